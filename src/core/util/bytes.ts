@@ -1,0 +1,48 @@
+import { err, ok, type Result } from "./result.ts";
+
+const HEX = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
+
+/** Lower-case hex without prefix. */
+export function toHex(bytes: Uint8Array): string {
+  let out = "";
+  for (const b of bytes) out += HEX[b];
+  return out;
+}
+
+/** Parses hex text (either case, no `0x`); odd length or another character is refused. */
+export function parseHex(text: string): Result<Uint8Array, { kind: "BadHex" }> {
+  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return err({ kind: "BadHex" });
+  const out = new Uint8Array(text.length / 2);
+  for (let i = 0; i < out.length; i++) out[i] = Number.parseInt(text.slice(i * 2, i * 2 + 2), 16);
+  return ok(out);
+}
+
+/** Hex that our own code wrote: throws on anything else. Never call it on input from outside. */
+export function fromHex(text: string): Uint8Array {
+  const parsed = parseHex(text);
+  if (!parsed.ok) throw new Error("fromHex: not hex");
+  return parsed.value;
+}
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const p of parts) length += p.length;
+  const out = new Uint8Array(length);
+  let at = 0;
+  for (const p of parts) {
+    out.set(p, at);
+    at += p.length;
+  }
+  return out;
+}
+
+/** Equality of content; not constant-time, so never for secrets that an attacker can probe. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+export function reversed(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.from(bytes).reverse();
+}

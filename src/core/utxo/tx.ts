@@ -1,0 +1,44 @@
+/** Reference to an output: `txid` in display order (byte-reversed hash, lower-case hex). */
+export type OutPoint = { readonly txid: string; readonly vout: number };
+
+export type TxInput = OutPoint & {
+  readonly scriptSig: Uint8Array;
+  /** u32 */
+  readonly sequence: number;
+  /** Empty for a non-witness input. */
+  readonly witness: readonly Uint8Array[];
+};
+
+export type TxOutput = {
+  /** Base units, 0 or more. */
+  readonly value: bigint;
+  readonly script: Uint8Array;
+};
+
+/**
+ * Overwinter/Sapling v4 fields (ZIP-202, ZIP-243). Shielded parts are kept as raw bytes: we never make them,
+ * we only re-serialise what a daemon gave us.
+ */
+export type SaplingFields = {
+  /** u32, 0x892f2085 for v4 */
+  readonly versionGroupId: number;
+  /** u32; 0 = none */
+  readonly expiryHeight: number;
+  /** i64 */
+  readonly valueBalance: bigint;
+  /** Everything from the shielded-spend count to the end of the transaction, as serialised; `00 00 00` when transparent only. */
+  readonly shieldedTail: Uint8Array;
+};
+
+/** One transaction of a Bitcoin-like chain. */
+export type Tx = {
+  /** i32 as u32, without the overwinter bit */
+  readonly version: number;
+  /** Extra u32 after the version of proof-of-stake coins (`isPoS`); absent elsewhere. */
+  readonly posTime?: number;
+  readonly sapling?: SaplingFields;
+  readonly inputs: readonly TxInput[];
+  readonly outputs: readonly TxOutput[];
+  /** u32: height below 500,000,000, else unix seconds (BIP-65). */
+  readonly lockTime: number;
+};

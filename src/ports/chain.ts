@@ -1,0 +1,88 @@
+import type { OutPoint } from "../core/utxo/tx.ts";
+
+/** A block on the best chain. `hash` in display order. */
+export type BlockRef = { readonly height: number; readonly hash: string };
+
+export type ChainTip = BlockRef & {
+  /** Header time, unix seconds. */
+  readonly timeSec: number;
+  /** Median of the last 11 header times (BIP-113), tip included: what time locks are compared with. */
+  readonly medianTimePastSec: number;
+};
+
+/** A transaction the index follows. `block` is null while it is only in the mempool. */
+export type SeenTx = {
+  readonly txid: string;
+  readonly raw: Uint8Array;
+  readonly block: BlockRef | null;
+  /** When this node first saw it, unix ms. */
+  readonly seenAtMs: number;
+};
+
+/** An output paying a watched script. `value` in base units. */
+export type SeenOutput = OutPoint & {
+  readonly value: bigint;
+  readonly script: Uint8Array;
+  readonly coinbase: boolean;
+  readonly block: BlockRef | null;
+  /** The transaction that spends it, in a block or in the mempool; null while unspent. */
+  readonly spentBy: { readonly txid: string; readonly block: BlockRef | null } | null;
+};
+
+/**
+ * What became of a broadcast. There is no "failed": a transport error or a lost reply is `unknown`, because the
+ * transaction may have been accepted (design D4). `rejected` is the daemon's own clear refusal and still no proof
+ * that no other backend took it.
+ */
+export type BroadcastOutcome =
+  | { readonly kind: "accepted" }
+  | { readonly kind: "already_known" }
+  | { readonly kind: "rejected"; readonly code: number; readonly message: string }
+  | { readonly kind: "unknown"; readonly message: string };
+
+export type ChainStatus = {
+  readonly state: "starting" | "syncing" | "ready" | "unreachable";
+  readonly tip: ChainTip | null;
+  /** First start or catching up: blocks done and to do; null when at the tip. */
+  readonly progress: { readonly done: number; readonly total: number } | null;
+  /** One sentence for people when unreachable. */
+  readonly error: string | null;
+};
+
+/**
+ * One UTXO chain as the node sees it: an own index over a backend that needs no wallet and no transaction index.
+ * Reads are synchronous and answer from the index. A reorg withdraws facts: what was in a block is then in the
+ * mempool or gone, and `onChange` fires.
+ */
+export interface UtxoChain {
+  readonly ticker: string;
+  status(): ChainStatus;
+  /** Called after every change of what the reads answer. Never called from inside a read. Returns the unsubscriber. */
+  onChange(listener: () => void): () => void;
+  /**
+   * Follows a script from `fromHeight` on, now and after restarts. Resolves when the index covers it up to the tip.
+   * Idempotent; an earlier `fromHeight` extends the range.
+   */
+  watchScript(script: Uint8Array, fromHeight: number, signal?: AbortSignal): Promise<void>;
+  /** Follows one transaction by id, for those that pay no watched script (the taker's dex fee). Same promise as above. */
+  watchTx(txid: string, fromHeight: number, signal?: AbortSignal): Promise<void>;
+  /** Stops following what a finished swap needed. */
+  unwatch(what: { readonly scripts?: readonly Uint8Array[]; readonly txids?: readonly string[] }): Promise<void>;
+  /** All known outputs to a watched script, spent ones of swap scripts included. */
+  outputs(script: Uint8Array): readonly SeenOutput[];
+  /** A followed transaction, or one that touches a watched script. */
+  tx(txid: string): SeenTx | undefined;
+  /** 0 in the mempool, 1 in the tip block. */
+  confirmations(block: BlockRef | null): number;
+  /** True if the chain reports this height as notarized (KMD family); false on chains without notarization. */
+  isNotarized(height: number): boolean;
+  /** Idempotent; every configured backend is tried; the deadline is the adapter's own. */
+  broadcast(raw: Uint8Array, signal?: AbortSignal): Promise<BroadcastOutcome>;
+  /** Base units per 1000 bytes, estimated for `targetBlocks`; null when the backend has no estimate. */
+  estimateFeePerKb(targetBlocks: number, signal?: AbortSignal): Promise<bigint | null>;
+  /** The floor below which the backend does not relay, base units per 1000 bytes; null when unknown. */
+  relayFeePerKb(): bigint | null;
+  /** Looks at the backend now instead of at the next poll; resolves when the view is fresh. */
+  refresh(signal?: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
