@@ -91,5 +91,8 @@ export interface SwapStarter {
   start(match: SwapMatch): Promise<void>;
   /** Uuids of running swaps that use this coin. */
   activeWith(ticker: string): readonly string[];
+  /** Whether this node ever stored a swap under this uuid. */
   has(uuid: string): boolean;
+  /** Joins the swap's topic ahead of a start that may follow within a minute. */
+  expect(uuid: string): void;
 }

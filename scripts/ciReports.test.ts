@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { failure, type Report, summarise } from "./ciReports.ts";
+
+const report = (suite: string, ...statuses: (readonly [name: string, status: string])[]): Report => ({
+  suite,
+  json: { testResults: [{ name: "f", status: "passed", assertionResults: statuses.map(([fullName, status]) => ({ fullName, status })) }] },
+});
+const good = ["unit", "fuzz", "slow"].map((suite) => report(suite, ["a", "passed"]));
+
+test("tests and steps are added up", () => {
+  const result = summarise(good, ["check"], []);
+  expect(result).toEqual({ passed: 4, failed: [], skipped: [] });
+  expect(failure(result)).toBe(false);
+});
+
+test("a failed test and a failed step are named", () => {
+  const result = summarise([...good, report("more", ["b", "failed"], ["c", "passed"])], [], ["check"]);
+  expect(result.failed).toEqual(["check", "more: b"]);
+  expect(failure(result)).toBe(true);
+});
+
+test("a test skipped for want of shared data fails the run, any other skip is only named", () => {
+  const result = summarise(
+    [...good, report("more", ["x (skipped: no shared data)", "skipped"], ["y", "pending"], ["z", "passed"])],
+    [],
+    [],
+  );
+  expect(result.failed).toEqual(["more: x (skipped: no shared data)"]);
+  expect(result.skipped).toEqual(["more: y"]);
+});
+
+test("a suite that is missing, empty, or whose file could not be loaded fails the run", () => {
+  expect(summarise(good.slice(1), [], []).failed).toEqual(["unit: no report"]);
+  expect(summarise([...good.slice(1), report("unit")], [], []).failed).toEqual(["unit: no test was run"]);
+  const broken: Report = { suite: "more", json: { testResults: [{ name: "f.ts", status: "failed", assertionResults: [] }] } };
+  expect(summarise([...good, broken], [], []).failed[0]).toBe("more: f.ts could not be run");
+  expect(summarise([...good, { suite: "more", json: null }], [], []).failed).toEqual(["more: no test was run"]);
+});
+
+test("a runner that failed although no test did fails the run", () => {
+  expect(summarise(good, [], [], ["unit"]).failed).toEqual(["unit: the runner failed, though no test did (an error outside the tests)"]);
+  const failing = [...good.slice(1), report("unit", ["a", "failed"])];
+  expect(summarise(failing, [], [], ["unit"]).failed).toEqual(["unit: a"]);
+});

@@ -1,0 +1,52 @@
+/** A vitest JSON report, as `unknown` until read. */
+export type Report = { readonly suite: string; readonly json: unknown };
+
+export type CiResult = { readonly passed: number; readonly failed: readonly string[]; readonly skipped: readonly string[] };
+
+/** Suites that must have run at least one test: a runner that finds nothing reports nothing wrong. */
+const REQUIRED = ["unit", "fuzz", "slow"];
+/** What a test over the shared data says in its name when it is missing. In CI it never is. */
+const NO_SHARED_DATA = "skipped: no shared data";
+
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } => typeof value === "object" && value !== null;
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Adds up test reports and named steps. A skipped test is named; one skipped for want of shared data counts as failed. */
+export function summarise(
+  reports: readonly Report[],
+  stepsPassed: readonly string[],
+  stepsFailed: readonly string[],
+  suitesFailed: readonly string[] = [],
+): CiResult {
+  let passed = stepsPassed.length;
+  const failed = [...stepsFailed];
+  const skipped: string[] = [];
+  for (const { suite, json } of reports) {
+    let ran = 0;
+    for (const file of list(isRecord(json) ? json.testResults : undefined)) {
+      if (!isRecord(file)) continue;
+      const tests = list(file.assertionResults).filter(isRecord);
+      if (file.status === "failed" && !tests.some((t) => t.status === "failed"))
+        failed.push(`${suite}: ${String(file.name)} could not be run`);
+      for (const t of tests) {
+        const name = `${suite}: ${String(t.fullName)}`;
+        if (t.status === "passed") passed++;
+        else if (t.status === "failed") failed.push(name);
+        else if (name.includes(NO_SHARED_DATA)) failed.push(name);
+        else skipped.push(name);
+        if (t.status === "passed" || t.status === "failed") ran++;
+      }
+    }
+    if (ran === 0) failed.push(`${suite}: no test was run`);
+  }
+  for (const suite of REQUIRED) {
+    if (!reports.some((r) => r.suite === suite) && !failed.some((f) => f.startsWith(`${suite}:`))) failed.push(`${suite}: no report`);
+  }
+  for (const suite of suitesFailed) {
+    if (!failed.some((f) => f.startsWith(`${suite}:`)))
+      failed.push(`${suite}: the runner failed, though no test did (an error outside the tests)`);
+  }
+  return { passed, failed, skipped };
+}
+
+export const failure = (result: CiResult): boolean => result.failed.length > 0 || result.passed === 0;

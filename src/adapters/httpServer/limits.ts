@@ -1,0 +1,30 @@
+/** Bounds of the HTTP server. Times in milliseconds, sizes in bytes. */
+export type HttpLimits = {
+  /** One request body. */
+  readonly bodyBytes: number;
+  /** All bodies being read at one time. */
+  readonly totalBodyBytes: number;
+  readonly headerBytes: number;
+  readonly connections: number;
+  /** From connecting to the last header. */
+  readonly headersTimeoutMs: number;
+  /** From connecting to the last byte of the body. */
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  /** How often slow connections are looked for. */
+  readonly checkIntervalMs: number;
+  /** How long `close` lets running requests finish. */
+  readonly closeGraceMs: number;
+};
+
+export const DEFAULT_LIMITS: HttpLimits = {
+  bodyBytes: 1_048_576,
+  totalBodyBytes: 32 * 1_048_576,
+  headerBytes: 16_384,
+  connections: 256,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 65_000,
+  checkIntervalMs: 2_000,
+  closeGraceMs: 3_000,
+};

@@ -1,0 +1,156 @@
+import { readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
+import type { Clock } from "../../ports/clock.ts";
+import type { HttpHandler, HttpServer } from "../../ports/http.ts";
+import type { Log } from "../../ports/log.ts";
+import { type BodyError, BodyReader } from "./bodyReader.ts";
+import { DEFAULT_LIMITS, type HttpLimits } from "./limits.ts";
+import { type GateOptions, refusal } from "./requestGate.ts";
+
+export type HttpServerOptions = {
+  /** `rpcip`; loopback unless the operator says otherwise. */
+  readonly ip?: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  /** `rpccors`; default `http://localhost:3000` (`https:` with TLS), as in KDF. */
+  readonly corsOrigin?: string;
+  readonly altNames?: readonly string[];
+  /** `https`: files with the certificate chain and its key, PEM. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
+  readonly limits?: Partial<HttpLimits>;
+};
+
+/**
+ * HTTP server for the RPC. Every path is the endpoint; requests are bounded in size, time and number; callers that a
+ * browser was tricked into being are refused before anything of theirs is read (`requestGate.ts`).
+ * Rejects when the address cannot be bound or a certificate file cannot be read.
+ */
+export async function openHttpServer(
+  handler: HttpHandler,
+  options: HttpServerOptions,
+  deps: { readonly log: Log; readonly clock: Clock },
+): Promise<HttpServer> {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const ip = options.ip ?? "127.0.0.1";
+  const scheme = options.tls ? "https" : "http";
+  const gate: GateOptions = {
+    listenIp: ip,
+    altNames: options.altNames ?? [],
+    corsOrigin: options.corsOrigin ?? `${scheme}://localhost:3000`,
+  };
+  const bodies = new BodyReader(limits);
+  const listener: RequestListener = (request, response) => {
+    serve(request, response, handler, gate, bodies, limits).catch((cause: unknown) => {
+      deps.log.error("http_request_failed", { error: cause });
+      response.destroy();
+    });
+  };
+  const serverOptions: ServerOptions = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    // A missing Host is refused by the gate, with a sentence.
+    requireHostHeader: false,
+  };
+  const server = options.tls
+    ? createTlsServer({ ...serverOptions, cert: await readFile(options.tls.certFile), key: await readFile(options.tls.keyFile) }, listener)
+    : createServer(serverOptions, listener);
+  server.maxConnections = limits.connections;
+  server.on("clientError", refuseBrokenClient);
+  await listen(server, ip, options.port);
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : options.port;
+  const host = ip.includes(":") ? `[${ip}]` : ip;
+  return { url: `${scheme}://${host}:${port}`, port, close: () => close(server, limits, deps.clock) };
+}
+
+function listen(server: Server, ip: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, ip, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  handler: HttpHandler,
+  gate: GateOptions,
+  bodies: BodyReader,
+  limits: HttpLimits,
+): Promise<void> {
+  // Someone who hangs up while we answer is no event of ours: the request itself runs on.
+  response.on("error", () => response.destroy());
+  response.setHeader("Access-Control-Allow-Origin", gate.corsOrigin);
+  response.setHeader("Content-Type", "application/json");
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  if (request.method === "OPTIONS" && refusal({ host: request.headers.host }, gate) === undefined) {
+    response.setHeader("Access-Control-Allow-Methods", "POST, OPTIONS");
+    response.setHeader("Access-Control-Allow-Headers", "Content-Type");
+    response.setHeader("Access-Control-Max-Age", "3600");
+    response.end();
+    return;
+  }
+  const refused = refusal(request.headers, gate);
+  if (refused !== undefined) return refuse(response, 403, refused);
+  const body = await bodies.read(request);
+  if (!body.ok) return refuseBody(response, body.error, limits);
+  const reply = await handler({ verb: request.method ?? "", body: body.value, remoteAddress: request.socket.remoteAddress ?? "" });
+  if (response.destroyed) return;
+  response.statusCode = reply.status;
+  response.end(reply.body);
+}
+
+function refuseBody(response: ServerResponse, error: BodyError, limits: HttpLimits): void {
+  switch (error.kind) {
+    case "TooLarge":
+      refuse(response, 413, `The request body is larger than ${limits.bodyBytes} bytes, the most this node reads`);
+      break;
+    case "Busy":
+      refuse(response, 503, "This node is reading too many requests at once; try again in a moment");
+      break;
+    case "Broken":
+      response.destroy();
+  }
+}
+
+/** The rest of the request is not wanted: answer, and let the connection end with it. */
+function refuse(response: ServerResponse, status: number, error: string): void {
+  response.statusCode = status;
+  response.setHeader("Connection", "close");
+  response.end(JSON.stringify({ error }));
+}
+
+/** Not HTTP, headers too large, or too slow. */
+function refuseBrokenClient(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const [status, text] =
+    error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      ? ["408 Request Timeout", "The request did not arrive in time"]
+      : error.code === "HPE_HEADER_OVERFLOW"
+        ? ["431 Request Header Fields Too Large", "The headers of the request are too large"]
+        : ["400 Bad Request", "This is not an HTTP request"];
+  const body = JSON.stringify({ error: text });
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+}
+
+function close(server: Server, limits: HttpLimits, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(limits.closeGraceMs, () => server.closeAllConnections());
+    server.close(() => {
+      cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

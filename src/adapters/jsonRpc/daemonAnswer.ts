@@ -1,0 +1,85 @@
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { DaemonError } from "../../ports/daemonRpc.ts";
+import type { HttpAnswer } from "./postJson.ts";
+
+/** Characters of a daemon's error message that are kept. */
+const MAX_MESSAGE = 300;
+const RPC_IN_WARMUP = -28;
+const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
+const NOT_FOUND = 404;
+
+type Fields = { readonly [key: string]: unknown };
+const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The reviver's third argument (ES2025 "JSON.parse source text access"), not in every library typing yet. */
+type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+const keepExact: SourceReviver = (_key, value, context) =>
+  typeof value === "number" && !Number.isSafeInteger(value) ? (context.source ?? value) : value;
+
+/** JSON in which every number but a safe integer is its own text: amounts must not pass through a double. */
+function parseJson(body: Buffer): Result<unknown, null> {
+  try {
+    const parsed: unknown = JSON.parse(body.toString("utf8"), keepExact as (key: string, value: unknown) => unknown);
+    return ok(parsed);
+  } catch (cause) {
+    // SyntaxError: not JSON. RangeError: nested beyond the stack. Both are the daemon's doing.
+    if (cause instanceof SyntaxError || cause instanceof RangeError) return err(null);
+    throw cause;
+  }
+}
+
+const NOT_JSON_RPC: DaemonError = {
+  kind: "unreachable",
+  message: "it answered with something that is not JSON-RPC; is this the daemon's RPC port?",
+};
+
+function statusError(status: number): DaemonError | null {
+  if (status === UNAUTHORIZED) return { kind: "unreachable", message: "wrong rpc user or password" };
+  if (status === FORBIDDEN) return { kind: "unreachable", message: "it does not accept this address (rpcallowip)" };
+  return null;
+}
+
+/** Content of an answer that has no fault of its own as HTTP or JSON. */
+function open(answer: Result<HttpAnswer, DaemonError>): Result<unknown, DaemonError> {
+  if (!answer.ok) return answer;
+  const { status, body } = answer.value;
+  const refused = statusError(status);
+  if (refused) return err(refused);
+  const parsed = parseJson(body);
+  if (parsed.ok) return parsed;
+  return err(status === NOT_FOUND ? { kind: "unreachable", message: "there is no JSON-RPC at that path" } : NOT_JSON_RPC);
+}
+
+function readError(error: unknown): DaemonError {
+  if (!isFields(error) || typeof error.code !== "number") return NOT_JSON_RPC;
+  const message = typeof error.message === "string" ? error.message.slice(0, MAX_MESSAGE) : "";
+  return error.code === RPC_IN_WARMUP ? { kind: "busy", message } : { kind: "rpc", code: error.code, message };
+}
+
+/** One member of JSON-RPC 1.0 (both fields, one null) or 2.0 (one field). */
+function readMember(value: unknown, id: number): Result<unknown, DaemonError> {
+  if (!isFields(value)) return err(NOT_JSON_RPC);
+  if (value.error !== undefined && value.error !== null) return err(readError(value.error));
+  if (value.id !== id || !("result" in value)) return err(NOT_JSON_RPC);
+  return ok(value.result);
+}
+
+export function parseSingleAnswer(answer: Result<HttpAnswer, DaemonError>, id: number): Result<unknown, DaemonError> {
+  const content = open(answer);
+  return content.ok ? readMember(content.value, id) : content;
+}
+
+/** Answers of a batch in the order of its ids `firstId`, `firstId + 1`, …; `no_batches` when the daemon takes none. */
+export function parseBatchAnswer(
+  answer: Result<HttpAnswer, DaemonError>,
+  firstId: number,
+  count: number,
+): readonly Result<unknown, DaemonError>[] | "no_batches" {
+  const content = open(answer);
+  if (!content.ok) return Array.from({ length: count }, () => content);
+  if (isFields(content.value)) return "no_batches";
+  if (!Array.isArray(content.value) || content.value.length > count) return Array.from({ length: count }, () => err(NOT_JSON_RPC));
+  const byId = new Map<unknown, unknown>(content.value.map((member: unknown) => [isFields(member) ? member.id : undefined, member]));
+  return Array.from({ length: count }, (_, i) => readMember(byId.get(firstId + i), firstId + i));
+}

@@ -1,0 +1,111 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { err, type Result } from "../../core/util/result.ts";
+import type { Secret } from "../../core/util/secret.ts";
+import { Aborted, type Clock, sleep, withDeadline } from "../../ports/clock.ts";
+import type { DaemonCall, DaemonCallOptions, DaemonError, DaemonRpc } from "../../ports/daemonRpc.ts";
+import { CallQueue } from "./callQueue.ts";
+import { parseBatchAnswer, parseSingleAnswer } from "./daemonAnswer.ts";
+import { type HttpAnswer, postJson } from "./postJson.ts";
+
+export type DaemonEndpoint = {
+  /** `http:` or `https:`, without credentials. */
+  readonly url: URL;
+  readonly user: string;
+  readonly password: Secret<string>;
+};
+
+export type DaemonClientOptions = {
+  /** Deadline of a call that names none, ms. Default 15 000. */
+  readonly timeoutMs?: number;
+  /** Largest answer, bytes. Default 72 MB: a block of 32 MB as hex, and its envelope. */
+  readonly maxAnswerBytes?: number;
+  /** Calls under way at once. Default 8: half of Bitcoin Core's work queue. */
+  readonly parallel?: number;
+  /** Calls waiting for their turn; one more is answered `busy`. Default 256. */
+  readonly maxWaiting?: number;
+};
+
+export interface DaemonClient extends DaemonRpc {
+  callBatch(calls: readonly DaemonCall[], options?: DaemonCallOptions): Promise<readonly Result<unknown, DaemonError>[]>;
+  /** Closes the kept connections; calls under way end as `unreachable`. */
+  close(): void;
+}
+
+/** First wait before a request is repeated that a full work queue turned away; doubles up to the deadline. */
+const FIRST_RETRY_MS = 50;
+const MAX_RETRY_MS = 2_000;
+/** HTTP 503: Bitcoin Core's "work queue depth exceeded". */
+const SERVICE_UNAVAILABLE = 503;
+
+/**
+ * JSON-RPC over HTTP with kept connections, basic authentication, a deadline and a size limit on everything.
+ * Requests are repeated only where the daemon certainly did not take them: its work queue was full, or a kept
+ * connection turned out to be closed before a byte came back.
+ */
+export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, options: DaemonClientOptions = {}): DaemonClient {
+  const { timeoutMs: usualTimeoutMs = 15_000, maxAnswerBytes = 72_000_000, parallel = 8, maxWaiting = 256 } = options;
+  const agent =
+    endpoint.url.protocol === "https:"
+      ? new HttpsAgent({ keepAlive: true, maxSockets: parallel })
+      : new HttpAgent({ keepAlive: true, maxSockets: parallel });
+  const queue = new CallQueue(parallel, maxWaiting);
+  const closed = new AbortController();
+  let nextId = 1;
+  let batches = true;
+
+  async function post(body: string, signal: AbortSignal): Promise<Result<HttpAnswer, DaemonError>> {
+    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(MAX_RETRY_MS, waitMs * 2)) {
+      const answer = await postJson(endpoint, agent, body, maxAnswerBytes, signal);
+      if (!answer.ok || answer.value.status !== SERVICE_UNAVAILABLE) return answer;
+      await sleep(clock, waitMs, signal);
+    }
+  }
+
+  /** `read` gets the answer of a request that reached the daemon. */
+  async function exchange<T>(
+    body: string,
+    callOptions: DaemonCallOptions,
+    read: (answer: Result<HttpAnswer, DaemonError>) => T,
+  ): Promise<T> {
+    const { signal, timeoutMs = usualTimeoutMs } = callOptions;
+    const parent = signal ? AbortSignal.any([signal, closed.signal]) : closed.signal;
+    if (queue.isFull) return read(err({ kind: "busy", message: `more than ${maxWaiting} requests wait for it` }));
+    try {
+      return read(await withDeadline(clock, timeoutMs, parent, (s) => queue.run(s, () => post(body, s))));
+    } catch (cause) {
+      if (!(cause instanceof Aborted) || signal?.aborted) throw cause;
+      return read(
+        err({
+          kind: "unreachable",
+          message: closed.signal.aborted ? "the connection was closed" : `no answer within ${timeoutMs / 1000} s`,
+        }),
+      );
+    }
+  }
+
+  const call = (method: string, params: readonly unknown[], callOptions: DaemonCallOptions = {}): Promise<Result<unknown, DaemonError>> => {
+    const id = nextId++;
+    const body = JSON.stringify({ jsonrpc: "1.0", id, method, params });
+    return exchange(body, callOptions, (answer) => parseSingleAnswer(answer, id));
+  };
+
+  return {
+    call,
+    async callBatch(calls, callOptions = {}): Promise<readonly Result<unknown, DaemonError>[]> {
+      if (batches && calls.length > 1) {
+        const firstId = nextId;
+        nextId += calls.length;
+        const body = JSON.stringify(calls.map(({ method, params }, i) => ({ jsonrpc: "2.0", id: firstId + i, method, params })));
+        const answers = await exchange(body, callOptions, (answer) => parseBatchAnswer(answer, firstId, calls.length));
+        if (answers !== "no_batches") return answers;
+        batches = false;
+      }
+      return Promise.all(calls.map(({ method, params }) => call(method, params, callOptions)));
+    },
+    close(): void {
+      closed.abort();
+      agent.destroy();
+    },
+  };
+}

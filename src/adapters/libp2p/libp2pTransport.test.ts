@@ -1,0 +1,229 @@
+import { readFileSync } from "node:fs";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { expect, test } from "vitest";
+import { peerTransportContract } from "../../../test/contract/peerTransport.ts";
+import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { Secret } from "../../core/util/secret.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { PeerConnection } from "../../ports/network.ts";
+import { seededRng } from "../virtualClock/seededRng.ts";
+import { createNode, type Libp2pOptions } from "./createNode.ts";
+import { createLibp2pTransport, type Libp2pTransport } from "./libp2pTransport.ts";
+
+const rng = seededRng(Date.now());
+const clock: Clock = {
+  nowMs: () => Date.now(),
+  after(delayMs, task) {
+    const timer = setTimeout(task, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+const LOOPBACK = "/ip4/127.0.0.1/tcp/0";
+
+type Extra = Partial<Libp2pOptions> & { readonly seed?: Uint8Array; readonly clock?: Clock };
+
+function create(listen: readonly string[], { seed = rng.bytes(32), clock: ownClock = clock, ...extra }: Extra = {}): Libp2pTransport {
+  return createLibp2pTransport({ clock: ownClock, log: new SilentLog() }, { identitySeed: new Secret(seed), listen, ...extra });
+}
+
+async function until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
+  const endMs = Date.now() + timeoutMs;
+  while (!condition()) {
+    if (Date.now() > endMs) throw new Error("it did not happen in time");
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+peerTransportContract("libp2p", async () => {
+  const transports: Libp2pTransport[] = [];
+  return {
+    async create(listens) {
+      const transport = create(listens ? [LOOPBACK] : []);
+      transports.push(transport);
+      let address = "";
+      return {
+        transport,
+        address: () => {
+          address = transport.listenAddresses()[0] ?? address;
+          return address;
+        },
+      };
+    },
+    until,
+    settle: (promise) => promise,
+    async close() {
+      await Promise.all(transports.map((transport) => transport.stop()));
+    },
+  };
+});
+
+type End = { readonly transport: Libp2pTransport; readonly peers: PeerConnection[]; readonly gone: string[]; frames: number };
+
+async function open(listen: readonly string[], extra: Extra = {}): Promise<End> {
+  const transport = create(listen, extra);
+  const end: End = { transport, peers: [], gone: [], frames: 0 };
+  await transport.start({
+    onPeer: (peer) => end.peers.push(peer),
+    onPeerGone: (peer) => end.gone.push(peer),
+    onFrame: () => {
+      end.frames++;
+    },
+    onRequest: async (_peer, _protocol, payload) => payload,
+  });
+  return end;
+}
+
+const never = (): AbortSignal => new AbortController().signal;
+
+test("the peer id grows from the seed, before the library is loaded", () => {
+  const seed = Uint8Array.from("72cd6e8422c407fb6d098690f1130b7ded7ec2f7f5e1d30bd9d521f015363793".match(/../g) ?? [], (hex) =>
+    Number.parseInt(hex, 16),
+  );
+  expect(create([], { seed }).self.id).toBe("12D3KooWDMw3TJ2jeLRxeWtVrUkBw5FzKE8T1bMZK9wYsgmKxsTh");
+});
+
+test.each(["ws", "wss"])("%s connections work like tcp", async (kind) => {
+  const pem = (name: string): string => readFileSync(new URL(`../../../test/vectors/tls/${name}.pem`, import.meta.url), "utf8");
+  const tls = { key: pem("key"), cert: pem("cert") };
+  setDefaultCACertificates([...getCACertificates("default"), tls.cert]);
+  const listener = await open([`/ip4/127.0.0.1/tcp/0/${kind}`], kind === "wss" ? { tls } : {});
+  const dialler = await open([]);
+  try {
+    const [address = ""] = listener.transport.listenAddresses();
+    const id = await dialler.transport.dial(address.replace("/tls/ws", "/wss"), never());
+    expect(await dialler.transport.request(id, "/request-response/2", Uint8Array.of(1, 2), never())).toEqual(Uint8Array.of(1, 2));
+    dialler.transport.sendFrame(id, Uint8Array.of(1));
+    await until(() => listener.frames === 1);
+  } finally {
+    await Promise.all([dialler.transport.stop(), listener.transport.stop()]);
+  }
+});
+
+test("a frame above the limit ends the connection to that peer only", async () => {
+  const listener = await open([LOOPBACK]);
+  const honest = await open([]);
+  const seed = rng.bytes(32);
+  const rogue = await createNode({ identitySeed: new Secret(seed), listen: [] });
+  try {
+    const [address = ""] = listener.transport.listenAddresses();
+    const id = await honest.transport.dial(address, never());
+    await rogue.libp2p.start();
+    const connection = await rogue.libp2p.dial(rogue.parseAddress(address));
+    await until(() => listener.peers.length === 2);
+    const stream = await connection.newStream(["/meshsub/1.1.0"]);
+    // The length 1,048,477 as a varint.
+    stream.send(Uint8Array.of(0x9d, 0xff, 0x3f, 1, 2, 3));
+    await until(() => listener.gone.length === 1);
+    expect(listener.gone).toEqual([rogue.libp2p.peerId.toString()]);
+    honest.transport.sendFrame(id, Uint8Array.of(1));
+    await until(() => listener.frames === 1);
+  } finally {
+    await rogue.libp2p.stop();
+    await Promise.all([honest.transport.stop(), listener.transport.stop()]);
+  }
+});
+
+test("of two inbound gossip streams the newer one counts", async () => {
+  const listener = await open([LOOPBACK]);
+  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] });
+  try {
+    await other.libp2p.start();
+    const connection = await other.libp2p.dial(other.parseAddress(listener.transport.listenAddresses()[0] ?? ""));
+    const older = await connection.newStream(["/meshsub/1.1.0"]);
+    older.send(Uint8Array.of(1, 9));
+    await until(() => listener.frames === 1);
+    const newer = await connection.newStream(["/meshsub/1.0.0"]);
+    newer.send(Uint8Array.of(1, 9));
+    await until(() => listener.frames === 2);
+    await until(() => older.status !== "open");
+    newer.send(Uint8Array.of(1, 9, 1, 9));
+    await until(() => listener.frames === 4);
+  } finally {
+    await other.libp2p.stop();
+    await listener.transport.stop();
+  }
+});
+
+test("all frames to a peer go over one stream", async () => {
+  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [LOOPBACK] });
+  const dialler = await open([]);
+  let streams = 0;
+  let bytes = 0;
+  try {
+    await other.libp2p.handle(["/meshsub/1.1.0", "/meshsub/1.0.0"], (stream) => {
+      streams++;
+      expect(stream.protocol).toBe("/meshsub/1.1.0");
+      stream.addEventListener("message", ({ data }) => {
+        bytes += data.byteLength;
+      });
+    });
+    await other.libp2p.start();
+    const id = await dialler.transport.dial(String(other.libp2p.getMultiaddrs()[0]), never());
+    for (let i = 0; i < 20; i++) {
+      dialler.transport.sendFrame(id, Uint8Array.of(1, 2, 3));
+      if (i % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await until(() => bytes === 20 * 4);
+    expect(streams).toBe(1);
+  } finally {
+    await dialler.transport.stop();
+    await other.libp2p.stop();
+  }
+});
+
+test("pings go out every 15 seconds and a peer that does not answer is closed", async () => {
+  // Time for the pings only: 15 s and 20 s pass at once, everything else waits for real.
+  const fast: Clock = {
+    nowMs: () => Date.now(),
+    after: (delayMs, task) => clock.after(delayMs === 15_000 || delayMs === 20_000 ? 60 : delayMs, task),
+  };
+  const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [LOOPBACK] });
+  const dialler = await open([], { clock: fast });
+  try {
+    await other.libp2p.start();
+    const id = await dialler.transport.dial(String(other.libp2p.getMultiaddrs()[0]), never());
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(dialler.gone).toEqual([]);
+    await other.libp2p.unhandle("/ipfs/ping/1.0.0");
+    await other.libp2p.handle("/ipfs/ping/1.0.0", () => undefined);
+    await until(() => dialler.gone.length === 1);
+    expect(dialler.gone).toEqual([id]);
+  } finally {
+    await dialler.transport.stop();
+    await other.libp2p.stop();
+  }
+});
+
+test("stop leaves no socket and no timer open, and the transport can start again", async () => {
+  const count = (): string[] =>
+    process
+      .getActiveResourcesInfo()
+      .filter((name) => /TCP|Timeout|Immediate/.test(name))
+      .sort();
+  const before = count();
+  const listener = await open([LOOPBACK]);
+  const dialler = await open([]);
+  await dialler.transport.dial(listener.transport.listenAddresses()[0] ?? "", never());
+  dialler.transport.sendFrame(listener.transport.self.id, Uint8Array.of(1));
+  await until(() => listener.frames === 1);
+  await Promise.all([dialler.transport.stop(), listener.transport.stop()]);
+  await until(() => count().length <= before.length);
+  expect(dialler.gone).toEqual([listener.transport.self.id]);
+  await listener.transport.start({
+    onPeer: () => undefined,
+    onPeerGone: () => undefined,
+    onFrame: () => undefined,
+    onRequest: async () => undefined,
+  });
+  expect(listener.transport.listenAddresses()).toHaveLength(1);
+  await listener.transport.stop();
+});
+
+test("a port that is taken makes start fail", async () => {
+  const first = await open([LOOPBACK]);
+  const [address = ""] = first.transport.listenAddresses();
+  const second = create([address.split("/p2p/")[0] ?? ""]);
+  const handlers = { onPeer: () => undefined, onPeerGone: () => undefined, onFrame: () => undefined, onRequest: async () => undefined };
+  await expect(second.start(handlers)).rejects.toThrow();
+  await first.transport.stop();
+});

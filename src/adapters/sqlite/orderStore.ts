@@ -1,0 +1,114 @@
+import { toDecimalString } from "../../core/money/rational.ts";
+import { assertNever } from "../../core/util/result.ts";
+import type { OrderChange, OrderKind, OrderRecord, OrderStore } from "../../ports/orderStore.ts";
+import { type SqlDatabase, type SqlRow, type SqlStatement, StorageError } from "../../ports/sql.ts";
+import type { ComponentSchema } from "./migrations.ts";
+
+/**
+ * `my_orders` has KDF's columns and meanings, for tools that read KDF's database (reference rpc.md 6.8). The other
+ * tables are ours: live orders, last states of ended ones, and every taker uuid a swap was agreed under.
+ */
+export const ORDER_SCHEMA: ComponentSchema = {
+  component: "orders",
+  migrations: [
+    {
+      version: 1,
+      name: "orders, their history and agreed swaps",
+      sql: [
+        `CREATE TABLE my_orders (
+          id INTEGER NOT NULL PRIMARY KEY,
+          uuid VARCHAR(255) NOT NULL UNIQUE,
+          type VARCHAR(255) NOT NULL,
+          initial_action VARCHAR(255) NOT NULL,
+          base VARCHAR(255) NOT NULL,
+          rel VARCHAR(255) NOT NULL,
+          price DECIMAL NOT NULL,
+          volume DECIMAL NOT NULL,
+          created_at INTEGER NOT NULL,
+          last_updated INTEGER NOT NULL,
+          was_taker INTEGER NOT NULL,
+          status VARCHAR(255) NOT NULL
+        )`,
+        `CREATE TABLE live_orders (
+          id INTEGER NOT NULL PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, record TEXT NOT NULL
+        ) STRICT`,
+        "CREATE TABLE ended_orders (uuid TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID",
+        `CREATE TABLE agreed_swaps (
+          taker_uuid TEXT NOT NULL PRIMARY KEY, maker_uuid TEXT NOT NULL, agreed_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID`,
+      ],
+    },
+  ],
+};
+
+function toStatement(c: OrderChange): SqlStatement {
+  switch (c.change) {
+    case "put":
+      return {
+        sql: `INSERT INTO live_orders (uuid, kind, record) VALUES (?, ?, ?)
+          ON CONFLICT (uuid) DO UPDATE SET kind = excluded.kind, record = excluded.record`,
+        params: [c.order.uuid, c.order.kind, c.order.record],
+      };
+    case "remove":
+      return { sql: "DELETE FROM live_orders WHERE uuid = ?", params: [c.uuid] };
+    case "historyRow": {
+      const { uuid, kind, initialAction, base, rel, price, volume, createdAtMs } = c.row;
+      return {
+        sql: `INSERT INTO my_orders
+          (uuid, type, initial_action, base, rel, price, volume, created_at, last_updated, was_taker, status)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 'Created')`,
+        params: [uuid, kind, initialAction, base, rel, toDecimalString(price), toDecimalString(volume), createdAtMs, createdAtMs],
+      };
+    }
+    case "status":
+      return { sql: "UPDATE my_orders SET status = ?, last_updated = ? WHERE uuid = ?", params: [c.status, c.atMs, c.uuid] };
+    case "becameMaker":
+      return { sql: "UPDATE my_orders SET type = 'Maker', was_taker = 1, last_updated = ? WHERE uuid = ?", params: [c.atMs, c.uuid] };
+    case "ended":
+      return {
+        sql: `INSERT INTO ended_orders (uuid, kind, record) VALUES (?, ?, ?)
+          ON CONFLICT (uuid) DO UPDATE SET kind = excluded.kind, record = excluded.record`,
+        params: [c.order.uuid, c.order.kind, c.order.record],
+      };
+    case "swapAgreed":
+      return {
+        sql: "INSERT INTO agreed_swaps (taker_uuid, maker_uuid, agreed_at) VALUES (?, ?, ?)",
+        params: [c.takerUuid, c.makerUuid, c.atMs],
+      };
+    default:
+      return assertNever(c);
+  }
+}
+
+function text(row: SqlRow, column: string): string {
+  const value = row[column];
+  if (typeof value === "string") return value;
+  throw new StorageError("Corrupt", `orders: ${column} is not text`);
+}
+
+function toRecord(row: SqlRow): OrderRecord {
+  const kind = text(row, "kind");
+  if (kind !== "Maker" && kind !== "Taker") throw new StorageError("Corrupt", "orders: unknown kind");
+  return { uuid: text(row, "uuid"), kind: kind satisfies OrderKind, record: text(row, "record") };
+}
+
+export function createOrderStore(db: SqlDatabase): OrderStore {
+  return {
+    apply: (changes) => db.write(changes.map(toStatement)),
+    async live() {
+      const rows = await db.read("SELECT uuid, kind, record FROM live_orders ORDER BY id");
+      return rows.map(toRecord);
+    },
+    async ended(uuid) {
+      const [row] = await db.read(
+        "SELECT e.uuid, e.kind, e.record, m.status FROM ended_orders e JOIN my_orders m ON m.uuid = e.uuid WHERE e.uuid = ?",
+        [uuid],
+      );
+      return row ? { order: toRecord(row), status: text(row, "status") } : null;
+    },
+    async swapAgreed(takerUuid) {
+      const rows = await db.read("SELECT 1 FROM agreed_swaps WHERE taker_uuid = ?", [takerUuid]);
+      return rows.length > 0;
+    },
+  };
+}

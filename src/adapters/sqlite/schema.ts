@@ -1,0 +1,7 @@
+import { CHAIN_SCHEMA } from "./chainStore.ts";
+import type { ComponentSchema } from "./migrations.ts";
+import { ORDER_SCHEMA } from "./orderStore.ts";
+import { SWAP_SCHEMA } from "./swapStore.ts";
+
+/** The tables of the node, one entry per repository file of this folder. Order matters only to foreign keys. */
+export const SCHEMA: readonly ComponentSchema[] = [CHAIN_SCHEMA, ORDER_SCHEMA, SWAP_SCHEMA];

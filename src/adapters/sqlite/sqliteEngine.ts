@@ -1,0 +1,135 @@
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
+import { StatementCache } from "./statementCache.ts";
+import { sqliteCode, toStorageError } from "./storageErrors.ts";
+
+/** Rows one query may answer. Longer lists are read in pages. */
+export const MAX_ROWS = 200_000;
+/** How long SQLite waits for another process's lock. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** Primary codes after which the content of the disk is not known: IOERR (a failed fsync), CORRUPT, NOTADB. */
+const FATAL_AT_COMMIT: readonly number[] = [10, 11, 26];
+
+/** Files 0600, also `-wal` and `-shm`, which SQLite creates with the mode of the main file. */
+function makePrivate(path: string): void {
+  closeSync(openSync(path, "a", 0o600));
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
+}
+
+/** Whole numbers are bound as SQLite integers: `node:sqlite` would bind every number as REAL. */
+const toBinding = (value: SqlValue): SqlValue => (typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value);
+
+function fromColumn(value: SqlValue): SqlValue {
+  if (typeof value !== "bigint") return value;
+  const asNumber = Number(value);
+  return Number.isSafeInteger(asNumber) ? asNumber : value;
+}
+
+/**
+ * SQLite, synchronously: one connection in WAL mode with `synchronous=FULL`, so a commit is on the disk when
+ * it returns. Used in-process by tests and the simulator and inside the worker by the product.
+ */
+export class SqliteEngine {
+  readonly #db: DatabaseSync;
+  readonly #statements: StatementCache;
+  /** Set after a failed fsync: what the disk holds is then unknown, so nothing more is acknowledged. */
+  #broken: StorageError | null = null;
+
+  /** @param path a file, created with mode 0600, or `:memory:` */
+  constructor(path: string) {
+    try {
+      if (path !== ":memory:") makePrivate(path);
+      this.#db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    } catch (error) {
+      throw toStorageError(error, `cannot open ${path}`);
+    }
+    try {
+      this.#db.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF");
+      this.#db.prepare("SELECT count(*) FROM sqlite_schema").get();
+    } catch (error) {
+      this.#db.close();
+      throw toStorageError(error, `cannot open ${path}`);
+    }
+    this.#statements = new StatementCache(this.#db);
+  }
+
+  /**
+   * Stores many batches with one fsync. Each batch is atomic by itself: one that fails is undone and the others
+   * stay. Answers, in order, null for a stored batch or its error.
+   */
+  writeGroup(batches: readonly (readonly SqlStatement[])[]): (StorageError | null)[] {
+    const broken = this.#broken;
+    if (broken !== null) return batches.map(() => broken);
+    const outcome = this.#tryGroup(batches);
+    if (outcome !== undefined) return outcome;
+    // The transaction as a whole was lost, usually to a full disk: find out which batches fit on their own.
+    return batches.flatMap((batch) => {
+      if (this.#broken !== null) return [this.#broken];
+      return this.#tryGroup([batch]) ?? [new StorageError("Io", "cannot store: the transaction was lost")];
+    });
+  }
+
+  /** Undefined: nothing was stored and a smaller group may succeed. */
+  #tryGroup(batches: readonly (readonly SqlStatement[])[]): (StorageError | null)[] | undefined {
+    const outcomes: (StorageError | null)[] = [];
+    try {
+      this.#db.exec("BEGIN IMMEDIATE");
+    } catch (error) {
+      const failure = toStorageError(error, "cannot start a transaction");
+      return batches.map(() => failure);
+    }
+    for (const batch of batches) {
+      const outcome = this.#runBatch(batch);
+      if (!this.#db.isTransaction) return batches.length > 1 ? undefined : [outcome];
+      outcomes.push(outcome);
+    }
+    try {
+      this.#db.exec("COMMIT");
+      return outcomes;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      const failure = toStorageError(error, "cannot commit");
+      if (FATAL_AT_COMMIT.includes((sqliteCode(error) ?? 0) & 0xff)) this.#broken = failure;
+      else if (batches.length > 1) return undefined;
+      return batches.map((_, i) => outcomes[i] ?? failure);
+    }
+  }
+
+  #runBatch(batch: readonly SqlStatement[]): StorageError | null {
+    this.#db.exec("SAVEPOINT batch");
+    try {
+      for (const { sql, params } of batch) this.#statements.get(sql).run(...(params ?? []).map(toBinding));
+      this.#db.exec("RELEASE batch");
+      return null;
+    } catch (error) {
+      // SQLite gives up the whole transaction by itself on a full disk and a few others.
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK TO batch; RELEASE batch");
+      return toStorageError(error, "cannot store");
+    }
+  }
+
+  read(sql: string, params: readonly SqlValue[] = []): SqlRow[] {
+    const rows: SqlRow[] = [];
+    try {
+      for (const row of this.#statements.get(sql).iterate(...params.map(toBinding))) {
+        if (rows.length >= MAX_ROWS) throw new StorageError("Limit", `a query answered more than ${MAX_ROWS} rows`);
+        const out: { [column: string]: SqlValue } = {};
+        for (const column in row) out[column] = fromColumn(row[column] ?? null);
+        rows.push(out);
+      }
+    } catch (error) {
+      throw toStorageError(error, "cannot read");
+    }
+    return rows;
+  }
+
+  /** For migrations: text of several statements, outside a transaction unless it opens one. */
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,121 @@
+import type { StoredEvent } from "../../core/swap/events.ts";
+import type { SqlDatabase, SqlRow, SqlStatement, SqlValue } from "../../ports/sql.ts";
+import type { SwapFilter, SwapStore, SwapSummary, UniqueMark } from "../../ports/swapStore.ts";
+import type { ComponentSchema } from "./migrations.ts";
+
+/** Tables of the swap log. `swap_events.event` is the JSON of a `StoredEvent`. */
+export const SWAP_SCHEMA: ComponentSchema = {
+  component: "swaps",
+  migrations: [
+    {
+      version: 1,
+      name: "swap log",
+      sql: [
+        `CREATE TABLE swaps (
+          id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, role TEXT NOT NULL, my_coin TEXT NOT NULL, other_coin TEXT NOT NULL,
+          started_at INTEGER NOT NULL, finished INTEGER NOT NULL DEFAULT 0, settled INTEGER NOT NULL DEFAULT 0
+        ) STRICT`,
+        "CREATE INDEX swaps_by_start ON swaps (started_at DESC, id DESC)",
+        "CREATE INDEX swaps_unsettled ON swaps (settled) WHERE settled = 0",
+        "CREATE TABLE swap_events (uuid TEXT NOT NULL, seq INTEGER NOT NULL, event TEXT NOT NULL, PRIMARY KEY (uuid, seq)) STRICT, WITHOUT ROWID",
+        "CREATE TABLE swap_marks (kind TEXT NOT NULL, value TEXT NOT NULL, uuid TEXT NOT NULL, PRIMARY KEY (kind, value)) STRICT, WITHOUT ROWID",
+      ],
+    },
+  ],
+};
+
+function insertEvent(uuid: string, seq: number, event: StoredEvent): SqlStatement {
+  return { sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)", params: [uuid, seq, JSON.stringify(event)] };
+}
+
+function insertMarks(uuid: string, marks: readonly UniqueMark[]): readonly SqlStatement[] {
+  return marks.map((m) => ({ sql: "INSERT INTO swap_marks (kind, value, uuid) VALUES (?, ?, ?)", params: [m.kind, m.value, uuid] }));
+}
+
+const text = (v: SqlValue | undefined): string => {
+  if (typeof v !== "string") throw new Error("swap store: a text column holds something else");
+  return v;
+};
+
+function rowToSummary(row: SqlRow): SwapSummary {
+  const role = text(row.role);
+  if (role !== "maker" && role !== "taker") throw new Error(`swap store: role ${role}`);
+  return {
+    uuid: text(row.uuid),
+    role,
+    myCoin: text(row.my_coin),
+    otherCoin: text(row.other_coin),
+    startedAt: Number(row.started_at),
+    finished: Number(row.finished) === 1,
+  };
+}
+
+/** Our own rows are trusted as far as their version: an unknown one stops here instead of being folded wrongly. */
+function parseStored(json: string): StoredEvent {
+  const parsed = JSON.parse(json) as StoredEvent;
+  if (parsed.v !== 1) throw new Error(`swap store: event of version ${String(parsed.v)}; a newer swapnode wrote it`);
+  return parsed;
+}
+
+function where(filter: SwapFilter): { readonly sql: string; readonly params: readonly SqlValue[] } {
+  const parts: [string, SqlValue | undefined][] = [
+    ["my_coin = ?", filter.myCoin],
+    ["other_coin = ?", filter.otherCoin],
+    ["started_at >= ?", filter.fromSec],
+    ["started_at < ?", filter.toSec],
+  ];
+  const used = parts.filter(([, v]) => v !== undefined);
+  const sql = used.length > 0 ? `WHERE ${used.map(([c]) => c).join(" AND ")}` : "";
+  return { sql, params: used.map(([, v]) => v ?? null) };
+}
+
+const ORDER = "ORDER BY started_at DESC, id DESC";
+
+/** The swap log over SQLite. One write = one transaction. */
+export function createSwapStore(db: SqlDatabase): SwapStore {
+  const list = async (filter: SwapFilter, offset: number, limit: number): Promise<readonly SwapSummary[]> => {
+    const w = where(filter);
+    const rows = await db.read(`SELECT * FROM swaps ${w.sql} ${ORDER} LIMIT ? OFFSET ?`, [...w.params, limit, offset]);
+    return rows.map(rowToSummary);
+  };
+  return {
+    create: (s, first, marks) =>
+      db.write([
+        {
+          sql: "INSERT INTO swaps (uuid, role, my_coin, other_coin, started_at) VALUES (?, ?, ?, ?, ?)",
+          params: [s.uuid, s.role, s.myCoin, s.otherCoin, s.startedAt],
+        },
+        insertEvent(s.uuid, 0, first),
+        ...insertMarks(s.uuid, marks),
+      ]),
+    append: (uuid, seq, event, marks) =>
+      db.write([
+        insertEvent(uuid, seq, event),
+        ...insertMarks(uuid, marks),
+        ...(event.event.type === "finished" ? [{ sql: "UPDATE swaps SET finished = 1 WHERE uuid = ?", params: [uuid] }] : []),
+      ]),
+    markSettled: (uuid) => db.write([{ sql: "UPDATE swaps SET settled = 1 WHERE uuid = ?", params: [uuid] }]),
+    log: async (uuid) => {
+      const rows = await db.read("SELECT event FROM swap_events WHERE uuid = ? ORDER BY seq", [uuid]);
+      return rows.map((r) => parseStored(text(r.event)));
+    },
+    has: async (uuid) => (await db.read("SELECT 1 FROM swaps WHERE uuid = ?", [uuid])).length > 0,
+    allUuids: async () => (await db.read("SELECT uuid FROM swaps")).map((r) => text(r.uuid)),
+    isMarked: async (mark) => (await db.read("SELECT 1 FROM swap_marks WHERE kind = ? AND value = ?", [mark.kind, mark.value])).length > 0,
+    unsettled: async () => (await db.read("SELECT * FROM swaps WHERE settled = 0 ORDER BY id")).map(rowToSummary),
+    list,
+    count: async (filter) => {
+      const w = where(filter);
+      const [row] = await db.read(`SELECT count(*) AS n FROM swaps ${w.sql}`, w.params);
+      return Number(row?.n ?? 0);
+    },
+    position: async (filter, uuid) => {
+      const w = where(filter);
+      const rows = await db.read(
+        `SELECT place FROM (SELECT uuid, row_number() OVER (${ORDER}) AS place FROM swaps ${w.sql}) WHERE uuid = ?`,
+        [...w.params, uuid],
+      );
+      return rows[0] ? Number(rows[0].place) : null;
+    },
+  };
+}

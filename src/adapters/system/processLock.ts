@@ -1,0 +1,56 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { err, ok, type Result } from "../../core/util/result.ts";
+
+export type LockError = { readonly kind: "AlreadyRunning"; readonly folder: string; readonly pid: number | null; readonly message: string };
+
+export type ProcessLock = { release(): void };
+
+/** SQLITE_BUSY, https://sqlite.org/rescode.html */
+const SQLITE_BUSY = 5;
+
+const isBusy = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "errcode" in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
+
+function readPid(file: string): number | null {
+  if (!existsSync(file)) return null;
+  const pid = Number.parseInt(readFileSync(file, "utf8").slice(0, 20), 10);
+  return Number.isSafeInteger(pid) ? pid : null;
+}
+
+/**
+ * Lets one process use a folder. The lock is the operating system's own, taken through SQLite on a file `.lock`,
+ * so it ends with the process, also after `kill -9`, and no stale file ever blocks a start. The process id
+ * beside it is only for the message.
+ */
+export function lockFolder(folder: string): Result<ProcessLock, LockError> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const pidFile = join(folder, ".lock.pid");
+  const db = new DatabaseSync(join(folder, ".lock"), { timeout: 0 });
+  try {
+    db.exec("PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE");
+  } catch (error) {
+    db.close();
+    if (!isBusy(error)) throw error;
+    const pid = readPid(pidFile);
+    const who = pid === null ? "another swapnode process" : `another swapnode process (pid ${pid})`;
+    return err({
+      kind: "AlreadyRunning",
+      folder,
+      pid,
+      message: `${who} is using ${folder}: stop it first, or give this node another dbdir`,
+    });
+  }
+  writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+  let held = true;
+  return ok({
+    release() {
+      if (!held) return;
+      held = false;
+      rmSync(pidFile, { force: true });
+      db.exec("ROLLBACK");
+      db.close();
+    },
+  });
+}

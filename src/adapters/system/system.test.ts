@@ -1,0 +1,93 @@
+import { fork } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { writeFileAtomic } from "./atomicFile.ts";
+import { openDataDir } from "./dataDir.ts";
+import { lockFolder } from "./processLock.ts";
+import { createSystemClock } from "./systemClock.ts";
+import { createSystemRng } from "./systemRng.ts";
+
+const folder = (): string => mkdtempSync(join(tmpdir(), "swapnode-system-"));
+const WALLET = "05aab5342166f8594baf17a7d9bef5d567443327";
+
+test("an atomic write replaces the content, is private and leaves nothing beside it", () => {
+  const dir = folder();
+  const path = join(dir, "a.json");
+  writeFileSync(`${path}.tmp`, "left over from a crash");
+  writeFileAtomic(path, "one");
+  writeFileAtomic(path, Uint8Array.of(0x74, 0x77, 0x6f));
+  expect(readFileSync(path, "utf8")).toBe("two");
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readdirSync(dir)).toEqual(["a.json"]);
+});
+
+test("the data folder has KDF's layout and is open to its owner only", () => {
+  const dir = folder();
+  const opened = openDataDir(dir, WALLET);
+  if (!opened.ok) throw new Error(opened.error.message);
+  expect(opened.value.database).toBe(join(dir, WALLET, "MM2.db"));
+  for (const path of [opened.value.root, opened.value.mySwaps, opened.value.orderHistory]) expect(statSync(path).mode & 0o777).toBe(0o700);
+  expect(openDataDir(dir, WALLET).ok).toBe(true);
+});
+
+test("a folder that cannot be written is named as KDF names it", () => {
+  // A file in the way stands for every reason: the tests may run as root, whom no mode stops.
+  const dir = folder();
+  writeFileSync(join(dir, WALLET), "");
+  expect(openDataDir(dir, WALLET)).toMatchObject({ ok: false, error: { message: `${WALLET} db dir is not writable` } });
+  const other = folder();
+  mkdirSync(join(other, WALLET, "SWAPS"), { recursive: true });
+  writeFileSync(join(other, WALLET, "SWAPS/MY"), "");
+  expect(openDataDir(other, WALLET)).toMatchObject({ ok: false, error: { message: "SWAPS/MY db dir is not writable" } });
+});
+
+test("a second process cannot use the folder and learns which one holds it; kill -9 frees it", { timeout: 20_000 }, async () => {
+  const dir = folder();
+  const script = join(dir, "holder.mjs");
+  const module = new URL("./processLock.ts", import.meta.url).href;
+  writeFileSync(
+    script,
+    `const { lockFolder } = await import(${JSON.stringify(module)}); const l = lockFolder(${JSON.stringify(dir)});
+     process.send(l.ok); process.on("message", () => {});`,
+  );
+  const child = fork(script, { execArgv: [] });
+  expect(await new Promise((resolve) => child.once("message", resolve))).toBe(true);
+  const refused = lockFolder(dir);
+  expect(refused).toMatchObject({ ok: false, error: { kind: "AlreadyRunning", pid: child.pid } });
+  if (!refused.ok) expect(refused.error.message).toContain(`pid ${child.pid}`);
+  const gone = new Promise((resolve) => child.once("close", resolve));
+  child.kill("SIGKILL");
+  await gone;
+  const taken = lockFolder(dir);
+  expect(taken.ok).toBe(true);
+  expect(lockFolder(dir)).toMatchObject({ ok: false, error: { pid: process.pid } });
+  if (taken.ok) taken.value.release();
+  const again = lockFolder(dir);
+  expect(again.ok).toBe(true);
+  if (again.ok) again.value.release();
+});
+
+test("the clock runs a task after its delay, and a cancelled one never", async () => {
+  const clock = createSystemClock();
+  const order: string[] = [];
+  await new Promise<void>((resolve) => {
+    const cancel = clock.after(0, () => order.push("cancelled"));
+    cancel();
+    cancel();
+    const far = clock.after(1e12, () => order.push("far"));
+    clock.after(5, () => {
+      order.push("ran");
+      far();
+      resolve();
+    });
+  });
+  expect(order).toEqual(["ran"]);
+});
+
+test("the generator gives the asked number of bytes and does not repeat", () => {
+  const rng = createSystemRng();
+  expect(rng.bytes(0)).toHaveLength(0);
+  expect(Buffer.from(rng.bytes(32)).equals(Buffer.from(rng.bytes(32)))).toBe(false);
+});

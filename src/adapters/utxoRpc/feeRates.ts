@@ -1,0 +1,103 @@
+import { ok } from "../../core/util/result.ts";
+import { type AnswerParser, parseFeeField, parseFeeRate, parseNotarized } from "./answers.ts";
+import { type Answer, type DaemonCalls, RPC_METHOD_NOT_FOUND } from "./daemonCalls.ts";
+
+/** How long a relay floor stays good. */
+const RELAY_FEE_MAX_AGE_MS = 60_000;
+
+/** Notarizations also come between blocks. */
+const NOTARIZED_MAX_AGE_MS = 10_000;
+/** Below every height. */
+const NEVER = -1;
+
+const isOlder = (sinceMs: number | null, nowMs: number, ageMs: number): boolean => sinceMs === null || Math.abs(nowMs - sinceMs) >= ageMs;
+
+/** What a daemon says of fees and notarization. Asked gently; methods it does not have are not asked for again. */
+export class FeeRates {
+  readonly #calls: DaemonCalls;
+  readonly #decimals: number;
+  readonly #missing = new Set<string>();
+  #relayFee: bigint | null = null;
+  #relayFeeAtMs: number | null = null;
+  /** Assumed until `getinfo` is missing or does not speak of it. */
+  #notarizes = true;
+  #notarized = NEVER;
+  #notarizedAtMs: number | null = null;
+  #notarizedAtTip: string | null = null;
+
+  constructor(calls: DaemonCalls, decimals: number) {
+    this.#calls = calls;
+    this.#decimals = decimals;
+  }
+
+  get relayFee(): bigint | null {
+    return this.#relayFee;
+  }
+
+  /** Last notarized height; -1 where there is none. */
+  get notarized(): number {
+    return this.#notarized;
+  }
+
+  /** Base units per 1000 bytes, rounded up; null without an estimate. */
+  async estimate(targetBlocks: number, mode: string | null, signal?: AbortSignal): Promise<bigint | null> {
+    const parse = (value: unknown) => parseFeeRate(value, this.#decimals);
+    const smart = await this.#optional("estimatesmartfee", mode === null ? [targetBlocks] : [targetBlocks, mode], parse, signal);
+    if (smart.ok && smart.value !== null) return smart.value;
+    const plain = await this.#optional("estimatefee", [targetBlocks], parse, signal);
+    return plain.ok ? plain.value : null;
+  }
+
+  /** @returns whether a read answer changed */
+  async refresh(tipHash: string, nowMs: number): Promise<Answer<boolean>> {
+    const before = `${this.#relayFee} ${this.#notarized}`;
+    const notarized = await this.#refreshNotarized(tipHash, nowMs);
+    if (!notarized.ok) return notarized;
+    if (isOlder(this.#relayFeeAtMs, nowMs, RELAY_FEE_MAX_AGE_MS)) {
+      const fee = await this.#relayFloor();
+      if (!fee.ok) return fee;
+      this.#relayFee = fee.value;
+      this.#relayFeeAtMs = nowMs;
+    }
+    return ok(before !== `${this.#relayFee} ${this.#notarized}`);
+  }
+
+  async #refreshNotarized(tipHash: string, nowMs: number): Promise<Answer<undefined>> {
+    const stale = this.#notarizedAtTip !== tipHash || isOlder(this.#notarizedAtMs, nowMs, NOTARIZED_MAX_AGE_MS);
+    if (!this.#notarizes || !stale) return ok(undefined);
+    const answer = await this.#calls.ask("getinfo", [], parseNotarized);
+    if (answer.ok) {
+      this.#notarizes = answer.value !== null;
+      this.#notarized = answer.value ?? NEVER;
+      this.#notarizedAtTip = tipHash;
+      this.#notarizedAtMs = nowMs;
+      return ok(undefined);
+    }
+    if (answer.error.kind === "rpc" && answer.error.code === RPC_METHOD_NOT_FOUND) this.#notarizes = false;
+    return answer.error.kind === "rpc" || answer.error.kind === "bad_answer" ? ok(undefined) : answer;
+  }
+
+  /** The greater of the configured floor and the one a full mempool sets. */
+  async #relayFloor(): Promise<Answer<bigint | null>> {
+    const network = await this.#optional("getnetworkinfo", [], parseFeeField("relayfee", this.#decimals));
+    if (!network.ok) return network;
+    const fixed = network.value === null ? await this.#optional("getinfo", [], parseFeeField("relayfee", this.#decimals)) : network;
+    if (!fixed.ok) return fixed;
+    const mempool = await this.#optional("getmempoolinfo", [], parseFeeField("mempoolminfee", this.#decimals));
+    if (!mempool.ok) return mempool;
+    if (fixed.value === null || mempool.value === null) return ok(fixed.value ?? mempool.value);
+    return ok(fixed.value > mempool.value ? fixed.value : mempool.value);
+  }
+
+  /** Null where the daemon refuses or answers in another shape: none of this is needed to follow the chain. */
+  async #optional<T>(method: string, params: readonly unknown[], parse: AnswerParser<T>, signal?: AbortSignal): Promise<Answer<T | null>> {
+    if (this.#missing.has(method)) return ok(null);
+    const answer = await this.#calls.ask(method, params, parse, signal ? { signal } : {});
+    if (answer.ok) return answer;
+    if (answer.error.kind === "rpc") {
+      if (answer.error.code === RPC_METHOD_NOT_FOUND) this.#missing.add(method);
+      return ok(null);
+    }
+    return answer.error.kind === "bad_answer" ? ok(null) : answer;
+  }
+}

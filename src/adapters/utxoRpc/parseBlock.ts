@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { toHex } from "../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import { ByteReader } from "../../core/utxo/byteReader.ts";
+import type { Tx } from "../../core/utxo/tx.ts";
+import { hasWitness, parseTxAt, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
+
+/** Largest block read, bytes. The largest consensus limit of a supported chain is 32 MB. */
+export const MAX_BLOCK_BYTES = 32_000_000;
+/** Smallest transaction: version 4, no inputs 1, no outputs 1, lock time 4. */
+const MIN_TX_BYTES = 4 + 1 + 1 + 4;
+
+/** A transaction with the bytes it came in. `raw` and the scripts of `tx` are views; copy what is kept. */
+export type RawTx = { readonly txid: string; readonly tx: Tx; readonly raw: Uint8Array };
+
+export type ParsedBlock = { readonly prevHash: string; readonly timeSec: number; readonly txs: readonly RawTx[] };
+
+export type BadBlock = { readonly kind: "BadBlock"; readonly detail: string };
+
+/**
+ * What stands before the transactions. All begin with version 4, previous hash 32, Merkle root 32.
+ * - `plain`: then time, bits, nonce (Bitcoin).
+ * - `accumulator`: plain and one more hash of 32 (PIVX).
+ * - `equihash`: then a hash of 32, time, bits, nonce 32 and a solution with its length (Zcash, Komodo).
+ * - `auxpow`: plain and, with version bit 8, the proof of a parent chain (Namecoin, Dogecoin).
+ */
+export type HeaderLayout = "plain" | "accumulator" | "equihash" | "auxpow";
+const LAYOUTS: readonly HeaderLayout[] = ["plain", "equihash", "auxpow", "accumulator"];
+const AUXPOW_BIT = 0x100;
+
+const sha256 = (data: Uint8Array): Buffer => createHash("sha256").update(data).digest();
+const sha256d = (data: Uint8Array): Buffer => sha256(sha256(data));
+
+/** Id of a parsed transaction from its own bytes, display order. */
+export function rawTxid(tx: Tx, raw: Uint8Array): string {
+  const stripped = hasWitness(tx) || tx.hogEx ? serializeTx(tx, { witness: false }) : raw;
+  return sha256d(stripped).reverse().toString("hex");
+}
+
+/** Merkle root over txids, display order in and out. */
+function merkleRoot(txids: readonly string[]): string {
+  let row = txids.map((id) => Buffer.from(id, "hex").reverse());
+  while (row.length > 1) {
+    const next: Buffer<ArrayBuffer>[] = [];
+    for (let i = 0; i < row.length; i += 2) {
+      const left = row[i] ?? Buffer.alloc(32);
+      next.push(Buffer.from(sha256d(Buffer.concat([left, row[i + 1] ?? left]))));
+    }
+    row = next;
+  }
+  return (row[0] ?? Buffer.alloc(32)).reverse().toString("hex");
+}
+
+/** Branch of a Merkle tree: count, hashes, index. */
+function skipBranch(r: ByteReader): void {
+  r.slice(32 * r.count(32));
+  r.u32();
+}
+
+/** Reads the rest of the header behind the Merkle root; gives its time. */
+function readHeaderTail(r: ByteReader, bytes: Uint8Array, version: number, layout: HeaderLayout): number {
+  if (layout === "equihash") r.slice(32);
+  const timeSec = r.u32();
+  r.u32();
+  if (layout === "equihash") {
+    r.slice(32);
+    r.varBytes();
+    return timeSec;
+  }
+  r.u32();
+  if (layout === "accumulator") r.slice(32);
+  if (layout === "auxpow" && (version & AUXPOW_BIT) !== 0) {
+    const parentCoinbase = parseTxAt(bytes, r.offset, { kind: "bitcoin" });
+    if (!parentCoinbase.ok) r.fail(parentCoinbase.error.detail);
+    else r.offset = parentCoinbase.value.end;
+    r.slice(32);
+    skipBranch(r);
+    skipBranch(r);
+    r.slice(80);
+  }
+  return timeSec;
+}
+
+function readTxs(r: ByteReader, bytes: Uint8Array, format: TxFormat): RawTx[] {
+  const txs: RawTx[] = [];
+  for (let n = r.count(MIN_TX_BYTES); n > 0 && r.problem === null; n--) {
+    const start = r.offset;
+    const parsed = parseTxAt(bytes, start, format);
+    if (!parsed.ok) {
+      r.fail(parsed.error.detail);
+      break;
+    }
+    r.offset = parsed.value.end;
+    const { tx } = parsed.value;
+    const raw = bytes.subarray(start, r.offset);
+    txs.push({ txid: rawTxid(tx, raw), tx, raw });
+  }
+  return txs;
+}
+
+function parseAs(bytes: Uint8Array, format: TxFormat, layout: HeaderLayout): Result<ParsedBlock, BadBlock> {
+  const r = new ByteReader(bytes);
+  const version = r.u32();
+  const prevHash = toHex(Uint8Array.from(r.slice(32)).reverse());
+  const root = toHex(Uint8Array.from(r.slice(32)).reverse());
+  const timeSec = readHeaderTail(r, bytes, version, layout);
+  const txs = r.problem === null ? readTxs(r, bytes, format) : [];
+  if (r.problem !== null) return err({ kind: "BadBlock", detail: r.problem });
+  if (txs.length === 0) return err({ kind: "BadBlock", detail: "no transactions" });
+  if (merkleRoot(txs.map((t) => t.txid)) !== root) return err({ kind: "BadBlock", detail: "Merkle root does not match" });
+  return ok({ prevHash, timeSec, txs });
+}
+
+/**
+ * Reads a block as `getblock <hash> 0` gives it. Chains differ in what the header holds; the Merkle root tells which
+ * layout is the right one, and that every transaction was read whole. What follows the transactions (block
+ * signatures, extension blocks) is not looked at.
+ *
+ * @param first layout tried first: the one that fitted the block before
+ */
+export function parseBlock(
+  bytes: Uint8Array,
+  format: TxFormat,
+  first: HeaderLayout = "plain",
+): Result<{ readonly block: ParsedBlock; readonly layout: HeaderLayout }, BadBlock> {
+  if (bytes.length > MAX_BLOCK_BYTES) return err({ kind: "BadBlock", detail: "block too large" });
+  let failure: BadBlock | null = null;
+  for (const layout of [first, ...LAYOUTS.filter((l) => l !== first)]) {
+    const parsed = parseAs(bytes, format, layout);
+    if (parsed.ok) return ok({ block: parsed.value, layout });
+    failure ??= parsed.error;
+  }
+  return err(failure ?? { kind: "BadBlock", detail: "empty" });
+}

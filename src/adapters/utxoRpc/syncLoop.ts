@@ -1,0 +1,335 @@
+import { err, ok } from "../../core/util/result.ts";
+import type { TxFormat } from "../../core/utxo/txCodec.ts";
+import type { ChainStatus } from "../../ports/chain.ts";
+import type { ChainDelta, ChainStore, StoredWatch, WatchKey } from "../../ports/chainStore.ts";
+import { Aborted, type Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import { backfillStep, isPending } from "./backfill.ts";
+import { BlockGone } from "./blockGone.ts";
+import { BlockReader } from "./blockReader.ts";
+import { BlockSync } from "./blockSync.ts";
+import type { ChainIndex } from "./chainIndex.ts";
+import type { Answer, DaemonCalls } from "./daemonCalls.ts";
+import { type ChainFault, faultSentence } from "./fault.ts";
+import type { FeeRates } from "./feeRates.ts";
+import { FirstScans } from "./firstScans.ts";
+import { MempoolWatch } from "./mempoolWatch.ts";
+import { RetryTimer } from "./retryTimer.ts";
+import type { SyncContext } from "./syncContext.ts";
+import type { UtxoRpcOptions } from "./utxoRpcChain.ts";
+import { Waiters } from "./waiters.ts";
+
+export type SyncLoopDeps = {
+  readonly ticker: string;
+  readonly format: TxFormat;
+  readonly calls: DaemonCalls;
+  readonly fees: FeeRates;
+  readonly index: ChainIndex;
+  readonly store: ChainStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly options: UtxoRpcOptions;
+  readonly genesis: string | null;
+  readonly closing: AbortController;
+};
+
+/** Looks repeated at once because the chain moved under them, before it counts as a failure. */
+const MAX_MOVES = 5;
+/** A watch that has more blocks to read than this shows as "syncing". */
+const SHOWN_BACKLOG = 100;
+/** Looks at a mempool of n transactions are at least n / 10 ms apart. */
+const MEMPOOL_TXS_PER_MS = 10;
+/** Wait between looks while mempool transactions are left to fetch. */
+const BACKLOG_POLL_MS = 200;
+
+type Command = { readonly run: () => Promise<void>; readonly settle: (error: unknown) => void };
+type Round = { readonly startTip: number | null };
+
+const idOf = (key: WatchKey): string => `${key.kind}:${key.key}`;
+
+/**
+ * The one loop of a chain: commands, looks at the daemon ("rounds": follow the best chain to its tip, then the
+ * mempool) and old blocks for new watches, one bounded step after another. Only the loop changes the index.
+ */
+export class SyncLoop {
+  readonly #deps: SyncLoopDeps;
+  readonly #ctx: SyncContext;
+  readonly #sync: BlockSync;
+  readonly #mempool: MempoolWatch;
+  readonly #scans: FirstScans;
+  readonly #timer: RetryTimer;
+  readonly #inbox: Command[] = [];
+  readonly #listeners = new Set<() => void>();
+  readonly #refreshes = new Waiters<number>();
+  readonly #watches = new Waiters<{ readonly key: WatchKey; readonly after: number }>();
+  readonly #stuck = new Map<string, ChainFault & { kind: "block_gone" }>();
+  #rounds = 0;
+  #round: Round | null = null;
+  #target: number | null = null;
+  #moves = 0;
+  #reached = false;
+  #error: string | null = null;
+  #changed = false;
+  #wake: () => void = () => undefined;
+  #woken = false;
+
+  constructor(deps: SyncLoopDeps) {
+    this.#deps = deps;
+    const { index, store, calls, format, clock, log, options } = deps;
+    this.#ctx = {
+      calls,
+      reader: new BlockReader(calls, format),
+      index,
+      clock,
+      log,
+      commit: async (delta: ChainDelta) => {
+        await store.commit(delta);
+        index.apply(delta);
+        this.#changed = true;
+      },
+      outputsFound: (keys) => this.#mempool.recheck(keys),
+    };
+    this.#sync = new BlockSync(this.#ctx, store, deps.genesis);
+    this.#mempool = new MempoolWatch(this.#ctx, format, options.mempoolPerRound ?? 500);
+    this.#scans = new FirstScans(this.#ctx, { format, decimals: options.decimals ?? 8, readWholeUpTo: options.readWholeUpTo ?? 2000 }, () =>
+      this.wake(),
+    );
+    this.#timer = new RetryTimer(clock, options.pollMs ?? 1000, () => this.wake());
+  }
+
+  onChange(listener: () => void): () => void {
+    const entry = (): void => listener();
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#wake();
+  }
+
+  /** Runs `work` inside the loop, between two steps. */
+  enqueue(work: (ctx: SyncContext) => Promise<void>): Promise<void> {
+    if (this.#deps.closing.signal.aborted) return Promise.reject(new Aborted("closed"));
+    return new Promise((resolve, reject) => {
+      this.#inbox.push({
+        run: () => work(this.#ctx),
+        settle: (error) => (error === null ? resolve() : reject(error)),
+      });
+      this.wake();
+    });
+  }
+
+  async refresh(signal?: AbortSignal): Promise<void> {
+    if (this.#deps.closing.signal.aborted) throw new Aborted("closed");
+    this.#timer.hurry();
+    await this.#refreshes.wait(this.#rounds, signal);
+  }
+
+  async watch(key: WatchKey, fromHeight: number, signal?: AbortSignal): Promise<void> {
+    await this.enqueue(async ({ index, commit }) => {
+      this.#stuck.delete(idOf(key));
+      const known = index.watch(key);
+      if (known && known.fromHeight <= fromHeight) return;
+      await commit({ watches: [{ ...key, fromHeight, nextHeight: fromHeight }] });
+      this.#mempool.recheck([key.key]);
+    });
+    this.#timer.hurry();
+    await this.#watches.wait({ key, after: this.#rounds }, signal);
+  }
+
+  unwatch(keys: readonly WatchKey[]): Promise<void> {
+    return this.enqueue(async ({ index, commit }) => {
+      const known = keys.filter((key) => index.watch(key) !== undefined);
+      for (const key of known) this.#stuck.delete(idOf(key));
+      if (known.length > 0) await commit({ unwatch: known });
+    });
+  }
+
+  status(): ChainStatus {
+    const { index } = this.#deps;
+    const tip = index.tip();
+    const progress = this.#progress();
+    const stuck = [...this.#stuck.values()][0];
+    const error = this.#error ?? (stuck ? faultSentence(this.#deps.ticker, stuck) : null);
+    const behind = this.#target !== null || (progress !== null && progress.total - progress.done > SHOWN_BACKLOG);
+    const state = this.#error !== null ? "unreachable" : !this.#reached ? "starting" : behind ? "syncing" : "ready";
+    return { state, tip, progress, error };
+  }
+
+  #progress(): ChainStatus["progress"] {
+    const tip = this.#deps.index.tipHeader?.height;
+    if (tip === undefined) return null;
+    if (this.#target !== null) {
+      const from = this.#round?.startTip ?? tip;
+      return { done: Math.max(0, tip - from), total: Math.max(0, this.#target - from) };
+    }
+    const pending = this.#pending();
+    if (pending.length === 0) return null;
+    const from = Math.min(...pending.map((w) => w.fromHeight));
+    const next = Math.min(...pending.map((w) => w.nextHeight ?? tip));
+    return { done: Math.max(0, next - from), total: Math.max(0, tip + 1 - from) };
+  }
+
+  #pending(): StoredWatch[] {
+    return this.#deps.index.watches().filter((w) => isPending(w) && !this.#stuck.has(idOf(w)));
+  }
+
+  /** Runs until closed. */
+  async run(): Promise<void> {
+    const { signal } = this.#deps.closing;
+    while (!signal.aborted) {
+      this.#woken = false;
+      try {
+        const busy = await this.#step();
+        this.#announce();
+        if (!busy && !this.#woken && !signal.aborted) await this.#pause();
+      } catch (cause) {
+        if (signal.aborted) break;
+        this.#deps.log.error("chain_index_failed", { cause: cause instanceof Error ? cause.message : String(cause) });
+        this.#fail(`This node could not keep its ${this.#deps.ticker} index: ${cause instanceof Error ? cause.message : String(cause)}.`);
+        this.#announce();
+      }
+    }
+    this.#timer.stop();
+    this.#scans.stop();
+    const closed = new Aborted("closed");
+    for (const command of this.#inbox.splice(0)) command.settle(closed);
+    this.#refreshes.settle(() => closed);
+    this.#watches.settle(() => closed);
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = () => undefined;
+        resolve();
+      };
+    });
+  }
+
+  #announce(): void {
+    if (!this.#changed) return;
+    this.#changed = false;
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener();
+      } catch (cause) {
+        this.#deps.log.error("chain_listener_failed", { cause: cause instanceof Error ? cause.message : String(cause) });
+      }
+    }
+  }
+
+  /** One step; false when there is nothing to do until something wakes the loop. */
+  async #step(): Promise<boolean> {
+    const commands = this.#inbox.splice(0);
+    for (const command of commands) {
+      await command.run().then(
+        () => command.settle(null),
+        (cause: unknown) => command.settle(cause),
+      );
+    }
+    if (this.#round === null && this.#timer.take()) {
+      this.#rounds++;
+      this.#round = { startTip: this.#deps.index.tipHeader?.height ?? null };
+    }
+    if (this.#round !== null) {
+      this.#take(await this.#roundStep());
+      return true;
+    }
+    if (this.#timer.failing || this.#deps.index.tipHeader === undefined) return commands.length > 0;
+    return (await this.#oldBlocks()) || commands.length > 0;
+  }
+
+  /** Follows to the tip, then looks at the mempool: the end of the round. */
+  async #roundStep(): Promise<Answer<undefined>> {
+    const { index, fees, clock } = this.#deps;
+    const followed = await this.#sync.step();
+    if (!followed.ok) return followed;
+    this.#reached = true;
+    const target = followed.value.atTip ? null : followed.value.target;
+    if (this.#target !== target) this.#changed = true;
+    this.#target = target;
+    if (target !== null) return ok(undefined);
+    const pool = await this.#mempool.round();
+    if (!pool.ok) return pool;
+    const rates = await fees.refresh(index.tipHeader?.hash ?? "", clock.nowMs());
+    if (!rates.ok) return rates;
+    if (rates.value) this.#changed = true;
+    const { size, waiting } = pool.value;
+    this.#succeed(waiting > 0 ? BACKLOG_POLL_MS : size / MEMPOOL_TXS_PER_MS);
+    return ok(undefined);
+  }
+
+  #succeed(atLeastMs: number): void {
+    this.#round = null;
+    this.#moves = 0;
+    if (this.#error !== null) {
+      this.#deps.log.info("daemon_back");
+      this.#changed = true;
+    }
+    this.#error = null;
+    this.#timer.succeeded(atLeastMs);
+    // Whoever is told that the view is fresh must find the others told of it too.
+    this.#announce();
+    this.#refreshes.settle((after) => (this.#rounds > after ? null : undefined));
+    this.#watches.settle(({ key, after }) => this.#watchOutcome(key, after));
+  }
+
+  #watchOutcome(key: WatchKey, after: number): Error | null | undefined {
+    const stuck = this.#stuck.get(idOf(key));
+    if (stuck) return new BlockGone(stuck.height, faultSentence(this.#deps.ticker, stuck));
+    const known = this.#deps.index.watch(key);
+    if (known === undefined) return new Aborted("no longer watched");
+    return known.nextHeight === null && this.#rounds > after ? null : undefined;
+  }
+
+  #take(answer: Answer<undefined>): void {
+    if (answer.ok) return;
+    const { error } = answer;
+    if (error.kind === "moved" && ++this.#moves < MAX_MOVES) return;
+    this.#sync.distrust();
+    this.#fail(faultSentence(this.#deps.ticker, error), error);
+  }
+
+  #fail(sentence: string, fault?: ChainFault): void {
+    this.#round = null;
+    this.#target = null;
+    this.#moves = 0;
+    if (this.#error !== sentence) {
+      this.#deps.log.warn("daemon_failed", { fault: fault?.kind ?? "internal", error: sentence });
+      this.#changed = true;
+    }
+    this.#error = sentence;
+    this.#timer.failed();
+  }
+
+  /** A step for watches that still want old blocks; false when there are none to take now. */
+  async #oldBlocks(): Promise<boolean> {
+    const pending = this.#pending();
+    if (pending.length === 0) return false;
+    const left = await this.#scans.take(pending);
+    if (left === "round_needed") {
+      this.#timer.hurry();
+      return true;
+    }
+    const answer = await backfillStep(this.#ctx, left);
+    if (!answer.ok) this.#backfillFailed(answer.error, left);
+    const covered = this.#pending().length < pending.length;
+    // Whoever waits for a watch is answered at the end of a round.
+    if (covered) this.#timer.hurry();
+    return covered || left.length > 0;
+  }
+
+  #backfillFailed(fault: ChainFault, pending: readonly StoredWatch[]): void {
+    if (fault.kind !== "block_gone") {
+      if (fault.kind === "moved") this.#timer.hurry();
+      this.#take(err(fault));
+      return;
+    }
+    this.#deps.log.warn("block_gone", { height: fault.height });
+    for (const w of pending) if ((w.nextHeight ?? 0) <= fault.height) this.#stuck.set(idOf(w), fault);
+    this.#changed = true;
+    this.#timer.hurry();
+  }
+}

@@ -1,0 +1,422 @@
+import { expect, test } from "vitest";
+import { type ScriptedChain, startScriptedChain } from "../../../test/contract/scriptedChain.ts";
+import { scriptNumber, spendOf } from "../../../test/contract/spendable.ts";
+import { quietLog } from "../../../test/fakes/quietLog.ts";
+import { toHex } from "../../core/util/bytes.ts";
+import type { Tx } from "../../core/utxo/tx.ts";
+import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
+import { Aborted } from "../../ports/clock.ts";
+import type { SqlDatabase } from "../../ports/sql.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../sqlite/chainStore.ts";
+import { openInlineDatabase } from "../sqlite/inlineDatabase.ts";
+import { openUtxoRpcChain, type UtxoRpcChain, type UtxoRpcOptions } from "./utxoRpcChain.ts";
+
+const memory = (): SqlDatabase => openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+
+function open(h: ScriptedChain, options: UtxoRpcOptions = {}, db = memory()): Promise<UtxoRpcChain> {
+  const { rpc, format, clock } = h;
+  return openUtxoRpcChain({ ticker: "TST", format, rpc, clock, store: openChainStore(db, "TST"), log: quietLog, options });
+}
+
+/** Outcome of a promise while virtual time passes. */
+async function whileTimePasses<T>(h: ScriptedChain, work: Promise<T>, ms: number): Promise<T> {
+  const settled = work.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  await h.clock.advance(ms);
+  const outcome = await settled;
+  if ("error" in outcome) throw outcome.error;
+  return outcome.value;
+}
+
+test("a script without birthday on a long chain is found in the UTXO set, without reading old blocks", async () => {
+  const h = startScriptedChain(60);
+  h.daemon.scansUtxoSet = true;
+  const script = scriptNumber(1);
+  const spent = h.pay(script, 5_000n);
+  h.mine();
+  h.send(spendOf(h.format, 1, [{ txid: spent, vout: 0, value: 5_000n }], script, 1_000n));
+  h.mine(60);
+  h.rpc.counts.clear();
+  const chain = await open(h, { readWholeUpTo: 50 });
+  await chain.watchScript(script, 0);
+  expect(chain.outputs(script).map((o) => [o.value, o.block?.height, o.coinbase])).toEqual([[4_000n, 62, false]]);
+  expect(h.rpc.counts.get("getblock")).toBeUndefined();
+  expect(chain.outputs(script)[0]?.block?.hash).toBe(h.daemon.blocks[62]?.hash);
+  // What comes after the scan is followed like everything else.
+  h.send(spendOf(h.format, 1, chain.outputs(script), scriptNumber(2), 1_000n));
+  h.mine();
+  await chain.refresh();
+  expect(chain.outputs(script)[0]?.spentBy?.block?.height).toBe(122);
+  await chain.close();
+});
+
+test("blocks mined while the UTXO set is scanned are read afterwards, so a spend in them is not missed", async () => {
+  const h = startScriptedChain(80);
+  h.daemon.scansUtxoSet = true;
+  const script = scriptNumber(1);
+  const id = h.pay(script, 5_000n);
+  h.mine();
+  h.rpc.twist.set("scantxoutset", (answer) => {
+    h.send(spendOf(h.format, 1, [{ txid: id, vout: 0, value: 5_000n }], scriptNumber(2), 1_000n));
+    h.mine(3);
+    return answer;
+  });
+  const chain = await open(h, { readWholeUpTo: 50 });
+  await chain.watchScript(script, 0);
+  expect(chain.outputs(script)[0]?.spentBy?.block?.height).toBe(82);
+  await chain.close();
+});
+
+test("a daemon that cannot scan its UTXO set has its blocks read from the first on, with progress", async () => {
+  const h = startScriptedChain(300);
+  const script = scriptNumber(1);
+  h.pay(script, 5_000n);
+  h.mine();
+  const chain = await open(h, { readWholeUpTo: 50 });
+  const progress: number[] = [];
+  chain.onChange(() => {
+    const p = chain.status().progress;
+    if (p) progress.push(p.done / p.total);
+  });
+  await chain.watchScript(script, 0);
+  expect(chain.outputs(script)).toHaveLength(1);
+  expect(progress.length).toBeGreaterThan(2);
+  expect(progress).toEqual([...progress].sort((a, b) => a - b));
+  expect(chain.status().progress).toBeNull();
+  await chain.close();
+});
+
+test("an address index gives the whole history of a script without birthday", async () => {
+  const h = startScriptedChain(80);
+  const script = scriptNumber(1);
+  const id = h.pay(script, 5_000n);
+  h.mine();
+  const spend = spendOf(h.format, 1, [{ txid: id, vout: 0, value: 5_000n }], scriptNumber(2), 1_000n);
+  h.send(spend);
+  h.mine();
+  const [paid, spent] = [h.daemon.blocks[81], h.daemon.blocks[82]];
+  h.daemon.override.set("decodescript", () => ({ type: "scripthash", addresses: ["addr"] }));
+  h.daemon.override.set("searchrawtransactions", () => [
+    { hex: toHex(serializeTx(paid?.txs[1] as Tx)), blockhash: paid?.hash },
+    { hex: toHex(serializeTx(spend)), blockhash: spent?.hash },
+  ]);
+  const chain = await open(h, { readWholeUpTo: 50 });
+  await chain.watchScript(script, 0);
+  expect(chain.outputs(script)[0]?.block?.height).toBe(81);
+  expect(chain.outputs(script)[0]?.spentBy).toEqual({ txid: txid(spend), block: { height: 82, hash: spent?.hash } });
+  expect(h.rpc.counts.get("getblock")).toBeUndefined();
+  await chain.close();
+});
+
+test("a watch that needs a pruned block is refused with a sentence and the others go on", async () => {
+  const h = startScriptedChain(60);
+  h.daemon.prunedBelow = 40;
+  const chain = await open(h);
+  await expect(chain.watchScript(scriptNumber(1), 10)).rejects.toMatchObject({ kind: "BlockGone", height: 10 });
+  expect(chain.status().error).toContain("no longer has block 10");
+  expect(chain.status().state).toBe("ready");
+  await chain.watchScript(scriptNumber(2), 50);
+  const id = h.pay(scriptNumber(2), 5_000n);
+  h.mine();
+  await chain.refresh();
+  expect(chain.tx(id)?.block?.height).toBe(61);
+  await chain.unwatch({ scripts: [scriptNumber(1)] });
+  expect(chain.status().error).toBeNull();
+  await chain.close();
+});
+
+test("blocks pruned while this node was away stop it with a clear status instead of a hole in the index", async () => {
+  const h = startScriptedChain(30);
+  const db = memory();
+  const first = await open(h, {}, db);
+  await first.refresh();
+  await first.close();
+  h.mine(20);
+  h.daemon.prunedBelow = 45;
+  const second = await open(h, {}, db);
+  await h.clock.advance(5_000);
+  expect(second.status().state).toBe("unreachable");
+  expect(second.status().error).toContain("no longer has block 31");
+  expect(second.status().tip?.height).toBe(30);
+  await second.close();
+});
+
+test("a daemon of another chain is refused and the index kept", async () => {
+  const h = startScriptedChain(30);
+  const db = memory();
+  const first = await open(h, {}, db);
+  await first.watchScript(scriptNumber(1), 0);
+  h.pay(scriptNumber(1), 5_000n);
+  h.mine();
+  await first.refresh();
+  await first.close();
+  const other = startScriptedChain(50);
+  other.daemon.blocks.splice(0, 1, { ...(other.daemon.blocks[0] as (typeof other.daemon.blocks)[0]), hash: "ab".repeat(32) });
+  const second = await open(other, {}, db);
+  await other.clock.advance(3_000);
+  expect(second.status().error).toContain("serves another chain");
+  expect(second.outputs(scriptNumber(1))).toHaveLength(1);
+  await second.close();
+});
+
+test("a daemon that starts over and is far behind is waited for, not followed down", async () => {
+  const h = startScriptedChain(500);
+  const chain = await open(h);
+  await chain.refresh();
+  const kept = h.daemon.blocks.splice(100);
+  await h.clock.advance(5_000);
+  expect(chain.status().state).toBe("unreachable");
+  expect(chain.status().error).toContain("at block 99 and this node has already seen block 500");
+  expect(chain.status().tip?.height).toBe(500);
+  h.daemon.blocks.push(...kept);
+  await h.clock.advance(40_000);
+  expect(chain.status().state).toBe("ready");
+  await chain.close();
+});
+
+test("a best chain that gets shorter takes its facts with it", async () => {
+  const h = startScriptedChain(30);
+  const chain = await open(h);
+  await chain.watchScript(scriptNumber(1), 0);
+  const id = h.pay(scriptNumber(1), 5_000n);
+  h.mine(2);
+  await chain.refresh();
+  h.reorg(2, 0);
+  await chain.refresh();
+  expect(chain.status().tip?.height).toBe(30);
+  expect(chain.tx(id)?.block).toBeNull();
+  await chain.close();
+});
+
+test("a reorganisation deeper than all kept headers reads everything again", async () => {
+  const h = startScriptedChain(60);
+  const chain = await open(h);
+  const script = scriptNumber(1);
+  const id = h.pay(script, 5_000n);
+  h.mine();
+  await chain.watchScript(script, 0);
+  expect(chain.tx(id)?.block?.height).toBe(61);
+  h.reorg(55, 57);
+  h.mine();
+  await whileTimePasses(h, chain.refresh(), 2_000);
+  expect(chain.status().tip?.hash).toBe(h.daemon.blocks.at(-1)?.hash);
+  await whileTimePasses(h, chain.watchScript(script, 0), 2_000);
+  expect(chain.tx(id)?.block).toEqual({ height: 64, hash: h.daemon.blocks[64]?.hash });
+  await chain.close();
+});
+
+test("a child looked at before its parent is still seen as the spender", async () => {
+  const h = startScriptedChain();
+  const chain = await open(h, { mempoolPerRound: 1 });
+  const script = scriptNumber(1);
+  await chain.watchScript(script, 0);
+  const parent: Tx = {
+    version: 1,
+    inputs: [{ txid: "77".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] }],
+    outputs: [{ value: 9_000n, script }],
+    lockTime: 0,
+  };
+  const child = spendOf(h.format, 1, [{ txid: txid(parent), vout: 0, value: 9_000n }], scriptNumber(2), 1_000n);
+  h.send(child);
+  h.send(parent);
+  await h.clock.advance(5_000);
+  expect(chain.outputs(script)[0]?.spentBy).toEqual({ txid: txid(child), block: null });
+  await chain.close();
+});
+
+test("a payment mined between the look at the tip and the look at the mempool does not vanish in between", async () => {
+  const h = startScriptedChain();
+  const chain = await open(h);
+  const script = scriptNumber(1);
+  await chain.watchScript(script, 0);
+  h.pay(script, 5_000n);
+  await chain.refresh();
+  const seen: number[] = [];
+  chain.onChange(() => seen.push(chain.outputs(script).length));
+  let mined = false;
+  h.daemon.override.set("getrawmempool", () => {
+    if (!mined) h.mine();
+    mined = true;
+    return [...h.daemon.mempool.keys()];
+  });
+  await chain.refresh();
+  expect(seen.every((n) => n === 1)).toBe(true);
+  expect(chain.outputs(script)[0]?.block?.height).toBe(31);
+  await chain.close();
+});
+
+test("tries at a daemon that is down get rarer, up to 30 s, and a refresh is not held back by them", async () => {
+  const h = startScriptedChain();
+  const chain = await open(h);
+  await chain.refresh();
+  h.rpc.down = true;
+  h.rpc.counts.clear();
+  await h.clock.advance(300_000);
+  // 1, 2, 4, 8, 16, 30, 30 … seconds apart.
+  expect(h.rpc.total).toBeGreaterThanOrEqual(12);
+  expect(h.rpc.total).toBeLessThanOrEqual(16);
+  h.rpc.down = false;
+  await whileTimePasses(h, chain.refresh(), 1_100);
+  expect(chain.status().state).toBe("ready");
+  await chain.close();
+});
+
+test("a quiet chain costs two small questions a second", async () => {
+  const h = startScriptedChain();
+  const chain = await open(h);
+  await chain.refresh();
+  h.rpc.counts.clear();
+  await h.clock.advance(50_000);
+  expect(h.rpc.counts.get("getbestblockhash")).toBe(50);
+  expect(h.rpc.counts.get("getrawmempool")).toBe(50);
+  expect(h.rpc.total).toBeLessThanOrEqual(102);
+  await chain.close();
+});
+
+test("notarization is what the daemon reports, and false where it reports none", async () => {
+  const h = startScriptedChain();
+  h.daemon.notarized = 20;
+  const chain = await open(h);
+  await chain.refresh();
+  expect([chain.isNotarized(20), chain.isNotarized(21)]).toEqual([true, false]);
+  h.daemon.notarized = 31;
+  h.mine();
+  await chain.refresh();
+  expect(chain.isNotarized(31)).toBe(true);
+  await chain.close();
+  const plain = startScriptedChain();
+  const other = await open(plain);
+  await other.refresh();
+  expect(other.isNotarized(0)).toBe(false);
+  await other.close();
+});
+
+test("fees are base units per 1000 bytes, rounded up, and null without an estimate", async () => {
+  const h = startScriptedChain();
+  const chain = await open(h);
+  await chain.refresh();
+  expect(chain.relayFeePerKb()).toBe(1_000n);
+  h.daemon.override.set("estimatesmartfee", () => ({ feerate: "0.000123456", blocks: 2 }));
+  expect(await chain.estimateFeePerKb(2)).toBe(12_346n);
+  h.daemon.override.set("estimatesmartfee", () => ({ errors: ["no data"] }));
+  h.daemon.override.set("estimatefee", () => 0.0002);
+  expect(await chain.estimateFeePerKb(2)).toBe(20_000n);
+  h.daemon.override.set("estimatefee", () => -1);
+  expect(await chain.estimateFeePerKb(2)).toBeNull();
+  await chain.close();
+});
+
+test.each([
+  [-27, "already_known"],
+  [-26, "rejected"],
+  [-25, "rejected"],
+  [-22, "rejected"],
+  [-28, "unknown"],
+  [-32603, "unknown"],
+])("a broadcast the daemon answers with code %i is %s while nobody has the transaction", async (code, kind) => {
+  const h = startScriptedChain();
+  const chain = await open(h);
+  const raw = serializeTx(spendOf(h.format, 1, [{ txid: "11".repeat(32), vout: 0, value: 9_999_999n }], scriptNumber(2)));
+  h.rpc.instead.set("sendrawtransaction", { ok: false, error: { kind: "rpc", code, message: "any words" } });
+  expect((await chain.broadcast(raw)).kind).toBe(kind);
+  await chain.close();
+});
+
+test("spent outputs leave memory when they are old and many, and stay in the history", async () => {
+  const h = startScriptedChain();
+  const chain = await open(h);
+  const script = scriptNumber(1);
+  await chain.watchScript(script, 0);
+  let from = { txid: h.pay(script, 9_000_000n), vout: 0, value: 9_000_000n };
+  h.mine();
+  for (let i = 0; i < 150; i++) {
+    const tx = spendOf(h.format, 1, [from], script, 1_000n);
+    from = { txid: h.send(tx), vout: 0, value: from.value - 1_000n };
+    h.mine();
+  }
+  await chain.refresh();
+  expect(chain.outputs(script)).toHaveLength(151);
+  h.mine(250);
+  const last = spendOf(h.format, 1, [from], script, 1_000n);
+  h.send(last);
+  h.mine();
+  await chain.refresh();
+  expect(chain.outputs(script).length).toBeLessThanOrEqual(102);
+  expect(chain.outputs(script).filter((o) => o.spentBy === null)).toHaveLength(1);
+  expect(await chain.history([script], 1_000)).toHaveLength(152);
+  await chain.close();
+});
+
+test("a store that refuses a write leaves the reads as they were; the index goes on when it takes writes again", async () => {
+  const h = startScriptedChain();
+  const db = memory();
+  let full = false;
+  const store = openChainStore(
+    { ...db, write: (batch) => (full ? Promise.reject(new Error("the disk is full")) : db.write(batch)) },
+    "TST",
+  );
+  const chain = await openUtxoRpcChain({ ticker: "TST", format: h.format, rpc: h.rpc, clock: h.clock, store, log: quietLog });
+  await chain.watchScript(scriptNumber(1), 0);
+  full = true;
+  const id = h.pay(scriptNumber(1), 5_000n);
+  h.mine();
+  await h.clock.advance(3_000);
+  expect(chain.status().error).toContain("the disk is full");
+  expect(chain.tx(id)).toBeUndefined();
+  full = false;
+  await h.clock.advance(10_000);
+  expect(chain.status().state).toBe("ready");
+  expect(chain.tx(id)?.block?.height).toBe(31);
+  await chain.close();
+});
+
+test("closing ends every wait with Aborted", async () => {
+  const h = startScriptedChain();
+  h.rpc.down = true;
+  const chain = await open(h);
+  const waits = [chain.refresh(), chain.watchScript(scriptNumber(1), 0)];
+  const outcomes = Promise.allSettled(waits);
+  await h.clock.advance(100);
+  await chain.close();
+  for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: "rejected", reason: expect.any(Aborted) });
+  await expect(chain.refresh()).rejects.toBeInstanceOf(Aborted);
+});
+
+test("a signal ends one wait and the watch stays", async () => {
+  const h = startScriptedChain();
+  h.rpc.down = true;
+  const chain = await open(h);
+  const stop = new AbortController();
+  const wait = expect(chain.watchScript(scriptNumber(1), 0, stop.signal)).rejects.toBeInstanceOf(Aborted);
+  await h.clock.advance(100);
+  stop.abort();
+  await wait;
+  const id = h.pay(scriptNumber(1), 5_000n);
+  h.rpc.down = false;
+  await h.clock.advance(3_000);
+  expect(chain.tx(id)).toBeDefined();
+  await chain.close();
+});
+
+test("two runs of the same news ask the daemon the same questions in the same order", async () => {
+  const run = async (): Promise<string[]> => {
+    const h = startScriptedChain();
+    const asked: string[] = [];
+    const rpc = { call: (method: string, params: readonly unknown[]) => (asked.push(`${h.clock.nowMs()} ${method} ${params}`), h.daemon.call(method, params)) };
+    const store = openChainStore(memory(), "TST");
+    const chain = await openUtxoRpcChain({ ticker: "TST", format: h.format, rpc, clock: h.clock, store, log: quietLog });
+    const watched = chain.watchScript(scriptNumber(1), 3);
+    h.pay(scriptNumber(1), 5_000n);
+    await h.clock.advance(2_500);
+    h.mine(3);
+    await h.clock.advance(2_500);
+    h.reorg(1, 2);
+    await h.clock.advance(2_500);
+    await watched;
+    await chain.close();
+    return asked;
+  };
+  expect(await run()).toEqual(await run());
+});

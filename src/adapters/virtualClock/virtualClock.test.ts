@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { Aborted, sleep, withDeadline } from "../../ports/clock.ts";
+import { randomBelow, shuffled } from "../../ports/rng.ts";
+import { seededRng } from "./seededRng.ts";
+import { VirtualClock } from "./virtualClock.ts";
+
+test("timers run in order of due time, then of creation", async () => {
+  const clock = new VirtualClock(1000);
+  const ran: string[] = [];
+  clock.after(20, () => ran.push(`c@${clock.nowMs()}`));
+  clock.after(10, () => ran.push(`a@${clock.nowMs()}`));
+  clock.after(10, () => ran.push(`b@${clock.nowMs()}`));
+  expect(await clock.run()).toBe("idle");
+  expect(ran).toEqual(["a@1010", "b@1010", "c@1020"]);
+});
+
+test("continuations of one timer are all done before the next timer of the same moment", async () => {
+  const clock = new VirtualClock(0);
+  const ran: string[] = [];
+  const work = async (name: string): Promise<void> => {
+    await sleep(clock, 5);
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    ran.push(name);
+  };
+  void work("a");
+  clock.after(5, () => ran.push("b"));
+  await clock.run();
+  expect(ran).toEqual(["a", "b"]);
+});
+
+test("a cancelled timer does not run, cancelling twice is fine", async () => {
+  const clock = new VirtualClock(0);
+  const cancel = clock.after(5, () => expect.unreachable());
+  cancel();
+  cancel();
+  expect(await clock.run()).toBe("idle");
+  expect(clock.nowMs()).toBe(0);
+});
+
+test("run stops at the time, at the condition, and goes on later", async () => {
+  const clock = new VirtualClock(0);
+  let ticks = 0;
+  const tick = (): void => {
+    ticks++;
+    clock.after(10, tick);
+  };
+  clock.after(10, tick);
+  expect(await clock.run({ untilMs: 35 })).toBe("time");
+  expect([clock.nowMs(), ticks]).toEqual([35, 3]);
+  expect(await clock.run({ until: () => ticks === 5 })).toBe("until");
+  expect(clock.nowMs()).toBe(50);
+  expect(await clock.advance(25)).toBe("time");
+  expect([clock.nowMs(), ticks]).toEqual([75, 7]);
+});
+
+test("deadlines work on virtual time", async () => {
+  const clock = new VirtualClock(0);
+  const outcome = withDeadline(clock, 1000, undefined, () => new Promise(() => undefined)).catch((e: unknown) => e);
+  await clock.run();
+  expect(await outcome).toBeInstanceOf(Aborted);
+  expect(clock.nowMs()).toBe(1000);
+});
+
+test("a thousand shuffled timers come in order", async () => {
+  const rng = seededRng(7);
+  const clock = new VirtualClock(0);
+  const delays = Array.from({ length: 1000 }, () => randomBelow(rng, 300));
+  const ran: number[] = [];
+  for (const delay of delays) clock.after(delay, () => ran.push(delay));
+  await clock.run();
+  expect(ran).toEqual([...delays].sort((a, b) => a - b));
+});
+
+test("the same seed gives the same bytes, another seed others", () => {
+  expect(seededRng(1).bytes(33)).toEqual(seededRng(1).bytes(33));
+  expect(seededRng(1).bytes(33)).not.toEqual(seededRng(2).bytes(33));
+  const rng = seededRng(3);
+  const seen = new Set(Array.from({ length: 200 }, () => randomBelow(rng, 10)));
+  expect(seen.size).toBe(10);
+  expect(shuffled(rng, [1, 2, 3, 4, 5]).sort()).toEqual([1, 2, 3, 4, 5]);
+});

@@ -1,0 +1,197 @@
+import type { CoinEntry } from "../../core/coin/coinEntry.ts";
+import { type UtxoKind, utxoKind } from "../../core/coin/utxoKind.ts";
+import type { KeyPair } from "../../core/keys/keyPair.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import { addressScript, addressText, pubkeyToAddress } from "../../core/utxo/address.ts";
+import { hash160 } from "../../core/utxo/hash.ts";
+import { p2pkhScript, p2pkScript, p2wpkhScript } from "../../core/utxo/outputScript.ts";
+import type { UtxoChain } from "../../ports/chain.ts";
+import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import { UtxoCoin } from "./utxoCoin.ts";
+
+/** Where a coin's daemon is; null: the coins file's `rpcport` and the daemon's own conf file (KDF's native mode). */
+export type DaemonAddress = { readonly url: string; readonly user: string; readonly password: { reveal(): string } };
+
+export type EnableRequest = {
+  readonly coin: string;
+  /** Stands in for a missing `mm2` of the coins file. */
+  readonly mm2: boolean;
+  readonly requiredConfirmations: number | undefined;
+  readonly requiresNotarization: boolean | undefined;
+  readonly daemon: DaemonAddress | undefined;
+  readonly birthdayHeight: number | undefined;
+};
+
+/** The daemon cannot be reached with what is known of it. */
+export type OpenChainError =
+  | { readonly kind: "DaemonConfig"; readonly path: string; readonly reason: string }
+  | { readonly kind: "BadDaemonUrl"; readonly reason: string };
+
+export type EnableError =
+  | OpenChainError
+  | { readonly kind: "AlreadyActive"; readonly coin: string }
+  | { readonly kind: "Mm2NotSet"; readonly coin: string }
+  | { readonly kind: "ProtocolMissing"; readonly coin: string }
+  | { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }
+  | { readonly kind: "DaemonFailed"; readonly coin: string; readonly message: string };
+
+export type DisableError =
+  | { readonly kind: "NoSuchCoin"; readonly coin: string }
+  | { readonly kind: "CoinInUse"; readonly matchingOrders: readonly string[]; readonly cancelledOrders: readonly string[]; readonly activeSwaps: readonly string[] };
+
+export type CoinRegistryDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly entries: ReadonlyMap<string, CoinEntry>;
+  /** The key of a coin: the node's in single-key mode, the first address of its path in HD mode. */
+  readonly keyOf: (entry: CoinEntry) => Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }>;
+  readonly openChain: (entry: CoinEntry, kind: UtxoKind, daemon: DaemonAddress | undefined) => Promise<Result<UtxoChain, OpenChainError>>;
+  /** Asked before a coin goes: what still needs it. */
+  readonly usersOf: (ticker: string) => { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
+  /** Cancels the open orders of a coin that goes; their uuids. */
+  readonly cancelOrdersOf: (ticker: string) => Promise<readonly string[]>;
+};
+
+/** KDF takes a coin out again when its balance does not come within this. */
+const FIRST_BALANCE_MS = 20_000;
+const DEFAULT_FEE_TARGET_BLOCKS = 1;
+
+/** The activated coins. */
+export class CoinRegistry {
+  readonly #deps: CoinRegistryDeps;
+  readonly #coins = new Map<string, UtxoCoin>();
+  /** Disabled by force while swaps still use them: no new trades. */
+  readonly #passive = new Set<string>();
+  readonly #opening = new Set<string>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(deps: CoinRegistryDeps) {
+    this.#deps = deps;
+  }
+
+  entry(ticker: string): CoinEntry | undefined {
+    return this.#deps.entries.get(ticker);
+  }
+  /** For new trades. */
+  active(ticker: string): UtxoCoin | undefined {
+    return this.#passive.has(ticker) ? undefined : this.#coins.get(ticker);
+  }
+  /** For swaps that run already. */
+  running(ticker: string): UtxoCoin | undefined {
+    return this.#coins.get(ticker);
+  }
+  all(): readonly UtxoCoin[] {
+    return [...this.#coins.values()].filter((c) => !this.#passive.has(c.ticker));
+  }
+  onActivated(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async enable(request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
+    const { coin: ticker } = request;
+    const entry = this.#deps.entries.get(ticker);
+    if (this.active(ticker) || this.#opening.has(ticker)) return err({ kind: "AlreadyActive", coin: ticker });
+    if (!entry || !(entry.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
+    const back = this.#coins.get(ticker);
+    if (back) {
+      this.#passive.delete(ticker);
+      return ok(back);
+    }
+    this.#opening.add(ticker);
+    try {
+      return await this.#open(entry, request, signal);
+    } finally {
+      this.#opening.delete(ticker);
+    }
+  }
+
+  async #open(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
+    const { ticker } = entry;
+    const kind = utxoKind(entry);
+    if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
+    const key = this.#deps.keyOf(entry);
+    if (!key.ok) return key;
+    const chain = await this.#deps.openChain(entry, kind.value, request.daemon);
+    if (!chain.ok) return chain;
+    const coin = new UtxoCoin(
+      {
+        kind: kind.value,
+        orderbookTicker: entry.orderbookTicker,
+        walletOnly: entry.walletOnly,
+        signMessagePrefix: entry.signMessagePrefix,
+        feeTargetBlocks: feeTargetBlocks(entry),
+        confirmations: request.requiredConfirmations ?? kind.value.confirmations,
+        notarization: request.requiresNotarization ?? kind.value.notarization,
+      },
+      walletOf(kind.value, key.value),
+      chain.value,
+      this.#deps.clock,
+    );
+    const failed = await this.#firstBalance(coin, request.birthdayHeight ?? 0, signal);
+    if (failed !== null) {
+      await coin.close();
+      return err({ kind: "DaemonFailed", coin: ticker, message: failed });
+    }
+    this.#coins.set(ticker, coin);
+    this.#deps.log.info("coin_activated", { coin: ticker, address: coin.address });
+    for (const l of this.#listeners) l();
+    return ok(coin);
+  }
+
+  /** The index covers the own scripts up to the tip; what went wrong otherwise. */
+  async #firstBalance(coin: UtxoCoin, birthday: number, signal: AbortSignal): Promise<string | null> {
+    try {
+      await withDeadline(this.#deps.clock, FIRST_BALANCE_MS, signal, async (s) => {
+        await Promise.all(coin.wallet.scripts.map((script) => coin.chain.watchScript(script, birthday, s)));
+        await coin.open(s);
+      });
+      return null;
+    } catch (cause) {
+      const status = coin.chain.status();
+      if (cause instanceof Aborted && status.progress) {
+        // A long first scan is no failure: the coin is usable, its balance grows as the scan goes on.
+        this.#deps.log.info("first_scan_goes_on", { coin: coin.ticker, ...status.progress });
+        return null;
+      }
+      return status.error ?? (cause instanceof Error ? cause.message : String(cause));
+    }
+  }
+
+  async disable(ticker: string, force: boolean): Promise<Result<{ readonly cancelledOrders: readonly string[]; readonly passivized: boolean }, DisableError>> {
+    const coin = this.active(ticker);
+    if (!coin) return err({ kind: "NoSuchCoin", coin: ticker });
+    const { matchingOrders, activeSwaps } = this.#deps.usersOf(ticker);
+    const inUse = matchingOrders.length > 0 || activeSwaps.length > 0;
+    if (inUse && !force) return err({ kind: "CoinInUse", matchingOrders, cancelledOrders: [], activeSwaps });
+    const cancelledOrders = await this.#deps.cancelOrdersOf(ticker);
+    if (inUse) {
+      this.#passive.add(ticker);
+      return ok({ cancelledOrders, passivized: true });
+    }
+    this.#coins.delete(ticker);
+    await coin.close();
+    return ok({ cancelledOrders, passivized: false });
+  }
+
+  async close(): Promise<void> {
+    const coins = [...this.#coins.values()];
+    this.#coins.clear();
+    await Promise.all(coins.map((c) => c.close()));
+  }
+}
+
+/** Every plain form that pays to the key is ours; the coin's own form comes first and receives change. */
+function walletOf(kind: UtxoKind, key: KeyPair): { readonly key: KeyPair; readonly address: string; readonly scripts: readonly Uint8Array[] } {
+  const own = pubkeyToAddress(key.publicKey, kind.address);
+  const hash = hash160(key.publicKey);
+  const others = [p2pkhScript(hash), p2pkScript(key.publicKey), ...(kind.address.segwit ? [p2wpkhScript(hash)] : [])];
+  const first = addressScript(own);
+  return { key, address: addressText(own, kind.address), scripts: [first, ...others.filter((s) => s.length !== first.length || s.some((b, i) => b !== first[i]))] };
+}
+
+function feeTargetBlocks(entry: CoinEntry): number {
+  const blocks = entry.raw.estimate_fee_blocks;
+  return typeof blocks === "number" && Number.isInteger(blocks) && blocks > 0 && blocks <= 1_008 ? blocks : DEFAULT_FEE_TARGET_BLOCKS;
+}

@@ -1,0 +1,103 @@
+import { fromUnits, type Rational, toUnits } from "../../core/money/rational.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { FeeRate } from "../../core/utxo/feeRate.ts";
+import type { BuildError } from "../../core/utxo/buildTx.ts";
+import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
+import type { BroadcastOutcome } from "../../ports/chain.ts";
+import type { UtxoCoin } from "./utxoCoin.ts";
+
+/** A withdrawal as asked for; `fee` undefined: the coin's own rule. Amounts in whole coins. */
+export type WithdrawRequest = {
+  readonly to: string;
+  readonly amount: Rational | "max";
+  readonly fee: { readonly kind: "fixed" | "perKbyte"; readonly amount: Rational } | undefined;
+  readonly broadcast: boolean;
+};
+
+export type Withdrawal = {
+  readonly raw: Uint8Array;
+  readonly txid: string;
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  /** Sum of the inputs. */
+  readonly total: Rational;
+  readonly spentByMe: Rational;
+  readonly receivedByMe: Rational;
+  readonly fee: Rational;
+};
+
+export type SendError =
+  /** The daemon's own clear refusal. */
+  | { readonly kind: "Rejected"; readonly message: string }
+  /** Whether it was sent is not known. */
+  | { readonly kind: "Transport"; readonly message: string };
+
+export type WithdrawError =
+  | { readonly kind: "NotSufficientBalance"; readonly coin: string; readonly available: Rational; readonly required: Rational }
+  | { readonly kind: "ZeroBalanceToWithdrawMax" }
+  | { readonly kind: "AmountTooLow"; readonly amount: Rational; readonly threshold: Rational }
+  | { readonly kind: "InvalidAddress"; readonly reason: string }
+  | SendError
+  | { readonly kind: "Internal"; readonly message: string };
+
+/** `accepted` and `already_known` are the same to a caller: the network has it. */
+export function broadcastToResult(outcome: BroadcastOutcome, id: string): Result<string, SendError> {
+  switch (outcome.kind) {
+    case "accepted":
+    case "already_known":
+      return ok(id);
+    case "rejected":
+      return err({ kind: "Rejected", message: outcome.message });
+    case "unknown":
+      return err({ kind: "Transport", message: outcome.message });
+  }
+}
+
+/**
+ * Builds and signs a payment to `script`; sends it if asked. Never uses what is promised to swaps: the largest
+ * withdrawal is the balance less those promises. The inputs are taken only when it is sent.
+ * @param script output script of `request.to`, already checked
+ */
+export async function withdraw(coin: UtxoCoin, request: WithdrawRequest, script: Uint8Array, signal: AbortSignal): Promise<Result<Withdrawal, WithdrawError>> {
+  const { decimals } = coin;
+  const free = coin.ledger.spendable().reduce((n, u) => n + u.value, 0n) - coin.ledger.held();
+  const isMax = request.amount === "max";
+  if (isMax && free <= 0n) return err({ kind: "ZeroBalanceToWithdrawMax" });
+  const amount = request.amount === "max" ? free : toUnits(request.amount, decimals);
+  if (amount < coin.spec.kind.dust) return err({ kind: "AmountTooLow", amount: fromUnits(amount, decimals), threshold: coin.dust });
+  const built = coin.buildAndSign([{ value: amount, script }], feeRateOf(coin, request.fee), isMax ? 0 : undefined);
+  if (!built.ok) return err(toWithdrawError(coin, built.error));
+  const { tx, built: parts } = built.value;
+  const spent = parts.spent.reduce((n, u) => n + u.value, 0n);
+  if (spent - parts.change > free) return err(toWithdrawError(coin, { kind: "NotEnough", available: free > 0n ? free : 0n, required: spent - parts.change }));
+  const done: Withdrawal = {
+    raw: serializeTx(tx),
+    txid: txid(tx),
+    from: [coin.address],
+    to: parts.change > 0n ? [request.to, coin.address] : [request.to],
+    total: fromUnits(spent, decimals),
+    spentByMe: fromUnits(spent, decimals),
+    receivedByMe: fromUnits(coin.isOwnScript(script) ? spent - parts.fee : parts.change, decimals),
+    fee: fromUnits(parts.fee, decimals),
+  };
+  if (!request.broadcast) return ok(done);
+  coin.ledger.lock(tx);
+  const sent = broadcastToResult(await coin.chain.broadcast(done.raw, signal), done.txid);
+  if (sent.ok) return ok(done);
+  if (sent.error.kind === "Rejected") coin.ledger.unlock(tx);
+  return sent;
+}
+
+function feeRateOf(coin: UtxoCoin, fee: WithdrawRequest["fee"]): FeeRate {
+  if (!fee) return coin.rate("start");
+  const units = toUnits(fee.amount, coin.decimals);
+  // A fixed fee is a rate so high per started kilobyte that an ordinary transaction pays exactly this much.
+  return { perKb: units, wholeKb: fee.kind === "fixed" };
+}
+
+function toWithdrawError(coin: UtxoCoin, e: BuildError): WithdrawError {
+  const whole = (units: bigint): Rational => fromUnits(units, coin.decimals);
+  return e.kind === "OutputBelowDust"
+    ? { kind: "AmountTooLow", amount: whole(e.value), threshold: whole(e.dust) }
+    : { kind: "NotSufficientBalance", coin: coin.ticker, available: whole(e.available), required: whole(e.required) };
+}

@@ -1,0 +1,39 @@
+import { add, div, gt, lte, max, mul, ONE, type Rational, sub, ZERO } from "../../core/money/rational.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { FundsError, TradingCoin } from "../tradingCoin.ts";
+
+/** Dex fee of a pair: the greater of `floor` and volume x `rate`; whole taker coins. `floor` has the coin's dust in it. */
+export type DexFeeRule = { readonly rate: Rational; readonly floor: Rational };
+
+export const dexFeeOf = (rule: DexFeeRule, volume: Rational): Rational => max(rule.floor, mul(volume, rule.rate));
+
+export type Stage = "start" | "order" | "preimage";
+
+/**
+ * Greatest volume a taker could trade with what the coin has free: volume, dex fee and both miner fees fit.
+ * Too little for any trade is zero, not an error; other trouble is. Source: reference rpc.md 9.2.
+ */
+export function maxTakerVolume(coin: TradingCoin, rule: DexFeeRule, stage: Stage): Result<Rational, FundsError> {
+  const payment = coin.maxPayment(stage);
+  if (!payment.ok) return payment.error.kind === "NotSufficientBalance" ? ok(ZERO) : payment;
+  const feeTx = coin.dexFeeTxFee(dexFeeOf(rule, payment.value.volume), stage);
+  if (!feeTx.ok) return feeTx.error.kind === "NotSufficientBalance" ? ok(ZERO) : feeTx;
+  const possible = sub(payment.value.volume, feeTx.value);
+  // V + max(floor, V x rate) = possible. Where the two cases meet, V x rate = floor.
+  const shared = div(possible, add(ONE, rule.rate));
+  const volume = gt(mul(shared, rule.rate), rule.floor) ? shared : sub(possible, rule.floor);
+  return ok(lte(volume, coin.dust) ? ZERO : volume);
+}
+
+/** Greatest volume a maker order could have now. Source: reference rpc.md 4.2 row 5a. */
+export function maxMakerVolume(coin: TradingCoin, stage: Stage): Result<{ readonly volume: Rational; readonly fee: Rational }, FundsError> {
+  const payment = coin.maxPayment(stage);
+  if (!payment.ok || gt(payment.value.volume, coin.dust)) return payment;
+  return err({
+    kind: "NotSufficientBalance",
+    coin: coin.ticker,
+    available: sub(coin.spendable(), coin.locked()),
+    required: add(coin.dust, payment.value.fee),
+    lockedBySwaps: coin.locked(),
+  });
+}

@@ -1,0 +1,198 @@
+import type { CoinEntry } from "../core/coin/coinEntry.ts";
+import { ORDERBOOK_TOPIC_PREFIX } from "../core/book/bookPair.ts";
+import { type UtxoKind, utxoKind } from "../core/coin/utxoKind.ts";
+import type { KeyPair } from "../core/keys/keyPair.ts";
+import { deriveSwapSecret } from "../core/keys/swapSecret.ts";
+import type { NetworkProfile } from "../core/network/networkProfile.ts";
+import { err, type Result } from "../core/util/result.ts";
+import { fromHex } from "../core/util/bytes.ts";
+import { addressText, pubkeyToAddress } from "../core/utxo/address.ts";
+import { hash160 } from "../core/utxo/hash.ts";
+import type { UtxoChain } from "../ports/chain.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { GossipMessage, GossipVerdict, P2p } from "../ports/network.ts";
+import type { OrderStore } from "../ports/orderStore.ts";
+import type { Rng } from "../ports/rng.ts";
+import type { SignatureVerifier } from "../ports/signatures.ts";
+import type { SwapStore } from "../ports/swapStore.ts";
+import type { StoredEvent } from "../core/swap/events.ts";
+import { CoinRegistry, type DaemonAddress, type OpenChainError } from "./coin/coinRegistry.ts";
+import { DexFees } from "./dexFees.ts";
+import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
+import type { MakerOrderInput, TakerOrderInput } from "./orders/orderInputs.ts";
+import type { OrderFiles } from "./orders/ordersDeps.ts";
+import { createOrders, type OrdersService } from "./orders/ordersService.ts";
+import { SwapRunner } from "./swap/swapRunner.ts";
+import type { FundsError, TradingCoin } from "./tradingCoin.ts";
+
+/** Everything the application needs of the outside. `main/compose.ts` gives it the real parts, the simulator others. */
+export type NodeParts = {
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly p2p: P2p;
+  readonly verifier: SignatureVerifier;
+  readonly orderStore: OrderStore;
+  readonly swapStore: SwapStore;
+  readonly orderFiles?: OrderFiles;
+  readonly onSwapEvent: (uuid: string, log: readonly StoredEvent[]) => void;
+  /** The node's own key: envelopes, identity of orders, and in single-key mode every coin's key. */
+  readonly key: KeyPair;
+  /** Key of a coin in HD mode; absent in single-key mode. */
+  readonly hdKeyOf?: (entry: CoinEntry) => KeyPair | null;
+  readonly entries: ReadonlyMap<string, CoinEntry>;
+  readonly openChain: (entry: CoinEntry, kind: UtxoKind, daemon: DaemonAddress | undefined) => Promise<Result<UtxoChain, OpenChainError>>;
+  readonly profile: NetworkProfile;
+  readonly makerOrderTimeoutMs: number;
+  readonly gui: string | null;
+  readonly version: string;
+};
+
+/** Counted per confirmation when settings are tested against the swap's windows: luck on the bad side. */
+const SLOW_BLOCK_FACTOR = 3;
+/** Block time assumed where the coins file has none, seconds. */
+const DEFAULT_BLOCK_SEC = 600;
+/** Seconds a notarization may take. */
+const NOTARIZATION_SEC = 3_600;
+
+/** One trading node above its ports. */
+export class Node {
+  readonly coins: CoinRegistry;
+  readonly orders: OrdersService;
+  readonly swaps: SwapRunner;
+  readonly book: OrderbookService;
+  readonly #parts: NodeParts;
+  readonly #fees: DexFees;
+
+  constructor(parts: NodeParts) {
+    this.#parts = parts;
+    const { clock, rng, log, p2p, verifier, key, profile, entries } = parts;
+    const isTestCoin = (ticker: string): boolean => entries.get(ticker)?.isTestnet ?? false;
+    const fees = new DexFees(profile, isTestCoin);
+    this.#fees = fees;
+    this.coins = new CoinRegistry({
+      clock,
+      log,
+      entries,
+      keyOf: (entry) => this.#keyOf(entry),
+      openChain: parts.openChain,
+      usersOf: (ticker) => ({ matchingOrders: this.orders.matchingWith(ticker), activeSwaps: this.swaps.activeWith(ticker) }),
+      cancelOrdersOf: async (ticker) => (await this.orders.cancelAllOrders({ type: "Coin", ticker })).cancelled,
+    });
+    this.swaps = new SwapRunner({
+      clock,
+      rng,
+      log,
+      p2p,
+      verifier,
+      store: parts.swapStore,
+      coin: (ticker) => this.coins.running(ticker),
+      onCoinActivated: (listener) => this.coins.onActivated(listener),
+      keys: {
+        publicKey: key.publicKey,
+        secretKey: key.secret,
+        deriveSecret(startedAt, salt) {
+          const secret = deriveSwapSecret(key.secret, startedAt, salt).reveal();
+          return { secret, hash: hash160(secret) };
+        },
+      },
+      dexFee: (match, takerCoin) => fees.units(match, takerCoin),
+      profileOfFee: (terms, raw, takerCoin, takerKey) => fees.profileOf(terms, raw, takerCoin, takerKey),
+      gui: parts.gui,
+      version: parts.version,
+      onEvent: parts.onSwapEvent,
+    });
+    this.orders = createOrders({
+      clock,
+      rng,
+      log,
+      // The book is built on the orders, and the orders speak through the book.
+      network: {
+        follow: (base, rel) => this.book.follow(base, rel),
+        publish: (base, rel, message) => this.book.publish(base, rel, message),
+        ready: (signal) => this.book.ready(signal),
+      },
+      book: { fittingMakers: (request) => this.book.fittingMakers(request) },
+      store: parts.orderStore,
+      swaps: this.swaps,
+      rules: {
+        lock: { baseSec: profile.paymentLocktimeSec, slowTickers: profile.slowTickers, slowFactor: profile.slowFactor },
+        blockTimes: (ticker) => ({ slowBlockSec: SLOW_BLOCK_FACTOR * (entries.get(ticker)?.avgBlocktime ?? DEFAULT_BLOCK_SEC), notarizationSec: NOTARIZATION_SEC }),
+        dexFee: (takerTicker, makerTicker, amount) => {
+          const coin = this.coins.active(takerTicker);
+          return coin ? fees.total(coin, makerTicker, amount) : { n: 0n, d: 1n };
+        },
+      },
+      policy: { isBanned: () => false, mayReserve: () => true },
+      ownKey: key.publicKey,
+      coin: (ticker) => this.coins.active(ticker),
+      ...(parts.orderFiles ? { files: parts.orderFiles } : {}),
+    });
+    this.book = new OrderbookService(
+      { p2p, clock, log, verifier, ownOrders: this.orders.ownOrders, publicKey: key.publicKey, secretKey: key.secret, isBanned: () => false },
+      { orderTimeoutMs: parts.makerOrderTimeoutMs },
+    );
+    this.book.onOrderMessage((sender, message) => this.orders.onMessage(sender, message));
+  }
+
+  /** Loads what is stored and joins the network's messages. The transport may be started before or after. */
+  async open(): Promise<void> {
+    const { p2p } = this.#parts;
+    p2p.setMessageHandler((message) => this.#route(message));
+    p2p.setRequestHandler((peer, request) => this.book.handleRequest(peer, request));
+    await this.swaps.open();
+    await this.orders.restore();
+    this.book.start();
+    this.orders.start();
+  }
+
+  /** Stops in reverse. Nothing is cancelled: orders and swaps go on at the next start. */
+  async close(): Promise<void> {
+    await this.orders.close();
+    this.book.stop();
+    await this.swaps.close();
+    await this.coins.close();
+  }
+
+  /** Topics of others (watchers, statistics) are passed on unread. */
+  #route(message: GossipMessage): GossipVerdict | Promise<GossipVerdict> {
+    if (message.topic.startsWith("swap/")) return this.swaps.onGossip(message);
+    return message.topic.startsWith(ORDERBOOK_TOPIC_PREFIX) ? this.book.handleGossip(message) : "accept";
+  }
+
+  /** Both sides of a pair of orderbook tickers; the first call for a pair waits for a relay's book. */
+  async bookPair(base: string, rel: string): Promise<{ readonly asks: readonly BookEntry[]; readonly bids: readonly BookEntry[] }> {
+    await this.book.subscribePair(base, rel);
+    return { asks: this.book.entries(base, rel), bids: this.book.entries(rel, base) };
+  }
+
+  /** The address a maker's key has on a coin of the coins file; null where that cannot be told. */
+  addressOf(ticker: string, pubkey: string): string | null {
+    const entry = this.#parts.entries.get(ticker);
+    const kind = entry ? utxoKind(entry) : null;
+    return kind?.ok ? addressText(pubkeyToAddress(fromHex(pubkey), kind.value.address), kind.value.address) : null;
+  }
+
+  placeTaker(input: TakerOrderInput): ReturnType<OrdersService["placeTakerOrder"]> {
+    const refusal = this.#fees.refusal(input.action === "Buy" ? input.rel : input.base);
+    return refusal ? refused(input.base, refusal) : this.orders.placeTakerOrder(input);
+  }
+  placeMaker(input: MakerOrderInput): ReturnType<OrdersService["placeMakerOrder"]> {
+    const refusal = this.#fees.refusal(input.rel);
+    return refusal ? refused(input.base, refusal) : this.orders.placeMakerOrder(input);
+  }
+  dexFeeRule(takerCoin: TradingCoin, makerTicker: string): ReturnType<DexFees["rule"]> {
+    return this.#fees.rule(takerCoin, makerTicker);
+  }
+
+  #keyOf(entry: CoinEntry): Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }> {
+    const { hdKeyOf, key } = this.#parts;
+    const coinKey = hdKeyOf ? hdKeyOf(entry) : key;
+    return coinKey ? { ok: true, value: coinKey } : err({ kind: "NotSupported", coin: entry.ticker, reason: "its coins-file entry has no derivation_path, which HD mode needs" });
+  }
+}
+
+function refused(coin: string, message: string): Promise<Result<never, FundsError>> {
+  return Promise.resolve(err({ kind: "Internal", coin, message }));
+}

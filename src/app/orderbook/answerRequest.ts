@@ -1,0 +1,148 @@
+import type { BookOrder } from "../../core/book/bookOrder.ts";
+import { otherCoin, pairOf } from "../../core/book/bookPair.ts";
+import type { OrderbookState } from "../../core/book/orderbookState.ts";
+import { type BestOrdersLimit, ordersFrom, selectBest } from "../../core/book/selection.ts";
+import { NO_ROOT } from "../../core/book/trie.ts";
+import {
+  encodeBestOrdersAnswer,
+  encodeDepthAnswer,
+  encodeOrderbookAnswer,
+  encodeSyncAnswer,
+  type OrderExtras,
+  type PairDiff,
+  type PubkeyOrders,
+} from "../../core/message/orderbookAnswer.ts";
+import { type BestOrdersAction, type P2pRequest, parseP2pRequest } from "../../core/message/requestMessage.ts";
+import type { OrderbookItem } from "../../core/message/types.ts";
+import { equalBytes } from "../../core/util/bytes.ts";
+import { assertNever } from "../../core/util/result.ts";
+import type { PeerAnswer } from "../../ports/network.ts";
+import type { OwnBook } from "./ownBook.ts";
+
+/** Orders in one answer at most; KDF refuses a book with more. */
+const MAX_ANSWER_ORDERS = 1000;
+
+/** What answers are made from. */
+export type AnswerSources = {
+  /** A relay answers from the whole book, a light node for its own orders only. */
+  readonly isRelay: boolean;
+  readonly book: OrderbookState;
+  readonly own: OwnBook;
+  /** `pubkey`: 66 hex. Orders of banned keys are left out. */
+  readonly isBanned: (pubkey: string) => boolean;
+};
+
+/**
+ * Answers an order-book request of another node (reference p2p-wire.md 5.2 and 5.3). Orders that no maker's signature
+ * covers are never passed on: an asker counts two relays that agree as proof.
+ *
+ * @param request MessagePack of a P2PRequest
+ */
+export function answerRequest(request: Uint8Array, from: AnswerSources, nowMs: number): PeerAnswer {
+  const parsed = parseP2pRequest(request);
+  if (!parsed.ok) return { kind: "err", message: `not a known request: ${parsed.error.detail}` };
+  if (from.isRelay) from.book.prune(nowMs);
+  return answer(parsed.value, from, nowMs);
+}
+
+function answer(request: P2pRequest, from: AnswerSources, nowMs: number): PeerAnswer {
+  switch (request.type) {
+    case "GetOrderbook":
+      return orderbook(request.base, request.rel, from, nowMs);
+    case "SyncPubkeyOrderbookState":
+      return syncState(request.pubkey, request.trieRoots, from);
+    case "BestOrders":
+      return bestOrders(request.coin, request.action, { volume: request.volume }, from);
+    case "BestOrdersByNumber":
+      return bestOrders(request.coin, request.action, { count: request.number }, from);
+    case "OrderbookDepth": {
+      const depths = request.pairs.map(([base, rel]) => {
+        const orders = inPair(pairOf(base, rel), from);
+        return { base, rel, asks: ordersFrom(orders, base, rel).length, bids: ordersFrom(orders, rel, base).length };
+      });
+      return { kind: "ok", data: encodeDepthAnswer(depths) };
+    }
+    case "GetMm2Version":
+    case "GetPeerUtcTimestamp":
+      // Answered by the network layer; here only if it ever passes one on.
+      return { kind: "none" };
+    default:
+      return assertNever(request);
+  }
+}
+
+function inPair(pair: string, { isRelay, book, own, isBanned }: AnswerSources): BookOrder[] {
+  const orders = [...own.inPair(pair)];
+  if (!isRelay) return orders;
+  for (const order of book.inPair(pair)) if (order.confirmed && !isBanned(order.item.pubkey)) orders.push(order);
+  return orders;
+}
+
+function orderbook(base: string, rel: string, from: AnswerSources, nowMs: number): PeerAnswer {
+  const pair = pairOf(base, rel);
+  const orders = inPair(pair, from);
+  if (orders.length > MAX_ANSWER_ORDERS) {
+    return { kind: "err", message: `${pair} has ${orders.length} orders, more than the ${MAX_ANSWER_ORDERS} of one answer` };
+  }
+  const byKey = new Map<string, OrderbookItem[]>();
+  for (const { item } of orders) {
+    const items = byKey.get(item.pubkey) ?? [];
+    items.push(item);
+    byKey.set(item.pubkey, items);
+  }
+  const pubkeys = new Map<string, PubkeyOrders>();
+  for (const [pubkey, items] of byKey) {
+    const aliveAtMs = from.book.shelf(pubkey, pair)?.aliveAtMs ?? nowMs;
+    pubkeys.set(pubkey, { lastKeepAlive: Math.floor(aliveAtMs / 1000), orders: items });
+  }
+  return { kind: "ok", data: encodeOrderbookAnswer({ pubkeys, ...extrasOf(orders) }) };
+}
+
+/** Always whole tries: correct whatever state the asker is in (reference p2p-wire.md section 10). */
+function syncState(pubkey: string, roots: readonly (readonly [pair: string, root: Uint8Array])[], from: AnswerSources): PeerAnswer {
+  const { isRelay, book, own } = from;
+  const isOwn = pubkey === own.pubkey;
+  if (!isOwn && !(isRelay && book.knowsKey(pubkey))) return { kind: "none" };
+  const pairs = new Map<string, PairDiff>();
+  const told: BookOrder[] = [];
+  for (const [pair] of roots) {
+    const known = isOwn ? !equalBytes(own.root(pair), NO_ROOT) : book.shelf(pubkey, pair) !== undefined;
+    if (!known) return { kind: "err", message: `No pair trie root for ${pair}` };
+    const orders = isOwn ? own.inPair(pair) : [...(book.shelf(pubkey, pair)?.orders.values() ?? [])].filter(({ confirmed }) => confirmed);
+    pairs.set(pair, { type: "FullTrie", orders: orders.map(({ item }) => item) });
+    told.push(...orders);
+    if (told.length > MAX_ANSWER_ORDERS) return { kind: "err", message: `more than ${MAX_ANSWER_ORDERS} orders` };
+  }
+  return { kind: "ok", data: encodeSyncAnswer({ pairs, ...extrasOf(told) }) };
+}
+
+function bestOrders(coin: string, action: BestOrdersAction, limit: BestOrdersLimit, from: AnswerSources): PeerAnswer {
+  const pairs = new Set(from.own.roots().map(([pair]) => pair));
+  if (from.isRelay) for (const pair of from.book.pairs()) pairs.add(pair);
+  const orders = new Map<string, readonly OrderbookItem[]>();
+  const told: BookOrder[] = [];
+  let heardOf = false;
+  for (const pair of pairs) {
+    const other = otherCoin(pair, coin);
+    if (other === undefined) continue;
+    heardOf = true;
+    const [base, rel] = action === "buy" ? [coin, other] : [other, coin];
+    const best = selectBest(ordersFrom(inPair(pair, from), base, rel), action, limit).slice(0, MAX_ANSWER_ORDERS - told.length);
+    if (best.length > 0)
+      orders.set(
+        other,
+        best.map(({ item }) => item),
+      );
+    told.push(...best);
+  }
+  return heardOf ? { kind: "ok", data: encodeBestOrdersAnswer({ orders, ...extrasOf(told) }) } : { kind: "none" };
+}
+
+function extrasOf(orders: readonly BookOrder[]): OrderExtras {
+  return {
+    protocolInfos: new Map(
+      orders.map(({ item, baseProtocolInfo, relProtocolInfo }) => [item.uuid, { base: baseProtocolInfo, rel: relProtocolInfo }]),
+    ),
+    confs: new Map(orders.flatMap(({ item, conf }) => (conf ? [[item.uuid, conf] as const] : []))),
+  };
+}

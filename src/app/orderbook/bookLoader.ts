@@ -1,0 +1,117 @@
+import type { OrderbookState } from "../../core/book/orderbookState.ts";
+import { parseOrderbookAnswer } from "../../core/message/orderbookAnswer.ts";
+import { encodeP2pRequest } from "../../core/message/requestMessage.ts";
+import { Aborted, type Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { P2p, PeerId } from "../../ports/network.ts";
+
+/** Pairs whose doubtful orders are asked about in one round. */
+const MAX_CONFIRMED_PER_ROUND = 20;
+
+export type BookLoaderDeps = {
+  readonly p2p: P2p;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly book: OrderbookState;
+};
+
+/** A pair whose book this node keeps, and how far it got with it. */
+type FollowedPair = { readonly base: string; readonly rel: string; loaded: boolean };
+
+/**
+ * Fetches the books of followed pairs from relays: once when a pair is first wanted, again after all relays were lost.
+ * What one relay says is then asked of another, since no answer is signed.
+ */
+export class BookLoader {
+  readonly #deps: BookLoaderDeps;
+  readonly #pairs = new Map<string, FollowedPair>();
+  readonly #stopping = new AbortController();
+  #hadRelays = false;
+  #sweeping = false;
+
+  constructor(deps: BookLoaderDeps) {
+    this.#deps = deps;
+    this.#hadRelays = deps.p2p.relays().length > 0;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** Starts to follow a pair. Resolves after the first attempt to load it, whatever came of it; never rejects. */
+  async add(pair: string, base: string, rel: string): Promise<void> {
+    const followed: FollowedPair = { base, rel, loaded: false };
+    this.#pairs.set(pair, followed);
+    await this.#load(pair, followed);
+  }
+
+  remove(pair: string): void {
+    this.#pairs.delete(pair);
+  }
+
+  /** To be called whenever relays came or went. True if the node had none and now has one. */
+  relaysChanged(): boolean {
+    const hasRelays = this.#deps.p2p.relays().length > 0;
+    const reconnected = hasRelays && !this.#hadRelays;
+    this.#hadRelays = hasRelays;
+    if (reconnected) for (const followed of this.#pairs.values()) followed.loaded = false;
+    if (hasRelays) void this.sweep();
+    return reconnected;
+  }
+
+  /** One round over the pairs: loads what is not loaded, asks another relay about what is unconfirmed. Never rejects. */
+  async sweep(): Promise<void> {
+    if (this.#sweeping) return;
+    this.#sweeping = true;
+    try {
+      let left = MAX_CONFIRMED_PER_ROUND;
+      for (const [pair, followed] of [...this.#pairs]) {
+        if (!followed.loaded) {
+          if (!(await this.#load(pair, followed))) return;
+        } else if (left > 0 && this.#doubtfulSources(pair).length > 0) {
+          left--;
+          await this.#confirm(pair, followed);
+        }
+      }
+    } finally {
+      this.#sweeping = false;
+    }
+  }
+
+  async #load(pair: string, followed: FollowedPair): Promise<boolean> {
+    if (!(await this.#ask(pair, followed, []))) return false;
+    followed.loaded = true;
+    if (this.#doubtfulSources(pair).length > 0) await this.#confirm(pair, followed);
+    return true;
+  }
+
+  async #confirm(pair: string, followed: FollowedPair): Promise<void> {
+    await this.#ask(pair, followed, this.#doubtfulSources(pair));
+  }
+
+  /** Asks one relay that is not in `not` and takes its answer; false when there is none. */
+  async #ask(pair: string, { base, rel }: FollowedPair, not: readonly PeerId[]): Promise<boolean> {
+    const { p2p, clock, log, book } = this.#deps;
+    const { signal } = this.#stopping;
+    if (signal.aborted) return false;
+    const request = encodeP2pRequest({ type: "GetOrderbook", base, rel });
+    try {
+      const answer = await p2p.requestAnyRelay(request, { not, signal });
+      if (!answer || signal.aborted) return false;
+      const parsed = parseOrderbookAnswer(answer.data);
+      if (parsed.ok) book.orderbookAnswer(parsed.value, pair, answer.peer, clock.nowMs());
+      else log.warn("orderbook_answer_unreadable", { pair, peer: answer.peer, detail: parsed.error.detail });
+      return parsed.ok;
+    } catch (cause) {
+      if (!(cause instanceof Aborted)) log.warn("orderbook_not_loaded", { pair, cause: String(cause) });
+      return false;
+    }
+  }
+
+  /** Relays behind the unconfirmed orders of a pair; empty when all are confirmed. */
+  #doubtfulSources(pair: string): readonly PeerId[] {
+    const sources = new Set<PeerId>();
+    for (const { confirmed, source } of this.#deps.book.inPair(pair)) if (!confirmed) sources.add(source ?? "");
+    return [...sources];
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { KeyedBuckets } from "./keyedBuckets.ts";
+
+test("a burst is granted, then only what has flowed in since", () => {
+  const buckets = new KeyedBuckets({ perSec: 2, burst: 3 }, 10);
+  expect([1, 2, 3, 4].map(() => buckets.take("a", 0))).toEqual([true, true, true, false]);
+  expect([buckets.take("a", 499), buckets.take("a", 500), buckets.take("a", 501)]).toEqual([false, true, false]);
+  expect(buckets.take("b", 501)).toBe(true);
+});
+
+test("a clock that jumps back neither refills nor blocks for ever", () => {
+  const buckets = new KeyedBuckets({ perSec: 1, burst: 1 }, 10);
+  expect([buckets.take("a", 10_000), buckets.take("a", 0), buckets.take("a", 1_000)]).toEqual([true, false, true]);
+});
+
+test("the name used longest ago is forgotten when there are too many", () => {
+  const buckets = new KeyedBuckets({ perSec: 0, burst: 1 }, 2);
+  for (const name of ["a", "b"]) buckets.take(name, 0);
+  expect(buckets.take("a", 0)).toBe(false);
+  buckets.take("c", 0);
+  expect([buckets.take("a", 0), buckets.take("b", 0)]).toEqual([false, true]);
+});

@@ -1,0 +1,535 @@
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { expect, test } from "vitest";
+import { type HubNode, P2pHub } from "../../../test/fakes/p2pHub.ts";
+import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
+import { nobleVerify } from "../../core/crypto/nobleVerifier.ts";
+import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
+import {
+  encodeOrderbookAnswer,
+  type OrderbookAnswer,
+  parseBestOrdersAnswer,
+  parseDepthAnswer,
+  parseOrderbookAnswer,
+  parseSyncAnswer,
+} from "../../core/message/orderbookAnswer.ts";
+import { encodeOrderMessage, parseOrderMessage } from "../../core/message/orderMessage.ts";
+import { encodeP2pRequest, type P2pRequest, parseP2pRequest } from "../../core/message/requestMessage.ts";
+import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
+import { type Rational, rational } from "../../core/money/rational.ts";
+import { toHex } from "../../core/util/bytes.ts";
+import { Secret } from "../../core/util/secret.ts";
+import type { GossipVerdict } from "../../ports/network.ts";
+import type { SignatureVerifier } from "../../ports/signatures.ts";
+import type { OwnOrders, OwnOrderView } from "../orders/ownOrders.ts";
+import { OrderbookService } from "./orderbookService.ts";
+
+const NO_ROOT = new Uint8Array(8);
+const uuid = (n: number): string => `00000000-0000-4000-8000-${n.toString().padStart(12, "0")}`;
+const conf = { baseConfs: 1, baseNota: false, relConfs: 2, relNota: false };
+
+/** Own orders as `app/orders` shows them, announced through the service as it would do. */
+class OwnOrdersDouble implements OwnOrders {
+  readonly #orders = new Map<string, OwnOrderView>();
+  readonly #listeners = new Set<() => void>();
+  orders(): readonly OwnOrderView[] {
+    return [...this.#orders.values()];
+  }
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+  set(id: string, order: OwnOrderView | undefined): void {
+    if (order) this.#orders.set(id, order);
+    else this.#orders.delete(id);
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+class BookNode {
+  readonly p2p: HubNode;
+  readonly own = new OwnOrdersDouble();
+  readonly log = new SilentLog();
+  readonly secret: Uint8Array;
+  readonly pubkey: string;
+  readonly banned = new Set<string>();
+  readonly heard: OrderMessage[] = [];
+  readonly service: OrderbookService;
+  readonly #clock: VirtualClock;
+
+  constructor(world: World, name: string, seed: number, isRelay: boolean, verify: SignatureVerifier["verify"] = nobleVerify) {
+    this.#clock = world.clock;
+    this.p2p = world.hub.node(name, { isRelay });
+    this.secret = new Uint8Array(32).fill(seed);
+    const publicKey = secp256k1.getPublicKey(this.secret, true);
+    this.pubkey = toHex(publicKey);
+    this.service = new OrderbookService({
+      p2p: this.p2p,
+      clock: world.clock,
+      log: this.log,
+      verifier: { verify },
+      ownOrders: this.own,
+      publicKey,
+      secretKey: new Secret(this.secret),
+      isBanned: (key) => this.banned.has(key),
+    });
+    this.p2p.setMessageHandler((message) => this.service.handleGossip(message));
+    this.p2p.setRequestHandler((peer, request) => this.service.handleRequest(peer, request));
+    this.service.onOrderMessage((_sender, message) => this.heard.push(message));
+    this.service.start();
+  }
+
+  #nowSec(): number {
+    return Math.floor(this.#clock.nowMs() / 1000);
+  }
+
+  offer(n: number, with_: { readonly price?: Rational; readonly base?: string; readonly rel?: string } = {}): void {
+    const { price = rational(BigInt(n), 10n), base = "AAA", rel = "BBB" } = with_;
+    const view: OwnOrderView = {
+      uuid: uuid(n),
+      base,
+      rel,
+      price,
+      maxVolume: rational(5n),
+      minVolume: rational(1n, 100n),
+      createdAt: this.#nowSec(),
+      conf,
+      baseProtocolInfo: new Uint8Array([1]),
+      relProtocolInfo: new Uint8Array([2]),
+    };
+    this.own.set(view.uuid, view);
+    const body = { ...view, timestamp: view.createdAt, pairTrieRoot: NO_ROOT };
+    this.service.publish(base, rel, { type: "MakerOrderCreated", body });
+  }
+
+  cancel(n: number): void {
+    this.own.set(uuid(n), undefined);
+    const body = { uuid: uuid(n), timestamp: this.#nowSec(), pairTrieRoot: NO_ROOT };
+    this.service.publish("AAA", "BBB", { type: "MakerOrderCancelled", body });
+  }
+
+  sees(base = "AAA", rel = "BBB"): readonly number[] {
+    return this.service.entries(base, rel).map(({ item }) => Number(item.uuid.slice(-12)));
+  }
+
+  confirmed(): readonly boolean[] {
+    return this.service.entries("AAA", "BBB").map(({ confirmed }) => confirmed);
+  }
+
+  requests(): readonly string[] {
+    return this.p2p.asked.map(({ request }) => {
+      const parsed = parseP2pRequest(request);
+      return parsed.ok ? parsed.value.type : "unreadable";
+    });
+  }
+
+  ask(request: P2pRequest) {
+    return this.service.handleRequest("somebody", encodeP2pRequest(request));
+  }
+}
+
+class World {
+  readonly clock = new VirtualClock();
+  readonly hub = new P2pHub(this.clock);
+  #seed = 0;
+  relay(name: string): BookNode {
+    return new BookNode(this, name, ++this.#seed, true);
+  }
+  light(name: string, ...relays: readonly string[]): BookNode {
+    const node = new BookNode(this, name, ++this.#seed, false);
+    for (const relay of relays) this.hub.connect(name, relay);
+    return node;
+  }
+}
+
+const messageIn = (data: Uint8Array): OrderMessage | undefined => {
+  const envelope = parseEnvelope(data);
+  const message = envelope.ok ? parseOrderMessage(envelope.value.payload) : undefined;
+  return message?.ok ? message.value : undefined;
+};
+
+test("who joins late sees the whole book, and the makers' keep-alives confirm it", async () => {
+  const world = new World();
+  world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  for (const n of [1, 2, 3]) alice.offer(n);
+  bob.offer(4);
+  bob.offer(5, { base: "BBB", rel: "AAA" });
+  await world.clock.advance(5_000);
+  const late = world.light("L", "R");
+  const loading = late.service.subscribePair("AAA", "BBB");
+  await world.clock.advance(100);
+  await loading;
+  expect(late.sees()).toEqual([1, 2, 3, 4]);
+  expect(late.sees("BBB", "AAA")).toEqual([5]);
+  expect(late.confirmed()).toEqual([false, false, false, false]);
+  await world.clock.advance(31_000);
+  expect(late.confirmed()).toEqual([true, true, true, true]);
+  expect(late.requests()).not.toContain("SyncPubkeyOrderbookState");
+});
+
+test("an unsigned order is unconfirmed until a second relay agrees, without waiting for its maker", async () => {
+  const world = new World();
+  world.relay("R1");
+  world.relay("R2");
+  world.hub.connect("R1", "R2");
+  const alice = world.light("A", "R1");
+  alice.offer(1);
+  await world.clock.advance(1_000);
+  const one = world.light("L1", "R1");
+  const two = world.light("L2", "R1", "R2");
+  const loading = Promise.all([one, two].map((node) => node.service.subscribePair("AAA", "BBB")));
+  await world.clock.advance(1_000);
+  await loading;
+  expect(one.confirmed()).toEqual([false]);
+  expect(two.confirmed()).toEqual([true]);
+  // The second relay appears later.
+  world.hub.connect("L1", "R2");
+  await world.clock.advance(1_000);
+  expect(one.confirmed()).toEqual([true]);
+});
+
+test("what one relay makes up is never confirmed and is gone after 90 s", async () => {
+  const world = new World();
+  world.relay("honest");
+  const liar = world.hub.node("liar", { isRelay: true });
+  const fake: OrderbookAnswer = {
+    pubkeys: new Map([
+      [
+        `02${"ab".repeat(32)}`,
+        {
+          lastKeepAlive: 0,
+          orders: [
+            {
+              pubkey: `02${"ab".repeat(32)}`,
+              base: "AAA",
+              rel: "BBB",
+              price: rational(1n, 1000n),
+              maxVolume: rational(9n),
+              minVolume: rational(1n),
+              uuid: uuid(99),
+              createdAt: 1,
+            },
+          ],
+        },
+      ],
+    ]),
+    protocolInfos: new Map(),
+    confs: new Map(),
+  };
+  liar.setRequestHandler(async () => ({ kind: "ok", data: encodeOrderbookAnswer(fake) }));
+  const node = world.light("L", "liar", "honest");
+  const loading = node.service.subscribePair("AAA", "BBB");
+  await world.clock.advance(1_000);
+  await loading;
+  expect([node.sees(), node.confirmed()]).toEqual([[99], [false]]);
+  await world.clock.advance(88_000);
+  expect(node.confirmed()).toEqual([false]);
+  await world.clock.advance(2_000);
+  expect(node.sees()).toEqual([]);
+  // Nor does a relay pass on what it cannot vouch for.
+  const relay = world.relay("R");
+  world.hub.connect("R", "liar");
+  const loadingRelay = relay.service.subscribePair("AAA", "BBB");
+  await world.clock.advance(1_000);
+  await loadingRelay;
+  expect(relay.sees()).toEqual([99]);
+  const answer = await relay.ask({ type: "GetOrderbook", base: "AAA", rel: "BBB" });
+  const parsed = answer.kind === "ok" ? parseOrderbookAnswer(answer.data) : undefined;
+  expect(parsed?.ok && parsed.value.pubkeys.size).toBe(0);
+});
+
+test("a lost announcement is repaired through the next keep-alive", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  bob.service.follow("AAA", "BBB");
+  await world.clock.advance(1_000);
+  world.hub.deliver = (_from, _to, { data }) => messageIn(data)?.type !== "MakerOrderCreated";
+  alice.offer(1);
+  await world.clock.advance(1_000);
+  expect([relay.sees(), bob.sees()]).toEqual([[], []]);
+  await world.clock.advance(30_000);
+  expect([relay.sees(), bob.sees()]).toEqual([[1], [1]]);
+  expect([relay.confirmed(), bob.confirmed()]).toEqual([[true], [true]]);
+  expect(bob.service.entries("AAA", "BBB")[0]).toMatchObject({ conf, baseProtocolInfo: new Uint8Array([1]), isMine: false });
+});
+
+test("a lost cancellation is repaired through the next keep-alive", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  alice.offer(1);
+  alice.offer(2);
+  await world.clock.advance(2_000);
+  world.hub.deliver = (_from, _to, { data }) => messageIn(data)?.type !== "MakerOrderCancelled";
+  alice.cancel(1);
+  await world.clock.advance(31_000);
+  expect(relay.sees()).toEqual([2]);
+});
+
+test("an order dies 90 s after its maker went silent, on relays and light nodes", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  bob.service.follow("AAA", "BBB");
+  await world.clock.advance(1_000);
+  alice.offer(1);
+  // The last keep-alive leaves at 30 s of alice's clock.
+  await world.clock.advance(30_000);
+  alice.service.stop();
+  await world.clock.advance(88_900);
+  expect([relay.sees(), bob.sees()]).toEqual([[1], [1]]);
+  await world.clock.advance(1_000);
+  expect([relay.sees(), bob.sees()]).toEqual([[], []]);
+  expect(alice.sees()).toEqual([1]);
+});
+
+test("another key cannot overwrite an order, and what it sends is not passed on", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  bob.service.follow("AAA", "BBB");
+  await world.clock.advance(1_000);
+  alice.offer(1);
+  await world.clock.advance(1_000);
+  const thief = world.light("T", "R");
+  thief.offer(1, { price: rational(1n, 1_000_000n) });
+  await world.clock.advance(1_000);
+  expect(relay.p2p.verdicts.at(-1)).toBe("ignore");
+  for (const node of [relay, bob]) {
+    expect(node.service.entries("AAA", "BBB")).toMatchObject([{ item: { pubkey: alice.pubkey, price: rational(1n, 10n) } }]);
+  }
+});
+
+test("a cancelled order does not return within 120 s through a sync", async () => {
+  const world = new World();
+  world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  bob.service.follow("AAA", "BBB");
+  await world.clock.advance(1_000);
+  alice.offer(1);
+  alice.offer(2);
+  await world.clock.advance(1_000);
+  // Bob hears the cancellation; alice's own state goes on to claim the order, as a lagging sync would.
+  const view = alice.own.orders().find((order) => order.uuid === uuid(1));
+  alice.cancel(1);
+  alice.own.set(uuid(1), view);
+  await world.clock.advance(115_000);
+  expect(bob.requests()).toContain("SyncPubkeyOrderbookState");
+  expect(bob.sees()).toEqual([2]);
+  await world.clock.advance(40_000);
+  expect(bob.sees()).toEqual([1, 2]);
+});
+
+test("keep-alives: every 30 s, one per pair with orders, with the root others hold; none for pairs that are empty", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  alice.offer(1);
+  alice.offer(2, { base: "CCC", rel: "AAA" });
+  await world.clock.advance(30_100);
+  const sent = (): readonly string[] =>
+    alice.p2p.published.flatMap(({ topic, data }) => (messageIn(data)?.type === "PubkeyKeepAlive" ? [topic] : []));
+  expect(sent()).toEqual(["orbk/AAA:BBB", "orbk/AAA:CCC"]);
+  expect(relay.requests()).toEqual([]);
+  alice.cancel(1);
+  await world.clock.advance(30_000);
+  expect(sent().slice(2)).toEqual(["orbk/AAA:CCC"]);
+});
+
+test("after all relays were lost the book is fetched again, and own orders are made known at once", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  bob.service.follow("AAA", "BBB");
+  await world.clock.advance(1_000);
+  world.hub.disconnect("A", "R");
+  world.hub.disconnect("B", "R");
+  alice.offer(1);
+  await world.clock.advance(1_000);
+  expect(relay.sees()).toEqual([]);
+  world.hub.connect("A", "R");
+  await world.clock.advance(1_000);
+  expect(relay.sees()).toEqual([1]);
+  world.hub.connect("B", "R");
+  await world.clock.advance(1_000);
+  expect(bob.sees()).toEqual([1]);
+});
+
+test("without a relay a subscription resolves, and the book is loaded when one appears", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  alice.offer(1);
+  const bob = world.light("B");
+  await bob.service.subscribePair("AAA", "BBB");
+  expect(bob.sees()).toEqual([]);
+  await world.clock.advance(1_000);
+  world.hub.connect("B", "R");
+  await world.clock.advance(1_000);
+  expect(bob.sees()).toEqual([1]);
+  expect([bob, relay].flatMap((node) => node.log.lines.filter(({ level }) => level === "warn" || level === "error"))).toEqual([]);
+});
+
+const request: TakerRequest = {
+  base: "AAA",
+  rel: "BBB",
+  baseAmount: rational(1n),
+  relAmount: rational(1n, 2n),
+  action: "Buy",
+  uuid: uuid(50),
+  matchBy: { type: "Any" },
+  conf,
+  swapVersion: 1,
+};
+
+test("handshake messages reach the listener with their sender, own ones do not", async () => {
+  const world = new World();
+  world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  bob.service.follow("AAA", "BBB");
+  await world.clock.advance(1_000);
+  const senders: string[] = [];
+  bob.service.onOrderMessage((sender) => senders.push(toHex(sender)));
+  alice.service.publish("AAA", "BBB", { type: "TakerRequest", body: request });
+  await world.clock.advance(1_000);
+  expect(bob.heard).toEqual([{ type: "TakerRequest", body: request }]);
+  expect(senders).toEqual([alice.pubkey]);
+  const own = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), bob.secret);
+  expect(bob.service.handleGossip({ topic: "orbk/AAA:BBB", data: own, from: "R" })).toBe("ignore");
+  expect(bob.heard).toHaveLength(1);
+});
+
+test("verdicts: broken and badly signed messages are rejected, banned keys and unknown messages ignored", () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const secret = new Uint8Array(32).fill(77);
+  const take = (data: Uint8Array): GossipVerdict => relay.service.handleGossip({ topic: "orbk/AAA:BBB", data, from: "X" });
+  const good = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), secret);
+  expect(take(good)).toBe("accept");
+  const forged = Uint8Array.from(good);
+  forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1;
+  expect(take(forged)).toBe("reject");
+  expect(take(good.slice(0, 50))).toBe("reject");
+  expect(take(signEnvelope(new Uint8Array([0x81, 0x7f, 0xc0]), secret))).toBe("ignore");
+  expect(relay.service.handleGossip({ topic: "swap/x", data: good, from: "X" })).toBe("ignore");
+  relay.banned.add(toHex(secp256k1.getPublicKey(secret, true)));
+  expect(take(good)).toBe("ignore");
+  expect(relay.heard).toHaveLength(1);
+});
+
+test("one key that floods is cut off, others are still heard", () => {
+  // A thousand real verifications would be slow; what is counted here is what comes after them.
+  const relay = new BookNode(new World(), "R", 1, true, () => true);
+  const flood = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), new Uint8Array(32).fill(78));
+  const calm = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), new Uint8Array(32).fill(79));
+  const take = (data: Uint8Array): GossipVerdict => relay.service.handleGossip({ topic: "orbk/AAA:BBB", data, from: "X" });
+  const verdicts = Array.from({ length: 1_001 }, () => take(flood));
+  expect(verdicts.filter((v) => v === "accept")).toHaveLength(1_000);
+  expect(take(calm)).toBe("accept");
+});
+
+test("makers whose known orders serve a request are named, own orders left out", async () => {
+  const world = new World();
+  world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  bob.service.follow("AAA", "BBB");
+  await world.clock.advance(1_000);
+  alice.offer(1);
+  bob.offer(2);
+  await world.clock.advance(1_000);
+  expect(bob.service.fittingMakers(request)).toEqual([alice.pubkey]);
+  expect(bob.service.fittingMakers({ ...request, relAmount: rational(1n, 100n) })).toEqual([]);
+  expect([bob.service.hasOwn(uuid(2)), bob.service.hasOwn(uuid(1))]).toEqual([true, false]);
+});
+
+test("a relay answers every order-book request from the whole book, a light node from its own orders", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  alice.offer(1);
+  bob.offer(2);
+  bob.offer(3, { base: "BBB", rel: "AAA" });
+  await world.clock.advance(1_000);
+  const book = await relay.ask({ type: "GetOrderbook", base: "BBB", rel: "AAA" });
+  const parsedBook = book.kind === "ok" ? parseOrderbookAnswer(book.data) : undefined;
+  const keys = parsedBook?.ok ? [...parsedBook.value.pubkeys].map(([key, { orders }]) => [key, orders.map((o) => o.uuid)]) : [];
+  expect(keys).toEqual([
+    [alice.pubkey, [uuid(1)]],
+    [bob.pubkey, [uuid(2), uuid(3)]],
+  ]);
+  const depth = await relay.ask({
+    type: "OrderbookDepth",
+    pairs: [
+      ["AAA", "BBB"],
+      ["CCC", "AAA"],
+    ],
+  });
+  const parsedDepth = depth.kind === "ok" ? parseDepthAnswer(depth.data) : undefined;
+  expect(parsedDepth?.ok && parsedDepth.value).toEqual([
+    { base: "AAA", rel: "BBB", asks: 2, bids: 1 },
+    { base: "CCC", rel: "AAA", asks: 0, bids: 0 },
+  ]);
+  const best = await relay.ask({ type: "BestOrders", coin: "AAA", action: "buy", volume: rational(1n) });
+  const parsedBest = best.kind === "ok" ? parseBestOrdersAnswer(best.data) : undefined;
+  expect(parsedBest?.ok && parsedBest.value.orders.get("BBB")?.map((o) => o.uuid)).toEqual([uuid(1)]);
+  const byNumber = await relay.ask({ type: "BestOrdersByNumber", coin: "BBB", action: "sell", number: 5 });
+  const parsedNumber = byNumber.kind === "ok" ? parseBestOrdersAnswer(byNumber.data) : undefined;
+  expect(parsedNumber?.ok && parsedNumber.value.orders.get("AAA")?.map((o) => o.uuid)).toEqual([uuid(1), uuid(2)]);
+  expect(await relay.ask({ type: "BestOrders", coin: "ZZZ", action: "buy", volume: rational(1n) })).toEqual({ kind: "none" });
+  const light = await alice.ask({ type: "GetOrderbook", base: "AAA", rel: "BBB" });
+  const parsedLight = light.kind === "ok" ? parseOrderbookAnswer(light.data) : undefined;
+  expect(parsedLight?.ok && [...parsedLight.value.pubkeys.keys()]).toEqual([alice.pubkey]);
+});
+
+test("sync requests: whole trie, empty trie once all is gone, none for a stranger, an error for a pair without root", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  alice.offer(1);
+  await world.clock.advance(1_000);
+  const sync = (node: BookNode, pubkey: string, pair: string) =>
+    node.ask({ type: "SyncPubkeyOrderbookState", pubkey, trieRoots: [[pair, NO_ROOT]] });
+  const orders = async (node: BookNode): Promise<readonly string[] | undefined> => {
+    const answer = await sync(node, alice.pubkey, "AAA:BBB");
+    const parsed = answer.kind === "ok" ? parseSyncAnswer(answer.data) : undefined;
+    const diff = parsed?.ok ? parsed.value.pairs.get("AAA:BBB") : undefined;
+    return diff?.type === "FullTrie" ? diff.orders.map((o) => o.uuid) : undefined;
+  };
+  for (const node of [relay, alice]) {
+    expect(await orders(node)).toEqual([uuid(1)]);
+    expect(await sync(node, alice.pubkey, "AAA:CCC")).toEqual({ kind: "err", message: "No pair trie root for AAA:CCC" });
+    expect(await sync(node, `02${"99".repeat(32)}`, "AAA:BBB")).toEqual({ kind: "none" });
+  }
+  alice.cancel(1);
+  await world.clock.advance(1_000);
+  for (const node of [relay, alice]) expect(await orders(node)).toEqual([]);
+});
+
+test("a request that cannot be read gets an error", async () => {
+  const relay = new World().relay("R");
+  const answer = await relay.service.handleRequest("X", new Uint8Array([0x81, 0x00, 0x81, 0x00, 0xc0]));
+  expect(answer.kind).toBe("err");
+});
+
+test("with too many pairs the one wanted longest ago is let go, unless it holds own orders", async () => {
+  const world = new World();
+  const node = world.light("L");
+  node.offer(1);
+  node.service.follow("AAA", "BBB");
+  for (let i = 0; i < 999; i++) node.service.follow("COIN", `X${i}`);
+  node.service.follow("COIN", "X0");
+  node.service.follow("COIN", "NEW");
+  const followed = ["AAA:BBB", "COIN:X0", "COIN:X1", "COIN:X2", "COIN:NEW"].map((pair) => node.p2p.subscribed(`orbk/${pair}`));
+  expect(followed).toEqual([true, true, false, true, true]);
+});

@@ -1,0 +1,278 @@
+import type { BookChange } from "../../core/book/bookChange.ts";
+import { type BookOrder, byPrice } from "../../core/book/bookOrder.ts";
+import { ORDERBOOK_TOPIC_PREFIX, orderbookTopic, pairOf } from "../../core/book/bookPair.ts";
+import { OrderbookState } from "../../core/book/orderbookState.ts";
+import type { BookLimits } from "../../core/book/orderStore.ts";
+import { ordersFrom } from "../../core/book/selection.ts";
+import { servesRequest } from "../../core/book/servesRequest.ts";
+import { isSignedByItsKey, parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
+import { encodeOrderMessage, parseOrderMessage } from "../../core/message/orderMessage.ts";
+import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
+import { toHex } from "../../core/util/bytes.ts";
+import { assertNever } from "../../core/util/result.ts";
+import type { Secret } from "../../core/util/secret.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { GossipMessage, GossipVerdict, P2p, PeerAnswer, PeerId } from "../../ports/network.ts";
+import type { SignatureVerifier } from "../../ports/signatures.ts";
+import type { OwnOrders } from "../orders/ownOrders.ts";
+import { type AnswerSources, answerRequest } from "./answerRequest.ts";
+import { BookLoader } from "./bookLoader.ts";
+import { KeyedBuckets } from "./keyedBuckets.ts";
+import { KeySync } from "./keySync.ts";
+import { OwnBook } from "./ownBook.ts";
+
+/** Period of our keep-alives; others drop a key after 90 s without one (reference p2p-wire.md section 9). */
+const KEEP_ALIVE_MS = 30_000;
+/** Pairs followed at most; the one wanted longest ago makes room. */
+const MAX_FOLLOWED_PAIRS = 1000;
+/** Envelopes verified per delivering peer. A relay carries the traffic of all its neighbours. */
+const PEER_RATE = { perSec: 1000, burst: 5000 };
+const MAX_PEERS = 2048;
+/** Order messages taken per signing key: a bot that announces some hundred orders at once stays below it. */
+const KEY_RATE = { perSec: 20, burst: 1000 };
+const MAX_KEYS = 10_000;
+
+/** The four messages of the matching handshake, verified and parsed. */
+export type HandshakeMessage = Extract<OrderMessage, { type: "TakerRequest" | "MakerReserved" | "TakerConnect" | "MakerConnected" }>;
+/** `sender`: envelope key, 33 bytes. Must return at once. */
+export type HandshakeListener = (sender: Uint8Array, message: HandshakeMessage) => void;
+
+export type OrderbookDeps = {
+  readonly p2p: P2p;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly verifier: SignatureVerifier;
+  /** What the network was told of this node's own orders. */
+  readonly ownOrders: OwnOrders;
+  /** The node's envelope key: compressed, 33 bytes, and its 32-byte secret. */
+  readonly publicKey: Uint8Array;
+  readonly secretKey: Secret<Uint8Array>;
+  /** Messages and orders of banned keys (66 hex) are dropped. */
+  readonly isBanned: (pubkey: string) => boolean;
+};
+
+export type OrderbookOptions = {
+  /** KDF `maker_order_timeout`; default 90 s. */
+  readonly orderTimeoutMs?: number;
+  readonly limits?: BookLimits;
+};
+
+/** An order of the book as this node sees it. Prices of orders that are not `confirmed` must not be acted on. */
+export type BookEntry = BookOrder & { readonly isMine: boolean };
+
+/**
+ * The order book of this node: takes what others announce, keeps what is its own alive, repairs gaps, answers other
+ * nodes. Orders themselves (placing, matching) are `app/orders`.
+ */
+export class OrderbookService {
+  readonly #deps: OrderbookDeps;
+  readonly #book: OrderbookState;
+  readonly #own: OwnBook;
+  readonly #loader: BookLoader;
+  readonly #sync: KeySync;
+  readonly #sources: AnswerSources;
+  readonly #peerBudget = new KeyedBuckets(PEER_RATE, MAX_PEERS);
+  readonly #keyBudget = new KeyedBuckets(KEY_RATE, MAX_KEYS);
+  readonly #listeners = new Set<HandshakeListener>();
+  /** Followed pairs, the one wanted longest ago first; `loading` settles with the first attempt to fill the book. */
+  readonly #followed = new Map<string, { readonly topic: string; loading: Promise<void> }>();
+  #cancelTick: () => void = () => undefined;
+  #forgetRelays: () => void = () => undefined;
+  #running = false;
+
+  constructor(deps: OrderbookDeps, options: OrderbookOptions = {}) {
+    const { p2p, clock, log } = deps;
+    const ownKey = toHex(deps.publicKey);
+    this.#deps = deps;
+    this.#own = new OwnBook(deps.ownOrders, ownKey);
+    this.#book = new OrderbookState({
+      isOwnKey: (pubkey) => pubkey === ownKey,
+      follows: (pair) => p2p.isRelay || this.#followed.has(pair),
+      ...(options.orderTimeoutMs !== undefined && { timeoutMs: options.orderTimeoutMs }),
+      ...(options.limits && { limits: options.limits }),
+    });
+    this.#loader = new BookLoader({ p2p, clock, log, book: this.#book });
+    this.#sync = new KeySync({ p2p, clock, log, book: this.#book });
+    this.#sources = { isRelay: p2p.isRelay, book: this.#book, own: this.#own, isBanned: deps.isBanned };
+  }
+
+  /** Begins keep-alives and upkeep. */
+  start(): void {
+    this.#running = true;
+    this.#forgetRelays = this.#deps.p2p.onRelaysChanged(() => {
+      // What was published while no relay was there reached nobody; a keep-alive makes the new one ask for it.
+      if (this.#loader.relaysChanged()) this.#sendKeepAlives();
+    });
+    this.#scheduleTick();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#cancelTick();
+    this.#forgetRelays();
+    this.#loader.stop();
+    this.#sync.stop();
+    this.#own.close();
+  }
+
+  /**
+   * Follows a pair of orderbook tickers from now on. Resolves when a relay's book was taken in, or could not be had;
+   * at once if the pair is followed already. Never rejects.
+   */
+  subscribePair(base: string, rel: string): Promise<void> {
+    const pair = pairOf(base, rel);
+    const known = this.#followed.get(pair);
+    if (known) {
+      this.#followed.delete(pair);
+      this.#followed.set(pair, known);
+      return known.loading;
+    }
+    this.#makeRoom();
+    const topic = orderbookTopic(base, rel);
+    if (!this.#deps.p2p.isRelay) this.#deps.p2p.subscribe(topic);
+    // Followed before the answer comes, or it would be refused; the promise of it stands in for later callers.
+    const followed = { topic, loading: Promise.resolve() };
+    this.#followed.set(pair, followed);
+    followed.loading = this.#loader.add(pair, base, rel);
+    return followed.loading;
+  }
+
+  /** `subscribePair` for callers that do not wait. */
+  follow(base: string, rel: string): void {
+    void this.subscribePair(base, rel);
+  }
+
+  /** Resolves when a published message can reach somebody. Rejects with `Aborted` when `signal` fires. */
+  ready(signal: AbortSignal): Promise<void> {
+    // A relay hands its messages to the light nodes it serves, and needs no other relay for that.
+    return this.#deps.p2p.isRelay ? Promise.resolve() : this.#deps.p2p.relayReady(signal);
+  }
+
+  /** Signs with the node's key and publishes once; nothing is queued or repeated. */
+  publish(base: string, rel: string, message: OrderMessage): void {
+    const envelope = signEnvelope(encodeOrderMessage(message), this.#deps.secretKey.reveal());
+    this.#deps.p2p.publish(orderbookTopic(base, rel), envelope);
+  }
+
+  /** Orders of exactly (base, rel), cheapest first, own ones included. */
+  entries(base: string, rel: string): readonly BookEntry[] {
+    this.#book.prune(this.#deps.clock.nowMs());
+    const pair = pairOf(base, rel);
+    const own = ordersFrom(this.#own.inPair(pair), base, rel).map((order) => ({ ...order, isMine: true }));
+    const others = ordersFrom(this.#book.inPair(pair), base, rel).map((order) => ({ ...order, isMine: false }));
+    return [...own, ...others].sort(byPrice);
+  }
+
+  /** Keys (66 hex) of the makers whose orders, as far as known, serve the request; own orders left out. */
+  fittingMakers(request: TakerRequest): readonly string[] {
+    this.#book.prune(this.#deps.clock.nowMs());
+    const makers = new Set<string>();
+    for (const { item } of this.#book.inPair(pairOf(request.base, request.rel))) if (servesRequest(item, request)) makers.add(item.pubkey);
+    return [...makers];
+  }
+
+  /** Whether the book lists this order as this node's own. */
+  hasOwn(uuid: string): boolean {
+    return this.#own.has(uuid);
+  }
+
+  /** Handshake messages of others, verified. Returns the unsubscriber. */
+  onOrderMessage(listener: HandshakeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes a message of an `orbk/` topic. */
+  handleGossip(message: GossipMessage): GossipVerdict {
+    const { verifier, clock, isBanned, log } = this.#deps;
+    if (!message.topic.startsWith(ORDERBOOK_TOPIC_PREFIX)) return "ignore";
+    const nowMs = clock.nowMs();
+    if (!this.#peerBudget.take(message.from, nowMs)) return "ignore";
+    const envelope = parseEnvelope(message.data);
+    if (!envelope.ok) return "reject";
+    const { publicKey, payload } = envelope.value;
+    const pubkey = toHex(publicKey);
+    if (isBanned(pubkey)) return "ignore";
+    if (!isSignedByItsKey(envelope.value, verifier.verify)) return "reject";
+    if (!this.#keyBudget.take(pubkey, nowMs)) return "ignore";
+    const parsed = parseOrderMessage(payload);
+    if (!parsed.ok) {
+      // Well signed, so perhaps of a version to come: not held against anybody.
+      log.debug("order_message_unreadable", { pubkey, detail: parsed.error.detail });
+      return "ignore";
+    }
+    return this.#take(parsed.value, publicKey, pubkey, message.from, nowMs);
+  }
+
+  /** Answers an order-book request of another node. */
+  async handleRequest(_peer: PeerId, request: Uint8Array): Promise<PeerAnswer> {
+    return answerRequest(request, this.#sources, this.#deps.clock.nowMs());
+  }
+
+  #take(message: OrderMessage, publicKey: Uint8Array, pubkey: string, peer: PeerId, nowMs: number): GossipVerdict {
+    this.#book.prune(nowMs);
+    switch (message.type) {
+      case "MakerOrderCreated":
+        return this.#verdict(message, pubkey, this.#book.created(pubkey, message.body, nowMs));
+      case "MakerOrderUpdated":
+        return this.#verdict(message, pubkey, this.#book.updated(pubkey, message.body, nowMs));
+      case "MakerOrderCancelled":
+        return this.#verdict(message, pubkey, this.#book.cancelled(pubkey, message.body, nowMs));
+      case "PubkeyKeepAlive": {
+        const outcome = this.#book.keepAlive(pubkey, message.body, nowMs);
+        if (outcome.kind === "refused") return this.#verdict(message, pubkey, outcome);
+        if (outcome.differing.length > 0) this.#sync.begin(peer, pubkey, outcome.differing);
+        return "accept";
+      }
+      case "TakerRequest":
+      case "MakerReserved":
+      case "TakerConnect":
+      case "MakerConnected":
+        // Compared by X coordinate, as KDF does: nobody trades with himself.
+        if (pubkey.slice(2) === this.#own.pubkey.slice(2)) return "ignore";
+        for (const listener of [...this.#listeners]) listener(publicKey, message);
+        return "accept";
+      default:
+        return assertNever(message);
+    }
+  }
+
+  #verdict({ type }: OrderMessage, pubkey: string, change: BookChange): GossipVerdict {
+    if (change.kind !== "refused") return "accept";
+    this.#deps.log.debug("order_message_refused", { type, pubkey, reason: change.reason });
+    return "ignore";
+  }
+
+  #scheduleTick(): void {
+    this.#cancelTick = this.#deps.clock.after(KEEP_ALIVE_MS, () => {
+      if (!this.#running) return;
+      this.#book.prune(this.#deps.clock.nowMs());
+      this.#sendKeepAlives();
+      void this.#loader.sweep();
+      this.#scheduleTick();
+    });
+  }
+
+  /** One message per pair with own orders, on that pair's topic. */
+  #sendKeepAlives(): void {
+    const timestamp = Math.floor(this.#deps.clock.nowMs() / 1000);
+    for (const [pair, root] of this.#own.roots()) {
+      const [base, rel] = pair.split(":");
+      if (base === undefined || rel === undefined) continue;
+      this.publish(base, rel, { type: "PubkeyKeepAlive", body: { trieRoots: [[pair, root]], timestamp } });
+    }
+  }
+
+  /** Lets go of the pair wanted longest ago in which this node has no order, when there are too many. */
+  #makeRoom(): void {
+    if (this.#followed.size < MAX_FOLLOWED_PAIRS) return;
+    for (const [pair, { topic }] of this.#followed) {
+      if (this.#own.inPair(pair).length > 0) continue;
+      this.#followed.delete(pair);
+      this.#loader.remove(pair);
+      if (!this.#deps.p2p.isRelay) this.#deps.p2p.unsubscribe(topic);
+      return;
+    }
+  }
+}

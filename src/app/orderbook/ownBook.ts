@@ -1,0 +1,79 @@
+import { type BookOrder, trieLeaf } from "../../core/book/bookOrder.ts";
+import { pairOf } from "../../core/book/bookPair.ts";
+import { EMPTY_ROOT, NO_ROOT, trieRoot } from "../../core/book/trie.ts";
+import type { OwnOrders, OwnOrderView } from "../orders/ownOrders.ts";
+
+/** Pairs remembered after their last own order, to answer "no orders" instead of "never heard of". */
+const MAX_PAST_PAIRS = 1000;
+
+type OwnPair = { readonly orders: readonly BookOrder[]; readonly root: Uint8Array };
+
+/** Own announced orders in the book's terms, with their roots. Follows the source; computes only after a change. */
+export class OwnBook {
+  /** Compressed node key, 66 hex. */
+  readonly pubkey: string;
+  readonly #source: OwnOrders;
+  readonly #unsubscribe: () => void;
+  readonly #pastPairs = new Set<string>();
+  #pairs: ReadonlyMap<string, OwnPair> | null = null;
+
+  constructor(source: OwnOrders, pubkey: string) {
+    this.pubkey = pubkey;
+    this.#source = source;
+    this.#unsubscribe = source.onChange(() => {
+      this.#pairs = null;
+    });
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  has(uuid: string): boolean {
+    return this.#source.orders().some((order) => order.uuid === uuid);
+  }
+
+  inPair(pair: string): readonly BookOrder[] {
+    return this.#current().get(pair)?.orders ?? [];
+  }
+
+  all(): readonly BookOrder[] {
+    return Array.from(this.#current().values(), ({ orders }) => orders).flat();
+  }
+
+  /** Pairs with open orders and the root over them: what keep-alives say. */
+  roots(): readonly (readonly [pair: string, root: Uint8Array])[] {
+    return Array.from(this.#current(), ([pair, { root }]) => [pair, root] as const);
+  }
+
+  /** Root of one pair; eight zeros if this node never had an order in it. */
+  root(pair: string): Uint8Array {
+    return this.#current().get(pair)?.root ?? (this.#pastPairs.has(pair) ? EMPTY_ROOT : NO_ROOT);
+  }
+
+  #current(): ReadonlyMap<string, OwnPair> {
+    if (this.#pairs) return this.#pairs;
+    const byPair = new Map<string, BookOrder[]>();
+    for (const view of this.#source.orders()) {
+      const pair = pairOf(view.base, view.rel);
+      byPair.set(pair, [...(byPair.get(pair) ?? []), viewToBookOrder(view, this.pubkey)]);
+      this.#remember(pair);
+    }
+    const pairs = new Map<string, OwnPair>();
+    for (const [pair, orders] of byPair) pairs.set(pair, { orders, root: trieRoot(orders.map(({ item }) => trieLeaf(item))) });
+    this.#pairs = pairs;
+    return pairs;
+  }
+
+  #remember(pair: string): void {
+    this.#pastPairs.add(pair);
+    const oldest = this.#pastPairs.keys().next();
+    if (this.#pastPairs.size > MAX_PAST_PAIRS && !oldest.done) this.#pastPairs.delete(oldest.value);
+  }
+}
+
+function viewToBookOrder(view: OwnOrderView, pubkey: string): BookOrder {
+  const { uuid, base, rel, price, maxVolume, minVolume, createdAt, conf, baseProtocolInfo, relProtocolInfo } = view;
+  const item = { pubkey, base, rel, price, maxVolume, minVolume, uuid, createdAt };
+  return { item, conf, baseProtocolInfo, relProtocolInfo, confirmed: true, source: null, signedAt: createdAt };
+}

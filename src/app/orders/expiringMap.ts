@@ -1,0 +1,31 @@
+import type { Clock } from "../../ports/clock.ts";
+
+/** Bounded memory of recent things. Entries vanish after `lifeMs`; when full, the oldest makes room. */
+export class ExpiringMap<V> {
+  readonly #clock: Clock;
+  readonly #lifeMs: number;
+  readonly #limit: number;
+  readonly #entries = new Map<string, { readonly value: V; readonly untilMs: number }>();
+
+  constructor(clock: Clock, lifeMs: number, limit: number) {
+    this.#clock = clock;
+    this.#lifeMs = lifeMs;
+    this.#limit = limit;
+  }
+
+  get(key: string): V | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    if (entry.untilMs > this.#clock.nowMs()) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  /** Starts the entry's life anew. */
+  set(key: string, value: V): void {
+    this.#entries.delete(key);
+    const oldest = this.#entries.size >= this.#limit ? this.#entries.keys().next() : undefined;
+    if (oldest && !oldest.done) this.#entries.delete(oldest.value);
+    this.#entries.set(key, { value, untilMs: this.#clock.nowMs() + this.#lifeMs });
+  }
+}

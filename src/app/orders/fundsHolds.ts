@@ -1,0 +1,85 @@
+import { add, type Rational, ZERO } from "../../core/money/rational.ts";
+import { ok, type Result } from "../../core/util/result.ts";
+import type { FundsError, Reservation, TradingCoin } from "../tradingCoin.ts";
+
+/**
+ * Safety net only: a hold is released when its handshake ends (30 s for a maker, at most 60 s for a taker) or passes
+ * to the swap. Longer than both, so that it never expires under a handshake that is being stored.
+ */
+const HOLD_TTL_MS = 120_000;
+
+type Hold = {
+  readonly coin: TradingCoin;
+  readonly reservation: Reservation;
+  readonly total: Rational;
+  /** Envelope key of the other side, 66 hex. */
+  readonly sender: string;
+};
+
+/** Funds taken out of circulation for open handshakes, keyed by taker uuid. Lives in memory: a restart frees them all. */
+export class FundsHolds {
+  readonly #holds = new Map<string, Hold>();
+  readonly #onEnd: (ticker: string) => void;
+
+  /** @param onEnd called with the coin whenever a hold ends either way */
+  constructor(onEnd: (ticker: string) => void) {
+    this.#onEnd = onEnd;
+  }
+
+  has(takerUuid: string): boolean {
+    return this.#holds.has(takerUuid);
+  }
+
+  /** `amounts`: one transaction each, whole coins. */
+  take(takerUuid: string, coin: TradingCoin, amounts: readonly Rational[], sender: string): Result<void, FundsError> {
+    if (this.#holds.has(takerUuid)) throw new Error("funds are held for this request already");
+    const reservation = coin.reserve(amounts, HOLD_TTL_MS);
+    if (!reservation.ok) return reservation;
+    this.#holds.set(takerUuid, { coin, reservation: reservation.value, total: amounts.reduce(add, ZERO), sender });
+    return ok(undefined);
+  }
+
+  release(takerUuid: string): void {
+    const hold = this.#holds.get(takerUuid);
+    if (!hold) return;
+    this.#holds.delete(takerUuid);
+    hold.coin.release(hold.reservation);
+    this.#onEnd(hold.coin.ticker);
+  }
+
+  /** What the swap is handed; it stays ours to release until `handedOver`. */
+  reservationOf(takerUuid: string): Reservation | undefined {
+    return this.#holds.get(takerUuid)?.reservation;
+  }
+
+  /** The swap has the hold now. */
+  handedOver(takerUuid: string): void {
+    const hold = this.#holds.get(takerUuid);
+    this.#holds.delete(takerUuid);
+    if (hold) this.#onEnd(hold.coin.ticker);
+  }
+
+  /** What open handshakes hold of a coin; with `sender`, only those with that peer. */
+  heldOf(ticker: string, sender?: string): Rational {
+    let sum = ZERO;
+    for (const hold of this.#holds.values()) {
+      if (hold.coin.ticker === ticker && (sender === undefined || hold.sender === sender)) sum = add(sum, hold.total);
+    }
+    return sum;
+  }
+
+  /** Open handshakes with a peer. */
+  countOf(sender: string): number {
+    let count = 0;
+    for (const hold of this.#holds.values()) if (hold.sender === sender) count++;
+    return count;
+  }
+
+  get size(): number {
+    return this.#holds.size;
+  }
+
+  releaseAll(): void {
+    for (const uuid of [...this.#holds.keys()]) this.release(uuid);
+  }
+}

@@ -1,0 +1,101 @@
+import { availableVolume, type MakerOrder, makerBaseTicker, makerRelTicker } from "../../core/order/makerOrder.ts";
+import type { OrdersDeps } from "./ordersDeps.ts";
+import type { OwnOrders, OwnOrderView } from "./ownOrders.ts";
+
+/** KDF sends eight zero bytes as trie root in Created, Updated and Cancelled and ignores them on receipt (reference p2p-wire.md section 9). */
+const NO_ROOT = new Uint8Array(8);
+
+/** Tells the network about own maker orders, and remembers what it was told. */
+export class OrderAnnouncer implements OwnOrders {
+  readonly #deps: Pick<OrdersDeps, "clock" | "log" | "network" | "coin">;
+  readonly #announced = new Map<string, OwnOrderView>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(deps: Pick<OrdersDeps, "clock" | "log" | "network" | "coin">) {
+    this.#deps = deps;
+  }
+
+  orders(): readonly OwnOrderView[] {
+    return [...this.#announced.values()];
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  has(uuid: string): boolean {
+    return this.#announced.has(uuid);
+  }
+
+  /** MakerOrderCreated with the volume now available. False, and nothing sent, while one of the coins is not active. */
+  announce(order: MakerOrder): boolean {
+    const base = this.#deps.coin(order.base);
+    const rel = this.#deps.coin(order.rel);
+    if (!base || !rel) return false;
+    const view: OwnOrderView = {
+      uuid: order.uuid,
+      base: makerBaseTicker(order),
+      rel: makerRelTicker(order),
+      price: order.price,
+      maxVolume: availableVolume(order),
+      minVolume: order.minBaseVol,
+      createdAt: this.#nowSec(),
+      conf: order.conf,
+      baseProtocolInfo: base.protocolInfo,
+      relProtocolInfo: rel.protocolInfo,
+    };
+    this.#deps.network.follow(view.base, view.rel);
+    this.#set(view);
+    this.#deps.network.publish(view.base, view.rel, {
+      type: "MakerOrderCreated",
+      body: { ...view, timestamp: view.createdAt, pairTrieRoot: NO_ROOT },
+    });
+    return true;
+  }
+
+  /** MakerOrderUpdated with the volume now available, as KDF sends it after a match: everything else null. */
+  updateVolume(order: MakerOrder): void {
+    const view = this.#announced.get(order.uuid);
+    if (!view) return;
+    const maxVolume = availableVolume(order);
+    this.#set({ ...view, maxVolume });
+    this.#deps.network.publish(view.base, view.rel, {
+      type: "MakerOrderUpdated",
+      body: {
+        uuid: order.uuid,
+        newPrice: null,
+        newMaxVolume: maxVolume,
+        newMinVolume: null,
+        timestamp: this.#nowSec(),
+        pairTrieRoot: NO_ROOT,
+        conf: null,
+      },
+    });
+  }
+
+  /** MakerOrderCancelled, if the order was ever announced. */
+  withdraw(uuid: string): void {
+    const view = this.#announced.get(uuid);
+    if (!view) return;
+    this.#announced.delete(uuid);
+    this.#notify();
+    this.#deps.network.publish(view.base, view.rel, {
+      type: "MakerOrderCancelled",
+      body: { uuid, timestamp: this.#nowSec(), pairTrieRoot: NO_ROOT },
+    });
+  }
+
+  #nowSec(): number {
+    return Math.floor(this.#deps.clock.nowMs() / 1_000);
+  }
+
+  #set(view: OwnOrderView): void {
+    this.#announced.set(view.uuid, view);
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

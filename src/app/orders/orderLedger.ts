@@ -1,0 +1,217 @@
+import { div } from "../../core/money/rational.ts";
+import type { MakerEndReason, MakerOrder } from "../../core/order/makerOrder.ts";
+import { makerFileJson, takerFileJson } from "../../core/order/orderFileJson.ts";
+import type { TakerEndReason, TakerOrder } from "../../core/order/takerOrder.ts";
+import { toHex } from "../../core/util/bytes.ts";
+import { assertNever } from "../../core/util/result.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { NewHistoryRow, OrderChange, OrderStore } from "../../ports/orderStore.ts";
+import { orderToRecord, parseOrderRecord } from "./orderRecord.ts";
+import type { OrderFiles } from "./ordersDeps.ts";
+
+/** Most orders of both kinds that may be open at once. */
+export const MAX_OWN_ORDERS = 10_000;
+/** File exports that may wait for the disk; past it they are skipped, the database has everything. */
+const MAX_WAITING_EXPORTS = 1_000;
+
+/** One change of the set of own orders. */
+export type LedgerStep =
+  | { readonly step: "newMaker"; readonly order: MakerOrder }
+  | { readonly step: "newTaker"; readonly order: TakerOrder }
+  | { readonly step: "maker"; readonly order: MakerOrder }
+  | { readonly step: "taker"; readonly order: TakerOrder }
+  | { readonly step: "convert"; readonly order: MakerOrder }
+  | { readonly step: "endMaker"; readonly order: MakerOrder; readonly reason: MakerEndReason }
+  | { readonly step: "endTaker"; readonly order: TakerOrder; readonly reason: Exclude<TakerEndReason, "ToMaker"> }
+  | { readonly step: "swapAgreed"; readonly takerUuid: string; readonly makerUuid: string };
+
+type LedgerDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: OrderStore;
+  readonly ownKey: Uint8Array;
+  readonly files?: OrderFiles;
+};
+
+/** Own open orders: memory backed by the store, written first. The file export in KDF's shape follows and may fail. */
+export class OrderLedger {
+  readonly #deps: LedgerDeps;
+  readonly #ownKey: string;
+  readonly #makers = new Map<string, MakerOrder>();
+  readonly #takers = new Map<string, TakerOrder>();
+  #exports: Promise<void> = Promise.resolve();
+  #waitingExports = 0;
+
+  constructor(deps: LedgerDeps) {
+    this.#deps = deps;
+    this.#ownKey = toHex(deps.ownKey);
+  }
+
+  get makers(): ReadonlyMap<string, MakerOrder> {
+    return this.#makers;
+  }
+  get takers(): ReadonlyMap<string, TakerOrder> {
+    return this.#takers;
+  }
+  has(uuid: string): boolean {
+    return this.#makers.has(uuid) || this.#takers.has(uuid);
+  }
+  get size(): number {
+    return this.#makers.size + this.#takers.size;
+  }
+
+  /** Stored orders into memory, oldest first. A record that cannot be read is reported and left where it is. */
+  async load(): Promise<void> {
+    for (const record of await this.#deps.store.live()) {
+      try {
+        const own = parseOrderRecord(record);
+        if (own.kind === "Maker") this.#makers.set(own.order.uuid, own.order);
+        else this.#takers.set(own.order.uuid, own.order);
+      } catch (error) {
+        this.#deps.log.error("order_unreadable", { order: record.uuid, error });
+      }
+    }
+  }
+
+  /** A change that need not survive a restart: an open handshake, or a volume cut to the present balance. */
+  setInMemory(order: MakerOrder): void {
+    if (!this.#makers.has(order.uuid)) throw new Error("not a live maker order");
+    this.#makers.set(order.uuid, order);
+  }
+
+  /** All steps or none. Memory changes when the store has acknowledged; rejects with `StorageError`, then nothing has changed. */
+  async commit(steps: readonly LedgerStep[]): Promise<void> {
+    const nowMs = this.#deps.clock.nowMs();
+    await this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs)));
+    for (const step of steps) {
+      this.#remember(step);
+      this.#export(step);
+    }
+  }
+
+  #remember(step: LedgerStep): void {
+    switch (step.step) {
+      case "newMaker":
+      case "maker":
+        this.#makers.set(step.order.uuid, step.order);
+        return;
+      case "newTaker":
+      case "taker":
+        this.#takers.set(step.order.uuid, step.order);
+        return;
+      case "convert":
+        this.#takers.delete(step.order.uuid);
+        this.#makers.set(step.order.uuid, step.order);
+        return;
+      case "endMaker":
+        this.#makers.delete(step.order.uuid);
+        return;
+      case "endTaker":
+        this.#takers.delete(step.order.uuid);
+        return;
+      case "swapAgreed":
+        return;
+      default:
+        assertNever(step);
+    }
+  }
+
+  #export(step: LedgerStep): void {
+    const { files, log } = this.#deps;
+    if (!files || step.step === "swapAgreed") return;
+    if (this.#waitingExports >= MAX_WAITING_EXPORTS) {
+      log.warn("order_file_skipped", { order: step.order.uuid });
+      return;
+    }
+    this.#waitingExports++;
+    this.#exports = this.#exports
+      .then(() => exportStep(files, step, this.#ownKey))
+      .catch((error: unknown) => log.warn("order_file_failed", { order: step.order.uuid, error }))
+      .finally(() => {
+        this.#waitingExports--;
+      });
+  }
+
+  /** Resolves when the files are written. */
+  async close(): Promise<void> {
+    await this.#exports;
+  }
+}
+
+const makerRow = (o: MakerOrder): NewHistoryRow => ({
+  uuid: o.uuid,
+  kind: "Maker",
+  initialAction: "Sell",
+  base: o.base,
+  rel: o.rel,
+  price: o.price,
+  volume: o.maxBaseVol,
+  createdAtMs: o.createdAtMs,
+});
+const takerRow = (o: TakerOrder): NewHistoryRow => ({
+  uuid: o.uuid,
+  kind: "Taker",
+  initialAction: o.action,
+  base: o.base,
+  rel: o.rel,
+  price: div(o.relAmount, o.baseAmount),
+  volume: o.baseAmount,
+  createdAtMs: o.createdAtMs,
+});
+
+function changesOf(s: LedgerStep, nowMs: number): readonly OrderChange[] {
+  switch (s.step) {
+    case "newMaker":
+    case "maker": {
+      const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Maker", order: s.order }) };
+      return s.step === "newMaker" && s.order.saveInHistory ? [put, { change: "historyRow", row: makerRow(s.order) }] : [put];
+    }
+    case "newTaker":
+    case "taker": {
+      const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Taker", order: s.order }) };
+      return s.step === "newTaker" && s.order.saveInHistory ? [put, { change: "historyRow", row: takerRow(s.order) }] : [put];
+    }
+    case "convert": {
+      const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Maker", order: s.order }) };
+      if (!s.order.saveInHistory) return [put];
+      const { uuid } = s.order;
+      return [put, { change: "status", uuid, status: "ToMaker", atMs: nowMs }, { change: "becameMaker", uuid, atMs: nowMs }];
+    }
+    case "endMaker":
+    case "endTaker": {
+      const { uuid, saveInHistory } = s.order;
+      const remove: OrderChange = { change: "remove", uuid };
+      if (!saveInHistory) return [remove];
+      const order = orderToRecord(s.step === "endMaker" ? { kind: "Maker", order: s.order } : { kind: "Taker", order: s.order });
+      return [remove, { change: "ended", order }, { change: "status", uuid, status: s.reason, atMs: nowMs }];
+    }
+    case "swapAgreed":
+      return [{ change: "swapAgreed", takerUuid: s.takerUuid, makerUuid: s.makerUuid, atMs: nowMs }];
+    default:
+      return assertNever(s);
+  }
+}
+
+async function exportStep(files: OrderFiles, s: Exclude<LedgerStep, { step: "swapAgreed" }>, ownKey: string): Promise<void> {
+  const { uuid } = s.order;
+  switch (s.step) {
+    case "newMaker":
+    case "maker":
+      return files.write("MAKER", uuid, makerFileJson(s.order, ownKey));
+    case "newTaker":
+    case "taker":
+      return files.write("TAKER", uuid, takerFileJson(s.order, ownKey));
+    case "convert":
+      await files.write("MAKER", uuid, makerFileJson(s.order, ownKey));
+      return files.remove("TAKER", uuid);
+    case "endMaker":
+      if (s.order.saveInHistory) await files.write("HISTORY", uuid, { type: "Maker", order: makerFileJson(s.order, ownKey) });
+      return files.remove("MAKER", uuid);
+    case "endTaker":
+      if (s.order.saveInHistory) await files.write("HISTORY", uuid, { type: "Taker", order: takerFileJson(s.order, ownKey) });
+      return files.remove("TAKER", uuid);
+    default:
+      return assertNever(s);
+  }
+}

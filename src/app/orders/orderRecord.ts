@@ -1,0 +1,112 @@
+import { z } from "zod";
+import type { Rational } from "../../core/money/rational.ts";
+import type { MakerMatch, MakerOrder } from "../../core/order/makerOrder.ts";
+import type { TakerOrder } from "../../core/order/takerOrder.ts";
+import { fromHex, toHex } from "../../core/util/bytes.ts";
+import type { OrderRecord } from "../../ports/orderStore.ts";
+
+/** Version of the stored form. A new one gets a new schema beside the old; old records are read for ever. */
+const VERSION = 1;
+/** Digits of one integer. Sums of a hostile taker's odd fractions are the longest. */
+const MAX_INTEGER_CHARS = 1_000_000;
+
+const rationalText = z.codec(
+  z
+    .string()
+    .max(2 * MAX_INTEGER_CHARS)
+    .regex(/^-?\d+\/[1-9]\d*$/),
+  z.custom<Rational>(),
+  {
+    decode: (text) => {
+      const [n = "0", d = "1"] = text.split("/");
+      return { n: BigInt(n), d: BigInt(d) };
+    },
+    encode: ({ n, d }) => (d < 0n ? `${-n}/${-d}` : `${n}/${d}`),
+  },
+);
+const bytes = z.codec(
+  z
+    .string()
+    .regex(/^([0-9a-f]{2})*$/)
+    .max(10_000),
+  z.custom<Uint8Array>((value) => value instanceof Uint8Array),
+  { decode: fromHex, encode: toHex },
+);
+const uuid = z.string().max(36);
+const ticker = z.string().max(200);
+const timeMs = z.number().int();
+const conf = z.object({ baseConfs: z.number(), baseNota: z.boolean(), relConfs: z.number(), relNota: z.boolean() }).readonly();
+const list = z.array(z.string().max(100)).max(10_000).readonly();
+const matchBy = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("Any") }).readonly(),
+  z.object({ type: z.literal("Orders"), data: list }).readonly(),
+  z.object({ type: z.literal("Pubkeys"), data: list }).readonly(),
+]);
+const action = z.enum(["Buy", "Sell"]);
+const infos = { baseProtocolInfo: z.exactOptional(bytes), relProtocolInfo: z.exactOptional(bytes) };
+const amounts = { base: ticker, rel: ticker, baseAmount: rationalText, relAmount: rationalText };
+const request = z.object({ ...amounts, action, uuid, matchBy, conf, ...infos, swapVersion: z.number() });
+const reserved = z.object({ ...amounts, takerOrderUuid: uuid, makerOrderUuid: uuid, conf, ...infos, swapVersion: z.number() });
+const common = { uuid, base: ticker, rel: ticker, baseOrderbookTicker: ticker.nullable(), relOrderbookTicker: ticker.nullable(), conf };
+
+const makerMatch = z.object({ request, taker: z.string(), reserved, reservedAtMs: timeMs, connectedAtMs: timeMs.nullable() });
+const matches = z.codec(z.array(makerMatch), z.custom<ReadonlyMap<string, MakerMatch>>(), {
+  decode: (entries) => new Map(entries.map((m) => [m.reserved.takerOrderUuid, m])),
+  encode: (map) => [...map.values()],
+});
+
+const maker = z.object({
+  version: z.literal(VERSION),
+  order: z.object({
+    ...common,
+    price: rationalText,
+    maxBaseVol: rationalText,
+    minBaseVol: rationalText,
+    createdAtMs: timeMs,
+    updatedAtMs: timeMs,
+    timeoutMinutes: z.number().nullable(),
+    lifeStartMs: timeMs,
+    saveInHistory: z.boolean(),
+    matches,
+    startedSwaps: z.array(uuid).readonly(),
+  }),
+});
+
+const taker = z.object({
+  version: z.literal(VERSION),
+  order: z.object({
+    ...common,
+    action,
+    baseAmount: rationalText,
+    relAmount: rationalText,
+    matchBy,
+    orderType: z.enum(["GoodTillCancelled", "FillOrKill"]),
+    minVolume: rationalText,
+    createdAtMs: timeMs,
+    timeoutSec: z.number(),
+    saveInHistory: z.boolean(),
+    match: z.object({ reserved, maker: z.string(), connectAtMs: timeMs, connectedAtMs: timeMs.nullable() }).nullable(),
+  }),
+});
+
+/** An own order of either kind. */
+export type OwnOrder = { readonly kind: "Maker"; readonly order: MakerOrder } | { readonly kind: "Taker"; readonly order: TakerOrder };
+
+/** The text the store keeps. */
+export function orderToRecord(own: OwnOrder): OrderRecord {
+  const content =
+    own.kind === "Maker"
+      ? z.encode(maker, { version: VERSION, order: own.order })
+      : z.encode(taker, { version: VERSION, order: own.order });
+  return { uuid: own.order.uuid, kind: own.kind, record: JSON.stringify(content) };
+}
+
+/** Reads what `orderToRecord` wrote. Throws on anything else, naming the order: the database is damaged or from a newer version. */
+export function parseOrderRecord({ uuid: id, kind, record }: OrderRecord): OwnOrder {
+  try {
+    const content: unknown = JSON.parse(record);
+    return kind === "Maker" ? { kind, order: maker.parse(content).order } : { kind, order: taker.parse(content).order };
+  } catch (cause) {
+    throw new Error(`stored order ${id} cannot be read`, { cause });
+  }
+}

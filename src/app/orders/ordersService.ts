@@ -1,0 +1,160 @@
+import { type MakerOrder, resumeMakerOrder } from "../../core/order/makerOrder.ts";
+import type { TakerOrder } from "../../core/order/takerOrder.ts";
+import { equalBytes, toHex } from "../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { HandshakeMessage } from "../orderbook/orderbookService.ts";
+import { type CancelBy, type CancelError, type CancelledOrders, cancelAllOrders, cancelOrder, sortOrders } from "./cancelOrders.ts";
+import { FundsHolds } from "./fundsHolds.ts";
+import { Mailbox } from "./mailbox.ts";
+import { MakerSide } from "./makerSide.ts";
+import { OrderAnnouncer } from "./orderAnnouncer.ts";
+import type { MakerOrderInput, TakerOrderInput } from "./orderInputs.ts";
+import { OrderLedger } from "./orderLedger.ts";
+import { type OwnOrder, parseOrderRecord } from "./orderRecord.ts";
+import type { OrdersDeps } from "./ordersDeps.ts";
+import { OrderUpkeep } from "./orderUpkeep.ts";
+import type { OwnOrders } from "./ownOrders.ts";
+import { type PlaceOrderError, placeMakerOrder, placeTakerOrder } from "./placeOrders.ts";
+import { TakerSide } from "./takerSide.ts";
+
+/** Period of the main loop (reference rpc.md 6.1). */
+const LOOP_MS = 777;
+
+export type OrderStatus = {
+  readonly own: OwnOrder;
+  /** Null while the order is live, else `status` of its history row. */
+  readonly cancellationReason: string | null;
+};
+
+/** Own orders, from the RPC's side and from the network's. */
+export interface OrdersService {
+  /** Loads stored orders; `swaps.has` must already know every stored swap. Call once, before anything else. */
+  restore(): Promise<void>;
+  /** Begins the loop. */
+  start(): void;
+  /** Stops the loop and lets what has begun finish. Open orders stay stored, and are not withdrawn from the network. */
+  close(): Promise<void>;
+  placeTakerOrder(input: TakerOrderInput): Promise<Result<TakerOrder, PlaceOrderError>>;
+  placeMakerOrder(input: MakerOrderInput): Promise<Result<MakerOrder, PlaceOrderError>>;
+  cancelOrder(uuid: string): Promise<Result<void, CancelError>>;
+  cancelAllOrders(by: CancelBy): Promise<CancelledOrders>;
+  /** Uuids of orders with this coin whose handshake is open: `disable_coin` refuses while there are any. */
+  matchingWith(ticker: string): readonly string[];
+  /** Open orders, oldest first. */
+  myOrders(): { readonly makers: readonly MakerOrder[]; readonly takers: readonly TakerOrder[] };
+  /** A live order, or an ended one kept in history. */
+  orderStatus(uuid: string): Promise<Result<OrderStatus, { readonly kind: "OrderNotFound"; readonly uuid: string }>>;
+  /** Tickers of the orders loaded by `restore`; does not shrink as coins are enabled (reference rpc.md 6.9). */
+  coinsNeededForKickStart(): readonly string[];
+  /** A verified handshake message. `sender`: envelope key, 33 bytes. Returns at once. */
+  onMessage(sender: Uint8Array, message: HandshakeMessage): void;
+  /** What the network was told, for roots, keep-alives and answers. */
+  readonly ownOrders: OwnOrders;
+}
+
+export function createOrders(deps: OrdersDeps): OrdersService {
+  const { clock, log } = deps;
+  const ledger = new OrderLedger(deps);
+  const holds = new FundsHolds((ticker) => upkeep.balanceChanged(ticker));
+  const announcer = new OrderAnnouncer(deps);
+  const mailbox = new Mailbox(log);
+  const orders = { log, ledger, holds, announcer };
+  const makerSide = new MakerSide(deps, ledger, holds, announcer);
+  const takerSide = new TakerSide(deps, ledger, holds, mailbox);
+  const upkeep = new OrderUpkeep(deps, orders, takerSide);
+  const ownX = deps.ownKey.subarray(1);
+  const kickStart = new Set<string>();
+  let stopLoop: () => void = () => undefined;
+  let running = false;
+
+  function loop(): void {
+    if (!running) return;
+    // the next turn is set when this one is done, so that turns never pile up
+    mailbox
+      .call(() => upkeep.tick())
+      .then(
+        () => schedule(),
+        (error: unknown) => {
+          log.error("order_loop_failed", { error });
+          schedule();
+        },
+      );
+  }
+  function schedule(): void {
+    if (running) stopLoop = clock.after(LOOP_MS, loop);
+  }
+
+  async function restore(): Promise<void> {
+    await ledger.load();
+    for (const order of [...ledger.makers.values()]) {
+      kickStart.add(order.base).add(order.rel);
+      ledger.setInMemory(resumeMakerOrder(order, clock.nowMs(), (uuid) => deps.swaps.has(uuid)));
+    }
+    for (const order of [...ledger.takers.values()]) {
+      kickStart.add(order.base).add(order.rel);
+      if (!order.match) continue;
+      // the maker may have begun: if our swap was stored it runs on its own, else it is never started any more
+      if (deps.swaps.has(order.uuid)) await takerSide.fulfil(order, order.match);
+      else await takerSide.end(order, "TimedOut");
+    }
+  }
+
+  function dispatch(sender: string, message: HandshakeMessage): Promise<void> {
+    switch (message.type) {
+      case "TakerRequest":
+        return makerSide.onRequest(sender, message.body);
+      case "MakerReserved":
+        return takerSide.onReserved(sender, message.body);
+      case "TakerConnect":
+        return makerSide.onConnect(sender, message.body);
+      case "MakerConnected":
+        return takerSide.onConnected(sender, message.body);
+    }
+  }
+
+  return {
+    ownOrders: announcer,
+    restore: () => mailbox.call(restore),
+    start(): void {
+      if (running) return;
+      running = true;
+      loop();
+    },
+    async close(): Promise<void> {
+      running = false;
+      stopLoop();
+      takerSide.close();
+      upkeep.close();
+      await mailbox.close();
+      holds.releaseAll();
+      await ledger.close();
+    },
+    placeTakerOrder: (input) =>
+      mailbox.call(async () => {
+        const placed = await placeTakerOrder(deps, orders, input);
+        if (placed.ok) takerSide.publishRequest(placed.value);
+        return placed;
+      }),
+    placeMakerOrder: (input) => mailbox.call(() => placeMakerOrder(deps, orders, input)),
+    cancelOrder: (uuid) => mailbox.call(() => cancelOrder(orders, takerSide, uuid)),
+    cancelAllOrders: (by) => mailbox.call(() => cancelAllOrders(orders, takerSide, by)),
+    matchingWith: (ticker) => sortOrders(orders, { type: "Coin", ticker }).matching,
+    myOrders: () => ({ makers: [...ledger.makers.values()], takers: [...ledger.takers.values()] }),
+    async orderStatus(uuid) {
+      const maker = ledger.makers.get(uuid);
+      if (maker) return ok({ own: { kind: "Maker", order: maker }, cancellationReason: null });
+      const taker = ledger.takers.get(uuid);
+      if (taker) return ok({ own: { kind: "Taker", order: taker }, cancellationReason: null });
+      const ended = await deps.store.ended(uuid);
+      return ended ? ok({ own: parseOrderRecord(ended.order), cancellationReason: ended.status }) : err({ kind: "OrderNotFound", uuid });
+    },
+    coinsNeededForKickStart: () => [...kickStart],
+    onMessage(sender, message): void {
+      // own messages come back from relays; and two nodes with one key must not trade with each other (the x coordinate counts)
+      if (equalBytes(sender.subarray(1), ownX)) return;
+      const key = toHex(sender);
+      if (deps.policy.isBanned(key)) return;
+      if (!mailbox.post(message.type, () => dispatch(key, message))) log.warn("order_message_dropped", { type: message.type });
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { mul } from "../../core/money/rational.ts";
+import { createMakerOrder, type MakerOrder } from "../../core/order/makerOrder.ts";
+import { checkMakerNumbers, checkPairCoins, checkTakerNumbers, type OrderRuleError, ownSide } from "../../core/order/orderRules.ts";
+import { makerWishes, type SwapConfs, takerWishes } from "../../core/order/swapConfs.ts";
+import { DEFAULT_TAKER_TIMEOUT_SEC, type TakerOrder } from "../../core/order/takerOrder.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import { randomUuid } from "../../ports/rng.ts";
+import type { FundsError, TradingCoin } from "../tradingCoin.ts";
+import { checkMakerFunds, checkTakerFunds, givenVolume, maxMakerVolume } from "./fundsChecks.ts";
+import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
+import { confSettings, distinctMatchBy, type MakerOrderInput, type TakerOrderInput } from "./orderInputs.ts";
+import { MAX_OWN_ORDERS } from "./orderLedger.ts";
+import type { OrdersDeps } from "./ordersDeps.ts";
+import { fitTerms } from "./swapTerms.ts";
+
+export type PlaceOrderError = OrderRuleError | FundsError | { readonly kind: "TooManyOrders"; readonly limit: number };
+
+/** `maker`/`taker`: the coins by their part in the swap. Both sides are counted with the same wishes: the other's are not known yet. */
+function confsFit(deps: OrdersDeps, maker: TradingCoin, taker: TradingCoin, wishes: SwapConfs): Result<unknown, OrderRuleError> {
+  const coins = {
+    maker: maker.ticker,
+    taker: taker.ticker,
+    makerOrderbook: maker.orderbookTicker ?? maker.ticker,
+    takerOrderbook: taker.orderbookTicker ?? taker.ticker,
+  };
+  return fitTerms(deps.rules, coins, wishes, [wishes]);
+}
+
+const tooMany: Result<never, PlaceOrderError> = err({ kind: "TooManyOrders", limit: MAX_OWN_ORDERS });
+
+/**
+ * `buy` and `sell`: checks in KDF's order (reference rpc.md 4.1), then stores. Nothing is sent here: the caller
+ * publishes. A refusal changes nothing.
+ */
+export async function placeTakerOrder(
+  deps: OrdersDeps,
+  { ledger }: MakerEndingDeps,
+  input: TakerOrderInput,
+): Promise<Result<TakerOrder, PlaceOrderError>> {
+  const { action, price, volume } = input;
+  if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
+  const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, ownSide(action));
+  if (!pair.ok) return pair;
+  const { base, rel } = pair.value;
+  const [given, received] = action === "Buy" ? [rel, base] : [base, rel];
+  const funds = checkTakerFunds(deps.rules, given, received.ticker, givenVolume(action, volume, price));
+  if (!funds.ok) return funds;
+  const numbers = { price, volume, minVolume: input.minVolume, minTradingVolBase: base.minTradingVol, minTradingVolRel: rel.minTradingVol };
+  const minVolume = checkTakerNumbers(numbers);
+  if (!minVolume.ok) return minVolume;
+  const conf = confSettings(input.conf, base, rel);
+  const fits = confsFit(deps, received, given, takerWishes(conf, action));
+  if (!fits.ok) return fits;
+  if (ledger.size >= MAX_OWN_ORDERS) return tooMany;
+  const order: TakerOrder = {
+    uuid: randomUuid(deps.rng),
+    action,
+    base: base.ticker,
+    rel: rel.ticker,
+    baseOrderbookTicker: base.orderbookTicker,
+    relOrderbookTicker: rel.orderbookTicker,
+    baseAmount: volume,
+    relAmount: mul(volume, price),
+    matchBy: distinctMatchBy(input.matchBy ?? { type: "Any" }),
+    conf,
+    orderType: input.orderType ?? "GoodTillCancelled",
+    minVolume: minVolume.value,
+    createdAtMs: deps.clock.nowMs(),
+    timeoutSec: input.timeoutSec ?? DEFAULT_TAKER_TIMEOUT_SEC,
+    saveInHistory: input.saveInHistory ?? true,
+    match: null,
+  };
+  await ledger.commit([{ step: "newTaker", order }]);
+  return ok(order);
+}
+
+/**
+ * `setprice`: checks in KDF's order (reference rpc.md 4.2), then replaces the previous orders by the new one in one
+ * write and announces it. Unlike KDF, a refusal changes nothing: previous orders stay.
+ */
+export async function placeMakerOrder(
+  deps: OrdersDeps,
+  orders: MakerEndingDeps,
+  input: MakerOrderInput,
+): Promise<Result<MakerOrder, PlaceOrderError>> {
+  const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, "base");
+  if (!pair.ok) return pair;
+  const { base, rel } = pair.value;
+  const volume = input.volume === "max" ? maxMakerVolume(base) : ok(input.volume);
+  if (!volume.ok) return volume;
+  const funds = input.volume === "max" ? ok(undefined) : checkMakerFunds(base, volume.value);
+  if (!funds.ok) return funds;
+  if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
+  const numbers = {
+    price: input.price,
+    volume: volume.value,
+    minVolume: input.minVolume,
+    minTradingVolBase: base.minTradingVol,
+    minTradingVolRel: rel.minTradingVol,
+  };
+  const minBaseVol = checkMakerNumbers(numbers);
+  if (!minBaseVol.ok) return minBaseVol;
+  const conf = confSettings(input.conf, base, rel);
+  const fits = confsFit(deps, base, rel, makerWishes(conf));
+  if (!fits.ok) return fits;
+  const previous =
+    input.cancelPrevious === false ? [] : [...orders.ledger.makers.values()].filter((o) => o.base === input.base && o.rel === input.rel);
+  if (orders.ledger.size - previous.length >= MAX_OWN_ORDERS) return tooMany;
+  const order = createMakerOrder({
+    uuid: randomUuid(deps.rng),
+    base: base.ticker,
+    rel: rel.ticker,
+    baseOrderbookTicker: base.orderbookTicker,
+    relOrderbookTicker: rel.orderbookTicker,
+    price: input.price,
+    maxBaseVol: volume.value,
+    minBaseVol: minBaseVol.value,
+    conf,
+    createdAtMs: deps.clock.nowMs(),
+    timeoutMinutes: input.timeoutMinutes ?? null,
+    saveInHistory: input.saveInHistory ?? true,
+  });
+  const cancelled = previous.map((o) => ({ order: o, reason: "Cancelled" as const }));
+  await endMakers(orders, cancelled, [{ step: "newMaker", order }]);
+  orders.announcer.announce(order);
+  return ok(order);
+}

@@ -1,0 +1,250 @@
+import type { MakerReserved, OrderPair, TakerRequest } from "../../core/message/types.ts";
+import { isPositive } from "../../core/money/rational.ts";
+import { compareOffers, type Offer, takerAcceptsReserved } from "../../core/order/matching.ts";
+import {
+  connectTaker,
+  makerCoinOf,
+  type TakerMatch,
+  type TakerOrder,
+  takerBaseTicker,
+  takerCoinOf,
+  takerDeadlineMs,
+  takerRelTicker,
+  takerRequestOf,
+} from "../../core/order/takerOrder.ts";
+import { Aborted } from "../../ports/clock.ts";
+import type { FundsHolds } from "./fundsHolds.ts";
+import type { Mailbox } from "./mailbox.ts";
+import type { OrderLedger } from "./orderLedger.ts";
+import type { OrdersDeps } from "./ordersDeps.ts";
+import { type SwapCoins, swapMatch, termsOfMatch } from "./swapTerms.ts";
+
+/** How long offers are collected after the first good one (reference p2p-wire.md section 9). */
+const COLLECT_MS = 3_000;
+/** Kept free at the end of an order's life for `connect` and `connected` to travel. */
+const CONNECT_MARGIN_MS = 1_000;
+/** Offers kept for one order; past it only better ones get in. */
+const MAX_OFFERS = 100;
+/** `connect` is repeated this often while `connected` is missing. Makers take a repeat for the same message: harmless, and it may be the one that arrives. */
+const CONNECT_REPEAT_MS = 5_000;
+
+type Window = { readonly offers: Offer[]; readonly cancel: () => void };
+
+const swapCoins = (order: TakerOrder): SwapCoins => {
+  const buy = order.action === "Buy";
+  const [base, rel] = [takerBaseTicker(order), takerRelTicker(order)];
+  return {
+    maker: makerCoinOf(order),
+    taker: takerCoinOf(order),
+    makerOrderbook: buy ? base : rel,
+    takerOrderbook: buy ? rel : base,
+  };
+};
+
+/** The taker's half of the matching handshake (reference p2p-wire.md section 9). */
+export class TakerSide {
+  readonly #deps: OrdersDeps;
+  readonly #ledger: OrderLedger;
+  readonly #holds: FundsHolds;
+  readonly #mailbox: Mailbox;
+  readonly #windows = new Map<string, Window>();
+  readonly #publishing = new Map<string, AbortController>();
+  readonly #connectSentMs = new Map<string, number>();
+
+  constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, mailbox: Mailbox) {
+    this.#deps = deps;
+    this.#ledger = ledger;
+    this.#holds = holds;
+    this.#mailbox = mailbox;
+  }
+
+  /** Sends the request as soon as a relay would carry it; KDF sends it into the void. Once: a request is never repeated. */
+  publishRequest(order: TakerOrder): void {
+    const controller = new AbortController();
+    this.#publishing.set(order.uuid, controller);
+    this.#deps.network.follow(takerBaseTicker(order), takerRelTicker(order));
+    const send = (): void => {
+      this.#publishing.delete(order.uuid);
+      const request = this.#ledger.takers.has(order.uuid) ? this.#requestOf(order) : null;
+      if (request) this.#deps.network.publish(request.base, request.rel, { type: "TakerRequest", body: request });
+    };
+    this.#deps.network.ready(controller.signal).then(
+      () => this.#mailbox.post("publish_request", send),
+      (error: unknown) => {
+        this.#publishing.delete(order.uuid);
+        if (!(error instanceof Aborted)) this.#deps.log.error("request_not_published", { order: order.uuid, error });
+      },
+    );
+  }
+
+  #requestOf(order: TakerOrder): TakerRequest | null {
+    const base = this.#deps.coin(order.base);
+    const rel = this.#deps.coin(order.rel);
+    return base && rel ? takerRequestOf(order, { base: base.protocolInfo, rel: rel.protocolInfo }) : null;
+  }
+
+  /** A maker offers. The first good offer opens the window; it closes early when nobody better is known to be missing. */
+  async onReserved(sender: string, reserved: MakerReserved): Promise<void> {
+    const order = this.#ledger.takers.get(reserved.takerOrderUuid);
+    if (!order) return;
+    const accepted = takerAcceptsReserved(order, reserved, sender.slice(2));
+    if (!accepted.ok) {
+      this.#deps.log.info("offer_refused", { order: order.uuid, maker: sender, reason: accepted.error });
+      return;
+    }
+    if (!this.#infosFit(order, reserved)) {
+      this.#deps.log.info("offer_refused", { order: order.uuid, maker: sender, reason: "protocol_info" });
+      return;
+    }
+    const window = this.#windows.get(order.uuid) ?? this.#openWindow(order);
+    collect(window.offers, { reserved, maker: sender });
+    if (this.#isComplete(order, window.offers)) await this.#choose(order.uuid);
+  }
+
+  #infosFit(order: TakerOrder, reserved: MakerReserved): boolean {
+    const makerCoin = this.#deps.coin(makerCoinOf(order));
+    const takerCoin = this.#deps.coin(takerCoinOf(order));
+    return (
+      makerCoin?.acceptsProtocolInfo(reserved.baseProtocolInfo) === true &&
+      takerCoin?.acceptsProtocolInfo(reserved.relProtocolInfo) === true
+    );
+  }
+
+  #openWindow(order: TakerOrder): Window {
+    const leftMs = takerDeadlineMs(order) - this.#deps.clock.nowMs() - CONNECT_MARGIN_MS;
+    const close = (): void => {
+      this.#mailbox.post("choose_offer", () => this.#choose(order.uuid));
+    };
+    const window: Window = { offers: [], cancel: this.#deps.clock.after(Math.max(0, Math.min(COLLECT_MS, leftMs)), close) };
+    this.#windows.set(order.uuid, window);
+    return window;
+  }
+
+  /** True when waiting cannot bring a better offer as far as we know: every order named, or every maker in the book, has answered. */
+  #isComplete(order: TakerOrder, offers: readonly Offer[]): boolean {
+    if (order.matchBy.type === "Orders") {
+      return order.matchBy.data.every((uuid) => offers.some((o) => o.reserved.makerOrderUuid === uuid));
+    }
+    const request = this.#requestOf(order);
+    const makers = request && this.#deps.book ? this.#deps.book.fittingMakers(request) : [];
+    return makers.length > 0 && makers.every((maker) => offers.some((o) => o.maker === maker));
+  }
+
+  /** Closes the window: the best offer whose terms we can keep is connected to; if there is none, the next offer opens a new window. */
+  async #choose(uuid: string): Promise<void> {
+    const window = this.#windows.get(uuid);
+    this.#closeWindow(uuid);
+    const order = this.#ledger.takers.get(uuid);
+    if (!window || !order || order.match) return;
+    for (const { reserved, maker } of window.offers.sort(compareOffers)) {
+      if (this.#deps.policy.isBanned(maker)) continue;
+      const settings = { maker: reserved.conf, taker: order.conf, action: order.action };
+      const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings);
+      if (!terms.ok) {
+        this.#deps.log.info("offer_refused", { order: uuid, maker, reason: "confirmations", ...terms.error });
+        continue;
+      }
+      if (!this.#holdFunds(order, reserved, maker)) continue;
+      const connected = connectTaker(order, reserved, maker, this.#deps.clock.nowMs());
+      try {
+        await this.#ledger.commit([{ step: "taker", order: connected }]);
+      } catch (error) {
+        this.#holds.release(uuid);
+        throw error;
+      }
+      this.#deps.swaps.expect(uuid);
+      this.#sendConnect(connected);
+      this.#deps.log.info("offer_taken", { order: uuid, maker, makerOrder: reserved.makerOrderUuid });
+      return;
+    }
+  }
+
+  #holdFunds(order: TakerOrder, reserved: MakerReserved, maker: string): boolean {
+    const coin = this.#deps.coin(takerCoinOf(order));
+    if (!coin) return false;
+    const fee = this.#deps.rules.dexFee(coin.ticker, makerCoinOf(order), reserved.relAmount);
+    const payment = reserved.relAmount;
+    const held = this.#holds.take(order.uuid, coin, isPositive(fee) ? [fee, payment] : [payment], maker);
+    if (!held.ok) this.#deps.log.warn("offer_without_funds", { order: order.uuid, maker, error: held.error.kind, coin: coin.ticker });
+    return held.ok;
+  }
+
+  #sendConnect(order: TakerOrder): void {
+    if (!order.match) return;
+    this.#connectSentMs.set(order.uuid, this.#deps.clock.nowMs());
+    const body: OrderPair = { takerOrderUuid: order.uuid, makerOrderUuid: order.match.reserved.makerOrderUuid };
+    this.#deps.network.publish(takerBaseTicker(order), takerRelTicker(order), { type: "TakerConnect", body });
+  }
+
+  /** Called by the loop: says `connect` again where nothing came back. */
+  repeatConnects(): void {
+    const nowMs = this.#deps.clock.nowMs();
+    for (const [uuid, sentMs] of [...this.#connectSentMs]) {
+      const order = this.#ledger.takers.get(uuid);
+      if (!order) this.#connectSentMs.delete(uuid);
+      else if (nowMs - sentMs >= CONNECT_REPEAT_MS) this.#sendConnect(order);
+    }
+  }
+
+  /** The maker confirms: the swap is stored, then the order is done. */
+  async onConnected(sender: string, pair: OrderPair): Promise<void> {
+    const order = this.#ledger.takers.get(pair.takerOrderUuid);
+    const match = order?.match;
+    if (!order || !match || match.maker !== sender || match.reserved.makerOrderUuid !== pair.makerOrderUuid) return;
+    if (this.#deps.swaps.has(order.uuid)) return this.fulfil(order, match);
+    const reservation = this.#holds.reservationOf(order.uuid);
+    const settings = { maker: match.reserved.conf, taker: order.conf, action: order.action };
+    const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings);
+    if (!reservation || !terms.ok) return;
+    try {
+      await this.#deps.swaps.start(swapMatch("taker", order.uuid, swapCoins(order), match.reserved, sender, terms.value, reservation));
+    } catch (error) {
+      this.#deps.log.error("swap_not_started", { swap: order.uuid, error, stored: this.#deps.swaps.has(order.uuid) });
+      // a swap that was stored all the same runs on, with the funds that are its own
+      if (!this.#deps.swaps.has(order.uuid)) return this.end(order, "TimedOut");
+    }
+    this.#holds.handedOver(order.uuid);
+    this.#deps.log.info("order_matched", { order: order.uuid, swap: order.uuid, role: "taker" });
+    return this.fulfil(order, match);
+  }
+
+  /** Ends an order whose swap is stored. */
+  fulfil(order: TakerOrder, match: TakerMatch): Promise<void> {
+    return this.end({ ...order, match: { ...match, connectedAtMs: match.connectedAtMs ?? this.#deps.clock.nowMs() } }, "Fulfilled");
+  }
+
+  /** Ends an order: stored first, then forgotten, its funds free. */
+  async end(order: TakerOrder, reason: "Fulfilled" | "TimedOut" | "Cancelled"): Promise<void> {
+    await this.#ledger.commit([{ step: "endTaker", order, reason }]);
+    this.forget(order.uuid);
+    this.#deps.log.info("taker_order_ended", { order: order.uuid, reason });
+  }
+
+  /** Drops everything that waits for an order that is a taker order no more. */
+  forget(uuid: string): void {
+    this.#closeWindow(uuid);
+    this.#publishing.get(uuid)?.abort();
+    this.#publishing.delete(uuid);
+    this.#connectSentMs.delete(uuid);
+    this.#holds.release(uuid);
+  }
+
+  #closeWindow(uuid: string): void {
+    this.#windows.get(uuid)?.cancel();
+    this.#windows.delete(uuid);
+  }
+
+  close(): void {
+    for (const uuid of [...this.#windows.keys()]) this.#closeWindow(uuid);
+    for (const controller of this.#publishing.values()) controller.abort();
+  }
+}
+
+/** One offer per maker order; a full list keeps the better ones. */
+function collect(offers: Offer[], offer: Offer): void {
+  if (offers.some((o) => o.maker === offer.maker && o.reserved.makerOrderUuid === offer.reserved.makerOrderUuid)) return;
+  offers.push(offer);
+  if (offers.length <= MAX_OFFERS) return;
+  offers.sort(compareOffers);
+  offers.pop();
+}

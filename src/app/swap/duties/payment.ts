@@ -1,0 +1,144 @@
+import { type Failure, ownPayment, theirPayment } from "../../../core/swap/events.ts";
+import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import { fundsErrorText } from "../../fundsErrorText.ts";
+import { chainOf, contractOf, depthOf, unitsOf } from "../contracts.ts";
+import type { SwapTask } from "../swapTask.ts";
+
+/** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
+const PAYMENT_MESSAGE_WAIT_SEC = 690;
+const RESEND_MS = 15_000;
+/** Two answers to repetitions of the other side are at least this far apart. */
+const RESEND_AT_ONCE_MS = 1_000;
+const LOOK_AGAIN_MS = 2_000;
+
+/** Builds and stores the own payment, after proving that it is still safe to lock money (design D7). */
+export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
+  const s = task.state;
+  const { role } = s.terms;
+  const slot = ownPayment(role);
+  const limit = role === "maker" ? task.times().firstSendBy : task.times().makerPaymentConfirmedBy;
+  const event = role === "maker" ? "MakerPaymentTransactionFailed" : "TakerPaymentTransactionFailed";
+  const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event, reason } });
+  if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}`);
+  if (role === "taker") {
+    const unsafe = await theirPaymentUnsafe(task, signal);
+    if (unsafe) {
+      task.trouble(unsafe);
+      return task.news(task.version, LOOK_AGAIN_MS, signal);
+    }
+  }
+  const coin = task.coin(chainOf(role, slot));
+  const contract = contractOf(s, slot);
+  const start = role === "maker" ? s.terms.makerStartHeight : s.terms.takerStartHeight;
+  await coin.chain.watchScript(coin.contractScript(contract), start, signal);
+  const built = coin.buildPayment({ contract, units: unitsOf(s, slot), reservation: task.reservation });
+  if (!built.ok) return giveUp(fundsErrorText(built.error));
+  await task.emit({ type: "tx_signed", slot, txid: built.value.txid, raw: toHex(built.value.raw), notAfter: limit });
+}
+
+/**
+ * Reads the chain right before an irreversible step: is the other side's payment there, exact, deep and unspent?
+ * @returns what is wrong, or null
+ */
+export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  const s = task.state;
+  const slot = theirPayment(s.terms.role);
+  const coin = task.coin(chainOf(s.terms.role, slot));
+  await coin.chain.refresh(signal);
+  const status = coin.chain.status();
+  if (status.state !== "ready") return `${coin.ticker}: the backend is ${status.state}, its view may be old`;
+  const txid = s.facts[slot]?.txid;
+  const output = coin.chain.outputs(coin.contractScript(contractOf(s, slot))).find((o) => o.txid === txid && o.vout === 0);
+  if (!output) return `${slot} ${txid ?? "?"} is not on the chain`;
+  if (output.value !== unitsOf(s, slot)) return `${slot} holds ${output.value} units, agreed were ${unitsOf(s, slot)}`;
+  if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;
+  const { confs, nota } = depthOf(s, slot);
+  const depth = coin.chain.confirmations(output.block);
+  if (depth < confs) return `${slot} has ${depth} of ${confs} confirmations`;
+  if (nota && !(output.block && coin.chain.isNotarized(output.block.height))) return `${slot} is not notarized yet`;
+  return null;
+}
+
+/** Takes the other side's payment from its message (the chain watch takes it too) and keeps the time limits. */
+export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const seen = task.version;
+    const s = task.state;
+    const slot = theirPayment(s.terms.role);
+    const coin = task.coin(chainOf(s.terms.role, slot));
+    const raw = slot === "makerPayment" ? task.mailbox.take("MakerPayment")?.tx.data : task.mailbox.take("TakerPayment")?.tx;
+    if (raw && !s.received[slot]) {
+      const checked = coin.checkPayment(raw, contractOf(s, slot), unitsOf(s, slot));
+      if (checked.ok) {
+        await task.emit({ type: "tx_received", slot, txid: checked.value.txid, raw: toHex(raw) });
+        continue;
+      }
+      // Only harms the sender: a right one may still come, by message or on the chain.
+      task.trouble(`${slot} refused: ${checked.error.reason}`);
+    }
+    const received = s.received[slot];
+    if (received && !s.facts[slot]) await coin.chain.broadcast(fromHex(received.raw), signal);
+    const late = lateness(task);
+    if (late) {
+      return s.terms.role === "maker" ? task.emit({ type: "refund_decided", failure: late }) : task.emit({ type: "abandoned", failure: late });
+    }
+    await task.news(seen, received && !s.facts[slot] ? LOOK_AGAIN_MS : RESEND_MS, signal);
+  }
+}
+
+/** Which limit of reference swap-protocol.md 2.2 has passed while waiting for the other payment; null if none. */
+function lateness(task: SwapTask): Failure | null {
+  const s = task.state;
+  const now = task.nowSec();
+  const times = task.times();
+  if (s.terms.role === "maker") {
+    const own = s.facts.makerPayment;
+    if (!own?.confirmed && now > times.makerPaymentConfirmedBy) {
+      return { event: "MakerPaymentWaitConfirmFailed", reason: `own payment not confirmed by ${times.makerPaymentConfirmedBy}` };
+    }
+    if (now <= times.revealBy) return null;
+    return s.received.takerPayment || s.facts.takerPayment
+      ? { event: "TakerPaymentWaitConfirmFailed", reason: `taker payment not confirmed by ${times.revealBy}` }
+      : { event: "TakerPaymentValidateFailed", reason: `no valid taker payment by ${times.revealBy}` };
+  }
+  if (s.received.makerPayment || s.facts.makerPayment) {
+    return now > times.makerPaymentConfirmedBy
+      ? { event: "MakerPaymentWaitConfirmFailed", reason: `maker payment not confirmed by ${times.makerPaymentConfirmedBy}` }
+      : null;
+  }
+  const since = task.timeOf((e) => e.type === "tx_attempted" && e.slot === "fee") ?? task.timeOf((e) => e.type === "negotiated") ?? s.terms.startedAt;
+  return now > since + PAYMENT_MESSAGE_WAIT_SEC
+    ? { event: "MakerPaymentValidateFailed", reason: `the maker sent no payment within ${PAYMENT_MESSAGE_WAIT_SEC} s` }
+    : null;
+}
+
+/** Repeats the own fee or payment message; at once when the other side shows that it still waits. */
+export async function tell(task: SwapTask, what: "fee" | "payment", signal: AbortSignal): Promise<void> {
+  const { role } = task.state.terms;
+  const asks = role === "maker" ? "TakerFee" : what === "fee" ? "Negotiated" : "MakerPayment";
+  let asked = task.mailbox.arrivals(asks);
+  let lastSentMs = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    const seen = task.version;
+    const nowMs = task.deps.clock.nowMs();
+    const repeated = task.mailbox.arrivals(asks) > asked && nowMs - lastSentMs >= RESEND_AT_ONCE_MS;
+    if (repeated || nowMs - lastSentMs >= RESEND_MS) {
+      asked = task.mailbox.arrivals(asks);
+      lastSentMs = nowMs;
+      sendOwn(task, what);
+    }
+    await task.news(seen, Math.max(1, lastSentMs + RESEND_MS - nowMs), signal);
+  }
+}
+
+function sendOwn(task: SwapTask, what: "fee" | "payment"): void {
+  const s = task.state;
+  if (what === "fee") {
+    task.deps.send({ type: "TakerFee", tx: { data: fromHex(s.own.fee?.raw ?? "") } });
+    return;
+  }
+  const raw = s.own[ownPayment(s.terms.role)]?.raw;
+  if (!raw) return;
+  if (s.terms.role === "maker") task.deps.send({ type: "MakerPayment", tx: { data: fromHex(raw) } });
+  else task.deps.send({ type: "TakerPayment", tx: fromHex(raw) });
+}

@@ -1,0 +1,29 @@
+import type { SwapMessage } from "../../core/message/types.ts";
+
+type MessageOf<T extends SwapMessage["type"]> = Extract<SwapMessage, { type: T }>;
+
+/**
+ * The other side's latest message of each kind. Bounded by the number of kinds; a newer message replaces an older one,
+ * as in KDF (reference swap-protocol.md 1.4).
+ */
+export class Mailbox {
+  readonly #slots = new Map<SwapMessage["type"], SwapMessage>();
+  readonly #arrivals = new Map<SwapMessage["type"], number>();
+
+  put(message: SwapMessage): void {
+    this.#slots.set(message.type, message);
+    this.#arrivals.set(message.type, this.arrivals(message.type) + 1);
+  }
+
+  /** Removes and returns the message, so that the same one is judged once. */
+  take<T extends SwapMessage["type"]>(type: T): MessageOf<T> | undefined {
+    const message = this.#slots.get(type);
+    this.#slots.delete(type);
+    return message as MessageOf<T> | undefined;
+  }
+
+  /** How often a message of this kind has arrived: tells a repetition from silence. */
+  arrivals(type: SwapMessage["type"]): number {
+    return this.#arrivals.get(type) ?? 0;
+  }
+}

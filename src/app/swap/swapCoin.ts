@@ -1,0 +1,50 @@
+import type { Result } from "../../core/util/result.ts";
+import type { UtxoChain } from "../../ports/chain.ts";
+import type { FundsError, Reservation, TradingCoin } from "../tradingCoin.ts";
+
+/** The HTLC of one payment (reference swap-protocol.md 4.1). Keys 33 bytes, `secretHash` 20 or 32 bytes as negotiated. */
+export type Contract = {
+  /** unix seconds */
+  readonly lock: number;
+  readonly secretHash: Uint8Array;
+  readonly refundKey: Uint8Array;
+  readonly claimKey: Uint8Array;
+};
+
+export type SignedTx = { readonly txid: string; readonly raw: Uint8Array };
+
+/** Why received transaction bytes are not the payment or fee that was agreed. One sentence, with the numbers. */
+export type TxRefusal = { readonly kind: "Refused"; readonly reason: string };
+
+/** What a swap needs from an activated coin beyond what orders need. Builders lock the outputs they use at once. */
+export interface SwapCoin extends TradingCoin {
+  readonly chain: UtxoChain;
+  /** Keeps a reservation until `release`, however long the swap takes. */
+  adopt(reservation: Reservation): void;
+  /** Same as `reserve` for a swap taken up after a restart, whose outputs were never signed for. */
+  reserveAgain(unitAmounts: readonly bigint[]): Result<Reservation, FundsError>;
+  contractScript(contract: Contract): Uint8Array;
+  /** Pays `feeUnits` to the hash of `feeKey` (and burns `burnUnits`) from inputs of the HTLC key. */
+  buildDexFee(args: { readonly feeUnits: bigint; readonly burnUnits: bigint; readonly feeKey: Uint8Array; readonly reservation: Reservation | null }): Result<SignedTx, FundsError>;
+  buildPayment(args: { readonly contract: Contract; readonly units: bigint; readonly reservation: Reservation | null }): Result<SignedTx, FundsError>;
+  /** Spends output 0 of `payment` with the secret. Pays to the own address, less the fee. */
+  buildClaim(args: { readonly contract: Contract; readonly payment: Uint8Array; readonly secret: Uint8Array }): Result<SignedTx, FundsError>;
+  /** Spends output 0 of `payment` back to the own address; valid once the median time past exceeds the lock. */
+  buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array }): Result<SignedTx, FundsError>;
+  /** A spend of the same inputs back to the own address at a higher fee, so that `payment` can no longer confirm. */
+  buildCancel(payment: Uint8Array): Result<SignedTx, FundsError>;
+  /** Takes the inputs of a stored own transaction out of circulation after a restart. */
+  lockInputs(raw: Uint8Array): void;
+  /** The transaction was never sent and never will be: its inputs are free again. */
+  releaseInputs(raw: Uint8Array): void;
+  /** Exact value at output 0 to the contract's script, well-formed bytes. */
+  checkPayment(raw: Uint8Array, contract: Contract, units: bigint): Result<SignedTx, TxRefusal>;
+  /** Every input signed by `takerKey`, output 0 pays at least the fee to the fee key, burn output if due. */
+  checkDexFee(raw: Uint8Array, expected: { readonly takerKey: Uint8Array; readonly feeKey: Uint8Array; readonly feeUnits: bigint; readonly burnUnits: bigint }): Result<SignedTx, TxRefusal>;
+  /** Which branch of the contract a transaction takes when it spends output 0 of `paymentTxid`. */
+  classifySpend(raw: Uint8Array, paymentTxid: string): "claim" | "refund" | "other";
+  /** The 32-byte preimage of the contract's hash, if the transaction carries it. */
+  findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null;
+  /** Same transaction, whatever the witness form of its bytes. */
+  sameTx(a: Uint8Array, b: Uint8Array): boolean;
+}

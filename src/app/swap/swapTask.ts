@@ -1,0 +1,216 @@
+import type { SwapMessage } from "../../core/message/types.ts";
+import type { Slot, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
+import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step } from "../../core/swap/swapState.ts";
+import { deadlines, type SwapDeadlines } from "../../core/swap/timelocks.ts";
+import { Aborted, type Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
+import { Mailbox } from "./mailbox.ts";
+import type { SwapCoin } from "./swapCoin.ts";
+import type { Reservation } from "../tradingCoin.ts";
+
+/** What a running swap uses of the node. */
+export type SwapTaskDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: SwapStore;
+  readonly makerCoin: SwapCoin;
+  readonly takerCoin: SwapCoin;
+  /** Signs and publishes on this swap's topic. */
+  readonly send: (message: SwapMessage) => void;
+  /** The maker's secret, derived anew each time; null for the taker. */
+  readonly secret: () => Uint8Array | null;
+  /** Runs one duty until it has done its work or `signal` fires. */
+  readonly runDuty: (task: SwapTask, duty: Duty, signal: AbortSignal) => Promise<void>;
+  /** Names the known network profile whose fee rule a refused fee would have met; null if none. */
+  readonly profileOfFee: (task: SwapTask, raw: Uint8Array) => string | null;
+  /** After each stored event, for exports and streams. Must not throw. */
+  readonly onEvent: (task: SwapTask) => void;
+};
+
+/** Pause before a duty that failed unexpectedly is tried again: doubles from the first to the last value. */
+const RETRY_FIRST_MS = 1_000;
+const RETRY_LAST_MS = 60_000;
+/** A duty that ended without changing the state is looked at again after this, or at the next news. */
+const IDLE_RECHECK_MS = 5_000;
+
+/**
+ * One live swap: its log, its state, and the duties that state demands. Events go through one queue, are stored before
+ * they count, and duties are started and stopped to match the new state (design D3, style "persist, then act").
+ */
+export class SwapTask {
+  readonly deps: SwapTaskDeps;
+  readonly mailbox = new Mailbox();
+  reservation: Reservation | null = null;
+  /** Last refusal by a backend or a peer, for the status and the log; not part of the state. */
+  lastTrouble: string | null = null;
+  #state: SwapState;
+  readonly #log: StoredEvent[];
+  #queue: Promise<void> = Promise.resolve();
+  readonly #running = new Map<string, AbortController>();
+  readonly #waiters = new Set<() => void>();
+  #version = 0;
+  #stopped = false;
+
+  constructor(deps: SwapTaskDeps, log: readonly StoredEvent[]) {
+    this.deps = deps;
+    this.#log = [...log];
+    const [first, ...rest] = log;
+    if (!first) throw new Error("a swap task needs its first event");
+    this.#state = rest.reduce((s, e) => step(s, e.event), begin(first.event));
+  }
+
+  get state(): SwapState {
+    return this.#state;
+  }
+  get uuid(): string {
+    return this.#state.terms.uuid;
+  }
+  get events(): readonly StoredEvent[] {
+    return this.#log;
+  }
+  nowSec(): number {
+    return Math.floor(this.deps.clock.nowMs() / 1_000);
+  }
+  times(): SwapDeadlines {
+    const { role, startedAt, lockDurationSec } = this.#state.terms;
+    return deadlines(role, startedAt, this.#state.negotiated?.theirStartedAt ?? startedAt, lockDurationSec);
+  }
+  coin(side: "maker" | "taker"): SwapCoin {
+    return side === "maker" ? this.deps.makerCoin : this.deps.takerCoin;
+  }
+  /** When the first event that fits was stored, unix seconds; null if none was. */
+  timeOf(match: (e: SwapEvent) => boolean): number | null {
+    const found = this.#log.find((e) => match(e.event));
+    return found ? Math.floor(found.atMs / 1_000) : null;
+  }
+
+  /** Starts what the state demands. Call once. */
+  run(): void {
+    this.#reconcile();
+    void this.#settleOutcome().catch((e: unknown) => this.#storeFailed(e));
+  }
+
+  /** Cancels every duty; the log stays as it is and a later task resumes from it. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const c of this.#running.values()) c.abort();
+    this.wake();
+    await this.#queue.catch(() => undefined);
+  }
+
+  /** News from outside (chain, peer): every waiting duty looks again. */
+  wake(): void {
+    this.#version++;
+    const waiting = [...this.#waiters];
+    this.#waiters.clear();
+    for (const w of waiting) w();
+  }
+
+  /** A number that changes with every piece of news: read it before looking, pass it to `news` to miss nothing. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Resolves at the next news after `seen`, or after `timeoutMs`; rejects with `Aborted` when the duty is called off. */
+  news(seen: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(new Aborted());
+      if (this.#version !== seen) return resolve();
+      const end = (): void => {
+        cancel();
+        this.#waiters.delete(end);
+        signal.removeEventListener("abort", end);
+        if (signal.aborted) reject(new Aborted());
+        else resolve();
+      };
+      const cancel = this.deps.clock.after(timeoutMs, end);
+      this.#waiters.add(end);
+      signal.addEventListener("abort", end, { once: true });
+    });
+  }
+
+  /** Stores an event, then makes it count. Resolves when it is durable and the duties match; repeats are no-ops. */
+  emit(event: SwapEvent, marks: readonly UniqueMark[] = []): Promise<void> {
+    const done = this.#queue.then(() => this.#apply(event, marks));
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+
+  async #apply(event: SwapEvent, marks: readonly UniqueMark[]): Promise<void> {
+    const next = step(this.#state, event);
+    if (next === this.#state || this.#stopped) return;
+    const stored: StoredEvent = { v: 1, atMs: this.deps.clock.nowMs(), event };
+    await this.deps.store.append(this.uuid, this.#log.length, stored, marks);
+    this.#state = next;
+    this.#log.push(stored);
+    this.deps.log.info("swap_event", { swap: this.uuid, event: event.type, ...eventFields(event) });
+    this.deps.onEvent(this);
+    const outcome = outcomeOf(next);
+    if (outcome && !next.finished && event.type !== "finished") await this.#apply({ type: "finished", outcome }, []);
+    this.#reconcile();
+    this.wake();
+  }
+
+  /** A log may end between the deciding fact and `finished`. */
+  async #settleOutcome(): Promise<void> {
+    const outcome = outcomeOf(this.#state);
+    if (outcome) await this.emit({ type: "finished", outcome });
+  }
+
+  #reconcile(): void {
+    if (this.#stopped) return;
+    const wanted = new Map(duties(this.#state).map((d) => [dutyKey(d), d]));
+    for (const [key, controller] of this.#running) {
+      if (wanted.has(key)) continue;
+      this.#running.delete(key);
+      controller.abort();
+    }
+    for (const [key, duty] of wanted) {
+      if (this.#running.has(key)) continue;
+      const controller = new AbortController();
+      this.#running.set(key, controller);
+      void this.#supervise(duty, controller.signal);
+    }
+  }
+
+  /** Runs a duty for as long as the state demands it, whatever it throws. */
+  async #supervise(duty: Duty, signal: AbortSignal): Promise<void> {
+    let retryMs = RETRY_FIRST_MS;
+    while (!signal.aborted) {
+      const seen = this.#version;
+      try {
+        await this.deps.runDuty(this, duty, signal);
+        retryMs = RETRY_FIRST_MS;
+        if (!signal.aborted) await this.news(seen, IDLE_RECHECK_MS, signal);
+      } catch (cause) {
+        if (signal.aborted) return;
+        if (!(cause instanceof Aborted)) this.trouble(`${dutyKey(duty)}: ${cause instanceof Error ? cause.message : String(cause)}`);
+        try {
+          await this.news(this.#version, retryMs, signal);
+        } catch {
+          return; // called off while pausing
+        }
+        retryMs = Math.min(retryMs * 2, RETRY_LAST_MS);
+      }
+    }
+  }
+
+  trouble(what: string): void {
+    this.lastTrouble = what;
+    this.deps.log.warn("swap_trouble", { swap: this.uuid, what });
+  }
+
+  #storeFailed(cause: unknown): void {
+    this.trouble(`the log could not be written: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+}
+
+function eventFields(e: SwapEvent): Record<string, unknown> {
+  const slot = "slot" in e ? { slot: e.slot satisfies Slot } : {};
+  const txid = "txid" in e ? { txid: e.txid } : {};
+  const failure = "failure" in e ? { failure: e.failure } : {};
+  const outcome = "outcome" in e ? { outcome: e.outcome } : {};
+  const block = "block" in e && e.block ? { height: e.block.height } : {};
+  return { ...slot, ...txid, ...failure, ...outcome, ...block };
+}

@@ -1,0 +1,215 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { expect, test } from "vitest";
+import { toDecimalString } from "../core/money/rational.ts";
+import type { Surroundings } from "./configSources.ts";
+import { type LoadedConfig, loadConfig } from "./load.ts";
+
+const folder = (): string => mkdtempSync(join(tmpdir(), "swapnode-config-"));
+const NULL_DEVICE = openSync("/dev/null", "r");
+const COINS = [{ coin: "DOC", protocol: { type: "UTXO" } }];
+const BASE = { rpc_password: "StrongPass123*", passphrase: "some words", netid: 9998, seednodes: ["127.0.0.1"], coins: COINS };
+
+const at = (over: Partial<Surroundings> = {}): Surroundings => ({
+  args: [],
+  env: {},
+  cwd: folder(),
+  home: folder(),
+  stdin: NULL_DEVICE,
+  ...over,
+});
+const load = (config: object, over: Partial<Surroundings> = {}) => loadConfig(at({ args: [JSON.stringify(config)], ...over }));
+
+function loaded(result: ReturnType<typeof loadConfig>): LoadedConfig {
+  if (!result.ok) throw new Error(result.error);
+  return result.value;
+}
+function refusal(result: ReturnType<typeof loadConfig>): string {
+  if (result.ok) throw new Error("it was accepted");
+  return result.error;
+}
+
+test("a light node's configuration as the first argument gives every default", () => {
+  const here = at({ args: [JSON.stringify(BASE)] });
+  const { config } = loaded(loadConfig(here));
+  expect(config).toMatchObject({
+    gui: null,
+    netid: 9998,
+    profile: { name: "spec" },
+    wallet: null,
+    enableHd: false,
+    dbdir: join(here.home, ".kdf", "DB"),
+    rpc: { ip: "127.0.0.1", port: 7783, localOnly: true, cors: null, tls: null },
+    p2p: {
+      disabled: false,
+      isSeed: false,
+      isBootstrap: false,
+      seedNodes: ["127.0.0.1"],
+      tcpPort: 47_771,
+      wssPort: 47_781,
+      maxConnections: 512,
+    },
+    makerOrderTimeoutSec: 90,
+    log: { level: "info", file: null, silentConsole: false },
+  });
+  expect([...config.coins.keys()]).toEqual(["DOC"]);
+  expect(config.passphrase?.reveal()).toBe("some words");
+  const printed = inspect(config, { depth: 20, showHidden: true });
+  expect(printed).not.toContain("some words");
+  expect(printed).not.toContain("StrongPass123*");
+});
+
+test("files are looked for as KDF does: the environment, then here, then the home folder", () => {
+  const here = at();
+  expect(refusal(loadConfig(here))).toContain("no configuration");
+  mkdirSync(join(here.home, ".kdf"));
+  const write = (path: string, gui: string): void =>
+    writeFileSync(path, JSON.stringify({ ...BASE, coins: undefined, gui }), { mode: 0o600 });
+  const gui = (over: Partial<Surroundings> = {}): string | null => loaded(loadConfig({ ...here, ...over })).config.gui;
+  write(join(here.home, ".kdf", "MM2.json"), "home");
+  expect(gui()).toBe("home");
+  write(join(here.cwd, "MM2.json"), "here");
+  expect(gui()).toBe("here");
+  write(join(here.home, "own.json"), "env");
+  expect(gui({ env: { MM_CONF_PATH: join(here.home, "own.json") } })).toBe("env");
+
+  const coins = (over: Partial<Surroundings> = {}): string[] => Array.from(loaded(loadConfig({ ...here, ...over })).config.coins.keys());
+  expect(coins()).toEqual([]);
+  writeFileSync(join(here.home, ".kdf", "coins"), '[{"coin":"A","protocol":{"type":"UTXO"}}]');
+  expect(coins()).toEqual(["A"]);
+  writeFileSync(join(here.cwd, "coins"), '[{"coin":"B","protocol":{"type":"UTXO"}}]');
+  expect(coins()).toEqual(["B"]);
+  writeFileSync(join(here.home, "c.json"), '[{"coin":"C","protocol":{"type":"UTXO"}}]');
+  expect(coins({ env: { MM_COINS_PATH: join(here.home, "c.json") } })).toEqual(["C"]);
+});
+
+test("a path in the environment that is no file is refused with KDF's texts", () => {
+  const dir = folder();
+  expect(refusal(loadConfig(at({ env: { MM_CONF_PATH: join(dir, "none") } })))).toBe(`File '${join(dir, "none")}' is not present.`);
+  expect(refusal(loadConfig(at({ env: { MM_CONF_PATH: dir } })))).toBe(`Expected file but '${dir}' is a directory.`);
+  expect(refusal(load({ ...BASE, coins: undefined }, { env: { MM_COINS_PATH: dir } }))).toBe(`Expected file but '${dir}' is a directory.`);
+});
+
+test("the configuration comes from standard input with -, and from a file redirected to it", () => {
+  const file = join(folder(), "conf.json");
+  writeFileSync(file, JSON.stringify({ ...BASE, gui: "stdin" }));
+  expect(loaded(loadConfig(at({ args: ["-"], stdin: openSync(file, "r") }))).config.gui).toBe("stdin");
+  expect(loaded(loadConfig(at({ stdin: openSync(file, "r") }))).config.gui).toBe("stdin");
+});
+
+test("what is not JSON is refused without a word of its content", () => {
+  expect(refusal(loadConfig(at({ args: ['{"passphrase":"secret words"'] })))).toBe("Couldn't parse mm2 config to JSON format!");
+  expect(refusal(loadConfig(at({ args: ["[]"] })))).toContain("expected a JSON object");
+});
+
+test.each<[string, object, string]>([
+  ["a weak rpc password", { rpc_password: "aaa111***" }, "Password should contain at least 1 uppercase character"],
+  ["a number as rpc password", { rpc_password: 5 }, "rpc_password must be string"],
+  ["a weak wallet password", { passphrase: undefined, wallet_name: "w", wallet_password: "x" }, "wallet_password: Password length"],
+  ["a wallet without password", { wallet_name: "w" }, "go together"],
+  ["an empty passphrase", { passphrase: "" }, "passphrase must not be empty"],
+  ["the dead netid", { netid: 7777 }, "Invalid netid: 7777 netid is deprecated."],
+  ["the old netid with the new rules", { netid: 8762, swapnode: { network_profile: "kdf-3" } }, "Invalid netid: 8762 netid is deprecated."],
+  ["a netid too large", { netid: 14_429 }, "14428"],
+  ["a netid as text", { netid: "9998" }, "netid"],
+  ["a low rpc port", { rpcport: 80 }, "rpcport < 1024"],
+  ["a port beyond 16 bits", { rpcport: "70000" }, "rpcport > u16"],
+  ["a host name as rpc address", { rpcip: "localhost" }, "rpcip: must be an IP address"],
+  ["a seed with a port", { seednodes: ["1.2.3.4:47771"] }, "seednodes.0"],
+  ["no seeds", { seednodes: undefined }, "Precheck failed: 'Bootstrap node must also be a seed node.'"],
+  [
+    "an unknown key of ours",
+    { swapnode: { netwrok_profile: "kdf-3" } },
+    'unknown key "netwrok_profile" in swapnode (did you mean "network_profile"?)',
+  ],
+  ["an unknown value of the profile", { swapnode: { profile_overrides: { dex_fee_pubkei: "x" } } }, '(did you mean "dex_fee_pubkey"?)'],
+  ["an unknown profile", { swapnode: { network_profile: "kdf-9" } }, "none of spec, kdf-2, kdf-3"],
+  ["a rate that is no fraction", { swapnode: { profile_overrides: { dex_fee_rate: "1/0" } } }, "dex_fee_rate"],
+])("%s is refused", (_, over, text) => {
+  expect(refusal(load({ ...BASE, ...over }))).toContain(text);
+});
+
+test("weak passwords pass only with the literal true", () => {
+  expect(load({ ...BASE, rpc_password: "weak", allow_weak_password: true }).ok).toBe(true);
+  expect(load({ ...BASE, rpc_password: "weak", allow_weak_password: "true" }).ok).toBe(false);
+});
+
+test("the netid picks the profile, the section may name one and replace values in it", () => {
+  expect(loaded(load({ ...BASE, netid: 8762 })).config.profile.name).toBe("kdf-2");
+  expect(loaded(load({ ...BASE, netid: 6133 })).config).toMatchObject({ profile: { name: "kdf-3" }, p2p: { tcpPort: 32_326 } });
+  const { profile } = loaded(
+    load({
+      ...BASE,
+      swapnode: { network_profile: "kdf-2", profile_overrides: { dex_fee_rate: "1/500", payment_locktime_sec: 60, burn_ticker: null } },
+    }),
+  ).config;
+  expect(profile).toMatchObject({ name: "kdf-2+overrides", paymentLocktimeSec: 60, burnTicker: null, slowFactor: 4 });
+  expect(toDecimalString(profile.dexFeeRate)).toBe("0.002");
+});
+
+test("public seed nodes are used only when asked for", () => {
+  const { p2p } = loaded(load({ ...BASE, netid: 6133, seednodes: undefined, swapnode: { public_seednodes: true } })).config;
+  expect(p2p.seedNodes).toContain("seed01.kmdefi.net");
+  expect(p2p.isBootstrap).toBe(false);
+});
+
+test("a seed address may be pinned to a peer", () => {
+  const pinned = "127.0.0.1/p2p/12D3KooWPjceQrSwdWXPyLLeABRXmuqt69Rg3sBYbU1Nft9HyQ6X";
+  expect(loaded(load({ ...BASE, seednodes: [pinned, "seed.example.org"] })).config.p2p.seedNodes).toEqual([pinned, "seed.example.org"]);
+});
+
+test("unknown keys of KDF's files warn with the nearest name and change nothing", () => {
+  const { warnings } = loaded(
+    load({ ...BASE, rpcprot: 7784, coins: [{ ...COINS[0], txfe: 5 }, { nocoin: 1 }, COINS[0], { ...COINS[0], coin: "BAD", txfee: -1 }] }),
+  );
+  expect(warnings.join("\n")).toContain('unknown key "rpcprot" in the configuration argument (did you mean "rpcport"?)');
+  expect(warnings.join("\n")).toContain('"txfe"');
+  expect(warnings.join("\n")).toContain("entry 1 is left out");
+  expect(warnings.join("\n")).toContain("DOC stands twice");
+  expect(warnings.join("\n")).toContain("BAD is left out: txfee");
+});
+
+test("a passphrase that others can read warns: as an argument, and in a file with an open mode", () => {
+  expect(loaded(load(BASE)).warnings.join()).toContain("list of processes");
+  const here = at();
+  const path = join(here.cwd, "MM2.json");
+  writeFileSync(path, JSON.stringify(BASE));
+  chmodSync(path, 0o644);
+  expect(loaded(loadConfig(here)).warnings.join()).toContain(`chmod 600 ${path}`);
+  chmodSync(path, 0o600);
+  expect(loaded(loadConfig(here)).warnings).toEqual([]);
+});
+
+test("log settings come from the environment and our section", () => {
+  expect(loaded(load(BASE, { env: { RUST_LOG: "mm2=trace,WARN", MM_LOG: "x.log" } })).config.log).toMatchObject({
+    level: "warn",
+    file: "x.log",
+  });
+  expect(loaded(load({ ...BASE, swapnode: { log_level: "error" } }, { env: { RUST_LOG: "debug" } })).config.log.level).toBe("error");
+  expect(refusal(load(BASE, { env: { MM_LOG: "x.txt" } }))).toContain("must end in .log");
+});
+
+test("a file myipaddr in the working directory wins over the configuration", () => {
+  const here = at({ args: [JSON.stringify({ ...BASE, myipaddr: "10.0.0.1" })] });
+  expect(loaded(loadConfig(here)).config.p2p.myIp).toBe("10.0.0.1");
+  writeFileSync(join(here.cwd, "myipaddr"), "10.0.0.2\n");
+  expect(loaded(loadConfig(here)).config.p2p.myIp).toBe("10.0.0.2");
+});
+
+const shared = process.env.SWAPNODE_SHARED ?? fileURLToPath(new URL("../../../shared", import.meta.url));
+const coinsFile = join(shared, "data", "coins.json");
+
+test.skipIf(!existsSync(coinsFile))(
+  existsSync(coinsFile)
+    ? "all 730 entries of the public coins file load without a warning"
+    : "the public coins file loads (skipped: no shared data)",
+  () => {
+    const { config, warnings } = loaded(load({ ...BASE, coins: undefined }, { env: { MM_COINS_PATH: coinsFile } }));
+    expect(config.coins.size).toBe(JSON.parse(readFileSync(coinsFile, "utf8")).length);
+    expect(config.coins.size).toBeGreaterThanOrEqual(730);
+    expect(warnings.filter((w) => w.includes("coin"))).toEqual([]);
+  },
+);

@@ -1,0 +1,164 @@
+import { type BookOrder, trieLeaf } from "./bookOrder.ts";
+import { pairOf } from "./bookPair.ts";
+import { NO_ROOT, trieRoot } from "./trie.ts";
+
+/** What the book holds at most. An order takes about 1.5 kB, so the defaults bound it near 30 MB. */
+export type BookLimits = {
+  readonly orders: number;
+  readonly ordersPerPair: number;
+  readonly ordersPerKey: number;
+  /** One shelf = the orders of one key in one pair. */
+  readonly shelves: number;
+};
+
+export const DEFAULT_BOOK_LIMITS: BookLimits = { orders: 20_000, ordersPerPair: 5_000, ordersPerKey: 2_000, shelves: 20_000 };
+
+/** All orders of one key in one pair, both directions: the unit of keep-alives, roots and syncs. */
+export type Shelf = {
+  readonly pubkey: string;
+  readonly pair: string;
+  readonly orders: Map<string, BookOrder>;
+  /** When the key was first seen in the pair or last said it is alive, unix ms. */
+  aliveAtMs: number;
+  /** Newest root the key itself announced, with the time in that message (unix seconds). */
+  announced: { readonly root: Uint8Array; readonly timestamp: number } | null;
+  /** Cached; null after a change. */
+  root: Uint8Array | null;
+};
+
+/** The orders of the book, found by uuid, by pair and by shelf. Keeps the indexes and limits, knows no other rule. */
+export class OrderStore {
+  readonly #limits: BookLimits;
+  readonly #orders = new Map<string, BookOrder>();
+  readonly #pairs = new Map<string, Map<string, BookOrder>>();
+  /** Longest silent first: a shelf that is heard of moves to the end. */
+  readonly #shelves = new Map<string, Shelf>();
+  readonly #keys = new Map<string, { shelves: number; orders: number }>();
+
+  constructor(limits: BookLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#orders.size;
+  }
+
+  get(uuid: string): BookOrder | undefined {
+    return this.#orders.get(uuid);
+  }
+
+  inPair(pair: string): Iterable<BookOrder> {
+    return this.#pairs.get(pair)?.values() ?? [];
+  }
+
+  pairs(): Iterable<string> {
+    return this.#pairs.keys();
+  }
+
+  knowsKey(pubkey: string): boolean {
+    return this.#keys.has(pubkey);
+  }
+
+  shelf(pubkey: string, pair: string): Shelf | undefined {
+    return this.#shelves.get(shelfName(pubkey, pair));
+  }
+
+  /** The shelf, made if need be; undefined when there is no room for another. */
+  openShelf(pubkey: string, pair: string, nowMs: number): Shelf | undefined {
+    const found = this.shelf(pubkey, pair);
+    if (found) return found;
+    if (this.#shelves.size >= this.#limits.shelves) return undefined;
+    const shelf: Shelf = { pubkey, pair, orders: new Map(), aliveAtMs: nowMs, announced: null, root: null };
+    this.#shelves.set(shelfName(pubkey, pair), shelf);
+    const key = this.#keys.get(pubkey) ?? { shelves: 0, orders: 0 };
+    this.#keys.set(pubkey, { ...key, shelves: key.shelves + 1 });
+    return shelf;
+  }
+
+  markAlive(shelf: Shelf, nowMs: number): void {
+    shelf.aliveAtMs = nowMs;
+    const name = shelfName(shelf.pubkey, shelf.pair);
+    this.#shelves.delete(name);
+    this.#shelves.set(name, shelf);
+  }
+
+  /** Shelves not heard of since `beforeMs`, longest silent first. */
+  *silentSince(beforeMs: number): Iterable<Shelf> {
+    for (const shelf of this.#shelves.values()) {
+      if (shelf.aliveAtMs > beforeMs) return;
+      yield shelf;
+    }
+  }
+
+  dropShelf(shelf: Shelf): void {
+    for (const uuid of [...shelf.orders.keys()]) this.remove(uuid);
+    this.#shelves.delete(shelfName(shelf.pubkey, shelf.pair));
+    const key = this.#keys.get(shelf.pubkey);
+    if (key && key.shelves > 1) this.#keys.set(shelf.pubkey, { ...key, shelves: key.shelves - 1 });
+    else this.#keys.delete(shelf.pubkey);
+  }
+
+  /** Inserts or replaces by uuid. False when a limit is reached; a confirmed order pushes out an unconfirmed one of its pair. */
+  put(order: BookOrder, nowMs: number): boolean {
+    const { uuid, pubkey, base, rel } = order.item;
+    const pair = pairOf(base, rel);
+    this.remove(uuid);
+    const shelf = this.openShelf(pubkey, pair, nowMs);
+    if (!shelf || !this.#hasRoom(pubkey, pair, order.confirmed)) return false;
+    shelf.orders.set(uuid, order);
+    shelf.root = null;
+    this.#orders.set(uuid, order);
+    const inPair = this.#pairs.get(pair) ?? new Map<string, BookOrder>();
+    this.#pairs.set(pair, inPair.set(uuid, order));
+    const key = this.#keys.get(pubkey);
+    if (key) key.orders++;
+    return true;
+  }
+
+  remove(uuid: string): boolean {
+    const order = this.#orders.get(uuid);
+    if (!order) return false;
+    const { pubkey, base, rel } = order.item;
+    const pair = pairOf(base, rel);
+    this.#orders.delete(uuid);
+    const inPair = this.#pairs.get(pair);
+    inPair?.delete(uuid);
+    if (inPair?.size === 0) this.#pairs.delete(pair);
+    const shelf = this.shelf(pubkey, pair);
+    shelf?.orders.delete(uuid);
+    if (shelf) shelf.root = null;
+    const key = this.#keys.get(pubkey);
+    if (key) key.orders--;
+    return true;
+  }
+
+  /** Changes what is known about an order but not what it offers, so roots stay. */
+  relabel(uuid: string, labels: Pick<BookOrder, "confirmed" | "source">): void {
+    const order = this.#orders.get(uuid);
+    if (!order) return;
+    const changed = { ...order, ...labels };
+    const pair = pairOf(order.item.base, order.item.rel);
+    this.#orders.set(uuid, changed);
+    this.#pairs.get(pair)?.set(uuid, changed);
+    this.shelf(order.item.pubkey, pair)?.orders.set(uuid, changed);
+  }
+
+  /** Root over the orders of a key in a pair as known here; eight zeros when the key was never seen in it. */
+  root(pubkey: string, pair: string): Uint8Array {
+    const shelf = this.shelf(pubkey, pair);
+    if (!shelf) return NO_ROOT;
+    shelf.root ??= trieRoot(Array.from(shelf.orders.values(), ({ item }) => trieLeaf(item)));
+    return shelf.root;
+  }
+
+  #hasRoom(pubkey: string, pair: string, confirmed: boolean): boolean {
+    if ((this.#keys.get(pubkey)?.orders ?? 0) >= this.#limits.ordersPerKey) return false;
+    const inPair = this.#pairs.get(pair);
+    if ((inPair?.size ?? 0) < this.#limits.ordersPerPair && this.#orders.size < this.#limits.orders) return true;
+    if (!confirmed || !inPair) return false;
+    for (const { item, confirmed: sure } of inPair.values()) if (!sure) return this.remove(item.uuid);
+    return false;
+  }
+}
+
+const shelfName = (pubkey: string, pair: string): string => `${pubkey} ${pair}`;

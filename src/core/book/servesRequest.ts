@@ -1,0 +1,20 @@
+import type { OrderbookItem, TakerRequest } from "../message/types.ts";
+import { div, gte, isPositive, lte } from "../money/rational.ts";
+
+/**
+ * Whether a maker's order, as the book has it, serves a taker's request in full (reference p2p-wire.md section 9,
+ * "Maker on a TakerRequest"). What the maker has reserved since is not known here.
+ */
+export function servesRequest(item: OrderbookItem, request: TakerRequest): boolean {
+  const { matchBy, baseAmount, relAmount } = request;
+  if (matchBy.type === "Orders" && !matchBy.data.includes(item.uuid)) return false;
+  if (matchBy.type === "Pubkeys" && !matchBy.data.includes(item.pubkey.slice(2))) return false;
+  if (!isPositive(baseAmount) || !isPositive(relAmount)) return false;
+  const buy = request.action === "Buy";
+  const [base, rel] = buy ? [request.base, request.rel] : [request.rel, request.base];
+  if (item.base !== base || item.rel !== rel) return false;
+  const [wanted, given] = buy ? [baseAmount, relAmount] : [relAmount, baseAmount];
+  if (!gte(div(given, wanted), item.price)) return false;
+  const volume = buy ? baseAmount : div(baseAmount, item.price);
+  return gte(volume, item.minVolume) && lte(volume, item.maxVolume);
+}

@@ -1,0 +1,33 @@
+/**
+ * What the coins file does not say about a chain and a transaction codec must know. Listed by ticker, because nothing in
+ * an entry tells these chains from plain ones. Each refusal names what this node would get wrong.
+ */
+export type Peculiarity =
+  | { readonly kind: "refused"; readonly reason: string }
+  /** Typed transactions with a payload stand in its blocks (DIP-2). */
+  | { readonly kind: "specialTx" }
+  /** Blocks end with an extension-block transaction (LIP-3). */
+  | { readonly kind: "mweb" };
+
+const refused = (reason: string): Peculiarity => ({ kind: "refused", reason });
+const SPECIAL_TX: Peculiarity = { kind: "specialTx" };
+
+const PECULIARITIES: ReadonlyMap<string, Peculiarity> = new Map([
+  ["GRS", refused("transaction ids and signatures use a single SHA-256 and addresses a Groestl checksum")],
+  ["FLO", refused("version-2 transactions of its blocks carry a comment after the lock time")],
+  ["PRCY", refused("has ring-signature transactions, not Bitcoin's format")],
+  ["FLUX", refused("its blocks hold node-list transactions of a format of their own")],
+  ["ZEC", refused("its blocks hold version-5 transactions (ZIP-225), and the branch id changes with every upgrade")],
+  ["DASH", SPECIAL_TX],
+  ["AXE", SPECIAL_TX],
+  ["GBX", SPECIAL_TX],
+  ["RTM", SPECIAL_TX],
+  ["FIRO", SPECIAL_TX],
+  ["KIIRO", SPECIAL_TX],
+  ["LTC", { kind: "mweb" }],
+]);
+
+/** Looks a ticker up; `X-segwit` is the same chain as `X`. */
+export function peculiarity(ticker: string): Peculiarity | null {
+  return PECULIARITIES.get(ticker.replace(/-segwit$/, "")) ?? null;
+}

@@ -1,0 +1,150 @@
+import type { ConfSettings, MakerReserved, TakerRequest } from "../message/types.ts";
+import { add, gt, lt, type Rational, sub, ZERO } from "../money/rational.ts";
+import { err, ok, type Result } from "../util/result.ts";
+
+/** A match without `connect` is dropped this long after it was reserved (reference rpc.md 6.1). */
+export const MATCH_LIFE_MS = 30_000;
+/** Bound on the entries one order holds, connected ones included; they stay for the life of the order. */
+export const MAX_MATCHES_PER_ORDER = 1_000;
+
+/** One answered request. It holds `reserved.baseAmount` of the order until dropped; connected matches are never dropped. */
+export type MakerMatch = {
+  readonly request: TakerRequest;
+  /** Envelope key of the taker, 66 hex. */
+  readonly taker: string;
+  readonly reserved: MakerReserved;
+  readonly reservedAtMs: number;
+  /** When the taker's `connect` was accepted; null while the match is half-open. */
+  readonly connectedAtMs: number | null;
+};
+
+/** Own order on the book: sells up to `maxBaseVol` of `base` at `price` rel per base. Times unix ms, volumes whole base coins. */
+export type MakerOrder = {
+  readonly uuid: string;
+  /** Tickers of own coins. */
+  readonly base: string;
+  readonly rel: string;
+  readonly baseOrderbookTicker: string | null;
+  readonly relOrderbookTicker: string | null;
+  readonly price: Rational;
+  /** Everything the order may ever sell, matched volumes included. */
+  readonly maxBaseVol: Rational;
+  readonly minBaseVol: Rational;
+  readonly conf: ConfSettings;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** `timeout_in_minutes` of setprice; null: does not expire. */
+  readonly timeoutMinutes: number | null;
+  /** Start of that life: creation, or the last load after a restart. */
+  readonly lifeStartMs: number;
+  readonly saveInHistory: boolean;
+  /** Keyed by the taker request's uuid. */
+  readonly matches: ReadonlyMap<string, MakerMatch>;
+  /** Taker uuids in the order their swaps began. */
+  readonly startedSwaps: readonly string[];
+};
+
+export type MakerEndReason = "Fulfilled" | "InsufficientBalance" | "Cancelled" | "Expired";
+
+export type NewMakerOrder = Omit<MakerOrder, "updatedAtMs" | "lifeStartMs" | "matches" | "startedSwaps">;
+
+export function createMakerOrder(order: NewMakerOrder): MakerOrder {
+  return { ...order, updatedAtMs: order.createdAtMs, lifeStartMs: order.createdAtMs, matches: new Map(), startedSwaps: [] };
+}
+
+/** Ticker the book and the wire know the order's base by. */
+export const makerBaseTicker = (order: MakerOrder): string => order.baseOrderbookTicker ?? order.base;
+export const makerRelTicker = (order: MakerOrder): string => order.relOrderbookTicker ?? order.rel;
+
+/** Base volume taken by all matches, half-open and connected. */
+export function reservedVolume(order: MakerOrder): Rational {
+  let sum = ZERO;
+  for (const match of order.matches.values()) sum = add(sum, match.reserved.baseAmount);
+  return sum;
+}
+
+/** What the order can still sell. Never negative. */
+export const availableVolume = (order: MakerOrder): Rational => sub(order.maxBaseVol, reservedVolume(order));
+
+const isHalfOpen = (match: MakerMatch): boolean => match.connectedAtMs === null;
+
+/** True while a request was answered and its taker has neither connected nor run out of time. */
+export function isHalfMatched(order: MakerOrder): boolean {
+  for (const match of order.matches.values()) if (isHalfOpen(match)) return true;
+  return false;
+}
+
+function withMatch(order: MakerOrder, takerUuid: string, match: MakerMatch): MakerOrder {
+  return { ...order, matches: new Map(order.matches).set(takerUuid, match) };
+}
+
+export type ReserveRefusal = "AlreadyMatched" | "NotPositive" | "BelowMinimum" | "AboveAvailable" | "TooManyMatches";
+
+/** Takes the match's base amount out of what is available. The one place where volume is given away. */
+export function reserveMatch(order: MakerOrder, match: MakerMatch): Result<MakerOrder, ReserveRefusal> {
+  const { takerOrderUuid, baseAmount, relAmount } = match.reserved;
+  if (order.matches.has(takerOrderUuid)) return err("AlreadyMatched");
+  if (order.matches.size >= MAX_MATCHES_PER_ORDER) return err("TooManyMatches");
+  if (!gt(baseAmount, ZERO) || !gt(relAmount, ZERO)) return err("NotPositive");
+  if (lt(baseAmount, order.minBaseVol)) return err("BelowMinimum");
+  if (gt(baseAmount, availableVolume(order))) return err("AboveAvailable");
+  return ok(withMatch(order, takerOrderUuid, match));
+}
+
+export type ConnectRefusal = "NoMatch" | "NotTheTaker" | "AlreadyConnected" | "TooLate";
+
+/** The taker's `connect`. `sender`: envelope key, 66 hex. */
+export function connectMatch(order: MakerOrder, takerUuid: string, sender: string, nowMs: number): Result<MakerOrder, ConnectRefusal> {
+  const match = order.matches.get(takerUuid);
+  if (!match) return err("NoMatch");
+  if (match.taker !== sender) return err("NotTheTaker");
+  if (!isHalfOpen(match)) return err("AlreadyConnected");
+  if (nowMs - match.reservedAtMs > MATCH_LIFE_MS) return err("TooLate");
+  const connected = withMatch(order, takerUuid, { ...match, connectedAtMs: nowMs });
+  return ok({ ...connected, startedSwaps: [...order.startedSwaps, takerUuid] });
+}
+
+/** Gives a match's volume back: its handshake failed, or its swap was never stored and so cannot run. */
+export function dropMatch(order: MakerOrder, takerUuid: string): MakerOrder {
+  if (!order.matches.has(takerUuid)) return order;
+  const matches = new Map(order.matches);
+  matches.delete(takerUuid);
+  return { ...order, matches, startedSwaps: order.startedSwaps.filter((uuid) => uuid !== takerUuid) };
+}
+
+/** Half-open matches whose time is over, oldest first. */
+export function staleMatches(order: MakerOrder, nowMs: number): readonly string[] {
+  const stale: string[] = [];
+  for (const [uuid, match] of order.matches) if (isHalfOpen(match) && nowMs - match.reservedAtMs > MATCH_LIFE_MS) stale.push(uuid);
+  return stale;
+}
+
+/**
+ * Fits the order to `funds`, the greatest payment the base coin could make now. Never grows it
+ * (reference rpc.md 6.6). `null`: funds are below the order's minimum, the order must end.
+ */
+export function shrinkToFunds(order: MakerOrder, funds: Rational): MakerOrder | null {
+  if (lt(funds, order.minBaseVol)) return null;
+  const reserved = reservedVolume(order);
+  if (!lt(funds, sub(order.maxBaseVol, reserved))) return order;
+  return { ...order, maxBaseVol: add(reserved, funds) };
+}
+
+/** Why the order must be removed now, or null. Expiry does not wait for an open handshake; the rest does (reference rpc.md 6.4). */
+export function makerEndReason(order: MakerOrder, nowMs: number): MakerEndReason | null {
+  if (order.timeoutMinutes !== null && nowMs - order.lifeStartMs >= order.timeoutMinutes * 60_000) return "Expired";
+  if (isHalfMatched(order) || !lt(availableVolume(order), order.minBaseVol)) return null;
+  return order.matches.size > 0 ? "Fulfilled" : "InsufficientBalance";
+}
+
+/**
+ * The order as it continues after a restart: handshakes that were half-open are over, a connected match whose swap
+ * was never stored is given back (its taker was never told `connected`), the life time starts anew.
+ *
+ * @param swapStored whether a swap with this uuid was ever stored
+ */
+export function resumeMakerOrder(order: MakerOrder, nowMs: number, swapStored: (uuid: string) => boolean): MakerOrder {
+  let resumed: MakerOrder = { ...order, lifeStartMs: nowMs };
+  for (const [uuid, match] of order.matches) if (isHalfOpen(match) || !swapStored(uuid)) resumed = dropMatch(resumed, uuid);
+  return resumed;
+}

@@ -1,0 +1,119 @@
+/** Transactions a swap is made of. Names say whose money moves, not who sends it. */
+export type Slot =
+  | "fee"
+  | "makerPayment"
+  | "takerPayment"
+  /** the maker takes the taker payment, revealing the secret */
+  | "takerPaymentSpend"
+  /** the taker takes the maker payment with the secret */
+  | "makerPaymentSpend"
+  | "makerPaymentRefund"
+  | "takerPaymentRefund"
+  /** a conflicting spend of the inputs of an own payment that missed its time */
+  | "cancel";
+
+export type Role = "maker" | "taker";
+export type Block = { readonly height: number; readonly hash: string };
+
+/** Exact amount as `numerator/denominator`, in lowest terms. */
+export type RationalText = string;
+
+/** One fee figure of the status: whole coins. */
+export type FeeFigure = { readonly coin: string; readonly amount: RationalText; readonly paidFromTradingVol: boolean };
+
+/** What both sides agreed on at the match, plus what this side fixed at its start. Hex lower-case; units = base units. */
+export type SwapTerms = {
+  readonly role: Role;
+  readonly uuid: string;
+  readonly myOrderUuid: string;
+  readonly makerCoin: string;
+  readonly takerCoin: string;
+  readonly makerAmount: RationalText;
+  readonly takerAmount: RationalText;
+  /** Amounts on chain: the exact amount cut to base units. Decimal text of a bigint. */
+  readonly makerUnits: string;
+  readonly takerUnits: string;
+  readonly makerConfs: number;
+  readonly makerNota: boolean;
+  readonly takerConfs: number;
+  readonly takerNota: boolean;
+  readonly lockDurationSec: number;
+  /** unix seconds */
+  readonly startedAt: number;
+  /** 33 bytes */
+  readonly counterparty: string;
+  readonly myPersistentPub: string;
+  readonly myMakerCoinPub: string;
+  readonly myTakerCoinPub: string;
+  /** Maker only: salt of the derived secret (design D5) and the hash it commits to (20 bytes). The secret itself is never stored. */
+  readonly secretSalt: number | null;
+  readonly secretHash: string | null;
+  readonly makerStartHeight: number;
+  readonly takerStartHeight: number;
+  /** Dex fee by this node's network profile, base units of the taker coin. */
+  readonly dexFeeUnits: string;
+  readonly dexBurnUnits: string;
+  /** Compressed key the fee is paid to, 33 bytes; null = no fee due. */
+  readonly dexFeePubkey: string | null;
+  readonly fees: readonly FeeFigure[];
+  readonly gui: string | null;
+  readonly version: string;
+};
+
+export type Negotiated = {
+  readonly theirStartedAt: number;
+  readonly theirLocktime: number;
+  /** The other side's keys, 33 bytes each. */
+  readonly makerCoinPub: string;
+  readonly takerCoinPub: string;
+  /** 20 or 32 bytes, as negotiated. */
+  readonly secretHash: string;
+};
+
+/**
+ * Why a swap left the straight road: the KDF event that says so in the status, and the sentence.
+ * The names are those of reference rpc.md 7.2.
+ */
+export type Failure = { readonly event: string; readonly reason: string };
+
+export type Outcome = "success" | "refunded" | "cancelled" | "failed" | "lost";
+
+/**
+ * The swap's own vocabulary (design D3): decisions of ours, messages we accepted, and chain facts with their block,
+ * which a reorg can take back. Stored as JSON with `v`; names are never reused with another meaning.
+ */
+export type SwapEvent =
+  | { readonly type: "started"; readonly terms: SwapTerms }
+  | { readonly type: "start_failed"; readonly terms: SwapTerms; readonly reason: string }
+  | { readonly type: "negotiated"; readonly with: Negotiated }
+  /** The other side's transaction, taken from a message or found on chain, that passed every check that needs no depth. */
+  | { readonly type: "tx_received"; readonly slot: Slot; readonly txid: string; readonly raw: string }
+  /** Own transaction, stored before anything of it leaves. `notAfter`: unix seconds after which a first send is forbidden. */
+  | { readonly type: "tx_signed"; readonly slot: Slot; readonly txid: string; readonly raw: string; readonly notAfter: number | null }
+  /** From here on the transaction may be known to others. */
+  | { readonly type: "tx_attempted"; readonly slot: Slot }
+  /** An own transaction that was never attempted and now never will be. */
+  | { readonly type: "tx_dropped"; readonly slot: Slot; readonly failure: Failure }
+  /** A backend has it (block null) or a block has it. */
+  | { readonly type: "tx_seen"; readonly slot: Slot; readonly txid: string; readonly raw: string; readonly block: Block | null }
+  /** As deep as the terms ask; block null only where they ask for none. */
+  | { readonly type: "tx_confirmed"; readonly slot: Slot; readonly txid: string; readonly block: Block | null }
+  /** A reorg or an eviction took the fact back. */
+  | { readonly type: "tx_withdrawn"; readonly slot: Slot; readonly txid: string }
+  | { readonly type: "secret_learned"; readonly secret: string }
+  | { readonly type: "refund_decided"; readonly failure: Failure }
+  /** Nothing of ours is locked and nothing more will be sent. */
+  | { readonly type: "abandoned"; readonly failure: Failure }
+  | { readonly type: "finished"; readonly outcome: Outcome };
+
+/** An event as stored: version, and unix milliseconds of this node's clock. */
+export type StoredEvent = { readonly v: 1; readonly atMs: number; readonly event: SwapEvent };
+
+/** The slot of the payment this side makes, and of the one it receives. */
+export const ownPayment = (role: Role): "makerPayment" | "takerPayment" => (role === "maker" ? "makerPayment" : "takerPayment");
+export const theirPayment = (role: Role): "makerPayment" | "takerPayment" => (role === "maker" ? "takerPayment" : "makerPayment");
+/** This side's claim of the other payment. */
+export const ownClaim = (role: Role): "takerPaymentSpend" | "makerPaymentSpend" => (role === "maker" ? "takerPaymentSpend" : "makerPaymentSpend");
+export const theirClaim = (role: Role): "takerPaymentSpend" | "makerPaymentSpend" => (role === "maker" ? "makerPaymentSpend" : "takerPaymentSpend");
+export const ownRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefund" => (role === "maker" ? "makerPaymentRefund" : "takerPaymentRefund");
+export const theirRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefund" => (role === "maker" ? "takerPaymentRefund" : "makerPaymentRefund");

@@ -1,0 +1,209 @@
+import { type Block, type Failure, type Negotiated, type Outcome, ownClaim, ownPayment, ownRefund, type Slot, type SwapEvent, type SwapTerms, theirClaim, theirPayment, theirRefund } from "./events.ts";
+
+/** An own transaction in the outbox. */
+export type OwnTx = { readonly txid: string; readonly raw: string; readonly notAfter: number | null; readonly attempted: boolean };
+/** What the chain says of a slot now. */
+export type TxFact = { readonly txid: string; readonly raw: string; readonly block: Block | null; readonly confirmed: boolean };
+
+/** Fold of a swap's log. Everything a restart needs. */
+export type SwapState = {
+  readonly terms: SwapTerms;
+  readonly startFailed: string | null;
+  readonly negotiated: Negotiated | null;
+  readonly own: { readonly [S in Slot]?: OwnTx };
+  readonly received: { readonly [S in Slot]?: { readonly txid: string; readonly raw: string } };
+  readonly facts: { readonly [S in Slot]?: TxFact };
+  readonly secret: string | null;
+  readonly refund: Failure | null;
+  readonly abandoned: Failure | null;
+  readonly finished: Outcome | null;
+  /** Facts taken back after the swap had finished; shown beside the status, never as a rewritten list. */
+  readonly withdrawnAfterFinish: readonly Slot[];
+};
+
+/** First event of a log → state. Throws on any other event: a log starts with `started` or `start_failed`. */
+export function begin(event: SwapEvent): SwapState {
+  if (event.type !== "started" && event.type !== "start_failed") throw new Error(`a swap log starts with started, not ${event.type}`);
+  return {
+    terms: event.terms,
+    startFailed: event.type === "start_failed" ? event.reason : null,
+    negotiated: null,
+    own: {},
+    received: {},
+    facts: {},
+    secret: null,
+    refund: null,
+    abandoned: null,
+    finished: null,
+    withdrawnAfterFinish: [],
+  };
+}
+
+/** Pure. Returns the same object when the event adds nothing, so that repeating an event is harmless. */
+export function step(s: SwapState, e: SwapEvent): SwapState {
+  switch (e.type) {
+    case "started":
+    case "start_failed":
+      return s;
+    case "negotiated":
+      return s.negotiated ? s : { ...s, negotiated: e.with };
+    case "tx_received":
+      return s.received[e.slot]?.txid === e.txid ? s : { ...s, received: { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } } };
+    case "tx_signed":
+      return s.own[e.slot]?.attempted
+        ? s
+        : { ...s, own: { ...s.own, [e.slot]: { txid: e.txid, raw: e.raw, notAfter: e.notAfter, attempted: false } } };
+    case "tx_attempted": {
+      const tx = s.own[e.slot];
+      return !tx || tx.attempted ? s : { ...s, own: { ...s.own, [e.slot]: { ...tx, attempted: true } } };
+    }
+    case "tx_dropped": {
+      const tx = s.own[e.slot];
+      if (!tx || tx.attempted) return s;
+      const { [e.slot]: _dropped, ...own } = s.own;
+      return { ...s, own };
+    }
+    case "tx_seen": {
+      const known = s.facts[e.slot];
+      if (known?.txid === e.txid && known.block?.hash === e.block?.hash) return s;
+      return { ...s, facts: { ...s.facts, [e.slot]: { txid: e.txid, raw: e.raw, block: e.block, confirmed: false } } };
+    }
+    case "tx_confirmed": {
+      const known = s.facts[e.slot];
+      if (!known || known.txid !== e.txid || known.confirmed) return s;
+      return { ...s, facts: { ...s.facts, [e.slot]: { ...known, block: e.block, confirmed: true } } };
+    }
+    case "tx_withdrawn": {
+      const known = s.facts[e.slot];
+      if (!known || known.txid !== e.txid) return s;
+      const { [e.slot]: _withdrawn, ...facts } = s.facts;
+      return { ...s, facts, withdrawnAfterFinish: s.finished ? [...s.withdrawnAfterFinish, e.slot] : s.withdrawnAfterFinish };
+    }
+    case "secret_learned":
+      return s.secret ? s : { ...s, secret: e.secret };
+    case "refund_decided":
+      return s.refund ? s : { ...s, refund: e.failure };
+    case "abandoned":
+      return s.abandoned ? s : { ...s, abandoned: e.failure };
+    case "finished":
+      return s.finished ? s : { ...s, finished: e.outcome };
+  }
+}
+
+/** Rebuilds a swap from its log. Throws on an empty log. */
+export function fold(events: readonly SwapEvent[]): SwapState {
+  const [first, ...rest] = events;
+  if (!first) throw new Error("empty swap log");
+  return rest.reduce(step, begin(first));
+}
+
+/** True once our payment may exist on the chain, now or later. */
+export const paymentMayExist = (s: SwapState): boolean =>
+  s.own[ownPayment(s.terms.role)]?.attempted === true || s.facts[ownPayment(s.terms.role)] !== undefined;
+
+/**
+ * The outcome, once confirmed chain facts (or the certainty that nothing was sent) decide it; null while open.
+ * The only source of `finished` (design D6).
+ */
+export function outcomeOf(s: SwapState): Outcome | null {
+  const { role } = s.terms;
+  if (s.startFailed !== null) return "failed";
+  if (s.facts[ownClaim(role)]?.confirmed) return "success";
+  if (s.facts[ownRefund(role)]?.confirmed) return "refunded";
+  if (s.facts.cancel?.confirmed) return "cancelled";
+  if (s.facts[theirClaim(role)]?.confirmed && s.facts[theirRefund(role)]?.confirmed) return "lost";
+  if (s.abandoned && !paymentMayExist(s)) return "failed";
+  return null;
+}
+
+/** Something a state obliges the node to be doing. The runner keeps exactly these running. */
+export type Duty =
+  | { readonly do: "negotiate" }
+  /** Watch both contracts and the own transactions; turn what the chain says into facts. */
+  | { readonly do: "observe" }
+  | { readonly do: "await_fee" }
+  | { readonly do: "pay_fee" }
+  | { readonly do: "await_payment" }
+  | { readonly do: "pay" }
+  | { readonly do: "claim" }
+  /** Refund the own payment once its lock has passed, unless it was spent meanwhile. */
+  | { readonly do: "refund" }
+  /** Repeat our last message until the other side has visibly moved on. */
+  | { readonly do: "tell"; readonly message: "fee" | "payment" }
+  /** Keep an own stored transaction before the network until a fact makes it pointless. */
+  | { readonly do: "publish"; readonly slot: Slot };
+
+/** True while an own stored transaction still has to be kept before the network. */
+function publishing(s: SwapState, slot: Slot): boolean {
+  return s.own[slot] !== undefined && !s.facts[slot]?.confirmed;
+}
+
+/** The taker's fee is out, or none is due. */
+export const feeIsDone = (s: SwapState): boolean => s.terms.dexFeePubkey === null || s.own.fee?.attempted === true;
+
+/**
+ * What must be running in this state. Money locked and not final always has a duty that can end it: `refund` for the
+ * own payment, `claim` or `publish` for the other one. A finished swap is still observed, and its last transaction
+ * published again if a reorg takes it back, until the runner sees it settled.
+ */
+export function duties(s: SwapState): readonly Duty[] {
+  if (s.startFailed !== null || s.finished === "failed") return [];
+  if (!s.negotiated) return s.abandoned ? [] : [{ do: "negotiate" }];
+  const straight = !s.refund && !s.abandoned && !s.finished;
+  return [{ do: "observe" }, ...(straight ? straightDuties(s) : []), ...moneyDuties(s, straight)];
+}
+
+/** The steps towards success. */
+function straightDuties(s: SwapState): readonly Duty[] {
+  const out: Duty[] = [];
+  if (s.terms.role === "maker") {
+    const paid = s.own.makerPayment !== undefined;
+    if (!s.received.fee) out.push({ do: "await_fee" });
+    else if (!paid) out.push({ do: "pay" });
+    if (paid && !s.facts.takerPayment?.confirmed && !s.own.takerPaymentSpend) out.push({ do: "await_payment" });
+    if (s.own.makerPayment?.attempted && !s.facts.takerPayment && !s.own.takerPaymentSpend) out.push({ do: "tell", message: "payment" });
+    return out;
+  }
+  if (!s.own.fee && s.terms.dexFeePubkey !== null) out.push({ do: "pay_fee" });
+  if (publishing(s, "fee")) out.push({ do: "publish", slot: "fee" });
+  if (feeIsDone(s) && !s.own.takerPayment) {
+    if (!s.facts.makerPayment) out.push({ do: "tell", message: "fee" });
+    out.push(s.facts.makerPayment?.confirmed ? { do: "pay" } : { do: "await_payment" });
+  }
+  if (s.own.takerPayment?.attempted && !s.facts.takerPaymentSpend) out.push({ do: "tell", message: "payment" });
+  return out;
+}
+
+/** What money already locked obliges us to, on any road. */
+function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
+  const { role } = s.terms;
+  const payment = ownPayment(role);
+  const claimedByThem = s.facts[theirClaim(role)]?.confirmed === true;
+  const out: Duty[] = [];
+  if (publishing(s, payment) && !s.facts.cancel?.confirmed) out.push({ do: "publish", slot: payment });
+  if (publishing(s, "cancel") && !s.facts[payment]?.confirmed) out.push({ do: "publish", slot: "cancel" });
+  if (wantsClaim(s, straight)) out.push({ do: "claim" });
+  if (publishing(s, ownClaim(role)) && !s.facts[theirRefund(role)]?.confirmed) out.push({ do: "publish", slot: ownClaim(role) });
+  const settledOtherwise = claimedByThem || s.facts[ownClaim(role)]?.confirmed || s.facts.cancel?.confirmed;
+  if (paymentMayExist(s) && !settledOtherwise) {
+    out.push(s.own[ownRefund(role)] ? { do: "publish", slot: ownRefund(role) } : { do: "refund" });
+  }
+  return out.filter((d) => !(d.do === "publish" && s.facts[d.slot]?.confirmed));
+}
+
+/**
+ * The maker claims on the straight road only: the claim reveals the secret, so every safety test must still hold.
+ * The taker claims whenever it knows the secret, on any road: the secret is public and the race is on.
+ */
+function wantsClaim(s: SwapState, straight: boolean): boolean {
+  const { role } = s.terms;
+  if (s.own[ownClaim(role)]) return false;
+  if (role === "maker") return straight && s.own.makerPayment?.attempted === true && s.facts.takerPayment?.confirmed === true;
+  return s.secret !== null && (s.facts[theirPayment(role)] !== undefined || s.received.makerPayment !== undefined);
+}
+
+/** Stable name of a duty, for the runner's table. */
+export function dutyKey(d: Duty): string {
+  if (d.do === "publish") return `publish:${d.slot}`;
+  return d.do === "tell" ? `tell:${d.message}` : d.do;
+}

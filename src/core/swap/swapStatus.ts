@@ -1,0 +1,210 @@
+import { textToDecimal } from "./amountText.ts";
+import { type FeeFigure, ownPayment, type Role, type Slot, type StoredEvent, type SwapEvent, type SwapTerms } from "./events.ts";
+import { begin, type SwapState, step } from "./swapState.ts";
+import { makerLock, takerLock } from "./timelocks.ts";
+
+/** Event names in KDF's order (reference rpc.md 7.2). Clients compare these lists with `events`. */
+export const MAKER_SUCCESS_EVENTS = ["Started", "Negotiated", "MakerPaymentInstructionsReceived", "TakerFeeValidated", "MakerPaymentSent", "TakerPaymentReceived", "TakerPaymentWaitConfirmStarted", "TakerPaymentValidatedAndConfirmed", "TakerPaymentSpent", "TakerPaymentSpendConfirmStarted", "TakerPaymentSpendConfirmed", "Finished"] as const;
+export const MAKER_ERROR_EVENTS = ["StartFailed", "NegotiateFailed", "TakerFeeValidateFailed", "MakerPaymentTransactionFailed", "MakerPaymentDataSendFailed", "MakerPaymentWaitConfirmFailed", "TakerPaymentValidateFailed", "TakerPaymentWaitConfirmFailed", "TakerPaymentSpendFailed", "TakerPaymentSpendConfirmFailed", "MakerPaymentWaitRefundStarted", "MakerPaymentRefundStarted", "MakerPaymentRefunded", "MakerPaymentRefundFailed", "MakerPaymentRefundFinished"] as const;
+export const TAKER_SUCCESS_EVENTS = ["Started", "Negotiated", "TakerFeeSent", "TakerPaymentInstructionsReceived", "MakerPaymentReceived", "MakerPaymentWaitConfirmStarted", "MakerPaymentValidatedAndConfirmed", "TakerPaymentSent", "TakerPaymentSpent", "MakerPaymentSpent", "MakerPaymentSpendConfirmed", "Finished"] as const;
+export const TAKER_ERROR_EVENTS = ["StartFailed", "NegotiateFailed", "TakerFeeSendFailed", "MakerPaymentValidateFailed", "MakerPaymentWaitConfirmFailed", "TakerPaymentTransactionFailed", "TakerPaymentWaitConfirmFailed", "TakerPaymentDataSendFailed", "TakerPaymentWaitForSpendFailed", "MakerPaymentSpendFailed", "MakerPaymentSpendConfirmFailed", "TakerPaymentWaitRefundStarted", "TakerPaymentRefundStarted", "TakerPaymentRefunded", "TakerPaymentRefundedByWatcher", "TakerPaymentRefundFailed", "TakerPaymentRefundFinished"] as const;
+
+const ZERO_KEY_32 = "0".repeat(64);
+const ZERO_KEY_33 = "0".repeat(66);
+/** `wait_until` of the refund events: payment lock plus this. Source: reference swap-protocol.md 2.2. */
+const REFUND_WAIT_EXTRA_SEC = 3_700;
+
+type KdfEvent = { readonly type: string; readonly data?: unknown };
+type TimedKdfEvent = { readonly timestamp: number; readonly event: KdfEvent };
+const tx = (t: { readonly raw: string; readonly txid: string }): unknown => ({ tx_hex: t.raw, tx_hash: t.txid });
+
+function feeFigure(f: FeeFigure | undefined): unknown {
+  return f && { coin: f.coin, amount: textToDecimal(f.amount), paid_from_trading_vol: f.paidFromTradingVol };
+}
+
+/** The `Started` event with everything a status must not show blanked: the secret, and the other side's key. */
+function started(t: SwapTerms): KdfEvent {
+  const confs = {
+    maker_payment_confirmations: t.makerConfs,
+    maker_payment_requires_nota: t.makerNota,
+    taker_payment_confirmations: t.takerConfs,
+    taker_payment_requires_nota: t.takerNota,
+  };
+  const amounts = { lock_duration: t.lockDurationSec, maker_amount: textToDecimal(t.makerAmount), taker_amount: textToDecimal(t.takerAmount) };
+  const blocks = { maker_coin_start_block: t.makerStartHeight, taker_coin_start_block: t.takerStartHeight };
+  const keys = { maker_coin_htlc_pubkey: t.myMakerCoinPub, taker_coin_htlc_pubkey: t.myTakerCoinPub, p2p_privkey: null };
+  const coins = { taker_coin: t.takerCoin, maker_coin: t.makerCoin };
+  if (t.role === "maker") {
+    return {
+      type: "Started",
+      data: {
+        ...coins,
+        taker: ZERO_KEY_32,
+        secret: ZERO_KEY_32,
+        secret_hash: t.secretHash,
+        my_persistent_pub: t.myPersistentPub,
+        ...amounts,
+        ...confs,
+        maker_payment_lock: makerLock(t.startedAt, t.lockDurationSec),
+        uuid: t.uuid,
+        started_at: t.startedAt,
+        ...blocks,
+        maker_payment_trade_fee: feeFigure(t.fees[0]),
+        taker_payment_spend_trade_fee: feeFigure(t.fees[1]),
+        ...keys,
+      },
+    };
+  }
+  return {
+    type: "Started",
+    data: {
+      ...coins,
+      maker: ZERO_KEY_32,
+      my_persistent_pub: t.myPersistentPub,
+      ...amounts,
+      ...confs,
+      taker_payment_lock: takerLock(t.startedAt, t.lockDurationSec),
+      uuid: t.uuid,
+      started_at: t.startedAt,
+      maker_payment_wait: t.startedAt + Math.floor((2 * t.lockDurationSec) / 5),
+      ...blocks,
+      fee_to_send_taker_fee: feeFigure(t.fees[0]),
+      taker_payment_trade_fee: feeFigure(t.fees[1]),
+      maker_payment_spend_trade_fee: feeFigure(t.fees[2]),
+      ...keys,
+    },
+  };
+}
+
+function negotiated(role: Role, n: Extract<SwapEvent, { type: "negotiated" }>["with"]): KdfEvent {
+  const tail = { maker_coin_swap_contract_addr: null, taker_coin_swap_contract_addr: null, maker_coin_htlc_pubkey: n.makerCoinPub, taker_coin_htlc_pubkey: n.takerCoinPub };
+  return role === "maker"
+    ? { type: "Negotiated", data: { taker_payment_locktime: n.theirLocktime, taker_pubkey: ZERO_KEY_33, ...tail } }
+    : { type: "Negotiated", data: { maker_payment_locktime: n.theirLocktime, maker_pubkey: ZERO_KEY_33, secret_hash: n.secretHash, ...tail } };
+}
+
+/** KDF events of the other side's payment, once: it arrived by message or was found on chain. */
+function paymentReceived(role: Role, t: { readonly raw: string; readonly txid: string }): readonly KdfEvent[] {
+  return role === "maker"
+    ? [{ type: "TakerPaymentReceived", data: tx(t) }, { type: "TakerPaymentWaitConfirmStarted" }]
+    : [{ type: "TakerPaymentInstructionsReceived", data: null }, { type: "MakerPaymentReceived", data: tx(t) }, { type: "MakerPaymentWaitConfirmStarted" }];
+}
+
+const side = (role: Role): "MakerPayment" | "TakerPayment" => (role === "maker" ? "MakerPayment" : "TakerPayment");
+
+function onSeen(role: Role, slot: Slot, e: { readonly raw: string; readonly txid: string }): readonly KdfEvent[] {
+  if (slot === "fee") return role === "taker" ? [{ type: "TakerFeeSent", data: tx(e) }] : [];
+  if (slot === ownPayment(role)) return [{ type: `${side(role)}Sent`, data: tx(e) }];
+  if (slot === "makerPayment" || slot === "takerPayment") return paymentReceived(role, e);
+  if (slot === "takerPaymentSpend") return role === "maker" ? [{ type: "TakerPaymentSpent", data: tx(e) }, { type: "TakerPaymentSpendConfirmStarted" }] : [];
+  if (slot === "makerPaymentSpend") return role === "taker" ? [{ type: "MakerPaymentSpent", data: tx(e) }] : [];
+  return [];
+}
+
+function onConfirmed(role: Role, slot: Slot, e: { readonly raw: string; readonly txid: string }): readonly KdfEvent[] {
+  if (role === "maker") {
+    if (slot === "takerPayment") return [{ type: "TakerPaymentValidatedAndConfirmed" }];
+    if (slot === "takerPaymentSpend") return [{ type: "TakerPaymentSpendConfirmed" }];
+  } else {
+    if (slot === "makerPayment") return [{ type: "MakerPaymentValidatedAndConfirmed" }];
+    if (slot === "makerPaymentSpend") return [{ type: "MakerPaymentSpendConfirmed" }];
+  }
+  const back = slot === "cancel" || slot === (role === "maker" ? "makerPaymentRefund" : "takerPaymentRefund");
+  return back ? [{ type: `${side(role)}Refunded`, data: tx(e) }, { type: `${side(role)}RefundFinished` }] : [];
+}
+
+/** KDF events one stored event stands for, given the state before and after it. */
+function project(before: SwapState, after: SwapState, e: SwapEvent): readonly KdfEvent[] {
+  const { role } = after.terms;
+  switch (e.type) {
+    case "started":
+      return [started(e.terms)];
+    case "start_failed":
+      return [{ type: "StartFailed", data: { error: e.reason } }];
+    case "negotiated": {
+      const noFee = role === "taker" && after.terms.dexFeePubkey === null;
+      return [negotiated(role, e.with), ...(noFee ? [{ type: "TakerFeeSent", data: { tx_hex: "", tx_hash: "" } }] : [])];
+    }
+    case "tx_received":
+      if (e.slot === "fee") return [{ type: "MakerPaymentInstructionsReceived", data: null }, { type: "TakerFeeValidated", data: tx(e) }];
+      return before.received[e.slot] || before.facts[e.slot] ? [] : paymentReceived(role, e);
+    case "tx_seen":
+      return before.received[e.slot] ? [] : onSeen(role, e.slot, e);
+    case "tx_confirmed":
+      return onConfirmed(role, e.slot, { txid: e.txid, raw: after.facts[e.slot]?.raw ?? "" });
+    case "secret_learned": {
+      const spend = after.facts.takerPaymentSpend;
+      return role === "taker" && spend ? [{ type: "TakerPaymentSpent", data: { transaction: tx(spend), secret: e.secret } }] : [];
+    }
+    case "tx_signed":
+      return e.slot === "cancel" || e.slot === "makerPaymentRefund" || e.slot === "takerPaymentRefund" ? [{ type: `${side(role)}RefundStarted` }] : [];
+    case "refund_decided": {
+      const lock = (role === "maker" ? makerLock : takerLock)(after.terms.startedAt, after.terms.lockDurationSec);
+      return [
+        { type: e.failure.event, data: { error: e.failure.reason } },
+        { type: `${side(role)}WaitRefundStarted`, data: { wait_until: lock + REFUND_WAIT_EXTRA_SEC } },
+      ];
+    }
+    case "tx_dropped":
+    case "abandoned":
+      return [{ type: e.failure.event, data: { error: e.failure.reason } }];
+    case "finished":
+      return [...(e.outcome === "lost" ? [{ type: `${side(role)}RefundFailed`, data: { error: "the other side took both payments; see swapnode.outcome" } }] : []), { type: "Finished" }];
+    case "tx_attempted":
+    case "tx_withdrawn":
+      return [];
+  }
+}
+
+/**
+ * The swap as KDF shows it (reference rpc.md 7.1), from its log. A projection: each KDF event appears once and is
+ * never taken back; `swapnode` is our own field with what KDF's linear list cannot say.
+ */
+export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown> {
+  const first = log[0];
+  if (!first) throw new Error("empty swap log");
+  let state = begin(first.event);
+  const events: TimedKdfEvent[] = [];
+  const shown = new Set<string>();
+  for (const [i, { atMs, event }] of log.entries()) {
+    const next = i === 0 ? state : step(state, event);
+    for (const e of project(state, next, event)) {
+      if (shown.has(e.type)) continue;
+      shown.add(e.type);
+      events.push({ timestamp: atMs, event: e });
+    }
+    state = next;
+  }
+  const t = state.terms;
+  const maker = t.role === "maker";
+  const startedShown = state.startFailed === null;
+  return {
+    type: maker ? "Maker" : "Taker",
+    uuid: t.uuid,
+    my_order_uuid: t.myOrderUuid,
+    events,
+    maker_amount: textToDecimal(t.makerAmount),
+    maker_coin: t.makerCoin,
+    maker_coin_usd_price: null,
+    taker_amount: textToDecimal(t.takerAmount),
+    taker_coin: t.takerCoin,
+    taker_coin_usd_price: null,
+    gui: t.gui,
+    mm_version: t.version,
+    success_events: maker ? MAKER_SUCCESS_EVENTS : TAKER_SUCCESS_EVENTS,
+    error_events: maker ? MAKER_ERROR_EVENTS : TAKER_ERROR_EVENTS,
+    my_info: startedShown
+      ? {
+          my_coin: maker ? t.makerCoin : t.takerCoin,
+          other_coin: maker ? t.takerCoin : t.makerCoin,
+          my_amount: textToDecimal(maker ? t.makerAmount : t.takerAmount),
+          other_amount: textToDecimal(maker ? t.takerAmount : t.makerAmount),
+          started_at: t.startedAt,
+        }
+      : null,
+    recoverable: false,
+    is_finished: state.finished !== null,
+    ...(state.finished ? { is_success: state.finished === "success" } : {}),
+    swapnode: { outcome: state.finished, withdrawn_after_finish: state.withdrawnAfterFinish },
+  };
+}

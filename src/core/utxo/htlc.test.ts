@@ -1,0 +1,176 @@
+import { expect, test } from "vitest";
+import { kdfFacts, recordedSwaps } from "../../../test/vectors/utxo/utxoVectors.ts";
+import { type KeyPair, keyPairFromScalar } from "../keys/keyPair.ts";
+import { fromHex, toHex } from "../util/bytes.ts";
+import { Secret } from "../util/secret.ts";
+import { hash160 } from "./hash.ts";
+import { classifySpend, extractSecret, type HtlcTerms, p2shOf, parseRedeemScript, redeemScript } from "./htlc.ts";
+import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend } from "./htlcSpend.ts";
+import { OP } from "./opcodes.ts";
+import { p2pkhScript } from "./outputScript.ts";
+import { pushBytes, pushesOf } from "./script.ts";
+import { withInput } from "./signInput.ts";
+import { parseTx, serializeTx, type TxFormat } from "./txCodec.ts";
+import { htlcLockTime, isRefundFinal } from "./txTemplate.ts";
+
+function key(byte: number): KeyPair {
+  const pair = keyPairFromScalar(new Uint8Array(32).fill(byte));
+  if (!pair) throw new Error("bad key");
+  return pair;
+}
+
+function parsed(hex: string, format: TxFormat = { kind: "bitcoin" }) {
+  const tx = parseTx(fromHex(hex), format);
+  if (!tx.ok) throw new Error(tx.error.detail);
+  return tx.value;
+}
+
+const MAKER = key(1);
+const TAKER = key(2);
+const SECRET = new Uint8Array(32).fill(0x11);
+const FACTS = kdfFacts.constructed;
+/** The taker payment of reference 10.2. */
+const TERMS: HtlcTerms = { lock: FACTS.lock, secretHash: hash160(SECRET), refundKey: TAKER.publicKey, claimKey: MAKER.publicKey };
+const spendTo = (owner: KeyPair): HtlcSpend => ({
+  template: { version: 1, format: { kind: "bitcoin" } },
+  scheme: { kind: "legacy" },
+  payment: { txid: "aa".repeat(32), vout: 0, value: 1_000_000n },
+  terms: TERMS,
+  outputScript: p2pkhScript(hash160(owner.publicKey)),
+  fee: 496n,
+  lockTime: TERMS.lock,
+  dust: 1000n,
+});
+
+test("the redeem script and its P2SH output are the known bytes, and the script reads back", () => {
+  expect(toHex(redeemScript(TERMS))).toBe(FACTS.redeem);
+  expect(toHex(p2shOf(redeemScript(TERMS)))).toBe(FACTS.paymentScript);
+  expect(parseRedeemScript(fromHex(FACTS.redeem))).toEqual(TERMS);
+});
+
+test("claim and refund are the known transactions, byte for byte", () => {
+  const claim = buildHtlcClaim(spendTo(MAKER), new Secret(SECRET), MAKER);
+  expect(claim.ok && toHex(serializeTx(claim.value))).toBe(FACTS.claim.hex);
+  const refund = buildHtlcRefund(spendTo(TAKER), TAKER);
+  expect(refund.ok && toHex(serializeTx(refund.value))).toBe(FACTS.refund.hex);
+});
+
+test("contracts of recorded swaps and KDF's fixtures come out of their terms", () => {
+  for (const s of recordedSwaps) {
+    const secretHash = fromHex(s.secretHash);
+    const maker = { lock: s.makerLock, secretHash, refundKey: fromHex(s.makerKey), claimKey: fromHex(s.takerKey) };
+    const taker = { lock: s.takerLock, secretHash, refundKey: fromHex(s.takerKey), claimKey: fromHex(s.makerKey) };
+    for (const [terms, payment, spend] of [
+      [maker, s.makerPayment, s.makerPaymentSpend],
+      [taker, s.takerPayment, s.takerPaymentSpend],
+    ] as const) {
+      expect(parsed(payment.hex).outputs[0]?.script).toEqual(p2shOf(redeemScript(terms)));
+      expect(classifySpend(parsed(spend.hex), { txid: payment.txid, vout: 0 })).toBe("claim");
+      expect(toHex(extractSecret(parsed(spend.hex), secretHash) ?? new Uint8Array(0))).toBe(s.secret);
+    }
+  }
+  const long = kdfFacts.sha256Swap;
+  const terms = {
+    lock: long.lock,
+    secretHash: fromHex(long.secretHash),
+    refundKey: fromHex(long.refundKey),
+    claimKey: fromHex(long.claimKey),
+  };
+  expect(parsed(long.takerPayment.hex, { kind: "sapling" }).outputs[0]?.script).toEqual(p2shOf(redeemScript(terms)));
+});
+
+test("the secret is found in KDF's spends under a 20- and a 32-byte hash", () => {
+  const { extractSecret: a, legacySpend: b, sha256Swap: c } = kdfFacts;
+  const cases = [
+    { tx: parsed(a.hex, { kind: "sapling" }), ...a },
+    { tx: parsed(b.hex), ...b },
+    { tx: parsed(c.spend.hex, { kind: "sapling" }), secret: c.secret, secretHash: c.secretHash },
+  ];
+  for (const { tx, secret, secretHash } of cases) expect(toHex(extractSecret(tx, fromHex(secretHash)) ?? new Uint8Array(0))).toBe(secret);
+  expect(extractSecret(parsed(b.hex), fromHex(a.secretHash))).toBeNull();
+  for (const { hex, lock, redeemHash, format } of [
+    { ...a, format: { kind: "sapling" } as const },
+    { ...b, format: { kind: "bitcoin" } as const },
+  ]) {
+    const redeem = pushesOf(parsed(hex, format).inputs[0]?.scriptSig ?? new Uint8Array(0))?.at(-1) ?? new Uint8Array(0);
+    expect([toHex(hash160(redeem)), parseRedeemScript(redeem)?.lock]).toEqual([redeemHash, lock]);
+  }
+});
+
+test("the secret is found in any input, and a 32-byte decoy before it is passed over", () => {
+  const tx = parsed(FACTS.claim.hex);
+  const [input] = tx.inputs;
+  if (!input) throw new Error("no input");
+  const decoy = { ...input, scriptSig: pushBytes(new Uint8Array(32).fill(9)) };
+  expect(extractSecret({ ...tx, inputs: [decoy, { ...decoy, scriptSig: new Uint8Array(0) }, input] }, TERMS.secretHash)).toEqual(SECRET);
+});
+
+test("a spend is classified by the branch the script takes, however the branch is written", () => {
+  const outPoint = { txid: "aa".repeat(32), vout: 0 };
+  const [claim, refund] = [parsed(FACTS.claim.hex), parsed(FACTS.refund.hex)];
+  expect(classifySpend(claim, outPoint)).toBe("claim");
+  expect(classifySpend(refund, outPoint)).toBe("refund");
+  expect(classifySpend(claim, { ...outPoint, vout: 1 })).toBe("other");
+  expect(classifySpend(claim, { ...outPoint, txid: "bb".repeat(32) })).toBe("other");
+  const redeem = fromHex(FACTS.redeem);
+  const withBranch = (branch: Uint8Array) =>
+    withInput(claim, 0, { scriptSig: Uint8Array.from([...pushBytes(SECRET), ...branch, ...pushBytes(redeem)]) });
+  expect(classifySpend(withBranch(pushBytes(Uint8Array.of(0, 0x80))), outPoint)).toBe("claim");
+  expect(classifySpend(withBranch(pushBytes(Uint8Array.of(0, 5))), outPoint)).toBe("refund");
+  expect(classifySpend(withBranch(Uint8Array.of(OP.OP_16)), outPoint)).toBe("refund");
+  expect(classifySpend(withInput(claim, 0, { scriptSig: pushBytes(redeem) }), outPoint)).toBe("other");
+  expect(classifySpend(withInput(claim, 0, { scriptSig: pushBytes(fromHex("51")) }), outPoint)).toBe("other");
+});
+
+test("terms that could lock money for ever are refused", () => {
+  const bad: Partial<HtlcTerms>[] = [
+    { lock: 499_999_999 },
+    { lock: 0x80000000 },
+    { lock: 1.5 },
+    { secretHash: new Uint8Array(19) },
+    { claimKey: new Uint8Array(33) },
+    { claimKey: Uint8Array.of(2, ...new Uint8Array(32).fill(0xff)) },
+    { refundKey: TAKER.publicKey.subarray(1) },
+  ];
+  for (const part of bad) expect(() => redeemScript({ ...TERMS, ...part })).toThrow(RangeError);
+});
+
+test("only exactly our script is read as a contract", () => {
+  const redeem = fromHex(FACTS.redeem);
+  for (let i = 0; i < redeem.length; i++) {
+    const changed = Uint8Array.from(redeem);
+    changed[i] = (changed[i] ?? 0) ^ 0x40;
+    const terms = parseRedeemScript(changed);
+    if (terms) expect(toHex(redeemScript(terms))).toBe(toHex(changed));
+  }
+  expect(parseRedeemScript(redeem.subarray(0, -1))).toBeNull();
+  expect(parseRedeemScript(Uint8Array.from([...redeem, OP.NOP]))).toBeNull();
+});
+
+test("a claim or refund whose fee eats the payment, or leaves dust, is refused", () => {
+  const secret = new Secret(SECRET);
+  expect(buildHtlcClaim({ ...spendTo(MAKER), fee: 1_000_000n }, secret, MAKER)).toEqual({
+    ok: false,
+    error: { kind: "FeeExceedsValue", value: 1_000_000n, fee: 1_000_000n },
+  });
+  expect(buildHtlcRefund({ ...spendTo(TAKER), fee: 999_001n }, TAKER)).toEqual({
+    ok: false,
+    error: { kind: "OutputBelowDust", value: 999n, dust: 1000n },
+  });
+  expect(buildHtlcRefund({ ...spendTo(TAKER), fee: 999_000n }, TAKER).ok).toBe(true);
+});
+
+test("signing with another key, another secret or before the lock is a bug, not an outcome", () => {
+  expect(() => buildHtlcClaim(spendTo(MAKER), new Secret(SECRET), TAKER)).toThrow(RangeError);
+  expect(() => buildHtlcClaim(spendTo(MAKER), new Secret(new Uint8Array(32)), MAKER)).toThrow(RangeError);
+  expect(() => buildHtlcRefund(spendTo(TAKER), MAKER)).toThrow(RangeError);
+  expect(() => buildHtlcRefund({ ...spendTo(TAKER), lockTime: TERMS.lock - 1 }, TAKER)).toThrow(RangeError);
+});
+
+test("lock times follow the chain's clock, or the node's for coins with interest", () => {
+  const lock = 1_700_000_000;
+  expect(htlcLockTime(lock, { medianTimePastSec: lock - 5, nowSec: lock + 9000 }, false)).toBe(lock);
+  expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: 0 }, false)).toBe(lock + 499);
+  expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: lock + 3000 }, true)).toBe(lock + 3000 - 2046);
+  expect([isRefundFinal(lock, lock), isRefundFinal(lock, lock + 1)]).toEqual([false, true]);
+});

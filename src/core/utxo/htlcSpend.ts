@@ -1,0 +1,69 @@
+import type { KeyPair } from "../keys/keyPair.ts";
+import { equalBytes } from "../util/bytes.ts";
+import { err, ok, type Result } from "../util/result.ts";
+import type { Secret } from "../util/secret.ts";
+import { hash160 } from "./hash.ts";
+import { claimScriptSig, type HtlcTerms, redeemScript, refundScriptSig, scriptHashOf } from "./htlc.ts";
+import { type SighashScheme, signScript, withInput } from "./signInput.ts";
+import type { OutPoint, Tx } from "./tx.ts";
+import { draftTx, SEQUENCE_FINAL, SEQUENCE_LOCKTIME, type TxTemplate } from "./txTemplate.ts";
+
+/** A claim or refund to build: one input, one output. */
+export type HtlcSpend = {
+  readonly template: TxTemplate;
+  readonly scheme: SighashScheme;
+  /** The payment's output 0. `value` in base units. */
+  readonly payment: OutPoint & { readonly value: bigint };
+  readonly terms: HtlcTerms;
+  /** Own address. */
+  readonly outputScript: Uint8Array;
+  /** Miner fee, base units: `htlcSpendFee`, or more to outbid. */
+  readonly fee: bigint;
+  /** From `htlcLockTime`. */
+  readonly lockTime: number;
+  /** Least output the chain relays, base units. */
+  readonly dust: bigint;
+};
+
+export type HtlcSpendError =
+  | { readonly kind: "FeeExceedsValue"; readonly value: bigint; readonly fee: bigint }
+  | { readonly kind: "OutputBelowDust"; readonly value: bigint; readonly dust: bigint };
+
+function draftSpend(spend: HtlcSpend, sequence: number): Result<Tx, HtlcSpendError> {
+  const { payment, fee, dust } = spend;
+  if (fee >= payment.value) return err({ kind: "FeeExceedsValue", value: payment.value, fee });
+  const value = payment.value - fee;
+  if (value < dust) return err({ kind: "OutputBelowDust", value, dust });
+  const inputs = [{ txid: payment.txid, vout: payment.vout, scriptSig: new Uint8Array(0), sequence, witness: [] }];
+  return ok(draftTx(spend.template, { inputs, outputs: [{ value, script: spend.outputScript }], lockTime: spend.lockTime }));
+}
+
+function sign(tx: Tx, spend: HtlcSpend, redeem: Uint8Array, key: KeyPair): Uint8Array {
+  return signScript(tx, 0, { value: spend.payment.value, scriptCode: redeem }, key, spend.scheme);
+}
+
+/**
+ * Signed claim of a payment with the secret (swap-protocol.md 4.6). Its input is final, so the chain takes it at once.
+ * Throws when the key or the secret is not the contract's.
+ */
+export function buildHtlcClaim(spend: HtlcSpend, secret: Secret<Uint8Array>, key: KeyPair): Result<Tx, HtlcSpendError> {
+  if (!equalBytes(key.publicKey, spend.terms.claimKey)) throw new RangeError("HTLC claim: another key's contract");
+  if (!equalBytes(hash160(secret.reveal()), scriptHashOf(spend.terms.secretHash))) throw new RangeError("HTLC claim: not the secret");
+  const draft = draftSpend(spend, SEQUENCE_FINAL);
+  if (!draft.ok) return draft;
+  const redeem = redeemScript(spend.terms);
+  return ok(withInput(draft.value, 0, { scriptSig: claimScriptSig(sign(draft.value, spend, redeem, key), secret.reveal(), redeem) }));
+}
+
+/**
+ * Signed refund of an own payment (4.7); valid once the median time past exceeds `lockTime`. Throws when the key is not
+ * the contract's or the lock time is before its lock.
+ */
+export function buildHtlcRefund(spend: HtlcSpend, key: KeyPair): Result<Tx, HtlcSpendError> {
+  if (!equalBytes(key.publicKey, spend.terms.refundKey)) throw new RangeError("HTLC refund: another key's contract");
+  if (spend.lockTime < spend.terms.lock) throw new RangeError("HTLC refund: lock time before the contract's");
+  const draft = draftSpend(spend, SEQUENCE_LOCKTIME);
+  if (!draft.ok) return draft;
+  const redeem = redeemScript(spend.terms);
+  return ok(withInput(draft.value, 0, { scriptSig: refundScriptSig(sign(draft.value, spend, redeem, key), redeem) }));
+}

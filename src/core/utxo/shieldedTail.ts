@@ -1,0 +1,48 @@
+import type { ByteReader } from "./byteReader.ts";
+
+/** cv 32, anchor 32, nullifier 32, rk 32, Groth16 proof 192, signature 64 (Zcash protocol specification 7.3). */
+const SPEND_BYTES = 32 + 32 + 32 + 32 + 192 + 64;
+/** cv 32, commitment 32, ephemeral key 32, ciphertexts 580 and 80, proof 192 (7.4). */
+const OUTPUT_BYTES = 32 + 32 + 32 + 580 + 80 + 192;
+/** Everything of a JoinSplit but its proof: two u64, anchor, 2 nullifiers, 2 commitments, key, seed, 2 MACs, 2 ciphertexts (7.2). */
+const JOINSPLIT_BYTES = 2 * 8 + 32 + 2 * 32 + 2 * 32 + 32 + 32 + 2 * 32 + 2 * 601;
+const PHGR_PROOF_BYTES = 296;
+const GROTH_PROOF_BYTES = 192;
+/** Ed25519 key and signature after a non-empty JoinSplit list. */
+const JOINSPLIT_SIGNATURE_BYTES = 32 + 64;
+const BINDING_SIGNATURE_BYTES = 64;
+
+function joinSplits(r: ByteReader, proofBytes: number): void {
+  const n = r.count(JOINSPLIT_BYTES + proofBytes);
+  r.slice(n * (JOINSPLIT_BYTES + proofBytes));
+  if (n > 0) r.slice(JOINSPLIT_SIGNATURE_BYTES);
+}
+
+/** The last `length` bytes read. */
+function lookBack(r: ByteReader, length: number): Uint8Array {
+  r.offset -= length;
+  return r.slice(length);
+}
+
+function descriptions(r: ByteReader, bytes: number): number {
+  const n = r.count(bytes);
+  r.slice(n * bytes);
+  return n;
+}
+
+/** JoinSplit part of a v2 or v3 transaction, as serialised; one zero byte when there is none. */
+export function readSproutTail(r: ByteReader): Uint8Array {
+  const from = r.offset;
+  joinSplits(r, PHGR_PROOF_BYTES);
+  return lookBack(r, r.offset - from);
+}
+
+/** Shielded part of a v4 transaction, as serialised: spends, outputs, JoinSplits and the binding signature. */
+export function readSaplingTail(r: ByteReader): Uint8Array {
+  const from = r.offset;
+  const spends = descriptions(r, SPEND_BYTES);
+  const outputs = descriptions(r, OUTPUT_BYTES);
+  joinSplits(r, GROTH_PROOF_BYTES);
+  if (spends + outputs > 0) r.slice(BINDING_SIGNATURE_BYTES);
+  return lookBack(r, r.offset - from);
+}

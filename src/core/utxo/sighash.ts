@@ -1,0 +1,173 @@
+import { blake2b } from "@noble/hashes/blake2.js";
+import { fromHex, reversed } from "../util/bytes.ts";
+import { ByteWriter, compactSizeLength } from "./byteWriter.ts";
+import { hash256 } from "./hash.ts";
+import { removeCodeSeparators } from "./script.ts";
+import type { Tx, TxInput, TxOutput } from "./tx.ts";
+import { versionWord, writeOutputs } from "./txCodec.ts";
+
+export const SIGHASH_ALL = 1;
+const SIGHASH_NONE = 2;
+const SIGHASH_SINGLE = 3;
+const SIGHASH_ANYONECANPAY = 0x80;
+/** Marks the replay-protected digest of the Bitcoin Cash family. */
+export const SIGHASH_FORKID = 0x40;
+
+/** NONE and SINGLE are read from the low five bits; every other value behaves as ALL. */
+const baseType = (hashType: number): number => hashType & 0x1f;
+
+function writeOutpoint(w: ByteWriter, input: TxInput): void {
+  w.bytes(reversed(fromHex(input.txid))).u32(input.vout);
+}
+
+function inputAt(tx: Tx, index: number): TxInput {
+  const input = tx.inputs[index];
+  if (!input) throw new RangeError(`sighash: no input ${index}`);
+  return input;
+}
+
+/** What the original client hashes for SIGHASH_SINGLE without a matching output: the number one, little-endian. */
+function one(): Uint8Array {
+  const digest = new Uint8Array(32);
+  digest[0] = 1;
+  return digest;
+}
+
+/**
+ * Digest of the original signature scheme, all hash types, its SIGHASH_SINGLE quirk included. OP_CODESEPARATOR is taken
+ * out of `scriptCode`; removing the signature itself is the interpreter's duty.
+ *
+ * @param scriptCode script being satisfied: the output script, or the redeem script of a P2SH output
+ * @param hashType the signature's last byte (the interpreter may pass any u32)
+ */
+export function legacyDigest(tx: Tx, index: number, scriptCode: Uint8Array, hashType: number): Uint8Array {
+  const signed = inputAt(tx, index);
+  const type = baseType(hashType);
+  if (type === SIGHASH_SINGLE && index >= tx.outputs.length) return one();
+  const script = removeCodeSeparators(scriptCode);
+  const w = new ByteWriter(512);
+  w.u32(versionWord(tx));
+  if (hashType & SIGHASH_ANYONECANPAY) {
+    w.compactSize(1);
+    writeOutpoint(w, signed);
+    w.varBytes(script).u32(signed.sequence);
+  } else {
+    w.compactSize(tx.inputs.length);
+    for (const [i, input] of tx.inputs.entries()) {
+      writeOutpoint(w, input);
+      if (i === index) w.varBytes(script).u32(input.sequence);
+      else w.compactSize(0).u32(type === SIGHASH_NONE || type === SIGHASH_SINGLE ? 0 : input.sequence);
+    }
+  }
+  if (type === SIGHASH_NONE) w.compactSize(0);
+  else if (type === SIGHASH_SINGLE) {
+    w.compactSize(index + 1);
+    for (let i = 0; i < index; i++) w.u64(0xffffffffffffffffn).compactSize(0);
+    writeOutput(w, tx.outputs[index]);
+  } else writeOutputs(w, tx.outputs);
+  return hash256(
+    w
+      .u32(tx.lockTime)
+      .u32(hashType >>> 0)
+      .done(),
+  );
+}
+
+function writeOutput(w: ByteWriter, output: TxOutput | undefined): void {
+  if (output) w.i64(output.value).varBytes(output.script);
+}
+
+type Hasher = (data: Uint8Array, purpose: keyof typeof SAPLING_PERSONAL) => Uint8Array;
+
+const ZERO32 = new Uint8Array(32);
+
+function prevoutsHash(tx: Tx, hash: Hasher): Uint8Array {
+  const w = new ByteWriter(tx.inputs.length * 36);
+  for (const i of tx.inputs) writeOutpoint(w, i);
+  return hash(w.done(), "prevouts");
+}
+
+function sequenceHash(tx: Tx, hash: Hasher): Uint8Array {
+  const w = new ByteWriter(tx.inputs.length * 4);
+  for (const i of tx.inputs) w.u32(i.sequence);
+  return hash(w.done(), "sequence");
+}
+
+function outputsHash(outputs: readonly TxOutput[], hash: Hasher): Uint8Array {
+  const w = new ByteWriter(outputs.reduce((n, o) => n + 8 + compactSizeLength(o.script.length) + o.script.length, 0));
+  for (const o of outputs) writeOutput(w, o);
+  return hash(w.done(), "outputs");
+}
+
+function bip143Digest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, hashType: number): Uint8Array {
+  const input = inputAt(tx, index);
+  const type = baseType(hashType);
+  const anyone = (hashType & SIGHASH_ANYONECANPAY) !== 0;
+  const w = new ByteWriter(512);
+  w.u32(versionWord(tx));
+  w.bytes(anyone ? ZERO32 : prevoutsHash(tx, hash256));
+  w.bytes(anyone || type === SIGHASH_SINGLE || type === SIGHASH_NONE ? ZERO32 : sequenceHash(tx, hash256));
+  writeOutpoint(w, input);
+  w.varBytes(scriptCode).u64(amount).u32(input.sequence);
+  const single = tx.outputs[index];
+  if (type === SIGHASH_SINGLE) w.bytes(single ? outputsHash([single], hash256) : ZERO32);
+  else w.bytes(type === SIGHASH_NONE ? ZERO32 : outputsHash(tx.outputs, hash256));
+  return hash256(
+    w
+      .u32(tx.lockTime)
+      .u32(hashType >>> 0)
+      .done(),
+  );
+}
+
+/**
+ * Digest for version-0 witness programs (BIP-143), all hash types.
+ *
+ * @param scriptCode P2PKH script of the key hash for P2WPKH; the witness script for P2WSH, cut after the last executed
+ *   OP_CODESEPARATOR by the interpreter
+ * @param amount value of the spent output, base units
+ */
+export function segwitV0Digest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, hashType: number): Uint8Array {
+  return bip143Digest(tx, index, scriptCode, amount, hashType);
+}
+
+/**
+ * SIGHASH_ALL digest of the Bitcoin Cash family: BIP-143 with hash type 0x41 and the fork number in the upper 24 bits
+ * (the replay-protected sighash specification of the 2017 fork).
+ *
+ * @param forkNumber 0 for Bitcoin Cash; 79 for Bitcoin Gold
+ */
+export function forkIdDigest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, forkNumber = 0): Uint8Array {
+  return bip143Digest(tx, index, scriptCode, amount, (SIGHASH_ALL | SIGHASH_FORKID | (forkNumber << 8)) >>> 0);
+}
+
+/** BLAKE2b personalisations of ZIP-243. */
+const SAPLING_PERSONAL = { prevouts: "ZcashPrevoutHash", sequence: "ZcashSequencHash", outputs: "ZcashOutputsHash" } as const;
+
+const ascii = (text: string): Uint8Array => Uint8Array.from(text, (c) => c.charCodeAt(0));
+
+const blake = (data: Uint8Array, personalization: Uint8Array): Uint8Array => blake2b(data, { dkLen: 32, personalization });
+
+/**
+ * SIGHASH_ALL digest of a transparent v4 transaction (ZIP-243).
+ *
+ * @param branchId consensus branch id of the network upgrade in force; 0x76b809bb on the Komodo family
+ * @throws on a transaction with shielded parts: this node never signs one
+ */
+export function saplingDigest(tx: Tx, index: number, scriptCode: Uint8Array, amount: bigint, branchId: number): Uint8Array {
+  const { sapling } = tx;
+  if (sapling?.shieldedTail.length !== 3 || sapling.shieldedTail.some((b) => b !== 0)) {
+    throw new RangeError("saplingDigest: not a transparent v4 transaction");
+  }
+  const input = inputAt(tx, index);
+  const hash: Hasher = (data, purpose) => blake(data, ascii(SAPLING_PERSONAL[purpose]));
+  const w = new ByteWriter(512);
+  w.u32(versionWord(tx)).u32(sapling.versionGroupId);
+  w.bytes(prevoutsHash(tx, hash)).bytes(sequenceHash(tx, hash)).bytes(outputsHash(tx.outputs, hash));
+  w.bytes(ZERO32).bytes(ZERO32).bytes(ZERO32);
+  w.u32(tx.lockTime).u32(sapling.expiryHeight).i64(sapling.valueBalance).u32(SIGHASH_ALL);
+  writeOutpoint(w, input);
+  w.varBytes(scriptCode).u64(amount).u32(input.sequence);
+  const branch = new ByteWriter(4).u32(branchId >>> 0).done();
+  return blake(w.done(), Uint8Array.from([...ascii("ZcashSigHash"), ...branch]));
+}

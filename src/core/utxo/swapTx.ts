@@ -1,0 +1,139 @@
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { isValidPubkey, uncompressedPubkey } from "../keys/keyPair.ts";
+import { equalBytes } from "../util/bytes.ts";
+import { err, ok, type Result } from "../util/result.ts";
+import { hash160 } from "./hash.ts";
+import { type HtlcTerms, p2shOf, redeemScript } from "./htlc.ts";
+import { OP } from "./opcodes.ts";
+import { opReturnScript, p2pkhScript, p2pkScript } from "./outputScript.ts";
+import { decodeScript, pushesOf } from "./script.ts";
+import { inputDigest, type SighashScheme, sighashByte } from "./signInput.ts";
+import type { OutPoint, Tx, TxInput, TxOutput } from "./tx.ts";
+import { type BadTx, parseTx, type TxFormat, txid } from "./txCodec.ts";
+
+/** Output of a payment that holds the contract: fixed by the protocol, for search, claim and refund alike. */
+export const HTLC_VOUT = 0;
+const FEE_VOUT = 0;
+const BURN_VOUT = 1;
+/** A bare OP_RETURN: what a fee's burnt part pays to (KDF 2.x, taker coin KMD). */
+const BURN_SCRIPT = Uint8Array.of(OP.RETURN);
+
+/** Largest transaction nodes relay (400,000 weight units); what a peer sends is not read beyond it. */
+const MAX_PEER_TX_BYTES = 400_000;
+
+/** Outputs of a payment in their fixed order; change follows (swap-protocol.md 4.2). `amount` in base units. */
+export function paymentOutputs(terms: HtlcTerms, amount: bigint): TxOutput[] {
+  return [
+    { value: amount, script: p2shOf(redeemScript(terms)) },
+    { value: 0n, script: opReturnScript(terms.secretHash) },
+  ];
+}
+
+/** What a taker owes for a swap. Base units; `burn` 0 outside KDF 2.x's KMD rule. `feeKey`: 33 bytes. */
+export type DexFeeTerms = { readonly feeKey: Uint8Array; readonly fee: bigint; readonly burn: bigint };
+
+/** Outputs of a dex fee transaction in their fixed order; change follows (4.4). P2PKH on segwit coins too. */
+export function feeOutputs(terms: DexFeeTerms): TxOutput[] {
+  const fee = { value: terms.fee, script: p2pkhScript(hash160(terms.feeKey)) };
+  return terms.burn > 0n ? [fee, { value: terms.burn, script: BURN_SCRIPT }] : [fee];
+}
+
+export type PaymentFault =
+  | BadTx
+  | { readonly kind: "NoOutput"; readonly vout: number }
+  | { readonly kind: "WrongScript"; readonly vout: number; readonly expected: Uint8Array; readonly got: Uint8Array }
+  | { readonly kind: "WrongValue"; readonly vout: number; readonly expected: bigint; readonly got: bigint };
+
+export type CheckedTx = { readonly tx: Tx; readonly txid: string };
+
+function parsePeerTx(bytes: Uint8Array, format: TxFormat): Result<Tx, BadTx> {
+  if (bytes.length > MAX_PEER_TX_BYTES) return err({ kind: "BadTx", detail: "larger than nodes relay" });
+  return parseTx(bytes, format);
+}
+
+function checkOutput(tx: Tx, vout: number, script: Uint8Array, suits: (value: bigint) => boolean, expected: bigint): PaymentFault | null {
+  const output = tx.outputs[vout];
+  if (!output) return { kind: "NoOutput", vout };
+  if (!equalBytes(output.script, script)) return { kind: "WrongScript", vout, expected: script, got: output.script };
+  return suits(output.value) ? null : { kind: "WrongValue", vout, expected, got: output.value };
+}
+
+/**
+ * Checks that received bytes are one transaction whose output 0 pays exactly `amount` to the contract (4.5). Whether it is
+ * on the chain, deep and unspent is the caller's to ask.
+ */
+export function validatePayment(bytes: Uint8Array, format: TxFormat, terms: HtlcTerms, amount: bigint): Result<CheckedTx, PaymentFault> {
+  const parsed = parsePeerTx(bytes, format);
+  if (!parsed.ok) return parsed;
+  const tx = parsed.value;
+  const fault = checkOutput(tx, HTLC_VOUT, p2shOf(redeemScript(terms)), (value) => value === amount, amount);
+  return fault ? err(fault) : ok({ tx, txid: txid(tx) });
+}
+
+export type FeeFault = PaymentFault | { readonly kind: "NotSignedByTaker"; readonly input: number };
+
+export type ExpectedFee = DexFeeTerms & {
+  /** The taker's HTLC key on this coin, 33 bytes: it must have signed every input. */
+  readonly takerKey: Uint8Array;
+  readonly scheme: SighashScheme;
+  /** Value of a spent output, where known: only needed to check pay-to-public-key inputs of non-legacy coins. */
+  readonly spentValue?: (outPoint: OutPoint) => bigint | null;
+};
+
+/** A DER signature with its hash-type byte, of any valid length. */
+function derBody(item: Uint8Array | undefined): Uint8Array | null {
+  if (!item || item.length < 2) return null;
+  try {
+    secp256k1.Signature.fromBytes(item.subarray(0, -1), "der");
+    return item.subarray(0, -1);
+  } catch {
+    return null;
+  }
+}
+
+/** A P2PK input has no key in it: the signature itself is checked, against both forms of the output script. */
+function isSignedP2pk(tx: Tx, index: number, item: Uint8Array, expected: ExpectedFee): boolean {
+  const input = tx.inputs[index];
+  const der = derBody(item);
+  if (!input || !der || item.at(-1) !== sighashByte(expected.scheme)) return false;
+  const value = expected.scheme.kind === "legacy" ? 0n : (expected.spentValue?.(input) ?? null);
+  if (value === null) return false;
+  return [expected.takerKey, uncompressedPubkey(expected.takerKey)].some((key) => {
+    const digest = inputDigest(tx, index, p2pkScript(key), value, expected.scheme);
+    return secp256k1.verify(der, digest, expected.takerKey, { prehash: false, lowS: false, format: "der" });
+  });
+}
+
+function isKeyOf(item: Uint8Array | undefined, key: Uint8Array): boolean {
+  return item !== undefined && (equalBytes(item, key) || equalBytes(item, uncompressedPubkey(key)));
+}
+
+function isSignedBy(tx: Tx, index: number, input: TxInput, expected: ExpectedFee): boolean {
+  if (input.witness.length > 0) {
+    const [signature, key] = input.witness;
+    return input.witness.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);
+  }
+  const plainPushes = decodeScript(input.scriptSig)?.every((o) => o.data) ? pushesOf(input.scriptSig) : null;
+  const [signature, key] = plainPushes ?? [];
+  if (plainPushes?.length === 1 && signature) return isSignedP2pk(tx, index, signature, expected);
+  return plainPushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);
+}
+
+/**
+ * Checks a received dex fee transaction (4.4): every input carries the taker's key, output 0 pays at least the fee to the
+ * fee key, and output 1 burns at least the burnt part if there is one. The chain verifies the signatures; only those of
+ * P2PK inputs, which do not name their key, are verified here.
+ */
+export function validateFee(bytes: Uint8Array, format: TxFormat, expected: ExpectedFee): Result<CheckedTx, FeeFault> {
+  if (!isValidPubkey(expected.takerKey)) throw new RangeError("validateFee: the taker's key is not a curve point");
+  const parsed = parsePeerTx(bytes, format);
+  if (!parsed.ok) return parsed;
+  const tx = parsed.value;
+  const stranger = tx.inputs.findIndex((input, i) => !isSignedBy(tx, i, input, expected));
+  if (stranger !== -1 || tx.inputs.length === 0) return err({ kind: "NotSignedByTaker", input: Math.max(stranger, 0) });
+  const [fee, burn] = feeOutputs(expected);
+  const fault =
+    (fee && checkOutput(tx, FEE_VOUT, fee.script, (value) => value >= expected.fee, expected.fee)) ??
+    (burn && checkOutput(tx, BURN_VOUT, burn.script, (value) => value >= expected.burn, expected.burn));
+  return fault ? err(fault) : ok({ tx, txid: txid(tx) });
+}

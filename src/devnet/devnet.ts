@@ -1,0 +1,193 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ChainServer, startChainServer } from "../chain/startChainServer.ts";
+import { createSystemClock } from "../adapters/system/systemClock.ts";
+import { createSystemRng } from "../adapters/system/systemRng.ts";
+import { decimal, gte } from "../core/money/rational.ts";
+import { freeNetid, freePort } from "./freePorts.ts";
+import { type NodeProcess, startNodeProcess } from "./nodeProcess.ts";
+import { createRpcClient, type RpcClient } from "./rpcClient.ts";
+import type { Topology, TopologyNode } from "./topology.ts";
+
+/** One running node of the network. */
+export type DevNode = {
+  readonly name: string;
+  readonly rpc: RpcClient;
+  readonly pubkey: string;
+  readonly addresses: Record<string, string>;
+  readonly dataDir: string;
+  readonly process: NodeProcess;
+  /** The configuration it was started with; start it again with the same to simulate a restart. */
+  readonly config: Record<string, unknown>;
+};
+
+export type Devnet = {
+  readonly nodes: ReadonlyMap<string, DevNode>;
+  readonly chains: ReadonlyMap<string, ChainServer>;
+  /** Enables a node's coins on these chains; needed again after the node was restarted. */
+  enableCoins(node: DevNode): Promise<void>;
+  /** Starts a node anew in its old data folder. The caller sees to it that the old process is gone. */
+  restart(name: string): Promise<DevNode>;
+  stop(): Promise<void>;
+};
+
+export type DevnetOptions = {
+  readonly topology: Topology;
+  /** Folder that outlives the network; null: a temporary one that goes with it. */
+  readonly keepDataDir: string | null;
+  /** Progress for people. */
+  readonly say: (line: string) => void;
+  readonly onLog?: (node: string, line: string) => void;
+};
+
+const READY_MS = 60_000;
+const LOOK_MS = 100;
+
+const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Looks until `probe` gives something; the last reason it gave nothing is in the error. */
+export async function until<T>(what: string, probe: () => Promise<T | null>, timeoutMs = READY_MS, lookMs = LOOK_MS): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  let last = "";
+  for (;;) {
+    try {
+      const found = await probe();
+      if (found !== null) return found;
+    } catch (cause) {
+      last = `: ${cause instanceof Error ? cause.message : String(cause)}`;
+    }
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${timeoutMs / 1_000} s${last}`);
+    await later(lookMs);
+  }
+}
+
+/** A private network on this machine: embedded chains in this process, each node in a process of its own. */
+export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
+  const { topology, say } = options;
+  const root = options.keepDataDir ?? (await mkdtemp(join(tmpdir(), "swapnode-")));
+  const chains = new Map<string, ChainServer>();
+  const nodes = new Map<string, DevNode>();
+  const stop = async (): Promise<void> => {
+    await Promise.all([...nodes.values()].map((n) => n.process.stop()));
+    await Promise.all([...chains.values()].map((c) => c.close()));
+    if (options.keepDataDir === null) await rm(root, { recursive: true, force: true });
+  };
+  try {
+    for (const entry of topology.coins) {
+      const chain = await startChainServer({
+        coin: entry,
+        clock: createSystemClock(),
+        rng: createSystemRng(),
+        port: 0,
+        user: "devnet",
+        password: randomBytes(16).toString("hex"),
+        blockTimeMs: topology.block_time_s * 1_000,
+        // For people who look at transactions; the nodes get along without.
+        txIndex: true,
+      });
+      if (!chain.ok) throw new Error(`coin ${entry.coin}: ${chain.error.detail}`);
+      chains.set(entry.coin, chain.value);
+      say(`chain ${entry.coin} is up`);
+    }
+    const seeds = topology.nodes.filter((n) => n.seed);
+    const hosts = seeds.map((_, i) => `127.0.0.${i + 1}`);
+    const netid = await freeNetid(hosts);
+    const start = async (n: TopologyNode): Promise<DevNode> => {
+      const node = await startNode(n, await configOf(n, topology, netid, seeds, hosts), join(root, n.name), options);
+      nodes.set(n.name, node);
+      return node;
+    };
+    // Seeds first, in order: each later one connects to those before it.
+    for (const n of seeds) await start(n);
+    await Promise.all(topology.nodes.filter((n) => !n.seed).map(start));
+    say(`${nodes.size} nodes answer`);
+    await Promise.all([...nodes.values()].map((n) => (topology.nodes.length > 1 ? connected(n) : null)));
+    const wanted = new Map(topology.nodes.map((n) => [n.name, n]));
+    const enableCoins = async (node: DevNode): Promise<void> => {
+      for (const coin of wanted.get(node.name)?.enable ?? []) node.addresses[coin] = await enable(node, coin, chains);
+    };
+    await Promise.all([...nodes.values()].map(enableCoins));
+    say("coins are active");
+    await Promise.all(topology.nodes.map((n) => fund(n, nodes, chains)));
+    say("funds are confirmed");
+    return {
+      nodes,
+      chains,
+      enableCoins,
+      async restart(name) {
+        const old = nodes.get(name);
+        if (!old) throw new Error(`no node is called ${name}`);
+        const node = await launch(name, old.config, old.dataDir, options);
+        nodes.set(name, node);
+        return node;
+      },
+      stop,
+    };
+  } catch (cause) {
+    await stop();
+    throw cause;
+  }
+}
+
+async function configOf(n: TopologyNode, t: Topology, netid: number, seeds: readonly TopologyNode[], hosts: readonly string[]): Promise<Record<string, unknown>> {
+  const place = seeds.indexOf(n);
+  const others = place < 0 ? hosts : hosts.slice(0, place);
+  return {
+    gui: "swapnode-devnet",
+    netid,
+    rpc_password: `Dev-${randomBytes(12).toString("hex")}-9z`,
+    allow_weak_password: true,
+    passphrase: n.passphrase ?? `devnet ${n.name} ${randomBytes(16).toString("hex")}`,
+    rpcport: await freePort(),
+    coins: t.coins,
+    ...(place >= 0 ? { i_am_seed: true, myipaddr: hosts[place] } : {}),
+    ...(others.length > 0 ? { seednodes: others } : { is_bootstrap_node: true }),
+    ...n.config,
+  };
+}
+
+async function startNode(n: TopologyNode, config: Record<string, unknown>, dir: string, options: DevnetOptions): Promise<DevNode> {
+  const dataDir = join(dir, "DB");
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  return launch(n.name, { dbdir: dataDir, ...config }, dir, options);
+}
+
+async function launch(name: string, config: Record<string, unknown>, dir: string, options: DevnetOptions): Promise<DevNode> {
+  const child = startNodeProcess(config, dir, (line) => options.onLog?.(name, line));
+  const rpc = createRpcClient(`http://127.0.0.1:${String(config.rpcport)}`, String(config.rpc_password));
+  const gone = child.exited.then((code) => {
+    throw new Error(`node ${name} ended with ${code}\n${child.tail().join("\n")}`);
+  });
+  const key = until(`node ${name}`, async () => ((await rpc.call("get_public_key", { mmrpc: "2.0", params: null, id: 1 })).result as { public_key: string }).public_key);
+  const pubkey = await Promise.race([key, gone]);
+  gone.catch(() => undefined);
+  return { name, rpc, pubkey, addresses: {}, dataDir: dir, process: child, config };
+}
+
+async function connected(node: DevNode): Promise<void> {
+  await until(`${node.name} finds a peer`, async () => {
+    const { result } = await node.rpc.call("get_directly_connected_peers");
+    return Object.keys(result as object).length > 0 ? true : null;
+  });
+}
+
+async function enable(node: DevNode, coin: string, chains: ReadonlyMap<string, ChainServer>): Promise<string> {
+  const chain = chains.get(coin);
+  if (!chain) throw new Error(`no chain for ${coin}`);
+  const reply = await node.rpc.call("enable", { coin, rpc_url: chain.rpcUrl });
+  return String(reply.address);
+}
+
+async function fund(n: TopologyNode, nodes: ReadonlyMap<string, DevNode>, chains: ReadonlyMap<string, ChainServer>): Promise<void> {
+  const node = nodes.get(n.name);
+  if (!node) return;
+  for (const [coin, amount] of Object.entries(n.fund)) {
+    await chains.get(coin)?.daemon.call("chain_faucet", [node.addresses[coin], amount]);
+    await until(`${n.name} has ${amount} ${coin}`, async () => {
+      const { balance } = await node.rpc.call("my_balance", { coin });
+      return gte(decimal(String(balance)), decimal(amount)) ? true : null;
+    });
+  }
+}

@@ -1,0 +1,60 @@
+import { readFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { type Devnet, startDevnet } from "./devnet.ts";
+import { DEFAULT_TOPOLOGY, parseTopology, type Topology } from "./topology.ts";
+
+export const DEVNET_HELP = `Usage: swapnode devnet [--json] [--topology FILE] [--keep-data DIR]
+
+Starts a private network on this machine and leaves it running until Ctrl-C.
+
+  --json            print one line of JSON on standard output when everything is ready
+  --topology FILE   coins and nodes; see docs/operations/devnet.md (default: a seed, a maker, a taker)
+  --keep-data DIR   keep the nodes' data in DIR instead of a temporary folder
+`;
+
+/** The one line of `--json`. */
+export function readyLine(net: Devnet): string {
+  const nodes = Object.fromEntries(
+    [...net.nodes.values()].map((n) => [
+      n.name,
+      { url: n.rpc.url, userpass: n.rpc.userpass, pubkey: n.pubkey, addresses: n.addresses, data_dir: n.dataDir, pid: n.process.pid },
+    ]),
+  );
+  const chains = Object.fromEntries([...net.chains].map(([ticker, c]) => [ticker, { rpc_url: c.rpcUrl }]));
+  return JSON.stringify({ ready: true, nodes, chains });
+}
+
+async function readTopology(file: string | undefined): Promise<Topology> {
+  if (file === undefined) return DEFAULT_TOPOLOGY;
+  const parsed = parseTopology(await readFile(file, "utf8"));
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.value;
+}
+
+/** `swapnode devnet`. @returns the exit code */
+export async function main(args: readonly string[]): Promise<number> {
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const { values } = parseArgs({
+    args: [...args],
+    options: { json: { type: "boolean" }, topology: { type: "string" }, "keep-data": { type: "string" }, help: { type: "boolean" } },
+  });
+  if (values.help) {
+    process.stdout.write(DEVNET_HELP);
+    return 0;
+  }
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+  let net: Devnet;
+  try {
+    net = await startDevnet({ topology: await readTopology(values.topology), keepDataDir: values["keep-data"] ?? null, say });
+  } catch (cause) {
+    say(cause instanceof Error ? cause.message : String(cause));
+    return 1;
+  }
+  if (values.json) process.stdout.write(`${readyLine(net)}\n`);
+  else for (const n of net.nodes.values()) say(`${n.name}: curl -s ${n.rpc.url} -d '{"userpass":"${n.rpc.userpass}","method":"version"}'`);
+  await stopped;
+  await net.stop();
+  return 0;
+}

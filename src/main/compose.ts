@@ -1,0 +1,126 @@
+import { join } from "node:path";
+import { openHttpServer } from "../adapters/httpServer/openHttpServer.ts";
+import { createOrderStore } from "../adapters/sqlite/orderStore.ts";
+import { SCHEMA } from "../adapters/sqlite/schema.ts";
+import { createSwapStore } from "../adapters/sqlite/swapStore.ts";
+import { openWorkerDatabase } from "../adapters/sqlite/workerDatabase.ts";
+import { openDataDir } from "../adapters/system/dataDir.ts";
+import { createNativeVerifier } from "../adapters/system/nativeVerifier.ts";
+import { lockFolder } from "../adapters/system/processLock.ts";
+import { Node } from "../app/node.ts";
+import { rmd160Hex } from "../core/keys/dbIds.ts";
+import { toHex } from "../core/util/bytes.ts";
+import { Auth } from "../rpc/auth.ts";
+import { Dispatcher } from "../rpc/dispatch.ts";
+import { createRpcHandler } from "../rpc/rpcHandler.ts";
+import { methodTable } from "../rpc/table.ts";
+import { createFileExports } from "./fileExports.ts";
+import { nodeKeys } from "./nodeKeys.ts";
+import { createChainOpener } from "./openDaemonChain.ts";
+import { openNetwork } from "./openNetwork.ts";
+import { createRpcContext } from "./rpcContext.ts";
+import { type NodeOptions, type RunningNode, StartRefused } from "./runningNode.ts";
+import { packageVersion } from "./version.ts";
+
+export type { NodeOptions, RunningNode } from "./runningNode.ts";
+
+/** A call that has no answer by then gets a time-out reply; what it started goes on. */
+const RPC_DEADLINE_MS = 60_000;
+
+/**
+ * Builds the node from its adapters, starts them in order, and undoes a half-finished start. The only place that
+ * knows every part. Rejects with `StartRefused` for reasons the operator can mend.
+ */
+export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  const { config, clock, rng, log } = options;
+  if (!options.passphrase) throw new StartRefused("this node has no keys: set passphrase or wallet_name in MM2.json");
+  const keys = nodeKeys(options.passphrase, config.enableHd);
+  const version = `swapnode-${packageVersion()}`;
+  const closers: (() => void | Promise<void>)[] = [];
+  const stopAll = async (): Promise<void> => {
+    for (let close = closers.pop(); close; close = closers.pop()) await close();
+  };
+  try {
+    const dir = openDataDir(config.dbdir, rmd160Hex(keys.node.publicKey));
+    if (!dir.ok) throw new StartRefused(dir.error.message);
+    const lock = lockFolder(dir.value.root);
+    if (!lock.ok) throw new StartRefused(lock.error.message);
+    closers.push(() => lock.value.release());
+    const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA);
+    closers.push(() => db.close());
+    const network = openNetwork(config, keys.node, { clock, rng, log }, version);
+    const swapStore = createSwapStore(db);
+    const files = createFileExports(dir.value, log);
+    const node = new Node({
+      clock,
+      rng,
+      log,
+      p2p: network.p2p,
+      verifier: createNativeVerifier(log),
+      orderStore: createOrderStore(db),
+      swapStore,
+      orderFiles: files.orders,
+      onSwapEvent: files.onSwapEvent,
+      key: keys.node,
+      ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
+      entries: config.coins,
+      openChain: createChainOpener({ clock, log, db }),
+      profile: config.profile,
+      makerOrderTimeoutMs: config.makerOrderTimeoutSec * 1_000,
+      gui: config.gui,
+      version,
+    });
+    await node.open();
+    closers.push(() => node.close());
+
+    let ended: () => void = () => undefined;
+    const stopped = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    let stopping: Promise<void> | null = null;
+    const stop = (): Promise<void> => {
+      stopping ??= stopAll().finally(() => ended());
+      return stopping;
+    };
+    const dispatcher = new Dispatcher({
+      ctx: createRpcContext({
+        clock,
+        node,
+        swapStore,
+        version,
+        builtAt: new Date(clock.nowMs()).toISOString(),
+        netid: config.netid,
+        publicKey: toHex(keys.node.publicKey),
+        p2p: network.online ? network.p2p : null,
+        stop: () => void stop().catch((cause: unknown) => log.error("stop_failed", { error: cause })),
+      }),
+      table: methodTable(),
+      auth: new Auth(config.rpcPassword, clock),
+      clock,
+      log,
+      localOnly: config.rpc.localOnly,
+      deadlineMs: RPC_DEADLINE_MS,
+    });
+    const { tls, cors } = config.rpc;
+    const server = await openHttpServer(
+      createRpcHandler(dispatcher),
+      {
+        ip: config.rpc.ip,
+        port: config.rpc.port,
+        ...(cors === null ? {} : { corsOrigin: cors }),
+        ...(tls ? { altNames: tls.altNames, tls: { certFile: tls.certPath, keyFile: tls.keyPath } } : {}),
+      },
+      { log, clock },
+    ).catch((cause: unknown) => {
+      throw new StartRefused(`the RPC cannot listen on ${config.rpc.ip}:${config.rpc.port}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    });
+    closers.push(() => server.close());
+    // The RPC answers first; peers are looked for while a client may already ask.
+    await network.start();
+    closers.push(() => network.stop());
+    return { rpcUrl: server.url, stop, stopped };
+  } catch (cause) {
+    await stopAll();
+    throw cause;
+  }
+}

@@ -1,0 +1,43 @@
+/** What `swapnode --help` prints: at most 80 columns. */
+export function helpText(version: string): string {
+  return `swapnode ${version}: trade coins with other people, peer to peer, by atomic swaps
+
+Usage:
+  swapnode demo [--keep]    two nodes swap coins on two private chains: nothing
+                            to set up, no real money, under a minute
+  swapnode start            run a node with the configuration found (see below)
+  swapnode start <JSON>     ... with this configuration
+  swapnode start -          ... with the configuration on standard input
+  swapnode <JSON>           the same as "start <JSON>", as KDF does it
+  swapnode wallet create --name NAME [--dbdir DIR]
+                            make an encrypted wallet with a new BIP-39 phrase;
+                            asks for the password, or reads it from a pipe
+  swapnode wallet show --name NAME [--dbdir DIR]
+                            print the phrase of a wallet
+  swapnode devnet [--json] [--topology FILE] [--keep-data DIR]
+                            a whole private network, left running
+  swapnode chain --coin TICKER --coins FILE --port PORT
+                            one private chain alone
+  swapnode --version, -v    print the version
+  swapnode --help, -h       print this
+
+Configuration, first found: the argument; MM_CONF_PATH; MM2.json in this folder;
+~/.kdf/MM2.json; standard input. The least a node needs in MM2.json (mode 0600):
+  { "gui": "me", "netid": 9998, "seednodes": ["127.0.0.1"],
+    "rpc_password": "<8 or more: digit, lower, upper, special>",
+    "passphrase": "<your words>" }
+"wallet_name" and "wallet_password" instead of "passphrase" keep it encrypted.
+
+Environment:
+  MM_CONF_PATH    the configuration file
+  MM_COINS_PATH   the coins file (else ./coins, else ~/.kdf/coins)
+  MM_LOG          append the log to this file; its name must end in .log
+  RUST_LOG        least level logged: debug, info (default), warn, error
+  MM_CERT_PATH, MM_CERT_KEY_PATH   certificate and key for "https": true
+
+Exit codes: 0 stopped in good order, 1 start refused or crashed, 2 wrong usage.
+Everything else is done over the RPC, http://127.0.0.1:7783 by default:
+  curl --url http://127.0.0.1:7783 --data \\
+    '{"userpass":"<rpc_password>","method":"version"}'
+`;
+}

@@ -1,0 +1,75 @@
+import { homedir } from "node:os";
+import { createDaemonClient, type DaemonEndpoint } from "../adapters/jsonRpc/daemonClient.ts";
+import { daemonConfSentence, readDaemonConf } from "../adapters/jsonRpc/daemonConf.ts";
+import { parseDaemonUrl } from "../adapters/jsonRpc/daemonUrl.ts";
+import { openChainStore } from "../adapters/sqlite/chainStore.ts";
+import { openUtxoRpcChain } from "../adapters/utxoRpc/utxoRpcChain.ts";
+import type { DaemonAddress, OpenChainError } from "../app/coin/coinRegistry.ts";
+import type { CoinEntry } from "../core/coin/coinEntry.ts";
+import type { UtxoKind } from "../core/coin/utxoKind.ts";
+import { err, ok, type Result } from "../core/util/result.ts";
+import type { UtxoChain } from "../ports/chain.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { SqlDatabase } from "../ports/sql.ts";
+
+export type DaemonChainDeps = { readonly clock: Clock; readonly log: Log; readonly db: SqlDatabase };
+
+/** Looks at a daemon that is on this machine this often, ms. */
+const LOCAL_POLL_MS = 500;
+
+function endpointOf(entry: CoinEntry, daemon: DaemonAddress | undefined): Promise<Result<DaemonEndpoint, OpenChainError>> | Result<DaemonEndpoint, OpenChainError> {
+  if (daemon) {
+    // Credentials that are not given beside the address may stand in it.
+    const parsed = parseDaemonUrl(daemon.url, daemon.user || undefined, daemon.password.reveal() || undefined);
+    return parsed.ok ? parsed : err({ kind: "BadDaemonUrl", reason: parsed.error.detail });
+  }
+  return fromConfFile(entry);
+}
+
+async function fromConfFile(entry: CoinEntry): Promise<Result<DaemonEndpoint, OpenChainError>> {
+  const { raw } = entry;
+  const text = (key: string): string | undefined => {
+    const value = raw[key];
+    return typeof value === "string" ? value : undefined;
+  };
+  const [name, asset, confpath] = [text("name"), text("asset"), text("confpath")];
+  const found = await readDaemonConf(
+    {
+      coin: entry.ticker,
+      ...(name === undefined ? {} : { name }),
+      ...(asset === undefined ? {} : { asset }),
+      ...(confpath === undefined ? {} : { confpath }),
+      ...(typeof raw.rpcport === "number" ? { rpcport: raw.rpcport } : {}),
+    },
+    homedir(),
+    process.platform,
+  );
+  return found.ok ? found : err({ kind: "DaemonConfig", path: "path" in found.error ? found.error.path : "", reason: daemonConfSentence(found.error) });
+}
+
+/** Opens the index of a coin over its daemon: explicit address, or the daemon's own conf file as KDF's native mode does. */
+export function createChainOpener(deps: DaemonChainDeps) {
+  return async (entry: CoinEntry, kind: UtxoKind, daemon: DaemonAddress | undefined): Promise<Result<UtxoChain, OpenChainError>> => {
+    const endpoint = await endpointOf(entry, daemon);
+    if (!endpoint.ok) return endpoint;
+    const client = createDaemonClient(endpoint.value, deps.clock);
+    const mode = entry.raw.estimate_fee_mode;
+    const chain = await openUtxoRpcChain({
+      ticker: entry.ticker,
+      format: kind.template.format,
+      rpc: client,
+      store: openChainStore(deps.db, entry.ticker),
+      clock: deps.clock,
+      log: deps.log,
+      options: { pollMs: LOCAL_POLL_MS, decimals: kind.decimals, ...(typeof mode === "string" ? { estimateFeeMode: mode } : {}) },
+    });
+    return ok({
+      ...chain,
+      async close() {
+        await chain.close();
+        client.close();
+      },
+    });
+  };
+}

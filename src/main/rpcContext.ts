@@ -1,0 +1,132 @@
+import type { CoinRegistry } from "../app/coin/coinRegistry.ts";
+import type { Node } from "../app/node.ts";
+import type { BookEntry } from "../app/orderbook/orderbookService.ts";
+import { swapStatus } from "../core/swap/swapStatus.ts";
+import { err, ok } from "../core/util/result.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { P2p } from "../ports/network.ts";
+import type { SwapFilter as StoreFilter, SwapStore } from "../ports/swapStore.ts";
+import type { CoinsApi, NodeApi, OrderbookApi, OrdersApi, RpcContext, SwapFilter, SwapsApi } from "../rpc/ctx.ts";
+
+export type RpcContextParts = {
+  readonly clock: Clock;
+  readonly node: Node;
+  readonly swapStore: SwapStore;
+  readonly version: string;
+  readonly builtAt: string;
+  readonly netid: number;
+  readonly publicKey: string | null;
+  readonly p2p: P2p | null;
+  readonly stop: () => void;
+};
+
+/** Fits the application to what the RPC methods ask for. */
+export function createRpcContext(parts: RpcContextParts): RpcContext {
+  const { node, p2p } = parts;
+  const nodeApi: NodeApi = {
+    version: parts.version,
+    builtAt: parts.builtAt,
+    netid: parts.netid,
+    publicKey: parts.publicKey,
+    network: p2p && { peerId: p2p.peerId, peers: () => p2p.peers() },
+    stop: parts.stop,
+  };
+  return {
+    clock: parts.clock,
+    node: nodeApi,
+    coins: coinsApi(node.coins),
+    orders: ordersApi(node),
+    orderbook: orderbookApi(node, p2p !== null),
+    swaps: swapsApi(node, parts.swapStore),
+    dexFee: { rule: (takerCoin, makerTicker) => node.dexFeeRule(takerCoin, makerTicker) },
+  };
+}
+
+function orderbookApi(node: Node, online: boolean): OrderbookApi {
+  const shown = ({ item, conf, isMine }: BookEntry) => ({
+    uuid: item.uuid,
+    pubkey: item.pubkey,
+    base: item.base,
+    rel: item.rel,
+    price: item.price,
+    maxVolume: item.maxVolume,
+    minVolume: item.minVolume,
+    createdAt: item.createdAt,
+    conf,
+    isMine,
+    address: node.addressOf(item.base, item.pubkey),
+  });
+  return {
+    async pair(base, rel) {
+      if (!online) return err({ kind: "NoNetwork" });
+      const { asks, bids } = await node.bookPair(base, rel);
+      return ok({ asks: asks.map(shown), bids: bids.map(shown) });
+    },
+  };
+}
+
+function coinsApi(coins: CoinRegistry): CoinsApi {
+  return {
+    active: (ticker) => coins.active(ticker),
+    all: () => coins.all(),
+    entry(ticker) {
+      const entry = coins.entry(ticker);
+      return entry && { walletOnly: entry.walletOnly, orderbookTicker: entry.orderbookTicker, protocol: JSON.stringify(entry.raw.protocol) };
+    },
+    enable: (request, signal) => coins.enable(request, signal),
+    disable: (ticker, force) => coins.disable(ticker, force),
+  };
+}
+
+function ordersApi(node: Node): OrdersApi {
+  const { orders } = node;
+  return {
+    placeTakerOrder: (input) => node.placeTaker(input),
+    placeMakerOrder: (input) => node.placeMaker(input),
+    cancelOrder: (uuid) => orders.cancelOrder(uuid),
+    cancelAllOrders: (by) => orders.cancelAllOrders(by),
+    myOrders: () => orders.myOrders(),
+    orderStatus: (uuid) => orders.orderStatus(uuid),
+  };
+}
+
+function swapsApi(node: Node, store: SwapStore): SwapsApi {
+  const { swaps } = node;
+  const statusOf = async (uuid: string): Promise<Record<string, unknown> | undefined> => {
+    const log = await swaps.log(uuid);
+    return log ? swapStatus(log) : undefined;
+  };
+  return {
+    status: statusOf,
+    async page(filter, page, limit) {
+      const f = storeFilter(filter);
+      const total = await store.count(f);
+      if (total === 0) return { uuids: [], total, skipped: 0 };
+      const skipped = "skip" in page ? page.skip : await store.position(f, page.after);
+      if (skipped === null) return null;
+      const rows = await store.list(f, skipped, limit);
+      return { uuids: rows.map((r) => r.uuid), total, skipped };
+    },
+    active: () => swaps.activeUuids(),
+    coinsNeededForKickStart: () => [...new Set([...swaps.kickStartCoins(), ...node.orders.coinsNeededForKickStart()])],
+    async recoverFunds(uuid) {
+      const status = await statusOf(uuid);
+      if (!status) return err({ kind: "SwapNotFound" });
+      if (status.is_finished !== true) return err({ kind: "SwapNotFinished" });
+      return err({
+        kind: "NotRecoverable",
+        reason: "Nothing to recover: this node ends a swap only when its money is final, and refunds and claims go on by themselves until then",
+      });
+    },
+  };
+}
+
+function storeFilter(f: SwapFilter): StoreFilter {
+  return {
+    ...(f.myCoin === undefined ? {} : { myCoin: f.myCoin }),
+    ...(f.otherCoin === undefined ? {} : { otherCoin: f.otherCoin }),
+    ...(f.fromTimestamp === undefined ? {} : { fromSec: f.fromTimestamp }),
+    ...(f.toTimestamp === undefined ? {} : { toSec: f.toTimestamp }),
+  };
+}
+

@@ -1,0 +1,122 @@
+import { Socket } from "node:net";
+import { setPrivateUmask } from "../adapters/system/dataDir.ts";
+import { createLog, createStderrSink, type LogSink, openFileSink } from "../adapters/system/jsonLog.ts";
+import { createSystemClock } from "../adapters/system/systemClock.ts";
+import { createSystemRng } from "../adapters/system/systemRng.ts";
+import { openWallet, walletErrorText } from "../adapters/system/walletFile.ts";
+import type { Surroundings } from "../config/configSources.ts";
+import { loadConfig } from "../config/load.ts";
+import type { Log } from "../ports/log.ts";
+import { type NodeOptions, type RunningNode, StartRefused } from "./runningNode.ts";
+
+/** Time a clean stop may take before the process ends anyway; what is stored is safe at every moment. */
+const STOP_DEADLINE_MS = 30_000;
+
+/** Ctrl-C may arrive twice, from the terminal and through the launcher: within this time it is one request. */
+const SAME_REQUEST_MS = 500;
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGQUIT"] as const;
+
+/** Stops the node at the first signal; the second one ends the process at once. */
+function stopOnSignals(node: RunningNode, options: NodeOptions): void {
+  let askedAtMs: number | null = null;
+  const onSignal = (signal: string): void => {
+    const nowMs = options.clock.nowMs();
+    if (askedAtMs !== null) {
+      if (nowMs - askedAtMs > SAME_REQUEST_MS) process.exit(1);
+      return;
+    }
+    askedAtMs = nowMs;
+    options.log.info("stopping", { signal });
+    options.clock.after(STOP_DEADLINE_MS, () => {
+      options.log.error("stop_deadline_passed", { after_ms: STOP_DEADLINE_MS });
+      process.exit(1);
+    });
+    node.stop().catch((error: unknown) => {
+      options.log.error("stop_failed", { error });
+      process.exit(1);
+    });
+  };
+  for (const signal of SIGNALS) process.on(signal, () => onSignal(signal));
+}
+
+/**
+ * A parent that started this node may hold a pipe open on the descriptor this variable names. When the pipe closes,
+ * however the parent ended (`kill -9` included), the node stops: no process is left behind.
+ */
+const LIFELINE_VARIABLE = "SWAPNODE_LIFELINE_FD";
+
+function stopWithParent(fd: string | undefined, node: RunningNode, log: Log): void {
+  if (fd === undefined || !/^\d{1,3}$/.test(fd)) return;
+  const lifeline = new Socket({ fd: Number(fd), readable: true, writable: false });
+  lifeline.on("error", () => lifeline.destroy());
+  lifeline.on("close", () => {
+    log.info("stopping", { reason: "the parent process ended" });
+    node.stop().catch((error: unknown) => log.error("stop_failed", { error }));
+  });
+  // A stream ends only when somebody reads it.
+  lifeline.resume();
+  lifeline.unref();
+}
+
+function reportCrashes(log: Log): void {
+  process.on("uncaughtException", (error) => {
+    log.error("crashed", { error, stack: error.stack });
+    process.exit(1);
+  });
+}
+
+/**
+ * `swapnode start`: reads the configuration, opens the wallet, runs the node until it is stopped.
+ *
+ * @param loadNode imports the node itself; called only when the configuration is good
+ * @param complain writes one line for the operator
+ * @returns the exit code
+ */
+export async function startCommand(
+  at: Surroundings,
+  loadNode: () => Promise<{ readonly startNode: (options: NodeOptions) => Promise<RunningNode> }>,
+  complain: (line: string) => void,
+): Promise<number> {
+  setPrivateUmask();
+  const loaded = loadConfig(at);
+  if (!loaded.ok) {
+    complain(loaded.error);
+    return 1;
+  }
+  const { config, warnings } = loaded.value;
+  const clock = createSystemClock();
+  const rng = createSystemRng();
+  const sinks: LogSink[] = config.log.silentConsole ? [] : [createStderrSink()];
+  if (config.log.file !== null) sinks.push(openFileSink(config.log.file));
+  const log = createLog(clock, config.log.level, sinks);
+  for (const text of warnings) log.warn("configuration", { text });
+
+  let { passphrase } = config;
+  if (config.wallet !== null) {
+    const wallet = await openWallet(config.dbdir, config.wallet, config.passphrase, rng);
+    if (!wallet.ok) {
+      complain(walletErrorText(wallet.error, config.wallet.name));
+      return 1;
+    }
+    passphrase = wallet.value.passphrase;
+    if (wallet.value.created) log.info("wallet_created", { wallet: config.wallet.name });
+  }
+
+  const options: NodeOptions = { config, passphrase, clock, rng, log };
+  reportCrashes(log);
+  try {
+    const { startNode } = await loadNode();
+    const node = await startNode(options);
+    stopOnSignals(node, options);
+    stopWithParent(at.env[LIFELINE_VARIABLE], node, log);
+    log.info("started", { rpc: node.rpcUrl });
+    await node.stopped;
+    log.info("stopped");
+    return 0;
+  } catch (error) {
+    if (error instanceof StartRefused) complain(error.message);
+    else log.error("start_failed", { error, stack: error instanceof Error ? error.stack : undefined });
+    return 1;
+  }
+}

@@ -1,0 +1,373 @@
+import { asciiToBytes } from "../core/gossip/asciiText.ts";
+import { type Control, encodeFrame, MAX_FRAME_BYTES, type ParsedFrame, type WireMessage } from "../core/gossip/frame.ts";
+import { hashKey, messageId, messageIdBytes } from "../core/gossip/messageId.ts";
+import { parseFrame } from "../core/gossip/parseFrame.ts";
+import { type Hash64, type SipKey, sipHash13 } from "../core/gossip/sipHash.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { GossipMessage, GossipVerdict, PeerConnection, PeerId } from "../ports/network.ts";
+import type { Rng } from "../ports/rng.ts";
+import { GossipPeer } from "./gossipPeer.ts";
+import { HaveWant } from "./haveWant.ts";
+import { MessageCache } from "./messageCache.ts";
+import { OFFENCE, type RateLimit } from "./peerConduct.ts";
+import { PendingVerdicts } from "./pendingVerdicts.ts";
+import { LIGHT_MESH, RELAY_MESH, RelayMesh } from "./relayMesh.ts";
+import { SeenCache } from "./seenCache.ts";
+import { TopicIndex } from "./topicIndex.ts";
+import { TopicMesh } from "./topicMesh.ts";
+import { WaitingPublishes } from "./waitingPublishes.ts";
+
+const HEARTBEAT_MS = 1000;
+/** Upkeep of the relay mesh comes with every tenth heartbeat. */
+const HEARTBEATS_PER_UPKEEP = 10;
+const MAX_TOPIC_TAGS = 4096;
+
+export type MessageHandler = (message: GossipMessage) => GossipVerdict | Promise<GossipVerdict>;
+
+/** Rates per peer. A relay hands on the traffic of many. */
+export type GossipRates = { readonly relay: RateLimit; readonly other: RateLimit };
+
+export type RouterDeps = {
+  readonly self: { readonly id: PeerId; readonly idBytes: Uint8Array };
+  readonly isRelay: boolean;
+  readonly rates: GossipRates;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly sendFrame: (peer: PeerId, frame: Uint8Array) => boolean;
+  /** The peer has done too much wrong: disconnect it and keep it away for a while. */
+  readonly drop: (peer: PeerId, reason: string) => void;
+  readonly onRelaysChanged: () => void;
+};
+
+/**
+ * KDF's gossip (p2p-wire.md 3 and 4): relay mesh, subscriptions, publishing, forwarding, de-duplication, limits. A
+ * message is forwarded once, after the application has accepted it; the reference's relay also forwards on arrival.
+ */
+export class GossipRouter {
+  readonly #deps: RouterDeps;
+  readonly #peers = new Map<PeerId, GossipPeer>();
+  readonly #topics = new TopicIndex();
+  readonly #relays: RelayMesh;
+  readonly #mesh: TopicMesh;
+  readonly #seen = new SeenCache();
+  readonly #cache = new MessageCache();
+  readonly #haveWant: HaveWant;
+  readonly #pending = new PendingVerdicts();
+  readonly #waiting = new WaitingPublishes();
+  readonly #subscribed = new Set<string>();
+  /** Random key for topics in the seen-cache, so that nobody can make two topics look the same. */
+  readonly #topicKey: SipKey;
+  /** Tags worked out already. */
+  readonly #topicTags = new Map<string, string>();
+  #handler: MessageHandler = () => "accept";
+  #cancelHeartbeat: (() => void) | undefined;
+  #heartbeats = 0;
+
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
+    const { isRelay, rng } = deps;
+    const sizes = isRelay ? RELAY_MESH : LIGHT_MESH;
+    const send = (peer: PeerId, control: Control): void => this.#peers.get(peer)?.sendControl(encodeFrame({ control }));
+    const random = rng.bytes(16);
+    const word = (i: number): number => new DataView(random.buffer, random.byteOffset).getInt32(i * 4);
+    this.#topicKey = [word(0), word(1), word(2), word(3)];
+    this.#relays = new RelayMesh({
+      isRelay,
+      sizes,
+      rng,
+      send,
+      hasEverSubscribed: (peer) => this.#topics.hasEverSubscribed(peer),
+      onChange: () => this.#onMeshChange(),
+    });
+    this.#mesh = new TopicMesh({ sizes, rng, send, candidates: (topic) => this.#directPeers(topic) });
+    this.#haveWant = new HaveWant({
+      cache: this.#cache,
+      isSeen: (key, topic) => this.#seen.has(key + this.#topicTag(topic), deps.clock.nowMs()),
+      isWanted: (topic) => isRelay || this.#subscribed.has(topic),
+      sendControl: send,
+      sendFrame: deps.sendFrame,
+    });
+  }
+
+  start(): void {
+    this.#cancelHeartbeat = this.#deps.clock.after(HEARTBEAT_MS, () => this.#heartbeat());
+  }
+
+  stop(): void {
+    this.#cancelHeartbeat?.();
+    this.#cancelHeartbeat = undefined;
+  }
+
+  setMessageHandler(handler: MessageHandler): void {
+    this.#handler = handler;
+  }
+
+  addPeer(connection: PeerConnection): void {
+    const { clock, sendFrame, rates } = this.#deps;
+    const peer = new GossipPeer(connection, rates.other, clock.nowMs(), sendFrame);
+    this.#peers.set(connection.id, peer);
+    this.#relays.greet(connection.id);
+    for (const topic of this.#subscribed) peer.sendControl(encodeFrame({ subscriptions: [{ subscribe: true, topic }] }));
+  }
+
+  removePeer(id: PeerId): void {
+    if (!this.#peers.delete(id)) return;
+    this.#topics.removePeer(id);
+    this.#mesh.removePeer(id);
+    this.#haveWant.removePeer(id);
+    this.#relays.remove(id);
+  }
+
+  /** Relays this node sends to. */
+  relays(): readonly PeerId[] {
+    return [...this.#relays.mesh];
+  }
+
+  /** Every connected peer that said it is a relay. */
+  connectedRelays(): ReadonlySet<PeerId> {
+    return this.#relays.connected;
+  }
+
+  /** Holds an offence outside gossip against a peer. */
+  blame(id: PeerId, cost: number, reason: string): void {
+    const peer = this.#peers.get(id);
+    if (peer !== undefined) this.#blame(peer, cost, reason);
+  }
+
+  /** A relay gets all topics and must not announce any: peers would no longer take it for a relay. */
+  subscribe(topic: string): void {
+    if (this.#deps.isRelay || this.#subscribed.has(topic)) return;
+    this.#subscribed.add(topic);
+    this.#mesh.join(topic);
+    for (const peer of this.#peers.values()) peer.sendControl(encodeFrame({ subscriptions: [{ subscribe: true, topic }] }));
+  }
+
+  unsubscribe(topic: string): void {
+    if (!this.#subscribed.delete(topic)) return;
+    for (const peer of this.#peers.values()) peer.sendControl(encodeFrame({ subscriptions: [{ subscribe: false, topic }] }));
+    this.#mesh.leave(topic, this.#deps.clock.nowMs());
+  }
+
+  /**
+   * Sends an own message. Without a relay it waits up to 10 s for one.
+   *
+   * @param from author id bytes when another key than the node's stands behind the message
+   */
+  publish(topic: string, data: Uint8Array, from: Uint8Array = this.#deps.self.idBytes): void {
+    const { clock, rng, log } = this.#deps;
+    const message: WireMessage = { from, data, seqno: rng.bytes(8), topic };
+    const frame = encodeFrame({ publish: [message] });
+    if (frame.length > MAX_FRAME_BYTES) throw new RangeError(`a gossip message of ${frame.length} bytes, the limit is ${MAX_FRAME_BYTES}`);
+    const id = messageId(data, message.seqno);
+    this.#seen.add(hashKey(id) + this.#topicTag(topic), clock.nowMs());
+    this.#cache.put(hashKey(id), messageIdBytes(id), topic, frame);
+    const targets = new Set(this.#deps.isRelay ? this.#includingSubscribers(topic) : this.#directPeers(topic));
+    for (const relay of this.#relays.mesh) targets.add(relay);
+    for (const peer of targets) this.#sendMessage(peer, frame);
+    if (this.#relays.mesh.size === 0 && !this.#waiting.add(frame, clock.nowMs())) log.warn("publish_lost_without_relay", { topic });
+  }
+
+  onFrame(id: PeerId, bytes: Uint8Array): void {
+    const peer = this.#peers.get(id);
+    if (peer === undefined) return;
+    const nowMs = this.#deps.clock.nowMs();
+    if (!peer.conduct.takeBytes(bytes.length, nowMs)) {
+      this.#judge(peer, "too many bytes");
+      return;
+    }
+    const parsed = parseFrame(bytes);
+    if (!parsed.ok) {
+      this.#blame(peer, OFFENCE.garbageFrame, `gossip frame refused: ${parsed.error.why}`);
+      return;
+    }
+    const frame = parsed.value;
+    this.#logUnknown(peer, frame);
+    for (const { subscribe, topic } of frame.subscriptions ?? []) this.#onSubscription(peer, subscribe, topic);
+    if (frame.control !== undefined) this.#onControl(peer, frame.control, nowMs);
+    for (const message of frame.publish ?? []) {
+      if (!this.#peers.has(id)) return;
+      this.#onMessage(peer, ownMemory(message, bytes.length), nowMs);
+    }
+    if (frame.invalidMessages > 0) this.#blame(peer, OFFENCE.invalidMessage * frame.invalidMessages, "malformed gossip message");
+  }
+
+  #onSubscription(peer: GossipPeer, subscribe: boolean, topic: string): void {
+    if (!subscribe) {
+      this.#topics.remove(peer.id, topic);
+      this.#mesh.onUnsubscribed(peer.id, topic);
+    } else if (!this.#topics.add(peer.id, topic)) this.#blame(peer, OFFENCE.tooManyTopics, "too many topics");
+  }
+
+  #onControl(peer: GossipPeer, control: Control, nowMs: number): void {
+    if (control.iAmRelay !== undefined) {
+      this.#relays.onIAmRelay(peer.id, control.iAmRelay);
+      if (this.#relays.connected.has(peer.id)) peer.conduct.setLimit(this.#deps.rates.relay);
+    }
+    if (control.included !== undefined) this.#relays.onIncluded(peer.id, control.included);
+    if (control.graft !== undefined) this.#mesh.onGraft(peer.id, control.graft, nowMs);
+    if (control.prune !== undefined) this.#mesh.onPrune(peer.id, control.prune, nowMs);
+    if (control.ihave !== undefined) this.#haveWant.onIHave(peer.id, control.ihave);
+    if (control.iwant !== undefined) this.#haveWant.onIWant(peer.id, control.iwant);
+  }
+
+  #onMessage(peer: GossipPeer, message: WireMessage, nowMs: number): void {
+    if (!peer.conduct.takeMessage(nowMs)) {
+      this.#judge(peer, "too many messages");
+      return;
+    }
+    const { topic, data } = message;
+    if (!this.#deps.isRelay && !this.#subscribed.has(topic)) return;
+    const id = messageId(data, message.seqno);
+    const key = hashKey(id) + this.#topicTag(topic);
+    if (!this.#seen.add(key, nowMs)) {
+      this.#pending.addHolder(key, peer.id);
+      return;
+    }
+    if (!this.#pending.hasRoom(peer.id, data.length)) {
+      // Another copy may come when there is room again.
+      this.#seen.forget(key);
+      return;
+    }
+    let verdict: GossipVerdict | Promise<GossipVerdict>;
+    try {
+      verdict = this.#handler({ topic, data, from: peer.id });
+    } catch (cause) {
+      this.#logHandlerError(topic, cause);
+      return;
+    }
+    if (typeof verdict === "string") {
+      this.#onVerdict(verdict, message, id, peer.id, undefined);
+      return;
+    }
+    const pending = this.#pending.enter(key, peer.id, data.length, nowMs);
+    verdict.then(
+      (late) => {
+        if (this.#pending.leave(pending)) this.#onVerdict(late, message, id, peer.id, pending.holders);
+      },
+      (cause: unknown) => {
+        this.#pending.leave(pending);
+        this.#logHandlerError(topic, cause);
+      },
+    );
+  }
+
+  /** @param holders peers that have delivered the message while the application was thinking */
+  #onVerdict(verdict: GossipVerdict, message: WireMessage, id: Hash64, source: PeerId, holders: ReadonlySet<PeerId> | undefined): void {
+    if (verdict === "accept") this.#forward(message, id, source, holders);
+    else if (verdict === "reject") {
+      // A relay of the reference forwards before it looks, so it answers only for what it wrote itself.
+      const peer = this.#peers.get(source);
+      const isCourier = this.#relays.connected.has(source) && !peer?.isAuthor(message.from);
+      if (peer !== undefined && !isCourier) this.#blame(peer, OFFENCE.rejectedMessage, "invalid message");
+    }
+  }
+
+  #logHandlerError(topic: string, cause: unknown): void {
+    this.#deps.log.error("gossip_handler_failed", { topic, cause: String(cause) });
+  }
+
+  #forward(message: WireMessage, id: Hash64, source: PeerId, holders: ReadonlySet<PeerId> | undefined): void {
+    const { isRelay } = this.#deps;
+    const { topic } = message;
+    // A light node without direct neighbours on the topic has nobody to serve.
+    if (!isRelay && this.#directPeers(topic).length === 0) return;
+    const frame = encodeFrame({ publish: [message] });
+    this.#cache.put(hashKey(id), messageIdBytes(id), topic, frame);
+    const targets = new Set(isRelay ? this.#includingSubscribers(topic) : this.#mesh.peers(topic));
+    if (isRelay) for (const relay of this.#relays.mesh) targets.add(relay);
+    for (const target of targets) {
+      if (target === source || holders?.has(target) || this.#peers.get(target)?.isAuthor(message.from)) continue;
+      this.#sendMessage(target, frame);
+    }
+  }
+
+  #sendMessage(peer: PeerId, frame: Uint8Array): void {
+    // A full queue means a slow reader: it misses this message, everybody else goes on.
+    if (!this.#deps.sendFrame(peer, frame)) this.#peers.get(peer)?.noteLostMessage();
+  }
+
+  /** Peers that want a topic and have this relay in their mesh. */
+  #includingSubscribers(topic: string): PeerId[] {
+    const { includedBy } = this.#relays;
+    return [...this.#topics.peers(topic)].filter((peer) => includedBy.has(peer));
+  }
+
+  /** Peers subscribed to a topic that are no relays: light nodes connected directly. */
+  #directPeers(topic: string): PeerId[] {
+    return [...this.#topics.peers(topic)].filter((peer) => !this.#relays.connected.has(peer));
+  }
+
+  #onMeshChange(): void {
+    const [first] = this.#relays.mesh;
+    if (first !== undefined) for (const frame of this.#waiting.takeAll(this.#deps.clock.nowMs())) this.#sendMessage(first, frame);
+    this.#deps.onRelaysChanged();
+  }
+
+  #topicTag(topic: string): string {
+    let tag = this.#topicTags.get(topic);
+    if (tag === undefined) {
+      tag = hashKey(sipHash13(asciiToBytes(topic), this.#topicKey));
+      if (this.#topicTags.size >= MAX_TOPIC_TAGS) this.#topicTags.clear();
+      this.#topicTags.set(topic, tag);
+    }
+    return tag;
+  }
+
+  #blame(peer: GossipPeer, cost: number, reason: string): void {
+    peer.conduct.blame(cost, this.#deps.clock.nowMs());
+    this.#judge(peer, reason);
+  }
+
+  #judge(peer: GossipPeer, reason: string): void {
+    if (peer.conduct.isIntolerable && this.#peers.has(peer.id)) {
+      this.removePeer(peer.id);
+      this.#deps.drop(peer.id, reason);
+    }
+  }
+
+  #logUnknown(peer: GossipPeer, frame: ParsedFrame): void {
+    for (const field of frame.unknownControl) {
+      if (peer.isNewUnknown(field)) this.#deps.log.info("unknown_gossip_control", { peer: peer.id, ...field });
+    }
+  }
+
+  #heartbeat(): void {
+    const { clock, log } = this.#deps;
+    this.#cancelHeartbeat = clock.after(HEARTBEAT_MS, () => this.#heartbeat());
+    const nowMs = clock.nowMs();
+    for (const peer of [...this.#peers.values()]) {
+      if (!peer.flush()) this.#deps.drop(peer.id, "does not read");
+      const lost = peer.takeLostMessages();
+      if (lost > 0) log.debug("gossip_messages_lost", { peer: peer.id, count: lost });
+    }
+    const expired = this.#pending.expire(nowMs);
+    if (expired > 0) log.warn("gossip_verdicts_missing", { count: expired });
+    this.#mesh.heartbeat(nowMs);
+    for (const topic of this.#subscribed) this.#haveWant.announce(topic, this.#outsideMesh(topic));
+    this.#haveWant.heartbeat();
+    this.#cache.shift();
+    this.#heartbeats++;
+    if (this.#heartbeats % HEARTBEATS_PER_UPKEEP === 0) this.#relays.upkeep();
+  }
+
+  #outsideMesh(topic: string): PeerId[] {
+    const mesh = new Set(this.#mesh.peers(topic));
+    return this.#directPeers(topic).filter((peer) => !mesh.has(peer));
+  }
+}
+
+/** A message that keeps no much larger frame alive while somebody holds on to it. */
+function ownMemory(message: WireMessage, frameBytes: number): WireMessage {
+  if (frameBytes <= 2048 + 2 * message.data.length) return message;
+  const { from, data, seqno, topic, signature, key } = message;
+  return {
+    ...(from === undefined ? {} : { from: from.slice() }),
+    data: data.slice(),
+    ...(seqno === undefined ? {} : { seqno: seqno.slice() }),
+    topic,
+    ...(signature === undefined ? {} : { signature: signature.slice() }),
+    ...(key === undefined ? {} : { key: key.slice() }),
+  };
+}

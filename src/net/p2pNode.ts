@@ -1,0 +1,219 @@
+import { ed25519KeyPeerIdBytes, peerIdText } from "../core/gossip/peerId.ts";
+import type { SeedNode } from "../core/gossip/seedNode.ts";
+import { openHealthcheck, signHealthcheck } from "../core/message/healthcheck.ts";
+import type { Secret } from "../core/util/secret.ts";
+import { Aborted, type Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { GossipMessage, GossipVerdict, P2p, PeerId, PeerTransport } from "../ports/network.ts";
+import type { Rng } from "../ports/rng.ts";
+import { BanList } from "./banList.ts";
+import { DialBook } from "./dialBook.ts";
+import { type GossipRates, GossipRouter, type MessageHandler } from "./gossipRouter.ts";
+import { PeerManager } from "./peerManager.ts";
+import { PeerRequests } from "./peerRequests.ts";
+import { PeersExchange } from "./peersExchange.ts";
+import { TokenBucket } from "./tokenBucket.ts";
+
+/** Health checks looked at per second and at once: each costs an ed25519 verification. */
+const HEALTHCHECKS_PER_SEC = 10;
+const HEALTHCHECK_BURST = 50;
+const HEALTHCHECK_LIFE_SEC = 10;
+
+/**
+ * Rates that honest nodes stay far below: the whole network's order traffic comes through a relay, a light node only
+ * sends its own.
+ */
+export const DEFAULT_GOSSIP_RATES: GossipRates = {
+  relay: { messagesPerSec: 20_000, bytesPerSec: 32 * 1024 * 1024, burstSec: 2 },
+  other: { messagesPerSec: 2000, bytesPerSec: 4 * 1024 * 1024, burstSec: 5 },
+};
+
+export type P2pConfig = {
+  /** A seed: relays for others, subscribes to nothing, sees everything. */
+  readonly isRelay: boolean;
+  readonly seedNodes: readonly SeedNode[];
+  /** Tcp port of the netid. */
+  readonly tcpPort: number;
+  /** Multiaddress at which others can reach this node, for peer exchange; undefined on a light node. */
+  readonly ownAddress?: string;
+  /** The 32 seed bytes of the transport's ed25519 identity: signs health checks. */
+  readonly identitySeed: Secret<Uint8Array>;
+  /** What GetMm2Version answers. */
+  readonly version: string;
+  /** Most peers; further inbound connections are closed. */
+  readonly maxPeers?: number;
+  readonly rates?: GossipRates;
+  /** Called with the version of each relay, once per connection. */
+  readonly onRelayVersion?: (peer: PeerId, version: string) => void;
+};
+
+export type P2pDeps = {
+  readonly transport: PeerTransport;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly config: P2pConfig;
+};
+
+/** The network of one node, with its life. Handlers and subscriptions may be set before `start`. */
+export type P2pNode = P2p & {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Puts gossip, requests and peer management over a transport. */
+export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pNode {
+  const { isRelay } = config;
+  const { self } = transport;
+  const ownHealthTopic = `hcheck/${self.id}`;
+  const relayListeners = new Set<() => void>();
+  const stopping = new AbortController();
+  const healthBucket = new TokenBucket(HEALTHCHECKS_PER_SEC, HEALTHCHECK_BURST, clock.nowMs());
+  let handler: MessageHandler = () => "accept";
+
+  const router: GossipRouter = new GossipRouter({
+    self,
+    isRelay,
+    rates: config.rates ?? DEFAULT_GOSSIP_RATES,
+    clock,
+    rng,
+    log,
+    sendFrame: (peer, frame) => transport.sendFrame(peer, frame),
+    drop: (peer, reason) => manager.ban(peer, reason),
+    onRelaysChanged: () => {
+      for (const listener of [...relayListeners]) listener();
+    },
+  });
+  const exchange = new PeersExchange({ rng, tcpPort: config.tcpPort, self, ownAddress: config.ownAddress });
+  const requests: PeerRequests = new PeerRequests({
+    clock,
+    log,
+    send: (peer, protocol, payload, signal) => transport.request(peer, protocol, payload, signal),
+    blame: (peer, cost, reason) => router.blame(peer, cost, reason),
+    version: config.version,
+    answerExchange: (peer, payload) => {
+      const relays = router.connectedRelays();
+      return exchange.answer(
+        payload,
+        peer,
+        manager.connections().filter(({ id }) => relays.has(id)),
+      );
+    },
+  });
+  const manager: PeerManager = new PeerManager({
+    transport,
+    clock,
+    rng,
+    log,
+    isRelay,
+    maxPeers: config.maxPeers ?? 512,
+    book: new DialBook(config.seedNodes, self.id, rng),
+    bans: new BanList(),
+    requests,
+    exchange,
+    relays: () => ({ connected: router.connectedRelays(), mesh: router.relays() }),
+    onRelayVersion: config.onRelayVersion ?? (() => undefined),
+  });
+
+  /** Health checks end here; everything else is for the application. */
+  function onMessage(message: GossipMessage): GossipVerdict | Promise<GossipVerdict> {
+    return message.topic.startsWith("hcheck/") ? onHealthcheck(message) : handler(message);
+  }
+
+  function onHealthcheck({ topic, data }: GossipMessage): GossipVerdict {
+    const nowMs = clock.nowMs();
+    if (!healthBucket.take(1, nowMs)) return "ignore";
+    const nowSec = Math.floor(nowMs / 1000);
+    const check = openHealthcheck(data, nowSec);
+    if (!check.ok) return check.error.kind === "BadMessage" || check.error.kind === "BadSignature" ? "reject" : "ignore";
+    if (topic === ownHealthTopic && !check.value.isReply) {
+      const sender = peerIdText(ed25519KeyPeerIdBytes(check.value.senderKey));
+      router.publish(`hcheck/${sender}`, signHealthcheck(config.identitySeed.reveal(), nowSec + HEALTHCHECK_LIFE_SEC, true));
+    }
+    return "accept";
+  }
+
+  router.setMessageHandler(onMessage);
+  // The first thing a light node of the reference says on a connection.
+  router.subscribe(ownHealthTopic);
+
+  return {
+    peerId: self.id,
+    isRelay,
+    publish: (topic, data, fromPeer) => router.publish(topic, data, fromPeer),
+    subscribe: (topic) => router.subscribe(topic),
+    unsubscribe: (topic) => router.unsubscribe(topic),
+    setMessageHandler: (next) => {
+      handler = next;
+    },
+    request: (peer, request, signal) => requests.ask(peer, request, signal ?? stopping.signal),
+    async requestAnyRelay(request, { not = [], signal = stopping.signal } = {}) {
+      for (const peer of router.relays()) {
+        if (not.includes(peer)) continue;
+        try {
+          const answer = await requests.ask(peer, request, signal);
+          if (answer.kind === "ok") return { peer, data: answer.data };
+        } catch (cause) {
+          if (!(cause instanceof Aborted) || signal.aborted) throw cause;
+          log.debug("relay_did_not_answer", { peer });
+        }
+      }
+      return null;
+    },
+    setRequestHandler: (next) => requests.setHandler(next),
+    relays: () => router.relays(),
+    peers: () => manager.connections(),
+    onRelaysChanged(listener) {
+      relayListeners.add(listener);
+      return () => relayListeners.delete(listener);
+    },
+    relayReady: (signal) => waitForRelay(router, relayListeners, [stopping.signal, ...(signal === undefined ? [] : [signal])]),
+    async start() {
+      await transport.start({
+        onPeer(connection) {
+          if (!manager.admit(connection)) return;
+          requests.addPeer(connection.id);
+          router.addPeer(connection);
+          manager.check(connection.id);
+        },
+        onPeerGone(peer) {
+          if (!manager.remove(peer)) return;
+          requests.removePeer(peer);
+          router.removePeer(peer);
+        },
+        onFrame: (peer, frame) => router.onFrame(peer, frame),
+        onRequest: (peer, protocol, payload) => requests.answer(peer, protocol, payload),
+      });
+      router.start();
+      manager.start();
+    },
+    async stop() {
+      stopping.abort();
+      manager.stop();
+      router.stop();
+      await transport.stop();
+    },
+  };
+}
+
+/** Resolves with the first relay in the mesh; rejects with `Aborted` when one of the signals fires before. */
+function waitForRelay(router: GossipRouter, listeners: Set<() => void>, signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void): void => {
+      listeners.delete(look);
+      for (const signal of signals) signal.removeEventListener("abort", onAbort);
+      settle();
+    };
+    const look = (): void => {
+      if (router.relays().length > 0) finish(resolve);
+    };
+    const onAbort = (): void => finish(() => reject(new Aborted()));
+    if (signals.some((signal) => signal.aborted)) {
+      reject(new Aborted());
+      return;
+    }
+    listeners.add(look);
+    for (const signal of signals) signal.addEventListener("abort", onAbort);
+    look();
+  });
+}

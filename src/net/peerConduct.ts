@@ -1,0 +1,71 @@
+import { TokenBucket } from "./tokenBucket.ts";
+
+export type RateLimit = {
+  readonly messagesPerSec: number;
+  readonly bytesPerSec: number;
+  /** Burst, as seconds of the average rate. */
+  readonly burstSec: number;
+};
+
+/** A peer at this score is dropped and banned. */
+const BAN_SCORE = 100;
+/** Good conduct forgives this much a second. */
+const FORGIVEN_PER_SEC = 1;
+/** What one second's worth of traffic above the limit costs: two such seconds in short order end a connection. */
+const EXCESS_COST_PER_SEC = 50;
+
+/** Cost of single offences. A frame that is no protobuf cannot be an honest accident over an authenticated stream. */
+export const OFFENCE = {
+  garbageFrame: 34,
+  invalidMessage: 5,
+  rejectedMessage: 10,
+  badRequest: 5,
+  excessRequest: 1,
+  tooManyTopics: 1,
+} as const;
+
+/** Rates and misdeeds of one connected peer. */
+export class PeerConduct {
+  #limit: RateLimit;
+  readonly #messages: TokenBucket;
+  readonly #bytes: TokenBucket;
+  #score = 0;
+  #scoreAtMs: number;
+
+  constructor(limit: RateLimit, nowMs: number) {
+    this.#limit = limit;
+    this.#messages = new TokenBucket(limit.messagesPerSec, limit.messagesPerSec * limit.burstSec, nowMs);
+    this.#bytes = new TokenBucket(limit.bytesPerSec, limit.bytesPerSec * limit.burstSec, nowMs);
+    this.#scoreAtMs = nowMs;
+  }
+
+  setLimit(limit: RateLimit): void {
+    this.#limit = limit;
+    this.#messages.resize(limit.messagesPerSec, limit.messagesPerSec * limit.burstSec);
+    this.#bytes.resize(limit.bytesPerSec, limit.bytesPerSec * limit.burstSec);
+  }
+
+  /** False: the frame is above the limit and must be dropped; the excess is held against the peer. */
+  takeBytes(count: number, nowMs: number): boolean {
+    if (this.#bytes.take(count, nowMs)) return true;
+    this.blame((EXCESS_COST_PER_SEC * count) / this.#limit.bytesPerSec, nowMs);
+    return false;
+  }
+
+  /** The same for one message. */
+  takeMessage(nowMs: number): boolean {
+    if (this.#messages.take(1, nowMs)) return true;
+    this.blame(EXCESS_COST_PER_SEC / this.#limit.messagesPerSec, nowMs);
+    return false;
+  }
+
+  blame(cost: number, nowMs: number): void {
+    const passed = Math.max(0, nowMs - this.#scoreAtMs) / 1000;
+    this.#score = Math.max(0, this.#score - passed * FORGIVEN_PER_SEC) + cost;
+    this.#scoreAtMs = nowMs;
+  }
+
+  get isIntolerable(): boolean {
+    return this.#score >= BAN_SCORE;
+  }
+}

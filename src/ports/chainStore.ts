@@ -1,0 +1,88 @@
+import type { BlockRef } from "./chain.ts";
+
+/** Header of a block on the best chain, as far as the index needs it. Hashes in display order. */
+export type StoredHeader = BlockRef & {
+  readonly prevHash: string;
+  /** Unix seconds. */
+  readonly timeSec: number;
+};
+
+/** `key`: lower-case hex of a script, or a txid in display order. */
+export type WatchKey = { readonly kind: "script" | "tx"; readonly key: string };
+
+export type StoredWatch = WatchKey & {
+  readonly fromHeight: number;
+  /** First height still to be read for this watch; null when it is covered up to the stored tip. */
+  readonly nextHeight: number | null;
+};
+
+export type StoredTx = {
+  readonly txid: string;
+  /** Null when only the daemon's UTXO set told of it (the block is pruned or was never read). */
+  readonly raw: Uint8Array | null;
+  readonly block: BlockRef | null;
+  /** Unix ms. */
+  readonly seenAtMs: number;
+};
+
+export type StoredOutput = {
+  readonly txid: string;
+  readonly vout: number;
+  /** Base units. */
+  readonly value: bigint;
+  readonly script: Uint8Array;
+  readonly coinbase: boolean;
+};
+
+/** `spender` has an input that takes output `vout` of `txid`. Conflicting spenders may stand side by side until one is final. */
+export type StoredSpend = { readonly txid: string; readonly vout: number; readonly spender: string };
+
+/**
+ * One step of the index, applied in the order of the fields, all or nothing. What a block brings (header, facts,
+ * and with it the new tip) is always one delta, so no crash leaves half a block behind.
+ */
+export type ChainDelta = {
+  /** Forget everything but the watches; each of those starts again at its `fromHeight`. */
+  readonly reset?: boolean;
+  /** Blocks above this height left the best chain: their headers go, their transactions have no block any more. */
+  readonly rollbackTo?: number;
+  /** Transactions that are in no block and no mempool any more, with their outputs and spends. */
+  readonly gone?: readonly string[];
+  /** Extends the best chain, ascending. */
+  readonly headers?: readonly StoredHeader[];
+  readonly dropHeadersBelow?: number;
+  /** Inserted or replaced; an existing `raw` is not replaced by null, the first `seenAtMs` stays. */
+  readonly txs?: readonly StoredTx[];
+  /** Inserted unless present. */
+  readonly outputs?: readonly StoredOutput[];
+  /** Inserted unless present. */
+  readonly spends?: readonly StoredSpend[];
+  /** Inserted or replaced. */
+  readonly watches?: readonly StoredWatch[];
+  /** Removed, with all outputs of a script and every transaction nothing else refers to. */
+  readonly unwatch?: readonly WatchKey[];
+};
+
+export type ChainSnapshot = {
+  /** Hash of block 0 of the chain this index was built from; null before the first start. */
+  readonly genesis: string | null;
+  /** Ascending, without gaps; the last is the tip. */
+  readonly headers: readonly StoredHeader[];
+  readonly watches: readonly StoredWatch[];
+  readonly txs: readonly StoredTx[];
+  readonly outputs: readonly StoredOutput[];
+  readonly spends: readonly StoredSpend[];
+};
+
+/** Position in the history: everything older than this transaction. */
+export type HistoryCursor = { readonly height: number | null; readonly txid: string };
+
+/** The index of one coin on disk. */
+export interface ChainStore {
+  load(): Promise<ChainSnapshot>;
+  setGenesis(hash: string): Promise<void>;
+  /** Durable when it resolves; when it rejects, nothing of it is stored. */
+  commit(delta: ChainDelta): Promise<void>;
+  /** Transactions that pay or spend `scripts` (hex), unconfirmed first, then newest block first. */
+  history(scripts: readonly string[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
+}

@@ -1,0 +1,45 @@
+import type { Rational } from "../core/money/rational.ts";
+
+export type OrderKind = "Maker" | "Taker";
+
+/** An order as text of the repository's caller; the store does not look inside. */
+export type OrderRecord = { readonly uuid: string; readonly kind: OrderKind; readonly record: string };
+
+/** A new row of the history table, in KDF's columns (reference rpc.md 6.8). Its status starts as `Created`. */
+export type NewHistoryRow = {
+  readonly uuid: string;
+  readonly kind: OrderKind;
+  readonly initialAction: "Sell" | "Buy";
+  readonly base: string;
+  readonly rel: string;
+  readonly price: Rational;
+  readonly volume: Rational;
+  readonly createdAtMs: number;
+};
+
+export type OrderChange =
+  /** Writes or replaces a live order. */
+  | { readonly change: "put"; readonly order: OrderRecord }
+  /** The order is not live any more. Absent: nothing happens. */
+  | { readonly change: "remove"; readonly uuid: string }
+  | { readonly change: "historyRow"; readonly row: NewHistoryRow }
+  /** New status of a row: `Updated` or the reason of the end. Absent: nothing happens. */
+  | { readonly change: "status"; readonly uuid: string; readonly status: string; readonly atMs: number }
+  /** A taker's row goes on as a maker's. */
+  | { readonly change: "becameMaker"; readonly uuid: string; readonly atMs: number }
+  /** Last state of an ended order. */
+  | { readonly change: "ended"; readonly order: OrderRecord }
+  /** A taker uuid this node agreed to swap under, as maker; remembered for ever. */
+  | { readonly change: "swapAgreed"; readonly takerUuid: string; readonly makerUuid: string; readonly atMs: number };
+
+/** Own orders on disk. Implemented by `adapters/sqlite/orderStore.ts`. */
+export interface OrderStore {
+  /** All or nothing; fsynced when it resolves. Rejects with `StorageError`. */
+  apply(changes: readonly OrderChange[]): Promise<void>;
+  /** Live orders, oldest first. */
+  live(): Promise<readonly OrderRecord[]>;
+  /** An ended order kept in history, with the status of its row. */
+  ended(uuid: string): Promise<{ readonly order: OrderRecord; readonly status: string } | null>;
+  /** Whether this node ever agreed to a swap under this taker uuid. */
+  swapAgreed(takerUuid: string): Promise<boolean>;
+}

@@ -1,0 +1,46 @@
+import type { Role, StoredEvent } from "../core/swap/events.ts";
+
+/** What lists and filters need of a swap without reading its log. */
+export type SwapSummary = {
+  readonly uuid: string;
+  readonly role: Role;
+  readonly myCoin: string;
+  readonly otherCoin: string;
+  /** unix seconds */
+  readonly startedAt: number;
+  readonly finished: boolean;
+};
+
+export type SwapFilter = {
+  readonly myCoin?: string;
+  readonly otherCoin?: string;
+  /** `startedAt` >= this, seconds */
+  readonly fromSec?: number;
+  /** `startedAt` < this, seconds */
+  readonly toSec?: number;
+};
+
+/** Values that must never serve two swaps; storing one a second time rejects the whole write. */
+export type UniqueMark = { readonly kind: "secret_hash" | "fee_tx"; readonly value: string };
+
+/** The swap log. Every resolved write is durable (fsynced). */
+export interface SwapStore {
+  /** First event of a new swap. Rejects when the uuid was ever used, or a mark is taken. */
+  create(summary: SwapSummary, first: StoredEvent, marks: readonly UniqueMark[]): Promise<void>;
+  /** Event number `seq` (the first is 0). Rejects when that number exists: two writers would corrupt the fold. */
+  append(uuid: string, seq: number, event: StoredEvent, marks: readonly UniqueMark[]): Promise<void>;
+  /** Nothing more can change: the deciding transaction is deep. */
+  markSettled(uuid: string): Promise<void>;
+  log(uuid: string): Promise<readonly StoredEvent[]>;
+  has(uuid: string): Promise<boolean>;
+  /** Every uuid ever used, in no order. */
+  allUuids(): Promise<readonly string[]>;
+  isMarked(mark: UniqueMark): Promise<boolean>;
+  /** Swaps to resume at start-up, oldest first. */
+  unsettled(): Promise<readonly SwapSummary[]>;
+  /** Newest `startedAt` first, ties by insertion, newest first. */
+  list(filter: SwapFilter, offset: number, limit: number): Promise<readonly SwapSummary[]>;
+  count(filter: SwapFilter): Promise<number>;
+  /** 1-based position of a swap in `list` under the filter; null when it is not in it. */
+  position(filter: SwapFilter, uuid: string): Promise<number | null>;
+}

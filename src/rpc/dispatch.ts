@@ -1,0 +1,165 @@
+import { Aborted, type Clock, withDeadline } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import { type Auth, isLoopback } from "./auth.ts";
+import type { RpcContext } from "./ctx.ts";
+import type { Method, Outcome } from "./define.ts";
+import { type Answer, flatError, flatReply, type RequestId, readableId, v2Error, v2Reply } from "./envelope.ts";
+import type { Json, JsonObject } from "./parseJson.ts";
+import { found, unknownVariant, wrongType } from "./serdeText.ts";
+import { isPublic, type MethodTable } from "./table.ts";
+
+export type DispatchOptions = {
+  readonly ctx: RpcContext;
+  readonly table: MethodTable;
+  readonly auth: Auth;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** `rpc_local_only`: refuse other machines everything but the public methods. */
+  readonly localOnly: boolean;
+  /** A call that has no answer by then gets a time-out reply; what it started goes on. */
+  readonly deadlineMs: number;
+};
+
+/** Most requests in one batch. */
+export const MAX_BATCH = 500;
+
+/**
+ * From parsed JSON to an answer, in the order of reference rpc.md 1.3 to 1.8. Every refusal happens before a handler
+ * runs; the order of the checks is what clients see, so it is part of the contract.
+ */
+export class Dispatcher {
+  readonly #o: DispatchOptions;
+
+  constructor(options: DispatchOptions) {
+    this.#o = options;
+  }
+
+  /** Never rejects. */
+  async answer(body: Json, address: string): Promise<Answer> {
+    if (!Array.isArray(body)) return this.#one(body, address);
+    if (body.length > MAX_BATCH) return flatError(`a batch may have at most ${MAX_BATCH} requests, found ${body.length}`, 413);
+    const answers = await Promise.all(body.map((element: Json) => this.#one(element, address)));
+    return { status: 200, body: `[${answers.map((a) => a.body).join(",")}]` };
+  }
+
+  async #one(body: Json, address: string): Promise<Answer> {
+    if (typeof body !== "object" || Array.isArray(body)) {
+      return flatError(`a request is a JSON object (or an array of them), found ${found(body)}`);
+    }
+    const request = (body ?? {}) as JsonObject;
+    const version = request.mmrpc;
+    if (version === undefined || version === null) return this.#flat(request, address);
+    const id = readableId(request.id);
+    if (version !== "2.0") {
+      const detail = typeof version === "string" ? unknownVariant(version, ["2.0"]) : wrongType(version, "string or map");
+      const text = `Error parsing mmrpc version: ${detail}`;
+      return v2Error({ http: 400, text, type: "InvalidMmRpcVersion", data: detail }, "dispatcher", id);
+    }
+    return this.#v2(request, address);
+  }
+
+  async #flat(request: JsonObject, address: string): Promise<Answer> {
+    const name = request.method;
+    const open = isPublic(name);
+    if (this.#isForeign(address) && !open) return flatError("Selected method can only be called from localhost.");
+    if (this.#o.auth.isBanned(address)) return flatError("Your IP is banned.");
+    if (!open) {
+      const verdict = this.#o.auth.check(request.userpass, address);
+      if (verdict.kind === "not_set") return flatError("Userpass is not set!");
+      if (verdict.kind === "wrong") return flatError(wrongPassword(verdict.attemptsLeft));
+    }
+    const method = typeof name === "string" ? this.#o.table.flat.get(name) : undefined;
+    if (!method) return this.#v2({ ...request, mmrpc: "2.0" }, address);
+    const outcome = await this.#run(method, request);
+    switch (outcome.kind) {
+      case "reply":
+        return flatReply(method.flatReply === "wrapped" ? { result: outcome.value } : outcome.value);
+      case "bad_params":
+        return flatError(outcome.text);
+      case "fault":
+        return flatError(outcome.fault.text, outcome.fault.flatHttp, outcome.fault.flatExtra);
+      case "timeout":
+        return flatError(timedOut(method.name, this.#o.deadlineMs));
+      case "crash":
+        return flatError(crashed(method.name));
+    }
+  }
+
+  async #v2(request: JsonObject, address: string): Promise<Answer> {
+    const id = readableId(request.id);
+    const shape = shapeFault(request);
+    if (shape !== undefined) return invalidRequest(shape, id);
+    const { method: name, userpass } = request;
+    const open = isPublic(name);
+    const refuse = (type: string, text: string, data?: unknown): Answer => v2Error({ http: 403, text, type, data }, "dispatcher", id);
+    if (this.#isForeign(address) && !open) return refuse("LocalHostOnly", "Selected method can be called from localhost only!");
+    if (this.#o.auth.isBanned(address)) return refuse("Banned", "Your ip is banned.");
+    if (!open) {
+      const verdict = this.#o.auth.check(userpass, address);
+      if (verdict.kind === "not_set") return refuse("UserpassIsNotSet", "Userpass is not set!");
+      if (verdict.kind === "wrong") {
+        const data = { error_type: "NbAttemptsLeft", error_data: verdict.attemptsLeft };
+        return refuse("UserpassIsInvalid", wrongPassword(verdict.attemptsLeft), data);
+      }
+    }
+    const method = typeof name === "string" ? this.#o.table.v2.get(name) : undefined;
+    if (!method) return v2Error({ http: 400, text: "No such method", type: "NoSuchMethod", data: undefined }, "dispatcher", id);
+    const outcome = await this.#run(method, request.params ?? null);
+    switch (outcome.kind) {
+      case "reply":
+        return v2Reply(outcome.value, id);
+      case "bad_params":
+        return invalidRequest(outcome.text, id);
+      case "fault":
+        return v2Error(outcome.fault, method.name, id);
+      case "timeout":
+        return v2Error({ http: 408, text: timedOut(method.name, this.#o.deadlineMs), type: "Timeout", data: undefined }, method.name, id);
+      case "crash":
+        return v2Error({ http: 500, text: crashed(method.name), type: "InternalError", data: undefined }, method.name, id);
+    }
+  }
+
+  #isForeign(address: string): boolean {
+    return this.#o.localOnly && !isLoopback(address);
+  }
+
+  async #run(method: Method, params: unknown): Promise<Outcome | { kind: "timeout" } | { kind: "crash" }> {
+    const { ctx, clock, deadlineMs, log } = this.#o;
+    try {
+      return await withDeadline(clock, deadlineMs, undefined, (signal) => method.run(params, ctx, { signal }));
+    } catch (cause) {
+      if (cause instanceof Aborted) {
+        log.warn("rpc_timeout", { method: method.name, deadlineMs });
+        return { kind: "timeout" };
+      }
+      log.error("rpc_handler_failed", { method: method.name, error: cause });
+      return { kind: "crash" };
+    }
+  }
+}
+
+const wrongPassword = (left: number): string => `Userpass is invalid! - Rate Limit attempts left: ${left}`;
+const crashed = (method: string): string => `Internal error in ${method}; the log of the node has the details`;
+const timedOut = (method: string, ms: number): string =>
+  `${method} gave no answer within ${ms / 1000} s; it may still finish, so look at the state before you repeat it`;
+
+const invalidRequest = (detail: string, id: RequestId): Answer =>
+  v2Error({ http: 400, text: `Error parsing request: ${detail}`, type: "InvalidRequest", data: detail }, "dispatcher", id);
+
+const V2_KEYS = ["mmrpc", "userpass", "method", "params", "id"];
+
+/** The strict shape of a versioned body; undefined when it is right. Comes before authentication, as in KDF. */
+function shapeFault(request: JsonObject): string | undefined {
+  for (const [key, value] of Object.entries(request)) {
+    if (!V2_KEYS.includes(key))
+      return `unknown field \`${key.slice(0, 100)}\`, expected one of ${V2_KEYS.map((k) => `\`${k}\``).join(", ")}`;
+    if (key === "method" && typeof value !== "string") return wrongType(value, "a string");
+    if (key === "userpass" && value !== null && typeof value !== "string") return wrongType(value, "a string");
+    if (key === "id" && value !== null && readableId(value) === null) {
+      return typeof value === "number" && Number.isInteger(value)
+        ? `invalid value: ${found(value)}, expected usize`
+        : wrongType(value, "usize");
+    }
+  }
+  return request.method === undefined ? "missing field `method`" : undefined;
+}

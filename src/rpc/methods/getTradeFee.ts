@@ -1,0 +1,44 @@
+import { z } from "zod";
+import type { FundsError } from "../../app/tradingCoin.ts";
+import { ok } from "../../core/util/result.ts";
+import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import { defineMethod } from "../define.ts";
+import { legacyCoin } from "../field.ts";
+import { FUNDS_FAULTS } from "../fundsFaults.ts";
+import { tripleOf, tripleShape } from "../money.ts";
+
+const result = z.object({ coin: z.string().describe("The coin that pays the fee."), ...tripleShape("amount") });
+
+export const getTradeFee = defineMethod<NoSuchCoin | FundsError>()({
+  name: "get_trade_fee",
+  style: "flat",
+  summary:
+    "Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees.",
+  source: "interface document, get_trade_fee; reference rpc.md 4.6, 9.3",
+  params: z.object({ coin: legacyCoin() }),
+  result,
+  async handle(p, ctx, { signal }) {
+    const coin = activeCoin(ctx, p.coin);
+    if (!coin.ok) return coin;
+    const fee = await coin.value.feeRate(signal);
+    return fee.ok ? ok({ coin: p.coin, ...tripleOf("amount", fee.value) }) : fee;
+  },
+  errors: { ...FUNDS_FAULTS, NoSuchCoin: noSuchCoin(true) },
+  examples: [
+    {
+      title: "A coin with a fixed fee",
+      style: "flat",
+      params: { coin: "DOC" },
+      result: {
+        coin: "DOC",
+        amount: "0.0001",
+        amount_rat: [
+          [1, [1]],
+          [1, [10_000]],
+        ],
+        amount_fraction: { numer: "1", denom: "10000" },
+      },
+    },
+    { title: "The coin is not enabled", style: "flat", params: { coin: "KMD" }, error: "NoSuchCoin" },
+  ],
+});

@@ -1,0 +1,164 @@
+import { z } from "zod";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import { type BookSide, bookSide, flatEntry, flatEntryToJson, v2Entry, v2EntryToJson } from "../bookView.ts";
+import type { RpcContext } from "../ctx.ts";
+import { defineMethod } from "../define.ts";
+import { text } from "../field.ts";
+import { detailOf, numberDetail, tripleOf, tripleShape } from "../money.ts";
+import { NO_NETWORK } from "../networkFault.ts";
+
+type BookError =
+  | { readonly kind: "BaseRelSame" }
+  | { readonly kind: "CoinConfigNotFound"; readonly coin: string }
+  | { readonly kind: "CoinIsWalletOnly"; readonly coin: string }
+  | { readonly kind: "BaseRelSameOrderbookTickersAndProtocols" }
+  | { readonly kind: "NoNetwork" };
+
+const params = z.object({ base: text(), rel: text() });
+
+/** Checks of reference rpc.md 5.2 in the order of their texts there. Coins need not be enabled. */
+async function readBook(
+  { base, rel }: z.output<typeof params>,
+  ctx: RpcContext,
+  signal: AbortSignal,
+): Promise<Result<{ readonly asks: BookSide; readonly bids: BookSide; readonly nowSec: number }, BookError>> {
+  if (base === rel) return err({ kind: "BaseRelSame" });
+  const [baseEntry, relEntry] = [ctx.coins.entry(base), ctx.coins.entry(rel)];
+  if (!baseEntry) return err({ kind: "CoinConfigNotFound", coin: base });
+  if (!relEntry) return err({ kind: "CoinConfigNotFound", coin: rel });
+  if (baseEntry.walletOnly) return err({ kind: "CoinIsWalletOnly", coin: base });
+  if (relEntry.walletOnly) return err({ kind: "CoinIsWalletOnly", coin: rel });
+  const [baseTicker, relTicker] = [baseEntry.orderbookTicker ?? base, relEntry.orderbookTicker ?? rel];
+  if (baseTicker === relTicker && baseEntry.protocol === relEntry.protocol) return err({ kind: "BaseRelSameOrderbookTickersAndProtocols" });
+  const book = await ctx.orderbook.pair(baseTicker, relTicker, signal);
+  if (!book.ok) return book;
+  return ok({
+    asks: bookSide("asks", book.value.asks),
+    bids: bookSide("bids", book.value.bids),
+    nowSec: Math.floor(ctx.clock.nowMs() / 1000),
+  });
+}
+
+const flatResult = z.object({
+  askdepth: z.literal(0),
+  asks: z.array(flatEntry).describe("Highest price first."),
+  base: z.string(),
+  biddepth: z.literal(0),
+  bids: z.array(flatEntry).describe("Highest price first."),
+  netid: z.number(),
+  numasks: z.number(),
+  numbids: z.number(),
+  rel: z.string(),
+  timestamp: z.number().describe("Unix seconds."),
+  ...tripleShape("total_asks_base_vol"),
+  ...tripleShape("total_asks_rel_vol"),
+  ...tripleShape("total_bids_base_vol"),
+  ...tripleShape("total_bids_rel_vol"),
+});
+
+export const orderbook = defineMethod<BookError>()({
+  name: "orderbook",
+  style: "flat",
+  flatReply: "bare",
+  access: "public",
+  summary: "Show the orderbook of a pair. Coins need not be enabled, only configured.",
+  source: "reference rpc.md 5.2",
+  params,
+  result: flatResult,
+  async handle(p, ctx, { signal }) {
+    const book = await readBook(p, ctx, signal);
+    if (!book.ok) return book;
+    const { asks, bids, nowSec } = book.value;
+    return ok({
+      askdepth: 0,
+      asks: asks.lines.map((line) => flatEntryToJson(line, nowSec)),
+      base: p.base,
+      biddepth: 0,
+      bids: bids.lines.map((line) => flatEntryToJson(line, nowSec)),
+      netid: ctx.node.netid,
+      numasks: asks.lines.length,
+      numbids: bids.lines.length,
+      rel: p.rel,
+      timestamp: nowSec,
+      ...tripleOf("total_asks_base_vol", asks.totalBase),
+      ...tripleOf("total_asks_rel_vol", asks.totalRel),
+      ...tripleOf("total_bids_base_vol", bids.totalBase),
+      ...tripleOf("total_bids_rel_vol", bids.totalRel),
+    });
+  },
+  errors: {
+    BaseRelSame: { http: 400, when: "`base` and `rel` are the same coin.", text: () => "Base and rel must be different coins" },
+    CoinConfigNotFound: { http: 400, when: "The coins file has no such coin.", text: ({ coin }) => `Coin ${coin} is not found in config` },
+    CoinIsWalletOnly: { http: 400, when: "A coin is marked `wallet_only`.", text: ({ coin }) => `Base Coin ${coin} is wallet only` },
+    BaseRelSameOrderbookTickersAndProtocols: {
+      http: 400,
+      when: "Both coins share one orderbook ticker and protocol.",
+      text: () => "Base and rel coins have the same orderbook tickers and protocols.",
+    },
+    NoNetwork: NO_NETWORK,
+  },
+  examples: [
+    { title: "One own order", style: "flat", params: { base: "DOC", rel: "MARTY" } },
+    { title: "An unknown coin", style: "flat", params: { base: "NOSUCH", rel: "MARTY" }, error: "CoinConfigNotFound" },
+  ],
+});
+
+const v2Result = z.object({
+  asks: z.array(v2Entry).describe("Highest price first."),
+  base: z.string(),
+  bids: z.array(v2Entry).describe("Highest price first."),
+  net_id: z.number(),
+  num_asks: z.number(),
+  num_bids: z.number(),
+  rel: z.string(),
+  timestamp: z.number().describe("Unix seconds."),
+  total_asks_base_vol: numberDetail,
+  total_asks_rel_vol: numberDetail,
+  total_bids_base_vol: numberDetail,
+  total_bids_rel_vol: numberDetail,
+});
+
+export const orderbookV2 = defineMethod<BookError>()({
+  name: "orderbook",
+  style: "v2",
+  access: "public",
+  struct: "OrderbookRequest",
+  summary: "Show the orderbook of a pair. Coins need not be enabled, only configured.",
+  source: "reference rpc.md 5.2",
+  params,
+  result: v2Result,
+  async handle(p, ctx, { signal }) {
+    const book = await readBook(p, ctx, signal);
+    if (!book.ok) return book;
+    const { asks, bids, nowSec } = book.value;
+    return ok({
+      asks: asks.lines.map(v2EntryToJson),
+      base: p.base,
+      bids: bids.lines.map(v2EntryToJson),
+      net_id: ctx.node.netid,
+      num_asks: asks.lines.length,
+      num_bids: bids.lines.length,
+      rel: p.rel,
+      timestamp: nowSec,
+      total_asks_base_vol: detailOf(asks.totalBase),
+      total_asks_rel_vol: detailOf(asks.totalRel),
+      total_bids_base_vol: detailOf(bids.totalBase),
+      total_bids_rel_vol: detailOf(bids.totalRel),
+    });
+  },
+  errors: {
+    BaseRelSame: { http: 400, when: "`base` and `rel` are the same coin.", text: () => "BaseRelSame" },
+    CoinConfigNotFound: { http: 400, when: "The coins file has no such coin.", text: (e) => e.coin, data: (e) => e.coin },
+    CoinIsWalletOnly: { http: 400, when: "A coin is marked `wallet_only`.", text: (e) => e.coin, data: (e) => e.coin },
+    BaseRelSameOrderbookTickersAndProtocols: {
+      http: 400,
+      when: "Both coins share one orderbook ticker and protocol.",
+      text: () => "BaseRelSameOrderbookTickersAndProtocols",
+    },
+    NoNetwork: { ...NO_NETWORK, type: "P2PSubscribeError", data: NO_NETWORK.text },
+  },
+  examples: [
+    { title: "One own order", style: "v2", params: { base: "DOC", rel: "MARTY" } },
+    { title: "An unknown coin", style: "v2", params: { base: "NOSUCH", rel: "MARTY" }, error: "CoinConfigNotFound" },
+  ],
+});

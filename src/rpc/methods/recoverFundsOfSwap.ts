@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { toHex } from "../../core/util/bytes.ts";
+import { ok } from "../../core/util/result.ts";
+import type { RecoverError } from "../ctx.ts";
+import { defineMethod } from "../define.ts";
+import { nestedUuid } from "./mySwapStatus.ts";
+
+export const recoverFundsOfSwap = defineMethod<RecoverError>()({
+  name: "recover_funds_of_swap",
+  style: "flat",
+  summary:
+    "Take back or claim what a finished swap left behind. This node does so by itself; the call is for swaps brought in from elsewhere.",
+  source: "reference rpc.md 5.3",
+  params: nestedUuid(),
+  result: z.object({
+    action: z.enum(["RefundedMyPayment", "SpentOtherPayment"]),
+    coin: z.string(),
+    tx_hash: z.string(),
+    tx_hex: z.string(),
+  }),
+  async handle({ params }, { swaps }, { signal }) {
+    const done = await swaps.recoverFunds(params.uuid, signal);
+    if (!done.ok) return done;
+    const { action, coin, txid, raw } = done.value;
+    return ok({ action, coin, tx_hash: txid, tx_hex: toHex(raw) });
+  },
+  errors: {
+    SwapNotFound: { http: 404, when: "This node has no such swap.", text: () => "swap data is not found" },
+    CoinNotActive: { http: 400, when: "A coin of the swap is not enabled.", text: ({ coin }) => `Coin ${coin} is not activated` },
+    SwapNotFinished: { http: 400, when: "The swap is still running.", text: () => "Swap must be finished before recover funds attempt" },
+    NotRecoverable: { http: 400, when: "There is nothing to recover, or it is too early.", text: ({ reason }) => reason },
+  },
+  examples: [
+    { title: "No such swap", style: "flat", params: { params: { uuid: "00000000-0000-0000-0000-000000000001" } }, error: "SwapNotFound" },
+  ],
+});

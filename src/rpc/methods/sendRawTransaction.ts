@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { parseHex } from "../../core/util/bytes.ts";
+import { err, ok } from "../../core/util/result.ts";
+import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import type { SendError } from "../ctx.ts";
+import { defineMethod } from "../define.ts";
+import { legacyCoin, required } from "../field.ts";
+
+const result = z.object({ tx_hash: z.string() });
+type Failure = NoSuchCoin | SendError | { readonly kind: "BadHex"; readonly text: string };
+
+export const sendRawTransaction = defineMethod<Failure>()({
+  name: "send_raw_transaction",
+  style: "flat",
+  flatReply: "bare",
+  summary: "Send a finished transaction.",
+  source: "reference rpc.md 5.1",
+  params: z.object({
+    coin: legacyCoin(),
+    tx_hex: z.preprocess(
+      (v) => v ?? null,
+      required((v) => (typeof v === "string" ? ok(v) : err("No 'tx_hex' or 'tx_json' field")), { type: "string" }),
+    ),
+  }),
+  result,
+  async handle(p, ctx, { signal }) {
+    const coin = activeCoin(ctx, p.coin);
+    if (!coin.ok) return coin;
+    const raw = parseHex(p.tx_hex);
+    if (!raw.ok) return err({ kind: "BadHex", text: p.tx_hex });
+    const sent = await coin.value.sendRaw(raw.value, signal);
+    return sent.ok ? ok({ tx_hash: sent.value }) : sent;
+  },
+  errors: {
+    NoSuchCoin: noSuchCoin(true),
+    BadHex: {
+      http: 400,
+      when: "`tx_hex` is not hex.",
+      text: ({ text }) => {
+        const at = text.search(/[^0-9a-fA-F]/);
+        return text.length % 2 === 1 ? "Odd number of digits" : `Invalid character '${text[at]}' at position ${at}`;
+      },
+    },
+    Rejected: { http: 500, when: "The daemon refused the transaction; its own words.", text: (e) => e.message },
+    Transport: {
+      http: 502,
+      when: "The daemon gave no answer; the transaction may have been sent.",
+      text: (e) => `${e.message}; whether the transaction was sent is not known`,
+    },
+  },
+  examples: [
+    {
+      title: "A transaction the daemon takes",
+      style: "flat",
+      params: { coin: "DOC", tx_hex: "0400008085202f89" },
+      result: { tx_hash: "0000000000000000000000000000000000000000000000000000000000000001" },
+    },
+    { title: "A transaction it refuses", style: "flat", params: { coin: "DOC", tx_hex: "00" }, error: "Rejected" },
+    { title: "Not hex", style: "flat", params: { coin: "DOC", tx_hex: "zz" }, error: "BadHex" },
+  ],
+});

@@ -1,0 +1,95 @@
+import { z } from "zod";
+import { type PreimageError, tradePreimage as preimageOf } from "../../app/fees/tradePreimage.ts";
+import { toDecimalString, ZERO } from "../../core/money/rational.ts";
+import { err, ok } from "../../core/util/result.ts";
+import { type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import { defineMethod } from "../define.ts";
+import { flag, type Read, readString, required, text } from "../field.ts";
+import { FUNDS_FAULTS } from "../fundsFaults.ts";
+import { defaultedMmNumber, mmNumber } from "../mmNumber.ts";
+import { preimageShape, preimageToJson } from "../preimageShape.ts";
+import { unknownVariant } from "../serdeText.ts";
+
+const METHODS = ["setprice", "buy", "sell"] as const;
+const readMethod: Read<(typeof METHODS)[number]> = (value) => {
+  const name = readString(value);
+  if (!name.ok) return name;
+  const method = METHODS.find((m) => m === name.value);
+  return method ? ok(method) : err(unknownVariant(name.value, METHODS));
+};
+
+const MAX_REASON = "'max' cannot be used with 'sell' or 'buy' method";
+type Failure = PreimageError | NoSuchCoin | { readonly kind: "CoinIsWalletOnly"; readonly coin: string };
+
+export const tradePreimage = defineMethod<Failure>()({
+  name: "trade_preimage",
+  style: "both",
+  struct: "TradePreimageRequest",
+  summary: "Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order.",
+  source: "interface document, trade_preimage; reference rpc.md 4.5",
+  params: z.object({
+    base: text(),
+    rel: text(),
+    swap_method: required(readMethod, { enum: METHODS }).describe("The call the order would be made with."),
+    price: mmNumber().describe("Rel per one base."),
+    volume: defaultedMmNumber(ZERO).describe("Base coins. Needed unless `max` with `setprice`."),
+    max: flag(false).describe("`setprice` only: also give the greatest volume. For takers use `max_taker_vol`."),
+  }),
+  result: preimageShape,
+  async handle(p, ctx) {
+    for (const ticker of [p.base, p.rel]) {
+      if (ctx.coins.entry(ticker)?.walletOnly !== false) return err({ kind: "CoinIsWalletOnly", coin: ticker });
+    }
+    const [base, rel] = [ctx.coins.active(p.base), ctx.coins.active(p.rel)];
+    if (!base) return err({ kind: "NoSuchCoin", coin: p.base });
+    if (!rel) return err({ kind: "NoSuchCoin", coin: p.rel });
+    const [taker, maker] = p.swap_method === "buy" ? [rel, base] : [base, rel];
+    const preimage = preimageOf(
+      { base, rel, method: p.swap_method, price: p.price, volume: p.volume, max: p.max },
+      ctx.dexFee.rule(taker, maker.ticker),
+    );
+    return preimage.ok ? ok(preimageToJson(preimage.value)) : preimage;
+  },
+  errors: {
+    ...FUNDS_FAULTS,
+    CoinIsWalletOnly: {
+      http: 400,
+      when: "A coin of the pair is marked `wallet_only`, or is not in the coins file.",
+      text: ({ coin }) => `Coin ${coin} is wallet only`,
+      data: ({ coin }) => ({ coin }),
+    },
+    NoSuchCoin: noSuchCoin(false, 400),
+    MaxWithTaker: {
+      http: 400,
+      type: "InvalidParam",
+      when: "`max` with `buy` or `sell`.",
+      text: () => `Incorrect use of the 'max' parameter: ${MAX_REASON}`,
+      data: () => ({ param: "max", reason: MAX_REASON }),
+    },
+    BaseEqualRel: { http: 400, when: "`base` and `rel` are the same coin.", text: () => "Rel coin can not be same as base" },
+    PriceTooLow: {
+      http: 400,
+      when: "`setprice` with a price of 0 or less.",
+      text: ({ price, threshold }) => `Price ${toDecimalString(price)} is too low, required at least ${toDecimalString(threshold)}`,
+      data: ({ price, threshold }) => ({ price: toDecimalString(price), threshold: toDecimalString(threshold) }),
+    },
+  },
+  examples: [
+    {
+      title: "Fees of a maker order",
+      style: "v2",
+      params: { base: "DOC", rel: "MARTY", swap_method: "setprice", price: "1", volume: "1" },
+    },
+    {
+      title: "Fees of a sale, flat form",
+      style: "flat",
+      params: { base: "DOC", rel: "MARTY", swap_method: "sell", price: "1", volume: "1" },
+    },
+    {
+      title: "max is for setprice",
+      style: "v2",
+      params: { base: "DOC", rel: "MARTY", swap_method: "buy", price: "1", max: true },
+      error: "MaxWithTaker",
+    },
+  ],
+});

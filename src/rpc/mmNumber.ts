@@ -1,0 +1,85 @@
+import { parseDecimal, type Rational, rational, reduce } from "../core/money/rational.ts";
+import { err, ok } from "../core/util/result.ts";
+import { defaulted, optional, type Read, required } from "./field.ts";
+import { rawJson } from "./serdeText.ts";
+
+/**
+ * Amounts and prices in requests (reference rpc.md 3.1, 3.2): decimal text, JSON number, RationalValue
+ * `[[sign,[limbs]],[sign,[limbs]]]` or FractionalValue `{"numer","denom"}`; tried in that order; always reduced.
+ * Bounds: 1,000 characters or an exponent of 1,000 in a decimal (`parseDecimal`), 1,000 digits per side of a
+ * fraction, 128 limbs per side of a rational.
+ */
+const MAX_LIMBS = 128;
+const MAX_INTEGER_CHARS = 1_000;
+
+export const readMmNumber: Read<Rational> = (value) => {
+  const parsed = fromDecimal(value) ?? fromRationalValue(value) ?? fromFraction(value);
+  return parsed ? ok(parsed) : err(`Could not deserialize any variant of MmNumber from ${rawJson(value)}`);
+};
+
+/** Plain decimal only: `amount` of `withdraw`. */
+export const readDecimal: Read<Rational> = (value) => {
+  const parsed = fromDecimal(value);
+  return parsed ? ok(parsed) : err(`invalid decimal number: ${rawJson(value)}`);
+};
+
+function fromDecimal(value: unknown): Rational | undefined {
+  if (typeof value === "bigint") return { n: value, d: 1n };
+  // The shortest decimal form of the double is what was meant; digits a double cannot hold are lost, as in KDF.
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text !== "string") return undefined;
+  const parsed = parseDecimal(text);
+  return parsed.ok ? parsed.value : undefined;
+}
+
+function fromRationalValue(value: unknown): Rational | undefined {
+  if (!Array.isArray(value) || value.length !== 2) return undefined;
+  const n = limbsToInteger(value[0]);
+  const d = limbsToInteger(value[1]);
+  return n === undefined || d === undefined || d === 0n ? undefined : reduce({ n, d });
+}
+
+/** `[sign, limbs]`: sign -1, 0 or 1; limbs are base 2^32, least significant first. */
+function limbsToInteger(value: unknown): bigint | undefined {
+  if (!Array.isArray(value) || value.length !== 2) return undefined;
+  const [sign, limbs]: unknown[] = value;
+  if ((sign !== 1 && sign !== 0 && sign !== -1) || !Array.isArray(limbs) || limbs.length > MAX_LIMBS) return undefined;
+  let magnitude = 0n;
+  for (let i = limbs.length - 1; i >= 0; i--) {
+    const limb: unknown = limbs[i];
+    if (typeof limb !== "number" || !Number.isInteger(limb) || limb < 0 || limb > 0xffff_ffff) return undefined;
+    magnitude = (magnitude << 32n) | BigInt(limb);
+  }
+  return BigInt(sign) * magnitude;
+}
+
+function fromFraction(value: unknown): Rational | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const n = integer("numer" in value ? value.numer : undefined);
+  const d = integer("denom" in value ? value.denom : undefined);
+  return n === undefined || d === undefined || d === 0n ? undefined : rational(n, d);
+}
+
+function integer(value: unknown): bigint | undefined {
+  if (typeof value !== "string" || value.length > MAX_INTEGER_CHARS || !/^[+-]?\d[\d_]*$/.test(value)) return undefined;
+  const digits = value.replaceAll("_", "");
+  return digits.startsWith("+") ? BigInt(digits.slice(1)) : BigInt(digits);
+}
+
+const INPUT = {
+  oneOf: [
+    { type: "string", description: "Decimal number." },
+    { type: "number", description: "Read through a double: use a string for more than 15 digits." },
+    { type: "array", minItems: 2, maxItems: 2, items: { type: "array" }, description: "RationalValue `[[sign,[limbs]],[sign,[limbs]]]`." },
+    {
+      type: "object",
+      properties: { numer: { type: "string" }, denom: { type: "string" } },
+      required: ["numer", "denom"],
+      description: "FractionalValue.",
+    },
+  ],
+};
+
+export const mmNumber = () => required(readMmNumber, INPUT);
+export const optionalMmNumber = () => optional(readMmNumber, INPUT);
+export const defaultedMmNumber = (fallback: Rational) => defaulted(readMmNumber, fallback, INPUT);

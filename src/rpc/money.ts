@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { type Rational, reduce, toDecimalString } from "../core/money/rational.ts";
+
+/** Output forms of amounts and prices (reference rpc.md 3.2 to 3.4). */
+
+type Limbs = [sign: number, words: number[]];
+export type RationalValue = [numer: Limbs, denom: Limbs];
+export type FractionalValue = { numer: string; denom: string };
+
+const part = z.tuple([z.number(), z.array(z.number())]);
+export const decimalText = z.string().describe("Decimal number; at most 100 significant digits when it does not end.");
+export const rationalValue = z
+  .tuple([part, part])
+  .describe("RationalValue: numerator and denominator, each [sign, words of 32 bits, least significant first].");
+export const fractionalValue = z.object({ numer: z.string(), denom: z.string() }).describe("FractionalValue.");
+
+function integerToLimbs(value: bigint): Limbs {
+  const limbs: number[] = [];
+  for (let rest = value < 0n ? -value : value; rest > 0n; rest >>= 32n) limbs.push(Number(rest & 0xffff_ffffn));
+  return [value > 0n ? 1 : value < 0n ? -1 : 0, limbs];
+}
+
+export function toRationalValue(a: Rational): RationalValue {
+  const { n, d } = reduce(a);
+  return [integerToLimbs(n), integerToLimbs(d)];
+}
+
+export function toFraction(a: Rational): FractionalValue {
+  const { n, d } = reduce(a);
+  return { numer: n.toString(), denom: d.toString() };
+}
+
+/** `name`, `name_rat`. */
+export const pairOf = <N extends string>(name: N, a: Rational) =>
+  ({ [name]: toDecimalString(a), [`${name}_rat`]: toRationalValue(a) }) as { [K in N]: string } & { [K in `${N}_rat`]: RationalValue };
+
+/** `name`, `name_fraction`, `name_rat`. */
+export const tripleOf = <N extends string>(name: N, a: Rational) =>
+  ({ [name]: toDecimalString(a), [`${name}_fraction`]: toFraction(a), [`${name}_rat`]: toRationalValue(a) }) as { [K in N]: string } & {
+    [K in `${N}_fraction`]: FractionalValue;
+  } & { [K in `${N}_rat`]: RationalValue };
+
+/** `{decimal, rational, fraction}`: the form of the versioned methods. */
+export const detailOf = (a: Rational) => ({ decimal: toDecimalString(a), rational: toRationalValue(a), fraction: toFraction(a) });
+export const numberDetail = z.object({ decimal: decimalText, rational: rationalValue, fraction: fractionalValue });
+
+export const pairShape = <N extends string>(name: N) =>
+  ({ [name]: decimalText, [`${name}_rat`]: rationalValue }) as { [K in N]: typeof decimalText } & {
+    [K in `${N}_rat`]: typeof rationalValue;
+  };
+export const tripleShape = <N extends string>(name: N) =>
+  ({ ...pairShape(name), [`${name}_fraction`]: fractionalValue }) as ReturnType<typeof pairShape<N>> & {
+    [K in `${N}_fraction`]: typeof fractionalValue;
+  };

@@ -1,0 +1,76 @@
+import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
+import { type Rational, toDecimalString } from "../core/money/rational.ts";
+import type { FaultTable } from "./fault.ts";
+import { FUNDS_FAULTS } from "./fundsFaults.ts";
+
+/** Words that differ between `buy`/`sell` and `setprice` (reference rpc.md 4.1 and 4.2). */
+type Words = {
+  readonly sameCoin: string;
+  readonly notActive: (side: "Base" | "Rel", ticker: string) => string;
+  readonly price: (price: string, required: string) => string;
+  readonly base: string;
+  readonly rel: string;
+  readonly min: string;
+};
+
+const TAKER: Words = {
+  sameCoin: "Base and rel must be different coins",
+  notActive: (side) => `${side} coin is not found or inactive`,
+  price: (_, required) => `Price is too low, minimum is ${required}`,
+  base: "Base amount",
+  rel: "Rel amount",
+  min: "Min volume",
+};
+const MAKER: Words = {
+  sameCoin: "Rel coin can not be same as base",
+  notActive: (side, ticker) => `${side} coin ${ticker} is not found`,
+  price: (price, required) => `Price ${price} is too low, required: ${required}`,
+  base: "Max base vol",
+  rel: "Max rel vol",
+  min: "Min base vol",
+};
+
+const tooLow = (what: string, { volume, required }: { readonly volume: Rational; readonly required: Rational }): string =>
+  `${what} ${toDecimalString(volume)} is too low, required: ${toDecimalString(required)}`;
+
+const faults = (words: Words): FaultTable<PlaceOrderError> => ({
+  ...FUNDS_FAULTS,
+  SameCoin: { http: 400, when: "`base` and `rel` are the same coin.", text: () => words.sameCoin },
+  CoinNotActive: {
+    http: 400,
+    when: "A coin of the pair is not enabled.",
+    text: ({ side, ticker }) => words.notActive(side === "base" ? "Base" : "Rel", ticker),
+  },
+  WalletOnly: {
+    http: 400,
+    when: "A coin of the pair is marked `wallet_only`.",
+    text: ({ ticker }) => `'${ticker}' is a wallet only asset and can't be used in orders.`,
+  },
+  PriceTooLow: {
+    http: 400,
+    when: "`price` is below the least price.",
+    text: ({ price, required }) => words.price(toDecimalString(price), toDecimalString(required)),
+  },
+  BaseVolumeTooLow: { http: 400, when: "`volume` is below the base coin's minimum.", text: (e) => tooLow(words.base, e) },
+  RelVolumeTooLow: { http: 400, when: "`volume` x `price` is below the rel coin's minimum.", text: (e) => tooLow(words.rel, e) },
+  MinVolumeTooLow: { http: 400, when: "`min_volume` is below what both coins need.", text: (e) => tooLow(words.min, e) },
+  MaxBelowMin: {
+    http: 400,
+    when: "`volume` is below `min_volume`.",
+    text: ({ max, min }) => `Max base vol ${toDecimalString(max)} is below min base vol: ${toDecimalString(min)}`,
+  },
+  ConfirmationsDoNotFit: {
+    http: 400,
+    when: "The wanted confirmations could come too late for the swap's time locks.",
+    text: (e) =>
+      `${e.confirmations} confirmations${e.notarization ? " and a notarization" : ""} of ${e.coin} may take ${e.neededSec} s, but a swap with a lock of ${e.lockDurationSec} s leaves ${e.windowSec} s for them; ask for fewer`,
+  },
+  TooManyOrders: {
+    http: 400,
+    when: "This node has as many open orders as it can hold.",
+    text: ({ limit }) => `This node has ${limit} open orders, the most it can hold; cancel some first`,
+  },
+});
+
+export const TAKER_FAULTS = faults(TAKER);
+export const MAKER_FAULTS = faults(MAKER);

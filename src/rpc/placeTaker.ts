@@ -1,0 +1,44 @@
+import { z } from "zod";
+import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
+import type { TakerAction } from "../core/message/types.ts";
+import { ok, type Result } from "../core/util/result.ts";
+import type { RpcContext } from "./ctx.ts";
+import { flag, optionalCount, text } from "./field.ts";
+import { mmNumber, optionalMmNumber } from "./mmNumber.ts";
+import { confFields, confOverrides, matchBy, orderType } from "./orderInputs.ts";
+import { type takerResult, takerResultToJson } from "./orderShapes.ts";
+
+/** What `buy` and `sell` have in common: everything but the direction. */
+export const takerParams = z.object({
+  base: text().describe("`buy`: coin to receive. `sell`: coin to sell."),
+  rel: text().describe("`buy`: coin to sell. `sell`: coin to receive."),
+  price: mmNumber().describe("Rel per one base."),
+  volume: mmNumber().describe("In base coins; it and `volume` x `price` must reach the coins' `min_trading_vol`."),
+  min_volume: optionalMmNumber().describe("Least volume after a conversion to a maker order, base coins."),
+  match_by: matchBy().describe("Only match these makers or orders. Not applied after a conversion."),
+  order_type: orderType().describe("`GoodTillCancelled` becomes a maker order when nobody takes it in time; `FillOrKill` ends."),
+  timeout: optionalCount().describe("Seconds to wait for a match. Default 30."),
+  ...confFields(),
+  save_in_history: flag(true).describe("Keep the order in the history."),
+});
+
+export async function placeTaker(
+  action: TakerAction,
+  p: z.output<typeof takerParams>,
+  ctx: RpcContext,
+): Promise<Result<z.input<typeof takerResult>, PlaceOrderError>> {
+  const placed = await ctx.orders.placeTakerOrder({
+    action,
+    base: p.base,
+    rel: p.rel,
+    price: p.price,
+    volume: p.volume,
+    minVolume: p.min_volume,
+    matchBy: p.match_by,
+    orderType: p.order_type,
+    timeoutSec: p.timeout,
+    conf: confOverrides(p),
+    saveInHistory: p.save_in_history,
+  });
+  return placed.ok ? ok(takerResultToJson(placed.value, ctx.node.publicKey)) : placed;
+}

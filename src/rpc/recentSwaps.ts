@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { err, ok, type Result } from "../core/util/result.ts";
+import type { RpcContext, SwapStatus } from "./ctx.ts";
+import type { FaultTable } from "./fault.ts";
+import { defaulted, optional, optionalCount, optionalText, readNonZero, readUsize, readUuid } from "./field.ts";
+
+/** `my_recent_swaps` of both styles: same parameters, same paging, another element (reference rpc.md 4.4). */
+
+export const recentSwapsParams = z.object({
+  limit: defaulted(readUsize, 10, { type: "integer", minimum: 0, default: 10 }).describe("Most swaps returned."),
+  from_uuid: optional(readUuid, { type: "string", format: "uuid" }).describe("Skip records up to and including this one."),
+  page_number: defaulted<number | undefined>(readNonZero, undefined, { type: "integer", minimum: 1 }).describe(
+    "Page of `limit` swaps; default 1; without effect beside `from_uuid`.",
+  ),
+  my_coin: optionalText().describe("Only swaps in which this node gave this coin."),
+  other_coin: optionalText().describe("Only swaps in which this node received this coin."),
+  from_timestamp: optionalCount().describe("Only swaps started at this unix second or later."),
+  to_timestamp: optionalCount().describe("Only swaps started before this unix second."),
+});
+
+export const recentSwapsShape = <T extends z.ZodType>(element: T) =>
+  z.object({
+    swaps: z.array(element).describe("Newest first."),
+    from_uuid: z.string().nullable(),
+    skipped: z.number().describe("Records left out in front."),
+    limit: z.number(),
+    total: z.number().describe("Swaps under the filters."),
+    page_number: z.number().nullable().describe("Null with `from_uuid`."),
+    total_pages: z.number(),
+    found_records: z.number().describe("Swaps returned."),
+  });
+
+/** Most swaps in one reply: each status holds its transactions. */
+const MAX_LIMIT = 1_000;
+
+export type RecentSwapsError =
+  | { readonly kind: "UnknownFromUuid"; readonly uuid: string }
+  | { readonly kind: "LimitTooLarge"; readonly limit: number };
+
+export async function recentSwaps<T>(p: z.output<typeof recentSwapsParams>, { swaps }: RpcContext, show: (status: SwapStatus) => T) {
+  const { limit, from_uuid } = p;
+  if (limit > MAX_LIMIT) return err({ kind: "LimitTooLarge", limit } satisfies RecentSwapsError);
+  const page = p.page_number ?? 1;
+  const found = await swaps.page(
+    { myCoin: p.my_coin, otherCoin: p.other_coin, fromTimestamp: p.from_timestamp, toTimestamp: p.to_timestamp },
+    from_uuid === undefined ? { skip: (page - 1) * limit } : { after: from_uuid },
+    limit,
+  );
+  if (!found) return err({ kind: "UnknownFromUuid", uuid: from_uuid ?? "" } satisfies RecentSwapsError);
+  const statuses = await Promise.all(found.uuids.map((uuid) => swaps.status(uuid)));
+  return ok({
+    swaps: statuses.filter((s) => s !== undefined).map(show),
+    from_uuid: from_uuid ?? null,
+    // Nothing under the filters: nothing was skipped either, whatever page was asked for.
+    skipped: found.total === 0 ? 0 : found.skipped,
+    limit,
+    total: found.total,
+    page_number: from_uuid === undefined ? page : null,
+    total_pages: limit === 0 ? 0 : Math.ceil(found.total / limit),
+    found_records: found.uuids.length,
+  }) satisfies Result<unknown, never>;
+}
+
+export const RECENT_SWAPS_FAULTS: FaultTable<RecentSwapsError> = {
+  UnknownFromUuid: {
+    http: 500,
+    type: "DbError",
+    when: "`from_uuid` is none of the swaps under the filters.",
+    text: () => "Unknown SQL error: Query returned no rows",
+    data: () => "Unknown SQL error: Query returned no rows",
+  },
+  LimitTooLarge: {
+    http: 400,
+    when: `\`limit\` is above ${MAX_LIMIT}.`,
+    text: ({ limit }) => `limit ${limit} is above ${MAX_LIMIT}, the most swaps in one reply; use page_number`,
+    data: ({ limit }) => ({ limit, most: MAX_LIMIT }),
+  },
+};

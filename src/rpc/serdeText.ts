@@ -1,0 +1,59 @@
+import type { z } from "zod";
+
+/**
+ * Wording of parse errors. Clients of KDF match on these texts (reference rpc.md 1.8, 4.1 row 1), so a wrong type or a
+ * missing key reads the same here.
+ */
+
+/** Marks "the key is absent" in a schema's message; `issueText` puts the name in. */
+export const MISSING = "missing field";
+
+/** How the parser names what it found. */
+export function found(value: unknown): string {
+  switch (typeof value) {
+    case "boolean":
+      return `boolean \`${value}\``;
+    case "bigint":
+      return `integer \`${value}\``;
+    case "number":
+      return Number.isInteger(value) ? `integer \`${value}\`` : `floating point \`${value}\``;
+    case "string":
+      return `string ${quoted(value)}`;
+    default:
+      return value === null || value === undefined ? "null" : Array.isArray(value) ? "sequence" : "map";
+  }
+}
+
+/** Longest piece of input repeated in an error text. */
+const MAX_ECHO = 200;
+
+function quoted(value: string): string {
+  return JSON.stringify(value.length > MAX_ECHO ? `${value.slice(0, MAX_ECHO)}…` : value);
+}
+
+/** Compact JSON of the input, cut to a readable length, for texts that repeat it. */
+export function rawJson(value: unknown): string {
+  const text = JSON.stringify(value, (_, v: unknown) => (typeof v === "bigint" ? Number(v) : v)) ?? "null";
+  return text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text;
+}
+
+export const wrongType = (value: unknown, expected: string): string => `invalid type: ${found(value)}, expected ${expected}`;
+export const wrongValue = (value: unknown, expected: string): string => `invalid value: ${found(value)}, expected ${expected}`;
+
+/** ``unknown variant `X`, expected one of `A`, `B` ``; two variants are joined by "or", one stands alone. */
+export function unknownVariant(value: string, variants: readonly string[]): string {
+  const names = variants.map((v) => `\`${v}\``);
+  const list = names.length === 1 ? names[0] : names.length === 2 ? names.join(" or ") : `one of ${names.join(", ")}`;
+  return `unknown variant \`${value.slice(0, MAX_ECHO)}\`, expected ${list}`;
+}
+
+/**
+ * The one text shown for a failed parse: the first wrong value, else the first missing key. In that order because the
+ * reference parser visits the keys that are there before it looks for those that are not.
+ */
+export function issueText(issues: readonly z.core.$ZodIssue[]): string {
+  const wrong = issues.find((i) => i.message !== MISSING);
+  if (wrong) return wrong.message;
+  const missing = issues[0];
+  return missing ? `${MISSING} \`${String(missing.path.at(-1))}\`` : "invalid request";
+}

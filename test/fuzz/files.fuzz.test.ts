@@ -1,0 +1,120 @@
+import { openSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { expect, test } from "vitest";
+import { parseWalletBox } from "../../src/adapters/system/walletCipher.ts";
+import { parseCoinsText } from "../../src/config/coinsFile.ts";
+import { loadConfig } from "../../src/config/load.ts";
+
+/** Mutated files per reader and the seed they are drawn from: `FUZZ_RUNS=100000 FUZZ_SEED=7`. */
+const RUNS = Number(process.env.FUZZ_RUNS ?? "2000");
+const SEED = Number(process.env.FUZZ_SEED ?? "20260401");
+
+/** mulberry32: numbers below `n` from a seed. */
+function random(seed: number): (n: number) => number {
+  let state = seed >>> 0;
+  return (n) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) % n;
+  };
+}
+
+/** Pieces that change the meaning of JSON: types, depth, numbers at their limits, names of objects' own machinery. */
+const PIECES = [
+  "{",
+  "}",
+  "[",
+  "]",
+  ",",
+  ":",
+  '"',
+  "null",
+  "true",
+  "-1",
+  "1e999",
+  "0.1",
+  '""',
+  "[[[[",
+  '"__proto__":',
+  '"constructor":',
+  "\\u0000",
+  "9".repeat(40),
+  "😀",
+];
+
+function mutate(text: string, next: (n: number) => number): string {
+  let out = text;
+  for (let i = 1 + next(4); i > 0; i--) {
+    const at = next(out.length + 1);
+    const piece = PIECES[next(PIECES.length)] ?? "";
+    const cut = next(3) === 0 ? next(20) : next(2);
+    out = out.slice(0, at) + (next(4) === 0 ? "" : piece) + out.slice(at + cut);
+  }
+  return out;
+}
+
+const CONFIG = JSON.stringify({
+  gui: "x",
+  netid: 9998,
+  rpc_password: "StrongPass123*",
+  passphrase: "fuzz words that must not be shown",
+  seednodes: ["127.0.0.1", "seed.example/p2p/12D3KooWPjceQrSwdWXPyLLeABRXmuqt69Rg3sBYbU1Nft9HyQ6X"],
+  rpcport: "7783",
+  i_am_seed: false,
+  coins: [{ coin: "DOC", protocol: { type: "UTXO" }, txfee: 1000, min_trading_vol: "0.1" }],
+  swapnode: { network_profile: "kdf-2", profile_overrides: { dex_fee_rate: "1/777", slow_tickers: ["BTC"] } },
+});
+const COINS = JSON.stringify([
+  {
+    coin: "DOC",
+    protocol: { type: "UTXO", chain_variant: "BTC" },
+    pubtype: 60,
+    txfee: 1000,
+    address_format: { format: "segwit" },
+    derivation_path: "m/44'/141'",
+  },
+  { coin: "ETH", protocol: { type: "ETH", protocol_data: { chain_id: 1 } }, decimals: 18, avg_blocktime: 2.4 },
+]);
+const WALLET = JSON.stringify({
+  format: "swapnode-wallet",
+  version: 1,
+  name: "main",
+  kdf: { name: "scrypt", n: 131_072, r: 8, p: 1, salt: "ab".repeat(32) },
+  cipher: { name: "xchacha20-poly1305", nonce: "cd".repeat(24) },
+  ciphertext: "ef".repeat(60),
+});
+
+const stdin = openSync("/dev/null", "r");
+const READERS: readonly (readonly [
+  name: string,
+  text: string,
+  read: (text: string) => { readonly ok: boolean; readonly error?: unknown },
+])[] = [
+  // A blank first: text that no longer begins with a brace must still be read as the configuration.
+  ["configuration", CONFIG, (text) => loadConfig({ args: [` ${text}`], env: {}, cwd: tmpdir(), home: tmpdir(), stdin })],
+  ["coins file", COINS, (text) => parseCoinsText(text, "coins")],
+  ["wallet file", WALLET, parseWalletBox],
+];
+
+test.each(READERS)(
+  `%s: ${RUNS} damaged texts (seed ${SEED}) are read or refused with a short sentence, never thrown at`,
+  (name, text, read) => {
+    expect(read(text).ok).toBe(true);
+    const next = random(SEED);
+    let accepted = 0;
+    for (let i = 0; i < RUNS; i++) {
+      const damaged = mutate(text, next);
+      const outcome = read(damaged);
+      if (outcome.ok) {
+        accepted++;
+        continue;
+      }
+      const said = JSON.stringify(outcome.error);
+      if (said.length > 2_000 || said.includes("fuzz words")) throw new Error(`${name}, input ${i}: ${said.slice(0, 300)}`);
+    }
+    expect(accepted).toBeGreaterThan(0);
+    expect(accepted).toBeLessThan(RUNS);
+  },
+);

@@ -1,0 +1,124 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { HttpServer } from "../../src/ports/http.ts";
+import { fakeNode, PASSWORD } from "../fakes/fakeNode.ts";
+import { type Answer, send, serveRpc } from "../fakes/rpcServer.ts";
+
+type Vector = {
+  readonly name: string;
+  readonly verb?: string;
+  readonly path?: string;
+  readonly request: string;
+  readonly status: number;
+  readonly reply?: unknown;
+  readonly text?: string;
+};
+type Group = "before activation" | "after activation" | "rate limit";
+
+const file = new URL("../vectors/rpc/kdf-replies.json", import.meta.url);
+const groups: Readonly<Record<Group, readonly Vector[]>> = JSON.parse(readFileSync(file, "utf8"));
+
+/** Where this node answers another way than the recorded one, and why. `reply` is what it answers. */
+type Deviation = { readonly reason: string; readonly status: number; readonly reply: unknown };
+
+const signFailure = (coin: string): Deviation => ({
+  reason: "interface document, sign_message errors: CoinIsNotFound (the recorded node says InternalError)",
+  status: 400,
+  reply: {
+    mmrpc: "2.0",
+    error: `Coin is not found: No such coin: ${coin}`,
+    error_path: "x",
+    error_trace: "x",
+    error_type: "CoinIsNotFound",
+    error_data: `No such coin: ${coin}`,
+    id: 0,
+  },
+});
+const crash = (found: string): Deviation => ({
+  reason: "the recorded node crashes and answers in plain text (reference rpc.md 12, rough edges not worth copying)",
+  status: 500,
+  reply: { error: `a request is a JSON object (or an array of them), found ${found}` },
+});
+
+const DEVIATIONS: Readonly<Record<string, Deviation>> = {
+  "03c_json_string": crash('string "abc"'),
+  "03d_json_number": crash("integer `5`"),
+  "06d_batch_bad_item": {
+    ...crash("integer `5`"),
+    status: 200,
+    reply: [crash("integer `5`").reply, { result: "masked", datetime: "masked" }],
+  },
+  "07_sign_message_inactive": signFailure("DOC"),
+  "07b_sign_message_unknown_coin": signFailure("NOSUCH"),
+  "13d_get_enabled_coins_v2": {
+    reason: "newer versions accept an object here (reference rpc.md 5.1)",
+    status: 200,
+    reply: { mmrpc: "2.0", result: { coins: [] }, id: 0 },
+  },
+  "21i_validateaddress_bad": {
+    reason: "the reason has no trace item in front, and ours for the bech32 form",
+    status: 200,
+    reply: { result: { is_valid: false, reason: "masked" } },
+  },
+};
+
+/** Values that no two nodes share. Keys stay, so key sets are compared. */
+const MASKED = new Set(["uuid", "datetime", "created_at", "updated_at", "timestamp", "error_path", "error_trace", "age"]);
+
+/** Trace items in front of a text carry no meaning (reference rpc.md 1.7). */
+const finalText = (text: string): string => text.replace(/^([\w.]+:\d+\] |RPC call failed: |Selected method is not allowed: )+/, "");
+
+function comparable(value: unknown, key = ""): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((v) => comparable(v));
+    // The order of these two lists means nothing (reference rpc.md 4.5, 4.3).
+    return key === "total_fees" || key === "cancelled" ? items.map((i) => JSON.stringify(i)).sort() : items;
+  }
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value).map(([k, v]) => [MASKED.has(k) ? `${k}` : isUuid(k) ? "masked" : k, mask(k, v)] as const);
+    return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+  return typeof value === "string" ? (isUuid(value) ? "masked" : finalText(value)) : value;
+}
+function mask(key: string, value: unknown): unknown {
+  if (key === "error_path" || key === "error_trace") expect(value, key).toMatch(/./);
+  if (key === "reason" || (key === "result" && typeof value === "string" && /^\d+\.\d+\.\d+/.test(value))) return "masked";
+  return MASKED.has(key) ? "masked" : comparable(value, key);
+}
+const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) && !text.startsWith("00000000-0000-0000");
+
+const CORS = "http://localhost:3000";
+
+function check(vector: Vector, answer: Answer): void {
+  const deviation = DEVIATIONS[vector.name];
+  expect(answer.headers.get("access-control-allow-origin")).toBe(CORS);
+  expect(answer.status, answer.text).toBe(deviation?.status ?? vector.status);
+  if (!deviation && vector.reply === undefined) {
+    expect(answer.text).toBe(vector.text);
+    return;
+  }
+  const reply: unknown = JSON.parse(answer.text);
+  expect(comparable(reply)).toEqual(comparable(deviation?.reply ?? vector.reply));
+}
+
+describe.each([
+  { group: "before activation" as const, active: [] },
+  { group: "after activation" as const, active: ["DOC", "MARTY"] },
+  { group: "rate limit" as const, active: ["DOC"] },
+])("recorded replies, $group", ({ group, active }) => {
+  let server: HttpServer;
+  beforeAll(async () => {
+    server = await serveRpc(await fakeNode({ active }));
+  });
+  afterAll(() => server.close());
+
+  test.each(groups[group].map((vector) => ({ name: vector.name, vector })))("$name", async ({ vector }) => {
+    const body = vector.request.replaceAll("<RPC_PASSWORD>", PASSWORD);
+    check(vector, await send(server, body, { method: vector.verb ?? "POST", ...(vector.path ? { path: vector.path } : {}) }));
+  });
+});
+
+test("every deviation names a recorded reply", () => {
+  const names = Object.values(groups).flatMap((vectors) => vectors.map((v) => v.name));
+  for (const name of Object.keys(DEVIATIONS)) expect(names).toContain(name);
+});
