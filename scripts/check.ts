@@ -17,7 +17,7 @@ const STEPS: readonly (readonly [name: string, command: readonly string[]])[] = 
   ["native code", script("check-native.ts")],
   ["folders in ARCHITECTURE.md", script("check-folders.ts")],
   ["generated files", script("gen.ts", "--check")],
-  ["unused code and packages", [bin("knip")]],
+  ["unused code and packages", script("check-unused.ts")],
   ["build", script("build.ts")],
 ];
 

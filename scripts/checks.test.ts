@@ -3,6 +3,7 @@ import { ambientProblems } from "./ambient.ts";
 import { importsOf, layerProblems } from "./layers.ts";
 import { nativeProblems, type PackageFacts } from "./nativePackages.ts";
 import { readSources } from "./sourceFiles.ts";
+import { exportsOf, packageProblems, unusedExports, unusedFiles } from "./unused.ts";
 
 const problemsOf = (path: string, ...lines: string[]): string[] => layerProblems([{ path, text: lines.join("\n") }]);
 
@@ -76,4 +77,34 @@ test("planted: a new package with machine code or an install script is found", (
   expect(nativeProblems([...accepted, { ...plain, name: "bad", installScript: true }])[0]).toContain("bad has an install script");
   expect(nativeProblems([...accepted, { ...plain, name: "lightningcss", machineCode: true }])).toHaveLength(1);
   expect(nativeProblems(accepted.slice(1))[0]).toContain("not installed");
+});
+
+const PROGRAM = { path: "src/main/cli.ts", text: 'const { run } = await import("../app/run.ts");' };
+const RUN = { path: "src/app/run.ts", text: 'import { used, type Shape } from "../core/a.ts";\nexport function run(): void {}' };
+const A = {
+  path: "src/core/a.ts",
+  text: "export const used = 1;\nexport type Shape = { a: Inner };\nexport type Inner = 1;\nexport function forgotten(): void { forgotten(); }\nexport type Alone = 2;",
+};
+
+test("planted: an export nobody imports is found, one used elsewhere or a type of its own file is not", () => {
+  expect(exportsOf(A.text).map((e) => e.name)).toEqual(["used", "Shape", "Inner", "forgotten", "Alone"]);
+  expect(unusedExports([PROGRAM, RUN, A])).toEqual(["src/core/a.ts: nobody imports forgotten", "src/core/a.ts: nobody imports Alone"]);
+});
+
+test("planted: a file only its own test reaches is found", () => {
+  const lonely = { path: "src/core/b.ts", text: "export const b = 1;" };
+  const itsTest = { path: "src/core/b.test.ts", text: 'import { b } from "./b.ts";' };
+  expect(unusedFiles([PROGRAM, RUN, A, lonely, itsTest])).toEqual(["src/core/b.ts: nothing reaches this file"]);
+  expect(
+    unusedFiles([PROGRAM, RUN, A, lonely, { ...itsTest, path: "test/sim/b.test.ts", text: 'import { b } from "../../src/core/b.ts";' }]),
+  ).toEqual([]);
+});
+
+test("planted: a package nobody uses and one nobody declared are found", () => {
+  const file = { path: "src/core/a.ts", text: 'import { x } from "@noble/hashes/sha2.js";' };
+  expect(packageProblems([file], { dependencies: ["@noble/hashes"], development: [] })).toEqual([]);
+  expect(packageProblems([file], { dependencies: ["@noble/hashes", "zod"], development: [] })).toEqual([
+    "package zod: src does not use it",
+  ]);
+  expect(packageProblems([file], { dependencies: [], development: ["@noble/hashes"] })).toHaveLength(1);
 });

@@ -7,18 +7,21 @@ export type Read<T> = (value: unknown) => Result<T, string>;
 /** JSON Schema of the accepted input, for the generated documents. */
 export type InputSchema = { readonly [key: string]: unknown };
 
-function run<T>(read: Read<T>, value: unknown, ctx: z.core.ParsePayload): T {
-  const parsed = value === undefined ? err(MISSING) : read(value);
+function run<T>(read: Read<T>, value: unknown, ctx: z.core.ParsePayload, absent = MISSING): T {
+  const parsed = value === undefined ? err(absent) : read(value);
   if (parsed.ok) return parsed.value;
   ctx.issues.push({ code: "custom", message: parsed.error, input: value });
   return z.NEVER;
 }
 
-/** Required key. */
-export const required = <T>(read: Read<T>, schema: InputSchema) =>
+/**
+ * Required key.
+ * @param absent text for a missing key, where it is not serde's
+ */
+export const required = <T>(read: Read<T>, schema: InputSchema, absent?: string) =>
   z
     .unknown()
-    .transform((value, ctx): T => run(read, value, ctx))
+    .transform((value, ctx): T => run(read, value, ctx, absent))
     .meta(schema);
 
 /** Key that may be absent or null, both meaning "not given". */
@@ -108,13 +111,7 @@ export const optionalFlag = () => optional(readBool, { type: "boolean" });
 export const optionalCount = () => optional(readU64, { type: "integer", minimum: 0 });
 export const uuid = () => required(readUuid, { type: "string", format: "uuid" });
 
+const NO_COIN = "No 'coin' field";
+
 /** `coin` of the older one-coin methods, which look the key up by hand (reference rpc.md section 10). */
-export const legacyCoin = () =>
-  z
-    .unknown()
-    .transform((value, ctx): string => {
-      if (typeof value === "string") return value;
-      ctx.issues.push({ code: "custom", message: "No 'coin' field", input: value });
-      return z.NEVER;
-    })
-    .meta({ type: "string" });
+export const legacyCoin = () => required((v) => (typeof v === "string" ? ok(v) : err(NO_COIN)), { type: "string" }, NO_COIN);

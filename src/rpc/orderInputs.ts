@@ -89,7 +89,11 @@ export const orderType = () => defaulted<OrderType>(readOrderType, "GoodTillCanc
 
 /** A missing key reads like an explicit null here. */
 export const cancelBy = () =>
-  required<CancelBy>(readCancelBy, { oneOf: [tag("All"), withData("Pair", named("base", "rel")), withData("Coin", named("ticker"))] });
+  required<CancelBy>(
+    readCancelBy,
+    { oneOf: [tag("All"), withData("Pair", named("base", "rel")), withData("Coin", named("ticker"))] },
+    wrongType(null, "adjacently tagged enum CancelBy"),
+  );
 
 /** The four confirmation settings of an order request. */
 export const confFields = () => ({

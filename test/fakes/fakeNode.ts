@@ -86,7 +86,16 @@ class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
     }
     const total = this.spendable();
     const received = sub(total, required);
-    return ok({ raw: fromHex(GOOD_TX), txid: TXID, from: [this.address], to: [to], total, spentByMe: total, receivedByMe: received, fee: this.fee });
+    return ok({
+      raw: fromHex(GOOD_TX),
+      txid: TXID,
+      from: [this.address],
+      to: [to],
+      total,
+      spentByMe: total,
+      receivedByMe: received,
+      fee: this.fee,
+    });
   }
   async sendRaw(raw: Uint8Array): ReturnType<RpcCoin["sendRaw"]> {
     return raw.length === fromHex(GOOD_TX).length ? ok(TXID) : err({ kind: "Rejected", message: "TX decode failed" });
@@ -112,7 +121,10 @@ const SWAP: SwapStatus = {
   uuid: FINISHED_SWAP,
   my_order_uuid: FINISHED_SWAP,
   events: [
-    { timestamp: 1_673_517_077_816, event: { type: "Started", data: { secret: "11".repeat(32), p2p_privkey: "a private key", uuid: FINISHED_SWAP } } },
+    {
+      timestamp: 1_673_517_077_816,
+      event: { type: "Started", data: { secret: "11".repeat(32), p2p_privkey: "a private key", uuid: FINISHED_SWAP } },
+    },
     { timestamp: 1_673_517_115_194, event: { type: "Finished" } },
   ],
   maker_amount: "0.01",
@@ -167,7 +179,9 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
     ownKey: fromHex(NODE_KEY),
     coin: (ticker) => coins.get(ticker),
   });
-  if (busy) for (const uuid of [OPEN_ORDER, MATCHING_ORDER]) await store.apply([{ change: "put", order: orderToRecord({ kind: "Maker", order: makerOrder(uuid) }) }]);
+  if (busy)
+    for (const uuid of [OPEN_ORDER, MATCHING_ORDER])
+      await store.apply([{ change: "put", order: orderToRecord({ kind: "Maker", order: makerOrder(uuid) }) }]);
   await orders.restore();
   if (busy) await openHandshake(orders);
   const swaps = new Map(busy ? [[FINISHED_SWAP, SWAP]] : []);
@@ -205,7 +219,11 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
           if (coins.has(coin)) return err({ kind: "AlreadyActive", coin });
           if (!entries.has(coin)) return err({ kind: "Mm2NotSet", coin });
           if (!daemon) {
-            return err({ kind: "DaemonConfig", path: `<HOME>/.komodo/${coin}/${coin}.conf`, reason: "No such file or directory (os error 2)" });
+            return err({
+              kind: "DaemonConfig",
+              path: `<HOME>/.komodo/${coin}/${coin}.conf`,
+              reason: "No such file or directory (os error 2)",
+            });
           }
           const enabled = new FakeRpcCoin(coin, { balance: "200" });
           coins.set(coin, enabled);
@@ -236,7 +254,9 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
       swaps: {
         status: async (uuid) => swaps.get(uuid),
         async page(filter, page, limit) {
-          const found = [...swaps.values()].filter((s) => filter.myCoin === undefined || filter.myCoin === s.taker_coin).map((s) => String(s.uuid));
+          const found = [...swaps.values()]
+            .filter((s) => filter.myCoin === undefined || filter.myCoin === s.taker_coin)
+            .map((s) => String(s.uuid));
           if (found.length === 0) return { uuids: [], total: 0, skipped: 0 };
           const skipped = "after" in page ? found.indexOf(page.after) + 1 : page.skip;
           if ("after" in page && skipped === 0) return null;

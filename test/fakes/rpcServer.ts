@@ -1,10 +1,10 @@
-import { openHttpServer, type HttpServerOptions } from "../../src/adapters/httpServer/openHttpServer.ts";
+import { type HttpServerOptions, openHttpServer } from "../../src/adapters/httpServer/openHttpServer.ts";
 import { Secret } from "../../src/core/util/secret.ts";
+import type { HttpServer } from "../../src/ports/http.ts";
 import { Auth } from "../../src/rpc/auth.ts";
 import { Dispatcher } from "../../src/rpc/dispatch.ts";
 import { createRpcHandler } from "../../src/rpc/rpcHandler.ts";
 import { methodTable } from "../../src/rpc/table.ts";
-import type { HttpServer } from "../../src/ports/http.ts";
 import { type FakeNode, PASSWORD } from "./fakeNode.ts";
 import { SilentLog } from "./silentLog.ts";
 

@@ -10,14 +10,14 @@ import { scriptNumber, spendOf } from "../contract/spendable.ts";
 import { quietLog } from "../fakes/quietLog.ts";
 
 const SEED = Number.parseInt(process.env.SWAPNODE_SEED ?? "", 10) || (process.pid * 2_654_435_761) % 2 ** 31;
-const RUNS = 100_000;
+const RUNS = Number(process.env.FUZZ_RUNS ?? 100_000);
 
 function source(seed: number): (n: number) => number {
   const rng = seededRng(seed);
   return (n) => new DataView(rng.bytes(4).slice().buffer).getUint32(0) % n;
 }
 
-test(`100,000 damaged blocks are read or refused, never thrown on (seed ${SEED})`, { timeout: 300_000 }, () => {
+test(`${RUNS} damaged blocks are read or refused, never thrown on (seed ${SEED})`, { timeout: 300_000 }, () => {
   const pick = source(SEED);
   const h = startScriptedChain(1);
   h.pay(scriptNumber(1), 5_000n);

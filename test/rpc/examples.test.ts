@@ -7,7 +7,9 @@ import { send, serveRpc } from "../fakes/rpcServer.ts";
 let server: HttpServer | undefined;
 afterEach(() => server?.close());
 
-const cases = METHODS.flatMap((method) => method.examples.map((example) => ({ method, example, name: `${method.name}, ${example.style}: ${example.title}` })));
+const cases = METHODS.flatMap((method) =>
+  method.examples.map((example) => ({ method, example, name: `${method.name}, ${example.style}: ${example.title}` })),
+);
 
 test.each(cases)("the documented example holds through HTTP: $name", async ({ method, example }) => {
   server = await serveRpc(await fakeNode({ busy: true }));
@@ -21,7 +23,12 @@ test.each(cases)("the documented example holds through HTTP: $name", async ({ me
     expect(spec, `error ${example.error} is declared`).toBeDefined();
     expect(typeof reply.error, text).toBe("string");
     if (flat) expect(status, text).toBe(spec?.flatHttp ?? 500);
-    else expect({ status, type: reply.error_type, id: reply.id }, text).toEqual({ status: spec?.http, type: spec?.type ?? example.error, id: 7 });
+    else
+      expect({ status, type: reply.error_type, id: reply.id }, text).toEqual({
+        status: spec?.http,
+        type: spec?.type ?? example.error,
+        id: 7,
+      });
     return;
   }
   expect(status, text).toBe(200);

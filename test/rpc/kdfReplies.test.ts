@@ -85,7 +85,8 @@ function mask(key: string, value: unknown): unknown {
   if (key === "reason" || (key === "result" && typeof value === "string" && /^\d+\.\d+\.\d+/.test(value))) return "masked";
   return MASKED.has(key) ? "masked" : comparable(value, key);
 }
-const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) && !text.startsWith("00000000-0000-0000");
+const isUuid = (text: string): boolean =>
+  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) && !text.startsWith("00000000-0000-0000");
 
 const CORS = "http://localhost:3000";
 

@@ -5,7 +5,7 @@ import { StatementCache } from "./statementCache.ts";
 import { sqliteCode, toStorageError } from "./storageErrors.ts";
 
 /** Rows one query may answer. Longer lists are read in pages. */
-export const MAX_ROWS = 200_000;
+const MAX_ROWS = 200_000;
 /** How long SQLite waits for another process's lock. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** Primary codes after which the content of the disk is not known: IOERR (a failed fsync), CORRUPT, NOTADB. */

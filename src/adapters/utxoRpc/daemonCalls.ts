@@ -36,7 +36,6 @@ export class DaemonCalls {
   readonly #timeoutMs: number;
   readonly #closed: AbortSignal;
   #verbosityIsBoolean = false;
-  #hasBlockHeader = true;
 
   constructor(rpc: DaemonRpc, clock: Clock, timeoutMs: number, closed: AbortSignal) {
     this.#rpc = rpc;
@@ -120,11 +119,8 @@ export class DaemonCalls {
   }
 
   async header(hash: string): Promise<Answer<HeaderAnswer>> {
-    if (this.#hasBlockHeader) {
-      const answer = await this.ask("getblockheader", [hash], parseHeader);
-      if (answer.ok || answer.error.kind !== "rpc" || answer.error.code !== RPC_METHOD_NOT_FOUND) return checkHash(answer, hash);
-      this.#hasBlockHeader = false;
-    }
+    const answer = await this.ask("getblockheader", [hash], parseHeader);
+    if (answer.ok || answer.error.kind !== "rpc" || answer.error.code !== RPC_METHOD_NOT_FOUND) return checkHash(answer, hash);
     return checkHash(await this.ask("getblock", [hash], parseHeader), hash);
   }
 

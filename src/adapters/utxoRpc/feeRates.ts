@@ -7,16 +7,17 @@ const RELAY_FEE_MAX_AGE_MS = 60_000;
 
 /** Notarizations also come between blocks. */
 const NOTARIZED_MAX_AGE_MS = 10_000;
+/** A chain that showed none is asked again after this long. */
+const NOT_NOTARIZED_MAX_AGE_MS = 600_000;
 /** Below every height. */
 const NEVER = -1;
 
 const isOlder = (sinceMs: number | null, nowMs: number, ageMs: number): boolean => sinceMs === null || Math.abs(nowMs - sinceMs) >= ageMs;
 
-/** What a daemon says of fees and notarization. Asked gently; methods it does not have are not asked for again. */
+/** What a daemon says of fees and notarization: asked rarely, kept in between. */
 export class FeeRates {
   readonly #calls: DaemonCalls;
   readonly #decimals: number;
-  readonly #missing = new Set<string>();
   #relayFee: bigint | null = null;
   #relayFeeAtMs: number | null = null;
   /** Assumed until `getinfo` is missing or does not speak of it. */
@@ -63,18 +64,17 @@ export class FeeRates {
   }
 
   async #refreshNotarized(tipHash: string, nowMs: number): Promise<Answer<undefined>> {
-    const stale = this.#notarizedAtTip !== tipHash || isOlder(this.#notarizedAtMs, nowMs, NOTARIZED_MAX_AGE_MS);
-    if (!this.#notarizes || !stale) return ok(undefined);
+    const maxAgeMs = this.#notarizes ? NOTARIZED_MAX_AGE_MS : NOT_NOTARIZED_MAX_AGE_MS;
+    const moved = this.#notarizes && this.#notarizedAtTip !== tipHash;
+    if (!moved && !isOlder(this.#notarizedAtMs, nowMs, maxAgeMs)) return ok(undefined);
     const answer = await this.#calls.ask("getinfo", [], parseNotarized);
-    if (answer.ok) {
-      this.#notarizes = answer.value !== null;
-      this.#notarized = answer.value ?? NEVER;
-      this.#notarizedAtTip = tipHash;
-      this.#notarizedAtMs = nowMs;
-      return ok(undefined);
-    }
-    if (answer.error.kind === "rpc" && answer.error.code === RPC_METHOD_NOT_FOUND) this.#notarizes = false;
-    return answer.error.kind === "rpc" || answer.error.kind === "bad_answer" ? ok(undefined) : answer;
+    if (!answer.ok && !(answer.error.kind === "rpc" && answer.error.code === RPC_METHOD_NOT_FOUND))
+      return answer.error.kind === "rpc" || answer.error.kind === "bad_answer" ? ok(undefined) : answer;
+    this.#notarizes = answer.ok && answer.value !== null;
+    if (answer.ok) this.#notarized = answer.value ?? NEVER;
+    this.#notarizedAtTip = tipHash;
+    this.#notarizedAtMs = nowMs;
+    return ok(undefined);
   }
 
   /** The greater of the configured floor and the one a full mempool sets. */
@@ -91,13 +91,8 @@ export class FeeRates {
 
   /** Null where the daemon refuses or answers in another shape: none of this is needed to follow the chain. */
   async #optional<T>(method: string, params: readonly unknown[], parse: AnswerParser<T>, signal?: AbortSignal): Promise<Answer<T | null>> {
-    if (this.#missing.has(method)) return ok(null);
     const answer = await this.#calls.ask(method, params, parse, signal ? { signal } : {});
     if (answer.ok) return answer;
-    if (answer.error.kind === "rpc") {
-      if (answer.error.code === RPC_METHOD_NOT_FOUND) this.#missing.add(method);
-      return ok(null);
-    }
-    return answer.error.kind === "bad_answer" ? ok(null) : answer;
+    return answer.error.kind === "rpc" || answer.error.kind === "bad_answer" ? ok(null) : answer;
   }
 }

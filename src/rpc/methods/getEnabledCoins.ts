@@ -30,7 +30,7 @@ export const getEnabledCoinsV2 = defineMethod()({
   struct: "GetEnabledCoinsRequest",
   summary: "List the enabled coins.",
   source: "reference rpc.md 5.1",
-  params: z.preprocess((params) => params ?? {}, z.object({})),
+  params: z.object({}).nullish(),
   result: z.object({ coins: z.array(z.object({ ticker: z.string() })) }),
   handle: async (_, ctx) => ok({ coins: ctx.coins.all().map(({ ticker }) => ({ ticker })) }),
   errors: {},

@@ -1,27 +1,26 @@
 import { z } from "zod";
 import { err, ok } from "../../core/util/result.ts";
 import { defineMethod } from "../define.ts";
-import { readUuid, required, uuid } from "../field.ts";
+import { type Read, readUuid, required, uuid } from "../field.ts";
 import { wrongType } from "../serdeText.ts";
 import { statusToJson, swapStatusShape, typedSwap, typedSwapShape } from "../swapStatus.ts";
 
+const NO_UUID = wrongType(null, "a UUID string");
+const readNestedUuid: Read<{ readonly uuid: string }> = (params) => {
+  const value: unknown = typeof params === "object" && params !== null && "uuid" in params ? params.uuid : null;
+  const uuid = readUuid(value);
+  return uuid.ok ? ok({ uuid: uuid.value }) : uuid;
+};
+
 /** `params.uuid`, although the call is flat; its absence reads like a null uuid. */
 export const nestedUuid = () =>
-  z.preprocess(
-    (body: unknown) => {
-      const params: unknown = typeof body === "object" && body !== null && "params" in body ? body.params : undefined;
-      const uuid: unknown = typeof params === "object" && params !== null && "uuid" in params ? params.uuid : undefined;
-      return { params: { uuid: uuid ?? null } };
-    },
-    z.object({
-      params: z.object({
-        uuid: required((v) => (v === null ? { ok: false, error: wrongType(null, "a UUID string") } : readUuid(v)), {
-          type: "string",
-          format: "uuid",
-        }),
-      }),
-    }),
-  );
+  z.object({
+    params: required(
+      readNestedUuid,
+      { type: "object", properties: { uuid: { type: "string", format: "uuid" } }, required: ["uuid"] },
+      NO_UUID,
+    ),
+  });
 
 export const mySwapStatus = defineMethod<{ readonly kind: "NoSwapWithUuid"; readonly uuid: string }>()({
   name: "my_swap_status",

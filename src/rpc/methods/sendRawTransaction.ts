@@ -6,6 +6,8 @@ import type { SendError } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin, required } from "../field.ts";
 
+const NO_TX = "No 'tx_hex' or 'tx_json' field";
+
 const result = z.object({ tx_hash: z.string() });
 type Failure = NoSuchCoin | SendError | { readonly kind: "BadHex"; readonly text: string };
 
@@ -17,10 +19,7 @@ export const sendRawTransaction = defineMethod<Failure>()({
   source: "reference rpc.md 5.1",
   params: z.object({
     coin: legacyCoin(),
-    tx_hex: z.preprocess(
-      (v) => v ?? null,
-      required((v) => (typeof v === "string" ? ok(v) : err("No 'tx_hex' or 'tx_json' field")), { type: "string" }),
-    ),
+    tx_hex: required((v) => (typeof v === "string" ? ok(v) : err(NO_TX)), { type: "string" }, NO_TX),
   }),
   result,
   async handle(p, ctx, { signal }) {
