@@ -7,7 +7,7 @@ import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { decimal, gte } from "../core/money/rational.ts";
 import { freeNetid, freePort } from "./freePorts.ts";
-import { type NodeProcess, startNodeProcess } from "./nodeProcess.ts";
+import { type NodeFiles, type NodeProcess, startNodeProcess } from "./nodeProcess.ts";
 import { createRpcClient, type RpcClient } from "./rpcClient.ts";
 import type { Topology, TopologyNode } from "./topology.ts";
 
@@ -20,7 +20,7 @@ export type DevNode = {
   readonly dataDir: string;
   readonly process: NodeProcess;
   /** The configuration it was started with; start it again with the same to simulate a restart. */
-  readonly config: Record<string, unknown>;
+  readonly config: NodeFiles;
 };
 
 export type Devnet = {
@@ -95,7 +95,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     const hosts = seeds.map((_, i) => `127.0.0.${i + 1}`);
     const netid = await freeNetid(hosts);
     const start = async (n: TopologyNode): Promise<DevNode> => {
-      const node = await startNode(n, await configOf(n, topology, netid, seeds, hosts), join(root, n.name), options);
+      const node = await startNode(n, await configOf(n, netid, seeds, hosts), join(root, n.name), options);
       nodes.set(n.name, node);
       return node;
     };
@@ -131,7 +131,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   }
 }
 
-async function configOf(n: TopologyNode, t: Topology, netid: number, seeds: readonly TopologyNode[], hosts: readonly string[]): Promise<Record<string, unknown>> {
+async function configOf(n: TopologyNode, netid: number, seeds: readonly TopologyNode[], hosts: readonly string[]): Promise<NodeFiles["mm2"]> {
   const place = seeds.indexOf(n);
   const others = place < 0 ? hosts : hosts.slice(0, place);
   return {
@@ -141,22 +141,21 @@ async function configOf(n: TopologyNode, t: Topology, netid: number, seeds: read
     allow_weak_password: true,
     passphrase: n.passphrase ?? `devnet ${n.name} ${randomBytes(16).toString("hex")}`,
     rpcport: await freePort(),
-    coins: t.coins,
     ...(place >= 0 ? { i_am_seed: true, myipaddr: hosts[place] } : {}),
     ...(others.length > 0 ? { seednodes: others } : { is_bootstrap_node: true }),
     ...n.config,
   };
 }
 
-async function startNode(n: TopologyNode, config: Record<string, unknown>, dir: string, options: DevnetOptions): Promise<DevNode> {
+async function startNode(n: TopologyNode, mm2: NodeFiles["mm2"], dir: string, options: DevnetOptions): Promise<DevNode> {
   const dataDir = join(dir, "DB");
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  return launch(n.name, { dbdir: dataDir, ...config }, dir, options);
+  return launch(n.name, { mm2: { dbdir: dataDir, ...mm2 }, coins: options.topology.coins }, dir, options);
 }
 
-async function launch(name: string, config: Record<string, unknown>, dir: string, options: DevnetOptions): Promise<DevNode> {
-  const child = startNodeProcess(config, dir, (line) => options.onLog?.(name, line));
-  const rpc = createRpcClient(`http://127.0.0.1:${String(config.rpcport)}`, String(config.rpc_password));
+async function launch(name: string, config: NodeFiles, dir: string, options: DevnetOptions): Promise<DevNode> {
+  const child = startNodeProcess(dir, config, (line) => options.onLog?.(name, line));
+  const rpc = createRpcClient(`http://127.0.0.1:${String(config.mm2.rpcport)}`, String(config.mm2.rpc_password));
   const gone = child.exited.then((code) => {
     throw new Error(`node ${name} ended with ${code}\n${child.tail().join("\n")}`);
   });

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -14,6 +16,9 @@ export type NodeProcess = {
   kill(signal: NodeJS.Signals): void;
 };
 
+/** What a node is started from: the fields of MM2.json, and the coins file. */
+export type NodeFiles = { readonly mm2: Readonly<Record<string, unknown>>; readonly coins: readonly unknown[] };
+
 /** Environment variable that tells a node to stop when the pipe on this descriptor closes, however its parent ended. */
 export const LIFELINE_VARIABLE = "SWAPNODE_LIFELINE_FD";
 const LIFELINE_FD = 3;
@@ -27,14 +32,18 @@ function entryPoint(): string {
 }
 
 /**
- * Starts a node. The configuration goes in by standard input, so that no secret stands in a process list or a file.
+ * Starts a node in its folder, from the `MM2.json` and `coins` written there (mode 0600): whoever wants to start it
+ * again by hand runs `swapnode start` in that folder.
  * @param onLine every line of its log
  */
-export function startNodeProcess(config: unknown, cwd: string, onLine: (line: string) => void = () => undefined): NodeProcess {
-  const child: ChildProcess = spawn(process.execPath, [entryPoint(), "start", "-"], {
-    cwd,
-    env: { ...process.env, [LIFELINE_VARIABLE]: String(LIFELINE_FD) },
-    stdio: ["pipe", "ignore", "pipe", "pipe"],
+export function startNodeProcess(dir: string, config: NodeFiles, onLine: (line: string) => void = () => undefined): NodeProcess {
+  const [configFile, coinsFile] = [join(dir, "MM2.json"), join(dir, "coins")];
+  writeFileSync(configFile, JSON.stringify(config.mm2, null, 2), { mode: 0o600 });
+  writeFileSync(coinsFile, JSON.stringify(config.coins, null, 2), { mode: 0o600 });
+  const child: ChildProcess = spawn(process.execPath, [entryPoint(), "start"], {
+    cwd: dir,
+    env: { ...process.env, MM_CONF_PATH: configFile, MM_COINS_PATH: coinsFile, [LIFELINE_VARIABLE]: String(LIFELINE_FD) },
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
   });
   const lines: string[] = [];
   if (child.stderr) {
@@ -44,7 +53,6 @@ export function startNodeProcess(config: unknown, cwd: string, onLine: (line: st
       onLine(line);
     });
   }
-  child.stdin?.end(JSON.stringify(config));
   const exited = new Promise<number | string>((resolve) => {
     child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown"));
     child.once("error", (cause) => resolve(cause.message));

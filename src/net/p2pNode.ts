@@ -24,7 +24,7 @@ const HEALTHCHECK_LIFE_SEC = 10;
  * sends its own.
  */
 export const DEFAULT_GOSSIP_RATES: GossipRates = {
-  relay: { messagesPerSec: 20_000, bytesPerSec: 32 * 1024 * 1024, burstSec: 2 },
+  relay: { messagesPerSec: 10_000, bytesPerSec: 16 * 1024 * 1024, burstSec: 3 },
   other: { messagesPerSec: 2000, bytesPerSec: 4 * 1024 * 1024, burstSec: 5 },
 };
 

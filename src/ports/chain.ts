@@ -49,6 +49,16 @@ export type ChainStatus = {
   readonly error: string | null;
 };
 
+/** Why a watch cannot be covered: the backend no longer has a block it needs (pruned). `message` is a sentence for people. */
+export class BlockGone extends Error {
+  override readonly name = "BlockGone";
+  readonly height: number;
+  constructor(height: number, message: string) {
+    super(message);
+    this.height = height;
+  }
+}
+
 /**
  * One UTXO chain as the node sees it: an own index over a backend that needs no wallet and no transaction index.
  * Reads are synchronous and answer from the index. A reorg withdraws facts: what was in a block is then in the

@@ -3,6 +3,7 @@ import type { Log } from "../ports/log.ts";
 import { type Auth, isLoopback } from "./auth.ts";
 import type { RpcContext } from "./ctx.ts";
 import type { Method, Outcome } from "./define.ts";
+import { DISPATCH_ERRORS, type DispatchErrorType } from "./dispatchErrors.ts";
 import { type Answer, flatError, flatReply, type RequestId, readableId, v2Error, v2Reply } from "./envelope.ts";
 import type { Json, JsonObject } from "./parseJson.ts";
 import { found, unknownVariant, wrongType } from "./serdeText.ts";
@@ -53,7 +54,7 @@ export class Dispatcher {
     if (version !== "2.0") {
       const detail = typeof version === "string" ? unknownVariant(version, ["2.0"]) : wrongType(version, "string or map");
       const text = `Error parsing mmrpc version: ${detail}`;
-      return v2Error({ http: 400, text, type: "InvalidMmRpcVersion", data: detail }, "dispatcher", id);
+      return refused("InvalidMmRpcVersion", text, id, detail);
     }
     return this.#v2(request, address);
   }
@@ -91,19 +92,18 @@ export class Dispatcher {
     if (shape !== undefined) return invalidRequest(shape, id);
     const { method: name, userpass } = request;
     const open = isPublic(name);
-    const refuse = (type: string, text: string, data?: unknown): Answer => v2Error({ http: 403, text, type, data }, "dispatcher", id);
-    if (this.#isForeign(address) && !open) return refuse("LocalHostOnly", "Selected method can be called from localhost only!");
-    if (this.#o.auth.isBanned(address)) return refuse("Banned", "Your ip is banned.");
+    if (this.#isForeign(address) && !open) return refused("LocalHostOnly", "Selected method can be called from localhost only!", id);
+    if (this.#o.auth.isBanned(address)) return refused("Banned", "Your ip is banned.", id);
     if (!open) {
       const verdict = this.#o.auth.check(userpass, address);
-      if (verdict.kind === "not_set") return refuse("UserpassIsNotSet", "Userpass is not set!");
+      if (verdict.kind === "not_set") return refused("UserpassIsNotSet", "Userpass is not set!", id);
       if (verdict.kind === "wrong") {
         const data = { error_type: "NbAttemptsLeft", error_data: verdict.attemptsLeft };
-        return refuse("UserpassIsInvalid", wrongPassword(verdict.attemptsLeft), data);
+        return refused("UserpassIsInvalid", wrongPassword(verdict.attemptsLeft), id, data);
       }
     }
     const method = typeof name === "string" ? this.#o.table.v2.get(name) : undefined;
-    if (!method) return v2Error({ http: 400, text: "No such method", type: "NoSuchMethod", data: undefined }, "dispatcher", id);
+    if (!method) return refused("NoSuchMethod", "No such method", id);
     const outcome = await this.#run(method, request.params ?? null);
     switch (outcome.kind) {
       case "reply":
@@ -113,9 +113,9 @@ export class Dispatcher {
       case "fault":
         return v2Error(outcome.fault, method.name, id);
       case "timeout":
-        return v2Error({ http: 408, text: timedOut(method.name, this.#o.deadlineMs), type: "Timeout", data: undefined }, method.name, id);
+        return refused("Timeout", timedOut(method.name, this.#o.deadlineMs), id);
       case "crash":
-        return v2Error({ http: 500, text: crashed(method.name), type: "InternalError", data: undefined }, method.name, id);
+        return refused("InternalError", crashed(method.name), id);
     }
   }
 
@@ -143,8 +143,10 @@ const crashed = (method: string): string => `Internal error in ${method}; the lo
 const timedOut = (method: string, ms: number): string =>
   `${method} gave no answer within ${ms / 1000} s; it may still finish, so look at the state before you repeat it`;
 
-const invalidRequest = (detail: string, id: RequestId): Answer =>
-  v2Error({ http: 400, text: `Error parsing request: ${detail}`, type: "InvalidRequest", data: detail }, "dispatcher", id);
+const refused = (type: DispatchErrorType, text: string, id: RequestId, data?: unknown): Answer =>
+  v2Error({ http: DISPATCH_ERRORS[type].http, text, type, data }, "dispatcher", id);
+
+const invalidRequest = (detail: string, id: RequestId): Answer => refused("InvalidRequest", `Error parsing request: ${detail}`, id, detail);
 
 const V2_KEYS = ["mmrpc", "userpass", "method", "params", "id"];
 

@@ -22,7 +22,10 @@ export const KMD_COIN = { ...LEGACY_COIN, txversion: 4, overwintered: 1 };
 
 function steer(chain: EmbeddedChain): Omit<ChainHarness, "rpc" | "clock" | "pollMs" | "pass" | "close"> {
   function must<T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown }): T {
-    if (!result.ok) throw new Error(`the embedded chain refused: ${JSON.stringify(result.error, (_k, v: unknown) => (typeof v === "bigint" ? `${v}` : v))}`);
+    if (!result.ok)
+      throw new Error(
+        `the embedded chain refused: ${JSON.stringify(result.error, (_k, v: unknown) => (typeof v === "bigint" ? `${v}` : v))}`,
+      );
     return result.value;
   }
   return {

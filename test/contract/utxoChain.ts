@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
-import { openUtxoRpcChain, type UtxoRpcChain, type UtxoRpcOptions } from "../../src/adapters/utxoRpc/utxoRpcChain.ts";
+import { openUtxoRpcChain, type UtxoRpcChain } from "../../src/adapters/utxoRpc/utxoRpcChain.ts";
+import type { UtxoRpcOptions } from "../../src/adapters/utxoRpc/utxoRpcOptions.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { Tx } from "../../src/core/utxo/tx.ts";
@@ -144,7 +145,10 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       const from = h.blocks().length;
       const id = h.pay(script, PAID);
       h.mine(3);
-      const paid = h.blocks().flatMap((b) => b.txs).find((t) => txid(t) === id);
+      const paid = h
+        .blocks()
+        .flatMap((b) => b.txs)
+        .find((t) => txid(t) === id);
       const vout = paid?.outputs.findIndex((o) => toHex(o.script) === toHex(script)) ?? -1;
       h.send(spendOf(h.format, 5, [{ txid: id, vout, value: PAID }], scriptNumber(901)));
       h.mine(3);
@@ -287,7 +291,8 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
     for (const seed of [1, 2, random]) {
       test(`whatever order the news come in, the reads answer what the chain says (seed ${seed})`, async () => {
         const h = await begin();
-        const chain = await open(h);
+        const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+        const chain = await open(h, db);
         const rng = seededRng(seed);
         const pick = (n: number): number => ((rng.bytes(2)[0] ?? 0) * 256 + (rng.bytes(1)[0] ?? 0)) % n;
         const scripts = [20, 21, 22].map(scriptNumber);
@@ -301,14 +306,19 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
         };
         await watchNext();
         const step: (() => Promise<void> | void)[] = [
-          () => void h.pay(scripts[pick(3)] ?? scripts[0] as Uint8Array, COIN + BigInt(pick(1000))),
+          () => void h.pay(scripts[pick(3)] ?? (scripts[0] as Uint8Array), COIN + BigInt(pick(1000))),
           () => h.mine(1 + pick(3)),
           () => h.mine(),
           () => {
             const n = pick(3);
-            const owned = h.blocks().flatMap((b) => b.txs).flatMap((tx) =>
-              tx.outputs.flatMap((o, vout) => (toHex(o.script) === toHex(scriptNumber(20 + n)) ? [{ txid: txid(tx), vout, value: o.value }] : [])),
-            );
+            const owned = h
+              .blocks()
+              .flatMap((b) => b.txs)
+              .flatMap((tx) =>
+                tx.outputs.flatMap((o, vout) =>
+                  toHex(o.script) === toHex(scriptNumber(20 + n)) ? [{ txid: txid(tx), vout, value: o.value }] : [],
+                ),
+              );
             const taken = [...h.blocks().flatMap((b) => b.txs), ...h.mempool()].flatMap((t) => t.inputs.map((i) => `${i.txid}:${i.vout}`));
             const free = owned.filter((o) => !taken.includes(`${o.txid}:${o.vout}`));
             if (free[0]) h.send(spendOf(h.format, 20 + n, [free[0]], scripts[pick(3)] ?? scriptNumber(903)));
@@ -333,6 +343,16 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
         await chain.refresh();
         for (const script of watched) expect(seenBy(chain, script), `steps ${trace.join(" ")}`).toEqual(truthOf(h, script));
         expect(chain.status().tip?.hash).toBe(h.blocks().at(-1)?.hash);
+        // What is stored is what was answered.
+        const before = watched.map((script) => seenBy(chain, script));
+        await chain.close();
+        h.rpc.down = true;
+        const again = await open(h, db);
+        expect(watched.map((script) => seenBy(again, script))).toEqual(before);
+        expect(again.status().tip?.hash).toBe(h.blocks().at(-1)?.hash);
+        await again.unwatch({ scripts: watched });
+        for (const table of ["chain_tx", "chain_output", "chain_spend", "chain_watch"])
+          expect(await db.read(`SELECT count(*) AS n FROM ${table}`)).toEqual([{ n: 0 }]);
       });
     }
   });

@@ -68,7 +68,10 @@ export class ScriptedDaemon implements DaemonRpc {
   #append(txs: readonly Tx[], timeSec: number): void {
     const height = this.blocks.length;
     const prevHash = this.blocks.at(-1)?.hash ?? ZERO;
-    const script = new ByteWriter().u32(height).u32(this.#counter++).done();
+    const script = new ByteWriter()
+      .u32(height)
+      .u32(this.#counter++)
+      .done();
     const coinbase: Tx = {
       version: 1,
       inputs: [{ txid: ZERO, vout: 0xffffffff, scriptSig: script, sequence: 0xffffffff, witness: [] }],

@@ -29,7 +29,8 @@ test(`${RUNS} damaged blocks are read or refused, never thrown on (seed ${SEED})
     const bytes = Uint8Array.from(pick(10) === 0 ? good.subarray(0, pick(good.length)) : good);
     for (let n = 1 + pick(4); n > 0; n--) bytes[pick(bytes.length + 1)] = pick(256);
     if (pick(3) === 0 && bytes.length > 82) bytes[80 + pick(3)] = 0xfd + pick(3);
-    const format = pick(4) === 0 ? ({ kind: "sapling" } as const) : ({ kind: "bitcoin", mweb: pick(2) === 0, posTime: pick(5) === 0 } as const);
+    const format =
+      pick(4) === 0 ? ({ kind: "sapling" } as const) : ({ kind: "bitcoin", mweb: pick(2) === 0, posTime: pick(5) === 0 } as const);
     if (!parseBlock(bytes, format).ok) refused++;
   }
   expect(refused).toBeGreaterThan(RUNS / 2);
@@ -66,7 +67,21 @@ test(`a daemon that answers anything at all neither breaks nor hangs the index (
     const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
     const { rpc, format, clock } = h;
     const chain = await openUtxoRpcChain({ ticker: "TST", format, rpc, clock, store, log: quietLog, options: { readWholeUpTo: 10 } });
-    const methods = ["getbestblockhash", "getblockhash", "getblockheader", "getblock", "getrawmempool", "getrawtransaction", "gettxout", "getnetworkinfo", "getinfo", "getmempoolinfo", "scantxoutset", "sendrawtransaction", "estimatesmartfee"];
+    const methods = [
+      "getbestblockhash",
+      "getblockhash",
+      "getblockheader",
+      "getblock",
+      "getrawmempool",
+      "getrawtransaction",
+      "gettxout",
+      "getnetworkinfo",
+      "getinfo",
+      "getmempoolinfo",
+      "scantxoutset",
+      "sendrawtransaction",
+      "estimatesmartfee",
+    ];
     let broken = true;
     for (const method of methods) {
       rpc.twist.set(method, (answer) => {

@@ -5,7 +5,7 @@ import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { encodeFrame, type ParsedFrame } from "../../src/core/gossip/frame.ts";
 import { parseFrame } from "../../src/core/gossip/parseFrame.ts";
 import { parseSeedNode } from "../../src/core/gossip/seedNode.ts";
-import { fromHex } from "../../src/core/util/bytes.ts";
+import { equalBytes, fromHex } from "../../src/core/util/bytes.ts";
 import { randomBelow } from "../../src/ports/rng.ts";
 import { createP2pWorld } from "../fakes/p2pWorld.ts";
 
@@ -70,7 +70,7 @@ test(`${RUNS} mutated frames are read or refused, and what is read survives writ
 test(`${RUNS} streams cut into random chunks give the frames that went in, damaged ones a FramingError at most (seed ${SEED})`, () => {
   const { rng, pick, mutant } = source(SEED + 1);
   for (let i = 0; i < RUNS; i++) {
-    const frames = Array.from({ length: pick(5) }, () => (pick(10) === 0 ? rng.bytes(pick(40_000)) : mutant()));
+    const frames = Array.from({ length: pick(5) }, () => (pick(50) === 0 ? rng.bytes(pick(40_000)) : mutant()));
     const stream = withLengthPrefix(frames);
     const isDamaged = pick(4) === 0 && stream.length > 0;
     if (isDamaged) stream[pick(stream.length)] = pick(256);
@@ -86,7 +86,9 @@ test(`${RUNS} streams cut into random chunks give the frames that went in, damag
       if (!isDamaged || !(cause instanceof FramingError)) throw cause;
       continue;
     }
-    if (!isDamaged) expect(out).toEqual(frames);
+    if (isDamaged) continue;
+    expect(out.length).toBe(frames.length);
+    expect(out.every((frame, at) => equalBytes(frame, frames[at] ?? new Uint8Array(1)))).toBe(true);
   }
 });
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ok } from "../../src/core/util/result.ts";
 import { Secret } from "../../src/core/util/secret.ts";
 import { Auth } from "../../src/rpc/auth.ts";
 import { defineMethod } from "../../src/rpc/define.ts";

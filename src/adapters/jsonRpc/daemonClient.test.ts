@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { VirtualClock } from "../virtualClock/virtualClock.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
+import { VirtualClock } from "../virtualClock/virtualClock.ts";
 import { createDaemonClient, type DaemonClient, type DaemonClientOptions } from "./daemonClient.ts";
 import { parseDaemonUrl } from "./daemonUrl.ts";
 
@@ -13,7 +13,11 @@ afterEach(() => {
   for (const undo of cleanup.splice(0)) undo();
 });
 
-async function serve(handler: Handler, options: DaemonClientOptions = {}, clock: Clock = new VirtualClock()): Promise<DaemonClient & { readonly sockets: Set<Socket> }> {
+async function serve(
+  handler: Handler,
+  options: DaemonClientOptions = {},
+  clock: Clock = new VirtualClock(),
+): Promise<DaemonClient & { readonly sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -56,7 +60,10 @@ test("a call carries method, parameters and credentials, and gives the result; t
 
 test("amounts arrive as the daemon's own digits, safe integers as numbers", async () => {
   const client = await serve((body, response) =>
-    reply(response, `{"result":{"a":90071992.54740993,"b":21000000,"c":1e-8,"d":9007199254740993},"error":null,"id":${String(idOf(body))}}`),
+    reply(
+      response,
+      `{"result":{"a":90071992.54740993,"b":21000000,"c":1e-8,"d":9007199254740993},"error":null,"id":${String(idOf(body))}}`,
+    ),
   );
   expect(await client.call("x", [])).toEqual({
     ok: true,
@@ -65,14 +72,34 @@ test("amounts arrive as the daemon's own digits, safe integers as numbers", asyn
 });
 
 test.each<[string, number, unknown, object]>([
-  ["a daemon's refusal keeps its code", 500, { result: null, error: { code: -8, message: "out of range" } }, { kind: "rpc", code: -8, message: "out of range" }],
-  ["an error without id still counts", 200, { error: { code: -32700, message: "parse" }, id: null }, { kind: "rpc", code: -32700, message: "parse" }],
-  ["warming up is busy", 500, { result: null, error: { code: -28, message: "Loading block index" } }, { kind: "busy", message: "Loading block index" }],
+  [
+    "a daemon's refusal keeps its code",
+    500,
+    { result: null, error: { code: -8, message: "out of range" } },
+    { kind: "rpc", code: -8, message: "out of range" },
+  ],
+  [
+    "an error without id still counts",
+    200,
+    { error: { code: -32700, message: "parse" }, id: null },
+    { kind: "rpc", code: -32700, message: "parse" },
+  ],
+  [
+    "warming up is busy",
+    500,
+    { result: null, error: { code: -28, message: "Loading block index" } },
+    { kind: "busy", message: "Loading block index" },
+  ],
   ["401 names the credentials", 401, "", { kind: "unreachable", message: "wrong rpc user or password" }],
   ["403 names the address", 403, "", { kind: "unreachable", message: "it does not accept this address (rpcallowip)" }],
   ["404 without JSON names the path", 404, "<html>", { kind: "unreachable", message: "there is no JSON-RPC at that path" }],
   ["a web page is not JSON-RPC", 200, "<html>", { kind: "unreachable", message: expect.stringContaining("not JSON-RPC") }],
-  ["an answer to another question is not taken", 200, { result: 1, error: null, id: 4711 }, { kind: "unreachable", message: expect.stringContaining("not JSON-RPC") }],
+  [
+    "an answer to another question is not taken",
+    200,
+    { result: 1, error: null, id: 4711 },
+    { kind: "unreachable", message: expect.stringContaining("not JSON-RPC") },
+  ],
   ["nested beyond the stack", 200, "[".repeat(200_000), { kind: "unreachable", message: expect.stringContaining("not JSON-RPC") }],
 ])("%s", async (_name, status, content, error) => {
   const client = await serve((_body, response) => reply(response, content, status));
@@ -91,7 +118,10 @@ test("nobody listening is said in one sentence, and the password is in no error"
 
 test("an answer larger than the limit is cut off", async () => {
   const client = await serve((_body, response) => reply(response, "x".repeat(5_000)), { maxAnswerBytes: 1_000 });
-  expect(await client.call("x", [])).toMatchObject({ ok: false, error: { kind: "unreachable", message: expect.stringContaining("larger than 1000 bytes") } });
+  expect(await client.call("x", [])).toMatchObject({
+    ok: false,
+    error: { kind: "unreachable", message: expect.stringContaining("larger than 1000 bytes") },
+  });
 });
 
 test("a call without an answer ends at its deadline, and the next one goes through", async () => {
@@ -100,7 +130,11 @@ test("a call without an answer ends at its deadline, and the next one goes throu
   const arrived = new Promise<void>((resolve) => {
     stalled = resolve;
   });
-  const client = await serve((body, response) => (body.includes("slow") ? stalled() : reply(response, { result: 1, error: null, id: idOf(body) })), { parallel: 1 }, clock);
+  const client = await serve(
+    (body, response) => (body.includes("slow") ? stalled() : reply(response, { result: 1, error: null, id: idOf(body) })),
+    { parallel: 1 },
+    clock,
+  );
   const slow = client.call("slow", [], { timeoutMs: 5_000 });
   const behind = client.call("quick", [], { timeoutMs: 60_000 });
   await arrived;
@@ -128,7 +162,12 @@ test("more waiting calls than allowed are turned away at once", async () => {
 test("a full work queue is waited for", async () => {
   const clock = new VirtualClock();
   let refusals = 2;
-  const client = await serve((body, response) => (refusals-- > 0 ? reply(response, "Work queue depth exceeded", 503) : reply(response, { result: 1, error: null, id: idOf(body) })), {}, clock);
+  const client = await serve(
+    (body, response) =>
+      refusals-- > 0 ? reply(response, "Work queue depth exceeded", 503) : reply(response, { result: 1, error: null, id: idOf(body) }),
+    {},
+    clock,
+  );
   const call = client.call("x", []);
   let answered = false;
   void call.then(() => {
@@ -148,7 +187,9 @@ test("a kept connection the daemon closed meanwhile is replaced, and the request
 test("a batch gives its answers in the order of its calls, whatever order they come back in", async () => {
   const client = await serve((body, response) => {
     const calls = JSON.parse(body) as { id: number; params: number[] }[];
-    const members = calls.map(({ id, params }) => (params[0] === 2 ? { id, error: { code: -8, message: "no" } } : { id, result: params[0], jsonrpc: "2.0" }));
+    const members = calls.map(({ id, params }) =>
+      params[0] === 2 ? { id, error: { code: -8, message: "no" } } : { id, result: params[0], jsonrpc: "2.0" },
+    );
     reply(response, members.reverse());
   });
   const answers = await client.callBatch([1, 2, 3].map((n) => ({ method: "x", params: [n] })));

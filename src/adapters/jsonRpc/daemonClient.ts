@@ -1,19 +1,14 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { err, type Result } from "../../core/util/result.ts";
-import type { Secret } from "../../core/util/secret.ts";
 import { Aborted, type Clock, sleep, withDeadline } from "../../ports/clock.ts";
 import type { DaemonCall, DaemonCallOptions, DaemonError, DaemonRpc } from "../../ports/daemonRpc.ts";
 import { CallQueue } from "./callQueue.ts";
 import { parseBatchAnswer, parseSingleAnswer } from "./daemonAnswer.ts";
+import type { DaemonEndpoint } from "./daemonEndpoint.ts";
 import { type HttpAnswer, postJson } from "./postJson.ts";
 
-export type DaemonEndpoint = {
-  /** `http:` or `https:`, without credentials. */
-  readonly url: URL;
-  readonly user: string;
-  readonly password: Secret<string>;
-};
+export type { DaemonEndpoint };
 
 export type DaemonClientOptions = {
   /** Deadline of a call that names none, ms. Default 15 000. */

@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
-import type { DaemonEndpoint } from "./daemonClient.ts";
+import type { DaemonEndpoint } from "./daemonEndpoint.ts";
 
 /** Largest conf or cookie file read, bytes; largest line, characters. */
 const MAX_FILE_BYTES = 1_000_000;

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
-import type { DaemonEndpoint } from "./daemonClient.ts";
+import type { DaemonEndpoint } from "./daemonEndpoint.ts";
 
 const MAX_URL = 2_048;
 

@@ -1,9 +1,9 @@
-import { type Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
+import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Aborted } from "../../ports/clock.ts";
 import type { DaemonError } from "../../ports/daemonRpc.ts";
-import type { DaemonEndpoint } from "./daemonClient.ts";
+import type { DaemonEndpoint } from "./daemonEndpoint.ts";
 
 export type HttpAnswer = { readonly status: number; readonly body: Buffer };
 

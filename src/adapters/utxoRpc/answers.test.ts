@@ -11,7 +11,7 @@ test.each<[unknown, bigint | null]>([
   ["1e-8", 1n],
   ["1.5e-7", 15n],
   ["0.123456789", null],
-  [90_071_992.54740993, null],
+  [90_071_992.54740994, null],
   [Number.NaN, null],
   [-1, null],
   ["-1", null],
@@ -25,13 +25,21 @@ test.each<[unknown, bigint | null]>([
 
 test("a fee rate is rounded up, and nothing, zero or less is no estimate", () => {
   expect(parseFeeRate({ feerate: "0.0000100001" }, 8)).toEqual({ ok: true, value: 1_001n });
-  for (const none of [{ errors: [] }, { feerate: -1 }, { feerate: 0 }, -1]) expect(parseFeeRate(none, 8)).toEqual({ ok: true, value: null });
+  for (const none of [{ errors: [] }, { feerate: -1 }, { feerate: 0 }, -1])
+    expect(parseFeeRate(none, 8)).toEqual({ ok: true, value: null });
 });
 
 test("heights and times outside their range are refused", () => {
   const good = { hash: "ab".repeat(32), height: 5, time: 1, previousblockhash: "cd".repeat(32) };
   expect(parseHeader(good).ok).toBe(true);
-  for (const bad of [{ height: -1 }, { height: 1.5 }, { height: 2 ** 40 }, { time: 2 ** 33 }, { hash: "AB" }, { previousblockhash: undefined }])
+  for (const bad of [
+    { height: -1 },
+    { height: 1.5 },
+    { height: 2 ** 40 },
+    { time: 2 ** 33 },
+    { hash: "AB" },
+    { previousblockhash: undefined },
+  ])
     expect(parseHeader({ ...good, ...bad }).ok).toBe(false);
   expect(parseNotarized({ notarized: "7" }).ok).toBe(false);
 });

@@ -8,7 +8,7 @@ export type AnswerParser<T> = (value: unknown) => Result<T, BadAnswer>;
 /** Greatest height accepted: below BIP-65's border between heights and times. */
 const MAX_HEIGHT = 500_000_000;
 /** Transactions a mempool list may name; Bitcoin's default mempool of 300 MB holds fewer. */
-export const MAX_MEMPOOL_TXS = 400_000;
+const MAX_MEMPOOL_TXS = 400_000;
 /** Unspent outputs one scan may find. */
 const MAX_UNSPENTS = 100_000;
 /** Largest raw transaction, bytes. */

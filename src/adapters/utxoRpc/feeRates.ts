@@ -86,7 +86,7 @@ export class FeeRates {
     const mempool = await this.#optional("getmempoolinfo", [], parseFeeField("mempoolminfee", this.#decimals));
     if (!mempool.ok) return mempool;
     if (fixed.value === null || mempool.value === null) return ok(fixed.value ?? mempool.value);
-    return ok(fixed.value > mempool.value ? fixed.value : mempool.value);
+    return fixed.value > mempool.value ? fixed : mempool;
   }
 
   /** Null where the daemon refuses or answers in another shape: none of this is needed to follow the chain. */

@@ -20,7 +20,7 @@ function marksOf({ tx }: RawTx): Uint32Array {
 
 /**
  * Follows the daemon's mempool by its list of ids. Each transaction is fetched once; of those that concern nobody
- * only marks are kept (four bytes per input and output, at most `MAX_MEMPOOL_TXS` transactions), so that a script
+ * only marks are kept (four bytes per input and output, for as many as the list may name), so that a script
  * watched or an output found later finds them again.
  */
 export class MempoolWatch {

@@ -26,7 +26,10 @@ function block(layout: HeaderLayout, txs: readonly Tx[], tail = new Uint8Array(0
   if (!a || !b || !c) throw new Error("three transactions, please");
   const left = sha256d(Buffer.concat([a, b]));
   const root = sha256d(Buffer.concat([left, sha256d(Buffer.concat([c, c]))]));
-  const w = new ByteWriter().u32(layout === "auxpow" ? 0x00620102 : 4).bytes(inner("ab".repeat(32))).bytes(root);
+  const w = new ByteWriter()
+    .u32(layout === "auxpow" ? 0x00620102 : 4)
+    .bytes(inner("ab".repeat(32)))
+    .bytes(root);
   if (layout === "equihash") w.bytes(new Uint8Array(32));
   w.u32(TIME).u32(0x1d00ffff);
   if (layout === "equihash") w.bytes(new Uint8Array(32)).varBytes(new Uint8Array(1344));
@@ -63,7 +66,9 @@ test.each<[HeaderLayout, TxFormat, readonly Tx[]]>([
     expect(parsed.value.block.prevHash).toBe("ab".repeat(32));
     expect(parsed.value.block.timeSec).toBe(TIME);
     expect(parsed.value.block.txs.map((t) => t.txid)).toEqual(txs.map(txid));
-    expect(parsed.value.block.txs.map((t) => Buffer.from(t.raw).toString("hex"))).toEqual(txs.map((t) => Buffer.from(serializeTx(t)).toString("hex")));
+    expect(parsed.value.block.txs.map((t) => Buffer.from(t.raw).toString("hex"))).toEqual(
+      txs.map((t) => Buffer.from(serializeTx(t)).toString("hex")),
+    );
   }
 });
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { ByteReader } from "../../core/utxo/byteReader.ts";
@@ -28,7 +28,7 @@ export type HeaderLayout = "plain" | "accumulator" | "equihash" | "auxpow";
 const LAYOUTS: readonly HeaderLayout[] = ["plain", "equihash", "auxpow", "accumulator"];
 const AUXPOW_BIT = 0x100;
 
-const sha256 = (data: Uint8Array): Buffer => createHash("sha256").update(data).digest();
+const sha256 = (data: Uint8Array): Buffer => hash("sha256", data, "buffer");
 const sha256d = (data: Uint8Array): Buffer => sha256(sha256(data));
 
 /** Id of a parsed transaction from its own bytes, display order. */

@@ -1,14 +1,15 @@
 import { err, ok } from "../../core/util/result.ts";
 import type { TxFormat } from "../../core/utxo/txCodec.ts";
-import type { ChainStatus } from "../../ports/chain.ts";
+import { BlockGone, type ChainStatus } from "../../ports/chain.ts";
 import type { ChainDelta, ChainStore, StoredWatch, WatchKey } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { backfillStep, isPending } from "./backfill.ts";
-import { BlockGone } from "./blockGone.ts";
 import { BlockReader } from "./blockReader.ts";
 import { BlockSync } from "./blockSync.ts";
 import type { ChainIndex } from "./chainIndex.ts";
+import { chainStatus } from "./chainStatus.ts";
+import { ChangeListeners } from "./changeListeners.ts";
 import type { Answer, DaemonCalls } from "./daemonCalls.ts";
 import { type ChainFault, faultSentence } from "./fault.ts";
 import type { FeeRates } from "./feeRates.ts";
@@ -16,7 +17,7 @@ import { FirstScans } from "./firstScans.ts";
 import { MempoolWatch } from "./mempoolWatch.ts";
 import { RetryTimer } from "./retryTimer.ts";
 import type { SyncContext } from "./syncContext.ts";
-import type { UtxoRpcOptions } from "./utxoRpcChain.ts";
+import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
 import { Waiters } from "./waiters.ts";
 
 export type SyncLoopDeps = {
@@ -35,8 +36,6 @@ export type SyncLoopDeps = {
 
 /** Looks repeated at once because the chain moved under them, before it counts as a failure. */
 const MAX_MOVES = 5;
-/** A watch that has more blocks to read than this shows as "syncing". */
-const SHOWN_BACKLOG = 100;
 /** Looks at a mempool of n transactions are at least n / 10 ms apart. */
 const MEMPOOL_TXS_PER_MS = 10;
 /** Wait between looks while mempool transactions are left to fetch. */
@@ -59,7 +58,7 @@ export class SyncLoop {
   readonly #scans: FirstScans;
   readonly #timer: RetryTimer;
   readonly #inbox: Command[] = [];
-  readonly #listeners = new Set<() => void>();
+  readonly #news: ChangeListeners;
   readonly #refreshes = new Waiters<number>();
   readonly #watches = new Waiters<{ readonly key: WatchKey; readonly after: number }>();
   readonly #stuck = new Map<string, ChainFault & { kind: "block_gone" }>();
@@ -69,13 +68,13 @@ export class SyncLoop {
   #moves = 0;
   #reached = false;
   #error: string | null = null;
-  #changed = false;
   #wake: () => void = () => undefined;
   #woken = false;
 
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
     const { index, store, calls, format, clock, log, options } = deps;
+    this.#news = new ChangeListeners(log);
     this.#ctx = {
       calls,
       reader: new BlockReader(calls, format),
@@ -85,7 +84,7 @@ export class SyncLoop {
       commit: async (delta: ChainDelta) => {
         await store.commit(delta);
         index.apply(delta);
-        this.#changed = true;
+        this.#news.mark();
       },
       outputsFound: (keys) => this.#mempool.recheck(keys),
     };
@@ -98,9 +97,7 @@ export class SyncLoop {
   }
 
   onChange(listener: () => void): () => void {
-    const entry = (): void => listener();
-    this.#listeners.add(entry);
-    return () => void this.#listeners.delete(entry);
+    return this.#news.add(listener);
   }
 
   wake(): void {
@@ -147,28 +144,16 @@ export class SyncLoop {
   }
 
   status(): ChainStatus {
-    const { index } = this.#deps;
-    const tip = index.tip();
-    const progress = this.#progress();
+    const { ticker, index } = this.#deps;
     const stuck = [...this.#stuck.values()][0];
-    const error = this.#error ?? (stuck ? faultSentence(this.#deps.ticker, stuck) : null);
-    const behind = this.#target !== null || (progress !== null && progress.total - progress.done > SHOWN_BACKLOG);
-    const state = this.#error !== null ? "unreachable" : !this.#reached ? "starting" : behind ? "syncing" : "ready";
-    return { state, tip, progress, error };
-  }
-
-  #progress(): ChainStatus["progress"] {
-    const tip = this.#deps.index.tipHeader?.height;
-    if (tip === undefined) return null;
-    if (this.#target !== null) {
-      const from = this.#round?.startTip ?? tip;
-      return { done: Math.max(0, tip - from), total: Math.max(0, this.#target - from) };
-    }
-    const pending = this.#pending();
-    if (pending.length === 0) return null;
-    const from = Math.min(...pending.map((w) => w.fromHeight));
-    const next = Math.min(...pending.map((w) => w.nextHeight ?? tip));
-    return { done: Math.max(0, next - from), total: Math.max(0, tip + 1 - from) };
+    return chainStatus({
+      tip: index.tip(),
+      failure: this.#error,
+      stuck: stuck ? faultSentence(ticker, stuck) : null,
+      reached: this.#reached,
+      following: this.#target === null ? null : { from: this.#round?.startTip ?? null, to: this.#target },
+      pending: this.#pending(),
+    });
   }
 
   #pending(): StoredWatch[] {
@@ -182,13 +167,13 @@ export class SyncLoop {
       this.#woken = false;
       try {
         const busy = await this.#step();
-        this.#announce();
+        this.#news.announce();
         if (!busy && !this.#woken && !signal.aborted) await this.#pause();
       } catch (cause) {
         if (signal.aborted) break;
         this.#deps.log.error("chain_index_failed", { cause: cause instanceof Error ? cause.message : String(cause) });
         this.#fail(`This node could not keep its ${this.#deps.ticker} index: ${cause instanceof Error ? cause.message : String(cause)}.`);
-        this.#announce();
+        this.#news.announce();
       }
     }
     this.#timer.stop();
@@ -206,18 +191,6 @@ export class SyncLoop {
         resolve();
       };
     });
-  }
-
-  #announce(): void {
-    if (!this.#changed) return;
-    this.#changed = false;
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener();
-      } catch (cause) {
-        this.#deps.log.error("chain_listener_failed", { cause: cause instanceof Error ? cause.message : String(cause) });
-      }
-    }
   }
 
   /** One step; false when there is nothing to do until something wakes the loop. */
@@ -248,14 +221,14 @@ export class SyncLoop {
     if (!followed.ok) return followed;
     this.#reached = true;
     const target = followed.value.atTip ? null : followed.value.target;
-    if (this.#target !== target) this.#changed = true;
+    if (this.#target !== target) this.#news.mark();
     this.#target = target;
     if (target !== null) return ok(undefined);
     const pool = await this.#mempool.round();
     if (!pool.ok) return pool;
     const rates = await fees.refresh(index.tipHeader?.hash ?? "", clock.nowMs());
     if (!rates.ok) return rates;
-    if (rates.value) this.#changed = true;
+    if (rates.value) this.#news.mark();
     const { size, waiting } = pool.value;
     this.#succeed(waiting > 0 ? BACKLOG_POLL_MS : size / MEMPOOL_TXS_PER_MS);
     return ok(undefined);
@@ -266,12 +239,12 @@ export class SyncLoop {
     this.#moves = 0;
     if (this.#error !== null) {
       this.#deps.log.info("daemon_back");
-      this.#changed = true;
+      this.#news.mark();
     }
     this.#error = null;
     this.#timer.succeeded(atLeastMs);
     // Whoever is told that the view is fresh must find the others told of it too.
-    this.#announce();
+    this.#news.announce();
     this.#refreshes.settle((after) => (this.#rounds > after ? null : undefined));
     this.#watches.settle(({ key, after }) => this.#watchOutcome(key, after));
   }
@@ -298,7 +271,7 @@ export class SyncLoop {
     this.#moves = 0;
     if (this.#error !== sentence) {
       this.#deps.log.warn("daemon_failed", { fault: fault?.kind ?? "internal", error: sentence });
-      this.#changed = true;
+      this.#news.mark();
     }
     this.#error = sentence;
     this.#timer.failed();
@@ -329,7 +302,7 @@ export class SyncLoop {
     }
     this.#deps.log.warn("block_gone", { height: fault.height });
     for (const w of pending) if ((w.nextHeight ?? 0) <= fault.height) this.#stuck.set(idOf(w), fault);
-    this.#changed = true;
+    this.#news.mark();
     this.#timer.hurry();
   }
 }

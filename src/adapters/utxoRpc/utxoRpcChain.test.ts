@@ -9,7 +9,8 @@ import { Aborted } from "../../ports/clock.ts";
 import type { SqlDatabase } from "../../ports/sql.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../sqlite/chainStore.ts";
 import { openInlineDatabase } from "../sqlite/inlineDatabase.ts";
-import { openUtxoRpcChain, type UtxoRpcChain, type UtxoRpcOptions } from "./utxoRpcChain.ts";
+import { openUtxoRpcChain, type UtxoRpcChain } from "./utxoRpcChain.ts";
+import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
 
 const memory = (): SqlDatabase => openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
 
@@ -114,7 +115,7 @@ test("a watch that needs a pruned block is refused with a sentence and the other
   const h = startScriptedChain(60);
   h.daemon.prunedBelow = 40;
   const chain = await open(h);
-  await expect(chain.watchScript(scriptNumber(1), 10)).rejects.toMatchObject({ kind: "BlockGone", height: 10 });
+  await expect(chain.watchScript(scriptNumber(1), 10)).rejects.toMatchObject({ name: "BlockGone", height: 10 });
   expect(chain.status().error).toContain("no longer has block 10");
   expect(chain.status().state).toBe("ready");
   await chain.watchScript(scriptNumber(2), 50);
@@ -404,7 +405,12 @@ test("two runs of the same news ask the daemon the same questions in the same or
   const run = async (): Promise<string[]> => {
     const h = startScriptedChain();
     const asked: string[] = [];
-    const rpc = { call: (method: string, params: readonly unknown[]) => (asked.push(`${h.clock.nowMs()} ${method} ${params}`), h.daemon.call(method, params)) };
+    const rpc = {
+      call(method: string, params: readonly unknown[]) {
+        asked.push(`${h.clock.nowMs()} ${method} ${params}`);
+        return h.daemon.call(method, params);
+      },
+    };
     const store = openChainStore(memory(), "TST");
     const chain = await openUtxoRpcChain({ ticker: "TST", format: h.format, rpc, clock: h.clock, store, log: quietLog });
     const watched = chain.watchScript(scriptNumber(1), 3);

@@ -2,7 +2,7 @@ import { add, eq, isZero, lt, mul, type Rational, sub, ZERO } from "../../core/m
 import { checkMakerNumbers, type OrderRuleError } from "../../core/order/orderRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
-import { type DexFeeRule, dexFeeOf, maxMakerVolume } from "./tradeVolumes.ts";
+import { type DexFeeRule, dexFeeOf, dexFeeTxFee, maxMakerVolume } from "./tradeVolumes.ts";
 
 export type PreimageRequest = {
   readonly base: TradingCoin;
@@ -76,7 +76,7 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   const buy = r.method === "buy";
   const [mine, other, volume] = buy ? [r.rel, r.base, mul(r.volume, r.price)] : [r.base, r.rel, r.volume];
   const dexFee = dexFeeOf(rule, volume);
-  const feeTx = mine.dexFeeTxFee(dexFee, STAGE);
+  const feeTx = dexFeeTxFee(mine, dexFee, STAGE);
   if (!feeTx.ok) return feeTx;
   const payment = mine.paymentFee(volume, STAGE);
   if (!payment.ok) return payment;

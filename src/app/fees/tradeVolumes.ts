@@ -1,4 +1,4 @@
-import { add, div, gt, lte, max, mul, ONE, type Rational, sub, ZERO } from "../../core/money/rational.ts";
+import { add, div, gt, isZero, lte, max, mul, ONE, type Rational, sub, ZERO } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
 
@@ -7,7 +7,11 @@ export type DexFeeRule = { readonly rate: Rational; readonly floor: Rational };
 
 export const dexFeeOf = (rule: DexFeeRule, volume: Rational): Rational => max(rule.floor, mul(volume, rule.rate));
 
-export type Stage = "start" | "order" | "preimage";
+/** Miner fee of paying the dex fee; where none is due, nothing is sent. */
+export const dexFeeTxFee = (coin: TradingCoin, fee: Rational, stage: Stage): Result<Rational, FundsError> =>
+  isZero(fee) ? ok(ZERO) : coin.dexFeeTxFee(fee, stage);
+
+type Stage = Parameters<TradingCoin["paymentFee"]>[1];
 
 /**
  * Greatest volume a taker could trade with what the coin has free: volume, dex fee and both miner fees fit.
@@ -16,7 +20,7 @@ export type Stage = "start" | "order" | "preimage";
 export function maxTakerVolume(coin: TradingCoin, rule: DexFeeRule, stage: Stage): Result<Rational, FundsError> {
   const payment = coin.maxPayment(stage);
   if (!payment.ok) return payment.error.kind === "NotSufficientBalance" ? ok(ZERO) : payment;
-  const feeTx = coin.dexFeeTxFee(dexFeeOf(rule, payment.value.volume), stage);
+  const feeTx = dexFeeTxFee(coin, dexFeeOf(rule, payment.value.volume), stage);
   if (!feeTx.ok) return feeTx.error.kind === "NotSufficientBalance" ? ok(ZERO) : feeTx;
   const possible = sub(payment.value.volume, feeTx.value);
   // V + max(floor, V x rate) = possible. Where the two cases meet, V x rate = floor.

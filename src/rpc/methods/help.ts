@@ -12,14 +12,20 @@ export const help = defineMethod()({
   params: z.object({}),
   result: z.object({ result: z.string(), version: z.string() }),
   handle: async (_, { node }) =>
-    ok({ result: "All methods are described in docs/reference/rpc.md and openapi.json of this package", version: node.version }),
+    ok({
+      result: "All methods are described in docs/reference/rpc.md and docs/reference/openapi.json of the swapnode repository",
+      version: node.version,
+    }),
   errors: {},
   examples: [
     {
       title: "Help",
       style: "flat",
       params: {},
-      result: { result: "All methods are described in docs/reference/rpc.md and openapi.json of this package", version: "0.1.0" },
+      result: {
+        result: "All methods are described in docs/reference/rpc.md and docs/reference/openapi.json of the swapnode repository",
+        version: "0.1.0",
+      },
     },
   ],
 });

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import type { ChainDelta } from "../../ports/chainStore.ts";
+import type { SqlStatement } from "../../ports/sql.ts";
+import { CHAIN_SCHEMA, openChainStore } from "./chainStore.ts";
+import { openInlineDatabase } from "./inlineDatabase.ts";
+
+const id = (n: number): string => n.toString(16).padStart(64, "0");
+const SCRIPT = Uint8Array.of(0xa9, 1);
+const block = (height: number): { height: number; hash: string } => ({ height, hash: id(1_000 + height) });
+const header = (height: number) => ({ ...block(height), prevHash: id(999 + height), timeSec: height });
+
+const PAYMENT: ChainDelta = {
+  headers: [header(1), header(2)],
+  txs: [{ txid: id(1), raw: Uint8Array.of(1), block: block(2), seenAtMs: 5 }],
+  outputs: [{ txid: id(1), vout: 0, value: 2n ** 62n, script: SCRIPT, coinbase: false }],
+  spends: [{ txid: id(1), vout: 0, spender: id(2) }],
+  watches: [{ kind: "script", key: "a901", fromHeight: 0, nextHeight: 3 }],
+};
+
+test("what is committed is loaded back, values beyond 2^53 too, and coins do not see each other", async () => {
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+  const store = openChainStore(db, "AAA");
+  await store.setGenesis(id(7));
+  await store.commit(PAYMENT);
+  expect(await store.load()).toEqual({ genesis: id(7), ...PAYMENT });
+  expect(await openChainStore(db, "BBB").load()).toEqual({ genesis: null, headers: [], watches: [], txs: [], outputs: [], spends: [] });
+});
+
+test("a delta is one write, so that no crash leaves half a block", async () => {
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+  const batches: number[] = [];
+  const write = (batch: readonly SqlStatement[]): Promise<void> => {
+    batches.push(batch.length);
+    return db.write(batch);
+  };
+  await openChainStore({ ...db, write }, "AAA").commit(PAYMENT);
+  expect(batches).toHaveLength(1);
+});
+
+test("a delta of which one part is refused leaves nothing behind", async () => {
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "AAA");
+  await store.commit({ headers: [header(2)] });
+  const before = await store.load();
+  await expect(store.commit({ ...PAYMENT, rollbackTo: 1, headers: [header(1), header(1)] })).rejects.toThrow();
+  expect(await store.load()).toEqual(before);
+});
+
+test("raw bytes once known are kept, and so is the first time a transaction was seen", async () => {
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "AAA");
+  await store.commit(PAYMENT);
+  await store.commit({ txs: [{ txid: id(1), raw: null, block: null, seenAtMs: 99 }] });
+  expect((await store.load()).txs).toEqual([{ txid: id(1), raw: Uint8Array.of(1), block: null, seenAtMs: 5 }]);
+});
+
+test("a table longer than one page is loaded whole", async () => {
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "AAA");
+  const txs = Array.from({ length: 20_001 }, (_, i) => ({ txid: id(i), raw: null, block: null, seenAtMs: i }));
+  await store.commit({ txs });
+  expect((await store.load()).txs).toEqual(txs);
+});
+
+test("a reset keeps the watches and starts each again", async () => {
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "AAA");
+  await store.commit(PAYMENT);
+  await store.commit({ reset: true, headers: [header(9)] });
+  expect(await store.load()).toEqual({
+    genesis: null,
+    headers: [header(9)],
+    watches: [{ kind: "script", key: "a901", fromHeight: 0, nextHeight: 0 }],
+    txs: [],
+    outputs: [],
+    spends: [],
+  });
+});

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
+import { add, decimal, eq, rational, toDecimalString } from "../../core/money/rational.ts";
+import { type PreimageRequest, tradePreimage } from "./tradePreimage.ts";
+
+const RULE = { rate: rational(1n, 777n), floor: decimal("0.00001") };
+const DOC = new FakeTradingCoin("DOC", { balance: "10" });
+const MARTY = new FakeTradingCoin("MARTY", { balance: "10" });
+const request = (more: Partial<PreimageRequest>): PreimageRequest => ({
+  base: DOC,
+  rel: MARTY,
+  method: "sell",
+  price: decimal("2"),
+  volume: decimal("7.77"),
+  max: false,
+  ...more,
+});
+const preimage = (more: Partial<PreimageRequest>) => {
+  const done = tradePreimage(request(more), RULE);
+  if (!done.ok) throw new Error(done.error.kind);
+  return done.value;
+};
+
+test("a seller pays its fees in base, a buyer in rel", () => {
+  const sold = preimage({});
+  expect(sold.takerFee?.fee).toEqual({ coin: "DOC", amount: decimal("0.01"), paidFromTradingVol: false });
+  expect(sold.baseCoinFee).toMatchObject({ coin: "DOC", paidFromTradingVol: false });
+  expect(sold.relCoinFee).toMatchObject({ coin: "MARTY", paidFromTradingVol: true });
+  const bought = preimage({ method: "buy", volume: decimal("3.885") });
+  expect(bought.takerFee?.fee).toEqual({ coin: "MARTY", amount: decimal("0.01"), paidFromTradingVol: false });
+  expect(bought.baseCoinFee).toMatchObject({ coin: "DOC", paidFromTradingVol: true });
+});
+
+test("the totals are the sums of the parts, and what is paid from the volume needs no balance", () => {
+  const { baseCoinFee, relCoinFee, takerFee, totals } = preimage({});
+  if (!takerFee) throw new Error("no taker fee");
+  const doc = [baseCoinFee.amount, takerFee.fee.amount, takerFee.sending.amount].reduce(add);
+  expect(totals).toEqual([
+    { coin: "DOC", amount: doc, requiredBalance: doc },
+    { coin: "MARTY", amount: relCoinFee.amount, requiredBalance: rational(0n) },
+  ]);
+});
+
+test("a maker's greatest volume with its fee is the whole balance", () => {
+  const made = preimage({ method: "setprice", max: true, volume: decimal("0") });
+  expect(made.takerFee).toBeNull();
+  expect(made.volume && eq(add(made.volume, made.baseCoinFee.amount), decimal("10"))).toBe(true);
+  expect(preimage({ method: "setprice" }).volume).toBeNull();
+});
+
+test.each<[string, Partial<PreimageRequest>, object]>([
+  ["max with a taker, before anything else", { max: true, volume: decimal("1000") }, { kind: "MaxWithTaker" }],
+  [
+    "a maker's volume of zero, before the balance",
+    { method: "setprice", volume: decimal("0") },
+    { kind: "VolumeTooLow", threshold: DOC.minTradingVol },
+  ],
+  [
+    "the balance, before the price",
+    { method: "setprice", volume: decimal("1000"), price: decimal("0") },
+    { kind: "NotSufficientBalance", lockedBySwaps: null },
+  ],
+  ["the sum of all a taker pays", { volume: decimal("9.9899") }, { kind: "NotSufficientBalance", lockedBySwaps: rational(0n) }],
+  ["one coin on both sides", { rel: DOC, volume: decimal("1") }, { kind: "BaseEqualRel" }],
+  ["a maker's price of zero", { method: "setprice", price: decimal("0") }, { kind: "PriceTooLow" }],
+  ["a taker's price of zero is a volume of zero", { price: decimal("0") }, { kind: "VolumeTooLow", coin: "MARTY" }],
+  [
+    "a small volume of rel",
+    { method: "setprice", price: decimal("0.00001") },
+    { kind: "VolumeTooLow", coin: "MARTY", volume: decimal("0.0000777") },
+  ],
+])("refused: %s", (_, more, error) => {
+  expect(tradePreimage(request(more), RULE)).toMatchObject({ ok: false, error });
+});
+
+test("what running swaps lock is not there for a preimage", () => {
+  const coin = new FakeTradingCoin("DOC", { balance: "10" });
+  coin.reserve([decimal("5")]);
+  const done = tradePreimage(request({ base: coin, volume: decimal("6") }), RULE);
+  if (done.ok || done.error.kind !== "NotSufficientBalance") throw new Error("expected missing funds");
+  expect(toDecimalString(done.error.available)).toBe("4.9999");
+  expect(done.error.lockedBySwaps && toDecimalString(done.error.lockedBySwaps)).toBe("5.0001");
+});
