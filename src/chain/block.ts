@@ -28,7 +28,7 @@ export type Block = { readonly header: BlockHeader; readonly hash: string; reado
 
 export type BadBlock = { readonly kind: "BadBlock"; readonly detail: string };
 
-export const HEADER_BYTES = 80;
+const HEADER_BYTES = 80;
 /** Largest block read or made, weight units, and its limit without witnesses (BIP-141). */
 export const MAX_BLOCK_WEIGHT = 4_000_000;
 export const MAX_BLOCK_BASE_BYTES = 1_000_000;
@@ -46,7 +46,7 @@ function hashToWire(hash: string): Uint8Array {
   return out;
 }
 
-export const headerHash = (h: BlockHeader): string => toHex(reversed(hash256(serializeHeader(h))));
+const headerHash = (h: BlockHeader): string => toHex(reversed(hash256(serializeHeader(h))));
 
 /** Target of compact `bits`; 0 when negative or too large to mean anything. */
 export function bitsToTarget(bits: number): bigint {

@@ -9,8 +9,8 @@ import type { BlockEntry } from "./chainState.ts";
 import { type ChainTx, NULL_OUTPOINT, txToChainTx } from "./chainTx.ts";
 import { coinbaseHeightScript, commitmentScript } from "./consensus/blockRules.ts";
 import { isExpired, isFinal } from "./consensus/txRules.ts";
-import { merkleRoot } from "./merkle.ts";
 import type { MempoolEntry } from "./mempoolGraph.ts";
+import { merkleRoot } from "./merkle.ts";
 
 /** Version bits with nothing signalled (BIP-9). */
 const BLOCK_VERSION = 0x20000000;
@@ -39,7 +39,9 @@ function coinbaseTx(params: ChainParams, plan: BlockPlan, outputs: readonly TxOu
   const height = plan.previous.height + 1;
   const nonce = pushBytes(new ByteWriter(8).u64(BigInt(plan.extraNonce)).done());
   const scriptSig = concatBytes(coinbaseHeightScript(height), nonce);
-  return txToChainTx(draftTx(params.template, { inputs: [{ ...NULL_OUTPOINT, scriptSig, sequence: 0xffffffff, witness }], outputs, lockTime: 0 }));
+  return txToChainTx(
+    draftTx(params.template, { inputs: [{ ...NULL_OUTPOINT, scriptSig, sequence: 0xffffffff, witness }], outputs, lockTime: 0 }),
+  );
 }
 
 function rewardOutputs(value: bigint, script: Uint8Array): TxOutput[] {

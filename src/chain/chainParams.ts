@@ -1,8 +1,8 @@
+import { err, ok, type Result } from "../core/util/result.ts";
 import type { AddressRules } from "../core/utxo/address.ts";
 import type { SighashScheme } from "../core/utxo/signInput.ts";
 import { BITCOIN_FORMAT } from "../core/utxo/txCodec.ts";
 import type { TxTemplate } from "../core/utxo/txTemplate.ts";
-import { err, ok, type Result } from "../core/util/result.ts";
 import {
   BITCOIN_CONSENSUS_FLAGS,
   BITCOIN_POLICY_FLAGS,
@@ -127,9 +127,11 @@ export function coinEntryToChainParams(entry: unknown): Result<ChainParams, BadC
   if (pubtype === null || p2shtype === null || taddr === null) return bad(`${coin}: pubtype, p2shtype and taddr must be 0 to 255`);
   if (dust === null) return bad(`${coin}: dust must be 0 to 100000000`);
   const hrp = fields.bech32_hrp ?? null;
-  if (hrp !== null && (typeof hrp !== "string" || !/^[a-z0-9]{1,20}$/.test(hrp))) return bad(`${coin}: bech32_hrp must be 1 to 20 of a-z, 0-9`);
+  if (hrp !== null && (typeof hrp !== "string" || !/^[a-z0-9]{1,20}$/.test(hrp)))
+    return bad(`${coin}: bech32_hrp must be 1 to 20 of a-z, 0-9`);
   const branchId = fields.consensus_branch_id === undefined ? KMD_BRANCH_ID : Number(fields.consensus_branch_id);
-  if (!Number.isInteger(branchId) || branchId < 0 || branchId > 0xffffffff) return bad(`${coin}: consensus_branch_id is not a 32-bit number`);
+  if (!Number.isInteger(branchId) || branchId < 0 || branchId > 0xffffffff)
+    return bad(`${coin}: consensus_branch_id is not a 32-bit number`);
   const kind = kindOf(fields);
   const rules = RULES[kind];
   const prefix = (byte: number): Uint8Array => (taddr === 0 ? Uint8Array.of(byte) : Uint8Array.of(taddr, byte));

@@ -14,11 +14,13 @@ const mempoolIds = (chain: EmbeddedChain): readonly string[] => chain.mempool.gr
 /** Everything unspent, as text: equal sets mean equal money. */
 function coinsOf(chain: EmbeddedChain): readonly string[] {
   const scripts = [chain.faucetScript, payTo(OWNER), OUT];
-  return scripts.flatMap((s) =>
-    chain.state.coins
-      .ofScript(Array.from(s, (b) => b.toString(16).padStart(2, "0")).join(""))
-      .map((c) => `${c.txid}:${c.vout}=${c.value}@${c.height}`),
-  ).sort();
+  return scripts
+    .flatMap((s) =>
+      chain.state.coins
+        .ofScript(Array.from(s, (b) => b.toString(16).padStart(2, "0")).join(""))
+        .map((c) => `${c.txid}:${c.vout}=${c.value}@${c.height}`),
+    )
+    .sort();
 }
 
 test("the first block of legacy and segwit chains is Bitcoin's regtest genesis", () => {
@@ -82,7 +84,9 @@ test("a conflicting spend on the new branch keeps the old one out for good", () 
   const { chain } = createChainWorld("legacy");
   const coin = fund(chain, payTo(OWNER));
   const first = pay(chain, [coin], OWNER, [{ value: coin.value - 1_000n, script: payTo(OWNER) }]);
-  const child = pay(chain, [{ txid: first.txid, vout: 0, value: coin.value - 1_000n, script: payTo(OWNER) }], OWNER, [{ value: 1_000_000n, script: OUT }]);
+  const child = pay(chain, [{ txid: first.txid, vout: 0, value: coin.value - 1_000n, script: payTo(OWNER) }], OWNER, [
+    { value: 1_000_000n, script: OUT },
+  ]);
   chain.send(first);
   chain.send(child);
   chain.mine(1);
@@ -137,7 +141,10 @@ test("a transaction whose coinbase was lost, and what spends from it, leave the 
   if (!coinbase) throw new Error("no coinbase");
   chain.mine(99);
   const coin = { txid: coinbase.txid, vout: 0, value: coinbase.tx.outputs[0]?.value ?? 0n, script: payTo(OWNER) };
-  const tx = pay(chain, [coin], OWNER, [{ value: COIN, script: OUT }, { value: coin.value - 2n * COIN, script: payTo(OWNER) }]);
+  const tx = pay(chain, [coin], OWNER, [
+    { value: COIN, script: OUT },
+    { value: coin.value - 2n * COIN, script: payTo(OWNER) },
+  ]);
   expect(chain.send(tx, {}).ok).toBe(true);
   chain.reorg({ depth: 100 });
   expect(mempoolIds(chain)).toEqual([]);

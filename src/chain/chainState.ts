@@ -4,7 +4,7 @@ import type { ChainParams } from "./chainParams.ts";
 import { outPointKey } from "./chainTx.ts";
 import { CoinSet, spendableCoins } from "./coinSet.ts";
 import { checkBlock } from "./consensus/blockRules.ts";
-import { type BlockUndo, checkBlockCoins, type ConnectContext } from "./consensus/connectBlock.ts";
+import { type BlockUndo, type ConnectContext, checkBlockCoins } from "./consensus/connectBlock.ts";
 import type { Reject } from "./consensus/reject.ts";
 import { genesisBlock } from "./genesis.ts";
 import type { ScriptChecks } from "./scriptChecks.ts";
@@ -65,7 +65,16 @@ export class ChainState {
     this.#maxBlocks = maxBlocks;
     const block = genesisBlock(params);
     const time = block.header.time;
-    const entry = { block, height: 0, previous: null, work: workOf(block.header.bits), medianTime: time, order: 0, invalid: null, undo: null };
+    const entry = {
+      block,
+      height: 0,
+      previous: null,
+      work: workOf(block.header.bits),
+      medianTime: time,
+      order: 0,
+      invalid: null,
+      undo: null,
+    };
     this.#entries.set(block.hash, entry);
     this.#active.push(entry);
   }
@@ -103,8 +112,12 @@ export class ChainState {
 
   /** The block or one before it is invalid. */
   isInvalid(entry: BlockEntry): boolean {
-    for (let e: BlockEntry | null = entry; e && !this.isActive(e); e = e.previous) if (e.invalid) return true;
-    return false;
+    return this.#invalidIn(entry) !== null;
+  }
+
+  #invalidIn(entry: BlockEntry): Reject | null {
+    for (let e: BlockEntry | null = entry; e && !this.isActive(e); e = e.previous) if (e.invalid) return e.invalid;
+    return null;
   }
 
   blockOfTx(txid: string): BlockEntry | undefined {
@@ -153,7 +166,8 @@ export class ChainState {
     };
     this.#entries.set(block.hash, entry);
     if (entry.work > this.tip.work) this.#activate(entry);
-    return entry.invalid ? err({ kind: "invalid", ...entry.invalid }) : ok(entry);
+    const failed = this.#invalidIn(entry);
+    return failed ? err({ kind: "invalid", ...failed }) : ok(entry);
   }
 
   /** Marks a block and all that follow it as invalid; the best other branch becomes active. Genesis stays. */

@@ -1,7 +1,7 @@
 import { toHex } from "../core/util/bytes.ts";
 import { OP } from "../core/utxo/opcodes.ts";
-import type { OutPoint } from "../core/utxo/tx.ts";
 import { MAX_SCRIPT_BYTES } from "../core/utxo/script.ts";
+import type { OutPoint } from "../core/utxo/tx.ts";
 import { type ChainTx, isCoinbase, outPointKey } from "./chainTx.ts";
 
 /** An unspent output and where it came from. */

@@ -13,7 +13,7 @@ import { type ChainTx, outPointKey } from "./chainTx.ts";
 import type { Coin } from "./coinSet.ts";
 import type { Reject } from "./consensus/reject.ts";
 import { type FaucetError, faucetKey, faucetPayment, faucetScript } from "./faucet.ts";
-import { type AcceptOptions, type Accepted, Mempool, type MempoolReject } from "./mempool.ts";
+import { type Accepted, type AcceptOptions, Mempool, type MempoolReject } from "./mempool.ts";
 import { ScriptChecks } from "./scriptChecks.ts";
 import { WatchWallet } from "./watchWallet.ts";
 
@@ -178,7 +178,10 @@ export class EmbeddedChain {
     const fork = this.state.at(this.state.tip.height - plan.depth);
     const count = plan.blocks ?? plan.depth + 1;
     if (!fork || plan.depth < 1 || count <= plan.depth) {
-      return err({ kind: "CannotMine", reason: `a reorg of depth ${plan.depth} with ${count} blocks on height ${this.state.tip.height} is not possible` });
+      return err({
+        kind: "CannotMine",
+        reason: `a reorg of depth ${plan.depth} with ${count} blocks on height ${this.state.tip.height} is not possible`,
+      });
     }
     const outcome = this.#settle((): Result<BlockEntry, MineError> => {
       let previous = fork;

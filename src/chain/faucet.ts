@@ -4,8 +4,8 @@ import { err, ok, type Result } from "../core/util/result.ts";
 import { hash160 } from "../core/utxo/hash.ts";
 import { p2pkhScript } from "../core/utxo/outputScript.ts";
 import { signInputs } from "../core/utxo/signInput.ts";
-import { draftTx, SEQUENCE_FINAL } from "../core/utxo/txTemplate.ts";
 import type { TxOutput } from "../core/utxo/tx.ts";
+import { draftTx, SEQUENCE_FINAL } from "../core/utxo/txTemplate.ts";
 import type { ChainParams } from "./chainParams.ts";
 import { type ChainTx, txToChainTx } from "./chainTx.ts";
 import type { Coin } from "./coinSet.ts";
@@ -36,12 +36,7 @@ export const faucetScript = (key: KeyPair): Uint8Array => p2pkhScript(hash160(ke
  * @param coins what the faucet may spend now
  * @param to what is paid, base units and script
  */
-export function faucetPayment(
-  params: ChainParams,
-  key: KeyPair,
-  coins: readonly Coin[],
-  to: TxOutput,
-): Result<ChainTx, FaucetError> {
+export function faucetPayment(params: ChainParams, key: KeyPair, coins: readonly Coin[], to: TxOutput): Result<ChainTx, FaucetError> {
   const picked: Coin[] = [];
   let have = 0n;
   let fee = 0n;

@@ -62,7 +62,11 @@ export class Faults {
     if (this.#active.size >= MAX_FAULTS) throw new RpcError(-8, `at most ${MAX_FAULTS} faults at once`);
     const fault = { ...plan, id: this.#nextId++, used: 0 };
     this.#active.set(fault.id, fault);
-    if (plan.forMs !== null) this.#timers.set(fault.id, this.#clock.after(plan.forMs, () => this.clear(fault.id)));
+    if (plan.forMs !== null)
+      this.#timers.set(
+        fault.id,
+        this.#clock.after(plan.forMs, () => this.clear(fault.id)),
+      );
     return fault;
   }
 

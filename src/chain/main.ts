@@ -61,7 +61,8 @@ function readOptions(args: readonly string[]) {
     const port = Number(values.port);
     const blockTime = values["block-time"] === undefined ? null : Number(values["block-time"]);
     if (!Number.isInteger(port) || port < 0 || port > 65_535) return wrong(`--port ${values.port}: 0 to 65535`);
-    if (blockTime !== null && !(blockTime >= 0.01 && blockTime <= 86_400)) return wrong(`--block-time ${values["block-time"]}: 0.01 to 86400 seconds`);
+    if (blockTime !== null && !(blockTime >= 0.01 && blockTime <= 86_400))
+      return wrong(`--block-time ${values["block-time"]}: 0.01 to 86400 seconds`);
     return ok({ ...values, port, blockTimeMs: blockTime === null ? null : Math.round(blockTime * 1_000) });
   } catch (cause) {
     return wrong(textOf(cause));

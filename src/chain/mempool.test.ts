@@ -1,21 +1,11 @@
-import { describe, expect, test } from "vitest";
-import {
-  createChainWorld,
-  draft,
-  type Funded,
-  fund,
-  pay,
-  payTo,
-  SECRET,
-  testContract,
-  testKey,
-} from "../../test/fakes/chainWorld.ts";
 import { sha256 } from "@noble/hashes/sha2.js";
+import { describe, expect, test } from "vitest";
+import { createChainWorld, draft, type Funded, fund, pay, payTo, SECRET, testContract, testKey } from "../../test/fakes/chainWorld.ts";
 import { concatBytes } from "../core/util/bytes.ts";
+import { hash160 } from "../core/utxo/hash.ts";
 import { claimScriptSig, refundScriptSig } from "../core/utxo/htlc.ts";
 import { opReturnScript, p2shScript } from "../core/utxo/outputScript.ts";
 import { pushBytes } from "../core/utxo/script.ts";
-import { hash160 } from "../core/utxo/hash.ts";
 import { signScript, withInput } from "../core/utxo/signInput.ts";
 import { type ChainTx, txToChainTx } from "./chainTx.ts";
 import type { EmbeddedChain } from "./embeddedChain.ts";

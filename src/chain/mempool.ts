@@ -1,9 +1,9 @@
 import { err, ok, type Result } from "../core/util/result.ts";
-import { type ChainTx, isCoinbase, outPointKey } from "./chainTx.ts";
 import type { BlockEntry, ChainState } from "./chainState.ts";
+import { type ChainTx, isCoinbase, outPointKey } from "./chainTx.ts";
 import { type Coin, coinOf } from "./coinSet.ts";
 import { checkTransaction, checkTxInputs, isExpired, isFinal, relativeLocksMet } from "./consensus/txRules.ts";
-import { MempoolGraph, type MempoolEntry } from "./mempoolGraph.ts";
+import { type MempoolEntry, MempoolGraph } from "./mempoolGraph.ts";
 import { formatCoins } from "./money.ts";
 import { checkReplacement, isReplaceable } from "./replacement.ts";
 import { SCRIPT_ERROR_TEXT } from "./script/scriptError.ts";
@@ -56,7 +56,8 @@ export class Mempool {
   /** Lowest fee rate that enters now, base units per 1000 virtual bytes. */
   get minFeePerKb(): bigint {
     const relay = this.#state.params.minRelayFeePerKb;
-    return this.#floorFeePerKb > relay ? this.#floorFeePerKb : relay;
+    if (this.#floorFeePerKb > relay) return this.#floorFeePerKb;
+    return relay;
   }
 
   /** The coin an input spends: unconfirmed or in the chain; unconfirmed ones count as in the next block. */
@@ -185,10 +186,14 @@ export class Mempool {
   #checkScripts(chainTx: ChainTx, coins: readonly Coin[]): MempoolReject | null {
     const { policyFlags, consensusFlags } = this.#state.params;
     const failed = this.#scripts.run(chainTx, coins, policyFlags);
-    // Run again under the rules of blocks: fills the cache for mining, and tells policy from consensus.
+    if (failed === null) {
+      // Relay rules only add to those of blocks, so a block need not run the scripts again.
+      this.#scripts.remember(chainTx, consensusFlags);
+      return null;
+    }
     const mandatory = this.#scripts.run(chainTx, coins, consensusFlags);
     if (mandatory) return { kind: "invalid", reason: `mandatory-script-verify-flag-failed (${SCRIPT_ERROR_TEXT[mandatory]})` };
-    return failed ? { kind: "invalid", reason: `non-mandatory-script-verify-flag (${SCRIPT_ERROR_TEXT[failed]})` } : null;
+    return { kind: "invalid", reason: `non-mandatory-script-verify-flag (${SCRIPT_ERROR_TEXT[failed]})` };
   }
 
   /** Pushes out the packages that pay least until the rest fits. */

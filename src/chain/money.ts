@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../core/util/result.ts";
 import { eq, fromUnits, parseDecimal, toUnits } from "../core/money/rational.ts";
+import { err, ok, type Result } from "../core/util/result.ts";
 import { MAX_MONEY } from "./chainParams.ts";
 
 /** Decimals of every chain here. */

@@ -1,9 +1,9 @@
 import type { ChainTx } from "./chainTx.ts";
-import { formatCoins } from "./money.ts";
 import type { MempoolGraph } from "./mempoolGraph.ts";
+import { formatCoins } from "./money.ts";
 
 /** BIP-125: sequences up to this one signal that the transaction may be replaced. */
-export const MAX_REPLACEABLE_SEQUENCE = 0xfffffffd;
+const MAX_REPLACEABLE_SEQUENCE = 0xfffffffd;
 /** Most transactions one replacement may push out (BIP-125 rule 5). */
 const MAX_REPLACED = 100;
 

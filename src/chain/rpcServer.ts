@@ -122,7 +122,8 @@ export class RpcServer {
       return { status: 500, body: failure(null, RPC_CODE.parse, "Parse error") };
     }
     if (!Array.isArray(parsed)) return this.#call(parsed);
-    if (parsed.length > MAX_BATCH) return { status: 400, body: failure(null, RPC_CODE.invalidRequest, `at most ${MAX_BATCH} calls in a batch`) };
+    if (parsed.length > MAX_BATCH)
+      return { status: 400, body: failure(null, RPC_CODE.invalidRequest, `at most ${MAX_BATCH} calls in a batch`) };
     const replies: unknown[] = [];
     for (const one of parsed) replies.push((await this.#call(one)).body);
     return { status: 200, body: replies };

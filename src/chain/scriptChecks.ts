@@ -1,6 +1,6 @@
-import type { Tx } from "../core/utxo/tx.ts";
-import { pushesOf } from "../core/utxo/script.ts";
 import { witnessProgram } from "../core/utxo/outputScript.ts";
+import { pushesOf } from "../core/utxo/script.ts";
+import type { Tx } from "../core/utxo/tx.ts";
 import type { SignatureVerifier } from "../ports/signatures.ts";
 import type { ChainParams } from "./chainParams.ts";
 import type { ChainTx } from "./chainTx.ts";
@@ -29,8 +29,7 @@ export class ScriptChecks {
 
   /** @param coins what the inputs spend, in order */
   run(chainTx: ChainTx, coins: readonly Coin[], flags: number): ScriptError | null {
-    const key = `${chainTx.wtxid}:${flags}`;
-    if (this.#passed.has(key)) return null;
+    if (this.#passed.has(`${chainTx.wtxid}:${flags}`)) return null;
     const hash = chainSignatureHash(this.#params);
     for (const [i, input] of chainTx.tx.inputs.entries()) {
       const coin = coins[i];
@@ -39,12 +38,17 @@ export class ScriptChecks {
       const problem = verifyScript(input.scriptSig, coin.script, input.witness, flags, checker);
       if (problem) return problem;
     }
-    if (this.#passed.size >= MAX_CACHED) for (const oldest of this.#passed.keys()) {
-      this.#passed.delete(oldest);
-      break;
-    }
-    this.#passed.add(key);
+    this.remember(chainTx, flags);
     return null;
+  }
+
+  /** Takes it as checked under these rules; only for rules that a passed check includes. */
+  remember(chainTx: ChainTx, flags: number): void {
+    if (this.#passed.size >= MAX_CACHED) {
+      const [oldest] = this.#passed;
+      if (oldest !== undefined) this.#passed.delete(oldest);
+    }
+    this.#passed.add(`${chainTx.wtxid}:${flags}`);
   }
 }
 

@@ -9,8 +9,7 @@ import type { SignatureHash } from "./script/signatureChecker.ts";
 export function chainSignatureHash(params: ChainParams): SignatureHash {
   const { scheme } = params;
   if (scheme.kind === "sapling") {
-    return (tx, index, code, hashType, value) =>
-      hashType === SIGHASH_ALL ? saplingDigest(tx, index, code, value, scheme.branchId) : null;
+    return (tx, index, code, hashType, value) => (hashType === SIGHASH_ALL ? saplingDigest(tx, index, code, value, scheme.branchId) : null);
   }
   return (tx, index, code, hashType, value, version) =>
     version === "witness_v0" ? segwitV0Digest(tx, index, code, value, hashType) : legacyDigest(tx, index, code, hashType);

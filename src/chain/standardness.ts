@@ -1,12 +1,12 @@
-import { classifyOutput, witnessProgram } from "../core/utxo/outputScript.ts";
 import { compactSizeLength } from "../core/utxo/byteWriter.ts";
+import { classifyOutput, witnessProgram } from "../core/utxo/outputScript.ts";
 import type { TxOutput } from "../core/utxo/tx.ts";
 import type { ChainParams } from "./chainParams.ts";
 import type { ChainTx } from "./chainTx.ts";
 import { type Coin, isUnspendable } from "./coinSet.ts";
-import { redeemScript } from "./scriptChecks.ts";
 import { countSigOps, isPushOnly } from "./script/scriptCode.ts";
 import { isP2sh } from "./script/verifyScript.ts";
+import { redeemScript } from "./scriptChecks.ts";
 
 /** Relay limits of Bitcoin Core: a transaction's weight, its bytes without witness, a scriptSig, an OP_RETURN output. */
 const MAX_STANDARD_WEIGHT = 400_000;
@@ -23,7 +23,7 @@ const SPEND_BYTES = 36 + 1 + 107 + 4;
 const WITNESS_SPEND_BYTES = 36 + 1 + Math.floor(107 / 4) + 4;
 
 /** Least value of an output that is worth spending at the dust rate (Core's GetDustThreshold), base units. */
-export function dustThreshold({ script }: TxOutput, params: ChainParams): bigint {
+function dustThreshold({ script }: TxOutput, params: ChainParams): bigint {
   if (isUnspendable(script)) return 0n;
   const own = 8 + compactSizeLength(script.length) + script.length;
   const isWitness = params.addresses.segwit && witnessProgram(script) !== null;

@@ -1,9 +1,9 @@
+import { toHex } from "../core/util/bytes.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import type { BlockEntry, ChainState } from "./chainState.ts";
 import type { ChainTx } from "./chainTx.ts";
 import type { Coin } from "./coinSet.ts";
 import type { Mempool } from "./mempool.ts";
-import { toHex } from "../core/util/bytes.ts";
 
 /** Most scripts watched. */
 const MAX_WATCHED = 10_000;
@@ -36,7 +36,12 @@ export class WatchWallet {
   }
 
   /** @param rescan false: only what happens from the next block on is seen, as in a daemon */
-  watch(script: Uint8Array, address: string, label: string, rescan: boolean): Result<void, { readonly kind: "WalletFull"; readonly max: number }> {
+  watch(
+    script: Uint8Array,
+    address: string,
+    label: string,
+    rescan: boolean,
+  ): Result<void, { readonly kind: "WalletFull"; readonly max: number }> {
     const key = toHex(script);
     const known = this.#watched.get(key);
     if (!known && this.#watched.size >= MAX_WATCHED) return err({ kind: "WalletFull", max: MAX_WATCHED });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ChainServer, startChainServer } from "../chain/startChainServer.ts";
+import { startChainServer } from "../chain/startChainServer.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { decimal, gte } from "../core/money/rational.ts";
@@ -23,9 +23,19 @@ export type DevNode = {
   readonly config: NodeFiles;
 };
 
+/** A chain of the network, as its nodes and whoever started it use it. */
+export type DevChain = {
+  /** With user and password in it. */
+  readonly rpcUrl: string;
+  readonly daemon: { call(method: string, params?: unknown): Promise<unknown> };
+  /** Pays an address; a block soon has it. */
+  fund(address: string, amount: string): Promise<void>;
+  close(): Promise<void>;
+};
+
 export type Devnet = {
   readonly nodes: ReadonlyMap<string, DevNode>;
-  readonly chains: ReadonlyMap<string, ChainServer>;
+  readonly chains: ReadonlyMap<string, DevChain>;
   /** Enables a node's coins on these chains; needed again after the node was restarted. */
   enableCoins(node: DevNode): Promise<void>;
   /** Starts a node anew in its old data folder. The caller sees to it that the old process is gone. */
@@ -40,6 +50,8 @@ export type DevnetOptions = {
   /** Progress for people. */
   readonly say: (line: string) => void;
   readonly onLog?: (node: string, line: string) => void;
+  /** Starts the chain of a coin; default: an embedded one. */
+  readonly startChain?: (entry: Topology["coins"][number], blockTimeMs: number) => Promise<DevChain>;
 };
 
 const READY_MS = 60_000;
@@ -67,35 +79,26 @@ export async function until<T>(what: string, probe: () => Promise<T | null>, tim
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   const { topology, say } = options;
   const root = options.keepDataDir ?? (await mkdtemp(join(tmpdir(), "swapnode-")));
-  const chains = new Map<string, ChainServer>();
+  const chains = new Map<string, DevChain>();
   const nodes = new Map<string, DevNode>();
+  // Also those that never became ready.
+  const processes = new Set<NodeProcess>();
+  const launch = (name: string, config: NodeFiles, dir: string): Promise<DevNode> => launchNode(name, config, dir, options, processes);
   const stop = async (): Promise<void> => {
-    await Promise.all([...nodes.values()].map((n) => n.process.stop()));
+    await Promise.all([...processes].map((p) => p.stop()));
     await Promise.all([...chains.values()].map((c) => c.close()));
     if (options.keepDataDir === null) await rm(root, { recursive: true, force: true });
   };
   try {
     for (const entry of topology.coins) {
-      const chain = await startChainServer({
-        coin: entry,
-        clock: createSystemClock(),
-        rng: createSystemRng(),
-        port: 0,
-        user: "devnet",
-        password: randomBytes(16).toString("hex"),
-        blockTimeMs: topology.block_time_s * 1_000,
-        // For people who look at transactions; the nodes get along without.
-        txIndex: true,
-      });
-      if (!chain.ok) throw new Error(`coin ${entry.coin}: ${chain.error.detail}`);
-      chains.set(entry.coin, chain.value);
+      chains.set(entry.coin, await (options.startChain ?? startEmbedded)(entry, topology.block_time_s * 1_000));
       say(`chain ${entry.coin} is up`);
     }
     const seeds = topology.nodes.filter((n) => n.seed);
     const hosts = seeds.map((_, i) => `127.0.0.${i + 1}`);
     const netid = await freeNetid(hosts);
     const start = async (n: TopologyNode): Promise<DevNode> => {
-      const node = await startNode(n, await configOf(n, netid, seeds, hosts), join(root, n.name), options);
+      const node = await startNode(n, await configOf(n, netid, seeds, hosts), topology.coins, join(root, n.name), launch);
       nodes.set(n.name, node);
       return node;
     };
@@ -119,7 +122,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
       async restart(name) {
         const old = nodes.get(name);
         if (!old) throw new Error(`no node is called ${name}`);
-        const node = await launch(name, old.config, old.dataDir, options);
+        const node = await launch(name, old.config, old.dataDir);
         nodes.set(name, node);
         return node;
       },
@@ -147,22 +150,45 @@ async function configOf(n: TopologyNode, netid: number, seeds: readonly Topology
   };
 }
 
-async function startNode(n: TopologyNode, mm2: NodeFiles["mm2"], dir: string, options: DevnetOptions): Promise<DevNode> {
+type Launch = (name: string, config: NodeFiles, dir: string) => Promise<DevNode>;
+
+async function startNode(n: TopologyNode, mm2: NodeFiles["mm2"], coins: NodeFiles["coins"], dir: string, launch: Launch): Promise<DevNode> {
   const dataDir = join(dir, "DB");
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  return launch(n.name, { mm2: { dbdir: dataDir, ...mm2 }, coins: options.topology.coins }, dir, options);
+  return launch(n.name, { mm2: { dbdir: dataDir, ...mm2 }, coins }, dir);
 }
 
-async function launch(name: string, config: NodeFiles, dir: string, options: DevnetOptions): Promise<DevNode> {
+/** Starts a node's process and waits for its first answer. `processes` gets it at once, ready or not. */
+async function launchNode(name: string, config: NodeFiles, dir: string, options: DevnetOptions, processes: Set<NodeProcess>): Promise<DevNode> {
   const child = startNodeProcess(dir, config, (line) => options.onLog?.(name, line));
+  processes.add(child);
   const rpc = createRpcClient(`http://127.0.0.1:${String(config.mm2.rpcport)}`, String(config.mm2.rpc_password));
   const gone = child.exited.then((code) => {
+    processes.delete(child);
     throw new Error(`node ${name} ended with ${code}\n${child.tail().join("\n")}`);
   });
   const key = until(`node ${name}`, async () => ((await rpc.call("get_public_key", { mmrpc: "2.0", params: null, id: 1 })).result as { public_key: string }).public_key);
   const pubkey = await Promise.race([key, gone]);
   gone.catch(() => undefined);
   return { name, rpc, pubkey, addresses: {}, dataDir: dir, process: child, config };
+}
+
+/** The chain `swapnode devnet` uses when nobody brings another. */
+async function startEmbedded(entry: Topology["coins"][number], blockTimeMs: number): Promise<DevChain> {
+  const chain = await startChainServer({
+    coin: entry,
+    clock: createSystemClock(),
+    rng: createSystemRng(),
+    port: 0,
+    user: "devnet",
+    password: randomBytes(16).toString("hex"),
+    blockTimeMs,
+    // For people who look at transactions; the nodes get along without.
+    txIndex: true,
+  });
+  if (!chain.ok) throw new Error(`coin ${entry.coin}: ${chain.error.detail}`);
+  const { daemon, rpcUrl, close } = chain.value;
+  return { daemon, rpcUrl, close, fund: async (address, amount) => void (await daemon.call("chain_faucet", [address, amount])) };
 }
 
 async function connected(node: DevNode): Promise<void> {
@@ -172,18 +198,18 @@ async function connected(node: DevNode): Promise<void> {
   });
 }
 
-async function enable(node: DevNode, coin: string, chains: ReadonlyMap<string, ChainServer>): Promise<string> {
+async function enable(node: DevNode, coin: string, chains: ReadonlyMap<string, DevChain>): Promise<string> {
   const chain = chains.get(coin);
   if (!chain) throw new Error(`no chain for ${coin}`);
   const reply = await node.rpc.call("enable", { coin, rpc_url: chain.rpcUrl });
   return String(reply.address);
 }
 
-async function fund(n: TopologyNode, nodes: ReadonlyMap<string, DevNode>, chains: ReadonlyMap<string, ChainServer>): Promise<void> {
+async function fund(n: TopologyNode, nodes: ReadonlyMap<string, DevNode>, chains: ReadonlyMap<string, DevChain>): Promise<void> {
   const node = nodes.get(n.name);
   if (!node) return;
   for (const [coin, amount] of Object.entries(n.fund)) {
-    await chains.get(coin)?.daemon.call("chain_faucet", [node.addresses[coin], amount]);
+    await chains.get(coin)?.fund(node.addresses[coin] ?? "", amount);
     await until(`${n.name} has ${amount} ${coin}`, async () => {
       const { balance } = await node.rpc.call("my_balance", { coin });
       return gte(decimal(String(balance)), decimal(amount)) ? true : null;

@@ -1,19 +1,16 @@
-import { asciiToBytes } from "../core/gossip/asciiText.ts";
 import { type Control, encodeFrame, MAX_FRAME_BYTES, type ParsedFrame, type WireMessage } from "../core/gossip/frame.ts";
 import { hashKey, messageId, messageIdBytes } from "../core/gossip/messageId.ts";
 import { parseFrame } from "../core/gossip/parseFrame.ts";
-import { type Hash64, type SipKey, sipHash13 } from "../core/gossip/sipHash.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { GossipMessage, GossipVerdict, PeerConnection, PeerId } from "../ports/network.ts";
+import type { GossipVerdict, PeerConnection, PeerId } from "../ports/network.ts";
 import type { Rng } from "../ports/rng.ts";
 import { GossipPeer } from "./gossipPeer.ts";
 import { HaveWant } from "./haveWant.ts";
 import { MessageCache } from "./messageCache.ts";
+import { type JudgedMessage, type MessageHandler, MessageIntake } from "./messageIntake.ts";
 import { OFFENCE, type RateLimit } from "./peerConduct.ts";
-import { PendingVerdicts } from "./pendingVerdicts.ts";
 import { LIGHT_MESH, RELAY_MESH, RelayMesh } from "./relayMesh.ts";
-import { SeenCache } from "./seenCache.ts";
 import { TopicIndex } from "./topicIndex.ts";
 import { TopicMesh } from "./topicMesh.ts";
 import { WaitingPublishes } from "./waitingPublishes.ts";
@@ -21,9 +18,6 @@ import { WaitingPublishes } from "./waitingPublishes.ts";
 const HEARTBEAT_MS = 1000;
 /** Upkeep of the relay mesh comes with every tenth heartbeat. */
 const HEARTBEATS_PER_UPKEEP = 10;
-const MAX_TOPIC_TAGS = 4096;
-
-export type MessageHandler = (message: GossipMessage) => GossipVerdict | Promise<GossipVerdict>;
 
 /** Rates per peer. A relay hands on the traffic of many. */
 export type GossipRates = { readonly relay: RateLimit; readonly other: RateLimit };
@@ -51,17 +45,11 @@ export class GossipRouter {
   readonly #topics = new TopicIndex();
   readonly #relays: RelayMesh;
   readonly #mesh: TopicMesh;
-  readonly #seen = new SeenCache();
   readonly #cache = new MessageCache();
   readonly #haveWant: HaveWant;
-  readonly #pending = new PendingVerdicts();
+  readonly #intake: MessageIntake;
   readonly #waiting = new WaitingPublishes();
   readonly #subscribed = new Set<string>();
-  /** Random key for topics in the seen-cache, so that nobody can make two topics look the same. */
-  readonly #topicKey: SipKey;
-  /** Tags worked out already. */
-  readonly #topicTags = new Map<string, string>();
-  #handler: MessageHandler = () => "accept";
   #cancelHeartbeat: (() => void) | undefined;
   #heartbeats = 0;
 
@@ -70,9 +58,7 @@ export class GossipRouter {
     const { isRelay, rng } = deps;
     const sizes = isRelay ? RELAY_MESH : LIGHT_MESH;
     const send = (peer: PeerId, control: Control): void => this.#peers.get(peer)?.sendControl(encodeFrame({ control }));
-    const random = rng.bytes(16);
-    const word = (i: number): number => new DataView(random.buffer, random.byteOffset).getInt32(i * 4);
-    this.#topicKey = [word(0), word(1), word(2), word(3)];
+    this.#intake = new MessageIntake({ rng, log: deps.log, onVerdict: (verdict, judged) => this.#onVerdict(verdict, judged) });
     this.#relays = new RelayMesh({
       isRelay,
       sizes,
@@ -84,7 +70,7 @@ export class GossipRouter {
     this.#mesh = new TopicMesh({ sizes, rng, send, candidates: (topic) => this.#directPeers(topic) });
     this.#haveWant = new HaveWant({
       cache: this.#cache,
-      isSeen: (key, topic) => this.#seen.has(key + this.#topicTag(topic), deps.clock.nowMs()),
+      isSeen: (key, topic) => this.#intake.isSeen(key, topic, deps.clock.nowMs()),
       isWanted: (topic) => isRelay || this.#subscribed.has(topic),
       sendControl: send,
       sendFrame: deps.sendFrame,
@@ -101,7 +87,7 @@ export class GossipRouter {
   }
 
   setMessageHandler(handler: MessageHandler): void {
-    this.#handler = handler;
+    this.#intake.setHandler(handler);
   }
 
   addPeer(connection: PeerConnection): void {
@@ -161,7 +147,7 @@ export class GossipRouter {
     const frame = encodeFrame({ publish: [message] });
     if (frame.length > MAX_FRAME_BYTES) throw new RangeError(`a gossip message of ${frame.length} bytes, the limit is ${MAX_FRAME_BYTES}`);
     const id = messageId(data, message.seqno);
-    this.#seen.add(hashKey(id) + this.#topicTag(topic), clock.nowMs());
+    this.#intake.noteOwn(id, topic, clock.nowMs());
     this.#cache.put(hashKey(id), messageIdBytes(id), topic, frame);
     const targets = new Set(this.#deps.isRelay ? this.#includingSubscribers(topic) : this.#directPeers(topic));
     for (const relay of this.#relays.mesh) targets.add(relay);
@@ -217,58 +203,20 @@ export class GossipRouter {
       this.#judge(peer, "too many messages");
       return;
     }
-    const { topic, data } = message;
-    if (!this.#deps.isRelay && !this.#subscribed.has(topic)) return;
-    const id = messageId(data, message.seqno);
-    const key = hashKey(id) + this.#topicTag(topic);
-    if (!this.#seen.add(key, nowMs)) {
-      this.#pending.addHolder(key, peer.id);
-      return;
-    }
-    if (!this.#pending.hasRoom(peer.id, data.length)) {
-      // Another copy may come when there is room again.
-      this.#seen.forget(key);
-      return;
-    }
-    let verdict: GossipVerdict | Promise<GossipVerdict>;
-    try {
-      verdict = this.#handler({ topic, data, from: peer.id });
-    } catch (cause) {
-      this.#logHandlerError(topic, cause);
-      return;
-    }
-    if (typeof verdict === "string") {
-      this.#onVerdict(verdict, message, id, peer.id, undefined);
-      return;
-    }
-    const pending = this.#pending.enter(key, peer.id, data.length, nowMs);
-    verdict.then(
-      (late) => {
-        if (this.#pending.leave(pending)) this.#onVerdict(late, message, id, peer.id, pending.holders);
-      },
-      (cause: unknown) => {
-        this.#pending.leave(pending);
-        this.#logHandlerError(topic, cause);
-      },
-    );
+    if (this.#deps.isRelay || this.#subscribed.has(message.topic)) this.#intake.take(peer.id, message, nowMs);
   }
 
-  /** @param holders peers that have delivered the message while the application was thinking */
-  #onVerdict(verdict: GossipVerdict, message: WireMessage, id: Hash64, source: PeerId, holders: ReadonlySet<PeerId> | undefined): void {
-    if (verdict === "accept") this.#forward(message, id, source, holders);
+  #onVerdict(verdict: GossipVerdict, judged: JudgedMessage): void {
+    if (verdict === "accept") this.#forward(judged);
     else if (verdict === "reject") {
       // A relay of the reference forwards before it looks, so it answers only for what it wrote itself.
-      const peer = this.#peers.get(source);
-      const isCourier = this.#relays.connected.has(source) && !peer?.isAuthor(message.from);
+      const peer = this.#peers.get(judged.source);
+      const isCourier = this.#relays.connected.has(judged.source) && !peer?.isAuthor(judged.message.from);
       if (peer !== undefined && !isCourier) this.#blame(peer, OFFENCE.rejectedMessage, "invalid message");
     }
   }
 
-  #logHandlerError(topic: string, cause: unknown): void {
-    this.#deps.log.error("gossip_handler_failed", { topic, cause: String(cause) });
-  }
-
-  #forward(message: WireMessage, id: Hash64, source: PeerId, holders: ReadonlySet<PeerId> | undefined): void {
+  #forward({ message, id, source, isHeldBy }: JudgedMessage): void {
     const { isRelay } = this.#deps;
     const { topic } = message;
     // A light node without direct neighbours on the topic has nobody to serve.
@@ -278,7 +226,7 @@ export class GossipRouter {
     const targets = new Set(isRelay ? this.#includingSubscribers(topic) : this.#mesh.peers(topic));
     if (isRelay) for (const relay of this.#relays.mesh) targets.add(relay);
     for (const target of targets) {
-      if (target === source || holders?.has(target) || this.#peers.get(target)?.isAuthor(message.from)) continue;
+      if (target === source || isHeldBy(target) || this.#peers.get(target)?.isAuthor(message.from)) continue;
       this.#sendMessage(target, frame);
     }
   }
@@ -303,16 +251,6 @@ export class GossipRouter {
     const [first] = this.#relays.mesh;
     if (first !== undefined) for (const frame of this.#waiting.takeAll(this.#deps.clock.nowMs())) this.#sendMessage(first, frame);
     this.#deps.onRelaysChanged();
-  }
-
-  #topicTag(topic: string): string {
-    let tag = this.#topicTags.get(topic);
-    if (tag === undefined) {
-      tag = hashKey(sipHash13(asciiToBytes(topic), this.#topicKey));
-      if (this.#topicTags.size >= MAX_TOPIC_TAGS) this.#topicTags.clear();
-      this.#topicTags.set(topic, tag);
-    }
-    return tag;
   }
 
   #blame(peer: GossipPeer, cost: number, reason: string): void {
@@ -342,8 +280,7 @@ export class GossipRouter {
       const lost = peer.takeLostMessages();
       if (lost > 0) log.debug("gossip_messages_lost", { peer: peer.id, count: lost });
     }
-    const expired = this.#pending.expire(nowMs);
-    if (expired > 0) log.warn("gossip_verdicts_missing", { count: expired });
+    this.#intake.expire(nowMs);
     this.#mesh.heartbeat(nowMs);
     for (const topic of this.#subscribed) this.#haveWant.announce(topic, this.#outsideMesh(topic));
     this.#haveWant.heartbeat();

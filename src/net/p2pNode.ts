@@ -8,7 +8,8 @@ import type { GossipMessage, GossipVerdict, P2p, PeerId, PeerTransport } from ".
 import type { Rng } from "../ports/rng.ts";
 import { BanList } from "./banList.ts";
 import { DialBook } from "./dialBook.ts";
-import { type GossipRates, GossipRouter, type MessageHandler } from "./gossipRouter.ts";
+import { type GossipRates, GossipRouter } from "./gossipRouter.ts";
+import type { MessageHandler } from "./messageIntake.ts";
 import { PeerManager } from "./peerManager.ts";
 import { PeerRequests } from "./peerRequests.ts";
 import { PeersExchange } from "./peersExchange.ts";
@@ -23,7 +24,7 @@ const HEALTHCHECK_LIFE_SEC = 10;
  * Rates that honest nodes stay far below: the whole network's order traffic comes through a relay, a light node only
  * sends its own.
  */
-export const DEFAULT_GOSSIP_RATES: GossipRates = {
+const DEFAULT_GOSSIP_RATES: GossipRates = {
   relay: { messagesPerSec: 10_000, bytesPerSec: 16 * 1024 * 1024, burstSec: 3 },
   other: { messagesPerSec: 2000, bytesPerSec: 4 * 1024 * 1024, burstSec: 5 },
 };

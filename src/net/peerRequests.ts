@@ -10,7 +10,7 @@ import type { PeerAnswer, PeerId, PeerTransport } from "../ports/network.ts";
 import { OFFENCE } from "./peerConduct.ts";
 import { TokenBucket } from "./tokenBucket.ts";
 
-export const REQUEST_PROTOCOL = "/request-response/2";
+const REQUEST_PROTOCOL = "/request-response/2";
 export const EXCHANGE_PROTOCOL = "/peers-exchange/2";
 
 /** A request that has not been answered by then is given up (p2p-wire.md 5.1). */

@@ -3,6 +3,7 @@ import type { ConfSettings } from "../core/message/types.ts";
 import { add, cmp, div, mul, ONE, type Rational, ZERO } from "../core/money/rational.ts";
 import type { BookEntry } from "./ctx.ts";
 import { detailOf, numberDetail, tripleOf, tripleShape } from "./money.ts";
+import { named } from "./named.ts";
 import { confSettings, confToJson } from "./orderShapes.ts";
 
 /** One side of the book as replies show it: every order in terms of the requested pair, with running sums (reference rpc.md 5.2). */
@@ -57,26 +58,29 @@ const bidTerms = (o: BookEntry) => ({
 
 const conf = confSettings.partial().shape;
 
-export const flatEntry = z.object({
-  coin: z.string(),
-  address: z.string(),
-  ...tripleShape("price"),
-  maxvolume: z.string().describe("In the maker's base coins."),
-  max_volume_rat: tripleShape("v").v_rat,
-  max_volume_fraction: tripleShape("v").v_fraction,
-  ...tripleShape("min_volume"),
-  pubkey: z.string(),
-  age: z.number().describe("Seconds since creation."),
-  uuid: z.string(),
-  is_mine: z.boolean(),
-  ...tripleShape("base_max_volume"),
-  ...tripleShape("base_min_volume"),
-  ...tripleShape("rel_max_volume"),
-  ...tripleShape("rel_min_volume"),
-  ...conf,
-  ...tripleShape("base_max_volume_aggr"),
-  ...tripleShape("rel_max_volume_aggr"),
-});
+export const flatEntry = named(
+  "OrderbookEntry",
+  z.object({
+    coin: z.string(),
+    address: z.string(),
+    ...tripleShape("price"),
+    maxvolume: z.string().describe("In the maker's base coins."),
+    max_volume_rat: tripleShape("v").v_rat,
+    max_volume_fraction: tripleShape("v").v_fraction,
+    ...tripleShape("min_volume"),
+    pubkey: z.string(),
+    age: z.number().describe("Seconds since creation."),
+    uuid: z.string(),
+    is_mine: z.boolean(),
+    ...tripleShape("base_max_volume"),
+    ...tripleShape("base_min_volume"),
+    ...tripleShape("rel_max_volume"),
+    ...tripleShape("rel_min_volume"),
+    ...conf,
+    ...tripleShape("base_max_volume_aggr"),
+    ...tripleShape("rel_max_volume_aggr"),
+  }),
+);
 
 export function flatEntryToJson(line: BookLine, nowSec: number): z.input<typeof flatEntry> {
   const { entry } = line;
@@ -103,21 +107,24 @@ export function flatEntryToJson(line: BookLine, nowSec: number): z.input<typeof 
   };
 }
 
-export const v2Entry = z.object({
-  coin: z.string(),
-  address: z.object({ address_type: z.enum(["Transparent", "Shielded"]), address_data: z.string().optional() }),
-  price: numberDetail,
-  pubkey: z.string(),
-  uuid: z.string(),
-  is_mine: z.boolean(),
-  base_max_volume: numberDetail,
-  base_min_volume: numberDetail,
-  rel_max_volume: numberDetail,
-  rel_min_volume: numberDetail,
-  conf_settings: confSettings.nullable(),
-  base_max_volume_aggr: numberDetail,
-  rel_max_volume_aggr: numberDetail,
-});
+export const v2Entry = named(
+  "OrderbookEntryV2",
+  z.object({
+    coin: z.string(),
+    address: z.object({ address_type: z.enum(["Transparent", "Shielded"]), address_data: z.string().optional() }),
+    price: numberDetail,
+    pubkey: z.string(),
+    uuid: z.string(),
+    is_mine: z.boolean(),
+    base_max_volume: numberDetail,
+    base_min_volume: numberDetail,
+    rel_max_volume: numberDetail,
+    rel_min_volume: numberDetail,
+    conf_settings: confSettings.nullable(),
+    base_max_volume_aggr: numberDetail,
+    rel_max_volume_aggr: numberDetail,
+  }),
+);
 
 export const v2EntryToJson = ({ entry, ...line }: BookLine): z.input<typeof v2Entry> => ({
   coin: entry.base,

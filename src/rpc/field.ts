@@ -44,7 +44,7 @@ export const readString: Read<string> = (v) => (typeof v === "string" ? ok(v) : 
 export const readBool: Read<boolean> = (v) => (typeof v === "boolean" ? ok(v) : err(wrongType(v, "a boolean")));
 
 /** Unsigned integer of a named width. Values from 2^53 on are refused: no field of ours means anything up there. */
-export const readUnsigned =
+const readUnsigned =
   (name: "u16" | "u32" | "u64" | "usize", max = Number.MAX_SAFE_INTEGER): Read<number> =>
   (v) => {
     if (typeof v !== "bigint" && (typeof v !== "number" || !Number.isInteger(v))) return err(wrongType(v, name));

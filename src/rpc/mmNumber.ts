@@ -67,6 +67,7 @@ function integer(value: unknown): bigint | undefined {
 }
 
 const INPUT = {
+  title: "MmNumber",
   oneOf: [
     { type: "string", description: "Decimal number." },
     { type: "number", description: "Read through a double: use a string for more than 15 digits." },

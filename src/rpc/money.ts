@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Rational, reduce, toDecimalString } from "../core/money/rational.ts";
+import { named } from "./named.ts";
 
 /** Output forms of amounts and prices (reference rpc.md 3.2 to 3.4). */
 
@@ -9,10 +10,14 @@ export type FractionalValue = { numer: string; denom: string };
 
 const part = z.tuple([z.number(), z.array(z.number())]);
 export const decimalText = z.string().describe("Decimal number; at most 100 significant digits when it does not end.");
-export const rationalValue = z
-  .tuple([part, part])
-  .describe("RationalValue: numerator and denominator, each [sign, words of 32 bits, least significant first].");
-export const fractionalValue = z.object({ numer: z.string(), denom: z.string() }).describe("FractionalValue.");
+const rationalValue = named(
+  "RationalValue",
+  z.tuple([part, part]).describe("Numerator and denominator, each [sign, words of 32 bits, least significant first]."),
+);
+export const fractionalValue = named(
+  "FractionalValue",
+  z.object({ numer: z.string(), denom: z.string() }).describe("Whole numbers as text."),
+);
 
 function integerToLimbs(value: bigint): Limbs {
   const limbs: number[] = [];
@@ -42,7 +47,7 @@ export const tripleOf = <N extends string>(name: N, a: Rational) =>
 
 /** `{decimal, rational, fraction}`: the form of the versioned methods. */
 export const detailOf = (a: Rational) => ({ decimal: toDecimalString(a), rational: toRationalValue(a), fraction: toFraction(a) });
-export const numberDetail = z.object({ decimal: decimalText, rational: rationalValue, fraction: fractionalValue });
+export const numberDetail = named("NumberDetail", z.object({ decimal: decimalText, rational: rationalValue, fraction: fractionalValue }));
 
 export const pairShape = <N extends string>(name: N) =>
   ({ [name]: decimalText, [`${name}_rat`]: rationalValue }) as { [K in N]: typeof decimalText } & {

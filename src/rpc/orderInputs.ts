@@ -83,15 +83,20 @@ const named = (...keys: readonly string[]) => ({
 });
 
 export const matchBy = () =>
-  defaulted<MatchBy>(readMatchBy, { type: "Any" }, { oneOf: [tag("Any"), withData("Orders", strings), withData("Pubkeys", strings)] });
+  defaulted<MatchBy>(
+    readMatchBy,
+    { type: "Any" },
+    { title: "MatchBy", oneOf: [tag("Any"), withData("Orders", strings), withData("Pubkeys", strings)] },
+  );
 
-export const orderType = () => defaulted<OrderType>(readOrderType, "GoodTillCancelled", tag("GoodTillCancelled", "FillOrKill"));
+export const orderType = () =>
+  defaulted<OrderType>(readOrderType, "GoodTillCancelled", { title: "OrderType", ...tag("GoodTillCancelled", "FillOrKill") });
 
 /** A missing key reads like an explicit null here. */
 export const cancelBy = () =>
   required<CancelBy>(
     readCancelBy,
-    { oneOf: [tag("All"), withData("Pair", named("base", "rel")), withData("Coin", named("ticker"))] },
+    { title: "CancelBy", oneOf: [tag("All"), withData("Pair", named("base", "rel")), withData("Coin", named("ticker"))] },
     wrongType(null, "adjacently tagged enum CancelBy"),
   );
 

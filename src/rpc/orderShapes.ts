@@ -4,6 +4,7 @@ import { toDecimalString } from "../core/money/rational.ts";
 import { availableVolume, isHalfMatched, type MakerMatch, type MakerOrder } from "../core/order/makerOrder.ts";
 import type { TakerMatch, TakerOrder } from "../core/order/takerOrder.ts";
 import { decimalText, pairOf, pairShape, tripleOf, tripleShape } from "./money.ts";
+import { named } from "./named.ts";
 
 /** Orders as replies show them (interface document, "Taker request result", "Maker order result"; reference rpc.md 4.1, 4.2, 5.2). */
 
@@ -11,12 +12,15 @@ const ANY_NODE = "0".repeat(64);
 /** The 32-byte X coordinate names a node in order messages; `key` is the compressed form, 66 hex. */
 const xOf = (key: string | null): string => (key ?? `00${ANY_NODE}`).slice(2);
 
-export const confSettings = z.object({
-  base_confs: z.number(),
-  base_nota: z.boolean(),
-  rel_confs: z.number(),
-  rel_nota: z.boolean(),
-});
+export const confSettings = named(
+  "ConfSettings",
+  z.object({
+    base_confs: z.number(),
+    base_nota: z.boolean(),
+    rel_confs: z.number(),
+    rel_nota: z.boolean(),
+  }),
+);
 export const confToJson = (c: ConfSettings) => ({
   base_confs: c.baseConfs,
   base_nota: c.baseNota,
@@ -24,7 +28,7 @@ export const confToJson = (c: ConfSettings) => ({
   rel_nota: c.relNota,
 });
 
-const matchByShape = z.object({ type: z.enum(["Any", "Orders", "Pubkeys"]), data: z.array(z.string()).optional() });
+const matchByShape = named("MatchByShown", z.object({ type: z.enum(["Any", "Orders", "Pubkeys"]), data: z.array(z.string()).optional() }));
 const orderTypeShape = z.object({ type: z.enum(["GoodTillCancelled", "FillOrKill"]) });
 const tickers = { base_orderbook_ticker: z.string().nullable(), rel_orderbook_ticker: z.string().nullable() };
 const tickersToJson = (o: { readonly baseOrderbookTicker: string | null; readonly relOrderbookTicker: string | null }) => ({
@@ -33,19 +37,22 @@ const tickersToJson = (o: { readonly baseOrderbookTicker: string | null; readonl
 });
 const matchByToJson = (m: MatchBy) => (m.type === "Any" ? { type: m.type } : { type: m.type, data: [...m.data] });
 
-const requestShape = z.object({
-  base: z.string(),
-  rel: z.string(),
-  ...pairShape("base_amount"),
-  ...pairShape("rel_amount"),
-  action: z.enum(["Buy", "Sell"]),
-  uuid: z.string(),
-  method: z.literal("request"),
-  sender_pubkey: z.string().describe("X coordinate of the sender's key, 64 hex."),
-  dest_pub_key: z.string().describe("Always zeros."),
-  match_by: matchByShape,
-  conf_settings: confSettings,
-});
+const requestShape = named(
+  "TakerRequest",
+  z.object({
+    base: z.string(),
+    rel: z.string(),
+    ...pairShape("base_amount"),
+    ...pairShape("rel_amount"),
+    action: z.enum(["Buy", "Sell"]),
+    uuid: z.string(),
+    method: z.literal("request"),
+    sender_pubkey: z.string().describe("X coordinate of the sender's key, 64 hex."),
+    dest_pub_key: z.string().describe("Always zeros."),
+    match_by: matchByShape,
+    conf_settings: confSettings,
+  }),
+);
 
 type RequestLike = Pick<TakerOrder, "base" | "rel" | "baseAmount" | "relAmount" | "uuid" | "matchBy" | "conf"> & {
   readonly action: TakerAction;
@@ -66,7 +73,10 @@ const requestToJson = (r: RequestLike, sender: string): z.input<typeof requestSh
 });
 
 /** Reply of `buy` and `sell`. */
-export const takerResult = requestShape.extend({ order_type: orderTypeShape, ...tripleShape("min_volume"), ...tickers });
+export const takerResult = named(
+  "TakerOrder",
+  requestShape.extend({ order_type: orderTypeShape, ...tripleShape("min_volume"), ...tickers }),
+);
 
 export const takerResultToJson = (o: TakerOrder, ownKey: string | null): z.input<typeof takerResult> => ({
   ...requestToJson(o, xOf(ownKey)),
@@ -76,20 +86,26 @@ export const takerResultToJson = (o: TakerOrder, ownKey: string | null): z.input
 });
 
 const parties = { sender_pubkey: z.string(), dest_pub_key: z.string() };
-const step = z.object({ taker_order_uuid: z.string(), maker_order_uuid: z.string(), method: z.string(), ...parties });
-const reservedShape = z.object({
-  base: z.string(),
-  rel: z.string(),
-  ...pairShape("base_amount"),
-  ...pairShape("rel_amount"),
-  taker_order_uuid: z.string(),
-  maker_order_uuid: z.string(),
-  ...parties,
-  conf_settings: confSettings,
-  method: z.literal("reserved"),
-});
-const takerMatch = z.object({ reserved: reservedShape, connect: step, connected: step.nullable(), last_updated: z.number() });
-const makerMatch = takerMatch.extend({ request: requestShape, connect: step.nullable() });
+const step = named("MatchStep", z.object({ taker_order_uuid: z.string(), maker_order_uuid: z.string(), method: z.string(), ...parties }));
+const reservedShape = named(
+  "MakerReserved",
+  z.object({
+    base: z.string(),
+    rel: z.string(),
+    ...pairShape("base_amount"),
+    ...pairShape("rel_amount"),
+    taker_order_uuid: z.string(),
+    maker_order_uuid: z.string(),
+    ...parties,
+    conf_settings: confSettings,
+    method: z.literal("reserved"),
+  }),
+);
+const takerMatch = named(
+  "TakerMatch",
+  z.object({ reserved: reservedShape, connect: step, connected: step.nullable(), last_updated: z.number() }),
+);
+const makerMatch = named("MakerMatch", takerMatch.extend({ request: requestShape, connect: step.nullable() }));
 
 /** `maker` and `taker`: X coordinates. */
 const reservedToJson = (r: MakerReserved, maker: string, taker: string): z.input<typeof reservedShape> => ({
@@ -134,20 +150,23 @@ function takerMatchToJson(m: TakerMatch, own: string): z.input<typeof takerMatch
 }
 
 /** Reply of `setprice`. */
-export const makerResult = z.object({
-  base: z.string(),
-  rel: z.string(),
-  ...pairShape("price"),
-  ...pairShape("max_base_vol"),
-  ...pairShape("min_base_vol"),
-  created_at: z.number().describe("Unix milliseconds."),
-  updated_at: z.number().describe("Unix milliseconds."),
-  matches: z.record(z.string(), makerMatch).describe("Ongoing and finished matches by the taker request's uuid."),
-  started_swaps: z.array(z.string()),
-  uuid: z.string(),
-  conf_settings: confSettings,
-  ...tickers,
-});
+export const makerResult = named(
+  "MakerOrder",
+  z.object({
+    base: z.string(),
+    rel: z.string(),
+    ...pairShape("price"),
+    ...pairShape("max_base_vol"),
+    ...pairShape("min_base_vol"),
+    created_at: z.number().describe("Unix milliseconds."),
+    updated_at: z.number().describe("Unix milliseconds."),
+    matches: z.record(z.string(), makerMatch).describe("Ongoing and finished matches by the taker request's uuid."),
+    started_swaps: z.array(z.string()),
+    uuid: z.string(),
+    conf_settings: confSettings,
+    ...tickers,
+  }),
+);
 
 export const makerResultToJson = (o: MakerOrder, ownKey: string | null): z.input<typeof makerResult> => ({
   base: o.base,
@@ -165,7 +184,7 @@ export const makerResultToJson = (o: MakerOrder, ownKey: string | null): z.input
 });
 
 /** A live maker order, as `my_orders` and `order_status` show it. */
-export const liveMaker = makerResult.extend({ cancellable: z.boolean(), available_amount: decimalText });
+export const liveMaker = named("LiveMakerOrder", makerResult.extend({ cancellable: z.boolean(), available_amount: decimalText }));
 
 export const liveMakerToJson = (o: MakerOrder, ownKey: string | null): z.input<typeof liveMaker> => ({
   ...makerResultToJson(o, ownKey),
@@ -174,14 +193,17 @@ export const liveMakerToJson = (o: MakerOrder, ownKey: string | null): z.input<t
 });
 
 /** A taker order, as `my_orders` and `order_status` show it. */
-export const liveTaker = z.object({
-  created_at: z.number().describe("Unix milliseconds."),
-  request: requestShape,
-  matches: z.record(z.string(), takerMatch).describe("By the maker order's uuid."),
-  order_type: orderTypeShape,
-  cancellable: z.boolean(),
-  ...tickers,
-});
+export const liveTaker = named(
+  "LiveTakerOrder",
+  z.object({
+    created_at: z.number().describe("Unix milliseconds."),
+    request: requestShape,
+    matches: z.record(z.string(), takerMatch).describe("By the maker order's uuid."),
+    order_type: orderTypeShape,
+    cancellable: z.boolean(),
+    ...tickers,
+  }),
+);
 
 export const liveTakerToJson = (o: TakerOrder, ownKey: string | null): z.input<typeof liveTaker> => ({
   created_at: o.createdAtMs,

@@ -1,29 +1,34 @@
 import { z } from "zod";
 import type { ExtendedFee, TradePreimage } from "../app/fees/tradePreimage.ts";
 import { tripleOf, tripleShape } from "./money.ts";
+import { named } from "./named.ts";
 
 /** Fees of a swap in replies (reference rpc.md 4.5). */
 
-const extendedFee = z
-  .object({
+const extendedFee = named(
+  "ExtendedFeeInfo",
+  z.object({
     coin: z.string(),
     ...tripleShape("amount"),
     paid_from_trading_vol: z.boolean().describe("It comes out of the traded amount: no balance is needed."),
-  })
-  .describe("ExtendedFeeInfo.");
-const totalFee = z.object({ coin: z.string(), ...tripleShape("amount"), ...tripleShape("required_balance") }).describe("TotalFeeInfo.");
+  }),
+);
+const totalFee = named("TotalFeeInfo", z.object({ coin: z.string(), ...tripleShape("amount"), ...tripleShape("required_balance") }));
 const volume = tripleShape("volume");
 
-export const preimageShape = z.object({
-  base_coin_fee: extendedFee,
-  rel_coin_fee: extendedFee,
-  volume: volume.volume.optional().describe("Only with `max`."),
-  volume_rat: volume.volume_rat.optional(),
-  volume_fraction: volume.volume_fraction.optional(),
-  taker_fee: extendedFee.optional().describe("Dex fee; only for `buy` and `sell`."),
-  fee_to_send_taker_fee: extendedFee.optional(),
-  total_fees: z.array(totalFee).describe("Sums by the coin that pays them."),
-});
+export const preimageShape = named(
+  "TradePreimage",
+  z.object({
+    base_coin_fee: extendedFee,
+    rel_coin_fee: extendedFee,
+    volume: volume.volume.optional().describe("Only with `max`."),
+    volume_rat: volume.volume_rat.optional(),
+    volume_fraction: volume.volume_fraction.optional(),
+    taker_fee: extendedFee.optional().describe("Dex fee; only for `buy` and `sell`."),
+    fee_to_send_taker_fee: extendedFee.optional(),
+    total_fees: z.array(totalFee).describe("Sums by the coin that pays them."),
+  }),
+);
 
 const feeToJson = (f: ExtendedFee): z.input<typeof extendedFee> => ({
   coin: f.coin,

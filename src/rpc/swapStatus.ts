@@ -1,11 +1,13 @@
 import { z } from "zod";
 import type { SwapStatus } from "./ctx.ts";
+import { named } from "./named.ts";
 
 /** Swap statuses in replies (reference rpc.md 7). */
 
 /** Named in part: the events' data differ by event. */
-export const swapStatusShape = z
-  .looseObject({
+export const swapStatusShape = named(
+  "SwapStatus",
+  z.looseObject({
     type: z.enum(["Maker", "Taker"]),
     uuid: z.string(),
     my_order_uuid: z.string().nullable(),
@@ -22,11 +24,14 @@ export const swapStatusShape = z
     recoverable: z.boolean(),
     is_finished: z.boolean(),
     is_success: z.boolean().optional().describe("Only once finished."),
-  })
-  .describe("SwapStatus.");
+  }),
+);
 
 /** What the versioned methods call a swap: its kind beside its data. */
-export const typedSwapShape = z.object({ swap_type: z.enum(["MakerV1", "TakerV1"]), swap_data: z.looseObject({ uuid: z.string() }) });
+export const typedSwapShape = named(
+  "TypedSwap",
+  z.object({ swap_type: z.enum(["MakerV1", "TakerV1"]), swap_data: z.looseObject({ uuid: z.string() }) }),
+);
 
 const without = (status: SwapStatus, keys: readonly string[]): { [key: string]: unknown } =>
   Object.fromEntries(Object.entries(status).filter(([key]) => !keys.includes(key)));

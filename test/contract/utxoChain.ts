@@ -160,6 +160,21 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       expect(chain.outputs(script)).toEqual([]);
     });
 
+    test("a script without birthday is found on a long chain by whatever the daemon offers", async () => {
+      const h = await begin();
+      const script = scriptNumber(13);
+      const id = h.pay(script, PAID);
+      h.mine(12);
+      const chain = await open(h, undefined, { readWholeUpTo: 10 });
+      await chain.watchScript(script, 0);
+      expect(seenBy(chain, script)).toEqual(truthOf(h, script));
+      h.send(spendOf(h.format, 13, chain.outputs(script), scriptNumber(905)));
+      h.mine();
+      await chain.refresh();
+      expect(seenBy(chain, script)).toEqual(truthOf(h, script));
+      expect(chain.outputs(script)[0]?.txid).toBe(id);
+    });
+
     test("an unconfirmed payment older than the watch is found", async () => {
       const h = await begin();
       const chain = await open(h);
@@ -167,6 +182,23 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       await chain.refresh();
       await chain.watchScript(scriptNumber(6), h.blocks().length);
       expect(chain.outputs(scriptNumber(6))[0]?.txid).toBe(id);
+    });
+
+    test("an unconfirmed spend seen before its output was watched is found with it", async () => {
+      const h = await begin();
+      const chain = await open(h);
+      const script = scriptNumber(12);
+      const id = h.pay(script, PAID);
+      h.mine();
+      const paid = h
+        .blocks()
+        .flatMap((b) => b.txs)
+        .find((t) => txid(t) === id);
+      const vout = paid?.outputs.findIndex((o) => toHex(o.script) === toHex(script)) ?? -1;
+      const spend = h.send(spendOf(h.format, 12, [{ txid: id, vout, value: PAID }], scriptNumber(904)));
+      await chain.refresh();
+      await chain.watchScript(script, 0);
+      expect(chain.outputs(script)[0]?.spentBy).toEqual({ txid: spend, block: null });
     });
 
     test("the daemon goes away and comes back: nothing is lost, the status says so meanwhile", async () => {

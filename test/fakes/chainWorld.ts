@@ -9,8 +9,8 @@ import { hash160 } from "../../src/core/utxo/hash.ts";
 import { type HtlcTerms, p2shOf, redeemScript } from "../../src/core/utxo/htlc.ts";
 import { p2pkhScript } from "../../src/core/utxo/outputScript.ts";
 import { type SpentOutput, signInputs } from "../../src/core/utxo/signInput.ts";
-import { draftTx, SEQUENCE_FINAL } from "../../src/core/utxo/txTemplate.ts";
 import type { OutPoint, Tx, TxOutput } from "../../src/core/utxo/tx.ts";
+import { draftTx, SEQUENCE_FINAL } from "../../src/core/utxo/txTemplate.ts";
 
 /** Coins-file entries of our own for the three kinds. */
 export const TEST_COINS: { readonly [K in ChainKind]: object } = {
@@ -52,22 +52,46 @@ export function fund(chain: EmbeddedChain, script: Uint8Array, value = 10_000_00
 }
 
 /** Unsigned transaction of this chain. */
-export function draft(chain: EmbeddedChain, inputs: readonly (OutPoint & { sequence?: number })[], outputs: readonly TxOutput[], lockTime = 0, version?: number): Tx {
+export function draft(
+  chain: EmbeddedChain,
+  inputs: readonly (OutPoint & { sequence?: number })[],
+  outputs: readonly TxOutput[],
+  lockTime = 0,
+  version?: number,
+): Tx {
   const template = version === undefined ? chain.params.template : { ...chain.params.template, version };
-  const full = inputs.map(({ txid, vout, sequence }) => ({ txid, vout, scriptSig: new Uint8Array(0), sequence: sequence ?? SEQUENCE_FINAL, witness: [] }));
+  const full = inputs.map(({ txid, vout, sequence }) => ({
+    txid,
+    vout,
+    scriptSig: new Uint8Array(0),
+    sequence: sequence ?? SEQUENCE_FINAL,
+    witness: [],
+  }));
   return draftTx(template, { inputs: full, outputs, lockTime });
 }
 
 /** Signed payment from outputs of one key. */
-export function pay(chain: EmbeddedChain, coins: readonly (Funded & { sequence?: number })[], key: KeyPair, outputs: readonly TxOutput[], lockTime = 0): ChainTx {
+export function pay(
+  chain: EmbeddedChain,
+  coins: readonly (Funded & { sequence?: number })[],
+  key: KeyPair,
+  outputs: readonly TxOutput[],
+  lockTime = 0,
+): ChainTx {
   return txToChainTx(signInputs(draft(chain, coins, outputs, lockTime), coins, key, chain.params.scheme));
 }
 
 export const SECRET = sha256(new TextEncoder().encode("a secret of a test"));
-export const SECRET_HASH = hash160(SECRET);
+const SECRET_HASH = hash160(SECRET);
 
 /** A contract between two test keys. */
-export function testContract(lock: number): { terms: HtlcTerms; redeem: Uint8Array; script: Uint8Array; claimer: KeyPair; refunder: KeyPair } {
+export function testContract(lock: number): {
+  terms: HtlcTerms;
+  redeem: Uint8Array;
+  script: Uint8Array;
+  claimer: KeyPair;
+  refunder: KeyPair;
+} {
   const refunder = testKey("refunder");
   const claimer = testKey("claimer");
   const terms = { lock, secretHash: SECRET_HASH, refundKey: refunder.publicKey, claimKey: claimer.publicKey };

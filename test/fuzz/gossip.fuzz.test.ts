@@ -23,7 +23,10 @@ const ids = [fromHex("0102030405060708"), fromHex("aabb")];
 const corpus = [
   ...recorded,
   encodeFrame({ control: { ihave: [{ topic: "orbk/A:B", ids }], iwant: [ids], graft: ["t"], prune: [{ topic: "t", backoffSec: 60 }] } }),
-  encodeFrame({ subscriptions: [{ subscribe: false, topic: "a" }], control: { iAmRelay: true, included: { included: true, meshSize: 9 }, meshSize: 3 } }),
+  encodeFrame({
+    subscriptions: [{ subscribe: false, topic: "a" }],
+    control: { iAmRelay: true, included: { included: true, meshSize: 9 }, meshSize: 3 },
+  }),
 ];
 
 function source(seed: number) {
@@ -107,7 +110,8 @@ test(`a relay under ${RUNS} mutated frames and requests bans their senders and g
       peer.transport.sendFrame(relay.peerId, mutant());
       if (pick(10) === 0) {
         const protocol = pick(2) === 0 ? "/request-response/2" : "/peers-exchange/2";
-        const payload = pick(2) === 0 ? rng.bytes(pick(40)) : Uint8Array.of(0x91, 0x95, 0xcc, 0x81, pick(256), 0xcc, 0x81, pick(256), 0xcc, 0xc0);
+        const payload =
+          pick(2) === 0 ? rng.bytes(pick(40)) : Uint8Array.of(0x91, 0x95, 0xcc, 0x81, pick(256), 0xcc, 0x81, pick(256), 0xcc, 0xc0);
         const asked = peer.transport.request(relay.peerId, protocol, payload, new AbortController().signal);
         asked.catch((cause: unknown) => expect(cause).toBeInstanceOf(Error));
       }

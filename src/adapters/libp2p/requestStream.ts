@@ -5,7 +5,7 @@ import type { Stream } from "./libp2pTypes.ts";
  * The first frame that arrives on a stream; what follows is ignored. Rejects when the stream ends before, breaks the
  * framing, or `signal` fires.
  */
-export function readFrame(stream: Stream, signal: AbortSignal): Promise<Uint8Array> {
+function readFrame(stream: Stream, signal: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const decoder = new FrameDecoder();
     const finish = (settle: () => void): void => {

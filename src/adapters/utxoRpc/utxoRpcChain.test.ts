@@ -53,19 +53,25 @@ test("a script without birthday on a long chain is found in the UTXO set, withou
   await chain.close();
 });
 
-test("blocks mined while the UTXO set is scanned are read afterwards, so a spend in them is not missed", async () => {
+test("blocks followed while the UTXO set is scanned are read again afterwards, so a spend in them is not missed", async () => {
   const h = startScriptedChain(80);
   h.daemon.scansUtxoSet = true;
   const script = scriptNumber(1);
   const id = h.pay(script, 5_000n);
   h.mine();
-  h.rpc.twist.set("scantxoutset", (answer) => {
-    h.send(spendOf(h.format, 1, [{ txid: id, vout: 0, value: 5_000n }], scriptNumber(2), 1_000n));
-    h.mine(3);
-    return answer;
-  });
+  const scanned = await h.daemon.call("scantxoutset", ["start", [`raw(${toHex(script)})`]]);
+  let finish = (): void => undefined;
+  h.daemon.override.set("scantxoutset", () => new Promise((resolve) => (finish = () => resolve(scanned.ok ? scanned.value : null))));
   const chain = await open(h, { readWholeUpTo: 50 });
-  await chain.watchScript(script, 0);
+  const watched = chain.watchScript(script, 0);
+  await h.clock.advance(3_000);
+  h.send(spendOf(h.format, 1, [{ txid: id, vout: 0, value: 5_000n }], scriptNumber(2), 1_000n));
+  h.mine(3);
+  await h.clock.advance(3_000);
+  expect(chain.status().tip?.height).toBe(84);
+  finish();
+  await watched;
+  expect(chain.outputs(script)[0]?.block?.height).toBe(81);
   expect(chain.outputs(script)[0]?.spentBy?.block?.height).toBe(82);
   await chain.close();
 });
@@ -188,6 +194,51 @@ test("a best chain that gets shorter takes its facts with it", async () => {
   await chain.refresh();
   expect(chain.status().tip?.height).toBe(30);
   expect(chain.tx(id)?.block).toBeNull();
+  await chain.close();
+});
+
+test("a chain that changes between two questions is not glued together from both halves", async () => {
+  const h = startScriptedChain(30);
+  const chain = await open(h);
+  const script = scriptNumber(1);
+  await chain.watchScript(script, 0);
+  const id = h.pay(script, 5_000n);
+  h.mine();
+  await chain.refresh();
+  h.mine();
+  let asked = 0;
+  h.rpc.twist.set("getblockhash", (answer, [height]) => {
+    if (height !== 32 || ++asked !== 2) return answer;
+    // After the look at the tip and before its blocks are read.
+    h.reorg(2, 3, [id]);
+    return { ok: true, value: h.daemon.blocks[32]?.hash };
+  });
+  await chain.refresh();
+  expect(asked).toBeGreaterThanOrEqual(2);
+  expect(chain.tx(id)).toBeUndefined();
+  expect(chain.status().tip?.hash).toBe(h.daemon.blocks.at(-1)?.hash);
+  await chain.close();
+});
+
+test("newly made coins of a block that was replaced are gone with it, not back in the mempool", async () => {
+  const h = startScriptedChain(30);
+  const chain = await open(h);
+  const script = scriptNumber(1);
+  await chain.watchScript(script, 0);
+  const minted: Tx = {
+    version: 1,
+    inputs: [{ txid: "00".repeat(32), vout: 0xffffffff, scriptSig: Uint8Array.of(1, 7), sequence: 0, witness: [] }],
+    outputs: [{ value: 5_000n, script }],
+    lockTime: 0,
+  };
+  h.daemon.mine(1, [minted]);
+  await chain.refresh();
+  expect(chain.outputs(script)).toMatchObject([{ coinbase: true, block: { height: 31 } }]);
+  h.reorg(1, 2, [txid(minted)]);
+  h.rpc.stalled.add("getrawmempool");
+  await h.clock.advance(3_000);
+  expect(chain.status().tip?.height).toBe(32);
+  expect(chain.outputs(script)).toEqual([]);
   await chain.close();
 });
 

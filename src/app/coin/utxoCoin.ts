@@ -72,6 +72,8 @@ export class UtxoCoin implements SwapCoin {
   #stopRates: () => void = () => undefined;
   readonly #offChain: () => void;
   readonly #closed = new AbortController();
+  /** Asked for at every look at the chain, and each costs two points of the curve. */
+  readonly #contractScripts = new WeakMap<Contract, Uint8Array>();
 
   constructor(spec: CoinSpec, wallet: CoinWallet, chain: UtxoChain, clock: Clock) {
     this.spec = spec;
@@ -225,7 +227,12 @@ export class UtxoCoin implements SwapCoin {
   }
 
   contractScript(contract: Contract): Uint8Array {
-    return p2shOf(redeemScript(contract));
+    let script = this.#contractScripts.get(contract);
+    if (!script) {
+      script = p2shOf(redeemScript(contract));
+      this.#contractScripts.set(contract, script);
+    }
+    return script;
   }
   buildDexFee(args: { readonly feeUnits: bigint; readonly burnUnits: bigint; readonly feeKey: Uint8Array; readonly reservation: Reservation | null }): Result<SignedTx, FundsError> {
     return this.#takeAndSign(feeOutputs({ feeKey: args.feeKey, fee: args.feeUnits, burn: args.burnUnits }), args.reservation);

@@ -1,4 +1,4 @@
-import { ownPayment, type Role, type Slot } from "../../core/swap/events.ts";
+import { type Negotiated, ownPayment, type Role, type Slot, type SwapTerms } from "../../core/swap/events.ts";
 import type { SwapState } from "../../core/swap/swapState.ts";
 import { makerLock, takerLock } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
@@ -23,11 +23,23 @@ export function chainOf(role: Role, slot: Slot): "maker" | "taker" {
   }
 }
 
-/** The contract of a payment as both sides negotiated it. Throws before negotiation: no duty asks then. */
+/** Contracts by the negotiation they follow from, so that coins can keep what they work out for one. */
+const contracts = new WeakMap<Negotiated, { readonly [S in PaymentSlot]: Contract }>();
+
+/** The contract of a payment as both sides negotiated it: the same object each time. Throws before negotiation: no duty asks then. */
 export function contractOf(s: SwapState, slot: PaymentSlot): Contract {
   const n = s.negotiated;
   if (!n) throw new Error("no contract before negotiation");
-  const { role, startedAt, lockDurationSec, myMakerCoinPub, myTakerCoinPub } = s.terms;
+  let both = contracts.get(n);
+  if (!both) {
+    both = { makerPayment: buildContract(s.terms, n, "makerPayment"), takerPayment: buildContract(s.terms, n, "takerPayment") };
+    contracts.set(n, both);
+  }
+  return both[slot];
+}
+
+function buildContract(terms: SwapTerms, n: Negotiated, slot: PaymentSlot): Contract {
+  const { role, startedAt, lockDurationSec, myMakerCoinPub, myTakerCoinPub } = terms;
   const makerStart = role === "maker" ? startedAt : n.theirStartedAt;
   const takerStart = role === "taker" ? startedAt : n.theirStartedAt;
   const keys = {

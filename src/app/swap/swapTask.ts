@@ -144,7 +144,7 @@ export class SwapTask {
     await this.deps.store.append(this.uuid, this.#log.length, stored, marks);
     this.#state = next;
     this.#log.push(stored);
-    this.deps.log.info("swap_event", { swap: this.uuid, event: event.type, ...eventFields(event) });
+    this.deps.log.info("swap_event", { swap: this.uuid, type: event.type, ...eventFields(event) });
     this.deps.onEvent(this);
     const outcome = outcomeOf(next);
     if (outcome && !next.finished && event.type !== "finished") await this.#apply({ type: "finished", outcome }, []);

@@ -1,7 +1,7 @@
 import type { Tx } from "../../core/utxo/tx.ts";
+import { MAX_BLOCK_WEIGHT } from "../block.ts";
 import { type ChainParams, COINBASE_MATURITY, MAX_MONEY } from "../chainParams.ts";
 import { type ChainTx, isCoinbase, isNullOutPoint, outPointKey } from "../chainTx.ts";
-import { MAX_BLOCK_WEIGHT } from "../block.ts";
 import type { Coin } from "../coinSet.ts";
 import { LOCKTIME_THRESHOLD, SEQUENCE_DISABLE, SEQUENCE_FINAL, SEQUENCE_MASK, SEQUENCE_TYPE_TIME } from "../script/signatureChecker.ts";
 import type { Reject } from "./reject.ts";

@@ -94,7 +94,8 @@ export class Args {
 
 export function parseHash(value: unknown, name: string): string {
   if (typeof value !== "string") throw wrongType(value, "string");
-  if (value.length !== 64) throw new RpcError(RPC_CODE.parameter, `${name} must be of length 64 (not ${value.length}, for '${value.slice(0, 80)}')`);
+  if (value.length !== 64)
+    throw new RpcError(RPC_CODE.parameter, `${name} must be of length 64 (not ${value.length}, for '${value.slice(0, 80)}')`);
   if (!/^[0-9a-fA-F]*$/.test(value)) throw new RpcError(RPC_CODE.parameter, `${name} must be hexadecimal string (not '${value}')`);
   return value.toLowerCase();
 }

@@ -1,4 +1,4 @@
-import { toHex, reversed } from "../../core/util/bytes.ts";
+import { reversed, toHex } from "../../core/util/bytes.ts";
 import { bitsToTarget, blockSizes } from "../block.ts";
 import type { BlockEntry } from "../chainState.ts";
 import { unitsToJson } from "../money.ts";
@@ -21,7 +21,10 @@ export function rawConfirmations({ chain }: RpcContext, entry: BlockEntry): numb
  * Confirmations as the daemon calls them. Komodo's daemon counts a block once until a later one is notarized, from
  * the first notarization on; before that it shows them plainly (komodod's dpowconfs rule, strictly below).
  */
-export function confirmationsJson(context: RpcContext, entry: BlockEntry): { readonly confirmations: number; readonly rawconfirmations?: number } {
+export function confirmationsJson(
+  context: RpcContext,
+  entry: BlockEntry,
+): { readonly confirmations: number; readonly rawconfirmations?: number } {
   const raw = rawConfirmations(context, entry);
   if (!isKmd(context)) return { confirmations: raw };
   const { notarized } = context.chain;

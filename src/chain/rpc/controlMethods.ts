@@ -30,7 +30,8 @@ function generateBlock(context: RpcContext, args: Args): object {
   const script = scriptOfAddress(context, args.any(0));
   const txs = args.list(1, MAX_BLOCK_TXS).map((item) => {
     const known = typeof item === "string" && item.length === 64 ? chain.mempool.graph.get(item.toLowerCase())?.chainTx : undefined;
-    if (typeof item === "string" && item.length === 64 && !known) throw new RpcError(RPC_CODE.notFound, `Transaction ${item} not in mempool.`);
+    if (typeof item === "string" && item.length === 64 && !known)
+      throw new RpcError(RPC_CODE.notFound, `Transaction ${item} not in mempool.`);
     return known ?? decodeTx(context, item);
   });
   if (!args.bool(2, true)) {
@@ -60,7 +61,10 @@ function faucet(context: RpcContext, args: Args): object {
   if (!paid.ok) {
     const { error } = paid;
     if (error.kind !== "FaucetDry") throw rejectToError(context, error);
-    throw new RpcError(-6, `Insufficient funds: the faucet has ${formatCoins(error.have)} and needs ${formatCoins(error.need)}; mine more blocks`);
+    throw new RpcError(
+      -6,
+      `Insufficient funds: the faucet has ${formatCoins(error.have)} and needs ${formatCoins(error.need)}; mine more blocks`,
+    );
   }
   const confirm = args.int(2, 0, FAUCET_MAX_CONFIRM, 0);
   return { txid: paid.value.txid, blocks: mined(chain.mine(confirm)) };

@@ -16,7 +16,8 @@ const bad = (text: string): RpcError => new RpcError(RPC_CODE.parameter, text);
 
 function whole(fields: Fields, key: string, min: number, max: number, fallback: number | null = null): number {
   const value = fields[key] ?? fallback;
-  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) throw bad(`${key} must be a whole number from ${min} to ${max}`);
+  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max)
+    throw bad(`${key} must be a whole number from ${min} to ${max}`);
   return value;
 }
 
@@ -26,7 +27,8 @@ function names(fields: Fields, key: string, fallback: readonly string[] | null):
   const value = fields[key];
   if (value == null) return fallback;
   const list = Array.isArray(value) ? value : [value];
-  if (list.length > MAX_NAMES || !list.every((v): v is string => typeof v === "string")) throw bad(`${key} must be up to ${MAX_NAMES} names`);
+  if (list.length > MAX_NAMES || !list.every((v): v is string => typeof v === "string"))
+    throw bad(`${key} must be up to ${MAX_NAMES} names`);
   return list;
 }
 
@@ -46,12 +48,20 @@ function planOf(fields: Fields): FaultPlan {
       return { kind: "lost_reply", methods: names(fields, "methods", BROADCAST), ...limits, count: limits.count ?? 1 };
     case "refuse_broadcast": {
       const message = typeof fields.message === "string" ? fields.message.slice(0, 200) : "refused on request";
-      return { kind: "refuse_broadcast", code: whole(fields, "code", -40_000, -1, RPC_CODE.rejected), message, methods: BROADCAST, ...limits };
+      return {
+        kind: "refuse_broadcast",
+        code: whole(fields, "code", -40_000, -1, RPC_CODE.rejected),
+        message,
+        methods: BROADCAST,
+        ...limits,
+      };
     }
     case "wrong_height":
       return { kind: "wrong_height", delta: whole(fields, "delta", -1_000_000, 1_000_000), methods: null, ...limits };
     default:
-      throw bad("kind must be one of stall, slow, http_500, lost_reply, refuse_broadcast, wrong_height, reorg, forget, hold, release, clear, list");
+      throw bad(
+        "kind must be one of stall, slow, http_500, lost_reply, refuse_broadcast, wrong_height, reorg, forget, hold, release, clear, list",
+      );
   }
 }
 

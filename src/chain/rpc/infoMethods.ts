@@ -73,7 +73,8 @@ function kmdInfo(context: RpcContext): object {
 function validateAddress(context: RpcContext, args: Args): object {
   const address = args.text(0);
   const parsed = parseAddress(address, context.chain.params.addresses);
-  if (!parsed.ok) return isKmd(context) ? { isvalid: false } : { isvalid: false, error_locations: [], error: "Invalid or unsupported address" };
+  if (!parsed.ok)
+    return isKmd(context) ? { isvalid: false } : { isvalid: false, error_locations: [], error: "Invalid or unsupported address" };
   const script = addressScript(parsed.value);
   const { kind, hash } = parsed.value;
   const common = { isvalid: true, address, scriptPubKey: toHex(script) };
@@ -92,7 +93,14 @@ function validateAddress(context: RpcContext, args: Args): object {
 function miningInfo(context: RpcContext): object {
   const { state, mempool } = context.chain;
   const { bits } = state.tip.block.header;
-  return { blocks: state.tip.height, difficulty: difficulty(bits), networkhashps: 0, pooledtx: mempool.graph.size, chain: "regtest", warnings: "" };
+  return {
+    blocks: state.tip.height,
+    difficulty: difficulty(bits),
+    networkhashps: 0,
+    pooledtx: mempool.graph.size,
+    chain: "regtest",
+    warnings: "",
+  };
 }
 
 export const INFO_METHODS: RpcMethods = {

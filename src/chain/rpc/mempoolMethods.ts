@@ -14,7 +14,15 @@ function entryToJson(context: RpcContext, entry: MempoolEntry): object {
   const ancestors = graph.ancestors([txid]);
   const descendants = graph.descendants(txid);
   if (isKmd(context)) {
-    return { size: vsize, fee: unitsToJson(entry.fee), time: entry.time, height: entry.height, startingpriority: 0, currentpriority: 0, depends: [...entry.parents] };
+    return {
+      size: vsize,
+      fee: unitsToJson(entry.fee),
+      time: entry.time,
+      height: entry.height,
+      startingpriority: 0,
+      currentpriority: 0,
+      depends: [...entry.parents],
+    };
   }
   return {
     vsize,

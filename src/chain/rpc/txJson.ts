@@ -65,7 +65,8 @@ function inputsToJson({ tx }: ChainTx): object[] {
 /** A transaction as a daemon prints it decoded, without its place in the chain. */
 export function txToJson(chainTx: ChainTx, params: ChainParams): object {
   const { tx, txid, wtxid, raw } = chainTx;
-  const sizes = params.kind === "kmd" ? { size: raw.length } : { hash: wtxid, size: raw.length, vsize: chainTx.vsize, weight: chainTx.weight };
+  const sizes =
+    params.kind === "kmd" ? { size: raw.length } : { hash: wtxid, size: raw.length, vsize: chainTx.vsize, weight: chainTx.weight };
   return {
     txid,
     ...(tx.sapling ? { overwintered: true, versiongroupid: tx.sapling.versionGroupId.toString(16).padStart(8, "0") } : {}),

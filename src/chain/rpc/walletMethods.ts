@@ -1,5 +1,4 @@
-import { toHex } from "../../core/util/bytes.ts";
-import { parseHex } from "../../core/util/bytes.ts";
+import { parseHex, toHex } from "../../core/util/bytes.ts";
 import { scriptToAddress } from "../../core/utxo/address.ts";
 import { COINBASE_MATURITY } from "../chainParams.ts";
 import type { Coin } from "../coinSet.ts";
@@ -29,7 +28,10 @@ function importAddress(context: RpcContext, args: Args): null {
 }
 
 /** Confirmations of a coin by its block; 0 when unconfirmed. */
-function confirmationsOf(context: RpcContext, height: number | null): { readonly confirmations: number; readonly rawconfirmations?: number } {
+function confirmationsOf(
+  context: RpcContext,
+  height: number | null,
+): { readonly confirmations: number; readonly rawconfirmations?: number } {
   const entry = height === null ? undefined : context.chain.state.at(height);
   if (entry) return confirmationsJson(context, entry);
   return isKmd(context) ? { confirmations: 0, rawconfirmations: 0 } : { confirmations: 0 };
@@ -67,11 +69,18 @@ function lineToJson(context: RpcContext, line: WalletLine): object {
   const { entry, chainTx, category, watched } = line;
   const sent = category === "send";
   const block = entry
-    ? { blockhash: entry.block.hash, ...(isKmd(context) ? {} : { blockheight: entry.height }), blockindex: line.index, blocktime: entry.block.header.time }
+    ? {
+        blockhash: entry.block.hash,
+        ...(isKmd(context) ? {} : { blockheight: entry.height }),
+        blockindex: line.index,
+        blocktime: entry.block.header.time,
+      }
     : {};
   return {
     involvesWatchonly: true,
-    address: sent ? (scriptToAddress(chainTx.tx.outputs[line.vout]?.script ?? new Uint8Array(0), context.chain.params.addresses) ?? undefined) : watched.address,
+    address: sent
+      ? (scriptToAddress(chainTx.tx.outputs[line.vout]?.script ?? new Uint8Array(0), context.chain.params.addresses) ?? undefined)
+      : watched.address,
     ...labelField(context, watched.label),
     category,
     amount: unitsToJson(sent ? -line.value : line.value),
@@ -82,7 +91,9 @@ function lineToJson(context: RpcContext, line: WalletLine): object {
     walletconflicts: [],
     time: line.time,
     timereceived: line.time,
-    ...(isKmd(context) ? { vjoinsplit: [], size: chainTx.raw.length } : { wtxid: chainTx.wtxid, "bip125-replaceable": "unknown", abandoned: false }),
+    ...(isKmd(context)
+      ? { vjoinsplit: [], size: chainTx.raw.length }
+      : { wtxid: chainTx.wtxid, "bip125-replaceable": "unknown", abandoned: false }),
   };
 }
 
@@ -190,7 +201,14 @@ export const WALLET_METHODS: RpcMethods = {
     only: "core",
     run: (context, args) => {
       const script = scriptOfAddress(context, args.any(0));
-      return { address: args.text(0), scriptPubKey: toHex(script), ismine: false, iswatchonly: context.chain.wallet.isWatched(script), solvable: false, labels: [] };
+      return {
+        address: args.text(0),
+        scriptPubKey: toHex(script),
+        ismine: false,
+        iswatchonly: context.chain.wallet.isWatched(script),
+        solvable: false,
+        labels: [],
+      };
     },
   },
   scantxoutset: { params: ["action", "scanobjects"], required: 1, only: "core", run: scanTxOutSet },

@@ -2,7 +2,15 @@ import { expect, test } from "vitest";
 import { concatBytes, fromHex } from "../../core/util/bytes.ts";
 import { OP } from "../../core/utxo/opcodes.ts";
 import { pushBytes } from "../../core/utxo/script.ts";
-import { BITCOIN_CONSENSUS_FLAGS, BITCOIN_POLICY_FLAGS, SAPLING_CONSENSUS_FLAGS, VERIFY } from "./flags.ts";
+import {
+  BITCOIN_CONSENSUS_FLAGS,
+  BITCOIN_POLICY_FLAGS,
+  SAPLING_CONSENSUS_FLAGS,
+  SAPLING_POLICY_FLAGS,
+  SEGWIT_CONSENSUS_FLAGS,
+  SEGWIT_POLICY_FLAGS,
+  VERIFY,
+} from "./flags.ts";
 import { DISABLED_OPCODES, opcodeName } from "./opcodeInfo.ts";
 import { countSigOps, findAndDelete, isPushOnly } from "./scriptCode.ts";
 import type { ScriptError } from "./scriptError.ts";
@@ -126,9 +134,11 @@ const CASES: readonly Case[] = [
   ["1 1", "", "CleanStack", BITCOIN_POLICY_FLAGS],
 ];
 
-test.each(CASES)("scriptSig [%s], output [%s] ends with %s", (sig, key, expected, flags = BITCOIN_CONSENSUS_FLAGS) => {
-  expect(verifyScript(script(sig), script(key), [], flags, checker)).toBe(expected);
-});
+for (const [sig, key, expected, flags = BITCOIN_CONSENSUS_FLAGS] of CASES) {
+  test(`scriptSig [${sig}] on [${key}] by rules ${flags} ends with ${expected ?? "success"}`, () => {
+    expect(verifyScript(script(sig), script(key), [], flags, checker)).toBe(expected);
+  });
+}
 
 test("an element of 520 bytes passes and one of 521 does not", () => {
   const run = (n: number) => verifyScript(pushBytes(new Uint8Array(n).fill(1)), Uint8Array.of(OP.SIZE), [], 0, checker);
@@ -182,4 +192,18 @@ test("opcodes have the names daemons print", () => {
     "OP_UNKNOWN",
   ]);
   expect(DISABLED_OPCODES.size).toBe(15);
+});
+
+test("relay rules include all rules of blocks", () => {
+  expect(BITCOIN_POLICY_FLAGS & BITCOIN_CONSENSUS_FLAGS).toBe(BITCOIN_CONSENSUS_FLAGS);
+  expect(SEGWIT_POLICY_FLAGS & SEGWIT_CONSENSUS_FLAGS).toBe(SEGWIT_CONSENSUS_FLAGS);
+  expect(SAPLING_POLICY_FLAGS & SAPLING_CONSENSUS_FLAGS).toBe(SAPLING_CONSENSUS_FLAGS);
+});
+
+test("a spend that breaks a rule of blocks breaks the relay rules too", () => {
+  for (const [sig, key] of CASES) {
+    const byBlock = verifyScript(script(sig), script(key), [], BITCOIN_CONSENSUS_FLAGS, checker);
+    const byRelay = verifyScript(script(sig), script(key), [], BITCOIN_POLICY_FLAGS, checker);
+    if (byBlock !== null) expect(byRelay, `${sig} | ${key}`).not.toBeNull();
+  }
 });

@@ -1,6 +1,6 @@
 import { OP } from "../../core/utxo/opcodes.ts";
-import type { ScriptError } from "./scriptError.ts";
 import { decodeScriptNum, encodeScriptNum } from "../../core/utxo/scriptNum.ts";
+import type { ScriptError } from "./scriptError.ts";
 import { type Stack, top } from "./stackOps.ts";
 
 /** Longest operand of arithmetic, bytes. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { kdfFacts, recordedSwaps } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { createChainWorld } from "../../../test/fakes/chainWorld.ts";
+import { kdfFacts, recordedSwaps } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { nobleVerify } from "../../core/crypto/nobleVerifier.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
 import { p2shOf } from "../../core/utxo/htlc.ts";

@@ -1,9 +1,9 @@
 import { VERIFY } from "./flags.ts";
 import type { ScriptError } from "./scriptError.ts";
 
-export const SIGHASH_ALL = 1;
-export const SIGHASH_SINGLE = 3;
-export const SIGHASH_ANYONECANPAY = 0x80;
+const SIGHASH_ALL = 1;
+const SIGHASH_SINGLE = 3;
+const SIGHASH_ANYONECANPAY = 0x80;
 
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const HALF_ORDER = CURVE_ORDER / 2n;

@@ -29,10 +29,7 @@ function withoutSignature(context: SignatureContext, code: Uint8Array, signature
 }
 
 function checkEncodings(context: SignatureContext, signature: Uint8Array, key: Uint8Array): ScriptError | null {
-  return (
-    checkSignatureEncoding(signature, context.flags) ??
-    checkPublicKeyEncoding(key, context.flags, context.version === "witness_v0")
-  );
+  return checkSignatureEncoding(signature, context.flags) ?? checkPublicKeyEncoding(key, context.flags, context.version === "witness_v0");
 }
 
 export function runCheckSig(opcode: number, stack: Stack, context: SignatureContext): ScriptError | null {
@@ -87,11 +84,7 @@ export function runCheckMultisig(opcode: number, stack: Stack, context: Signatur
 }
 
 /** Signatures must match keys in the same order; each key is tried once. */
-function matchSignatures(
-  context: SignatureContext,
-  signatures: readonly Uint8Array[],
-  keys: readonly Uint8Array[],
-): boolean | ScriptError {
+function matchSignatures(context: SignatureContext, signatures: readonly Uint8Array[], keys: readonly Uint8Array[]): boolean | ScriptError {
   let code = context.scriptCode;
   for (const signature of signatures) {
     const next = withoutSignature(context, code, signature);

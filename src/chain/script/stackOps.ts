@@ -1,6 +1,6 @@
 import { OP } from "../../core/utxo/opcodes.ts";
-import type { ScriptError } from "./scriptError.ts";
 import { encodeScriptNum } from "../../core/utxo/scriptNum.ts";
+import type { ScriptError } from "./scriptError.ts";
 
 export type Stack = Uint8Array[];
 

@@ -60,7 +60,7 @@ export type ParsedFrame = Frame & {
 
 export type FrameError = { readonly kind: "BadFrame"; readonly why: "size" | "protobuf" | "count" };
 
-export function encodeMessage(message: WireMessage): Uint8Array {
+function encodeMessage(message: WireMessage): Uint8Array {
   const w = new ProtoWriter(message.data.length + message.topic.length + 96);
   if (message.from !== undefined) w.bytes(1, message.from);
   w.bytes(2, message.data);

@@ -1,5 +1,4 @@
 import { ed25519 } from "@noble/curves/ed25519.js";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { base58 } from "@scure/base";
 import { concatBytes } from "../util/bytes.ts";
 import { err, ok, type Result } from "../util/result.ts";
@@ -7,14 +6,6 @@ import { err, ok, type Result } from "../util/result.ts";
 /** Identity multihash (code 0) around a protobuf public key: field 1 = key type, field 2 = key bytes. */
 const ED25519_PROTOBUF = Uint8Array.of(0x08, 0x01, 0x12, 0x20);
 const SECP256K1_PROTOBUF = Uint8Array.of(0x08, 0x02, 0x12, 0x21);
-
-/**
- * The seed of a seed node's libp2p identity: SHA-256 of the node's internal 32-byte secp256k1 key, so that its peer
- * id is stable (p2p-wire.md 2). A light node takes 32 random bytes instead.
- */
-export function seedNodeIdentity(nodePrivateKey: Uint8Array): Uint8Array {
-  return sha256(nodePrivateKey);
-}
 
 /** Peer id bytes (38) of the ed25519 identity that grows from 32 seed bytes. */
 export function ed25519PeerIdBytes(identitySeed: Uint8Array): Uint8Array {
@@ -24,11 +15,6 @@ export function ed25519PeerIdBytes(identitySeed: Uint8Array): Uint8Array {
 /** Peer id bytes (38) of a raw ed25519 public key. */
 export function ed25519KeyPeerIdBytes(publicKey: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(0x00, 0x24), ED25519_PROTOBUF, publicKey);
-}
-
-/** Peer id bytes (39) of a secp256k1 key: the gossip author of per-order keys and of watcher messages (p2p-wire.md 7). */
-export function secp256k1PeerIdBytes(publicKey: Uint8Array): Uint8Array {
-  return concatBytes(Uint8Array.of(0x00, 0x25), SECP256K1_PROTOBUF, publicKey);
 }
 
 export function peerIdText(bytes: Uint8Array): string {

@@ -1,19 +1,12 @@
 /** The small part of protobuf that gossip frames need: varints, length-delimited fields, skipping of the rest. */
 
-export const WIRE_VARINT = 0;
-export const WIRE_BYTES = 2;
+const WIRE_VARINT = 0;
+const WIRE_BYTES = 2;
 const WIRE_FIXED64 = 1;
 const WIRE_FIXED32 = 5;
 
-/** Length of an unsigned varint, for values up to 2^53. */
-export function varintLength(value: number): number {
-  let length = 1;
-  for (let v = value; v >= 0x80; v = Math.floor(v / 0x80)) length++;
-  return length;
-}
-
 /** Writes an unsigned varint at `at` and returns the next position. `value`: 0 to 2^53. */
-export function writeVarint(out: Uint8Array, at: number, value: number): number {
+function writeVarint(out: Uint8Array, at: number, value: number): number {
   let v = value;
   let i = at;
   while (v >= 0x80) {

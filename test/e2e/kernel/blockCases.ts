@@ -6,8 +6,7 @@ import { type ChainTx, txToChainTx } from "../../../src/chain/chainTx.ts";
 import type { EmbeddedChain } from "../../../src/chain/embeddedChain.ts";
 import { merkleRoot } from "../../../src/chain/merkle.ts";
 import { type KeyPair, uncompressedPubkey } from "../../../src/core/keys/keyPair.ts";
-import { concatBytes } from "../../../src/core/util/bytes.ts";
-import { toHex } from "../../../src/core/util/bytes.ts";
+import { concatBytes, toHex } from "../../../src/core/util/bytes.ts";
 import { hash160 } from "../../../src/core/utxo/hash.ts";
 import { claimScriptSig, refundScriptSig } from "../../../src/core/utxo/htlc.ts";
 import { OP } from "../../../src/core/utxo/opcodes.ts";
@@ -19,7 +18,13 @@ import type { Tx } from "../../../src/core/utxo/tx.ts";
 import { createChainWorld, draft, type Funded, fund, pay, payTo, SECRET, testContract, testKey } from "../../fakes/chainWorld.ts";
 
 /** A block, and what our chain said about it. */
-export type JudgedBlock = { readonly name: string; readonly hex: string; readonly valid: boolean; readonly tip: string; readonly reason: string | null };
+export type JudgedBlock = {
+  readonly name: string;
+  readonly hex: string;
+  readonly valid: boolean;
+  readonly tip: string;
+  readonly reason: string | null;
+};
 
 const OUT = payTo(testKey("anyone"));
 const FEE = 10_000n;
@@ -109,9 +114,12 @@ function htlcCases(s: Scenario): void {
   const { redeem, claimer, refunder, script } = contract;
   const spend = (coin: Funded, sequence: number, lockTime: number, key: KeyPair, sig: (signature: Uint8Array) => Uint8Array): ChainTx => {
     const tx = draft(s.chain, [{ ...coin, sequence }], [{ value: coin.value - FEE, script: OUT }], lockTime);
-    return txToChainTx(withInput(tx, 0, { scriptSig: sig(signScript(tx, 0, { value: coin.value, scriptCode: redeem }, key, s.chain.params.scheme)) }));
+    return txToChainTx(
+      withInput(tx, 0, { scriptSig: sig(signScript(tx, 0, { value: coin.value, scriptCode: redeem }, key, s.chain.params.scheme)) }),
+    );
   };
-  const claim = (coin: Funded, key = claimer, secret: Uint8Array = SECRET): ChainTx => spend(coin, 0xffffffff, lock, key, (sig) => claimScriptSig(sig, secret, redeem));
+  const claim = (coin: Funded, key = claimer, secret: Uint8Array = SECRET): ChainTx =>
+    spend(coin, 0xffffffff, lock, key, (sig) => claimScriptSig(sig, secret, redeem));
   const refund = (coin: Funded, lockTime = lock, sequence = 0xfffffffe, key = refunder): ChainTx =>
     spend(coin, sequence, lockTime, key, (sig) => refundScriptSig(sig, redeem));
 
@@ -160,9 +168,15 @@ function valueCases(s: Scenario): void {
   s.try("coinbase spent one block too early", pay(s.chain, [young], key, to(1_000n)));
   s.mine(1);
   s.try("coinbase spent when mature", pay(s.chain, [young], key, to(1_000n)));
-  const paysTooMuch = withCoinbase(s.block(), (tx) => ({ ...tx, outputs: tx.outputs.map((o, i) => (i === 0 ? { ...o, value: o.value + 1n } : o)) }));
+  const paysTooMuch = withCoinbase(s.block(), (tx) => ({
+    ...tx,
+    outputs: tx.outputs.map((o, i) => (i === 0 ? { ...o, value: o.value + 1n } : o)),
+  }));
   s.submit("coinbase of one unit too much", paysTooMuch);
-  s.submit("coinbase that takes less", withCoinbase(s.block(), (tx) => ({ ...tx, outputs: tx.outputs.map((o, i) => (i === 0 ? { ...o, value: 1n } : o)) })));
+  s.submit(
+    "coinbase that takes less",
+    withCoinbase(s.block(), (tx) => ({ ...tx, outputs: tx.outputs.map((o, i) => (i === 0 ? { ...o, value: 1n } : o)) })),
+  );
   s.try("a lock time in the future", pay(s.chain, [{ ...s.fund(payTo(key)), sequence: 0 }], key, to(1_000n), s.chain.state.tip.height + 5));
 }
 
@@ -181,10 +195,16 @@ function headerCases(s: Scenario): void {
   s.submit("not enough work", createBlock({ ...good.header, nonce }, good.txs));
   s.submit("no coinbase", remined(s.block(), { txs: [] }));
   s.submit("two coinbases", remined(good, { txs: [...good.txs, ...s.block().txs] }));
-  s.submit("wrong height in the coinbase", withCoinbase(s.block(), (tx) => withInput(tx, 0, { scriptSig: Uint8Array.of(2, 1, 1, 3, 3, 3) })));
+  s.submit(
+    "wrong height in the coinbase",
+    withCoinbase(s.block(), (tx) => withInput(tx, 0, { scriptSig: Uint8Array.of(2, 1, 1, 3, 3, 3) })),
+  );
   const long = new Uint8Array(101);
   long.set(s.block().txs[0]?.tx.inputs[0]?.scriptSig ?? []);
-  s.submit("coinbase script of 101 bytes", withCoinbase(s.block(), (tx) => withInput(tx, 0, { scriptSig: long })));
+  s.submit(
+    "coinbase script of 101 bytes",
+    withCoinbase(s.block(), (tx) => withInput(tx, 0, { scriptSig: long })),
+  );
   const key = testKey("owner");
   const tx = pay(s.chain, [s.fund(payTo(key))], key, [{ value: 1_000n, script: OUT }]);
   const other = pay(s.chain, [s.fund(payTo(key))], key, [{ value: 1_000n, script: OUT }]);
@@ -230,9 +250,18 @@ function signatureCases(s: Scenario): void {
   const key = testKey("owner");
   const other = testKey("other");
   const script = payTo(key);
-  const sign = (name: string, code: Uint8Array, sigScript: (digest: (hashType: number) => Uint8Array, tx: Tx) => Uint8Array, outputs = 1): void => {
+  const sign = (
+    name: string,
+    code: Uint8Array,
+    sigScript: (digest: (hashType: number) => Uint8Array, tx: Tx) => Uint8Array,
+    outputs = 1,
+  ): void => {
     const coin = s.fund(code);
-    const tx = draft(s.chain, [coin], Array.from({ length: outputs }, () => ({ value: 1_000n, script: OUT })));
+    const tx = draft(
+      s.chain,
+      [coin],
+      Array.from({ length: outputs }, () => ({ value: 1_000n, script: OUT })),
+    );
     s.try(name, txToChainTx(withInput(tx, 0, { scriptSig: sigScript((t) => legacyDigest(tx, 0, code, t), tx) })));
   };
   const p2pkh = (sig: Uint8Array, pub = key.publicKey): Uint8Array => concatBytes(pushBytes(sig), pushBytes(pub));
@@ -252,10 +281,20 @@ function signatureCases(s: Scenario): void {
   hybrid[0] = 6 + ((full[64] ?? 0) & 1);
   const badHybrid = Uint8Array.from(full);
   badHybrid[0] = 7 - ((full[64] ?? 0) & 1);
-  for (const [name, pub] of [["uncompressed", full], ["hybrid", hybrid], ["hybrid of the wrong parity", badHybrid]] as const) {
+  for (const [name, pub] of [
+    ["uncompressed", full],
+    ["hybrid", hybrid],
+    ["hybrid of the wrong parity", badHybrid],
+  ] as const) {
     sign(`${name} key`, p2pkhScript(hash160(pub)), (digest) => p2pkh(der(digest(SIGHASH_ALL), key, SIGHASH_ALL), pub));
   }
-  const multisig = concatBytes(Uint8Array.of(OP.OP_2), pushBytes(key.publicKey), pushBytes(other.publicKey), pushBytes(full), Uint8Array.of(OP.OP_1 + 2, OP.CHECKMULTISIG));
+  const multisig = concatBytes(
+    Uint8Array.of(OP.OP_2),
+    pushBytes(key.publicKey),
+    pushBytes(other.publicKey),
+    pushBytes(full),
+    Uint8Array.of(OP.OP_1 + 2, OP.CHECKMULTISIG),
+  );
   const two = (digest: (t: number) => Uint8Array, first: KeyPair, second: KeyPair, dummy: number = OP.OP_0): Uint8Array =>
     concatBytes(Uint8Array.of(dummy), pushBytes(der(digest(1), first, 1)), pushBytes(der(digest(1), second, 1)));
   sign("2 of 3 multisig", multisig, (digest) => two(digest, key, other));
@@ -280,14 +319,28 @@ function scriptLimitCases(s: Scenario): void {
   run("a disabled opcode that is not run", Uint8Array.of(OP.OP_0, OP.IF, OP.CAT, OP.ENDIF, OP.OP_1), new Uint8Array(0));
   run("a reserved opcode that is not run", Uint8Array.of(OP.OP_0, OP.IF, OP.VER, OP.ENDIF, OP.OP_1), new Uint8Array(0));
   run("VERIF that is not run", Uint8Array.of(OP.OP_0, OP.IF, OP.VERIF, OP.ENDIF, OP.OP_1), new Uint8Array(0));
-  run("scriptSig of 10,001 bytes", Uint8Array.of(OP.OP_1), concatBytes(...Array.from({ length: 20 }, () => pushBytes(filled(498, 1))), filled(1, OP.NOP)));
-  run("P2SH with a scriptSig that does more than push", p2shScript(hash160(Uint8Array.of(OP.OP_1))), concatBytes(Uint8Array.of(OP.NOP), pushBytes(Uint8Array.of(OP.OP_1))));
+  run(
+    "scriptSig of 10,001 bytes",
+    Uint8Array.of(OP.OP_1),
+    concatBytes(...Array.from({ length: 20 }, () => pushBytes(filled(498, 1))), filled(1, OP.NOP)),
+  );
+  run(
+    "P2SH with a scriptSig that does more than push",
+    p2shScript(hash160(Uint8Array.of(OP.OP_1))),
+    concatBytes(Uint8Array.of(OP.NOP), pushBytes(Uint8Array.of(OP.OP_1))),
+  );
   run("P2SH of a true script", p2shScript(hash160(Uint8Array.of(OP.OP_1))), pushBytes(Uint8Array.of(OP.OP_1)));
   run("P2SH of another script", p2shScript(hash160(Uint8Array.of(OP.OP_1))), pushBytes(Uint8Array.of(OP.OP_2)));
   const key = testKey("owner");
-  const manySigOps = pay(s.chain, [s.fund(payTo(key))], key, Array.from({ length: 21 }, () => ({ value: 1n, script: filled(1_000, OP.CHECKSIG) })));
+  const manySigOps = pay(
+    s.chain,
+    [s.fund(payTo(key))],
+    key,
+    Array.from({ length: 21 }, () => ({ value: 1n, script: filled(1_000, OP.CHECKSIG) })),
+  );
   s.try("block of 21,000 signature operations", manySigOps);
-  const big = (n: number): ChainTx => pay(s.chain, [s.fund(payTo(key))], key, [{ value: 1n, script: concatBytes(Uint8Array.of(OP.RETURN), filled(n, 0)) }]);
+  const big = (n: number): ChainTx =>
+    pay(s.chain, [s.fund(payTo(key))], key, [{ value: 1n, script: concatBytes(Uint8Array.of(OP.RETURN), filled(n, 0)) }]);
   s.try("block above 1,000,000 bytes without witness", big(1_000_000));
   s.try("block below it", big(990_000));
 }
@@ -301,7 +354,8 @@ function segwitCases(s: Scenario): void {
     const tx = draft(s.chain, [coin], [{ value: 1_000n, script: OUT }]);
     return s.try(name, txToChainTx(withInput(tx, 0, part(tx))));
   };
-  const sig = (tx: Tx, value: bigint, scriptCode = code, type = SIGHASH_ALL): Uint8Array => der(segwitV0Digest(tx, 0, scriptCode, value, type), key, type);
+  const sig = (tx: Tx, value: bigint, scriptCode = code, type = SIGHASH_ALL): Uint8Array =>
+    der(segwitV0Digest(tx, 0, scriptCode, value, type), key, type);
   const coin = s.fund(wpkh);
   spend("P2WPKH without a witness", coin, () => ({}));
   spend("P2WPKH signed for another value", coin, (tx) => ({ witness: [sig(tx, coin.value + 1n), key.publicKey] }));
@@ -314,7 +368,10 @@ function segwitCases(s: Scenario): void {
     spend(`P2WPKH with hash type ${type}`, c, (tx) => ({ witness: [sig(tx, c.value, code, type), key.publicKey] }));
   }
   const nested = s.fund(p2shScript(hash160(wpkh)));
-  spend("P2WPKH in P2SH with a second push", nested, (tx) => ({ scriptSig: concatBytes(Uint8Array.of(OP.OP_1), pushBytes(wpkh)), witness: [sig(tx, nested.value), key.publicKey] }));
+  spend("P2WPKH in P2SH with a second push", nested, (tx) => ({
+    scriptSig: concatBytes(Uint8Array.of(OP.OP_1), pushBytes(wpkh)),
+    witness: [sig(tx, nested.value), key.publicKey],
+  }));
   spend("good P2WPKH in P2SH", nested, (tx) => ({ scriptSig: pushBytes(wpkh), witness: [sig(tx, nested.value), key.publicKey] }));
 
   const contract = testContract(1_600_000_000);
@@ -328,19 +385,40 @@ function segwitCases(s: Scenario): void {
   spend("P2WSH contract, empty witness", wsh, () => ({}));
   spend("good P2WSH contract claim", wsh, claim(SECRET));
   spend("witness for an output that takes none", s.fund(Uint8Array.of(OP.OP_1)), () => ({ witness: [Uint8Array.of(1)] }));
-  spend("a later witness version is free to spend", s.fund(concatBytes(Uint8Array.of(OP.OP_16), pushBytes(new Uint8Array(32).fill(1)))), () => ({}));
-  spend("version 0 of a wrong length", s.fund(concatBytes(Uint8Array.of(OP.OP_0), pushBytes(new Uint8Array(21).fill(1)))), () => ({ witness: [Uint8Array.of(1)] }));
+  spend(
+    "a later witness version is free to spend",
+    s.fund(concatBytes(Uint8Array.of(OP.OP_16), pushBytes(new Uint8Array(32).fill(1)))),
+    () => ({}),
+  );
+  spend("version 0 of a wrong length", s.fund(concatBytes(Uint8Array.of(OP.OP_0), pushBytes(new Uint8Array(21).fill(1)))), () => ({
+    witness: [Uint8Array.of(1)],
+  }));
 
   const unsafe = s.fund(wpkh);
   const draftTx = draft(s.chain, [unsafe], [{ value: 1_000n, script: OUT }]);
   const tx = txToChainTx(withInput(draftTx, 0, { witness: [sig(draftTx, unsafe.value), key.publicKey] }));
   const block = s.block(tx);
-  s.submit("witness without a commitment", withCoinbase(block, (cb) => ({ ...withInput(cb, 0, { witness: [] }), outputs: cb.outputs.slice(0, 1) })));
-  s.submit("coinbase without its reserved witness value", withCoinbase(block, (cb) => withInput(cb, 0, { witness: [] })));
-  s.submit("reserved value of 31 bytes", withCoinbase(block, (cb) => withInput(cb, 0, { witness: [new Uint8Array(31)] })));
-  s.submit("another reserved value", withCoinbase(block, (cb) => withInput(cb, 0, { witness: [new Uint8Array(32).fill(1)] })));
+  s.submit(
+    "witness without a commitment",
+    withCoinbase(block, (cb) => ({ ...withInput(cb, 0, { witness: [] }), outputs: cb.outputs.slice(0, 1) })),
+  );
+  s.submit(
+    "coinbase without its reserved witness value",
+    withCoinbase(block, (cb) => withInput(cb, 0, { witness: [] })),
+  );
+  s.submit(
+    "reserved value of 31 bytes",
+    withCoinbase(block, (cb) => withInput(cb, 0, { witness: [new Uint8Array(31)] })),
+  );
+  s.submit(
+    "another reserved value",
+    withCoinbase(block, (cb) => withInput(cb, 0, { witness: [new Uint8Array(32).fill(1)] })),
+  );
   s.submit("good block with a witness", block);
-  s.submit("no commitment and no witness", withCoinbase(s.block(), (cb) => ({ ...withInput(cb, 0, { witness: [] }), outputs: cb.outputs.slice(0, 1) })));
+  s.submit(
+    "no commitment and no witness",
+    withCoinbase(s.block(), (cb) => ({ ...withInput(cb, 0, { witness: [] }), outputs: cb.outputs.slice(0, 1) })),
+  );
 }
 
 function reorgCases(s: Scenario): void {

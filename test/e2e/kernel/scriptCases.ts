@@ -54,7 +54,12 @@ class Draw {
 const CONDITIONALS = [OP.IF, OP.NOTIF, OP.ELSE, OP.ENDIF] as const;
 /** Opcodes that keep a script alive: stack moves, numbers, hashes, comparisons. */
 const USUAL = Array.from({ length: OP.CODESEPARATOR - OP.NOP + 1 }, (_, i) => OP.NOP + i).filter(
-  (op) => (op < OP.CAT || op > OP.RIGHT) && (op < OP.INVERT || op > OP.XOR) && op !== OP.OP_2MUL && op !== OP.OP_2DIV && (op < OP.MUL || op > OP.RSHIFT),
+  (op) =>
+    (op < OP.CAT || op > OP.RIGHT) &&
+    (op < OP.INVERT || op > OP.XOR) &&
+    op !== OP.OP_2MUL &&
+    op !== OP.OP_2DIV &&
+    (op < OP.MUL || op > OP.RSHIFT),
 );
 
 function instruction(draw: Draw): Uint8Array {
@@ -64,18 +69,28 @@ function instruction(draw: Draw): Uint8Array {
   if (kind < 43) return pushBytes(draw.of([KEY.publicKey, hash160(KEY.publicKey), SECRET, draw.bytes(80)]));
   if (kind < 50) return Uint8Array.of(draw.of(CONDITIONALS));
   if (kind < 94) return Uint8Array.of(draw.of(USUAL));
-  if (kind < 97) return Uint8Array.of(draw.of([OP.CHECKSIG, OP.CHECKMULTISIG, OP.CHECKLOCKTIMEVERIFY, OP.CHECKSEQUENCEVERIFY, OP.NOP1, OP.NOP10]));
+  if (kind < 97)
+    return Uint8Array.of(draw.of([OP.CHECKSIG, OP.CHECKMULTISIG, OP.CHECKLOCKTIMEVERIFY, OP.CHECKSEQUENCEVERIFY, OP.NOP1, OP.NOP10]));
   return Uint8Array.of(draw.below(256));
 }
 
-const randomScript = (draw: Draw, most: number): Uint8Array => concatBytes(...Array.from({ length: draw.below(most) }, () => instruction(draw)));
+const randomScript = (draw: Draw, most: number): Uint8Array =>
+  concatBytes(...Array.from({ length: draw.below(most) }, () => instruction(draw)));
 const randomPushes = (draw: Draw): Uint8Array[] => Array.from({ length: draw.below(6) }, () => draw.bytes(draw.below(5)));
 
 type Spend = { readonly script: Uint8Array; readonly scriptSig?: Uint8Array; readonly witness?: readonly Uint8Array[] };
 
 const plainTx = (draw: Draw): Tx => ({
   version: draw.of([1, 2, 0xffffffff]),
-  inputs: [{ txid: "aa".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: draw.of([0, 3, 0x400003, 0xfffffffe, 0xffffffff]), witness: [] }],
+  inputs: [
+    {
+      txid: "aa".repeat(32),
+      vout: 0,
+      scriptSig: new Uint8Array(0),
+      sequence: draw.of([0, 3, 0x400003, 0xfffffffe, 0xffffffff]),
+      witness: [],
+    },
+  ],
   outputs: [{ value: 1n, script: Uint8Array.of(OP.OP_1) }],
   lockTime: draw.of([0, 100, 1_650_000_000, 0xffffffff]),
 });

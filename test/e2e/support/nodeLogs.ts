@@ -1,0 +1,56 @@
+/** One line of a node's log, read. */
+export type LogLine = { readonly event: string; readonly [field: string]: unknown };
+
+type Listener = (line: LogLine) => void;
+
+/** Lines kept of each node. */
+const KEPT = 2_000;
+
+/** What the nodes of a network log, as it comes. */
+export class NodeLogs {
+  readonly #lines = new Map<string, string[]>();
+  readonly #listeners = new Map<string, Set<Listener>>();
+
+  add(node: string, text: string): void {
+    const lines = this.#lines.get(node) ?? [];
+    this.#lines.set(node, lines);
+    lines.push(text);
+    if (lines.length > KEPT) lines.shift();
+    const line = parse(text);
+    if (line) for (const listener of [...(this.#listeners.get(node) ?? [])]) listener(line);
+  }
+
+  names(): readonly string[] {
+    return [...this.#lines.keys()];
+  }
+
+  tail(node: string, count: number): readonly string[] {
+    return this.#lines.get(node)?.slice(-count) ?? [];
+  }
+
+  /** Resolves, once, within the same turn as the first line from now on that has all these fields; `act` runs first. */
+  next(node: string, fields: Readonly<Record<string, unknown>>, act: () => void = () => undefined): Promise<LogLine> {
+    return new Promise((resolve) => {
+      const listeners = this.#listeners.get(node) ?? new Set();
+      this.#listeners.set(node, listeners);
+      const listener: Listener = (line) => {
+        if (!Object.entries(fields).every(([key, value]) => line[key] === value)) return;
+        listeners.delete(listener);
+        act();
+        resolve(line);
+      };
+      listeners.add(listener);
+    });
+  }
+}
+
+function parse(text: string): LogLine | null {
+  if (!text.startsWith("{")) return null;
+  try {
+    return JSON.parse(text) as LogLine;
+  } catch (cause) {
+    // A process that was killed leaves half a line.
+    if (cause instanceof SyntaxError) return null;
+    throw cause;
+  }
+}

@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { messageId, messageIdBytes } from "../../src/core/gossip/messageId.ts";
+import { parseFrame } from "../../src/core/gossip/parseFrame.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import type { PeerTransport } from "../../src/ports/network.ts";
+
+/** Everything that happened, as one hash: two runs with the same one did the same things at the same virtual times. */
+export class SimTrace {
+  readonly #clock: Clock;
+  readonly #hash = createHash("sha256");
+  #count = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  note(who: string, what: string): void {
+    this.#count++;
+    this.#hash.update(`${this.#clock.nowMs()} ${who} ${what}\n`);
+  }
+
+  digest(): string {
+    return this.#hash.copy().digest("hex");
+  }
+
+  /** Notes the id of every gossip message the transport hands to a peer. */
+  transport(who: string, inner: PeerTransport): PeerTransport {
+    return {
+      self: inner.self,
+      start: (handlers) => inner.start(handlers),
+      stop: () => inner.stop(),
+      dial: (address, signal) => inner.dial(address, signal),
+      disconnect: (peer, reason) => inner.disconnect(peer, reason),
+      request: (peer, protocol, payload, signal) => inner.request(peer, protocol, payload, signal),
+      sendFrame: (peer, frame) => {
+        const parsed = parseFrame(frame);
+        for (const m of parsed.ok ? (parsed.value.publish ?? []) : []) {
+          this.note(who, `gossip ${peer} ${toHex(messageIdBytes(messageId(m.data, m.seqno)))}`);
+        }
+        return inner.sendFrame(peer, frame);
+      },
+    };
+  }
+}

@@ -1,0 +1,47 @@
+import { decimal } from "../../src/core/money/rational.ts";
+import type { SimNode } from "./simNode.ts";
+import { type SimOptions, SimWorld } from "./simWorld.ts";
+
+/** The maker sells DOC for MARTY; the taker buys some. */
+export const BASE = "DOC";
+export const REL = "MARTY";
+export const COINS = [BASE, REL] as const;
+const COIN_UNITS = 100_000_000n;
+
+export type TradingWorld = { readonly world: SimWorld; readonly maker: SimNode; readonly taker: SimNode };
+export type TradingOptions = SimOptions & { readonly makerSkewMs?: number; readonly takerSkewMs?: number };
+
+/** A maker and a taker with 100 of each coin, running and connected. */
+export async function tradingWorld(options: TradingOptions): Promise<TradingWorld> {
+  const world = await SimWorld.create(options);
+  const maker = world.addNode("maker", { skewMs: options.makerSkewMs ?? 0 });
+  const taker = world.addNode("taker", { skewMs: options.takerSkewMs ?? 0 });
+  for (const node of [maker, taker]) {
+    for (const coin of COINS) world.fund(node, coin, 100n * COIN_UNITS);
+    await node.start(COINS);
+  }
+  await world.runUntil("both have a relay", () => [maker, taker].every((n) => n.p2p.relays().length > 0));
+  return { world, maker, taker };
+}
+
+/** Places the maker's order. @returns its uuid */
+export async function offer(world: SimWorld, maker: SimNode, volume: string, price: string): Promise<string> {
+  const placed = await world.settle(maker.node.placeMaker({ base: BASE, rel: REL, price: decimal(price), volume: decimal(volume), cancelPrevious: false }));
+  if (!placed.ok) throw new Error(`setprice refused: ${placed.error.kind}`);
+  return placed.value.uuid;
+}
+
+/** The taker buys from the book. @returns the uuid of its order, which is the swap's */
+export async function buy(world: SimWorld, taker: SimNode, volume: string, price: string): Promise<string> {
+  const placed = await world.settle(taker.node.placeTaker({ action: "Buy", base: BASE, rel: REL, price: decimal(price), volume: decimal(volume) }));
+  if (!placed.ok) throw new Error(`buy refused: ${placed.error.kind}`);
+  return placed.value.uuid;
+}
+
+/** Offer and request for `volume` DOC at `price`; resolves when both sides have stored the swap. @returns its uuid */
+export async function match({ world, maker, taker }: TradingWorld, volume: string, price: string): Promise<string> {
+  await offer(world, maker, volume, price);
+  const uuid = await buy(world, taker, volume, price);
+  await world.runUntil("the orders match", () => maker.swaps.has(uuid) && taker.swaps.has(uuid), 60_000);
+  return uuid;
+}
