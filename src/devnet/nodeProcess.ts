@@ -40,7 +40,7 @@ export function startNodeProcess(dir: string, config: NodeFiles, onLine: (line: 
   const [configFile, coinsFile] = [join(dir, "MM2.json"), join(dir, "coins")];
   writeFileSync(configFile, JSON.stringify(config.mm2, null, 2), { mode: 0o600 });
   writeFileSync(coinsFile, JSON.stringify(config.coins, null, 2), { mode: 0o600 });
-  const child: ChildProcess = spawn(process.execPath, [entryPoint(), "start"], {
+  const child: ChildProcess = spawn(process.execPath, [...process.execArgv, entryPoint(), "start"], {
     cwd: dir,
     env: { ...process.env, MM_CONF_PATH: configFile, MM_COINS_PATH: coinsFile, [LIFELINE_VARIABLE]: String(LIFELINE_FD) },
     stdio: ["ignore", "ignore", "pipe", "pipe"],

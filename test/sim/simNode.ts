@@ -65,6 +65,8 @@ export class SimNode {
   readonly #options: SimNodeOptions;
   readonly #rng: Rng;
   readonly #db = openInlineDatabase(":memory:", SCHEMA);
+  /** The swap log, whoever is alive. */
+  readonly #log = createSwapStore(this.#db);
   readonly #daemons = new Map<string, ChainDaemon>();
   #storeTries = 0;
   #running: Running | null = null;
@@ -119,6 +121,7 @@ export class SimNode {
     const life = new Life();
     const running = this.#build(life);
     this.#running = running;
+    for (const uuid of await this.#log.allUuids()) this.swaps.set(uuid, await this.#log.log(uuid));
     await settle(running.node.open());
     await settle(running.p2p.start());
     for (const coin of coins) {

@@ -11,13 +11,13 @@ const COIN_UNITS = 100_000_000n;
 export type TradingWorld = { readonly world: SimWorld; readonly maker: SimNode; readonly taker: SimNode };
 export type TradingOptions = SimOptions & { readonly makerSkewMs?: number; readonly takerSkewMs?: number };
 
-/** A maker and a taker with 100 of each coin, running and connected. */
+/** A maker and a taker with 1000 of each coin, running and connected. */
 export async function tradingWorld(options: TradingOptions): Promise<TradingWorld> {
   const world = await SimWorld.create(options);
   const maker = world.addNode("maker", { skewMs: options.makerSkewMs ?? 0 });
   const taker = world.addNode("taker", { skewMs: options.takerSkewMs ?? 0 });
   for (const node of [maker, taker]) {
-    for (const coin of COINS) world.fund(node, coin, 100n * COIN_UNITS);
+    for (const coin of COINS) world.fund(node, coin, 1_000n * COIN_UNITS);
     await node.start(COINS);
   }
   await world.runUntil("both have a relay", () => [maker, taker].every((n) => n.p2p.relays().length > 0));

@@ -117,7 +117,7 @@ export async function openWorkerDatabase(path: string, schema: readonly Componen
   const workerData: WorkerSetup = { path, schema };
   // The checkout runs .ts, the published package .js: the worker's file has the ending of this one.
   const entry = import.meta.url.endsWith(".ts") ? "./sqliteWorker.ts" : "./sqliteWorker.js";
-  const worker = new Worker(new URL(entry, import.meta.url), { workerData, execArgv: [] });
+  const worker = new Worker(new URL(entry, import.meta.url), { workerData });
   await new Promise<void>((resolve, reject) => {
     worker.once("message", (reply: WorkerReply) => {
       if (reply.op === "failed") reject(fromWire(reply.error));
