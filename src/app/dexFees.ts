@@ -1,6 +1,6 @@
+import { add, max, type Rational, toUnits, ZERO } from "../core/money/rational.ts";
 import { dexFee, feePubkey, isFeeExempt, noFeeKeyText } from "../core/network/dexFee.ts";
 import { type NetworkProfile, PROFILES } from "../core/network/networkProfile.ts";
-import { add, max, type Rational, toUnits, ZERO } from "../core/money/rational.ts";
 import { textToRational } from "../core/swap/amountText.ts";
 import type { SwapTerms } from "../core/swap/events.ts";
 import type { SwapCoin } from "./swap/swapCoin.ts";
@@ -57,7 +57,12 @@ export class DexFees {
       const key = feePubkey(p, takerCoin.ticker, this.#isTestCoin(takerCoin.ticker));
       if (!key.ok || p.name === this.#profile.name) return false;
       const { fee, burn } = dexFee(p, terms.takerCoin, terms.makerCoin, amount, takerCoin.dust);
-      const expected = { takerKey, feeKey: key.value, feeUnits: toUnits(fee, takerCoin.decimals), burnUnits: toUnits(burn, takerCoin.decimals) };
+      const expected = {
+        takerKey,
+        feeKey: key.value,
+        feeUnits: toUnits(fee, takerCoin.decimals),
+        burnUnits: toUnits(burn, takerCoin.decimals),
+      };
       return takerCoin.checkDexFee(raw, expected).ok;
     });
     return fits?.name ?? null;

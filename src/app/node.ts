@@ -1,11 +1,12 @@
-import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import { ORDERBOOK_TOPIC_PREFIX } from "../core/book/bookPair.ts";
+import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import { type UtxoKind, utxoKind } from "../core/coin/utxoKind.ts";
 import type { KeyPair } from "../core/keys/keyPair.ts";
 import { deriveSwapSecret } from "../core/keys/swapSecret.ts";
 import type { NetworkProfile } from "../core/network/networkProfile.ts";
-import { err, type Result } from "../core/util/result.ts";
+import type { StoredEvent } from "../core/swap/events.ts";
 import { fromHex } from "../core/util/bytes.ts";
+import { err, type Result } from "../core/util/result.ts";
 import { addressText, pubkeyToAddress } from "../core/utxo/address.ts";
 import { hash160 } from "../core/utxo/hash.ts";
 import type { UtxoChain } from "../ports/chain.ts";
@@ -16,7 +17,6 @@ import type { OrderStore } from "../ports/orderStore.ts";
 import type { Rng } from "../ports/rng.ts";
 import type { SignatureVerifier } from "../ports/signatures.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
-import type { StoredEvent } from "../core/swap/events.ts";
 import { CoinRegistry, type DaemonAddress, type OpenChainError } from "./coin/coinRegistry.ts";
 import { DexFees } from "./dexFees.ts";
 import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
@@ -118,7 +118,10 @@ export class Node {
       swaps: this.swaps,
       rules: {
         lock: { baseSec: profile.paymentLocktimeSec, slowTickers: profile.slowTickers, slowFactor: profile.slowFactor },
-        blockTimes: (ticker) => ({ slowBlockSec: SLOW_BLOCK_FACTOR * (entries.get(ticker)?.avgBlocktime ?? DEFAULT_BLOCK_SEC), notarizationSec: NOTARIZATION_SEC }),
+        blockTimes: (ticker) => ({
+          slowBlockSec: SLOW_BLOCK_FACTOR * (entries.get(ticker)?.avgBlocktime ?? DEFAULT_BLOCK_SEC),
+          notarizationSec: NOTARIZATION_SEC,
+        }),
         dexFee: (takerTicker, makerTicker, amount) => {
           const coin = this.coins.active(takerTicker);
           return coin ? fees.total(coin, makerTicker, amount) : { n: 0n, d: 1n };
@@ -130,7 +133,16 @@ export class Node {
       ...(parts.orderFiles ? { files: parts.orderFiles } : {}),
     });
     this.book = new OrderbookService(
-      { p2p, clock, log, verifier, ownOrders: this.orders.ownOrders, publicKey: key.publicKey, secretKey: key.secret, isBanned: () => false },
+      {
+        p2p,
+        clock,
+        log,
+        verifier,
+        ownOrders: this.orders.ownOrders,
+        publicKey: key.publicKey,
+        secretKey: key.secret,
+        isBanned: () => false,
+      },
       { orderTimeoutMs: parts.makerOrderTimeoutMs },
     );
     this.book.onOrderMessage((sender, message) => this.orders.onMessage(sender, message));
@@ -189,7 +201,9 @@ export class Node {
   #keyOf(entry: CoinEntry): Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }> {
     const { hdKeyOf, key } = this.#parts;
     const coinKey = hdKeyOf ? hdKeyOf(entry) : key;
-    return coinKey ? { ok: true, value: coinKey } : err({ kind: "NotSupported", coin: entry.ticker, reason: "its coins-file entry has no derivation_path, which HD mode needs" });
+    return coinKey
+      ? { ok: true, value: coinKey }
+      : err({ kind: "NotSupported", coin: entry.ticker, reason: "its coins-file entry has no derivation_path, which HD mode needs" });
   }
 }
 

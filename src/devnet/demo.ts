@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { add, cmp, decimal, type Rational, sub, toDecimalString, ZERO } from "../core/money/rational.ts";
-import { type Devnet, type DevNode, startDevnet, until } from "./devnet.ts";
+import { type DevNode, type Devnet, startDevnet, until } from "./devnet.ts";
 import { DEFAULT_TOPOLOGY } from "./topology.ts";
 
 export const DEMO_HELP = `Usage: swapnode demo [--keep]
@@ -73,7 +73,9 @@ async function timeline(net: Devnet, who: readonly { readonly role: string; read
   for (const { role, e } of all) {
     const txid = txidOf(e);
     const seconds = ((e.timestamp - start) / 1_000).toFixed(2);
-    print(`${`${seconds} s`.padEnd(9)}${role.padEnd(8)}${e.event.type.padEnd(36)}${(txid ? await confirmationsOf(net, txid) : "").padEnd(16)}${txid ?? ""}`);
+    print(
+      `${`${seconds} s`.padEnd(9)}${role.padEnd(8)}${e.event.type.padEnd(36)}${(txid ? await confirmationsOf(net, txid) : "").padEnd(16)}${txid ?? ""}`,
+    );
   }
 }
 
@@ -97,7 +99,8 @@ function checkBalances(before: Balances, after: Balances): void {
 
 function printBalances(title: string, b: Balances): void {
   print(title);
-  for (const [node, row] of b) print(`  ${node.padEnd(8)}${[...row].map(([coin, v]) => `${toDecimalString(v)} ${coin}`.padEnd(26)).join("")}`);
+  for (const [node, row] of b)
+    print(`  ${node.padEnd(8)}${[...row].map(([coin, v]) => `${toDecimalString(v)} ${coin}`.padEnd(26)).join("")}`);
 }
 
 async function trade(net: Devnet): Promise<void> {
@@ -122,7 +125,10 @@ async function trade(net: Devnet): Promise<void> {
     "the swap",
     async () => {
       const [maker, taker] = [await status(alice, uuid), await status(bob, uuid)];
-      for (const [role, s] of [["alice", maker], ["bob", taker]] as const) {
+      for (const [role, s] of [
+        ["alice", maker],
+        ["bob", taker],
+      ] as const) {
         for (const e of s?.events ?? []) {
           const line = `  ${role}: ${e.event.type}`;
           if (!shown.has(line)) print(line);
@@ -149,7 +155,8 @@ async function trade(net: Devnet): Promise<void> {
 
 function printCommands(net: Devnet): void {
   const bob = nodeOf(net, "bob");
-  const line = (body: Record<string, unknown>): string => `  curl -s ${bob.rpc.url} -d '${JSON.stringify({ userpass: bob.rpc.userpass, ...body })}'`;
+  const line = (body: Record<string, unknown>): string =>
+    `  curl -s ${bob.rpc.url} -d '${JSON.stringify({ userpass: bob.rpc.userpass, ...body })}'`;
   print("\nThe network stays up until Ctrl-C. Things to try:");
   print(line({ method: "orderbook", base: BASE, rel: REL }));
   print(line({ method: "buy", base: BASE, rel: REL, price: PRICE, volume: "1" }));

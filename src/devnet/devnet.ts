@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startChainServer } from "../chain/startChainServer.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
+import { startChainServer } from "../chain/startChainServer.ts";
 import { decimal, gte } from "../core/money/rational.ts";
 import { freeNetid, freePort } from "./freePorts.ts";
 import { type NodeFiles, type NodeProcess, startNodeProcess } from "./nodeProcess.ts";
@@ -134,7 +134,12 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   }
 }
 
-async function configOf(n: TopologyNode, netid: number, seeds: readonly TopologyNode[], hosts: readonly string[]): Promise<NodeFiles["mm2"]> {
+async function configOf(
+  n: TopologyNode,
+  netid: number,
+  seeds: readonly TopologyNode[],
+  hosts: readonly string[],
+): Promise<NodeFiles["mm2"]> {
   const place = seeds.indexOf(n);
   const others = place < 0 ? hosts : hosts.slice(0, place);
   return {
@@ -159,7 +164,13 @@ async function startNode(n: TopologyNode, mm2: NodeFiles["mm2"], coins: NodeFile
 }
 
 /** Starts a node's process and waits for its first answer. `processes` gets it at once, ready or not. */
-async function launchNode(name: string, config: NodeFiles, dir: string, options: DevnetOptions, processes: Set<NodeProcess>): Promise<DevNode> {
+async function launchNode(
+  name: string,
+  config: NodeFiles,
+  dir: string,
+  options: DevnetOptions,
+  processes: Set<NodeProcess>,
+): Promise<DevNode> {
   const child = startNodeProcess(dir, config, (line) => options.onLog?.(name, line));
   processes.add(child);
   const rpc = createRpcClient(`http://127.0.0.1:${String(config.mm2.rpcport)}`, String(config.mm2.rpc_password));
@@ -167,7 +178,10 @@ async function launchNode(name: string, config: NodeFiles, dir: string, options:
     processes.delete(child);
     throw new Error(`node ${name} ended with ${code}\n${child.tail().join("\n")}`);
   });
-  const key = until(`node ${name}`, async () => ((await rpc.call("get_public_key", { mmrpc: "2.0", params: null, id: 1 })).result as { public_key: string }).public_key);
+  const key = until(
+    `node ${name}`,
+    async () => ((await rpc.call("get_public_key", { mmrpc: "2.0", params: null, id: 1 })).result as { public_key: string }).public_key,
+  );
   const pubkey = await Promise.race([key, gone]);
   gone.catch(() => undefined);
   return { name, rpc, pubkey, addresses: {}, dataDir: dir, process: child, config };

@@ -6,7 +6,7 @@ import { DEMO_COINS } from "./demoCoins.ts";
 const MAX_NODES = 50;
 const MAX_COINS = 50;
 
-const amount = z.string().regex(/^\d{1,12}(\.\d{1,8})?$/, "a decimal amount such as \"100\"");
+const amount = z.string().regex(/^\d{1,12}(\.\d{1,8})?$/, 'a decimal amount such as "100"');
 const node = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, "letters, digits, _ and -, at most 32"),
   passphrase: z.string().min(1).max(1_000).optional(),
@@ -17,7 +17,11 @@ const node = z.strictObject({
   config: z.record(z.string(), z.unknown()).default({}),
 });
 const topology = z.strictObject({
-  coins: z.array(z.looseObject({ coin: z.string().min(1).max(64) })).min(1).max(MAX_COINS).default([...DEMO_COINS]),
+  coins: z
+    .array(z.looseObject({ coin: z.string().min(1).max(64) }))
+    .min(1)
+    .max(MAX_COINS)
+    .default([...DEMO_COINS]),
   block_time_s: z.number().positive().max(3_600).default(1),
   nodes: z.array(node).min(1).max(MAX_NODES),
 });

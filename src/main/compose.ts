@@ -112,7 +112,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       },
       { log, clock },
     ).catch((cause: unknown) => {
-      throw new StartRefused(`the RPC cannot listen on ${config.rpc.ip}:${config.rpc.port}: ${cause instanceof Error ? cause.message : String(cause)}`);
+      throw new StartRefused(
+        `the RPC cannot listen on ${config.rpc.ip}:${config.rpc.port}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      );
     });
     closers.push(() => server.close());
     // The RPC answers first; peers are looked for while a client may already ask.

@@ -14,7 +14,10 @@ const NOT_SAVED = ["my_info", "recoverable", "is_finished", "is_success", "swapn
  * Order and swap files in KDF's places and shapes. An export of the database, never read back: a file that cannot be
  * written is logged and loses nothing.
  */
-export function createFileExports(dir: DataDir, log: Log): { readonly orders: OrderFiles; readonly onSwapEvent: (uuid: string, events: readonly StoredEvent[]) => void } {
+export function createFileExports(
+  dir: DataDir,
+  log: Log,
+): { readonly orders: OrderFiles; readonly onSwapEvent: (uuid: string, events: readonly StoredEvent[]) => void } {
   const folders = { MAKER: dir.makerOrders, TAKER: dir.takerOrders, HISTORY: dir.orderHistory };
   return {
     orders: {

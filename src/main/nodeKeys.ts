@@ -35,7 +35,8 @@ export function nodeKeys(passphrase: Secret<string>, hd: boolean): NodeKeys {
     return { node: pair.value };
   }
   const root = mnemonicToRoot(passphrase.reveal());
-  if (!root.ok) throw new StartRefused("bip39_seed_from_passphrase: Error parsing passphrase: enable_hd needs a valid English BIP-39 mnemonic");
+  if (!root.ok)
+    throw new StartRefused("bip39_seed_from_passphrase: Error parsing passphrase: enable_hd needs a valid English BIP-39 mnemonic");
   return {
     node: hdNodeKey(root.value),
     hdKeyOf: (entry) => (entry.derivationPath === null ? null : hdCoinKey(root.value, entry.derivationPath)),

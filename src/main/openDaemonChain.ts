@@ -18,7 +18,10 @@ export type DaemonChainDeps = { readonly clock: Clock; readonly log: Log; readon
 /** Looks at a daemon that is on this machine this often, ms. */
 const LOCAL_POLL_MS = 500;
 
-function endpointOf(entry: CoinEntry, daemon: DaemonAddress | undefined): Promise<Result<DaemonEndpoint, OpenChainError>> | Result<DaemonEndpoint, OpenChainError> {
+function endpointOf(
+  entry: CoinEntry,
+  daemon: DaemonAddress | undefined,
+): Promise<Result<DaemonEndpoint, OpenChainError>> | Result<DaemonEndpoint, OpenChainError> {
   if (daemon) {
     // Credentials that are not given beside the address may stand in it.
     const parsed = parseDaemonUrl(daemon.url, daemon.user || undefined, daemon.password.reveal() || undefined);
@@ -45,7 +48,9 @@ async function fromConfFile(entry: CoinEntry): Promise<Result<DaemonEndpoint, Op
     homedir(),
     process.platform,
   );
-  return found.ok ? found : err({ kind: "DaemonConfig", path: "path" in found.error ? found.error.path : "", reason: daemonConfSentence(found.error) });
+  return found.ok
+    ? found
+    : err({ kind: "DaemonConfig", path: "path" in found.error ? found.error.path : "", reason: daemonConfSentence(found.error) });
 }
 
 /** Opens the index of a coin over its daemon: explicit address, or the daemon's own conf file as KDF's native mode does. */

@@ -20,7 +20,12 @@ export type Network = { readonly p2p: P2p; readonly online: boolean; start(): Pr
 const ANY_ADDRESS = "0.0.0.0";
 
 /** Builds the peer-to-peer network the configuration asks for; nothing is dialled or bound before `start`. */
-export function openNetwork(config: NodeConfig, key: KeyPair, deps: { readonly clock: Clock; readonly rng: Rng; readonly log: Log }, version: string): Network {
+export function openNetwork(
+  config: NodeConfig,
+  key: KeyPair,
+  deps: { readonly clock: Clock; readonly rng: Rng; readonly log: Log },
+  version: string,
+): Network {
   const { p2p: settings } = config;
   if (settings.disabled) return { p2p: createOfflineP2p(), online: false, start: async () => undefined, stop: async () => undefined };
   if (settings.inMemory) throw new StartRefused("p2p_in_memory is for tests inside one process and has no meaning here: remove it");
@@ -67,6 +72,11 @@ function warnOfOtherGeneration(log: Log, config: NodeConfig, peer: string, their
   const generation = GENERATION.exec(theirs)?.[1];
   const own = PROFILE_GENERATION[config.profile.name];
   if (own !== undefined && generation !== undefined && generation !== own && generation !== "0") {
-    log.warn("relay_of_other_generation", { peer, version: theirs, profile: config.profile.name, hint: "swaps between the two fail at the dex fee: check network_profile" });
+    log.warn("relay_of_other_generation", {
+      peer,
+      version: theirs,
+      profile: config.profile.name,
+      hint: "swaps between the two fail at the dex fee: check network_profile",
+    });
   }
 }

@@ -71,7 +71,9 @@ function coinsApi(coins: CoinRegistry): CoinsApi {
     all: () => coins.all(),
     entry(ticker) {
       const entry = coins.entry(ticker);
-      return entry && { walletOnly: entry.walletOnly, orderbookTicker: entry.orderbookTicker, protocol: JSON.stringify(entry.raw.protocol) };
+      return (
+        entry && { walletOnly: entry.walletOnly, orderbookTicker: entry.orderbookTicker, protocol: JSON.stringify(entry.raw.protocol) }
+      );
     },
     enable: (request, signal) => coins.enable(request, signal),
     disable: (ticker, force) => coins.disable(ticker, force),
@@ -115,7 +117,8 @@ function swapsApi(node: Node, store: SwapStore): SwapsApi {
       if (status.is_finished !== true) return err({ kind: "SwapNotFinished" });
       return err({
         kind: "NotRecoverable",
-        reason: "Nothing to recover: this node ends a swap only when its money is final, and refunds and claims go on by themselves until then",
+        reason:
+          "Nothing to recover: this node ends a swap only when its money is final, and refunds and claims go on by themselves until then",
       });
     },
   };
@@ -129,4 +132,3 @@ function storeFilter(f: SwapFilter): StoreFilter {
     ...(f.toTimestamp === undefined ? {} : { toSec: f.toTimestamp }),
   };
 }
-

@@ -55,8 +55,11 @@ export async function withDeadline<T>(
   try {
     return await new Promise<T>((resolve, reject) => {
       const stop = (): void => reject(new Aborted(parent?.aborted ? "aborted" : `no answer within ${timeoutMs} ms`));
-      if (signal.aborted) stop();
-      else signal.addEventListener("abort", stop, { once: true });
+      if (signal.aborted) {
+        stop();
+        return;
+      }
+      signal.addEventListener("abort", stop, { once: true });
       work(signal).then(resolve, reject);
     });
   } finally {

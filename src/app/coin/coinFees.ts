@@ -1,15 +1,15 @@
 import type { FeePolicy } from "../../core/coin/utxoKind.ts";
 import { fromUnits, type Rational } from "../../core/money/rational.ts";
-import type { FundsError } from "../tradingCoin.ts";
 import type { BuildError } from "../../core/utxo/buildTx.ts";
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
+import type { FundsError } from "../tradingCoin.ts";
 
 export type Stage = "start" | "order" | "preimage";
 
 /** Multiples of the volatility by which a dynamic rate is raised (reference rpc.md 9.4), in tenths. */
 const STAGE_TENTHS: { readonly [S in Stage]: bigint } = { start: 10n, order: 20n, preimage: 25n };
 /** Rate used when the backend has no estimate, or one not above this: base units per 1000 bytes. */
-export const FALLBACK_PER_KB = 1_000n;
+const FALLBACK_PER_KB = 1_000n;
 
 /** What the rate depends on; from the coin's kind. */
 export type RateRule = { readonly feePolicy: FeePolicy; readonly feeVolatilityPercent: number };

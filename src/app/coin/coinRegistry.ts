@@ -38,7 +38,12 @@ export type EnableError =
 
 export type DisableError =
   | { readonly kind: "NoSuchCoin"; readonly coin: string }
-  | { readonly kind: "CoinInUse"; readonly matchingOrders: readonly string[]; readonly cancelledOrders: readonly string[]; readonly activeSwaps: readonly string[] };
+  | {
+      readonly kind: "CoinInUse";
+      readonly matchingOrders: readonly string[];
+      readonly cancelledOrders: readonly string[];
+      readonly activeSwaps: readonly string[];
+    };
 
 export type CoinRegistryDeps = {
   readonly clock: Clock;
@@ -159,7 +164,10 @@ export class CoinRegistry {
     }
   }
 
-  async disable(ticker: string, force: boolean): Promise<Result<{ readonly cancelledOrders: readonly string[]; readonly passivized: boolean }, DisableError>> {
+  async disable(
+    ticker: string,
+    force: boolean,
+  ): Promise<Result<{ readonly cancelledOrders: readonly string[]; readonly passivized: boolean }, DisableError>> {
     const coin = this.active(ticker);
     if (!coin) return err({ kind: "NoSuchCoin", coin: ticker });
     const { matchingOrders, activeSwaps } = this.#deps.usersOf(ticker);
@@ -183,12 +191,19 @@ export class CoinRegistry {
 }
 
 /** Every plain form that pays to the key is ours; the coin's own form comes first and receives change. */
-function walletOf(kind: UtxoKind, key: KeyPair): { readonly key: KeyPair; readonly address: string; readonly scripts: readonly Uint8Array[] } {
+function walletOf(
+  kind: UtxoKind,
+  key: KeyPair,
+): { readonly key: KeyPair; readonly address: string; readonly scripts: readonly Uint8Array[] } {
   const own = pubkeyToAddress(key.publicKey, kind.address);
   const hash = hash160(key.publicKey);
   const others = [p2pkhScript(hash), p2pkScript(key.publicKey), ...(kind.address.segwit ? [p2wpkhScript(hash)] : [])];
   const first = addressScript(own);
-  return { key, address: addressText(own, kind.address), scripts: [first, ...others.filter((s) => s.length !== first.length || s.some((b, i) => b !== first[i]))] };
+  return {
+    key,
+    address: addressText(own, kind.address),
+    scripts: [first, ...others.filter((s) => s.length !== first.length || s.some((b, i) => b !== first[i]))],
+  };
 }
 
 function feeTargetBlocks(entry: CoinEntry): number {

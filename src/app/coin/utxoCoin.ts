@@ -1,14 +1,14 @@
 import type { UtxoKind } from "../../core/coin/utxoKind.ts";
 import type { KeyPair } from "../../core/keys/keyPair.ts";
+import { signMessage, verifyMessage } from "../../core/keys/signMessage.ts";
 import { type AddressFormat, encodeProtocolInfo, suitsUtxoCoin } from "../../core/message/protocolInfo.ts";
 import { cmp, fromUnits, type Rational, sub, toUnits, ZERO } from "../../core/money/rational.ts";
 import { equalBytes } from "../../core/util/bytes.ts";
-import { signMessage, verifyMessage } from "../../core/keys/signMessage.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
+import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
 import { type BuildError, type BuiltTx, buildTx, type Unspent } from "../../core/utxo/buildTx.ts";
 import { type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
-import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
 import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
 import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, type HtlcSpendError } from "../../core/utxo/htlcSpend.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
@@ -21,8 +21,8 @@ import type { UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Contract, SignedTx, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../tradingCoin.ts";
-import { buildErrorToFunds, type Stage, stageRate } from "./coinFees.ts";
 import { addressErrorText } from "./addressErrorText.ts";
+import { buildErrorToFunds, type Stage, stageRate } from "./coinFees.ts";
 import { UtxoLedger } from "./utxoLedger.ts";
 import { broadcastToResult, type SendError, type Withdrawal, type WithdrawError, type WithdrawRequest, withdraw } from "./withdraw.ts";
 
@@ -204,13 +204,22 @@ export class UtxoCoin implements SwapCoin {
     const volume = available - fee;
     if (!built?.ok || volume < this.spec.kind.dust) {
       const required = this.#whole(this.spec.kind.dust + fee);
-      return err({ kind: "NotSufficientBalance", coin: this.ticker, available: this.#whole(available > 0n ? available : 0n), required, lockedBySwaps: this.locked() });
+      return err({
+        kind: "NotSufficientBalance",
+        coin: this.ticker,
+        available: this.#whole(available > 0n ? available : 0n),
+        required,
+        lockedBySwaps: this.locked(),
+      });
     }
     return ok({ volume: this.#whole(volume), fee: this.#whole(fee) });
   }
 
   reserve(amounts: readonly Rational[], ttlMs: number): Result<Reservation, FundsError> {
-    return this.#hold(amounts.map((a) => toUnits(a, this.decimals)), ttlMs);
+    return this.#hold(
+      amounts.map((a) => toUnits(a, this.decimals)),
+      ttlMs,
+    );
   }
   reserveAgain(unitAmounts: readonly bigint[]): Result<Reservation, FundsError> {
     return this.#hold(unitAmounts, null);
@@ -234,14 +243,27 @@ export class UtxoCoin implements SwapCoin {
     }
     return script;
   }
-  buildDexFee(args: { readonly feeUnits: bigint; readonly burnUnits: bigint; readonly feeKey: Uint8Array; readonly reservation: Reservation | null }): Result<SignedTx, FundsError> {
+  buildDexFee(args: {
+    readonly feeUnits: bigint;
+    readonly burnUnits: bigint;
+    readonly feeKey: Uint8Array;
+    readonly reservation: Reservation | null;
+  }): Result<SignedTx, FundsError> {
     return this.#takeAndSign(feeOutputs({ feeKey: args.feeKey, fee: args.feeUnits, burn: args.burnUnits }), args.reservation);
   }
-  buildPayment(args: { readonly contract: Contract; readonly units: bigint; readonly reservation: Reservation | null }): Result<SignedTx, FundsError> {
+  buildPayment(args: {
+    readonly contract: Contract;
+    readonly units: bigint;
+    readonly reservation: Reservation | null;
+  }): Result<SignedTx, FundsError> {
     return this.#takeAndSign(paymentOutputs(args.contract, args.units), args.reservation);
   }
 
-  buildClaim(args: { readonly contract: Contract; readonly payment: Uint8Array; readonly secret: Uint8Array }): Result<SignedTx, FundsError> {
+  buildClaim(args: {
+    readonly contract: Contract;
+    readonly payment: Uint8Array;
+    readonly secret: Uint8Array;
+  }): Result<SignedTx, FundsError> {
     return this.#spendContract(args.contract, args.payment, (spend) => buildHtlcClaim(spend, new Secret(args.secret), this.wallet.key));
   }
   buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array }): Result<SignedTx, FundsError> {
@@ -257,7 +279,11 @@ export class UtxoCoin implements SwapCoin {
     const fee = oldFee * CANCEL_FEE_FACTOR + BigInt(payment.length);
     if (total - fee < this.spec.kind.dust) return this.#internal(`the inputs hold ${total} units, too few for a fee of ${fee}`);
     const inputs = paid.inputs.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));
-    const draft = draftTx(this.spec.kind.template, { inputs, outputs: [{ value: total - fee, script: this.#changeScript() }], lockTime: this.#lockTime() });
+    const draft = draftTx(this.spec.kind.template, {
+      inputs,
+      outputs: [{ value: total - fee, script: this.#changeScript() }],
+      lockTime: this.#lockTime(),
+    });
     return ok(this.#signed(signInputs(draft, spent, this.wallet.key, this.spec.kind.scheme)));
   }
 
@@ -272,7 +298,10 @@ export class UtxoCoin implements SwapCoin {
     const checked = validatePayment(raw, this.spec.kind.template.format, contract, units);
     return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
   }
-  checkDexFee(raw: Uint8Array, expected: { readonly takerKey: Uint8Array; readonly feeKey: Uint8Array; readonly feeUnits: bigint; readonly burnUnits: bigint }): Result<SignedTx, TxRefusal> {
+  checkDexFee(
+    raw: Uint8Array,
+    expected: { readonly takerKey: Uint8Array; readonly feeKey: Uint8Array; readonly feeUnits: bigint; readonly burnUnits: bigint },
+  ): Result<SignedTx, TxRefusal> {
     const checked = validateFee(raw, this.spec.kind.template.format, {
       feeKey: expected.feeKey,
       fee: expected.feeUnits,
@@ -341,7 +370,11 @@ export class UtxoCoin implements SwapCoin {
   }
 
   /** Builds from free outputs and signs; the inputs stay free until `ledger.lock`. For withdrawals. */
-  buildAndSign(outputs: readonly TxOutput[], rate: FeeRate, feeFromOutput?: number): Result<{ readonly tx: Tx; readonly built: BuiltTx }, BuildError> {
+  buildAndSign(
+    outputs: readonly TxOutput[],
+    rate: FeeRate,
+    feeFromOutput?: number,
+  ): Result<{ readonly tx: Tx; readonly built: BuiltTx }, BuildError> {
     const built = this.#build(this.ledger.spendable(), outputs, rate, feeFromOutput);
     if (!built.ok) return built;
     return ok({ tx: signInputs(built.value.tx, built.value.spent, this.wallet.key, this.spec.kind.scheme), built: built.value });
@@ -349,13 +382,26 @@ export class UtxoCoin implements SwapCoin {
 
   #takeAndSign(outputs: readonly TxOutput[], reservation: Reservation | null): Result<SignedTx, FundsError> {
     const built = this.ledger.take(outputs, reservation?.id ?? null);
-    if (!built.ok) return err(buildErrorToFunds(this.ticker, this.decimals, outputs.reduce((n, o) => n + o.value, 0n), built.error));
+    if (!built.ok)
+      return err(
+        buildErrorToFunds(
+          this.ticker,
+          this.decimals,
+          outputs.reduce((n, o) => n + o.value, 0n),
+          built.error,
+        ),
+      );
     const tx = signInputs(built.value.tx, built.value.spent, this.wallet.key, this.spec.kind.scheme);
-    this.ledger.lock(tx);
+    const amount = outputs.reduce((n, o) => n + o.value, 0n);
+    this.ledger.lock(tx, reservation ? { holdId: reservation.id, amount } : undefined);
     return ok(this.#signed(tx));
   }
 
-  #spendContract(contract: Contract, payment: Uint8Array, build: (spend: HtlcSpend) => Result<Tx, HtlcSpendError>): Result<SignedTx, FundsError> {
+  #spendContract(
+    contract: Contract,
+    payment: Uint8Array,
+    build: (spend: HtlcSpend) => Result<Tx, HtlcSpendError>,
+  ): Result<SignedTx, FundsError> {
     const paid = this.#parseOwn(payment);
     const output = paid.outputs[HTLC_VOUT];
     if (!output) return this.#internal("the payment has no output");
@@ -373,7 +419,12 @@ export class UtxoCoin implements SwapCoin {
     return built.ok ? ok(this.#signed(built.value)) : this.#internal(`the contract holds ${output.value} units, too few for the miner fee`);
   }
 
-  #build(unspents: readonly Unspent[], outputs: readonly TxOutput[], feeRate: FeeRate, feeFromOutput?: number): Result<BuiltTx, BuildError> {
+  #build(
+    unspents: readonly Unspent[],
+    outputs: readonly TxOutput[],
+    feeRate: FeeRate,
+    feeFromOutput?: number,
+  ): Result<BuiltTx, BuildError> {
     return buildTx({
       template: this.spec.kind.template,
       unspents,
@@ -389,7 +440,14 @@ export class UtxoCoin implements SwapCoin {
   #feeOf(outputs: readonly TxOutput[], stage: Stage): Result<Rational, FundsError> {
     const built = this.#build(this.ledger.spendable(), outputs, this.rate(stage));
     if (built.ok) return ok(this.#whole(built.value.fee));
-    return err(buildErrorToFunds(this.ticker, this.decimals, outputs.reduce((n, o) => n + o.value, 0n), built.error));
+    return err(
+      buildErrorToFunds(
+        this.ticker,
+        this.decimals,
+        outputs.reduce((n, o) => n + o.value, 0n),
+        built.error,
+      ),
+    );
   }
 
   #hold(amounts: readonly bigint[], ttlMs: number | null): Result<Reservation, FundsError> {
@@ -397,7 +455,13 @@ export class UtxoCoin implements SwapCoin {
     if (held.ok) return ok({ id: held.value });
     const available = sub(this.spendable(), this.locked());
     const required = this.#whole(amounts.reduce((n, a) => n + a, 0n));
-    return err({ kind: "NotSufficientBalance", coin: this.ticker, available: cmp(available, ZERO) > 0 ? available : ZERO, required, lockedBySwaps: this.locked() });
+    return err({
+      kind: "NotSufficientBalance",
+      coin: this.ticker,
+      available: cmp(available, ZERO) > 0 ? available : ZERO,
+      required,
+      lockedBySwaps: this.locked(),
+    });
   }
 
   /** Parses bytes this node signed, or that passed a check, before they were stored. */

@@ -15,7 +15,15 @@ const MAX_RESERVATIONS = 1_000;
 /** How the ledger turns wanted outputs into a transaction; fixed by the coin. */
 export type BuildRule = (unspents: readonly Unspent[], outputs: readonly TxOutput[], feeFromOutput?: number) => Result<BuiltTx, BuildError>;
 
-type Hold = { amounts: bigint[]; cancelTimer: (() => void) | null };
+type Hold = {
+  /** What is still promised. */
+  amounts: bigint[];
+  /** Promises used up, by the transaction that was signed for each. */
+  readonly used: Map<string, bigint>;
+  cancelTimer: (() => void) | null;
+};
+/** The promise a signed transaction uses up. */
+type UsedPromise = { readonly holdId: string; readonly amount: bigint };
 const keyOf = (o: OutPoint): string => `${o.txid}:${o.vout}`;
 
 export type LedgerDeps = {
@@ -78,11 +86,12 @@ export class UtxoLedger {
 
   /** Promises one transaction for each amount, fees included, if all promises together can be kept. */
   hold(amounts: readonly bigint[], ttlMs: number | null): Result<string, BuildError> {
-    if (this.#holds.size >= MAX_RESERVATIONS) return err({ kind: "NotEnough", available: 0n, required: amounts.reduce((n, a) => n + a, 0n) });
+    if (this.#holds.size >= MAX_RESERVATIONS)
+      return err({ kind: "NotEnough", available: 0n, required: amounts.reduce((n, a) => n + a, 0n) });
     const kept = this.#replay(this.spendable(), amounts);
     if (!kept.ok) return kept;
     const id = `hold-${this.#nextHold++}`;
-    const hold: Hold = { amounts: [...amounts], cancelTimer: null };
+    const hold: Hold = { amounts: [...amounts], used: new Map(), cancelTimer: null };
     if (ttlMs !== null) hold.cancelTimer = this.#deps.clock.after(ttlMs, () => this.release(id));
     this.#holds.set(id, hold);
     this.#deps.onChange();
@@ -105,27 +114,22 @@ export class UtxoLedger {
   }
 
   /**
-   * Builds a transaction and takes its inputs. With a hold, the promised amount is used up; without one, what is
-   * promised to others must still be possible afterwards.
+   * Builds a transaction; `lock` then takes its inputs and uses up the promise. Without a hold, what is promised to
+   * others must still be possible afterwards.
    */
   take(outputs: readonly TxOutput[], holdId: string | null, feeFromOutput?: number): Result<BuiltTx, BuildError> {
     const free = this.spendable();
     const built = this.#deps.build(free, outputs, feeFromOutput);
     if (!built.ok) return built;
-    const amount = outputs.reduce((n, o) => n + o.value, 0n);
-    const hold = holdId === null ? undefined : this.#holds.get(holdId);
-    if (!hold) {
-      const rest = this.#replay(without(free, built.value), []);
-      if (!rest.ok) return rest;
-    }
-    const at = hold?.amounts.indexOf(amount) ?? -1;
-    if (hold && at >= 0) hold.amounts.splice(at, 1);
-    return built;
+    if (holdId !== null && this.#holds.has(holdId)) return built;
+    const rest = this.#replay(without(free, built.value), []);
+    return rest.ok ? built : rest;
   }
 
   /** Records a signed own transaction: its inputs are taken, its own outputs can be spent on. */
-  lock(tx: Tx): void {
+  lock(tx: Tx, from?: UsedPromise): void {
     const id = txid(tx);
+    if (from) this.#usePromise(id, from);
     for (const input of tx.inputs) this.#locked.set(keyOf(input), id);
     tx.outputs.forEach((o, vout) => {
       if (this.#isOwn(o.script) && !this.#deps.chain.tx(id)) this.#pending.set(keyOf({ txid: id, vout }), { txid: id, vout, ...o });
@@ -134,9 +138,23 @@ export class UtxoLedger {
     this.#deps.onChange();
   }
 
-  /** Undoes `lock` for a transaction that was never sent. */
+  #usePromise(id: string, { holdId, amount }: UsedPromise): void {
+    const hold = this.#holds.get(holdId);
+    const at = hold?.amounts.indexOf(amount) ?? -1;
+    if (!hold || at < 0) return;
+    hold.amounts.splice(at, 1);
+    hold.used.set(id, amount);
+  }
+
+  /** Undoes `lock` for a transaction that was never sent: the promise it used up stands again. */
   unlock(tx: Tx): void {
     const id = txid(tx);
+    for (const hold of this.#holds.values()) {
+      const amount = hold.used.get(id);
+      if (amount === undefined) continue;
+      hold.used.delete(id);
+      hold.amounts.push(amount);
+    }
     for (const input of tx.inputs) if (this.#locked.get(keyOf(input)) === id) this.#locked.delete(keyOf(input));
     tx.outputs.forEach((_, vout) => {
       this.#pending.delete(keyOf({ txid: id, vout }));

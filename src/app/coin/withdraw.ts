@@ -1,7 +1,7 @@
 import { fromUnits, type Rational, toUnits } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { FeeRate } from "../../core/utxo/feeRate.ts";
 import type { BuildError } from "../../core/utxo/buildTx.ts";
+import type { FeeRate } from "../../core/utxo/feeRate.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import type { BroadcastOutcome } from "../../ports/chain.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
@@ -58,7 +58,12 @@ export function broadcastToResult(outcome: BroadcastOutcome, id: string): Result
  * withdrawal is the balance less those promises. The inputs are taken only when it is sent.
  * @param script output script of `request.to`, already checked
  */
-export async function withdraw(coin: UtxoCoin, request: WithdrawRequest, script: Uint8Array, signal: AbortSignal): Promise<Result<Withdrawal, WithdrawError>> {
+export async function withdraw(
+  coin: UtxoCoin,
+  request: WithdrawRequest,
+  script: Uint8Array,
+  signal: AbortSignal,
+): Promise<Result<Withdrawal, WithdrawError>> {
   const { decimals } = coin;
   const free = coin.ledger.spendable().reduce((n, u) => n + u.value, 0n) - coin.ledger.held();
   const isMax = request.amount === "max";
@@ -69,7 +74,8 @@ export async function withdraw(coin: UtxoCoin, request: WithdrawRequest, script:
   if (!built.ok) return err(toWithdrawError(coin, built.error));
   const { tx, built: parts } = built.value;
   const spent = parts.spent.reduce((n, u) => n + u.value, 0n);
-  if (spent - parts.change > free) return err(toWithdrawError(coin, { kind: "NotEnough", available: free > 0n ? free : 0n, required: spent - parts.change }));
+  if (spent - parts.change > free)
+    return err(toWithdrawError(coin, { kind: "NotEnough", available: free > 0n ? free : 0n, required: spent - parts.change }));
   const done: Withdrawal = {
     raw: serializeTx(tx),
     txid: txid(tx),

@@ -50,12 +50,23 @@ function buildContract(terms: SwapTerms, n: Negotiated, slot: PaymentSlot): Cont
   };
   const secretHash = fromHex(n.secretHash);
   return slot === "makerPayment"
-    ? { lock: makerLock(makerStart, lockDurationSec), secretHash, refundKey: fromHex(keys.makerOnMakerCoin), claimKey: fromHex(keys.takerOnMakerCoin) }
-    : { lock: takerLock(takerStart, lockDurationSec), secretHash, refundKey: fromHex(keys.takerOnTakerCoin), claimKey: fromHex(keys.makerOnTakerCoin) };
+    ? {
+        lock: makerLock(makerStart, lockDurationSec),
+        secretHash,
+        refundKey: fromHex(keys.makerOnMakerCoin),
+        claimKey: fromHex(keys.takerOnMakerCoin),
+      }
+    : {
+        lock: takerLock(takerStart, lockDurationSec),
+        secretHash,
+        refundKey: fromHex(keys.takerOnTakerCoin),
+        claimKey: fromHex(keys.makerOnTakerCoin),
+      };
 }
 
 /** Base units both sides agreed to lock in a payment. */
-export const unitsOf = (s: SwapState, slot: PaymentSlot): bigint => BigInt(slot === "makerPayment" ? s.terms.makerUnits : s.terms.takerUnits);
+export const unitsOf = (s: SwapState, slot: PaymentSlot): bigint =>
+  BigInt(slot === "makerPayment" ? s.terms.makerUnits : s.terms.takerUnits);
 
 /** Depth a slot's transaction needs to count: the agreed one for payments, at least one block for everything that ends a swap. */
 export function depthOf(s: SwapState, slot: Slot): { readonly confs: number; readonly nota: boolean } {

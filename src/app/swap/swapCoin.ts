@@ -25,10 +25,23 @@ export interface SwapCoin extends TradingCoin {
   reserveAgain(unitAmounts: readonly bigint[]): Result<Reservation, FundsError>;
   contractScript(contract: Contract): Uint8Array;
   /** Pays `feeUnits` to the hash of `feeKey` (and burns `burnUnits`) from inputs of the HTLC key. */
-  buildDexFee(args: { readonly feeUnits: bigint; readonly burnUnits: bigint; readonly feeKey: Uint8Array; readonly reservation: Reservation | null }): Result<SignedTx, FundsError>;
-  buildPayment(args: { readonly contract: Contract; readonly units: bigint; readonly reservation: Reservation | null }): Result<SignedTx, FundsError>;
+  buildDexFee(args: {
+    readonly feeUnits: bigint;
+    readonly burnUnits: bigint;
+    readonly feeKey: Uint8Array;
+    readonly reservation: Reservation | null;
+  }): Result<SignedTx, FundsError>;
+  buildPayment(args: {
+    readonly contract: Contract;
+    readonly units: bigint;
+    readonly reservation: Reservation | null;
+  }): Result<SignedTx, FundsError>;
   /** Spends output 0 of `payment` with the secret. Pays to the own address, less the fee. */
-  buildClaim(args: { readonly contract: Contract; readonly payment: Uint8Array; readonly secret: Uint8Array }): Result<SignedTx, FundsError>;
+  buildClaim(args: {
+    readonly contract: Contract;
+    readonly payment: Uint8Array;
+    readonly secret: Uint8Array;
+  }): Result<SignedTx, FundsError>;
   /** Spends output 0 of `payment` back to the own address; valid once the median time past exceeds the lock. */
   buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array }): Result<SignedTx, FundsError>;
   /** A spend of the same inputs back to the own address at a higher fee, so that `payment` can no longer confirm. */
@@ -40,7 +53,10 @@ export interface SwapCoin extends TradingCoin {
   /** Exact value at output 0 to the contract's script, well-formed bytes. */
   checkPayment(raw: Uint8Array, contract: Contract, units: bigint): Result<SignedTx, TxRefusal>;
   /** Every input signed by `takerKey`, output 0 pays at least the fee to the fee key, burn output if due. */
-  checkDexFee(raw: Uint8Array, expected: { readonly takerKey: Uint8Array; readonly feeKey: Uint8Array; readonly feeUnits: bigint; readonly burnUnits: bigint }): Result<SignedTx, TxRefusal>;
+  checkDexFee(
+    raw: Uint8Array,
+    expected: { readonly takerKey: Uint8Array; readonly feeKey: Uint8Array; readonly feeUnits: bigint; readonly burnUnits: bigint },
+  ): Result<SignedTx, TxRefusal>;
   /** Which branch of the contract a transaction takes when it spends output 0 of `paymentTxid`. */
   classifySpend(raw: Uint8Array, paymentTxid: string): "claim" | "refund" | "other";
   /** The 32-byte preimage of the contract's hash, if the transaction carries it. */

@@ -389,7 +389,14 @@ function openAmounts(s: SwapState): readonly bigint[] {
 
 function summaryOf(t: SwapTerms): SwapSummary {
   const maker = t.role === "maker";
-  return { uuid: t.uuid, role: t.role, myCoin: maker ? t.makerCoin : t.takerCoin, otherCoin: maker ? t.takerCoin : t.makerCoin, startedAt: t.startedAt, finished: false };
+  return {
+    uuid: t.uuid,
+    role: t.role,
+    myCoin: maker ? t.makerCoin : t.takerCoin,
+    otherCoin: maker ? t.takerCoin : t.makerCoin,
+    startedAt: t.startedAt,
+    finished: false,
+  };
 }
 
 /** The figures of the `Started` event: own payment (and fee) transactions, and the spend of the other side's. */
@@ -401,5 +408,9 @@ function feeFigures(match: SwapMatch, makerCoin: SwapCoin, takerCoin: SwapCoin):
   });
   const spend = (coin: SwapCoin): FeeFigure => ({ coin: coin.ticker, amount: rationalToText(coin.spendFee()), paidFromTradingVol: true });
   if (match.role === "maker") return [paid(makerCoin, makerCoin.paymentFee(match.makerAmount, "start")), spend(takerCoin)];
-  return [paid(takerCoin, takerCoin.dexFeeTxFee(takerCoin.dust, "start")), paid(takerCoin, takerCoin.paymentFee(match.takerAmount, "start")), spend(makerCoin)];
+  return [
+    paid(takerCoin, takerCoin.dexFeeTxFee(takerCoin.dust, "start")),
+    paid(takerCoin, takerCoin.paymentFee(match.takerAmount, "start")),
+    spend(makerCoin),
+  ];
 }

@@ -5,9 +5,9 @@ import { deadlines, type SwapDeadlines } from "../../core/swap/timelocks.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
+import type { Reservation } from "../tradingCoin.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { SwapCoin } from "./swapCoin.ts";
-import type { Reservation } from "../tradingCoin.ts";
 
 /** What a running swap uses of the node. */
 export type SwapTaskDeps = {
@@ -87,8 +87,8 @@ export class SwapTask {
 
   /** Starts what the state demands. Call once. */
   run(): void {
+    this.#settleOutcome();
     this.#reconcile();
-    void this.#settleOutcome().catch((e: unknown) => this.#storeFailed(e));
   }
 
   /** Cancels every duty; the log stays as it is and a later task resumes from it. */
@@ -138,24 +138,30 @@ export class SwapTask {
   }
 
   async #apply(event: SwapEvent, marks: readonly UniqueMark[]): Promise<void> {
+    // Whoever waits for this event goes on to act on it: without it being stored that must not happen.
+    if (this.#stopped) throw new Aborted("the swap was stopped");
     const next = step(this.#state, event);
-    if (next === this.#state || this.#stopped) return;
+    if (next === this.#state) return;
     const stored: StoredEvent = { v: 1, atMs: this.deps.clock.nowMs(), event };
     await this.deps.store.append(this.uuid, this.#log.length, stored, marks);
     this.#state = next;
     this.#log.push(stored);
     this.deps.log.info("swap_event", { swap: this.uuid, type: event.type, ...eventFields(event) });
     this.deps.onEvent(this);
-    const outcome = outcomeOf(next);
-    if (outcome && !next.finished && event.type !== "finished") await this.#apply({ type: "finished", outcome }, []);
+    this.#settleOutcome();
     this.#reconcile();
     this.wake();
   }
 
-  /** A log may end between the deciding fact and `finished`. */
-  async #settleOutcome(): Promise<void> {
+  /** Stores the outcome when the facts decide it, and tries until it is stored. A log may end in between. */
+  #settleOutcome(): void {
     const outcome = outcomeOf(this.#state);
-    if (outcome) await this.emit({ type: "finished", outcome });
+    if (!outcome || this.#state.finished) return;
+    this.emit({ type: "finished", outcome }).catch((cause: unknown) => {
+      if (cause instanceof Aborted) return;
+      this.#storeFailed(cause);
+      this.deps.clock.after(RETRY_FIRST_MS, () => this.#settleOutcome());
+    });
   }
 
   #reconcile(): void {

@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../util/result.ts";
 /** A match without `connect` is dropped this long after it was reserved (reference rpc.md 6.1). */
 export const MATCH_LIFE_MS = 30_000;
 /** Bound on the entries one order holds, connected ones included; they stay for the life of the order. */
-export const MAX_MATCHES_PER_ORDER = 1_000;
+const MAX_MATCHES_PER_ORDER = 1_000;
 
 /** One answered request. It holds `reserved.baseAmount` of the order until dropped; connected matches are never dropped. */
 export type MakerMatch = {

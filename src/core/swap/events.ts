@@ -113,7 +113,11 @@ export type StoredEvent = { readonly v: 1; readonly atMs: number; readonly event
 export const ownPayment = (role: Role): "makerPayment" | "takerPayment" => (role === "maker" ? "makerPayment" : "takerPayment");
 export const theirPayment = (role: Role): "makerPayment" | "takerPayment" => (role === "maker" ? "takerPayment" : "makerPayment");
 /** This side's claim of the other payment. */
-export const ownClaim = (role: Role): "takerPaymentSpend" | "makerPaymentSpend" => (role === "maker" ? "takerPaymentSpend" : "makerPaymentSpend");
-export const theirClaim = (role: Role): "takerPaymentSpend" | "makerPaymentSpend" => (role === "maker" ? "makerPaymentSpend" : "takerPaymentSpend");
-export const ownRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefund" => (role === "maker" ? "makerPaymentRefund" : "takerPaymentRefund");
-export const theirRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefund" => (role === "maker" ? "takerPaymentRefund" : "makerPaymentRefund");
+export const ownClaim = (role: Role): "takerPaymentSpend" | "makerPaymentSpend" =>
+  role === "maker" ? "takerPaymentSpend" : "makerPaymentSpend";
+export const theirClaim = (role: Role): "takerPaymentSpend" | "makerPaymentSpend" =>
+  role === "maker" ? "makerPaymentSpend" : "takerPaymentSpend";
+export const ownRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefund" =>
+  role === "maker" ? "makerPaymentRefund" : "takerPaymentRefund";
+export const theirRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefund" =>
+  role === "maker" ? "takerPaymentRefund" : "makerPaymentRefund";

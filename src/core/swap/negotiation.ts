@@ -5,7 +5,7 @@ import type { Negotiated, SwapTerms } from "./events.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
 
 /** Most seconds by which the two starts may differ. Source: reference swap-protocol.md 1.5, check 1. */
-export const MAX_START_DIFFERENCE_SEC = 60;
+const MAX_START_DIFFERENCE_SEC = 60;
 
 export type NegotiationError =
   | { readonly kind: "StartTimesDiffer"; readonly mine: number; readonly theirs: number; readonly limit: number }
@@ -45,7 +45,13 @@ export function ownNegotiation(terms: SwapTerms, secretHash: string): Negotiatio
   if (terms.myMakerCoinPub === terms.myPersistentPub && terms.myTakerCoinPub === terms.myPersistentPub) {
     return { version: 2, ...common, persistentPubkey: fromHex(terms.myPersistentPub), ...contracts };
   }
-  return { version: 3, ...common, ...contracts, makerCoinHtlcPub: fromHex(terms.myMakerCoinPub), takerCoinHtlcPub: fromHex(terms.myTakerCoinPub) };
+  return {
+    version: 3,
+    ...common,
+    ...contracts,
+    makerCoinHtlcPub: fromHex(terms.myMakerCoinPub),
+    takerCoinHtlcPub: fromHex(terms.myTakerCoinPub),
+  };
 }
 
 /**
@@ -53,13 +59,18 @@ export function ownNegotiation(terms: SwapTerms, secretHash: string): Negotiatio
  * are points of the curve and that the hash has the length of this pair (swap-protocol.md 1.5, 9.3).
  * @param isPoint tells whether 33 bytes are a compressed curve point
  */
-export function checkNegotiation(terms: SwapTerms, data: NegotiationData, isPoint: (key: Uint8Array) => boolean): Result<Negotiated, NegotiationError> {
+export function checkNegotiation(
+  terms: SwapTerms,
+  data: NegotiationData,
+  isPoint: (key: Uint8Array) => boolean,
+): Result<Negotiated, NegotiationError> {
   if (Math.abs(data.startedAt - terms.startedAt) > MAX_START_DIFFERENCE_SEC) {
     return err({ kind: "StartTimesDiffer", mine: terms.startedAt, theirs: data.startedAt, limit: MAX_START_DIFFERENCE_SEC });
   }
   const expected = (terms.role === "maker" ? takerLock : makerLock)(data.startedAt, terms.lockDurationSec);
   if (data.paymentLocktime !== expected) return err({ kind: "WrongLocktime", expected, got: data.paymentLocktime });
-  if (data.version !== 1 && (data.makerCoinContract.length > 0 || data.takerCoinContract.length > 0)) return err({ kind: "UnexpectedContract" });
+  if (data.version !== 1 && (data.makerCoinContract.length > 0 || data.takerCoinContract.length > 0))
+    return err({ kind: "UnexpectedContract" });
   const makerCoinPub = data.version === 3 ? data.makerCoinHtlcPub : data.persistentPubkey;
   const takerCoinPub = data.version === 3 ? data.takerCoinHtlcPub : data.persistentPubkey;
   if (!isPoint(makerCoinPub)) return err({ kind: "BadPubkey", which: "maker coin" });

@@ -4,7 +4,16 @@ import { ownClaim, ownPayment, ownRefund, type Role, type Slot, type SwapEvent, 
 import { begin, duties, fold, outcomeOf, paymentMayExist, type SwapState, step } from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 
-const SLOTS: readonly Slot[] = ["fee", "makerPayment", "takerPayment", "takerPaymentSpend", "makerPaymentSpend", "makerPaymentRefund", "takerPaymentRefund", "cancel"];
+const SLOTS: readonly Slot[] = [
+  "fee",
+  "makerPayment",
+  "takerPayment",
+  "takerPaymentSpend",
+  "makerPaymentSpend",
+  "makerPaymentRefund",
+  "takerPaymentRefund",
+  "cancel",
+];
 const KEY = `02${"11".repeat(32)}`;
 
 function terms(role: Role): SwapTerms {
@@ -141,7 +150,8 @@ test("the status shows each KDF event once, never takes one back, and never show
   fc.assert(
     fc.property(role, fc.array(anyEvent, { maxLength: 40 }), (r, events) => {
       const log = [{ type: "started", terms: terms(r) } as SwapEvent, ...events].map((event, i) => ({ v: 1 as const, atMs: i, event }));
-      const shown = (upTo: number): string[] => (swapStatus(log.slice(0, upTo)).events as { event: { type: string } }[]).map((e) => e.event.type);
+      const shown = (upTo: number): string[] =>
+        (swapStatus(log.slice(0, upTo)).events as { event: { type: string } }[]).map((e) => e.event.type);
       const all = shown(log.length);
       expect(new Set(all).size).toBe(all.length);
       for (let n = 1; n < log.length; n++) expect(all.slice(0, shown(n).length)).toEqual(shown(n));

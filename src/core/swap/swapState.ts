@@ -1,4 +1,18 @@
-import { type Block, type Failure, type Negotiated, type Outcome, ownClaim, ownPayment, ownRefund, type Slot, type SwapEvent, type SwapTerms, theirClaim, theirPayment, theirRefund } from "./events.ts";
+import {
+  type Block,
+  type Failure,
+  type Negotiated,
+  type Outcome,
+  ownClaim,
+  ownPayment,
+  ownRefund,
+  type Slot,
+  type SwapEvent,
+  type SwapTerms,
+  theirClaim,
+  theirPayment,
+  theirRefund,
+} from "./events.ts";
 
 /** An own transaction in the outbox. */
 export type OwnTx = { readonly txid: string; readonly raw: string; readonly notAfter: number | null; readonly attempted: boolean };
@@ -139,7 +153,7 @@ function publishing(s: SwapState, slot: Slot): boolean {
 }
 
 /** The taker's fee is out, or none is due. */
-export const feeIsDone = (s: SwapState): boolean => s.terms.dexFeePubkey === null || s.own.fee?.attempted === true;
+const feeIsDone = (s: SwapState): boolean => s.terms.dexFeePubkey === null || s.own.fee?.attempted === true;
 
 /**
  * What must be running in this state. Money locked and not final always has a duty that can end it: `refund` for the
@@ -180,7 +194,9 @@ function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   const payment = ownPayment(role);
   const claimedByThem = s.facts[theirClaim(role)]?.confirmed === true;
   const out: Duty[] = [];
-  if (publishing(s, payment) && !s.facts.cancel?.confirmed) out.push({ do: "publish", slot: payment });
+  // A payment that never left does not leave any more once the swap is given up; one that is being cancelled is not helped along.
+  const mayLeave = s.own[payment]?.attempted === true || !s.abandoned;
+  if (publishing(s, payment) && mayLeave && !s.own.cancel) out.push({ do: "publish", slot: payment });
   if (publishing(s, "cancel") && !s.facts[payment]?.confirmed) out.push({ do: "publish", slot: "cancel" });
   if (wantsClaim(s, straight)) out.push({ do: "claim" });
   if (publishing(s, ownClaim(role)) && !s.facts[theirRefund(role)]?.confirmed) out.push({ do: "publish", slot: ownClaim(role) });

@@ -4,10 +4,70 @@ import { begin, type SwapState, step } from "./swapState.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
 
 /** Event names in KDF's order (reference rpc.md 7.2). Clients compare these lists with `events`. */
-export const MAKER_SUCCESS_EVENTS = ["Started", "Negotiated", "MakerPaymentInstructionsReceived", "TakerFeeValidated", "MakerPaymentSent", "TakerPaymentReceived", "TakerPaymentWaitConfirmStarted", "TakerPaymentValidatedAndConfirmed", "TakerPaymentSpent", "TakerPaymentSpendConfirmStarted", "TakerPaymentSpendConfirmed", "Finished"] as const;
-export const MAKER_ERROR_EVENTS = ["StartFailed", "NegotiateFailed", "TakerFeeValidateFailed", "MakerPaymentTransactionFailed", "MakerPaymentDataSendFailed", "MakerPaymentWaitConfirmFailed", "TakerPaymentValidateFailed", "TakerPaymentWaitConfirmFailed", "TakerPaymentSpendFailed", "TakerPaymentSpendConfirmFailed", "MakerPaymentWaitRefundStarted", "MakerPaymentRefundStarted", "MakerPaymentRefunded", "MakerPaymentRefundFailed", "MakerPaymentRefundFinished"] as const;
-export const TAKER_SUCCESS_EVENTS = ["Started", "Negotiated", "TakerFeeSent", "TakerPaymentInstructionsReceived", "MakerPaymentReceived", "MakerPaymentWaitConfirmStarted", "MakerPaymentValidatedAndConfirmed", "TakerPaymentSent", "TakerPaymentSpent", "MakerPaymentSpent", "MakerPaymentSpendConfirmed", "Finished"] as const;
-export const TAKER_ERROR_EVENTS = ["StartFailed", "NegotiateFailed", "TakerFeeSendFailed", "MakerPaymentValidateFailed", "MakerPaymentWaitConfirmFailed", "TakerPaymentTransactionFailed", "TakerPaymentWaitConfirmFailed", "TakerPaymentDataSendFailed", "TakerPaymentWaitForSpendFailed", "MakerPaymentSpendFailed", "MakerPaymentSpendConfirmFailed", "TakerPaymentWaitRefundStarted", "TakerPaymentRefundStarted", "TakerPaymentRefunded", "TakerPaymentRefundedByWatcher", "TakerPaymentRefundFailed", "TakerPaymentRefundFinished"] as const;
+const MAKER_SUCCESS_EVENTS = [
+  "Started",
+  "Negotiated",
+  "MakerPaymentInstructionsReceived",
+  "TakerFeeValidated",
+  "MakerPaymentSent",
+  "TakerPaymentReceived",
+  "TakerPaymentWaitConfirmStarted",
+  "TakerPaymentValidatedAndConfirmed",
+  "TakerPaymentSpent",
+  "TakerPaymentSpendConfirmStarted",
+  "TakerPaymentSpendConfirmed",
+  "Finished",
+] as const;
+const MAKER_ERROR_EVENTS = [
+  "StartFailed",
+  "NegotiateFailed",
+  "TakerFeeValidateFailed",
+  "MakerPaymentTransactionFailed",
+  "MakerPaymentDataSendFailed",
+  "MakerPaymentWaitConfirmFailed",
+  "TakerPaymentValidateFailed",
+  "TakerPaymentWaitConfirmFailed",
+  "TakerPaymentSpendFailed",
+  "TakerPaymentSpendConfirmFailed",
+  "MakerPaymentWaitRefundStarted",
+  "MakerPaymentRefundStarted",
+  "MakerPaymentRefunded",
+  "MakerPaymentRefundFailed",
+  "MakerPaymentRefundFinished",
+] as const;
+const TAKER_SUCCESS_EVENTS = [
+  "Started",
+  "Negotiated",
+  "TakerFeeSent",
+  "TakerPaymentInstructionsReceived",
+  "MakerPaymentReceived",
+  "MakerPaymentWaitConfirmStarted",
+  "MakerPaymentValidatedAndConfirmed",
+  "TakerPaymentSent",
+  "TakerPaymentSpent",
+  "MakerPaymentSpent",
+  "MakerPaymentSpendConfirmed",
+  "Finished",
+] as const;
+const TAKER_ERROR_EVENTS = [
+  "StartFailed",
+  "NegotiateFailed",
+  "TakerFeeSendFailed",
+  "MakerPaymentValidateFailed",
+  "MakerPaymentWaitConfirmFailed",
+  "TakerPaymentTransactionFailed",
+  "TakerPaymentWaitConfirmFailed",
+  "TakerPaymentDataSendFailed",
+  "TakerPaymentWaitForSpendFailed",
+  "MakerPaymentSpendFailed",
+  "MakerPaymentSpendConfirmFailed",
+  "TakerPaymentWaitRefundStarted",
+  "TakerPaymentRefundStarted",
+  "TakerPaymentRefunded",
+  "TakerPaymentRefundedByWatcher",
+  "TakerPaymentRefundFailed",
+  "TakerPaymentRefundFinished",
+] as const;
 
 const ZERO_KEY_32 = "0".repeat(64);
 const ZERO_KEY_33 = "0".repeat(66);
@@ -30,7 +90,11 @@ function started(t: SwapTerms): KdfEvent {
     taker_payment_confirmations: t.takerConfs,
     taker_payment_requires_nota: t.takerNota,
   };
-  const amounts = { lock_duration: t.lockDurationSec, maker_amount: textToDecimal(t.makerAmount), taker_amount: textToDecimal(t.takerAmount) };
+  const amounts = {
+    lock_duration: t.lockDurationSec,
+    maker_amount: textToDecimal(t.makerAmount),
+    taker_amount: textToDecimal(t.takerAmount),
+  };
   const blocks = { maker_coin_start_block: t.makerStartHeight, taker_coin_start_block: t.takerStartHeight };
   const keys = { maker_coin_htlc_pubkey: t.myMakerCoinPub, taker_coin_htlc_pubkey: t.myTakerCoinPub, p2p_privkey: null };
   const coins = { taker_coin: t.takerCoin, maker_coin: t.makerCoin };
@@ -77,17 +141,29 @@ function started(t: SwapTerms): KdfEvent {
 }
 
 function negotiated(role: Role, n: Extract<SwapEvent, { type: "negotiated" }>["with"]): KdfEvent {
-  const tail = { maker_coin_swap_contract_addr: null, taker_coin_swap_contract_addr: null, maker_coin_htlc_pubkey: n.makerCoinPub, taker_coin_htlc_pubkey: n.takerCoinPub };
+  const tail = {
+    maker_coin_swap_contract_addr: null,
+    taker_coin_swap_contract_addr: null,
+    maker_coin_htlc_pubkey: n.makerCoinPub,
+    taker_coin_htlc_pubkey: n.takerCoinPub,
+  };
   return role === "maker"
     ? { type: "Negotiated", data: { taker_payment_locktime: n.theirLocktime, taker_pubkey: ZERO_KEY_33, ...tail } }
-    : { type: "Negotiated", data: { maker_payment_locktime: n.theirLocktime, maker_pubkey: ZERO_KEY_33, secret_hash: n.secretHash, ...tail } };
+    : {
+        type: "Negotiated",
+        data: { maker_payment_locktime: n.theirLocktime, maker_pubkey: ZERO_KEY_33, secret_hash: n.secretHash, ...tail },
+      };
 }
 
 /** KDF events of the other side's payment, once: it arrived by message or was found on chain. */
 function paymentReceived(role: Role, t: { readonly raw: string; readonly txid: string }): readonly KdfEvent[] {
   return role === "maker"
     ? [{ type: "TakerPaymentReceived", data: tx(t) }, { type: "TakerPaymentWaitConfirmStarted" }]
-    : [{ type: "TakerPaymentInstructionsReceived", data: null }, { type: "MakerPaymentReceived", data: tx(t) }, { type: "MakerPaymentWaitConfirmStarted" }];
+    : [
+        { type: "TakerPaymentInstructionsReceived", data: null },
+        { type: "MakerPaymentReceived", data: tx(t) },
+        { type: "MakerPaymentWaitConfirmStarted" },
+      ];
 }
 
 const side = (role: Role): "MakerPayment" | "TakerPayment" => (role === "maker" ? "MakerPayment" : "TakerPayment");
@@ -96,7 +172,8 @@ function onSeen(role: Role, slot: Slot, e: { readonly raw: string; readonly txid
   if (slot === "fee") return role === "taker" ? [{ type: "TakerFeeSent", data: tx(e) }] : [];
   if (slot === ownPayment(role)) return [{ type: `${side(role)}Sent`, data: tx(e) }];
   if (slot === "makerPayment" || slot === "takerPayment") return paymentReceived(role, e);
-  if (slot === "takerPaymentSpend") return role === "maker" ? [{ type: "TakerPaymentSpent", data: tx(e) }, { type: "TakerPaymentSpendConfirmStarted" }] : [];
+  if (slot === "takerPaymentSpend")
+    return role === "maker" ? [{ type: "TakerPaymentSpent", data: tx(e) }, { type: "TakerPaymentSpendConfirmStarted" }] : [];
   if (slot === "makerPaymentSpend") return role === "taker" ? [{ type: "MakerPaymentSpent", data: tx(e) }] : [];
   return [];
 }
@@ -126,7 +203,11 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
       return [negotiated(role, e.with), ...(noFee ? [{ type: "TakerFeeSent", data: { tx_hex: "", tx_hash: "" } }] : [])];
     }
     case "tx_received":
-      if (e.slot === "fee") return [{ type: "MakerPaymentInstructionsReceived", data: null }, { type: "TakerFeeValidated", data: tx(e) }];
+      if (e.slot === "fee")
+        return [
+          { type: "MakerPaymentInstructionsReceived", data: null },
+          { type: "TakerFeeValidated", data: tx(e) },
+        ];
       return before.received[e.slot] || before.facts[e.slot] ? [] : paymentReceived(role, e);
     case "tx_seen":
       return before.received[e.slot] ? [] : onSeen(role, e.slot, e);
@@ -137,7 +218,9 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
       return role === "taker" && spend ? [{ type: "TakerPaymentSpent", data: { transaction: tx(spend), secret: e.secret } }] : [];
     }
     case "tx_signed":
-      return e.slot === "cancel" || e.slot === "makerPaymentRefund" || e.slot === "takerPaymentRefund" ? [{ type: `${side(role)}RefundStarted` }] : [];
+      return e.slot === "cancel" || e.slot === "makerPaymentRefund" || e.slot === "takerPaymentRefund"
+        ? [{ type: `${side(role)}RefundStarted` }]
+        : [];
     case "refund_decided": {
       const lock = (role === "maker" ? makerLock : takerLock)(after.terms.startedAt, after.terms.lockDurationSec);
       return [
@@ -149,7 +232,12 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
     case "abandoned":
       return [{ type: e.failure.event, data: { error: e.failure.reason } }];
     case "finished":
-      return [...(e.outcome === "lost" ? [{ type: `${side(role)}RefundFailed`, data: { error: "the other side took both payments; see swapnode.outcome" } }] : []), { type: "Finished" }];
+      return [
+        ...(e.outcome === "lost"
+          ? [{ type: `${side(role)}RefundFailed`, data: { error: "the other side took both payments; see swapnode.outcome" } }]
+          : []),
+        { type: "Finished" },
+      ];
     case "tx_attempted":
     case "tx_withdrawn":
       return [];

@@ -13,7 +13,10 @@ const REFUND_LOOK_MS = 15_000;
  * Why the maker must not reveal the secret now; null when it is safe (promise "Secret", reference swap-protocol.md 9.2):
  * the taker payment stands deep and unspent, and there is time to confirm the claim before the taker may refund.
  */
-export async function revealUnsafe(task: SwapTask, signal: AbortSignal): Promise<{ readonly final: boolean; readonly reason: string } | null> {
+export async function revealUnsafe(
+  task: SwapTask,
+  signal: AbortSignal,
+): Promise<{ readonly final: boolean; readonly reason: string } | null> {
   const { revealBy, takerLock } = task.times();
   const tooLate = (): boolean => task.nowSec() > revealBy;
   const late = { final: true, reason: `too late to reveal the secret: the limit was ${revealBy}` };
@@ -24,7 +27,8 @@ export async function revealUnsafe(task: SwapTask, signal: AbortSignal): Promise
   if (unsafe) return { final: false, reason: unsafe };
   const mtp = task.coin("taker").chain.status().tip?.medianTimePastSec ?? Number.POSITIVE_INFINITY;
   const margin = takerLock - revealBy;
-  if (mtp >= takerLock - margin) return { final: true, reason: `the taker chain's time ${mtp} is within ${margin} s of the taker's refund time ${takerLock}` };
+  if (mtp >= takerLock - margin)
+    return { final: true, reason: `the taker chain's time ${mtp} is within ${margin} s of the taker's refund time ${takerLock}` };
   return null;
 }
 
@@ -47,7 +51,13 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
   const built = task.coin(chainOf(role, slot)).buildClaim({ contract: contractOf(s, slot), payment: fromHex(payment), secret });
   if (!built.ok) throw new Error(fundsErrorText(built.error));
   const notAfter = role === "maker" ? task.times().revealBy : null;
-  await task.emit({ type: "tx_signed", slot: role === "maker" ? "takerPaymentSpend" : "makerPaymentSpend", txid: built.value.txid, raw: toHex(built.value.raw), notAfter });
+  await task.emit({
+    type: "tx_signed",
+    slot: role === "maker" ? "takerPaymentSpend" : "makerPaymentSpend",
+    txid: built.value.txid,
+    raw: toHex(built.value.raw),
+    notAfter,
+  });
 }
 
 /**
@@ -69,7 +79,12 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
     const raw = s.own[slot]?.raw ?? s.facts[slot]?.raw;
     if (lockPassed && output?.block && !output.spentBy && raw !== undefined) {
       const reason = `the lock time ${contract.lock} has passed and the payment is unspent`;
-      const event = role === "maker" ? (s.own.takerPaymentSpend ? "TakerPaymentSpendConfirmFailed" : "TakerPaymentValidateFailed") : "TakerPaymentWaitForSpendFailed";
+      const event =
+        role === "maker"
+          ? s.own.takerPaymentSpend
+            ? "TakerPaymentSpendConfirmFailed"
+            : "TakerPaymentValidateFailed"
+          : "TakerPaymentWaitForSpendFailed";
       if (!s.refund) await task.emit({ type: "refund_decided", failure: { event, reason } });
       const built = coin.buildRefund({ contract, payment: fromHex(raw) });
       if (!built.ok) throw new Error(fundsErrorText(built.error));

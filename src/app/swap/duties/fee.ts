@@ -2,6 +2,7 @@ import { ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { storeSigned } from "./storeSigned.ts";
 
 /** The maker waits this long for the taker's fee: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
 const FEE_WAIT_SEC = 690;
@@ -16,7 +17,10 @@ export async function payFee(task: SwapTask): Promise<void> {
   const { firstSendBy } = task.times();
   if (terms.dexFeePubkey === null) return;
   if (task.nowSec() > firstSendBy) {
-    await task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason: `too late to send the fee: the limit was ${firstSendBy}` } });
+    await task.emit({
+      type: "abandoned",
+      failure: { event: "TakerFeeSendFailed", reason: `too late to send the fee: the limit was ${firstSendBy}` },
+    });
     return;
   }
   const built = task.coin("taker").buildDexFee({
@@ -29,7 +33,7 @@ export async function payFee(task: SwapTask): Promise<void> {
     await task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason: fundsErrorText(built.error) } });
     return;
   }
-  await task.emit({ type: "tx_signed", slot: "fee", txid: built.value.txid, raw: toHex(built.value.raw), notAfter: firstSendBy });
+  await storeSigned(task, "fee", built.value, firstSendBy);
 }
 
 /** Maker: says `Negotiated(true)` until the fee arrives, then checks it (reference swap-protocol.md 4.4). */

@@ -1,7 +1,7 @@
+import { isValidPubkey } from "../../../core/keys/keyPair.ts";
 import type { NegotiationData } from "../../../core/message/types.ts";
 import { checkNegotiation, echoesSecretHash, negotiationErrorText, ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { toHex } from "../../../core/util/bytes.ts";
-import { isValidPubkey } from "../../../core/keys/keyPair.ts";
 import type { SwapTask } from "../swapTask.ts";
 
 /** How long a side waits for the next negotiation message: 90 s and 90 s of grace (reference swap-protocol.md 1.8). */
@@ -12,7 +12,8 @@ const FIRST_RESENDS_MS = [1_000, 2_000, 4_000, 8_000];
 /** A `Negotiated(false)` may be a replay of another swap: a true one arriving within this still counts. */
 const DOUBT_MS = 5_000;
 
-const failed = (task: SwapTask, reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "NegotiateFailed", reason } });
+const failed = (task: SwapTask, reason: string): Promise<void> =>
+  task.emit({ type: "abandoned", failure: { event: "NegotiateFailed", reason } });
 
 /** Agrees on times, keys and the secret hash, in either role (reference swap-protocol.md 1.5). */
 export function negotiate(task: SwapTask, signal: AbortSignal): Promise<void> {

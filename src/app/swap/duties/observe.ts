@@ -1,8 +1,8 @@
 import { ownClaim, ownPayment, ownRefund, type Slot, theirClaim, theirPayment, theirRefund } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
-import type { SwapCoin } from "../swapCoin.ts";
 import { chainOf, contractOf, depthOf, type PaymentSlot, unitsOf } from "../contracts.ts";
+import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 
 /** News wakes this duty; without any it still looks this often (notarization and depth come without news of our own). */
@@ -27,7 +27,16 @@ export async function observe(task: SwapTask, signal: AbortSignal): Promise<void
 }
 
 /** Payments first: the spends are found through them. */
-const SLOTS: readonly Slot[] = ["fee", "makerPayment", "takerPayment", "takerPaymentSpend", "makerPaymentSpend", "takerPaymentRefund", "makerPaymentRefund", "cancel"];
+const SLOTS: readonly Slot[] = [
+  "fee",
+  "makerPayment",
+  "takerPayment",
+  "takerPaymentSpend",
+  "makerPaymentSpend",
+  "takerPaymentRefund",
+  "makerPaymentRefund",
+  "cancel",
+];
 
 /** What the chain says of a slot now. */
 function look(task: SwapTask, slot: Slot): Sighting | null {
@@ -87,7 +96,9 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null): Pr
   await task.emit({ type: "tx_seen", slot, ...sighting });
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   const { confs, nota } = depthOf(task.state, slot);
-  const deep = coin.chain.confirmations(sighting.block) >= confs && (!nota || (sighting.block !== null && coin.chain.isNotarized(sighting.block.height)));
+  const deep =
+    coin.chain.confirmations(sighting.block) >= confs &&
+    (!nota || (sighting.block !== null && coin.chain.isNotarized(sighting.block.height)));
   if (deep) await task.emit({ type: "tx_confirmed", slot, txid: sighting.txid, block: sighting.block });
 }
 

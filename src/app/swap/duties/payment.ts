@@ -3,6 +3,7 @@ import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf, depthOf, unitsOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { storeSigned } from "./storeSigned.ts";
 
 /** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
 const PAYMENT_MESSAGE_WAIT_SEC = 690;
@@ -33,7 +34,7 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   await coin.chain.watchScript(coin.contractScript(contract), start, signal);
   const built = coin.buildPayment({ contract, units: unitsOf(s, slot), reservation: task.reservation });
   if (!built.ok) return giveUp(fundsErrorText(built.error));
-  await task.emit({ type: "tx_signed", slot, txid: built.value.txid, raw: toHex(built.value.raw), notAfter: limit });
+  await storeSigned(task, slot, built.value, limit);
 }
 
 /**
@@ -80,7 +81,9 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
     if (received && !s.facts[slot]) await coin.chain.broadcast(fromHex(received.raw), signal);
     const late = lateness(task);
     if (late) {
-      return s.terms.role === "maker" ? task.emit({ type: "refund_decided", failure: late }) : task.emit({ type: "abandoned", failure: late });
+      return s.terms.role === "maker"
+        ? task.emit({ type: "refund_decided", failure: late })
+        : task.emit({ type: "abandoned", failure: late });
     }
     await task.news(seen, received && !s.facts[slot] ? LOOK_AGAIN_MS : RESEND_MS, signal);
   }
@@ -106,7 +109,8 @@ function lateness(task: SwapTask): Failure | null {
       ? { event: "MakerPaymentWaitConfirmFailed", reason: `maker payment not confirmed by ${times.makerPaymentConfirmedBy}` }
       : null;
   }
-  const since = task.timeOf((e) => e.type === "tx_attempted" && e.slot === "fee") ?? task.timeOf((e) => e.type === "negotiated") ?? s.terms.startedAt;
+  const since =
+    task.timeOf((e) => e.type === "tx_attempted" && e.slot === "fee") ?? task.timeOf((e) => e.type === "negotiated") ?? s.terms.startedAt;
   return now > since + PAYMENT_MESSAGE_WAIT_SEC
     ? { event: "MakerPaymentValidateFailed", reason: `the maker sent no payment within ${PAYMENT_MESSAGE_WAIT_SEC} s` }
     : null;

@@ -27,10 +27,12 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (refused) return drop(task, slot, raw, refused);
     await task.emit({ type: "tx_attempted", slot });
   }
-  await coin.chain.watchTx(first.txid, role === "maker" ? task.state.terms.makerStartHeight : task.state.terms.takerStartHeight, signal).catch((cause: unknown) => {
-    // Watching helps `observe`; sending must not wait for it.
-    task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
-  });
+  await coin.chain
+    .watchTx(first.txid, role === "maker" ? task.state.terms.makerStartHeight : task.state.terms.takerStartHeight, signal)
+    .catch((cause: unknown) => {
+      // Watching helps `observe`; sending must not wait for it.
+      task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    });
   let lastSentMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     const seen = task.version;
@@ -76,8 +78,8 @@ async function drop(task: SwapTask, slot: Slot, raw: Uint8Array, reason: string)
   // The decision comes first: dropping alone would let the duty build the transaction anew.
   if (slot === ownClaim(role)) await task.emit({ type: "refund_decided", failure });
   else await task.emit({ type: "abandoned", failure });
-  await task.emit({ type: "tx_dropped", slot, failure });
   task.coin(chainOf(role, slot)).releaseInputs(raw);
+  await task.emit({ type: "tx_dropped", slot, failure });
 }
 
 /**
