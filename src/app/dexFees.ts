@@ -1,10 +1,10 @@
 import { add, max, type Rational, toUnits, ZERO } from "../core/money/rational.ts";
-import { dexFee, feePubkey, isFeeExempt, noFeeKeyText } from "../core/network/dexFee.ts";
+import { dexFee, feePubkey, isFeeExempt, type NoFeeKey, noFeeKeyText } from "../core/network/dexFee.ts";
 import { type NetworkProfile, PROFILES } from "../core/network/networkProfile.ts";
 import { textToRational } from "../core/swap/amountText.ts";
 import type { SwapTerms } from "../core/swap/events.ts";
 import type { SwapCoin } from "./swap/swapCoin.ts";
-import type { DexFeeUnits } from "./swap/swapRunner.ts";
+import type { DexFeeUnits } from "./swap/startTerms.ts";
 import type { SwapMatch, TradingCoin } from "./tradingCoin.ts";
 
 /** Whether a coin of the coins file has no value (`is_testnet`): only those may use the published test fee key. */
@@ -20,10 +20,10 @@ export class DexFees {
     this.#isTestCoin = isTestCoin;
   }
 
-  /** Why this node must not trade with `takerCoin` as the taker's coin; null if it may. A sentence. */
-  refusal(takerCoin: string): string | null {
+  /** Why this node must not trade with `takerCoin` as the taker's coin; null if it may. */
+  noFeeKey(takerCoin: string): NoFeeKey | null {
     const key = feePubkey(this.#profile, takerCoin, this.#isTestCoin(takerCoin));
-    return key.ok ? null : noFeeKeyText(key.error);
+    return key.ok ? null : key.error;
   }
 
   /** All the taker pays beside its payment, whole coins, unrounded. */

@@ -1,6 +1,7 @@
 import { ORDERBOOK_TOPIC_PREFIX } from "../core/book/bookPair.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import { type UtxoKind, utxoKind } from "../core/coin/utxoKind.ts";
+import type { HdAddressId } from "../core/keys/hd.ts";
 import type { KeyPair } from "../core/keys/keyPair.ts";
 import { deriveSwapSecret } from "../core/keys/swapSecret.ts";
 import type { NetworkProfile } from "../core/network/networkProfile.ts";
@@ -20,11 +21,9 @@ import type { SwapStore } from "../ports/swapStore.ts";
 import { CoinRegistry, type DaemonAddress, type OpenChainError } from "./coin/coinRegistry.ts";
 import { DexFees } from "./dexFees.ts";
 import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
-import type { MakerOrderInput, TakerOrderInput } from "./orders/orderInputs.ts";
 import type { OrderFiles } from "./orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "./orders/ordersService.ts";
 import { SwapRunner } from "./swap/swapRunner.ts";
-import type { FundsError, TradingCoin } from "./tradingCoin.ts";
 
 /** Everything the application needs of the outside. `main/compose.ts` gives it the real parts, the simulator others. */
 export type NodeParts = {
@@ -39,8 +38,8 @@ export type NodeParts = {
   readonly onSwapEvent: (uuid: string, log: readonly StoredEvent[]) => void;
   /** The node's own key: envelopes, identity of orders, and in single-key mode every coin's key. */
   readonly key: KeyPair;
-  /** Key of a coin in HD mode; absent in single-key mode. */
-  readonly hdKeyOf?: (entry: CoinEntry) => KeyPair | null;
+  /** Key of a coin's first address, or of another one, in HD mode; absent in single-key mode. */
+  readonly hdKeyOf?: (entry: CoinEntry, id?: HdAddressId) => KeyPair | null;
   readonly entries: ReadonlyMap<string, CoinEntry>;
   readonly openChain: (entry: CoinEntry, kind: UtxoKind, daemon: DaemonAddress | undefined) => Promise<Result<UtxoChain, OpenChainError>>;
   readonly profile: NetworkProfile;
@@ -62,21 +61,24 @@ export class Node {
   readonly orders: OrdersService;
   readonly swaps: SwapRunner;
   readonly book: OrderbookService;
+  readonly dexFees: DexFees;
   readonly #parts: NodeParts;
-  readonly #fees: DexFees;
 
   constructor(parts: NodeParts) {
     this.#parts = parts;
     const { clock, rng, log, p2p, verifier, key, profile, entries } = parts;
     const isTestCoin = (ticker: string): boolean => entries.get(ticker)?.isTestnet ?? false;
     const fees = new DexFees(profile, isTestCoin);
-    this.#fees = fees;
+    this.dexFees = fees;
     this.coins = new CoinRegistry({
       clock,
       log,
       entries,
       keyOf: (entry) => this.#keyOf(entry),
+      ...(parts.hdKeyOf ? { hdKeyOf: parts.hdKeyOf } : {}),
       openChain: parts.openChain,
+      prepare: (coin) => this.swaps.prepare(coin),
+      beforeClose: (ticker) => this.swaps.park(ticker),
       usersOf: (ticker) => ({ matchingOrders: this.orders.matchingWith(ticker), activeSwaps: this.swaps.activeWith(ticker) }),
       cancelOrdersOf: async (ticker) => (await this.orders.cancelAllOrders({ type: "Coin", ticker })).cancelled,
     });
@@ -126,6 +128,7 @@ export class Node {
           const coin = this.coins.active(takerTicker);
           return coin ? fees.total(coin, makerTicker, amount) : { n: 0n, d: 1n };
         },
+        noFeeKey: (takerTicker) => fees.noFeeKey(takerTicker),
       },
       policy: { isBanned: () => false, mayReserve: () => true },
       ownKey: key.publicKey,
@@ -186,18 +189,6 @@ export class Node {
     return kind?.ok ? addressText(pubkeyToAddress(fromHex(pubkey), kind.value.address), kind.value.address) : null;
   }
 
-  placeTaker(input: TakerOrderInput): ReturnType<OrdersService["placeTakerOrder"]> {
-    const refusal = this.#fees.refusal(input.action === "Buy" ? input.rel : input.base);
-    return refusal ? refused(input.base, refusal) : this.orders.placeTakerOrder(input);
-  }
-  placeMaker(input: MakerOrderInput): ReturnType<OrdersService["placeMakerOrder"]> {
-    const refusal = this.#fees.refusal(input.rel);
-    return refusal ? refused(input.base, refusal) : this.orders.placeMakerOrder(input);
-  }
-  dexFeeRule(takerCoin: TradingCoin, makerTicker: string): ReturnType<DexFees["rule"]> {
-    return this.#fees.rule(takerCoin, makerTicker);
-  }
-
   #keyOf(entry: CoinEntry): Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }> {
     const { hdKeyOf, key } = this.#parts;
     const coinKey = hdKeyOf ? hdKeyOf(entry) : key;
@@ -205,8 +196,4 @@ export class Node {
       ? { ok: true, value: coinKey }
       : err({ kind: "NotSupported", coin: entry.ticker, reason: "its coins-file entry has no derivation_path, which HD mode needs" });
   }
-}
-
-function refused(coin: string, message: string): Promise<Result<never, FundsError>> {
-  return Promise.resolve(err({ kind: "Internal", coin, message }));
 }

@@ -91,6 +91,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         builtAt: new Date(clock.nowMs()).toISOString(),
         netid: config.netid,
         publicKey: toHex(keys.node.publicKey),
+        hd: keys.hdKeyOf !== undefined,
         p2p: network.online ? network.p2p : null,
         stop: () => void stop().catch((cause: unknown) => log.error("stop_failed", { error: cause })),
       }),

@@ -1,5 +1,5 @@
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
-import { hdCoinKey, hdNodeKey, mnemonicToRoot } from "../core/keys/hd.ts";
+import { type HdAddressId, hdCoinKey, hdNodeKey, mnemonicToRoot } from "../core/keys/hd.ts";
 import { type PassphraseError, passphraseToKeyPair } from "../core/keys/iguana.ts";
 import type { KeyPair } from "../core/keys/keyPair.ts";
 import type { Secret } from "../core/util/secret.ts";
@@ -7,8 +7,8 @@ import { StartRefused } from "./runningNode.ts";
 
 export type NodeKeys = {
   readonly node: KeyPair;
-  /** HD mode: a coin's own key; null for an entry without `derivation_path`. */
-  readonly hdKeyOf?: (entry: CoinEntry) => KeyPair | null;
+  /** HD mode: the key of a coin's first address, or of another one; null for an entry without `derivation_path`. */
+  readonly hdKeyOf?: (entry: CoinEntry, id?: HdAddressId) => KeyPair | null;
 };
 
 /** Why a passphrase gives no key, in KDF's words (reference rpc.md 2.4). The passphrase itself never appears. */
@@ -39,6 +39,6 @@ export function nodeKeys(passphrase: Secret<string>, hd: boolean): NodeKeys {
     throw new StartRefused("bip39_seed_from_passphrase: Error parsing passphrase: enable_hd needs a valid English BIP-39 mnemonic");
   return {
     node: hdNodeKey(root.value),
-    hdKeyOf: (entry) => (entry.derivationPath === null ? null : hdCoinKey(root.value, entry.derivationPath)),
+    hdKeyOf: (entry, id) => (entry.derivationPath === null ? null : hdCoinKey(root.value, entry.derivationPath, id)),
   };
 }

@@ -6,7 +6,7 @@ import { err, ok } from "../core/util/result.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { P2p } from "../ports/network.ts";
 import type { SwapFilter as StoreFilter, SwapStore } from "../ports/swapStore.ts";
-import type { CoinsApi, NodeApi, OrderbookApi, OrdersApi, RpcContext, SwapFilter, SwapsApi } from "../rpc/ctx.ts";
+import type { CoinsApi, NodeApi, OrderbookApi, RpcContext, SwapFilter, SwapsApi } from "../rpc/ctx.ts";
 
 export type RpcContextParts = {
   readonly clock: Clock;
@@ -16,6 +16,7 @@ export type RpcContextParts = {
   readonly builtAt: string;
   readonly netid: number;
   readonly publicKey: string | null;
+  readonly hd: boolean;
   readonly p2p: P2p | null;
   readonly stop: () => void;
 };
@@ -28,6 +29,7 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
     builtAt: parts.builtAt,
     netid: parts.netid,
     publicKey: parts.publicKey,
+    hd: parts.hd,
     network: p2p && { peerId: p2p.peerId, peers: () => p2p.peers() },
     stop: parts.stop,
   };
@@ -35,10 +37,10 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
     clock: parts.clock,
     node: nodeApi,
     coins: coinsApi(node.coins),
-    orders: ordersApi(node),
+    orders: node.orders,
     orderbook: orderbookApi(node, p2p !== null),
     swaps: swapsApi(node, parts.swapStore),
-    dexFee: { rule: (takerCoin, makerTicker) => node.dexFeeRule(takerCoin, makerTicker) },
+    dexFee: node.dexFees,
   };
 }
 
@@ -77,18 +79,6 @@ function coinsApi(coins: CoinRegistry): CoinsApi {
     },
     enable: (request, signal) => coins.enable(request, signal),
     disable: (ticker, force) => coins.disable(ticker, force),
-  };
-}
-
-function ordersApi(node: Node): OrdersApi {
-  const { orders } = node;
-  return {
-    placeTakerOrder: (input) => node.placeTaker(input),
-    placeMakerOrder: (input) => node.placeMaker(input),
-    cancelOrder: (uuid) => orders.cancelOrder(uuid),
-    cancelAllOrders: (by) => orders.cancelAllOrders(by),
-    myOrders: () => orders.myOrders(),
-    orderStatus: (uuid) => orders.orderStatus(uuid),
   };
 }
 

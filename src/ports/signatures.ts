@@ -7,4 +7,10 @@ export interface SignatureVerifier {
    * @returns false for anything malformed; never throws
    */
   verify(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean;
+  /**
+   * The same for traffic that can wait, with other threads to help. Answers come in the order of the calls, over all
+   * callers. Null: so many wait already that this one is not taken. Rejects with `Aborted` when the verifier is closed
+   * meanwhile. Left out where everything runs in one thread: then `verify` is all there is.
+   */
+  verifyLater?(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean | null | Promise<boolean>;
 }

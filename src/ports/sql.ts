@@ -16,7 +16,7 @@ export interface SqlDatabase {
 }
 
 export type StorageErrorKind =
-  /** No space left, or a file size limit. */
+  /** No space left, or a quota or file size limit. Writing works again when there is space. */
   | "DiskFull"
   /** The file is damaged or is not a database. */
   | "Corrupt"

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ConfSettings } from "../core/message/types.ts";
-import { add, cmp, div, mul, ONE, type Rational, ZERO } from "../core/money/rational.ts";
+import { addCut, cmp, div, mul, ONE, type Rational, ZERO } from "../core/money/rational.ts";
 import type { BookEntry } from "./ctx.ts";
 import { detailOf, numberDetail, tripleOf, tripleShape } from "./money.ts";
 import { named } from "./named.ts";
@@ -30,8 +30,8 @@ export function bookSide(side: "asks" | "bids", entries: readonly BookEntry[]): 
     .sort((a, b) => direction * cmp(a.price, b.price) || a.entry.createdAt - b.entry.createdAt || (a.entry.uuid < b.entry.uuid ? -1 : 1));
   let [totalBase, totalRel] = [ZERO, ZERO];
   const lines = sorted.map((line) => {
-    totalBase = add(totalBase, line.baseMax);
-    totalRel = add(totalRel, line.relMax);
+    totalBase = addCut(totalBase, line.baseMax);
+    totalRel = addCut(totalRel, line.relMax);
     return { ...line, baseSum: totalBase, relSum: totalRel };
   });
   return { lines: side === "asks" ? lines.reverse() : lines, totalBase, totalRel };

@@ -3,6 +3,7 @@ import type { OrdersService } from "../app/orders/ordersService.ts";
 import type { FundsError, TradingCoin } from "../app/tradingCoin.ts";
 import type { ConfSettings } from "../core/message/types.ts";
 import type { Rational } from "../core/money/rational.ts";
+import type { NoFeeKey } from "../core/network/dexFee.ts";
 import type { Result } from "../core/util/result.ts";
 import type { Secret } from "../core/util/secret.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -27,6 +28,8 @@ export interface NodeApi {
   readonly netid: number;
   /** Compressed node key, 66 hex; null without login. */
   readonly publicKey: string | null;
+  /** HD wallet: coins have more addresses than the one shown. */
+  readonly hd: boolean;
   /** Null when the peer-to-peer network is switched off. */
   readonly network: { readonly peerId: string; peers(): readonly PeerConnection[] } | null;
   /** Begins the stop of the whole node and returns at once. */
@@ -100,8 +103,8 @@ export interface RpcCoin extends TradingCoin {
   validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }>;
   /** With the key of the address shown for the coin. */
   signMessage(message: string): Result<string, SignMessageError>;
-  /** With the key of another address of an HD wallet; absent where there is one address only. */
-  signMessageAs?(address: AddressSelector, message: string): Result<string, SignMessageError | BadSelector>;
+  /** With the key of any address of an HD wallet. */
+  signMessageAs(address: AddressSelector, message: string): Result<string, SignMessageError | BadSelector>;
   verifyMessage(message: string, signature: string, address: string): Result<boolean, VerifyMessageError>;
   withdraw(request: WithdrawRequest, signal: AbortSignal): Promise<Result<Withdrawal, WithdrawError>>;
   /** Sends a finished transaction; the answer is its id. */
@@ -230,4 +233,6 @@ export type RecoverError =
 export interface DexFeeApi {
   /** Rule of the network profile for this pair, burned part included; zero rate and floor where nothing is due. */
   rule(takerCoin: TradingCoin, makerTicker: string): DexFeeRule;
+  /** Why nobody could pay the fee in this coin; null where somebody can. */
+  noFeeKey(takerTicker: string): NoFeeKey | null;
 }

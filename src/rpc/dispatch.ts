@@ -1,5 +1,6 @@
 import { Aborted, type Clock, withDeadline } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
+import { StorageError } from "../ports/sql.ts";
 import { type Auth, isLoopback } from "./auth.ts";
 import type { RpcContext } from "./ctx.ts";
 import type { Method, Outcome } from "./define.ts";
@@ -82,7 +83,7 @@ export class Dispatcher {
       case "timeout":
         return flatError(timedOut(method.name, this.#o.deadlineMs));
       case "crash":
-        return flatError(crashed(method.name));
+        return flatError(outcome.text);
     }
   }
 
@@ -115,7 +116,7 @@ export class Dispatcher {
       case "timeout":
         return refused("Timeout", timedOut(method.name, this.#o.deadlineMs), id);
       case "crash":
-        return refused("InternalError", crashed(method.name), id);
+        return refused("InternalError", outcome.text, id);
     }
   }
 
@@ -123,7 +124,7 @@ export class Dispatcher {
     return this.#o.localOnly && !isLoopback(address);
   }
 
-  async #run(method: Method, params: unknown): Promise<Outcome | { kind: "timeout" } | { kind: "crash" }> {
+  async #run(method: Method, params: unknown): Promise<Outcome | { kind: "timeout" } | { kind: "crash"; text: string }> {
     const { ctx, clock, deadlineMs, log } = this.#o;
     try {
       return await withDeadline(clock, deadlineMs, undefined, (signal) => method.run(params, ctx, { signal }));
@@ -133,13 +134,17 @@ export class Dispatcher {
         return { kind: "timeout" };
       }
       log.error("rpc_handler_failed", { method: method.name, error: cause });
-      return { kind: "crash" };
+      return { kind: "crash", text: crashed(method.name, cause) };
     }
   }
 }
 
 const wrongPassword = (left: number): string => `Userpass is invalid! - Rate Limit attempts left: ${left}`;
-const crashed = (method: string): string => `Internal error in ${method}; the log of the node has the details`;
+/** What the operator can mend is said; everything else stays in the log. */
+const crashed = (method: string, cause: unknown): string =>
+  cause instanceof StorageError && cause.kind === "DiskFull"
+    ? `${method}: the disk of the node is full, so nothing was stored; free some space and try again`
+    : `Internal error in ${method}; the log of the node has the details`;
 const timedOut = (method: string, ms: number): string =>
   `${method} gave no answer within ${ms / 1000} s; it may still finish, so look at the state before you repeat it`;
 

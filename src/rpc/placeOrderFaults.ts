@@ -1,6 +1,7 @@
 import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
 import { type Rational, toDecimalString } from "../core/money/rational.ts";
 import type { FaultTable } from "./fault.ts";
+import { NO_FEE_KEY } from "./feeKeyFault.ts";
 import { FUNDS_FAULTS } from "./fundsFaults.ts";
 
 /** Words that differ between `buy`/`sell` and `setprice` (reference rpc.md 4.1 and 4.2). */
@@ -64,6 +65,13 @@ const faults = (words: Words): FaultTable<PlaceOrderError> => ({
     when: "The wanted confirmations could come too late for the swap's time locks.",
     text: (e) =>
       `${e.confirmations} confirmations${e.notarization ? " and a notarization" : ""} of ${e.coin} may take ${e.neededSec} s, but a swap with a lock of ${e.lockDurationSec} s leaves ${e.windowSec} s for them; ask for fewer`,
+  },
+  NoFeeKey: {
+    ...NO_FEE_KEY,
+    text: (e) =>
+      e.converted
+        ? `${NO_FEE_KEY.text(e)}; or use order_type FillOrKill: a GoodTillCancelled order becomes a maker order, whose takers would pay the dex fee in ${e.coin}`
+        : NO_FEE_KEY.text(e),
   },
   TooManyOrders: {
     http: 400,

@@ -25,23 +25,26 @@ async function leapOverLocks(net: Devnet): Promise<void> {
   }
 }
 
-const typesOf = (status: { readonly events: readonly { readonly event: { readonly type: string } }[] }): string[] => status.events.map((e) => e.event.type);
+const typesOf = (status: { readonly events: readonly { readonly event: { readonly type: string } }[] }): string[] =>
+  status.events.map((e) => e.event.type);
 
 test("a maker whose taker disappears for good gets its payment back", async () => {
   await withNetwork(PAIR, async ({ net, node, logs }) => {
     const [maker, taker] = [node("maker"), node("taker")];
     const before = await wealthOf(maker, BOTH);
     const locked = logs.next("maker", { type: "tx_seen", slot: "makerPayment" });
-    const dying = logs.next("taker", { type: "tx_attempted", slot: "fee" }, () => taker.process.kill("SIGKILL"));
+    const paying = logs.next("maker", { type: "tx_attempted", slot: "makerPayment" }, () => taker.process.kill("SIGKILL"));
     const uuid = await match(maker, taker, TRADE);
-    await dying;
+    await paying;
     await locked;
     // Not before its time: the payment stays locked.
     expect((await swapStatus(maker, uuid)).is_finished).toBe(false);
     await leapOverLocks(net);
     const status = await endedAt(maker, uuid);
     expect(status).toMatchObject({ is_success: false, swapnode: { outcome: "refunded" } });
-    expect(typesOf(status)).toEqual(expect.arrayContaining(["MakerPaymentWaitRefundStarted", "MakerPaymentRefunded", "MakerPaymentRefundFinished", "Finished"]));
+    expect(typesOf(status)).toEqual(
+      expect.arrayContaining(["MakerPaymentWaitRefundStarted", "MakerPaymentRefunded", "MakerPaymentRefundFinished", "Finished"]),
+    );
     const after = await wealthOf(maker, BOTH);
     expectChange("the maker", "DOC", before, after, "0", "0.001");
     expectChange("the maker", "MARTY", before, after, "0", "0");
@@ -59,7 +62,9 @@ test("a taker whose maker disappears for good gets its payment back, and so does
     await leapOverLocks(net);
     const status = await endedAt(taker, uuid);
     expect(status).toMatchObject({ is_success: false, swapnode: { outcome: "refunded" } });
-    expect(typesOf(status)).toEqual(expect.arrayContaining(["TakerPaymentWaitRefundStarted", "TakerPaymentRefunded", "TakerPaymentRefundFinished", "Finished"]));
+    expect(typesOf(status)).toEqual(
+      expect.arrayContaining(["TakerPaymentWaitRefundStarted", "TakerPaymentRefunded", "TakerPaymentRefundFinished", "Finished"]),
+    );
     const takerAfter = await wealthOf(taker, BOTH);
     expectChange("the taker", "DOC", takerBefore, takerAfter, "0", "0");
     // The dex fee, 1/777 of 2 MARTY, is gone.

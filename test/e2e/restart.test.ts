@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { MOMENTS } from "./support/moments.ts";
 import { topologyOf, withNetwork } from "./support/network.ts";
 import { ended, expectTraded, match, sidesOf } from "./support/trade.ts";
 
@@ -7,17 +8,7 @@ const funded = (name: string) => ({ name, enable: BOTH, fund: { DOC: "100", MART
 const PAIR = topologyOf({ block_time_s: 0.5, nodes: [{ name: "seed", seed: true }, funded("maker"), funded("taker")] });
 const TRADE = { base: "DOC", rel: "MARTY", price: "0.5", volume: "10", taken: "4", by: "buy" } as const;
 
-/** Moments of a swap, as the event a node has just stored when it dies. */
-const MOMENTS = [
-  { who: "maker", moment: "with its payment signed and not sent", type: "tx_signed", slot: "makerPayment" },
-  { who: "maker", moment: "with the taker's payment just seen", type: "tx_seen", slot: "takerPayment" },
-  { who: "maker", moment: "with its claim, and so the secret, just let go", type: "tx_attempted", slot: "takerPaymentSpend" },
-  { who: "taker", moment: "with its payment just let go", type: "tx_attempted", slot: "takerPayment" },
-  { who: "taker", moment: "with the maker's payment just seen", type: "tx_seen", slot: "makerPayment" },
-  { who: "taker", moment: "with the secret just learned", type: "secret_learned" },
-] as const;
-
-for (const { who, moment, ...line } of MOMENTS) {
+for (const { who, moment, line } of MOMENTS) {
   test(`a ${who} killed ${moment} finishes the swap after it is started again`, async () => {
     await withNetwork(PAIR, async ({ node, logs, revive }) => {
       const before = await sidesOf(node("maker"), node("taker"), BOTH);

@@ -7,12 +7,13 @@ import { createOrders, type OrdersService } from "../../src/app/orders/ordersSer
 import type { FundsError } from "../../src/app/tradingCoin.ts";
 import { verifyMessage } from "../../src/core/keys/signMessage.ts";
 import { add, decimal, lt, max, mul, type Rational, rational, sub, ZERO } from "../../src/core/money/rational.ts";
+import type { NoFeeKey } from "../../src/core/network/dexFee.ts";
 import { createMakerOrder } from "../../src/core/order/makerOrder.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../src/core/util/result.ts";
 import { type AddressRules, parseAddress } from "../../src/core/utxo/address.ts";
 import type { Rng } from "../../src/ports/rng.ts";
-import type { BookEntry, CoinEntry, RpcCoin, RpcContext, SwapStatus, VerifyMessageError, WithdrawRequest } from "../../src/rpc/ctx.ts";
+import type { BadSelector, BookEntry, CoinEntry, RpcCoin, RpcContext, SwapStatus, VerifyMessageError, WithdrawRequest } from "../../src/rpc/ctx.ts";
 import { FakeTradingCoin } from "./fakeTradingCoin.ts";
 import { SilentLog } from "./silentLog.ts";
 
@@ -68,6 +69,9 @@ class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   /** Knows one signature: the key of the recorded node is not known. */
   signMessage(message: string): Result<string, { readonly kind: "PrefixNotFound" }> {
     return message === "hello" ? ok(HELLO_SIGNATURE) : err({ kind: "PrefixNotFound" });
+  }
+  signMessageAs(): Result<string, BadSelector> {
+    return err({ kind: "BadSelector", reason: "this fake has one address" });
   }
   verifyMessage(message: string, signature: string, address: string): Result<boolean, VerifyMessageError> {
     const parsed = parseAddress(address, RULES);
@@ -152,6 +156,9 @@ export type FakeNodeOptions = {
 
 export type FakeNode = { readonly ctx: RpcContext; readonly clock: VirtualClock; readonly orders: OrdersService; stopped: boolean };
 
+/** KMD stands for the coins with a value. */
+const noFeeKey = (ticker: string): NoFeeKey | null => (ticker === "KMD" ? { kind: "NoFeeKey", coin: ticker, profile: "spec" } : null);
+
 /** A whole node behind the RPC, with the real orders service and nothing else real. */
 export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: FakeNodeOptions = {}): Promise<FakeNode> {
   const clock = new VirtualClock(NOW_MS);
@@ -174,6 +181,7 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
       lock: { baseSec: 7_800, slowTickers: [], slowFactor: 4 },
       blockTimes: () => ({ slowBlockSec: 60, notarizationSec: 1_800 }),
       dexFee: (_taker, _maker, amount) => max(decimal("0.00001"), mul(amount, rational(1n, 777n))),
+      noFeeKey,
     },
     policy: { isBanned: () => false, mayReserve: () => true },
     ownKey: fromHex(NODE_KEY),
@@ -196,6 +204,7 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
         builtAt: "2026-11-21T00:00:00.000Z",
         netid: 9998,
         publicKey: NODE_KEY,
+        hd: false,
         network: {
           peerId: "12D3KooWKS3FYQu6BLnKipU3A978KRr91ZxgJn9dFt8b6igpAo2A",
           peers: () => [
@@ -266,7 +275,7 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
         coinsNeededForKickStart: () => orders.coinsNeededForKickStart(),
         recoverFunds: async (uuid) => err(swaps.has(uuid) ? { kind: "SwapNotFinished" } : { kind: "SwapNotFound" }),
       },
-      dexFee: { rule: () => ({ rate: rational(1n, 777n), floor: decimal("0.00001") }) },
+      dexFee: { rule: () => ({ rate: rational(1n, 777n), floor: decimal("0.00001") }), noFeeKey },
     },
   };
   return node;

@@ -130,6 +130,7 @@ export class OrderWorld {
           lock: { baseSec: 7_800, slowTickers: ["BTC"], slowFactor: 4 },
           blockTimes: () => ({ slowBlockSec: 60, notarizationSec: 1_800 }),
           dexFee: (_taker: string, _maker: string, amount: Rational) => max(decimal("0.0001"), mul(amount, rational(1n, 777n))),
+          noFeeKey: () => null,
           ...options.rules,
         },
         policy: { isBanned: (sender) => banned.has(sender), mayReserve: options.mayReserve ?? (() => true) },

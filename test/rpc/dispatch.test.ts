@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Secret } from "../../src/core/util/secret.ts";
+import { StorageError } from "../../src/ports/sql.ts";
 import { Auth } from "../../src/rpc/auth.ts";
 import { defineMethod } from "../../src/rpc/define.ts";
 import { Dispatcher, MAX_BATCH } from "../../src/rpc/dispatch.ts";
@@ -133,9 +134,10 @@ const broken = defineMethod()({
   style: "both",
   summary: "",
   source: "",
-  params: z.object({ hang: z.boolean().optional() }),
+  params: z.object({ hang: z.boolean().optional(), full: z.boolean().optional() }),
   result: z.null(),
-  async handle({ hang }) {
+  async handle({ hang, full }) {
+    if (full) throw new StorageError("DiskFull", "a private path");
     if (hang) await new Promise(() => undefined);
     throw new Error("a private detail");
   },
@@ -161,6 +163,12 @@ test("a handler that fails or hangs gives an answer in the right form, and its d
   const versioned = await ask(dispatcher, v2("broken"));
   expect([versioned.status, versioned.reply.error_type]).toEqual([500, "InternalError"]);
   expect(log.lines.filter((l) => l.event === "rpc_handler_failed")).toHaveLength(2);
+
+  const full = await ask(dispatcher, { userpass: PASSWORD, method: "broken", full: true });
+  expect(full).toEqual({
+    status: 500,
+    reply: { error: expect.stringMatching(/^broken: the disk of the node is full, so nothing was stored/) },
+  });
 
   const hanging = [ask(dispatcher, { userpass: PASSWORD, method: "broken", hang: true }), ask(dispatcher, v2("broken", { hang: true }))];
   await node.clock.advance(5_000);

@@ -198,3 +198,29 @@ test("stop answers first, then stops", async () => {
   await node.clock.advance(50);
   expect(node.stopped).toBe(true);
 });
+
+test.each<[string, { readonly [key: string]: Json }, string]>([
+  ["sell", { base: "KMD", rel: "DOC" }, ""],
+  ["buy", { base: "DOC", rel: "KMD" }, ""],
+  ["setprice", { base: "DOC", rel: "KMD" }, ""],
+  ["trade_preimage", { base: "KMD", rel: "DOC", swap_method: "sell" }, ""],
+  ["trade_preimage", { base: "DOC", rel: "KMD", swap_method: "setprice" }, ""],
+  [
+    "sell",
+    { base: "DOC", rel: "KMD" },
+    "; or use order_type FillOrKill: a GoodTillCancelled order becomes a maker order, whose takers would pay the dex fee in KMD",
+  ],
+])("%s %j without a receiver of the dex fee is refused with what to set", async (method, coins, more) => {
+  const node = await fakeNode({ active: ["DOC", "KMD"] });
+  const body = { userpass: PASSWORD, method, price: "1", volume: "1", ...coins };
+  const { status, body: text } = await fakeDispatcher(node).answer(body, "127.0.0.1");
+  expect([status, JSON.parse(text)]).toEqual([
+    500,
+    {
+      error:
+        "the network profile spec has no dex fee key for KMD, a coin with a value: set swapnode.network_profile to the network you join (kdf-3 or kdf-2), or swapnode.profile_overrides.dex_fee_pubkey" +
+        more,
+    },
+  ]);
+  expect(node.orders.myOrders()).toEqual({ makers: [], takers: [] });
+});

@@ -1,4 +1,3 @@
-import { expect } from "vitest";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { toUnits } from "../../src/core/money/rational.ts";
 import { textToRational } from "../../src/core/swap/amountText.ts";
@@ -84,10 +83,10 @@ export function wrongs(t: TradingWorld, uuid: string, before: Purses): readonly 
   ];
 }
 
-/** Fails with what both nodes last said when a swap ended wrong for anybody. */
+/** Throws, with what the nodes last said, when a swap ended wrong for anybody. */
 export function expectNobodyLost(t: TradingWorld, uuid: string, before: Purses): void {
   const found = wrongs(t, uuid, before);
-  expect(found, found.length > 0 ? t.world.report() : "").toEqual([]);
+  if (found.length > 0) throw new Error(`${found.join("\n")}\n${t.world.report()}`);
 }
 
 /** Both sides have a final outcome, or never had the swap. */
@@ -97,3 +96,21 @@ export const isOver = ({ maker, taker }: TradingWorld, uuid: string): boolean =>
 /** Miner fee of the transaction in a slot, as the chain has it. */
 export const minerFee = (world: SimWorld, node: SimNode, uuid: string, ticker: string, slot: Slot): bigint =>
   world.chain(ticker).feeOf(txidOf(node, uuid, slot) ?? "");
+
+/**
+ * Funds of a node that no swap needs any more and that are still not free, or that it believes in and the chain does
+ * not have. Empty when the ledger and the chain agree. For nodes that run, with nothing going on.
+ */
+export function leftovers(t: TradingWorld): readonly string[] {
+  const found: string[] = [];
+  for (const node of [t.maker, t.taker]) {
+    for (const ticker of COINS) {
+      const ledger = node.node.coins.active(ticker)?.ledger;
+      const spendable = ledger?.spendable().reduce((n, u) => n + u.value, 0n) ?? 0n;
+      const held = ledger?.held() ?? 0n;
+      if (held !== 0n) found.push(`${node.name} still promises ${held} units of ${ticker}`);
+      if (spendable !== node.balance(ticker)) found.push(`${node.name} can spend ${spendable} of ${node.balance(ticker)} units of ${ticker}`);
+    }
+  }
+  return found;
+}

@@ -40,13 +40,15 @@ export async function crashRun(t: TradingWorld, point: CrashPoint): Promise<Cras
     return true;
   };
   const stores = { store_refused: "refuse", before_store: "crash_before", after_store: "crash_after" } as const;
-  victim.storeFault = () => {
-    if (point.at === "before_broadcast" || point.at === "after_broadcast") return undefined;
+  const former = new Set(victim.swaps.keys());
+  victim.storeFault = (uuid) => {
+    if (former.has(uuid) || point.at === "before_broadcast" || point.at === "after_broadcast") return undefined;
     return isNow() ? stores[point.at] : undefined;
   };
   victim.onBroadcast = (_ticker, when) => {
     if (point.at === `${when}_broadcast` && isNow()) victim.crash();
   };
+  await world.runUntil("both have a relay", () => [maker, taker].every((n) => n.p2p.relays().length > 0));
   const startMs = world.clock.nowMs();
   await offer(world, maker, "4", "0.5");
   const uuid = await buy(world, taker, "4", "0.5");

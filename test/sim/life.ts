@@ -31,10 +31,10 @@ export class Life {
     }
   }
 
-  /** The world's clock as this process sees it. @param skewMs how much its wall clock is ahead */
-  clock(world: Clock, skewMs: number): Clock {
+  /** The world's clock as this process sees it. @param skewMs how much its wall clock is ahead now */
+  clock(world: Clock, skewMs: () => number): Clock {
     return {
-      nowMs: () => world.nowMs() + skewMs,
+      nowMs: () => world.nowMs() + skewMs(),
       after: (delayMs, task) =>
         world.after(delayMs, () => {
           if (this.#alive) task();

@@ -42,6 +42,8 @@ export type SimShared = {
   readonly chains: ReadonlyMap<string, SimChain>;
   readonly profile: NetworkProfile;
   readonly pollMs: number;
+  /** Drawn for each gossip message that is sent. */
+  readonly isMessageLost: () => boolean;
   /** Waits for a promise while virtual time passes. */
   readonly settle: <T>(promise: Promise<T>) => Promise<T>;
 };
@@ -60,7 +62,11 @@ export class SimNode {
   storeFault: StoreFault = () => undefined;
   onBroadcast: BroadcastHook = () => undefined;
   /** Called after each stored and acknowledged swap event. */
-  onEvent: (event: StoredEvent) => void = () => undefined;
+  onEvent: (event: SwapEvent) => void = () => undefined;
+  /** While true its disk takes no more data. */
+  diskFull = false;
+  /** How much its wall clock is ahead. */
+  skewMs: number;
   readonly #shared: SimShared;
   readonly #options: SimNodeOptions;
   readonly #rng: Rng;
@@ -68,7 +74,6 @@ export class SimNode {
   /** The swap log, whoever is alive. */
   readonly #log = createSwapStore(this.#db);
   readonly #daemons = new Map<string, ChainDaemon>();
-  #storeTries = 0;
   #running: Running | null = null;
 
   constructor(name: string, shared: SimShared, options: SimNodeOptions) {
@@ -78,6 +83,7 @@ export class SimNode {
     this.key = key;
     this.#shared = shared;
     this.#options = options;
+    this.skewMs = options.skewMs ?? 0;
     this.#rng = seededRng(randomBelow(shared.rng, 2 ** 32));
     this.log = new SimLog(() => `${shared.clock.nowMs()} ${name}`);
     for (const [ticker, chain] of shared.chains) this.#daemons.set(ticker, chain.daemon());
@@ -93,10 +99,6 @@ export class SimNode {
   get p2p(): P2pNode {
     if (!this.#running) throw new Error(`${this.name} is down`);
     return this.#running.p2p;
-  }
-  /** Swap events it tried to store, over all its lives. */
-  get storeTries(): number {
-    return this.#storeTries;
   }
   /** Where its coins are, on every chain. */
   get script(): Uint8Array {
@@ -135,12 +137,13 @@ export class SimNode {
 
   #build(life: Life): Running {
     const { clock: worldClock, trace, net, verifier, entries, profile } = this.#shared;
-    const { isRelay = false, listen, seeds = [], skewMs = 0 } = this.#options;
+    const { isRelay = false, listen, seeds = [] } = this.#options;
     const rng = this.#rng;
-    const clock = life.clock(worldClock, skewMs);
+    const clock = life.clock(worldClock, () => this.skewMs);
     const seedBytes = rng.bytes(32);
     const identitySeed = new Secret(seedBytes);
-    const transport = trace.transport(this.name, net.transport({ identitySeed: seedBytes, listen: listen === undefined ? [] : [listen] }));
+    const listening = net.transport({ identitySeed: seedBytes, listen: listen === undefined ? [] : [listen] });
+    const transport = trace.transport(this.name, listening, this.#shared.isMessageLost);
     const p2p = createP2p({
       transport,
       clock,
@@ -148,8 +151,7 @@ export class SimNode {
       log: this.log,
       config: { isRelay, seedNodes: seeds.map((address) => ({ address })), tcpPort: TCP_PORT, identitySeed, version: "simulated" },
     });
-    const db = lifeDatabase(this.#db, life);
-    const faultOf = (event: StoredEvent): ReturnType<StoreFault> => this.storeFault(event, this.#storeTries++);
+    const db = lifeDatabase(this.#db, life, () => this.diskFull);
     const node = new Node({
       clock,
       rng,
@@ -157,7 +159,7 @@ export class SimNode {
       p2p,
       verifier,
       orderStore: createOrderStore(db),
-      swapStore: faultySwapStore(createSwapStore(db), faultOf, () => this.crash()),
+      swapStore: faultySwapStore(createSwapStore(db), (uuid, event) => this.storeFault(uuid, event), () => this.crash()),
       onSwapEvent: (uuid, log) => this.#noteEvent(uuid, log),
       key: this.key,
       entries,
@@ -186,7 +188,7 @@ export class SimNode {
     const last = log.at(-1);
     if (!last) return;
     this.#shared.trace.note(this.name, `event ${uuid} ${JSON.stringify(last)}`);
-    this.onEvent(last);
+    this.onEvent(last.event);
   }
 
   /** The process is gone from one moment to the next. Nothing it was doing goes on; its store stays. */

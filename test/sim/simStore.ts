@@ -4,15 +4,16 @@ import type { SwapStore } from "../../src/ports/swapStore.ts";
 import type { Life } from "./life.ts";
 
 /**
- * What happens when a swap event is to be stored. `n` counts the attempts of the node from 0, over all its lives.
+ * What happens when an event of the swap `uuid` is to be stored.
  * `refuse`: the write fails and nothing is stored. `crash_before`, `crash_after`: the process dies around the write.
  */
-export type StoreFault = (event: StoredEvent, n: number) => "refuse" | "crash_before" | "crash_after" | undefined;
+export type StoreFault = (uuid: string, event: StoredEvent) => "refuse" | "crash_before" | "crash_after" | undefined;
 
 /** The database as one life of a node sees it: what was acknowledged is there in the next life. */
-export function lifeDatabase(db: SqlDatabase, life: Life): SqlDatabase {
+export function lifeDatabase(db: SqlDatabase, life: Life, isFull: () => boolean): SqlDatabase {
+  const full = (): Promise<never> => Promise.reject(new StorageError("DiskFull", "cannot store: the disk is full"));
   return {
-    write: (batch) => life.guard(() => db.write(batch)),
+    write: (batch) => life.guard(() => (isFull() ? full() : db.write(batch))),
     read: (sql, params) => life.guard(() => db.read(sql, params)),
     close: async () => undefined,
   };
@@ -22,9 +23,9 @@ export function lifeDatabase(db: SqlDatabase, life: Life): SqlDatabase {
  * The swap log with faults around each event.
  * @param store over a `lifeDatabase`, so that nothing is stored and nothing acknowledged after `crash`
  */
-export function faultySwapStore(store: SwapStore, faultOf: (event: StoredEvent) => ReturnType<StoreFault>, crash: () => void): SwapStore {
-  async function around(event: StoredEvent, work: () => Promise<void>): Promise<void> {
-    const fault = faultOf(event);
+export function faultySwapStore(store: SwapStore, faultOf: StoreFault, crash: () => void): SwapStore {
+  async function around(uuid: string, event: StoredEvent, work: () => Promise<void>): Promise<void> {
+    const fault = faultOf(uuid, event);
     if (fault === "refuse") throw new StorageError("DiskFull", "refused on request");
     if (fault === "crash_before") crash();
     const done = work();
@@ -34,7 +35,7 @@ export function faultySwapStore(store: SwapStore, faultOf: (event: StoredEvent) 
   }
   return {
     ...store,
-    create: (summary, first, marks) => around(first, () => store.create(summary, first, marks)),
-    append: (uuid, seq, event, marks) => around(event, () => store.append(uuid, seq, event, marks)),
+    create: (summary, first, marks) => around(summary.uuid, first, () => store.create(summary, first, marks)),
+    append: (uuid, seq, event, marks) => around(uuid, event, () => store.append(uuid, seq, event, marks)),
   };
 }

@@ -28,8 +28,11 @@ export class SimTrace {
     return this.#hash.copy().digest("hex");
   }
 
-  /** Notes the id of every gossip message the transport hands to a peer. */
-  transport(who: string, inner: PeerTransport): PeerTransport {
+  /**
+   * Notes the id of every gossip message the transport hands to a peer.
+   * @param isLost drawn once for each frame with a message: true loses it, as a full queue does. Control frames are never lost.
+   */
+  transport(who: string, inner: PeerTransport, isLost: () => boolean): PeerTransport {
     return {
       self: inner.self,
       start: (handlers) => inner.start(handlers),
@@ -39,9 +42,9 @@ export class SimTrace {
       request: (peer, protocol, payload, signal) => inner.request(peer, protocol, payload, signal),
       sendFrame: (peer, frame) => {
         const parsed = parseFrame(frame);
-        for (const m of parsed.ok ? (parsed.value.publish ?? []) : []) {
-          this.note(who, `gossip ${peer} ${toHex(messageIdBytes(messageId(m.data, m.seqno)))}`);
-        }
+        const messages = parsed.ok ? (parsed.value.publish ?? []) : [];
+        for (const m of messages) this.note(who, `gossip ${peer} ${toHex(messageIdBytes(messageId(m.data, m.seqno)))}`);
+        if (messages.length > 0 && isLost()) return true;
         return inner.sendFrame(peer, frame);
       },
     };

@@ -26,6 +26,8 @@ export type SimOptions = {
   /** How often nodes look at their daemons; default 5 s. Hours of waiting stay cheap with a slow one. */
   readonly pollMs?: number;
   readonly profile?: Partial<NetworkProfile>;
+  /** Confirmations both sides want of each payment; default 1. */
+  readonly confirmations?: number;
 };
 
 /** Whole nodes, chains, a relay and the network between them in one process, on one virtual clock. */
@@ -35,6 +37,8 @@ export class SimWorld {
   readonly trace = new SimTrace(this.clock);
   readonly chains = new Map<string, SimChain>();
   readonly nodes = new Map<string, SimNode>();
+  /** Share of gossip messages that vanish on each hop, 0 to 1. */
+  messageLoss = 0;
   readonly #shared: SimShared;
 
   private constructor(options: SimOptions) {
@@ -42,9 +46,10 @@ export class SimWorld {
     const verifier = createNativeVerifier(quietLog);
     const blockTimeMs = options.blockTimeMs ?? 60_000;
     this.net = new MemoryNet(this.clock, seededRng(randomBelow(rng, 2 ** 32)));
+    const dice = seededRng(randomBelow(rng, 2 ** 32));
     const entries = new Map();
     for (const demo of DEMO_COINS) {
-      const raw = { ...demo, avg_blocktime: blockTimeMs / 1_000 };
+      const raw = { ...demo, avg_blocktime: blockTimeMs / 1_000, required_confirmations: options.confirmations ?? 1 };
       const entry = parseCoinEntry(raw);
       if (!entry.ok) throw new Error(entry.error.detail);
       entries.set(demo.coin, entry.value);
@@ -60,6 +65,7 @@ export class SimWorld {
       chains: this.chains,
       profile: { ...profileOfNetid(NETID), ...options.profile },
       pollMs: options.pollMs ?? 5_000,
+      isMessageLost: () => this.messageLoss > 0 && randomBelow(dice, 1_000) < this.messageLoss * 1_000,
       settle: (promise) => this.settle(promise),
     };
     for (const { chain } of this.chains.values()) chain.autoMine(blockTimeMs);

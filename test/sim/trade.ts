@@ -26,14 +26,14 @@ export async function tradingWorld(options: TradingOptions): Promise<TradingWorl
 
 /** Places the maker's order. @returns its uuid */
 export async function offer(world: SimWorld, maker: SimNode, volume: string, price: string): Promise<string> {
-  const placed = await world.settle(maker.node.placeMaker({ base: BASE, rel: REL, price: decimal(price), volume: decimal(volume), cancelPrevious: false }));
+  const placed = await world.settle(maker.node.orders.placeMakerOrder({ base: BASE, rel: REL, price: decimal(price), volume: decimal(volume), cancelPrevious: false }));
   if (!placed.ok) throw new Error(`setprice refused: ${placed.error.kind}`);
   return placed.value.uuid;
 }
 
 /** The taker buys from the book. @returns the uuid of its order, which is the swap's */
 export async function buy(world: SimWorld, taker: SimNode, volume: string, price: string): Promise<string> {
-  const placed = await world.settle(taker.node.placeTaker({ action: "Buy", base: BASE, rel: REL, price: decimal(price), volume: decimal(volume) }));
+  const placed = await world.settle(taker.node.orders.placeTakerOrder({ action: "Buy", base: BASE, rel: REL, price: decimal(price), volume: decimal(volume) }));
   if (!placed.ok) throw new Error(`buy refused: ${placed.error.kind}`);
   return placed.value.uuid;
 }

@@ -4,7 +4,7 @@ const t0 = performance.now();
 const only = process.argv[2];
 for (const at of ["after_store", "before_store", "store_refused", "before_broadcast", "after_broadcast"] as const)
   for (const who of ["maker", "taker"] as const)
-    for (const downMs of at === "store_refused" ? [0] : [1_000, 300_000]) {
+    for (const downMs of at === "store_refused" ? [0] : (process.env.DOWN ? process.env.DOWN.split(",").map(Number) : [1_000, 300_000])) {
       if (only && !`${at} ${who} ${downMs}`.includes(only)) continue;
       let t = await tradingWorld({ seed: 1 });
       for (let n = 0; ; n++) {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { Aborted, type Clock } from "../../ports/clock.ts";
@@ -220,4 +221,28 @@ test.each([
   ["http://%zz:x@127.0.0.1/", "percent-encoded"],
 ])("the address %s is refused with a reason and without repeating it", (url, detail) => {
   expect(parseDaemonUrl(url)).toEqual({ ok: false, error: { kind: "BadDaemonUrl", detail: expect.stringContaining(detail) } });
+});
+
+test("when the daemon turns a request away, the idle connections are let go: it may be waiting for that to end", async () => {
+  const clock = new VirtualClock();
+  const waiting: (() => void)[] = [];
+  let stopping = false;
+  const client = await serve(
+    (body, response) => {
+      if (stopping) return reply(response, "shutting down", 503);
+      // Answered together, so that each call has a connection of its own.
+      waiting.push(() => reply(response, { result: 1, error: null, id: idOf(body) }));
+      if (waiting.length === 3) for (const answer of waiting) answer();
+    },
+    {},
+    clock,
+  );
+  await Promise.all([1, 2, 3].map((n) => client.call("x", [n])));
+  expect(client.sockets.size).toBe(3);
+  const closed = Promise.all([...client.sockets].map((socket) => once(socket, "close").then(() => 1)));
+  stopping = true;
+  const call = client.call("x", []);
+  while ((await Promise.race([closed, clock.advance(50)])) === undefined);
+  expect(await closed).toEqual([1, 1, 1]);
+  await Promise.all([call, clock.advance(60_000)]);
 });

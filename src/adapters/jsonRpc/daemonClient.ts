@@ -34,6 +34,14 @@ const MAX_RETRY_MS = 2_000;
 const SERVICE_UNAVAILABLE = 503;
 
 /**
+ * Lets go of the kept connections nobody uses. A daemon that is stopping takes no new ones and, up to Bitcoin Core 0.21,
+ * does not end before the kept ones are closed or 30 s idle: an operator's restart must not wait for us.
+ */
+function closeIdle(agent: HttpAgent): void {
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+}
+
+/**
  * JSON-RPC over HTTP with kept connections, basic authentication, a deadline and a size limit on everything.
  * Requests are repeated only where the daemon certainly did not take them: its work queue was full, or a kept
  * connection turned out to be closed before a byte came back.
@@ -52,7 +60,9 @@ export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, optio
   async function post(body: string, signal: AbortSignal): Promise<Result<HttpAnswer, DaemonError>> {
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(MAX_RETRY_MS, waitMs * 2)) {
       const answer = await postJson(endpoint, agent, body, maxAnswerBytes, signal);
-      if (!answer.ok || answer.value.status !== SERVICE_UNAVAILABLE) return answer;
+      const turnedAway = answer.ok && answer.value.status === SERVICE_UNAVAILABLE;
+      if (!answer.ok || turnedAway) closeIdle(agent);
+      if (!turnedAway) return answer;
       await sleep(clock, waitMs, signal);
     }
   }

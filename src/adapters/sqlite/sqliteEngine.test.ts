@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -89,6 +90,20 @@ test("a full disk refuses the batch with a clear error, keeps the others and goe
   engine.exec("PRAGMA max_page_count = 4294967294");
   expect(engine.writeGroup([[insert(2, "x".repeat(200_000))]])).toEqual([null]);
   expect(engine.read("SELECT id FROM notes ORDER BY id")).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
+});
+
+const prlimit = (soft: string): boolean => spawnSync("prlimit", ["--pid", String(process.pid), `--fsize=${soft}:unlimited`]).status === 0;
+
+test.skipIf(!prlimit("unlimited"))("a quota or a file size limit is a full disk, and when it is lifted the next write is stored", () => {
+  const engine = new SqliteEngine(join(folder(), "x.db"));
+  migrate(engine, ":memory:", [notes]);
+  prlimit("1");
+  const refused = engine.writeGroup([[insert(1, "a")], [insert(2, "b")]]);
+  prlimit("unlimited");
+  expect(refused.map((o) => o?.kind)).toEqual(["DiskFull", "DiskFull"]);
+  expect(engine.writeGroup([[insert(1, "a")], [insert(3, "c")]])).toEqual([null, null]);
+  expect(engine.read("SELECT id FROM notes ORDER BY id")).toEqual([{ id: 1 }, { id: 3 }]);
+  engine.close();
 });
 
 test("a file that is no database is refused with the way out", () => {

@@ -2,14 +2,17 @@ import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
 import { StatementCache } from "./statementCache.ts";
-import { sqliteCode, toStorageError } from "./storageErrors.ts";
+import { REFUSED_WRITES, sqliteCode, toStorageError } from "./storageErrors.ts";
 
 /** Rows one query may answer. Longer lists are read in pages. */
 const MAX_ROWS = 200_000;
 /** How long SQLite waits for another process's lock. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Primary codes after which the content of the disk is not known: IOERR (a failed fsync), CORRUPT, NOTADB. */
+/** Primary codes after which the content of the disk is not known: IOERR (such as a failed fsync), CORRUPT, NOTADB. */
 const FATAL_AT_COMMIT: readonly number[] = [10, 11, 26];
+
+/** Whether the content of the disk is unknown after this failure of a commit. A write that was refused changed nothing. */
+const isFatal = (code: number): boolean => FATAL_AT_COMMIT.includes(code & 0xff) && !REFUSED_WRITES.includes(code);
 
 /** Files 0600, also `-wal` and `-shm`, which SQLite creates with the mode of the main file. */
 function makePrivate(path: string): void {
@@ -90,7 +93,7 @@ export class SqliteEngine {
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       const failure = toStorageError(error, "cannot commit");
-      if (FATAL_AT_COMMIT.includes((sqliteCode(error) ?? 0) & 0xff)) this.#broken = failure;
+      if (isFatal(sqliteCode(error) ?? 0)) this.#broken = failure;
       else if (batches.length > 1) return undefined;
       return batches.map((_, i) => outcomes[i] ?? failure);
     }

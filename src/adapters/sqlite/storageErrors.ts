@@ -14,8 +14,15 @@ const PRIMARY: { readonly [code: number]: StorageErrorKind } = {
   26: "Corrupt",
 };
 
+/**
+ * Extended codes of a write the system refused before anything changed: IOERR_WRITE (a quota or a file size limit; a disk
+ * without space is FULL) and IOERR_SHMSIZE. The transaction is undone, and the next may succeed.
+ */
+export const REFUSED_WRITES: readonly number[] = [778, 4874];
+
 const SENTENCES: { readonly [K in StorageErrorKind]?: string } = {
-  DiskFull: "the disk is full: nothing of this batch was stored. Free some space; the node goes on by itself",
+  DiskFull:
+    "the disk is full, or a quota or size limit is reached: nothing of this batch was stored. Free some space; the node goes on by itself",
   Corrupt: "the database file is damaged or is not a database: restore it from a backup, or move it away and recover from the seed",
   Busy: "another process holds the database",
   Io: "the disk refused to read or write the database",
@@ -32,7 +39,7 @@ export function sqliteCode(error: unknown): number | undefined {
 export function toStorageError(error: unknown, what: string): StorageError {
   if (error instanceof StorageError) return error;
   const code = sqliteCode(error);
-  const kind = (code === undefined ? undefined : PRIMARY[code & 0xff]) ?? "Sql";
+  const kind = code === undefined ? "Sql" : REFUSED_WRITES.includes(code) ? "DiskFull" : (PRIMARY[code & 0xff] ?? "Sql");
   const detail = error instanceof Error ? error.message : String(error);
   const sentence = SENTENCES[kind];
   return new StorageError(kind, sentence === undefined ? `${what}: ${detail}` : `${what}: ${sentence} (${detail})`, { cause: error });

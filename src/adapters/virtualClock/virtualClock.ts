@@ -26,7 +26,8 @@ export class VirtualClock implements Clock {
 
   after(delayMs: number, task: () => void): () => void {
     if (!(delayMs >= 0)) throw new RangeError(`a delay of ${delayMs} ms`);
-    const timer: Timer = { dueMs: this.#nowMs + delayMs, order: this.#created++, task };
+    // Whole milliseconds, as a real clock shows: what reads the time may count on it.
+    const timer: Timer = { dueMs: Math.ceil(this.#nowMs + delayMs), order: this.#created++, task };
     this.#push(timer);
     return () => {
       timer.task = undefined;

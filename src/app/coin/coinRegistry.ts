@@ -1,5 +1,6 @@
 import type { CoinEntry } from "../../core/coin/coinEntry.ts";
 import { type UtxoKind, utxoKind } from "../../core/coin/utxoKind.ts";
+import type { HdAddressId } from "../../core/keys/hd.ts";
 import type { KeyPair } from "../../core/keys/keyPair.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { addressScript, addressText, pubkeyToAddress } from "../../core/utxo/address.ts";
@@ -8,7 +9,7 @@ import { p2pkhScript, p2pkScript, p2wpkhScript } from "../../core/utxo/outputScr
 import type { UtxoChain } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import { UtxoCoin } from "./utxoCoin.ts";
+import { type CoinWallet, UtxoCoin } from "./utxoCoin.ts";
 
 /** Where a coin's daemon is; null: the coins file's `rpcport` and the daemon's own conf file (KDF's native mode). */
 export type DaemonAddress = { readonly url: string; readonly user: string; readonly password: { reveal(): string } };
@@ -51,7 +52,13 @@ export type CoinRegistryDeps = {
   readonly entries: ReadonlyMap<string, CoinEntry>;
   /** The key of a coin: the node's in single-key mode, the first address of its path in HD mode. */
   readonly keyOf: (entry: CoinEntry) => Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }>;
+  /** HD mode: the key of any address of a coin. */
+  readonly hdKeyOf?: (entry: CoinEntry, id: HdAddressId) => KeyPair | null;
   readonly openChain: (entry: CoinEntry, kind: UtxoKind, daemon: DaemonAddress | undefined) => Promise<Result<UtxoChain, OpenChainError>>;
+  /** Called before an opened coin can be used by anybody: what stored swaps have of it is taken out of circulation. */
+  readonly prepare: (coin: UtxoCoin) => void;
+  /** Called before a coin closes. */
+  readonly beforeClose: (ticker: string) => Promise<void>;
   /** Asked before a coin goes: what still needs it. */
   readonly usersOf: (ticker: string) => { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
   /** Cancels the open orders of a coin that goes; their uuids. */
@@ -130,7 +137,7 @@ export class CoinRegistry {
         confirmations: request.requiredConfirmations ?? kind.value.confirmations,
         notarization: request.requiresNotarization ?? kind.value.notarization,
       },
-      walletOf(kind.value, key.value),
+      { ...walletOf(kind.value, key.value), ...this.#hdWallet(entry) },
       chain.value,
       this.#deps.clock,
     );
@@ -139,10 +146,17 @@ export class CoinRegistry {
       await coin.close();
       return err({ kind: "DaemonFailed", coin: ticker, message: failed });
     }
+    this.#deps.prepare(coin);
     this.#coins.set(ticker, coin);
     this.#deps.log.info("coin_activated", { coin: ticker, address: coin.address });
     for (const l of this.#listeners) l();
     return ok(coin);
+  }
+
+  #hdWallet(entry: CoinEntry): Pick<CoinWallet, "hd"> {
+    const { hdKeyOf } = this.#deps;
+    const { derivationPath } = entry;
+    return hdKeyOf && derivationPath !== null ? { hd: { derivationPath, keyAt: (id) => hdKeyOf(entry, id) } } : {};
   }
 
   /** The index covers the own scripts up to the tip; what went wrong otherwise. */
@@ -179,6 +193,7 @@ export class CoinRegistry {
       return ok({ cancelledOrders, passivized: true });
     }
     this.#coins.delete(ticker);
+    await this.#deps.beforeClose(ticker);
     await coin.close();
     return ok({ cancelledOrders, passivized: false });
   }

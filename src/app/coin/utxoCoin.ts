@@ -1,14 +1,15 @@
 import type { UtxoKind } from "../../core/coin/utxoKind.ts";
+import { type HdAddressId, isAddressId, parseAddressPath } from "../../core/keys/hd.ts";
 import type { KeyPair } from "../../core/keys/keyPair.ts";
 import { signMessage, verifyMessage } from "../../core/keys/signMessage.ts";
 import { type AddressFormat, encodeProtocolInfo, suitsUtxoCoin } from "../../core/message/protocolInfo.ts";
 import { cmp, fromUnits, type Rational, sub, toUnits, ZERO } from "../../core/money/rational.ts";
-import { equalBytes } from "../../core/util/bytes.ts";
+import { equalBytes, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
-import { type BuildError, type BuiltTx, buildTx, type Unspent } from "../../core/utxo/buildTx.ts";
-import { type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
+import { type BuildError, type BuiltTx, buildTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type ExactFee, type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
 import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, type HtlcSpendError } from "../../core/utxo/htlcSpend.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
@@ -50,10 +51,19 @@ export type CoinWallet = {
   readonly address: string;
   /** Own output scripts of the key; the first receives change and claims. */
   readonly scripts: readonly Uint8Array[];
+  /** HD wallets: the coin's path, and the key of each of its addresses. */
+  readonly hd?: { readonly derivationPath: string; readonly keyAt: (id: HdAddressId) => KeyPair | null };
 };
+
+/** One address of an HD wallet, as a path or by its place below the coin's path. */
+type AddressSelector =
+  | { readonly kind: "path"; readonly path: string }
+  | { readonly kind: "place"; readonly account: number; readonly chain: "External" | "Internal"; readonly index: number };
 
 /** A dynamic rate is asked for again this often. */
 const RATE_REFRESH_MS = 60_000;
+/** Spends of contracts whose branch is remembered: a few for each swap that runs. */
+const MAX_SPEND_BRANCHES = 200;
 /** KDF counts a possible change output when it computes a maximum (reference rpc.md 9.4). */
 const CHANGE_OUTPUT_BYTES = 34;
 /** A cancelling transaction offers this many times the fee of what it replaces, and never less than one more satoshi per byte. */
@@ -74,6 +84,8 @@ export class UtxoCoin implements SwapCoin {
   readonly #closed = new AbortController();
   /** Asked for at every look at the chain, and each costs two points of the curve. */
   readonly #contractScripts = new WeakMap<Contract, Uint8Array>();
+  /** The same for spends of contracts. */
+  readonly #spendBranches = new Map<string, "claim" | "refund" | "other">();
 
   constructor(spec: CoinSpec, wallet: CoinWallet, chain: UtxoChain, clock: Clock) {
     this.spec = spec;
@@ -195,10 +207,10 @@ export class UtxoCoin implements SwapCoin {
   }
 
   maxPayment(stage: Stage): Result<{ readonly volume: Rational; readonly fee: Rational }, FundsError> {
-    const free = this.ledger.spendable();
+    const rate = this.rate(stage);
+    const free = worthSpending(this.ledger.spendable(), rate);
     const total = sumOf(free);
     const available = total - this.ledger.held();
-    const rate = this.rate(stage);
     const built = available > 0n ? this.#build(free, samplePayment(total), rate, 0) : null;
     const fee = (built?.ok ? built.value.fee : 0n) + feeForSize(rate, CHANGE_OUTPUT_BYTES);
     const volume = available - fee;
@@ -221,8 +233,8 @@ export class UtxoCoin implements SwapCoin {
       ttlMs,
     );
   }
-  reserveAgain(unitAmounts: readonly bigint[]): Result<Reservation, FundsError> {
-    return this.#hold(unitAmounts, null);
+  reserveAgain(unitAmounts: readonly bigint[], ttlMs: number): Result<Reservation, FundsError> {
+    return this.#hold(unitAmounts, ttlMs);
   }
   adopt(reservation: Reservation): void {
     this.ledger.keep(reservation.id);
@@ -276,8 +288,11 @@ export class UtxoCoin implements SwapCoin {
     if (!spent.every((u) => u !== undefined)) return this.#internal("an input of the payment is not ours or no longer known");
     const total = sumOf(spent);
     const oldFee = total - paid.outputs.reduce((n, o) => n + o.value, 0n);
-    const fee = oldFee * CANCEL_FEE_FACTOR + BigInt(payment.length);
-    if (total - fee < this.spec.kind.dust) return this.#internal(`the inputs hold ${total} units, too few for a fee of ${fee}`);
+    const least = oldFee + BigInt(payment.length);
+    const most = total - this.spec.kind.dust;
+    if (most < least) return this.#internal(`the inputs hold ${total} units, too few for a fee of ${least}`);
+    const wanted = oldFee * CANCEL_FEE_FACTOR + BigInt(payment.length);
+    const fee = wanted < most ? wanted : most;
     const inputs = paid.inputs.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));
     const draft = draftTx(this.spec.kind.template, {
       inputs,
@@ -287,8 +302,17 @@ export class UtxoCoin implements SwapCoin {
     return ok(this.#signed(signInputs(draft, spent, this.wallet.key, this.spec.kind.scheme)));
   }
 
+  isBuiltOn(raw: Uint8Array): boolean {
+    return this.ledger.isBuiltOn(this.#parseOwn(raw));
+  }
+  conflictOf(raw: Uint8Array): string | null {
+    return this.ledger.conflictOf(this.#parseOwn(raw));
+  }
   lockInputs(raw: Uint8Array): void {
     this.ledger.lock(this.#parseOwn(raw));
+  }
+  dropChange(raw: Uint8Array): void {
+    this.ledger.dropChange(this.#parseOwn(raw));
   }
   releaseInputs(raw: Uint8Array): void {
     this.ledger.unlock(this.#parseOwn(raw));
@@ -312,8 +336,15 @@ export class UtxoCoin implements SwapCoin {
     return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
   }
   classifySpend(raw: Uint8Array, paymentTxid: string): "claim" | "refund" | "other" {
+    const key = `${paymentTxid} ${toHex(raw)}`;
+    const known = this.#spendBranches.get(key);
+    if (known) return known;
     const tx = parseTx(raw, this.spec.kind.template.format);
-    return tx.ok ? classifySpend(tx.value, { txid: paymentTxid, vout: HTLC_VOUT }) : "other";
+    const branch = tx.ok ? classifySpend(tx.value, { txid: paymentTxid, vout: HTLC_VOUT }) : "other";
+    const oldest = this.#spendBranches.keys().next();
+    if (this.#spendBranches.size >= MAX_SPEND_BRANCHES && !oldest.done) this.#spendBranches.delete(oldest.value);
+    this.#spendBranches.set(key, branch);
+    return branch;
   }
   findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null {
     const tx = parseTx(raw, this.spec.kind.template.format);
@@ -340,6 +371,18 @@ export class UtxoCoin implements SwapCoin {
     return prefix === null ? err({ kind: "PrefixNotFound" }) : ok(signMessage(prefix, message, this.wallet.key));
   }
 
+  /** With the key of another address of the wallet. The reasons are sentences. */
+  signMessageAs(address: AddressSelector, message: string): Result<string, SignError | { readonly kind: "BadSelector"; readonly reason: string }> {
+    const { hd } = this.wallet;
+    if (!hd) return badSelector("the wallet has one address only");
+    const prefix = this.spec.signMessagePrefix;
+    if (prefix === null) return err({ kind: "PrefixNotFound" });
+    const id = addressId(hd.derivationPath, address);
+    const key = id && hd.keyAt(id);
+    if (!key) return badSelector(`the address must be ${hd.derivationPath}/<account>'/<0 or 1>/<index>, each number below 2147483648`);
+    return ok(signMessage(prefix, message, key));
+  }
+
   verifyMessage(message: string, signature: string, address: string): Result<boolean, VerifyError> {
     const parsed = parseAddress(address, this.spec.kind.address);
     if (!parsed.ok) return err({ kind: "AddressDecoding", message: addressErrorText(this.ticker, parsed.error) });
@@ -362,7 +405,14 @@ export class UtxoCoin implements SwapCoin {
   async sendRaw(raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {
     const tx = parseTx(raw, this.spec.kind.template.format);
     if (!tx.ok) return err({ kind: "Rejected", message: `not a transaction of ${this.ticker}: ${tx.error.detail}` });
+    const taken = this.ledger.takenBy(tx.value);
+    if (taken !== null) return err({ kind: "Rejected", message: `an input of it is used by ${taken}, a transaction of a swap` });
     return broadcastToResult(await this.chain.broadcast(raw, signal), txid(tx.value));
+  }
+
+  /** Runs `task` once after `delayMs`, unless the coin closes before. */
+  after(delayMs: number, task: () => void): void {
+    this.#closed.signal.addEventListener("abort", this.#clock.after(delayMs, task), { once: true });
   }
 
   isOwnScript(script: Uint8Array): boolean {
@@ -372,10 +422,10 @@ export class UtxoCoin implements SwapCoin {
   /** Builds from free outputs and signs; the inputs stay free until `ledger.lock`. For withdrawals. */
   buildAndSign(
     outputs: readonly TxOutput[],
-    rate: FeeRate,
+    rate: FeeRate | ExactFee,
     feeFromOutput?: number,
   ): Result<{ readonly tx: Tx; readonly built: BuiltTx }, BuildError> {
-    const built = this.#build(this.ledger.spendable(), outputs, rate, feeFromOutput);
+    const built = this.ledger.select((unspents) => this.#build(unspents, outputs, rate, feeFromOutput));
     if (!built.ok) return built;
     return ok({ tx: signInputs(built.value.tx, built.value.spent, this.wallet.key, this.spec.kind.scheme), built: built.value });
   }
@@ -422,12 +472,12 @@ export class UtxoCoin implements SwapCoin {
   #build(
     unspents: readonly Unspent[],
     outputs: readonly TxOutput[],
-    feeRate: FeeRate,
+    feeRate: FeeRate | ExactFee,
     feeFromOutput?: number,
   ): Result<BuiltTx, BuildError> {
     return buildTx({
       template: this.spec.kind.template,
-      unspents,
+      unspents: worthSpending(unspents, feeRate),
       outputs,
       changeScript: this.#changeScript(),
       feeRate,
@@ -438,7 +488,7 @@ export class UtxoCoin implements SwapCoin {
   }
 
   #feeOf(outputs: readonly TxOutput[], stage: Stage): Result<Rational, FundsError> {
-    const built = this.#build(this.ledger.spendable(), outputs, this.rate(stage));
+    const built = this.ledger.select((unspents) => this.#build(unspents, outputs, this.rate(stage)));
     if (built.ok) return ok(this.#whole(built.value.fee));
     return err(
       buildErrorToFunds(
@@ -501,6 +551,15 @@ function ownAddressFormat(kind: UtxoKind): AddressFormat {
   if (format !== "cashaddress" || cashPrefix === null) return { format: format === "segwit" ? "segwit" : "standard" };
   return { format, network: cashPrefix, pubPrefix: p2pkhPrefix.at(-1) ?? 0, p2shPrefix: p2shPrefix.at(-1) ?? 0 };
 }
+
+function addressId(derivationPath: string, address: AddressSelector): HdAddressId | null {
+  if (address.kind === "path") return parseAddressPath(derivationPath, address.path);
+  const id = { account: address.account, chain: address.chain === "Internal" ? (1 as const) : (0 as const), index: address.index };
+  return isAddressId(id) ? id : null;
+}
+
+const badSelector = (reason: string): Result<never, { readonly kind: "BadSelector"; readonly reason: string }> =>
+  err({ kind: "BadSelector", reason });
 
 const sumOf = (items: readonly { readonly value: bigint }[]): bigint => items.reduce((n, u) => n + u.value, 0n);
 const refused = (reason: string): Result<never, TxRefusal> => err({ kind: "Refused", reason });

@@ -6,11 +6,13 @@ import type { OutPoint, Tx, TxInput, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import type { SeenOutput, UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
+import { after, choose, keyOf, MAX_CLUSTER, type Pool } from "./coinPool.ts";
+import { OwnClusters } from "./ownClusters.ts";
 
-/** Longest chain of own unconfirmed transactions whose change is still spent; nodes refuse more than 25. */
-const MAX_UNCONFIRMED_DEPTH = 20;
 /** Most open reservations; each is replayed when another is made. */
 const MAX_RESERVATIONS = 1_000;
+/** Most pieces into which the change of one transaction is cut for promises still to be kept. */
+const MAX_PIECES = 4n;
 
 /** How the ledger turns wanted outputs into a transaction; fixed by the coin. */
 export type BuildRule = (unspents: readonly Unspent[], outputs: readonly TxOutput[], feeFromOutput?: number) => Result<BuiltTx, BuildError>;
@@ -18,13 +20,14 @@ export type BuildRule = (unspents: readonly Unspent[], outputs: readonly TxOutpu
 type Hold = {
   /** What is still promised. */
   amounts: bigint[];
+  /** Reckoned for each of them: the most that one of the transactions cost when the promise was made. */
+  readonly feeEach: bigint;
   /** Promises used up, by the transaction that was signed for each. */
   readonly used: Map<string, bigint>;
   cancelTimer: (() => void) | null;
 };
 /** The promise a signed transaction uses up. */
 type UsedPromise = { readonly holdId: string; readonly amount: bigint };
-const keyOf = (o: OutPoint): string => `${o.txid}:${o.vout}`;
 
 export type LedgerDeps = {
   readonly chain: UtxoChain;
@@ -43,15 +46,15 @@ export type LedgerDeps = {
 /**
  * The own outputs of one coin: which can be spent, which are taken by stored transactions, and what is promised to
  * swaps. Promises are by value, not by output, so that one large output serves many swaps through its change; a
- * promise is made only if all of them together can still be built. All methods are synchronous: two callers never see
- * the same output free.
+ * promise is made only if all of them together can still be built within what nodes relay of unconfirmed chains. All
+ * methods are synchronous: two callers never see the same output free.
  */
 export class UtxoLedger {
   readonly #deps: LedgerDeps;
-  /** Outputs used by own transactions the chain may not list yet → the transaction's id. */
+  /** Outputs used by own signed transactions → the transaction's id; until `unlock`, whatever a reorg does meanwhile. */
   readonly #locked = new Map<string, string>();
-  /** Own outputs of transactions the chain does not list yet. */
-  readonly #pending = new Map<string, Unspent>();
+  /** Own signed transactions the chain does not list yet. */
+  readonly #unlisted = new Map<string, Tx>();
   readonly #holds = new Map<string, Hold>();
   #nextHold = 1;
 
@@ -59,39 +62,40 @@ export class UtxoLedger {
     this.#deps = deps;
   }
 
-  /** Outputs that may be spent now. */
+  /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
   spendable(): readonly Unspent[] {
-    const out: Unspent[] = [];
-    for (const o of this.#own()) if (this.#isSpendable(o)) out.push(o);
-    for (const [key, u] of this.#pending) {
-      if (this.#deps.chain.tx(u.txid)) this.#pending.delete(key);
-      else if (!this.#locked.has(key)) out.push(u);
-    }
-    return out;
+    return this.#pool().unspents;
   }
 
   /** Value that exists but cannot be spent yet: immature, or unconfirmed from others. */
   unspendable(): bigint {
+    const clusters = this.#clusters();
     let sum = 0n;
-    for (const o of this.#own()) if (!o.spentBy && !this.#locked.has(keyOf(o)) && !this.#isSpendable(o)) sum += o.value;
+    for (const o of this.#own()) if (!o.spentBy && !this.#locked.has(keyOf(o)) && !this.#isSpendable(o, clusters)) sum += o.value;
     return sum;
   }
 
-  /** Value promised to swaps and not yet signed for. */
+  /** Value promised to swaps and not yet signed for, with the fees of the transactions. */
   held(): bigint {
     let sum = 0n;
-    for (const h of this.#holds.values()) for (const a of h.amounts) sum += a;
+    for (const h of this.#holds.values()) for (const a of h.amounts) sum += a + h.feeEach;
     return sum;
+  }
+
+  /** Whether every promise can still be kept once this transaction is sent. */
+  leavesPromises(built: BuiltTx): boolean {
+    return this.#replay(after(this.#pool(), built), []).ok;
   }
 
   /** Promises one transaction for each amount, fees included, if all promises together can be kept. */
   hold(amounts: readonly bigint[], ttlMs: number | null): Result<string, BuildError> {
     if (this.#holds.size >= MAX_RESERVATIONS)
       return err({ kind: "NotEnough", available: 0n, required: amounts.reduce((n, a) => n + a, 0n) });
-    const kept = this.#replay(this.spendable(), amounts);
+    const kept = this.#replay(this.#pool(), amounts);
     if (!kept.ok) return kept;
     const id = `hold-${this.#nextHold++}`;
-    const hold: Hold = { amounts: [...amounts], used: new Map(), cancelTimer: null };
+    const feeEach = kept.value.slice(kept.value.length - amounts.length).reduce((most, fee) => (fee > most ? fee : most), 0n);
+    const hold: Hold = { amounts: [...amounts], feeEach, used: new Map(), cancelTimer: null };
     if (ttlMs !== null) hold.cancelTimer = this.#deps.clock.after(ttlMs, () => this.release(id));
     this.#holds.set(id, hold);
     this.#deps.onChange();
@@ -115,26 +119,36 @@ export class UtxoLedger {
 
   /**
    * Builds a transaction; `lock` then takes its inputs and uses up the promise. Without a hold, what is promised to
-   * others must still be possible afterwards.
+   * others must still be possible afterwards. Where more transactions are promised than outputs are left to make them
+   * from, the change comes in pieces, so that the swaps after the next block need not queue behind each other.
    */
-  take(outputs: readonly TxOutput[], holdId: string | null, feeFromOutput?: number): Result<BuiltTx, BuildError> {
-    const free = this.spendable();
-    const built = this.#deps.build(free, outputs, feeFromOutput);
+  take(outputs: readonly TxOutput[], holdId: string | null): Result<BuiltTx, BuildError> {
+    const built = this.select((unspents) => this.#deps.build(unspents, outputs));
     if (!built.ok) return built;
-    if (holdId !== null && this.#holds.has(holdId)) return built;
-    const rest = this.#replay(without(free, built.value), []);
-    return rest.ok ? built : rest;
+    const amount = outputs.reduce((n, o) => n + o.value, 0n);
+    const promised = this.#promised({ holdId: holdId ?? "", amount });
+    if (holdId === null || !this.#holds.has(holdId)) {
+      const rest = this.#replay(after(this.#pool(), built.value), []);
+      if (!rest.ok) return rest;
+    }
+    return ok(this.#inPieces(built.value, outputs, promised) ?? built.value);
   }
 
-  /** Records a signed own transaction: its inputs are taken, its own outputs can be spent on. */
+  /**
+   * A transaction from outputs the backend has: confirmed ones if they suffice, so that it hangs on nothing; else with
+   * own unconfirmed change, the largest first, as little as needed and never more dependencies than nodes relay.
+   */
+  select(build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
+    const { unspents, clusters } = this.#pool();
+    return choose({ unspents: unspents.filter((u) => !this.#unlisted.has(u.txid)), clusters }, build);
+  }
+
+  /** Records a signed own transaction: its inputs are taken, its own outputs are counted on. */
   lock(tx: Tx, from?: UsedPromise): void {
     const id = txid(tx);
     if (from) this.#usePromise(id, from);
     for (const input of tx.inputs) this.#locked.set(keyOf(input), id);
-    tx.outputs.forEach((o, vout) => {
-      if (this.#isOwn(o.script) && !this.#deps.chain.tx(id)) this.#pending.set(keyOf({ txid: id, vout }), { txid: id, vout, ...o });
-    });
-    this.#forgetSettled();
+    if (!this.#deps.chain.tx(id)) this.#unlisted.set(id, tx);
     this.#deps.onChange();
   }
 
@@ -146,7 +160,9 @@ export class UtxoLedger {
     hold.used.set(id, amount);
   }
 
-  /** Undoes `lock` for a transaction that was never sent: the promise it used up stands again. */
+  /**
+   * Undoes `lock`: for a transaction that was never sent, whose promise stands again, or for one that is settled.
+   */
   unlock(tx: Tx): void {
     const id = txid(tx);
     for (const hold of this.#holds.values()) {
@@ -156,15 +172,42 @@ export class UtxoLedger {
       hold.amounts.push(amount);
     }
     for (const input of tx.inputs) if (this.#locked.get(keyOf(input)) === id) this.#locked.delete(keyOf(input));
-    tx.outputs.forEach((_, vout) => {
-      this.#pending.delete(keyOf({ txid: id, vout }));
-    });
+    this.dropChange(tx);
+  }
+
+  /** Own outputs of a transaction that may never confirm count only once the chain lists them. */
+  dropChange(tx: Tx): void {
+    this.#unlisted.delete(txid(tx));
     this.#deps.onChange();
   }
 
   /** The own output an input of a stored transaction spends, if the chain or the outbox knows it. */
   source(input: OutPoint): Unspent | undefined {
-    return this.#own().find((o) => o.txid === input.txid && o.vout === input.vout) ?? this.#pending.get(keyOf(input));
+    const listed = this.#own().find((o) => o.txid === input.txid && o.vout === input.vout);
+    const output = this.#unlisted.get(input.txid)?.outputs[input.vout];
+    return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
+  }
+
+  /** The own signed transaction, other than `tx`, that has taken an input of it; null if there is none. */
+  takenBy(tx: Tx): string | null {
+    const id = txid(tx);
+    const taken = tx.inputs.map((i) => this.#locked.get(keyOf(i))).find((by) => by !== undefined && by !== id);
+    return taken ?? null;
+  }
+
+  /** Whether another own transaction uses an output of this one. */
+  isBuiltOn(tx: Tx): boolean {
+    const id = txid(tx);
+    const isUsed = (vout: number): boolean => this.#locked.has(keyOf({ txid: id, vout }));
+    return tx.outputs.some((_, vout) => isUsed(vout)) || this.#own().some((o) => o.txid === id && o.spentBy !== null);
+  }
+
+  /** The id of another transaction, in a block, that spends an input of this one; null if there is none. */
+  conflictOf(tx: Tx): string | null {
+    const id = txid(tx);
+    const inputs = new Set(tx.inputs.map(keyOf));
+    const lost = this.#own().find((o) => inputs.has(keyOf(o)) && o.spentBy?.block && o.spentBy.txid !== id);
+    return lost?.spentBy?.txid ?? null;
   }
 
   #own(): readonly SeenOutput[] {
@@ -175,47 +218,89 @@ export class UtxoLedger {
     return this.#deps.scripts.some((s) => equalBytes(s, script));
   }
 
-  #isSpendable(o: SeenOutput): boolean {
+  #pool(): Pool {
+    for (const id of this.#unlisted.keys()) if (this.#deps.chain.tx(id)) this.#unlisted.delete(id);
+    const clusters = this.#clusters();
+    const unspents: Unspent[] = this.#own().filter((o) => this.#isSpendable(o, clusters));
+    for (const [id, tx] of this.#unlisted) {
+      tx.outputs.forEach((o, vout) => {
+        const outPoint = { txid: id, vout };
+        if (this.#isOwn(o.script) && !this.#locked.has(keyOf(outPoint))) unspents.push({ ...outPoint, ...o });
+      });
+    }
+    return { unspents, clusters };
+  }
+
+  #isSpendable(o: SeenOutput, clusters: OwnClusters): boolean {
     if (o.spentBy || this.#locked.has(keyOf(o))) return false;
     if (o.block) return !o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#deps.matureConfs;
-    return this.#ownDepth(o.txid, 0) <= MAX_UNCONFIRMED_DEPTH;
+    return clusters.sizeOf(o.txid) < MAX_CLUSTER;
   }
 
-  /** Length of the chain of own unconfirmed transactions ending in `id`; above the limit for one that is not all ours. */
-  #ownDepth(id: string, sofar: number): number {
-    const seen = this.#deps.chain.tx(id);
-    if (!seen || sofar > MAX_UNCONFIRMED_DEPTH) return sofar + 1;
-    if (seen.block) return sofar;
-    const tx = parseTx(seen.raw, this.#deps.format);
-    if (!tx.ok || !tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey))) return MAX_UNCONFIRMED_DEPTH + 1;
-    return tx.value.inputs.reduce((deepest, i) => Math.max(deepest, this.#ownDepth(i.txid, sofar + 1)), sofar + 1);
-  }
-
-  /** Builds every promised transaction, one after the other, from these outputs; fails if one cannot be built. */
-  #replay(unspents: readonly Unspent[], extra: readonly bigint[]): Result<void, BuildError> {
-    let pool = unspents;
-    const promised = [...this.#holds.values()].flatMap((h) => h.amounts);
-    for (const amount of [...promised, ...extra]) {
-      const built = this.#deps.build(pool, this.#deps.sample(amount));
-      if (!built.ok) return built;
-      pool = without(pool, built.value);
+  /** Own transactions that are in no block. One of others, or of a contract, counts as full: nothing is built on it. */
+  #clusters(): OwnClusters {
+    const clusters = new OwnClusters();
+    const edges: [string, string][] = [];
+    for (const o of this.#own()) {
+      const spender = o.spentBy && !o.spentBy.block ? o.spentBy.txid : null;
+      if (!o.block) clusters.add(o.txid, this.#isOurs(o.txid) ? 1 : MAX_CLUSTER);
+      if (spender !== null) clusters.add(spender);
+      if (!o.block && spender !== null) edges.push([o.txid, spender]);
     }
-    return ok(undefined);
+    for (const [id, tx] of this.#unlisted) {
+      clusters.add(id);
+      for (const input of tx.inputs) edges.push([input.txid, id]);
+    }
+    for (const [parent, child] of edges) clusters.join(parent, child);
+    return clusters;
   }
 
-  /** Locks of outputs that a block shows as spent need no memory. */
-  #forgetSettled(): void {
-    for (const o of this.#own()) if (o.spentBy?.block) this.#locked.delete(keyOf(o));
+  /** Whether every input of an unconfirmed transaction is signed with the own key alone. */
+  #isOurs(id: string): boolean {
+    const seen = this.#deps.chain.tx(id);
+    const tx = seen && parseTx(seen.raw, this.#deps.format);
+    return tx?.ok === true && tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey));
   }
-}
 
-/** The pool after a transaction: its inputs gone, its change (always the last output) there. */
-function without(pool: readonly Unspent[], built: BuiltTx): readonly Unspent[] {
-  const used = new Set(built.spent.map(keyOf));
-  const rest = pool.filter((u) => !used.has(keyOf(u)));
-  const change = built.tx.outputs.at(-1);
-  if (built.change === 0n || !change) return rest;
-  return [...rest, { txid: txid(built.tx), vout: built.tx.outputs.length - 1, value: change.value, script: change.script }];
+  /** What is promised, without one promise that is being kept. */
+  #promised(kept?: UsedPromise): readonly bigint[] {
+    return [...this.#holds].flatMap(([id, { amounts }]) => {
+      const at = id === kept?.holdId ? amounts.indexOf(kept.amount) : -1;
+      return at < 0 ? amounts : amounts.toSpliced(at, 1);
+    });
+  }
+
+  /** Builds every promised transaction, one after the other, from these outputs; fails if one cannot be built. @returns their fees */
+  #replay(pool: Pool, extra: readonly bigint[], promised = this.#promised()): Result<readonly bigint[], BuildError> {
+    let left = { ...pool, clusters: new OwnClusters(pool.clusters) };
+    const fees: bigint[] = [];
+    for (const amount of [...promised, ...extra]) {
+      const built = choose(left, (unspents) => this.#deps.build(unspents, this.#deps.sample(amount)));
+      if (!built.ok) return built;
+      left = after(left, built.value);
+      fees.push(built.value.fee);
+    }
+    return ok(fees);
+  }
+
+  /**
+   * The same transaction with its change in pieces, or null where one piece will do: each must serve two promises of the
+   * largest kind, and every promise must still be kept.
+   */
+  #inPieces(built: BuiltTx, outputs: readonly TxOutput[], promised: readonly bigint[]): BuiltTx | null {
+    const largest = promised.reduce((most, a) => (a > most ? a : most), 0n);
+    const rest = after(this.#pool(), built);
+    const left = rest.unspents.filter((u) => u.value > largest).length;
+    const wanted = BigInt(promised.length - left + 1);
+    const fit = largest > 0n ? built.change / (2n * largest) : 0n;
+    const pieces = [wanted, fit, MAX_PIECES].reduce((least, n) => (n < least ? n : least));
+    const script = built.tx.outputs.at(-1)?.script;
+    if (pieces < 2n || !script) return null;
+    const piece = { value: built.change / pieces, script };
+    const cut = this.#deps.build(built.spent, [...outputs, ...Array.from({ length: Number(pieces) - 1 }, () => piece)]);
+    if (!cut.ok || cut.value.change === 0n) return null;
+    return this.#replay(after(this.#pool(), cut.value), [], promised).ok ? cut.value : null;
+  }
 }
 
 function isSignedBy(input: TxInput, publicKey: Uint8Array): boolean {

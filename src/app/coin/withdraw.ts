@@ -1,12 +1,12 @@
 import { fromUnits, type Rational, toUnits } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { BuildError } from "../../core/utxo/buildTx.ts";
-import type { FeeRate } from "../../core/utxo/feeRate.ts";
+import { type BuildError, worthSpending } from "../../core/utxo/buildTx.ts";
+import type { ExactFee, FeeRate } from "../../core/utxo/feeRate.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import type { BroadcastOutcome } from "../../ports/chain.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
 
-/** A withdrawal as asked for; `fee` undefined: the coin's own rule. Amounts in whole coins. */
+/** A withdrawal as asked for; `fee` undefined: the coin's own rule, else 0 or more. Amounts in whole coins. */
 export type WithdrawRequest = {
   readonly to: string;
   readonly amount: Rational | "max";
@@ -25,6 +25,9 @@ export type Withdrawal = {
   readonly receivedByMe: Rational;
   readonly fee: Rational;
 };
+
+/** How long the inputs of a withdrawal stay taken of which it is not known whether it was sent. */
+const UNKNOWN_HOLD_MS = 600_000;
 
 export type SendError =
   /** The daemon's own clear refusal. */
@@ -65,16 +68,17 @@ export async function withdraw(
   signal: AbortSignal,
 ): Promise<Result<Withdrawal, WithdrawError>> {
   const { decimals } = coin;
-  const free = coin.ledger.spendable().reduce((n, u) => n + u.value, 0n) - coin.ledger.held();
+  const rate = feeRateOf(coin, request.fee);
+  const free = worthSpending(coin.ledger.spendable(), rate).reduce((n, u) => n + u.value, 0n) - coin.ledger.held();
   const isMax = request.amount === "max";
   if (isMax && free <= 0n) return err({ kind: "ZeroBalanceToWithdrawMax" });
   const amount = request.amount === "max" ? free : toUnits(request.amount, decimals);
   if (amount < coin.spec.kind.dust) return err({ kind: "AmountTooLow", amount: fromUnits(amount, decimals), threshold: coin.dust });
-  const built = coin.buildAndSign([{ value: amount, script }], feeRateOf(coin, request.fee), isMax ? 0 : undefined);
+  const built = coin.buildAndSign([{ value: amount, script }], rate, isMax ? 0 : undefined);
   if (!built.ok) return err(toWithdrawError(coin, built.error));
   const { tx, built: parts } = built.value;
   const spent = parts.spent.reduce((n, u) => n + u.value, 0n);
-  if (spent - parts.change > free)
+  if (spent - parts.change > free || !coin.ledger.leavesPromises(parts))
     return err(toWithdrawError(coin, { kind: "NotEnough", available: free > 0n ? free : 0n, required: spent - parts.change }));
   const done: Withdrawal = {
     raw: serializeTx(tx),
@@ -88,17 +92,22 @@ export async function withdraw(
   };
   if (!request.broadcast) return ok(done);
   coin.ledger.lock(tx);
+  // Nobody sends it again: its change counts when the backend lists it, not before.
+  coin.ledger.dropChange(tx);
   const sent = broadcastToResult(await coin.chain.broadcast(done.raw, signal), done.txid);
-  if (sent.ok) return ok(done);
-  if (sent.error.kind === "Rejected") coin.ledger.unlock(tx);
+  if (sent.ok || sent.error.kind === "Rejected") {
+    coin.ledger.unlock(tx);
+    return sent.ok ? ok(done) : sent;
+  }
+  // It may be out or not. Should the backend still not have it after a while, its inputs are free again.
+  coin.after(UNKNOWN_HOLD_MS, () => coin.ledger.unlock(tx));
   return sent;
 }
 
-function feeRateOf(coin: UtxoCoin, fee: WithdrawRequest["fee"]): FeeRate {
+function feeRateOf(coin: UtxoCoin, fee: WithdrawRequest["fee"]): FeeRate | ExactFee {
   if (!fee) return coin.rate("start");
   const units = toUnits(fee.amount, coin.decimals);
-  // A fixed fee is a rate so high per started kilobyte that an ordinary transaction pays exactly this much.
-  return { perKb: units, wholeKb: fee.kind === "fixed" };
+  return fee.kind === "fixed" ? { exact: units } : { perKb: units, wholeKb: false };
 }
 
 function toWithdrawError(coin: UtxoCoin, e: BuildError): WithdrawError {

@@ -1,4 +1,4 @@
-import { add, type Rational, ZERO } from "../../core/money/rational.ts";
+import { add, fromUnits, type Rational, toUnits, ZERO } from "../../core/money/rational.ts";
 import { ok, type Result } from "../../core/util/result.ts";
 import type { FundsError, Reservation, TradingCoin } from "../tradingCoin.ts";
 
@@ -11,7 +11,8 @@ const HOLD_TTL_MS = 120_000;
 type Hold = {
   readonly coin: TradingCoin;
   readonly reservation: Reservation;
-  readonly total: Rational;
+  /** Base units: what is paid, each amount cut as the chain cuts it. */
+  readonly units: bigint;
   /** Envelope key of the other side, 66 hex. */
   readonly sender: string;
 };
@@ -35,7 +36,7 @@ export class FundsHolds {
     if (this.#holds.has(takerUuid)) throw new Error("funds are held for this request already");
     const reservation = coin.reserve(amounts, HOLD_TTL_MS);
     if (!reservation.ok) return reservation;
-    this.#holds.set(takerUuid, { coin, reservation: reservation.value, total: amounts.reduce(add, ZERO), sender });
+    this.#holds.set(takerUuid, { coin, reservation: reservation.value, units: unitsOf(amounts, coin.decimals), sender });
     return ok(undefined);
   }
 
@@ -62,8 +63,8 @@ export class FundsHolds {
   /** What open handshakes hold of a coin; with `sender`, only those with that peer. */
   heldOf(ticker: string, sender?: string): Rational {
     let sum = ZERO;
-    for (const hold of this.#holds.values()) {
-      if (hold.coin.ticker === ticker && (sender === undefined || hold.sender === sender)) sum = add(sum, hold.total);
+    for (const { coin, units, sender: holder } of this.#holds.values()) {
+      if (coin.ticker === ticker && (sender === undefined || holder === sender)) sum = add(sum, fromUnits(units, coin.decimals));
     }
     return sum;
   }
@@ -83,3 +84,5 @@ export class FundsHolds {
     for (const uuid of [...this.#holds.keys()]) this.release(uuid);
   }
 }
+
+const unitsOf = (amounts: readonly Rational[], decimals: number): bigint => amounts.reduce((sum, a) => sum + toUnits(a, decimals), 0n);

@@ -23,7 +23,7 @@ export async function endMakers(deps: MakerEndingDeps, ended: readonly EndedMake
   await deps.ledger.commit([...steps, ...more]);
   for (const { order, reason } of ended) {
     for (const [uuid, match] of order.matches) if (match.connectedAtMs === null) deps.holds.release(uuid);
-    deps.announcer.withdraw(order.uuid);
+    deps.announcer.withdraw(order);
     deps.log.info("maker_order_ended", { order: order.uuid, reason });
   }
 }

@@ -46,6 +46,8 @@ export class MakerSide {
   readonly #ownX: string;
   readonly #answered: ExpiringMap<true>;
   readonly #repeats: ExpiringMap<number>;
+  /** Connected matches by taker uuid: an order that is sold out ends at once, and its last taker may not have heard us. */
+  readonly #connected: ExpiringMap<{ readonly order: MakerOrder; readonly match: MakerMatch }>;
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
     this.#deps = deps;
@@ -55,6 +57,7 @@ export class MakerSide {
     this.#ownX = toHex(deps.ownKey.subarray(1));
     this.#answered = new ExpiringMap(deps.clock, ANSWERED_MEMORY_MS, MAX_ANSWERED);
     this.#repeats = new ExpiringMap(deps.clock, CONNECTED_REPEAT_MS, MAX_ANSWERED);
+    this.#connected = new ExpiringMap(deps.clock, CONNECTED_REPEAT_MS, MAX_ANSWERED);
   }
 
   /** A taker asks. Funds are held before the answer leaves, so that a reserved offer can be kept. */
@@ -118,12 +121,14 @@ export class MakerSide {
   async onConnect(sender: string, pair: OrderPair): Promise<void> {
     const { clock, log, swaps } = this.#deps;
     const order = this.#ledger.makers.get(pair.makerOrderUuid);
-    if (!order) return;
-    const connected = connectMatch(order, pair.takerOrderUuid, sender, clock.nowMs());
-    if (!connected.ok) {
-      if (connected.error === "AlreadyConnected") this.#repeatConnected(order, pair);
+    const known = this.#connected.get(pair.takerOrderUuid);
+    if (known && known.order.uuid === pair.makerOrderUuid) {
+      if (known.match.taker === sender) this.#repeatConnected(known.order, pair);
       return;
     }
+    if (!order) return;
+    const connected = connectMatch(order, pair.takerOrderUuid, sender, clock.nowMs());
+    if (!connected.ok) return;
     const swap = this.#swapOf(order, pair.takerOrderUuid, sender);
     if (!swap || swaps.has(pair.takerOrderUuid)) {
       this.#giveBack(order, pair.takerOrderUuid);
@@ -146,6 +151,7 @@ export class MakerSide {
   /** The swap is stored and runs, whatever else happens: its funds are its own, and the taker is told. */
   #swapBegan(order: MakerOrder, pair: OrderPair): void {
     this.#holds.handedOver(pair.takerOrderUuid);
+    this.resume(order);
     this.#publishConnected(order, pair);
     this.#deps.log.info("order_matched", { order: order.uuid, swap: pair.takerOrderUuid, role: "maker" });
     if (gte(availableVolume(order), order.minBaseVol)) this.#announcer.updateVolume(order);
@@ -167,11 +173,20 @@ export class MakerSide {
     this.#ledger.setInMemory(dropMatch(order, takerUuid));
   }
 
+  /** Remembers the matches of an order whose swaps are stored, for takers that ask again. Also after a restart. */
+  resume(order: MakerOrder): void {
+    const nowMs = this.#deps.clock.nowMs();
+    for (const [takerUuid, match] of order.matches) {
+      if (match.connectedAtMs === null || nowMs - match.connectedAtMs > CONNECTED_REPEAT_MS) continue;
+      if (this.#connected.get(takerUuid)) continue;
+      this.#connected.set(takerUuid, { order, match });
+      this.#deps.network.follow(makerBaseTicker(order), makerRelTicker(order));
+    }
+  }
+
   #repeatConnected(order: MakerOrder, pair: OrderPair): void {
-    const match = order.matches.get(pair.takerOrderUuid);
     const sent = this.#repeats.get(pair.takerOrderUuid) ?? 0;
-    if (match?.connectedAtMs == null || sent >= MAX_CONNECTED_REPEATS) return;
-    if (this.#deps.clock.nowMs() - match.connectedAtMs > CONNECTED_REPEAT_MS) return;
+    if (sent >= MAX_CONNECTED_REPEATS) return;
     this.#repeats.set(pair.takerOrderUuid, sent + 1);
     this.#publishConnected(order, pair);
   }

@@ -1,3 +1,4 @@
+import { cutLong, type Rational } from "../../core/money/rational.ts";
 import { availableVolume, type MakerOrder, makerBaseTicker, makerRelTicker } from "../../core/order/makerOrder.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import type { OwnOrders, OwnOrderView } from "./ownOrders.ts";
@@ -38,7 +39,7 @@ export class OrderAnnouncer implements OwnOrders {
       base: makerBaseTicker(order),
       rel: makerRelTicker(order),
       price: order.price,
-      maxVolume: availableVolume(order),
+      maxVolume: offeredVolume(order),
       minVolume: order.minBaseVol,
       createdAt: this.#nowSec(),
       conf: order.conf,
@@ -58,7 +59,7 @@ export class OrderAnnouncer implements OwnOrders {
   updateVolume(order: MakerOrder): void {
     const view = this.#announced.get(order.uuid);
     if (!view) return;
-    const maxVolume = availableVolume(order);
+    const maxVolume = offeredVolume(order);
     this.#set({ ...view, maxVolume });
     this.#deps.network.publish(view.base, view.rel, {
       type: "MakerOrderUpdated",
@@ -74,13 +75,11 @@ export class OrderAnnouncer implements OwnOrders {
     });
   }
 
-  /** MakerOrderCancelled, if the order was ever announced. */
-  withdraw(uuid: string): void {
-    const view = this.#announced.get(uuid);
-    if (!view) return;
-    this.#announced.delete(uuid);
-    this.#notify();
-    this.#deps.network.publish(view.base, view.rel, {
+  /** MakerOrderCancelled, also for an order not announced yet: a former run of this node may have announced it. */
+  withdraw(order: MakerOrder): void {
+    const { uuid } = order;
+    if (this.#announced.delete(uuid)) this.#notify();
+    this.#deps.network.publish(makerBaseTicker(order), makerRelTicker(order), {
       type: "MakerOrderCancelled",
       body: { uuid, timestamp: this.#nowSec(), pairTrieRoot: NO_ROOT },
     });
@@ -99,3 +98,6 @@ export class OrderAnnouncer implements OwnOrders {
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** A taker with odd fractions must not leave us with a volume whose digits no book takes. */
+const offeredVolume = (order: MakerOrder): Rational => cutLong(availableVolume(order));

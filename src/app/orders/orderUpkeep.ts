@@ -1,6 +1,7 @@
 import { add, type Rational, ZERO } from "../../core/money/rational.ts";
+import { noFeeKeyText } from "../../core/network/dexFee.ts";
 import { dropMatch, type MakerOrder, makerEndReason, shrinkToFunds, staleMatches } from "../../core/order/makerOrder.ts";
-import { takerTimeout, takerToMaker } from "../../core/order/takerOrder.ts";
+import { makerCoinOf, takerTimeout, takerToMaker } from "../../core/order/takerOrder.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
 import { type EndedMaker, endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
@@ -16,6 +17,8 @@ export class OrderUpkeep {
   readonly #takerSide: TakerSide;
   readonly #watched = new Map<string, { readonly coin: TradingCoin; readonly stop: () => void }>();
   readonly #changed = new Set<string>();
+  /** Orders kept back that were reported; as many as there are open orders at most. */
+  readonly #told = new Set<string>();
   #lastBalanceLoopMs = 0;
 
   constructor(deps: OrdersDeps, orders: MakerEndingDeps, takerSide: TakerSide) {
@@ -43,7 +46,7 @@ export class OrderUpkeep {
       const due = takerTimeout(order, nowMs);
       if (due === "none") continue;
       if (order.match && this.#deps.swaps.has(order.uuid)) await this.#takerSide.fulfil(order, order.match);
-      else if (due === "TimedOut") await this.#takerSide.end(order, "TimedOut");
+      else if (due === "TimedOut" || this.#deps.rules.noFeeKey(makerCoinOf(order))) await this.#takerSide.end(order, "TimedOut");
       else {
         await ledger.commit([{ step: "convert", order: takerToMaker(order, nowMs) }]);
         this.#takerSide.forget(order.uuid);
@@ -149,10 +152,21 @@ export class OrderUpkeep {
     const { ledger, announcer } = this.#orders;
     for (const order of [...ledger.makers.values()]) {
       if (announcer.has(order.uuid) || !this.#deps.coin(order.base) || !this.#deps.coin(order.rel)) continue;
+      if (this.#keptBack(order)) continue;
       const funds = this.#fundsOf(order.base);
       const fitted = funds ? await this.#refit(order, funds) : null;
       if (fitted) announcer.announce(fitted);
     }
+  }
+
+  /** Placed under another network profile: nobody could pay the dex fee of a swap with it. Told once. */
+  #keptBack(order: MakerOrder): boolean {
+    const noKey = this.#deps.rules.noFeeKey(order.rel);
+    if (noKey && !this.#told.has(order.uuid)) {
+      this.#told.add(order.uuid);
+      this.#deps.log.warn("maker_order_not_announced", { order: order.uuid, reason: noFeeKeyText(noKey) });
+    }
+    return noKey !== null;
   }
 
   close(): void {

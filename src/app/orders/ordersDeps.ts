@@ -1,5 +1,6 @@
 import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
 import type { Rational } from "../../core/money/rational.ts";
+import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import type { BlockTimes, LockRules } from "../../core/order/swapConfs.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -35,6 +36,8 @@ export type TradeRules = {
   blockTimes(ticker: string): BlockTimes;
   /** All the taker pays beside its payment, burned part included; zero when none is due. Whole taker coins. */
   dexFee(takerTicker: string, makerTicker: string, takerAmount: Rational): Rational;
+  /** Why nobody could pay the dex fee of a swap with this taker coin; null where somebody can (design D2). */
+  noFeeKey(takerTicker: string): NoFeeKey | null;
 };
 
 /** Who may have how much of us. */

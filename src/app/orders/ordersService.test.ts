@@ -690,6 +690,15 @@ test("after a restart an order waits, unannounced and unmatched, until both coin
   expect(maker.orders.ownOrders.orders()).toMatchObject([{ uuid }]);
 });
 
+test("an order cancelled after a restart, before it could be announced again, is withdrawn: others still have it from before", async () => {
+  const { world, maker } = await pair();
+  const uuid = await place(maker, sellAaa());
+  maker.coins.delete("BBB");
+  await maker.restart();
+  expect((await maker.orders.cancelOrder(uuid)).ok).toBe(true);
+  expect(world.messages("MakerOrderCancelled")).toMatchObject([{ uuid }]);
+});
+
 test("save_in_history false leaves no row and no history, but the order lives and its file while it does", async () => {
   const { maker } = await pair();
   const uuid = await place(maker, sellAaa({ saveInHistory: false }));

@@ -19,6 +19,8 @@ import { TakerSide } from "./takerSide.ts";
 
 /** Period of the main loop (reference rpc.md 6.1). */
 const LOOP_MS = 777;
+/** A failure of the loop that stays the same is logged this often. */
+const FAULT_REPEAT_MS = 60_000;
 
 export type OrderStatus = {
   readonly own: OwnOrder;
@@ -66,6 +68,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
   const kickStart = new Set<string>();
   let stopLoop: () => void = () => undefined;
   let running = false;
+  let loopFault: { readonly text: string; readonly toldMs: number } | null = null;
 
   function loop(): void {
     if (!running) return;
@@ -73,12 +76,24 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     mailbox
       .call(() => upkeep.tick())
       .then(
-        () => schedule(),
+        () => {
+          if (loopFault) log.info("order_loop_works_again");
+          loopFault = null;
+          schedule();
+        },
         (error: unknown) => {
-          log.error("order_loop_failed", { error });
+          loopFailed(error);
           schedule();
         },
       );
+  }
+  /** A disk that stays full would fill the log: the same failure is told once a minute. */
+  function loopFailed(error: unknown): void {
+    const text = String(error);
+    const nowMs = clock.nowMs();
+    if (loopFault?.text === text && nowMs - loopFault.toldMs < FAULT_REPEAT_MS) return;
+    loopFault = { text, toldMs: nowMs };
+    log.error("order_loop_failed", { error });
   }
   function schedule(): void {
     if (running) stopLoop = clock.after(LOOP_MS, loop);
@@ -88,7 +103,9 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     await ledger.load();
     for (const order of [...ledger.makers.values()]) {
       kickStart.add(order.base).add(order.rel);
-      ledger.setInMemory(resumeMakerOrder(order, clock.nowMs(), (uuid) => deps.swaps.has(uuid)));
+      const resumed = resumeMakerOrder(order, clock.nowMs(), (uuid) => deps.swaps.has(uuid));
+      ledger.setInMemory(resumed);
+      makerSide.resume(resumed);
     }
     for (const order of [...ledger.takers.values()]) {
       kickStart.add(order.base).add(order.rel);

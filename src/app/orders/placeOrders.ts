@@ -1,4 +1,5 @@
 import { mul } from "../../core/money/rational.ts";
+import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import { createMakerOrder, type MakerOrder } from "../../core/order/makerOrder.ts";
 import { checkMakerNumbers, checkPairCoins, checkTakerNumbers, type OrderRuleError, ownSide } from "../../core/order/orderRules.ts";
 import { makerWishes, type SwapConfs, takerWishes } from "../../core/order/swapConfs.ts";
@@ -13,7 +14,18 @@ import { MAX_OWN_ORDERS } from "./orderLedger.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import { fitTerms } from "./swapTerms.ts";
 
-export type PlaceOrderError = OrderRuleError | FundsError | { readonly kind: "TooManyOrders"; readonly limit: number };
+export type PlaceOrderError =
+  | OrderRuleError
+  | FundsError
+  /** `converted`: only the maker order this request would become when nobody takes it lacks the key. */
+  | (NoFeeKey & { readonly converted: boolean })
+  | { readonly kind: "TooManyOrders"; readonly limit: number };
+
+/** Every swap pays its dex fee in the taker's coin, so a key that receives it must be known for that coin. */
+function feeKeyMissing(deps: OrdersDeps, takerTicker: string, converted = false): Result<never, PlaceOrderError> | null {
+  const missing = deps.rules.noFeeKey(takerTicker);
+  return missing && err({ ...missing, converted });
+}
 
 /** `maker`/`taker`: the coins by their part in the swap. Both sides are counted with the same wishes: the other's are not known yet. */
 function confsFit(deps: OrdersDeps, maker: TradingCoin, taker: TradingCoin, wishes: SwapConfs): Result<unknown, OrderRuleError> {
@@ -43,6 +55,9 @@ export async function placeTakerOrder(
   if (!pair.ok) return pair;
   const { base, rel } = pair.value;
   const [given, received] = action === "Buy" ? [rel, base] : [base, rel];
+  const converts = (input.orderType ?? "GoodTillCancelled") === "GoodTillCancelled";
+  const noKey = feeKeyMissing(deps, given.ticker) ?? (converts ? feeKeyMissing(deps, received.ticker, true) : null);
+  if (noKey) return noKey;
   const funds = checkTakerFunds(deps.rules, given, received.ticker, givenVolume(action, volume, price));
   if (!funds.ok) return funds;
   const numbers = { price, volume, minVolume: input.minVolume, minTradingVolBase: base.minTradingVol, minTradingVolRel: rel.minTradingVol };
@@ -86,6 +101,8 @@ export async function placeMakerOrder(
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, "base");
   if (!pair.ok) return pair;
   const { base, rel } = pair.value;
+  const noKey = feeKeyMissing(deps, rel.ticker);
+  if (noKey) return noKey;
   const volume = input.volume === "max" ? maxMakerVolume(base) : ok(input.volume);
   if (!volume.ok) return volume;
   const funds = input.volume === "max" ? ok(undefined) : checkMakerFunds(base, volume.value);

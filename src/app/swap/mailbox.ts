@@ -11,7 +11,10 @@ export class Mailbox {
   readonly #arrivals = new Map<SwapMessage["type"], number>();
 
   put(message: SwapMessage): void {
-    this.#slots.set(message.type, message);
+    const unread = this.#slots.get(message.type);
+    // A consent not read yet is not undone by a refusal, which names no swap and may be a replay.
+    const isUndone = unread?.type === "Negotiated" && unread.accepted && message.type === "Negotiated" && !message.accepted;
+    if (!isUndone) this.#slots.set(message.type, message);
     this.#arrivals.set(message.type, this.arrivals(message.type) + 1);
   }
 

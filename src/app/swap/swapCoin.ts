@@ -22,7 +22,7 @@ export interface SwapCoin extends TradingCoin {
   /** Keeps a reservation until `release`, however long the swap takes. */
   adopt(reservation: Reservation): void;
   /** Same as `reserve` for a swap taken up after a restart, whose outputs were never signed for. */
-  reserveAgain(unitAmounts: readonly bigint[]): Result<Reservation, FundsError>;
+  reserveAgain(unitAmounts: readonly bigint[], ttlMs: number): Result<Reservation, FundsError>;
   contractScript(contract: Contract): Uint8Array;
   /** Pays `feeUnits` to the hash of `feeKey` (and burns `burnUnits`) from inputs of the HTLC key. */
   buildDexFee(args: {
@@ -46,8 +46,14 @@ export interface SwapCoin extends TradingCoin {
   buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array }): Result<SignedTx, FundsError>;
   /** A spend of the same inputs back to the own address at a higher fee, so that `payment` can no longer confirm. */
   buildCancel(payment: Uint8Array): Result<SignedTx, FundsError>;
+  /** Whether another own transaction spends an output of this one. */
+  isBuiltOn(raw: Uint8Array): boolean;
+  /** The id of another transaction, in a block, that spends an input of this own one: it can never confirm. Null: none. */
+  conflictOf(raw: Uint8Array): string | null;
   /** Takes the inputs of a stored own transaction out of circulation after a restart. */
   lockInputs(raw: Uint8Array): void;
+  /** A stored own transaction that may never confirm: nothing is built on its change any more. Its inputs stay taken. */
+  dropChange(raw: Uint8Array): void;
   /** The transaction was never sent and never will be: its inputs are free again. */
   releaseInputs(raw: Uint8Array): void;
   /** Exact value at output 0 to the contract's script, well-formed bytes. */

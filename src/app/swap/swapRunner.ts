@@ -1,50 +1,39 @@
 import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeSwapMessage, parseSwapMessage } from "../../core/message/swapMessage.ts";
 import type { SwapMessage } from "../../core/message/types.ts";
-import { toUnits } from "../../core/money/rational.ts";
-import { rationalToText } from "../../core/swap/amountText.ts";
-import { type FeeFigure, ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
-import { type Duty, fold, outcomeOf, paymentMayExist, type SwapState } from "../../core/swap/swapState.ts";
-import { equalBytes, fromHex, toHex } from "../../core/util/bytes.ts";
+import { ownPayment, type Slot, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
+import { type Duty, fold } from "../../core/swap/swapState.ts";
+import { equalBytes, fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
-import type { Rng } from "../../ports/rng.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
-import type { SwapStore, SwapSummary, UniqueMark } from "../../ports/swapStore.ts";
+import type { SwapSummary } from "../../ports/swapStore.ts";
 import type { SwapMatch, SwapStarter } from "../tradingCoin.ts";
-import { chainOf } from "./contracts.ts";
+import { chainOf, contractOf } from "./contracts.ts";
 import { claim, refund } from "./duties/claimAndRefund.ts";
 import { awaitFee, payFee } from "./duties/fee.ts";
 import { negotiate } from "./duties/negotiate.ts";
 import { decidingSlots, observe } from "./duties/observe.ts";
 import { awaitPayment, pay, tell } from "./duties/payment.ts";
 import { publish } from "./duties/publish.ts";
+import { ExpectedTopics } from "./expectedTopics.ts";
+import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
+import { StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import { SwapTask } from "./swapTask.ts";
 
-/** Dex fee of one swap under this node's network profile, base units of the taker coin. */
-export type DexFeeUnits = { readonly feeUnits: bigint; readonly burnUnits: bigint; readonly feePubkey: Uint8Array | null };
-
-/** The maker's secret for one start (design D5): derived, so that the seed alone can finish the swap. */
-export type DeriveSecret = (startedAt: number, salt: number) => { readonly secret: Uint8Array; readonly hash: Uint8Array };
-
-export type SwapRunnerDeps = {
+export type SwapRunnerDeps = StartDeps & {
   readonly clock: Clock;
-  readonly rng: Rng;
   readonly log: Log;
   readonly p2p: P2p;
   readonly verifier: SignatureVerifier;
-  readonly store: SwapStore;
   readonly coin: (ticker: string) => SwapCoin | undefined;
   /** Fires when a coin became active: swaps waiting for it are taken up. */
   readonly onCoinActivated: (listener: () => void) => () => void;
-  readonly keys: { readonly publicKey: Uint8Array; readonly secretKey: Secret<Uint8Array>; readonly deriveSecret: DeriveSecret };
-  readonly dexFee: (match: SwapMatch, takerCoin: SwapCoin) => DexFeeUnits;
+  readonly keys: StartDeps["keys"] & { readonly secretKey: Secret<Uint8Array> };
   readonly profileOfFee: (terms: SwapTerms, raw: Uint8Array, takerCoin: SwapCoin, takerKey: Uint8Array) => string | null;
-  readonly gui: string | null;
-  readonly version: string;
   /** Export and stream hook; must not throw. */
   readonly onEvent: (uuid: string, log: readonly StoredEvent[]) => void;
 };
@@ -52,14 +41,13 @@ export type SwapRunnerDeps = {
 const TOPIC_PREFIX = "swap/";
 /** Blocks on top of a final transaction after which a finished swap is no longer watched. */
 const SETTLED_EXTRA_CONFS = 10;
-/** Tries to draw a secret that was never used; the salt has 256 values, the second is part of the derivation. */
-const SECRET_TRIES = 256;
-/** Starts waited for at once, how long each, and how many messages are kept for it. */
-const MAX_EXPECTED = 100;
-const EXPECT_MS = 60_000;
-const MAX_EARLY_MESSAGES = 8;
 /** Logs of ended swaps kept in memory for status calls. */
 const RECENT_LOGS = 200;
+/** Pause before a stored swap that could not be read is tried again. */
+const RESUME_RETRY_MS = 30_000;
+
+/** The last message of each kind that a swap sent. */
+type SentMessages = Map<SwapMessage["type"], { readonly payload: Uint8Array; readonly envelope: Uint8Array }>;
 
 /** Starts, resumes and supervises all swaps of this node. */
 export class SwapRunner implements SwapStarter {
@@ -68,8 +56,8 @@ export class SwapRunner implements SwapStarter {
   /** Stored swaps that wait for a coin to be enabled. */
   readonly #waiting = new Map<string, SwapSummary>();
   readonly #recent = new Map<string, readonly StoredEvent[]>();
-  /** Topics joined ahead of a start, with what came on them. */
-  readonly #expected = new Map<string, { readonly messages: GossipMessage[]; readonly cancel: () => void }>();
+  readonly #funds: StoredFunds;
+  readonly #expected: ExpectedTopics;
   readonly #unsubscribe: (() => void)[] = [];
   /** Every uuid this node ever swapped under. */
   readonly #known = new Set<string>();
@@ -77,21 +65,56 @@ export class SwapRunner implements SwapStarter {
 
   constructor(deps: SwapRunnerDeps) {
     this.#deps = deps;
+    const { clock, log, p2p } = deps;
+    this.#funds = new StoredFunds(clock, log);
+    this.#expected = new ExpectedTopics(
+      clock,
+      (uuid) => p2p.subscribe(TOPIC_PREFIX + uuid),
+      (uuid) => this.#tasks.has(uuid) || p2p.unsubscribe(TOPIC_PREFIX + uuid),
+    );
   }
 
   /** Loads what a former run left open. Swaps whose coins are active go on at once, the others when they are. */
   async open(): Promise<void> {
     const open = await this.#deps.store.unsettled();
     for (const uuid of await this.#deps.store.allUuids()) this.#known.add(uuid);
-    for (const s of open) this.#waiting.set(s.uuid, s);
+    for (const s of open) {
+      this.#waiting.set(s.uuid, s);
+      try {
+        this.#funds.add(s.uuid, fold((await this.#deps.store.log(s.uuid)).map((e) => e.event)));
+      } catch (cause) {
+        this.#deps.log.error("swap_not_read", { swap: s.uuid, error: cause instanceof Error ? cause.message : String(cause) });
+      }
+    }
     this.#kickStartCoins = [...new Set(open.filter((s) => !s.finished).flatMap((s) => [s.myCoin, s.otherCoin]))];
     this.#unsubscribe.push(this.#deps.onCoinActivated(() => void this.#resumeReady()));
+    for (const ticker of new Set(open.map((s) => s.myCoin))) {
+      const coin = this.#deps.coin(ticker);
+      if (coin) this.prepare(coin);
+    }
     await this.#resumeReady();
+  }
+
+  /** To be called before a coin can be used by anybody: what stored swaps have of it is taken out of circulation. */
+  prepare(coin: SwapCoin): void {
+    this.#funds.take(coin);
+  }
+
+  /** To be called before a coin closes: swaps that are only watched any more wait until it is enabled again. */
+  async park(ticker: string): Promise<void> {
+    const users = [...this.#tasks.values()].filter((t) => t.state.terms.makerCoin === ticker || t.state.terms.takerCoin === ticker);
+    for (const task of users) {
+      this.#drop(task);
+      await task.stop();
+      this.#funds.add(task.uuid, task.state);
+      this.#waiting.set(task.uuid, { ...summaryOf(task.state.terms), finished: task.state.finished !== null });
+    }
   }
 
   async close(): Promise<void> {
     for (const u of this.#unsubscribe) u();
-    for (const uuid of [...this.#expected.keys()]) this.#unexpect(uuid);
+    this.#unsubscribe.length = 0;
+    this.#expected.close();
     await Promise.all([...this.#tasks.values()].map((t) => t.stop()));
     this.#tasks.clear();
   }
@@ -130,91 +153,49 @@ export class SwapRunner implements SwapStarter {
 
   /** Joins the topic of a swap that may start in a moment, so that its first message is not missed. */
   expect(uuid: string): void {
-    if (this.#tasks.has(uuid) || this.#expected.has(uuid) || this.#expected.size >= MAX_EXPECTED) return;
-    const cancel = this.#deps.clock.after(EXPECT_MS, () => this.#unexpect(uuid));
-    this.#expected.set(uuid, { messages: [], cancel });
-    this.#deps.p2p.subscribe(TOPIC_PREFIX + uuid);
-  }
-
-  #unexpect(uuid: string): readonly GossipMessage[] {
-    const early = this.#expected.get(uuid);
-    if (!early) return [];
-    early.cancel();
-    this.#expected.delete(uuid);
-    if (!this.#tasks.has(uuid)) this.#deps.p2p.unsubscribe(TOPIC_PREFIX + uuid);
-    return early.messages;
+    if (!this.#tasks.has(uuid)) this.#expected.add(uuid);
   }
 
   async start(match: SwapMatch): Promise<void> {
-    const { clock, store } = this.#deps;
+    const { store } = this.#deps;
     const makerCoin = this.#deps.coin(match.makerCoin);
     const takerCoin = this.#deps.coin(match.takerCoin);
     if (!makerCoin || !takerCoin) throw new Error(`swap ${match.uuid}: ${makerCoin ? match.takerCoin : match.makerCoin} is not active`);
     if (await store.has(match.uuid)) throw new Error(`swap ${match.uuid} exists already`);
-    const { terms, marks } = await this.#terms(match, makerCoin, takerCoin);
     const own = match.role === "maker" ? makerCoin : takerCoin;
     own.adopt(match.reservation);
-    const first: StoredEvent = { v: 1, atMs: clock.nowMs(), event: { type: "started", terms } };
-    try {
-      await store.create(summaryOf(terms), first, marks);
-    } catch (cause) {
+    const first = await this.#create(match, makerCoin, takerCoin).catch((cause: unknown) => {
       own.release(match.reservation);
       throw cause;
-    }
+    });
+    const { terms } = first.event;
     this.#known.add(terms.uuid);
     const task = this.#launch(terms.uuid, [first], makerCoin, takerCoin);
     task.reservation = match.reservation;
     this.#deps.onEvent(task.uuid, task.events);
     task.run();
-    for (const early of this.#unexpect(task.uuid)) this.onGossip(early);
+    for (const early of this.#expected.take(task.uuid)) this.onGossip(early);
   }
 
-  async #terms(match: SwapMatch, makerCoin: SwapCoin, takerCoin: SwapCoin): Promise<{ terms: SwapTerms; marks: readonly UniqueMark[] }> {
-    const startedAt = Math.floor(this.#deps.clock.nowMs() / 1_000);
-    const secret = match.role === "maker" ? await this.#drawSecret(startedAt) : null;
-    const fee = this.#deps.dexFee(match, takerCoin);
-    const tip = (coin: SwapCoin): number => coin.chain.status().tip?.height ?? 0;
-    const terms: SwapTerms = {
-      role: match.role,
-      uuid: match.uuid,
-      myOrderUuid: match.myOrderUuid,
-      makerCoin: match.makerCoin,
-      takerCoin: match.takerCoin,
-      makerAmount: rationalToText(match.makerAmount),
-      takerAmount: rationalToText(match.takerAmount),
-      makerUnits: toUnits(match.makerAmount, makerCoin.decimals).toString(),
-      takerUnits: toUnits(match.takerAmount, takerCoin.decimals).toString(),
-      makerConfs: match.makerConfs,
-      makerNota: match.makerNota,
-      takerConfs: match.takerConfs,
-      takerNota: match.takerNota,
-      lockDurationSec: match.lockDurationSec,
-      startedAt,
-      counterparty: toHex(match.counterparty),
-      myPersistentPub: toHex(this.#deps.keys.publicKey),
-      myMakerCoinPub: toHex(makerCoin.htlcPubkey),
-      myTakerCoinPub: toHex(takerCoin.htlcPubkey),
-      secretSalt: secret?.salt ?? null,
-      secretHash: secret ? toHex(secret.hash) : null,
-      makerStartHeight: tip(makerCoin),
-      takerStartHeight: tip(takerCoin),
-      dexFeeUnits: fee.feeUnits.toString(),
-      dexBurnUnits: fee.burnUnits.toString(),
-      dexFeePubkey: fee.feePubkey === null ? null : toHex(fee.feePubkey),
-      fees: feeFigures(match, makerCoin, takerCoin),
-      gui: this.#deps.gui,
-      version: this.#deps.version,
-    };
-    return { terms, marks: secret ? [{ kind: "secret_hash", value: toHex(secret.hash) }] : [] };
-  }
-
-  async #drawSecret(startedAt: number): Promise<{ salt: number; hash: Uint8Array }> {
-    for (let i = 0; i < SECRET_TRIES; i++) {
-      const salt = this.#deps.rng.bytes(1)[0] ?? 0;
-      const { hash } = this.#deps.keys.deriveSecret(startedAt, salt);
-      if (!(await this.#deps.store.isMarked({ kind: "secret_hash", value: toHex(hash) }))) return { salt, hash };
+  /** Stores a new swap. Rejects only when nothing was stored. */
+  async #create(match: SwapMatch, makerCoin: SwapCoin, takerCoin: SwapCoin): Promise<StoredEvent & { event: { type: "started" } }> {
+    const { clock, store } = this.#deps;
+    for (;;) {
+      const atMs = clock.nowMs();
+      const { terms, marks } = await startTerms(this.#deps, match, makerCoin, takerCoin, Math.floor(atMs / 1_000));
+      const first = { v: 1, atMs, event: { type: "started", terms } } as const;
+      try {
+        await store.create(summaryOf(terms), first, marks);
+        return first;
+      } catch (cause) {
+        // Only the answer may have been lost: what is stored is a swap that runs.
+        const stored = await store.log(match.uuid).catch(() => []);
+        if (JSON.stringify(stored) === JSON.stringify([first])) return first;
+        // Two starts of one second may draw the same secret: the second draws again.
+        const [mark] = marks;
+        if (!mark || stored.length > 0 || !(await store.isMarked(mark))) throw cause;
+      }
     }
-    throw new Error("no unused secret in this second; try again");
   }
 
   async #resumeReady(): Promise<void> {
@@ -226,11 +207,13 @@ export class SwapRunner implements SwapStarter {
       try {
         const log = await this.#deps.store.log(s.uuid);
         const task = this.#launch(s.uuid, log, makerCoin, takerCoin);
-        takeUpFunds(task);
+        task.reservation = this.#funds.handOver(s.uuid, maker ? makerCoin : takerCoin);
         this.#deps.log.info("swap_resumed", { swap: s.uuid, events: log.length });
         task.run();
+        this.#settleIfDeep(task);
       } catch (cause) {
         this.#waiting.set(s.uuid, s);
+        this.#unsubscribe.push(this.#deps.clock.after(RESUME_RETRY_MS, () => void this.#resumeReady()));
         this.#deps.log.error("swap_not_resumed", { swap: s.uuid, error: cause instanceof Error ? cause.message : String(cause) });
       }
     }
@@ -240,6 +223,7 @@ export class SwapRunner implements SwapStarter {
     const { clock, store, p2p } = this.#deps;
     const topic = TOPIC_PREFIX + uuid;
     const terms = fold(log.map((e) => e.event)).terms;
+    const sent: SentMessages = new Map();
     const task: SwapTask = new SwapTask(
       {
         clock,
@@ -247,7 +231,7 @@ export class SwapRunner implements SwapStarter {
         log: this.#deps.log,
         makerCoin,
         takerCoin,
-        send: (message) => p2p.publish(topic, signEnvelope(encodeSwapMessage(message), this.#deps.keys.secretKey.reveal())),
+        send: (message) => p2p.publish(topic, this.#envelopeOf(message, sent)),
         secret: () => (terms.secretSalt === null ? null : this.#deps.keys.deriveSecret(terms.startedAt, terms.secretSalt).secret),
         runDuty,
         profileOfFee: (t, raw) => this.#deps.profileOfFee(t.state.terms, raw, takerCoin, fromHex(t.state.negotiated?.takerCoinPub ?? "")),
@@ -272,6 +256,16 @@ export class SwapRunner implements SwapStarter {
   }
   readonly #cleanups = new Map<string, () => void>();
 
+  /** A message is repeated for as long as the other side is silent: signed once, the same bytes have the same signature. */
+  #envelopeOf(message: SwapMessage, sent: SentMessages): Uint8Array {
+    const payload = encodeSwapMessage(message);
+    const known = sent.get(message.type);
+    if (known && equalBytes(known.payload, payload)) return known.envelope;
+    const envelope = signEnvelope(payload, this.#deps.keys.secretKey.reveal());
+    sent.set(message.type, { payload, envelope });
+    return envelope;
+  }
+
   #afterEvent(task: SwapTask): void {
     this.#deps.onEvent(task.uuid, task.events);
     if (task.state.finished) {
@@ -281,8 +275,15 @@ export class SwapRunner implements SwapStarter {
   }
 
   #releaseFunds(task: SwapTask): void {
+    const s = task.state;
+    const coin = task.coin(s.terms.role);
+    // What a failed swap has stored and the chain does not have by now is not sent any more.
+    for (const slot of ["fee", ownPayment(s.terms.role)] as const) {
+      const tx = s.own[slot];
+      if (s.finished === "failed" && tx && !s.facts[slot] && !coin.chain.tx(tx.txid)) coin.releaseInputs(fromHex(tx.raw));
+    }
     if (!task.reservation) return;
-    task.coin(task.state.terms.role).release(task.reservation);
+    coin.release(task.reservation);
     task.reservation = null;
   }
 
@@ -296,14 +297,19 @@ export class SwapRunner implements SwapStarter {
       return fact?.confirmed === true && coin.chain.confirmations(fact.block) >= SETTLED_EXTRA_CONFS;
     });
     if (s.finished !== "failed" && !deep) return;
-    this.#tasks.delete(task.uuid);
+    this.#drop(task);
     this.#remember(task.uuid, task.events);
-    this.#cleanups.get(task.uuid)?.();
-    this.#cleanups.delete(task.uuid);
     void task
       .stop()
+      .then(() => forget(task))
       .then(() => this.#deps.store.markSettled(task.uuid))
       .catch((cause: unknown) => this.#deps.log.warn("swap_not_marked_settled", { swap: task.uuid, error: String(cause) }));
+  }
+
+  #drop(task: SwapTask): void {
+    this.#tasks.delete(task.uuid);
+    this.#cleanups.get(task.uuid)?.();
+    this.#cleanups.delete(task.uuid);
   }
 
   #remember(uuid: string, log: readonly StoredEvent[]): void {
@@ -317,8 +323,7 @@ export class SwapRunner implements SwapStarter {
     const uuid = message.topic.slice(TOPIC_PREFIX.length);
     const task = this.#tasks.get(uuid);
     if (!task) {
-      const early = this.#expected.get(uuid);
-      if (early && early.messages.length < MAX_EARLY_MESSAGES) early.messages.push(message);
+      this.#expected.put(uuid, message);
       return "accept";
     }
     const envelope = parseEnvelope(message.data);
@@ -350,7 +355,7 @@ async function runDuty(task: SwapTask, duty: Duty, signal: AbortSignal): Promise
     case "await_fee":
       return awaitFee(task, signal);
     case "pay_fee":
-      return payFee(task);
+      return payFee(task, signal);
     case "await_payment":
       return awaitPayment(task, signal);
     case "pay":
@@ -366,51 +371,19 @@ async function runDuty(task: SwapTask, duty: Duty, signal: AbortSignal): Promise
   }
 }
 
-/** After a restart: the inputs of stored transactions are taken, and what is still to be paid is reserved anew. */
-function takeUpFunds(task: SwapTask): void {
+/** A settled swap needs nothing any more: its inputs are spent or were never used, and nobody asks for its contracts. */
+async function forget(task: SwapTask): Promise<void> {
   const s = task.state;
   const { role } = s.terms;
-  const coin = task.coin(role);
   for (const slot of ["fee", ownPayment(role)] as const) {
     const tx = s.own[slot];
-    if (tx && !s.facts[slot]?.confirmed) coin.lockInputs(fromHex(tx.raw));
+    if (tx) task.coin(role).releaseInputs(fromHex(tx.raw));
   }
-  if (outcomeOf(s) !== null || s.refund || s.abandoned || paymentMayExist(s) || s.own[ownPayment(role)]) return;
-  const reserved = coin.reserveAgain(openAmounts(s));
-  if (reserved.ok) task.reservation = reserved.value;
-  else task.trouble("the funds of this swap could not be reserved again after the restart");
-}
-
-function openAmounts(s: SwapState): readonly bigint[] {
-  if (s.terms.role === "maker") return [BigInt(s.terms.makerUnits)];
-  const fee = BigInt(s.terms.dexFeeUnits) + BigInt(s.terms.dexBurnUnits);
-  return s.own.fee || fee === 0n ? [BigInt(s.terms.takerUnits)] : [fee, BigInt(s.terms.takerUnits)];
-}
-
-function summaryOf(t: SwapTerms): SwapSummary {
-  const maker = t.role === "maker";
-  return {
-    uuid: t.uuid,
-    role: t.role,
-    myCoin: maker ? t.makerCoin : t.takerCoin,
-    otherCoin: maker ? t.takerCoin : t.makerCoin,
-    startedAt: t.startedAt,
-    finished: false,
-  };
-}
-
-/** The figures of the `Started` event: own payment (and fee) transactions, and the spend of the other side's. */
-function feeFigures(match: SwapMatch, makerCoin: SwapCoin, takerCoin: SwapCoin): readonly FeeFigure[] {
-  const paid = (coin: SwapCoin, amount: ReturnType<SwapCoin["paymentFee"]>): FeeFigure => ({
-    coin: coin.ticker,
-    amount: rationalToText(amount.ok ? amount.value : coin.spendFee()),
-    paidFromTradingVol: false,
-  });
-  const spend = (coin: SwapCoin): FeeFigure => ({ coin: coin.ticker, amount: rationalToText(coin.spendFee()), paidFromTradingVol: true });
-  if (match.role === "maker") return [paid(makerCoin, makerCoin.paymentFee(match.makerAmount, "start")), spend(takerCoin)];
-  return [
-    paid(takerCoin, takerCoin.dexFeeTxFee(takerCoin.dust, "start")),
-    paid(takerCoin, takerCoin.paymentFee(match.takerAmount, "start")),
-    spend(makerCoin),
-  ];
+  for (const side of ["maker", "taker"] as const) {
+    const coin = task.coin(side);
+    const known = Object.entries({ ...s.received, ...s.own }) as [Slot, { readonly txid: string }][];
+    const txids = known.filter(([slot, { txid }]) => txid !== "" && chainOf(role, slot) === side).map(([, { txid }]) => txid);
+    const scripts = s.negotiated ? [coin.contractScript(contractOf(s, `${side}Payment`))] : [];
+    await coin.chain.unwatch({ scripts, txids });
+  }
 }

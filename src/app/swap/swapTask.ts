@@ -69,8 +69,9 @@ export class SwapTask {
   get events(): readonly StoredEvent[] {
     return this.#log;
   }
+  /** Unix seconds, never before the last event: a clock set back by a restart makes nothing early again. */
   nowSec(): number {
-    return Math.floor(this.deps.clock.nowMs() / 1_000);
+    return Math.floor(Math.max(this.deps.clock.nowMs(), this.#log.at(-1)?.atMs ?? 0) / 1_000);
   }
   times(): SwapDeadlines {
     const { role, startedAt, lockDurationSec } = this.#state.terms;
@@ -143,8 +144,28 @@ export class SwapTask {
     const next = step(this.#state, event);
     if (next === this.#state) return;
     const stored: StoredEvent = { v: 1, atMs: this.deps.clock.nowMs(), event };
-    await this.deps.store.append(this.uuid, this.#log.length, stored, marks);
-    this.#state = next;
+    try {
+      await this.deps.store.append(this.uuid, this.#log.length, stored, marks);
+    } catch (cause) {
+      // Stored all the same, perhaps, now or by an earlier try whose answer was lost: what is in the log counts.
+      if (!(await this.#catchUp())) throw cause;
+      return this.#apply(event, marks);
+    }
+    this.#advance(stored);
+  }
+
+  /** Takes over what the store has beyond this task's log. @returns whether there was anything */
+  async #catchUp(): Promise<boolean> {
+    const log = await this.deps.store.log(this.uuid).catch(() => []);
+    const missed = log.slice(this.#log.length);
+    for (const stored of missed) this.#advance(stored);
+    return missed.length > 0;
+  }
+
+  /** Makes a stored event count. */
+  #advance(stored: StoredEvent): void {
+    const { event } = stored;
+    this.#state = step(this.#state, event);
     this.#log.push(stored);
     this.deps.log.info("swap_event", { swap: this.uuid, type: event.type, ...eventFields(event) });
     this.deps.onEvent(this);

@@ -10,6 +10,7 @@ export type BookRefusal =
   | "foreign_uuid"
   | "recently_cancelled"
   | "unknown_order"
+  | "long_numbers"
   | "full";
 
 export type BookChange =

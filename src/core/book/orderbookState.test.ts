@@ -325,3 +325,14 @@ test("any sequence of messages leaves indexes and roots that agree with a fresh 
     }
   }
 });
+
+test("an order with numbers of hundreds of digits is not kept, and one that gets them by an update goes", () => {
+  const book = aBook();
+  const long = { n: 1n, d: (1n << 700n) + 1n };
+  expect(book.created(MAKER, created(anOrder(1, { price: long })), NOW)).toEqual(refusal("long_numbers"));
+  book.created(MAKER, created(anOrder(2)), NOW);
+  const update = { uuid: uuid(2), newPrice: null, newMaxVolume: long, newMinVolume: null, timestamp: NOW_SEC, pairTrieRoot: NO_ROOT, conf: null };
+  expect(book.updated(MAKER, update, NOW)).toEqual(refusal("long_numbers"));
+  book.orderbookAnswer(bookAnswer(anOrder(3, { minVolume: long })), PAIR, "relay", NOW);
+  expect(uuids(book)).toEqual([]);
+});

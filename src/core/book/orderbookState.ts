@@ -2,7 +2,7 @@ import type { OrderbookAnswer, OrderExtras, PairDiff, SyncAnswer } from "../mess
 import type { MakerOrderCancelled, MakerOrderCreated, MakerOrderUpdated, OrderbookItem, PubkeyKeepAlive } from "../message/types.ts";
 import { equalBytes } from "../util/bytes.ts";
 import { type AnnouncedRoot, type BookChange, type BookRefusal, type KeepAliveOutcome, refused } from "./bookChange.ts";
-import { type BookOrder, offersSomething, sameItem, trieLeaf } from "./bookOrder.ts";
+import { type BookOrder, hasShortNumbers, offersSomething, sameItem, trieLeaf } from "./bookOrder.ts";
 import { isBookTicker, pairOf } from "./bookPair.ts";
 import { CancelMemory } from "./cancelMemory.ts";
 import { type BookLimits, DEFAULT_BOOK_LIMITS, OrderStore, type Shelf } from "./orderStore.ts";
@@ -192,6 +192,11 @@ export class OrderbookState {
       this.#store.remove(order.item.uuid);
       return { kind: "removed" };
     }
+    if (!hasShortNumbers(order.item)) {
+      // An order that became one we cannot keep must not stand as it was.
+      this.#store.remove(order.item.uuid);
+      return refused("long_numbers");
+    }
     return this.#store.put(order, nowMs) ? { kind: "stored" } : refused("full");
   }
 
@@ -225,7 +230,7 @@ export class OrderbookState {
   #hearsay(item: OrderbookItem, extras: OrderExtras, source: string, nowMs: number, authentic: boolean): void {
     const { uuid, pubkey } = item;
     if (this.#options.isOwnKey(pubkey) || this.#pairRefusal(item.base, item.rel, pairOf(item.base, item.rel))) return;
-    if (!offersSomething(item) || this.#cancelled.has(pubkey, uuid, nowMs)) return;
+    if (!offersSomething(item) || !hasShortNumbers(item) || this.#cancelled.has(pubkey, uuid, nowMs)) return;
     const known = this.#store.get(uuid);
     if (known && sameItem(known.item, item)) {
       if (!known.confirmed && (authentic || (known.source !== null && known.source !== source))) {

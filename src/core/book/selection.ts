@@ -1,5 +1,5 @@
 import type { BestOrdersAction } from "../message/requestMessage.ts";
-import { add, gt, gte, mul, type Rational, ZERO } from "../money/rational.ts";
+import { addCut, gt, gte, product, type Rational, ZERO } from "../money/rational.ts";
 import { type BookOrder, byPrice } from "./bookOrder.ts";
 
 /** How much of each pair a best-orders request wants: until `volume` (whole units of the coin) is reached, or the first `count`. */
@@ -14,7 +14,7 @@ export type BestOrdersLimit = { readonly volume: Rational } | { readonly count: 
 export function selectBest(orders: readonly BookOrder[], action: BestOrdersAction, limit: BestOrdersLimit): readonly BookOrder[] {
   const sorted = [...orders].sort(byPrice);
   if ("count" in limit) return sorted.slice(0, limit.count);
-  const inCoin = (volume: Rational, price: Rational): Rational => (action === "buy" ? volume : mul(volume, price));
+  const inCoin = (volume: Rational, price: Rational): Rational => (action === "buy" ? volume : product(volume, price));
   const chosen: BookOrder[] = [];
   let collected = ZERO;
   for (const order of sorted) {
@@ -22,7 +22,7 @@ export function selectBest(orders: readonly BookOrder[], action: BestOrdersActio
     const { minVolume, maxVolume, price } = order.item;
     if (gt(inCoin(minVolume, price), limit.volume)) continue;
     chosen.push(order);
-    collected = add(collected, inCoin(maxVolume, price));
+    collected = addCut(collected, inCoin(maxVolume, price));
   }
   return chosen;
 }

@@ -1,5 +1,5 @@
 import type { OrderbookItem, TakerRequest } from "../message/types.ts";
-import { div, gte, isPositive, lte } from "../money/rational.ts";
+import { gte, isPositive, lte, product, type Rational } from "../money/rational.ts";
 
 /**
  * Whether a maker's order, as the book has it, serves a taker's request in full (reference p2p-wire.md section 9,
@@ -14,7 +14,8 @@ export function servesRequest(item: OrderbookItem, request: TakerRequest): boole
   const [base, rel] = buy ? [request.base, request.rel] : [request.rel, request.base];
   if (item.base !== base || item.rel !== rel) return false;
   const [wanted, given] = buy ? [baseAmount, relAmount] : [relAmount, baseAmount];
-  if (!gte(div(given, wanted), item.price)) return false;
-  const volume = buy ? baseAmount : div(baseAmount, item.price);
-  return gte(volume, item.minVolume) && lte(volume, item.maxVolume);
+  if (!gte(given, product(item.price, wanted))) return false;
+  // Of a seller's amount in rel, the volume is amount / price; both sides times the price.
+  const inTheirs = (volume: Rational): Rational => (buy ? volume : product(volume, item.price));
+  return gte(baseAmount, inTheirs(item.minVolume)) && lte(baseAmount, inTheirs(item.maxVolume));
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { fromHex, toHex } from "../util/bytes.ts";
+import { concatBytes, fromHex, toHex } from "../util/bytes.ts";
 import { CONTROL_FIELDS, encodeFrame, MAX_FRAME_BYTES } from "./frame.ts";
 import { messageId, messageIdBytes, parseMessageId } from "./messageId.ts";
 import { parseFrame } from "./parseFrame.ts";
@@ -124,4 +124,15 @@ test("a frame over the size limit, with too many subscriptions or too many ids i
   expect(parseFrame(encodeFrame({ subscriptions }))).toMatchObject({ error: { why: "count" } });
   const ids = Array.from({ length: 10_001 }, () => new Uint8Array(8));
   expect(parseFrame(encodeFrame({ control: { iwant: [ids] } }))).toMatchObject({ error: { why: "count" } });
+});
+
+test("limits count over all control fields of a frame, and half a million empty ones are read at once", () => {
+  const ids = encodeFrame({ control: { iwant: [Array.from({ length: 6000 }, () => new Uint8Array(8))] } });
+  expect(parseFrame(ids).ok).toBe(true);
+  expect(parseFrame(concatBytes(ids, ids))).toEqual({ ok: false, error: { kind: "BadFrame", why: "count" } });
+  const grafts = encodeFrame({ control: { graft: Array.from({ length: 4900 }, () => "t") } });
+  const frame = concatBytes(grafts, new Uint8Array(980_000).map((_, i) => (i % 2 === 0 ? 0x1a : 0)));
+  const start = performance.now();
+  expect(parseFrame(frame)).toMatchObject({ ok: true, value: { control: { graft: { length: 4900 } } } });
+  expect(performance.now() - start).toBeLessThan(500);
 });

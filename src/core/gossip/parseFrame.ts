@@ -1,16 +1,14 @@
 import { err, ok, type Result } from "../util/result.ts";
 import { parseAscii } from "./asciiText.ts";
 import {
-  type Control,
   type FrameError,
   MAX_FRAME_BYTES,
   MAX_TOPIC_BYTES,
   type ParsedFrame,
   type Subscription,
-  type UnknownControlField,
   type WireMessage,
 } from "./frame.ts";
-import { parseControl } from "./parseControl.ts";
+import { ControlGatherer } from "./controlGatherer.ts";
 import { ProtoReader } from "./protobuf.ts";
 
 /** A frame may hold this many subscriptions and this many messages; KDF writes one of each. */
@@ -25,8 +23,7 @@ export function parseFrame(bytes: Uint8Array): Result<ParsedFrame, FrameError> {
   if (bytes.length > MAX_FRAME_BYTES) return err({ kind: "BadFrame", why: "size" });
   const subscriptions: Subscription[] = [];
   const publish: WireMessage[] = [];
-  const unknownControl: UnknownControlField[] = [];
-  let control: Control | undefined;
+  let control: ControlGatherer | undefined;
   let invalidMessages = 0;
   const r = new ProtoReader(bytes);
   while (r.next()) {
@@ -40,16 +37,22 @@ export function parseFrame(bytes: Uint8Array): Result<ParsedFrame, FrameError> {
       if (message === "invalid") invalidMessages++;
       else publish.push(message);
     } else if (r.field === 3 && r.wire === 2) {
-      const parsed = parseControl(r.bytes(), control, unknownControl);
-      if (!parsed.ok) return parsed;
-      control = parsed.value;
+      control ??= new ControlGatherer();
+      const added = control.add(r.bytes());
+      if (!added.ok) return added;
     } else r.skip();
     if (subscriptions.length > MAX_SUBSCRIPTIONS || publish.length + invalidMessages > MAX_MESSAGES) {
       return err({ kind: "BadFrame", why: "count" });
     }
   }
   if (r.broken) return err({ kind: "BadFrame", why: "protobuf" });
-  return ok({ subscriptions, publish, ...(control === undefined ? {} : { control }), invalidMessages, unknownControl });
+  return ok({
+    subscriptions,
+    publish,
+    ...(control === undefined ? {} : { control: control.result() }),
+    invalidMessages,
+    unknownControl: control?.unknown ?? [],
+  });
 }
 
 function parseSubscription(bytes: Uint8Array): Subscription | "broken" | "invalid" {

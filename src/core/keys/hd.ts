@@ -50,6 +50,17 @@ export function addressPath(derivationPath: string, id: HdAddressId = FIRST_ADDR
   return `${derivationPath}/${id.account}'/${id.chain}/${id.index}`;
 }
 
+/** An address of this coin from its full path; null where the path is of another coin, or of another shape. */
+export function parseAddressPath(derivationPath: string, path: string): HdAddressId | null {
+  const below = path.startsWith(`${derivationPath}/`) ? path.slice(derivationPath.length + 1) : "";
+  const [, account, chain, index] = /^(\d{1,10})'\/([01])\/(\d{1,10})$/.exec(below) ?? [];
+  const id = { account: Number(account), chain: chain === "1" ? (1 as const) : (0 as const), index: Number(index) };
+  return isAddressId(id) ? id : null;
+}
+
+/** Account and index are path steps. */
+export const isAddressId = ({ account, index }: HdAddressId): boolean => account < HARDENED && index < HARDENED;
+
 /**
  * Key of one address of a coin.
  * @param derivationPath the coin's `derivation_path`, checked by `isDerivationPath`

@@ -1,26 +1,7 @@
 import fc from "fast-check";
 import Fraction from "fraction.js";
 import { expect, test } from "vitest";
-import {
-  add,
-  cmp,
-  decimal,
-  div,
-  eq,
-  fromUnits,
-  MAX_DECIMAL_CHARS,
-  MAX_EXPONENT,
-  max,
-  min,
-  mul,
-  parseDecimal,
-  type Rational,
-  rational,
-  reduce,
-  sub,
-  toDecimalString,
-  toUnits,
-} from "./rational.ts";
+import { add, cmp, decimal, div, eq, fromUnits, MAX_DECIMAL_CHARS, MAX_EXPONENT, max, min, mul, parseDecimal, type Rational, rational, reduce, sub, toDecimalString, toUnits, addCut, ZERO } from "./rational.ts";
 
 /** Fractions as a peer may send them: unreduced, with any signs, far beyond 64 bits. */
 const anyRational = fc
@@ -125,4 +106,12 @@ test.each([
 test("a zero denominator is a broken promise", () => {
   expect(() => rational(1n, 0n)).toThrow(RangeError);
   expect(() => div(rational(1n), rational(0n))).toThrow(RangeError);
+});
+
+test("a sum of strangers' fractions with odd denominators stays short, is cut downwards and is else exact", () => {
+  const odd = Array.from({ length: 300 }, (_, i) => ({ n: 1n, d: (1n << 400n) + BigInt(2 * i + 1) }));
+  const sum = odd.reduce(addCut, rational(300n));
+  expect(sum.d.toString(2).length).toBeLessThanOrEqual(512);
+  expect(toUnits(sum, 99)).toBe(300n * 10n ** 99n);
+  expect([rational(1n, 3n), rational(1n, 3n), rational(1n, 3n)].reduce(addCut, ZERO)).toEqual(rational(1n));
 });

@@ -32,6 +32,23 @@ export const mul = (a: Rational, b: Rational): Rational => rational(a.n * b.n, a
 /** Throws when `b` is zero: test first. */
 export const div = (a: Rational, b: Rational): Rational => rational(a.n * b.d, a.d * b.n);
 
+/** `a * b` as it is, not in lowest terms: for comparing with a peer's numbers, where reducing is the dear part. */
+export const product = (a: Rational, b: Rational): Rational => ({ n: a.n * b.n, d: a.d * b.d });
+
+/** Denominators longer than this are of no use to anybody: decimals and the fractions people type are far below. */
+const LONG_DENOMINATOR = 1n << 512n;
+/** Decimal places kept of a number that is cut: 333 bits. */
+const CUT_DECIMALS = 100;
+
+/** `a` itself; one with a denominator of 2^512 or more is cut toward zero at 100 decimal places. */
+export const cutLong = (a: Rational): Rational => (a.d < LONG_DENOMINATOR ? a : fromUnits(toUnits(a, CUT_DECIMALS), CUT_DECIMALS));
+
+/**
+ * One step of a sum over numbers of strangers: exact as long as the denominators stay short, see `cutLong`. A hundred
+ * fractions with odd denominators of their own would otherwise take a minute to add.
+ */
+export const addCut = (sum: Rational, value: Rational): Rational => cutLong(add(sum, value));
+
 /** Negative, zero or positive as `a` is less than, equal to or greater than `b`. */
 export function cmp(a: Rational, b: Rational): -1 | 0 | 1 {
   const l = a.n * b.d;
@@ -57,8 +74,7 @@ export function min(first: Rational, ...rest: readonly Rational[]): Rational {
 
 /** Base units (satoshi, wei) of a coin with `decimals`, cut toward zero: the rounding KDF applies on chain amounts. */
 export function toUnits(a: Rational, decimals: number): bigint {
-  const r = reduce(a);
-  return (r.n * 10n ** BigInt(decimals)) / r.d;
+  return (a.n * 10n ** BigInt(decimals)) / a.d;
 }
 
 /** Whole coins from base units; exact. */

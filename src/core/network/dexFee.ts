@@ -40,7 +40,7 @@ export type NoFeeKey = { readonly kind: "NoFeeKey"; readonly coin: string; reado
 /**
  * Who receives the fee of a swap whose taker coin is `coin`; compressed key, 33 bytes.
  *
- * @param isTestCoin the coin has no value: `is_testnet` in the coins file, or its daemon reports a regtest chain
+ * @param isTestCoin the coin has no value: `is_testnet` in the coins file
  */
 export function feePubkey(profile: NetworkProfile, coin: string, isTestCoin: boolean): Result<Uint8Array, NoFeeKey> {
   if (profile.dexFeePubkey !== null) return ok(fromHex(profile.dexFeePubkey));

@@ -6,6 +6,11 @@ import { err, ok, type Result } from "../util/result.ts";
 export const MATCH_LIFE_MS = 30_000;
 /** Bound on the entries one order holds, connected ones included; they stay for the life of the order. */
 const MAX_MATCHES_PER_ORDER = 1_000;
+/**
+ * The volume left keeps a denominator below this. Each taker may bring another odd denominator, and they multiply:
+ * without a bound a hundred requests would stop the node for a minute.
+ */
+const FINEST_REST = 1n << 2_048n;
 
 /** One answered request. It holds `reserved.baseAmount` of the order until dropped; connected matches are never dropped. */
 export type MakerMatch = {
@@ -56,10 +61,17 @@ export function createMakerOrder(order: NewMakerOrder): MakerOrder {
 export const makerBaseTicker = (order: MakerOrder): string => order.baseOrderbookTicker ?? order.base;
 export const makerRelTicker = (order: MakerOrder): string => order.relOrderbookTicker ?? order.rel;
 
+/** Sums known already: a set of matches never changes, and adding up a thousand odd fractions is slow. */
+const knownSums = new WeakMap<ReadonlyMap<string, MakerMatch>, Rational>();
+
 /** Base volume taken by all matches, half-open and connected. */
-export function reservedVolume(order: MakerOrder): Rational {
-  let sum = ZERO;
-  for (const match of order.matches.values()) sum = add(sum, match.reserved.baseAmount);
+export function reservedVolume({ matches }: MakerOrder): Rational {
+  let sum = knownSums.get(matches);
+  if (sum === undefined) {
+    sum = ZERO;
+    for (const match of matches.values()) sum = add(sum, match.reserved.baseAmount);
+    knownSums.set(matches, sum);
+  }
   return sum;
 }
 
@@ -74,11 +86,13 @@ export function isHalfMatched(order: MakerOrder): boolean {
   return false;
 }
 
-function withMatch(order: MakerOrder, takerUuid: string, match: MakerMatch): MakerOrder {
-  return { ...order, matches: new Map(order.matches).set(takerUuid, match) };
+/** The order with other matches that hold `reserved` in all. */
+function withMatches(order: MakerOrder, matches: ReadonlyMap<string, MakerMatch>, reserved: Rational): MakerOrder {
+  knownSums.set(matches, reserved);
+  return { ...order, matches };
 }
 
-export type ReserveRefusal = "AlreadyMatched" | "NotPositive" | "BelowMinimum" | "AboveAvailable" | "TooManyMatches";
+export type ReserveRefusal = "AlreadyMatched" | "NotPositive" | "BelowMinimum" | "AboveAvailable" | "TooFine" | "TooManyMatches";
 
 /** Takes the match's base amount out of what is available. The one place where volume is given away. */
 export function reserveMatch(order: MakerOrder, match: MakerMatch): Result<MakerOrder, ReserveRefusal> {
@@ -88,7 +102,9 @@ export function reserveMatch(order: MakerOrder, match: MakerMatch): Result<Maker
   if (!gt(baseAmount, ZERO) || !gt(relAmount, ZERO)) return err("NotPositive");
   if (lt(baseAmount, order.minBaseVol)) return err("BelowMinimum");
   if (gt(baseAmount, availableVolume(order))) return err("AboveAvailable");
-  return ok(withMatch(order, takerOrderUuid, match));
+  const reserved = add(reservedVolume(order), baseAmount);
+  if (reserved.d >= FINEST_REST) return err("TooFine");
+  return ok(withMatches(order, new Map(order.matches).set(takerOrderUuid, match), reserved));
 }
 
 export type ConnectRefusal = "NoMatch" | "NotTheTaker" | "AlreadyConnected" | "TooLate";
@@ -100,16 +116,19 @@ export function connectMatch(order: MakerOrder, takerUuid: string, sender: strin
   if (match.taker !== sender) return err("NotTheTaker");
   if (!isHalfOpen(match)) return err("AlreadyConnected");
   if (nowMs - match.reservedAtMs > MATCH_LIFE_MS) return err("TooLate");
-  const connected = withMatch(order, takerUuid, { ...match, connectedAtMs: nowMs });
+  const matches = new Map(order.matches).set(takerUuid, { ...match, connectedAtMs: nowMs });
+  const connected = withMatches(order, matches, reservedVolume(order));
   return ok({ ...connected, startedSwaps: [...order.startedSwaps, takerUuid] });
 }
 
 /** Gives a match's volume back: its handshake failed, or its swap was never stored and so cannot run. */
 export function dropMatch(order: MakerOrder, takerUuid: string): MakerOrder {
-  if (!order.matches.has(takerUuid)) return order;
+  const match = order.matches.get(takerUuid);
+  if (!match) return order;
   const matches = new Map(order.matches);
   matches.delete(takerUuid);
-  return { ...order, matches, startedSwaps: order.startedSwaps.filter((uuid) => uuid !== takerUuid) };
+  const dropped = withMatches(order, matches, sub(reservedVolume(order), match.reserved.baseAmount));
+  return { ...dropped, startedSwaps: order.startedSwaps.filter((uuid) => uuid !== takerUuid) };
 }
 
 /** Half-open matches whose time is over, oldest first. */

@@ -1,5 +1,5 @@
 import type { MakerReserved, TakerRequest } from "../message/types.ts";
-import { cmp, div, eq, gt, gte, isPositive, lt, mul, type Rational } from "../money/rational.ts";
+import { cmp, div, eq, gt, gte, isPositive, lt, mul, product, type Rational } from "../money/rational.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import { availableVolume, type MakerOrder } from "./makerOrder.ts";
 import type { TakerOrder } from "./takerOrder.ts";
@@ -33,7 +33,7 @@ export function matchMakerWithRequest(order: MakerOrder, request: TakerRequest, 
   if (!tickerFits(wanted, order.base, order.baseOrderbookTicker)) return err("OtherPair");
   if (!tickerFits(given, order.rel, order.relOrderbookTicker)) return err("OtherPair");
   const [wantedAmount, givenAmount] = buy ? [request.baseAmount, request.relAmount] : [request.relAmount, request.baseAmount];
-  if (lt(div(givenAmount, wantedAmount), order.price)) return err("PriceTooLow");
+  if (lt(givenAmount, product(order.price, wantedAmount))) return err("PriceTooLow");
   const amounts: SwapAmounts = buy
     ? { maker: request.baseAmount, taker: mul(request.baseAmount, order.price) }
     : { maker: div(request.baseAmount, order.price), taker: request.baseAmount };
@@ -93,7 +93,7 @@ export type Offer = { readonly reserved: MakerReserved; readonly maker: string }
 /** Best first: least rel per base; equals by order uuid, then by maker key, so that every run chooses alike. Amounts must be positive. */
 export function compareOffers(a: Offer, b: Offer): number {
   return (
-    cmp(div(a.reserved.relAmount, a.reserved.baseAmount), div(b.reserved.relAmount, b.reserved.baseAmount)) ||
+    cmp(product(a.reserved.relAmount, b.reserved.baseAmount), product(b.reserved.relAmount, a.reserved.baseAmount)) ||
     compareText(a.reserved.makerOrderUuid, b.reserved.makerOrderUuid) ||
     compareText(a.maker, b.maker)
   );

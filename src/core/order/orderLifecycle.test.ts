@@ -100,6 +100,19 @@ test("the 31st second is too late for a connect; the 30th is not", () => {
   expect(staleMatches(order, MATCH_LIFE_MS + 1)).toEqual(["t"]);
 });
 
+test("takers with odd denominators of their own cannot make the volume left longer than a bound, nor the sums slow", () => {
+  let order = aMakerOrder({ minBaseVol: ZERO });
+  const answers = Array.from({ length: 200 }, (_, i) => {
+    const next = reserveMatch(order, aMatch(`t${i}`, rational(1n, (1n << 1_000n) + BigInt(2 * i + 1))));
+    if (next.ok) order = next.value;
+    return next.ok ? "ok" : next.error;
+  });
+  expect(new Set(answers)).toEqual(new Set(["ok", "TooFine"]));
+  expect(reservedVolume(order).d.toString(2).length).toBeLessThanOrEqual(2_048);
+  // Whoever has no odd denominator of his own is still served.
+  expect(reserveMatch(order, aMatch("decimal", decimal("0.1"))).ok).toBe(true);
+});
+
 test("only the request's own sender connects, and only once", () => {
   const order = reserved(aMakerOrder(), "t", "4");
   expect(connectMatch(order, "t", `03${"22".repeat(32)}`, 1)).toEqual({ ok: false, error: "NotTheTaker" });

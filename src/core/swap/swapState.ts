@@ -64,7 +64,8 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
     case "tx_received":
       return s.received[e.slot]?.txid === e.txid ? s : { ...s, received: { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } } };
     case "tx_signed":
-      return s.own[e.slot]?.attempted
+      // One transaction per slot, until it is dropped: a second one would leave the first one's inputs taken for ever.
+      return s.own[e.slot]
         ? s
         : { ...s, own: { ...s.own, [e.slot]: { txid: e.txid, raw: e.raw, notAfter: e.notAfter, attempted: false } } };
     case "tx_attempted": {
@@ -80,7 +81,10 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
     case "tx_seen": {
       const known = s.facts[e.slot];
       if (known?.txid === e.txid && known.block?.hash === e.block?.hash) return s;
-      return { ...s, facts: { ...s.facts, [e.slot]: { txid: e.txid, raw: e.raw, block: e.block, confirmed: false } } };
+      const facts = { ...s.facts, [e.slot]: { txid: e.txid, raw: e.raw, block: e.block, confirmed: false } };
+      // Their payment is kept though a reorg may take the fact: whoever has the bytes can put it before the network again.
+      const isNew = e.slot === theirPayment(s.terms.role) && !s.received[e.slot];
+      return { ...s, facts, received: isNew ? { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } } : s.received };
     }
     case "tx_confirmed": {
       const known = s.facts[e.slot];
@@ -91,7 +95,8 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       const known = s.facts[e.slot];
       if (!known || known.txid !== e.txid) return s;
       const { [e.slot]: _withdrawn, ...facts } = s.facts;
-      return { ...s, facts, withdrawnAfterFinish: s.finished ? [...s.withdrawnAfterFinish, e.slot] : s.withdrawnAfterFinish };
+      const isNews = s.finished !== null && !s.withdrawnAfterFinish.includes(e.slot);
+      return { ...s, facts, withdrawnAfterFinish: isNews ? [...s.withdrawnAfterFinish, e.slot] : s.withdrawnAfterFinish };
     }
     case "secret_learned":
       return s.secret ? s : { ...s, secret: e.secret };
@@ -196,10 +201,18 @@ function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   const out: Duty[] = [];
   // A payment that never left does not leave any more once the swap is given up; one that is being cancelled is not helped along.
   const mayLeave = s.own[payment]?.attempted === true || !s.abandoned;
-  if (publishing(s, payment) && mayLeave && !s.own.cancel) out.push({ do: "publish", slot: payment });
-  if (publishing(s, "cancel") && !s.facts[payment]?.confirmed) out.push({ do: "publish", slot: "cancel" });
+  const isPublished = publishing(s, payment) && mayLeave && !s.own.cancel && !s.facts.cancel?.confirmed;
+  if (isPublished) out.push({ do: "publish", slot: payment });
+  const isCancelled = publishing(s, "cancel") && !s.facts[payment]?.confirmed;
+  if (isCancelled) out.push({ do: "publish", slot: "cancel" });
+  // Either may be built on the change of the fee: off the straight road, too, it can confirm only after it.
+  const needsFee = (isPublished || isCancelled) && s.own.fee?.attempted === true;
+  if (needsFee && !straight && publishing(s, "fee")) out.push({ do: "publish", slot: "fee" });
   if (wantsClaim(s, straight)) out.push({ do: "claim" });
-  if (publishing(s, ownClaim(role)) && !s.facts[theirRefund(role)]?.confirmed) out.push({ do: "publish", slot: ownClaim(role) });
+  // A claim of the maker that never left would reveal the secret: once the refund is decided it stays home.
+  const claimMayLeave = role === "taker" || straight || s.own[ownClaim(role)]?.attempted === true;
+  if (publishing(s, ownClaim(role)) && claimMayLeave && !s.facts[theirRefund(role)]?.confirmed)
+    out.push({ do: "publish", slot: ownClaim(role) });
   const settledOtherwise = claimedByThem || s.facts[ownClaim(role)]?.confirmed || s.facts.cancel?.confirmed;
   if (paymentMayExist(s) && !settledOtherwise) {
     out.push(s.own[ownRefund(role)] ? { do: "publish", slot: ownRefund(role) } : { do: "refund" });

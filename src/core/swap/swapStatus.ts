@@ -1,6 +1,6 @@
 import { textToDecimal } from "./amountText.ts";
 import { type FeeFigure, ownPayment, type Role, type Slot, type StoredEvent, type SwapEvent, type SwapTerms } from "./events.ts";
-import { begin, type SwapState, step } from "./swapState.ts";
+import { begin, outcomeOf, type SwapState, step } from "./swapState.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
 
 /** Event names in KDF's order (reference rpc.md 7.2). Clients compare these lists with `events`. */
@@ -293,6 +293,7 @@ export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown>
     recoverable: false,
     is_finished: state.finished !== null,
     ...(state.finished ? { is_success: state.finished === "success" } : {}),
-    swapnode: { outcome: state.finished, withdrawn_after_finish: state.withdrawnAfterFinish },
+    // `on_chain`: what the chain's facts come to now, should a reorg have taken some back.
+    swapnode: { outcome: state.finished, on_chain: outcomeOf(state), withdrawn_after_finish: state.withdrawnAfterFinish },
   };
 }

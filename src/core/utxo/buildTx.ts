@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../util/result.ts";
 import { compactSizeLength } from "./byteWriter.ts";
-import { type FeeRate, feeForSize } from "./feeRate.ts";
+import { type ExactFee, type FeeRate, feeForSize } from "./feeRate.ts";
 import { OP } from "./opcodes.ts";
 import { witnessProgram } from "./outputScript.ts";
 import type { OutPoint, Tx, TxOutput } from "./tx.ts";
@@ -42,6 +42,18 @@ function estimateVsize(template: TxTemplate, inputs: InputCounts, outputs: reado
   return base + Math.ceil(witnessBytes / 4);
 }
 
+/**
+ * The outputs worth more than what spending them costs at a rate. Anybody can send thousands of tiny ones to an address:
+ * taking them first, as the order of selection would, pays more in fees than they bring.
+ */
+export function worthSpending<U extends Unspent>(unspents: readonly U[], rate: FeeRate | ExactFee): readonly U[] {
+  if ("exact" in rate) return unspents;
+  const perByte = { ...rate, wholeKb: false };
+  const legacy = feeForSize(perByte, INPUT_BYTES + SCRIPT_SIG_BYTES);
+  const witness = feeForSize(perByte, INPUT_BYTES + Math.ceil(WITNESS_BYTES / 4));
+  return unspents.filter((u) => u.value > (witnessProgram(u.script) ? witness : legacy));
+}
+
 export type BuildArgs = {
   readonly template: TxTemplate;
   /** Own outputs to choose from, at most 100,000; order does not matter. */
@@ -49,7 +61,7 @@ export type BuildArgs = {
   /** Fixed outputs, in order; change comes after them. */
   readonly outputs: readonly TxOutput[];
   readonly changeScript: Uint8Array;
-  readonly feeRate: FeeRate;
+  readonly feeRate: FeeRate | ExactFee;
   /** Least value of an output, base units; OP_RETURN outputs are exempt. */
   readonly dust: bigint;
   /** From `currentLockTime`. */

@@ -4,10 +4,14 @@
  */
 export type FeeRate = { readonly perKb: bigint; readonly wholeKb: boolean };
 
+/** A fee named by the user, base units, whatever the size. */
+export type ExactFee = { readonly exact: bigint };
+
 const KB = 1000n;
 
 /** Fee of a transaction of `size` (virtual) bytes, base units. */
-export function feeForSize(rate: FeeRate, size: number): bigint {
+export function feeForSize(rate: FeeRate | ExactFee, size: number): bigint {
+  if ("exact" in rate) return rate.exact;
   const bytes = BigInt(size);
   return rate.wholeKb ? rate.perKb * ((bytes + KB - 1n) / KB) : (rate.perKb * bytes) / KB;
 }

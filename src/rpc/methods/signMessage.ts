@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { err, ok, type Result } from "../../core/util/result.ts";
-import type { AddressSelector, BadSelector, RpcCoin, SignMessageError } from "../ctx.ts";
+import { err, ok } from "../../core/util/result.ts";
+import type { AddressSelector, BadSelector, SignMessageError } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { optional, type Read, readString, readU32, text } from "../field.ts";
 
@@ -17,11 +17,6 @@ const readAddressSelector: Read<AddressSelector> = (value) => {
 
 /** KDF's sentence (reference rpc.md 4.7 row 1). */
 const NOT_HD = "You need to enable kdf with enable_hd to sign messages with a specific account/address";
-
-function sign(coin: RpcCoin, message: string, address: AddressSelector | undefined): Result<string, SignMessageError | BadSelector> {
-  if (address === undefined) return coin.signMessage(message);
-  return coin.signMessageAs ? coin.signMessageAs(address, message) : err({ kind: "BadSelector", reason: NOT_HD });
-}
 
 type Failure = SignMessageError | BadSelector | { readonly kind: "CoinIsNotFound"; readonly coin: string };
 
@@ -47,9 +42,10 @@ export const signMessage = defineMethod<Failure>()({
   }),
   result: z.object({ signature: z.string().describe("Base64 of 65 bytes.") }),
   async handle({ coin: ticker, message, address }, ctx) {
+    if (address !== undefined && !ctx.node.hd) return err({ kind: "BadSelector", reason: NOT_HD });
     const coin = ctx.coins.active(ticker);
     if (!coin) return err({ kind: "CoinIsNotFound", coin: ticker });
-    const signed = sign(coin, message, address);
+    const signed = address === undefined ? coin.signMessage(message) : coin.signMessageAs(address, message);
     return signed.ok ? ok({ signature: signed.value }) : signed;
   },
   errors: {

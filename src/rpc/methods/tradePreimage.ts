@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { type PreimageError, tradePreimage as preimageOf } from "../../app/fees/tradePreimage.ts";
 import { toDecimalString, ZERO } from "../../core/money/rational.ts";
+import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { flag, type Read, readString, required, text } from "../field.ts";
+import { NO_FEE_KEY } from "../feeKeyFault.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
 import { defaultedMmNumber, mmNumber } from "../mmNumber.ts";
 import { preimageShape, preimageToJson } from "../preimageShape.ts";
@@ -19,7 +21,7 @@ const readMethod: Read<(typeof METHODS)[number]> = (value) => {
 };
 
 const MAX_REASON = "'max' cannot be used with 'sell' or 'buy' method";
-type Failure = PreimageError | NoSuchCoin | { readonly kind: "CoinIsWalletOnly"; readonly coin: string };
+type Failure = PreimageError | NoSuchCoin | NoFeeKey | { readonly kind: "CoinIsWalletOnly"; readonly coin: string };
 
 export const tradePreimage = defineMethod<Failure>()({
   name: "trade_preimage",
@@ -44,6 +46,9 @@ export const tradePreimage = defineMethod<Failure>()({
     if (!base) return err({ kind: "NoSuchCoin", coin: p.base });
     if (!rel) return err({ kind: "NoSuchCoin", coin: p.rel });
     const [taker, maker] = p.swap_method === "buy" ? [rel, base] : [base, rel];
+    // Of a maker order the takers pay, in rel.
+    const noKey = ctx.dexFee.noFeeKey(p.swap_method === "setprice" ? rel.ticker : taker.ticker);
+    if (noKey) return err(noKey);
     const preimage = preimageOf(
       { base, rel, method: p.swap_method, price: p.price, volume: p.volume, max: p.max },
       ctx.dexFee.rule(taker, maker.ticker),
@@ -59,6 +64,7 @@ export const tradePreimage = defineMethod<Failure>()({
       data: ({ coin }) => ({ coin }),
     },
     NoSuchCoin: noSuchCoin(false, 400),
+    NoFeeKey: NO_FEE_KEY,
     MaxWithTaker: {
       http: 400,
       type: "InvalidParam",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
+import { lt, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
@@ -51,7 +51,7 @@ type Failure =
   | WithdrawError
   | NoSuchCoin
   | { readonly kind: "UnexpectedFromAddress" }
-  | { readonly kind: "InvalidFeePolicy"; readonly type: string };
+  | { readonly kind: "InvalidFeePolicy"; readonly reason: string };
 
 export const withdraw = defineMethod<Failure>()({
   name: "withdraw",
@@ -78,7 +78,9 @@ export const withdraw = defineMethod<Failure>()({
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
     if (p.from !== undefined) return err({ kind: "UnexpectedFromAddress" });
-    if (p.fee?.kind === "foreign") return err({ kind: "InvalidFeePolicy", type: p.fee.type });
+    if (p.fee?.kind === "foreign") return err({ kind: "InvalidFeePolicy", reason: `Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found ${p.fee.type}` });
+    if (p.fee && lt(p.fee.amount, ZERO))
+      return err({ kind: "InvalidFeePolicy", reason: `the fee ${toDecimalString(p.fee.amount)} must not be negative` });
     const request = { to: p.to, amount: p.max ? ("max" as const) : p.amount, fee: p.fee, broadcast: p.broadcast };
     const built = await coin.value.withdraw(request, signal);
     if (!built.ok) return built;
@@ -126,9 +128,9 @@ export const withdraw = defineMethod<Failure>()({
     },
     InvalidFeePolicy: {
       http: 400,
-      when: "`fee` belongs to another kind of coin.",
-      text: ({ type }) => `Invalid fee policy: Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found ${type}`,
-      data: ({ type }) => `Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found ${type}`,
+      when: "`fee` belongs to another kind of coin, or is negative.",
+      text: ({ reason }) => `Invalid fee policy: ${reason}`,
+      data: ({ reason }) => reason,
     },
     UnexpectedFromAddress: {
       http: 400,

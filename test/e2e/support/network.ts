@@ -1,4 +1,4 @@
-import { type Devnet, type DevnetOptions, type DevNode, startDevnet } from "../../../src/devnet/devnet.ts";
+import { type DevNode, type Devnet, type DevnetOptions, startDevnet } from "../../../src/devnet/devnet.ts";
 import { parseTopology, type Topology } from "../../../src/devnet/topology.ts";
 import { NodeLogs } from "./nodeLogs.ts";
 

@@ -5,6 +5,8 @@ type Listener = (line: LogLine) => void;
 
 /** Lines kept of each node. */
 const KEPT = 2_000;
+/** A swap comes to each of its steps well within this. */
+const WAIT_MS = 60_000;
 
 /** What the nodes of a network log, as it comes. */
 export class NodeLogs {
@@ -28,19 +30,30 @@ export class NodeLogs {
     return this.#lines.get(node)?.slice(-count) ?? [];
   }
 
-  /** Resolves, once, within the same turn as the first line from now on that has all these fields; `act` runs first. */
+  /**
+   * The first line from now on that has all these fields. `act` runs in the same turn, so a process killed in it has
+   * come no further. Rejects when none comes in time.
+   */
   next(node: string, fields: Readonly<Record<string, unknown>>, act: () => void = () => undefined): Promise<LogLine> {
-    return new Promise((resolve) => {
+    const found = new Promise<LogLine>((resolve, reject) => {
       const listeners = this.#listeners.get(node) ?? new Set();
       this.#listeners.set(node, listeners);
       const listener: Listener = (line) => {
         if (!Object.entries(fields).every(([key, value]) => line[key] === value)) return;
+        clearTimeout(timer);
         listeners.delete(listener);
         act();
         resolve(line);
       };
+      const timer = setTimeout(() => {
+        listeners.delete(listener);
+        reject(new Error(`${node} never logged ${JSON.stringify(fields)}`));
+      }, WAIT_MS);
       listeners.add(listener);
     });
+    // Whoever waits for it gets the error; a test that failed before does not wait any more.
+    found.catch(() => undefined);
+    return found;
   }
 }
 

@@ -54,7 +54,12 @@ export async function take(taker: DevNode, t: Trade): Promise<string> {
 export const paid = (t: Trade): string => toDecimalString(mul(decimal(t.price), decimal(t.taken)));
 
 /** Both sides have come to an end. */
-export function ended(maker: DevNode, taker: DevNode, uuid: string, timeoutMs = SWAP_MS): Promise<{ maker: SwapStatus; taker: SwapStatus }> {
+export function ended(
+  maker: DevNode,
+  taker: DevNode,
+  uuid: string,
+  timeoutMs = SWAP_MS,
+): Promise<{ maker: SwapStatus; taker: SwapStatus }> {
   return until(
     "the swap ends on both sides",
     async () => {

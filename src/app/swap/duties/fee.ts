@@ -1,70 +1,85 @@
 import { ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
-import { fundsErrorText } from "../../fundsErrorText.ts";
+import { Repeater } from "../repeater.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { awaitFunds } from "./awaitFunds.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The maker waits this long for the taker's fee: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
 const FEE_WAIT_SEC = 690;
+/** Past this the maker has given up waiting, or soon will: a fee sent then buys nothing (its 600 s, without the grace). */
+const FEE_USEFUL_SEC = 600;
 /** Time for the fee to show up at our backend after its message. KDF: 7 looks, 10 s apart. */
 const FEE_VISIBLE_SEC = 120;
+/** How long a right fee is still waited for after one that does not count. KDF repeats its fee every 100 s. */
+const UNFIT_FEE_SEC = 120;
 const RESEND_MS = 15_000;
+const RESEND_AT_ONCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2_000;
 
 /** Taker: builds the dex fee once and stores it; `publish` sends exactly those bytes, however often. */
-export async function payFee(task: SwapTask): Promise<void> {
+export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { terms } = task.state;
-  const { firstSendBy } = task.times();
   if (terms.dexFeePubkey === null) return;
-  if (task.nowSec() > firstSendBy) {
-    await task.emit({
-      type: "abandoned",
-      failure: { event: "TakerFeeSendFailed", reason: `too late to send the fee: the limit was ${firstSendBy}` },
-    });
-    return;
-  }
+  const negotiatedAt = task.timeOf((e) => e.type === "negotiated") ?? terms.startedAt;
+  const limit = Math.min(task.times().firstSendBy, negotiatedAt + FEE_USEFUL_SEC);
+  const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason } });
+  if (task.nowSec() > limit) return giveUp(`too late to send the fee: the limit was ${limit}`);
   const built = task.coin("taker").buildDexFee({
     feeUnits: BigInt(terms.dexFeeUnits),
     burnUnits: BigInt(terms.dexBurnUnits),
     feeKey: fromHex(terms.dexFeePubkey),
     reservation: task.reservation,
   });
-  if (!built.ok) {
-    await task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason: fundsErrorText(built.error) } });
-    return;
-  }
-  await storeSigned(task, "fee", built.value, firstSendBy);
+  if (!built.ok) return awaitFunds(task, built.error, giveUp, signal);
+  await storeSigned(task, "fee", built.value, limit);
 }
 
-/** Maker: says `Negotiated(true)` until the fee arrives, then checks it (reference swap-protocol.md 4.4). */
+type Unfit = { readonly reason: string; readonly until: number };
+
+/**
+ * Maker: says `Negotiated(true)` until the fee arrives, then checks it (reference swap-protocol.md 4.4). A fee that does
+ * not count is passed over for a while: no message names its swap, so it may be an old one put on this topic by anybody.
+ */
 export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { terms } = task.state;
   const since = task.timeOf((e) => e.type === "negotiated") ?? terms.startedAt;
-  const refuse = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeValidateFailed", reason } });
+  const refuse = (reason: string): Promise<void> =>
+    task.emit({ type: "abandoned", failure: { event: "TakerFeeValidateFailed", reason } });
   let repliesSeen = task.mailbox.arrivals("NegotiationReply");
-  let nextSendMs = task.deps.clock.nowMs();
+  let unfit = null as Unfit | null;
+  const resend = new Repeater(task.deps.clock);
   for (;;) {
     const seen = task.version;
     const message = task.mailbox.take("TakerFee");
-    if (message) return judgeFee(task, message.tx.data, signal, refuse);
-    if (task.nowSec() > since + FEE_WAIT_SEC) return refuse(`the taker sent no fee within ${FEE_WAIT_SEC} s`);
-    const nowMs = task.deps.clock.nowMs();
+    const reason = message ? await judgeFee(task, message.tx.data, signal) : null;
+    if (task.state.received.fee) return;
+    if (reason !== null) {
+      task.trouble(reason);
+      unfit = { reason, until: unfit?.until ?? task.nowSec() + UNFIT_FEE_SEC };
+    }
+    const now = task.nowSec();
+    if (unfit && now > unfit.until) return refuse(unfit.reason);
+    if (now > since + FEE_WAIT_SEC) return refuse(unfit?.reason ?? `the taker sent no fee within ${FEE_WAIT_SEC} s`);
     const repeated = task.mailbox.arrivals("NegotiationReply") > repliesSeen;
-    if (repeated || nowMs >= nextSendMs) {
+    if (resend.isDue(repeated ? RESEND_AT_ONCE_MS : RESEND_MS)) {
       repliesSeen = task.mailbox.arrivals("NegotiationReply");
       // The offer goes along for a taker that restarted before it had stored the answer.
       task.deps.send({ type: "Negotiation", data: ownNegotiation(terms, terms.secretHash ?? "") });
       task.deps.send({ type: "Negotiated", accepted: true });
-      nextSendMs = nowMs + RESEND_MS;
     }
-    await task.news(seen, Math.max(1, nextSendMs - nowMs), signal);
+    await task.news(seen, Math.max(1, resend.leftMs(RESEND_MS)), signal);
   }
 }
 
-async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal, refuse: (reason: string) => Promise<void>): Promise<void> {
+/** Stores the fee if it counts. @returns why it does not; null when it was stored */
+async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): Promise<string | null> {
   const { terms, negotiated } = task.state;
-  if (!negotiated) return;
-  if (terms.dexFeePubkey === null) return task.emit({ type: "tx_received", slot: "fee", txid: "", raw: "" });
+  if (!negotiated) return null;
+  if (terms.dexFeePubkey === null) {
+    await task.emit({ type: "tx_received", slot: "fee", txid: "", raw: "" });
+    return null;
+  }
   const coin = task.coin("taker");
   const expected = {
     takerKey: fromHex(negotiated.takerCoinPub),
@@ -76,24 +91,25 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal, re
   if (!checked.ok) {
     const profile = task.deps.profileOfFee(task, raw);
     const hint = profile ? `; it would be right under network profile ${profile}: the two nodes follow different fee rules` : "";
-    return refuse(`${checked.error.reason}${hint}`);
+    return `${checked.error.reason}${hint}`;
   }
   const { txid } = checked.value;
   const mark = { kind: "fee_tx", value: txid } as const;
-  if (await task.deps.store.isMarked(mark)) return refuse(`fee transaction ${txid} already paid for another swap`);
+  if (await task.deps.store.isMarked(mark)) return `fee transaction ${txid} already paid for another swap`;
   await coin.chain.watchTx(txid, terms.takerStartHeight, signal);
   const until = task.nowSec() + FEE_VISIBLE_SEC;
   for (;;) {
     const seen = task.version;
     const known = coin.chain.tx(txid);
     if (known) {
-      if (!coin.sameTx(known.raw, raw)) return refuse(`the chain knows ${txid} with other bytes than the taker sent`);
+      if (!coin.sameTx(known.raw, raw)) return `the chain knows ${txid} with other bytes than the taker sent`;
       if (known.block && known.block.height <= terms.takerStartHeight) {
-        return refuse(`the fee confirmed in block ${known.block.height}, before this swap began at ${terms.takerStartHeight}`);
+        return `the fee confirmed in block ${known.block.height}, before this swap began at ${terms.takerStartHeight}`;
       }
-      return task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
+      await task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
+      return null;
     }
-    if (task.nowSec() > until) return refuse(`fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`);
+    if (task.nowSec() > until) return `fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`;
     // Our backend may be poorly connected: handing it the bytes is free and settles the question.
     await coin.chain.broadcast(raw, signal);
     await coin.chain.refresh(signal);

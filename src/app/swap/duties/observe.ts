@@ -1,6 +1,8 @@
 import { ownClaim, ownPayment, ownRefund, type Slot, theirClaim, theirPayment, theirRefund } from "../../../core/swap/events.ts";
+import type { OwnTx } from "../../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
+import { sleep } from "../../../ports/clock.ts";
 import { chainOf, contractOf, depthOf, type PaymentSlot, unitsOf } from "../contracts.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -12,17 +14,35 @@ type Sighting = { readonly txid: string; readonly raw: string; readonly block: B
 
 /** Turns what both chains say into facts of the swap, and takes facts back after a reorg. */
 export async function observe(task: SwapTask, signal: AbortSignal): Promise<void> {
-  const { makerStartHeight, takerStartHeight } = task.state.terms;
-  for (const slot of ["makerPayment", "takerPayment"] as const) {
-    const coin = task.coin(chainOf(task.state.terms.role, slot));
-    const from = slot === "makerPayment" ? makerStartHeight : takerStartHeight;
-    await coin.chain.watchScript(coin.contractScript(contractOf(task.state, slot)), from, signal);
-  }
+  const { role } = task.state.terms;
+  // What one chain says counts while the other is away; and before it covers the contract, it says nothing.
+  const covered = new Set<"maker" | "taker">();
+  void cover(task, "makerPayment", covered, signal);
+  void cover(task, "takerPayment", covered, signal);
   for (;;) {
     const seen = task.version;
-    for (const slot of SLOTS) await record(task, slot, look(task, slot));
+    for (const slot of SLOTS) if (covered.has(chainOf(role, slot))) await record(task, slot, look(task, slot));
     await learnSecret(task);
     await task.news(seen, LOOK_MS, signal);
+  }
+}
+
+/** Has the chain of a payment follow its contract, however often that takes; never rejects. */
+async function cover(task: SwapTask, slot: PaymentSlot, covered: Set<"maker" | "taker">, signal: AbortSignal): Promise<void> {
+  const { role, makerStartHeight, takerStartHeight } = task.state.terms;
+  const coin = task.coin(chainOf(role, slot));
+  const from = slot === "makerPayment" ? makerStartHeight : takerStartHeight;
+  while (!signal.aborted) {
+    try {
+      await coin.chain.watchScript(coin.contractScript(contractOf(task.state, slot)), from, signal);
+      covered.add(chainOf(role, slot));
+      task.wake();
+      return;
+    } catch (cause) {
+      if (signal.aborted) return;
+      task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    }
+    await sleep(task.deps.clock, LOOK_MS, signal).catch(() => undefined);
   }
 }
 
@@ -44,12 +64,19 @@ function look(task: SwapTask, slot: Slot): Sighting | null {
   const { role } = s.terms;
   const coin = task.coin(chainOf(role, slot));
   if (slot === theirPayment(role)) return theirs(task, coin, slot);
-  if (slot === ownPayment(role) || slot === "fee" || slot === "cancel") return byTxid(coin, s.own[slot]?.txid);
+  if (slot === "cancel") return byTxid(coin, s.own.cancel?.txid) ?? byTxid(coin, conflict(coin, s.own[ownPayment(role)]));
+  if (slot === ownPayment(role) || slot === "fee") return byTxid(coin, s.own[slot]?.txid);
   const payment = slot === "takerPaymentSpend" || slot === "takerPaymentRefund" ? "takerPayment" : "makerPayment";
   const branch = slot === ownClaim(role) || slot === theirClaim(role) ? "claim" : "refund";
   const spend = spendOf(task, coin, payment);
   if (spend && coin.classifySpend(fromHex(spend.raw), spend.payment) === branch) return spend;
   return slot === ownClaim(role) || slot === ownRefund(role) ? byTxid(coin, s.own[slot]?.txid) : null;
+}
+
+/** Another wallet of the same seed may have spent the inputs of the payment: it can never confirm, which ends the swap too. */
+function conflict(coin: SwapCoin, payment: OwnTx | undefined): string | undefined {
+  if (!payment || coin.chain.tx(payment.txid)?.block) return undefined;
+  return coin.conflictOf(fromHex(payment.raw)) ?? undefined;
 }
 
 function byTxid(coin: SwapCoin, txid: string | undefined): Sighting | null {

@@ -1,23 +1,26 @@
 import { type Failure, ownPayment, theirPayment } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
-import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf, depthOf, unitsOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { awaitFunds } from "./awaitFunds.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
 const PAYMENT_MESSAGE_WAIT_SEC = 690;
+const PAYMENT_USEFUL_SEC = 600;
 const RESEND_MS = 15_000;
 /** Two answers to repetitions of the other side are at least this far apart. */
 const RESEND_AT_ONCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2_000;
+/** Different payments of the other side that are taken from messages. */
+const MAX_ANNOUNCED = 5;
 
 /** Builds and stores the own payment, after proving that it is still safe to lock money (design D7). */
 export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const s = task.state;
   const { role } = s.terms;
   const slot = ownPayment(role);
-  const limit = role === "maker" ? task.times().firstSendBy : task.times().makerPaymentConfirmedBy;
+  const limit = payBy(task);
   const event = role === "maker" ? "MakerPaymentTransactionFailed" : "TakerPaymentTransactionFailed";
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event, reason } });
   if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}`);
@@ -33,8 +36,19 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const start = role === "maker" ? s.terms.makerStartHeight : s.terms.takerStartHeight;
   await coin.chain.watchScript(coin.contractScript(contract), start, signal);
   const built = coin.buildPayment({ contract, units: unitsOf(s, slot), reservation: task.reservation });
-  if (!built.ok) return giveUp(fundsErrorText(built.error));
+  if (!built.ok) return awaitFunds(task, built.error, giveUp, signal);
   await storeSigned(task, slot, built.value, limit);
+}
+
+/**
+ * Until when the own payment may leave first. A maker that pays when the taker has stopped waiting locks its money for
+ * nothing: it pays while the taker that sent its fee still looks for the payment, less its grace.
+ */
+function payBy(task: SwapTask): number {
+  const { firstSendBy, makerPaymentConfirmedBy } = task.times();
+  if (task.state.terms.role === "taker") return makerPaymentConfirmedBy;
+  const feeAt = task.timeOf((e) => e.type === "tx_received" && e.slot === "fee") ?? task.state.terms.startedAt;
+  return Math.min(firstSendBy, feeAt + PAYMENT_USEFUL_SEC);
 }
 
 /**
@@ -62,13 +76,14 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
 
 /** Takes the other side's payment from its message (the chain watch takes it too) and keeps the time limits. */
 export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
+  let offered = { txid: "", atMs: Number.NEGATIVE_INFINITY };
   for (;;) {
     const seen = task.version;
     const s = task.state;
     const slot = theirPayment(s.terms.role);
     const coin = task.coin(chainOf(s.terms.role, slot));
     const raw = slot === "makerPayment" ? task.mailbox.take("MakerPayment")?.tx.data : task.mailbox.take("TakerPayment")?.tx;
-    if (raw && !s.received[slot]) {
+    if (raw && !s.facts[slot] && mayAnnounce(task, slot)) {
       const checked = coin.checkPayment(raw, contractOf(s, slot), unitsOf(s, slot));
       if (checked.ok) {
         await task.emit({ type: "tx_received", slot, txid: checked.value.txid, raw: toHex(raw) });
@@ -78,7 +93,12 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
       task.trouble(`${slot} refused: ${checked.error.reason}`);
     }
     const received = s.received[slot];
-    if (received && !s.facts[slot]) await coin.chain.broadcast(fromHex(received.raw), signal);
+    const nowMs = task.deps.clock.nowMs();
+    // Every piece of news comes by here: a backend that refuses the bytes is not asked each time.
+    if (received && !s.facts[slot] && (offered.txid !== received.txid || nowMs - offered.atMs >= LOOK_AGAIN_MS)) {
+      offered = { txid: received.txid, atMs: nowMs };
+      await coin.chain.broadcast(fromHex(received.raw), signal);
+    }
     const late = lateness(task);
     if (late) {
       return s.terms.role === "maker"
@@ -87,6 +107,11 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
     }
     await task.news(seen, received && !s.facts[slot] ? LOOK_AGAIN_MS : RESEND_MS, signal);
   }
+}
+
+/** A payment the chain does not have may be followed by another; a peer that goes on for ever fills no log. */
+function mayAnnounce(task: SwapTask, slot: "makerPayment" | "takerPayment"): boolean {
+  return task.events.filter((e) => e.event.type === "tx_received" && e.event.slot === slot).length < MAX_ANNOUNCED;
 }
 
 /** Which limit of reference swap-protocol.md 2.2 has passed while waiting for the other payment; null if none. */

@@ -1,4 +1,4 @@
-import { toHex } from "../../../core/util/bytes.ts";
+import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { chainOf, type PaymentSlot } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -8,10 +8,16 @@ import type { SwapTask } from "../swapTask.ts";
  * promise are free again, so that the next try does not build on change that nobody will ever have.
  */
 export async function storeSigned(task: SwapTask, slot: "fee" | PaymentSlot, tx: SignedTx, notAfter: number): Promise<void> {
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
   try {
     await task.emit({ type: "tx_signed", slot, txid: tx.txid, raw: toHex(tx.raw), notAfter });
   } catch (cause) {
-    task.coin(chainOf(task.state.terms.role, slot)).releaseInputs(tx.raw);
+    coin.releaseInputs(tx.raw);
     throw cause;
   }
+  const stored = task.state.own[slot];
+  if (!stored || stored.txid === tx.txid) return;
+  // An earlier try was stored and its answer lost: that one counts.
+  coin.releaseInputs(tx.raw);
+  coin.lockInputs(fromHex(stored.raw));
 }

@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DEMO_COINS } from "../../src/devnet/demoCoins.ts";
+import { freeNetid, freePort } from "../../src/devnet/freePorts.ts";
+import type * as nodeProcess from "../../src/devnet/nodeProcess.ts";
+
+/** Which program is started: the sources of the checkout, or what `npm run build` made of them. */
+export type Program = "checkout" | "dist";
+
+const MODULE: { readonly [P in Program]: URL } = {
+  checkout: new URL("../../src/devnet/nodeProcess.ts", import.meta.url),
+  dist: new URL("../../dist/devnet/nodeProcess.js", import.meta.url),
+};
+
+/** What can be started here: `dist` only after a build. */
+export const programs = (): readonly Program[] => (existsSync(fileURLToPath(MODULE.dist)) ? ["checkout", "dist"] : ["checkout"]);
+
+export type LoneNode = {
+  readonly pid: number;
+  readonly port: number;
+  readonly userpass: string;
+  readonly address: string;
+  /** Seconds from the start of the process to the first RPC answer. */
+  readonly startSeconds: number;
+  stop(): Promise<void>;
+};
+
+export type LoneNodeOptions = { readonly program: Program; readonly isSeed: boolean; readonly seednodes?: readonly string[]; readonly netid?: number; readonly host?: string };
+
+/** A loopback address nobody listens on: a light node must have a seed to look for. */
+const UNREACHABLE = "127.250.250.250";
+
+/** Tries again at once, as an impatient client does; a new socket each time. */
+function firstAnswer(port: number, userpass: string, isGone: () => boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const attempt = (): void => {
+      if (isGone()) return reject(new Error("the node has ended"));
+      const call = request({ host: "127.0.0.1", port, method: "POST", agent: false }, (reply) => {
+        reply.resume();
+        reply.on("end", () => (reply.statusCode === 200 ? resolve() : reject(new Error(`HTTP ${reply.statusCode}`))));
+      });
+      call.on("error", () => setTimeout(attempt, 2));
+      call.end(JSON.stringify({ userpass, method: "version" }));
+    };
+    attempt();
+  });
+}
+
+/** One node process in a fresh folder, with the demo's coins. */
+export async function startLoneNode({ program, isSeed, seednodes, netid, host = "127.0.0.1" }: LoneNodeOptions): Promise<LoneNode> {
+  const { startNodeProcess }: typeof nodeProcess = await import(MODULE[program].href);
+  const dir = await mkdtemp(join(tmpdir(), "swapnode-bench-"));
+  const port = await freePort();
+  const userpass = "Bench-0123456789-aZ";
+  const mm2 = {
+    gui: "swapnode-bench",
+    netid: netid ?? (await freeNetid([host])),
+    rpc_password: userpass,
+    passphrase: `bench ${isSeed ? "seed" : "light"} node, no value`,
+    rpcport: port,
+    dbdir: join(dir, "DB"),
+    ...(isSeed ? { i_am_seed: true, myipaddr: host } : {}),
+    ...(isSeed && !seednodes ? { is_bootstrap_node: true } : { seednodes: seednodes ?? [UNREACHABLE] }),
+  };
+  const startMs = performance.now();
+  const child = startNodeProcess(dir, { mm2, coins: DEMO_COINS });
+  let ended: string | number | null = null;
+  void child.exited.then((code) => {
+    ended = code;
+  });
+  try {
+    await firstAnswer(port, userpass, () => ended !== null);
+  } catch (cause) {
+    throw new Error(`the node did not start: ${String(ended)}\n${child.tail().join("\n")}`, { cause });
+  }
+  return {
+    pid: child.pid,
+    port,
+    userpass,
+    address: host,
+    startSeconds: (performance.now() - startMs) / 1_000,
+    async stop() {
+      await child.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

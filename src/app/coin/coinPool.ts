@@ -1,0 +1,47 @@
+import { equalBytes } from "../../core/util/bytes.ts";
+import type { Result } from "../../core/util/result.ts";
+import type { BuildError, BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
+import type { OutPoint } from "../../core/utxo/tx.ts";
+import { txid } from "../../core/utxo/txCodec.ts";
+import { OwnClusters } from "./ownClusters.ts";
+
+/** Most own unconfirmed transactions that depend on each other; nodes refuse more than 25. */
+export const MAX_CLUSTER = 20;
+
+/** Outputs to choose from, and what their unconfirmed transactions hang on. */
+export type Pool = { readonly unspents: readonly Unspent[]; readonly clusters: OwnClusters };
+
+export const keyOf = (o: OutPoint): string => `${o.txid}:${o.vout}`;
+
+/** Confirmed outputs first; then own unconfirmed ones, largest first, until it can be built. */
+export function choose(pool: Pool, build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
+  const { unspents, clusters } = pool;
+  const isConfirmed = (u: Unspent): boolean => clusters.sizeOf(u.txid) === 0;
+  const candidates = unspents.filter(isConfirmed);
+  const change = unspents.filter((u) => !isConfirmed(u)).sort((a, b) => (a.value < b.value ? 1 : a.value > b.value ? -1 : 0));
+  let result = build(candidates);
+  for (const u of change) {
+    if (result.ok) break;
+    candidates.push(u);
+    const built = build(candidates);
+    const fits = !built.ok || clusters.sizeWith(built.value.spent.map((s) => s.txid)) <= MAX_CLUSTER;
+    if (fits) result = built;
+    else candidates.pop();
+  }
+  return result;
+}
+
+/** The pool after a transaction: its inputs gone, the outputs it pays back there, and it hangs on what it spends. */
+export function after(pool: Pool, built: BuiltTx): Pool {
+  const used = new Set(built.spent.map(keyOf));
+  const id = txid(built.tx);
+  const unspents = pool.unspents.filter((u) => !used.has(keyOf(u)));
+  const script = built.change > 0n ? built.tx.outputs.at(-1)?.script : undefined;
+  built.tx.outputs.forEach((o, vout) => {
+    if (script && equalBytes(o.script, script)) unspents.push({ txid: id, vout, ...o });
+  });
+  const clusters = new OwnClusters(pool.clusters);
+  clusters.add(id);
+  for (const { txid: parent } of built.spent) clusters.join(parent, id);
+  return { unspents, clusters };
+}

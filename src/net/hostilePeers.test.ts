@@ -1,0 +1,209 @@
+import { expect, test } from "vitest";
+import { type BarePeer, createP2pWorld, type WorldNode } from "../../test/fakes/p2pWorld.ts";
+import { type Control, encodeFrame, type Frame } from "../core/gossip/frame.ts";
+import { parseFrame } from "../core/gossip/parseFrame.ts";
+import { fromHex } from "../core/util/bytes.ts";
+import type { GossipVerdict } from "../ports/network.ts";
+import { TopicIndex } from "./topicIndex.ts";
+
+const TOPIC = "orbk/KMD:LTC";
+const text = (value: string): Uint8Array => Uint8Array.from(value, (c) => c.charCodeAt(0));
+const texts = (node: WorldNode): string[] => node.received.map(({ data }) => String.fromCharCode(...data));
+const control = (value: Control): Uint8Array => encodeFrame({ control: value });
+const I_AM_RELAY = control({ iAmRelay: true });
+const INCLUDED = control({ included: { included: true, meshSize: 1 } });
+const published = (data: string, topic = TOPIC): Uint8Array =>
+  encodeFrame({ publish: [{ from: new Uint8Array(38).fill(1), data: text(data), seqno: text(data.padEnd(8).slice(0, 8)), topic }] });
+const subscribed = (topics: readonly string[]): Uint8Array =>
+  encodeFrame({ subscriptions: topics.map((topic) => ({ subscribe: true, topic })) });
+const numbered = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+const frameOf = (bytes: Uint8Array): Frame => {
+  const frame = parseFrame(bytes);
+  if (!frame.ok) throw new Error(frame.error.why);
+  return frame.value;
+};
+const bytesOf = (peer: BarePeer): number => peer.frames.reduce((sum, frame) => sum + frame.length, 0);
+
+test("a peer that is dropped in the middle of a frame leaves nothing behind: it is no relay and has no topics", async () => {
+  const world = createP2pWorld(101);
+  const relay = await world.node({ isRelay: true });
+  const bad = await world.bare();
+  await world.dial(bad, relay.address);
+  bad.transport.sendFrame(relay.peerId, subscribed(numbered("a", 5000)));
+  // The hundredth topic above the limit ends the connection; the control message behind it must not count any more.
+  const subscriptions = numbered("b", 100).map((topic) => ({ subscribe: true, topic }));
+  bad.transport.sendFrame(relay.peerId, encodeFrame({ subscriptions, control: { iAmRelay: true } }));
+  await world.clock.advance(1000);
+  expect(bad.gone).toEqual([relay.peerId]);
+  expect(relay.relays()).toEqual([]);
+});
+
+test.each([
+  ["empty frames", new Uint8Array(0)],
+  ["control frames of a few bytes", control({ meshSize: 1 })],
+])("a flood of %s gets a peer dropped", async (_, frame) => {
+  const world = createP2pWorld(102);
+  const rate = { messagesPerSec: 50, bytesPerSec: 50_000, burstSec: 2 };
+  const relay = await world.node({ isRelay: true, rates: { relay: rate, other: rate } });
+  const bad = await world.bare();
+  await world.dial(bad, relay.address);
+  for (let i = 0; i < 400 && bad.gone.length === 0; i++) {
+    for (let k = 0; k < 50; k++) bad.transport.sendFrame(relay.peerId, frame);
+    await world.clock.advance(20);
+  }
+  expect(bad.gone).toEqual([relay.peerId]);
+});
+
+test("storms of GRAFT, PRUNE, IHAVE and IWANT cost a bounded answer and then the connection, others go on", async () => {
+  const storms: Control[] = [
+    { graft: Array.from({ length: 1000 }, () => TOPIC) },
+    { prune: Array.from({ length: 1000 }, () => ({ topic: TOPIC, backoffSec: 9 })) },
+    { ihave: [{ topic: TOPIC, ids: Array.from({ length: 1000 }, (_, i) => Uint8Array.of(0, 0, 0, 0, 0, 0, i >> 8, i)) }] },
+    { iwant: [Array.from({ length: 1000 }, (_, i) => Uint8Array.of(1, 0, 0, 0, 0, 0, i >> 8, i))] },
+  ];
+  for (const storm of storms) {
+    const world = createP2pWorld(103);
+    const good = await world.node({ isRelay: true });
+    const bad = await world.bare(true);
+    const light = await world.node({ seeds: [good.address, bad.address] });
+    light.subscribe(TOPIC);
+    await world.settle(light.relayReady());
+    await world.clock.advance(1000);
+    const before = bytesOf(bad);
+    const frame = control(storm);
+    let sent = 0;
+    for (let i = 0; i < 2000 && bad.gone.length === 0; i++) {
+      if (bad.transport.sendFrame(light.peerId, frame)) sent += frame.length;
+      if (i % 20 === 0) await world.clock.advance(10);
+    }
+    await world.clock.advance(100);
+    expect(bad.gone).toEqual([light.peerId]);
+    expect(bytesOf(bad) - before).toBeLessThan(sent / 4);
+    light.publish(TOPIC, text("fine"));
+    await world.clock.advance(100);
+    expect(texts(good)).toEqual(["fine"]);
+  }
+});
+
+test("a peer that does not read is left before its answers take more than a few megabytes", async () => {
+  const world = createP2pWorld(104);
+  const bad = await world.bare(true);
+  const light = await world.node({ seeds: [bad.address] });
+  const topic = `orbk/${"A".repeat(60)}:${"B".repeat(60)}`;
+  light.subscribe(topic);
+  await world.clock.advance(1000);
+  // Nothing gets through to it any more; refused grafts are answered, and the answers wait.
+  world.net.setLink(light.peerId, bad.transport.self.id, { bytesPerSec: 1 });
+  const topics = Array.from({ length: 60 }, (_, i) => `${topic.slice(0, -2)}${String(i).padStart(2, "0")}`);
+  for (const each of topics) light.subscribe(each);
+  const lightBytes = (): number => light.logged.filter(({ event }) => event === "peer_banned").length;
+  for (let i = 0; i < 3000 && lightBytes() === 0; i++) {
+    bad.transport.sendFrame(light.peerId, control({ graft: topics }));
+    await world.clock.advance(11);
+  }
+  expect(light.logged.find(({ event }) => event === "peer_banned")?.fields).toMatchObject({ reason: "does not read" });
+  expect(world.clock.nowMs()).toBeLessThan(1_700_000_000_000 * 2);
+});
+
+test("a relay that says it is one and takes it back again and again is believed once", async () => {
+  const world = createP2pWorld(105);
+  const bad = await world.bare(true);
+  const light = await world.node({ seeds: [bad.address] });
+  let changes = 0;
+  light.onRelaysChanged(() => changes++);
+  await world.clock.advance(500);
+  for (let i = 0; i < 50; i++) {
+    bad.transport.sendFrame(light.peerId, I_AM_RELAY);
+    bad.transport.sendFrame(light.peerId, control({ iAmRelay: false }));
+  }
+  await world.clock.advance(500);
+  expect(changes).toBe(2);
+  expect(light.relays()).toEqual([]);
+});
+
+test("strangers that call themselves relays do not keep a relay from dialling and using the seeds it was given", async () => {
+  const world = createP2pWorld(106);
+  const relay = await world.node({ isRelay: true, seeds: ["/memory/900"] });
+  for (let i = 0; i < 13; i++) {
+    const stranger = await world.bare();
+    await world.dial(stranger, relay.address);
+    stranger.transport.sendFrame(relay.peerId, I_AM_RELAY);
+    stranger.transport.sendFrame(relay.peerId, INCLUDED);
+  }
+  await world.clock.advance(500);
+  expect(relay.relays()).toHaveLength(13);
+  const seed = await world.node({ isRelay: true, listen: "/memory/900" });
+  await world.clock.advance(70_000);
+  expect(relay.relays()).toContain(seed.peerId);
+  expect(seed.relays()).toContain(relay.peerId);
+  const light = await world.node({ seeds: ["/memory/900"] });
+  await world.settle(light.relayReady());
+  light.publish(TOPIC, text("through"));
+  await world.clock.advance(100);
+  expect(texts(relay)).toEqual(["through"]);
+});
+
+test("a million topics of one peer, or of many, leave every other peer room for its own", () => {
+  const index = new TopicIndex();
+  for (let peer = 0; peer < 40; peer++) for (const topic of numbered("t", 5100)) index.add(`bad${peer}`, topic);
+  const held = (): number => Array.from({ length: 40 }, (_, peer) => index.topics(`bad${peer}`).size).reduce((a, b) => a + b);
+  expect(held()).toBeLessThanOrEqual(110_000);
+  for (const topic of numbered("orbk/", 200)) expect(index.add("good", topic)).toBe("added");
+  expect(index.add("bad0", "one more")).toBe("too_many");
+  expect(index.add("good", "one more")).toBe("no_room");
+  for (let peer = 0; peer < 40; peer++) index.removePeer(`bad${peer}`);
+  index.removePeer("good");
+  expect(index.topics("good").size).toBe(0);
+  expect(index.add("good", "again")).toBe("added");
+});
+
+test("what the application was too busy to look at is taken from another peer", async () => {
+  const world = createP2pWorld(107);
+  const [r1, r2] = [await world.node({ isRelay: true }), await world.node({ isRelay: true })];
+  const light = await world.node({ seeds: [r1.address, r2.address] });
+  const author = await world.node({ seeds: [r1.address, r2.address] });
+  light.subscribe(TOPIC);
+  await world.settle(Promise.all([light.relayReady(), author.relayReady()]));
+  await world.clock.advance(2000);
+  const verdicts: GossipVerdict[] = ["busy", "accept"];
+  light.verdict = () => verdicts.shift() ?? "accept";
+  author.publish(TOPIC, text("twice"));
+  await world.clock.advance(1000);
+  expect(texts(light)).toEqual(["twice", "twice"]);
+  expect(new Set(light.received.map(({ from }) => from)).size).toBe(2);
+});
+
+test("a full relay lets go of whoever has been silent for two minutes, and of nobody else", async () => {
+  const world = createP2pWorld(108);
+  const relay = await world.node({ isRelay: true, maxPeers: 5 });
+  const idle = [];
+  for (let i = 0; i < 5; i++) {
+    const peer = await world.bare();
+    await world.dial(peer, relay.address);
+    idle.push(peer);
+  }
+  const late = await world.node({ seeds: [relay.address] });
+  await world.clock.advance(30_000);
+  expect(late.relays()).toEqual([]);
+  for (const peer of idle.slice(1)) peer.transport.sendFrame(relay.peerId, control({ meshSize: 1 }));
+  await world.clock.advance(61_000);
+  for (const peer of idle.slice(1)) peer.transport.sendFrame(relay.peerId, control({ meshSize: 1 }));
+  await world.clock.advance(100_000);
+  expect(late.relays()).toEqual([relay.peerId]);
+  expect(idle.map(({ gone }) => gone.length)).toEqual([1, 0, 0, 0, 0]);
+});
+
+test("a frame of garbage, cut varints and nested lengths never throws and ends in a ban", async () => {
+  const world = createP2pWorld(109);
+  const relay = await world.node({ isRelay: true });
+  for (const hex of ["ffffffffffffffffffff01", "0a7f", "1affffffff0f", "1a021aff", "12051203ffffff", "08ffffffffffffffffff7f", "0b0b0b0b0c", "00"]) {
+    const bad = await world.bare();
+    await world.dial(bad, relay.address);
+    for (let i = 0; i < 4; i++) bad.transport.sendFrame(relay.peerId, fromHex(hex));
+    await world.clock.advance(100);
+    expect([hex, bad.gone]).toEqual([hex, [relay.peerId]]);
+  }
+  expect(frameOf(new Uint8Array(0)).control).toBeUndefined();
+  expect(relay.peers()).toEqual([]);
+  expect(published("x").length).toBeGreaterThan(0);
+});

@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import type { DevNode } from "../../src/devnet/devnet.ts";
+import { topologyOf, withNetwork } from "./support/network.ts";
+import { ended, expectTraded, match, sidesOf } from "./support/trade.ts";
+
+const BOTH = ["DOC", "MARTY"];
+const funded = (name: string) => ({ name, enable: BOTH, fund: { DOC: "100", MARTY: "100" } });
+const PAIR = topologyOf({ block_time_s: 0.5, nodes: [{ name: "seed", seed: true }, funded("maker"), funded("taker")] });
+const TRADE = { base: "DOC", rel: "MARTY", price: "0.5", volume: "10", taken: "4", by: "buy" } as const;
+const FULL_MS = 3_000;
+
+const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** No file of the process may grow past one byte: to the node a disk without space. `false` lifts it. */
+function setFull(pid: number, full: boolean): boolean {
+  return spawnSync("prlimit", ["--pid", String(pid), `--fsize=${full ? 1 : "unlimited"}:unlimited`]).status === 0;
+}
+const skipped = setFull(process.pid, false) ? "" : " (skipped: prlimit is not there)";
+
+const offers = async (node: DevNode): Promise<readonly string[]> =>
+  Object.keys(((await node.rpc.call("my_orders")).result as { maker_orders: object }).maker_orders);
+
+test.skipIf(skipped !== "")(
+  `a node whose disk is full refuses an order with a sentence, keeps those it has, and goes on when there is space${skipped}`,
+  async () => {
+    await withNetwork(PAIR, async ({ node }) => {
+      const maker = node("maker");
+      const offer = { base: "DOC", rel: "MARTY", price: "0.5", volume: "10", cancel_previous: false };
+      await maker.rpc.call("setprice", offer);
+      const before = await offers(maker);
+      setFull(maker.process.pid, true);
+      await expect(maker.rpc.call("setprice", offer)).rejects.toThrow(/the disk of the node is full, so nothing was stored/);
+      await expect(maker.rpc.call("cancel_all_orders", { cancel_by: { type: "All" } })).rejects.toThrow(/the disk of the node is full/);
+      expect(await offers(maker)).toEqual(before);
+      setFull(maker.process.pid, false);
+      await maker.rpc.call("setprice", offer);
+      expect(await offers(maker)).toHaveLength(2);
+    });
+  },
+);
+
+for (const { who, moment, ...line } of [
+  { who: "maker", moment: "has just signed its payment", type: "tx_signed", slot: "makerPayment" },
+  { who: "taker", moment: "has just let its payment go", type: "tx_attempted", slot: "takerPayment" },
+] as const) {
+  test.skipIf(skipped !== "")(`a disk that fills up when the ${who} ${moment} costs the swap nothing but time${skipped}`, async () => {
+    await withNetwork(PAIR, async ({ node, logs }) => {
+      const [maker, taker] = [node("maker"), node("taker")];
+      const before = await sidesOf(maker, taker, BOTH);
+      const { pid } = node(who).process;
+      const full = logs.next(who, line, () => setFull(pid, true));
+      const uuid = await match(maker, taker, TRADE);
+      await full;
+      await later(FULL_MS);
+      expect(logs.tail(who, 500).join("\n")).toMatch(/the disk is full/);
+      setFull(pid, false);
+      const done = await ended(maker, taker, uuid);
+      expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
+      expectTraded(TRADE, before, await sidesOf(maker, taker, BOTH));
+    });
+  });
+}

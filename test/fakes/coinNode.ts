@@ -1,0 +1,89 @@
+import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
+import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
+import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
+import { err, ok } from "../../src/core/util/result.ts";
+import { Secret } from "../../src/core/util/secret.ts";
+import { nodeKeys } from "../../src/main/nodeKeys.ts";
+import type { Json } from "../../src/rpc/parseJson.ts";
+import { fakeNode, PASSWORD } from "./fakeNode.ts";
+import { fakeDispatcher } from "./rpcServer.ts";
+import { SilentLog } from "./silentLog.ts";
+import { StillChain } from "./stillChain.ts";
+
+export type CoinNode = {
+  readonly chains: ReadonlyMap<string, StillChain>;
+  coin(ticker: string): UtxoCoin;
+  /** Enables a coin over a still chain; what `enable` would refuse comes back. */
+  enable(ticker: string): ReturnType<CoinRegistry["enable"]>;
+  /** Pays each amount, in base units, to the coin's address. */
+  fund(ticker: string, ...amounts: readonly bigint[]): void;
+  flat(method: string, params?: { readonly [key: string]: Json }): Promise<{ readonly status: number; readonly reply: Record<string, unknown> }>;
+  v2(method: string, params: Json): Promise<{ readonly status: number; readonly reply: Record<string, unknown> }>;
+};
+
+/** The RPC over real coins: real keys and transactions on chains that stand still. */
+export async function coinNode(entries: readonly unknown[], passphrase: string, hd = false): Promise<CoinNode> {
+  const fake = await fakeNode();
+  const keys = nodeKeys(new Secret(passphrase), hd);
+  const chains = new Map<string, StillChain>();
+  const parsed = entries.map((value): CoinEntry => {
+    const entry = parseCoinEntry(value);
+    if (!entry.ok) throw new Error(`${entry.error.coin}: ${entry.error.detail}`);
+    return entry.value;
+  });
+  const coins = new CoinRegistry({
+    clock: fake.clock,
+    log: new SilentLog(),
+    entries: new Map(parsed.map((e) => [e.ticker, e])),
+    keyOf: (entry) => {
+      const key = keys.hdKeyOf ? keys.hdKeyOf(entry) : keys.node;
+      return key ? ok(key) : err({ kind: "NotSupported", coin: entry.ticker, reason: "no derivation_path" });
+    },
+    ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
+    openChain: async (entry) => {
+      const chain = new StillChain(entry.ticker);
+      chains.set(entry.ticker, chain);
+      return ok(chain);
+    },
+    usersOf: () => ({ matchingOrders: [], activeSwaps: [] }),
+    cancelOrdersOf: async () => [],
+    prepare: () => undefined,
+    beforeClose: async () => undefined,
+  });
+  const dispatcher = fakeDispatcher({
+    ...fake,
+    ctx: { ...fake.ctx, node: { ...fake.ctx.node, hd }, coins: { ...fake.ctx.coins, active: (t) => coins.active(t), all: () => coins.all() } },
+  });
+  const ask = async (body: { readonly [key: string]: Json }) => {
+    const { status, body: text } = await dispatcher.answer({ userpass: PASSWORD, ...body }, "127.0.0.1");
+    const reply: Record<string, unknown> = JSON.parse(text);
+    return { status, reply };
+  };
+  const coin = (ticker: string): UtxoCoin => {
+    const found = coins.active(ticker);
+    if (!found) throw new Error(`${ticker} is not enabled`);
+    return found;
+  };
+  return {
+    chains,
+    coin,
+    enable: (ticker) =>
+      coins.enable(
+        {
+          coin: ticker,
+          mm2: true,
+          requiredConfirmations: undefined,
+          requiresNotarization: undefined,
+          daemon: undefined,
+          birthdayHeight: undefined,
+        },
+        new AbortController().signal,
+      ),
+    fund(ticker, ...amounts) {
+      const script = coin(ticker).wallet.scripts[0];
+      for (const amount of amounts) if (script) chains.get(ticker)?.pay(script, amount);
+    },
+    flat: (method, params = {}) => ask({ method, ...params }),
+    v2: (method, params) => ask({ mmrpc: "2.0", id: 0, method, params }),
+  };
+}

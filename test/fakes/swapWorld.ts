@@ -1,0 +1,415 @@
+import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { SCHEMA } from "../../src/adapters/sqlite/schema.ts";
+import { createSwapStore } from "../../src/adapters/sqlite/swapStore.ts";
+import { openUtxoRpcChain } from "../../src/adapters/utxoRpc/utxoRpcChain.ts";
+import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
+import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
+import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
+import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
+import { SwapRunner } from "../../src/app/swap/swapRunner.ts";
+import type { Reservation, SwapMatch } from "../../src/app/tradingCoin.ts";
+import { coinEntryToChainParams } from "../../src/chain/chainParams.ts";
+import { ChainDaemon } from "../../src/chain/daemon.ts";
+import { EmbeddedChain } from "../../src/chain/embeddedChain.ts";
+import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
+import { nobleVerify } from "../../src/core/crypto/nobleVerifier.ts";
+import type { KeyPair } from "../../src/core/keys/keyPair.ts";
+import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
+import { parseEnvelope, signEnvelope } from "../../src/core/message/envelope.ts";
+import { encodeSwapMessage, parseSwapMessage } from "../../src/core/message/swapMessage.ts";
+import type { SwapMessage } from "../../src/core/message/types.ts";
+import { decimal } from "../../src/core/money/rational.ts";
+import type { Role, StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
+import { fold, type SwapState } from "../../src/core/swap/swapState.ts";
+import { swapStatus } from "../../src/core/swap/swapStatus.ts";
+import { ok } from "../../src/core/util/result.ts";
+import { hash160 } from "../../src/core/utxo/hash.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import { StorageError } from "../../src/ports/sql.ts";
+import type { SwapStore } from "../../src/ports/swapStore.ts";
+import { functionCallRpc } from "../contract/embeddedChain.ts";
+import { payTo, testKey } from "./chainWorld.ts";
+import { FaultyRpc } from "./faultyRpc.ts";
+import { type HubNode, P2pHub } from "./p2pHub.ts";
+import { SilentLog } from "./silentLog.ts";
+
+export type Ticker = "AAA" | "BBB";
+export const TICKERS: readonly Ticker[] = ["AAA", "BBB"];
+/** The maker gives AAA for the taker's BBB. */
+const MAKER_COIN = "AAA";
+const TAKER_COIN = "BBB";
+export const FEE_KEY = testKey("dex fee");
+export const FEE_UNITS = 25_000n;
+
+export type WorldOptions = {
+  /** Seconds between blocks; the miner rests when null. */
+  readonly blockSec?: number | null;
+  readonly funds?: bigint;
+  readonly coin?: object;
+};
+export type SwapOptions = {
+  readonly lockDurationSec?: number;
+  readonly confs?: number;
+  readonly makerAmount?: string;
+  readonly takerAmount?: string;
+  /** Starts only this side; the test plays the other. */
+  readonly only?: Role;
+};
+
+/** One node's half of the world: its coins, its store and its runner, of which the store outlives a restart. */
+export class SwapSide {
+  readonly role: Role;
+  readonly key: KeyPair;
+  readonly p2p: HubNode;
+  readonly log = new SilentLog();
+  readonly rpc = new Map<Ticker, FaultyRpc>();
+  /** Adds to the true time on this side's clock. */
+  skewMs = 0;
+  /** An append for which this gives an error is not stored; "lost" stores it and fails all the same. */
+  refuse: (event: SwapEvent) => "full" | "lost" | null = () => null;
+  readonly #world: SwapWorld;
+  readonly #db = openInlineDatabase(":memory:", SCHEMA);
+  #runner: SwapRunner;
+  #coins: CoinRegistry;
+
+  constructor(world: SwapWorld, role: Role, name: string) {
+    this.role = role;
+    this.#world = world;
+    this.key = testKey(name);
+    this.p2p = world.hub.node(name);
+    world.hub.connect(name, "relay");
+    for (const ticker of TICKERS) this.rpc.set(ticker, new FaultyRpc(functionCallRpc(world.daemon(ticker))));
+    this.#coins = this.#newCoins();
+    this.#runner = this.#newRunner();
+  }
+
+  get runner(): SwapRunner {
+    return this.#runner;
+  }
+  get coins(): CoinRegistry {
+    return this.#coins;
+  }
+  get script(): Uint8Array {
+    return payTo(this.key);
+  }
+  get store(): SwapStore {
+    return createSwapStore(this.#db);
+  }
+  rpcOf(ticker: Ticker): FaultyRpc {
+    const rpc = this.rpc.get(ticker);
+    if (!rpc) throw new Error("no rpc");
+    return rpc;
+  }
+  coin(ticker: Ticker): UtxoCoin {
+    const coin = this.#coins.running(ticker);
+    if (!coin) throw new Error(`${ticker} is not active`);
+    return coin;
+  }
+  get #clock(): Clock {
+    const { clock } = this.#world;
+    return { nowMs: () => clock.nowMs() + this.skewMs, after: (ms, task) => clock.after(ms, task) };
+  }
+
+  #newCoins(): CoinRegistry {
+    const world = this.#world;
+    return new CoinRegistry({
+      clock: this.#clock,
+      log: this.log,
+      entries: world.entries,
+      keyOf: () => ok(this.key),
+      openChain: async (entry, kind) =>
+        ok(
+          await openUtxoRpcChain({
+            ticker: entry.ticker,
+            format: kind.template.format,
+            rpc: this.rpcOf(entry.ticker as Ticker),
+            store: openChainStore(this.#db, entry.ticker),
+            clock: this.#clock,
+            log: this.log,
+            options: { pollMs: world.pollMs, timeoutMs: 2_000 },
+          }),
+        ),
+      prepare: (coin) => this.#runner.prepare(coin),
+      beforeClose: (ticker) => this.#runner.park(ticker),
+      usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: this.#runner.activeWith(ticker) }),
+      cancelOrdersOf: async () => [],
+    });
+  }
+
+  #newRunner(): SwapRunner {
+    return new SwapRunner({
+      clock: this.#clock,
+      rng: seededRng(this.role === "maker" ? 11 : 12),
+      log: this.log,
+      p2p: this.p2p,
+      verifier: { verify: nobleVerify },
+      store: this.#faulty(createSwapStore(this.#db)),
+      coin: (ticker) => this.#coins.running(ticker),
+      onCoinActivated: (listener) => this.#coins.onActivated(listener),
+      keys: {
+        publicKey: this.key.publicKey,
+        secretKey: this.key.secret,
+        deriveSecret: (startedAt, salt) => {
+          const secret = deriveSwapSecret(this.key.secret, startedAt, salt).reveal();
+          return { secret, hash: hash160(secret) };
+        },
+      },
+      dexFee: () => ({ feeUnits: FEE_UNITS, burnUnits: 0n, feePubkey: FEE_KEY.publicKey }),
+      profileOfFee: () => null,
+      gui: null,
+      version: "test",
+      onEvent: () => undefined,
+    });
+  }
+
+  #faulty(store: SwapStore): SwapStore {
+    const around = async (event: StoredEvent, work: () => Promise<void>): Promise<void> => {
+      const fault = this.refuse(event.event);
+      if (fault === "full") throw new StorageError("DiskFull", "refused on request");
+      await work();
+      if (fault === "lost") throw new StorageError("Io", "stored, but the answer was lost");
+    };
+    return {
+      ...store,
+      create: (summary, first, marks) => around(first, () => store.create(summary, first, marks)),
+      append: (uuid, seq, event, marks) => around(event, () => store.append(uuid, seq, event, marks)),
+    };
+  }
+
+  async open(tickers: readonly Ticker[] = TICKERS): Promise<void> {
+    this.p2p.setMessageHandler((m) => (m.topic.startsWith("swap/") ? this.#runner.onGossip(m) : "accept"));
+    await this.#world.drive(this.#runner.open());
+    for (const ticker of tickers) await this.enable(ticker);
+  }
+
+  async enable(ticker: Ticker): Promise<void> {
+    const request = { coin: ticker, mm2: true, requiredConfirmations: 1, requiresNotarization: false, daemon: undefined, birthdayHeight: undefined };
+    const enabled = await this.#world.drive(this.#coins.enable(request, new AbortController().signal));
+    if (!enabled.ok) throw new Error(`${ticker}: ${JSON.stringify(enabled.error)}`);
+  }
+
+  /** Stops runner and coins as a clean exit does; the store stays. */
+  async stop(): Promise<void> {
+    await this.#world.drive(this.#runner.close());
+    await this.#world.drive(this.#coins.close());
+  }
+
+  /** Starts again from the store. */
+  async restart(tickers: readonly Ticker[] = TICKERS): Promise<void> {
+    this.#coins = this.#newCoins();
+    this.#runner = this.#newRunner();
+    await this.open(tickers);
+  }
+
+  /** What the index of a coin follows, by the store. */
+  async watches(ticker: Ticker): Promise<number> {
+    return (await openChainStore(this.#db, ticker).load()).watches.length;
+  }
+  async events(uuid: string): Promise<readonly StoredEvent[]> {
+    return createSwapStore(this.#db).log(uuid);
+  }
+  async state(uuid: string): Promise<SwapState> {
+    return fold((await this.events(uuid)).map((e) => e.event));
+  }
+  async status(uuid: string): Promise<Record<string, unknown>> {
+    return swapStatus(await this.events(uuid));
+  }
+  /** Own confirmed and unconfirmed units, as the chain itself has them. */
+  units(ticker: Ticker): bigint {
+    return this.#world.unitsOf(ticker, this.script);
+  }
+  async close(): Promise<void> {
+    await this.stop();
+    await this.#db.close();
+  }
+}
+
+/** Two nodes' swap engines on two embedded chains, all by function call on one virtual clock, with a relay between them. */
+export class SwapWorld {
+  readonly clock = new VirtualClock();
+  readonly hub = new P2pHub(this.clock);
+  readonly entries = new Map<string, CoinEntry>();
+  readonly pollMs = 2_000;
+  readonly #daemons = new Map<Ticker, ChainDaemon>();
+  readonly maker: SwapSide;
+  readonly taker: SwapSide;
+  #started = 0;
+
+  constructor(options: WorldOptions = {}) {
+    for (const coin of TICKERS) {
+      const raw = { coin, pubtype: 30, p2shtype: 22, mm2: 1, is_testnet: true, required_confirmations: 1, avg_blocktime: 20, protocol: { type: "UTXO" }, ...options.coin };
+      const entry = parseCoinEntry(raw);
+      const params = coinEntryToChainParams(raw);
+      if (!entry.ok || !params.ok) throw new Error("bad test coin");
+      this.entries.set(coin, entry.value);
+      const chain = new EmbeddedChain({ params: params.value, clock: this.clock, rng: seededRng(coin === "AAA" ? 1 : 2) });
+      this.#daemons.set(coin, new ChainDaemon(chain, this.clock));
+      const blockSec = options.blockSec === undefined ? 20 : options.blockSec;
+      if (blockSec !== null) chain.autoMine(blockSec * 1_000);
+    }
+    this.hub.node("relay", { isRelay: true });
+    this.maker = new SwapSide(this, "maker", "maker");
+    this.taker = new SwapSide(this, "taker", "taker");
+    const funds = options.funds ?? 1_000_000_000n;
+    this.fund("AAA", this.maker, funds);
+    this.fund("BBB", this.taker, funds);
+  }
+
+  static async open(options: WorldOptions = {}): Promise<SwapWorld> {
+    const world = new SwapWorld(options);
+    await world.maker.open();
+    await world.taker.open();
+    return world;
+  }
+
+  side(role: Role): SwapSide {
+    return role === "maker" ? this.maker : this.taker;
+  }
+  daemon(ticker: Ticker): ChainDaemon {
+    const daemon = this.#daemons.get(ticker);
+    if (!daemon) throw new Error("no daemon");
+    return daemon;
+  }
+  chain(ticker: Ticker): EmbeddedChain {
+    return this.daemon(ticker).chain;
+  }
+
+  /** Pays from the faucet and confirms it. */
+  fund(ticker: Ticker, side: SwapSide, units: bigint): void {
+    const paid = this.chain(ticker).payFromFaucet(side.script, units);
+    if (!paid.ok) throw new Error("the faucet failed");
+    this.mine(ticker);
+  }
+  mine(ticker: Ticker, count = 1): void {
+    const mined = this.chain(ticker).mine(count);
+    if (!mined.ok) throw new Error(mined.error.reason);
+  }
+
+  unitsOf(ticker: Ticker, script: Uint8Array): bigint {
+    const { state, mempool } = this.chain(ticker);
+    const hex = Buffer.from(script).toString("hex");
+    let sum = 0n;
+    for (const c of state.coins.ofScript(hex)) if (!mempool.graph.spender(`${c.txid}:${c.vout}`)) sum += c.value;
+    for (const { chainTx } of mempool.graph.entries()) {
+      chainTx.tx.outputs.forEach((o, vout) => {
+        if (Buffer.from(o.script).toString("hex") === hex && !mempool.graph.spender(`${chainTx.txid}:${vout}`)) sum += o.value;
+      });
+    }
+    return sum;
+  }
+
+  /** A promise while virtual time passes. */
+  async drive<T>(promise: Promise<T>, limitMs = 120_000): Promise<T> {
+    let done = false;
+    promise.then(
+      () => {
+        done = true;
+      },
+      () => {
+        done = true;
+      },
+    );
+    await this.clock.run({ until: () => done, untilMs: this.clock.nowMs() + limitMs });
+    if (!done) throw new Error("not done in time");
+    return promise;
+  }
+
+  async until(what: string, condition: () => boolean | Promise<boolean>, limitSec = 4_000): Promise<void> {
+    const limit = this.clock.nowMs() + limitSec * 1_000;
+    while (!(await condition())) {
+      if (this.clock.nowMs() >= limit) throw new Error(`not within ${limitSec} s: ${what}\n${this.report()}`);
+      await this.clock.advance(500);
+    }
+  }
+  advance(sec: number): Promise<unknown> {
+    return this.clock.advance(sec * 1_000);
+  }
+
+  report(): string {
+    const lines = (side: SwapSide): string[] =>
+      side.log.lines.filter((l) => l.event.startsWith("swap") || l.level === "warn" || l.level === "error").slice(-30).map((l) => `${side.role} ${l.event} ${JSON.stringify(l.fields)}`);
+    return [...lines(this.maker), ...lines(this.taker)].join("\n");
+  }
+
+  match(role: Role, uuid: string, reservation: Reservation, options: SwapOptions = {}): SwapMatch {
+    const { confs = 1, lockDurationSec = 600 } = options;
+    const other = role === "maker" ? this.taker : this.maker;
+    return {
+      role,
+      uuid,
+      myOrderUuid: uuid,
+      makerCoin: MAKER_COIN,
+      takerCoin: TAKER_COIN,
+      makerAmount: decimal(options.makerAmount ?? "2"),
+      takerAmount: decimal(options.takerAmount ?? "1"),
+      counterparty: other.key.publicKey,
+      makerConfs: confs,
+      makerNota: false,
+      takerConfs: confs,
+      takerNota: false,
+      lockDurationSec,
+      reservation,
+    };
+  }
+
+  /** Starts a swap as a finished handshake does. @returns its uuid */
+  async start(options: SwapOptions = {}): Promise<string> {
+    const uuid = `00000000-0000-4000-8000-${String(++this.#started).padStart(12, "0")}`;
+    for (const role of ["maker", "taker"] as const) if (!options.only || options.only === role) await this.startSide(role, uuid, options);
+    return uuid;
+  }
+
+  async startSide(role: Role, uuid: string, options: SwapOptions = {}): Promise<void> {
+    const side = this.side(role);
+    const amounts = role === "maker" ? [decimal(options.makerAmount ?? "2")] : [decimal("0.00025"), decimal(options.takerAmount ?? "1")];
+    const held = side.coin(role === "maker" ? MAKER_COIN : TAKER_COIN).reserve(amounts, 60_000);
+    if (!held.ok) throw new Error(`no funds: ${held.error.kind}`);
+    await this.drive(side.runner.start(this.match(role, uuid, held.value, options)));
+  }
+
+  /** Puts a message of `from` on a swap's topic as any relay could. */
+  inject(from: SwapSide, to: SwapSide, uuid: string, message: SwapMessage): void {
+    const data = signEnvelope(encodeSwapMessage(message), from.key.secret.reveal());
+    to.runner.onGossip({ topic: `swap/${uuid}`, data, from: "relay" });
+  }
+
+  /** Loses messages of a kind on their way to a side; the returned function stops that. */
+  lose(to: SwapSide, lost: (message: SwapMessage, uuid: string) => boolean): () => void {
+    const before = this.hub.deliver;
+    this.hub.deliver = (from, peer, m) => {
+      if (!before(from, peer, m)) return false;
+      const envelope = parseEnvelope(m.data);
+      if (peer !== to.p2p.peerId || !envelope.ok) return true;
+      const message = parseSwapMessage(envelope.value.payload);
+      return !(message.ok && lost(message.value, m.topic.slice("swap/".length)));
+    };
+    return () => {
+      this.hub.deliver = before;
+    };
+  }
+
+  /** Messages a side has sent on a swap's topic. */
+  sent(side: SwapSide, uuid: string): readonly SwapMessage[] {
+    return side.p2p.published.flatMap(({ topic, data }) => {
+      const envelope = topic === `swap/${uuid}` ? parseEnvelope(data) : null;
+      const message = envelope?.ok ? parseSwapMessage(envelope.value.payload) : null;
+      return message?.ok ? [message.value] : [];
+    });
+  }
+
+  async outcome(side: SwapSide, uuid: string): Promise<string | null> {
+    const log = await side.runner.log(uuid);
+    return log && log.length > 0 ? fold(log.map((e) => e.event)).finished : null;
+  }
+  async finish(uuid: string, limitSec = 4_000): Promise<{ maker: string | null; taker: string | null }> {
+    await this.until("both sides finish", async () => (await this.outcome(this.maker, uuid)) !== null && (await this.outcome(this.taker, uuid)) !== null, limitSec);
+    return { maker: await this.outcome(this.maker, uuid), taker: await this.outcome(this.taker, uuid) };
+  }
+
+  async close(): Promise<void> {
+    for (const ticker of TICKERS) this.chain(ticker).stop();
+    await this.maker.close();
+    await this.taker.close();
+  }
+}

@@ -1,0 +1,81 @@
+import { accessSync, constants } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { DaemonProgram } from "./daemonProcess.ts";
+
+/** Where `.ci/run` keeps what it builds. */
+const CACHE = process.env.SWAPNODE_CI_CACHE ?? join(homedir(), ".cache", "swapnode-ci");
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The program named by the variable, else on the PATH, else among what CI built; null when there is none. */
+function find(variable: string, name: string): string | null {
+  const places = [...(process.env.PATH ?? "").split(delimiter), join(CACHE, "bin"), join(homedir(), "go", "bin")];
+  const candidates = [process.env[variable] ?? "", ...places.map((folder) => join(folder, name))];
+  return candidates.find((path) => path !== "" && isProgram(path)) ?? null;
+}
+
+const litecoind = find("SWAPNODE_LITECOIND", "litecoind");
+const btcd = find("SWAPNODE_BTCD", "btcd");
+
+const missing = [
+  ...(litecoind === null ? ["litecoind (apt-get install litecoind)"] : []),
+  ...(btcd === null ? ["btcd (go install github.com/btcsuite/btcd@v0.26.2)"] : []),
+];
+
+/** Stands in the name of a test that cannot run here. In CI nothing may be missing: there the test runs, and fails. */
+export const skipReason = missing.length === 0 ? "" : ` (skipped: no ${missing.join(" and no ")})`;
+export const isSkipped = missing.length > 0 && !process.env.CI;
+
+function pathOf(path: string | null): string {
+  if (path === null) throw new Error(`missing: ${missing.join(", ")}`);
+  return path;
+}
+
+/** Litecoin Core: no wallet, no transaction index, no peers. MWEB off, or its regtest stops at block 431. */
+export const litecoinProgram = (extra: readonly string[]): DaemonProgram => ({
+  name: "litecoind",
+  path: pathOf(litecoind),
+  args: ({ dir, rpcPort, user, password }) => [
+    "-regtest",
+    `-datadir=${dir}`,
+    "-vbparams=mweb:-2:0",
+    "-disablewallet",
+    "-txindex=0",
+    "-listen=0",
+    "-server",
+    "-rpcbind=127.0.0.1",
+    "-rpcallowip=127.0.0.1",
+    `-rpcport=${rpcPort}`,
+    `-rpcuser=${user}`,
+    `-rpcpassword=${password}`,
+    ...extra,
+  ],
+});
+
+/** btcd: no transaction index, no peers, the relay rules of the main network (else a refund that is not final is taken). */
+export const btcdProgram = (miningAddress: string): DaemonProgram => ({
+  name: "btcd",
+  path: pathOf(btcd),
+  args: ({ dir, rpcPort, user, password }) => [
+    "--regtest",
+    `--configfile=${join(dir, "none.conf")}`,
+    `--datadir=${join(dir, "data")}`,
+    `--logdir=${join(dir, "logs")}`,
+    "--notls",
+    "--nolisten",
+    "--nodnsseed",
+    "--rejectnonstd",
+    `--rpclisten=127.0.0.1:${rpcPort}`,
+    `--rpcuser=${user}`,
+    `--rpcpass=${password}`,
+    `--miningaddr=${miningAddress}`,
+  ],
+});

@@ -1,0 +1,114 @@
+import { setTimeout as later } from "node:timers/promises";
+import type { DevChain } from "../../../src/devnet/devnet.ts";
+import { type Daemon, startDaemon } from "./daemonProcess.ts";
+import { MATURITY, MINER_ADDRESS, payFromReward } from "./miner.ts";
+import { btcdProgram, litecoinProgram } from "./programs.ts";
+
+/** Litecoin's regtest: addresses of the key's hash in base58. */
+export const LTC = {
+  coin: "LTC-REG",
+  mm2: 1,
+  is_testnet: true,
+  pubtype: 111,
+  p2shtype: 58,
+  wiftype: 239,
+  segwit: true,
+  bech32_hrp: "rltc",
+  txversion: 2,
+  txfee: 0,
+  dust: 5_460,
+  required_confirmations: 1,
+  avg_blocktime: 1,
+  protocol: { type: "UTXO" },
+};
+
+/** Bitcoin's regtest: own addresses in bech32. */
+export const BTC = {
+  coin: "BTC-REG",
+  mm2: 1,
+  is_testnet: true,
+  pubtype: 111,
+  p2shtype: 196,
+  wiftype: 239,
+  segwit: true,
+  bech32_hrp: "bcrt",
+  address_format: { format: "segwit" },
+  txversion: 2,
+  txfee: 2_000,
+  required_confirmations: 1,
+  avg_blocktime: 1,
+  protocol: { type: "UTXO" },
+};
+
+/** A regtest chain whose blocks come at an even pace, to nobody's profit. */
+export type RegtestChain = DevChain & {
+  /** Mines until the median time past is later than `sec`, unix seconds. */
+  leapTo(sec: number): Promise<void>;
+  mine(count: number): Promise<void>;
+  /** Stops the daemon and starts it again. btcd forgets its regtest chain then: litecoind only. */
+  restart(): Promise<void>;
+};
+
+/** Rewards that can be spent before the first half hour of blocks: payments a chain can make. */
+const REWARDS = 10;
+const BLOCKS_PER_LEAP = 50;
+
+type Mine = (count: number) => Promise<unknown>;
+
+/** Puts a steady pace, funding and leaps on top of a daemon. Everything that mines takes its turn. Blocks made quickly are dated ahead, one second for six. */
+async function regtestChain(entry: object, daemon: Daemon, blockTimeMs: number, mineNow: Mine, beforeLeap: (sec: number) => Promise<unknown>): Promise<RegtestChain> {
+  await mineNow(MATURITY + REWARDS);
+  let rewardsSpent = 0;
+  let turn: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<unknown>): Promise<void> => {
+    const done = turn.then(async () => void (await work()));
+    turn = done.catch(() => undefined);
+    return done;
+  };
+  const stopped = new AbortController();
+  const pace = (async () => {
+    while (!stopped.signal.aborted) {
+      await later(blockTimeMs);
+      if (!stopped.signal.aborted) await inTurn(() => mineNow(1));
+    }
+  })();
+  // A daemon that fails to mine stops the chain; the test that waits for a block says so.
+  pace.catch((cause: unknown) => console.error(cause));
+  return {
+    rpcUrl: daemon.rpcUrl,
+    daemon: { call: (method, params) => daemon.call(method, Array.isArray(params) ? params : []) },
+    fund: (address, amount) =>
+      inTurn(async () => {
+        await payFromReward(daemon, entry, ++rewardsSpent, address, amount);
+        await mineNow(1);
+      }),
+    mine: (count) => inTurn(() => mineNow(count)),
+    restart: () => inTurn(() => daemon.restart()),
+    leapTo: (sec) =>
+      inTurn(async () => {
+        await beforeLeap(sec);
+        for (;;) {
+          const { mediantime } = (await daemon.call("getblockchaininfo")) as { mediantime: number };
+          if (mediantime > sec) return;
+          await mineNow(BLOCKS_PER_LEAP);
+        }
+      }),
+    async close() {
+      stopped.abort();
+      await turn;
+      await daemon.close();
+    },
+  };
+}
+
+/** @param extra arguments more for the daemon */
+export async function startLitecoin(blockTimeMs: number, extra: readonly string[] = []): Promise<RegtestChain> {
+  const daemon = await startDaemon(litecoinProgram(extra));
+  const mine: Mine = (count) => daemon.call("generatetoaddress", [count, MINER_ADDRESS]);
+  return regtestChain(LTC, daemon, blockTimeMs, mine, (sec) => daemon.call("setmocktime", [sec + 1]));
+}
+
+export async function startBtcd(blockTimeMs: number): Promise<RegtestChain> {
+  const daemon = await startDaemon(btcdProgram(MINER_ADDRESS));
+  return regtestChain(BTC, daemon, blockTimeMs, (count) => daemon.call("generate", [count]), async () => undefined);
+}

@@ -1,0 +1,109 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { add, cmp, decimal, fromUnits, lte, type Rational, sub } from "../../src/core/money/rational.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { type CoinNode, coinNode } from "../fakes/coinNode.ts";
+
+const DOC = {
+  coin: "DOC",
+  pubtype: 60,
+  p2shtype: 85,
+  wiftype: 188,
+  txversion: 4,
+  overwintered: 1,
+  txfee: 1_000,
+  mm2: 1,
+  protocol: { type: "UTXO" },
+};
+const TO = "RPkj5o9UUWPoMbVhkqaSosNGxTpj2CXVaN";
+const DAY_MS = 86_400_000;
+const COIN = 100_000_000n;
+
+async function node(...amounts: readonly bigint[]): Promise<CoinNode> {
+  const made = await coinNode([DOC], "withdraw test");
+  await made.enable("DOC");
+  made.fund("DOC", ...amounts);
+  return made;
+}
+const whole = (reply: Record<string, unknown>, key: string): Rational => decimal(String(reply[key]));
+const feeOf = (reply: Record<string, unknown>): Rational => decimal((reply.fee_details as { amount: string }).amount);
+
+test.each([
+  [{ type: "UtxoFixed", amount: "-1" }],
+  [{ type: "UtxoPerKbyte", amount: "-0.00000001" }],
+])("a negative fee, %j, is refused and makes no transaction", async (fee) => {
+  const made = await node(COIN);
+  const params = { coin: "DOC", to: TO, amount: "0.5", fee };
+  const text = `Invalid fee policy: the fee ${fee.amount} must not be negative`;
+  expect(await made.flat("withdraw", params)).toEqual({ status: 500, reply: { error: text } });
+  expect(await made.v2("withdraw", params)).toMatchObject({ status: 400, reply: { error: text, error_type: "InvalidFeePolicy" } });
+});
+
+test("a fixed fee is exactly that, however large the transaction", async () => {
+  const made = await node(...new Array<bigint>(60).fill(COIN / 100n));
+  const { reply } = await made.flat("withdraw", { coin: "DOC", to: TO, amount: "0.5", fee: { type: "UtxoFixed", amount: "0.001" } });
+  expect(String(reply.tx_hex).length / 2).toBeGreaterThan(2_000);
+  expect(feeOf(reply)).toEqual(decimal("0.001"));
+  const max = await made.flat("withdraw", { coin: "DOC", to: TO, max: true, fee: { type: "UtxoFixed", amount: "0.001" } });
+  expect(max.reply).toMatchObject({ total_amount: "0.6", received_by_me: "0", my_balance_change: "-0.6" });
+  expect(feeOf(max.reply)).toEqual(decimal("0.001"));
+});
+
+test("the figures are those of the transaction", async () => {
+  const made = await node(3n * COIN);
+  const { reply } = await made.flat("withdraw", { coin: "DOC", to: TO, amount: "1.123456789" });
+  const tx = parseTx(fromHex(String(reply.tx_hex)), made.coin("DOC").spec.kind.template.format);
+  if (!tx.ok) throw new Error(tx.error.detail);
+  // Cut to whole base units, never rounded.
+  expect(tx.value.outputs[0]?.value).toBe(112_345_678n);
+  const paid = tx.value.outputs.reduce((n, o) => n + o.value, 0n);
+  expect(feeOf(reply)).toEqual(fromUnits(3n * COIN - paid, 8));
+  expect(sub(whole(reply, "received_by_me"), whole(reply, "spent_by_me"))).toEqual(whole(reply, "my_balance_change"));
+});
+
+test("what is promised to swaps, and the fees of their transactions, is not withdrawn", async () => {
+  const made = await node(10n * COIN);
+  const coin = made.coin("DOC");
+  expect(coin.reserve([decimal("4"), decimal("1")], DAY_MS).ok).toBe(true);
+  expect(cmp(coin.locked(), decimal("5"))).toBe(1);
+  const { status, reply } = await made.flat("withdraw", { coin: "DOC", to: TO, max: true, broadcast: true });
+  expect([status, whole(reply, "my_balance_change")]).toEqual([200, sub(coin.locked(), decimal("10"))]);
+  // Nothing is left beside the promises, and they can still be kept: what each of them takes can be taken.
+  const refused = await made.flat("withdraw", { coin: "DOC", to: TO, amount: "0.001" });
+  expect(refused).toMatchObject({ status: 500, reply: { error: expect.stringMatching(/^Not enough DOC to withdraw: available 0/) } });
+});
+
+test("whatever the outputs, promises can be kept after the largest withdrawal, and max_taker_vol can be reserved", async () => {
+  const seed = 20_261_121;
+  console.info(`withdraw properties: seed ${seed}`);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.bigInt({ min: 2_000n, max: 5n * COIN }), { minLength: 1, maxLength: 40 }),
+      fc.array(fc.bigInt({ min: 10_000n, max: COIN }), { maxLength: 4 }),
+      async (amounts, promises) => {
+        const made = await node(...amounts);
+        const coin = made.coin("DOC");
+        for (const p of promises) coin.reserve([fromUnits(p, 8)], DAY_MS);
+        const locked = coin.locked();
+        expect(lte(locked, coin.spendable())).toBe(true);
+
+        const { result } = (await made.flat("max_taker_vol", { coin: "DOC", trade_with: "DOC" })).reply as { result: { numer: string; denom: string } };
+        if (result.numer !== "0") {
+          const volume = { n: BigInt(result.numer), d: BigInt(result.denom) };
+          const fee = cmp(volume, decimal("0.00777")) > 0 ? { n: volume.n, d: volume.d * 777n } : decimal("0.00001");
+          const held = coin.reserve([volume, fee], DAY_MS);
+          expect(held).toMatchObject({ ok: true });
+          if (held.ok) coin.release(held.value);
+        }
+
+        const before = coin.spendable();
+        const { status, reply } = await made.flat("withdraw", { coin: "DOC", to: TO, max: true, broadcast: true });
+        if (status !== 200) return;
+        expect(add(before, whole(reply, "my_balance_change"))).toEqual(locked);
+        expect(coin.reserve([], DAY_MS).ok).toBe(true);
+      },
+    ),
+    { numRuns: 60, seed },
+  );
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { expectNobodyLost, isOver, purses } from "./audit.ts";
+import { HOUR_MS } from "./simWorld.ts";
+import { match, offer, tradingWorld } from "./trade.ts";
+
+const MINUTE_MS = 60_000;
+
+test("after a restart a swap and an order name the coins they need, wait for both, and go on by themselves when both are there", async () => {
+  const t = await tradingWorld({ seed: 515 });
+  const { world, maker, taker } = t;
+  const before = purses(t);
+  const uuid = await match(t, "4", "0.5");
+  const other = await offer(world, maker, "7", "0.8");
+  await world.runUntil("the maker pays", () => maker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "makerPayment"));
+  maker.crash();
+  const known = maker.events(uuid).length;
+
+  await maker.start();
+  expect([...maker.node.swaps.kickStartCoins()].sort()).toEqual(["DOC", "MARTY"]);
+  expect([...maker.node.orders.coinsNeededForKickStart()].sort()).toEqual(["DOC", "MARTY"]);
+  expect(maker.node.swaps.activeUuids()).toEqual([uuid]);
+  const enable = async (coin: string): Promise<void> => {
+    const request = {
+      coin,
+      mm2: true,
+      requiredConfirmations: undefined,
+      requiresNotarization: undefined,
+      daemon: undefined,
+      birthdayHeight: undefined,
+    };
+    const done = await world.settle(maker.node.coins.enable(request, new AbortController().signal));
+    expect(done.ok).toBe(true);
+  };
+  await enable("DOC");
+  await world.advance(10 * MINUTE_MS);
+  expect(maker.events(uuid)).toHaveLength(known);
+  expect(maker.node.orders.ownOrders.orders()).toEqual([]);
+
+  await enable("MARTY");
+  await world.runUntil("the swap ends for both", () => isOver(t, uuid), HOUR_MS);
+  expect([maker.outcome(uuid), taker.outcome(uuid)]).toEqual(["success", "success"]);
+  expect(maker.node.orders.ownOrders.orders()).toMatchObject([{ uuid: other }]);
+  // Said once at the start; enabling does not shorten it (as in KDF).
+  expect([...maker.node.swaps.kickStartCoins()].sort()).toEqual(["DOC", "MARTY"]);
+  expectNobodyLost(t, uuid, before);
+  await world.close();
+});

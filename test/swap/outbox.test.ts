@@ -1,0 +1,147 @@
+import { afterEach, expect, test } from "vitest";
+import { txToChainTx } from "../../src/chain/chainTx.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
+import { SwapWorld } from "../fakes/swapWorld.ts";
+
+let world: SwapWorld;
+afterEach(() => world.close());
+
+const seenBy = async (side: SwapWorld["maker"], uuid: string, slot: string): Promise<boolean> =>
+  (await side.events(uuid)).some((e) => e.event.type === "tx_seen" && e.event.slot === slot);
+const attempted = async (side: SwapWorld["maker"], uuid: string, slot: "makerPayment" | "takerPayment" | "fee"): Promise<boolean> =>
+  (await side.state(uuid)).own[slot]?.attempted === true;
+
+test("a payment marked as started but never sent does not leave hours later: its inputs are spent back instead", async () => {
+  world = await SwapWorld.open();
+  // The taker would put the payment before the network itself.
+  world.lose(world.taker, (m) => m.type === "MakerPayment");
+  const uuid = await world.start();
+  world.maker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  await world.until("the mark", () => attempted(world.maker, uuid, "makerPayment"));
+  const paid = (await world.maker.state(uuid)).own.makerPayment;
+  await world.maker.stop();
+  world.maker.rpcOf("AAA").instead.clear();
+  await world.advance(1_000);
+  const before = world.maker.units("AAA");
+  await world.maker.restart();
+  await world.until("the maker is done", async () => (await world.outcome(world.maker, uuid)) !== null);
+  expect(await world.outcome(world.maker, uuid)).toBe("cancelled");
+  expect(world.chain("AAA").state.blockOfTx(paid?.txid ?? "")).toBeUndefined();
+  expect(before - world.maker.units("AAA")).toBeLessThan(10_000n);
+});
+
+test("a payment that no block takes and the mempool forgets is cancelled, and never competes with its cancellation", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  world.taker.rpcOf("BBB");
+  const { held } = world.chain("AAA");
+  await world.until("the maker payment", async () => {
+    const own = (await world.maker.state(uuid)).own.makerPayment;
+    if (own) held.add(own.txid);
+    return own?.attempted === true;
+  });
+  await world.advance(400);
+  const own = (await world.maker.state(uuid)).own;
+  expect(own.cancel).toBeDefined();
+  // The mempool forgets the payment: only now is there room for the conflict.
+  world.chain("AAA").mempool.graph.removeWithDescendants(own.makerPayment?.txid ?? "");
+  await world.until("the maker is done", async () => (await world.outcome(world.maker, uuid)) !== null);
+  expect(await world.outcome(world.maker, uuid)).toBe("cancelled");
+});
+
+test("a payment others of ours are built on is not cancelled: that would take theirs away too", async () => {
+  world = await SwapWorld.open();
+  const first = await world.start();
+  const { held } = world.chain("AAA");
+  await world.until("the first maker payment", async () => {
+    const own = (await world.maker.state(first)).own.makerPayment;
+    if (own) held.add(own.txid);
+    return own?.attempted === true;
+  });
+  const second = await world.start();
+  await world.until("the second maker payment", () => seenBy(world.maker, second, "makerPayment"));
+  await world.advance(300);
+  expect((await world.maker.state(first)).own.cancel).toBeUndefined();
+  held.clear();
+  await world.until("both are done", async () => (await world.outcome(world.maker, first)) !== null && (await world.outcome(world.maker, second)) !== null);
+  expect(await world.outcome(world.maker, first)).toBe("refunded");
+  expect(["refunded", "success"]).toContain(await world.outcome(world.maker, second));
+});
+
+test("a fee and the payment built on it, both evicted, go out again together on the refund road", async () => {
+  world = await SwapWorld.open({ blockSec: null });
+  const uuid = await world.start();
+  await world.until("the fee", () => seenBy(world.taker, uuid, "fee"));
+  await world.until("the maker payment", () => seenBy(world.maker, uuid, "makerPayment"));
+  world.mine("AAA");
+  await world.until("the taker payment", () => seenBy(world.taker, uuid, "takerPayment"));
+  await world.maker.stop();
+  await world.advance(500);
+  const own = (await world.taker.state(uuid)).own;
+  expect((await world.taker.state(uuid)).refund).not.toBeNull();
+  world.chain("BBB").mempool.graph.removeWithDescendants(own.fee?.txid ?? "");
+  await world.advance(100);
+  for (let i = 0; i < 20; i++) {
+    await world.advance(60);
+    world.mine("BBB");
+  }
+  await world.until("the taker is done", async () => {
+    world.mine("BBB");
+    return (await world.outcome(world.taker, uuid)) !== null;
+  });
+  expect(["refunded", "cancelled"]).toContain(await world.outcome(world.taker, uuid));
+  await world.maker.restart();
+});
+
+test("a taker payment not yet sent stays home when the maker payment is gone by the time it would leave", async () => {
+  world = await SwapWorld.open({ blockSec: null });
+  const uuid = await world.start();
+  await world.until("the maker payment", () => seenBy(world.maker, uuid, "makerPayment"));
+  world.taker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "takerPayment" ? "full" : null);
+  world.mine("AAA");
+  await world.until("the taker payment is signed", async () => (await world.taker.state(uuid)).own.takerPayment !== undefined);
+  const paid = (await world.maker.state(uuid)).own.makerPayment?.txid ?? "";
+  await world.maker.stop();
+  const done = world.chain("AAA").reorg({ depth: 1, blocks: 2, forget: [paid] });
+  expect(done.ok).toBe(true);
+  await world.advance(10);
+  world.taker.refuse = () => null;
+  await world.advance(120);
+  expect(await attempted(world.taker, uuid, "takerPayment")).toBe(false);
+  await world.advance(300);
+  expect(await world.outcome(world.taker, uuid)).toBe("failed");
+  expect(world.taker.coin("BBB").ledger.held()).toBe(0n);
+  await world.maker.restart();
+});
+
+test("closing the node while the mark is being stored sends nothing", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  let stopping: Promise<void> | null = null;
+  world.maker.refuse = (e) => {
+    if (e.type === "tx_signed" && e.slot === "makerPayment") stopping ??= world.maker.stop();
+    return null;
+  };
+  await world.until("the maker stops", () => stopping !== null);
+  await world.drive(stopping ?? Promise.resolve());
+  const own = (await world.maker.state(uuid)).own.makerPayment;
+  if (own && !own.attempted) expect(world.chain("AAA").mempool.graph.get(own.txid)).toBeUndefined();
+  await world.maker.restart();
+});
+
+test("a spend of the payment's inputs by somebody with the same seed ends the swap instead of leaving it open for ever", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  world.maker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "rpc", code: -26, message: "no" } });
+  await world.until("the mark", () => attempted(world.maker, uuid, "makerPayment"));
+  // Another wallet of the same seed spends everything.
+  const paid = (await world.maker.state(uuid)).own.makerPayment;
+  const other = world.maker.coin("AAA").buildCancel(fromHex(paid?.raw ?? ""));
+  const tx = other.ok ? parseTx(other.value.raw, world.chain("AAA").params.template.format) : other;
+  if (!tx.ok) throw new Error("no conflict");
+  expect(world.chain("AAA").mineExactly(world.maker.script, [txToChainTx(tx.value)]).ok).toBe(true);
+  world.maker.rpcOf("AAA").instead.clear();
+  await world.until("the maker is done", async () => (await world.outcome(world.maker, uuid)) !== null, 600);
+  expect(await world.outcome(world.maker, uuid)).toBe("cancelled");
+});

@@ -1,0 +1,99 @@
+import { afterEach, expect, test } from "vitest";
+import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
+import type { SwapMessage } from "../../src/core/message/types.ts";
+import { makerLock } from "../../src/core/swap/timelocks.ts";
+import { hash160 } from "../../src/core/utxo/hash.ts";
+import { SwapWorld } from "../fakes/swapWorld.ts";
+
+let world: SwapWorld;
+afterEach(() => world.close());
+
+const L = 600;
+const SECRET_A = (): Uint8Array => deriveSwapSecret(world.maker.key.secret, 1, 1).reveal();
+const nowSec = (): number => Math.floor(world.clock.nowMs() / 1_000);
+const of = (uuid: string, type: SwapMessage["type"]): SwapMessage => {
+  const found = [...world.sent(world.maker, uuid), ...world.sent(world.taker, uuid)].find((m) => m.type === type);
+  if (!found) throw new Error(`no ${type} was sent`);
+  return found;
+};
+
+/** What a maker of the test's own offers. */
+function offer(secret: Uint8Array, startedAt = nowSec()): SwapMessage {
+  return {
+    type: "Negotiation",
+    data: {
+      version: 2,
+      startedAt,
+      paymentLocktime: makerLock(startedAt, L),
+      secretHash: hash160(secret),
+      persistentPubkey: world.maker.key.publicKey,
+      makerCoinContract: new Uint8Array(),
+      takerCoinContract: new Uint8Array(),
+    },
+  };
+}
+
+test("old messages of another swap, put on the topic by a relay, do not end this one", async () => {
+  world = await SwapWorld.open();
+  const old = await world.start();
+  await world.finish(old);
+  await world.advance(300);
+  const uuid = await world.start();
+  for (let i = 0; i < 60; i++) {
+    world.inject(world.maker, world.taker, uuid, of(old, "Negotiation"));
+    world.inject(world.taker, world.maker, uuid, of(old, "NegotiationReply"));
+    world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: false });
+    world.inject(world.taker, world.maker, uuid, of(old, "TakerFee"));
+    world.inject(world.maker, world.taker, uuid, of(old, "MakerPayment"));
+    world.inject(world.taker, world.maker, uuid, of(old, "TakerPayment"));
+    await world.clock.advance(700);
+  }
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a maker that names one secret hash in two swaps gets one payment, not two", async () => {
+  world = await SwapWorld.open();
+  const [first, second] = [await world.start({ only: "taker" }), await world.start({ only: "taker" })];
+  for (const uuid of [first, second]) world.inject(world.maker, world.taker, uuid, offer(SECRET_A()));
+  await world.advance(3);
+  for (const uuid of [first, second]) world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
+  await world.advance(200);
+  const states = [await world.taker.state(first), await world.taker.state(second)];
+  expect(states.filter((s) => s.negotiated !== null)).toHaveLength(1);
+  expect(states.filter((s) => s.own.fee !== undefined)).toHaveLength(1);
+});
+
+test("a fee that cannot count is passed over while the taker may still send a right one", async () => {
+  world = await SwapWorld.open();
+  const back = world.lose(world.maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the taker tells of its fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
+  world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data: Uint8Array.of(1, 2, 3) } });
+  await world.advance(20);
+  back();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a taker that only ever sends wrong fees is refused, with the reason", async () => {
+  world = await SwapWorld.open();
+  world.lose(world.maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the swap is negotiated", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
+  for (let i = 0; i < 20; i++) {
+    world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data: Uint8Array.of(1, 2, 3) } });
+    await world.advance(15);
+  }
+  expect(await world.outcome(world.maker, uuid)).toBe("failed");
+  expect(JSON.stringify(await world.maker.status(uuid))).toContain("not a transaction of this coin");
+});
+
+test("a refusal that comes right behind the maker's consent does not undo it", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start({ only: "taker" });
+  world.inject(world.maker, world.taker, uuid, offer(SECRET_A()));
+  await world.advance(2);
+  world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
+  world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: false });
+  await world.advance(1);
+  expect((await world.taker.state(uuid)).negotiated).not.toBeNull();
+});
