@@ -87,7 +87,7 @@ export type FlatCalls = {
   /** Least volume of this coin in a trade. */
   min_trading_vol: { params: { "coin": string }; result: { "coin": string; "min_trading_vol": string; "min_trading_vol_rat": RationalValue; "min_trading_vol_fraction": FractionalValue } };
   /** Enable a UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`. */
-  enable: { params: { "coin": string; "mm2"?: number; "required_confirmations"?: number; "requires_notarization"?: boolean; "rpc_url"?: string; "rpc_user"?: string; "rpc_password"?: string; "birthday_height"?: number }; result: { "result": "success"; "address": string; "balance": string; "unspendable_balance": string; "coin": string; "required_confirmations": number; "requires_notarization": boolean; "mature_confirmations"?: number } };
+  enable: { params: { "coin": string; "mm2"?: number; "required_confirmations"?: number; "requires_notarization"?: boolean; "rpc_url"?: string; "rpc_user"?: string; "rpc_password"?: string; "rescan"?: boolean; "birthday_height"?: number }; result: { "result": "success"; "address": string; "balance": string; "unspendable_balance": string; "coin": string; "required_confirmations": number; "requires_notarization": boolean; "mature_confirmations"?: number } };
   /** Disable a coin. Refused while it is in use, unless forced: then it stays for its swaps and takes no new order. */
   disable_coin: { params: { "coin": string; "force_disable"?: boolean }; result: { "coin": string; "cancelled_orders": string[]; "passivized": boolean } };
   /** List the enabled coins with their addresses. */
@@ -162,6 +162,7 @@ export type ErrorType =
   | "InvalidRequest"
   | "LimitTooLarge"
   | "LocalHostOnly"
+  | "NoFeeKey"
   | "NoSuchCoin"
   | "NoSuchMethod"
   | "NoSwapWithUuid"

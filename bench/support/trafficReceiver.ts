@@ -41,7 +41,7 @@ export async function startReceiver(relays: readonly string[], verifier: Signatu
     secretKey: new Secret(secretKey),
     isBanned: () => false,
   });
-  const verdicts = { accept: 0, ignore: 0, reject: 0 };
+  const verdicts = { accept: 0, ignore: 0, reject: 0, busy: 0 };
   p2p.setMessageHandler((message) => {
     const verdict = book.handleGossip(message);
     if (typeof verdict === "string") verdicts[verdict]++;

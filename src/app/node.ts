@@ -1,6 +1,6 @@
 import { ORDERBOOK_TOPIC_PREFIX } from "../core/book/bookPair.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
-import { type UtxoKind, utxoKind } from "../core/coin/utxoKind.ts";
+import { utxoKind } from "../core/coin/utxoKind.ts";
 import type { HdAddressId } from "../core/keys/hd.ts";
 import type { KeyPair } from "../core/keys/keyPair.ts";
 import { deriveSwapSecret } from "../core/keys/swapSecret.ts";
@@ -10,7 +10,6 @@ import { fromHex } from "../core/util/bytes.ts";
 import { err, type Result } from "../core/util/result.ts";
 import { addressText, pubkeyToAddress } from "../core/utxo/address.ts";
 import { hash160 } from "../core/utxo/hash.ts";
-import type { UtxoChain } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../ports/network.ts";
@@ -18,11 +17,12 @@ import type { OrderStore } from "../ports/orderStore.ts";
 import type { Rng } from "../ports/rng.ts";
 import type { SignatureVerifier } from "../ports/signatures.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
-import { CoinRegistry, type DaemonAddress, type OpenChainError } from "./coin/coinRegistry.ts";
+import { CoinRegistry, type OpenChain } from "./coin/coinRegistry.ts";
 import { DexFees } from "./dexFees.ts";
 import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
 import type { OrderFiles } from "./orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "./orders/ordersService.ts";
+import { PeerPolicy } from "./peerPolicy.ts";
 import { SwapRunner } from "./swap/swapRunner.ts";
 
 /** Everything the application needs of the outside. `main/compose.ts` gives it the real parts, the simulator others. */
@@ -41,7 +41,7 @@ export type NodeParts = {
   /** Key of a coin's first address, or of another one, in HD mode; absent in single-key mode. */
   readonly hdKeyOf?: (entry: CoinEntry, id?: HdAddressId) => KeyPair | null;
   readonly entries: ReadonlyMap<string, CoinEntry>;
-  readonly openChain: (entry: CoinEntry, kind: UtxoKind, daemon: DaemonAddress | undefined) => Promise<Result<UtxoChain, OpenChainError>>;
+  readonly openChain: OpenChain;
   readonly profile: NetworkProfile;
   readonly makerOrderTimeoutMs: number;
   readonly gui: string | null;
@@ -60,6 +60,7 @@ export class Node {
   readonly coins: CoinRegistry;
   readonly orders: OrdersService;
   readonly swaps: SwapRunner;
+  readonly peers: PeerPolicy;
   readonly book: OrderbookService;
   readonly dexFees: DexFees;
   readonly #parts: NodeParts;
@@ -82,6 +83,7 @@ export class Node {
       usersOf: (ticker) => ({ matchingOrders: this.orders.matchingWith(ticker), activeSwaps: this.swaps.activeWith(ticker) }),
       cancelOrdersOf: async (ticker) => (await this.orders.cancelAllOrders({ type: "Coin", ticker })).cancelled,
     });
+    this.peers = new PeerPolicy({ clock, log, spendable: (ticker) => this.coins.active(ticker)?.spendable() ?? null });
     this.swaps = new SwapRunner({
       clock,
       rng,
@@ -100,10 +102,12 @@ export class Node {
         },
       },
       dexFee: (match, takerCoin) => fees.units(match, takerCoin),
+      timing: profile,
       profileOfFee: (terms, raw, takerCoin, takerKey) => fees.profileOf(terms, raw, takerCoin, takerKey),
       gui: parts.gui,
       version: parts.version,
       onEvent: parts.onSwapEvent,
+      onBadFaith: (pubkey, swap, event) => this.peers.onBadFaith(pubkey, swap, event),
     });
     this.orders = createOrders({
       clock,
@@ -130,7 +134,7 @@ export class Node {
         },
         noFeeKey: (takerTicker) => fees.noFeeKey(takerTicker),
       },
-      policy: { isBanned: () => false, mayReserve: () => true },
+      policy: this.peers,
       ownKey: key.publicKey,
       coin: (ticker) => this.coins.active(ticker),
       ...(parts.orderFiles ? { files: parts.orderFiles } : {}),
@@ -144,7 +148,7 @@ export class Node {
         ownOrders: this.orders.ownOrders,
         publicKey: key.publicKey,
         secretKey: key.secret,
-        isBanned: () => false,
+        isBanned: (pubkey) => this.peers.isBanned(pubkey),
       },
       { orderTimeoutMs: parts.makerOrderTimeoutMs },
     );

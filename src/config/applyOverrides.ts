@@ -27,7 +27,6 @@ export function applyOverrides(profile: NetworkProfile, o: ProfileOverrides): Ne
     paymentLocktimeSec: pick(o.payment_locktime_sec, profile.paymentLocktimeSec),
     slowTickers: pick(o.slow_tickers, profile.slowTickers),
     slowFactor: pick(o.slow_factor, profile.slowFactor),
-    lightningFactor: pick(o.lightning_factor, profile.lightningFactor),
     messageGraceSec: pick(o.message_grace_sec, profile.messageGraceSec),
     negotiationWaitSec: pick(o.negotiation_wait_sec, profile.negotiationWaitSec),
     paymentMessageWaitSec: pick(o.payment_message_wait_sec, profile.paymentMessageWaitSec),

@@ -213,3 +213,8 @@ test.skipIf(!existsSync(coinsFile))(
     expect(warnings.filter((w) => w.includes("coin"))).toEqual([]);
   },
 );
+
+test("alt_names are the node's names also without TLS: its Host check goes by them", () => {
+  expect(loaded(load({ ...BASE, alt_names: ["node.lan"] })).config.rpc).toMatchObject({ altNames: ["node.lan"], tls: null });
+  expect(loaded(load(BASE)).config.rpc.altNames).toEqual([]);
+});

@@ -148,11 +148,11 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
       port: port.value,
       localOnly: fields.rpc_local_only,
       cors: fields.rpccors ?? null,
+      altNames: fields.alt_names ?? [],
       tls: fields.https
         ? {
             certPath: at.env.MM_CERT_PATH ?? join(at.cwd, "cert.pem"),
             keyPath: at.env.MM_CERT_KEY_PATH ?? join(at.cwd, "key.pem"),
-            altNames: fields.alt_names ?? ["localhost", "127.0.0.1"],
           }
         : null,
     },

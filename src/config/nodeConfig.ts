@@ -21,8 +21,10 @@ export type NodeConfig = {
     readonly port: number;
     readonly localOnly: boolean;
     readonly cors: string | null;
+    /** Further names clients may call this node by. */
+    readonly altNames: readonly string[];
     /** Null = plain HTTP. */
-    readonly tls: { readonly certPath: string; readonly keyPath: string; readonly altNames: readonly string[] } | null;
+    readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
   };
   readonly p2p: P2pRole & {
     /** From the netid; 0 when p2p is disabled or in memory. */

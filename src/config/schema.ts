@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 
 /** Seed addresses read from one configuration. */
@@ -7,16 +8,22 @@ const MAX_TEXT = 4_096;
 /** A host, optionally pinned to a peer (`host/p2p/<id>`), a multiaddress, or `/memory/<n>`. */
 const SEED =
   /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?:\/p2p\/[A-Za-z0-9]{20,80})?|\/memory\/\d{1,20}|\/(?:ip4|ip6|dns|dns4|dns6)\/[A-Za-z0-9.:/_-]{1,400})$/;
-const IP = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:.]{2,45})$/;
 
 const text = z.string().max(MAX_TEXT);
-const port = z.union([
-  z.number().int(),
-  z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number),
-]);
+const ip = z
+  .string()
+  .max(45)
+  .refine((value) => isIP(value) !== 0, "must be an IP address");
+const port = z.union(
+  [
+    z.number().int().min(0, "must be a port number"),
+    z
+      .string()
+      .regex(/^\d{1,6}$/)
+      .transform(Number),
+  ],
+  "must be a port number",
+);
 
 /** `swapnode.profile_overrides`: a value of the network profile replaced. Fractions as text, `"1/777"` or `"0.02"`. */
 const fraction = z.string().regex(/^\d{1,30}(?:\.\d{1,30})?(?:\/[1-9]\d{0,29})?$/, 'must be a fraction such as "1/777" or "0.02"');
@@ -37,7 +44,6 @@ export const profileOverridesSchema = z
     payment_locktime_sec: seconds.describe("Base of the lock duration, seconds."),
     slow_tickers: z.array(text).max(100).describe("Coins that multiply the lock duration by slow_factor."),
     slow_factor: factor.describe("See slow_tickers; also used when notarization is required."),
-    lightning_factor: factor.describe("Factor for lightning taker coins."),
     message_grace_sec: seconds.describe("Added to every wait for a message, seconds."),
     negotiation_wait_sec: seconds.describe("Wait for each negotiation message, seconds."),
     payment_message_wait_sec: seconds.describe("Wait for the fee and the maker payment message, seconds."),
@@ -84,11 +90,20 @@ export const kdfSchema = z.object({
   userhome: z.unknown().optional().describe("Accepted and ignored."),
   dbdir: text.optional().describe("Data folder. Default: DB in the working directory if it exists, else ~/.kdf/DB."),
   rpcport: port.default(7783).describe("RPC port, default 7783; 0 = any free port."),
-  rpcip: z.string().regex(IP, "must be an IP address").default("127.0.0.1").describe("RPC address."),
+  rpcip: ip.default("127.0.0.1").describe("RPC address."),
   rpc_local_only: z.boolean().default(true).describe("Refuse RPC requests from other machines."),
   rpccors: text.optional().describe("Browser origin that may call the RPC."),
-  https: z.boolean().default(false).describe("Serve the RPC over TLS (MM_CERT_PATH, MM_CERT_KEY_PATH)."),
-  alt_names: z.array(text).max(100).optional().describe("Names in a self-signed certificate."),
+  https: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Serve the RPC over TLS, with the certificate and key of MM_CERT_PATH and MM_CERT_KEY_PATH (default cert.pem, key.pem here).",
+    ),
+  alt_names: z
+    .array(text)
+    .max(100)
+    .optional()
+    .describe("Names, beside localhost and rpcip, by which clients may call the RPC (their Host header)."),
   seednodes: z
     .array(
       z
@@ -103,7 +118,7 @@ export const kdfSchema = z.object({
   disable_p2p: z.boolean().nullish().describe("Run without a network: no order book, no swaps."),
   p2p_in_memory: z.boolean().default(false).describe("Test transport inside one process."),
   p2p_in_memory_port: z.number().int().min(0).optional().describe("Its port."),
-  myipaddr: z.string().regex(IP, "must be an IP address").optional().describe("Address a seed listens on."),
+  myipaddr: ip.optional().describe("Address a seed listens on."),
   wss_certs: z
     .object({ server_priv_key: text, certificate: text })
     .optional()

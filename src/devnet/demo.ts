@@ -1,6 +1,6 @@
-import { parseArgs } from "node:util";
 import { add, cmp, decimal, type Rational, sub, toDecimalString, ZERO } from "../core/money/rational.ts";
 import { type DevNode, type Devnet, startDevnet, until } from "./devnet.ts";
+import { readOptions } from "./readOptions.ts";
 import { DEFAULT_TOPOLOGY } from "./topology.ts";
 
 export const DEMO_HELP = `Usage: swapnode demo [--keep]
@@ -166,7 +166,12 @@ function printCommands(net: Devnet): void {
 
 /** `swapnode demo`. @returns the exit code */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: { keep: { type: "boolean" }, help: { type: "boolean" } } });
+  const options = readOptions(args, { keep: { type: "boolean" }, help: { type: "boolean", short: "h" } });
+  if (!options.ok) {
+    process.stderr.write(`swapnode demo: ${options.error} (see swapnode demo --help)\n`);
+    return 2;
+  }
+  const values = options.value;
   if (values.help) {
     process.stdout.write(DEMO_HELP);
     return 0;

@@ -50,6 +50,8 @@ export type DevnetOptions = {
   /** Progress for people. */
   readonly say: (line: string) => void;
   readonly onLog?: (node: string, line: string) => void;
+  /** Resolves when the start is called off. */
+  readonly interrupted?: Promise<void>;
   /** Starts the chain of a coin; default: an embedded one. */
   readonly startChain?: (entry: Topology["coins"][number], blockTimeMs: number) => Promise<DevChain>;
 };
@@ -83,13 +85,31 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   const nodes = new Map<string, DevNode>();
   // Also those that never became ready.
   const processes = new Set<NodeProcess>();
-  const launch = (name: string, config: NodeFiles, dir: string): Promise<DevNode> => launchNode(name, config, dir, options, processes);
+  // A start that waits for a node that is gone ends at once.
+  let giveUp: (cause: Error) => void = () => undefined;
+  const givenUp = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  givenUp.catch(() => undefined);
+  void options.interrupted?.then(() => giveUp(new Error("interrupted")));
+  let stopping = false;
+  const launch = async (name: string, config: NodeFiles, dir: string): Promise<DevNode> => {
+    if (stopping) throw new Error("the network is stopping");
+    const process = startNodeProcess(dir, config, (line) => options.onLog?.(name, line));
+    processes.add(process);
+    void process.exited.then((code) => {
+      processes.delete(process);
+      giveUp(new Error(`node ${name} ended with ${code}\n${process.tail().join("\n")}`));
+    });
+    return firstAnswer(name, config, dir, process);
+  };
   const stop = async (): Promise<void> => {
+    stopping = true;
     await Promise.all([...processes].map((p) => p.stop()));
     await Promise.all([...chains.values()].map((c) => c.close()));
     if (options.keepDataDir === null) await rm(root, { recursive: true, force: true });
   };
-  try {
+  const bringUp = async (): Promise<Devnet> => {
     for (const entry of topology.coins) {
       chains.set(entry.coin, await (options.startChain ?? startEmbedded)(entry, topology.block_time_s * 1_000));
       say(`chain ${entry.coin} is up`);
@@ -128,6 +148,9 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
       },
       stop,
     };
+  };
+  try {
+    return await Promise.race([bringUp(), givenUp]);
   } catch (cause) {
     await stop();
     throw cause;
@@ -163,28 +186,18 @@ async function startNode(n: TopologyNode, mm2: NodeFiles["mm2"], coins: NodeFile
   return launch(n.name, { mm2: { dbdir: dataDir, ...mm2 }, coins }, dir);
 }
 
-/** Starts a node's process and waits for its first answer. `processes` gets it at once, ready or not. */
-async function launchNode(
-  name: string,
-  config: NodeFiles,
-  dir: string,
-  options: DevnetOptions,
-  processes: Set<NodeProcess>,
-): Promise<DevNode> {
-  const child = startNodeProcess(dir, config, (line) => options.onLog?.(name, line));
-  processes.add(child);
+async function firstAnswer(name: string, config: NodeFiles, dir: string, process: NodeProcess): Promise<DevNode> {
   const rpc = createRpcClient(`http://127.0.0.1:${String(config.mm2.rpcport)}`, String(config.mm2.rpc_password));
-  const gone = child.exited.then((code) => {
-    processes.delete(child);
-    throw new Error(`node ${name} ended with ${code}\n${child.tail().join("\n")}`);
+  const gone = process.exited.then((code) => {
+    throw new Error(`node ${name} ended with ${code}\n${process.tail().join("\n")}`);
   });
+  gone.catch(() => undefined);
   const key = until(
     `node ${name}`,
     async () => ((await rpc.call("get_public_key", { mmrpc: "2.0", params: null, id: 1 })).result as { public_key: string }).public_key,
   );
   const pubkey = await Promise.race([key, gone]);
-  gone.catch(() => undefined);
-  return { name, rpc, pubkey, addresses: {}, dataDir: dir, process: child, config };
+  return { name, rpc, pubkey, addresses: {}, dataDir: dir, process, config };
 }
 
 /** The chain `swapnode devnet` uses when nobody brings another. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { type Devnet, startDevnet } from "./devnet.ts";
+import { readOptions } from "./readOptions.ts";
 import { DEFAULT_TOPOLOGY, parseTopology, type Topology } from "./topology.ts";
 
 export const DEVNET_HELP = `Usage: swapnode devnet [--json] [--topology FILE] [--keep-data DIR]
@@ -34,10 +34,17 @@ async function readTopology(file: string | undefined): Promise<Topology> {
 /** `swapnode devnet`. @returns the exit code */
 export async function main(args: readonly string[]): Promise<number> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
-  const { values } = parseArgs({
-    args: [...args],
-    options: { json: { type: "boolean" }, topology: { type: "string" }, "keep-data": { type: "string" }, help: { type: "boolean" } },
+  const options = readOptions(args, {
+    json: { type: "boolean" },
+    topology: { type: "string" },
+    "keep-data": { type: "string" },
+    help: { type: "boolean", short: "h" },
   });
+  if (!options.ok) {
+    say(`swapnode devnet: ${options.error} (see swapnode devnet --help)`);
+    return 2;
+  }
+  const values = options.value;
   if (values.help) {
     process.stdout.write(DEVNET_HELP);
     return 0;
@@ -47,7 +54,12 @@ export async function main(args: readonly string[]): Promise<number> {
   });
   let net: Devnet;
   try {
-    net = await startDevnet({ topology: await readTopology(values.topology), keepDataDir: values["keep-data"] ?? null, say });
+    net = await startDevnet({
+      topology: await readTopology(values.topology),
+      keepDataDir: values["keep-data"] ?? null,
+      say,
+      interrupted: stopped,
+    });
   } catch (cause) {
     say(cause instanceof Error ? cause.message : String(cause));
     return 1;

@@ -49,6 +49,15 @@ test.each([
   expect(stderr.trim().split("\n")).toHaveLength(1);
 });
 
+test.each([[["start", "--dbdir", "x"]], [["start", "--port=1"]], [["--dbdir"]], [["start", "{}", "more"]], [["{}", "more"]]])(
+  "%j is a usage error",
+  (args) => {
+    const { status, stderr } = run(CLI, args);
+    expect(status).toBe(2);
+    expect(stderr).toContain("start takes at most one argument, the configuration as JSON");
+  },
+);
+
 test("the configuration is read from a pipe, with - and when there is no other", () => {
   const config = '{"rpc_password":"StrongPass123*","netid":7777}';
   for (const args of [["start", "-"], ["-"], ["start"], []]) expect(run(CLI, args, config).stderr).toContain("7777 netid is deprecated.");

@@ -7,9 +7,11 @@ import { openWorkerDatabase } from "../adapters/sqlite/workerDatabase.ts";
 import { openDataDir } from "../adapters/system/dataDir.ts";
 import { createNativeVerifier } from "../adapters/system/nativeVerifier.ts";
 import { lockFolder } from "../adapters/system/processLock.ts";
+import { createThreadedVerifier } from "../adapters/system/verifierThreads.ts";
 import { Node } from "../app/node.ts";
 import { rmd160Hex } from "../core/keys/dbIds.ts";
 import { toHex } from "../core/util/bytes.ts";
+import { StorageError } from "../ports/sql.ts";
 import { Auth } from "../rpc/auth.ts";
 import { Dispatcher } from "../rpc/dispatch.ts";
 import { createRpcHandler } from "../rpc/rpcHandler.ts";
@@ -46,9 +48,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const lock = lockFolder(dir.value.root);
     if (!lock.ok) throw new StartRefused(lock.error.message);
     closers.push(() => lock.value.release());
-    const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA);
+    const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA).catch((cause: unknown) => {
+      throw cause instanceof StorageError ? new StartRefused(cause.message, { cause }) : cause;
+    });
     closers.push(() => db.close());
     const network = openNetwork(config, keys.node, { clock, rng, log }, version);
+    const verifier = createThreadedVerifier(createNativeVerifier(log), { clock, log });
+    closers.push(() => verifier.close());
     const swapStore = createSwapStore(db);
     const files = createFileExports(dir.value, log);
     const node = new Node({
@@ -56,7 +62,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       rng,
       log,
       p2p: network.p2p,
-      verifier: createNativeVerifier(log),
+      verifier,
       orderStore: createOrderStore(db),
       swapStore,
       orderFiles: files.orders,
@@ -88,7 +94,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         node,
         swapStore,
         version,
-        builtAt: new Date(clock.nowMs()).toISOString(),
+        startedAt: new Date(clock.nowMs()).toISOString(),
         netid: config.netid,
         publicKey: toHex(keys.node.publicKey),
         hd: keys.hdKeyOf !== undefined,
@@ -109,12 +115,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         ip: config.rpc.ip,
         port: config.rpc.port,
         ...(cors === null ? {} : { corsOrigin: cors }),
-        ...(tls ? { altNames: tls.altNames, tls: { certFile: tls.certPath, keyFile: tls.keyPath } } : {}),
+        altNames: config.rpc.altNames,
+        ...(tls ? { tls: { certFile: tls.certPath, keyFile: tls.keyPath } } : {}),
       },
       { log, clock },
     ).catch((cause: unknown) => {
       throw new StartRefused(
-        `the RPC cannot listen on ${config.rpc.ip}:${config.rpc.port}: ${cause instanceof Error ? cause.message : String(cause)}`,
+        `the RPC cannot start on ${config.rpc.ip}:${config.rpc.port}: ${cause instanceof Error ? cause.message : String(cause)}`,
       );
     });
     closers.push(() => server.close());

@@ -2,13 +2,11 @@ import { homedir } from "node:os";
 import { createDaemonClient, type DaemonEndpoint } from "../adapters/jsonRpc/daemonClient.ts";
 import { daemonConfSentence, readDaemonConf } from "../adapters/jsonRpc/daemonConf.ts";
 import { parseDaemonUrl } from "../adapters/jsonRpc/daemonUrl.ts";
-import { openChainStore } from "../adapters/sqlite/chainStore.ts";
+import { forgetChain, openChainStore } from "../adapters/sqlite/chainStore.ts";
 import { openUtxoRpcChain } from "../adapters/utxoRpc/utxoRpcChain.ts";
-import type { DaemonAddress, OpenChainError } from "../app/coin/coinRegistry.ts";
+import type { DaemonAddress, OpenChain, OpenChainError } from "../app/coin/coinRegistry.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
-import type { UtxoKind } from "../core/coin/utxoKind.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
-import type { UtxoChain } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { SqlDatabase } from "../ports/sql.ts";
@@ -54,10 +52,11 @@ async function fromConfFile(entry: CoinEntry): Promise<Result<DaemonEndpoint, Op
 }
 
 /** Opens the index of a coin over its daemon: explicit address, or the daemon's own conf file as KDF's native mode does. */
-export function createChainOpener(deps: DaemonChainDeps) {
-  return async (entry: CoinEntry, kind: UtxoKind, daemon: DaemonAddress | undefined): Promise<Result<UtxoChain, OpenChainError>> => {
+export function createChainOpener(deps: DaemonChainDeps): OpenChain {
+  return async (entry, kind, daemon, rescan) => {
     const endpoint = await endpointOf(entry, daemon);
     if (!endpoint.ok) return endpoint;
+    if (rescan) await forgetChain(deps.db, entry.ticker);
     const client = createDaemonClient(endpoint.value, deps.clock);
     const mode = entry.raw.estimate_fee_mode;
     const chain = await openUtxoRpcChain({

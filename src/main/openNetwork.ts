@@ -44,7 +44,7 @@ export function openNetwork(
     identitySeed,
     listen,
     maxConnections: settings.maxConnections,
-    ...(certs ? { tls: { key: readFileSync(certs.keyPath, "utf8"), cert: readFileSync(certs.certPath, "utf8") } } : {}),
+    ...(certs ? { tls: { key: readPem(certs.keyPath), cert: readPem(certs.certPath) } } : {}),
   });
   const p2p = createP2p({
     transport,
@@ -61,6 +61,14 @@ export function openNetwork(
     },
   });
   return { p2p, online: true, start: () => p2p.start(), stop: () => p2p.stop() };
+}
+
+function readPem(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new StartRefused(`wss_certs: ${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }
 
 /** Major version of the relay's software, as KDF and this node print it: `3.0.0-beta_…`, `2.5.1-beta_…`. */

@@ -13,7 +13,7 @@ export type RpcContextParts = {
   readonly node: Node;
   readonly swapStore: SwapStore;
   readonly version: string;
-  readonly builtAt: string;
+  readonly startedAt: string;
   readonly netid: number;
   readonly publicKey: string | null;
   readonly hd: boolean;
@@ -26,7 +26,7 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
   const { node, p2p } = parts;
   const nodeApi: NodeApi = {
     version: parts.version,
-    builtAt: parts.builtAt,
+    startedAt: parts.startedAt,
     netid: parts.netid,
     publicKey: parts.publicKey,
     hd: parts.hd,

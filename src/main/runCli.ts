@@ -30,6 +30,10 @@ async function run(command: (typeof COMMANDS)[number], at: Surroundings): Promis
   }
 }
 
+/** What follows `start`: options belong into the configuration, and a second argument has no meaning. */
+const isMisused = ([first, ...more]: readonly string[]): boolean =>
+  more.length > 0 || (first !== undefined && first !== "-" && first.startsWith("-"));
+
 /**
  * The `swapnode` command. KDF's habits hold: without a command the first argument is the configuration, and without
  * any argument the configuration is looked for.
@@ -43,12 +47,17 @@ export async function runCli(args: readonly string[]): Promise<number> {
     print(`swapnode ${packageVersion()}`);
     return 0;
   }
-  if (first === "--help" || first === "-h" || rest.includes("--help") || rest.includes("-h")) {
+  const hasOwnHelp = first === "demo" || first === "devnet" || first === "chain";
+  if (first === "--help" || first === "-h" || (!hasOwnHelp && (rest.includes("--help") || rest.includes("-h")))) {
     print(helpText(packageVersion()));
     return 0;
   }
   const at = (left: readonly string[]): Surroundings => ({ args: left, env: process.env, cwd: process.cwd(), home: homedir(), stdin: 0 });
   const command = COMMANDS.find((name) => name === first);
+  if (isMisused(command === "start" ? rest : command === undefined && /^\s*[-{]/.test(first ?? "") ? args : [])) {
+    complain(`start takes at most one argument, the configuration as JSON or - for standard input (see swapnode --help)`);
+    return 2;
+  }
   if (command !== undefined) return run(command, at(rest));
   if (first === undefined || first === "-" || first.trimStart().startsWith("{")) return run("start", at(args));
   const near = nearestName(first, COMMANDS);

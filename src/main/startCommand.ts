@@ -59,6 +59,8 @@ function stopWithParent(fd: string | undefined, node: RunningNode, log: Log): vo
   lifeline.unref();
 }
 
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 function reportCrashes(log: Log): void {
   process.on("uncaughtException", (error) => {
     log.error("crashed", { error, stack: error.stack });
@@ -88,7 +90,14 @@ export async function startCommand(
   const clock = createSystemClock();
   const rng = createSystemRng();
   const sinks: LogSink[] = config.log.silentConsole ? [] : [createStderrSink()];
-  if (config.log.file !== null) sinks.push(openFileSink(config.log.file));
+  if (config.log.file !== null) {
+    try {
+      sinks.push(openFileSink(config.log.file));
+    } catch (error) {
+      complain(`MM_LOG: the log file cannot be opened: ${reasonOf(error)}`);
+      return 1;
+    }
+  }
   const log = createLog(clock, config.log.level, sinks);
   for (const text of warnings) log.warn("configuration", { text });
 
@@ -115,8 +124,9 @@ export async function startCommand(
     log.info("stopped");
     return 0;
   } catch (error) {
-    if (error instanceof StartRefused) complain(error.message);
-    else log.error("start_failed", { error, stack: error instanceof Error ? error.stack : undefined });
+    if (!(error instanceof StartRefused)) log.error("start_failed", { error, stack: error instanceof Error ? error.stack : undefined });
+    // Also where the log is silent: nobody should have to guess why there is no node.
+    complain(error instanceof StartRefused ? error.message : `the node stopped: ${reasonOf(error)}`);
     return 1;
   }
 }

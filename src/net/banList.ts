@@ -42,7 +42,8 @@ export class BanList {
   }
 }
 
-function routableHost(address: string | undefined): string | undefined {
+/** The IPv4 address of a multiaddress, when it is one that not many nodes share. */
+export function routableHost(address: string | undefined): string | undefined {
   const host = /^\/ip4\/([\d.]+)\//.exec(address ?? "")?.[1];
   return host !== undefined && isRoutableIpv4(host) ? host : undefined;
 }

@@ -3,8 +3,9 @@ import { equalBytes } from "../core/util/bytes.ts";
 import type { PeerConnection, PeerId } from "../ports/network.ts";
 import { PeerConduct, type RateLimit } from "./peerConduct.ts";
 
-/** Control frames that wait for room. Unlike a message, a lost subscription would stay lost. */
+/** Control frames that wait for room, and their bytes. Unlike a message, a lost subscription would stay lost. */
 const MAX_UNSENT = 5000;
+const MAX_UNSENT_BYTES = 1024 * 1024;
 /** Heartbeats with control frames waiting after which the peer counts as dead: it does not read. */
 const MAX_STUCK_HEARTBEATS = 60;
 const MAX_UNKNOWN_LOGGED = 16;
@@ -17,14 +18,19 @@ export class GossipPeer {
   readonly #send: (peer: PeerId, frame: Uint8Array) => boolean;
   readonly #unknown = new Set<string>();
   #unsent: Uint8Array[] = [];
+  #unsentBytes = 0;
+  #isOverfull = false;
   #stuck = 0;
   #lost = 0;
+  /** When its last frame came, unix ms. */
+  heardMs: number;
 
   constructor(connection: PeerConnection, limit: RateLimit, nowMs: number, send: (peer: PeerId, frame: Uint8Array) => boolean) {
     this.id = connection.id;
     this.#idBytes = connection.idBytes;
     this.#send = send;
     this.conduct = new PeerConduct(limit, nowMs);
+    this.heardMs = nowMs;
   }
 
   isAuthor(from: Uint8Array | undefined): boolean {
@@ -33,7 +39,13 @@ export class GossipPeer {
 
   /** Sends in order; what finds no room is sent again at the heartbeat. */
   sendControl(frame: Uint8Array): void {
-    if (this.#unsent.length > 0 || !this.#send(this.id, frame)) this.#unsent.push(frame);
+    if (this.#unsent.length === 0 && this.#send(this.id, frame)) return;
+    if (this.#unsent.length >= MAX_UNSENT || this.#unsentBytes + frame.length > MAX_UNSENT_BYTES) {
+      this.#isOverfull = true;
+      return;
+    }
+    this.#unsent.push(frame);
+    this.#unsentBytes += frame.length;
   }
 
   /** Once per heartbeat. False: the peer has taken nothing for a minute or too much is waiting. */
@@ -41,11 +53,12 @@ export class GossipPeer {
     let sent = 0;
     for (const frame of this.#unsent) {
       if (!this.#send(this.id, frame)) break;
+      this.#unsentBytes -= frame.length;
       sent++;
     }
     this.#unsent = this.#unsent.slice(sent);
     this.#stuck = this.#unsent.length > 0 && sent === 0 ? this.#stuck + 1 : 0;
-    return this.#stuck < MAX_STUCK_HEARTBEATS && this.#unsent.length <= MAX_UNSENT;
+    return this.#stuck < MAX_STUCK_HEARTBEATS && !this.#isOverfull;
   }
 
   noteLostMessage(): void {

@@ -30,9 +30,13 @@ export type RouterDeps = {
   readonly rng: Rng;
   readonly log: Log;
   readonly sendFrame: (peer: PeerId, frame: Uint8Array) => boolean;
+  /** Hands over no more frames of a peer for now (true), or again. */
+  readonly hold: (peer: PeerId, on: boolean) => void;
   /** The peer has done too much wrong: disconnect it and keep it away for a while. */
   readonly drop: (peer: PeerId, reason: string) => void;
   readonly onRelaysChanged: () => void;
+  /** A peer this node has dialled or was given as a seed. */
+  readonly isChosen: (peer: PeerId) => boolean;
 };
 
 /**
@@ -58,13 +62,19 @@ export class GossipRouter {
     const { isRelay, rng } = deps;
     const sizes = isRelay ? RELAY_MESH : LIGHT_MESH;
     const send = (peer: PeerId, control: Control): void => this.#peers.get(peer)?.sendControl(encodeFrame({ control }));
-    this.#intake = new MessageIntake({ rng, log: deps.log, onVerdict: (verdict, judged) => this.#onVerdict(verdict, judged) });
+    this.#intake = new MessageIntake({
+      rng,
+      log: deps.log,
+      onVerdict: (verdict, judged) => this.#onVerdict(verdict, judged),
+      onCrowded: deps.hold,
+    });
     this.#relays = new RelayMesh({
       isRelay,
       sizes,
       rng,
       send,
       hasEverSubscribed: (peer) => this.#topics.hasEverSubscribed(peer),
+      isChosen: deps.isChosen,
       onChange: () => this.#onMeshChange(),
     });
     this.#mesh = new TopicMesh({ sizes, rng, send, candidates: (topic) => this.#directPeers(topic) });
@@ -116,6 +126,11 @@ export class GossipRouter {
     return this.#relays.connected;
   }
 
+  /** When the last frame of a peer came, unix ms; undefined when it is not connected. */
+  heardMs(id: PeerId): number | undefined {
+    return this.#peers.get(id)?.heardMs;
+  }
+
   /** Holds an offence outside gossip against a peer. */
   blame(id: PeerId, cost: number, reason: string): void {
     const peer = this.#peers.get(id);
@@ -159,8 +174,9 @@ export class GossipRouter {
     const peer = this.#peers.get(id);
     if (peer === undefined) return;
     const nowMs = this.#deps.clock.nowMs();
-    if (!peer.conduct.takeBytes(bytes.length, nowMs)) {
-      this.#judge(peer, "too many bytes");
+    peer.heardMs = nowMs;
+    if (!peer.conduct.takeFrame(bytes.length, nowMs)) {
+      this.#judge(peer, "too many frames or bytes");
       return;
     }
     const parsed = parseFrame(bytes);
@@ -170,10 +186,15 @@ export class GossipRouter {
     }
     const frame = parsed.value;
     this.#logUnknown(peer, frame);
-    for (const { subscribe, topic } of frame.subscriptions ?? []) this.#onSubscription(peer, subscribe, topic);
-    if (frame.control !== undefined) this.#onControl(peer, frame.control, nowMs);
+    // Any part of a frame may end the connection; what comes behind it would be remembered for nobody.
+    const isHere = (): boolean => this.#peers.get(id) === peer;
+    for (const { subscribe, topic } of frame.subscriptions ?? []) {
+      if (!isHere()) return;
+      this.#onSubscription(peer, subscribe, topic);
+    }
+    if (frame.control !== undefined && isHere()) this.#onControl(peer, frame.control, nowMs);
     for (const message of frame.publish ?? []) {
-      if (!this.#peers.has(id)) return;
+      if (!isHere()) return;
       this.#onMessage(peer, ownMemory(message, bytes.length), nowMs);
     }
     if (frame.invalidMessages > 0) this.#blame(peer, OFFENCE.invalidMessage * frame.invalidMessages, "malformed gossip message");
@@ -183,10 +204,14 @@ export class GossipRouter {
     if (!subscribe) {
       this.#topics.remove(peer.id, topic);
       this.#mesh.onUnsubscribed(peer.id, topic);
-    } else if (!this.#topics.add(peer.id, topic)) this.#blame(peer, OFFENCE.tooManyTopics, "too many topics");
+    } else if (this.#topics.add(peer.id, topic) === "too_many") this.#blame(peer, OFFENCE.tooManyTopics, "too many topics");
   }
 
   #onControl(peer: GossipPeer, control: Control, nowMs: number): void {
+    if (!peer.conduct.takeControl(nowMs)) {
+      this.#judge(peer, "too many control messages");
+      return;
+    }
     if (control.iAmRelay !== undefined) {
       this.#relays.onIAmRelay(peer.id, control.iAmRelay);
       if (this.#relays.connected.has(peer.id)) peer.conduct.setLimit(this.#deps.rates.relay);

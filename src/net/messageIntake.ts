@@ -25,6 +25,8 @@ type Deps = {
   readonly rng: Rng;
   readonly log: Log;
   readonly onVerdict: (verdict: GossipVerdict, judged: JudgedMessage) => void;
+  /** Too many messages of a peer wait for a verdict (true), or no longer. */
+  readonly onCrowded: (peer: PeerId, isCrowded: boolean) => void;
 };
 
 const NOBODY = (): boolean => false;
@@ -33,7 +35,7 @@ const NOBODY = (): boolean => false;
 export class MessageIntake {
   readonly #deps: Deps;
   readonly #seen = new SeenCache();
-  readonly #pending = new PendingVerdicts();
+  readonly #pending: PendingVerdicts;
   /** Random key for topics in the seen-cache, so that nobody can make two topics look the same. */
   readonly #topicKey: SipKey;
   /** Tags worked out already. */
@@ -42,6 +44,7 @@ export class MessageIntake {
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#pending = new PendingVerdicts(deps.onCrowded);
     const random = deps.rng.bytes(16);
     const word = (i: number): number => new DataView(random.buffer, random.byteOffset).getInt32(i * 4);
     this.#topicKey = [word(0), word(1), word(2), word(3)];
@@ -82,14 +85,14 @@ export class MessageIntake {
       return;
     }
     if (typeof verdict === "string") {
-      this.#deps.onVerdict(verdict, { message, id, source, isHeldBy: NOBODY });
+      this.#judged(verdict, key, { message, id, source, isHeldBy: NOBODY });
       return;
     }
     const pending = this.#pending.enter(key, source, data.length, nowMs);
     const isHeldBy = (peer: PeerId): boolean => pending.holders.has(peer);
     verdict.then(
       (late) => {
-        if (this.#pending.leave(pending)) this.#deps.onVerdict(late, { message, id, source, isHeldBy });
+        if (this.#pending.leave(pending)) this.#judged(late, key, { message, id, source, isHeldBy });
       },
       (cause: unknown) => {
         this.#pending.leave(pending);
@@ -102,6 +105,11 @@ export class MessageIntake {
   expire(nowMs: number): void {
     const count = this.#pending.expire(nowMs);
     if (count > 0) this.#deps.log.warn("gossip_verdicts_missing", { count });
+  }
+
+  #judged(verdict: GossipVerdict, key: string, judged: JudgedMessage): void {
+    if (verdict === "busy") this.#seen.forget(key);
+    else this.#deps.onVerdict(verdict, judged);
   }
 
   #logFailure(topic: string, cause: unknown): void {

@@ -70,6 +70,8 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
   const relayListeners = new Set<() => void>();
   const stopping = new AbortController();
   const healthBucket = new TokenBucket(HEALTHCHECKS_PER_SEC, HEALTHCHECK_BURST, clock.nowMs());
+  /** Relays that let the last question of ours run out: asked after the others. */
+  const silent = new Set<PeerId>();
   let handler: MessageHandler = () => "accept";
 
   const router: GossipRouter = new GossipRouter({
@@ -80,7 +82,9 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     rng,
     log,
     sendFrame: (peer, frame) => transport.sendFrame(peer, frame),
+    hold: (peer, on) => transport.hold?.(peer, on),
     drop: (peer, reason) => manager.ban(peer, reason),
+    isChosen: (peer) => manager.isChosen(peer),
     onRelaysChanged: () => {
       for (const listener of [...relayListeners]) listener();
     },
@@ -113,6 +117,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     requests,
     exchange,
     relays: () => ({ connected: router.connectedRelays(), mesh: router.relays() }),
+    heardMs: (peer) => router.heardMs(peer),
     onRelayVersion: config.onRelayVersion ?? (() => undefined),
   });
 
@@ -149,13 +154,15 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     },
     request: (peer, request, signal) => requests.ask(peer, request, signal ?? stopping.signal),
     async requestAnyRelay(request, { not = [], signal = stopping.signal } = {}) {
-      for (const peer of router.relays()) {
-        if (not.includes(peer)) continue;
+      const relays = router.relays().filter((peer) => !not.includes(peer));
+      for (const peer of [...relays.filter((peer) => !silent.has(peer)), ...relays.filter((peer) => silent.has(peer))]) {
         try {
           const answer = await requests.ask(peer, request, signal);
+          silent.delete(peer);
           if (answer.kind === "ok") return { peer, data: answer.data };
         } catch (cause) {
           if (!(cause instanceof Aborted) || signal.aborted) throw cause;
+          if (router.relays().includes(peer)) silent.add(peer);
           log.debug("relay_did_not_answer", { peer });
         }
       }
@@ -179,6 +186,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
         },
         onPeerGone(peer) {
           if (!manager.remove(peer)) return;
+          silent.delete(peer);
           requests.removePeer(peer);
           router.removePeer(peer);
         },

@@ -13,6 +13,12 @@ const BAN_SCORE = 100;
 const FORGIVEN_PER_SEC = 1;
 /** What one second's worth of traffic above the limit costs: two such seconds in short order end a connection. */
 const EXCESS_COST_PER_SEC = 50;
+/** Work that any frame makes, however short, as bytes of traffic. */
+const FRAME_COST_BYTES = 64;
+/** Frames with control messages: honest peers send one in ten seconds, and one a second for each topic at most. */
+const CONTROL_PER_SEC = 100;
+const CONTROL_BURST = 1000;
+const EXCESS_CONTROL_COST = 0.5;
 
 /** Cost of single offences. A frame that is no protobuf cannot be an honest accident over an authenticated stream. */
 export const OFFENCE = {
@@ -29,6 +35,7 @@ export class PeerConduct {
   #limit: RateLimit;
   readonly #messages: TokenBucket;
   readonly #bytes: TokenBucket;
+  readonly #control: TokenBucket;
   #score = 0;
   #scoreAtMs: number;
 
@@ -36,6 +43,7 @@ export class PeerConduct {
     this.#limit = limit;
     this.#messages = new TokenBucket(limit.messagesPerSec, limit.messagesPerSec * limit.burstSec, nowMs);
     this.#bytes = new TokenBucket(limit.bytesPerSec, limit.bytesPerSec * limit.burstSec, nowMs);
+    this.#control = new TokenBucket(CONTROL_PER_SEC, CONTROL_BURST, nowMs);
     this.#scoreAtMs = nowMs;
   }
 
@@ -46,9 +54,17 @@ export class PeerConduct {
   }
 
   /** False: the frame is above the limit and must be dropped; the excess is held against the peer. */
-  takeBytes(count: number, nowMs: number): boolean {
-    if (this.#bytes.take(count, nowMs)) return true;
-    this.blame((EXCESS_COST_PER_SEC * count) / this.#limit.bytesPerSec, nowMs);
+  takeFrame(bytes: number, nowMs: number): boolean {
+    const cost = bytes + FRAME_COST_BYTES;
+    if (this.#bytes.take(cost, nowMs)) return true;
+    this.blame((EXCESS_COST_PER_SEC * cost) / this.#limit.bytesPerSec, nowMs);
+    return false;
+  }
+
+  /** The same for the control part of a frame. */
+  takeControl(nowMs: number): boolean {
+    if (this.#control.take(1, nowMs)) return true;
+    this.blame(EXCESS_CONTROL_COST, nowMs);
     return false;
   }
 

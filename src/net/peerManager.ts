@@ -2,7 +2,7 @@ import { Aborted, type Clock, withDeadline } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { PeerConnection, PeerId, PeerTransport } from "../ports/network.ts";
 import { type Rng, randomBelow, shuffled } from "../ports/rng.ts";
-import type { BanList } from "./banList.ts";
+import { type BanList, routableHost } from "./banList.ts";
 import type { DialBook, DialTarget } from "./dialBook.ts";
 import { EXCHANGE_PROTOCOL, type PeerRequests } from "./peerRequests.ts";
 import type { PeersExchange } from "./peersExchange.ts";
@@ -17,6 +17,10 @@ const FIRST_EXCHANGE_MS = 20_000;
 const EXCHANGE_MS = 300_000;
 /** Peers whose clock differs by more are left, as in the reference (p2p-wire.md 2). */
 const MAX_CLOCK_GAP_SEC = 20;
+/** An inbound peer that has sent nothing for this long makes room for a new one when all places are taken (p2p-wire.md 3). */
+const IDLE_MS = 120_000;
+/** Inbound peers from one routable IPv4 address. */
+const MAX_PEERS_PER_HOST = 64;
 /** Bans: a configured seed comes back sooner, because losing all seeds is worse than a bad one. */
 const BAN_MS = 300_000;
 const SEED_BAN_MS = 60_000;
@@ -34,6 +38,8 @@ export type PeerManagerDeps = {
   readonly exchange: PeersExchange;
   /** Connected peers that said they are relays, and those of them this node sends to. */
   readonly relays: () => { readonly connected: ReadonlySet<PeerId>; readonly mesh: readonly PeerId[] };
+  /** When a connected peer was last heard, unix ms. */
+  readonly heardMs: (peer: PeerId) => number | undefined;
   readonly onRelayVersion: (peer: PeerId, version: string) => void;
 };
 
@@ -67,15 +73,39 @@ export class PeerManager {
 
   /** Whether a new connection may stay; if not it is on its way out already. */
   admit(connection: PeerConnection): boolean {
-    const { bans, clock, maxPeers, transport } = this.#deps;
-    const nowMs = clock.nowMs();
-    const isFull = connection.direction === "inbound" && this.#peers.size >= maxPeers;
-    if (isFull || bans.isBanned(connection, nowMs)) {
-      transport.disconnect(connection.id, isFull ? `more than ${maxPeers} peers` : "banned");
+    const nowMs = this.#deps.clock.nowMs();
+    const refusal = this.#deps.bans.isBanned(connection, nowMs) ? "banned" : this.#noPlaceFor(connection, nowMs);
+    if (refusal !== undefined) {
+      this.#deps.transport.disconnect(connection.id, refusal);
       return false;
     }
     this.#peers.set(connection.id, { connection, sinceMs: nowMs, versionAsked: false });
     return true;
+  }
+
+  /** Dialled by this node or one of its seeds, so not somebody who could come in any number. */
+  isChosen(peer: PeerId): boolean {
+    return this.#peers.get(peer)?.connection.direction === "outbound" || this.#deps.book.isSeed(peer);
+  }
+
+  /** Why an inbound connection must go. When all places are taken, whoever has been silent longest leaves instead. */
+  #noPlaceFor(connection: PeerConnection, nowMs: number): string | undefined {
+    const { heardMs, maxPeers, transport } = this.#deps;
+    if (connection.direction === "outbound") return undefined;
+    const inbound = this.connections().filter(({ direction }) => direction === "inbound");
+    const host = routableHost(connection.address);
+    if (host !== undefined && inbound.filter(({ address }) => routableHost(address) === host).length >= MAX_PEERS_PER_HOST) {
+      return `more than ${MAX_PEERS_PER_HOST} peers from one address`;
+    }
+    if (this.#peers.size < maxPeers) return undefined;
+    let idlest: { readonly id: PeerId; readonly sinceMs: number } | undefined;
+    for (const { id } of inbound) {
+      const sinceMs = heardMs(id) ?? nowMs;
+      if (nowMs - sinceMs >= IDLE_MS && sinceMs < (idlest?.sinceMs ?? nowMs)) idlest = { id, sinceMs };
+    }
+    if (idlest === undefined) return `more than ${maxPeers} peers`;
+    transport.disconnect(idlest.id, "silent, and others wait");
+    return undefined;
   }
 
   /** Call after the peer is known to everybody else: the clock check sends a request. */
@@ -115,8 +145,10 @@ export class PeerManager {
     const { bans, book, isRelay } = this.#deps;
     const sizes = isRelay ? RELAY_MESH : LIGHT_MESH;
     const relays = this.#deps.relays().connected;
-    let expected = relays.size + book.dialling;
-    if (relays.size >= sizes.low) return;
+    // Strangers that came in by themselves do not count: they could be one and the same.
+    const chosen = [...relays].filter((peer) => this.isChosen(peer)).length;
+    let expected = chosen + book.dialling;
+    if (chosen >= sizes.low) return;
     for (const { connection, sinceMs } of this.#peers.values()) {
       if (connection.direction === "outbound" && !relays.has(connection.id) && nowMs - sinceMs < RELAY_GREETING_MS) expected++;
     }
@@ -142,11 +174,11 @@ export class PeerManager {
 
   /** The reference keeps at most twice the upper mesh size of relays. */
   #dropSurplusRelays(): void {
-    const { isRelay, relays, rng, transport } = this.#deps;
+    const { book, isRelay, relays, rng, transport } = this.#deps;
     const { connected, mesh } = relays();
     const surplus = connected.size - 2 * (isRelay ? RELAY_MESH : LIGHT_MESH).high;
     if (surplus <= 0) return;
-    const outside = [...connected].filter((peer) => !mesh.includes(peer));
+    const outside = [...connected].filter((peer) => !mesh.includes(peer) && !book.isSeed(peer));
     for (const peer of shuffled(rng, outside).slice(0, surplus)) transport.disconnect(peer, "more relays than needed");
   }
 

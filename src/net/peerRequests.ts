@@ -20,12 +20,15 @@ const REQUESTS_PER_SEC = 20;
 const REQUEST_BURST = 100;
 const MAX_OPEN_PER_PEER = 16;
 const MAX_OPEN = 256;
+/** Milliseconds of this thread one peer's requests may take, per second and at once: some questions are dear to answer. */
+const WORK_MS_PER_SEC = 20;
+const WORK_BURST_MS = 200;
 
 const UTC_TIMESTAMP = encodeP2pRequest({ type: "GetPeerUtcTimestamp" });
 const VERSION = encodeP2pRequest({ type: "GetMm2Version" });
 
 export type RequestHandler = (peer: PeerId, request: Uint8Array) => Promise<PeerAnswer>;
-type Inbound = { readonly bucket: TokenBucket; open: number };
+type Inbound = { readonly bucket: TokenBucket; readonly work: TokenBucket; open: number };
 
 export type PeerRequestsDeps = {
   readonly clock: Clock;
@@ -54,7 +57,9 @@ export class PeerRequests {
   }
 
   addPeer(peer: PeerId): void {
-    this.#inbound.set(peer, { bucket: new TokenBucket(REQUESTS_PER_SEC, REQUEST_BURST, this.#deps.clock.nowMs()), open: 0 });
+    const nowMs = this.#deps.clock.nowMs();
+    const bucket = new TokenBucket(REQUESTS_PER_SEC, REQUEST_BURST, nowMs);
+    this.#inbound.set(peer, { bucket, work: new TokenBucket(WORK_MS_PER_SEC, WORK_BURST_MS, nowMs), open: 0 });
   }
 
   removePeer(peer: PeerId): void {
@@ -105,6 +110,8 @@ export class PeerRequests {
       blame(peer, OFFENCE.excessRequest, "too many requests");
       return undefined;
     }
+    // Not held against the peer: how long an answer takes is not its doing alone.
+    if (!inbound.work.take(1, clock.nowMs())) return undefined;
     inbound.open++;
     this.#open++;
     try {
@@ -118,18 +125,29 @@ export class PeerRequests {
   }
 
   async #answerRequest(peer: PeerId, payload: Uint8Array): Promise<Uint8Array | undefined> {
-    const request = parsePeerRequest(payload);
+    const request = this.#atCostOf(peer, () => parsePeerRequest(payload));
     if (!request.ok) {
       this.#deps.blame(peer, OFFENCE.badRequest, "malformed request");
       return undefined;
     }
-    const answer = encodePeerResponse(this.#answerNetworkInfo(request.value) ?? (await this.#askHandler(peer, request.value)));
+    const response = await this.#atCostOf(peer, () => this.#answerNetworkInfo(request.value) ?? this.#askHandler(peer, request.value));
+    const answer = this.#atCostOf(peer, () => encodePeerResponse(response));
     if (answer.length <= MAX_FRAME_BYTES) return answer;
     this.#deps.log.warn("answer_too_large", { peer, bytes: answer.length });
     return encodePeerResponse({
       kind: "err",
       message: `the answer of ${answer.length} bytes is larger than the limit of ${MAX_FRAME_BYTES}`,
     });
+  }
+
+  /** Charges a peer for what it makes this thread do; waiting is free. */
+  #atCostOf<T>(peer: PeerId, work: () => T): T {
+    const { clock } = this.#deps;
+    const startMs = clock.nowMs();
+    const result = work();
+    const endMs = clock.nowMs();
+    if (endMs > startMs) this.#inbound.get(peer)?.work.charge(endMs - startMs, endMs);
+    return result;
   }
 
   async #askHandler(peer: PeerId, request: Uint8Array): Promise<PeerAnswer> {

@@ -15,6 +15,8 @@ type Deps = {
   readonly rng: Rng;
   readonly send: (peer: PeerId, control: Control) => void;
   readonly hasEverSubscribed: (peer: PeerId) => boolean;
+  /** A peer this node has dialled or was given as a seed: strangers must not crowd it out of the mesh. */
+  readonly isChosen: (peer: PeerId) => boolean;
   /** The relay mesh has another member or one less. */
   readonly onChange: () => void;
 };
@@ -25,6 +27,8 @@ export class RelayMesh {
   readonly #connected = new Set<PeerId>();
   readonly #mesh = new Set<PeerId>();
   readonly #includedBy = new Set<PeerId>();
+  /** Peers that took back being a relay: nobody honest says so twice. */
+  readonly #resigned = new Set<PeerId>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -53,14 +57,14 @@ export class RelayMesh {
   /** A peer that announced a subscription before is never a relay. */
   onIAmRelay(peer: PeerId, isRelay: boolean): void {
     if (!isRelay) {
-      this.#connected.delete(peer);
+      if (this.#connected.delete(peer)) this.#resigned.add(peer);
       this.#leaveMesh(peer);
       return;
     }
-    if (this.#deps.hasEverSubscribed(peer) || this.#connected.has(peer)) return;
+    if (this.#deps.hasEverSubscribed(peer) || this.#connected.has(peer) || this.#resigned.has(peer)) return;
     this.#connected.add(peer);
     if (this.#includedBy.delete(peer)) this.#joinMesh(peer);
-    else if (this.#mesh.size < this.#deps.sizes.low) this.#include(peer);
+    else if (this.#lacksMembers(this.#deps.isChosen(peer))) this.#include(peer);
   }
 
   /** Light nodes ignore it: nobody sends to them because of it. */
@@ -71,21 +75,23 @@ export class RelayMesh {
       this.#leaveMesh(peer);
     } else if (!this.#connected.has(peer)) this.#includedBy.add(peer);
     else if (this.#mesh.has(peer)) return;
-    else if (this.#mesh.size > this.#deps.sizes.high) this.#exclude(peer);
+    else if (this.#mesh.size > this.#deps.sizes.high && !this.#deps.isChosen(peer)) this.#exclude(peer);
     else this.#joinMesh(peer);
   }
 
   /** Every 10 s. The size goes out even when nothing changed: it keeps the connections from idling out at 120 s. */
   upkeep(): void {
-    const { sizes, rng } = this.#deps;
-    if (this.#mesh.size < sizes.low) {
-      const [next] = shuffled(
+    const { sizes, rng, isChosen } = this.#deps;
+    const spare = chosenFirst(
+      shuffled(
         rng,
         [...this.#connected].filter((peer) => !this.#mesh.has(peer)),
-      );
-      if (next !== undefined) this.#include(next);
-    } else if (this.#mesh.size > sizes.high) {
-      for (const peer of shuffled(rng, this.#mesh).slice(sizes.n)) {
+      ),
+      isChosen,
+    )[0];
+    if (spare !== undefined && this.#lacksMembers(isChosen(spare))) this.#include(spare);
+    else if (this.#mesh.size > sizes.high) {
+      for (const peer of chosenFirst(shuffled(rng, this.#mesh), isChosen).slice(sizes.n)) {
         this.#leaveMesh(peer);
         this.#exclude(peer);
       }
@@ -96,11 +102,18 @@ export class RelayMesh {
   remove(peer: PeerId): void {
     this.#connected.delete(peer);
     this.#includedBy.delete(peer);
+    this.#resigned.delete(peer);
     if (!this.#mesh.has(peer)) return;
     this.#leaveMesh(peer);
     // Not at the next upkeep but now: until then a message would go to fewer relays than there are.
     const spare = [...this.#connected].find((other) => !this.#mesh.has(other));
     if (spare !== undefined && this.#mesh.size < this.#deps.sizes.low) this.#include(spare);
+  }
+
+  /** Fewer than wanted; of peers this node has chosen itself, as many are wanted however many strangers there are. */
+  #lacksMembers(chosen: boolean): boolean {
+    const members = chosen ? [...this.#mesh].filter(this.#deps.isChosen).length : this.#mesh.size;
+    return members < this.#deps.sizes.low;
   }
 
   #include(peer: PeerId): void {
@@ -122,3 +135,8 @@ export class RelayMesh {
     if (this.#mesh.delete(peer)) this.#deps.onChange();
   }
 }
+
+const chosenFirst = (peers: readonly PeerId[], isChosen: (peer: PeerId) => boolean): PeerId[] => [
+  ...peers.filter(isChosen),
+  ...peers.filter((peer) => !isChosen(peer)),
+];

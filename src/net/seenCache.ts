@@ -7,6 +7,8 @@ const MAX_ENTRIES = 262_144;
 export class SeenCache {
   /** key → time to forget, in order of insertion. */
   readonly #entries = new Map<string, number>();
+  /** Nothing is old before this time. */
+  #nextOldMs = 0;
 
   /** Remembers a message; false when it is known already. */
   add(key: string, nowMs: number): boolean {
@@ -31,9 +33,15 @@ export class SeenCache {
   }
 
   #forgetOld(nowMs: number): void {
+    if (nowMs < this.#nextOldMs && this.#entries.size < MAX_ENTRIES) return;
     for (const [key, untilMs] of this.#entries) {
-      if (untilMs > nowMs && this.#entries.size < MAX_ENTRIES) return;
+      if (untilMs > nowMs && this.#entries.size < MAX_ENTRIES) {
+        this.#nextOldMs = untilMs;
+        return;
+      }
       this.#entries.delete(key);
     }
+    // Empty: the next one to come is old no sooner than this.
+    this.#nextOldMs = nowMs + LIFE_MS;
   }
 }

@@ -14,11 +14,21 @@ export class TokenBucket {
 
   /** Takes `count` if they are there. A clock that jumps back refills nothing and takes nothing away. */
   take(count: number, nowMs: number): boolean {
-    if (nowMs > this.#atMs) this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * this.#perSec);
-    this.#atMs = nowMs;
+    this.#refill(nowMs);
     if (this.#tokens < count) return false;
     this.#tokens -= count;
     return true;
+  }
+
+  /** Takes `count` whether they are there or not, for costs known only afterwards. The debt never exceeds the burst. */
+  charge(count: number, nowMs: number): void {
+    this.#refill(nowMs);
+    this.#tokens = Math.max(-this.#burst, this.#tokens - count);
+  }
+
+  #refill(nowMs: number): void {
+    if (nowMs > this.#atMs) this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * this.#perSec);
+    this.#atMs = nowMs;
   }
 
   /** New limits; what has been saved up to now stays, within the new burst, and a larger burst is granted at once. */

@@ -1,8 +1,10 @@
 import type { PeerId } from "../ports/network.ts";
 
-/** Topics one peer may be subscribed to, and all peers together. KDF never leaves a swap topic, so old nodes have many. */
+/** Topics one peer may be subscribed to. KDF never leaves a swap topic, so old nodes have many. */
 const MAX_TOPICS_PER_PEER = 5000;
+/** All peers together, save that each may have its own few hundred whatever the others do. */
 const MAX_SUBSCRIPTIONS = 100_000;
+const ALWAYS_PER_PEER = 200;
 const NOBODY: ReadonlySet<PeerId> = new Set();
 
 /** Which peer has announced which topics. */
@@ -11,11 +13,13 @@ export class TopicIndex {
   readonly #byPeer = new Map<PeerId, Set<string>>();
   #count = 0;
 
-  /** False when a limit is reached and the subscription was not taken. */
-  add(peer: PeerId, topic: string): boolean {
+  /** `too_many`: the peer is at its own limit. `no_room`: at everybody's, which is not its fault. Neither is taken. */
+  add(peer: PeerId, topic: string): "added" | "too_many" | "no_room" {
     let topics = this.#byPeer.get(peer);
-    if (topics?.has(topic)) return true;
-    if ((topics?.size ?? 0) >= MAX_TOPICS_PER_PEER || this.#count >= MAX_SUBSCRIPTIONS) return false;
+    if (topics?.has(topic)) return "added";
+    const held = topics?.size ?? 0;
+    if (held >= MAX_TOPICS_PER_PEER) return "too_many";
+    if (held >= ALWAYS_PER_PEER && this.#count >= MAX_SUBSCRIPTIONS) return "no_room";
     if (topics === undefined) {
       topics = new Set();
       this.#byPeer.set(peer, topics);
@@ -28,7 +32,7 @@ export class TopicIndex {
     }
     peers.add(peer);
     this.#count++;
-    return true;
+    return "added";
   }
 
   remove(peer: PeerId, topic: string): void {

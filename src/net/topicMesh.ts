@@ -50,7 +50,7 @@ export class TopicMesh {
   /** Grafts for topics this node is not in go unanswered, as in the reference. */
   onGraft(peer: PeerId, topics: readonly string[], nowMs: number): void {
     const refused: Prune[] = [];
-    for (const topic of topics) {
+    for (const topic of new Set(topics)) {
       const mesh = this.#meshes.get(topic);
       if (mesh === undefined || mesh.has(peer)) continue;
       if (mesh.size < this.#deps.sizes.high && !this.#isBackedOff(topic, peer, nowMs) && this.#deps.candidates(topic).includes(peer))

@@ -32,12 +32,20 @@ export interface PeerTransport {
   disconnect(peer: PeerId, reason: string): void;
   /** Queues a gossip frame on the one outbound stream; false when the peer is gone or its queue is full. */
   sendFrame(peer: PeerId, frame: Uint8Array): boolean;
+  /**
+   * Stops (true) and goes on (false) handing over the gossip frames of a peer; a few that were under way still come.
+   * What the peer sends meanwhile waits, here within bounds and then at the peer. A transport without it never waits.
+   */
+  hold?(peer: PeerId, on: boolean): void;
   /** One request-response exchange; rejects at the deadline of `signal`. */
   request(peer: PeerId, protocol: string, payload: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** What the application says about a gossip message: forward it, drop it quietly, or hold it against the peer. */
-export type GossipVerdict = "accept" | "ignore" | "reject";
+/**
+ * What the application says about a gossip message: forward it, drop it quietly, hold it against the peer, or it was
+ * not looked at for want of room or budget, so that a copy from another peer is welcome.
+ */
+export type GossipVerdict = "accept" | "ignore" | "reject" | "busy";
 
 export type GossipMessage = {
   readonly topic: string;

@@ -23,8 +23,8 @@ export type RpcContext = {
 export interface NodeApi {
   /** Answer of `version`. */
   readonly version: string;
-  /** ISO time of the build or the commit. */
-  readonly builtAt: string;
+  /** ISO time of the start. */
+  readonly startedAt: string;
   readonly netid: number;
   /** Compressed node key, 66 hex; null without login. */
   readonly publicKey: string | null;
@@ -65,6 +65,8 @@ export type EnableRequest = {
   readonly daemon: { readonly url: string; readonly user: string; readonly password: Secret<string> } | undefined;
   /** Height from which the own index starts where the daemon can answer no address query; undefined: its default. */
   readonly birthdayHeight: number | undefined;
+  /** Forget the own index of this coin first. */
+  readonly rescan: boolean;
 };
 
 export type EnableError =

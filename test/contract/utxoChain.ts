@@ -208,7 +208,7 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       await chain.watchScript(script, 0);
       h.rpc.down = true;
       await until(h, () => chain.status().state === "unreachable");
-      expect(chain.status().error).toContain("TST daemon cannot be reached");
+      expect(chain.status().error).toContain("TST daemon cannot be used");
       const id = h.pay(script, PAID);
       h.mine(2);
       await h.pass(10 * h.pollMs);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
 import { until } from "../../src/devnet/devnet.ts";
 import { createRpcClient } from "../../src/devnet/rpcClient.ts";
 import { DEFAULT_TOPOLOGY, parseTopology } from "../../src/devnet/topology.ts";
@@ -31,13 +31,17 @@ type Run = {
 
 const work = mkdtempSync(join(tmpdir(), "swapnode-devnet-test-"));
 const running = new Set<ChildProcess>();
-afterEach(async () => {
+afterEach(() => {
   for (const child of running) child.kill("SIGKILL");
-  rmSync(work, { recursive: true, force: true });
 });
+afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 function devnet(...args: readonly string[]): Run {
-  const child = spawn(process.execPath, [CLI, "devnet", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [CLI, "devnet", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    // What a killed one leaves goes with the rest.
+    env: { ...process.env, TMPDIR: work },
+  });
   running.add(child);
   const exited = new Promise<number | string>((resolve) => child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown")));
   void exited.then(() => running.delete(child));
@@ -54,7 +58,7 @@ function devnet(...args: readonly string[]): Run {
 }
 
 function topologyFile(content: unknown): string {
-  const file = join(mkdtempSync(join(tmpdir(), "swapnode-topology-")), "topology.json");
+  const file = join(mkdtempSync(join(work, "topology-")), "topology.json");
   writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
   return file;
 }
@@ -72,7 +76,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const allGone = (pids: readonly number[]): Promise<true> => until("every node is gone", async () => (pids.some(isAlive) ? null : true), 10_000);
+const allGone = (pids: readonly number[]): Promise<true> =>
+  until("every node is gone", async () => (pids.some(isAlive) ? null : true), 10_000);
 
 const SEED = { name: "seed", seed: true };
 const WRONG: readonly (readonly [string, unknown, RegExp])[] = [
@@ -83,9 +88,17 @@ const WRONG: readonly (readonly [string, unknown, RegExp])[] = [
   ["a name that is no file name", { nodes: [{ ...SEED, name: "../x" }] }, /^topology: nodes\.0\.name: letters, digits/],
   ["an unknown key", { nodes: [{ ...SEED, sed: true }] }, /^topology: nodes\.0: .*sed/],
   ["a coin that is not there", { nodes: [{ ...SEED, enable: ["BTC"] }] }, /^topology: node seed uses BTC, which is not among the coins$/],
-  ["funds of a coin that is not enabled", { nodes: [{ ...SEED, fund: { DOC: "1" } }] }, /^topology: node seed is funded with DOC but does not enable it$/],
+  [
+    "funds of a coin that is not enabled",
+    { nodes: [{ ...SEED, fund: { DOC: "1" } }] },
+    /^topology: node seed is funded with DOC but does not enable it$/,
+  ],
   ["an amount that is no text", { nodes: [{ ...SEED, enable: ["DOC"], fund: { DOC: 1 } }] }, /^topology: nodes\.0\.fund\.DOC: /],
-  ["an amount with nine decimals", { nodes: [{ ...SEED, enable: ["DOC"], fund: { DOC: "0.000000001" } }] }, /^topology: nodes\.0\.fund\.DOC: a decimal amount/],
+  [
+    "an amount with nine decimals",
+    { nodes: [{ ...SEED, enable: ["DOC"], fund: { DOC: "0.000000001" } }] },
+    /^topology: nodes\.0\.fund\.DOC: a decimal amount/,
+  ],
   ["blocks that never come", { block_time_s: 0, nodes: [SEED] }, /^topology: block_time_s: /],
   ["a coin without a name", { coins: [{}], nodes: [SEED] }, /^topology: coins\.0\.coin: /],
 ];
@@ -101,7 +114,8 @@ test("devnet with a bad topology, a coin no chain imitates, or a wrong option sa
     [["--json", "--topology", topologyFile({ nodes: [{ name: "A" }] })], /^topology: one node must be a seed/, 1],
     [["--json", "--topology", join(work, "missing.json")], /missing\.json/, 1],
     [["--json", "--topology", topologyFile({ coins: [coin], nodes: [SEED] })], /^coin POS: .*proof-of-stake/, 1],
-    [["--jsn"], /--jsn/, 2],
+    [["--jsn"], /^swapnode devnet: Unknown option '--jsn' \(see/, 2],
+    [["--topology"], /^swapnode devnet: .*--topology/, 2],
   ] as const;
   for (const [args, sentence, code] of cases) {
     const run = devnet(...args);
@@ -125,7 +139,11 @@ test("devnet --json prints one line when everything is ready, all else on standa
   });
   const both = { DOC: expect.stringMatching(/^R/), MARTY: expect.stringMatching(/^R/) };
   const chain = { rpc_url: expect.stringMatching(/^http:\/\/[^:@]+:[^:@]+@127\.0\.0\.1:\d+$/) };
-  expect(ready).toEqual({ ready: true, nodes: { seed: node({}), alice: node(both), bob: node(both) }, chains: { DOC: chain, MARTY: chain } });
+  expect(ready).toEqual({
+    ready: true,
+    nodes: { seed: node({}), alice: node(both), bob: node(both) },
+    chains: { DOC: chain, MARTY: chain },
+  });
 
   // Ready means: it answers, it is connected, its coins are active and its funds confirmed.
   for (const [name, { url, userpass, addresses }] of Object.entries(ready.nodes)) {
@@ -157,7 +175,7 @@ test("devnet --json prints one line when everything is ready, all else on standa
 });
 
 test("a topology file decides names, keys, coins and any field of a node's configuration; --keep-data keeps what the nodes stored", async () => {
-  const kept = mkdtempSync(join(tmpdir(), "swapnode-kept-"));
+  const kept = mkdtempSync(join(work, "kept-"));
   const passphrase = "a phrase of the topology's own";
   const file = topologyFile({
     coins: [{ coin: "ONE", pubtype: 30, p2shtype: 22, wiftype: 158, txfee: 1000, mm2: 1, is_testnet: true, protocol: { type: "UTXO" } }],
@@ -169,13 +187,16 @@ test("a topology file decides names, keys, coins and any field of a node's confi
     ],
   });
   const [first, again] = [await keepingData(), await keepingData()];
-  expect(first.nodes.A).toMatchObject({ userpass: "Of-My-0wn-choice", data_dir: join(kept, "A"), addresses: { ONE: expect.stringMatching(/^D/) } });
+  expect(first.nodes.A).toMatchObject({
+    userpass: "Of-My-0wn-choice",
+    data_dir: join(kept, "A"),
+    addresses: { ONE: expect.stringMatching(/^D/) },
+  });
   expect(again.nodes.A?.pubkey).toBe(first.nodes.A?.pubkey);
   expect(first.nodes.B?.pubkey).not.toBe(first.nodes.A?.pubkey);
   expect(readdirSync(kept).sort()).toEqual(["A", "B", "seed"]);
   expect(JSON.parse(readFileSync(join(kept, "A", "MM2.json"), "utf8"))).toMatchObject({ gui: "of-my-own", passphrase });
   expect(readdirSync(join(kept, "A", "DB"), { recursive: true }).map(String)).toContainEqual(expect.stringMatching(/swapnode\.db$/));
-  rmSync(kept, { recursive: true, force: true });
 
   async function keepingData(): Promise<Ready> {
     const run = devnet("--json", "--topology", file, "--keep-data", kept);
@@ -188,6 +209,20 @@ test("a topology file decides names, keys, coins and any field of a node's confi
   }
 });
 
+test("devnet stops at once when it is interrupted or a node ends while it starts", async () => {
+  const interrupted = devnet("--json");
+  await until("its nodes are starting", async () => (childrenOf(interrupted.child.pid ?? -1).length > 0 ? true : null));
+  interrupted.child.kill("SIGTERM");
+  expect(await interrupted.exited).toBe(1);
+  expect(await interrupted.stdout).toBe("");
+  expect(await interrupted.stderr).toContain("interrupted");
+
+  const refused = devnet("--json", "--topology", topologyFile({ nodes: [SEED, { name: "A", config: { netid: 7777 } }] }));
+  expect(await refused.exited).toBe(1);
+  expect(await refused.stdout).toBe("");
+  expect(await refused.stderr).toMatch(/node A ended with 1\n.*7777 netid is deprecated/);
+});
+
 test("no node outlives its devnet, not even after kill -9 of a ready one", async () => {
   const run = devnet("--json");
   const { nodes } = await run.ready;
@@ -196,7 +231,6 @@ test("no node outlives its devnet, not even after kill -9 of a ready one", async
   run.child.kill("SIGKILL");
   expect(await run.exited).toBe("SIGKILL");
   await allGone(pids);
-  for (const { data_dir } of Object.values(nodes)) rmSync(join(data_dir, ".."), { recursive: true, force: true });
 });
 
 test("no node outlives its devnet after kill -9 in the middle of its start", async () => {

@@ -1,3 +1,4 @@
+import type { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
 import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
@@ -11,6 +12,7 @@ import { SilentLog } from "./silentLog.ts";
 import { StillChain } from "./stillChain.ts";
 
 export type CoinNode = {
+  readonly clock: VirtualClock;
   readonly chains: ReadonlyMap<string, StillChain>;
   coin(ticker: string): UtxoCoin;
   /** Enables a coin over a still chain; what `enable` would refuse comes back. */
@@ -21,8 +23,16 @@ export type CoinNode = {
   v2(method: string, params: Json): Promise<{ readonly status: number; readonly reply: Record<string, unknown> }>;
 };
 
-/** The RPC over real coins: real keys and transactions on chains that stand still. */
-export async function coinNode(entries: readonly unknown[], passphrase: string, hd = false): Promise<CoinNode> {
+/**
+ * The RPC over real coins: real keys and transactions on chains that stand still.
+ * @param trouble what the daemons have, while `StillChain.trouble` is not set to null
+ */
+export async function coinNode(
+  entries: readonly unknown[],
+  passphrase: string,
+  hd = false,
+  trouble: string | null = null,
+): Promise<CoinNode> {
   const fake = await fakeNode();
   const keys = nodeKeys(new Secret(passphrase), hd);
   const chains = new Map<string, StillChain>();
@@ -42,6 +52,7 @@ export async function coinNode(entries: readonly unknown[], passphrase: string, 
     ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
     openChain: async (entry) => {
       const chain = new StillChain(entry.ticker);
+      chain.trouble = trouble;
       chains.set(entry.ticker, chain);
       return ok(chain);
     },
@@ -65,6 +76,7 @@ export async function coinNode(entries: readonly unknown[], passphrase: string, 
     return found;
   };
   return {
+    clock: fake.clock,
     chains,
     coin,
     enable: (ticker) =>

@@ -201,7 +201,7 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
       clock,
       node: {
         version: "0.1.0",
-        builtAt: "2026-11-21T00:00:00.000Z",
+        startedAt: "2026-11-21T00:00:00.000Z",
         netid: 9998,
         publicKey: NODE_KEY,
         hd: false,

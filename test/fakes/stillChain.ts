@@ -1,5 +1,6 @@
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { BlockRef, BroadcastOutcome, ChainStatus, SeenOutput, UtxoChain } from "../../src/ports/chain.ts";
+import { Aborted } from "../../src/ports/clock.ts";
 
 const TIP: BlockRef = { height: 100, hash: "00".repeat(32) };
 
@@ -9,7 +10,11 @@ export class StillChain implements UtxoChain {
   readonly sent: Uint8Array[] = [];
   /** What becomes of the next broadcasts. */
   outcome: BroadcastOutcome = { kind: "accepted" };
+  /** Why the daemon cannot be used; null: it can. */
+  trouble: string | null = null;
   readonly #outputs = new Map<string, SeenOutput[]>();
+  readonly #listeners = new Set<() => void>();
+  readonly #waiting: (() => void)[] = [];
   #paid = 0;
 
   constructor(ticker: string) {
@@ -24,13 +29,27 @@ export class StillChain implements UtxoChain {
     this.#outputs.set(toHex(script), list);
   }
 
+  /** The daemon begins to answer. */
+  comeUp(): void {
+    this.trouble = null;
+    for (const tell of [...this.#listeners, ...this.#waiting.splice(0)]) tell();
+  }
+
   status(): ChainStatus {
+    if (this.trouble !== null) return { state: "unreachable", tip: null, progress: null, error: this.trouble };
     return { state: "ready", tip: { ...TIP, timeSec: 1_700_000_000, medianTimePastSec: 1_700_000_000 }, progress: null, error: null };
   }
-  onChange(): () => void {
-    return () => undefined;
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
-  async watchScript(): Promise<void> {}
+  async watchScript(_script: Uint8Array, _fromHeight: number, signal?: AbortSignal): Promise<void> {
+    if (this.trouble === null) return;
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push(resolve);
+      signal?.addEventListener("abort", () => reject(new Aborted()));
+    });
+  }
   async watchTx(): Promise<void> {}
   async unwatch(): Promise<void> {}
   outputs(script: Uint8Array): readonly SeenOutput[] {

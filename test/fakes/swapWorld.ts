@@ -20,6 +20,7 @@ import { parseEnvelope, signEnvelope } from "../../src/core/message/envelope.ts"
 import { encodeSwapMessage, parseSwapMessage } from "../../src/core/message/swapMessage.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
 import { decimal } from "../../src/core/money/rational.ts";
+import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import type { Role, StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
 import { fold, type SwapState } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
@@ -64,6 +65,10 @@ export class SwapSide {
   readonly p2p: HubNode;
   readonly log = new SilentLog();
   readonly rpc = new Map<Ticker, FaultyRpc>();
+  /** Whom this side found in bad faith: event and key. */
+  readonly blamed: string[] = [];
+  /** Salts drawn before the seeded ones. */
+  readonly salts: number[] = [];
   /** Adds to the true time on this side's clock. */
   skewMs = 0;
   /** An append for which this gives an error is not stored; "lost" stores it and fails all the same. */
@@ -138,9 +143,10 @@ export class SwapSide {
   }
 
   #newRunner(): SwapRunner {
+    const seeded = seededRng(this.role === "maker" ? 11 : 12);
     return new SwapRunner({
       clock: this.#clock,
-      rng: seededRng(this.role === "maker" ? 11 : 12),
+      rng: { bytes: (n) => (this.salts.length > 0 && n === 1 ? Uint8Array.of(this.salts.shift() ?? 0) : seeded.bytes(n)) },
       log: this.log,
       p2p: this.p2p,
       verifier: { verify: nobleVerify },
@@ -159,7 +165,9 @@ export class SwapSide {
       profileOfFee: () => null,
       gui: null,
       version: "test",
+      timing: profileOfNetid(9_998),
       onEvent: () => undefined,
+      onBadFaith: (pubkey, _uuid, event) => this.blamed.push(`${event} ${pubkey}`),
     });
   }
 
@@ -184,7 +192,14 @@ export class SwapSide {
   }
 
   async enable(ticker: Ticker): Promise<void> {
-    const request = { coin: ticker, mm2: true, requiredConfirmations: 1, requiresNotarization: false, daemon: undefined, birthdayHeight: undefined };
+    const request = {
+      coin: ticker,
+      mm2: true,
+      requiredConfirmations: 1,
+      requiresNotarization: false,
+      daemon: undefined,
+      birthdayHeight: undefined,
+    };
     const enabled = await this.#world.drive(this.#coins.enable(request, new AbortController().signal));
     if (!enabled.ok) throw new Error(`${ticker}: ${JSON.stringify(enabled.error)}`);
   }
@@ -238,7 +253,17 @@ export class SwapWorld {
 
   constructor(options: WorldOptions = {}) {
     for (const coin of TICKERS) {
-      const raw = { coin, pubtype: 30, p2shtype: 22, mm2: 1, is_testnet: true, required_confirmations: 1, avg_blocktime: 20, protocol: { type: "UTXO" }, ...options.coin };
+      const raw = {
+        coin,
+        pubtype: 30,
+        p2shtype: 22,
+        mm2: 1,
+        is_testnet: true,
+        required_confirmations: 1,
+        avg_blocktime: 20,
+        protocol: { type: "UTXO" },
+        ...options.coin,
+      };
       const entry = parseCoinEntry(raw);
       const params = coinEntryToChainParams(raw);
       if (!entry.ok || !params.ok) throw new Error("bad test coin");
@@ -328,7 +353,10 @@ export class SwapWorld {
 
   report(): string {
     const lines = (side: SwapSide): string[] =>
-      side.log.lines.filter((l) => l.event.startsWith("swap") || l.level === "warn" || l.level === "error").slice(-30).map((l) => `${side.role} ${l.event} ${JSON.stringify(l.fields)}`);
+      side.log.lines
+        .filter((l) => l.event.startsWith("swap") || l.level === "warn" || l.level === "error")
+        .slice(-30)
+        .map((l) => `${side.role} ${l.event} ${JSON.stringify(l.fields)}`);
     return [...lines(this.maker), ...lines(this.taker)].join("\n");
   }
 
@@ -403,7 +431,11 @@ export class SwapWorld {
     return log && log.length > 0 ? fold(log.map((e) => e.event)).finished : null;
   }
   async finish(uuid: string, limitSec = 4_000): Promise<{ maker: string | null; taker: string | null }> {
-    await this.until("both sides finish", async () => (await this.outcome(this.maker, uuid)) !== null && (await this.outcome(this.taker, uuid)) !== null, limitSec);
+    await this.until(
+      "both sides finish",
+      async () => (await this.outcome(this.maker, uuid)) !== null && (await this.outcome(this.taker, uuid)) !== null,
+      limitSec,
+    );
     return { maker: await this.outcome(this.maker, uuid), taker: await this.outcome(this.taker, uuid) };
   }
 

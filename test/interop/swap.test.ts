@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ended, expectTraded, match, sidesOf } from "../e2e/support/trade.ts";
 import { isSkipped, skipReason } from "./support/programs.ts";
-import { BTC, LTC } from "./support/regtestChains.ts";
 import { withRealChains } from "./support/realNetwork.ts";
+import { BTC, LTC } from "./support/regtestChains.ts";
 
 const BOTH = [LTC.coin, BTC.coin];
 

@@ -144,3 +144,21 @@ test.skipIf(!hasShared)(`every coin of the public coins file with a prefix signs
   expect(signing).toBeGreaterThan(100);
   expect(signing + refused.length).toBe(withPrefix.length);
 });
+
+test.each([
+  ["", "could not convert slice to array"],
+  ["abc", "Invalid padding"],
+  [` ${messages.komodoSeedA}`, "Invalid symbol 32, offset 0."],
+  ["ab\u{1F600}=", "Invalid symbol 128512, offset 2."],
+  [messages.komodoSeedA.repeat(1_000).replaceAll("=", "A"), "could not convert slice to array"],
+])("a signature that cannot be decoded is told why: %#", async (signature, detail) => {
+  const node = await coinNode([RICK], seedA.passphrase);
+  await node.enable("RICK");
+  const { status, reply } = await node.v2("verify_message", { coin: "RICK", message: "test", signature, address: seedA.address60 });
+  expect([status, reply.error_type, reply.error, reply.error_data]).toEqual([
+    400,
+    "SignatureDecodingError",
+    `Signature decoding error: ${detail}`,
+    detail,
+  ]);
+});

@@ -74,6 +74,16 @@ test("what is promised to swaps, and the fees of their transactions, is not with
   expect(refused).toMatchObject({ status: 500, reply: { error: expect.stringMatching(/^Not enough DOC to withdraw: available 0/) } });
 });
 
+test("max of a balance that is all promised is told as such; only an empty one is zero", async () => {
+  const made = await node(COIN);
+  expect(made.coin("DOC").reserve([decimal("0.9999976")], DAY_MS).ok).toBe(true);
+  expect((await made.flat("withdraw", { coin: "DOC", to: TO, max: true })).reply).toEqual({
+    error: "Not enough DOC to withdraw: available 0, required at least 0.00001",
+  });
+  const empty = await node();
+  expect((await empty.flat("withdraw", { coin: "DOC", to: TO, max: true })).reply).toEqual({ error: "Balance is zero" });
+});
+
 test("whatever the outputs, promises can be kept after the largest withdrawal, and max_taker_vol can be reserved", async () => {
   const seed = 20_261_121;
   console.info(`withdraw properties: seed ${seed}`);

@@ -32,6 +32,9 @@ test("after a restart a swap and an order name the coins they need, wait for bot
     expect(done.ok).toBe(true);
   };
   await enable("DOC");
+  // A swap that waits for its other coin uses this one as much as a running swap.
+  const disabled = await world.settle(maker.node.coins.disable("DOC", false));
+  expect(disabled).toMatchObject({ ok: false, error: { kind: "CoinInUse", activeSwaps: [uuid] } });
   await world.advance(10 * MINUTE_MS);
   expect(maker.events(uuid)).toHaveLength(known);
   expect(maker.node.orders.ownOrders.orders()).toEqual([]);

@@ -16,10 +16,10 @@ export async function tradingWorld(options: TradingOptions): Promise<TradingWorl
   const world = await SimWorld.create(options);
   const maker = world.addNode("maker", { skewMs: options.makerSkewMs ?? 0 });
   const taker = world.addNode("taker", { skewMs: options.takerSkewMs ?? 0 });
-  for (const node of [maker, taker]) {
-    for (const coin of COINS) world.fund(node, coin, 1_000n * COIN_UNITS);
-    await node.start(COINS);
-  }
+  for (const node of [maker, taker]) for (const coin of COINS) world.fund(node, coin, 1_000n * COIN_UNITS);
+  // Deep enough that no reorg of a test takes the funds themselves.
+  for (const { chain } of world.chains.values()) chain.mine(6);
+  for (const node of [maker, taker]) await node.start(COINS);
   await world.runUntil("both have a relay", () => [maker, taker].every((n) => n.p2p.relays().length > 0));
   return { world, maker, taker };
 }

@@ -56,9 +56,7 @@ export async function openHttpServer(
     // A missing Host is refused by the gate, with a sentence.
     requireHostHeader: false,
   };
-  const server = options.tls
-    ? createTlsServer({ ...serverOptions, cert: await readFile(options.tls.certFile), key: await readFile(options.tls.keyFile) }, listener)
-    : createServer(serverOptions, listener);
+  const server = options.tls ? await createTls(options.tls, serverOptions, listener) : createServer(serverOptions, listener);
   server.maxConnections = limits.connections;
   server.on("clientError", refuseBrokenClient);
   await listen(server, ip, options.port);
@@ -66,6 +64,19 @@ export async function openHttpServer(
   const port = typeof address === "object" && address ? address.port : options.port;
   const host = ip.includes(":") ? `[${ip}]` : ip;
   return { url: `${scheme}://${host}:${port}`, port, close: () => close(server, limits, deps.clock) };
+}
+
+async function createTls(
+  { certFile, keyFile }: NonNullable<HttpServerOptions["tls"]>,
+  options: ServerOptions,
+  listener: RequestListener,
+): Promise<Server> {
+  try {
+    return createTlsServer({ ...options, cert: await readFile(certFile), key: await readFile(keyFile) }, listener);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`the certificate ${certFile} and its key ${keyFile} cannot be used (${reason})`, { cause });
+  }
 }
 
 function listen(server: Server, ip: string, port: number): Promise<void> {

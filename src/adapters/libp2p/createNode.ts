@@ -3,6 +3,8 @@ import type { Secret } from "../../core/util/secret.ts";
 import type { Connection } from "./libp2pTypes.ts";
 
 const MAX_STREAMS = 512;
+/** Bytes a peer may send on one stream before they are read; the library gives up a stream at 4 MiB. */
+const STREAM_WINDOW = 512 * 1024;
 const DEFAULT_MAX_CONNECTIONS = 600;
 /** New connections a second from one address, and handshakes at the same time. */
 const INBOUND_PER_SEC = 100;
@@ -54,7 +56,7 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
     addresses: { listen: [...options.listen] },
     transports: [tcp({ dialOpts: { noDelay: true }, listenOpts: { noDelay: true } }), ...webSockets],
     connectionEncrypters: [noise()],
-    streamMuxers: [yamux({ maxInboundStreams: MAX_STREAMS, maxOutboundStreams: MAX_STREAMS })],
+    streamMuxers: [yamux({ maxInboundStreams: MAX_STREAMS, maxOutboundStreams: MAX_STREAMS, streamOptions: { maxStreamWindowSize: STREAM_WINDOW } })],
     connectionMonitor: { enabled: false },
     connectionManager: {
       maxConnections: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { expect, test } from "vitest";
 import { peerTransportContract } from "../../../test/contract/peerTransport.ts";
@@ -8,6 +9,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { PeerConnection } from "../../ports/network.ts";
 import { seededRng } from "../virtualClock/seededRng.ts";
 import { createNode, type Libp2pOptions } from "./createNode.ts";
+import { withLengthPrefix } from "./lengthPrefix.ts";
 import { createLibp2pTransport, type Libp2pTransport } from "./libp2pTransport.ts";
 
 const rng = seededRng(Date.now());
@@ -120,6 +122,62 @@ test("a frame above the limit ends the connection to that peer only", async () =
   } finally {
     await rogue.libp2p.stop();
     await Promise.all([honest.transport.stop(), listener.transport.stop()]);
+  }
+});
+
+test("half-read requests of one peer take bounded memory, small ones of others are answered meanwhile and large ones afterwards", async () => {
+  const listener = await open([LOOPBACK]);
+  const honest = await open([]);
+  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] });
+  try {
+    const [address = ""] = listener.transport.listenAddresses();
+    const id = await honest.transport.dial(address, never());
+    await rogue.libp2p.start();
+    const connection = await rogue.libp2p.dial(rogue.parseAddress(address));
+    // A megabyte is announced on each stream and all of it but the last byte is sent.
+    const almost = withLengthPrefix([new Uint8Array(1_000_000)]).subarray(0, -1);
+    const streams: Awaited<ReturnType<typeof connection.newStream>>[] = [];
+    for (let i = 0; i < 50; i++) {
+      const stream = await connection.newStream("/request-response/2");
+      stream.send(almost);
+      streams.push(stream);
+    }
+    await until(() => streams.filter(({ status }) => status !== "open").length >= 16);
+    const ask = (bytes: number) => honest.transport.request(id, "/request-response/2", new Uint8Array(bytes), never());
+    expect((await ask(4000)).length).toBe(4000);
+    for (const stream of streams) stream.abort(new Error("done"));
+    await until(() => streams.every(({ status }) => status !== "open"));
+    let large = 0;
+    for (let i = 0; i < 50 && large === 0; i++) large = (await ask(1_000_000).catch(() => new Uint8Array(0))).length;
+    expect(large).toBe(1_000_000);
+  } finally {
+    await Promise.all([listener.transport.stop(), honest.transport.stop(), rogue.libp2p.stop()]);
+  }
+});
+
+test("stop does not wait for peers that opened a socket and say nothing, nor for half-open streams", async () => {
+  const listener = await open([LOOPBACK]);
+  const [address = ""] = listener.transport.listenAddresses();
+  const port = Number(/tcp\/(\d+)/.exec(address)?.[1]);
+  const sockets = Array.from({ length: 20 }, () => connect(port, "127.0.0.1"));
+  const rogue = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [] });
+  try {
+    for (const socket of sockets) socket.on("error", () => undefined);
+    // Half of them begin a handshake and leave it there.
+    for (const socket of sockets.slice(10)) socket.write(Uint8Array.of(0x13, 0x2f, 0x6d, 0x75));
+    await rogue.libp2p.start();
+    const connection = await rogue.libp2p.dial(rogue.parseAddress(address));
+    for (let i = 0; i < 60; i++) (await connection.newStream("/request-response/2")).send(Uint8Array.of(0xff, 0xff));
+    const gossip = await connection.newStream("/meshsub/1.1.0");
+    gossip.send(Uint8Array.of(0x05, 1, 2));
+    await until(() => listener.peers.length === 1);
+    const startMs = Date.now();
+    await listener.transport.stop();
+    expect(Date.now() - startMs).toBeLessThan(3_000);
+    await until(() => sockets.every(({ destroyed, readyState }) => destroyed || readyState === "closed"));
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await Promise.all([listener.transport.stop(), rogue.libp2p.stop()]);
   }
 });
 

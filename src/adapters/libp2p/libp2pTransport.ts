@@ -3,10 +3,11 @@ import { type Clock, sleep, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PeerId, PeerTransport, TransportHandlers } from "../../ports/network.ts";
 import { createNode, type Libp2pOptions, type Node } from "./createNode.ts";
+import { FrameReader } from "./frameReader.ts";
 import { FrameWriter } from "./frameWriter.ts";
-import { FrameDecoder } from "./lengthPrefix.ts";
 import type { Connection, Stream } from "./libp2pTypes.ts";
-import { exchange, serve } from "./requestStream.ts";
+import { exchange, RequestMemory, serve } from "./requestStream.ts";
+import { TurnQueue } from "./turnQueue.ts";
 
 const GOSSIP_PROTOCOLS = ["/meshsub/1.1.0", "/meshsub/1.0.0"];
 const REQUEST_PROTOCOLS = ["/request-response/2", "/peers-exchange/2"];
@@ -18,6 +19,8 @@ const SERVE_DEADLINE_MS = 20_000;
 /** Streams at the same time per connection: gossip (one, and one that replaces it), requests of each protocol. */
 const GOSSIP_STREAMS = 4;
 const REQUEST_STREAMS = 64;
+/** Bytes of inbound requests that are still being read, all peers together. */
+const MAX_REQUEST_MEMORY = 32 * 1024 * 1024;
 
 export type Libp2pDeps = { readonly clock: Clock; readonly log: Log };
 
@@ -29,7 +32,8 @@ type Peer = {
   /** The connection that carries the outbound gossip stream. */
   readonly main: Connection;
   readonly writer: FrameWriter;
-  inbound: Stream | undefined;
+  inbound: { readonly stream: Stream; readonly reader: FrameReader } | undefined;
+  isHeld: boolean;
   cancelPing: () => void;
 };
 
@@ -44,6 +48,8 @@ class Transport implements Libp2pTransport {
   readonly #log: Log;
   readonly #options: Libp2pOptions;
   readonly #peers = new Map<PeerId, Peer>();
+  readonly #turns: TurnQueue;
+  readonly #requestMemory = new RequestMemory(MAX_REQUEST_MEMORY);
   #stopping = new AbortController();
   #node: Node | undefined;
   #handlers: TransportHandlers | undefined;
@@ -52,6 +58,7 @@ class Transport implements Libp2pTransport {
     this.#clock = clock;
     this.#log = log;
     this.#options = options;
+    this.#turns = new TurnQueue(clock);
     const idBytes = ed25519PeerIdBytes(options.identitySeed.reveal());
     this.self = { id: peerIdText(idBytes), idBytes };
   }
@@ -111,6 +118,13 @@ class Transport implements Libp2pTransport {
     return this.#peers.get(id)?.writer.send(frame) ?? false;
   }
 
+  hold(id: PeerId, on: boolean): void {
+    const peer = this.#peers.get(id);
+    if (peer === undefined) return;
+    peer.isHeld = on;
+    peer.inbound?.reader.hold(on);
+  }
+
   async request(id: PeerId, protocol: string, payload: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
     const peer = this.#peers.get(id);
     if (peer === undefined) throw new Error("not connected");
@@ -150,6 +164,7 @@ class Transport implements Libp2pTransport {
         onBroken: (cause) => this.#onBroken(id, cause),
       }),
       inbound: undefined,
+      isHeld: false,
       cancelPing: () => undefined,
     };
     this.#peers.set(id, peer);
@@ -168,6 +183,7 @@ class Transport implements Libp2pTransport {
     if (peer === undefined || !peer.connections.delete(connection)) return;
     // A second connection cannot take over: what the gossip stream of the first has said would be unknown to it.
     if (connection !== peer.main) return;
+    peer.inbound?.reader.finish();
     this.#peers.delete(id);
     peer.cancelPing();
     peer.writer.close();
@@ -199,31 +215,29 @@ class Transport implements Libp2pTransport {
       stream.abort(new Error("unknown peer"));
       return;
     }
-    peer.inbound?.abort(new Error("replaced by a newer stream"));
-    peer.inbound = stream;
-    const decoder = new FrameDecoder();
-    const onFrame = (frame: Uint8Array): void => {
-      if (this.#peers.get(id) === peer) this.#handlers?.onFrame(id, frame);
-    };
-    stream.addEventListener("message", ({ data }) => {
-      if (peer.inbound !== stream) return;
-      try {
-        decoder.push(data instanceof Uint8Array ? data : data.subarray(), onFrame);
-      } catch (cause) {
+    peer.inbound?.reader.finish();
+    peer.inbound?.stream.abort(new Error("replaced by a newer stream"));
+    const reader = new FrameReader(stream, peer.isHeld, {
+      turns: this.#turns,
+      onFrame: (frame) => {
+        if (this.#peers.get(id) === peer) this.#handlers?.onFrame(id, frame);
+      },
+      onBroken: (cause) => {
         this.#log.debug("gossip_framing_broken", { peer: id, cause: String(cause) });
         this.disconnect(id, "framing broken");
-      }
+      },
     });
+    peer.inbound = { stream, reader };
   }
 
   #onRequestStream(stream: Stream, connection: Connection): void {
     const id = connection.remotePeer.toString();
     const answer = async (payload: Uint8Array): Promise<Uint8Array | undefined> => this.#handlers?.onRequest(id, stream.protocol, payload);
-    withDeadline(this.#clock, SERVE_DEADLINE_MS, this.#stopping.signal, (signal) => serve(stream, signal, answer)).catch(
-      (cause: unknown) => {
-        this.#log.debug("request_not_served", { peer: id, protocol: stream.protocol, cause: String(cause) });
-      },
-    );
+    withDeadline(this.#clock, SERVE_DEADLINE_MS, this.#stopping.signal, (signal) =>
+      serve(stream, signal, this.#requestMemory, answer),
+    ).catch((cause: unknown) => {
+      this.#log.debug("request_not_served", { peer: id, protocol: stream.protocol, cause: String(cause) });
+    });
   }
 
   #schedulePing(id: PeerId, peer: Peer): void {

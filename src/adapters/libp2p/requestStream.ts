@@ -1,23 +1,56 @@
 import { FrameDecoder, withLengthPrefix } from "./lengthPrefix.ts";
 import type { Stream } from "./libp2pTypes.ts";
 
+/** Of each request this much counts for nothing, so that peers with large ones cannot keep out the rest, which are small. */
+const FREE_BYTES = 4096;
+
+/** Bytes of large half-read requests, of all peers together: each stream may bring a megabyte, and takes its time. */
+export class RequestMemory {
+  readonly #limit: number;
+  #taken = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** False when there is no room; then nothing was taken. */
+  take(bytes: number): boolean {
+    if (this.#taken + bytes > this.#limit) return false;
+    this.#taken += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#taken -= bytes;
+  }
+}
+
 /**
  * The first frame that arrives on a stream; what follows is ignored. Rejects when the stream ends before, breaks the
- * framing, or `signal` fires.
+ * framing, has no room in `memory`, or `signal` fires.
  */
-function readFrame(stream: Stream, signal: AbortSignal): Promise<Uint8Array> {
+function readFrame(stream: Stream, signal: AbortSignal, memory?: RequestMemory): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const decoder = new FrameDecoder();
+    let read = 0;
+    let taken = 0;
     const finish = (settle: () => void): void => {
       stream.removeEventListener("message", onMessage);
       stream.removeEventListener("remoteCloseWrite", onEnd);
       stream.removeEventListener("close", onEnd);
       signal.removeEventListener("abort", onAbort);
+      memory?.give(taken);
+      taken = 0;
       settle();
     };
     const onMessage = ({ data }: { readonly data: Uint8Array | { subarray(): Uint8Array } }): void => {
       try {
-        decoder.push(data instanceof Uint8Array ? data : data.subarray(), (frame) => finish(() => resolve(frame)));
+        const chunk = data instanceof Uint8Array ? data : data.subarray();
+        read += chunk.length;
+        const more = Math.max(0, read - FREE_BYTES) - taken;
+        if (memory?.take(more) === false) throw new Error("too many large requests are being read");
+        taken += more;
+        decoder.push(chunk, (frame) => finish(() => resolve(frame)));
       } catch (cause) {
         finish(() => reject(cause));
       }
@@ -54,10 +87,11 @@ export async function exchange(stream: Stream, payload: Uint8Array, signal: Abor
 export async function serve(
   stream: Stream,
   signal: AbortSignal,
+  memory: RequestMemory,
   answer: (payload: Uint8Array) => Promise<Uint8Array | undefined>,
 ): Promise<void> {
   try {
-    const reply = await answer(await readFrame(stream, signal));
+    const reply = await answer(await readFrame(stream, signal, memory));
     if (reply !== undefined) stream.send(withLengthPrefix([reply]));
     await stream.close({ signal });
   } catch (cause) {

@@ -106,6 +106,12 @@ function rowToWatch(row: SqlRow): StoredWatch {
   return { kind, key: text(row, "key"), fromHeight: int(row, "from_height"), nextHeight: intOrNull(row, "next_height") };
 }
 
+/** Forgets what is known of one coin's chain, its first block too. What was watched is watched again from its height. */
+export async function forgetChain(db: SqlDatabase, ticker: string): Promise<void> {
+  const facts = deltaToStatements(ticker, { reset: true });
+  await db.write([...facts, { sql: "DELETE FROM chain_meta WHERE ticker = ?", params: [ticker] }]);
+}
+
 /** The index of one coin in the node's database. Tables: `CHAIN_SCHEMA`, shared by all coins, rows apart by ticker. */
 export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
   /** Reads a whole table page by page; `order` lists its key columns. */

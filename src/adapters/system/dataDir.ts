@@ -1,6 +1,7 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { makeFolders } from "./makeFolders.ts";
 
 /** Subfolders of a wallet's folder, as KDF names them (reference rpc.md 2.5); `TRANSACTIONS` and the like are not used. */
 const SUBFOLDERS = [
@@ -35,13 +36,13 @@ export function setPrivateUmask(): number {
 function makeFolder(path: string, name: string): Result<void, DataDirError> {
   try {
     const created = !existsSync(path);
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolders(path);
     if (created) chmodSync(path, 0o700);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return ok(undefined);
   } catch {
     // Whatever the reason (owner, read-only disk, a file in the way), what the operator must know is which folder.
-    return err({ kind: "NotWritable", folder: path, message: `${name} db dir is not writable` });
+    return err({ kind: "NotWritable", folder: path, message: `${name} db dir is not writable: ${path}` });
   }
 }
 

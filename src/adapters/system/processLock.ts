@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { makeFolders } from "./makeFolders.ts";
 
 export type LockError = { readonly kind: "AlreadyRunning"; readonly folder: string; readonly pid: number | null; readonly message: string };
 
@@ -25,7 +26,7 @@ function readPid(file: string): number | null {
  * beside it is only for the message.
  */
 export function lockFolder(folder: string): Result<ProcessLock, LockError> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder);
   const pidFile = join(folder, ".lock.pid");
   const db = new DatabaseSync(join(folder, ".lock"), { timeout: 0 });
   try {

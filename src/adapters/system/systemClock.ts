@@ -8,7 +8,12 @@ export function createSystemClock(): Clock {
   return {
     nowMs: () => Date.now(),
     after(delayMs, task) {
-      let left = Math.max(0, delayMs);
+      if (delayMs <= 0) {
+        // The next turn of the event loop, after the sockets; a timer of 0 would wait for a millisecond.
+        const immediate = setImmediate(task);
+        return () => clearImmediate(immediate);
+      }
+      let left = delayMs;
       let timer: NodeJS.Timeout;
       const arm = (): void => {
         const step = Math.min(left, MAX_TIMEOUT_MS);

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
-import { BATCH_CHECKS, VerifierBatch } from "./verifierBatch.ts";
+import { BATCH_CHECKS, type Check, encodeChecks, verifyChecks } from "./verifierBatch.ts";
 
 /** Threads at most; one core is left to the event loop. */
 const MAX_THREADS = 4;
@@ -17,7 +17,7 @@ const RETRY_MS = 60_000;
 const MAX_WAITING = 16_384;
 
 type Pending = { readonly resolve: (good: boolean) => void; readonly reject: (cause: Aborted) => void };
-type Batch = { readonly checks: VerifierBatch; readonly pending: Pending[]; results: Uint8Array | null };
+type Batch = { readonly checks: Check[]; readonly pending: Pending[]; results: Uint8Array | null };
 type Thread = { readonly worker: Worker; readonly batches: Batch[]; isReady: boolean };
 
 export type VerifierThreadsOptions = {
@@ -84,10 +84,10 @@ class VerifierThreads implements ThreadedVerifier {
     }
     if (this.#waiting >= MAX_WAITING) return null;
     const batch = this.#openBatch();
-    batch.checks.add(signature, digest, publicKey);
+    batch.checks.push([signature, digest, publicKey]);
     this.#waiting++;
     const answer = new Promise<boolean>((resolve, reject) => batch.pending.push({ resolve, reject }));
-    if (batch.checks.count === BATCH_CHECKS) this.#send();
+    if (batch.checks.length === BATCH_CHECKS) this.#send();
     return answer;
   }
 
@@ -108,7 +108,7 @@ class VerifierThreads implements ThreadedVerifier {
 
   #openBatch(): Batch {
     if (this.#open) return this.#open;
-    this.#open = { checks: new VerifierBatch(), pending: [], results: null };
+    this.#open = { checks: [], pending: [], results: null };
     // What the running task still brings shares the batch.
     queueMicrotask(() => this.#send());
     return this.#open;
@@ -122,12 +122,16 @@ class VerifierThreads implements ThreadedVerifier {
     let chosen: Thread | null = null;
     for (const thread of this.#threads) if (thread.isReady && thread.batches.length < (chosen?.batches.length ?? Number.POSITIVE_INFINITY)) chosen = thread;
     if (!chosen) {
-      this.#finish(batch, batch.checks.run((s, d, k) => this.#inline.verify(s, d, k)));
+      this.#finishHere(batch);
       return;
     }
     chosen.batches.push(batch);
-    const bytes = batch.checks.toBytes();
+    const bytes = encodeChecks(batch.checks);
     chosen.worker.postMessage(bytes, [bytes.buffer]);
+  }
+
+  #finishHere(batch: Batch): void {
+    this.#finish(batch, verifyChecks(encodeChecks(batch.checks), (...check) => this.#inline.verify(...check)));
   }
 
   #finish(batch: Batch, results: Uint8Array): void {
@@ -176,7 +180,7 @@ class VerifierThreads implements ThreadedVerifier {
     this.#log.warn("verifier_thread_failed", { cause, retry_after_ms: RETRY_MS });
     this.#notBeforeMs = this.#clock.nowMs() + RETRY_MS;
     void thread.worker.terminate();
-    for (const batch of thread.batches.splice(0)) this.#finish(batch, batch.checks.run((s, d, k) => this.#inline.verify(s, d, k)));
+    for (const batch of thread.batches.splice(0)) this.#finishHere(batch);
   }
 
   #watchIdle(): void {

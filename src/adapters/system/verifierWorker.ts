@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import type { Log } from "../../ports/log.ts";
 import { createNativeVerifier } from "./nativeVerifier.ts";
-import { verifyBatch } from "./verifierBatch.ts";
+import { verifyChecks } from "./verifierBatch.ts";
 
 // A thread that verifies signatures: batches in, one byte per check out, in order.
 
@@ -12,7 +12,7 @@ if (parentPort === null) throw new Error("verifierWorker runs only as a worker t
 const port = parentPort;
 const { verify } = createNativeVerifier(quiet);
 port.on("message", (bytes: Uint8Array) => {
-  const results = verifyBatch(bytes, verify);
+  const results = verifyChecks(bytes, verify);
   port.postMessage(results, [results.buffer]);
 });
 port.postMessage(null);

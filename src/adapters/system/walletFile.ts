@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { entropyToMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import type { Rng } from "../../ports/rng.ts";
 import { writeFileAtomic } from "./atomicFile.ts";
+import { makeFolders } from "./makeFolders.ts";
 import { openPhrase, parseWalletBox, sealPhrase, type WalletBoxError } from "./walletCipher.ts";
 
 /** Largest wallet file read, bytes. */
@@ -17,7 +18,8 @@ export type WalletError =
   | WalletBoxError
   | { readonly kind: "WalletExists" }
   | { readonly kind: "WalletNotFound" }
-  | { readonly kind: "OtherPassphrase" };
+  | { readonly kind: "OtherPassphrase" }
+  | { readonly kind: "NotWritable"; readonly reason: string };
 
 export type OpenedWallet = { readonly passphrase: Secret<string>; readonly created: boolean };
 
@@ -43,8 +45,12 @@ export async function createWallet(
   const path = walletPath(dbdir, name);
   if (existsSync(path)) return err({ kind: "WalletExists" });
   const box = await sealPhrase(name, phrase.reveal(), password.reveal(), rng);
-  mkdirSync(join(dbdir, "WALLETS"), { recursive: true, mode: 0o700 });
-  writeFileAtomic(path, `${JSON.stringify(box, null, 2)}\n`);
+  try {
+    makeFolders(join(dbdir, "WALLETS"));
+    writeFileAtomic(path, `${JSON.stringify(box, null, 2)}\n`);
+  } catch (error) {
+    return err({ kind: "NotWritable", reason: error instanceof Error ? error.message : "unknown reason" });
+  }
   return ok(path);
 }
 
@@ -89,6 +95,8 @@ export function walletErrorText(error: WalletError, name: string): string {
       return `the file of wallet ${name} cannot be used: ${error.reason}`;
     case "WalletExists":
       return `wallet ${name} exists already: choose another name, or move its file away`;
+    case "NotWritable":
+      return `the file of wallet ${name} cannot be written: ${error.reason}`;
     case "WalletNotFound":
       return `there is no wallet ${name}`;
     case "OtherPassphrase":

@@ -22,7 +22,7 @@ export function faultSentence(ticker: string, fault: ChainFault): string {
     case "rpc":
       return `The ${ticker} daemon refused a request: ${fault.message} (code ${fault.code}).`;
     case "unreachable":
-      return `The ${ticker} daemon cannot be reached: ${fault.message}.`;
+      return `The ${ticker} daemon cannot be used: ${fault.message}${fault.message.endsWith("?") ? "" : "."}`;
     case "busy":
       return `The ${ticker} daemon is busy: ${fault.message}.`;
     case "bad_answer":
@@ -32,7 +32,7 @@ export function faultSentence(ticker: string, fault: ChainFault): string {
     case "contradiction":
       return `The ${ticker} daemon contradicts itself: ${fault.detail}.`;
     case "other_chain":
-      return `The ${ticker} daemon serves another chain: its first block is ${fault.found}, this node's data was built from ${fault.expected}.`;
+      return `The ${ticker} daemon serves another chain: its first block is ${fault.found}, this node's data was built from ${fault.expected}; if it is the right daemon, enable ${ticker} once with "rescan": true.`;
     case "behind":
       return `The ${ticker} daemon is at block ${fault.height} and this node has already seen block ${fault.ours}: waiting for it to catch up.`;
     case "moved":

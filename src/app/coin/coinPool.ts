@@ -8,17 +8,24 @@ import { OwnClusters } from "./ownClusters.ts";
 /** Most own unconfirmed transactions that depend on each other; nodes refuse more than 25. */
 export const MAX_CLUSTER = 20;
 
-/** Outputs to choose from, and what their unconfirmed transactions hang on. */
+/**
+ * Confirmed outputs a transaction is chosen from, the largest ones of a wallet with more. No transaction that nodes relay
+ * has half as many inputs, and a stranger's ten thousand tiny outputs must not make each choice slow.
+ */
+const MAX_CANDIDATES = 1_500;
+
+/** Outputs to choose from, ascending by value, and what their unconfirmed transactions hang on. */
 export type Pool = { readonly unspents: readonly Unspent[]; readonly clusters: OwnClusters };
 
+export const byValue = (a: Unspent, b: Unspent): number => (a.value < b.value ? -1 : a.value > b.value ? 1 : 0);
 export const keyOf = (o: OutPoint): string => `${o.txid}:${o.vout}`;
 
 /** Confirmed outputs first; then own unconfirmed ones, largest first, until it can be built. */
 export function choose(pool: Pool, build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
   const { unspents, clusters } = pool;
   const isConfirmed = (u: Unspent): boolean => clusters.sizeOf(u.txid) === 0;
-  const candidates = unspents.filter(isConfirmed);
-  const change = unspents.filter((u) => !isConfirmed(u)).sort((a, b) => (a.value < b.value ? 1 : a.value > b.value ? -1 : 0));
+  const candidates = unspents.filter(isConfirmed).slice(-MAX_CANDIDATES);
+  const change = unspents.filter((u) => !isConfirmed(u)).reverse();
   let result = build(candidates);
   for (const u of change) {
     if (result.ok) break;
@@ -40,6 +47,7 @@ export function after(pool: Pool, built: BuiltTx): Pool {
   built.tx.outputs.forEach((o, vout) => {
     if (script && equalBytes(o.script, script)) unspents.push({ txid: id, vout, ...o });
   });
+  unspents.sort(byValue);
   const clusters = new OwnClusters(pool.clusters);
   clusters.add(id);
   for (const { txid: parent } of built.spent) clusters.join(parent, id);

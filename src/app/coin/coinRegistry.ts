@@ -22,12 +22,22 @@ export type EnableRequest = {
   readonly requiresNotarization: boolean | undefined;
   readonly daemon: DaemonAddress | undefined;
   readonly birthdayHeight: number | undefined;
+  /** Forget the index of this coin first: it was built from another chain, or is doubted. */
+  readonly rescan?: boolean;
 };
 
 /** The daemon cannot be reached with what is known of it. */
 export type OpenChainError =
   | { readonly kind: "DaemonConfig"; readonly path: string; readonly reason: string }
   | { readonly kind: "BadDaemonUrl"; readonly reason: string };
+
+/** `rescan`: the stored index is forgotten first. */
+export type OpenChain = (
+  entry: CoinEntry,
+  kind: UtxoKind,
+  daemon: DaemonAddress | undefined,
+  rescan: boolean,
+) => Promise<Result<UtxoChain, OpenChainError>>;
 
 export type EnableError =
   | OpenChainError
@@ -54,7 +64,7 @@ export type CoinRegistryDeps = {
   readonly keyOf: (entry: CoinEntry) => Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }>;
   /** HD mode: the key of any address of a coin. */
   readonly hdKeyOf?: (entry: CoinEntry, id: HdAddressId) => KeyPair | null;
-  readonly openChain: (entry: CoinEntry, kind: UtxoKind, daemon: DaemonAddress | undefined) => Promise<Result<UtxoChain, OpenChainError>>;
+  readonly openChain: OpenChain;
   /** Called before an opened coin can be used by anybody: what stored swaps have of it is taken out of circulation. */
   readonly prepare: (coin: UtxoCoin) => void;
   /** Called before a coin closes. */
@@ -67,6 +77,8 @@ export type CoinRegistryDeps = {
 
 /** KDF takes a coin out again when its balance does not come within this. */
 const FIRST_BALANCE_MS = 20_000;
+/** A daemon that refuses or does not answer may be starting; after this it is told. */
+const FAILING_MS = 3_000;
 const DEFAULT_FEE_TARGET_BLOCKS = 1;
 
 /** The activated coins. */
@@ -125,7 +137,7 @@ export class CoinRegistry {
     if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
     const key = this.#deps.keyOf(entry);
     if (!key.ok) return key;
-    const chain = await this.#deps.openChain(entry, kind.value, request.daemon);
+    const chain = await this.#deps.openChain(entry, kind.value, request.daemon, request.rescan ?? false);
     if (!chain.ok) return chain;
     const coin = new UtxoCoin(
       {
@@ -161,20 +173,23 @@ export class CoinRegistry {
 
   /** The index covers the own scripts up to the tip; what went wrong otherwise. */
   async #firstBalance(coin: UtxoCoin, birthday: number, signal: AbortSignal): Promise<string | null> {
+    const failing = whenFailing(coin.chain, this.#deps.clock, FAILING_MS);
     try {
-      await withDeadline(this.#deps.clock, FIRST_BALANCE_MS, signal, async (s) => {
+      await withDeadline(this.#deps.clock, FIRST_BALANCE_MS, AbortSignal.any([signal, failing.signal]), async (s) => {
         await Promise.all(coin.wallet.scripts.map((script) => coin.chain.watchScript(script, birthday, s)));
         await coin.open(s);
       });
       return null;
     } catch (cause) {
       const status = coin.chain.status();
-      if (cause instanceof Aborted && status.progress) {
+      if (cause instanceof Aborted && status.progress && status.error === null) {
         // A long first scan is no failure: the coin is usable, its balance grows as the scan goes on.
         this.#deps.log.info("first_scan_goes_on", { coin: coin.ticker, ...status.progress });
         return null;
       }
       return status.error ?? (cause instanceof Error ? cause.message : String(cause));
+    } finally {
+      failing.stop();
     }
   }
 
@@ -218,6 +233,29 @@ function walletOf(
     key,
     address: addressText(own, kind.address),
     scripts: [first, ...others.filter((s) => s.length !== first.length || s.some((b, i) => b !== first[i]))],
+  };
+}
+
+/** Fires when the chain has been unreachable for `ms`. */
+function whenFailing(chain: UtxoChain, clock: Clock, ms: number): { readonly signal: AbortSignal; stop(): void } {
+  const given = new AbortController();
+  let cancel: (() => void) | null = null;
+  const look = (): void => {
+    const bad = chain.status().state === "unreachable";
+    if (bad) cancel ??= clock.after(ms, () => given.abort());
+    else {
+      cancel?.();
+      cancel = null;
+    }
+  };
+  const off = chain.onChange(look);
+  look();
+  return {
+    signal: given.signal,
+    stop() {
+      off();
+      cancel?.();
+    },
   };
 }
 

@@ -392,7 +392,7 @@ export class UtxoCoin implements SwapCoin {
     const checked = verifyMessage(prefix, message, signature, parsed.value.hash);
     if (checked.ok) return checked;
     if (checked.error.kind === "InvalidSignature") return err({ kind: "Internal", message: "Invalid Signature" });
-    const detail = checked.error.reason === "length" ? "could not convert slice to array" : "Invalid padding";
+    const detail = checked.error.reason === "length" ? "could not convert slice to array" : base64Fault(signature);
     return err({ kind: "SignatureDecoding", message: detail });
   }
 
@@ -550,6 +550,12 @@ function ownAddressFormat(kind: UtxoKind): AddressFormat {
   const { format, cashPrefix, p2pkhPrefix, p2shPrefix } = kind.address;
   if (format !== "cashaddress" || cashPrefix === null) return { format: format === "segwit" ? "segwit" : "standard" };
   return { format, network: cashPrefix, pubPrefix: p2pkhPrefix.at(-1) ?? 0, p2shPrefix: p2shPrefix.at(-1) ?? 0 };
+}
+
+/** KDF's words (reference rpc.md 4.8 row 4). */
+function base64Fault(text: string): string {
+  const at = text.search(/[^A-Za-z0-9+/=]/);
+  return at < 0 ? "Invalid padding" : `Invalid symbol ${text.codePointAt(at)}, offset ${at}.`;
 }
 
 function addressId(derivationPath: string, address: AddressSelector): HdAddressId | null {

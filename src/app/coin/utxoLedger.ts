@@ -6,7 +6,7 @@ import type { OutPoint, Tx, TxInput, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import type { SeenOutput, UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { after, choose, keyOf, MAX_CLUSTER, type Pool } from "./coinPool.ts";
+import { after, byValue, choose, keyOf, MAX_CLUSTER, type Pool } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
 /** Most open reservations; each is replayed when another is made. */
@@ -53,8 +53,8 @@ export class UtxoLedger {
   readonly #deps: LedgerDeps;
   /** Outputs used by own signed transactions → the transaction's id; until `unlock`, whatever a reorg does meanwhile. */
   readonly #locked = new Map<string, string>();
-  /** Own signed transactions the chain does not list yet. */
-  readonly #unlisted = new Map<string, Tx>();
+  /** Own signed transactions whose change is counted on while the chain does not list them. */
+  readonly #signed = new Map<string, Tx>();
   readonly #holds = new Map<string, Hold>();
   #nextHold = 1;
 
@@ -65,6 +65,11 @@ export class UtxoLedger {
   /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
   spendable(): readonly Unspent[] {
     return this.#pool().unspents;
+  }
+
+  /** Those of them the backend has: what can be built on now. */
+  ready(): readonly Unspent[] {
+    return this.spendable().filter((u) => !this.#isUnlisted(u.txid));
   }
 
   /** Value that exists but cannot be spent yet: immature, or unconfirmed from others. */
@@ -140,7 +145,7 @@ export class UtxoLedger {
    */
   select(build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
     const { unspents, clusters } = this.#pool();
-    return choose({ unspents: unspents.filter((u) => !this.#unlisted.has(u.txid)), clusters }, build);
+    return choose({ unspents: unspents.filter((u) => !this.#isUnlisted(u.txid)), clusters }, build);
   }
 
   /** Records a signed own transaction: its inputs are taken, its own outputs are counted on. */
@@ -148,7 +153,7 @@ export class UtxoLedger {
     const id = txid(tx);
     if (from) this.#usePromise(id, from);
     for (const input of tx.inputs) this.#locked.set(keyOf(input), id);
-    if (!this.#deps.chain.tx(id)) this.#unlisted.set(id, tx);
+    this.#signed.set(id, tx);
     this.#deps.onChange();
   }
 
@@ -177,14 +182,14 @@ export class UtxoLedger {
 
   /** Own outputs of a transaction that may never confirm count only once the chain lists them. */
   dropChange(tx: Tx): void {
-    this.#unlisted.delete(txid(tx));
+    this.#signed.delete(txid(tx));
     this.#deps.onChange();
   }
 
   /** The own output an input of a stored transaction spends, if the chain or the outbox knows it. */
   source(input: OutPoint): Unspent | undefined {
     const listed = this.#own().find((o) => o.txid === input.txid && o.vout === input.vout);
-    const output = this.#unlisted.get(input.txid)?.outputs[input.vout];
+    const output = this.#signed.get(input.txid)?.outputs[input.vout];
     return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
   }
 
@@ -214,21 +219,25 @@ export class UtxoLedger {
     return this.#deps.scripts.flatMap((s) => this.#deps.chain.outputs(s));
   }
 
+  #isUnlisted(id: string): boolean {
+    return this.#signed.has(id) && !this.#deps.chain.tx(id);
+  }
+
   #isOwn(script: Uint8Array): boolean {
     return this.#deps.scripts.some((s) => equalBytes(s, script));
   }
 
   #pool(): Pool {
-    for (const id of this.#unlisted.keys()) if (this.#deps.chain.tx(id)) this.#unlisted.delete(id);
     const clusters = this.#clusters();
     const unspents: Unspent[] = this.#own().filter((o) => this.#isSpendable(o, clusters));
-    for (const [id, tx] of this.#unlisted) {
+    for (const [id, tx] of this.#signed) {
+      if (!this.#isUnlisted(id)) continue;
       tx.outputs.forEach((o, vout) => {
         const outPoint = { txid: id, vout };
         if (this.#isOwn(o.script) && !this.#locked.has(keyOf(outPoint))) unspents.push({ ...outPoint, ...o });
       });
     }
-    return { unspents, clusters };
+    return { unspents: unspents.sort(byValue), clusters };
   }
 
   #isSpendable(o: SeenOutput, clusters: OwnClusters): boolean {
@@ -247,7 +256,8 @@ export class UtxoLedger {
       if (spender !== null) clusters.add(spender);
       if (!o.block && spender !== null) edges.push([o.txid, spender]);
     }
-    for (const [id, tx] of this.#unlisted) {
+    for (const [id, tx] of this.#signed) {
+      if (!this.#isUnlisted(id)) continue;
       clusters.add(id);
       for (const input of tx.inputs) edges.push([input.txid, id]);
     }

@@ -1,6 +1,6 @@
 import { fromUnits, type Rational, toUnits } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { type BuildError, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type BuildError, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
 import type { ExactFee, FeeRate } from "../../core/utxo/feeRate.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import type { BroadcastOutcome } from "../../ports/chain.ts";
@@ -26,8 +26,8 @@ export type Withdrawal = {
   readonly fee: Rational;
 };
 
-/** How long the inputs of a withdrawal stay taken of which it is not known whether it was sent. */
-const UNKNOWN_HOLD_MS = 600_000;
+/** How long the inputs of a withdrawal that was sent, or may have been, stay taken whatever the backend shows. */
+const SENT_HOLD_MS = 600_000;
 
 export type SendError =
   /** The daemon's own clear refusal. */
@@ -69,9 +69,14 @@ export async function withdraw(
 ): Promise<Result<Withdrawal, WithdrawError>> {
   const { decimals } = coin;
   const rate = feeRateOf(coin, request.fee);
-  const free = worthSpending(coin.ledger.spendable(), rate).reduce((n, u) => n + u.value, 0n) - coin.ledger.held();
+  const worth = (unspents: readonly Unspent[]): bigint => worthSpending(unspents, rate).reduce((n, u) => n + u.value, 0n);
+  const [unpromised, ready] = [worth(coin.ledger.spendable()) - coin.ledger.held(), worth(coin.ledger.ready())];
+  const free = unpromised < ready ? unpromised : ready;
   const isMax = request.amount === "max";
-  if (isMax && free <= 0n) return err({ kind: "ZeroBalanceToWithdrawMax" });
+  if (isMax && free <= 0n) {
+    const isEmpty = coin.ledger.spendable().length === 0;
+    return err(isEmpty ? { kind: "ZeroBalanceToWithdrawMax" } : toWithdrawError(coin, { kind: "NotEnough", available: 0n, required: coin.spec.kind.dust }));
+  }
   const amount = request.amount === "max" ? free : toUnits(request.amount, decimals);
   if (amount < coin.spec.kind.dust) return err({ kind: "AmountTooLow", amount: fromUnits(amount, decimals), threshold: coin.dust });
   const built = coin.buildAndSign([{ value: amount, script }], rate, isMax ? 0 : undefined);
@@ -92,16 +97,13 @@ export async function withdraw(
   };
   if (!request.broadcast) return ok(done);
   coin.ledger.lock(tx);
-  // Nobody sends it again: its change counts when the backend lists it, not before.
-  coin.ledger.dropChange(tx);
   const sent = broadcastToResult(await coin.chain.broadcast(done.raw, signal), done.txid);
-  if (sent.ok || sent.error.kind === "Rejected") {
-    coin.ledger.unlock(tx);
-    return sent.ok ? ok(done) : sent;
-  }
-  // It may be out or not. Should the backend still not have it after a while, its inputs are free again.
-  coin.after(UNKNOWN_HOLD_MS, () => coin.ledger.unlock(tx));
-  return sent;
+  // Nobody sends it again: where it is not known to be out, its change counts when the backend lists it, not before.
+  if (!sent.ok && sent.error.kind !== "Rejected") coin.ledger.dropChange(tx);
+  // By then the backend shows the inputs as spent; or it never had it, and they are free again.
+  if (sent.ok || sent.error.kind !== "Rejected") coin.after(SENT_HOLD_MS, () => coin.ledger.unlock(tx));
+  else coin.ledger.unlock(tx);
+  return sent.ok ? ok(done) : sent;
 }
 
 function feeRateOf(coin: UtxoCoin, fee: WithdrawRequest["fee"]): FeeRate | ExactFee {

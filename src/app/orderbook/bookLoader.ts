@@ -7,6 +7,8 @@ import type { P2p, PeerId } from "../../ports/network.ts";
 
 /** Pairs whose doubtful orders are asked about in one round. */
 const MAX_CONFIRMED_PER_ROUND = 20;
+/** Relays asked for one book when what they say cannot be read. */
+const MAX_ATTEMPTS = 3;
 
 export type BookLoaderDeps = {
   readonly p2p: P2p;
@@ -79,9 +81,11 @@ export class BookLoader {
   }
 
   async #load(pair: string, followed: FollowedPair): Promise<boolean> {
-    if (!(await this.#ask(pair, followed, []))) return false;
+    const first = await this.#ask(pair, followed, []);
+    if (first === null) return false;
     followed.loaded = true;
-    if (this.#doubtfulSources(pair).length > 0) await this.#confirm(pair, followed);
+    // Always a second one where there is one: it confirms what the first has told, and tells what the first has hidden.
+    await this.#ask(pair, followed, [first, ...this.#doubtfulSources(pair)]);
     return true;
   }
 
@@ -89,23 +93,28 @@ export class BookLoader {
     await this.#ask(pair, followed, this.#doubtfulSources(pair));
   }
 
-  /** Asks one relay that is not in `not` and takes its answer; false when there is none. */
-  async #ask(pair: string, { base, rel }: FollowedPair, not: readonly PeerId[]): Promise<boolean> {
+  /** Asks relays that are not in `not` until one gives a book, and takes it in. Returns who gave it; null for nobody. */
+  async #ask(pair: string, { base, rel }: FollowedPair, not: readonly PeerId[]): Promise<PeerId | null> {
     const { p2p, clock, log, book } = this.#deps;
     const { signal } = this.#stopping;
-    if (signal.aborted) return false;
     const request = encodeP2pRequest({ type: "GetOrderbook", base, rel });
+    const tried = [...not];
     try {
-      const answer = await p2p.requestAnyRelay(request, { not, signal });
-      if (!answer || signal.aborted) return false;
-      const parsed = parseOrderbookAnswer(answer.data);
-      if (parsed.ok) book.orderbookAnswer(parsed.value, pair, answer.peer, clock.nowMs());
-      else log.warn("orderbook_answer_unreadable", { pair, peer: answer.peer, detail: parsed.error.detail });
-      return parsed.ok;
+      for (let attempt = 0; attempt < MAX_ATTEMPTS && !signal.aborted; attempt++) {
+        const answer = await p2p.requestAnyRelay(request, { not: tried, signal });
+        if (!answer || signal.aborted) return null;
+        const parsed = parseOrderbookAnswer(answer.data);
+        if (parsed.ok) {
+          book.orderbookAnswer(parsed.value, pair, answer.peer, clock.nowMs());
+          return answer.peer;
+        }
+        log.warn("orderbook_answer_unreadable", { pair, peer: answer.peer, detail: parsed.error.detail });
+        tried.push(answer.peer);
+      }
     } catch (cause) {
       if (!(cause instanceof Aborted)) log.warn("orderbook_not_loaded", { pair, cause: String(cause) });
-      return false;
     }
+    return null;
   }
 
   /** Relays behind the unconfirmed orders of a pair; empty when all are confirmed. */

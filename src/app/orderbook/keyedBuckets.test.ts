@@ -13,10 +13,18 @@ test("a clock that jumps back neither refills nor blocks for ever", () => {
   expect([buckets.take("a", 10_000), buckets.take("a", 0), buckets.take("a", 1_000)]).toEqual([true, false, true]);
 });
 
-test("the name used longest ago is forgotten when there are too many", () => {
+test("the name used longest ago, to the second, is forgotten when there are too many", () => {
   const buckets = new KeyedBuckets({ perSec: 0, burst: 1 }, 2);
   for (const name of ["a", "b"]) buckets.take(name, 0);
-  expect(buckets.take("a", 0)).toBe(false);
-  buckets.take("c", 0);
-  expect([buckets.take("a", 0), buckets.take("b", 0)]).toEqual([false, true]);
+  expect(buckets.take("a", 1_000)).toBe(false);
+  buckets.take("c", 1_000);
+  expect([buckets.take("a", 1_000), buckets.take("b", 1_000)]).toEqual([false, true]);
+});
+
+test("looking takes nothing and does not keep a name from being forgotten; a charge makes a debt of one burst at most", () => {
+  const buckets = new KeyedBuckets({ perSec: 1, burst: 2 }, 2);
+  expect([buckets.hasToken("a", 0), buckets.hasToken("a", 0), buckets.hasToken("a", 0)]).toEqual([true, true, true]);
+  buckets.charge("a", 1_000, 0);
+  expect([buckets.hasToken("a", 2_999), buckets.hasToken("a", 3_000)]).toEqual([false, true]);
+  expect([buckets.take("a", 3_000), buckets.take("a", 3_000)]).toEqual([true, false]);
 });

@@ -1,9 +1,6 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { expect, test } from "vitest";
-import { type HubNode, P2pHub } from "../../../test/fakes/p2pHub.ts";
-import { SilentLog } from "../../../test/fakes/silentLog.ts";
-import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
-import { nobleVerify } from "../../core/crypto/nobleVerifier.ts";
+import { BookNode, orderConf as conf, orderUuid as uuid, BookWorld as World } from "../../../test/fakes/bookWorld.ts";
 import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import {
   encodeOrderbookAnswer,
@@ -14,133 +11,12 @@ import {
   parseSyncAnswer,
 } from "../../core/message/orderbookAnswer.ts";
 import { encodeOrderMessage, parseOrderMessage } from "../../core/message/orderMessage.ts";
-import { encodeP2pRequest, type P2pRequest, parseP2pRequest } from "../../core/message/requestMessage.ts";
 import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
-import { type Rational, rational } from "../../core/money/rational.ts";
+import { rational } from "../../core/money/rational.ts";
 import { toHex } from "../../core/util/bytes.ts";
-import { Secret } from "../../core/util/secret.ts";
 import type { GossipVerdict } from "../../ports/network.ts";
-import type { SignatureVerifier } from "../../ports/signatures.ts";
-import type { OwnOrders, OwnOrderView } from "../orders/ownOrders.ts";
-import { OrderbookService } from "./orderbookService.ts";
 
 const NO_ROOT = new Uint8Array(8);
-const uuid = (n: number): string => `00000000-0000-4000-8000-${n.toString().padStart(12, "0")}`;
-const conf = { baseConfs: 1, baseNota: false, relConfs: 2, relNota: false };
-
-/** Own orders as `app/orders` shows them, announced through the service as it would do. */
-class OwnOrdersDouble implements OwnOrders {
-  readonly #orders = new Map<string, OwnOrderView>();
-  readonly #listeners = new Set<() => void>();
-  orders(): readonly OwnOrderView[] {
-    return [...this.#orders.values()];
-  }
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-  set(id: string, order: OwnOrderView | undefined): void {
-    if (order) this.#orders.set(id, order);
-    else this.#orders.delete(id);
-    for (const listener of this.#listeners) listener();
-  }
-}
-
-class BookNode {
-  readonly p2p: HubNode;
-  readonly own = new OwnOrdersDouble();
-  readonly log = new SilentLog();
-  readonly secret: Uint8Array;
-  readonly pubkey: string;
-  readonly banned = new Set<string>();
-  readonly heard: OrderMessage[] = [];
-  readonly service: OrderbookService;
-  readonly #clock: VirtualClock;
-
-  constructor(world: World, name: string, seed: number, isRelay: boolean, verify: SignatureVerifier["verify"] = nobleVerify) {
-    this.#clock = world.clock;
-    this.p2p = world.hub.node(name, { isRelay });
-    this.secret = new Uint8Array(32).fill(seed);
-    const publicKey = secp256k1.getPublicKey(this.secret, true);
-    this.pubkey = toHex(publicKey);
-    this.service = new OrderbookService({
-      p2p: this.p2p,
-      clock: world.clock,
-      log: this.log,
-      verifier: { verify },
-      ownOrders: this.own,
-      publicKey,
-      secretKey: new Secret(this.secret),
-      isBanned: (key) => this.banned.has(key),
-    });
-    this.p2p.setMessageHandler((message) => this.service.handleGossip(message));
-    this.p2p.setRequestHandler((peer, request) => this.service.handleRequest(peer, request));
-    this.service.onOrderMessage((_sender, message) => this.heard.push(message));
-    this.service.start();
-  }
-
-  #nowSec(): number {
-    return Math.floor(this.#clock.nowMs() / 1000);
-  }
-
-  offer(n: number, with_: { readonly price?: Rational; readonly base?: string; readonly rel?: string } = {}): void {
-    const { price = rational(BigInt(n), 10n), base = "AAA", rel = "BBB" } = with_;
-    const view: OwnOrderView = {
-      uuid: uuid(n),
-      base,
-      rel,
-      price,
-      maxVolume: rational(5n),
-      minVolume: rational(1n, 100n),
-      createdAt: this.#nowSec(),
-      conf,
-      baseProtocolInfo: new Uint8Array([1]),
-      relProtocolInfo: new Uint8Array([2]),
-    };
-    this.own.set(view.uuid, view);
-    const body = { ...view, timestamp: view.createdAt, pairTrieRoot: NO_ROOT };
-    this.service.publish(base, rel, { type: "MakerOrderCreated", body });
-  }
-
-  cancel(n: number): void {
-    this.own.set(uuid(n), undefined);
-    const body = { uuid: uuid(n), timestamp: this.#nowSec(), pairTrieRoot: NO_ROOT };
-    this.service.publish("AAA", "BBB", { type: "MakerOrderCancelled", body });
-  }
-
-  sees(base = "AAA", rel = "BBB"): readonly number[] {
-    return this.service.entries(base, rel).map(({ item }) => Number(item.uuid.slice(-12)));
-  }
-
-  confirmed(): readonly boolean[] {
-    return this.service.entries("AAA", "BBB").map(({ confirmed }) => confirmed);
-  }
-
-  requests(): readonly string[] {
-    return this.p2p.asked.map(({ request }) => {
-      const parsed = parseP2pRequest(request);
-      return parsed.ok ? parsed.value.type : "unreadable";
-    });
-  }
-
-  ask(request: P2pRequest) {
-    return this.service.handleRequest("somebody", encodeP2pRequest(request));
-  }
-}
-
-class World {
-  readonly clock = new VirtualClock();
-  readonly hub = new P2pHub(this.clock);
-  #seed = 0;
-  relay(name: string): BookNode {
-    return new BookNode(this, name, ++this.#seed, true);
-  }
-  light(name: string, ...relays: readonly string[]): BookNode {
-    const node = new BookNode(this, name, ++this.#seed, false);
-    for (const relay of relays) this.hub.connect(name, relay);
-    return node;
-  }
-}
 
 const messageIn = (data: Uint8Array): OrderMessage | undefined => {
   const envelope = parseEnvelope(data);
@@ -404,15 +280,16 @@ test("handshake messages reach the listener with their sender, own ones do not",
   expect(bob.heard).toEqual([{ type: "TakerRequest", body: request }]);
   expect(senders).toEqual([alice.pubkey]);
   const own = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), bob.secret);
-  expect(bob.service.handleGossip({ topic: "orbk/AAA:BBB", data: own, from: "R" })).toBe("ignore");
+  expect(bob.service.handleGossip({ topic: "orbk/AAA:BBB", data: own, from: "R" })).toBe("accept");
   expect(bob.heard).toHaveLength(1);
 });
 
-test("verdicts: broken and badly signed messages are rejected, banned keys and unknown messages ignored", () => {
+test("verdicts: broken and badly signed messages are rejected, unknown ones ignored, a light node ignores banned keys", () => {
   const world = new World();
   const relay = world.relay("R");
   const secret = new Uint8Array(32).fill(77);
-  const take = (data: Uint8Array): GossipVerdict => relay.service.handleGossip({ topic: "orbk/AAA:BBB", data, from: "X" });
+  const take = (data: Uint8Array): GossipVerdict | Promise<GossipVerdict> =>
+    relay.service.handleGossip({ topic: "orbk/AAA:BBB", data, from: "X" });
   const good = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), secret);
   expect(take(good)).toBe("accept");
   const forged = Uint8Array.from(good);
@@ -421,9 +298,10 @@ test("verdicts: broken and badly signed messages are rejected, banned keys and u
   expect(take(good.slice(0, 50))).toBe("reject");
   expect(take(signEnvelope(new Uint8Array([0x81, 0x7f, 0xc0]), secret))).toBe("ignore");
   expect(relay.service.handleGossip({ topic: "swap/x", data: good, from: "X" })).toBe("ignore");
-  relay.banned.add(toHex(secp256k1.getPublicKey(secret, true)));
-  expect(take(good)).toBe("ignore");
-  expect(relay.heard).toHaveLength(1);
+  const light = world.light("L", "R");
+  light.banned.add(toHex(secp256k1.getPublicKey(secret, true)));
+  expect(light.service.handleGossip({ topic: "orbk/AAA:BBB", data: good, from: "R" })).toBe("ignore");
+  expect([relay.heard.length, light.heard.length]).toEqual([1, 0]);
 });
 
 test("one key that floods is cut off, others are still heard", () => {
@@ -431,7 +309,8 @@ test("one key that floods is cut off, others are still heard", () => {
   const relay = new BookNode(new World(), "R", 1, true, () => true);
   const flood = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), new Uint8Array(32).fill(78));
   const calm = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), new Uint8Array(32).fill(79));
-  const take = (data: Uint8Array): GossipVerdict => relay.service.handleGossip({ topic: "orbk/AAA:BBB", data, from: "X" });
+  const take = (data: Uint8Array): GossipVerdict | Promise<GossipVerdict> =>
+    relay.service.handleGossip({ topic: "orbk/AAA:BBB", data, from: "X" });
   const verdicts = Array.from({ length: 1_001 }, () => take(flood));
   expect(verdicts.filter((v) => v === "accept")).toHaveLength(1_000);
   expect(take(calm)).toBe("accept");

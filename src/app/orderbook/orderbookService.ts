@@ -1,17 +1,17 @@
-import type { BookChange } from "../../core/book/bookChange.ts";
+import type { BookChange, BookRefusal } from "../../core/book/bookChange.ts";
 import { type BookOrder, byPrice } from "../../core/book/bookOrder.ts";
 import { ORDERBOOK_TOPIC_PREFIX, orderbookTopic, pairOf } from "../../core/book/bookPair.ts";
 import { OrderbookState } from "../../core/book/orderbookState.ts";
 import type { BookLimits } from "../../core/book/orderStore.ts";
 import { ordersFrom } from "../../core/book/selection.ts";
 import { servesRequest } from "../../core/book/servesRequest.ts";
-import { isSignedByItsKey, parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
+import { type Envelope, isSignedByItsKey, parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeOrderMessage, parseOrderMessage } from "../../core/message/orderMessage.ts";
 import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { assertNever } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p, PeerAnswer, PeerId } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
@@ -24,12 +24,27 @@ import { OwnBook } from "./ownBook.ts";
 
 /** Period of our keep-alives; others drop a key after 90 s without one (reference p2p-wire.md section 9). */
 const KEEP_ALIVE_MS = 30_000;
+/** Keep-alives out of turn, for a relay that has just appeared: not every time when it comes and goes every moment. */
+const GREETING_RATE = { perSec: 0.1, burst: 3 };
+/** Messages our own book has no use for, while those of others may: nothing is wrong with them. */
+const PASSED_ON: ReadonlySet<BookRefusal> = new Set(["own_key", "unknown_order", "not_followed", "full"]);
 /** Pairs followed at most; the one wanted longest ago makes room. */
 const MAX_FOLLOWED_PAIRS = 1000;
-/** Envelopes verified per delivering peer. A relay carries the traffic of all its neighbours. */
-const PEER_RATE = { perSec: 1000, burst: 5000 };
+/**
+ * Envelopes verified per delivering peer. A relay hands us the traffic of the whole network, so this is what gossip
+ * takes from a relay (`net` holds others to a fifth of it); what keeps garbage small is its price.
+ */
+const PEER_RATE = { perSec: 10_000, burst: 30_000 };
 const MAX_PEERS = 2048;
-/** Order messages taken per signing key: a bot that announces some hundred orders at once stays below it. */
+/**
+ * What an envelope that turns out to be badly signed costs on top: a peer that hands on nothing else gets 200 a second
+ * looked at, 1 to 2 % of what a core can verify. KDF's relays forward before they look, so some come from honest peers.
+ */
+const FORGERY_COST = 49;
+/**
+ * Order messages taken per signing key: a bot that announces some hundred orders at once stays below it. Only well
+ * signed ones count, so nobody can use up the budget of another; beyond it not even the signature is looked at.
+ */
 const KEY_RATE = { perSec: 20, burst: 1000 };
 const MAX_KEYS = 10_000;
 
@@ -79,7 +94,9 @@ export class OrderbookService {
   readonly #followed = new Map<string, { readonly topic: string; loading: Promise<void> }>();
   #cancelTick: () => void = () => undefined;
   #forgetRelays: () => void = () => undefined;
+  readonly #greetings = new KeyedBuckets(GREETING_RATE, 1);
   #running = false;
+  #stopped = false;
 
   constructor(deps: OrderbookDeps, options: OrderbookOptions = {}) {
     const { p2p, clock, log } = deps;
@@ -99,16 +116,18 @@ export class OrderbookService {
 
   /** Begins keep-alives and upkeep. */
   start(): void {
+    const { clock } = this.#deps;
     this.#running = true;
     this.#forgetRelays = this.#deps.p2p.onRelaysChanged(() => {
       // What was published while no relay was there reached nobody; a keep-alive makes the new one ask for it.
-      if (this.#loader.relaysChanged()) this.#sendKeepAlives();
+      if (this.#loader.relaysChanged() && this.#greetings.take("relay", clock.nowMs())) this.#sendKeepAlives();
     });
     this.#scheduleTick();
   }
 
   stop(): void {
     this.#running = false;
+    this.#stopped = true;
     this.#cancelTick();
     this.#forgetRelays();
     this.#loader.stop();
@@ -183,26 +202,43 @@ export class OrderbookService {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes a message of an `orbk/` topic. */
-  handleGossip(message: GossipMessage): GossipVerdict {
-    const { verifier, clock, isBanned, log } = this.#deps;
+  /** Takes a message of an `orbk/` topic. The verdict comes at once, or in the order of the calls when threads verify. */
+  handleGossip(message: GossipMessage): GossipVerdict | Promise<GossipVerdict> {
+    const { verifier, clock, isBanned } = this.#deps;
     if (!message.topic.startsWith(ORDERBOOK_TOPIC_PREFIX)) return "ignore";
     const nowMs = clock.nowMs();
-    if (!this.#peerBudget.take(message.from, nowMs)) return "ignore";
-    const envelope = parseEnvelope(message.data);
-    if (!envelope.ok) return "reject";
-    const { publicKey, payload } = envelope.value;
+    if (!this.#peerBudget.take(message.from, nowMs)) return "busy";
+    const parsed = parseEnvelope(message.data);
+    if (!parsed.ok) return "reject";
+    const { signature, digest, publicKey } = parsed.value;
     const pubkey = toHex(publicKey);
-    if (isBanned(pubkey)) return "ignore";
-    if (!isSignedByItsKey(envelope.value, verifier.verify)) return "reject";
+    // Whom a relay's own trader has banned others may still want to trade with: read, but not taken.
+    if ((isBanned(pubkey) && !this.#deps.p2p.isRelay) || !this.#keyBudget.hasToken(pubkey, nowMs)) return "ignore";
+    const genuine = verifier.verifyLater
+      ? verifier.verifyLater(signature, digest, publicKey)
+      : isSignedByItsKey(parsed.value, verifier.verify);
+    if (genuine === null) return "busy";
+    if (typeof genuine === "boolean") return this.#verified(genuine, parsed.value, pubkey, message.from);
+    return genuine.then((late) => this.#verified(late, parsed.value, pubkey, message.from), ignoreIfAborted);
+  }
+
+  #verified(genuine: boolean, { publicKey, payload }: Envelope, pubkey: string, from: PeerId): GossipVerdict {
+    const { clock, isBanned, log } = this.#deps;
+    const nowMs = clock.nowMs();
+    if (this.#stopped) return "ignore";
+    if (!genuine) {
+      this.#peerBudget.charge(from, FORGERY_COST, nowMs);
+      return "reject";
+    }
     if (!this.#keyBudget.take(pubkey, nowMs)) return "ignore";
+    if (isBanned(pubkey)) return "accept";
     const parsed = parseOrderMessage(payload);
     if (!parsed.ok) {
       // Well signed, so perhaps of a version to come: not held against anybody.
       log.debug("order_message_unreadable", { pubkey, detail: parsed.error.detail });
       return "ignore";
     }
-    return this.#take(parsed.value, publicKey, pubkey, message.from, nowMs);
+    return this.#take(parsed.value, publicKey, pubkey, from, nowMs);
   }
 
   /** Answers an order-book request of another node. */
@@ -230,7 +266,7 @@ export class OrderbookService {
       case "TakerConnect":
       case "MakerConnected":
         // Compared by X coordinate, as KDF does: nobody trades with himself.
-        if (pubkey.slice(2) === this.#own.pubkey.slice(2)) return "ignore";
+        if (pubkey.slice(2) === this.#own.pubkey.slice(2)) return "accept";
         for (const listener of [...this.#listeners]) listener(publicKey, message);
         return "accept";
       default:
@@ -241,7 +277,7 @@ export class OrderbookService {
   #verdict({ type }: OrderMessage, pubkey: string, change: BookChange): GossipVerdict {
     if (change.kind !== "refused") return "accept";
     this.#deps.log.debug("order_message_refused", { type, pubkey, reason: change.reason });
-    return "ignore";
+    return PASSED_ON.has(change.reason) ? "accept" : "ignore";
   }
 
   #scheduleTick(): void {
@@ -275,4 +311,10 @@ export class OrderbookService {
       return;
     }
   }
+}
+
+/** The node is stopping, and nobody waits for the verdict. */
+function ignoreIfAborted(cause: unknown): GossipVerdict {
+  if (cause instanceof Aborted) return "ignore";
+  throw cause;
 }

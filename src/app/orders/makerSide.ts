@@ -107,9 +107,10 @@ export class MakerSide {
     const match: MakerMatch = { request, taker: sender, reserved, reservedAtMs: clock.nowMs(), connectedAtMs: null };
     const next = reserveMatch(order, match);
     if (!next.ok) return skip(next.error);
-    if (!policy.mayReserve(sender, base.ticker, amounts.maker, this.#holds.heldOf(base.ticker, sender))) return skip("sender_share");
-    const held = this.#holds.take(request.uuid, base, [amounts.maker], sender);
-    if (!held.ok) return skip("funds", { error: held.error.kind });
+    const [held, heldByAll] = [this.#holds.heldOf(base.ticker, sender), this.#holds.heldOf(base.ticker)];
+    if (!policy.mayReserve(sender, base.ticker, amounts.maker, held, heldByAll)) return skip("sender_share");
+    const taken = this.#holds.take(request.uuid, base, [amounts.maker], sender);
+    if (!taken.ok) return skip("funds", { error: taken.error.kind });
     this.#ledger.setInMemory(next.value);
     return reserved;
   }

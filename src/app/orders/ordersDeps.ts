@@ -46,9 +46,9 @@ export type PeerPolicy = {
   isBanned(sender: string): boolean;
   /**
    * Asked before funds are held for a taker.
-   * @param held what open handshakes with this sender hold of the coin already
+   * @param held what open handshakes with this sender hold of the coin already; `heldByAll`: with everybody
    */
-  mayReserve(sender: string, coin: string, amount: Rational, held: Rational): boolean;
+  mayReserve(sender: string, coin: string, amount: Rational, held: Rational, heldByAll: Rational): boolean;
 };
 
 export type OrdersDeps = {

@@ -22,7 +22,7 @@ import { ExpectedTopics } from "./expectedTopics.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
 import { StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
-import { SwapTask } from "./swapTask.ts";
+import { SwapTask, type SwapTiming } from "./swapTask.ts";
 
 export type SwapRunnerDeps = StartDeps & {
   readonly clock: Clock;
@@ -33,9 +33,12 @@ export type SwapRunnerDeps = StartDeps & {
   /** Fires when a coin became active: swaps waiting for it are taken up. */
   readonly onCoinActivated: (listener: () => void) => () => void;
   readonly keys: StartDeps["keys"] & { readonly secretKey: Secret<Uint8Array> };
+  readonly timing: SwapTiming;
   readonly profileOfFee: (terms: SwapTerms, raw: Uint8Array, takerCoin: SwapCoin, takerKey: Uint8Array) => string | null;
   /** Export and stream hook; must not throw. */
   readonly onEvent: (uuid: string, log: readonly StoredEvent[]) => void;
+  /** The counterparty broke the protocol in a way no accident explains. `event`: KDF's name of the step. */
+  readonly onBadFaith: (pubkey: string, uuid: string, event: string) => void;
 };
 
 const TOPIC_PREFIX = "swap/";
@@ -135,7 +138,9 @@ export class SwapRunner implements SwapStarter {
 
   activeWith(ticker: string): readonly string[] {
     const uses = (t: SwapTask): boolean => t.state.terms.makerCoin === ticker || t.state.terms.takerCoin === ticker;
-    return [...this.#tasks.values()].filter((t) => uses(t) && !t.state.finished).map((t) => t.uuid);
+    const running = [...this.#tasks.values()].filter((t) => uses(t) && !t.state.finished).map((t) => t.uuid);
+    const waiting = [...this.#waiting.values()].filter((s) => !s.finished && [s.myCoin, s.otherCoin].includes(ticker));
+    return [...running, ...waiting.map((s) => s.uuid)];
   }
 
   /** The log of a swap; null when this node never had it. */
@@ -231,6 +236,7 @@ export class SwapRunner implements SwapStarter {
         log: this.#deps.log,
         makerCoin,
         takerCoin,
+        timing: this.#deps.timing,
         send: (message) => p2p.publish(topic, this.#envelopeOf(message, sent)),
         secret: () => (terms.secretSalt === null ? null : this.#deps.keys.deriveSecret(terms.startedAt, terms.secretSalt).secret),
         runDuty,
@@ -268,6 +274,9 @@ export class SwapRunner implements SwapStarter {
 
   #afterEvent(task: SwapTask): void {
     this.#deps.onEvent(task.uuid, task.events);
+    const last = task.events.at(-1)?.event;
+    const failure = last && "failure" in last ? last.failure : null;
+    if (failure?.theirFault) this.#deps.onBadFaith(task.state.terms.counterparty, task.uuid, failure.event);
     if (task.state.finished) {
       this.#releaseFunds(task);
       this.#settleIfDeep(task);

@@ -1,4 +1,5 @@
 import type { SwapMessage } from "../../core/message/types.ts";
+import type { NetworkProfile } from "../../core/network/networkProfile.ts";
 import type { Slot, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
 import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step } from "../../core/swap/swapState.ts";
 import { deadlines, type SwapDeadlines } from "../../core/swap/timelocks.ts";
@@ -9,6 +10,19 @@ import type { Reservation } from "../tradingCoin.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 
+/** How long this node waits for the other side's messages, and how often it repeats its own; from the network profile. */
+export type SwapTiming = Pick<
+  NetworkProfile,
+  | "messageGraceSec"
+  | "negotiationWaitSec"
+  | "paymentMessageWaitSec"
+  | "negotiationResendSec"
+  | "negotiatedResendSec"
+  | "takerFeeResendSec"
+  | "makerPaymentResendSec"
+  | "takerPaymentResendSec"
+>;
+
 /** What a running swap uses of the node. */
 export type SwapTaskDeps = {
   readonly clock: Clock;
@@ -16,6 +30,7 @@ export type SwapTaskDeps = {
   readonly store: SwapStore;
   readonly makerCoin: SwapCoin;
   readonly takerCoin: SwapCoin;
+  readonly timing: SwapTiming;
   /** Signs and publishes on this swap's topic. */
   readonly send: (message: SwapMessage) => void;
   /** The maker's secret, derived anew each time; null for the taker. */

@@ -24,6 +24,8 @@ export type Shelf = {
   announced: { readonly root: Uint8Array; readonly timestamp: number } | null;
   /** Cached; null after a change. */
   root: Uint8Array | null;
+  /** When a peer's message last had the root worked out anew, unix ms. */
+  rootedMs: number;
 };
 
 /** The orders of the book, found by uuid, by pair and by shelf. Keeps the indexes and limits, knows no other rule. */
@@ -68,7 +70,7 @@ export class OrderStore {
     const found = this.shelf(pubkey, pair);
     if (found) return found;
     if (this.#shelves.size >= this.#limits.shelves) return undefined;
-    const shelf: Shelf = { pubkey, pair, orders: new Map(), aliveAtMs: nowMs, announced: null, root: null };
+    const shelf: Shelf = { pubkey, pair, orders: new Map(), aliveAtMs: nowMs, announced: null, root: null, rootedMs: Number.NEGATIVE_INFINITY };
     this.#shelves.set(shelfName(pubkey, pair), shelf);
     const key = this.#keys.get(pubkey) ?? { shelves: 0, orders: 0 };
     this.#keys.set(pubkey, { ...key, shelves: key.shelves + 1 });
@@ -82,12 +84,14 @@ export class OrderStore {
     this.#shelves.set(name, shelf);
   }
 
-  /** Shelves not heard of since `beforeMs`, longest silent first. */
-  *silentSince(beforeMs: number): Iterable<Shelf> {
+  /** Shelves not heard of since `beforeMs`, longest silent first. Asked with every message, so the usual "none" is quick. */
+  silentSince(beforeMs: number): readonly Shelf[] {
+    const silent: Shelf[] = [];
     for (const shelf of this.#shelves.values()) {
-      if (shelf.aliveAtMs > beforeMs) return;
-      yield shelf;
+      if (shelf.aliveAtMs > beforeMs) break;
+      silent.push(shelf);
     }
+    return silent;
   }
 
   dropShelf(shelf: Shelf): void {
@@ -102,6 +106,11 @@ export class OrderStore {
   put(order: BookOrder, nowMs: number): boolean {
     const { uuid, pubkey, base, rel } = order.item;
     const pair = pairOf(base, rel);
+    const known = this.#orders.get(uuid);
+    if (known && known.item.pubkey === pubkey && known.item.base === base && known.item.rel === rel) {
+      this.#replace(order, pair);
+      return true;
+    }
     this.remove(uuid);
     const shelf = this.openShelf(pubkey, pair, nowMs);
     if (!shelf || !this.#hasRoom(pubkey, pair, order.confirmed)) return false;
@@ -136,11 +145,18 @@ export class OrderStore {
   relabel(uuid: string, labels: Pick<BookOrder, "confirmed" | "source">): void {
     const order = this.#orders.get(uuid);
     if (!order) return;
-    const changed = { ...order, ...labels };
-    const pair = pairOf(order.item.base, order.item.rel);
-    this.#orders.set(uuid, changed);
-    this.#pairs.get(pair)?.set(uuid, changed);
-    this.shelf(order.item.pubkey, pair)?.orders.set(uuid, changed);
+    const { base, rel } = order.item;
+    this.#replace({ ...order, ...labels }, pairOf(base, rel), false);
+  }
+
+  /** Puts an order in the place of one with the same uuid, key and pair. */
+  #replace(order: BookOrder, pair: string, changesRoot = true): void {
+    const { uuid, pubkey } = order.item;
+    this.#orders.set(uuid, order);
+    this.#pairs.get(pair)?.set(uuid, order);
+    const shelf = this.shelf(pubkey, pair);
+    shelf?.orders.set(uuid, order);
+    if (shelf && changesRoot) shelf.root = null;
   }
 
   /** Root over the orders of a key in a pair as known here; eight zeros when the key was never seen in it. */

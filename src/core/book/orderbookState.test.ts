@@ -262,7 +262,7 @@ test("a keep-alive with the empty root removes what was left of an older time; z
   const book = aBook();
   book.created(MAKER, created(anOrder(1), NOW_SEC - 5), NOW);
   book.created(MAKER, created(anOrder(2), NOW_SEC), NOW);
-  book.keepAlive(MAKER, keepAlive(NO_ROOT), NOW);
+  book.keepAlive(MAKER, keepAlive(NO_ROOT, NOW_SEC - 1), NOW);
   expect(uuids(book)).toEqual([uuid(1), uuid(2)]);
   book.keepAlive(MAKER, keepAlive(EMPTY_ROOT), NOW);
   expect(uuids(book)).toEqual([uuid(2)]);
@@ -331,8 +331,38 @@ test("an order with numbers of hundreds of digits is not kept, and one that gets
   const long = { n: 1n, d: (1n << 700n) + 1n };
   expect(book.created(MAKER, created(anOrder(1, { price: long })), NOW)).toEqual(refusal("long_numbers"));
   book.created(MAKER, created(anOrder(2)), NOW);
-  const update = { uuid: uuid(2), newPrice: null, newMaxVolume: long, newMinVolume: null, timestamp: NOW_SEC, pairTrieRoot: NO_ROOT, conf: null };
+  const update = {
+    uuid: uuid(2),
+    newPrice: null,
+    newMaxVolume: long,
+    newMinVolume: null,
+    timestamp: NOW_SEC,
+    pairTrieRoot: NO_ROOT,
+    conf: null,
+  };
   expect(book.updated(MAKER, update, NOW)).toEqual(refusal("long_numbers"));
   book.orderbookAnswer(bookAnswer(anOrder(3, { minVolume: long })), PAIR, "relay", NOW);
   expect(uuids(book)).toEqual([]);
+});
+
+test("a maker that changes an order between keep-alives cannot have its root worked out each time", () => {
+  const book = aBook();
+  for (let i = 0; i < 5; i++) {
+    const nowMs = NOW + i * 1000;
+    book.created(MAKER, created(anOrder(i + 1), NOW_SEC + i), nowMs);
+    const outcome = book.keepAlive(MAKER, keepAlive(rootOf(anOrder(99)), NOW_SEC + i), nowMs);
+    expect(outcome).toMatchObject({ kind: "alive", differing: i === 0 ? [{}] : [] });
+  }
+  // The usual rhythm is not affected, and it lives as before.
+  expect(book.keepAlive(MAKER, keepAlive(rootOf(anOrder(99)), NOW_SEC + 30), NOW + 30_000)).toMatchObject({ differing: [{}] });
+  book.prune(NOW + 119_000);
+  expect(uuids(book)).toHaveLength(5);
+});
+
+test("an answer with more orders than a key may have is not taken, nor hashed", () => {
+  const book = aBook({ limits: { orders: 9, ordersPerPair: 9, ordersPerKey: 3, shelves: 9 } });
+  const four = [1, 2, 3, 4].map((n) => anOrder(n));
+  expect(book.syncAnswer(MAKER, [announced(rootOf(...four))], fullTrie(...four), "relay", NOW)).toBe(false);
+  expect(uuids(book)).toEqual([]);
+  expect(book.syncAnswer(MAKER, [announced(rootOf(...four.slice(1)))], fullTrie(...four.slice(1)), "relay", NOW)).toBe(true);
 });

@@ -15,6 +15,11 @@ const DEFAULT_ORDER_TIMEOUT_MS = 90_000;
  * an old keep-alive or bring back an order that was cancelled. Twice this is not longer than the cancel memory.
  */
 const MAX_MESSAGE_AGE_SEC = 60;
+/**
+ * The root of a shelf that has changed is worked out for keep-alives at most this often: two thousand orders take a tenth
+ * of a second, and their owner could change one of them each time. Keep-alives come every 30 s.
+ */
+const ROOT_REST_MS = 10_000;
 /** Orders taken from one GetOrderbook answer: what KDF answers at most. */
 const MAX_ANSWER_ORDERS = 1000;
 
@@ -35,13 +40,15 @@ export type BookOptions = {
 export class OrderbookState {
   readonly #options: BookOptions;
   readonly #timeoutMs: number;
+  readonly #limits: BookLimits;
   readonly #store: OrderStore;
   readonly #cancelled = new CancelMemory();
 
   constructor(options: BookOptions) {
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_ORDER_TIMEOUT_MS;
-    this.#store = new OrderStore(options.limits ?? DEFAULT_BOOK_LIMITS);
+    this.#limits = options.limits ?? DEFAULT_BOOK_LIMITS;
+    this.#store = new OrderStore(this.#limits);
   }
 
   // --- signed messages; `pubkey` is the envelope's key, verified, 66 hex ---
@@ -94,6 +101,9 @@ export class OrderbookState {
     const differing: AnnouncedRoot[] = [];
     for (const [pair, root] of m.trieRoots) {
       if (!this.#options.follows(pair)) continue;
+      const said = this.#store.shelf(pubkey, pair)?.announced?.timestamp ?? 0;
+      // Said before, or overtaken: whoever says it again must not keep a silent maker's orders alive.
+      if (timestamp <= said) continue;
       // A shelf is made only with its first order: a made-up root costs us nothing to keep.
       const shelf = this.#store.shelf(pubkey, pair);
       if (shelf) {
@@ -102,7 +112,8 @@ export class OrderbookState {
       }
       if (saysNoOrders(root)) {
         if (shelf && equalBytes(root, EMPTY_ROOT)) this.#replaceShelf(shelf, [], NO_EXTRAS, "", nowMs);
-      } else if (!equalBytes(root, this.#store.root(pubkey, pair))) differing.push({ pair, root, timestamp });
+      } else if (shelf && this.#isRooting(shelf, nowMs)) continue;
+      else if (!equalBytes(root, this.#store.root(pubkey, pair))) differing.push({ pair, root, timestamp });
       else if (shelf) this.#confirmShelf(shelf);
     }
     return { kind: "alive", differing };
@@ -126,25 +137,31 @@ export class OrderbookState {
     }
   }
 
-  /** Takes the answer to a sync request for `pubkey` and the roots it had announced; other pairs are left aside. */
-  syncAnswer(pubkey: string, asked: readonly AnnouncedRoot[], answer: SyncAnswer, source: string, nowMs: number): void {
-    if (this.#options.isOwnKey(pubkey)) return;
+  /**
+   * Takes the answer to a sync request for `pubkey` and the roots it had announced; other pairs are left aside.
+   *
+   * @returns whether every pair asked about now has the announced root
+   */
+  syncAnswer(pubkey: string, asked: readonly AnnouncedRoot[], answer: SyncAnswer, source: string, nowMs: number): boolean {
+    if (this.#options.isOwnKey(pubkey)) return true;
     for (const announced of asked) {
       const { pair } = announced;
       const diff = answer.pairs.get(pair);
       if (!diff || !this.#options.follows(pair)) continue;
       const items = itemsAfter(this.#store.shelf(pubkey, pair), diff);
+      if (items.length > this.#limits.ordersPerKey) continue;
       const shelf = items.length > 0 ? this.#store.openShelf(pubkey, pair, nowMs) : this.#store.shelf(pubkey, pair);
       if (!shelf) continue;
       announce(shelf, announced);
       this.#replaceShelf(shelf, items, answer, source, nowMs);
     }
+    return asked.every(({ pair, root }) => !this.#options.follows(pair) || equalBytes(this.#store.root(pubkey, pair), root));
   }
 
   /** Drops the orders of keys that have been silent too long. True if any order went. */
   prune(nowMs: number): boolean {
     const before = this.#store.size;
-    for (const shelf of [...this.#store.silentSince(nowMs - this.#timeoutMs)]) this.#store.dropShelf(shelf);
+    for (const shelf of this.#store.silentSince(nowMs - this.#timeoutMs)) this.#store.dropShelf(shelf);
     return this.#store.size !== before;
   }
 
@@ -252,6 +269,14 @@ export class OrderbookState {
       },
       nowMs,
     );
+  }
+
+  /** Whether the root of a changed shelf was worked out too recently to do it again; if not, it is about to be. */
+  #isRooting(shelf: Shelf, nowMs: number): boolean {
+    if (shelf.root !== null) return false;
+    if (Math.abs(nowMs - shelf.rootedMs) < ROOT_REST_MS) return true;
+    shelf.rootedMs = nowMs;
+    return false;
   }
 
   /** The maker's signed root covers all orders of the shelf. */

@@ -54,6 +54,12 @@ test("volumes with odd denominators do not make the answer to a stranger slow", 
     return { ...plain, item: { ...plain.item, maxVolume: { n: 1n, d: (1n << 600n) + BigInt(2 * n + 1) } } };
   };
   const start = performance.now();
-  expect(selectBest(Array.from({ length: 300 }, (_, n) => odd(n)), "buy", { volume: rational(1n) })).toHaveLength(300);
+  expect(
+    selectBest(
+      Array.from({ length: 300 }, (_, n) => odd(n)),
+      "buy",
+      { volume: rational(1n) },
+    ),
+  ).toHaveLength(300);
   expect(performance.now() - start).toBeLessThan(1_000);
 });

@@ -131,7 +131,10 @@ test("limits count over all control fields of a frame, and half a million empty 
   expect(parseFrame(ids).ok).toBe(true);
   expect(parseFrame(concatBytes(ids, ids))).toEqual({ ok: false, error: { kind: "BadFrame", why: "count" } });
   const grafts = encodeFrame({ control: { graft: Array.from({ length: 4900 }, () => "t") } });
-  const frame = concatBytes(grafts, new Uint8Array(980_000).map((_, i) => (i % 2 === 0 ? 0x1a : 0)));
+  const frame = concatBytes(
+    grafts,
+    new Uint8Array(980_000).map((_, i) => (i % 2 === 0 ? 0x1a : 0)),
+  );
   const start = performance.now();
   expect(parseFrame(frame)).toMatchObject({ ok: true, value: { control: { graft: { length: 4900 } } } });
   expect(performance.now() - start).toBeLessThan(500);

@@ -1,5 +1,8 @@
 import { type Hash64, sipHash13 } from "./sipHash.ts";
 
+/** Holds the input while it is hashed; an order message has some 300 bytes. */
+const SCRATCH = new Uint8Array(4_096);
+
 /**
  * KDF's gossip message id (p2p-wire.md 3): SipHash-1-3 with zero keys over
  * `u64le(len) || data || u64le(1) || u64le(seqno)`, or `… || u64le(0)` for a message without sequence number.
@@ -7,7 +10,10 @@ import { type Hash64, sipHash13 } from "./sipHash.ts";
  * @param seqno the 8 bytes of the message field, big endian
  */
 export function messageId(data: Uint8Array, seqno: Uint8Array | undefined): Hash64 {
-  const input = new Uint8Array(8 + data.length + 8 + (seqno === undefined ? 0 : 8));
+  const size = 8 + data.length + 8 + (seqno === undefined ? 0 : 8);
+  const input = size <= SCRATCH.length ? SCRATCH.subarray(0, size) : new Uint8Array(size);
+  input.fill(0, 0, 8);
+  input.fill(0, 8 + data.length);
   // Frames are below 2^21 bytes, so the upper half of the length is zero.
   let length = data.length;
   for (let i = 0; length > 0; i++) {

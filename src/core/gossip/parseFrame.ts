@@ -1,14 +1,7 @@
 import { err, ok, type Result } from "../util/result.ts";
 import { parseAscii } from "./asciiText.ts";
-import {
-  type FrameError,
-  MAX_FRAME_BYTES,
-  MAX_TOPIC_BYTES,
-  type ParsedFrame,
-  type Subscription,
-  type WireMessage,
-} from "./frame.ts";
 import { ControlGatherer } from "./controlGatherer.ts";
+import { type FrameError, MAX_FRAME_BYTES, MAX_TOPIC_BYTES, type ParsedFrame, type Subscription, type WireMessage } from "./frame.ts";
 import { ProtoReader } from "./protobuf.ts";
 
 /** A frame may hold this many subscriptions and this many messages; KDF writes one of each. */

@@ -11,8 +11,8 @@ import type { KeyPair } from "./keyPair.ts";
 const HEADER_BASE = 27;
 const COMPRESSED_FLAG = 4;
 const SIGNATURE_BYTES = 65;
-/** Base64 of 65 bytes, padded. Anything longer is refused before decoding. */
-const SIGNATURE_CHARS = 88;
+/** Twice the base64 of 65 bytes, padded. Anything longer is refused before decoding. */
+const MAX_SIGNATURE_CHARS = 176;
 
 /** Digest of a signed message (rpc.md 8.1): double SHA-256 of prefix and message, each UTF-8 with its byte length in front. */
 export function messageDigest(prefix: string, message: string): Uint8Array {
@@ -33,7 +33,6 @@ export type VerifyMessageError =
   | { readonly kind: "InvalidSignature" };
 
 function decodeBase64(text: string): Uint8Array | null {
-  if (text.length > SIGNATURE_CHARS * 2) return null;
   try {
     return base64.decode(text);
   } catch {
@@ -67,6 +66,7 @@ export function verifyMessage(
   signature: string,
   keyHash: Uint8Array,
 ): Result<boolean, VerifyMessageError> {
+  if (signature.length > MAX_SIGNATURE_CHARS) return err({ kind: "SignatureDecodingError", reason: "length" });
   const compact = decodeBase64(signature);
   if (!compact) return err({ kind: "SignatureDecodingError", reason: "base64" });
   if (compact.length !== SIGNATURE_BYTES) return err({ kind: "SignatureDecodingError", reason: "length" });

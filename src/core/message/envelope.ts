@@ -10,6 +10,7 @@ export type Envelope = {
   readonly publicKey: Uint8Array;
   /** 64 bytes r||s */
   readonly signature: Uint8Array;
+  /** A view into the message. */
   readonly payload: Uint8Array;
   /** SHA-256 of the payload: what was signed */
   readonly digest: Uint8Array;
@@ -38,7 +39,7 @@ export function parseEnvelope(bytes: Uint8Array): Result<Envelope, BadMessage> {
     r.variant(KEY_VARIANTS);
     const publicKey = r.intsOrBinOf(33);
     const signature = r.binOf(64);
-    const payload = r.bin(MAX_MESSAGE_BYTES);
+    const payload = r.binView(MAX_MESSAGE_BYTES);
     return { publicKey, signature, payload, digest: sha256(payload) };
   });
 }

@@ -154,13 +154,18 @@ export class MsgpackReader {
 
   /** `bin` of at most `max` bytes. */
   bin(max: number): Uint8Array {
+    return this.binView(max).slice();
+  }
+
+  /** The same as a view into the input, for content that is looked at and let go. */
+  binView(max: number): Uint8Array {
     const marker = this.#byte();
     let length: number;
     if (marker === 0xc4) length = this.#unsigned(1);
     else if (marker === 0xc5) length = this.#unsigned(2);
     else if (marker === 0xc6) length = this.#unsigned(4);
     else refuse("bin expected");
-    return this.#take(length, max).slice();
+    return this.#take(length, max);
   }
 
   binOf(length: number): Uint8Array {

@@ -1,7 +1,28 @@
 import fc from "fast-check";
 import Fraction from "fraction.js";
 import { expect, test } from "vitest";
-import { add, cmp, decimal, div, eq, fromUnits, MAX_DECIMAL_CHARS, MAX_EXPONENT, max, min, mul, parseDecimal, type Rational, rational, reduce, sub, toDecimalString, toUnits, addCut, ZERO } from "./rational.ts";
+import {
+  add,
+  addCut,
+  cmp,
+  decimal,
+  div,
+  eq,
+  fromUnits,
+  MAX_DECIMAL_CHARS,
+  MAX_EXPONENT,
+  max,
+  min,
+  mul,
+  parseDecimal,
+  type Rational,
+  rational,
+  reduce,
+  sub,
+  toDecimalString,
+  toUnits,
+  ZERO,
+} from "./rational.ts";
 
 /** Fractions as a peer may send them: unreduced, with any signs, far beyond 64 bits. */
 const anyRational = fc

@@ -31,8 +31,6 @@ export type NetworkProfile = {
   /** Order-book tickers, and any swap with notarization, that multiply L by `slowFactor`. */
   readonly slowTickers: readonly string[];
   readonly slowFactor: number;
-  /** Factor for a taker ticker that contains `-lightning`. */
-  readonly lightningFactor: number;
 
   /** Added to every wait for a message. */
   readonly messageGraceSec: number;
@@ -40,6 +38,10 @@ export type NetworkProfile = {
   readonly negotiationWaitSec: number;
   /** Waits for `TakerFee` and `MakerPayment`. */
   readonly paymentMessageWaitSec: number;
+  /**
+   * How often own messages are repeated. Nothing two nodes must agree on: a repeat counts as the same message. KDF waits 100 s
+   * for `Negotiated` and `TakerFee`, and 2.x 600 s for the payments; a lost message then costs that long.
+   */
   readonly negotiationResendSec: number;
   readonly negotiatedResendSec: number;
   readonly takerFeeResendSec: number;
@@ -60,13 +62,12 @@ const COMMON = {
   paymentLocktimeSec: 7_800,
   slowTickers: ["BTC", "BCH", "BTG", "SBTC"],
   slowFactor: 4,
-  lightningFactor: 12,
   messageGraceSec: 90,
   negotiationWaitSec: 90,
   paymentMessageWaitSec: 600,
   negotiationResendSec: 15,
-  negotiatedResendSec: 100,
-  takerFeeResendSec: 100,
+  negotiatedResendSec: 15,
+  takerFeeResendSec: 15,
   makerPaymentResendSec: 15,
   takerPaymentResendSec: 15,
 } as const;
@@ -92,8 +93,6 @@ const KDF_2: NetworkProfile = {
   dexFeeExemptPubkey: "0369aa10c061cd9e085f4adb7399375ba001b54136145cb748eb4c48657be13153",
   burnTicker: "KMD",
   burnShare: rational(1n, 4n),
-  makerPaymentResendSec: 600,
-  takerPaymentResendSec: 600,
 };
 
 const KDF_3_KEY = "03a778d9bd346fa704cf3e2508cd074d93a1bbc1e504fbecbb0a8d48e7cccbbf5c";

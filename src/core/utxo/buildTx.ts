@@ -51,7 +51,7 @@ export function worthSpending<U extends Unspent>(unspents: readonly U[], rate: F
   const perByte = { ...rate, wholeKb: false };
   const legacy = feeForSize(perByte, INPUT_BYTES + SCRIPT_SIG_BYTES);
   const witness = feeForSize(perByte, INPUT_BYTES + Math.ceil(WITNESS_BYTES / 4));
-  return unspents.filter((u) => u.value > (witnessProgram(u.script) ? witness : legacy));
+  return unspents.filter((u) => u.value > legacy || (u.value > witness && witnessProgram(u.script) !== null));
 }
 
 export type BuildArgs = {

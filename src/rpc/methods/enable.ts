@@ -5,7 +5,7 @@ import { Secret } from "../../core/util/secret.ts";
 import type { EnableError, RpcCoin } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import type { FaultTable } from "../fault.ts";
-import { legacyCoin, optional, optionalCount, optionalFlag, optionalText, type Read, readString } from "../field.ts";
+import { flag, legacyCoin, optional, optionalCount, optionalFlag, optionalText, type Read, readString, readU32 } from "../field.ts";
 import { decimalText } from "../money.ts";
 import { found } from "../serdeText.ts";
 
@@ -13,6 +13,12 @@ const readSecret: Read<Secret<string>> = (value) => {
   const text = readString(value);
   // The value itself must not appear in an error.
   return text.ok ? ok(new Secret(text.value)) : err("rpc_password must be a string");
+};
+/** Block heights are below the times of BIP-65. */
+const MAX_HEIGHT = 499_999_999;
+const readHeight: Read<number> = (value) => {
+  const height = readU32(value);
+  return height.ok && height.value > MAX_HEIGHT ? err(`birthday_height ${height.value} is above ${MAX_HEIGHT}, the greatest block height`) : height;
 };
 const readPresence: Read<string> = (value) => ok(found(value));
 
@@ -80,7 +86,7 @@ export const enable = defineMethod<Failure>()({
   style: "flat",
   flatReply: "bare",
   summary: "Enable a UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`.",
-  source: "reference rpc.md 5.1; rpc_url, rpc_user, rpc_password and birthday_height are ours",
+  source: "reference rpc.md 5.1; rpc_url, rpc_user, rpc_password, rescan and birthday_height are ours",
   params: z.object({
     coin: legacyCoin(),
     mm2: optional(readPresence, { type: "integer" }).describe("Stands in for `mm2` of the coins file."),
@@ -89,7 +95,8 @@ export const enable = defineMethod<Failure>()({
     rpc_url: optionalText().describe("http(s) address of the coin's daemon."),
     rpc_user: optionalText(),
     rpc_password: optional(readSecret, { type: "string", format: "password" }),
-    birthday_height: optionalCount().describe("Height the own index starts at when the daemon cannot search addresses."),
+    rescan: flag(false).describe("Forget this node's index of the coin and read the chain anew: it was built from another daemon's chain."),
+    birthday_height: optional(readHeight, { type: "integer", minimum: 0, maximum: MAX_HEIGHT }).describe("Height the own index starts at when the daemon cannot search addresses."),
   }),
   result,
   async handle(p, ctx, { signal }) {
@@ -105,6 +112,7 @@ export const enable = defineMethod<Failure>()({
         requiresNotarization: p.requires_notarization,
         daemon,
         birthdayHeight: p.birthday_height,
+        rescan: p.rescan,
       },
       signal,
     );

@@ -21,7 +21,12 @@ export type DaemonProgram = {
   readonly name: string;
   readonly path: string;
   /** Its command line. */
-  readonly args: (at: { readonly dir: string; readonly rpcPort: number; readonly user: string; readonly password: string }) => readonly string[];
+  readonly args: (at: {
+    readonly dir: string;
+    readonly rpcPort: number;
+    readonly user: string;
+    readonly password: string;
+  }) => readonly string[];
 };
 
 const USER = "interop";
@@ -90,7 +95,10 @@ type Running = { readonly child: ChildProcess; readonly exited: Promise<number |
 function run(program: DaemonProgram, args: readonly string[]): Running {
   const child = spawn(program.path, args, { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => { said = `${said}${data}`.slice(-2_000); });
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (data: Buffer) => {
+      said = `${said}${data}`.slice(-2_000);
+    });
   // Last resort, for a test run that ends before `close`.
   const abandon = (): void => void child.kill("SIGKILL");
   process.once("exit", abandon);

@@ -26,7 +26,14 @@ function minerKey(): KeyPair {
 
 const key = minerKey();
 const script = p2pkhScript(hash160(key.publicKey));
-const base58 = { p2pkhPrefix: Uint8Array.of(111), p2shPrefix: Uint8Array.of(196), hrp: null, segwit: false, cashPrefix: null, format: "standard" } as const;
+const base58 = {
+  p2pkhPrefix: Uint8Array.of(111),
+  p2shPrefix: Uint8Array.of(196),
+  hrp: null,
+  segwit: false,
+  cashPrefix: null,
+  format: "standard",
+} as const;
 
 /** Where both daemons send their rewards: neither has a wallet, so the tests spend them with a key of their own. */
 export const MINER_ADDRESS = addressText({ kind: "p2pkh", hash: hash160(key.publicKey) }, base58);

@@ -12,14 +12,21 @@ export type RealOptions = {
 const FUNDS = "20";
 
 /** A seed, a maker and a taker as processes of their own, over litecoind and btcd. */
-export async function withRealChains(options: RealOptions, work: (network: TestNetwork, chains: RealChains) => Promise<void>): Promise<void> {
+export async function withRealChains(
+  options: RealOptions,
+  work: (network: TestNetwork, chains: RealChains) => Promise<void>,
+): Promise<void> {
   const side = (name: string) => ({
     name,
     enable: [LTC.coin, BTC.coin],
     fund: { [LTC.coin]: FUNDS, [BTC.coin]: FUNDS },
     config: options.config ?? {},
   });
-  const topology = topologyOf({ coins: [LTC, BTC], block_time_s: 0.5, nodes: [{ name: "seed", seed: true }, side("maker"), side("taker")] });
+  const topology = topologyOf({
+    coins: [LTC, BTC],
+    block_time_s: 0.5,
+    nodes: [{ name: "seed", seed: true }, side("maker"), side("taker")],
+  });
   const started = new Map<string, RegtestChain>();
   const chain = (ticker: string): RegtestChain => {
     const found = started.get(ticker);

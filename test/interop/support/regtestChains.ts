@@ -56,7 +56,13 @@ const BLOCKS_PER_LEAP = 50;
 type Mine = (count: number) => Promise<unknown>;
 
 /** Puts a steady pace, funding and leaps on top of a daemon. Everything that mines takes its turn. Blocks made quickly are dated ahead, one second for six. */
-async function regtestChain(entry: object, daemon: Daemon, blockTimeMs: number, mineNow: Mine, beforeLeap: (sec: number) => Promise<unknown>): Promise<RegtestChain> {
+async function regtestChain(
+  entry: object,
+  daemon: Daemon,
+  blockTimeMs: number,
+  mineNow: Mine,
+  beforeLeap: (sec: number) => Promise<unknown>,
+): Promise<RegtestChain> {
   await mineNow(MATURITY + REWARDS);
   let rewardsSpent = 0;
   let turn: Promise<void> = Promise.resolve();
@@ -110,5 +116,11 @@ export async function startLitecoin(blockTimeMs: number, extra: readonly string[
 
 export async function startBtcd(blockTimeMs: number): Promise<RegtestChain> {
   const daemon = await startDaemon(btcdProgram(MINER_ADDRESS));
-  return regtestChain(BTC, daemon, blockTimeMs, (count) => daemon.call("generate", [count]), async () => undefined);
+  return regtestChain(
+    BTC,
+    daemon,
+    blockTimeMs,
+    (count) => daemon.call("generate", [count]),
+    async () => undefined,
+  );
 }

@@ -1,5 +1,5 @@
-import type { FundsError } from "../../tradingCoin.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
+import type { FundsError } from "../../tradingCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 
 /** News of the chain wakes it; without any it looks this often. */

@@ -6,14 +6,11 @@ import { awaitFunds } from "./awaitFunds.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The maker waits this long for the taker's fee: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
-const FEE_WAIT_SEC = 690;
-/** Past this the maker has given up waiting, or soon will: a fee sent then buys nothing (its 600 s, without the grace). */
-const FEE_USEFUL_SEC = 600;
+const feeWaitSec = ({ deps }: SwapTask): number => deps.timing.paymentMessageWaitSec + deps.timing.messageGraceSec;
 /** Time for the fee to show up at our backend after its message. KDF: 7 looks, 10 s apart. */
 const FEE_VISIBLE_SEC = 120;
 /** How long a right fee is still waited for after one that does not count. KDF repeats its fee every 100 s. */
 const UNFIT_FEE_SEC = 120;
-const RESEND_MS = 15_000;
 const RESEND_AT_ONCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2_000;
 
@@ -22,7 +19,8 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   const { terms } = task.state;
   if (terms.dexFeePubkey === null) return;
   const negotiatedAt = task.timeOf((e) => e.type === "negotiated") ?? terms.startedAt;
-  const limit = Math.min(task.times().firstSendBy, negotiatedAt + FEE_USEFUL_SEC);
+  // Past its wait without the grace the maker has given up, or soon will: a fee sent then buys nothing.
+  const limit = Math.min(task.times().firstSendBy, negotiatedAt + task.deps.timing.paymentMessageWaitSec);
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason } });
   if (task.nowSec() > limit) return giveUp(`too late to send the fee: the limit was ${limit}`);
   const built = task.coin("taker").buildDexFee({
@@ -35,7 +33,8 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   await storeSigned(task, "fee", built.value, limit);
 }
 
-type Unfit = { readonly reason: string; readonly until: number };
+/** A fee that does not count. `theirFault`: by what is in it, not by what a backend knows or another network asks for. */
+type Unfit = { readonly reason: string; readonly theirFault: boolean };
 
 /**
  * Maker: says `Negotiated(true)` until the fee arrives, then checks it (reference swap-protocol.md 4.4). A fee that does
@@ -44,36 +43,39 @@ type Unfit = { readonly reason: string; readonly until: number };
 export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { terms } = task.state;
   const since = task.timeOf((e) => e.type === "negotiated") ?? terms.startedAt;
-  const refuse = (reason: string): Promise<void> =>
-    task.emit({ type: "abandoned", failure: { event: "TakerFeeValidateFailed", reason } });
+  const refuse = (reason: string, theirFault = false): Promise<void> =>
+    task.emit({ type: "abandoned", failure: { event: "TakerFeeValidateFailed", reason, ...(theirFault ? { theirFault } : {}) } });
   let repliesSeen = task.mailbox.arrivals("NegotiationReply");
-  let unfit = null as Unfit | null;
+  let unfit = null as (Unfit & { readonly until: number }) | null;
   const resend = new Repeater(task.deps.clock);
+  const everyMs = task.deps.timing.negotiatedResendSec * 1_000;
+  const waitSec = feeWaitSec(task);
   for (;;) {
     const seen = task.version;
     const message = task.mailbox.take("TakerFee");
-    const reason = message ? await judgeFee(task, message.tx.data, signal) : null;
+    const fault = message ? await judgeFee(task, message.tx.data, signal) : null;
     if (task.state.received.fee) return;
-    if (reason !== null) {
-      task.trouble(reason);
-      unfit = { reason, until: unfit?.until ?? task.nowSec() + UNFIT_FEE_SEC };
+    if (fault) {
+      task.trouble(fault.reason);
+      unfit = { ...fault, until: unfit?.until ?? task.nowSec() + UNFIT_FEE_SEC };
     }
     const now = task.nowSec();
-    if (unfit && now > unfit.until) return refuse(unfit.reason);
-    if (now > since + FEE_WAIT_SEC) return refuse(unfit?.reason ?? `the taker sent no fee within ${FEE_WAIT_SEC} s`);
+    if (unfit && now > unfit.until) return refuse(unfit.reason, unfit.theirFault);
+    if (now > since + waitSec) return refuse(unfit?.reason ?? `the taker sent no fee within ${waitSec} s`);
     const repeated = task.mailbox.arrivals("NegotiationReply") > repliesSeen;
-    if (resend.isDue(repeated ? RESEND_AT_ONCE_MS : RESEND_MS)) {
+    if (resend.isDue(repeated ? RESEND_AT_ONCE_MS : everyMs)) {
       repliesSeen = task.mailbox.arrivals("NegotiationReply");
       // The offer goes along for a taker that restarted before it had stored the answer.
       task.deps.send({ type: "Negotiation", data: ownNegotiation(terms, terms.secretHash ?? "") });
       task.deps.send({ type: "Negotiated", accepted: true });
     }
-    await task.news(seen, Math.max(1, resend.leftMs(RESEND_MS)), signal);
+    await task.news(seen, Math.max(1, resend.leftMs(everyMs)), signal);
   }
 }
 
 /** Stores the fee if it counts. @returns why it does not; null when it was stored */
-async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): Promise<string | null> {
+async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): Promise<Unfit | null> {
+  const unfit = (reason: string): Unfit => ({ reason, theirFault: false });
   const { terms, negotiated } = task.state;
   if (!negotiated) return null;
   if (terms.dexFeePubkey === null) {
@@ -91,25 +93,25 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   if (!checked.ok) {
     const profile = task.deps.profileOfFee(task, raw);
     const hint = profile ? `; it would be right under network profile ${profile}: the two nodes follow different fee rules` : "";
-    return `${checked.error.reason}${hint}`;
+    return { reason: `${checked.error.reason}${hint}`, theirFault: profile === null };
   }
   const { txid } = checked.value;
   const mark = { kind: "fee_tx", value: txid } as const;
-  if (await task.deps.store.isMarked(mark)) return `fee transaction ${txid} already paid for another swap`;
+  if (await task.deps.store.isMarked(mark)) return unfit(`fee transaction ${txid} already paid for another swap`);
   await coin.chain.watchTx(txid, terms.takerStartHeight, signal);
   const until = task.nowSec() + FEE_VISIBLE_SEC;
   for (;;) {
     const seen = task.version;
     const known = coin.chain.tx(txid);
     if (known) {
-      if (!coin.sameTx(known.raw, raw)) return `the chain knows ${txid} with other bytes than the taker sent`;
+      if (!coin.sameTx(known.raw, raw)) return unfit(`the chain knows ${txid} with other bytes than the taker sent`);
       if (known.block && known.block.height <= terms.takerStartHeight) {
-        return `the fee confirmed in block ${known.block.height}, before this swap began at ${terms.takerStartHeight}`;
+        return unfit(`the fee confirmed in block ${known.block.height}, before this swap began at ${terms.takerStartHeight}`);
       }
       await task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
       return null;
     }
-    if (task.nowSec() > until) return `fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`;
+    if (task.nowSec() > until) return unfit(`fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`);
     // Our backend may be poorly connected: handing it the bytes is free and settles the question.
     await coin.chain.broadcast(raw, signal);
     await coin.chain.refresh(signal);

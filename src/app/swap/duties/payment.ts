@@ -6,9 +6,9 @@ import { awaitFunds } from "./awaitFunds.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
-const PAYMENT_MESSAGE_WAIT_SEC = 690;
-const PAYMENT_USEFUL_SEC = 600;
-const RESEND_MS = 15_000;
+const waitSec = ({ deps }: SwapTask): number => deps.timing.paymentMessageWaitSec + deps.timing.messageGraceSec;
+/** News wakes a waiting side; without any it still looks this often. */
+const LOOK_MS = 15_000;
 /** Two answers to repetitions of the other side are at least this far apart. */
 const RESEND_AT_ONCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2_000;
@@ -48,7 +48,7 @@ function payBy(task: SwapTask): number {
   const { firstSendBy, makerPaymentConfirmedBy } = task.times();
   if (task.state.terms.role === "taker") return makerPaymentConfirmedBy;
   const feeAt = task.timeOf((e) => e.type === "tx_received" && e.slot === "fee") ?? task.state.terms.startedAt;
-  return Math.min(firstSendBy, feeAt + PAYMENT_USEFUL_SEC);
+  return Math.min(firstSendBy, feeAt + task.deps.timing.paymentMessageWaitSec);
 }
 
 /**
@@ -105,7 +105,7 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
         ? task.emit({ type: "refund_decided", failure: late })
         : task.emit({ type: "abandoned", failure: late });
     }
-    await task.news(seen, received && !s.facts[slot] ? LOOK_AGAIN_MS : RESEND_MS, signal);
+    await task.news(seen, received && !s.facts[slot] ? LOOK_AGAIN_MS : LOOK_MS, signal);
   }
 }
 
@@ -136,8 +136,8 @@ function lateness(task: SwapTask): Failure | null {
   }
   const since =
     task.timeOf((e) => e.type === "tx_attempted" && e.slot === "fee") ?? task.timeOf((e) => e.type === "negotiated") ?? s.terms.startedAt;
-  return now > since + PAYMENT_MESSAGE_WAIT_SEC
-    ? { event: "MakerPaymentValidateFailed", reason: `the maker sent no payment within ${PAYMENT_MESSAGE_WAIT_SEC} s` }
+  return now > since + waitSec(task)
+    ? { event: "MakerPaymentValidateFailed", reason: `the maker sent no payment within ${waitSec(task)} s` }
     : null;
 }
 
@@ -145,18 +145,20 @@ function lateness(task: SwapTask): Failure | null {
 export async function tell(task: SwapTask, what: "fee" | "payment", signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;
   const asks = role === "maker" ? "TakerFee" : what === "fee" ? "Negotiated" : "MakerPayment";
+  const { takerFeeResendSec, makerPaymentResendSec, takerPaymentResendSec } = task.deps.timing;
+  const everyMs = (what === "fee" ? takerFeeResendSec : role === "maker" ? makerPaymentResendSec : takerPaymentResendSec) * 1_000;
   let asked = task.mailbox.arrivals(asks);
   let lastSentMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     const seen = task.version;
     const nowMs = task.deps.clock.nowMs();
     const repeated = task.mailbox.arrivals(asks) > asked && nowMs - lastSentMs >= RESEND_AT_ONCE_MS;
-    if (repeated || nowMs - lastSentMs >= RESEND_MS) {
+    if (repeated || nowMs - lastSentMs >= everyMs) {
       asked = task.mailbox.arrivals(asks);
       lastSentMs = nowMs;
       sendOwn(task, what);
     }
-    await task.news(seen, Math.max(1, lastSentMs + RESEND_MS - nowMs), signal);
+    await task.news(seen, Math.max(1, lastSentMs + everyMs - nowMs), signal);
   }
 }
 

@@ -1,0 +1,65 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const CLI = fileURLToPath(new URL("./cli.ts", import.meta.url));
+const cwd = mkdtempSync(join(tmpdir(), "swapnode-start-"));
+const aFile = join(cwd, "a-file");
+writeFileSync(aFile, "");
+mkdirSync(join(cwd, "folder.log"));
+const BASE = { rpc_password: "StrongPass123*", passphrase: "a secret of the owner", disable_p2p: true, rpcport: 0, coins: [], dbdir: "DB" };
+const wallet = { passphrase: undefined, wallet_name: "w", wallet_password: "OtherPass456*" };
+
+function start(config: object, env: object = {}) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, "start", "-"], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: cwd, ...env },
+    input: JSON.stringify({ ...BASE, ...config }),
+    encoding: "utf8",
+    timeout: 20_000,
+  });
+  return { status, stdout, stderr };
+}
+
+/** What an operator can mend is told in one sentence, with exit code 1, and no secret is in it. */
+test.each<[string, object, object, string]>([
+  ["no port", { rpcport: -1 }, {}, "rpcport: must be a port number"],
+  ["a port in words", { rpcport: "http" }, {}, "rpcport: must be a port number"],
+  ["an address that is none", { rpcip: "999.2.3.4" }, {}, "rpcip: must be an IP address"],
+  ["an address of another machine", { rpcip: "192.0.2.1" }, {}, "the RPC cannot start on 192.0.2.1:0: "],
+  ["TLS without a certificate", { https: true }, {}, `the certificate ${cwd}/cert.pem and its key ${cwd}/key.pem cannot be used (ENOENT`],
+  ["TLS with something else", { https: true }, { MM_CERT_PATH: aFile, MM_CERT_KEY_PATH: aFile }, `the certificate ${aFile} and its key`],
+  ["a data folder that cannot be made", { dbdir: "/proc/nobody/here" }, {}, "db dir is not writable: /proc/nobody/here"],
+  ["a file as data folder", { dbdir: aFile }, {}, `db dir is not writable: ${aFile}`],
+  ["a wallet in a folder that cannot be made", { ...wallet, dbdir: "/proc/nobody" }, {}, "the file of wallet w cannot be written: ENOENT"],
+  ["a wallet in a file", { ...wallet, dbdir: aFile }, {}, "the file of wallet w cannot be written: ENOTDIR"],
+  ["a log that cannot be made", {}, { MM_LOG: "/proc/nobody/a.log" }, "MM_LOG: the log file cannot be opened: ENOENT"],
+  ["a folder as log", {}, { MM_LOG: join(cwd, "folder.log") }, "MM_LOG: the log file cannot be opened: EISDIR"],
+  [
+    "wss certificates that are not there",
+    { disable_p2p: false, i_am_seed: true, is_bootstrap_node: true, netid: 9_998, wss_certs: { server_priv_key: "/no/key", certificate: "/no/cert" } },
+    {},
+    "wss_certs: /no/key cannot be read: ENOENT",
+  ],
+])("%s", (_, config, env, text) => {
+  const { status, stdout, stderr } = start(config, env);
+  expect([status, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain(text);
+  expect(stderr.trim().split("\n")).toHaveLength(1);
+  for (const secret of ["a secret of the owner", "StrongPass123", "OtherPass456"]) expect(stderr).not.toContain(secret);
+});
+
+test("a database that is none is told with the way out, and so is an unknown failure of a silent node", () => {
+  const dbdir = mkdtempSync(join(tmpdir(), "swapnode-db-"));
+  const first = start({ dbdir, rpcip: "192.0.2.1" });
+  expect(first.status).toBe(1);
+  const root = spawnSync("ls", [dbdir], { encoding: "utf8" }).stdout.trim();
+  writeFileSync(join(dbdir, root, "swapnode.db"), "not a database ".repeat(500));
+  const { status, stderr } = start({ dbdir, silent_console: true });
+  expect(status).toBe(1);
+  expect(stderr.trim().split("\n")).toHaveLength(1);
+  expect(stderr).toContain("the database file is damaged or is not a database: restore it from a backup");
+});
