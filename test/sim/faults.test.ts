@@ -31,6 +31,23 @@ test.each<[Role]>([["maker"], ["taker"]])("a reply lost after an accepted broadc
   await world.close();
 }, TIMEOUT_MS);
 
+test.each<[Role]>([["maker"], ["taker"]])("every mempool forgets a transaction of the %s right after it was accepted, for each of them: it is sent again and the swap succeeds", async (who) => {
+  const t = await tradingWorld({ seed: SEED });
+  const { world } = t;
+  for (let n = 0; n < MAX_BROADCASTS; n++) {
+    const before = purses(t);
+    let left = n;
+    t[who].onBroadcast = (ticker, when) => {
+      if (when === "after" && left-- === 0) world.clock.after(1, () => void t[who].daemonFault(ticker, { kind: "forget" }));
+    };
+    const uuid = await match(t, "4", "0.5");
+    await world.runUntil("the swap ends", () => isOver(t, uuid), LIMIT_MS);
+    expect(outcomes(t, uuid), `broadcast ${n}`).toEqual(["success", "success"]);
+    expectNobodyLost(t, uuid, before);
+  }
+  await world.close();
+}, TIMEOUT_MS);
+
 test.each([
   { title: "goes back to the mempool", forget: false },
   { title: "is forgotten by everybody", forget: true },

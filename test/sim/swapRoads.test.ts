@@ -72,6 +72,25 @@ test("a maker that vanishes after the taker has paid: the taker has its coins ba
   await world.close();
 });
 
+test("a maker that is back only after its limit to reveal the secret keeps it, and both sides take their own back", async () => {
+  const t = await tradingWorld({ seed: SEED, pollMs: 15_000 });
+  const { world, maker, taker } = t;
+  const before = purses(t);
+  const uuid = await match(t, "4", "0.5");
+  const startMs = world.clock.nowMs();
+  maker.storeFault = (_uuid, { event }) => (event.type === "tx_confirmed" && event.slot === "takerPayment" ? "crash_after" : undefined);
+  await world.runUntil("the taker payment is confirmed", () => !maker.isRunning);
+  maker.storeFault = () => undefined;
+  // Past 4 L / 5, and the taker's lock is still closed.
+  await world.advance(startMs + (4 * LOCK_MS) / 5 + 60_000 - world.clock.nowMs());
+  await maker.start(COINS);
+  await world.runUntil("both end", () => isOver(t, uuid), 8 * HOUR_MS);
+  expect([maker.outcome(uuid), taker.outcome(uuid)]).toEqual(["refunded", "refunded"]);
+  expect(maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "takerPaymentSpend")).toBe(false);
+  expectNobodyLost(t, uuid, before);
+  await world.close();
+});
+
 test("a maker that died between marking its payment and sending it, and is back too late to send it, has its coins free again at once", async () => {
   const t = await tradingWorld({ seed: SEED });
   const { world, maker, taker } = t;

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
 import { coinNode } from "../../../test/fakes/coinNode.ts";
+import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { StillChain } from "../../../test/fakes/stillChain.ts";
+import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
+import { parseCoinEntry } from "../../core/coin/coinEntry.ts";
+import { ok } from "../../core/util/result.ts";
+import { Secret } from "../../core/util/secret.ts";
+import { nodeKeys } from "../../main/nodeKeys.ts";
+import { CoinRegistry } from "./coinRegistry.ts";
 
 const DOC = { coin: "DOC", pubtype: 60, p2shtype: 85, mm2: 1, protocol: { type: "UTXO" } };
 const WRONG = "The DOC daemon cannot be used: wrong rpc user or password.";
@@ -26,4 +34,83 @@ test("a daemon that comes up meanwhile is used", async () => {
   node.chains.get("DOC")?.comeUp();
   await node.clock.advance(1_500);
   expect((await enabling).ok).toBe(true);
+});
+
+type Users = { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
+
+/** A registry of one enabled coin whose orders and swaps the test plays. */
+async function registry(cancelOrdersOf: () => Promise<readonly string[]>, users: () => Users) {
+  const entry = parseCoinEntry(DOC);
+  const { node } = nodeKeys(new Secret("registry test"), false);
+  if (!entry.ok) throw new Error(entry.error.detail);
+  let closing: Promise<void> = Promise.resolve();
+  const coins = new CoinRegistry({
+    clock: new VirtualClock(),
+    log: new SilentLog(),
+    entries: new Map([["DOC", entry.value]]),
+    keyOf: () => ok(node),
+    openChain: async () => ok(new StillChain("DOC")),
+    prepare: () => undefined,
+    beforeClose: () => closing,
+    usersOf: users,
+    cancelOrdersOf,
+  });
+  const request = { coin: "DOC", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };
+  const enable = () => coins.enable({ ...request, birthdayHeight: undefined }, new AbortController().signal);
+  expect((await enable()).ok).toBe(true);
+  return {
+    coins,
+    enable,
+    holdClose(until: Promise<void>) {
+      closing = until;
+    },
+  };
+}
+const NOBODY: Users = { matchingOrders: [], activeSwaps: [] };
+const ONE_SWAP: Users = { matchingOrders: [], activeSwaps: ["a swap"] };
+
+test("a swap that began while the orders of a coin were being cancelled keeps the coin", async () => {
+  let users = NOBODY;
+  const cancel = async () => {
+    users = ONE_SWAP;
+    return ["an order"];
+  };
+  const { coins } = await registry(cancel, () => users);
+  const used = { kind: "CoinInUse", matchingOrders: [], cancelledOrders: ["an order"], activeSwaps: ["a swap"] };
+  expect(await coins.disable("DOC", false)).toEqual({ ok: false, error: used });
+  expect(coins.active("DOC")).toBeDefined();
+  expect(await coins.disable("DOC", true)).toEqual({ ok: true, value: { cancelledOrders: ["an order"], passivized: true } });
+  expect([coins.active("DOC"), coins.running("DOC")?.ticker]).toEqual([undefined, "DOC"]);
+});
+
+test("no order can be placed on a coin that is being disabled, and it is disabled once", async () => {
+  const seen: unknown[] = [];
+  const made = await registry(
+    async () => {
+      seen.push(made.coins.active("DOC"), await made.coins.disable("DOC", false));
+      return [];
+    },
+    () => NOBODY,
+  );
+  expect(await made.coins.disable("DOC", false)).toEqual({ ok: true, value: { cancelledOrders: [], passivized: false } });
+  expect(seen).toEqual([undefined, { ok: false, error: { kind: "NoSuchCoin", coin: "DOC" } }]);
+});
+
+test("a coin is not opened again before it has closed: two indexes would write one table", async () => {
+  const { coins, enable, holdClose } = await registry(
+    async () => [],
+    () => NOBODY,
+  );
+  let closed: () => void = () => undefined;
+  holdClose(
+    new Promise((resolve) => {
+      closed = resolve;
+    }),
+  );
+  const disabling = coins.disable("DOC", false);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await enable()).toEqual({ ok: false, error: { kind: "AlreadyActive", coin: "DOC" } });
+  closed();
+  expect((await disabling).ok).toBe(true);
+  expect((await enable()).ok).toBe(true);
 });

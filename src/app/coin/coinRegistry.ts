@@ -87,7 +87,8 @@ export class CoinRegistry {
   readonly #coins = new Map<string, UtxoCoin>();
   /** Disabled by force while swaps still use them: no new trades. */
   readonly #passive = new Set<string>();
-  readonly #opening = new Set<string>();
+  /** Being opened or closed: their index has one writer at a time. */
+  readonly #busy = new Set<string>();
   readonly #listeners = new Set<() => void>();
 
   constructor(deps: CoinRegistryDeps) {
@@ -116,18 +117,18 @@ export class CoinRegistry {
   async enable(request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
     const { coin: ticker } = request;
     const entry = this.#deps.entries.get(ticker);
-    if (this.active(ticker) || this.#opening.has(ticker)) return err({ kind: "AlreadyActive", coin: ticker });
+    if (this.active(ticker) || this.#busy.has(ticker)) return err({ kind: "AlreadyActive", coin: ticker });
     if (!entry || !(entry.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
     const back = this.#coins.get(ticker);
     if (back) {
       this.#passive.delete(ticker);
       return ok(back);
     }
-    this.#opening.add(ticker);
+    this.#busy.add(ticker);
     try {
       return await this.#open(entry, request, signal);
     } finally {
-      this.#opening.delete(ticker);
+      this.#busy.delete(ticker);
     }
   }
 
@@ -199,18 +200,30 @@ export class CoinRegistry {
   ): Promise<Result<{ readonly cancelledOrders: readonly string[]; readonly passivized: boolean }, DisableError>> {
     const coin = this.active(ticker);
     if (!coin) return err({ kind: "NoSuchCoin", coin: ticker });
+    const usedNow = this.#inUse(ticker, []);
+    if (usedNow && !force) return err(usedNow);
+    // No new order from here on; a swap may still begin before the last order is cancelled.
+    this.#passive.add(ticker);
+    const cancelledOrders = await this.#deps.cancelOrdersOf(ticker);
+    const used = this.#inUse(ticker, cancelledOrders);
+    if (used && force) return ok({ cancelledOrders, passivized: true });
+    this.#passive.delete(ticker);
+    if (used) return err(used);
+    this.#coins.delete(ticker);
+    this.#busy.add(ticker);
+    try {
+      await this.#deps.beforeClose(ticker);
+      await coin.close();
+    } finally {
+      this.#busy.delete(ticker);
+    }
+    return ok({ cancelledOrders, passivized: false });
+  }
+
+  #inUse(ticker: string, cancelledOrders: readonly string[]): (DisableError & { kind: "CoinInUse" }) | null {
     const { matchingOrders, activeSwaps } = this.#deps.usersOf(ticker);
     const inUse = matchingOrders.length > 0 || activeSwaps.length > 0;
-    if (inUse && !force) return err({ kind: "CoinInUse", matchingOrders, cancelledOrders: [], activeSwaps });
-    const cancelledOrders = await this.#deps.cancelOrdersOf(ticker);
-    if (inUse) {
-      this.#passive.add(ticker);
-      return ok({ cancelledOrders, passivized: true });
-    }
-    this.#coins.delete(ticker);
-    await this.#deps.beforeClose(ticker);
-    await coin.close();
-    return ok({ cancelledOrders, passivized: false });
+    return inUse ? { kind: "CoinInUse", matchingOrders, cancelledOrders, activeSwaps } : null;
   }
 
   async close(): Promise<void> {
