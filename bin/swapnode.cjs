@@ -43,10 +43,12 @@ if (!existsSync(entry)) {
 } else if (node === process.execPath && hooks.length === 0) {
   import(pathToFileURL(entry).href);
 } else {
-  const child = spawn(node, [...hooks, entry, ...process.argv.slice(2)], {
+  // The settings of src/main/nodeSettings.ts: the program cannot start itself over when somebody holds it by a pipe.
+  const compileCache = runSource && inCheckout ? { NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "swapnode") } : {};
+  const child = spawn(node, ["--max-semi-space-size=2", ...hooks, entry, ...process.argv.slice(2)], {
     // The pipe closes when this process ends, even by kill -9: the program then stops by itself.
     stdio: ["inherit", "inherit", "inherit", "pipe"],
-    env: { ...process.env, SWAPNODE_LIFELINE_FD: "3" },
+    env: { ...compileCache, ...process.env, SWAPNODE_LIFELINE_FD: "3" },
   });
   // Ctrl-C reaches the whole process group by itself; a signal to this process alone is passed on.
   for (const signal of ["SIGTERM", "SIGHUP", "SIGQUIT"]) process.on(signal, () => child.kill(signal));

@@ -3,8 +3,8 @@ import { dexFee, feePubkey, isFeeExempt, type NoFeeKey, noFeeKeyText } from "../
 import { type NetworkProfile, PROFILES } from "../core/network/networkProfile.ts";
 import { textToRational } from "../core/swap/amountText.ts";
 import type { SwapTerms } from "../core/swap/events.ts";
-import type { SwapCoin } from "./swap/swapCoin.ts";
 import type { DexFeeUnits } from "./swap/startTerms.ts";
+import type { SwapCoin } from "./swap/swapCoin.ts";
 import type { SwapMatch, TradingCoin } from "./tradingCoin.ts";
 
 /** Whether a coin of the coins file has no value (`is_testnet`): only those may use the published test fee key. */

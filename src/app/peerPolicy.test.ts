@@ -33,7 +33,11 @@ test("bad faith again starts the hour anew", async () => {
 
 test("the operator bans for ever or for a time, once, and lifts the ban", async () => {
   const { clock, peers } = policy();
-  expect([peers.ban(key(1), "rude", null), peers.ban(key(1), "again", null), peers.ban(key(2), "for a minute", 60_000)]).toEqual([true, false, true]);
+  expect([peers.ban(key(1), "rude", null), peers.ban(key(1), "again", null), peers.ban(key(2), "for a minute", 60_000)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
   peers.onBadFaith(key(1), "a", "NegotiateFailed");
   await clock.advance(60_000);
   expect(peers.banned()).toEqual([{ pubkey: key(1).slice(2), reason: { kind: "Manual", reason: "rude" }, untilMs: null }]);
@@ -45,14 +49,20 @@ test("the list is bounded: bans for failed swaps make room, oldest first, those 
   const { peers } = policy();
   peers.ban(key(0), "stays", null);
   for (let n = 1; n <= 10_000; n++) peers.onBadFaith(key(n), "swap", "NegotiateFailed");
-  expect([peers.banned().length, peers.isBanned(key(0)), peers.isBanned(key(1)), peers.isBanned(key(2))]).toEqual([10_000, true, false, true]);
+  expect([peers.banned().length, peers.isBanned(key(0)), peers.isBanned(key(1)), peers.isBanned(key(2))]).toEqual([
+    10_000,
+    true,
+    false,
+    true,
+  ]);
   for (let n = 20_001; n <= 29_999; n++) expect(peers.ban(key(n), "x", null)).toBe(true);
   expect([peers.ban(key(30_000), "one too many", null), peers.banned().length]).toEqual([false, 10_000]);
 });
 
 test("one sender's open handshakes hold at most half of a balance, unless nothing else is open", () => {
   const { peers } = policy("10");
-  const may = (amount: string, held: string, all: string): boolean => peers.mayReserve(key(1), "AAA", decimal(amount), decimal(held), decimal(all));
+  const may = (amount: string, held: string, all: string): boolean =>
+    peers.mayReserve(key(1), "AAA", decimal(amount), decimal(held), decimal(all));
   expect(may("10", "0", "0")).toBe(true);
   expect([may("2", "3", "3"), may("2.1", "3", "3")]).toEqual([true, false]);
   expect([may("5", "0", "1"), may("5.1", "0", "1")]).toEqual([true, false]);

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { NODE_FLAGS, nodeEnvironment } from "../main/nodeSettings.ts";
 
 /** A node as a child process of its own. */
 export type NodeProcess = {
@@ -40,9 +41,9 @@ export function startNodeProcess(dir: string, config: NodeFiles, onLine: (line: 
   const [configFile, coinsFile] = [join(dir, "MM2.json"), join(dir, "coins")];
   writeFileSync(configFile, JSON.stringify(config.mm2, null, 2), { mode: 0o600 });
   writeFileSync(coinsFile, JSON.stringify(config.coins, null, 2), { mode: 0o600 });
-  const child: ChildProcess = spawn(process.execPath, [...process.execArgv, entryPoint(), "start"], {
+  const child: ChildProcess = spawn(process.execPath, [...NODE_FLAGS, ...process.execArgv, entryPoint(), "start"], {
     cwd: dir,
-    env: { ...process.env, MM_CONF_PATH: configFile, MM_COINS_PATH: coinsFile, [LIFELINE_VARIABLE]: String(LIFELINE_FD) },
+    env: { ...process.env, ...nodeEnvironment(), MM_CONF_PATH: configFile, MM_COINS_PATH: coinsFile, [LIFELINE_VARIABLE]: String(LIFELINE_FD) },
     stdio: ["ignore", "ignore", "pipe", "pipe"],
   });
   const lines: string[] = [];

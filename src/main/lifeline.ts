@@ -1,6 +1,9 @@
 import { Socket } from "node:net";
 import { LIFELINE_VARIABLE } from "../devnet/nodeProcess.ts";
 
+/** Whether somebody holds this process by a pipe. */
+export const hasLifeline = (): boolean => process.env[LIFELINE_VARIABLE] !== undefined;
+
 /**
  * Whoever started this process may hold one end of a pipe and name the other in the environment. When it closes, because
  * the parent ended in whatever way, `kill -9` included, we stop as if asked to by SIGTERM.

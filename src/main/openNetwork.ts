@@ -44,6 +44,8 @@ export function openNetwork(
     identitySeed,
     listen,
     maxConnections: settings.maxConnections,
+    // Nobody is dialled over websocket but a seed whose address says so: what nodes tell each other is tcp.
+    websocket: certs !== null || seedNodes.some(({ address }) => /\/wss?(?:\/|$)/.test(address)),
     ...(certs ? { tls: { key: readPem(certs.keyPath), cert: readPem(certs.certPath) } } : {}),
   });
   const p2p = createP2p({

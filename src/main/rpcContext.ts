@@ -5,8 +5,9 @@ import { swapStatus } from "../core/swap/swapStatus.ts";
 import { err, ok } from "../core/util/result.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { P2p } from "../ports/network.ts";
-import type { SwapFilter as StoreFilter, SwapStore } from "../ports/swapStore.ts";
-import type { CoinsApi, NodeApi, OrderbookApi, RpcContext, SwapFilter, SwapsApi } from "../rpc/ctx.ts";
+import type { SwapStore } from "../ports/swapStore.ts";
+import type { CoinsApi, NodeApi, OrderbookApi, RpcContext, SwapsApi } from "../rpc/ctx.ts";
+import { swapPages } from "./swapPages.ts";
 
 export type RpcContextParts = {
   readonly clock: Clock;
@@ -90,15 +91,7 @@ function swapsApi(node: Node, store: SwapStore): SwapsApi {
   };
   return {
     status: statusOf,
-    async page(filter, page, limit) {
-      const f = storeFilter(filter);
-      const total = await store.count(f);
-      if (total === 0) return { uuids: [], total, skipped: 0 };
-      const skipped = "skip" in page ? page.skip : await store.position(f, page.after);
-      if (skipped === null) return null;
-      const rows = await store.list(f, skipped, limit);
-      return { uuids: rows.map((r) => r.uuid), total, skipped };
-    },
+    page: swapPages(store),
     active: () => swaps.activeUuids(),
     coinsNeededForKickStart: () => [...new Set([...swaps.kickStartCoins(), ...node.orders.coinsNeededForKickStart()])],
     async recoverFunds(uuid) {
@@ -111,14 +104,5 @@ function swapsApi(node: Node, store: SwapStore): SwapsApi {
           "Nothing to recover: this node ends a swap only when its money is final, and refunds and claims go on by themselves until then",
       });
     },
-  };
-}
-
-function storeFilter(f: SwapFilter): StoreFilter {
-  return {
-    ...(f.myCoin === undefined ? {} : { myCoin: f.myCoin }),
-    ...(f.otherCoin === undefined ? {} : { otherCoin: f.otherCoin }),
-    ...(f.fromTimestamp === undefined ? {} : { fromSec: f.fromTimestamp }),
-    ...(f.toTimestamp === undefined ? {} : { toSec: f.toTimestamp }),
   };
 }

@@ -40,7 +40,13 @@ test.each<[string, object, object, string]>([
   ["a folder as log", {}, { MM_LOG: join(cwd, "folder.log") }, "MM_LOG: the log file cannot be opened: EISDIR"],
   [
     "wss certificates that are not there",
-    { disable_p2p: false, i_am_seed: true, is_bootstrap_node: true, netid: 9_998, wss_certs: { server_priv_key: "/no/key", certificate: "/no/cert" } },
+    {
+      disable_p2p: false,
+      i_am_seed: true,
+      is_bootstrap_node: true,
+      netid: 9_998,
+      wss_certs: { server_priv_key: "/no/key", certificate: "/no/cert" },
+    },
     {},
     "wss_certs: /no/key cannot be read: ENOENT",
   ],

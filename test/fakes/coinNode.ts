@@ -19,7 +19,10 @@ export type CoinNode = {
   enable(ticker: string): ReturnType<CoinRegistry["enable"]>;
   /** Pays each amount, in base units, to the coin's address. */
   fund(ticker: string, ...amounts: readonly bigint[]): void;
-  flat(method: string, params?: { readonly [key: string]: Json }): Promise<{ readonly status: number; readonly reply: Record<string, unknown> }>;
+  flat(
+    method: string,
+    params?: { readonly [key: string]: Json },
+  ): Promise<{ readonly status: number; readonly reply: Record<string, unknown> }>;
   v2(method: string, params: Json): Promise<{ readonly status: number; readonly reply: Record<string, unknown> }>;
 };
 
@@ -63,7 +66,11 @@ export async function coinNode(
   });
   const dispatcher = fakeDispatcher({
     ...fake,
-    ctx: { ...fake.ctx, node: { ...fake.ctx.node, hd }, coins: { ...fake.ctx.coins, active: (t) => coins.active(t), all: () => coins.all() } },
+    ctx: {
+      ...fake.ctx,
+      node: { ...fake.ctx.node, hd },
+      coins: { ...fake.ctx.coins, active: (t) => coins.active(t), all: () => coins.all() },
+    },
   });
   const ask = async (body: { readonly [key: string]: Json }) => {
     const { status, body: text } = await dispatcher.answer({ userpass: PASSWORD, ...body }, "127.0.0.1");

@@ -13,7 +13,16 @@ import { fromHex } from "../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../src/core/util/result.ts";
 import { type AddressRules, parseAddress } from "../../src/core/utxo/address.ts";
 import type { Rng } from "../../src/ports/rng.ts";
-import type { BadSelector, BookEntry, CoinEntry, RpcCoin, RpcContext, SwapStatus, VerifyMessageError, WithdrawRequest } from "../../src/rpc/ctx.ts";
+import type {
+  BadSelector,
+  BookEntry,
+  CoinEntry,
+  RpcCoin,
+  RpcContext,
+  SwapStatus,
+  VerifyMessageError,
+  WithdrawRequest,
+} from "../../src/rpc/ctx.ts";
 import { FakeTradingCoin } from "./fakeTradingCoin.ts";
 import { SilentLog } from "./silentLog.ts";
 

@@ -10,8 +10,8 @@ const clock = createSystemClock();
 const rng = createSystemRng();
 const TOPIC = "orbk/KMD:LTC";
 
-function node(seeds: readonly string[], isRelay = false): { readonly p2p: P2pNode; readonly transport: Libp2pTransport } {
-  const identitySeed = new Secret(rng.bytes(32));
+function node(seeds: readonly string[], isRelay = false, identity = rng.bytes(32)): { readonly p2p: P2pNode; readonly transport: Libp2pTransport } {
+  const identitySeed = new Secret(identity);
   const log = new SilentLog();
   const transport = createLibp2pTransport({ clock, log }, { identitySeed, listen: isRelay ? ["/ip4/127.0.0.1/tcp/0"] : [] });
   const seedNodes = seeds.map((address) => ({ address }));
@@ -49,5 +49,34 @@ test("two light nodes talk and ask through a relay over real tcp, noise and yamu
     });
   } finally {
     await Promise.all([a.p2p.stop(), b.p2p.stop(), relay.p2p.stop()]);
+  }
+});
+
+test("two nodes with one identity disturb each other and nobody else, and when one leaves the other works", { timeout: 60_000 }, async () => {
+  const relay = node([], true);
+  await relay.p2p.start();
+  const seeds = relay.transport.listenAddresses();
+  const identity = rng.bytes(32);
+  const [first, second, other] = [node(seeds, false, identity), node(seeds, false, identity), node(seeds)];
+  const heard: string[] = [];
+  relay.p2p.setMessageHandler(({ data }) => {
+    heard.push(data.join());
+    return "accept";
+  });
+  try {
+    await Promise.all([other.p2p.start(), first.p2p.start()]);
+    await Promise.all([other.p2p.relayReady(), first.p2p.relayReady()]);
+    await second.p2p.start();
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    other.p2p.publish(TOPIC, Uint8Array.of(1));
+    await first.p2p.stop();
+    for (let i = 0; i < 100 && !heard.includes("2"); i++) {
+      second.p2p.publish(TOPIC, Uint8Array.of(2));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(new Set(heard)).toEqual(new Set(["1", "2"]));
+    expect(relay.p2p.peers().length).toBe(2);
+  } finally {
+    await Promise.all([first.p2p.stop(), second.p2p.stop(), other.p2p.stop(), relay.p2p.stop()]);
   }
 });

@@ -119,31 +119,34 @@ const shared = process.env.SWAPNODE_SHARED ?? fileURLToPath(new URL("../../../sh
 const coinsFile = join(shared, "data/coins.json");
 const hasShared = existsSync(coinsFile);
 
-test.skipIf(!hasShared)(`every coin of the public coins file with a prefix signs and verifies${hasShared ? "" : " skipped: no shared data"}`, async () => {
-  const all: readonly { readonly coin: string; readonly sign_message_prefix?: string; readonly protocol: { readonly type: string } }[] =
-    JSON.parse(readFileSync(coinsFile, "utf8"));
-  const withPrefix = all.filter((e) => e.sign_message_prefix !== undefined && e.protocol.type === "UTXO");
-  const node = await coinNode(withPrefix, seedA.passphrase);
-  let signing = 0;
-  const refused: string[] = [];
-  for (const { coin } of withPrefix) {
-    const enabled = await node.enable(coin);
-    if (!enabled.ok) {
-      refused.push(coin);
-      continue;
+test.skipIf(!hasShared)(
+  `every coin of the public coins file with a prefix signs and verifies${hasShared ? "" : " skipped: no shared data"}`,
+  async () => {
+    const all: readonly { readonly coin: string; readonly sign_message_prefix?: string; readonly protocol: { readonly type: string } }[] =
+      JSON.parse(readFileSync(coinsFile, "utf8"));
+    const withPrefix = all.filter((e) => e.sign_message_prefix !== undefined && e.protocol.type === "UTXO");
+    const node = await coinNode(withPrefix, seedA.passphrase);
+    let signing = 0;
+    const refused: string[] = [];
+    for (const { coin } of withPrefix) {
+      const enabled = await node.enable(coin);
+      if (!enabled.ok) {
+        refused.push(coin);
+        continue;
+      }
+      signing++;
+      const message = `I own this ${coin} address ✓`;
+      const { reply } = await node.v2("sign_message", { coin, message });
+      const signature = (reply.result as { signature: string }).signature;
+      expect(signature).toMatch(/^[HI][A-Za-z0-9+/]{86}=$/);
+      const { address } = node.coin(coin);
+      const checked = await node.v2("verify_message", { coin, message, signature, address });
+      expect([coin, checked.reply.result]).toEqual([coin, { is_valid: true }]);
     }
-    signing++;
-    const message = `I own this ${coin} address ✓`;
-    const { reply } = await node.v2("sign_message", { coin, message });
-    const signature = (reply.result as { signature: string }).signature;
-    expect(signature).toMatch(/^[HI][A-Za-z0-9+/]{86}=$/);
-    const { address } = node.coin(coin);
-    const checked = await node.v2("verify_message", { coin, message, signature, address });
-    expect([coin, checked.reply.result]).toEqual([coin, { is_valid: true }]);
-  }
-  expect(signing).toBeGreaterThan(100);
-  expect(signing + refused.length).toBe(withPrefix.length);
-});
+    expect(signing).toBeGreaterThan(100);
+    expect(signing + refused.length).toBe(withPrefix.length);
+  },
+);
 
 test.each([
   ["", "could not convert slice to array"],

@@ -29,16 +29,16 @@ async function node(...amounts: readonly bigint[]): Promise<CoinNode> {
 const whole = (reply: Record<string, unknown>, key: string): Rational => decimal(String(reply[key]));
 const feeOf = (reply: Record<string, unknown>): Rational => decimal((reply.fee_details as { amount: string }).amount);
 
-test.each([
-  [{ type: "UtxoFixed", amount: "-1" }],
-  [{ type: "UtxoPerKbyte", amount: "-0.00000001" }],
-])("a negative fee, %j, is refused and makes no transaction", async (fee) => {
-  const made = await node(COIN);
-  const params = { coin: "DOC", to: TO, amount: "0.5", fee };
-  const text = `Invalid fee policy: the fee ${fee.amount} must not be negative`;
-  expect(await made.flat("withdraw", params)).toEqual({ status: 500, reply: { error: text } });
-  expect(await made.v2("withdraw", params)).toMatchObject({ status: 400, reply: { error: text, error_type: "InvalidFeePolicy" } });
-});
+test.each([[{ type: "UtxoFixed", amount: "-1" }], [{ type: "UtxoPerKbyte", amount: "-0.00000001" }]])(
+  "a negative fee, %j, is refused and makes no transaction",
+  async (fee) => {
+    const made = await node(COIN);
+    const params = { coin: "DOC", to: TO, amount: "0.5", fee };
+    const text = `Invalid fee policy: the fee ${fee.amount} must not be negative`;
+    expect(await made.flat("withdraw", params)).toEqual({ status: 500, reply: { error: text } });
+    expect(await made.v2("withdraw", params)).toMatchObject({ status: 400, reply: { error: text, error_type: "InvalidFeePolicy" } });
+  },
+);
 
 test("a fixed fee is exactly that, however large the transaction", async () => {
   const made = await node(...new Array<bigint>(60).fill(COIN / 100n));
@@ -98,7 +98,9 @@ test("whatever the outputs, promises can be kept after the largest withdrawal, a
         const locked = coin.locked();
         expect(lte(locked, coin.spendable())).toBe(true);
 
-        const { result } = (await made.flat("max_taker_vol", { coin: "DOC", trade_with: "DOC" })).reply as { result: { numer: string; denom: string } };
+        const { result } = (await made.flat("max_taker_vol", { coin: "DOC", trade_with: "DOC" })).reply as {
+          result: { numer: string; denom: string };
+        };
         if (result.numer !== "0") {
           const volume = { n: BigInt(result.numer), d: BigInt(result.denom) };
           const fee = cmp(volume, decimal("0.00777")) > 0 ? { n: volume.n, d: volume.d * 777n } : decimal("0.00001");

@@ -1,6 +1,6 @@
-import type { Slot } from "../../src/core/swap/events.ts";
 import { toUnits } from "../../src/core/money/rational.ts";
 import { textToRational } from "../../src/core/swap/amountText.ts";
+import type { Slot } from "../../src/core/swap/events.ts";
 import type { SimNode } from "./simNode.ts";
 import type { SimWorld } from "./simWorld.ts";
 import { BASE, COINS, REL, type TradingWorld } from "./trade.ts";
@@ -39,7 +39,9 @@ export function lockedContracts({ world, maker, taker }: TradingWorld, uuid: str
     [BASE, "makerPayment"],
     [REL, "takerPayment"],
   ] as const;
-  return payments.flatMap(([ticker, slot]) => [...txidsOf([maker, taker], uuid, slot)].filter((id) => isUnspent(ticker, id)).map((id) => `${slot} ${id}`));
+  return payments.flatMap(([ticker, slot]) =>
+    [...txidsOf([maker, taker], uuid, slot)].filter((id) => isUnspent(ticker, id)).map((id) => `${slot} ${id}`),
+  );
 }
 
 /** Units of a swap, from the log of whoever stored it; null when nobody did. */
@@ -109,7 +111,8 @@ export function leftovers(t: TradingWorld): readonly string[] {
       const spendable = ledger?.spendable().reduce((n, u) => n + u.value, 0n) ?? 0n;
       const held = ledger?.held() ?? 0n;
       if (held !== 0n) found.push(`${node.name} still promises ${held} units of ${ticker}`);
-      if (spendable !== node.balance(ticker)) found.push(`${node.name} can spend ${spendable} of ${node.balance(ticker)} units of ${ticker}`);
+      if (spendable !== node.balance(ticker))
+        found.push(`${node.name} can spend ${spendable} of ${node.balance(ticker)} units of ${ticker}`);
     }
   }
   return found;

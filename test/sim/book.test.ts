@@ -25,7 +25,8 @@ test("the orders of a maker that went silent die within 90 s, for the relay and 
   const t = await tradingWorld({ seed: SEED });
   const { world, maker, taker } = t;
   const uuid = await offer(world, maker, "4", "0.5");
-  const asks = async (): Promise<readonly string[]> => (await world.settle(taker.node.bookPair("DOC", "MARTY"))).asks.map((a) => a.item.uuid);
+  const asks = async (): Promise<readonly string[]> =>
+    (await world.settle(taker.node.bookPair("DOC", "MARTY"))).asks.map((a) => a.item.uuid);
   await world.advance(5 * 60_000);
   expect(await asks()).toEqual([uuid]);
   maker.crash();

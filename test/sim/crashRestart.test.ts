@@ -35,31 +35,47 @@ async function allPoints(point: Omit<CrashPoint, "n">): Promise<readonly CrashRu
 const ended = (run: CrashRun): string => `${run.makerOutcome} ${run.takerOutcome}`;
 const who: readonly Role[] = ["maker", "taker"];
 
-test.each(who)("a %s that dies right after any event was stored and is back a second later finishes the swap", async (role) => {
-  const runs = await allPoints({ who: role, at: "after_store", downMs: SECOND_MS });
-  expect(runs.length).toBeGreaterThan(15);
-  for (const run of runs) expect(ended(run)).toBe("success success");
-}, TIMEOUT_MS);
+test.each(who)(
+  "a %s that dies right after any event was stored and is back a second later finishes the swap",
+  async (role) => {
+    const runs = await allPoints({ who: role, at: "after_store", downMs: SECOND_MS });
+    expect(runs.length).toBeGreaterThan(15);
+    for (const run of runs) expect(ended(run)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
 
-test.each(who)("a %s that dies right after any event was stored and is back after five minutes: both trade or both keep their own", async (role) => {
-  const runs = await allPoints({ who: role, at: "after_store", downMs: FIVE_MINUTES_MS });
-  expect(runs.length).toBeGreaterThan(15);
-  // Only a negotiation does not survive so long, and then nothing but the dex fee was ever sent.
-  for (const run of runs) expect(["success success", "failed failed", "failed null"]).toContain(ended(run));
-  expect(runs.filter((r) => ended(r) === "success success").length).toBeGreaterThan(12);
-}, TIMEOUT_MS);
+test.each(who)(
+  "a %s that dies right after any event was stored and is back after five minutes: both trade or both keep their own",
+  async (role) => {
+    const runs = await allPoints({ who: role, at: "after_store", downMs: FIVE_MINUTES_MS });
+    expect(runs.length).toBeGreaterThan(15);
+    // Only a negotiation does not survive so long, and then nothing but the dex fee was ever sent.
+    for (const run of runs) expect(["success success", "failed failed", "failed null"]).toContain(ended(run));
+    expect(runs.filter((r) => ended(r) === "success success").length).toBeGreaterThan(12);
+  },
+  TIMEOUT_MS,
+);
 
-test.each(who)("a %s whose store refuses any one event goes on and nobody loses", async (role) => {
-  const runs = await allPoints({ who: role, at: "store_refused", downMs: 0 });
-  expect(runs.length).toBeGreaterThan(15);
-  for (const run of runs.slice(1)) expect(ended(run)).toBe("success success");
-}, TIMEOUT_MS);
+test.each(who)(
+  "a %s whose store refuses any one event goes on and nobody loses",
+  async (role) => {
+    const runs = await allPoints({ who: role, at: "store_refused", downMs: 0 });
+    expect(runs.length).toBeGreaterThan(15);
+    for (const run of runs.slice(1)) expect(ended(run)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
 
-test.each(who)("a %s that dies right before an event is stored: both trade or both keep their own", async (role) => {
-  const runs = await allPoints({ who: role, at: "before_store", downMs: SECOND_MS });
-  expect(runs.length).toBeGreaterThan(15);
-  for (const run of runs.slice(1)) expect(ended(run)).toBe("success success");
-}, TIMEOUT_MS);
+test.each(who)(
+  "a %s that dies right before an event is stored: both trade or both keep their own",
+  async (role) => {
+    const runs = await allPoints({ who: role, at: "before_store", downMs: SECOND_MS });
+    expect(runs.length).toBeGreaterThan(15);
+    for (const run of runs.slice(1)) expect(ended(run)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
 
 test.each(who.flatMap((role) => (["before_broadcast", "after_broadcast"] as const).map((at) => [role, at] as const)))(
   "a %s that dies %s of any of its transactions sends it, once, when it is back",

@@ -18,10 +18,10 @@ test("two nodes, two chains and a relay in one process: one swap succeeds, one i
   const second = await seamRun(SEED);
   const other = await seamRun(SEED + 1);
   const child = await runInChild(SEED);
-  const seconds = (r: SeamRun): string => (r.realMs / 1_000).toFixed(2);
+  const seconds = (r: SeamRun): string => `${(r.realMs / 1_000).toFixed(2)} s (processor ${(r.cpuMs / 1_000).toFixed(2)} s)`;
   console.log(
     `simulator seam, seed ${SEED}: ${first.virtualHours.toFixed(1)} virtual hours, ${first.traceLength} things, ` +
-      `real ${seconds(first)} s (cold), ${seconds(second)} s (warm), ${seconds(child)} s (in a process of its own)`,
+      `real ${seconds(first)} cold, ${seconds(second)} warm, ${seconds(child)} in a process of its own`,
   );
   for (const run of [first, other]) {
     expect(run.outcomes).toEqual(["success", "success", "refunded", "refunded"]);

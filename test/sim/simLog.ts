@@ -20,7 +20,9 @@ export class SimLog implements Log {
   }
 
   #note(level: string, event: string, fields: LogFields = {}): void {
-    const text = JSON.stringify({ ...this.#bound, ...fields }, (_k, v: unknown) => (typeof v === "bigint" ? `${v}` : v instanceof Error ? String(v) : v));
+    const text = JSON.stringify({ ...this.#bound, ...fields }, (_k, v: unknown) =>
+      typeof v === "bigint" ? `${v}` : v instanceof Error ? String(v) : v,
+    );
     this.#lines.push(`${this.#prefix()} ${level} ${event} ${text}`);
     if (this.#lines.length > KEPT) this.#lines.shift();
   }

@@ -48,7 +48,12 @@ export type SimShared = {
   readonly settle: <T>(promise: Promise<T>) => Promise<T>;
 };
 
-export type SimNodeOptions = { readonly isRelay?: boolean; readonly listen?: string; readonly seeds?: readonly string[]; readonly skewMs?: number };
+export type SimNodeOptions = {
+  readonly isRelay?: boolean;
+  readonly listen?: string;
+  readonly seeds?: readonly string[];
+  readonly skewMs?: number;
+};
 
 type Running = { readonly life: Life; readonly node: Node; readonly p2p: P2pNode };
 
@@ -127,7 +132,14 @@ export class SimNode {
     await settle(running.node.open());
     await settle(running.p2p.start());
     for (const coin of coins) {
-      const request = { coin, mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined, birthdayHeight: undefined };
+      const request = {
+        coin,
+        mm2: true,
+        requiredConfirmations: undefined,
+        requiresNotarization: undefined,
+        daemon: undefined,
+        birthdayHeight: undefined,
+      };
       const enabled = await settle(running.node.coins.enable(request, new AbortController().signal));
       if (!enabled.ok) throw new Error(`${this.name}: ${coin} was not enabled: ${JSON.stringify(enabled.error)}`);
       // It may have died of a fault meanwhile.
@@ -159,7 +171,11 @@ export class SimNode {
       p2p,
       verifier,
       orderStore: createOrderStore(db),
-      swapStore: faultySwapStore(createSwapStore(db), (uuid, event) => this.storeFault(uuid, event), () => this.crash()),
+      swapStore: faultySwapStore(
+        createSwapStore(db),
+        (uuid, event) => this.storeFault(uuid, event),
+        () => this.crash(),
+      ),
       onSwapEvent: (uuid, log) => this.#noteEvent(uuid, log),
       key: this.key,
       entries,

@@ -3,13 +3,21 @@ import { messageId, messageIdBytes } from "../../src/core/gossip/messageId.ts";
 import { parseFrame } from "../../src/core/gossip/parseFrame.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { Clock } from "../../src/ports/clock.ts";
-import type { PeerTransport } from "../../src/ports/network.ts";
+import type { PeerId, PeerTransport } from "../../src/ports/network.ts";
+
+/** What goes over the lines: a frame without its length prefix, or a request and its answer. */
+export type LineTap = {
+  frame(from: string, to: PeerId, frame: Uint8Array): void;
+  request(from: string, to: PeerId, protocol: string, payload: Uint8Array, answer: Uint8Array): void;
+};
 
 /** Everything that happened, as one hash: two runs with the same one did the same things at the same virtual times. */
 export class SimTrace {
   readonly #clock: Clock;
   readonly #hash = createHash("sha256");
   #count = 0;
+  /** Hears every frame and request on its way out. */
+  tap: LineTap = { frame: () => undefined, request: () => undefined };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -39,8 +47,13 @@ export class SimTrace {
       stop: () => inner.stop(),
       dial: (address, signal) => inner.dial(address, signal),
       disconnect: (peer, reason) => inner.disconnect(peer, reason),
-      request: (peer, protocol, payload, signal) => inner.request(peer, protocol, payload, signal),
+      request: async (peer, protocol, payload, signal) => {
+        const answer = await inner.request(peer, protocol, payload, signal);
+        this.tap.request(who, peer, protocol, payload, answer);
+        return answer;
+      },
       sendFrame: (peer, frame) => {
+        this.tap.frame(who, peer, frame);
         const parsed = parseFrame(frame);
         const messages = parsed.ok ? (parsed.value.publish ?? []) : [];
         for (const m of messages) this.note(who, `gossip ${peer} ${toHex(messageIdBytes(messageId(m.data, m.seqno)))}`);

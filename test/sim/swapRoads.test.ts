@@ -72,6 +72,21 @@ test("a maker that vanishes after the taker has paid: the taker has its coins ba
   await world.close();
 });
 
+test("both nodes are stopped in good order in the middle of a swap and started again: it succeeds", async () => {
+  const t = await tradingWorld({ seed: SEED });
+  const { world, maker, taker } = t;
+  const before = purses(t);
+  const uuid = await match(t, "4", "0.5");
+  await world.runUntil("the maker pays", () => maker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "makerPayment"));
+  for (const node of [maker, taker]) await node.stop();
+  await world.advance(300_000);
+  for (const node of [taker, maker]) await node.start(COINS);
+  await world.runUntil("the swap ends for both", () => isOver(t, uuid));
+  expect([maker.outcome(uuid), taker.outcome(uuid)]).toEqual(["success", "success"]);
+  expectNobodyLost(t, uuid, before);
+  await world.close();
+});
+
 test("a maker that is back only after its limit to reveal the secret keeps it, and both sides take their own back", async () => {
   const t = await tradingWorld({ seed: SEED, pollMs: 15_000 });
   const { world, maker, taker } = t;

@@ -23,7 +23,9 @@ test("the inputs of a stored payment are taken as soon as its coin is enabled, t
   await stoppedWithPayment();
   await world.maker.restart(["AAA"]);
   const coin = world.maker.coin("AAA");
-  expect(coin.ledger.spendable().filter((u) => coin.chain.outputs(u.script).some((o) => o.txid === u.txid && o.vout === u.vout))).toEqual([]);
+  expect(coin.ledger.spendable().filter((u) => coin.chain.outputs(u.script).some((o) => o.txid === u.txid && o.vout === u.vout))).toEqual(
+    [],
+  );
   const all = { to: coin.address, amount: "max" as const, fee: undefined, broadcast: true };
   expect((await world.drive(coin.withdraw(all, new AbortController().signal))).ok).toBe(false);
 });
@@ -72,14 +74,33 @@ test("a coin disabled while a finished swap is watched: the watch goes on when i
 
 test("a settled swap leaves nothing behind: no lock, no promise, no watched contract", async () => {
   world = await SwapWorld.open();
-  const before = [await world.maker.watches("AAA"), await world.maker.watches("BBB"), await world.taker.watches("AAA"), await world.taker.watches("BBB")];
+  const before = [
+    await world.maker.watches("AAA"),
+    await world.maker.watches("BBB"),
+    await world.taker.watches("AAA"),
+    await world.taker.watches("BBB"),
+  ];
   const uuid = await world.start();
   await world.finish(uuid);
-  await world.until("it is settled", async () => (await world.maker.store.unsettled()).length + (await world.taker.store.unsettled()).length === 0, 600);
+  await world.until(
+    "it is settled",
+    async () => (await world.maker.store.unsettled()).length + (await world.taker.store.unsettled()).length === 0,
+    600,
+  );
   await world.advance(10);
-  const after = [await world.maker.watches("AAA"), await world.maker.watches("BBB"), await world.taker.watches("AAA"), await world.taker.watches("BBB")];
+  const after = [
+    await world.maker.watches("AAA"),
+    await world.maker.watches("BBB"),
+    await world.taker.watches("AAA"),
+    await world.taker.watches("BBB"),
+  ];
   expect(after).toEqual(before);
-  const { spendable } = { spendable: world.maker.coin("AAA").ledger.spendable().reduce((n, u) => n + u.value, 0n) };
+  const { spendable } = {
+    spendable: world.maker
+      .coin("AAA")
+      .ledger.spendable()
+      .reduce((n, u) => n + u.value, 0n),
+  };
   expect(spendable).toBe(world.maker.units("AAA"));
 });
 
@@ -95,19 +116,26 @@ test("a swap given up with a fee signed but never sent frees the fee's inputs, a
   await world.until("it is over", async () => (await world.outcome(world.taker, uuid)) !== null);
   expect(await world.outcome(world.taker, uuid)).toBe("failed");
   await world.advance(5);
-  expect(world.taker.coin("BBB").ledger.spendable().reduce((n, u) => n + u.value, 0n)).toBe(toUnits(decimal("10"), 8));
+  expect(
+    world.taker
+      .coin("BBB")
+      .ledger.spendable()
+      .reduce((n, u) => n + u.value, 0n),
+  ).toBe(toUnits(decimal("10"), 8));
 });
 
 test("two makers' starts in the same second that draw the same salt get different secrets", async () => {
   world = await SwapWorld.open();
   world.maker.salts.push(7, 7, 7);
-  const uuids = await Promise.all([1, 2, 3].map((n) => {
-    const coin = world.maker.coin("AAA");
-    const held = coin.reserve([decimal("1")], 60_000);
-    if (!held.ok) throw new Error("no funds");
-    const uuid = `11111111-0000-4000-8000-00000000000${n}`;
-    return world.drive(world.maker.runner.start(world.match("maker", uuid, held.value, { makerAmount: "1" }))).then(() => uuid);
-  }));
+  const uuids = await Promise.all(
+    [1, 2, 3].map((n) => {
+      const coin = world.maker.coin("AAA");
+      const held = coin.reserve([decimal("1")], 60_000);
+      if (!held.ok) throw new Error("no funds");
+      const uuid = `11111111-0000-4000-8000-00000000000${n}`;
+      return world.drive(world.maker.runner.start(world.match("maker", uuid, held.value, { makerAmount: "1" }))).then(() => uuid);
+    }),
+  );
   const hashes = await Promise.all(uuids.map(async (uuid) => (await world.maker.state(uuid)).terms.secretHash));
   expect(new Set(hashes).size).toBe(3);
 });

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
-import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
@@ -64,7 +64,10 @@ test("a payment others of ours are built on is not cancelled: that would take th
   await world.advance(300);
   expect((await world.maker.state(first)).own.cancel).toBeUndefined();
   held.clear();
-  await world.until("both are done", async () => (await world.outcome(world.maker, first)) !== null && (await world.outcome(world.maker, second)) !== null);
+  await world.until(
+    "both are done",
+    async () => (await world.outcome(world.maker, first)) !== null && (await world.outcome(world.maker, second)) !== null,
+  );
   expect(await world.outcome(world.maker, first)).toBe("refunded");
   expect(["refunded", "success"]).toContain(await world.outcome(world.maker, second));
 });

@@ -5,8 +5,20 @@ import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 let world: SwapWorld;
 afterEach(() => world.close());
 
-const CHAIN: { readonly [S in Slot]?: Ticker } = { makerPayment: "AAA", makerPaymentSpend: "AAA", fee: "BBB", takerPayment: "BBB", takerPaymentSpend: "BBB" };
-const OWNER: { readonly [S in Slot]?: Role } = { makerPayment: "maker", makerPaymentSpend: "taker", fee: "taker", takerPayment: "taker", takerPaymentSpend: "maker" };
+const CHAIN: { readonly [S in Slot]?: Ticker } = {
+  makerPayment: "AAA",
+  makerPaymentSpend: "AAA",
+  fee: "BBB",
+  takerPayment: "BBB",
+  takerPaymentSpend: "BBB",
+};
+const OWNER: { readonly [S in Slot]?: Role } = {
+  makerPayment: "maker",
+  makerPaymentSpend: "taker",
+  fee: "taker",
+  takerPayment: "taker",
+  takerPaymentSpend: "maker",
+};
 
 const inBlock = async (side: SwapSide, uuid: string, slot: Slot): Promise<boolean> => (await side.state(uuid)).facts[slot]?.block != null;
 
@@ -41,7 +53,11 @@ test("a claim whose block is taken away after the end goes out again, and the st
   const claim = (await world.taker.state(uuid)).facts.makerPaymentSpend?.txid ?? "";
   const depth = world.chain("AAA").state.tip.height - (world.chain("AAA").state.blockOfTx(claim)?.height ?? 0) + 1;
   world.chain("AAA").reorg({ depth, forget: [claim] });
-  await world.until("the status says it", async () => JSON.stringify((await world.taker.status(uuid)).swapnode).includes("makerPaymentSpend"), 60);
+  await world.until(
+    "the status says it",
+    async () => JSON.stringify((await world.taker.status(uuid)).swapnode).includes("makerPaymentSpend"),
+    60,
+  );
   expect(await world.taker.status(uuid)).toMatchObject({ is_finished: true, swapnode: { outcome: "success", on_chain: null } });
   await world.until("it is back", () => world.chain("AAA").state.blockOfTx(claim) !== undefined, 300);
   await world.advance(30);

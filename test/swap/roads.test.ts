@@ -32,8 +32,34 @@ const reached = async (side: SwapSide, uuid: string, step: string): Promise<bool
   (await side.events(uuid)).some((e) => isStep(e.event, step));
 
 const STEPS: { readonly [R in Role]: readonly string[] } = {
-  maker: ["started", "negotiated", "tx_received fee", "tx_signed makerPayment", "tx_attempted makerPayment", "tx_seen makerPayment", "tx_confirmed makerPayment", "tx_confirmed takerPayment", "tx_signed takerPaymentSpend", "tx_attempted takerPaymentSpend", "tx_seen takerPaymentSpend"],
-  taker: ["started", "negotiated", "tx_signed fee", "tx_attempted fee", "tx_received makerPayment", "tx_confirmed makerPayment", "tx_signed takerPayment", "tx_attempted takerPayment", "tx_seen takerPayment", "tx_seen takerPaymentSpend", "secret_learned", "tx_signed makerPaymentSpend", "tx_seen makerPaymentSpend"],
+  maker: [
+    "started",
+    "negotiated",
+    "tx_received fee",
+    "tx_signed makerPayment",
+    "tx_attempted makerPayment",
+    "tx_seen makerPayment",
+    "tx_confirmed makerPayment",
+    "tx_confirmed takerPayment",
+    "tx_signed takerPaymentSpend",
+    "tx_attempted takerPaymentSpend",
+    "tx_seen takerPaymentSpend",
+  ],
+  taker: [
+    "started",
+    "negotiated",
+    "tx_signed fee",
+    "tx_attempted fee",
+    "tx_received makerPayment",
+    "tx_confirmed makerPayment",
+    "tx_signed takerPayment",
+    "tx_attempted takerPayment",
+    "tx_seen takerPayment",
+    "tx_seen takerPaymentSpend",
+    "secret_learned",
+    "tx_signed makerPaymentSpend",
+    "tx_seen makerPaymentSpend",
+  ],
 };
 
 test("two honest sides finish a swap, and every reservation and lock is gone when it is settled", async () => {

@@ -106,18 +106,24 @@ class WorkerDatabase implements SqlDatabase {
   }
 }
 
+/** The checkout runs .ts, the published package .js: the thread's file has the ending of this one. */
+const PROGRAM = new URL(import.meta.url.endsWith(".ts") ? "./sqliteWorker.ts" : "./sqliteWorker.js", import.meta.url);
+
 /**
  * The store of the product: SQLite in a thread of its own with group commit, so that waiting for the disk never
  * stops the event loop. Resolves when the tables are up to date; rejects with a `StorageError` that says why not.
  *
  * @param path the file; created with mode 0600
  * @param schema tables to bring up to date first
+ * @param program what the thread runs; another one than the real one imitates a bad disk
  */
-export async function openWorkerDatabase(path: string, schema: readonly ComponentSchema[] = []): Promise<SqlDatabase> {
+export async function openWorkerDatabase(
+  path: string,
+  schema: readonly ComponentSchema[] = [],
+  program: URL = PROGRAM,
+): Promise<SqlDatabase> {
   const workerData: WorkerSetup = { path, schema };
-  // The checkout runs .ts, the published package .js: the worker's file has the ending of this one.
-  const entry = import.meta.url.endsWith(".ts") ? "./sqliteWorker.ts" : "./sqliteWorker.js";
-  const worker = new Worker(new URL(entry, import.meta.url), { workerData });
+  const worker = new Worker(program, { workerData });
   await new Promise<void>((resolve, reject) => {
     worker.once("message", (reply: WorkerReply) => {
       if (reply.op === "failed") reject(fromWire(reply.error));

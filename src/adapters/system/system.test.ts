@@ -36,11 +36,17 @@ test("a folder that cannot be written is named as KDF names it", () => {
   // A file in the way stands for every reason: the tests may run as root, whom no mode stops.
   const dir = folder();
   writeFileSync(join(dir, WALLET), "");
-  expect(openDataDir(dir, WALLET)).toMatchObject({ ok: false, error: { message: expect.stringContaining(`${WALLET} db dir is not writable: ${dir}`) } });
+  expect(openDataDir(dir, WALLET)).toMatchObject({
+    ok: false,
+    error: { message: expect.stringContaining(`${WALLET} db dir is not writable: ${dir}`) },
+  });
   const other = folder();
   mkdirSync(join(other, WALLET, "SWAPS"), { recursive: true });
   writeFileSync(join(other, WALLET, "SWAPS/MY"), "");
-  expect(openDataDir(other, WALLET)).toMatchObject({ ok: false, error: { message: expect.stringContaining("SWAPS/MY db dir is not writable: ") } });
+  expect(openDataDir(other, WALLET)).toMatchObject({
+    ok: false,
+    error: { message: expect.stringContaining("SWAPS/MY db dir is not writable: ") },
+  });
 });
 
 test("a second process cannot use the folder and learns which one holds it; kill -9 frees it", { timeout: 20_000 }, async () => {

@@ -14,6 +14,17 @@ test("timers run in order of due time, then of creation", async () => {
   expect(ran).toEqual(["a@1010", "b@1010", "c@1020"]);
 });
 
+test("the time is always a whole millisecond, whatever the delays", async () => {
+  const clock = new VirtualClock(0);
+  const seen: number[] = [];
+  clock.after(0.25, () => {
+    seen.push(clock.nowMs());
+    clock.after(1.5, () => seen.push(clock.nowMs()));
+  });
+  await clock.run();
+  expect(seen).toEqual([1, 3]);
+});
+
 test("continuations of one timer are all done before the next timer of the same moment", async () => {
   const clock = new VirtualClock(0);
   const ran: string[] = [];
@@ -78,4 +89,12 @@ test("the same seed gives the same bytes, another seed others", () => {
   const seen = new Set(Array.from({ length: 200 }, () => randomBelow(rng, 10)));
   expect(seen.size).toBe(10);
   expect(shuffled(rng, [1, 2, 3, 4, 5]).sort()).toEqual([1, 2, 3, 4, 5]);
+});
+
+test("withDeadline does not begin what is called off already", async () => {
+  const clock = new VirtualClock(0);
+  let begun = 0;
+  const work = async (): Promise<void> => void begun++;
+  await expect(withDeadline(clock, 1_000, AbortSignal.abort(), work)).rejects.toThrow(Aborted);
+  expect(begun).toBe(0);
 });

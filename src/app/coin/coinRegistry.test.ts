@@ -108,7 +108,7 @@ test("a coin is not opened again before it has closed: two indexes would write o
     }),
   );
   const disabling = coins.disable("DOC", false);
-  await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
   expect(await enable()).toEqual({ ok: false, error: { kind: "AlreadyActive", coin: "DOC" } });
   closed();
   expect((await disabling).ok).toBe(true);

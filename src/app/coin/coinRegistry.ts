@@ -204,7 +204,10 @@ export class CoinRegistry {
     if (usedNow && !force) return err(usedNow);
     // No new order from here on; a swap may still begin before the last order is cancelled.
     this.#passive.add(ticker);
-    const cancelledOrders = await this.#deps.cancelOrdersOf(ticker);
+    const cancelledOrders = await this.#deps.cancelOrdersOf(ticker).catch((cause: unknown) => {
+      this.#passive.delete(ticker);
+      throw cause;
+    });
     const used = this.#inUse(ticker, cancelledOrders);
     if (used && force) return ok({ cancelledOrders, passivized: true });
     this.#passive.delete(ticker);

@@ -282,6 +282,10 @@ export class UtxoCoin implements SwapCoin {
     return this.#spendContract(args.contract, args.payment, (spend) => buildHtlcRefund(spend, this.wallet.key));
   }
 
+  coversSpend(units: bigint): boolean {
+    return units - htlcSpendFee(this.rate(null)) >= this.spec.kind.dust;
+  }
+
   buildCancel(payment: Uint8Array): Result<SignedTx, FundsError> {
     const paid = this.#parseOwn(payment);
     const spent = paid.inputs.map((i) => this.ledger.source(i));
@@ -372,7 +376,10 @@ export class UtxoCoin implements SwapCoin {
   }
 
   /** With the key of another address of the wallet. The reasons are sentences. */
-  signMessageAs(address: AddressSelector, message: string): Result<string, SignError | { readonly kind: "BadSelector"; readonly reason: string }> {
+  signMessageAs(
+    address: AddressSelector,
+    message: string,
+  ): Result<string, SignError | { readonly kind: "BadSelector"; readonly reason: string }> {
     const { hd } = this.wallet;
     if (!hd) return badSelector("the wallet has one address only");
     const prefix = this.spec.signMessagePrefix;

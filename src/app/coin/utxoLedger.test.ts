@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { FEE_KEY, SwapWorld } from "../../../test/fakes/swapWorld.ts";
 import { payTo, testKey } from "../../../test/fakes/chainWorld.ts";
+import { FEE_KEY, SwapWorld } from "../../../test/fakes/swapWorld.ts";
 import { decimal } from "../../core/money/rational.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { Unspent } from "../../core/utxo/buildTx.ts";
@@ -11,7 +11,12 @@ import type { UtxoCoin } from "./utxoCoin.ts";
 
 const COIN = 100_000_000n;
 const NEVER = new AbortController().signal;
-const CONTRACT: Contract = { lock: 1_800_000_000, secretHash: new Uint8Array(20), refundKey: testKey("maker").publicKey, claimKey: testKey("taker").publicKey };
+const CONTRACT: Contract = {
+  lock: 1_800_000_000,
+  secretHash: new Uint8Array(20),
+  refundKey: testKey("maker").publicKey,
+  claimKey: testKey("taker").publicKey,
+};
 
 let world: SwapWorld;
 afterEach(() => world.close());
@@ -102,7 +107,9 @@ describe("locks", () => {
   test("two transactions never use one output, signed or sent, and the change counts at once", async () => {
     const coin = await wallet(5n * COIN, 5n * COIN);
     const [a, b] = [reserve(coin, "4"), reserve(coin, "4")];
-    const inputs = [payment(coin, 4n * COIN, a), payment(coin, 4n * COIN, b)].flatMap((tx) => txOf(coin, tx).inputs.map((i) => `${i.txid}:${i.vout}`));
+    const inputs = [payment(coin, 4n * COIN, a), payment(coin, 4n * COIN, b)].flatMap((tx) =>
+      txOf(coin, tx).inputs.map((i) => `${i.txid}:${i.vout}`),
+    );
     expect(new Set(inputs).size).toBe(inputs.length);
     expect(free()).toBeGreaterThan(2n * COIN - 10_000n);
   });
@@ -112,7 +119,10 @@ describe("locks", () => {
     const [a, b] = [reserve(coin, "4"), reserve(coin, "4")];
     const first = payment(coin, 4n * COIN, a);
     expect(free()).toBeGreaterThan(5n * COIN);
-    expect(coin.buildPayment({ contract: CONTRACT, units: 4n * COIN, reservation: b })).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance" } });
+    expect(coin.buildPayment({ contract: CONTRACT, units: 4n * COIN, reservation: b })).toMatchObject({
+      ok: false,
+      error: { kind: "NotSufficientBalance" },
+    });
     expect(await send(coin, first)).toBe("accepted");
     const second = payment(coin, 4n * COIN, b);
     expect(txOf(coin, second).inputs.map((i) => i.txid)).toEqual([first.txid]);
@@ -216,7 +226,10 @@ describe("large outputs", () => {
     if (!fee.ok) throw new Error(fee.error.kind);
     const tx = txOf(coin, fee.value);
     expect(tx.outputs.length).toBeGreaterThan(2);
-    expect(coin.checkDexFee(fee.value.raw, { takerKey: world.maker.key.publicKey, feeKey: FEE_KEY.publicKey, feeUnits: 100_000n, burnUnits: 0n }).ok).toBe(true);
+    expect(
+      coin.checkDexFee(fee.value.raw, { takerKey: world.maker.key.publicKey, feeKey: FEE_KEY.publicKey, feeUnits: 100_000n, burnUnits: 0n })
+        .ok,
+    ).toBe(true);
   });
 });
 
@@ -235,7 +248,9 @@ describe("many tiny outputs", () => {
     coin.releaseInputs(tx.raw);
     const most = coin.maxPayment("start");
     expect(most.ok && most.value.fee.n / most.value.fee.d).toBe(0n);
-    expect(await world.drive(coin.withdraw({ to: coin.address, amount: "max", fee: undefined, broadcast: false }, NEVER))).toMatchObject({ ok: true });
+    expect(await world.drive(coin.withdraw({ to: coin.address, amount: "max", fee: undefined, broadcast: false }, NEVER))).toMatchObject({
+      ok: true,
+    });
   });
 });
 

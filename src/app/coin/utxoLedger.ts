@@ -29,6 +29,8 @@ type Hold = {
 /** The promise a signed transaction uses up. */
 type UsedPromise = { readonly holdId: string; readonly amount: bigint };
 
+const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
+
 export type LedgerDeps = {
   readonly chain: UtxoChain;
   readonly clock: Clock;
@@ -99,7 +101,11 @@ export class UtxoLedger {
     const kept = this.#replay(this.#pool(), amounts);
     if (!kept.ok) return kept;
     const id = `hold-${this.#nextHold++}`;
-    const feeEach = kept.value.slice(kept.value.length - amounts.length).reduce((most, fee) => (fee > most ? fee : most), 0n);
+    const feeEach =
+      kept.value
+        .slice(kept.value.length - amounts.length)
+        .toSorted(ascending)
+        .at(-1) ?? 0n;
     const hold: Hold = { amounts: [...amounts], feeEach, used: new Map(), cancelTimer: null };
     if (ttlMs !== null) hold.cancelTimer = this.#deps.clock.after(ttlMs, () => this.release(id));
     this.#holds.set(id, hold);
@@ -298,12 +304,12 @@ export class UtxoLedger {
    * largest kind, and every promise must still be kept.
    */
   #inPieces(built: BuiltTx, outputs: readonly TxOutput[], promised: readonly bigint[]): BuiltTx | null {
-    const largest = promised.reduce((most, a) => (a > most ? a : most), 0n);
+    const largest = promised.toSorted(ascending).at(-1) ?? 0n;
     const rest = after(this.#pool(), built);
     const left = rest.unspents.filter((u) => u.value > largest).length;
     const wanted = BigInt(promised.length - left + 1);
     const fit = largest > 0n ? built.change / (2n * largest) : 0n;
-    const pieces = [wanted, fit, MAX_PIECES].reduce((least, n) => (n < least ? n : least));
+    const pieces = [wanted, fit, MAX_PIECES].toSorted(ascending)[0] ?? 0n;
     const script = built.tx.outputs.at(-1)?.script;
     if (pieces < 2n || !script) return null;
     const piece = { value: built.change / pieces, script };

@@ -70,12 +70,17 @@ export async function withdraw(
   const { decimals } = coin;
   const rate = feeRateOf(coin, request.fee);
   const worth = (unspents: readonly Unspent[]): bigint => worthSpending(unspents, rate).reduce((n, u) => n + u.value, 0n);
-  const [unpromised, ready] = [worth(coin.ledger.spendable()) - coin.ledger.held(), worth(coin.ledger.ready())];
-  const free = unpromised < ready ? unpromised : ready;
+  const unpromised = worth(coin.ledger.spendable()) - coin.ledger.held();
+  const comingChange = unpromised - worth(coin.ledger.ready());
+  const free = comingChange > 0n ? unpromised - comingChange : unpromised;
   const isMax = request.amount === "max";
   if (isMax && free <= 0n) {
     const isEmpty = coin.ledger.spendable().length === 0;
-    return err(isEmpty ? { kind: "ZeroBalanceToWithdrawMax" } : toWithdrawError(coin, { kind: "NotEnough", available: 0n, required: coin.spec.kind.dust }));
+    return err(
+      isEmpty
+        ? { kind: "ZeroBalanceToWithdrawMax" }
+        : toWithdrawError(coin, { kind: "NotEnough", available: 0n, required: coin.spec.kind.dust }),
+    );
   }
   const amount = request.amount === "max" ? free : toUnits(request.amount, decimals);
   if (amount < coin.spec.kind.dust) return err({ kind: "AmountTooLow", amount: fromUnits(amount, decimals), threshold: coin.dust });

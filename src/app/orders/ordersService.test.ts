@@ -234,6 +234,31 @@ test("a lost connected is said again when the taker asks again; the maker's swap
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
 });
 
+test("the taker that buys an order out hears a lost connected again, though the order is over", async () => {
+  const { world, maker, taker } = await pair();
+  const uuid = await place(maker, sellAaa());
+  let said = 0;
+  world.deliver = (sent, to) => !(sent.message.type === "MakerConnected" && to === "taker") || ++said > 1;
+  await take(taker, buyAaa("10"));
+  await world.clock.advance(12_000);
+  expect(await reason(maker, uuid)).toBe("Fulfilled");
+  expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
+});
+
+test("the same when the maker's process died right after it had stored the swap", async () => {
+  const { world, maker, taker } = await pair();
+  const uuid = await place(maker, sellAaa());
+  world.deliver = (sent) => sent.message.type !== "MakerConnected";
+  await take(taker, buyAaa("10"));
+  await world.clock.advance(3_050);
+  expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 0]);
+  await maker.restart();
+  world.deliver = () => true;
+  await world.clock.advance(10_000);
+  expect(await reason(maker, uuid)).toBe("Fulfilled");
+  expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
+});
+
 test("connected never comes: the order ends TimedOut, is not converted, tries nobody else, and frees its funds", async () => {
   const { world, maker, taker } = await pair();
   const second = await world.node("second");

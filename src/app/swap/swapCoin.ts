@@ -44,6 +44,8 @@ export interface SwapCoin extends TradingCoin {
   }): Result<SignedTx, FundsError>;
   /** Spends output 0 of `payment` back to the own address; valid once the median time past exceeds the lock. */
   buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array }): Result<SignedTx, FundsError>;
+  /** Whether a contract of so many base units leaves more than dust once a claim or refund has paid its miner fee. */
+  coversSpend(units: bigint): boolean;
   /** A spend of the same inputs back to the own address at a higher fee, so that `payment` can no longer confirm. */
   buildCancel(payment: Uint8Array): Result<SignedTx, FundsError>;
   /** Whether another own transaction spends an output of this one. */

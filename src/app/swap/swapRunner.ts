@@ -1,8 +1,8 @@
 import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeSwapMessage, parseSwapMessage } from "../../core/message/swapMessage.ts";
 import type { SwapMessage } from "../../core/message/types.ts";
-import { ownPayment, type Slot, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
-import { type Duty, fold } from "../../core/swap/swapState.ts";
+import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
+import { fold } from "../../core/swap/swapState.ts";
 import { equalBytes, fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -11,14 +11,11 @@ import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
 import type { SwapSummary } from "../../ports/swapStore.ts";
 import type { SwapMatch, SwapStarter } from "../tradingCoin.ts";
-import { chainOf, contractOf } from "./contracts.ts";
-import { claim, refund } from "./duties/claimAndRefund.ts";
-import { awaitFee, payFee } from "./duties/fee.ts";
-import { negotiate } from "./duties/negotiate.ts";
-import { decidingSlots, observe } from "./duties/observe.ts";
-import { awaitPayment, pay, tell } from "./duties/payment.ts";
-import { publish } from "./duties/publish.ts";
+import { chainOf } from "./contracts.ts";
+import { decidingSlots } from "./duties/observe.ts";
+import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
+import { forgetSwap } from "./forgetSwap.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
 import { StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
@@ -310,7 +307,7 @@ export class SwapRunner implements SwapStarter {
     this.#remember(task.uuid, task.events);
     void task
       .stop()
-      .then(() => forget(task))
+      .then(() => forgetSwap(task))
       .then(() => this.#deps.store.markSettled(task.uuid))
       .catch((cause: unknown) => this.#deps.log.warn("swap_not_marked_settled", { swap: task.uuid, error: String(cause) }));
   }
@@ -352,47 +349,5 @@ export class SwapRunner implements SwapStarter {
     this.#deps.log.debug("swap_message", { swap: task.uuid, message: message.type });
     task.mailbox.put(message);
     task.wake();
-  }
-}
-
-async function runDuty(task: SwapTask, duty: Duty, signal: AbortSignal): Promise<void> {
-  switch (duty.do) {
-    case "negotiate":
-      return negotiate(task, signal);
-    case "observe":
-      return observe(task, signal);
-    case "await_fee":
-      return awaitFee(task, signal);
-    case "pay_fee":
-      return payFee(task, signal);
-    case "await_payment":
-      return awaitPayment(task, signal);
-    case "pay":
-      return pay(task, signal);
-    case "claim":
-      return claim(task, signal);
-    case "refund":
-      return refund(task, signal);
-    case "tell":
-      return tell(task, duty.message, signal);
-    case "publish":
-      return publish(task, duty.slot, signal);
-  }
-}
-
-/** A settled swap needs nothing any more: its inputs are spent or were never used, and nobody asks for its contracts. */
-async function forget(task: SwapTask): Promise<void> {
-  const s = task.state;
-  const { role } = s.terms;
-  for (const slot of ["fee", ownPayment(role)] as const) {
-    const tx = s.own[slot];
-    if (tx) task.coin(role).releaseInputs(fromHex(tx.raw));
-  }
-  for (const side of ["maker", "taker"] as const) {
-    const coin = task.coin(side);
-    const known = Object.entries({ ...s.received, ...s.own }) as [Slot, { readonly txid: string }][];
-    const txids = known.filter(([slot, { txid }]) => txid !== "" && chainOf(role, slot) === side).map(([, { txid }]) => txid);
-    const scripts = s.negotiated ? [coin.contractScript(contractOf(s, `${side}Payment`))] : [];
-    await coin.chain.unwatch({ scripts, txids });
   }
 }

@@ -18,7 +18,9 @@ const readSecret: Read<Secret<string>> = (value) => {
 const MAX_HEIGHT = 499_999_999;
 const readHeight: Read<number> = (value) => {
   const height = readU32(value);
-  return height.ok && height.value > MAX_HEIGHT ? err(`birthday_height ${height.value} is above ${MAX_HEIGHT}, the greatest block height`) : height;
+  return height.ok && height.value > MAX_HEIGHT
+    ? err(`birthday_height ${height.value} is above ${MAX_HEIGHT}, the greatest block height`)
+    : height;
 };
 const readPresence: Read<string> = (value) => ok(found(value));
 
@@ -96,7 +98,9 @@ export const enable = defineMethod<Failure>()({
     rpc_user: optionalText(),
     rpc_password: optional(readSecret, { type: "string", format: "password" }),
     rescan: flag(false).describe("Forget this node's index of the coin and read the chain anew: it was built from another daemon's chain."),
-    birthday_height: optional(readHeight, { type: "integer", minimum: 0, maximum: MAX_HEIGHT }).describe("Height the own index starts at when the daemon cannot search addresses."),
+    birthday_height: optional(readHeight, { type: "integer", minimum: 0, maximum: MAX_HEIGHT }).describe(
+      "Height the own index starts at when the daemon cannot search addresses.",
+    ),
   }),
   result,
   async handle(p, ctx, { signal }) {

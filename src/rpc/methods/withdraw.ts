@@ -78,7 +78,8 @@ export const withdraw = defineMethod<Failure>()({
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
     if (p.from !== undefined) return err({ kind: "UnexpectedFromAddress" });
-    if (p.fee?.kind === "foreign") return err({ kind: "InvalidFeePolicy", reason: `Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found ${p.fee.type}` });
+    if (p.fee?.kind === "foreign")
+      return err({ kind: "InvalidFeePolicy", reason: `Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found ${p.fee.type}` });
     if (p.fee && lt(p.fee.amount, ZERO))
       return err({ kind: "InvalidFeePolicy", reason: `the fee ${toDecimalString(p.fee.amount)} must not be negative` });
     const request = { to: p.to, amount: p.max ? ("max" as const) : p.amount, fee: p.fee, broadcast: p.broadcast };

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { createDaemonClient, type DaemonClient } from "../../../src/adapters/jsonRpc/daemonClient.ts";
 import { createSystemClock } from "../../../src/adapters/system/systemClock.ts";
 import { Secret } from "../../../src/core/util/secret.ts";
@@ -64,7 +65,7 @@ export async function startDaemon(program: DaemonProgram): Promise<Daemon> {
     client.close();
     client = connect();
     child.kill("SIGTERM");
-    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+    const timer = setTimeout(() => child.stdin?.end(), STOP_MS);
     await exited;
     clearTimeout(timer);
   };
@@ -92,17 +93,17 @@ export async function startDaemon(program: DaemonProgram): Promise<Daemon> {
 
 type Running = { readonly child: ChildProcess; readonly exited: Promise<number | string>; said(): string };
 
+const KEEPER = fileURLToPath(new URL("./keeper.ts", import.meta.url));
+
 function run(program: DaemonProgram, args: readonly string[]): Running {
-  const child = spawn(program.path, args, { stdio: ["ignore", "pipe", "pipe"] });
+  // Its standard input is the thread the daemon hangs by: no test run, however it ends, leaves a daemon behind.
+  const child = spawn(process.execPath, [KEEPER, program.path, ...args], { stdio: ["pipe", "pipe", "pipe"] });
   let said = "";
-  for (const stream of [child.stdout, child.stderr])
+  for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (data: Buffer) => {
       said = `${said}${data}`.slice(-2_000);
     });
-  // Last resort, for a test run that ends before `close`.
-  const abandon = (): void => void child.kill("SIGKILL");
-  process.once("exit", abandon);
-  child.once("exit", () => process.removeListener("exit", abandon));
+  }
   const exited = new Promise<number | string>((resolve) => {
     child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown"));
     child.once("error", (cause) => resolve(cause.message));

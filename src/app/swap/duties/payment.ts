@@ -1,6 +1,7 @@
 import { type Failure, ownPayment, theirPayment } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf, depthOf, unitsOf } from "../contracts.ts";
+import { Repeater } from "../repeater.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { storeSigned } from "./storeSigned.ts";
@@ -32,6 +33,14 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
     }
   }
   const coin = task.coin(chainOf(role, slot));
+  const claimed = task.coin(chainOf(role, theirPayment(role)));
+  for (const [c, units] of [
+    [coin, unitsOf(s, slot)],
+    [claimed, unitsOf(s, theirPayment(role))],
+  ] as const) {
+    if (!c.coversSpend(units))
+      return giveUp(`${units} units of ${c.ticker} are too few to be claimed or refunded at the present miner fee`);
+  }
   const contract = contractOf(s, slot);
   const start = role === "maker" ? s.terms.makerStartHeight : s.terms.takerStartHeight;
   await coin.chain.watchScript(coin.contractScript(contract), start, signal);
@@ -76,7 +85,9 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
 
 /** Takes the other side's payment from its message (the chain watch takes it too) and keeps the time limits. */
 export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
-  let offered = { txid: "", atMs: Number.NEGATIVE_INFINITY };
+  // Every piece of news comes by here: a backend that refuses the bytes is not asked each time.
+  let offered = null as { readonly txid: string; readonly repeat: Repeater } | null;
+  let unfit = null as string | null;
   for (;;) {
     const seen = task.version;
     const s = task.state;
@@ -90,16 +101,13 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
         continue;
       }
       // Only harms the sender: a right one may still come, by message or on the chain.
-      task.trouble(`${slot} refused: ${checked.error.reason}`);
+      unfit = checked.error.reason;
+      task.trouble(`${slot} refused: ${unfit}`);
     }
     const received = s.received[slot];
-    const nowMs = task.deps.clock.nowMs();
-    // Every piece of news comes by here: a backend that refuses the bytes is not asked each time.
-    if (received && !s.facts[slot] && (offered.txid !== received.txid || nowMs - offered.atMs >= LOOK_AGAIN_MS)) {
-      offered = { txid: received.txid, atMs: nowMs };
-      await coin.chain.broadcast(fromHex(received.raw), signal);
-    }
-    const late = lateness(task);
+    if (received && offered?.txid !== received.txid) offered = { txid: received.txid, repeat: new Repeater(task.deps.clock) };
+    if (received && !s.facts[slot] && offered?.repeat.isDue(LOOK_AGAIN_MS)) await coin.chain.broadcast(fromHex(received.raw), signal);
+    const late = lateness(task, unfit);
     if (late) {
       return s.terms.role === "maker"
         ? task.emit({ type: "refund_decided", failure: late })
@@ -114,8 +122,11 @@ function mayAnnounce(task: SwapTask, slot: "makerPayment" | "takerPayment"): boo
   return task.events.filter((e) => e.event.type === "tx_received" && e.event.slot === slot).length < MAX_ANNOUNCED;
 }
 
-/** Which limit of reference swap-protocol.md 2.2 has passed while waiting for the other payment; null if none. */
-function lateness(task: SwapTask): Failure | null {
+/**
+ * Which limit of reference swap-protocol.md 2.2 has passed while waiting for the other payment; null if none.
+ * @param unfit why the payment they sent instead of a right one does not count
+ */
+function lateness(task: SwapTask, unfit: string | null): Failure | null {
   const s = task.state;
   const now = task.nowSec();
   const times = task.times();
@@ -127,7 +138,7 @@ function lateness(task: SwapTask): Failure | null {
     if (now <= times.revealBy) return null;
     return s.received.takerPayment || s.facts.takerPayment
       ? { event: "TakerPaymentWaitConfirmFailed", reason: `taker payment not confirmed by ${times.revealBy}` }
-      : { event: "TakerPaymentValidateFailed", reason: `no valid taker payment by ${times.revealBy}` };
+      : missing("TakerPaymentValidateFailed", `no valid taker payment by ${times.revealBy}`, unfit);
   }
   if (s.received.makerPayment || s.facts.makerPayment) {
     return now > times.makerPaymentConfirmedBy
@@ -137,9 +148,12 @@ function lateness(task: SwapTask): Failure | null {
   const since =
     task.timeOf((e) => e.type === "tx_attempted" && e.slot === "fee") ?? task.timeOf((e) => e.type === "negotiated") ?? s.terms.startedAt;
   return now > since + waitSec(task)
-    ? { event: "MakerPaymentValidateFailed", reason: `the maker sent no payment within ${waitSec(task)} s` }
+    ? missing("MakerPaymentValidateFailed", `the maker sent no payment within ${waitSec(task)} s`, unfit)
     : null;
 }
+
+const missing = (event: string, reason: string, unfit: string | null): Failure =>
+  unfit === null ? { event, reason } : { event, reason: `${reason}; what came instead: ${unfit}`, theirFault: true };
 
 /** Repeats the own fee or payment message; at once when the other side shows that it still waits. */
 export async function tell(task: SwapTask, what: "fee" | "payment", signal: AbortSignal): Promise<void> {
@@ -148,17 +162,14 @@ export async function tell(task: SwapTask, what: "fee" | "payment", signal: Abor
   const { takerFeeResendSec, makerPaymentResendSec, takerPaymentResendSec } = task.deps.timing;
   const everyMs = (what === "fee" ? takerFeeResendSec : role === "maker" ? makerPaymentResendSec : takerPaymentResendSec) * 1_000;
   let asked = task.mailbox.arrivals(asks);
-  let lastSentMs = Number.NEGATIVE_INFINITY;
+  const resend = new Repeater(task.deps.clock);
   for (;;) {
     const seen = task.version;
-    const nowMs = task.deps.clock.nowMs();
-    const repeated = task.mailbox.arrivals(asks) > asked && nowMs - lastSentMs >= RESEND_AT_ONCE_MS;
-    if (repeated || nowMs - lastSentMs >= everyMs) {
+    if (resend.isDue(task.mailbox.arrivals(asks) > asked ? RESEND_AT_ONCE_MS : everyMs)) {
       asked = task.mailbox.arrivals(asks);
-      lastSentMs = nowMs;
       sendOwn(task, what);
     }
-    await task.news(seen, Math.max(1, lastSentMs + everyMs - nowMs), signal);
+    await task.news(seen, Math.max(1, resend.leftMs(everyMs)), signal);
   }
 }
 

@@ -1,0 +1,191 @@
+import { expect, test } from "vitest";
+import { OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
+import type { MakerReserved, TakerRequest } from "../../core/message/types.ts";
+import { decimal, type Rational, rational, toDecimalString } from "../../core/money/rational.ts";
+import { availableVolume } from "../../core/order/makerOrder.ts";
+
+const conf = { baseConfs: 1, baseNota: false, relConfs: 1, relNota: false };
+const uuid = (n: number): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
+const aRequest = (over: Partial<TakerRequest> = {}): TakerRequest => ({
+  base: "AAA",
+  rel: "BBB",
+  baseAmount: decimal("1"),
+  relAmount: decimal("2"),
+  action: "Buy",
+  uuid: uuid(1),
+  matchBy: { type: "Any" },
+  conf,
+  swapVersion: 1,
+  ...over,
+});
+async function aMaker(): Promise<{ world: OrderWorld; maker: TestNode; orderUuid: string; available: () => string }> {
+  const world = new OrderWorld();
+  const maker = await world.node("maker");
+  const placed = await maker.orders.placeMakerOrder({ base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("10"), minVolume: decimal("0.5") });
+  if (!placed.ok) throw new Error(placed.error.kind);
+  const available = (): string => {
+    const order = maker.orders.myOrders().makers[0];
+    return order ? toDecimalString(availableVolume(order)) : "gone";
+  };
+  return { world, maker, orderUuid: placed.value.uuid, available };
+}
+
+test.each<[string, Partial<TakerRequest>]>([
+  ["nothing", { baseAmount: rational(0n) }],
+  ["less than nothing", { baseAmount: rational(-1n), relAmount: rational(-2n) }],
+  ["for less than nothing", { relAmount: rational(-2n) }],
+  ["for nothing", { relAmount: rational(0n) }],
+  ["an amount of a thousand digits", { baseAmount: { n: (1n << 1_500n) + 1n, d: 1n << 1_500n } }],
+  ["less than the minimum", { baseAmount: decimal("0.4"), relAmount: decimal("9") }],
+  ["more than there is", { baseAmount: decimal("10.00000001"), relAmount: decimal("99") }],
+  ["a price a hair too low", { relAmount: { n: 2n * 10n ** 60n - 1n, d: 10n ** 60n } }],
+  ["another pair", { rel: "CCC" }],
+  ["the coin for itself", { rel: "AAA" }],
+  ["other orders", { matchBy: { type: "Orders", data: [uuid(9)] } }],
+  ["other makers", { matchBy: { type: "Pubkeys", data: ["ab".repeat(32)] } }],
+  ["nobody", { matchBy: { type: "Pubkeys", data: [] } }],
+])("a request for %s gets no answer and holds nothing", async (_, over) => {
+  const { world, maker, available } = await aMaker();
+  await world.node("taker");
+  world.send("maker", "taker", { type: "TakerRequest", body: aRequest(over) });
+  await world.clock.advance(100);
+  expect([world.messages("MakerReserved").length, available(), maker.coin("AAA").openReservations]).toEqual([0, "10", 0]);
+});
+
+test("amounts with both signs negative or not in lowest terms mean what they are worth", async () => {
+  const { world, available } = await aMaker();
+  await world.node("taker");
+  world.send("maker", "taker", { type: "TakerRequest", body: aRequest({ baseAmount: { n: -10n, d: -10n }, relAmount: { n: 40n, d: 20n } }) });
+  await world.clock.advance(100);
+  expect(world.messages("MakerReserved")).toHaveLength(1);
+  expect(available()).toBe("9");
+});
+
+test("a thousand requests of a hundred keys hold what there is for 30 s and not a moment longer", async () => {
+  const { world, maker, available } = await aMaker();
+  const takers = await Promise.all(Array.from({ length: 100 }, (_, i) => world.node(`t${i}`)));
+  takers.forEach((taker, i) => {
+    for (let k = 0; k < 10; k++) world.send("maker", taker.name, { type: "TakerRequest", body: aRequest({ uuid: uuid(1000 + i * 10 + k) }) });
+  });
+  await world.clock.advance(500);
+  expect([world.messages("MakerReserved").length, available()]).toEqual([10, "0"]);
+  // The order is sold out by nobody: it must not end.
+  expect(maker.orders.myOrders().makers).toHaveLength(1);
+  await world.clock.advance(31_000);
+  expect([available(), maker.coin("AAA").openReservations]).toEqual(["10", 0]);
+  world.send("maker", "t7", { type: "TakerRequest", body: aRequest({ uuid: uuid(5) }) });
+  await world.clock.advance(100);
+  expect(world.messages("MakerReserved")).toHaveLength(11);
+});
+
+test("one key has ten handshakes open at most", async () => {
+  const { world } = await aMaker();
+  await world.node("taker");
+  for (let i = 0; i < 20; i++) {
+    world.send("maker", "taker", { type: "TakerRequest", body: aRequest({ uuid: uuid(i), baseAmount: decimal("0.5") }) });
+  }
+  await world.clock.advance(500);
+  expect(world.messages("MakerReserved")).toHaveLength(10);
+});
+
+test("the same uuid from two keys is one handshake, and only the first key's", async () => {
+  const { world, maker, orderUuid } = await aMaker();
+  await world.node("first");
+  await world.node("second");
+  world.send("maker", "first", { type: "TakerRequest", body: aRequest() });
+  world.send("maker", "second", { type: "TakerRequest", body: aRequest() });
+  await world.clock.advance(100);
+  world.send("maker", "second", { type: "TakerConnect", body: { takerOrderUuid: uuid(1), makerOrderUuid: orderUuid } });
+  await world.clock.advance(100);
+  expect([world.messages("MakerReserved").length, maker.swaps.started.length]).toEqual([1, 0]);
+  for (let i = 0; i < 3; i++) world.send("maker", "first", { type: "TakerConnect", body: { takerOrderUuid: uuid(1), makerOrderUuid: orderUuid } });
+  await world.clock.advance(100);
+  expect(maker.swaps.started).toHaveLength(1);
+});
+
+test("a connect without a request, for another order, or after the order was cancelled starts nothing", async () => {
+  const { world, maker, orderUuid } = await aMaker();
+  await world.node("taker");
+  const connect = (takerOrderUuid: string, makerOrderUuid: string): void =>
+    world.send("maker", "taker", { type: "TakerConnect", body: { takerOrderUuid, makerOrderUuid } });
+  connect(uuid(1), orderUuid);
+  world.send("maker", "taker", { type: "TakerRequest", body: aRequest() });
+  await world.clock.advance(100);
+  connect(uuid(1), uuid(77));
+  connect(uuid(2), orderUuid);
+  await world.clock.advance(100);
+  expect(maker.swaps.started).toEqual([]);
+  await maker.orders.placeMakerOrder({ base: "AAA", rel: "BBB", price: decimal("3"), volume: decimal("1") });
+  connect(uuid(1), orderUuid);
+  await world.clock.advance(100);
+  expect([maker.swaps.started, maker.coin("AAA").openReservations]).toEqual([[], 0]);
+});
+
+test("messages signed with our own key, whatever its first byte, are never answered", async () => {
+  const { world, maker } = await aMaker();
+  const mirror = Uint8Array.from(maker.key);
+  mirror[0] = 3;
+  for (const key of [maker.key, mirror]) maker.orders.onMessage(key, { type: "TakerRequest", body: aRequest() });
+  await world.clock.advance(100);
+  expect(world.messages("MakerReserved")).toEqual([]);
+});
+
+test.each<[string, (r: MakerReserved) => Partial<MakerReserved>]>([
+  ["another amount of what we get", () => ({ baseAmount: decimal("0.99999999") })],
+  ["more of it than asked", () => ({ baseAmount: decimal("1.00000001") })],
+  ["a dearer price by a hair", () => ({ relAmount: { n: 2n * 10n ** 60n + 1n, d: 10n ** 60n } })],
+  ["nothing to pay", () => ({ relAmount: rational(0n) })],
+  ["less than nothing to pay", () => ({ relAmount: rational(-2n) })],
+  ["a thousand digits to pay", () => ({ relAmount: { n: 1n, d: (1n << 1_500n) + 1n } })],
+  ["the coins the other way round", (r) => ({ base: r.rel, rel: r.base })],
+  ["another coin", () => ({ base: "CCC" })],
+  ["protocol infos that do not suit", () => ({ baseProtocolInfo: Uint8Array.of(0x91, 0xa1, 0x78) })],
+])("an offer with %s is not taken", async (_, change) => {
+  const { world } = await aMaker();
+  const taker = await world.node("taker");
+  const rogue = await world.node("rogue");
+  // Only the rogue's own words arrive.
+  world.deliver = (sent) => sent.message.type !== "MakerReserved";
+  const placed = await taker.orders.placeTakerOrder({ action: "Buy", base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("1") });
+  if (!placed.ok) throw new Error(placed.error.kind);
+  await world.clock.advance(100);
+  const [reserved] = world.messages("MakerReserved");
+  if (!reserved) throw new Error("no offer");
+  world.send("taker", rogue.name, { type: "MakerReserved", body: { ...reserved, ...change(reserved) } });
+  await world.clock.advance(5_000);
+  expect(world.messages("TakerConnect")).toEqual([]);
+  expect(taker.coin("BBB").openReservations).toBe(0);
+  // The same offer as it should be is taken.
+  world.send("taker", rogue.name, { type: "MakerReserved", body: reserved });
+  await world.clock.advance(5_000);
+  expect(world.messages("TakerConnect")).toHaveLength(1);
+});
+
+test("connected before connect starts nothing, and the handshake goes on", async () => {
+  const { world, maker, orderUuid } = await aMaker();
+  const taker = await world.node("taker");
+  const placed = await taker.orders.placeTakerOrder({ action: "Buy", base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("1") });
+  if (!placed.ok) throw new Error(placed.error.kind);
+  const pair = { takerOrderUuid: placed.value.uuid, makerOrderUuid: orderUuid };
+  world.send("taker", "maker", { type: "MakerConnected", body: pair });
+  await world.clock.advance(500);
+  world.send("taker", "maker", { type: "MakerConnected", body: pair });
+  await world.clock.advance(500);
+  expect(taker.swaps.started).toEqual([]);
+  await world.clock.advance(4_000);
+  expect([taker.swaps.started.length, maker.swaps.started.length]).toEqual([1, 1]);
+});
+
+test("a taker with odd fractions leaves the maker's announced volume short, rounded down", async () => {
+  const { world, maker, orderUuid } = await aMaker();
+  await world.node("taker");
+  const odd: Rational = { n: 1n << 900n, d: (1n << 900n) + 1n };
+  world.send("maker", "taker", { type: "TakerRequest", body: aRequest({ baseAmount: odd }) });
+  await world.clock.advance(100);
+  world.send("maker", "taker", { type: "TakerConnect", body: { takerOrderUuid: uuid(1), makerOrderUuid: orderUuid } });
+  await world.clock.advance(100);
+  expect(maker.swaps.started).toHaveLength(1);
+  const [update] = world.messages("MakerOrderUpdated");
+  expect(update?.newMaxVolume?.d).toBeLessThanOrEqual(10n ** 100n);
+  expect(update?.newMaxVolume && toDecimalString(update.newMaxVolume)).toBe("9");
+});

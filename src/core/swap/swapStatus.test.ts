@@ -1,0 +1,136 @@
+import { expect, test } from "vitest";
+import { recordedStatuses } from "../../../test/vectors/swaps/swapVectors.ts";
+import type { Role, Slot, SwapEvent, SwapTerms } from "./events.ts";
+import { swapStatus } from "./swapStatus.ts";
+
+const KEY = `02${"11".repeat(32)}`;
+const BLOCK = { height: 7, hash: "ab" };
+const terms = (role: Role, change: Partial<SwapTerms> = {}): SwapTerms => ({
+  role,
+  uuid: "11111111-2222-4333-8444-555555555555",
+  myOrderUuid: "99999999-8888-4777-a666-000000000001",
+  makerCoin: "DOC",
+  takerCoin: "MARTY",
+  makerAmount: "2/1",
+  takerAmount: "1/3",
+  makerUnits: "200000000",
+  takerUnits: "33333333",
+  makerConfs: 1,
+  makerNota: false,
+  takerConfs: 1,
+  takerNota: false,
+  lockDurationSec: 7_800,
+  startedAt: 1_700_000_000,
+  counterparty: KEY,
+  myPersistentPub: KEY,
+  myMakerCoinPub: KEY,
+  myTakerCoinPub: KEY,
+  secretSalt: null,
+  secretHash: role === "maker" ? "22".repeat(20) : null,
+  makerStartHeight: 1,
+  takerStartHeight: 1,
+  dexFeeUnits: "1287",
+  dexBurnUnits: "0",
+  dexFeePubkey: KEY,
+  fees: [],
+  gui: null,
+  version: "test",
+  ...change,
+});
+const negotiated: SwapEvent = {
+  type: "negotiated",
+  with: { theirStartedAt: 1_700_000_001, theirLocktime: 1_700_007_801, makerCoinPub: KEY, takerCoinPub: KEY, secretHash: "22".repeat(20) },
+};
+const sent = (slot: Slot, txid: string): SwapEvent[] => [
+  { type: "tx_signed", slot, txid, raw: "00", notAfter: null },
+  { type: "tx_attempted", slot },
+  { type: "tx_seen", slot, txid, raw: "00", block: BLOCK },
+];
+const deep = (slot: Slot, txid: string): SwapEvent => ({ type: "tx_confirmed", slot, txid, block: BLOCK });
+const fee: SwapEvent = { type: "tx_received", slot: "fee", txid: "fe", raw: "fe" };
+
+const statusOf = (role: Role, events: readonly SwapEvent[], change: Partial<SwapTerms> = {}) =>
+  swapStatus(
+    [{ type: "started", terms: terms(role, change) } as SwapEvent, ...events].map((event, i) => ({ v: 1 as const, atMs: i, event })),
+  );
+const names = (status: Record<string, unknown>): string[] => (status.events as { event: { type: string } }[]).map((e) => e.event.type);
+
+test("a refund shows KDF's steps in KDF's order, and is finished and no success", () => {
+  const status = statusOf("maker", [
+    negotiated,
+    fee,
+    ...sent("makerPayment", "aa"),
+    { type: "refund_decided", failure: { event: "TakerPaymentValidateFailed", reason: "no payment" } },
+    ...sent("makerPaymentRefund", "bb"),
+    deep("makerPaymentRefund", "bb"),
+    { type: "finished", outcome: "refunded" },
+  ]);
+  expect(names(status).slice(4)).toEqual([
+    "MakerPaymentSent",
+    "TakerPaymentValidateFailed",
+    "MakerPaymentWaitRefundStarted",
+    "MakerPaymentRefundStarted",
+    "MakerPaymentRefunded",
+    "MakerPaymentRefundFinished",
+    "Finished",
+  ]);
+  expect(JSON.stringify(status.events)).toContain(`"wait_until":${1_700_000_000 + 15_600 + 3_700}`);
+  expect(status).toMatchObject({ is_finished: true, is_success: false, swapnode: { outcome: "refunded", on_chain: "refunded" } });
+});
+
+test("a swap given up shows why, once, and its end", () => {
+  const failure = { event: "TakerFeeSendFailed", reason: "too late" };
+  const status = statusOf("taker", [negotiated, { type: "abandoned", failure }, { type: "finished", outcome: "failed" }]);
+  expect(names(status)).toEqual(["Started", "Negotiated", "TakerFeeSendFailed", "Finished"]);
+  expect(status).toMatchObject({ is_finished: true, is_success: false });
+});
+
+test("no fee due shows as a fee without a transaction, as KDF shows it", () => {
+  expect(JSON.stringify(statusOf("taker", [negotiated], { dexFeePubkey: null }).events)).toContain(
+    '"TakerFeeSent","data":{"tx_hex":"","tx_hash":""}',
+  );
+});
+
+test("success comes only from the claim: one taken back by a reorg after the end says so beside the status", () => {
+  const done = [
+    negotiated,
+    fee,
+    ...sent("makerPayment", "aa"),
+    ...sent("takerPaymentSpend", "cc"),
+    deep("takerPaymentSpend", "cc"),
+    { type: "finished", outcome: "success" } as SwapEvent,
+  ];
+  expect(statusOf("maker", done)).toMatchObject({ is_success: true, swapnode: { on_chain: "success", withdrawn_after_finish: [] } });
+  const back: SwapEvent = { type: "tx_withdrawn", slot: "takerPaymentSpend", txid: "cc" };
+  const seen: SwapEvent = { type: "tx_seen", slot: "takerPaymentSpend", txid: "cc", raw: "00", block: { height: 8, hash: "cd" } };
+  const status = statusOf("maker", [...done, back, seen, back]);
+  expect(status).toMatchObject({ is_success: true, swapnode: { on_chain: null, withdrawn_after_finish: ["takerPaymentSpend"] } });
+  expect(names(status)).toEqual(names(statusOf("maker", done)));
+});
+
+test("a swap that could not start shows nothing but that", () => {
+  const status = swapStatus([{ v: 1, atMs: 5, event: { type: "start_failed", terms: terms("taker"), reason: "no funds" } }]);
+  expect([names(status), status.my_info]).toEqual([["StartFailed"], null]);
+});
+
+test("every event a status can show is in one of the lists clients compare with", () => {
+  for (const role of ["maker", "taker"] as const) {
+    const lists = recordedStatuses.lists[role];
+    const known = [...lists.success_events, ...lists.error_events];
+    const side = role === "maker" ? "makerPayment" : "takerPayment";
+    const everything = [
+      negotiated,
+      ...(role === "maker" ? [fee] : sent("fee", "01")),
+      ...sent(side, "02"),
+      ...sent("takerPaymentSpend", "03"),
+      ...sent("makerPaymentSpend", "04"),
+      { type: "secret_learned", secret: "33".repeat(32) } as SwapEvent,
+      ...sent("cancel", "05"),
+      ...(["makerPayment", "takerPayment", "takerPaymentSpend", "makerPaymentSpend", "cancel"] as const).map((slot, i) =>
+        deep(slot, `0${i + 1}`),
+      ),
+      { type: "finished", outcome: "lost" } as SwapEvent,
+    ];
+    for (const name of names(statusOf(role, everything))) expect(known).toContain(name);
+  }
+});

@@ -1,0 +1,256 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { Contract, SignedTx } from "../../src/app/swap/swapCoin.ts";
+import type { NegotiationData, SwapMessage } from "../../src/core/message/types.ts";
+import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
+import { hash160 } from "../../src/core/utxo/hash.ts";
+import { payTo, testKey } from "../fakes/chainWorld.ts";
+import { FEE_KEY, FEE_UNITS, SwapWorld } from "../fakes/swapWorld.ts";
+
+let world: SwapWorld;
+afterEach(() => world.close());
+
+const L = 600;
+const SECRET = new Uint8Array(32).fill(9);
+const NONE = new Uint8Array();
+/** No point of the curve has this X coordinate. */
+const NO_POINT = Uint8Array.from({ length: 33 }, (_, i) => (i === 0 ? 2 : i === 32 ? 5 : 0));
+const nowSec = (): number => Math.floor(world.clock.nowMs() / 1_000);
+const ok = <T>(r: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown }): T => {
+  if (!r.ok) throw new Error(JSON.stringify(r.error, (_, v: unknown) => (typeof v === "bigint" ? `${v}` : v)));
+  return r.value;
+};
+const blameOf = (event: string, side: SwapWorld["maker"]): string => `${event} ${toHex(side.key.publicKey)}`;
+
+type Offer = Extract<NegotiationData, { version: 3 }>;
+function offer(change: Partial<Offer> = {}): SwapMessage {
+  const startedAt = change.startedAt ?? nowSec();
+  const key = world.maker.key.publicKey;
+  const data: Offer = {
+    version: 3,
+    startedAt,
+    paymentLocktime: makerLock(startedAt, L),
+    secretHash: hash160(SECRET),
+    makerCoinContract: NONE,
+    takerCoinContract: NONE,
+    makerCoinHtlcPub: key,
+    takerCoinHtlcPub: key,
+    ...change,
+  };
+  return { type: "Negotiation", data };
+}
+
+describe("a maker of bad faith", () => {
+  const cases: readonly (readonly [string, () => Partial<Offer>, boolean])[] = [
+    ["started 61 s after us", () => ({ startedAt: nowSec() + 61 }), false],
+    ["started 61 s before us", () => ({ startedAt: nowSec() - 61 }), false],
+    ["locks a second less than agreed", () => ({ paymentLocktime: makerLock(nowSec(), L) - 1 }), false],
+    ["locks as long as the taker", () => ({ paymentLocktime: takerLock(nowSec(), L) }), false],
+    ["has a secret hash of 32 bytes, where the pair has 20", () => ({ secretHash: new Uint8Array(32).fill(1) }), true],
+    ["has a secret hash of no bytes", () => ({ secretHash: NONE }), true],
+    ["has a key that is no point of the curve", () => ({ makerCoinHtlcPub: NO_POINT }), true],
+    ["names a swap contract on a chain without contracts", () => ({ takerCoinContract: new Uint8Array(20).fill(1) }), true],
+  ];
+  for (const [what, change, isBadFaith] of cases) {
+    test(`that ${what} gets no answer and no fee${isBadFaith ? ", and is banned" : "; it is not banned for what may be an accident"}`, async () => {
+      world = await SwapWorld.open();
+      const uuid = await world.start({ only: "taker" });
+      world.inject(world.maker, world.taker, uuid, offer(change()));
+      world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
+      await world.advance(30);
+      expect(await world.outcome(world.taker, uuid)).toBe("failed");
+      expect(world.sent(world.taker, uuid)).toEqual([]);
+      expect((await world.taker.state(uuid)).own.fee).toBeUndefined();
+      expect(world.taker.blamed).toEqual(isBadFaith ? [blameOf("NegotiateFailed", world.maker)] : []);
+      expect(world.taker.coin("BBB").ledger.held()).toBe(0n);
+    });
+  }
+
+  for (const startDifference of [-60, 60]) {
+    test(`started ${startDifference} s apart is still fine`, async () => {
+      world = await SwapWorld.open();
+      const uuid = await world.start({ only: "taker" });
+      world.inject(world.maker, world.taker, uuid, offer({ startedAt: nowSec() + startDifference }));
+      await world.advance(1);
+      expect(world.sent(world.taker, uuid).map((m) => m.type)).toContain("NegotiationReply");
+    });
+  }
+});
+
+/** Negotiates as the maker with keys of our own and waits until the taker has paid its fee. @returns the contract of the maker payment */
+async function untilMakerPays(uuid: string): Promise<Contract> {
+  const startedAt = nowSec();
+  world.inject(world.maker, world.taker, uuid, offer({ startedAt }));
+  await world.advance(2);
+  world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
+  await world.until("the fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
+  return {
+    lock: makerLock(startedAt, L),
+    secretHash: hash160(SECRET),
+    refundKey: world.maker.key.publicKey,
+    claimKey: world.taker.key.publicKey,
+  };
+}
+
+describe("a maker payment", () => {
+  test("of a unit less, to another script, as garbage or never broadcast at all is not paid for; invalid contents are bad faith", async () => {
+    world = await SwapWorld.open();
+    const uuid = await world.start({ only: "taker" });
+    const contract = await untilMakerPays(uuid);
+    const coin = world.maker.coin("AAA");
+    const unsent = (tx: SignedTx): Uint8Array => {
+      coin.releaseInputs(tx.raw);
+      return tx.raw;
+    };
+    const built = [
+      unsent(ok(coin.buildPayment({ contract, units: 199_999_999n, reservation: null }))),
+      unsent(ok(coin.buildPayment({ contract: { ...contract, lock: contract.lock - 1 }, units: 200_000_000n, reservation: null }))),
+      unsent(ok(coin.buildDexFee({ feeUnits: 200_000_000n, burnUnits: 0n, feeKey: world.taker.key.publicKey, reservation: null }))),
+      new Uint8Array(300).fill(255),
+      NONE,
+    ];
+    for (const data of built) {
+      world.inject(world.maker, world.taker, uuid, { type: "MakerPayment", tx: { data } });
+      await world.advance(2);
+    }
+    await world.until("the taker gives up", async () => (await world.outcome(world.taker, uuid)) !== null, 800);
+    expect(await world.outcome(world.taker, uuid)).toBe("failed");
+    expect((await world.taker.state(uuid)).own.takerPayment).toBeUndefined();
+    expect(world.taker.blamed).toEqual([blameOf("MakerPaymentValidateFailed", world.maker)]);
+  });
+
+  test("at another output, dust to the contract's address and the exact payment twice: only the exact one counts, once", async () => {
+    world = await SwapWorld.open();
+    const uuid = await world.start({ only: "taker" });
+    const contract = await untilMakerPays(uuid);
+    const coin = world.maker.coin("AAA");
+    for (const units of [1_000n, 200_000_001n])
+      expect(world.chain("AAA").payFromFaucet(coin.contractScript(contract), units).ok).toBe(true);
+    await world.advance(60);
+    expect((await world.taker.state(uuid)).facts.makerPayment).toBeUndefined();
+    const first = ok(coin.buildPayment({ contract, units: 200_000_000n, reservation: null }));
+    await world.drive(coin.chain.broadcast(first.raw));
+    const second = ok(coin.buildPayment({ contract, units: 200_000_000n, reservation: null }));
+    await world.drive(coin.chain.broadcast(second.raw));
+    await world.until("the taker pays", async () => (await world.taker.state(uuid)).own.takerPayment !== undefined);
+    const paid = (await world.taker.state(uuid)).facts.makerPayment?.txid;
+    expect([first.txid, second.txid]).toContain(paid);
+    await world.advance(100);
+    expect((await world.taker.state(uuid)).facts.makerPayment?.txid).toBe(paid);
+  });
+
+  test("that was claimed or refunded before the taker pays is not paid for", async () => {
+    world = await SwapWorld.open({ blockSec: null });
+    const uuid = await world.start({ only: "taker" });
+    const contract = await untilMakerPays(uuid);
+    const coin = world.maker.coin("AAA");
+    const payment = ok(coin.buildPayment({ contract, units: 200_000_000n, reservation: null }));
+    await world.drive(coin.chain.broadcast(payment.raw));
+    await world.advance(5);
+    // The maker knows the secret, and the taker's key in this test: it takes its own payment back at once.
+    const claim = ok(world.taker.coin("AAA").buildClaim({ contract, payment: payment.raw, secret: SECRET }));
+    await world.drive(coin.chain.broadcast(claim.raw));
+    world.mine("AAA");
+    await world.advance(60);
+    expect((await world.taker.state(uuid)).own.takerPayment).toBeUndefined();
+  });
+});
+
+describe("a taker of bad faith", () => {
+  test("that echoes our hash with a key that is no point is refused and banned", async () => {
+    world = await SwapWorld.open();
+    const uuid = await world.start({ only: "maker" });
+    const startedAt = nowSec();
+    const { secretHash } = (await world.maker.state(uuid)).terms;
+    const bad = NO_POINT;
+    world.inject(world.taker, world.maker, uuid, {
+      type: "NegotiationReply",
+      data: {
+        version: 2,
+        startedAt,
+        paymentLocktime: takerLock(startedAt, L),
+        secretHash: Uint8Array.from(Buffer.from(secretHash ?? "", "hex")),
+        persistentPubkey: bad,
+        makerCoinContract: NONE,
+        takerCoinContract: NONE,
+      },
+    });
+    await world.advance(2);
+    expect(await world.outcome(world.maker, uuid)).toBe("failed");
+    expect(world.sent(world.maker, uuid).at(-1)).toEqual({ type: "Negotiated", accepted: false });
+    expect(world.maker.blamed).toEqual([blameOf("NegotiateFailed", world.taker)]);
+  });
+
+  test("that pays the fee of another swap again gets no maker payment", async () => {
+    world = await SwapWorld.open();
+    const first = await world.start();
+    await world.until("the first fee counts", async () => (await world.maker.state(first)).received.fee !== undefined);
+    const fee = world.sent(world.taker, first).find((m) => m.type === "TakerFee");
+    world.lose(world.maker, (m, uuid) => m.type === "TakerFee" && uuid !== first);
+    const second = await world.start();
+    await world.until("the second is negotiated", async () => (await world.maker.state(second)).negotiated !== null);
+    for (let i = 0; i < 20; i++) {
+      if (fee) world.inject(world.taker, world.maker, second, fee);
+      await world.advance(10);
+    }
+    expect((await world.maker.state(second)).own.makerPayment).toBeUndefined();
+    expect(JSON.stringify(await world.maker.status(second))).toContain("already paid for another swap");
+    expect(world.maker.blamed).toEqual([]);
+  });
+
+  test("that pays a fee one unit short, or with somebody else's inputs, gets no maker payment and is banned", async () => {
+    world = await SwapWorld.open();
+    world.lose(world.maker, (m) => m.type === "TakerFee");
+    const uuid = await world.start();
+    await world.until("it is negotiated", async () => (await world.maker.state(uuid)).negotiated !== null);
+    const short = ok(
+      world.taker.coin("BBB").buildDexFee({ feeUnits: FEE_UNITS - 1n, burnUnits: 0n, feeKey: FEE_KEY.publicKey, reservation: null }),
+    );
+    const stranger = world.chain("BBB").payFromFaucet(payTo(FEE_KEY), FEE_UNITS);
+    if (!stranger.ok) throw new Error("the faucet failed");
+    for (const data of [short.raw, stranger.value.raw]) {
+      world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data } });
+      await world.advance(70);
+    }
+    await world.advance(60);
+    expect(await world.outcome(world.maker, uuid)).toBe("failed");
+    expect(world.maker.blamed).toEqual([blameOf("TakerFeeValidateFailed", world.taker)]);
+    expect((await world.maker.state(uuid)).own.makerPayment).toBeUndefined();
+  });
+
+  test("that only falls silent is not banned", async () => {
+    world = await SwapWorld.open();
+    const uuid = await world.start();
+    await world.until("the maker has paid", async () => (await world.maker.state(uuid)).own.makerPayment !== undefined);
+    await world.taker.stop();
+    await world.until("it is over", async () => (await world.outcome(world.maker, uuid)) !== null);
+    expect([await world.outcome(world.maker, uuid), world.maker.blamed]).toEqual(["refunded", []]);
+    await world.taker.restart();
+  });
+});
+
+test("messages signed by a stranger, unsigned or of another kind are passed on and change nothing", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  const stranger = { ...world.taker, key: testKey("a stranger") } as SwapWorld["taker"];
+  for (let i = 0; i < 30; i++) {
+    world.inject(stranger, world.maker, uuid, { type: "Negotiated", accepted: false });
+    world.inject(stranger, world.maker, uuid, { type: "TakerFee", tx: { data: Uint8Array.of(1) } });
+    const verdict = world.maker.runner.onGossip({
+      topic: `swap/${uuid}`,
+      data: new TextEncoder().encode('{"method":"swapstatus"}'),
+      from: "relay",
+    });
+    expect(verdict).toBe("accept");
+    await world.advance(1);
+  }
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("amounts too small to be claimed at the present miner fee are not paid for", async () => {
+  world = await SwapWorld.open({ coin: { txfee: 200_000 } });
+  const uuid = await world.start({ makerAmount: "0.0005" });
+  await world.until("the maker decides", async () => (await world.outcome(world.maker, uuid)) !== null, 300);
+  expect(await world.outcome(world.maker, uuid)).toBe("failed");
+  expect(JSON.stringify(await world.maker.status(uuid))).toContain("too few to be claimed or refunded");
+});

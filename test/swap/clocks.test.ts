@@ -1,0 +1,69 @@
+import { afterEach, expect, test } from "vitest";
+import { SwapWorld } from "../fakes/swapWorld.ts";
+
+let world: SwapWorld;
+afterEach(() => world.close());
+
+const HOUR_MS = 3_600_000;
+const state = (side: SwapWorld["maker"], uuid: string) => side.state(uuid);
+
+test("a clock set back three hours in the middle of a swap delays no message and no broadcast", async () => {
+  world = await SwapWorld.open();
+  const stop = world.lose(world.taker, (m) => m.type === "MakerPayment");
+  const uuid = await world.start();
+  world.maker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  await world.until("the maker tries", async () => (await state(world.maker, uuid)).own.makerPayment?.attempted === true);
+  await world.advance(10);
+  world.maker.skewMs = -3 * HOUR_MS;
+  world.taker.skewMs = -3 * HOUR_MS;
+  world.maker.rpcOf("AAA").instead.clear();
+  stop();
+  await world.until("the payment is out", async () => (await state(world.maker, uuid)).facts.makerPayment !== undefined, 30);
+  expect(await world.finish(uuid, 300)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a clock that comes back years early after a restart does not make it early enough to reveal the secret", async () => {
+  world = await SwapWorld.open();
+  world.maker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "takerPaymentSpend" ? "full" : null);
+  const uuid = await world.start();
+  await world.until("the claim is signed", async () => (await state(world.maker, uuid)).own.takerPaymentSpend !== undefined);
+  await world.maker.stop();
+  world.maker.refuse = () => null;
+  // The taker may refund by now.
+  await world.advance(900);
+  world.maker.skewMs = -20 * 365 * 24 * HOUR_MS;
+  await world.maker.restart();
+  await world.advance(120);
+  expect((await state(world.maker, uuid)).own.takerPaymentSpend?.attempted ?? false).toBe(false);
+  const outcomes = await world.finish(uuid);
+  expect(outcomes).toEqual({ maker: "refunded", taker: "refunded" });
+});
+
+test("a clock that jumps ahead a day in the middle of a swap costs time, not coins", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  await world.until("the maker payment", async () => (await state(world.maker, uuid)).facts.makerPayment !== undefined);
+  world.maker.skewMs = 24 * HOUR_MS;
+  const outcomes = await world.finish(uuid);
+  expect(["refunded", "success"]).toContain(outcomes.maker);
+  expect(outcomes.taker === "success").toBe(outcomes.maker === "success");
+});
+
+test("limits are inclusive: what is due by a second may still leave in it, and not in the next", async () => {
+  for (const late of [0, 1]) {
+    world = await SwapWorld.open();
+    world.taker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "fee" ? "full" : null);
+    const uuid = await world.start();
+    await world.until("the fee is signed", async () => (await state(world.taker, uuid)).own.fee !== undefined);
+    const notAfter = (await state(world.taker, uuid)).own.fee?.notAfter ?? 0;
+    // The duty pauses between tries: a new life looks at once.
+    await world.taker.stop();
+    world.taker.refuse = () => null;
+    world.taker.skewMs = (notAfter + late) * 1_000 - world.clock.nowMs();
+    await world.taker.restart();
+    world.taker.skewMs = (notAfter + late) * 1_000 - world.clock.nowMs();
+    await world.advance(0.5);
+    expect((await state(world.taker, uuid)).own.fee?.attempted ?? false, `${late} s late`).toBe(late === 0);
+    if (late === 0) await world.close();
+  }
+});
