@@ -203,5 +203,5 @@ class VerifierThreads implements ThreadedVerifier {
 function spawnWorker(): Worker {
   // The checkout runs .ts, the published package .js: the worker's file has the ending of this one.
   const entry = import.meta.url.endsWith(".ts") ? "./verifierWorker.ts" : "./verifierWorker.js";
-  return new Worker(new URL(entry, import.meta.url), { execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 4 } });
+  return new Worker(new URL(entry, import.meta.url), { resourceLimits: { maxYoungGenerationSizeMb: 4 } });
 }
