@@ -19,7 +19,13 @@ export const question: Question = {
         await node.stop();
       }
       say(`${program}: ${seconds.map((s) => s.toFixed(3)).join(" ")} s`);
-      figures.push({ what: `light node, from ${program}`, value: median(seconds), unit: "s", aim: { atMost: AIM_S }, note: `median of ${RUNS}` });
+      figures.push({
+        what: `light node, from ${program}`,
+        value: median(seconds),
+        unit: "s",
+        aim: { atMost: AIM_S },
+        note: `median of ${RUNS}`,
+      });
     }
     return figures;
   },

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { DEMO_COINS } from "../../src/devnet/demoCoins.ts";
 import { freeNetid, freePort } from "../../src/devnet/freePorts.ts";
 import type * as nodeProcess from "../../src/devnet/nodeProcess.ts";
+import { createRpcClient, type RpcClient } from "../../src/devnet/rpcClient.ts";
 
 /** Which program is started: the sources of the checkout, or what `npm run build` made of them. */
 export type Program = "checkout" | "dist";
@@ -21,16 +22,21 @@ export const programs = (): readonly Program[] => (existsSync(fileURLToPath(MODU
 
 export type LoneNode = {
   readonly pid: number;
-  readonly port: number;
-  readonly userpass: string;
-  readonly address: string;
+  readonly rpc: RpcClient;
   /** Seconds from the start of the process to the first RPC answer. */
   readonly startSeconds: number;
   stop(): Promise<void>;
 };
 
-export type LoneNodeOptions = { readonly program: Program; readonly isSeed: boolean; readonly seednodes?: readonly string[]; readonly netid?: number; readonly host?: string };
+export type LoneNodeOptions = {
+  readonly program: Program;
+  readonly isSeed: boolean;
+  readonly seednodes?: readonly string[];
+  /** Beside the demo's: test coins with these tickers. */
+  readonly tickers?: readonly string[];
+};
 
+const HOST = "127.0.0.1";
 /** A loopback address nobody listens on: a light node must have a seed to look for. */
 const UNREACHABLE = "127.250.250.250";
 
@@ -51,23 +57,24 @@ function firstAnswer(port: number, userpass: string, isGone: () => boolean): Pro
 }
 
 /** One node process in a fresh folder, with the demo's coins. */
-export async function startLoneNode({ program, isSeed, seednodes, netid, host = "127.0.0.1" }: LoneNodeOptions): Promise<LoneNode> {
+export async function startLoneNode({ program, isSeed, seednodes, tickers = [] }: LoneNodeOptions): Promise<LoneNode> {
   const { startNodeProcess }: typeof nodeProcess = await import(MODULE[program].href);
   const dir = await mkdtemp(join(tmpdir(), "swapnode-bench-"));
   const port = await freePort();
   const userpass = "Bench-0123456789-aZ";
   const mm2 = {
     gui: "swapnode-bench",
-    netid: netid ?? (await freeNetid([host])),
+    netid: await freeNetid([HOST]),
     rpc_password: userpass,
     passphrase: `bench ${isSeed ? "seed" : "light"} node, no value`,
     rpcport: port,
     dbdir: join(dir, "DB"),
-    ...(isSeed ? { i_am_seed: true, myipaddr: host } : {}),
+    ...(isSeed ? { i_am_seed: true, myipaddr: HOST } : {}),
     ...(isSeed && !seednodes ? { is_bootstrap_node: true } : { seednodes: seednodes ?? [UNREACHABLE] }),
   };
+  const coins = [...DEMO_COINS, ...tickers.map((coin) => ({ ...DEMO_COINS[0], coin, asset: coin, fname: coin }))];
   const startMs = performance.now();
-  const child = startNodeProcess(dir, { mm2, coins: DEMO_COINS });
+  const child = startNodeProcess(dir, { mm2, coins });
   let ended: string | number | null = null;
   void child.exited.then((code) => {
     ended = code;
@@ -79,9 +86,7 @@ export async function startLoneNode({ program, isSeed, seednodes, netid, host = 
   }
   return {
     pid: child.pid,
-    port,
-    userpass,
-    address: host,
+    rpc: createRpcClient(`http://127.0.0.1:${port}`, userpass),
     startSeconds: (performance.now() - startMs) / 1_000,
     async stop() {
       await child.stop();

@@ -13,7 +13,10 @@ type Signer = { ecdsaSign(digest: Uint8Array, secretKey: Uint8Array): { readonly
 const signer: Signer = createRequire(import.meta.url)("secp256k1/bindings");
 
 /** Pairs the traffic is spread over: `C0:C1`, `C2:C3`, … */
-export const TRAFFIC_PAIRS: readonly (readonly [base: string, rel: string])[] = Array.from({ length: 20 }, (_, i) => [`C${2 * i}`, `C${2 * i + 1}`]);
+export const TRAFFIC_PAIRS: readonly (readonly [base: string, rel: string])[] = Array.from({ length: 20 }, (_, i) => [
+  `C${2 * i}`,
+  `C${2 * i + 1}`,
+]);
 
 /** Orders each key creates before it only updates them. */
 const ORDERS_PER_KEY = 5;

@@ -17,6 +17,8 @@ export type Question = {
   /** Given on the command line to run only this one. */
   readonly name: string;
   readonly title: string;
+  /** A figure of others that stands beside ours, with where it is from. Never one that was measured in this run. */
+  readonly recorded?: string;
   /** `say` prints progress for people. */
   ask(say: (line: string) => void): Promise<readonly Figure[]>;
 };

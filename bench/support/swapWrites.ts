@@ -5,15 +5,19 @@ import { join } from "node:path";
 import { SCHEMA } from "../../src/adapters/sqlite/schema.ts";
 import { createSwapStore } from "../../src/adapters/sqlite/swapStore.ts";
 import { openWorkerDatabase } from "../../src/adapters/sqlite/workerDatabase.ts";
-import type { StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
+import type { StoredEvent } from "../../src/core/swap/events.ts";
 
 /** Events of one whole swap after the first. */
 const EVENTS_PER_SWAP = 14;
 /** Bytes of a signed transaction in hex, as the events of payments hold it. */
 const TX_HEX = "ab".repeat(350);
 
-/** The store does not look into an event: what counts here is its size and that each one waits for the one before. */
-const stored = (seq: number): StoredEvent => ({ v: 1, atMs: seq, event: { type: "bench", seq, raw: TX_HEX } as unknown as SwapEvent });
+/** An event of the size of most; what it says does not matter to the store. */
+const stored = (seq: number): StoredEvent => ({
+  v: 1,
+  atMs: seq,
+  event: { type: "tx_received", slot: "fee", txid: "cd".repeat(32), raw: TX_HEX },
+});
 
 export type SwapWrites = { readonly swaps: number; readonly writes: number; readonly seconds: number };
 
@@ -34,7 +38,8 @@ export async function writeSwaps(concurrent: number, isOver: () => boolean, prog
     while (!isOver()) {
       const uuid = randomUUID();
       await store.create({ uuid, role: "maker", myCoin: "C0", otherCoin: "C1", startedAt: 1, finished: false }, stored(0), []);
-      for (let seq = 1; seq <= EVENTS_PER_SWAP; seq++) await store.append(uuid, seq, stored(seq), [{ kind: "tx", value: `${uuid} ${seq}` }]);
+      for (let seq = 1; seq <= EVENTS_PER_SWAP; seq++)
+        await store.append(uuid, seq, stored(seq), seq === 1 ? [{ kind: "secret_hash", value: uuid }] : []);
       swaps++;
       writes += 1 + EVENTS_PER_SWAP;
     }

@@ -1,8 +1,8 @@
+import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { createLibp2pTransport } from "../../src/adapters/libp2p/libp2pTransport.ts";
 import { createSystemClock } from "../../src/adapters/system/systemClock.ts";
 import { createSystemRng } from "../../src/adapters/system/systemRng.ts";
 import { OrderbookService } from "../../src/app/orderbook/orderbookService.ts";
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { Secret } from "../../src/core/util/secret.ts";
 import { createP2p } from "../../src/net/p2pNode.ts";
 import type { GossipVerdict } from "../../src/ports/network.ts";
@@ -29,7 +29,13 @@ export async function startReceiver(relays: readonly string[], verifier: Signatu
   const identitySeed = new Secret(rng.bytes(32));
   const transport = createLibp2pTransport({ clock, log }, { identitySeed, listen: [], websocket: false });
   const seedNodes = relays.map((address) => ({ address }));
-  const p2p = createP2p({ transport, clock, rng, log, config: { isRelay: false, seedNodes, tcpPort: 47_771, identitySeed, version: "bench" } });
+  const p2p = createP2p({
+    transport,
+    clock,
+    rng,
+    log,
+    config: { isRelay: false, seedNodes, tcpPort: 47_771, identitySeed, version: "bench" },
+  });
   const secretKey = rng.bytes(32);
   const book = new OrderbookService({
     p2p,
@@ -56,7 +62,9 @@ export async function startReceiver(relays: readonly string[], verifier: Signatu
     verdicts,
     book,
     get troubles() {
-      return log.lines.filter(({ level }) => level === "warn" || level === "error").map(({ event, fields }) => `${event} ${JSON.stringify(fields)}`);
+      return log.lines
+        .filter(({ level }) => level === "warn" || level === "error")
+        .map(({ event, fields }) => `${event} ${JSON.stringify(fields)}`);
     },
     async connected() {
       while (p2p.relays().length < relays.length) await new Promise((resolve) => setTimeout(resolve, 20));

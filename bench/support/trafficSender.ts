@@ -11,7 +11,9 @@ import { orderTraffic, toFrame } from "./orderTraffic.ts";
 // them, as fast as the streams take them. Told what to do over IPC.
 
 export type SenderOrder = { readonly peers: number; readonly keys: number; readonly perKey: number };
-export type SenderReport = { readonly kind: "listening"; readonly addresses: readonly string[] } | { readonly kind: "sent"; readonly count: number; readonly cpuSeconds: number };
+export type SenderReport =
+  | { readonly kind: "listening"; readonly addresses: readonly string[] }
+  | { readonly kind: "sent"; readonly count: number; readonly cpuSeconds: number };
 
 /** The queue of a stream holds some 4000 frames: it is looked after often enough not to run dry. */
 const REFILL_MS = 5;
@@ -20,10 +22,17 @@ const clock = createSystemClock();
 const rng = createSystemRng();
 const report = (message: SenderReport): void => void process.send?.(message);
 
-async function relay(frames: readonly Uint8Array[], go: Promise<void>, idBytesOf: (id: Uint8Array) => void): Promise<{ readonly address: string; readonly sent: Promise<void> }> {
+async function relay(
+  frames: readonly Uint8Array[],
+  go: Promise<void>,
+  idBytesOf: (id: Uint8Array) => void,
+): Promise<{ readonly address: string; readonly sent: Promise<void> }> {
   const seed = rng.bytes(32);
   const log = new SilentLog();
-  const transport = createLibp2pTransport({ clock, log }, { identitySeed: new Secret(seed), listen: ["/ip4/127.0.0.1/tcp/0"], websocket: false });
+  const transport = createLibp2pTransport(
+    { clock, log },
+    { identitySeed: new Secret(seed), listen: ["/ip4/127.0.0.1/tcp/0"], websocket: false },
+  );
   idBytesOf(transport.self.idBytes);
   let resolvePeer: (id: string) => void = () => undefined;
   const peer = new Promise<string>((resolve) => {

@@ -4,6 +4,7 @@ import { utxoKind } from "../core/coin/utxoKind.ts";
 import type { HdAddressId } from "../core/keys/hd.ts";
 import type { KeyPair } from "../core/keys/keyPair.ts";
 import { deriveSwapSecret } from "../core/keys/swapSecret.ts";
+import { fromUnits } from "../core/money/rational.ts";
 import type { NetworkProfile } from "../core/network/networkProfile.ts";
 import type { StoredEvent } from "../core/swap/events.ts";
 import { fromHex } from "../core/util/bytes.ts";
@@ -83,7 +84,12 @@ export class Node {
       usersOf: (ticker) => ({ matchingOrders: this.orders.matchingWith(ticker), activeSwaps: this.swaps.activeWith(ticker) }),
       cancelOrdersOf: async (ticker) => (await this.orders.cancelAllOrders({ type: "Coin", ticker })).cancelled,
     });
-    this.peers = new PeerPolicy({ clock, log, spendable: (ticker) => this.coins.active(ticker)?.spendable() ?? null });
+    this.peers = new PeerPolicy({
+      clock,
+      log,
+      spendable: (ticker) => this.coins.active(ticker)?.spendable() ?? null,
+      unpaid: (ticker, sender) => fromUnits(this.swaps.unpaidUnits(ticker, sender), this.coins.active(ticker)?.decimals ?? 0),
+    });
     this.swaps = new SwapRunner({
       clock,
       rng,

@@ -1,15 +1,17 @@
 import { expect, test } from "vitest";
 import { quietLog } from "../../test/fakes/quietLog.ts";
 import { VirtualClock } from "../adapters/virtualClock/virtualClock.ts";
-import { decimal, ZERO } from "../core/money/rational.ts";
+import { decimal, type Rational, ZERO } from "../core/money/rational.ts";
 import { PeerPolicy } from "./peerPolicy.ts";
 
 const HOUR_MS = 3_600_000;
 const key = (n: number): string => `02${n.toString(16).padStart(64, "0")}`;
 
-function policy(balance = "10"): { readonly clock: VirtualClock; readonly peers: PeerPolicy } {
+/** `inSwaps`: what swaps with the first key hold that have no fee yet. */
+function policy(balance = "10", inSwaps = "0"): { readonly clock: VirtualClock; readonly peers: PeerPolicy } {
   const clock = new VirtualClock();
-  return { clock, peers: new PeerPolicy({ clock, log: quietLog, spendable: (t) => (t === "AAA" ? decimal(balance) : null) }) };
+  const unpaid = (_ticker: string, sender?: string): Rational => decimal(sender === undefined || sender === key(1) ? inSwaps : "0");
+  return { clock, peers: new PeerPolicy({ clock, log: quietLog, spendable: (t) => (t === "AAA" ? decimal(balance) : null), unpaid }) };
 }
 
 test("bad faith bans a key for an hour, whichever half of the curve it is written on", async () => {
@@ -67,4 +69,10 @@ test("one sender's open handshakes hold at most half of a balance, unless nothin
   expect([may("2", "3", "3"), may("2.1", "3", "3")]).toEqual([true, false]);
   expect([may("5", "0", "1"), may("5.1", "0", "1")]).toEqual([true, false]);
   expect(peers.mayReserve(key(1), "CCC", decimal("1"), ZERO, decimal("1"))).toBe(false);
+});
+
+test("swaps whose taker has not paid its fee count with the open handshakes", () => {
+  const { peers } = policy("10", "4");
+  const may = (sender: string, amount: string): boolean => peers.mayReserve(sender, "AAA", decimal(amount), ZERO, ZERO);
+  expect([may(key(1), "1"), may(key(1), "1.1"), may(key(2), "5"), may(key(2), "5.1")]).toEqual([true, false, true, false]);
 });

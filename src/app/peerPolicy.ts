@@ -1,4 +1,4 @@
-import { add, lte, type Rational, rational, ZERO } from "../core/money/rational.ts";
+import { add, isZero, lte, type Rational, rational, ZERO } from "../core/money/rational.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 
@@ -20,6 +20,8 @@ export type PeerPolicyDeps = {
   readonly log: Log;
   /** Spendable balance of an active coin, whole coins; null when it is not active. */
   readonly spendable: (ticker: string) => Rational | null;
+  /** What swaps hold of a coin whose taker has paid no fee yet, whole coins; with `sender`, only those with that key. */
+  readonly unpaid: (ticker: string, sender?: string) => Rational;
 };
 
 /**
@@ -77,16 +79,17 @@ export class PeerPolicy {
   }
 
   /**
-   * Whether funds may be held for one more handshake with a sender. Handshakes cost nothing to open, so that one key must
-   * not keep a whole balance busy: together they hold at most half of it. A request that comes when nothing else is open
-   * may take all, or large orders could never be matched whole.
+   * Whether funds may be held for one more handshake with a sender. Handshakes, and swaps up to the taker's fee, cost
+   * nothing to open, so that one key must not keep a whole balance busy: together they hold at most half of it. A request
+   * that comes when nothing else is open may take all, or large orders could never be matched whole.
    *
    * @param held what open handshakes with this sender hold of the coin; `heldByAll`: with everybody. Whole coins
    */
-  mayReserve(_sender: string, coin: string, amount: Rational, held: Rational, heldByAll: Rational): boolean {
-    if (heldByAll.n === 0n) return true;
-    const half = this.#deps.spendable(coin) ?? ZERO;
-    return lte(add(held, amount), rational(half.n, half.d * 2n));
+  mayReserve(sender: string, coin: string, amount: Rational, held: Rational, heldByAll: Rational): boolean {
+    const { spendable, unpaid } = this.#deps;
+    if (isZero(heldByAll) && isZero(unpaid(coin))) return true;
+    const all = spendable(coin) ?? ZERO;
+    return lte(add(add(held, unpaid(coin, sender)), amount), rational(all.n, all.d * 2n));
   }
 
   #live(id: string): Ban | undefined {

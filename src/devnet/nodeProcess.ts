@@ -43,7 +43,13 @@ export function startNodeProcess(dir: string, config: NodeFiles, onLine: (line: 
   writeFileSync(coinsFile, JSON.stringify(config.coins, null, 2), { mode: 0o600 });
   const child: ChildProcess = spawn(process.execPath, [...NODE_FLAGS, ...process.execArgv, entryPoint(), "start"], {
     cwd: dir,
-    env: { ...process.env, ...nodeEnvironment(), MM_CONF_PATH: configFile, MM_COINS_PATH: coinsFile, [LIFELINE_VARIABLE]: String(LIFELINE_FD) },
+    env: {
+      ...process.env,
+      ...nodeEnvironment(),
+      MM_CONF_PATH: configFile,
+      MM_COINS_PATH: coinsFile,
+      [LIFELINE_VARIABLE]: String(LIFELINE_FD),
+    },
     stdio: ["ignore", "ignore", "pipe", "pipe"],
   });
   const lines: string[] = [];

@@ -31,7 +31,8 @@ export function nodeEnvironment(): { readonly [name: string]: string } {
  */
 export function takeNodeSettings([first]: readonly string[], hasLifeline: boolean): void {
   const environment = nodeEnvironment();
-  const isSet = NODE_FLAGS.every((flag) => process.execArgv.includes(flag)) && Object.keys(environment).every((name) => name in process.env);
+  const isSet =
+    NODE_FLAGS.every((flag) => process.execArgv.includes(flag)) && Object.keys(environment).every((name) => name in process.env);
   if (isSet) return;
   const runsNode = first === undefined || first === "start" || first === "-" || first.trimStart().startsWith("{");
   if (runsNode && !hasLifeline && process.channel === undefined && process.execve !== undefined) {

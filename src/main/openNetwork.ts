@@ -4,6 +4,7 @@ import type { NodeConfig } from "../config/nodeConfig.ts";
 import { parseSeedNode, type SeedNode } from "../core/gossip/seedNode.ts";
 import type { KeyPair } from "../core/keys/keyPair.ts";
 import { seedPeerKey } from "../core/keys/seedPeerKey.ts";
+import { isOtherGeneration } from "../core/network/generation.ts";
 import { Secret } from "../core/util/secret.ts";
 import { createOfflineP2p } from "../net/offlineP2p.ts";
 import { createP2p } from "../net/p2pNode.ts";
@@ -73,15 +74,8 @@ function readPem(path: string): string {
   }
 }
 
-/** Major version of the relay's software, as KDF and this node print it: `3.0.0-beta_…`, `2.5.1-beta_…`. */
-const GENERATION = /^(\d{1,3})\./;
-/** The KDF generation whose fee rule a profile is; nodes of another cannot finish a swap with it (design D2). */
-const PROFILE_GENERATION: { readonly [profile: string]: string } = { "kdf-2": "2", "kdf-3": "3" };
-
 function warnOfOtherGeneration(log: Log, config: NodeConfig, peer: string, theirs: string): void {
-  const generation = GENERATION.exec(theirs)?.[1];
-  const own = PROFILE_GENERATION[config.profile.name];
-  if (own !== undefined && generation !== undefined && generation !== own && generation !== "0") {
+  if (isOtherGeneration(config.profile.name, theirs)) {
     log.warn("relay_of_other_generation", {
       peer,
       version: theirs,

@@ -2,6 +2,7 @@ import { isRoutableIpv4 } from "../core/gossip/routableAddress.ts";
 import type { PeerConnection, PeerId } from "../ports/network.ts";
 
 const MAX_BANS = 1000;
+export const LONGEST_BAN_MS = 300_000;
 
 /**
  * Peers kept away for a while. A peer on a routable address is banned with its address, since a light node has a new
@@ -29,7 +30,8 @@ export class BanList {
   #isListed(key: string, nowMs: number): boolean {
     const untilMs = this.#until.get(key);
     if (untilMs === undefined) return false;
-    if (untilMs > nowMs) return true;
+    // A ban longer than any that is given means that the clock was set back.
+    if (untilMs > nowMs && untilMs - nowMs <= LONGEST_BAN_MS) return true;
     this.#until.delete(key);
     return false;
   }

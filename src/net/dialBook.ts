@@ -57,8 +57,12 @@ export class DialBook {
 
   /** What may be dialled now, in random order: configured seeds before learned addresses, so that nobody can crowd them out. */
   due(nowMs: number, isUnwanted: (peer: PeerId) => boolean): DialTarget[] {
-    const isDue = ({ state, notBeforeMs, peer }: DialTarget): boolean =>
-      state === "idle" && notBeforeMs <= nowMs && peer !== this.#self && (peer === undefined || !isUnwanted(peer));
+    // A wait longer than the longest means that the clock was set back.
+    const isOver = ({ notBeforeMs, isSeed }: DialTarget): boolean =>
+      notBeforeMs <= nowMs || notBeforeMs - nowMs > (isSeed ? 1.25 * LAST_RETRY_MS : LEARNED_RETRY_MS);
+    const isFree = ({ state, peer }: DialTarget): boolean =>
+      state === "idle" && peer !== this.#self && (peer === undefined || !isUnwanted(peer));
+    const isDue = (target: DialTarget): boolean => isFree(target) && isOver(target);
     return [...shuffled(this.#rng, this.#seeds.filter(isDue)), ...shuffled(this.#rng, [...this.#learned.values()].filter(isDue))];
   }
 

@@ -1,9 +1,15 @@
 import { expect, test } from "vitest";
 import { type BarePeer, createP2pWorld, type WorldNode } from "../../test/fakes/p2pWorld.ts";
+import { seededRng } from "../adapters/virtualClock/seededRng.ts";
 import { type Control, encodeFrame } from "../core/gossip/frame.ts";
+import { ed25519PeerIdBytes, peerIdText } from "../core/gossip/peerId.ts";
+import { encodeKnownPeers } from "../core/message/peersExchange.ts";
 import { fromHex } from "../core/util/bytes.ts";
 import type { GossipVerdict } from "../ports/network.ts";
+import { BanList } from "./banList.ts";
+import { DialBook } from "./dialBook.ts";
 import { GossipPeer } from "./gossipPeer.ts";
+import { PeersExchange } from "./peersExchange.ts";
 import { TopicIndex } from "./topicIndex.ts";
 
 const TOPIC = "orbk/KMD:LTC";
@@ -235,4 +241,78 @@ test("questions that are dear to answer are answered less often, and other peers
   for (let i = 0; i < 40; i++) kinds.push((await ask(greedy)).kind);
   expect(kinds.filter((kind) => kind === "ok").length).toBeLessThan(8);
   expect((await ask(modest)).kind).toBe("ok");
+});
+
+test("of more relays than twice the upper mesh size those outside the mesh are left, seeds never", async () => {
+  const world = createP2pWorld(112);
+  const relay = await world.node({ isRelay: true, seeds: ["/memory/901"] });
+  const strangers = [];
+  for (let i = 0; i < 30; i++) {
+    const stranger = await world.bare();
+    await world.dial(stranger, relay.address);
+    stranger.transport.sendFrame(relay.peerId, I_AM_RELAY);
+    strangers.push(stranger);
+  }
+  const seed = await world.node({ isRelay: true, listen: "/memory/901" });
+  await world.clock.advance(90_000);
+  const left = strangers.filter(({ gone }) => gone.length === 0);
+  expect(left.length).toBeLessThanOrEqual(24);
+  expect(left.length).toBeGreaterThanOrEqual(23);
+  expect(relay.peers().map(({ id }) => id)).toContain(seed.peerId);
+});
+
+const RELAY_ID = ed25519PeerIdBytes(new Uint8Array(32).fill(9));
+const good = { peerId: RELAY_ID, addresses: ["/ip4/8.8.4.4/tcp/47771"] };
+test.each<[string, readonly { readonly peerId: Uint8Array; readonly addresses: readonly string[] }[], number]>([
+  ["one good address", [good], 1],
+  ["several addresses of one peer", [{ ...good, addresses: Array.from({ length: 30 }, (_, i) => `/ip4/8.8.4.${i}/tcp/47771`) }], 1],
+  ["an address of another network", [{ ...good, addresses: ["/ip4/8.8.4.4/tcp/47772"] }], 0],
+  ["a private address", [{ ...good, addresses: ["/ip4/192.168.1.1/tcp/47771"] }], 0],
+  ["our own loopback", [{ ...good, addresses: ["/ip4/127.0.0.1/tcp/47771"] }], 0],
+  ["a good address and a bad one", [{ ...good, addresses: [...good.addresses, "/dns/evil.example/tcp/47771"] }], 0],
+  ["a good peer and one without address", [good, { peerId: ed25519PeerIdBytes(new Uint8Array(32).fill(8)), addresses: [] }], 0],
+  ["an id that is none", [{ ...good, peerId: new Uint8Array(38) }], 0],
+  [
+    "more than twenty peers",
+    Array.from({ length: 21 }, (_, i) => ({ ...good, peerId: ed25519PeerIdBytes(new Uint8Array(32).fill(i)) })),
+    0,
+  ],
+])("an answer to peer exchange with %s", (_, peers, taken) => {
+  const self = { id: "self", idBytes: RELAY_ID };
+  const exchange = new PeersExchange({ rng: seededRng(1), tcpPort: 47771, self, ownAddress: undefined });
+  expect(exchange.read(encodeKnownPeers(peers))).toHaveLength(taken);
+});
+
+test("learned addresses: the same address under another id does not hide the right one, a hundred are kept, none is dialled twice within five minutes", () => {
+  const book = new DialBook([], "self", seededRng(1));
+  const ids = Array.from({ length: 121 }, (_, i) => peerIdText(ed25519PeerIdBytes(new Uint8Array(32).fill(i))));
+  const [wrong = "", right = ""] = ids;
+  for (const id of [wrong, right]) book.learn(`/ip4/8.8.8.8/tcp/1/p2p/${id}`, id);
+  expect(book.learned().map(({ peer }) => peer)).toEqual([wrong, right]);
+  const [target] = book.due(0, () => false);
+  if (target === undefined) throw new Error("nothing to dial");
+  target.state = "dialling";
+  book.failed(target, 1_000);
+  expect(book.due(300_999, () => false)).not.toContain(target);
+  expect(book.due(301_000, () => false)).toContain(target);
+  for (const id of ids) book.learn(`/ip4/9.9.9.9/tcp/1/p2p/${id}`, id);
+  expect(book.learned()).toHaveLength(100);
+});
+
+test("a clock that is set back by an hour stops neither dialling nor the end of a ban", async () => {
+  const world = createP2pWorld(113);
+  let setBackMs = 0;
+  const clock = {
+    nowMs: () => world.clock.nowMs() - setBackMs,
+    after: (delayMs: number, task: () => void) => world.clock.after(delayMs, task),
+  };
+  const light = await world.node({ seeds: ["/memory/902"], clock });
+  await world.clock.advance(60_000);
+  setBackMs = 3_600_000;
+  const relay = await world.node({ isRelay: true, listen: "/memory/902", clock });
+  await world.clock.advance(5_000);
+  expect(light.relays()).toEqual([relay.peerId]);
+  const bans = new BanList();
+  bans.add("bad", undefined, 3_600_000 + 300_000);
+  expect([bans.isPeerBanned("bad", 3_600_000), bans.isPeerBanned("bad", 1000)]).toEqual([true, false]);
 });

@@ -2,7 +2,7 @@ import { Aborted, type Clock, withDeadline } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { PeerConnection, PeerId, PeerTransport } from "../ports/network.ts";
 import { type Rng, randomBelow, shuffled } from "../ports/rng.ts";
-import { type BanList, routableHost } from "./banList.ts";
+import { type BanList, LONGEST_BAN_MS, routableHost } from "./banList.ts";
 import type { DialBook, DialTarget } from "./dialBook.ts";
 import { EXCHANGE_PROTOCOL, type PeerRequests } from "./peerRequests.ts";
 import type { PeersExchange } from "./peersExchange.ts";
@@ -22,7 +22,7 @@ const IDLE_MS = 120_000;
 /** Inbound peers from one routable IPv4 address. */
 const MAX_PEERS_PER_HOST = 64;
 /** Bans: a configured seed comes back sooner, because losing all seeds is worse than a bad one. */
-const BAN_MS = 300_000;
+const BAN_MS = LONGEST_BAN_MS;
 const SEED_BAN_MS = 60_000;
 
 export type PeerManagerDeps = {

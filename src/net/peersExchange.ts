@@ -48,17 +48,17 @@ export class PeersExchange {
     return encodeKnownPeers(shuffled(rng, known).slice(0, count.value));
   }
 
-  /** Addresses out of an answer; none when any part of it breaks the rules. */
+  /** One address of each peer in an answer; none when any part of it breaks the rules. */
   read(payload: Uint8Array): readonly { readonly peer: PeerId; readonly address: string }[] {
     const answer = parseKnownPeers(payload);
     if (!answer.ok) return [];
     const found: { peer: PeerId; address: string }[] = [];
     for (const { peerId, addresses } of answer.value) {
-      for (const text of addresses) {
-        const address = exchangeableAddress(text, this.#deps.tcpPort);
-        if (address === undefined || !isPeerId(peerId)) return [];
-        found.push({ peer: peerIdText(peerId), address: `${address}/p2p/${peerIdText(peerId)}` });
-      }
+      const shown = addresses.map((text) => exchangeableAddress(text, this.#deps.tcpPort));
+      const [address] = shown;
+      if (address === undefined || shown.includes(undefined) || !isPeerId(peerId)) return [];
+      // With several each, one answer could push out everything learned from others.
+      found.push({ peer: peerIdText(peerId), address: `${address}/p2p/${peerIdText(peerId)}` });
     }
     return found;
   }

@@ -41,7 +41,9 @@ async function relayWithBook(world: ReturnType<typeof createP2pWorld>): Promise<
   return { relay, book };
 }
 
-test("ten minutes of flood by twenty peers with a new key for every message: memory stands still, and the honest get through", { timeout: 120_000 }, async () => {
+test("ten minutes of flood by twenty peers with a new key for every message: memory stands still, and the honest get through", {
+  timeout: 120_000,
+}, async () => {
   const world = createP2pWorld(201);
   const { clock, rng } = world;
   const { relay, book } = await relayWithBook(world);
@@ -50,7 +52,10 @@ test("ten minutes of flood by twenty peers with a new key for every message: mem
   const bad = await Promise.all(Array.from({ length: 20 }, () => world.bare()));
   for (const peer of bad) await world.dial(peer, relay.address);
 
-  const uuid = (): string => Buffer.from(rng.bytes(16)).toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const uuid = (): string =>
+    Buffer.from(rng.bytes(16))
+      .toString("hex")
+      .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   const ticker = (): string => `T${Buffer.from(rng.bytes(1)).toString("hex")}`;
   const root = new Uint8Array(8);
   const conf = { baseConfs: 1, baseNota: false, relConfs: 1, relNota: false };
@@ -71,7 +76,10 @@ test("ten minutes of flood by twenty peers with a new key for every message: mem
       case 0:
       case 1:
       case 2:
-        return say({ type: "MakerOrderCreated", body: { uuid: uuid(), base, rel, ...amounts, conf, timestamp, pairTrieRoot: root, ...infos } });
+        return say({
+          type: "MakerOrderCreated",
+          body: { uuid: uuid(), base, rel, ...amounts, conf, timestamp, pairTrieRoot: root, ...infos },
+        });
       case 3:
         return say({ type: "MakerOrderCancelled", body: { uuid: uuid(), timestamp, pairTrieRoot: root } });
       case 4:
@@ -83,7 +91,14 @@ test("ten minutes of flood by twenty peers with a new key for every message: mem
       case 7:
         return { publish: [{ data: rng.bytes(200), seqno: rng.bytes(8), topic: `swap/${uuid()}` }] };
       default:
-        return { control: { ihave: [{ topic: `orbk/${base}`, ids: [rng.bytes(8)] }], iwant: [[rng.bytes(8)]], graft: [uuid()], prune: [{ topic: uuid(), backoffSec: 3600 }] } };
+        return {
+          control: {
+            ihave: [{ topic: `orbk/${base}`, ids: [rng.bytes(8)] }],
+            iwant: [[rng.bytes(8)]],
+            graft: [uuid()],
+            prune: [{ topic: uuid(), backoffSec: 3600 }],
+          },
+        };
     }
   }
 
@@ -103,9 +118,20 @@ test("ten minutes of flood by twenty peers with a new key for every message: mem
   const [, second = 0, ...later] = heap;
   for (const mb of later) expect(mb).toBeLessThan(second + 15);
 
-  const body = { uuid: uuid(), base: "AAA", rel: "BBB", price: rational(1n), maxVolume: rational(1n), minVolume: rational(0n), createdAt: 1 };
+  const body = {
+    uuid: uuid(),
+    base: "AAA",
+    rel: "BBB",
+    price: rational(1n),
+    maxVolume: rational(1n),
+    minVolume: rational(0n),
+    createdAt: 1,
+  };
   const infos = { baseProtocolInfo: new Uint8Array(10), relProtocolInfo: new Uint8Array(10) };
-  const message: OrderMessage = { type: "MakerOrderCreated", body: { ...body, conf, timestamp: seconds(clock), pairTrieRoot: root, ...infos } };
+  const message: OrderMessage = {
+    type: "MakerOrderCreated",
+    body: { ...body, conf, timestamp: seconds(clock), pairTrieRoot: root, ...infos },
+  };
   honest.publish("orbk/AAA:BBB", envelope(message));
   await clock.advance(1000);
   expect(book.entries("AAA", "BBB")).toHaveLength(1);

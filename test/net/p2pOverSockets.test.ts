@@ -10,7 +10,11 @@ const clock = createSystemClock();
 const rng = createSystemRng();
 const TOPIC = "orbk/KMD:LTC";
 
-function node(seeds: readonly string[], isRelay = false, identity = rng.bytes(32)): { readonly p2p: P2pNode; readonly transport: Libp2pTransport } {
+function node(
+  seeds: readonly string[],
+  isRelay = false,
+  identity = rng.bytes(32),
+): { readonly p2p: P2pNode; readonly transport: Libp2pTransport } {
   const identitySeed = new Secret(identity);
   const log = new SilentLog();
   const transport = createLibp2pTransport({ clock, log }, { identitySeed, listen: isRelay ? ["/ip4/127.0.0.1/tcp/0"] : [] });
@@ -52,7 +56,9 @@ test("two light nodes talk and ask through a relay over real tcp, noise and yamu
   }
 });
 
-test("two nodes with one identity disturb each other and nobody else, and when one leaves the other works", { timeout: 60_000 }, async () => {
+test("two nodes with one identity disturb each other and nobody else, and when one leaves the other works", {
+  timeout: 60_000,
+}, async () => {
   const relay = node([], true);
   await relay.p2p.start();
   const seeds = relay.transport.listenAddresses();

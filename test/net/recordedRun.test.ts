@@ -1,18 +1,53 @@
 import { beforeAll, expect, test } from "vitest";
 import { buy, offer, type TradingWorld, tradingWorld } from "../sim/trade.ts";
 import { captures, swapCaptures } from "../vectors/wire/wireVectors.ts";
-import { bytesOf, fieldsOf, formOf, isSignedBy, type Node, type ProtoField, readMsgpack, readProto, rootOf, variantOf, writeMsgpack } from "./support/wireReader.ts";
+import {
+  bytesOf,
+  fieldsOf,
+  formOf,
+  isSignedBy,
+  type Node,
+  type ProtoField,
+  readMsgpack,
+  readProto,
+  rootOf,
+  variantOf,
+  writeMsgpack,
+} from "./support/wireReader.ts";
 
 /**
  * Everything two traders and a relay of ours write in a whole handshake and swap, read by another reader than our own
  * and compared with the tables of the wire reference and with what real processes of the other implementation wrote.
  */
 
-type Frame = { readonly atMs: number; readonly from: string; readonly to: string; readonly hex: string; readonly fields: readonly ProtoField[] };
-type Message = { readonly atMs: number; readonly from: string; readonly type: string; readonly topic: string; readonly key: string; readonly body: Node; readonly payload: Buffer };
+type Frame = {
+  readonly atMs: number;
+  readonly from: string;
+  readonly to: string;
+  readonly hex: string;
+  readonly fields: readonly ProtoField[];
+};
+type Message = {
+  readonly atMs: number;
+  readonly from: string;
+  readonly type: string;
+  readonly topic: string;
+  readonly key: string;
+  readonly body: Node;
+  readonly payload: Buffer;
+};
 type Exchange = { readonly from: string; readonly protocol: string; readonly payload: Buffer; readonly answer: Buffer };
 
-const ORDER_TYPES = ["MakerOrderCreated", "MakerOrderUpdated", "PubkeyKeepAlive", "MakerOrderCancelled", "TakerRequest", "MakerReserved", "TakerConnect", "MakerConnected"];
+const ORDER_TYPES = [
+  "MakerOrderCreated",
+  "MakerOrderUpdated",
+  "PubkeyKeepAlive",
+  "MakerOrderCancelled",
+  "TakerRequest",
+  "MakerReserved",
+  "TakerConnect",
+  "MakerConnected",
+];
 const SWAP_TYPES = ["Negotiation", "NegotiationReply", "Negotiated", "TakerFee", "MakerPayment", "TakerPayment"];
 
 const frames: Frame[] = [];
@@ -34,7 +69,12 @@ beforeAll(async () => {
   });
   const { world: sim, maker, taker } = world;
   for (const node of [sim.node("relay"), maker, taker]) ids.set(node.name, node.p2p.peerId);
-  for (const [volume, price] of [["10", "0.5"], ["3", "0.75"], ["1.5", "0.33333333"]] as const) await offer(sim, maker, volume, price);
+  for (const [volume, price] of [
+    ["10", "0.5"],
+    ["3", "0.75"],
+    ["1.5", "0.33333333"],
+  ] as const)
+    await offer(sim, maker, volume, price);
   await sim.settle(taker.node.book.subscribePair("DOC", "MARTY"));
   await sim.advance(100_000);
   swapUuid = await buy(sim, taker, "3", "0.5");
@@ -64,7 +104,17 @@ function messages(): readonly Message[] {
       const body = readMsgpack(payload.value);
       const isOrder = text(topic?.bytes).startsWith("orbk/");
       const type = (isOrder ? ORDER_TYPES : SWAP_TYPES)[variantOf(body).index] ?? "unknown";
-      return [{ atMs: frame.atMs, from: frame.from, type, topic: text(topic?.bytes), key: key.toString("hex"), body: variantOf(body).value, payload: payload.value }];
+      return [
+        {
+          atMs: frame.atMs,
+          from: frame.from,
+          type,
+          topic: text(topic?.bytes),
+          key: key.toString("hex"),
+          body: variantOf(body).value,
+          payload: payload.value,
+        },
+      ];
     }),
   );
 }
@@ -171,7 +221,9 @@ test("the handshake comes in its order on the pair's topic, the swap's messages 
   // Both sides follow the swap's topic before its first message.
   const firstSwap = frames.find((frame) => published(frame).some((bytes) => text(readProto(bytes)[3]?.bytes).startsWith("swap/")));
   for (const name of ["maker", "taker"]) {
-    const joined = frames.find(({ from, hex }) => from === name && hex.includes(Buffer.from(`swap/${swapUuid}`).toString("hex")) && hex.startsWith("0a"));
+    const joined = frames.find(
+      ({ from, hex }) => from === name && hex.includes(Buffer.from(`swap/${swapUuid}`).toString("hex")) && hex.startsWith("0a"),
+    );
     expect(joined?.atMs).toBeLessThanOrEqual(firstSwap?.atMs ?? 0);
   }
 });
@@ -181,7 +233,9 @@ test("keep-alives: every 30 s while there are orders, one pair each, with the ro
   const items = new Map<string, Node[]>();
   const times: number[] = [];
   const uuidOf = (node: Node | undefined): string =>
-    bytesOf(node).toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+    bytesOf(node)
+      .toString("hex")
+      .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   const str = (value: string): Node => ({ kind: "str", value });
   for (const { type, body, atMs, from } of messages()) {
     if (!ORDER_TYPES.includes(type)) continue;
@@ -225,13 +279,17 @@ test("requests and answers have the recorded bytes or form: the clock on every c
   const books = asked.filter(({ payload }) => requestForm(payload.toString("hex")) === "{0: {0: [str, str]}}");
   expect(books.length).toBeGreaterThan(0);
   expect(forms("GetOrderbook", ({ request }) => requestForm(request))).toEqual(new Set(["{0: {0: [str, str]}}"]));
-  const answered = books.map(({ answer }) => inner(variantOf(readMsgpack(answer)).value)).find((answer) => formOf(answer) !== "[{}, {}, {}]");
+  const answered = books
+    .map(({ answer }) => inner(variantOf(readMsgpack(answer)).value))
+    .find((answer) => formOf(answer) !== "[{}, {}, {}]");
   const item = "[str, str, str, rational, rational, rational, str, int]";
   const order = `[str, ${item}]`;
   expect(answered && formOf(answered)).toBe(
     `[{str: [int, ints0, [${order}, ${order}, ${order}]]}, {${Array(3).fill("str: [ints, ints]").join(", ")}}, {${Array(3).fill("str: [int, bool, int, bool]").join(", ")}}]`,
   );
-  const recorded = [...forms("GetOrderbook", ({ answer }) => formOf(inner(variantOf(readMsgpack(Buffer.from(answer ?? "", "hex"))).value)))];
+  const recorded = [
+    ...forms("GetOrderbook", ({ answer }) => formOf(inner(variantOf(readMsgpack(Buffer.from(answer ?? "", "hex"))).value))),
+  ];
   expect(recorded.some((form) => form.startsWith(`[{str: [int, ints0, [[str, ${item}`))).toBe(true);
   // Peer exchange asks for twenty; who knows nobody says so with an empty map.
   const known = exchanges.filter(({ protocol }) => protocol !== "/request-response/2");

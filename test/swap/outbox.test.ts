@@ -148,3 +148,20 @@ test("a spend of the payment's inputs by somebody with the same seed ends the sw
   await world.until("the maker is done", async () => (await world.outcome(world.maker, uuid)) !== null, 600);
   expect(await world.outcome(world.maker, uuid)).toBe("cancelled");
 });
+
+test("a payment whose claim has been seen is sent on past its window, not taken back: the swap is paid for", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start({ confs: 0 });
+  const { held } = world.chain("BBB");
+  await world.until("the taker payment", async () => {
+    const own = (await world.taker.state(uuid)).own.takerPayment;
+    if (own) held.add(own.txid);
+    return own?.attempted === true;
+  });
+  await world.until("the maker's claim", () => seenBy(world.taker, uuid, "takerPaymentSpend"));
+  await world.advance(520);
+  const { own, refund } = await world.taker.state(uuid);
+  expect([own.cancel, refund]).toEqual([undefined, null]);
+  held.clear();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});

@@ -56,7 +56,9 @@ export async function createNode(options: Libp2pOptions): Promise<Node> {
     addresses: { listen: [...options.listen] },
     transports: [tcp({ dialOpts: { noDelay: true }, listenOpts: { noDelay: true } }), ...webSockets],
     connectionEncrypters: [noise()],
-    streamMuxers: [yamux({ maxInboundStreams: MAX_STREAMS, maxOutboundStreams: MAX_STREAMS, streamOptions: { maxStreamWindowSize: STREAM_WINDOW } })],
+    streamMuxers: [
+      yamux({ maxInboundStreams: MAX_STREAMS, maxOutboundStreams: MAX_STREAMS, streamOptions: { maxStreamWindowSize: STREAM_WINDOW } }),
+    ],
     connectionMonitor: { enabled: false },
     connectionManager: {
       maxConnections: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,

@@ -8,6 +8,8 @@ import { TurnQueue } from "./turnQueue.ts";
 /** The inbound side of a stream as the library has it: events, and a pause that keeps what comes. */
 class FakeStream {
   readStatus: "readable" | "paused" = "readable";
+  /** What the peer is told, which the library sets last when it resumes. */
+  mayPeerSend = true;
   #listener: (event: { data: Uint8Array }) => void = () => undefined;
   #kept: Uint8Array[] = [];
   addEventListener(_: string, listener: (event: { data: Uint8Array }) => void): void {
@@ -15,10 +17,12 @@ class FakeStream {
   }
   pause(): void {
     this.readStatus = "paused";
+    this.mayPeerSend = false;
   }
   resume(): void {
     this.readStatus = "readable";
     for (const data of this.#kept.splice(0)) this.arrive(data);
+    this.mayPeerSend = true;
   }
   arrive(data: Uint8Array): void {
     if (this.readStatus === "paused") this.#kept.push(data);
@@ -83,6 +87,21 @@ test("with 256 KiB waiting the peer has to wait, and goes on when half of it is 
   stream.arrive(frames(5, 8_000, 35));
   await clock.advance(10);
   expect(seen).toEqual([]);
+});
+
+test("what comes on resuming may be too much again: then the peer really has to wait", async () => {
+  const { clock, read } = setUp();
+  const seen: string[] = [];
+  const { stream, reader } = read("a", seen, true);
+  for (let n = 0; n < 200; n += 10) stream.arrive(frames(10, 8_000, n));
+  reader.hold(false);
+  const agreed: boolean[] = [];
+  for (let i = 0; i < 300; i++) {
+    await clock.advance(0);
+    agreed.push((stream.readStatus === "readable") === stream.mayPeerSend);
+  }
+  expect(agreed).not.toContain(false);
+  expect(seen).toEqual(Array.from({ length: 200 }, (_, n) => `a${n}`));
 });
 
 test("a held peer's frames wait and nothing is lost or reordered when it may go on", async () => {

@@ -24,6 +24,7 @@ export class FrameReader {
   #bytes = 0;
   #isHeld: boolean;
   #isClosed = false;
+  #isResuming = false;
 
   constructor(stream: Stream, isHeld: boolean, deps: Deps) {
     this.#stream = stream;
@@ -56,7 +57,7 @@ export class FrameReader {
     if (this.#isClosed) return;
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes > PAUSE_ABOVE && this.#stream.readStatus === "readable") this.#stream.pause();
+    this.#pauseIfFull();
     this.#wake();
   }
 
@@ -76,10 +77,24 @@ export class FrameReader {
       this.#deps.onBroken(cause);
       return false;
     }
-    // Resuming delivers at once what was held back below, and may so come back to #push.
-    if (this.#bytes < RESUME_BELOW && !this.#isClosed && this.#stream.readStatus === "paused") this.#stream.resume();
+    if (this.#bytes < RESUME_BELOW && !this.#isClosed && this.#stream.readStatus === "paused") this.#resume();
     return !this.#isHeld && this.#bytes > 0;
   };
+
+  #pauseIfFull(): void {
+    if (this.#bytes > PAUSE_ABOVE && !this.#isResuming && this.#stream.readStatus === "readable") this.#stream.pause();
+  }
+
+  /**
+   * Resuming delivers at once what the library has kept and so comes back to `#push`. A pause in there would be half
+   * undone when the resuming ends: the library would keep data and still ask the peer for more.
+   */
+  #resume(): void {
+    this.#isResuming = true;
+    this.#stream.resume();
+    this.#isResuming = false;
+    this.#pauseIfFull();
+  }
 
   #takeUpTo(count: number): Uint8Array {
     const first = this.#chunks[0] ?? new Uint8Array(0);

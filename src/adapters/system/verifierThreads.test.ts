@@ -99,7 +99,13 @@ test("answers come in the order of the calls, also when a later batch is done fi
 test("a check without the right lengths is a bad one and does not shift the others", async () => {
   const { threads, verifier, call, warmUp } = setUp({ threads: 1 });
   warmUp();
-  const all = [call(1), verifier.verifyLater(new Uint8Array(63), digestOf(1), KEY), call(2), verifier.verifyLater(signatureOf(1), digestOf(1), new Uint8Array(65)), call(3)];
+  const all = [
+    call(1),
+    verifier.verifyLater(new Uint8Array(63), digestOf(1), KEY),
+    call(2),
+    verifier.verifyLater(signatureOf(1), digestOf(1), new Uint8Array(65)),
+    call(3),
+  ];
   await Promise.resolve();
   // Zeros all over: what the stand-in takes for equal, libsecp256k1 and noble refuse.
   expect(nobleVerify(new Uint8Array(64), new Uint8Array(32), new Uint8Array(33))).toBe(false);
@@ -179,7 +185,8 @@ test("real threads agree with noble on good, altered and malformed signatures", 
     });
     const expected = checks.map((check) => nobleVerify(...check));
     expect(expected.filter(Boolean)).toHaveLength(10);
-    while (typeof verifier.verifyLater(...(checks[0] ?? [KEY, KEY, KEY])) === "boolean") await new Promise((resolve) => setImmediate(resolve));
+    while (typeof verifier.verifyLater(...(checks[0] ?? [KEY, KEY, KEY])) === "boolean")
+      await new Promise((resolve) => setImmediate(resolve));
     expect(await Promise.all(checks.map((check) => verifier.verifyLater(...check)))).toEqual(expected);
     expect(log.lines).toEqual([]);
   } finally {

@@ -95,7 +95,8 @@ class VerifierThreads implements ThreadedVerifier {
     this.#closed = true;
     this.#cancelIdleCheck();
     const closed = new Aborted("the verifier is closed");
-    for (const batch of [...this.#sent.splice(0), ...(this.#open ? [this.#open] : [])]) for (const { reject } of batch.pending) reject(closed);
+    for (const batch of [...this.#sent.splice(0), ...(this.#open ? [this.#open] : [])])
+      for (const { reject } of batch.pending) reject(closed);
     this.#open = null;
     this.#waiting = 0;
     await this.#endThreads();
@@ -120,7 +121,8 @@ class VerifierThreads implements ThreadedVerifier {
     this.#open = null;
     this.#sent.push(batch);
     let chosen: Thread | null = null;
-    for (const thread of this.#threads) if (thread.isReady && thread.batches.length < (chosen?.batches.length ?? Number.POSITIVE_INFINITY)) chosen = thread;
+    for (const thread of this.#threads)
+      if (thread.isReady && thread.batches.length < (chosen?.batches.length ?? Number.POSITIVE_INFINITY)) chosen = thread;
     if (!chosen) {
       this.#finishHere(batch);
       return;
@@ -131,7 +133,10 @@ class VerifierThreads implements ThreadedVerifier {
   }
 
   #finishHere(batch: Batch): void {
-    this.#finish(batch, verifyChecks(encodeChecks(batch.checks), (...check) => this.#inline.verify(...check)));
+    this.#finish(
+      batch,
+      verifyChecks(encodeChecks(batch.checks), (...check) => this.#inline.verify(...check)),
+    );
   }
 
   #finish(batch: Batch, results: Uint8Array): void {

@@ -21,7 +21,13 @@ const aRequest = (over: Partial<TakerRequest> = {}): TakerRequest => ({
 async function aMaker(): Promise<{ world: OrderWorld; maker: TestNode; orderUuid: string; available: () => string }> {
   const world = new OrderWorld();
   const maker = await world.node("maker");
-  const placed = await maker.orders.placeMakerOrder({ base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("10"), minVolume: decimal("0.5") });
+  const placed = await maker.orders.placeMakerOrder({
+    base: "AAA",
+    rel: "BBB",
+    price: decimal("2"),
+    volume: decimal("10"),
+    minVolume: decimal("0.5"),
+  });
   if (!placed.ok) throw new Error(placed.error.kind);
   const available = (): string => {
     const order = maker.orders.myOrders().makers[0];
@@ -55,7 +61,10 @@ test.each<[string, Partial<TakerRequest>]>([
 test("amounts with both signs negative or not in lowest terms mean what they are worth", async () => {
   const { world, available } = await aMaker();
   await world.node("taker");
-  world.send("maker", "taker", { type: "TakerRequest", body: aRequest({ baseAmount: { n: -10n, d: -10n }, relAmount: { n: 40n, d: 20n } }) });
+  world.send("maker", "taker", {
+    type: "TakerRequest",
+    body: aRequest({ baseAmount: { n: -10n, d: -10n }, relAmount: { n: 40n, d: 20n } }),
+  });
   await world.clock.advance(100);
   expect(world.messages("MakerReserved")).toHaveLength(1);
   expect(available()).toBe("9");
@@ -65,7 +74,8 @@ test("a thousand requests of a hundred keys hold what there is for 30 s and not 
   const { world, maker, available } = await aMaker();
   const takers = await Promise.all(Array.from({ length: 100 }, (_, i) => world.node(`t${i}`)));
   takers.forEach((taker, i) => {
-    for (let k = 0; k < 10; k++) world.send("maker", taker.name, { type: "TakerRequest", body: aRequest({ uuid: uuid(1000 + i * 10 + k) }) });
+    for (let k = 0; k < 10; k++)
+      world.send("maker", taker.name, { type: "TakerRequest", body: aRequest({ uuid: uuid(1000 + i * 10 + k) }) });
   });
   await world.clock.advance(500);
   expect([world.messages("MakerReserved").length, available()]).toEqual([10, "0"]);
@@ -98,7 +108,8 @@ test("the same uuid from two keys is one handshake, and only the first key's", a
   world.send("maker", "second", { type: "TakerConnect", body: { takerOrderUuid: uuid(1), makerOrderUuid: orderUuid } });
   await world.clock.advance(100);
   expect([world.messages("MakerReserved").length, maker.swaps.started.length]).toEqual([1, 0]);
-  for (let i = 0; i < 3; i++) world.send("maker", "first", { type: "TakerConnect", body: { takerOrderUuid: uuid(1), makerOrderUuid: orderUuid } });
+  for (let i = 0; i < 3; i++)
+    world.send("maker", "first", { type: "TakerConnect", body: { takerOrderUuid: uuid(1), makerOrderUuid: orderUuid } });
   await world.clock.advance(100);
   expect(maker.swaps.started).toHaveLength(1);
 });

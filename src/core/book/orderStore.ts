@@ -2,7 +2,7 @@ import { type BookOrder, trieLeaf } from "./bookOrder.ts";
 import { pairOf } from "./bookPair.ts";
 import { NO_ROOT, trieRoot } from "./trie.ts";
 
-/** What the book holds at most. An order takes about 1.5 kB, so the defaults bound it near 30 MB. */
+/** What the book holds at most. An order takes about 1.5 kB and never more than 4.2, so the defaults bound it at 30 and 85 MB. */
 export type BookLimits = {
   readonly orders: number;
   readonly ordersPerPair: number;
@@ -70,7 +70,15 @@ export class OrderStore {
     const found = this.shelf(pubkey, pair);
     if (found) return found;
     if (this.#shelves.size >= this.#limits.shelves) return undefined;
-    const shelf: Shelf = { pubkey, pair, orders: new Map(), aliveAtMs: nowMs, announced: null, root: null, rootedMs: Number.NEGATIVE_INFINITY };
+    const shelf: Shelf = {
+      pubkey,
+      pair,
+      orders: new Map(),
+      aliveAtMs: nowMs,
+      announced: null,
+      root: null,
+      rootedMs: Number.NEGATIVE_INFINITY,
+    };
     this.#shelves.set(shelfName(pubkey, pair), shelf);
     const key = this.#keys.get(pubkey) ?? { shelves: 0, orders: 0 };
     this.#keys.set(pubkey, { ...key, shelves: key.shelves + 1 });
@@ -82,6 +90,13 @@ export class OrderStore {
     const name = shelfName(shelf.pubkey, shelf.pair);
     this.#shelves.delete(name);
     this.#shelves.set(name, shelf);
+  }
+
+  /** After the clock was set back: nobody has been heard of later than now. */
+  clampTimes(nowMs: number): void {
+    const [first] = this.#shelves.values();
+    if (first === undefined || first.aliveAtMs <= nowMs) return;
+    for (const shelf of this.#shelves.values()) shelf.aliveAtMs = Math.min(shelf.aliveAtMs, nowMs);
   }
 
   /** Shelves not heard of since `beforeMs`, longest silent first. Asked with every message, so the usual "none" is quick. */

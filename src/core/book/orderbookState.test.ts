@@ -366,3 +366,15 @@ test("an answer with more orders than a key may have is not taken, nor hashed", 
   expect(uuids(book)).toEqual([]);
   expect(book.syncAnswer(MAKER, [announced(rootOf(...four.slice(1)))], fullTrie(...four.slice(1)), "relay", NOW)).toBe(true);
 });
+
+test("a clock that is set back by an hour does not keep silent makers on the book for an hour", () => {
+  const book = aBook();
+  const HOUR = 3_600_000;
+  book.created(MAKER, created(anOrder(1), NOW_SEC + 3600), NOW + HOUR);
+  book.created(OTHER, created(anOrder(2, { pubkey: OTHER }), NOW_SEC + 3600), NOW + HOUR);
+  book.prune(NOW);
+  book.prune(NOW + 89_000);
+  expect(uuids(book)).toHaveLength(2);
+  book.prune(NOW + 91_000);
+  expect(uuids(book)).toEqual([]);
+});

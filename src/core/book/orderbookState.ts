@@ -161,6 +161,7 @@ export class OrderbookState {
   /** Drops the orders of keys that have been silent too long. True if any order went. */
   prune(nowMs: number): boolean {
     const before = this.#store.size;
+    this.#store.clampTimes(nowMs);
     for (const shelf of this.#store.silentSince(nowMs - this.#timeoutMs)) this.#store.dropShelf(shelf);
     return this.#store.size !== before;
   }

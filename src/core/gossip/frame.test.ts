@@ -126,7 +126,7 @@ test("a frame over the size limit, with too many subscriptions or too many ids i
   expect(parseFrame(encodeFrame({ control: { iwant: [ids] } }))).toMatchObject({ error: { why: "count" } });
 });
 
-test("limits count over all control fields of a frame, and half a million empty ones are read at once", () => {
+test("limits count over all control fields of a frame, and half a million empty ones are read at once", { timeout: 5_000 }, () => {
   const ids = encodeFrame({ control: { iwant: [Array.from({ length: 6000 }, () => new Uint8Array(8))] } });
   expect(parseFrame(ids).ok).toBe(true);
   expect(parseFrame(concatBytes(ids, ids))).toEqual({ ok: false, error: { kind: "BadFrame", why: "count" } });
@@ -135,7 +135,5 @@ test("limits count over all control fields of a frame, and half a million empty 
     grafts,
     new Uint8Array(980_000).map((_, i) => (i % 2 === 0 ? 0x1a : 0)),
   );
-  const start = performance.now();
-  expect(parseFrame(frame)).toMatchObject({ ok: true, value: { control: { graft: { length: 4900 } } } });
-  expect(performance.now() - start).toBeLessThan(500);
+  for (let i = 0; i < 10; i++) expect(parseFrame(frame)).toMatchObject({ ok: true, value: { control: { graft: { length: 4900 } } } });
 });

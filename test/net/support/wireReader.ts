@@ -88,7 +88,9 @@ function isRational(node: Node): boolean {
   return node.items.every((half) => {
     if (half.kind !== "array" || half.items.length !== 2) return false;
     const [sign, limbs] = half.items;
-    return sign?.kind === "int" && sign.value >= -1n && sign.value <= 1n && limbs?.kind === "array" && limbs.items.every((l) => l.kind === "int");
+    return (
+      sign?.kind === "int" && sign.value >= -1n && sign.value <= 1n && limbs?.kind === "array" && limbs.items.every((l) => l.kind === "int")
+    );
   });
 }
 
@@ -221,7 +223,8 @@ export function writeMsgpack(node: Node): Buffer {
     case "int": {
       if (node.value < 0n) return Buffer.from([Number(256n + node.value)]);
       if (node.value < 128n) return Buffer.from([Number(node.value)]);
-      const [marker, size] = node.value < 1n << 8n ? [0xcc, 1] : node.value < 1n << 16n ? [0xcd, 2] : node.value < 1n << 32n ? [0xce, 4] : [0xcf, 8];
+      const [marker, size] =
+        node.value < 1n << 8n ? [0xcc, 1] : node.value < 1n << 16n ? [0xcd, 2] : node.value < 1n << 32n ? [0xce, 4] : [0xcf, 8];
       return Buffer.concat([Buffer.from([marker]), Buffer.from(node.value.toString(16).padStart(size * 2, "0"), "hex")]);
     }
     case "str": {
@@ -240,12 +243,26 @@ export function writeMsgpack(node: Node): Buffer {
 
 const MASK = (1n << 64n) - 1n;
 const IV = [
-  0x6a09e667f3bcc908n, 0xbb67ae8584caa73bn, 0x3c6ef372fe94f82bn, 0xa54ff53a5f1d36f1n, 0x510e527fade682d1n, 0x9b05688c2b3e6c1fn,
-  0x1f83d9abfb41bd6bn, 0x5be0cd19137e2179n,
+  0x6a09e667f3bcc908n,
+  0xbb67ae8584caa73bn,
+  0x3c6ef372fe94f82bn,
+  0xa54ff53a5f1d36f1n,
+  0x510e527fade682d1n,
+  0x9b05688c2b3e6c1fn,
+  0x1f83d9abfb41bd6bn,
+  0x5be0cd19137e2179n,
 ];
 const SIGMA = [
-  "0123456789abcdef", "ea489fd61c02b753", "b8c052fdae367194", "7931dcbe265a40f8", "905724afe1bc683d",
-  "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a", "6fe9b308c2d714a5", "a2847615fb9e3cd0",
+  "0123456789abcdef",
+  "ea489fd61c02b753",
+  "b8c052fdae367194",
+  "7931dcbe265a40f8",
+  "905724afe1bc683d",
+  "2c6a0b834d75fe19",
+  "c51fed4a0763928b",
+  "db7ec13950f4862a",
+  "6fe9b308c2d714a5",
+  "a2847615fb9e3cd0",
 ];
 
 /** Blake2b with a digest of 8 bytes and no key (RFC 7693), slow and plain. */
@@ -274,9 +291,18 @@ export function blake2b8(data: Uint8Array): Buffer {
     };
     for (let round = 0; round < 12; round++) {
       const s = [...(SIGMA[round % 10] ?? "")].map((digit) => m[Number.parseInt(digit, 16)] ?? 0n);
-      [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15], [0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]].forEach(
-        ([a = 0, bb = 0, c = 0, d = 0], i) => mix(a, bb, c, d, s[2 * i] ?? 0n, s[2 * i + 1] ?? 0n),
-      );
+      [
+        [0, 4, 8, 12],
+        [1, 5, 9, 13],
+        [2, 6, 10, 14],
+        [3, 7, 11, 15],
+        [0, 5, 10, 15],
+        [1, 6, 11, 12],
+        [2, 7, 8, 13],
+        [3, 4, 9, 14],
+      ].forEach(([a = 0, bb = 0, c = 0, d = 0], i) => {
+        mix(a, bb, c, d, s[2 * i] ?? 0n, s[2 * i + 1] ?? 0n);
+      });
     }
     h.forEach((word, i) => {
       h[i] = word ^ (v[i] ?? 0n) ^ (v[i + 8] ?? 0n);

@@ -129,8 +129,9 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const limit = known ? window : notAfter;
   if (s.facts[slot]?.block || known?.block || task.nowSec() <= limit) return true;
   const event = role === "maker" ? "MakerPaymentWaitConfirmFailed" : "TakerPaymentWaitForSpendFailed";
+  if (s.own[ownClaim(role)]?.attempted || s.facts[theirClaim(role)]) return true;
   if (!s.refund) await task.emit({ type: "refund_decided", failure: { event, reason: `own payment is in no block by ${limit}` } });
-  if (coin.isBuiltOn(raw) || s.own[ownClaim(role)]?.attempted || s.facts[theirClaim(role)]) return true;
+  if (coin.isBuiltOn(raw)) return true;
   const built = coin.buildCancel(raw);
   if (built.ok) {
     coin.dropChange(raw);

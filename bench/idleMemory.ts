@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { type LoneNode, type Program, programs, startLoneNode } from "./support/loneNode.ts";
+import { TRAFFIC_PAIRS } from "./support/orderTraffic.ts";
+import type { Figure, Question } from "./support/question.ts";
+import { prepareTraffic } from "./support/traffic.ts";
+
+const IDLE_MS = 10_000;
+const AIM_MB = 120;
+/** Peers × keys × messages: every message of a key is a new order. */
+const ORDERS = { peers: 2, keys: 1_000, perKey: 5 };
+const BOOK_DEADLINE_MS = 60_000;
+
+type Memory = { readonly residentMb: number; readonly privateMb: number };
+
+/** What the system says of a process. `private`: not the program's own file, which all its processes share. MiB. */
+function memoryOf(pid: number): Memory {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const mib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? Number.NaN) / 1_024;
+  return { residentMb: mib("VmRSS"), privateMb: mib("RssAnon") };
+}
+
+function figures(what: string, { residentMb, privateMb }: Memory): readonly Figure[] {
+  return [
+    { what: `${what}: resident`, value: residentMb, unit: "MB", aim: { atMost: AIM_MB } },
+    { what: `${what}: heap and other private`, value: privateMb, unit: "MB", note: "the rest is the shared Node binary" },
+  ];
+}
+
+async function idle(node: LoneNode): Promise<Memory> {
+  await pause(IDLE_MS);
+  return memoryOf(node.pid);
+}
+
+/** Follows all pairs, takes 10,000 orders of others, and is idle again. */
+async function withBook(program: Program, isSeed: boolean): Promise<Memory> {
+  const traffic = await prepareTraffic(ORDERS);
+  const node = await startLoneNode({ program, isSeed, seednodes: traffic.relays, tickers: TRAFFIC_PAIRS.flat() });
+  try {
+    const count = async (): Promise<number> => {
+      let orders = 0;
+      for (const [base, rel] of TRAFFIC_PAIRS) orders += Number((await node.rpc.call("orderbook", { base, rel })).numasks);
+      return orders;
+    };
+    const deadline = performance.now() + BOOK_DEADLINE_MS;
+    while (Object.keys((await node.rpc.call("get_directly_connected_peers")).result as object).length < ORDERS.peers) await pause(100);
+    await count();
+    await traffic.go();
+    while ((await count()) < traffic.total) {
+      if (performance.now() > deadline) throw new Error(`the book has ${await count()} orders, not ${traffic.total}`);
+      await pause(500);
+    }
+    return await idle(node);
+  } finally {
+    traffic.stop();
+    await node.stop();
+  }
+}
+
+/** What a node costs that does nothing, alone and with a large book. */
+export const question: Question = {
+  name: "memory",
+  title: "Idle memory of a node, 10 s after its last work",
+  async ask(say) {
+    const out: Figure[] = [];
+    for (const program of programs()) {
+      for (const isSeed of [false, true]) {
+        const what = `${isSeed ? "seed" : "light node"}, from ${program}`;
+        say(what);
+        // Twice: the first start after a change of the sources fills Node's cache of stripped files.
+        await (await startLoneNode({ program, isSeed })).stop();
+        const node = await startLoneNode({ program, isSeed });
+        out.push(...figures(what, await idle(node)));
+        await node.stop();
+      }
+    }
+    for (const isSeed of [false, true]) {
+      const what = `${isSeed ? "seed" : "light node"} with 10,000 orders`;
+      say(what);
+      out.push(...figures(what, await withBook("checkout", isSeed)));
+    }
+    return out;
+  },
+};
