@@ -9,7 +9,8 @@ import { p2pkhScript, p2pkScript, p2wpkhScript } from "../../core/utxo/outputScr
 import type { UtxoChain } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import { type CoinWallet, UtxoCoin } from "./utxoCoin.ts";
+import type { CoinWallet } from "./coinSpec.ts";
+import { UtxoCoin } from "./utxoCoin.ts";
 
 /** Where a coin's daemon is; null: the coins file's `rpcport` and the daemon's own conf file (KDF's native mode). */
 export type DaemonAddress = { readonly url: string; readonly user: string; readonly password: { reveal(): string } };

@@ -1,20 +1,15 @@
-import type { UtxoKind } from "../../core/coin/utxoKind.ts";
-import { type HdAddressId, isAddressId, parseAddressPath } from "../../core/keys/hd.ts";
-import type { KeyPair } from "../../core/keys/keyPair.ts";
-import { signMessage, verifyMessage } from "../../core/keys/signMessage.ts";
-import { type AddressFormat, encodeProtocolInfo, suitsUtxoCoin } from "../../core/message/protocolInfo.ts";
+import { encodeProtocolInfo, suitsUtxoCoin } from "../../core/message/protocolInfo.ts";
 import { cmp, fromUnits, type Rational, sub, toUnits, ZERO } from "../../core/money/rational.ts";
-import { equalBytes, toHex } from "../../core/util/bytes.ts";
+import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
 import { type BuildError, type BuiltTx, buildTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
 import { type ExactFee, type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
-import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
 import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, type HtlcSpendError } from "../../core/utxo/htlcSpend.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
 import { signInputs } from "../../core/utxo/signInput.ts";
-import { type FeeFault, feeOutputs, HTLC_VOUT, paymentOutputs, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
+import { feeOutputs, HTLC_VOUT, paymentOutputs } from "../../core/utxo/swapTx.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import { currentLockTime, draftTx, htlcLockTime, SEQUENCE_FINAL } from "../../core/utxo/txTemplate.ts";
@@ -24,53 +19,29 @@ import type { Contract, SignedTx, SwapCoin, TxRefusal } from "../swap/swapCoin.t
 import type { FundsError, Reservation } from "../tradingCoin.ts";
 import { addressErrorText } from "./addressErrorText.ts";
 import { buildErrorToFunds, type Stage, stageRate } from "./coinFees.ts";
+import { type CoinSpec, type CoinWallet, ownAddressFormat } from "./coinSpec.ts";
+import { type AddressSelector, MessageSigner } from "./messageSigner.ts";
+import { type ExpectedDexFee, type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
 import { UtxoLedger } from "./utxoLedger.ts";
-import { broadcastToResult, type SendError, type Withdrawal, type WithdrawError, type WithdrawRequest, withdraw } from "./withdraw.ts";
-
-type SignError = { readonly kind: "PrefixNotFound" };
-type VerifyError =
-  | SignError
-  | { readonly kind: "SignatureDecoding"; readonly message: string }
-  | { readonly kind: "AddressDecoding"; readonly message: string }
-  | { readonly kind: "Internal"; readonly message: string };
-
-/** What a coin is, fixed at activation. */
-export type CoinSpec = {
-  readonly kind: UtxoKind;
-  readonly orderbookTicker: string | null;
-  readonly walletOnly: boolean;
-  readonly signMessagePrefix: string | null;
-  /** Blocks for which a dynamic fee is estimated. */
-  readonly feeTargetBlocks: number;
-  readonly confirmations: number;
-  readonly notarization: boolean;
-};
-
-export type CoinWallet = {
-  readonly key: KeyPair;
-  readonly address: string;
-  /** Own output scripts of the key; the first receives change and claims. */
-  readonly scripts: readonly Uint8Array[];
-  /** HD wallets: the coin's path, and the key of each of its addresses. */
-  readonly hd?: { readonly derivationPath: string; readonly keyAt: (id: HdAddressId) => KeyPair | null };
-};
-
-/** One address of an HD wallet, as a path or by its place below the coin's path. */
-type AddressSelector =
-  | { readonly kind: "path"; readonly path: string }
-  | { readonly kind: "place"; readonly account: number; readonly chain: "External" | "Internal"; readonly index: number };
+import {
+  broadcastToResult,
+  type SendError,
+  type Withdrawal,
+  type WithdrawError,
+  type WithdrawFrom,
+  type WithdrawRequest,
+  withdraw,
+} from "./withdraw.ts";
 
 /** A dynamic rate is asked for again this often. */
 const RATE_REFRESH_MS = 60_000;
-/** Spends of contracts whose branch is remembered: a few for each swap that runs. */
-const MAX_SPEND_BRANCHES = 200;
 /** KDF counts a possible change output when it computes a maximum (reference rpc.md 9.4). */
 const CHANGE_OUTPUT_BYTES = 34;
 /** A cancelling transaction offers this many times the fee of what it replaces, and never less than one more satoshi per byte. */
 const CANCEL_FEE_FACTOR = 3n;
 
 /** An activated coin of the UTXO family. */
-export class UtxoCoin implements SwapCoin {
+export class UtxoCoin implements SwapCoin, WithdrawFrom {
   readonly chain: UtxoChain;
   readonly spec: CoinSpec;
   readonly wallet: CoinWallet;
@@ -82,16 +53,16 @@ export class UtxoCoin implements SwapCoin {
   #stopRates: () => void = () => undefined;
   readonly #offChain: () => void;
   readonly #closed = new AbortController();
-  /** Asked for at every look at the chain, and each costs two points of the curve. */
-  readonly #contractScripts = new WeakMap<Contract, Uint8Array>();
-  /** The same for spends of contracts. */
-  readonly #spendBranches = new Map<string, "claim" | "refund" | "other">();
+  readonly #messages: MessageSigner;
+  readonly #reader: SwapTxReader;
 
   constructor(spec: CoinSpec, wallet: CoinWallet, chain: UtxoChain, clock: Clock) {
     this.spec = spec;
     this.wallet = wallet;
     this.chain = chain;
     this.#clock = clock;
+    this.#messages = new MessageSigner(spec, wallet);
+    this.#reader = new SwapTxReader(spec.kind);
     this.#settings = { confirmations: spec.confirmations, notarization: spec.notarization };
     this.ledger = new UtxoLedger({
       chain,
@@ -164,6 +135,9 @@ export class UtxoCoin implements SwapCoin {
   }
   get dust(): Rational {
     return this.#whole(this.spec.kind.dust);
+  }
+  get dustUnits(): bigint {
+    return this.spec.kind.dust;
   }
   get minTradingVol(): Rational {
     return this.#whole(this.spec.kind.minTradingVol);
@@ -248,12 +222,7 @@ export class UtxoCoin implements SwapCoin {
   }
 
   contractScript(contract: Contract): Uint8Array {
-    let script = this.#contractScripts.get(contract);
-    if (!script) {
-      script = p2shOf(redeemScript(contract));
-      this.#contractScripts.set(contract, script);
-    }
-    return script;
+    return this.#reader.contractScript(contract);
   }
   buildDexFee(args: {
     readonly feeUnits: bigint;
@@ -323,40 +292,19 @@ export class UtxoCoin implements SwapCoin {
   }
 
   checkPayment(raw: Uint8Array, contract: Contract, units: bigint): Result<SignedTx, TxRefusal> {
-    const checked = validatePayment(raw, this.spec.kind.template.format, contract, units);
-    return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
+    return this.#reader.checkPayment(raw, contract, units);
   }
-  checkDexFee(
-    raw: Uint8Array,
-    expected: { readonly takerKey: Uint8Array; readonly feeKey: Uint8Array; readonly feeUnits: bigint; readonly burnUnits: bigint },
-  ): Result<SignedTx, TxRefusal> {
-    const checked = validateFee(raw, this.spec.kind.template.format, {
-      feeKey: expected.feeKey,
-      fee: expected.feeUnits,
-      burn: expected.burnUnits,
-      takerKey: expected.takerKey,
-      scheme: this.spec.kind.scheme,
-    });
-    return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
+  checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal> {
+    return this.#reader.checkDexFee(raw, expected);
   }
-  classifySpend(raw: Uint8Array, paymentTxid: string): "claim" | "refund" | "other" {
-    const key = `${paymentTxid} ${toHex(raw)}`;
-    const known = this.#spendBranches.get(key);
-    if (known) return known;
-    const tx = parseTx(raw, this.spec.kind.template.format);
-    const branch = tx.ok ? classifySpend(tx.value, { txid: paymentTxid, vout: HTLC_VOUT }) : "other";
-    const oldest = this.#spendBranches.keys().next();
-    if (this.#spendBranches.size >= MAX_SPEND_BRANCHES && !oldest.done) this.#spendBranches.delete(oldest.value);
-    this.#spendBranches.set(key, branch);
-    return branch;
+  classifySpend(raw: Uint8Array, paymentTxid: string): SpendBranch {
+    return this.#reader.classifySpend(raw, paymentTxid);
   }
   findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null {
-    const tx = parseTx(raw, this.spec.kind.template.format);
-    return tx.ok ? extractSecret(tx.value, secretHash) : null;
+    return this.#reader.findSecret(raw, secretHash);
   }
   sameTx(a: Uint8Array, b: Uint8Array): boolean {
-    const [x, y] = [parseTx(a, this.spec.kind.template.format), parseTx(b, this.spec.kind.template.format)];
-    return equalBytes(a, b) || (x.ok && y.ok && txid(x.value) === txid(y.value));
+    return this.#reader.sameTx(a, b);
   }
 
   /** Miner fee per 1000 bytes, whole coins: the answer of `get_trade_fee`. */
@@ -370,37 +318,14 @@ export class UtxoCoin implements SwapCoin {
     return parsed.ok ? ok(undefined) : err({ kind: "InvalidAddress", reason: addressErrorText(this.ticker, parsed.error) });
   }
 
-  signMessage(message: string): Result<string, SignError> {
-    const prefix = this.spec.signMessagePrefix;
-    return prefix === null ? err({ kind: "PrefixNotFound" }) : ok(signMessage(prefix, message, this.wallet.key));
+  signMessage(message: string): ReturnType<MessageSigner["sign"]> {
+    return this.#messages.sign(message);
   }
-
-  /** With the key of another address of the wallet. The reasons are sentences. */
-  signMessageAs(
-    address: AddressSelector,
-    message: string,
-  ): Result<string, SignError | { readonly kind: "BadSelector"; readonly reason: string }> {
-    const { hd } = this.wallet;
-    if (!hd) return badSelector("the wallet has one address only");
-    const prefix = this.spec.signMessagePrefix;
-    if (prefix === null) return err({ kind: "PrefixNotFound" });
-    const id = addressId(hd.derivationPath, address);
-    const key = id && hd.keyAt(id);
-    if (!key) return badSelector(`the address must be ${hd.derivationPath}/<account>'/<0 or 1>/<index>, each number below 2147483648`);
-    return ok(signMessage(prefix, message, key));
+  signMessageAs(address: AddressSelector, message: string): ReturnType<MessageSigner["signAs"]> {
+    return this.#messages.signAs(address, message);
   }
-
-  verifyMessage(message: string, signature: string, address: string): Result<boolean, VerifyError> {
-    const parsed = parseAddress(address, this.spec.kind.address);
-    if (!parsed.ok) return err({ kind: "AddressDecoding", message: addressErrorText(this.ticker, parsed.error) });
-    const prefix = this.spec.signMessagePrefix;
-    if (prefix === null) return err({ kind: "PrefixNotFound" });
-    if (parsed.value.hash.length !== 20) return err({ kind: "AddressDecoding", message: "messages are signed by keys, not by scripts" });
-    const checked = verifyMessage(prefix, message, signature, parsed.value.hash);
-    if (checked.ok) return checked;
-    if (checked.error.kind === "InvalidSignature") return err({ kind: "Internal", message: "Invalid Signature" });
-    const detail = checked.error.reason === "length" ? "could not convert slice to array" : base64Fault(signature);
-    return err({ kind: "SignatureDecoding", message: detail });
+  verifyMessage(message: string, signature: string, address: string): ReturnType<MessageSigner["verify"]> {
+    return this.#messages.verify(message, signature, address);
   }
 
   async withdraw(request: WithdrawRequest, signal: AbortSignal): Promise<Result<Withdrawal, WithdrawError>> {
@@ -552,30 +477,7 @@ export class UtxoCoin implements SwapCoin {
   }
 }
 
-/** The own address format as order messages carry it. */
-function ownAddressFormat(kind: UtxoKind): AddressFormat {
-  const { format, cashPrefix, p2pkhPrefix, p2shPrefix } = kind.address;
-  if (format !== "cashaddress" || cashPrefix === null) return { format: format === "segwit" ? "segwit" : "standard" };
-  return { format, network: cashPrefix, pubPrefix: p2pkhPrefix.at(-1) ?? 0, p2shPrefix: p2shPrefix.at(-1) ?? 0 };
-}
-
-/** KDF's words (reference rpc.md 4.8 row 4). */
-function base64Fault(text: string): string {
-  const at = text.search(/[^A-Za-z0-9+/=]/);
-  return at < 0 ? "Invalid padding" : `Invalid symbol ${text.codePointAt(at)}, offset ${at}.`;
-}
-
-function addressId(derivationPath: string, address: AddressSelector): HdAddressId | null {
-  if (address.kind === "path") return parseAddressPath(derivationPath, address.path);
-  const id = { account: address.account, chain: address.chain === "Internal" ? (1 as const) : (0 as const), index: address.index };
-  return isAddressId(id) ? id : null;
-}
-
-const badSelector = (reason: string): Result<never, { readonly kind: "BadSelector"; readonly reason: string }> =>
-  err({ kind: "BadSelector", reason });
-
 const sumOf = (items: readonly { readonly value: bigint }[]): bigint => items.reduce((n, u) => n + u.value, 0n);
-const refused = (reason: string): Result<never, TxRefusal> => err({ kind: "Refused", reason });
 
 /** Outputs of a payment's size and form, for estimates: a P2SH and the hash. */
 function samplePayment(value: bigint): readonly TxOutput[] {
@@ -583,19 +485,4 @@ function samplePayment(value: bigint): readonly TxOutput[] {
     { value, script: p2shScript(new Uint8Array(20)) },
     { value: 0n, script: opReturnScript(new Uint8Array(20)) },
   ];
-}
-
-function faultText(fault: FeeFault): string {
-  switch (fault.kind) {
-    case "BadTx":
-      return `the bytes are not a transaction of this coin: ${fault.detail}`;
-    case "NoOutput":
-      return `the transaction has no output ${fault.vout}`;
-    case "WrongScript":
-      return `output ${fault.vout} pays to another script than agreed`;
-    case "WrongValue":
-      return `output ${fault.vout} holds ${fault.got} units, expected ${fault.expected}`;
-    case "NotSignedByTaker":
-      return `input ${fault.input} is not signed by the taker's key`;
-  }
 }

@@ -1,10 +1,32 @@
 import { fromUnits, type Rational, toUnits } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { type BuildError, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type BuildError, type BuiltTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
 import type { ExactFee, FeeRate } from "../../core/utxo/feeRate.ts";
+import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
-import type { BroadcastOutcome } from "../../ports/chain.ts";
-import type { UtxoCoin } from "./utxoCoin.ts";
+import type { BroadcastOutcome, UtxoChain } from "../../ports/chain.ts";
+import type { UtxoLedger } from "./utxoLedger.ts";
+
+/** What a withdrawal needs of its coin. */
+export interface WithdrawFrom {
+  readonly ticker: string;
+  readonly decimals: number;
+  readonly address: string;
+  readonly dust: Rational;
+  readonly dustUnits: bigint;
+  readonly ledger: UtxoLedger;
+  readonly chain: UtxoChain;
+  rate(stage: "start"): FeeRate;
+  isOwnScript(script: Uint8Array): boolean;
+  /** Builds from free outputs and signs; the inputs stay free until `ledger.lock`. */
+  buildAndSign(
+    outputs: readonly TxOutput[],
+    rate: FeeRate | ExactFee,
+    feeFromOutput?: number,
+  ): Result<{ readonly tx: Tx; readonly built: BuiltTx }, BuildError>;
+  /** Runs `task` once after `delayMs`, unless the coin closes before. */
+  after(delayMs: number, task: () => void): void;
+}
 
 /** A withdrawal as asked for; `fee` undefined: the coin's own rule, else 0 or more. Amounts in whole coins. */
 export type WithdrawRequest = {
@@ -62,7 +84,7 @@ export function broadcastToResult(outcome: BroadcastOutcome, id: string): Result
  * @param script output script of `request.to`, already checked
  */
 export async function withdraw(
-  coin: UtxoCoin,
+  coin: WithdrawFrom,
   request: WithdrawRequest,
   script: Uint8Array,
   signal: AbortSignal,
@@ -79,11 +101,11 @@ export async function withdraw(
     return err(
       isEmpty
         ? { kind: "ZeroBalanceToWithdrawMax" }
-        : toWithdrawError(coin, { kind: "NotEnough", available: 0n, required: coin.spec.kind.dust }),
+        : toWithdrawError(coin, { kind: "NotEnough", available: 0n, required: coin.dustUnits }),
     );
   }
   const amount = request.amount === "max" ? free : toUnits(request.amount, decimals);
-  if (amount < coin.spec.kind.dust) return err({ kind: "AmountTooLow", amount: fromUnits(amount, decimals), threshold: coin.dust });
+  if (amount < coin.dustUnits) return err({ kind: "AmountTooLow", amount: fromUnits(amount, decimals), threshold: coin.dust });
   const built = coin.buildAndSign([{ value: amount, script }], rate, isMax ? 0 : undefined);
   if (!built.ok) return err(toWithdrawError(coin, built.error));
   const { tx, built: parts } = built.value;
@@ -111,13 +133,13 @@ export async function withdraw(
   return sent.ok ? ok(done) : sent;
 }
 
-function feeRateOf(coin: UtxoCoin, fee: WithdrawRequest["fee"]): FeeRate | ExactFee {
+function feeRateOf(coin: WithdrawFrom, fee: WithdrawRequest["fee"]): FeeRate | ExactFee {
   if (!fee) return coin.rate("start");
   const units = toUnits(fee.amount, coin.decimals);
   return fee.kind === "fixed" ? { exact: units } : { perKb: units, wholeKb: false };
 }
 
-function toWithdrawError(coin: UtxoCoin, e: BuildError): WithdrawError {
+function toWithdrawError(coin: WithdrawFrom, e: BuildError): WithdrawError {
   const whole = (units: bigint): Rational => fromUnits(units, coin.decimals);
   return e.kind === "OutputBelowDust"
     ? { kind: "AmountTooLow", amount: whole(e.value), threshold: whole(e.dust) }

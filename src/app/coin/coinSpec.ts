@@ -1,0 +1,32 @@
+import type { UtxoKind } from "../../core/coin/utxoKind.ts";
+import type { HdAddressId } from "../../core/keys/hd.ts";
+import type { KeyPair } from "../../core/keys/keyPair.ts";
+import type { AddressFormat } from "../../core/message/protocolInfo.ts";
+
+/** What a coin is, fixed at activation. */
+export type CoinSpec = {
+  readonly kind: UtxoKind;
+  readonly orderbookTicker: string | null;
+  readonly walletOnly: boolean;
+  readonly signMessagePrefix: string | null;
+  /** Blocks for which a dynamic fee is estimated. */
+  readonly feeTargetBlocks: number;
+  readonly confirmations: number;
+  readonly notarization: boolean;
+};
+
+export type CoinWallet = {
+  readonly key: KeyPair;
+  readonly address: string;
+  /** Own output scripts of the key; the first receives change and claims. */
+  readonly scripts: readonly Uint8Array[];
+  /** HD wallets: the coin's path, and the key of each of its addresses. */
+  readonly hd?: { readonly derivationPath: string; readonly keyAt: (id: HdAddressId) => KeyPair | null };
+};
+
+/** The own address format as order messages carry it. */
+export function ownAddressFormat(kind: UtxoKind): AddressFormat {
+  const { format, cashPrefix, p2pkhPrefix, p2shPrefix } = kind.address;
+  if (format !== "cashaddress" || cashPrefix === null) return { format: format === "segwit" ? "segwit" : "standard" };
+  return { format, network: cashPrefix, pubPrefix: p2pkhPrefix.at(-1) ?? 0, p2shPrefix: p2shPrefix.at(-1) ?? 0 };
+}

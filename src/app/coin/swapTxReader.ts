@@ -1,0 +1,93 @@
+import type { UtxoKind } from "../../core/coin/utxoKind.ts";
+import { equalBytes, toHex } from "../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
+import { type FeeFault, HTLC_VOUT, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
+import { parseTx, txid } from "../../core/utxo/txCodec.ts";
+import type { Contract, SignedTx, TxRefusal } from "../swap/swapCoin.ts";
+
+export type SpendBranch = "claim" | "refund" | "other";
+
+/** The dex fee a swap is owed. Keys 33 bytes, amounts in base units. */
+export type ExpectedDexFee = {
+  readonly takerKey: Uint8Array;
+  readonly feeKey: Uint8Array;
+  readonly feeUnits: bigint;
+  readonly burnUnits: bigint;
+};
+
+/** Spends of contracts whose branch is remembered: a few for each swap that runs. */
+const MAX_SPEND_BRANCHES = 200;
+
+/** Reads the transactions of swaps on one coin: the other side's before they are trusted, and any from the chain. */
+export class SwapTxReader {
+  readonly #kind: UtxoKind;
+  /** Asked for at every look at the chain, and each costs two points of the curve. */
+  readonly #contractScripts = new WeakMap<Contract, Uint8Array>();
+  /** The same for spends of contracts. */
+  readonly #spendBranches = new Map<string, SpendBranch>();
+
+  constructor(kind: UtxoKind) {
+    this.#kind = kind;
+  }
+
+  contractScript(contract: Contract): Uint8Array {
+    let script = this.#contractScripts.get(contract);
+    if (!script) {
+      script = p2shOf(redeemScript(contract));
+      this.#contractScripts.set(contract, script);
+    }
+    return script;
+  }
+
+  checkPayment(raw: Uint8Array, contract: Contract, units: bigint): Result<SignedTx, TxRefusal> {
+    const checked = validatePayment(raw, this.#kind.template.format, contract, units);
+    return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
+  }
+  checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal> {
+    const checked = validateFee(raw, this.#kind.template.format, {
+      feeKey: expected.feeKey,
+      fee: expected.feeUnits,
+      burn: expected.burnUnits,
+      takerKey: expected.takerKey,
+      scheme: this.#kind.scheme,
+    });
+    return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
+  }
+  classifySpend(raw: Uint8Array, paymentTxid: string): SpendBranch {
+    const key = `${paymentTxid} ${toHex(raw)}`;
+    const known = this.#spendBranches.get(key);
+    if (known) return known;
+    const tx = parseTx(raw, this.#kind.template.format);
+    const branch = tx.ok ? classifySpend(tx.value, { txid: paymentTxid, vout: HTLC_VOUT }) : "other";
+    const oldest = this.#spendBranches.keys().next();
+    if (this.#spendBranches.size >= MAX_SPEND_BRANCHES && !oldest.done) this.#spendBranches.delete(oldest.value);
+    this.#spendBranches.set(key, branch);
+    return branch;
+  }
+  findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null {
+    const tx = parseTx(raw, this.#kind.template.format);
+    return tx.ok ? extractSecret(tx.value, secretHash) : null;
+  }
+  sameTx(a: Uint8Array, b: Uint8Array): boolean {
+    const [x, y] = [parseTx(a, this.#kind.template.format), parseTx(b, this.#kind.template.format)];
+    return equalBytes(a, b) || (x.ok && y.ok && txid(x.value) === txid(y.value));
+  }
+}
+
+const refused = (reason: string): Result<never, TxRefusal> => err({ kind: "Refused", reason });
+
+function faultText(fault: FeeFault): string {
+  switch (fault.kind) {
+    case "BadTx":
+      return `the bytes are not a transaction of this coin: ${fault.detail}`;
+    case "NoOutput":
+      return `the transaction has no output ${fault.vout}`;
+    case "WrongScript":
+      return `output ${fault.vout} pays to another script than agreed`;
+    case "WrongValue":
+      return `output ${fault.vout} holds ${fault.got} units, expected ${fault.expected}`;
+    case "NotSignedByTaker":
+      return `input ${fault.input} is not signed by the taker's key`;
+  }
+}
