@@ -44,7 +44,10 @@ const UNREACHABLE = "127.250.250.250";
 function firstAnswer(port: number, userpass: string, isGone: () => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const attempt = (): void => {
-      if (isGone()) return reject(new Error("the node has ended"));
+      if (isGone()) {
+        reject(new Error("the node has ended"));
+        return;
+      }
       const call = request({ host: "127.0.0.1", port, method: "POST", agent: false }, (reply) => {
         reply.resume();
         reply.on("end", () => (reply.statusCode === 200 ? resolve() : reject(new Error(`HTTP ${reply.statusCode}`))));

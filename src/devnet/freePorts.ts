@@ -13,17 +13,26 @@ function listens(host: string, port: number): Promise<number | null> {
   });
 }
 
+/**
+ * Ports are drawn below the range systems give to outgoing connections (Linux: from 32768): between our test and the
+ * node's own listening such a connection could otherwise take the port.
+ */
+const FIRST_PORT = 12_000;
+const LAST_PORT = 32_000;
+const TRIES = 50;
+
 /** A TCP port of the loopback address that was free a moment ago. */
 export async function freePort(): Promise<number> {
-  const port = await listens("127.0.0.1", 0);
-  if (port === null) throw new Error("no free TCP port on 127.0.0.1");
-  return port;
+  for (let i = 0; i < TRIES; i++) {
+    const port = randomInt(FIRST_PORT, LAST_PORT);
+    if ((await listens("127.0.0.1", port)) !== null) return port;
+  }
+  throw new Error(`no free TCP port between ${FIRST_PORT} and ${LAST_PORT} on 127.0.0.1`);
 }
 
-/** Private netids that belong to no public network. */
-const FIRST_NETID = 9_100;
-const LAST_NETID = 14_400;
-const TRIES = 50;
+/** Private netids that belong to no public network; their peer-to-peer ports lie in the same range. */
+const FIRST_NETID = 1_100;
+const LAST_NETID = 6_000;
 
 /** A netid whose peer-to-peer port is free on all these loopback addresses. */
 export async function freeNetid(hosts: readonly string[]): Promise<number> {
