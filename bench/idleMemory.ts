@@ -2,28 +2,33 @@ import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { type LoneNode, type Program, programs, startLoneNode } from "./support/loneNode.ts";
 import { TRAFFIC_PAIRS } from "./support/orderTraffic.ts";
-import type { Figure, Question } from "./support/question.ts";
+import type { Aim, Figure, Question } from "./support/question.ts";
 import { prepareTraffic } from "./support/traffic.ts";
 
 const IDLE_MS = 10_000;
-const AIM_MB = 120;
+const AIM = { atMost: 120 };
 /** Peers × keys × messages: every message of a key is a new order. */
 const ORDERS = { peers: 2, keys: 1_000, perKey: 5 };
 const BOOK_DEADLINE_MS = 60_000;
 
-type Memory = { readonly residentMb: number; readonly privateMb: number };
+type Memory = { readonly residentMib: number; readonly privateMib: number };
 
 /** What the system says of a process. `private`: not the program's own file, which all its processes share. MiB. */
 function memoryOf(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const mib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? Number.NaN) / 1_024;
-  return { residentMb: mib("VmRSS"), privateMb: mib("RssAnon") };
+  return { residentMib: mib("VmRSS"), privateMib: mib("RssAnon") };
 }
 
-function figures(what: string, { residentMb, privateMb }: Memory): readonly Figure[] {
+function figures(what: string, { residentMib, privateMib }: Memory, aim?: Aim): readonly Figure[] {
   return [
-    { what: `${what}: resident`, value: residentMb, unit: "MB", aim: { atMost: AIM_MB } },
-    { what: `${what}: heap and other private`, value: privateMb, unit: "MB", note: "the rest is the shared Node binary" },
+    { what: `${what}: resident`, value: residentMib, unit: "MiB", ...(aim ? { aim } : {}) },
+    {
+      what: `${what}: heap and other private`,
+      value: privateMib,
+      unit: "MiB",
+      note: "the rest is the Node binary, shared by all its processes",
+    },
   ];
 }
 
@@ -70,7 +75,7 @@ export const question: Question = {
         // Twice: the first start after a change of the sources fills Node's cache of stripped files.
         await (await startLoneNode({ program, isSeed })).stop();
         const node = await startLoneNode({ program, isSeed });
-        out.push(...figures(what, await idle(node)));
+        out.push(...figures(what, await idle(node), AIM));
         await node.stop();
       }
     }

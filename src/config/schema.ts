@@ -79,7 +79,7 @@ export const kdfSchema = z.object({
     .unknown()
     .optional()
     .meta({ type: "string" })
-    .describe("Seed phrase, WIF or 0x hex key. Absent and no wallet_name: the node has no keys."),
+    .describe("Seed phrase, WIF or 0x hex key. Absent and no wallet_name: the node does not start."),
   wallet_name: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, - or _")

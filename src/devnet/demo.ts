@@ -5,7 +5,7 @@ import { DEFAULT_TOPOLOGY } from "./topology.ts";
 
 export const DEMO_HELP = `Usage: swapnode demo [--keep]
 
-Two nodes on two embedded chains find each other, match and swap, atomically. Takes about a minute.
+Two nodes on two embedded chains find each other, match and swap, atomically. Takes less than a minute.
 
   --keep   leave the network running afterwards and print commands to try
 `;
@@ -183,7 +183,8 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     print("Starting two chains, a seed node, a maker (alice) and a taker (bob) …");
     net = await startDevnet({ topology: DEFAULT_TOPOLOGY, keepDataDir: null, say: (line) => print(`  ${line}`) });
-    await Promise.race([trade(net), interrupted]);
+    const wasInterrupted = await Promise.race([trade(net).then(() => false), interrupted.then(() => true)]);
+    if (wasInterrupted) throw new Error("interrupted before the swap was done");
     if (values.keep) {
       printCommands(net);
       await interrupted;

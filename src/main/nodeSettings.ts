@@ -1,5 +1,5 @@
 import { enableCompileCache } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
@@ -18,7 +18,8 @@ const CACHE_VARIABLE = "NODE_COMPILE_CACHE";
 export function nodeEnvironment(): { readonly [name: string]: string } {
   if (!import.meta.url.endsWith(".ts")) return {};
   const root = fileURLToPath(new URL("../..", import.meta.url));
-  return { [CACHE_VARIABLE]: process.env[CACHE_VARIABLE] ?? join(root, "node_modules", ".cache", "swapnode") };
+  // Absolute: children have other working folders.
+  return { [CACHE_VARIABLE]: resolve(process.env[CACHE_VARIABLE] ?? join(root, "node_modules", ".cache", "swapnode")) };
 }
 
 /**

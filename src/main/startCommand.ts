@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import { setPrivateUmask } from "../adapters/system/dataDir.ts";
 import { createLog, createStderrSink, type LogSink, openFileSink } from "../adapters/system/jsonLog.ts";
-import { releaseMemory } from "../adapters/system/releaseMemory.ts";
+import { keepMemorySmall } from "../adapters/system/memoryKeeper.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { openWallet, walletErrorText } from "../adapters/system/walletFile.ts";
@@ -15,9 +15,6 @@ const STOP_DEADLINE_MS = 30_000;
 
 /** Ctrl-C may arrive twice, from the terminal and through the launcher: within this time it is one request. */
 const SAME_REQUEST_MS = 500;
-
-/** A node that has just started is left alone this long before it tidies up. */
-const TIDY_UP_AFTER_MS = 3_000;
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGQUIT"] as const;
 
@@ -124,10 +121,9 @@ export async function startCommand(
     stopOnSignals(node, options);
     stopWithParent(at.env[LIFELINE_VARIABLE], node, log);
     log.info("started", { rpc: node.rpcUrl });
-    clock.after(TIDY_UP_AFTER_MS, () => {
-      releaseMemory().catch((cause: unknown) => log.debug("memory_not_released", { cause: String(cause) }));
-    });
+    const stopKeeping = keepMemorySmall(clock, log);
     await node.stopped;
+    stopKeeping();
     log.info("stopped");
     return 0;
   } catch (error) {

@@ -1,9 +1,12 @@
-import { openSync } from "node:fs";
+import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readDaemonConf } from "../../src/adapters/jsonRpc/daemonConf.ts";
 import { parseWalletBox } from "../../src/adapters/system/walletCipher.ts";
 import { parseCoinsText } from "../../src/config/coinsFile.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { DEFAULT_TOPOLOGY, parseTopology } from "../../src/devnet/topology.ts";
 
 /** Mutated files per reader and the seed they are drawn from: `FUZZ_RUNS=100000 FUZZ_SEED=7`. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? "2000");
@@ -96,6 +99,7 @@ const READERS: readonly (readonly [
   ["configuration", CONFIG, (text) => loadConfig({ args: [` ${text}`], env: {}, cwd: tmpdir(), home: tmpdir(), stdin })],
   ["coins file", COINS, (text) => parseCoinsText(text, "coins")],
   ["wallet file", WALLET, parseWalletBox],
+  ["topology", JSON.stringify(DEFAULT_TOPOLOGY), parseTopology],
 ];
 
 test.each(READERS)(
@@ -118,3 +122,28 @@ test.each(READERS)(
     expect(accepted).toBeLessThan(RUNS);
   },
 );
+
+const CONF = "# a daemon\nrpcuser=me\nrpcpassword=fuzz words = # of mine\nrpcport=8332\nserver\n[test]\nrpcport=1\n";
+
+test(`daemon's conf file: ${RUNS} damaged texts (seed ${SEED}) give an address on this machine or are refused, never thrown at`, {
+  timeout: 60_000 + RUNS * 10,
+}, async () => {
+  const next = random(SEED);
+  const folder = mkdtempSync(join(tmpdir(), "swapnode-fuzz-"));
+  const confpath = join(folder, "coin.conf");
+  const read = (text: string) => {
+    writeFileSync(confpath, text);
+    return readDaemonConf({ coin: "DOC", confpath }, folder, "linux");
+  };
+  try {
+    expect(await read(CONF)).toMatchObject({ ok: true, value: { user: "me" } });
+    for (let i = 0; i < RUNS; i++) {
+      const outcome = await read(mutate(CONF, next));
+      if (outcome.ok ? outcome.value.url.hostname !== "127.0.0.1" : JSON.stringify(outcome.error).includes("fuzz words")) {
+        throw new Error(`input ${i}`);
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -17,10 +17,7 @@ const SUBFOLDERS = [
 export type DataDir = {
   /** `<dbdir>/<rmd160>` */
   readonly root: string;
-  readonly database: string;
   readonly mySwaps: string;
-  readonly makerStats: string;
-  readonly takerStats: string;
   readonly makerOrders: string;
   readonly takerOrders: string;
   readonly orderHistory: string;
@@ -63,10 +60,7 @@ export function openDataDir(dbdir: string, walletId: string): Result<DataDir, Da
   }
   return ok({
     root,
-    database: join(root, "MM2.db"),
     mySwaps: join(root, "SWAPS/MY"),
-    makerStats: join(root, "SWAPS/STATS/MAKER"),
-    takerStats: join(root, "SWAPS/STATS/TAKER"),
     makerOrders: join(root, "ORDERS/MY/MAKER"),
     takerOrders: join(root, "ORDERS/MY/TAKER"),
     orderHistory: join(root, "ORDERS/MY/HISTORY"),

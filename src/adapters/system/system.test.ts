@@ -27,8 +27,9 @@ test("the data folder has KDF's layout and is open to its owner only", () => {
   const dir = folder();
   const opened = openDataDir(dir, WALLET);
   if (!opened.ok) throw new Error(opened.error.message);
-  expect(opened.value.database).toBe(join(dir, WALLET, "MM2.db"));
-  for (const path of [opened.value.root, opened.value.mySwaps, opened.value.orderHistory]) expect(statSync(path).mode & 0o777).toBe(0o700);
+  expect(opened.value.root).toBe(join(dir, WALLET));
+  const layout = ["", "SWAPS/MY", "SWAPS/STATS/MAKER", "SWAPS/STATS/TAKER", "ORDERS/MY/MAKER", "ORDERS/MY/TAKER", "ORDERS/MY/HISTORY"];
+  for (const name of layout) expect(statSync(join(dir, WALLET, name)).mode & 0o777, name).toBe(0o700);
   expect(openDataDir(dir, WALLET).ok).toBe(true);
 });
 

@@ -15,6 +15,7 @@ import { type ChainFault, faultSentence } from "./fault.ts";
 import type { FeeRates } from "./feeRates.ts";
 import { FirstScans } from "./firstScans.ts";
 import { MempoolWatch } from "./mempoolWatch.ts";
+import { ProgressReport } from "./progressReport.ts";
 import { RetryTimer } from "./retryTimer.ts";
 import type { SyncContext } from "./syncContext.ts";
 import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
@@ -162,12 +163,15 @@ export class SyncLoop {
 
   /** Runs until closed. */
   async run(): Promise<void> {
-    const { signal } = this.#deps.closing;
+    const { clock, log, closing } = this.#deps;
+    const { signal } = closing;
+    const report = new ProgressReport(clock, log);
     while (!signal.aborted) {
       this.#woken = false;
       try {
         const busy = await this.#step();
         this.#news.announce();
+        report.note(this.status().progress);
         if (!busy && !this.#woken && !signal.aborted) await this.#pause();
       } catch (cause) {
         if (signal.aborted) break;

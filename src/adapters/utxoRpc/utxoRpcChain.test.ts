@@ -2,10 +2,12 @@ import { expect, test } from "vitest";
 import { type ScriptedChain, startScriptedChain } from "../../../test/contract/scriptedChain.ts";
 import { scriptNumber, spendOf } from "../../../test/contract/spendable.ts";
 import { quietLog } from "../../../test/fakes/quietLog.ts";
+import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
-import { Aborted } from "../../ports/clock.ts";
+import { Aborted, sleep } from "../../ports/clock.ts";
+import type { DaemonRpc } from "../../ports/daemonRpc.ts";
 import type { SqlDatabase } from "../../ports/sql.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../sqlite/chainStore.ts";
 import { openInlineDatabase } from "../sqlite/inlineDatabase.ts";
@@ -93,6 +95,40 @@ test("a daemon that cannot scan its UTXO set has its blocks read from the first 
   expect(progress).toEqual([...progress].sort((a, b) => a - b));
   expect(chain.status().progress).toBeNull();
   await chain.close();
+});
+
+test("a first start that takes minutes says in the log how far it is, a short one says nothing", async () => {
+  const h = startScriptedChain(300);
+  const log = new SilentLog();
+  const answerMs = (ms: number): DaemonRpc => ({
+    async call(method, params, options) {
+      await sleep(h.clock, ms);
+      return h.rpc.call(method, params, options);
+    },
+  });
+  for (const [rpc, long] of [
+    [answerMs(1), false],
+    [answerMs(2_000), true],
+  ] as const) {
+    log.lines.length = 0;
+    const store = openChainStore(memory(), "TST");
+    const opening = openUtxoRpcChain({
+      ticker: "TST",
+      format: h.format,
+      rpc,
+      clock: h.clock,
+      store,
+      log,
+      options: { readWholeUpTo: 50 },
+    });
+    const chain = await whileTimePasses(h, opening, 10_000);
+    await whileTimePasses(h, chain.watchScript(scriptNumber(1), 0), 900_000);
+    const said = log.lines.filter(({ event }) => event === "chain_catching_up").map(({ fields }) => fields);
+    expect(said.length > 3).toBe(long);
+    for (const fields of said) expect(fields).toMatchObject({ coin: "TST", total: 301 });
+    expect(said.map(({ done }) => Number(done))).toEqual(said.map(({ done }) => Number(done)).sort((a, b) => a - b));
+    await whileTimePasses(h, chain.close(), 10_000);
+  }
 });
 
 test("an address index gives the whole history of a script without birthday", async () => {
