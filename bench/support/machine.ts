@@ -24,7 +24,7 @@ function git(...args: readonly string[]): string {
 }
 
 export function machineNow(): Machine {
-  const changed = git("status", "--porcelain", "--", "src", "bench") !== "";
+  const changed = git("status", "--porcelain", "--", "src", "bench", ":(exclude)bench/RESULTS.md") !== "";
   return {
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: cpus().length,

@@ -73,9 +73,12 @@ function readFrame(stream: Stream, signal: AbortSignal, memory?: RequestMemory):
 /** Asks on a fresh stream: one frame, write side closed, one frame back. The stream is gone afterwards in any case. */
 export async function exchange(stream: Stream, payload: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
   try {
-    const answer = readFrame(stream, signal);
-    stream.send(withLengthPrefix([payload]));
-    const [frame] = await Promise.all([answer, stream.close({ signal })]);
+    // Together, so that both failures are looked after: a peer may reset the stream before anything could be sent.
+    const ask = async (): Promise<void> => {
+      stream.send(withLengthPrefix([payload]));
+      await stream.close({ signal });
+    };
+    const [frame] = await Promise.all([readFrame(stream, signal), ask()]);
     return frame;
   } catch (cause) {
     stream.abort(new Error("request failed", { cause }));

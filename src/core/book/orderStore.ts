@@ -2,7 +2,7 @@ import { type BookOrder, trieLeaf } from "./bookOrder.ts";
 import { pairOf } from "./bookPair.ts";
 import { NO_ROOT, trieRoot } from "./trie.ts";
 
-/** What the book holds at most. An order takes about 1.5 kB and never more than 4.2, so the defaults bound it at 30 and 85 MB. */
+/** What the book holds at most. An order takes about 2.1 kB (`npm run bench -- book`), never more than 4.2, so the defaults bound it at 42 and 85 MB. */
 export type BookLimits = {
   readonly orders: number;
   readonly ordersPerPair: number;

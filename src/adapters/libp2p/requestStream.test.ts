@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import type { Stream } from "./libp2pTypes.ts";
+import { exchange } from "./requestStream.ts";
+
+/** A stream the peer has reset as soon as it was open. */
+class ResetStream extends EventTarget {
+  readonly remoteWriteStatus = "writable";
+  readonly readBufferLength = 0;
+  isAborted = false;
+  send(): boolean {
+    throw new Error("Cannot write to a stream that is closed");
+  }
+  async close(): Promise<void> {}
+  abort(): void {
+    this.isAborted = true;
+    this.dispatchEvent(new Event("close"));
+  }
+}
+
+test("a stream that is reset before the request could be sent fails that request and nothing else", async () => {
+  const unhandled: unknown[] = [];
+  const note = (cause: unknown): void => void unhandled.push(cause);
+  process.on("unhandledRejection", note);
+  try {
+    const stream = new ResetStream();
+    const request = exchange(stream as unknown as Stream, Uint8Array.of(1), new AbortController().signal);
+    await expect(request).rejects.toThrow("Cannot write");
+    expect(stream.isAborted).toBe(true);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+});
