@@ -1,3 +1,4 @@
+import type { SendError, Withdrawal, WithdrawError, WithdrawRequest } from "../app/coin/withdraw.ts";
 import type { DexFeeRule } from "../app/fees/tradeVolumes.ts";
 import type { OrdersService } from "../app/orders/ordersService.ts";
 import type { FundsError, TradingCoin } from "../app/tradingCoin.ts";
@@ -126,35 +127,6 @@ export type VerifyMessageError =
   | { readonly kind: "AddressDecoding"; readonly message: string }
   | { readonly kind: "SignatureDecoding"; readonly message: string }
   | { readonly kind: "Internal"; readonly message: string };
-
-export type WithdrawRequest = {
-  readonly to: string;
-  readonly amount: Rational | "max";
-  /** Undefined: the coin's own rule. Amounts in whole coins. */
-  readonly fee: { readonly kind: "fixed" | "perKbyte"; readonly amount: Rational } | undefined;
-  /** Also send it. */
-  readonly broadcast: boolean;
-};
-export type Withdrawal = {
-  readonly raw: Uint8Array;
-  readonly txid: string;
-  readonly from: readonly string[];
-  readonly to: readonly string[];
-  /** Sum of the inputs. */
-  readonly total: Rational;
-  readonly spentByMe: Rational;
-  readonly receivedByMe: Rational;
-  readonly fee: Rational;
-};
-export type WithdrawError =
-  | { readonly kind: "NotSufficientBalance"; readonly coin: string; readonly available: Rational; readonly required: Rational }
-  | { readonly kind: "ZeroBalanceToWithdrawMax" }
-  | { readonly kind: "AmountTooLow"; readonly amount: Rational; readonly threshold: Rational }
-  | { readonly kind: "InvalidAddress"; readonly reason: string }
-  | SendError
-  | { readonly kind: "Internal"; readonly message: string };
-/** `Rejected`: the daemon's own clear refusal. `Transport`: whether it was sent is not known. */
-export type SendError = { readonly kind: "Rejected"; readonly message: string } | { readonly kind: "Transport"; readonly message: string };
 
 /** Own orders; `app/orders` has the checks of reference rpc.md 4.1 and 4.2 in their order. */
 export type OrdersApi = Pick<

@@ -2,6 +2,7 @@ import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts"
 import { createOrderStore, ORDER_SCHEMA } from "../../src/adapters/sqlite/orderStore.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { addressErrorText } from "../../src/app/coin/addressErrorText.ts";
+import type { WithdrawRequest } from "../../src/app/coin/withdraw.ts";
 import { orderToRecord } from "../../src/app/orders/orderRecord.ts";
 import { createOrders, type OrdersService } from "../../src/app/orders/ordersService.ts";
 import type { FundsError } from "../../src/app/tradingCoin.ts";
@@ -13,16 +14,7 @@ import { fromHex } from "../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../src/core/util/result.ts";
 import { type AddressRules, parseAddress } from "../../src/core/utxo/address.ts";
 import type { Rng } from "../../src/ports/rng.ts";
-import type {
-  BadSelector,
-  BookEntry,
-  CoinEntry,
-  RpcCoin,
-  RpcContext,
-  SwapStatus,
-  VerifyMessageError,
-  WithdrawRequest,
-} from "../../src/rpc/ctx.ts";
+import type { BadSelector, BookEntry, CoinEntry, RpcCoin, RpcContext, SwapStatus, VerifyMessageError } from "../../src/rpc/ctx.ts";
 import { FakeTradingCoin } from "./fakeTradingCoin.ts";
 import { SilentLog } from "./silentLog.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import type { SendError } from "../../app/coin/withdraw.ts";
 import { parseHex } from "../../core/util/bytes.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
-import type { SendError } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin, required } from "../field.ts";
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import type { WithdrawError, WithdrawRequest } from "../../app/coin/withdraw.ts";
 import { lt, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
-import type { WithdrawError, WithdrawRequest } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { defaulted, flag, optional, type Read, text } from "../field.ts";
 import { readDecimal } from "../mmNumber.ts";
