@@ -217,7 +217,8 @@ test("all frames to a peer go over one stream", async () => {
     const id = await dialler.transport.dial(String(other.libp2p.getMultiaddrs()[0]), never());
     for (let i = 0; i < 20; i++) {
       dialler.transport.sendFrame(id, Uint8Array.of(1, 2, 3));
-      if (i % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      // Sent in several turns: a second stream would be opened in one of them.
+      if (i % 5 === 0) await until(() => bytes === (i + 1) * 4);
     }
     await until(() => bytes === 20 * 4);
     expect(streams).toBe(1);
@@ -230,13 +231,21 @@ test("all frames to a peer go over one stream", async () => {
 test("pings go out every 15 seconds and a peer that does not answer is closed", async () => {
   // The interval of 15 s passes at once; the deadline of 20 s is cut to what a loaded machine surely keeps.
   const faster: { readonly [delayMs: number]: number } = { 15000: 30, 20000: 2000 };
-  const fast: Clock = { nowMs: () => Date.now(), after: (delayMs, task) => clock.after(faster[delayMs] ?? delayMs, task) };
+  let rounds = 0;
+  const fast: Clock = {
+    nowMs: () => Date.now(),
+    after(delayMs, task) {
+      if (delayMs === 15000) rounds++;
+      return clock.after(faster[delayMs] ?? delayMs, task);
+    },
+  };
   const other = await createNode({ identitySeed: new Secret(rng.bytes(32)), listen: [LOOPBACK] });
   const dialler = await open([], { clock: fast });
   try {
     await other.libp2p.start();
     const id = await dialler.transport.dial(String(other.libp2p.getMultiaddrs()[0]), never());
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    // Each answered ping sets the timer of the next.
+    await until(() => rounds > 3);
     expect(dialler.gone).toEqual([]);
     await other.libp2p.unhandle("/ipfs/ping/1.0.0");
     await other.libp2p.handle("/ipfs/ping/1.0.0", () => undefined);
