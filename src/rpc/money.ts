@@ -25,28 +25,39 @@ function integerToLimbs(value: bigint): Limbs {
   return [value > 0n ? 1 : value < 0n ? -1 : 0, limbs];
 }
 
-export function toRationalValue(a: Rational): RationalValue {
-  const { n, d } = reduce(a);
-  return [integerToLimbs(n), integerToLimbs(d)];
+/** One value in every form; several replies and fields show the same one, and each form costs a division of long numbers. */
+type Forms = { readonly decimal: string; readonly rational: RationalValue; readonly fraction: FractionalValue };
+const known = new WeakMap<Rational, Forms>();
+
+function formsOf(a: Rational): Forms {
+  let forms = known.get(a);
+  if (!forms) {
+    const { n, d } = reduce(a);
+    forms = {
+      decimal: toDecimalString({ n, d }),
+      rational: [integerToLimbs(n), integerToLimbs(d)],
+      fraction: { numer: n.toString(), denom: d.toString() },
+    };
+    known.set(a, forms);
+  }
+  return forms;
 }
 
-export function toFraction(a: Rational): FractionalValue {
-  const { n, d } = reduce(a);
-  return { numer: n.toString(), denom: d.toString() };
-}
+export const toRationalValue = (a: Rational): RationalValue => formsOf(a).rational;
+export const toFraction = (a: Rational): FractionalValue => formsOf(a).fraction;
 
 /** `name`, `name_rat`. */
 export const pairOf = <N extends string>(name: N, a: Rational) =>
-  ({ [name]: toDecimalString(a), [`${name}_rat`]: toRationalValue(a) }) as { [K in N]: string } & { [K in `${N}_rat`]: RationalValue };
+  ({ [name]: formsOf(a).decimal, [`${name}_rat`]: toRationalValue(a) }) as { [K in N]: string } & { [K in `${N}_rat`]: RationalValue };
 
 /** `name`, `name_fraction`, `name_rat`. */
 export const tripleOf = <N extends string>(name: N, a: Rational) =>
-  ({ [name]: toDecimalString(a), [`${name}_fraction`]: toFraction(a), [`${name}_rat`]: toRationalValue(a) }) as { [K in N]: string } & {
+  ({ [name]: formsOf(a).decimal, [`${name}_fraction`]: toFraction(a), [`${name}_rat`]: toRationalValue(a) }) as { [K in N]: string } & {
     [K in `${N}_fraction`]: FractionalValue;
   } & { [K in `${N}_rat`]: RationalValue };
 
 /** `{decimal, rational, fraction}`: the form of the versioned methods. */
-export const detailOf = (a: Rational) => ({ decimal: toDecimalString(a), rational: toRationalValue(a), fraction: toFraction(a) });
+export const detailOf = (a: Rational): Forms => formsOf(a);
 export const numberDetail = named("NumberDetail", z.object({ decimal: decimalText, rational: rationalValue, fraction: fractionalValue }));
 
 export const pairShape = <N extends string>(name: N) =>

@@ -125,22 +125,23 @@ export function toDecimalString(a: Rational): string {
   const { n, d } = reduce(a);
   const sign = n < 0n ? "-" : "";
   const abs = n < 0n ? -n : n;
-  const whole = abs / d;
-  let rest = abs % d;
-  if (rest === 0n) return sign + whole.toString();
-  let digits = whole === 0n ? "" : whole.toString();
-  let scale = 0;
-  let shown = digits.length;
-  while (rest !== 0n && shown < SIGNIFICANT_DIGITS) {
-    rest *= 10n;
-    const digit = rest / d;
-    rest %= d;
-    scale++;
-    digits += digit.toString();
-    if (shown > 0 || digit !== 0n) shown++;
-  }
-  if (rest !== 0n && rest * 2n >= d) digits = (BigInt(digits) + 1n).toString().padStart(digits.length, "0");
-  const padded = digits.padStart(scale + 1, "0");
-  const cut = padded.length - scale;
-  return scale === 0 ? sign + padded : `${sign}${padded.slice(0, cut)}.${padded.slice(cut)}`;
+  const whole = (abs / d).toString();
+  const rest = abs % d;
+  if (rest === 0n) return sign + whole;
+  const places = SIGNIFICANT_DIGITS - (whole === "0" ? -leadingZeros(rest, d) : whole.length);
+  const scale = places > 0 ? places : 0;
+  const scaled = abs * 10n ** BigInt(scale);
+  const [cut, left] = [scaled / d, scaled % d];
+  const digits = (left * 2n >= d ? cut + 1n : cut).toString().padStart(scale + 1, "0");
+  const point = digits.length - scale;
+  if (scale === 0) return sign + digits;
+  // A number that ends is shown to its end, one that was cut keeps all its digits.
+  const part = left === 0n ? digits.slice(point).replace(/0+$/, "") : digits.slice(point);
+  return `${sign}${digits.slice(0, point)}.${part}`;
+}
+
+/** Zeros after the point before the first other digit of `rest / d`, for 0 < rest < d. */
+function leadingZeros(rest: bigint, d: bigint): number {
+  const atLeast = Math.max(0, d.toString().length - rest.toString().length - 1);
+  return rest * 10n ** BigInt(atLeast + 1) < d ? atLeast + 1 : atLeast;
 }
