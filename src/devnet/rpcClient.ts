@@ -15,6 +15,8 @@ export function createRpcClient(url: string, userpass: string): RpcClient {
     async call(method, params = {}) {
       const response = await fetch(url, {
         method: "POST",
+        // A node that is started again answers at the same address: a connection kept from its former life would be reset.
+        headers: { connection: "close" },
         body: JSON.stringify({ userpass, method, ...params }),
         signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
       });

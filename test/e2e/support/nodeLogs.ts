@@ -30,6 +30,12 @@ export class NodeLogs {
     return this.#lines.get(node)?.slice(-count) ?? [];
   }
 
+  /** What is kept of the lines that have all these fields, oldest first. */
+  all(node: string, fields: Readonly<Record<string, unknown>>): readonly LogLine[] {
+    const lines = (this.#lines.get(node) ?? []).map(parse);
+    return lines.filter((line) => line !== null && hasAll(line, fields)) as LogLine[];
+  }
+
   /**
    * The first line from now on that has all these fields. `act` runs in the same turn, so a process killed in it has
    * come no further. Rejects when none comes in time.
@@ -39,7 +45,7 @@ export class NodeLogs {
       const listeners = this.#listeners.get(node) ?? new Set();
       this.#listeners.set(node, listeners);
       const listener: Listener = (line) => {
-        if (!Object.entries(fields).every(([key, value]) => line[key] === value)) return;
+        if (!hasAll(line, fields)) return;
         clearTimeout(timer);
         listeners.delete(listener);
         act();
@@ -56,6 +62,9 @@ export class NodeLogs {
     return found;
   }
 }
+
+const hasAll = (line: LogLine, fields: Readonly<Record<string, unknown>>): boolean =>
+  Object.entries(fields).every(([key, value]) => line[key] === value);
 
 function parse(text: string): LogLine | null {
   if (!text.startsWith("{")) return null;
