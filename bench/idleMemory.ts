@@ -1,44 +1,37 @@
-import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { type LoneNode, type Program, programs, startLoneNode } from "./support/loneNode.ts";
 import { TRAFFIC_PAIRS } from "./support/orderTraffic.ts";
+import { type ProcessMemory, processMemory } from "./support/processMemory.ts";
 import type { Aim, Figure, Question } from "./support/question.ts";
 import { prepareTraffic } from "./support/traffic.ts";
 
 const IDLE_MS = 10_000;
+/** Decimal megabytes, as everything here. */
 const AIM = { atMost: 120 };
+const MB_PER_MIB = 1.048_576;
 /** Peers × keys × messages: every message of a key is a new order. */
 const ORDERS = { peers: 2, keys: 1_000, perKey: 5 };
 const BOOK_DEADLINE_MS = 60_000;
 
-type Memory = { readonly residentMib: number; readonly privateMib: number };
-
-/** What the system says of a process. `private`: not the program's own file, which all its processes share. MiB. */
-function memoryOf(pid: number): Memory {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const mib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? Number.NaN) / 1_024;
-  return { residentMib: mib("VmRSS"), privateMib: mib("RssAnon") };
-}
-
-function figures(what: string, { residentMib, privateMib }: Memory, aim?: Aim): readonly Figure[] {
+function figures(what: string, { residentMib, privateMib }: ProcessMemory, aim?: Aim): readonly Figure[] {
   return [
-    { what: `${what}: resident`, value: residentMib, unit: "MiB", ...(aim ? { aim } : {}) },
+    { what: `${what}: resident`, value: residentMib * MB_PER_MIB, unit: "MB", ...(aim ? { aim } : {}) },
     {
       what: `${what}: heap and other private`,
-      value: privateMib,
-      unit: "MiB",
+      value: privateMib * MB_PER_MIB,
+      unit: "MB",
       note: "the rest is the Node binary, shared by all its processes",
     },
   ];
 }
 
-async function idle(node: LoneNode): Promise<Memory> {
+async function idle(node: LoneNode): Promise<ProcessMemory> {
   await pause(IDLE_MS);
-  return memoryOf(node.pid);
+  return processMemory(node.pid);
 }
 
 /** Follows all pairs, takes 10,000 orders of others, and is idle again. */
-async function withBook(program: Program, isSeed: boolean): Promise<Memory> {
+async function withBook(program: Program, isSeed: boolean): Promise<ProcessMemory> {
   const traffic = await prepareTraffic(ORDERS);
   const node = await startLoneNode({ program, isSeed, seednodes: traffic.relays, tickers: TRAFFIC_PAIRS.flat() });
   try {

@@ -19,6 +19,7 @@ const QUESTIONS: { readonly [name: string]: string } = {
   book: "bookMemory.ts",
   rpc: "rpcRate.ts",
   chain: "chainCatchUp.ts",
+  orders: "manyOrders.ts",
 };
 
 const USAGE = `Usage: npm run bench [-- [--json] [--write] [${Object.keys(QUESTIONS).join(" | ")}] …]

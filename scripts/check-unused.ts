@@ -7,7 +7,7 @@ import { packageProblems, unusedExports, unusedFiles } from "./unused.ts";
 
 const keys = (value: unknown): string[] => (typeof value === "object" && value !== null ? Object.keys(value) : []);
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-const files = ["src", "test", "scripts", "bench"].filter((folder) => existsSync(join(ROOT, folder))).flatMap(readSources);
+const files = ["src", "sim", "test", "scripts", "bench"].filter((folder) => existsSync(join(ROOT, folder))).flatMap(readSources);
 const problems = [
   ...unusedExports(files),
   ...unusedFiles(files),

@@ -20,6 +20,8 @@ test.each([
   ["rpc importing an adapter at run time", "src/rpc/a.ts", 'const x = await import("../adapters/sqlite/x.ts");'],
   ["config importing the application", "src/config/a.ts", 'import { x } from "../app/x.ts";'],
   ["an import without .ts", "src/app/a.ts", 'import { x } from "./b";'],
+  ["the simulator importing a test's part", "sim/run/a.ts", 'import { x } from "../../test/fakes/x.ts";'],
+  ["the simulator importing a way around the ports", "sim/run/a.ts", 'import { x } from "libp2p";'],
   ["a folder nobody has given a rule", "src/misc/a.ts", 'import { x } from "./b.ts";'],
 ])("planted: %s is found", (_, path, line) => {
   expect(problemsOf(path, line)).toHaveLength(1);

@@ -18,6 +18,7 @@ const RULES: { readonly [layer: string]: Rule } = {
   chain: { layers: ["chain", "ports", "core"], packages: [...NODE, ...PURE] },
   adapters: { layers: ["ports", "core"], packages: ANY },
   main: { layers: ["main", "devnet", "chain", "config", "rpc", "app", "net", "adapters", "ports", "core"], packages: ANY },
+  sim: { layers: ["sim", "devnet", "chain", "app", "net", "adapters", "ports", "core"], packages: NODE },
   devnet: { layers: ["devnet", "main", "chain", "config", "rpc", "app", "net", "adapters", "ports", "core"], packages: ANY },
 };
 
@@ -38,7 +39,13 @@ export function importsOf(text: string): Import[] {
   return found;
 }
 
-const layerOf = (path: string): string => (PROGRAMS.includes(path) ? "main" : (path.split("/")[1] ?? ""));
+/** The simulator stands beside `src` and puts nodes together like `main`. */
+const SIMULATOR = "sim/";
+
+const layerOf = (path: string): string => {
+  if (path.startsWith(SIMULATOR)) return "sim";
+  return PROGRAMS.includes(path) ? "main" : (path.split("/")[1] ?? "");
+};
 const adapterOf = (path: string): string => path.split("/")[2] ?? "";
 
 function problemOf(file: SourceFile, { specifier }: Import): string | null {
@@ -49,6 +56,7 @@ function problemOf(file: SourceFile, { specifier }: Import): string | null {
     return rule.packages.some((p) => p.test(specifier)) ? null : `${from} may not import the package ${specifier}`;
   if (!specifier.endsWith(".ts") && !specifier.endsWith(".json")) return `the import ${specifier} does not end in .ts`;
   const target = posix.join(posix.dirname(file.path), specifier);
+  if (from === "sim" && target.startsWith(SIMULATOR)) return null;
   if (!target.startsWith("src/")) return from === "main" ? null : `${from} may not import ${target}, outside src`;
   const to = layerOf(target);
   if (from === "adapters" && to === "adapters") {

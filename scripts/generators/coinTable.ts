@@ -39,11 +39,18 @@ function render(entries: readonly CoinEntry[]): string {
   for (const { entry } of coins) {
     if (entry.protocol.type !== "UTXO") protocols.set(entry.protocol.type, (protocols.get(entry.protocol.type) ?? 0) + 1);
   }
-  const tradeable = good.map(({ entry, support }) => [entry.ticker, entry.name, support.address, support.txFormat, support.sighash]);
+  const tradeable = good.map(({ entry, support }) => [
+    entry.ticker,
+    entry.name,
+    support.address,
+    support.txFormat,
+    support.sighash,
+    support.relayPolicy,
+  ]);
   const refused = utxoRefused.map(({ entry, support }) => [entry.ticker, entry.name, support.reason]);
   return [
     `### Tradeable: ${good.length} of ${coins.length}\n`,
-    table(["Ticker", "Name", "Own address", "Transactions", "Signature hash"], tradeable),
+    table(["Ticker", "Name", "Own address", "Transactions", "Signature hash", "Relay policy"], tradeable),
     `\n### UTXO coins that are refused: ${utxoRefused.length}\n`,
     table(["Ticker", "Name", "Reason"], refused),
     "\n### Other protocols, all refused\n",

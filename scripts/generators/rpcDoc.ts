@@ -19,7 +19,8 @@ non-negative integer). A reply is \`{"mmrpc","result","id"}\`, a failure \`{"mmr
 
 **Who may call.** \`userpass\` is the node's \`rpc_password\`, except for public methods. Ten wrong passwords from one address
 refuse it for ten minutes. Requests with a \`Host\` that does not name the node, or with an \`Origin\` other than \`rpccors\`, are
-refused with 403 before anything else. Other machines are refused unless \`rpc_local_only\` is false.
+refused with 403 before anything else. Other machines are refused unless \`rpc_local_only\` is false. A node started without
+\`passphrase\` and \`wallet_name\` answers the methods marked *needs no keys*; the others fail with \`NoKeys\`.
 
 **Numbers.** Prices and volumes are given as decimal text (\`"0.1"\`), JSON number, RationalValue
 (\`[[sign,[words]],[sign,[words]]]\`, words of 32 bits, least significant first) or FractionalValue
@@ -85,7 +86,12 @@ function exampleText({ method, style, bare }: CallForm): string {
 
 function section(form: CallForm): string {
   const { method, title, style, bare } = form;
-  const traits = [style === "flat" ? "Flat" : "Versioned", bare ? "bare reply" : null, method.access === "public" ? "public" : null];
+  const traits = [
+    style === "flat" ? "Flat" : "Versioned",
+    bare ? "bare reply" : null,
+    method.access === "public" ? "public" : null,
+    method.needsKeys ? null : "needs no keys",
+  ];
   return `## ${title}
 
 ${method.summary}

@@ -15,6 +15,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../ports/network.ts";
 import type { OrderStore } from "../ports/orderStore.ts";
+import type { PeerStore } from "../ports/peerStore.ts";
 import type { Rng } from "../ports/rng.ts";
 import type { SignatureVerifier } from "../ports/signatures.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
@@ -23,7 +24,10 @@ import { DexFees } from "./dexFees.ts";
 import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
 import type { OrderFiles } from "./orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "./orders/ordersService.ts";
-import { PeerPolicy } from "./peerPolicy.ts";
+import { OwnKeyWatch } from "./peers/ownKeyWatch.ts";
+import { PeerPolicy } from "./peers/peerPolicy.ts";
+import { RelayGrades } from "./peers/relayGrades.ts";
+import { watchedP2p } from "./peers/watchedP2p.ts";
 import { SwapRunner } from "./swap/swapRunner.ts";
 
 /** Everything the application needs of the outside. `main/compose.ts` gives it the real parts, the simulator others. */
@@ -35,6 +39,7 @@ export type NodeParts = {
   readonly verifier: SignatureVerifier;
   readonly orderStore: OrderStore;
   readonly swapStore: SwapStore;
+  readonly peerStore: PeerStore;
   readonly orderFiles?: OrderFiles;
   readonly onSwapEvent: (uuid: string, log: readonly StoredEvent[]) => void;
   /** The node's own key: envelopes, identity of orders, and in single-key mode every coin's key. */
@@ -49,12 +54,8 @@ export type NodeParts = {
   readonly version: string;
 };
 
-/** Counted per confirmation when settings are tested against the swap's windows: luck on the bad side. */
-const SLOW_BLOCK_FACTOR = 3;
 /** Block time assumed where the coins file has none, seconds. */
 const DEFAULT_BLOCK_SEC = 600;
-/** Seconds a notarization may take. */
-const NOTARIZATION_SEC = 3_600;
 
 /** One trading node above its ports. */
 export class Node {
@@ -65,10 +66,16 @@ export class Node {
   readonly book: OrderbookService;
   readonly dexFees: DexFees;
   readonly #parts: NodeParts;
+  readonly #ownKey: OwnKeyWatch;
+  readonly #relayGrades: RelayGrades;
 
   constructor(parts: NodeParts) {
     this.#parts = parts;
-    const { clock, rng, log, p2p, verifier, key, profile, entries } = parts;
+    const { clock, rng, log, verifier, key, profile, entries, peerStore } = parts;
+    const ownKey = new OwnKeyWatch({ clock, log, store: peerStore, verify: verifier.verify, publicKey: key.publicKey });
+    const p2p = watchedP2p(parts.p2p, (topic, data) => ownKey.onPublish(topic, data));
+    this.#ownKey = ownKey;
+    this.#relayGrades = new RelayGrades({ clock, log, store: peerStore });
     const isTestCoin = (ticker: string): boolean => entries.get(ticker)?.isTestnet ?? false;
     const fees = new DexFees(profile, isTestCoin);
     this.dexFees = fees;
@@ -79,6 +86,7 @@ export class Node {
       keyOf: (entry) => this.#keyOf(entry),
       ...(parts.hdKeyOf ? { hdKeyOf: parts.hdKeyOf } : {}),
       openChain: parts.openChain,
+      feeCeilingFactor: profile.safety.feeCeilingFactor,
       prepare: (coin) => this.swaps.prepare(coin),
       beforeClose: (ticker) => this.swaps.park(ticker),
       usersOf: (ticker) => ({ matchingOrders: this.orders.matchingWith(ticker), activeSwaps: this.swaps.activeWith(ticker) }),
@@ -87,8 +95,11 @@ export class Node {
     this.peers = new PeerPolicy({
       clock,
       log,
-      spendable: (ticker) => this.coins.active(ticker)?.spendable() ?? null,
-      unpaid: (ticker, sender) => fromUnits(this.swaps.unpaidUnits(ticker, sender), this.coins.active(ticker)?.decimals ?? 0),
+      store: peerStore,
+      coin: (ticker) => {
+        const coin = this.coins.active(ticker);
+        return coin ? { spendable: coin.spendable(), decimals: coin.decimals } : null;
+      },
     });
     this.swaps = new SwapRunner({
       clock,
@@ -112,8 +123,11 @@ export class Node {
       profileOfFee: (terms, raw, takerCoin, takerKey) => fees.profileOf(terms, raw, takerCoin, takerKey),
       gui: parts.gui,
       version: parts.version,
-      onEvent: parts.onSwapEvent,
-      onBadFaith: (pubkey, swap, event) => this.peers.onBadFaith(pubkey, swap, event),
+      onEvent: (uuid, events) => {
+        parts.onSwapEvent(uuid, events);
+        if (this.peers.onSwapEvent(uuid, events) === "came_to_nothing") this.orders.onUnpaidSwapEnded(uuid);
+      },
+      onBadFaith: (pubkey, swap, event) => log.warn("counterparty_in_bad_faith", { swap, pubkey, event }),
     });
     this.orders = createOrders({
       clock,
@@ -131,9 +145,17 @@ export class Node {
       rules: {
         lock: { baseSec: profile.paymentLocktimeSec, slowTickers: profile.slowTickers, slowFactor: profile.slowFactor },
         blockTimes: (ticker) => ({
-          slowBlockSec: SLOW_BLOCK_FACTOR * (entries.get(ticker)?.avgBlocktime ?? DEFAULT_BLOCK_SEC),
-          notarizationSec: NOTARIZATION_SEC,
+          slowBlockSec: profile.safety.slowBlockFactor * (entries.get(ticker)?.avgBlocktime ?? DEFAULT_BLOCK_SEC),
+          notarizationSec: profile.safety.notarizationSec,
         }),
+        safety: profile.safety,
+        isTestCoin,
+        blockReward: (ticker) => {
+          const coin = isTestCoin(ticker) ? undefined : this.coins.active(ticker);
+          const units = coin?.chain.blockRewardUnits() ?? null;
+          return coin === undefined || units === null ? null : fromUnits(units, coin.decimals);
+        },
+        paymentWaitSec: profile.paymentMessageWaitSec,
         dexFee: (takerTicker, makerTicker, amount) => {
           const coin = this.coins.active(takerTicker);
           return coin ? fees.total(coin, makerTicker, amount) : { n: 0n, d: 1n };
@@ -141,6 +163,7 @@ export class Node {
         noFeeKey: (takerTicker) => fees.noFeeKey(takerTicker),
       },
       policy: this.peers,
+      keyElsewhere: () => ownKey.elsewhere(),
       ownKey: key.publicKey,
       coin: (ticker) => this.coins.active(ticker),
       ...(parts.orderFiles ? { files: parts.orderFiles } : {}),
@@ -155,6 +178,7 @@ export class Node {
         publicKey: key.publicKey,
         secretKey: key.secret,
         isBanned: (pubkey) => this.peers.isBanned(pubkey),
+        relayGrades: this.#relayGrades,
       },
       { orderTimeoutMs: parts.makerOrderTimeoutMs },
     );
@@ -166,7 +190,11 @@ export class Node {
     const { p2p } = this.#parts;
     p2p.setMessageHandler((message) => this.#route(message));
     p2p.setRequestHandler((peer, request) => this.book.handleRequest(peer, request));
+    await this.peers.open();
+    await this.#relayGrades.open();
+    await this.#ownKey.open();
     await this.swaps.open();
+    for (const uuid of this.swaps.activeUuids()) this.peers.resume(uuid, (await this.swaps.log(uuid)) ?? []);
     await this.orders.restore();
     this.book.start();
     this.orders.start();
@@ -178,10 +206,16 @@ export class Node {
     this.book.stop();
     await this.swaps.close();
     await this.coins.close();
+    await this.peers.close();
+    await this.#relayGrades.close();
+    await this.#ownKey.close();
   }
 
   /** Topics of others (watchers, statistics) are passed on unread. */
   #route(message: GossipMessage): GossipVerdict | Promise<GossipVerdict> {
+    if (message.topic.startsWith("swap/") || message.topic.startsWith(ORDERBOOK_TOPIC_PREFIX)) {
+      this.#ownKey.onMessage(message.topic, message.data);
+    }
     if (message.topic.startsWith("swap/")) return this.swaps.onGossip(message);
     return message.topic.startsWith(ORDERBOOK_TOPIC_PREFIX) ? this.book.handleGossip(message) : "accept";
   }

@@ -1,4 +1,5 @@
 import type { Rational } from "../core/money/rational.ts";
+import type { SwapSafety } from "../core/swap/safety.ts";
 import type { Result } from "../core/util/result.ts";
 
 /** Why a coin cannot fund a trade. Amounts in whole coins; the texts of KDF are made from this at the edge. */
@@ -36,6 +37,8 @@ export interface TradingCoin {
   readonly settings: { readonly confirmations: number; readonly notarization: boolean };
   /** Dust, whole coins (`min_tx_amount`). */
   readonly dust: Rational;
+  /** Least contract whose claim or refund leaves more than dust should the fee rate rise to the ceiling; whole coins. */
+  leastContract(): Rational;
   /** Least volume of a trade, whole coins: the greater of KDF's rule and the entry's `min_trading_vol`. */
   readonly minTradingVol: Rational;
   /** Spendable minus nothing: the confirmed and own-change outputs, whole coins. */
@@ -83,6 +86,8 @@ export type SwapMatch = {
   readonly lockDurationSec: number;
   /** Funds held for this side since the handshake. */
   readonly reservation: Reservation;
+  /** What this side wants proven beyond that; the other side knows nothing of it. */
+  readonly safety?: SwapSafety;
 };
 
 /** Implemented by the swap runner. */

@@ -3,21 +3,15 @@ import { ByteWriter } from "../core/utxo/byteWriter.ts";
 import { pushBytes } from "../core/utxo/script.ts";
 import type { TxOutput } from "../core/utxo/tx.ts";
 import { draftTx } from "../core/utxo/txTemplate.ts";
-import { type Block, createBlock, MAX_BLOCK_BASE_BYTES, MAX_BLOCK_WEIGHT, mineHeader, REGTEST_BITS } from "./block.ts";
+import { type Block, createBlock, mineHeader, REGTEST_BITS } from "./block.ts";
 import { type ChainParams, COIN } from "./chainParams.ts";
 import type { BlockEntry } from "./chainState.ts";
 import { type ChainTx, NULL_OUTPOINT, txToChainTx } from "./chainTx.ts";
 import { coinbaseHeightScript, commitmentScript } from "./consensus/blockRules.ts";
-import { isExpired, isFinal } from "./consensus/txRules.ts";
-import type { MempoolEntry } from "./mempoolGraph.ts";
 import { merkleRoot } from "./merkle.ts";
 
 /** Version bits with nothing signalled (BIP-9). */
 const BLOCK_VERSION = 0x20000000;
-/** Room kept for header, count and coinbase, weight units and bytes. */
-const RESERVED_WEIGHT = 8_000;
-const RESERVED_BYTES = 2_000;
-
 /** A reward above this is paid in several outputs, so that a faucet of one huge coin can pay many people at once. */
 const SPLIT_ABOVE = 10_000n * COIN;
 const SPLIT_PARTS = 20n;
@@ -70,35 +64,4 @@ export function buildBlock(params: ChainParams, plan: BlockPlan): Block {
     bits: REGTEST_BITS,
   });
   return createBlock(header, txs);
-}
-
-/**
- * What a miner takes from the mempool: in order of entry, which puts parents before children, while there is room.
- * @param skip ids the miner is told to leave out; what spends from them stays out too
- */
-export function selectTxs(
-  entries: readonly MempoolEntry[],
-  previous: BlockEntry,
-  skip: ReadonlySet<string>,
-): { readonly txs: readonly ChainTx[]; readonly fees: bigint } {
-  const left = new Set<string>();
-  const txs: ChainTx[] = [];
-  let weight = RESERVED_WEIGHT;
-  let bytes = RESERVED_BYTES;
-  let fees = 0n;
-  for (const { chainTx, fee, parents } of entries) {
-    const { tx } = chainTx;
-    const height = previous.height + 1;
-    const allowed = !skip.has(chainTx.txid) && isFinal(tx, height, previous.medianTime) && !isExpired(tx, height);
-    const fits = weight + chainTx.weight <= MAX_BLOCK_WEIGHT && bytes + chainTx.strippedSize <= MAX_BLOCK_BASE_BYTES;
-    if (!allowed || !fits || [...parents].some((p) => left.has(p))) {
-      left.add(chainTx.txid);
-      continue;
-    }
-    txs.push(chainTx);
-    weight += chainTx.weight;
-    bytes += chainTx.strippedSize;
-    fees += fee;
-  }
-  return { txs, fees };
 }

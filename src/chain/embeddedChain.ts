@@ -5,8 +5,9 @@ import type { Clock } from "../ports/clock.ts";
 import type { Rng } from "../ports/rng.ts";
 import type { SignatureVerifier } from "../ports/signatures.ts";
 import type { Block } from "./block.ts";
-import { buildBlock, selectTxs } from "./buildBlock.ts";
+import { buildBlock } from "./buildBlock.ts";
 import { type ChainParams, COINBASE_MATURITY } from "./chainParams.ts";
+import { type ChainPolicy, defaultPolicy } from "./chainPolicy.ts";
 import { type BlockEntry, ChainState, type SubmitOutcome } from "./chainState.ts";
 import { ChainTime } from "./chainTime.ts";
 import { type ChainTx, outPointKey } from "./chainTx.ts";
@@ -15,6 +16,7 @@ import type { Reject } from "./consensus/reject.ts";
 import { type FaucetError, faucetKey, faucetPayment, faucetScript } from "./faucet.ts";
 import { type Accepted, type AcceptOptions, Mempool, type MempoolReject } from "./mempool.ts";
 import { ScriptChecks } from "./scriptChecks.ts";
+import { selectTxs } from "./selectTxs.ts";
 import { WatchWallet } from "./watchWallet.ts";
 
 export type EmbeddedChainDeps = {
@@ -54,6 +56,8 @@ const byValueDown = (a: Coin, b: Coin): number => (a.value < b.value ? 1 : a.val
 /** One chain in memory: blocks, coins, mempool, miner, faucet and watch-only wallet, on the given clock and randomness. */
 export class EmbeddedChain {
   readonly params: ChainParams;
+  /** Changed at will: see `chain_policy`. */
+  readonly policy: ChainPolicy;
   readonly state: ChainState;
   readonly mempool: Mempool;
   readonly wallet: WatchWallet;
@@ -72,12 +76,13 @@ export class EmbeddedChain {
   constructor(deps: EmbeddedChainDeps, options: EmbeddedChainOptions = {}) {
     const { params, clock, rng } = deps;
     this.params = params;
+    this.policy = defaultPolicy(params);
     this.#clock = clock;
     this.time = new ChainTime(clock);
     this.startedSec = this.time.nowSec;
     const scripts = new ScriptChecks(params, deps.verifier ?? { verify: nobleVerify });
     this.state = new ChainState(params, scripts, () => this.time.nowSec, options.maxBlocks ?? 200_000);
-    this.mempool = new Mempool(this.state, scripts, options.maxMempoolVbytes ?? 5_000_000);
+    this.mempool = new Mempool(this.state, scripts, options.maxMempoolVbytes ?? 5_000_000, this.policy);
     this.wallet = new WatchWallet(this.state, this.mempool);
     this.#extraNonce = new DataView(rng.bytes(4).slice().buffer).getUint32(0) * 2 ** 20;
     this.state.setListener({
@@ -127,7 +132,7 @@ export class EmbeddedChain {
   mine(count: number, payTo: Uint8Array = this.faucetScript): Result<readonly BlockEntry[], MineError> {
     const made: BlockEntry[] = [];
     for (let i = 0; i < count; i++) {
-      const { txs, fees } = selectTxs(this.mempool.graph.entries(), this.state.tip, this.held);
+      const { txs, fees } = selectTxs(this.mempool.graph, this.state.tip, this.held, this.policy);
       const mined = this.#mineOne(payTo, txs, fees);
       if (!mined.ok) return mined;
       made.push(mined.value);

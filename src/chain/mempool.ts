@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../core/util/result.ts";
+import type { ChainPolicy } from "./chainPolicy.ts";
 import type { BlockEntry, ChainState } from "./chainState.ts";
 import { type ChainTx, isCoinbase, outPointKey } from "./chainTx.ts";
 import { type Coin, coinOf } from "./coinSet.ts";
@@ -40,13 +41,15 @@ export class Mempool {
   readonly #state: ChainState;
   readonly #scripts: ScriptChecks;
   readonly #maxVbytes: number;
+  readonly #policy: ChainPolicy;
   /** Rate below which nothing enters after transactions were pushed out for lack of room; base units per 1000 bytes. */
   #floorFeePerKb = 0n;
 
-  constructor(state: ChainState, scripts: ScriptChecks, maxVbytes: number) {
+  constructor(state: ChainState, scripts: ScriptChecks, maxVbytes: number, policy: ChainPolicy) {
     this.#state = state;
     this.#scripts = scripts;
     this.#maxVbytes = maxVbytes;
+    this.#policy = policy;
   }
 
   get maxVbytes(): number {
@@ -56,8 +59,24 @@ export class Mempool {
   /** Lowest fee rate that enters now, base units per 1000 virtual bytes. */
   get minFeePerKb(): bigint {
     const relay = this.#state.params.minRelayFeePerKb;
-    if (this.#floorFeePerKb > relay) return this.#floorFeePerKb;
-    return relay;
+    return this.#entryFeePerKb > relay ? this.#entryFeePerKb : relay;
+  }
+
+  get #entryFeePerKb(): bigint {
+    const { entryFeePerKb } = this.#policy;
+    return this.#floorFeePerKb > entryFeePerKb ? this.#floorFeePerKb : entryFeePerKb;
+  }
+
+  /** Pushes out what pays less with all that hangs on it, as a full mempool does. @returns the ids */
+  evictBelow(feePerKb: bigint): readonly string[] {
+    const gone: string[] = [];
+    for (const { chainTx } of this.graph.entries()) {
+      if (!this.graph.get(chainTx.txid)) continue;
+      const all = this.graph.descendants(chainTx.txid);
+      if (this.graph.feesOf(all) * 1_000n < feePerKb * BigInt(this.graph.vsizeOf(all)))
+        gone.push(...this.graph.removeWithDescendants(chainTx.txid));
+    }
+    return gone;
   }
 
   /** The coin an input spends: unconfirmed or in the chain; unconfirmed ones count as in the next block. */
@@ -113,7 +132,7 @@ export class Mempool {
     for (const input of chainTx.tx.inputs) {
       const other = this.graph.spender(outPointKey(input));
       if (other === undefined) continue;
-      if (!this.#state.params.replacement || !isReplaceable(other, this.graph)) return invalid("txn-mempool-conflict");
+      if (!this.#policy.replacement || !isReplaceable(other, this.graph)) return invalid("txn-mempool-conflict");
       found.add(other);
     }
     return ok([...found]);
@@ -145,7 +164,7 @@ export class Mempool {
     const needed = (rate: bigint): bigint => (BigInt(chainTx.vsize) * rate) / 1_000n;
     const tooLow = (rate: bigint): string | null =>
       checked.fee < needed(rate) ? `${formatCoins(checked.fee)} < ${formatCoins(needed(rate))}` : null;
-    const belowFloor = tooLow(this.#floorFeePerKb);
+    const belowFloor = tooLow(this.#entryFeePerKb);
     if (belowFloor) return invalid("mempool min fee not met", belowFloor);
     const belowRelay = tooLow(params.minRelayFeePerKb);
     return belowRelay ? invalid("min relay fee not met", belowRelay) : ok(checked.fee);

@@ -16,7 +16,7 @@ const KNOWN_KEYS: readonly string[] = (
   "estimate_gas_mult max_eth_tx_type gas_limit gas_limit_v2 dust decimals required_confirmations requires_notarization " +
   "mature_confirmations txfee_volatility_percent force_min_relay_fee derivation_path avg_blocktime chain_id links trezor_coin " +
   "is_privacy_coin is_testnet fork_id confpath signature_version version_group_id consensus_branch_id estimate_fee_mode " +
-  "estimate_fee_blocks delisted min_trading_vol hd_wallet magic time_lock_conf"
+  "estimate_fee_blocks delisted min_trading_vol relay_policy hd_wallet magic time_lock_conf"
 ).split(" ");
 
 /** Entries by ticker, in the file's order. `warnings` are sentences for people. */

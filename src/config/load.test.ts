@@ -1,14 +1,16 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { toDecimalString } from "../core/money/rational.ts";
 import type { Surroundings } from "./configSources.ts";
 import { type LoadedConfig, loadConfig } from "./load.ts";
 
-const folder = (): string => mkdtempSync(join(tmpdir(), "swapnode-config-"));
+const ROOT = mkdtempSync(join(tmpdir(), "swapnode-config-"));
+afterAll(() => rmSync(ROOT, { recursive: true, force: true }));
+const folder = (): string => mkdtempSync(join(ROOT, "f-"));
 const NULL_DEVICE = openSync("/dev/null", "r");
 const COINS = [{ coin: "DOC", protocol: { type: "UTXO" } }];
 const BASE = { rpc_password: "StrongPass123*", passphrase: "some words", netid: 9998, seednodes: ["127.0.0.1"], coins: COINS };
@@ -110,6 +112,17 @@ test.each<[string, object, string]>([
   ["a number as rpc password", { rpc_password: 5 }, "rpc_password must be string"],
   ["a weak wallet password", { passphrase: undefined, wallet_name: "w", wallet_password: "x" }, "wallet_password: Password length"],
   ["a wallet without password", { wallet_name: "w" }, "go together"],
+  [
+    "an encrypted passphrase",
+    { passphrase: { encrypted: "x" } },
+    "together with wallet_name and wallet_password, which keep them encrypted",
+  ],
+  ["a passphrase that is no text", { passphrase: 5 }, "passphrase must be text"],
+  [
+    "a seed without keys",
+    { passphrase: undefined, seednodes: undefined, i_am_seed: true, is_bootstrap_node: true },
+    "Precheck failed: 'Seed node requires a persistent identity to generate its P2P key.'",
+  ],
   ["an empty passphrase", { passphrase: "" }, "passphrase must not be empty"],
   ["the dead netid", { netid: 7777 }, "Invalid netid: 7777 netid is deprecated."],
   ["the old netid with the new rules", { netid: 8762, swapnode: { network_profile: "kdf-3" } }, "Invalid netid: 8762 netid is deprecated."],
@@ -132,6 +145,18 @@ test.each<[string, object, string]>([
   expect(refusal(load({ ...BASE, ...over }))).toContain(text);
 });
 
+test("neither passphrase nor wallet: no keys, with a warning that says what that means; with either there is none", () => {
+  for (const passphrase of [undefined, null]) {
+    const { config, warnings } = loaded(load({ ...BASE, passphrase }));
+    expect([config.passphrase, config.wallet]).toEqual([null, null]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^neither passphrase nor wallet_name is set: this node has no keys\. .* trades nothing/),
+    ]);
+  }
+  const wallet = { passphrase: undefined, wallet_name: "w", wallet_password: "OtherPass456*" };
+  for (const keys of [{}, wallet]) expect(loaded(load({ ...BASE, ...keys })).warnings.join()).not.toContain("no keys");
+});
+
 test("weak passwords pass only with the literal true", () => {
   expect(load({ ...BASE, rpc_password: "weak", allow_weak_password: true }).ok).toBe(true);
   expect(load({ ...BASE, rpc_password: "weak", allow_weak_password: "true" }).ok).toBe(false);
@@ -148,6 +173,27 @@ test("the netid picks the profile, the section may name one and replace values i
   ).config;
   expect(profile).toMatchObject({ name: "kdf-2+overrides", paymentLocktimeSec: 60, burnTicker: null, slowFactor: 4 });
   expect(toDecimalString(profile.dexFeeRate)).toBe("0.002");
+});
+
+const SAFETY = {
+  confirmation_value_factor: 1,
+  slow_block_factor: 3,
+  notarization_sec: 3_600,
+  reveal_blocks: 1,
+  network_grace_sec: 120,
+  fee_ceiling_factor: 8,
+};
+
+test.each(Object.entries(SAFETY))("the safety rule %s can be raised and not lowered: the refusal has both numbers", (key, least) => {
+  const overrides = (value: number) => load({ ...BASE, swapnode: { profile_overrides: { [key]: value } } });
+  const { safety, name } = loaded(overrides(least + 1)).config.profile;
+  expect([Object.values(safety).includes(least + 1), name]).toEqual([true, "spec+overrides"]);
+  expect(loaded(overrides(least)).config.profile.safety).toEqual(loaded(load(BASE)).config.profile.safety);
+  if (least > 1)
+    expect(refusal(overrides(least - 1))).toMatch(
+      new RegExp(`${key}: ${least - 1} is less safe than the ${least} of network profile spec`),
+    );
+  else expect(refusal(overrides(0))).toContain(key);
 });
 
 test("public seed nodes are used only when asked for", () => {
@@ -181,6 +227,39 @@ test("a passphrase that others can read warns: as an argument, and in a file wit
   expect(loaded(loadConfig(here)).warnings.join()).toContain(`chmod 600 ${path}`);
   chmodSync(path, 0o600);
   expect(loaded(loadConfig(here)).warnings).toEqual([]);
+});
+
+test.each([
+  [{ passphrase: "words" }, "holds the passphrase and"],
+  [{ passphrase: undefined, wallet_name: "w", wallet_password: "Str0ng-Secret*" }, "holds the wallet password and"],
+  [{ wallet_name: "w", wallet_password: "Str0ng-Secret*" }, "holds the passphrase and the wallet password and"],
+])("a readable file is told of with what it holds, and with nothing else: %#", (fields, text) => {
+  const here = at();
+  const path = join(here.cwd, "MM2.json");
+  writeFileSync(path, JSON.stringify({ ...BASE, ...fields }));
+  chmodSync(path, 0o644);
+  expect(loaded(loadConfig(here)).warnings).toEqual([`${path} ${text} can be read by other users: chmod 600 ${path}`]);
+});
+
+test("a level that is none in RUST_LOG is told, not silently taken for info", () => {
+  const told = (level: string, fields: object = {}): readonly string[] =>
+    loaded(load({ ...BASE, ...fields }, { env: { RUST_LOG: level } })).warnings.filter((w) => w.includes("RUST_LOG"));
+  expect(told("verbose")).toEqual([expect.stringContaining('RUST_LOG: "verbose" is none of trace, debug, info, warn, error')]);
+  expect(told("mm2=trace,chatty")).toHaveLength(1);
+  for (const level of ["", "debug", "INFO", " warn", "mm2=trace", "info,mm2=off", "mm2=x,error"])
+    expect([level, told(level)]).toEqual([level, []]);
+  expect(told("verbose", { swapnode: { log_level: "info" } })).toEqual([]);
+});
+
+test("an RPC that other machines can reach is told of at the start", () => {
+  const told = (fields: object): readonly string[] => loaded(load({ ...BASE, ...fields })).warnings.filter((w) => w.includes("rpcip"));
+  for (const rpcip of ["0.0.0.0", "::", "192.0.2.7", "::ffff:10.0.0.1"]) {
+    expect(told({ rpcip })).toEqual([
+      expect.stringContaining(`rpcip ${rpcip}: the RPC can be reached from other machines, and what is said`),
+    ]);
+  }
+  expect(told({ rpcip: "0.0.0.0", https: true })).toEqual([expect.not.stringContaining("can be read on the way")]);
+  for (const rpcip of ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"]) expect([rpcip, told({ rpcip })]).toEqual([rpcip, []]);
 });
 
 test("log settings come from the environment and our section", () => {

@@ -4,7 +4,7 @@ import { netidErrorText, netidPorts } from "../core/gossip/ports.ts";
 import { findProfile, type NetworkProfile, PROFILES, profileOfNetid } from "../core/network/networkProfile.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import { Secret } from "../core/util/secret.ts";
-import { applyOverrides } from "./applyOverrides.ts";
+import { applyOverrides, lessSafe } from "./applyOverrides.ts";
 import { type CoinsFile, parseCoins, parseCoinsText } from "./coinsFile.ts";
 import { type ConfigSource, defaultDbDir, readCoinsSource, readConfigSource, readMyIpFile, type Surroundings } from "./configSources.ts";
 import { unknownKeyText } from "./nearestName.ts";
@@ -14,6 +14,13 @@ import { passwordProblem, rpcPasswordProblem } from "./passwordPolicy.ts";
 import { type KdfFields, kdfSchema, profileOverridesSchema, type SwapnodeFields, swapnodeSchema } from "./schema.ts";
 
 export type LoadedConfig = { readonly config: NodeConfig; readonly warnings: readonly string[] };
+
+const NO_KEYS =
+  "neither passphrase nor wallet_name is set: this node has no keys. It shows the order book and trades nothing; set one of them and start it again to trade";
+
+/** KDF's own format, which is written down nowhere. */
+const ENCRYPTED_PASSPHRASE =
+  "passphrase is an object: encrypted passphrases of KDF cannot be read here. Give the words as text, once, together with wallet_name and wallet_password, which keep them encrypted from then on";
 
 type Fields = { readonly [key: string]: unknown };
 
@@ -48,7 +55,8 @@ function chooseProfile(netid: number, section: SwapnodeFields): Result<NetworkPr
       `Invalid configuration: swapnode.network_profile: ${JSON.stringify(named)} is none of ${PROFILES.map((p) => p.name).join(", ")}`,
     );
   }
-  return ok(applyOverrides(profile, section.profile_overrides));
+  const problem = lessSafe(profile, section.profile_overrides);
+  return problem === null ? ok(applyOverrides(profile, section.profile_overrides)) : err(`Invalid configuration: ${problem}`);
 }
 
 function rpcPort(port: number): Result<number, string> {
@@ -75,13 +83,36 @@ function logLevel(section: SwapnodeFields, env: Surroundings["env"]): NodeConfig
   return "info";
 }
 
+const LEVELS = ["trace", "debug", "info", "warn", "error"];
+
+/** A level that is none would silently mean `info`. Filters for single modules are KDF's, and have no meaning here. */
+function logWarnings(env: Surroundings["env"]): string[] {
+  const bare = (env.RUST_LOG ?? "").split(",").filter((part) => part !== "" && !part.includes("="));
+  const unknown = bare.find((part) => !LEVELS.includes(part.trim().toLowerCase()));
+  if (unknown === undefined) return [];
+  return [`RUST_LOG: ${JSON.stringify(unknown.slice(0, 40))} is none of ${LEVELS.join(", ")}; what it is meant to show may be missing`];
+}
+
+/** Whoever can reach the address can try passwords, and sees the replies unless \`https\` is on. */
+function addressWarnings({ rpcip, https }: KdfFields): string[] {
+  if (isLoopback(rpcip)) return [];
+  const seen = https === true ? "" : ", and what is said there can be read on the way";
+  return [
+    `rpcip ${rpcip}: the RPC can be reached from other machines${seen}. Leave it at 127.0.0.1 unless a firewall or a proxy stands before it`,
+  ];
+}
+
+const isLoopback = (ip: string): boolean => /^127\./.test(ip) || ip === "::1" || /^::ffff:127\./i.test(ip);
+
 function secretWarnings(raw: Fields, source: ConfigSource): string[] {
-  if (!source.readableByOthers || !["passphrase", "wallet_password"].some((key) => raw[key] !== undefined)) return [];
+  const held = (["passphrase", "wallet_password"] as const).filter((key) => (raw[key] ?? null) !== null);
+  if (!source.readableByOthers || held.length === 0) return [];
+  const what = held.map((key) => (key === "passphrase" ? "the passphrase" : "the wallet password")).join(" and ");
   return source.kind === "argument"
     ? [
-        "the passphrase was given as an argument: every user of this machine can read it in the list of processes. Use MM2.json with mode 0600, or standard input",
+        `${what} ${held.length > 1 ? "were" : "was"} given as an argument: every user of this machine can read it in the list of processes. Use MM2.json with mode 0600, or standard input`,
       ]
-    : [`${source.name} holds the passphrase and can be read by other users: chmod 600 ${source.name}`];
+    : [`${source.name} holds ${what} and can be read by other users: chmod 600 ${source.name}`];
 }
 
 /** Checks in KDF's order where it has one: passwords first, then network, then the peer-to-peer role. */
@@ -94,8 +125,9 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
   const section = parseSection(fields.swapnode);
   if (!section.ok) return section;
 
+  if (isObject(fields.passphrase)) return err(`Invalid configuration: ${ENCRYPTED_PASSPHRASE}`);
   if (fields.passphrase !== undefined && fields.passphrase !== null && typeof fields.passphrase !== "string") {
-    return err("Invalid configuration: passphrase must be text; use wallet_name and wallet_password to keep it encrypted");
+    return err("Invalid configuration: passphrase must be text");
   }
   const passphrase = typeof fields.passphrase === "string" ? fields.passphrase : null;
   if (passphrase === "") return err("passphrase must not be empty");
@@ -170,7 +202,10 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
     log: { level: logLevel(section.value, at.env), file: logFile, silentConsole: fields.silent_console },
   };
   const warnings = [
+    ...(config.passphrase === null && config.wallet === null ? [NO_KEYS] : []),
     ...secretWarnings(raw, source),
+    ...addressWarnings(fields),
+    ...(section.value.log_level === undefined ? logWarnings(at.env) : []),
     ...unknown.slice(0, 20).map((key) => unknownKeyText(key, source.name, known)),
     ...coins.value.warnings,
   ];

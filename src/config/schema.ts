@@ -52,6 +52,14 @@ export const profileOverridesSchema = z
     taker_fee_resend_sec: seconds.describe("Interval between repeats of TakerFee, seconds."),
     maker_payment_resend_sec: seconds.describe("Interval between repeats of MakerPayment, seconds."),
     taker_payment_resend_sec: seconds.describe("Interval between repeats of TakerPayment, seconds."),
+    confirmation_value_factor: factor.describe(
+      "Safety, can only be raised: confirmations x block reward must be this many times the payment received.",
+    ),
+    slow_block_factor: factor.describe("Safety, can only be raised: average block times counted for one block."),
+    notarization_sec: seconds.describe("Safety, can only be raised: seconds counted for a notarization."),
+    reveal_blocks: factor.describe("Safety, can only be raised: slow blocks left before the taker's lock when a maker reveals its secret."),
+    network_grace_sec: seconds.describe("Safety, can only be raised: seconds for clock error and for a transaction to spread."),
+    fee_ceiling_factor: factor.describe("Safety, can only be raised: how far the fee rate may rise after a match; so much is reserved."),
   })
   .partial();
 
@@ -79,7 +87,7 @@ export const kdfSchema = z.object({
     .unknown()
     .optional()
     .meta({ type: "string" })
-    .describe("Seed phrase, WIF or 0x hex key. Absent and no wallet_name: the node does not start."),
+    .describe("Seed phrase, WIF or 0x hex key. Absent and no wallet_name: the node runs without keys and trades nothing."),
   wallet_name: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, - or _")

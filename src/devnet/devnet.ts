@@ -95,7 +95,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   let stopping = false;
   const launch = async (name: string, config: NodeFiles, dir: string): Promise<DevNode> => {
     if (stopping) throw new Error("the network is stopping");
-    const process = startNodeProcess(dir, config, (line) => options.onLog?.(name, line));
+    const process = startNodeProcess(dir, config, (line) => options.onLog?.(name, line), options.keepDataDir === null);
     processes.add(process);
     void process.exited.then((code) => {
       processes.delete(process);

@@ -24,6 +24,23 @@ export function readyLine(net: Devnet): string {
   return JSON.stringify({ ready: true, nodes, chains });
 }
 
+/** Ctrl-C may arrive twice, from the terminal and through the launcher: within this time it is one request. */
+const SAME_REQUEST_MS = 500;
+
+/** Resolves at the first signal to stop; a later one ends the process at once, and the nodes end with it. */
+function firstSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let askedAtMs: number | null = null;
+    const onSignal = (): void => {
+      const nowMs = Date.now();
+      if (askedAtMs !== null && nowMs - askedAtMs > SAME_REQUEST_MS) process.exit(1);
+      askedAtMs ??= nowMs;
+      resolve();
+    };
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
+  });
+}
+
 async function readTopology(file: string | undefined): Promise<Topology> {
   if (file === undefined) return DEFAULT_TOPOLOGY;
   const parsed = parseTopology(await readFile(file, "utf8"));
@@ -49,9 +66,7 @@ export async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(DEVNET_HELP);
     return 0;
   }
-  const stopped = new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-  });
+  const stopped = firstSignal();
   let net: Devnet;
   try {
     net = await startDevnet({

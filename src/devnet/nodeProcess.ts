@@ -22,6 +22,8 @@ export type NodeFiles = { readonly mm2: Readonly<Record<string, unknown>>; reado
 
 /** Environment variable that tells a node to stop when the pipe on this descriptor closes, however its parent ended. */
 export const LIFELINE_VARIABLE = "SWAPNODE_LIFELINE_FD";
+/** Beside it: a folder of the node's own, to be removed by the node when it stops because that pipe has closed. */
+export const ORPHAN_FOLDER_VARIABLE = "SWAPNODE_ORPHAN_FOLDER";
 const LIFELINE_FD = 3;
 const TAIL_LINES = 50;
 const STOP_MS = 10_000;
@@ -36,8 +38,14 @@ function entryPoint(): string {
  * Starts a node in its folder, from the `MM2.json` and `coins` written there (mode 0600): whoever wants to start it
  * again by hand runs `swapnode start` in that folder.
  * @param onLine every line of its log
+ * @param isTemporary nobody removes the folder should this process be killed: then the node does
  */
-export function startNodeProcess(dir: string, config: NodeFiles, onLine: (line: string) => void = () => undefined): NodeProcess {
+export function startNodeProcess(
+  dir: string,
+  config: NodeFiles,
+  onLine: (line: string) => void = () => undefined,
+  isTemporary = false,
+): NodeProcess {
   const [configFile, coinsFile] = [join(dir, "MM2.json"), join(dir, "coins")];
   writeFileSync(configFile, JSON.stringify(config.mm2, null, 2), { mode: 0o600 });
   writeFileSync(coinsFile, JSON.stringify(config.coins, null, 2), { mode: 0o600 });
@@ -49,6 +57,7 @@ export function startNodeProcess(dir: string, config: NodeFiles, onLine: (line: 
       MM_CONF_PATH: configFile,
       MM_COINS_PATH: coinsFile,
       [LIFELINE_VARIABLE]: String(LIFELINE_FD),
+      ...(isTemporary ? { [ORPHAN_FOLDER_VARIABLE]: dir } : {}),
     },
     stdio: ["ignore", "ignore", "pipe", "pipe"],
   });

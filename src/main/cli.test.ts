@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { tempFolder } from "../../test/fakes/tempFolder.ts";
 import { packageVersion } from "./version.ts";
 
 const CLI = fileURLToPath(new URL("./cli.ts", import.meta.url));
 const LAUNCHER = fileURLToPath(new URL("../../bin/swapnode.cjs", import.meta.url));
-const cwd = mkdtempSync(join(tmpdir(), "swapnode-cli-"));
+const cwd = tempFolder();
 
 function run(file: string, args: readonly string[], input = "") {
   const env = { PATH: process.env.PATH, HOME: cwd };

@@ -11,9 +11,13 @@ if (running < OLDEST_NODE) {
 }
 
 // Loaded only now: its modules need features that an older Node refuses with a bare syntax or module error.
-const [{ followLifeline, hasLifeline }, { takeNodeSettings }] = await Promise.all([import("./lifeline.ts"), import("./nodeSettings.ts")]);
+const [{ followLifeline, followParent, hasLifeline }, { takeNodeSettings }] = await Promise.all([
+  import("./lifeline.ts"),
+  import("./nodeSettings.ts"),
+]);
 takeNodeSettings(process.argv.slice(2), hasLifeline());
 followLifeline();
+followParent();
 const { runCli } = await import("./runCli.ts");
 process.exit(await runCli(process.argv.slice(2)));
 

@@ -1,23 +1,15 @@
-import { join } from "node:path";
 import { openHttpServer } from "../adapters/httpServer/openHttpServer.ts";
 import { createOrderStore } from "../adapters/sqlite/orderStore.ts";
-import { SCHEMA } from "../adapters/sqlite/schema.ts";
+import { createPeerStore } from "../adapters/sqlite/peerStore.ts";
 import { createSwapStore } from "../adapters/sqlite/swapStore.ts";
-import { openWorkerDatabase } from "../adapters/sqlite/workerDatabase.ts";
-import { openDataDir } from "../adapters/system/dataDir.ts";
 import { createNativeVerifier } from "../adapters/system/nativeVerifier.ts";
-import { lockFolder } from "../adapters/system/processLock.ts";
 import { createThreadedVerifier } from "../adapters/system/verifierThreads.ts";
 import { Node } from "../app/node.ts";
-import { rmd160Hex } from "../core/keys/dbIds.ts";
-import { toHex } from "../core/util/bytes.ts";
-import { StorageError } from "../ports/sql.ts";
 import { Auth } from "../rpc/auth.ts";
 import { Dispatcher } from "../rpc/dispatch.ts";
 import { createRpcHandler } from "../rpc/rpcHandler.ts";
 import { methodTable } from "../rpc/table.ts";
-import { createFileExports } from "./fileExports.ts";
-import { nodeKeys } from "./nodeKeys.ts";
+import { noAccount, openAccount } from "./openAccount.ts";
 import { createChainOpener } from "./openDaemonChain.ts";
 import { openNetwork } from "./openNetwork.ts";
 import { createRpcContext } from "./rpcContext.ts";
@@ -35,28 +27,20 @@ const RPC_DEADLINE_MS = 60_000;
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { config, clock, rng, log } = options;
-  if (!options.passphrase) throw new StartRefused("this node has no keys: set passphrase or wallet_name in MM2.json");
-  const keys = nodeKeys(options.passphrase, config.enableHd);
   const version = `swapnode-${packageVersion()}`;
   const closers: (() => void | Promise<void>)[] = [];
   const stopAll = async (): Promise<void> => {
     for (let close = closers.pop(); close; close = closers.pop()) await close();
   };
   try {
-    const dir = openDataDir(config.dbdir, rmd160Hex(keys.node.publicKey));
-    if (!dir.ok) throw new StartRefused(dir.error.message);
-    const lock = lockFolder(dir.value.root);
-    if (!lock.ok) throw new StartRefused(lock.error.message);
-    closers.push(() => lock.value.release());
-    const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA).catch((cause: unknown) => {
-      throw cause instanceof StorageError ? new StartRefused(cause.message, { cause }) : cause;
-    });
-    closers.push(() => db.close());
+    const { passphrase } = options;
+    const account = passphrase ? await openAccount(passphrase, config.enableHd, config.dbdir, log) : noAccount(rng);
+    closers.push(() => account.close());
+    const { keys, db, files } = account;
     const network = openNetwork(config, keys.node, { clock, rng, log }, version);
     const verifier = createThreadedVerifier(createNativeVerifier(log), { clock, log });
     closers.push(() => verifier.close());
     const swapStore = createSwapStore(db);
-    const files = createFileExports(dir.value, log);
     const node = new Node({
       clock,
       rng,
@@ -64,8 +48,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       p2p: network.p2p,
       verifier,
       orderStore: createOrderStore(db),
+      peerStore: createPeerStore(db),
       swapStore,
-      orderFiles: files.orders,
+      ...(files.orders ? { orderFiles: files.orders } : {}),
       onSwapEvent: files.onSwapEvent,
       key: keys.node,
       ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
@@ -96,12 +81,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         version,
         startedAt: new Date(clock.nowMs()).toISOString(),
         netid: config.netid,
-        publicKey: toHex(keys.node.publicKey),
+        publicKey: account.publicKey,
         hd: keys.hdKeyOf !== undefined,
         p2p: network.online ? network.p2p : null,
         stop: () => void stop().catch((cause: unknown) => log.error("stop_failed", { error: cause })),
       }),
-      table: methodTable(),
+      table: methodTable(account.methods),
       auth: new Auth(config.rpcPassword, clock),
       clock,
       log,

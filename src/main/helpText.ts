@@ -14,6 +14,14 @@ Usage:
                             asks for the password, or reads it from a pipe
   swapnode wallet show --name NAME [--dbdir DIR]
                             print the phrase of a wallet
+  swapnode data check [--dbdir DIR | --db FILE]
+                            look through the stored swaps and orders for damage
+  swapnode data repair [--dbdir DIR | --db FILE]
+                            keep a copy of a damaged database, then make a new
+                            one of what can be read; prints what was lost
+  swapnode data accept [--dbdir DIR | --db FILE]
+                            go on with an old copy of the database, or none,
+                            after a start refused it
   swapnode devnet [--json] [--topology FILE] [--keep-data DIR]
                             a whole private network, left running
   swapnode chain --coin TICKER --coins FILE --port PORT
@@ -27,6 +35,7 @@ Configuration, first found: the argument; MM_CONF_PATH; MM2.json in this folder;
     "rpc_password": "<8 or more: digit, lower, upper, special>",
     "passphrase": "<your words>" }
 "wallet_name" and "wallet_password" instead of "passphrase" keep it encrypted.
+Without either the node has no keys: it shows the order book and trades nothing.
 
 Environment:
   MM_CONF_PATH    the configuration file

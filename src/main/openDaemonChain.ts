@@ -66,7 +66,12 @@ export function createChainOpener(deps: DaemonChainDeps): OpenChain {
       store: openChainStore(deps.db, entry.ticker),
       clock: deps.clock,
       log: deps.log,
-      options: { pollMs: LOCAL_POLL_MS, decimals: kind.decimals, ...(typeof mode === "string" ? { estimateFeeMode: mode } : {}) },
+      options: {
+        pollMs: LOCAL_POLL_MS,
+        decimals: kind.decimals,
+        readsReward: !entry.isTestnet,
+        ...(typeof mode === "string" ? { estimateFeeMode: mode } : {}),
+      },
     });
     return ok({
       ...chain,

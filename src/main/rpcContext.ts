@@ -42,6 +42,7 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
     orderbook: orderbookApi(node, p2p !== null),
     swaps: swapsApi(node, parts.swapStore),
     dexFee: node.dexFees,
+    peers: node.peers,
   };
 }
 

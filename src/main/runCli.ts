@@ -5,7 +5,7 @@ import { helpText } from "./helpText.ts";
 import { readPassword } from "./readPassword.ts";
 import { packageVersion } from "./version.ts";
 
-const COMMANDS = ["start", "wallet", "demo", "devnet", "chain"] as const;
+const COMMANDS = ["start", "wallet", "data", "demo", "devnet", "chain"] as const;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const complain = (line: string): void => void process.stderr.write(`swapnode: ${line}\n`);
@@ -21,6 +21,8 @@ async function run(command: (typeof COMMANDS)[number], at: Surroundings): Promis
       const { walletCommand } = await import("./walletCommand.ts");
       return walletCommand(at.args, at, { print, complain, readPassword });
     }
+    case "data":
+      return (await import("./dataCommand.ts")).dataCommand(at.args, at, { print, complain });
     case "demo":
       return (await import("../devnet/demo.ts")).main(at.args);
     case "devnet":

@@ -1,4 +1,3 @@
-import { Socket } from "node:net";
 import { setPrivateUmask } from "../adapters/system/dataDir.ts";
 import { createLog, createStderrSink, type LogSink, openFileSink } from "../adapters/system/jsonLog.ts";
 import { keepMemorySmall } from "../adapters/system/memoryKeeper.ts";
@@ -39,25 +38,6 @@ function stopOnSignals(node: RunningNode, options: NodeOptions): void {
     });
   };
   for (const signal of SIGNALS) process.on(signal, () => onSignal(signal));
-}
-
-/**
- * A parent that started this node may hold a pipe open on the descriptor this variable names. When the pipe closes,
- * however the parent ended (`kill -9` included), the node stops: no process is left behind.
- */
-const LIFELINE_VARIABLE = "SWAPNODE_LIFELINE_FD";
-
-function stopWithParent(fd: string | undefined, node: RunningNode, log: Log): void {
-  if (fd === undefined || !/^\d{1,3}$/.test(fd)) return;
-  const lifeline = new Socket({ fd: Number(fd), readable: true, writable: false });
-  lifeline.on("error", () => lifeline.destroy());
-  lifeline.on("close", () => {
-    log.info("stopping", { reason: "the parent process ended" });
-    node.stop().catch((error: unknown) => log.error("stop_failed", { error }));
-  });
-  // A stream ends only when somebody reads it.
-  lifeline.resume();
-  lifeline.unref();
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -119,7 +99,6 @@ export async function startCommand(
     const { startNode } = await loadNode();
     const node = await startNode(options);
     stopOnSignals(node, options);
-    stopWithParent(at.env[LIFELINE_VARIABLE], node, log);
     log.info("started", { rpc: node.rpcUrl });
     const stopKeeping = keepMemorySmall(clock, log);
     await node.stopped;

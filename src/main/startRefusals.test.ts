@@ -1,12 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
 const CLI = fileURLToPath(new URL("./cli.ts", import.meta.url));
 const cwd = mkdtempSync(join(tmpdir(), "swapnode-start-"));
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 const aFile = join(cwd, "a-file");
 writeFileSync(aFile, "");
 mkdirSync(join(cwd, "folder.log"));
@@ -29,7 +30,7 @@ test.each<[string, object, object, string]>([
   ["no port", { rpcport: -1 }, {}, "rpcport: must be a port number"],
   ["a port in words", { rpcport: "http" }, {}, "rpcport: must be a port number"],
   ["an address that is none", { rpcip: "999.2.3.4" }, {}, "rpcip: must be an IP address"],
-  ["an address of another machine", { rpcip: "192.0.2.1" }, {}, "the RPC cannot start on 192.0.2.1:0: "],
+  ["an address of another machine", { rpcip: "192.0.2.1", silent_console: true }, {}, "the RPC cannot start on 192.0.2.1:0: "],
   ["TLS without a certificate", { https: true }, {}, `the certificate ${cwd}/cert.pem and its key ${cwd}/key.pem cannot be used (ENOENT`],
   ["TLS with something else", { https: true }, { MM_CERT_PATH: aFile, MM_CERT_KEY_PATH: aFile }, `the certificate ${aFile} and its key`],
   ["a data folder that cannot be made", { dbdir: "/proc/nobody/here" }, {}, "db dir is not writable: /proc/nobody/here"],
@@ -59,7 +60,7 @@ test.each<[string, object, object, string]>([
 });
 
 test("a database that is none is told with the way out, and so is an unknown failure of a silent node", () => {
-  const dbdir = mkdtempSync(join(tmpdir(), "swapnode-db-"));
+  const dbdir = mkdtempSync(join(cwd, "db-"));
   const first = start({ dbdir, rpcip: "192.0.2.1" });
   expect(first.status).toBe(1);
   const root = spawnSync("ls", [dbdir], { encoding: "utf8" }).stdout.trim();
@@ -67,5 +68,5 @@ test("a database that is none is told with the way out, and so is an unknown fai
   const { status, stderr } = start({ dbdir, silent_console: true });
   expect(status).toBe(1);
   expect(stderr.trim().split("\n")).toHaveLength(1);
-  expect(stderr).toContain("the database file is damaged or is not a database: restore it from a backup");
+  expect(stderr).toContain("the database file is damaged or is not a database: stop the node, then run swapnode data check");
 });

@@ -1,15 +1,22 @@
 import { expect, test } from "vitest";
 import { type BarePeer, createP2pWorld, type WorldNode } from "../../test/fakes/p2pWorld.ts";
+import { SilentLog } from "../../test/fakes/silentLog.ts";
 import { seededRng } from "../adapters/virtualClock/seededRng.ts";
+import { VirtualClock } from "../adapters/virtualClock/virtualClock.ts";
 import { type Control, encodeFrame } from "../core/gossip/frame.ts";
 import { ed25519PeerIdBytes, peerIdText } from "../core/gossip/peerId.ts";
+import { MsgpackWriter } from "../core/message/msgpackWriter.ts";
+import { encodePeerResponse } from "../core/message/peerRequest.ts";
 import { encodeKnownPeers } from "../core/message/peersExchange.ts";
 import { fromHex } from "../core/util/bytes.ts";
 import type { GossipVerdict } from "../ports/network.ts";
 import { BanList } from "./banList.ts";
 import { DialBook } from "./dialBook.ts";
 import { GossipPeer } from "./gossipPeer.ts";
+import { PeerManager } from "./peerManager.ts";
+import { PeerRequests } from "./peerRequests.ts";
 import { PeersExchange } from "./peersExchange.ts";
+import { RELAY_MESH, RelayMesh } from "./relayMesh.ts";
 import { TopicIndex } from "./topicIndex.ts";
 
 const TOPIC = "orbk/KMD:LTC";
@@ -166,6 +173,67 @@ test("what the application was too busy to look at is taken from another peer", 
   await world.clock.advance(1000);
   expect(texts(light)).toEqual(["twice", "twice"]);
   expect(new Set(light.received.map(({ from }) => from)).size).toBe(2);
+});
+
+test("a relay whose mesh strangers have filled takes the relays it was given into it itself", () => {
+  const told: string[] = [];
+  const mesh = new RelayMesh({
+    isRelay: true,
+    sizes: RELAY_MESH,
+    rng: seededRng(1),
+    send: (peer, { included }) => void (included?.included && told.push(peer)),
+    hasEverSubscribed: () => false,
+    isChosen: (peer) => peer.startsWith("seed"),
+    onChange: () => undefined,
+  });
+  for (const peer of [...numbered("stranger", 5), ...numbered("seed", 5)]) mesh.onIAmRelay(peer, true);
+  expect(told).toEqual([...numbered("stranger", 4), ...numbered("seed", 4)]);
+});
+
+test("one routable address has 64 places, however many are free", () => {
+  const refused: string[] = [];
+  const clock = new VirtualClock();
+  const rng = seededRng(1);
+  const self = { id: "self", idBytes: new Uint8Array(38) };
+  const manager = new PeerManager({
+    transport: { dial: async () => "", disconnect: (peer) => void refused.push(peer) },
+    clock,
+    rng,
+    log: new SilentLog(),
+    isRelay: true,
+    maxPeers: 512,
+    book: new DialBook([], "self", rng),
+    bans: new BanList(),
+    requests: new PeerRequests({
+      clock,
+      log: new SilentLog(),
+      send: async () => new Uint8Array(),
+      blame: () => undefined,
+      version: "",
+      answerExchange: () => undefined,
+    }),
+    exchange: new PeersExchange({ rng, tcpPort: 1, self, ownAddress: undefined }),
+    relays: () => ({ connected: new Set(), mesh: [] }),
+    heardMs: () => undefined,
+    onRelayVersion: () => undefined,
+  });
+  const admit = (id: string, address: string): boolean => manager.admit({ id, idBytes: new Uint8Array(38), address, direction: "inbound" });
+  const admitted = numbered("peer", 65).filter((id, i) => admit(id, `/ip4/8.8.8.8/tcp/${1_000 + i}`));
+  expect([admitted.length, refused]).toEqual([64, ["peer64"]]);
+  expect([admit("neighbour", "/ip4/8.8.4.4/tcp/1"), admit("local", "/ip4/192.168.0.1/tcp/1")]).toEqual([true, true]);
+});
+
+test("a peer whose clock is 21 seconds behind is left, too", async () => {
+  const world = createP2pWorld(117);
+  const peer = await world.bare(true);
+  peer.answer = async () => {
+    const nowSec = Math.floor(world.clock.nowMs() / 1_000);
+    return encodePeerResponse({ kind: "ok", data: new MsgpackWriter().uint(nowSec - 21).finish() });
+  };
+  const node = await world.node({ seeds: [peer.address] });
+  await world.clock.advance(3_000);
+  expect(node.logged).toContainEqual(expect.objectContaining({ event: "peer_clock_differs" }));
+  expect(peer.gone).not.toEqual([]);
 });
 
 test("a full relay lets go of whoever has been silent for two minutes, and of nobody else", async () => {

@@ -420,6 +420,15 @@ test("a lost connection recovers, with its subscriptions", async () => {
   a.publish(TOPIC, text("again"));
   await world.clock.advance(100);
   expect(texts(b)).toEqual(["again"]);
+  // An operator can see that there was nobody, and since when there is again.
+  const told = b.logged.filter(({ level }) => level === "info").map(({ event, fields }) => [event, fields.peer]);
+  expect(told).toEqual([
+    ["relay_found", relay.peerId],
+    ["last_relay_lost", undefined],
+    ["relay_found", relay.peerId],
+  ]);
+  await b.stop();
+  expect(b.logged.filter(({ event }) => event === "last_relay_lost")).toHaveLength(1);
 });
 
 test("dialling a seed that is down slows down to once a minute and succeeds once it is up", async () => {

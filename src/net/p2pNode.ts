@@ -73,6 +73,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
   /** Relays that let the last question of ours run out: asked after the others. */
   const silent = new Set<PeerId>();
   let handler: MessageHandler = () => "accept";
+  let hasRelay = false;
 
   const router: GossipRouter = new GossipRouter({
     self,
@@ -86,6 +87,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     drop: (peer, reason) => manager.ban(peer, reason),
     isChosen: (peer) => manager.isChosen(peer),
     onRelaysChanged: () => {
+      tellRelays();
       for (const listener of [...relayListeners]) listener();
     },
   });
@@ -137,6 +139,15 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
       router.publish(`hcheck/${sender}`, signHealthcheck(config.identitySeed.reveal(), nowSec + HEALTHCHECK_LIFE_SEC, true));
     }
     return "accept";
+  }
+
+  /** Without a relay nothing this node says is heard, and its book grows old: that, and its end, is told. */
+  function tellRelays(): void {
+    const [relay] = router.relays();
+    if (hasRelay === (relay !== undefined) || stopping.signal.aborted) return;
+    hasRelay = relay !== undefined;
+    if (relay === undefined) log.info("last_relay_lost", { peers: manager.connections().length });
+    else log.info("relay_found", { peer: relay });
   }
 
   router.setMessageHandler(onMessage);

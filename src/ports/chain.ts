@@ -40,11 +40,21 @@ export type BroadcastOutcome =
   | { readonly kind: "rejected"; readonly code: number; readonly message: string }
   | { readonly kind: "unknown"; readonly message: string };
 
+/** How far the reading of old or new blocks has come. */
+export type ScanProgress = {
+  /** Blocks read of those to read. */
+  readonly done: number;
+  readonly total: number;
+  /** The last block read, and the one where it ends. */
+  readonly height: number;
+  readonly target: number;
+};
+
 export type ChainStatus = {
   readonly state: "starting" | "syncing" | "ready" | "unreachable";
   readonly tip: ChainTip | null;
-  /** First start or catching up: blocks done and to do; null when at the tip. */
-  readonly progress: { readonly done: number; readonly total: number } | null;
+  /** First start or catching up; null when at the tip. */
+  readonly progress: ScanProgress | null;
   /** One sentence for people when unreachable. */
   readonly error: string | null;
 };
@@ -92,6 +102,11 @@ export interface UtxoChain {
   estimateFeePerKb(targetBlocks: number, signal?: AbortSignal): Promise<bigint | null>;
   /** The floor below which the backend does not relay, base units per 1000 bytes; null when unknown. */
   relayFeePerKb(): bigint | null;
+  /**
+   * What a block pays its maker, subsidy and fees, base units: the middle one of the last blocks read. Null: none was read yet,
+   * or their coinbases pay nothing (proof of stake).
+   */
+  blockRewardUnits(): bigint | null;
   /** Looks at the backend now instead of at the next poll; resolves when the view is fresh. */
   refresh(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;

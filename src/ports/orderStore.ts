@@ -4,6 +4,8 @@ export type OrderKind = "Maker" | "Taker";
 
 /** An order as text of the repository's caller; the store does not look inside. */
 export type OrderRecord = { readonly uuid: string; readonly kind: OrderKind; readonly record: string };
+/** An order as it was found on disk: whether it is still what was written, its reader says. */
+export type StoredOrder = { readonly uuid: string; readonly kind: string; readonly record: string };
 
 /** A new row of the history table, in KDF's columns (reference rpc.md 6.8). Its status starts as `Created`. */
 export type NewHistoryRow = {
@@ -37,9 +39,9 @@ export interface OrderStore {
   /** All or nothing; fsynced when it resolves. Rejects with `StorageError`. */
   apply(changes: readonly OrderChange[]): Promise<void>;
   /** Live orders, oldest first. */
-  live(): Promise<readonly OrderRecord[]>;
+  live(): Promise<readonly StoredOrder[]>;
   /** An ended order kept in history, with the status of its row. */
-  ended(uuid: string): Promise<{ readonly order: OrderRecord; readonly status: string } | null>;
+  ended(uuid: string): Promise<{ readonly order: StoredOrder; readonly status: string } | null>;
   /** Whether this node ever agreed to a swap under this taker uuid. */
   swapAgreed(takerUuid: string): Promise<boolean>;
 }

@@ -30,6 +30,10 @@ export type StorageErrorKind =
   /** Too much waits to be written, or a query answers more rows than the bound. */
   | "Limit"
   | "Closed"
+  /** A later version of the program wrote the data. */
+  | "Newer"
+  /** The data is not what was last used here: an old copy, or a part of it is lost. */
+  | "Older"
   /** A statement of our own is wrong. */
   | "Sql";
 

@@ -1,15 +1,15 @@
 import type { Role, StoredEvent } from "../core/swap/events.ts";
 
 /** What lists and filters need of a swap without reading its log. */
-export type SwapSummary = {
+export type ListedSwap = {
   readonly uuid: string;
-  readonly role: Role;
   readonly myCoin: string;
   readonly otherCoin: string;
   /** unix seconds */
   readonly startedAt: number;
   readonly finished: boolean;
 };
+export type SwapSummary = ListedSwap & { readonly role: Role };
 
 export type SwapFilter = {
   readonly myCoin?: string;
@@ -31,15 +31,16 @@ export interface SwapStore {
   append(uuid: string, seq: number, event: StoredEvent, marks: readonly UniqueMark[]): Promise<void>;
   /** Nothing more can change: the deciding transaction is deep. */
   markSettled(uuid: string): Promise<void>;
+  /** Empty for a swap this node never had. Rejects with `StorageError` `Corrupt`, naming swap and event, when a record was changed or is missing. */
   log(uuid: string): Promise<readonly StoredEvent[]>;
   has(uuid: string): Promise<boolean>;
   /** Every uuid ever used, in no order. */
   allUuids(): Promise<readonly string[]>;
   isMarked(mark: UniqueMark): Promise<boolean>;
   /** Swaps to resume at start-up, oldest first. */
-  unsettled(): Promise<readonly SwapSummary[]>;
+  unsettled(): Promise<readonly ListedSwap[]>;
   /** Newest `startedAt` first, ties by insertion, newest first. */
-  list(filter: SwapFilter, offset: number, limit: number): Promise<readonly SwapSummary[]>;
+  list(filter: SwapFilter, offset: number, limit: number): Promise<readonly ListedSwap[]>;
   count(filter: SwapFilter): Promise<number>;
   /** 1-based position of a swap in `list` under the filter; null when it is not in it. */
   position(filter: SwapFilter, uuid: string): Promise<number | null>;

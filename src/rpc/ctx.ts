@@ -1,12 +1,14 @@
 import type { SendError, Withdrawal, WithdrawError, WithdrawRequest } from "../app/coin/withdraw.ts";
 import type { DexFeeRule } from "../app/fees/tradeVolumes.ts";
 import type { OrdersService } from "../app/orders/ordersService.ts";
+import type { PeerPolicy } from "../app/peers/peerPolicy.ts";
 import type { FundsError, TradingCoin } from "../app/tradingCoin.ts";
 import type { ConfSettings } from "../core/message/types.ts";
 import type { Rational } from "../core/money/rational.ts";
 import type { NoFeeKey } from "../core/network/dexFee.ts";
 import type { Result } from "../core/util/result.ts";
 import type { Secret } from "../core/util/secret.ts";
+import type { ScanProgress } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { PeerConnection } from "../ports/network.ts";
 
@@ -19,6 +21,7 @@ export type RpcContext = {
   readonly orderbook: OrderbookApi;
   readonly swaps: SwapsApi;
   readonly dexFee: DexFeeApi;
+  readonly peers: PeersApi;
 };
 
 export interface NodeApi {
@@ -71,7 +74,11 @@ export type EnableRequest = {
 };
 
 export type EnableError =
-  | { readonly kind: "AlreadyActive"; readonly coin: string }
+  /** `progress`: the node still reads the coin's chain. */
+  | { readonly kind: "AlreadyActive"; readonly coin: string; readonly progress: ScanProgress | null }
+  /** An earlier request has no answer yet. */
+  | { readonly kind: "BeingEnabled"; readonly coin: string; readonly progress: ScanProgress | null }
+  | { readonly kind: "BeingDisabled"; readonly coin: string }
   /** No entry, or an entry without `mm2`, and none in the request. */
   | { readonly kind: "Mm2NotSet"; readonly coin: string }
   | { readonly kind: "ProtocolMissing"; readonly coin: string }
@@ -125,8 +132,7 @@ export type BadSelector = { readonly kind: "BadSelector"; readonly reason: strin
 export type VerifyMessageError =
   | { readonly kind: "PrefixNotFound" }
   | { readonly kind: "AddressDecoding"; readonly message: string }
-  | { readonly kind: "SignatureDecoding"; readonly message: string }
-  | { readonly kind: "Internal"; readonly message: string };
+  | { readonly kind: "SignatureDecoding"; readonly message: string };
 
 /** Own orders; `app/orders` has the checks of reference rpc.md 4.1 and 4.2 in their order. */
 export type OrdersApi = Pick<
@@ -203,6 +209,9 @@ export type RecoverError =
   | { readonly kind: "SwapNotFinished" }
   /** A sentence of reference rpc.md 5.3. */
   | { readonly kind: "NotRecoverable"; readonly reason: string };
+
+/** Bans of counterparties. Keys as X coordinates, 64 hex. */
+export type PeersApi = Pick<PeerPolicy, "banned" | "ban" | "unban">;
 
 export interface DexFeeApi {
   /** Rule of the network profile for this pair, burned part included; zero rate and floor where nothing is due. */

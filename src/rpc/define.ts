@@ -27,6 +27,8 @@ type Declaration<E extends { readonly kind: string }, P extends z.ZodType, R ext
   readonly flatReply?: "wrapped" | "bare";
   /** `public`: no userpass needed, answered to other machines too. */
   readonly access?: "public" | "user";
+  /** False: a node started without keys answers it too. Default true. */
+  readonly needsKeys?: false;
   readonly summary: string;
   /** Where the behaviour is written down. */
   readonly source: string;
@@ -50,6 +52,7 @@ export type Method = {
   readonly style: "flat" | "v2" | "both";
   readonly flatReply: "wrapped" | "bare";
   readonly access: "public" | "user";
+  readonly needsKeys: boolean;
   readonly summary: string;
   readonly source: string;
   readonly params: z.ZodType;
@@ -73,6 +76,7 @@ export const defineMethod =
       style: d.style,
       flatReply: d.flatReply ?? "wrapped",
       access: d.access ?? "user",
+      needsKeys: d.needsKeys ?? true,
       summary: d.summary,
       source: d.source,
       params: d.params,

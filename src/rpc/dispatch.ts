@@ -141,10 +141,12 @@ export class Dispatcher {
 
 const wrongPassword = (left: number): string => `Userpass is invalid! - Rate Limit attempts left: ${left}`;
 /** What the operator can mend is said; everything else stays in the log. */
-const crashed = (method: string, cause: unknown): string =>
-  cause instanceof StorageError && cause.kind === "DiskFull"
-    ? `${method}: the disk of the node is full, so nothing was stored; free some space and try again`
-    : `Internal error in ${method}; the log of the node has the details`;
+function crashed(method: string, cause: unknown): string {
+  const kind = cause instanceof StorageError ? cause.kind : null;
+  if (kind === "DiskFull") return `${method}: the disk of the node is full, so nothing was stored; free some space and try again`;
+  if (kind === "Corrupt" && cause instanceof Error) return `${method}: ${cause.message}`;
+  return `Internal error in ${method}; the log of the node has the details`;
+}
 const timedOut = (method: string, ms: number): string =>
   `${method} gave no answer within ${ms / 1000} s; it may still finish, so look at the state before you repeat it`;
 

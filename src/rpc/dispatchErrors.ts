@@ -7,6 +7,7 @@ export const DISPATCH_ERRORS = {
   UserpassIsNotSet: { http: 403, when: "`userpass` is missing." },
   UserpassIsInvalid: { http: 403, when: "`userpass` is wrong; `error_data` has the attempts left." },
   NoSuchMethod: { http: 400, when: "There is no such method in this form." },
+  NoKeys: { http: 500, when: "The node was started without keys, and the method needs some." },
   Timeout: { http: 408, when: "No answer in time. What the call began may still finish." },
   InternalError: { http: 500, when: "A fault of the node; its log has the details." },
 } as const;

@@ -10,7 +10,12 @@ import { found, MISSING, unknownVariant, wrongType } from "./serdeText.ts";
 type Tagged = { readonly type: string; readonly data: unknown };
 
 /** `{"type": …, "data": …}` with the parse texts of the reference node (reference rpc.md 4.1, 4.3). */
-function readTagged(value: unknown, name: string, style: "adjacently" | "internally", variants: readonly string[]): Result<Tagged, string> {
+export function readTagged(
+  value: unknown,
+  name: string,
+  style: "adjacently" | "internally",
+  variants: readonly string[],
+): Result<Tagged, string> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return err(wrongType(value, `${style} tagged enum ${name}`));
   }

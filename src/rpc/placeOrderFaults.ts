@@ -66,12 +66,31 @@ const faults = (words: Words): FaultTable<PlaceOrderError> => ({
     text: (e) =>
       `${e.confirmations} confirmations${e.notarization ? " and a notarization" : ""} of ${e.coin} may take ${e.neededSec} s, but a swap with a lock of ${e.lockDurationSec} s leaves ${e.windowSec} s for them; ask for fewer`,
   },
+  LocksTooClose: {
+    http: 400,
+    when: "The chains are too slow for the time between a swap's two locks.",
+    text: (e) =>
+      `A swap of ${e.makerCoin} for ${e.takerCoin} leaves ${e.gapSec} s between its two locks, but on chains this slow ${e.neededSec} s may be needed to claim the ${e.makerCoin} before its maker may take it back`,
+  },
+  AmountAboveCap: {
+    http: 400,
+    when: "The amount to receive is worth more than the confirmations that fit into a swap's time locks can protect.",
+    text: (e) =>
+      `${toDecimalString(e.amount)} ${e.coin} in one swap ask for ${e.confirmations} confirmations at a block reward of ${toDecimalString(e.blockReward)} ${e.coin}, but ${e.fitting} fit into ${e.windowSec} s: at most ${toDecimalString(e.cap)} ${e.coin} can be received in one swap; trade less at a time, or ask for a notarization where the chain has one`,
+    data: (e) => ({ coin: e.coin, amount: toDecimalString(e.amount), cap: toDecimalString(e.cap) }),
+  },
   NoFeeKey: {
     ...NO_FEE_KEY,
     text: (e) =>
       e.converted
         ? `${NO_FEE_KEY.text(e)}; or use order_type FillOrKill: a GoodTillCancelled order becomes a maker order, whose takers would pay the dex fee in ${e.coin}`
         : NO_FEE_KEY.text(e),
+  },
+  KeyInUseElsewhere: {
+    http: 409,
+    when: "Another node trades with this node's key: the same seed runs on two machines.",
+    text: (e) =>
+      `Another node trades with the key of this one: a ${e.message} that this node did not send was heard at ${new Date(e.heardAtMs).toISOString()}. This node finishes its open swaps and takes part in no new trade. Stop the other node; this one goes on when the other has been silent until ${new Date(e.untilMs).toISOString()}, or after a restart`,
   },
   TooManyOrders: {
     http: 400,

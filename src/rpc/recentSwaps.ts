@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../core/util/result.ts";
 import type { RpcContext, SwapStatus } from "./ctx.ts";
 import type { FaultTable } from "./fault.ts";
 import { defaulted, optional, optionalCount, optionalText, readNonZero, readUsize, readUuid } from "./field.ts";
+import { listedStatus } from "./listedStatus.ts";
 
 /** `my_recent_swaps` of both styles: same parameters, same paging, another element (reference rpc.md 4.4). */
 
@@ -30,24 +31,25 @@ export const recentSwapsShape = <T extends z.ZodType>(element: T) =>
     found_records: z.number().describe("Swaps returned."),
   });
 
-/** Most swaps in one reply: each status holds its transactions. */
-const MAX_LIMIT = 1_000;
+/** Most swaps in one reply: each status holds its transactions, some 10 kB. KDF has no bound. */
+const MOST_SWAPS = 1_000;
 
 export type RecentSwapsError =
   | { readonly kind: "UnknownFromUuid"; readonly uuid: string }
-  | { readonly kind: "LimitTooLarge"; readonly limit: number };
+  | { readonly kind: "TooManySwaps"; readonly most: number };
 
 export async function recentSwaps<T>(p: z.output<typeof recentSwapsParams>, { swaps }: RpcContext, show: (status: SwapStatus) => T) {
   const { limit, from_uuid } = p;
-  if (limit > MAX_LIMIT) return err({ kind: "LimitTooLarge", limit } satisfies RecentSwapsError);
   const page = p.page_number ?? 1;
   const found = await swaps.page(
     { myCoin: p.my_coin, otherCoin: p.other_coin, fromTimestamp: p.from_timestamp, toTimestamp: p.to_timestamp },
-    from_uuid === undefined ? { skip: (page - 1) * limit } : { after: from_uuid },
-    limit,
+    from_uuid === undefined ? { skip: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER) } : { after: from_uuid },
+    // One more says whether it would be too many.
+    Math.min(limit, MOST_SWAPS + 1),
   );
   if (!found) return err({ kind: "UnknownFromUuid", uuid: from_uuid ?? "" } satisfies RecentSwapsError);
-  const statuses = await Promise.all(found.uuids.map((uuid) => swaps.status(uuid)));
+  if (found.uuids.length > MOST_SWAPS) return err({ kind: "TooManySwaps", most: MOST_SWAPS } satisfies RecentSwapsError);
+  const statuses = await Promise.all(found.uuids.map((uuid) => listedStatus(swaps, uuid)));
   return ok({
     swaps: statuses.filter((s) => s !== undefined).map(show),
     from_uuid: from_uuid ?? null,
@@ -69,10 +71,10 @@ export const RECENT_SWAPS_FAULTS: FaultTable<RecentSwapsError> = {
     text: () => "Unknown SQL error: Query returned no rows",
     data: () => "Unknown SQL error: Query returned no rows",
   },
-  LimitTooLarge: {
+  TooManySwaps: {
     http: 400,
-    when: `\`limit\` is above ${MAX_LIMIT}.`,
-    text: ({ limit }) => `limit ${limit} is above ${MAX_LIMIT}, the most swaps in one reply; use page_number`,
-    data: ({ limit }) => ({ limit, most: MAX_LIMIT }),
+    when: `More than ${MOST_SWAPS} swaps would be returned.`,
+    text: ({ most }) => `more than ${most} swaps to return, the most in one reply; ask with a limit of at most ${most} and page_number`,
+    data: ({ most }) => ({ most }),
   },
 };

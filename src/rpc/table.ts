@@ -1,5 +1,6 @@
 import type { Method } from "./define.ts";
 import { activeSwaps, activeSwapsV2 } from "./methods/activeSwaps.ts";
+import { banPubkey } from "./methods/banPubkey.ts";
 import { buy } from "./methods/buy.ts";
 import { cancelAllOrders } from "./methods/cancelAllOrders.ts";
 import { cancelOrder } from "./methods/cancelOrder.ts";
@@ -12,6 +13,7 @@ import { getMyPeerId } from "./methods/getMyPeerId.ts";
 import { getPublicKey } from "./methods/getPublicKey.ts";
 import { getTradeFee } from "./methods/getTradeFee.ts";
 import { help } from "./methods/help.ts";
+import { listBannedPubkeys } from "./methods/listBannedPubkeys.ts";
 import { maxMakerVol } from "./methods/maxMakerVol.ts";
 import { maxTakerVol } from "./methods/maxTakerVol.ts";
 import { minTradingVol } from "./methods/minTradingVol.ts";
@@ -30,6 +32,7 @@ import { setRequiresNotarization } from "./methods/setRequiresNotarization.ts";
 import { signMessage } from "./methods/signMessage.ts";
 import { stop } from "./methods/stop.ts";
 import { tradePreimage } from "./methods/tradePreimage.ts";
+import { unbanPubkeys } from "./methods/unbanPubkeys.ts";
 import { validateaddress } from "./methods/validateaddress.ts";
 import { verifyMessage } from "./methods/verifyMessage.ts";
 import { version } from "./methods/version.ts";
@@ -51,6 +54,7 @@ export const METHODS: readonly Method[] = [
   ...[tradePreimage, getTradeFee, maxTakerVol, maxMakerVol, minTradingVol],
   ...[enable, disableCoin, getEnabledCoins, getEnabledCoinsV2, myBalance, withdraw, sendRawTransaction, validateaddress],
   ...[setRequiredConfirmations, setRequiresNotarization, signMessage, verifyMessage],
+  ...[listBannedPubkeys, banPubkey, unbanPubkeys],
   ...[getPublicKey, getMyPeerId, getDirectlyConnectedPeers, version, help, stop],
 ];
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "vitest";
@@ -9,7 +9,8 @@ import { until } from "../../src/devnet/devnet.ts";
 import { createRpcClient } from "../../src/devnet/rpcClient.ts";
 import { DEFAULT_TOPOLOGY, parseTopology } from "../../src/devnet/topology.ts";
 
-const CLI = fileURLToPath(new URL("../../src/main/cli.ts", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const CLI = join(ROOT, "src", "main", "cli.ts");
 
 type Ready = {
   readonly ready: true;
@@ -36,9 +37,13 @@ afterEach(() => {
 });
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
-function devnet(...args: readonly string[]): Run {
-  const child = spawn(process.execPath, [CLI, "devnet", ...args], {
+const devnet = (...args: readonly string[]): Run => run(process.execPath, [CLI, "devnet", ...args]);
+
+function run(command: string, args: readonly string[], isGroup = false): Run {
+  const child = spawn(command, args, {
+    cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
+    detached: isGroup,
     // What a killed one leaves goes with the rest.
     env: { ...process.env, TMPDIR: work },
   });
@@ -231,6 +236,10 @@ test("no node outlives its devnet, not even after kill -9 of a ready one", async
   run.child.kill("SIGKILL");
   expect(await run.exited).toBe("SIGKILL");
   await allGone(pids);
+  // With the nodes goes what the killed one could not remove: their folders, and the one around them.
+  const dirs = Object.values(nodes).map((n) => n.data_dir);
+  const left = (): readonly string[] => [...dirs, ...new Set(dirs.map((dir) => dirname(dir)))].filter((dir) => existsSync(dir));
+  await until("their folders are gone", async () => (left().length === 0 ? true : null));
 });
 
 test("no node outlives its devnet after kill -9 in the middle of its start", async () => {
@@ -242,6 +251,32 @@ test("no node outlives its devnet after kill -9 in the middle of its start", asy
   run.child.kill("SIGKILL");
   expect(await run.exited).toBe("SIGKILL");
   await allGone(pids);
+});
+
+test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)("no node outlives npm when npm run devnet gets %s", async (signal) => {
+  const started = run("npm", ["run", "-s", "devnet", "--", "--json"]);
+  const { nodes } = await started.ready;
+  const pids = [...childrenOf(started.child.pid ?? -1), ...Object.values(nodes).map((n) => n.pid)];
+  expect(pids.every(isAlive)).toBe(true);
+  started.child.kill(signal);
+  expect(await started.exited).toBe(signal === "SIGKILL" ? signal : 0);
+  await allGone(pids);
+});
+
+test.each(["SIGTERM", "SIGKILL", "Ctrl-C"] as const)("no node outlives npx when npx swapnode devnet gets %s", async (end) => {
+  const started = run("npx", ["swapnode", "devnet", "--json"], end === "Ctrl-C");
+  const { nodes } = await started.ready;
+  const { pid } = started.child;
+  if (pid === undefined) throw new Error("npx was not started");
+  const pids = [...childrenOf(pid), ...Object.values(nodes).map((n) => n.pid)];
+  expect(pids.every(isAlive)).toBe(true);
+  // From a terminal it reaches the whole group. To npx alone it is nothing: npm's shell keeps it for itself.
+  if (end === "Ctrl-C") process.kill(-pid, "SIGINT");
+  else started.child.kill(end);
+  await started.exited;
+  await allGone(pids);
+  const dirs = Object.values(nodes).map((n) => n.data_dir);
+  await until("their folders are gone", async () => (dirs.some((dir) => existsSync(dir)) ? null : true));
 });
 
 /** Processes whose parent this is. Where the system has no /proc, none is known and the test says so. */

@@ -1,7 +1,10 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { createPeerStore, PEER_SCHEMA } from "../../src/adapters/sqlite/peerStore.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { OrderbookService } from "../../src/app/orderbook/orderbookService.ts";
 import type { OwnOrders, OwnOrderView } from "../../src/app/orders/ownOrders.ts";
+import { RelayGrades } from "../../src/app/peers/relayGrades.ts";
 import { nobleVerify } from "../../src/core/crypto/nobleVerifier.ts";
 import { encodeP2pRequest, type P2pRequest, parseP2pRequest } from "../../src/core/message/requestMessage.ts";
 import type { OrderMessage } from "../../src/core/message/types.ts";
@@ -49,12 +52,16 @@ export class BookNode {
   readonly service: OrderbookService;
   readonly #clock: VirtualClock;
 
+  readonly grades: RelayGrades;
+
   constructor(world: BookWorld, name: string, seed: number, isRelay: boolean, verify: SignatureVerifier["verify"] = nobleVerify) {
     this.#clock = world.clock;
     this.p2p = world.hub.node(name, { isRelay });
     this.secret = new Uint8Array(32).fill(seed);
     const publicKey = secp256k1.getPublicKey(this.secret, true);
     this.pubkey = toHex(publicKey);
+    const store = createPeerStore(openInlineDatabase(":memory:", [PEER_SCHEMA]));
+    this.grades = new RelayGrades({ clock: world.clock, log: this.log, store });
     this.service = new OrderbookService({
       p2p: this.p2p,
       clock: world.clock,
@@ -64,6 +71,7 @@ export class BookNode {
       publicKey,
       secretKey: new Secret(this.secret),
       isBanned: (key) => this.banned.has(key),
+      relayGrades: this.grades,
     });
     this.p2p.setMessageHandler((message) => this.service.handleGossip(message));
     this.p2p.setRequestHandler((peer, request) => this.service.handleRequest(peer, request));

@@ -53,6 +53,7 @@ export async function coinNode(
       return key ? ok(key) : err({ kind: "NotSupported", coin: entry.ticker, reason: "no derivation_path" });
     },
     ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
+    feeCeilingFactor: 8,
     openChain: async (entry) => {
       const chain = new StillChain(entry.ticker);
       chain.trouble = trouble;
@@ -69,7 +70,12 @@ export async function coinNode(
     ctx: {
       ...fake.ctx,
       node: { ...fake.ctx.node, hd },
-      coins: { ...fake.ctx.coins, active: (t) => coins.active(t), all: () => coins.all() },
+      coins: {
+        ...fake.ctx.coins,
+        active: (t) => coins.active(t),
+        all: () => coins.all(),
+        enable: (request, signal) => coins.enable(request, signal),
+      },
     },
   });
   const ask = async (body: { readonly [key: string]: Json }) => {

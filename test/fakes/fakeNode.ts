@@ -1,14 +1,17 @@
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { createOrderStore, ORDER_SCHEMA } from "../../src/adapters/sqlite/orderStore.ts";
+import { createPeerStore, PEER_SCHEMA } from "../../src/adapters/sqlite/peerStore.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { addressErrorText } from "../../src/app/coin/addressErrorText.ts";
 import type { WithdrawRequest } from "../../src/app/coin/withdraw.ts";
 import { orderToRecord } from "../../src/app/orders/orderRecord.ts";
 import { createOrders, type OrdersService } from "../../src/app/orders/ordersService.ts";
+import { PeerPolicy } from "../../src/app/peers/peerPolicy.ts";
 import type { FundsError } from "../../src/app/tradingCoin.ts";
 import { verifyMessage } from "../../src/core/keys/signMessage.ts";
 import { add, decimal, lt, max, mul, type Rational, rational, sub, ZERO } from "../../src/core/money/rational.ts";
 import type { NoFeeKey } from "../../src/core/network/dexFee.ts";
+import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { createMakerOrder } from "../../src/core/order/makerOrder.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../src/core/util/result.ts";
@@ -79,9 +82,8 @@ class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
     if (!parsed.ok) return err({ kind: "AddressDecoding", message: addressErrorText(this.ticker, parsed.error) });
     const checked = verifyMessage(PREFIX, message, signature, parsed.value.hash);
     if (checked.ok) return checked;
-    return checked.error.kind === "InvalidSignature"
-      ? err({ kind: "Internal", message: "Invalid Signature" })
-      : err({ kind: "SignatureDecoding", message: checked.error.reason });
+    const { error } = checked;
+    return err({ kind: "SignatureDecoding", message: error.kind === "InvalidSignature" ? "Invalid Signature" : error.reason });
   }
   async withdraw({ to, amount }: WithdrawRequest): ReturnType<RpcCoin["withdraw"]> {
     if (amount === "max") return err({ kind: "ZeroBalanceToWithdrawMax" });
@@ -181,10 +183,23 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
     rules: {
       lock: { baseSec: 7_800, slowTickers: [], slowFactor: 4 },
       blockTimes: () => ({ slowBlockSec: 60, notarizationSec: 1_800 }),
+      safety: profileOfNetid(9_998).safety,
+      isTestCoin: () => false,
+      blockReward: () => null,
+      paymentWaitSec: 600,
       dexFee: (_taker, _maker, amount) => max(decimal("0.00001"), mul(amount, rational(1n, 777n))),
       noFeeKey,
     },
-    policy: { isBanned: () => false, mayReserve: () => true },
+    policy: {
+      isBanned: () => false,
+      isKnown: () => false,
+      isUnpaid: () => false,
+      unpaidUnits: () => 0n,
+      mayReserve: () => ({ kind: "granted", alone: null, connectWithinMs: 30_000 }),
+      onReserved: () => undefined,
+      onNeverConnected: () => undefined,
+    },
+    keyElsewhere: () => null,
     ownKey: fromHex(NODE_KEY),
     coin: (ticker) => coins.get(ticker),
   });
@@ -194,6 +209,13 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
   await orders.restore();
   if (busy) await openHandshake(orders);
   const swaps = new Map(busy ? [[FINISHED_SWAP, SWAP]] : []);
+  const peers = new PeerPolicy({
+    clock,
+    log: new SilentLog(),
+    store: createPeerStore(openInlineDatabase(":memory:", [PEER_SCHEMA])),
+    coin: () => null,
+  });
+  peers.ban("b1".repeat(32), "never pays", null);
   const node: FakeNode = {
     clock,
     orders,
@@ -226,7 +248,7 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
         all: () => [...coins.values()],
         entry: (ticker) => entries.get(ticker),
         async enable({ coin, daemon }) {
-          if (coins.has(coin)) return err({ kind: "AlreadyActive", coin });
+          if (coins.has(coin)) return err({ kind: "AlreadyActive", coin, progress: null });
           if (!entries.has(coin)) return err({ kind: "Mm2NotSet", coin });
           if (!daemon) {
             return err({
@@ -276,6 +298,7 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
         coinsNeededForKickStart: () => orders.coinsNeededForKickStart(),
         recoverFunds: async (uuid) => err(swaps.has(uuid) ? { kind: "SwapNotFinished" } : { kind: "SwapNotFound" }),
       },
+      peers,
       dexFee: { rule: () => ({ rate: rational(1n, 777n), floor: decimal("0.00001") }), noFeeKey },
     },
   };

@@ -25,6 +25,8 @@ export class FakeTradingCoin implements TradingCoin {
   readonly dust = decimal("0.00001");
   readonly minTradingVol = decimal("0.0001");
   readonly fee = decimal("0.0001");
+  /** Least contract that pays for its claim at the fee ceiling. */
+  least = ZERO;
   /** Set: every question about fees ends with this. */
   trouble: FundsError | null = null;
   #balance: Rational;
@@ -44,6 +46,9 @@ export class FakeTradingCoin implements TradingCoin {
 
   acceptsProtocolInfo(info: Uint8Array | undefined): boolean {
     return info === undefined || (info.length === this.protocolInfo.length && info.every((b, i) => b === this.protocolInfo[i]));
+  }
+  leastContract(): Rational {
+    return this.least;
   }
   setBalance(balance: string): void {
     this.#balance = decimal(balance);

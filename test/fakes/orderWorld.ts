@@ -3,12 +3,13 @@ import { createOrderStore, ORDER_SCHEMA } from "../../src/adapters/sqlite/orderS
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import type { HandshakeMessage } from "../../src/app/orderbook/orderbookService.ts";
-import type { BookView, OrdersDeps } from "../../src/app/orders/ordersDeps.ts";
+import type { BookView, KeyElsewhere, OrdersDeps } from "../../src/app/orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "../../src/app/orders/ordersService.ts";
 import type { SwapMatch, SwapStarter } from "../../src/app/tradingCoin.ts";
 import { encodeOrderMessage, parseOrderMessage } from "../../src/core/message/orderMessage.ts";
 import type { OrderMessage } from "../../src/core/message/types.ts";
 import { decimal, max, mul, type Rational, rational } from "../../src/core/money/rational.ts";
+import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { SqlDatabase, SqlStatement } from "../../src/ports/sql.ts";
 import { FakeTradingCoin } from "./fakeTradingCoin.ts";
@@ -55,6 +56,8 @@ export type TestNode = {
   /** What the node's book would say; tests set it. */
   book: BookView | undefined;
   readonly banned: Set<string>;
+  /** Set: its key was heard trading elsewhere. */
+  keyElsewhere: KeyElsewhere | null;
   orders: OrdersService;
   coin(ticker: string): FakeTradingCoin;
   /** The process dies and comes back over the same database. What it held in memory is gone. */
@@ -76,7 +79,7 @@ export class OrderWorld {
 
   async node(
     name: string,
-    options: { readonly rules?: Partial<OrdersDeps["rules"]>; readonly mayReserve?: OrdersDeps["policy"]["mayReserve"] } = {},
+    options: { readonly rules?: Partial<OrdersDeps["rules"]>; readonly policy?: Partial<OrdersDeps["policy"]> } = {},
   ): Promise<TestNode> {
     const index = this.nodes.size + 1;
     const key = new Uint8Array(33).fill(index);
@@ -129,11 +132,25 @@ export class OrderWorld {
         rules: {
           lock: { baseSec: 7_800, slowTickers: ["BTC"], slowFactor: 4 },
           blockTimes: () => ({ slowBlockSec: 60, notarizationSec: 1_800 }),
+          safety: profileOfNetid(9_998).safety,
+          isTestCoin: () => false,
+          blockReward: () => null,
+          paymentWaitSec: 600,
           dexFee: (_taker: string, _maker: string, amount: Rational) => max(decimal("0.0001"), mul(amount, rational(1n, 777n))),
           noFeeKey: () => null,
           ...options.rules,
         },
-        policy: { isBanned: (sender) => banned.has(sender), mayReserve: options.mayReserve ?? (() => true) },
+        policy: {
+          isBanned: (sender) => banned.has(sender),
+          isKnown: () => false,
+          isUnpaid: () => false,
+          unpaidUnits: () => 0n,
+          mayReserve: () => ({ kind: "granted", alone: null, connectWithinMs: 30_000 }),
+          onReserved: () => undefined,
+          onNeverConnected: () => undefined,
+          ...options.policy,
+        },
+        keyElsewhere: () => node.keyElsewhere,
         book: { fittingMakers: (request) => node.book?.fittingMakers(request) ?? [] },
       });
     };
@@ -146,6 +163,7 @@ export class OrderWorld {
       log,
       disk,
       banned,
+      keyElsewhere: null,
       book: undefined,
       orders: create(),
       coin: (ticker) => {

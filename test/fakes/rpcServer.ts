@@ -2,18 +2,24 @@ import { type HttpServerOptions, openHttpServer } from "../../src/adapters/httpS
 import { Secret } from "../../src/core/util/secret.ts";
 import type { HttpServer } from "../../src/ports/http.ts";
 import { Auth } from "../../src/rpc/auth.ts";
+import type { Method } from "../../src/rpc/define.ts";
 import { Dispatcher } from "../../src/rpc/dispatch.ts";
 import { createRpcHandler } from "../../src/rpc/rpcHandler.ts";
 import { methodTable } from "../../src/rpc/table.ts";
 import { type FakeNode, PASSWORD } from "./fakeNode.ts";
 import { SilentLog } from "./silentLog.ts";
 
-export type RpcOptions = { readonly localOnly?: boolean; readonly deadlineMs?: number; readonly log?: SilentLog };
+export type RpcOptions = {
+  readonly localOnly?: boolean;
+  readonly deadlineMs?: number;
+  readonly log?: SilentLog;
+  readonly methods?: readonly Method[];
+};
 
 export function fakeDispatcher(node: FakeNode, options: RpcOptions = {}): Dispatcher {
   return new Dispatcher({
     ctx: node.ctx,
-    table: methodTable(),
+    table: methodTable(options.methods),
     auth: new Auth(new Secret(PASSWORD), node.clock),
     clock: node.clock,
     log: options.log ?? new SilentLog(),

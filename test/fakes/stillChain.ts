@@ -1,5 +1,5 @@
 import { toHex } from "../../src/core/util/bytes.ts";
-import type { BlockRef, BroadcastOutcome, ChainStatus, SeenOutput, UtxoChain } from "../../src/ports/chain.ts";
+import type { BlockRef, BroadcastOutcome, ChainStatus, ScanProgress, SeenOutput, UtxoChain } from "../../src/ports/chain.ts";
 import { Aborted } from "../../src/ports/clock.ts";
 
 const TIP: BlockRef = { height: 100, hash: "00".repeat(32) };
@@ -10,8 +10,11 @@ export class StillChain implements UtxoChain {
   readonly sent: Uint8Array[] = [];
   /** What becomes of the next broadcasts. */
   outcome: BroadcastOutcome = { kind: "accepted" };
+  reward: bigint | null = null;
   /** Why the daemon cannot be used; null: it can. */
   trouble: string | null = null;
+  /** How far the first scan is; null: it is over. */
+  #scan: ScanProgress | null = null;
   readonly #outputs = new Map<string, SeenOutput[]>();
   readonly #listeners = new Set<() => void>();
   readonly #waiting: (() => void)[] = [];
@@ -29,22 +32,31 @@ export class StillChain implements UtxoChain {
     this.#outputs.set(toHex(script), list);
   }
 
-  /** The daemon begins to answer. */
+  /** The daemon answers, and the first scan is so far. */
+  scanned(progress: ScanProgress): void {
+    this.trouble = null;
+    this.#scan = progress;
+    for (const tell of this.#listeners) tell();
+  }
+
+  /** The daemon answers, and the first scan is over. */
   comeUp(): void {
     this.trouble = null;
+    this.#scan = null;
     for (const tell of [...this.#listeners, ...this.#waiting.splice(0)]) tell();
   }
 
   status(): ChainStatus {
     if (this.trouble !== null) return { state: "unreachable", tip: null, progress: null, error: this.trouble };
-    return { state: "ready", tip: { ...TIP, timeSec: 1_700_000_000, medianTimePastSec: 1_700_000_000 }, progress: null, error: null };
+    const tip = { ...TIP, timeSec: 1_700_000_000, medianTimePastSec: 1_700_000_000 };
+    return { state: this.#scan === null ? "ready" : "syncing", tip, progress: this.#scan, error: null };
   }
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
   async watchScript(_script: Uint8Array, _fromHeight: number, signal?: AbortSignal): Promise<void> {
-    if (this.trouble === null) return;
+    if (this.trouble === null && this.#scan === null) return;
     await new Promise<void>((resolve, reject) => {
       this.#waiting.push(resolve);
       signal?.addEventListener("abort", () => reject(new Aborted()));
@@ -73,6 +85,9 @@ export class StillChain implements UtxoChain {
   }
   relayFeePerKb(): bigint | null {
     return null;
+  }
+  blockRewardUnits(): bigint | null {
+    return this.reward;
   }
   async refresh(): Promise<void> {}
   async close(): Promise<void> {}

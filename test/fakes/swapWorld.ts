@@ -22,12 +22,13 @@ import type { SwapMessage } from "../../src/core/message/types.ts";
 import { decimal } from "../../src/core/money/rational.ts";
 import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import type { Role, StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
+import type { SwapSafety } from "../../src/core/swap/safety.ts";
 import { fold, type SwapState } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { ok } from "../../src/core/util/result.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import type { Clock } from "../../src/ports/clock.ts";
-import { StorageError } from "../../src/ports/sql.ts";
+import { type SqlDatabase, StorageError } from "../../src/ports/sql.ts";
 import type { SwapStore } from "../../src/ports/swapStore.ts";
 import { functionCallRpc } from "../contract/embeddedChain.ts";
 import { payTo, testKey } from "./chainWorld.ts";
@@ -54,6 +55,8 @@ export type SwapOptions = {
   readonly confs?: number;
   readonly makerAmount?: string;
   readonly takerAmount?: string;
+  /** What a side wants proven beyond the agreed settings. */
+  readonly safety?: { readonly [R in Role]?: SwapSafety };
   /** Starts only this side; the test plays the other. */
   readonly only?: Role;
 };
@@ -69,6 +72,8 @@ export class SwapSide {
   readonly blamed: string[] = [];
   /** Salts drawn before the seeded ones. */
   readonly salts: number[] = [];
+  /** Hears of each stored event of a swap, with its whole log. */
+  onEvent: (uuid: string, log: readonly StoredEvent[]) => void = () => undefined;
   /** Adds to the true time on this side's clock. */
   skewMs = 0;
   /** An append for which this gives an error is not stored; "lost" stores it and fails all the same. */
@@ -98,6 +103,10 @@ export class SwapSide {
   get script(): Uint8Array {
     return payTo(this.key);
   }
+  /** Its disk, for a test that damages it. */
+  get db(): SqlDatabase {
+    return this.#db;
+  }
   get store(): SwapStore {
     return createSwapStore(this.#db);
   }
@@ -122,6 +131,7 @@ export class SwapSide {
       clock: this.#clock,
       log: this.log,
       entries: world.entries,
+      feeCeilingFactor: profileOfNetid(9_998).safety.feeCeilingFactor,
       keyOf: () => ok(this.key),
       openChain: async (entry, kind) =>
         ok(
@@ -166,7 +176,7 @@ export class SwapSide {
       gui: null,
       version: "test",
       timing: profileOfNetid(9_998),
-      onEvent: () => undefined,
+      onEvent: (uuid, log) => this.onEvent(uuid, log),
       onBadFaith: (pubkey, _uuid, event) => this.blamed.push(`${event} ${pubkey}`),
     });
   }
@@ -378,6 +388,7 @@ export class SwapWorld {
       takerNota: false,
       lockDurationSec,
       reservation,
+      ...(options.safety?.[role] ? { safety: options.safety[role] } : {}),
     };
   }
 

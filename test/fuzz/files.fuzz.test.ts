@@ -7,56 +7,7 @@ import { parseWalletBox } from "../../src/adapters/system/walletCipher.ts";
 import { parseCoinsText } from "../../src/config/coinsFile.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { DEFAULT_TOPOLOGY, parseTopology } from "../../src/devnet/topology.ts";
-
-/** Mutated files per reader and the seed they are drawn from: `FUZZ_RUNS=100000 FUZZ_SEED=7`. */
-const RUNS = Number(process.env.FUZZ_RUNS ?? "2000");
-const SEED = Number(process.env.FUZZ_SEED ?? "20260401");
-
-/** mulberry32: numbers below `n` from a seed. */
-function random(seed: number): (n: number) => number {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) % n;
-  };
-}
-
-/** Pieces that change the meaning of JSON: types, depth, numbers at their limits, names of objects' own machinery. */
-const PIECES = [
-  "{",
-  "}",
-  "[",
-  "]",
-  ",",
-  ":",
-  '"',
-  "null",
-  "true",
-  "-1",
-  "1e999",
-  "0.1",
-  '""',
-  "[[[[",
-  '"__proto__":',
-  '"constructor":',
-  "\\u0000",
-  "9".repeat(40),
-  "😀",
-];
-
-function mutate(text: string, next: (n: number) => number): string {
-  let out = text;
-  for (let i = 1 + next(4); i > 0; i--) {
-    const at = next(out.length + 1);
-    const piece = PIECES[next(PIECES.length)] ?? "";
-    const cut = next(3) === 0 ? next(20) : next(2);
-    out = out.slice(0, at) + (next(4) === 0 ? "" : piece) + out.slice(at + cut);
-  }
-  return out;
-}
+import { mutateText, RUNS, SEED, source, watchMemory } from "./support/fuzz.ts";
 
 const CONFIG = JSON.stringify({
   gui: "x",
@@ -106,10 +57,12 @@ test.each(READERS)(
   `%s: ${RUNS} damaged texts (seed ${SEED}) are read or refused with a short sentence, never thrown at`,
   (name, text, read) => {
     expect(read(text).ok).toBe(true);
-    const next = random(SEED);
+    const next = source(SEED);
+    const memory = watchMemory();
     let accepted = 0;
     for (let i = 0; i < RUNS; i++) {
-      const damaged = mutate(text, next);
+      memory.tick();
+      const damaged = mutateText(text, next);
       const outcome = read(damaged);
       if (outcome.ok) {
         accepted++;
@@ -118,6 +71,7 @@ test.each(READERS)(
       const said = JSON.stringify(outcome.error);
       if (said.length > 2_000 || said.includes("fuzz words")) throw new Error(`${name}, input ${i}: ${said.slice(0, 300)}`);
     }
+    memory.check();
     expect(accepted).toBeGreaterThan(0);
     expect(accepted).toBeLessThan(RUNS);
   },
@@ -128,7 +82,8 @@ const CONF = "# a daemon\nrpcuser=me\nrpcpassword=fuzz words = # of mine\nrpcpor
 test(`daemon's conf file: ${RUNS} damaged texts (seed ${SEED}) give an address on this machine or are refused, never thrown at`, {
   timeout: 60_000 + RUNS * 10,
 }, async () => {
-  const next = random(SEED);
+  const next = source(SEED);
+  const memory = watchMemory();
   const folder = mkdtempSync(join(tmpdir(), "swapnode-fuzz-"));
   const confpath = join(folder, "coin.conf");
   const read = (text: string) => {
@@ -138,11 +93,13 @@ test(`daemon's conf file: ${RUNS} damaged texts (seed ${SEED}) give an address o
   try {
     expect(await read(CONF)).toMatchObject({ ok: true, value: { user: "me" } });
     for (let i = 0; i < RUNS; i++) {
-      const outcome = await read(mutate(CONF, next));
+      memory.tick();
+      const outcome = await read(mutateText(CONF, next));
       if (outcome.ok ? outcome.value.url.hostname !== "127.0.0.1" : JSON.stringify(outcome.error).includes("fuzz words")) {
         throw new Error(`input ${i}`);
       }
     }
+    memory.check();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

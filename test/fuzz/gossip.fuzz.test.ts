@@ -8,10 +8,7 @@ import { parseSeedNode } from "../../src/core/gossip/seedNode.ts";
 import { equalBytes, fromHex } from "../../src/core/util/bytes.ts";
 import { randomBelow } from "../../src/ports/rng.ts";
 import { createP2pWorld } from "../fakes/p2pWorld.ts";
-
-/** Mutated inputs per reader and the seed they are drawn from: `FUZZ_RUNS=100000 FUZZ_SEED=7`. */
-const RUNS = Number(process.env.FUZZ_RUNS ?? "2000");
-const SEED = Number(process.env.FUZZ_SEED ?? "20260401");
+import { RUNS, SEED, watchMemory } from "./support/fuzz.ts";
 
 type Vectors = { controlFrames: { frame: string }[]; messageFrames: { frame: string }[] };
 const vectors: Vectors = JSON.parse(readFileSync(new URL("../vectors/gossip/kdf.json", import.meta.url), "utf8"));
@@ -29,7 +26,7 @@ const corpus = [
   }),
 ];
 
-function source(seed: number) {
+function frames(seed: number) {
   const rng = seededRng(seed);
   const pick = (n: number): number => randomBelow(rng, n);
   /** A frame of the corpus, or two, with bytes changed, cut, doubled or inserted; sometimes plain noise. */
@@ -54,9 +51,11 @@ function source(seed: number) {
 const plain = ({ subscriptions, publish, control }: ParsedFrame): unknown => ({ subscriptions, publish, control });
 
 test(`${RUNS} mutated frames are read or refused, and what is read survives writing (seed ${SEED})`, () => {
-  const { mutant } = source(SEED);
+  const { mutant } = frames(SEED);
+  const memory = watchMemory();
   let refused = 0;
   for (let i = 0; i < RUNS; i++) {
+    memory.tick();
     const parsed = parseFrame(mutant());
     if (!parsed.ok) {
       refused++;
@@ -66,15 +65,18 @@ test(`${RUNS} mutated frames are read or refused, and what is read survives writ
     if (!again.ok) throw new Error(`run ${i}: own frame refused`);
     expect(plain(again.value)).toEqual(plain(parsed.value));
   }
+  memory.check();
   expect(refused).toBeGreaterThan(RUNS / 20);
   expect(refused).toBeLessThan(RUNS);
 });
 
 test(`${RUNS} streams cut into random chunks give the frames that went in, damaged ones a FramingError at most (seed ${SEED})`, () => {
-  const { rng, pick, mutant } = source(SEED + 1);
+  const { rng, pick, mutant } = frames(SEED + 1);
+  const memory = watchMemory();
   for (let i = 0; i < RUNS; i++) {
-    const frames = Array.from({ length: pick(5) }, () => (pick(50) === 0 ? rng.bytes(pick(40_000)) : mutant()));
-    const stream = withLengthPrefix(frames);
+    memory.tick();
+    const sent = Array.from({ length: pick(5) }, () => (pick(50) === 0 ? rng.bytes(pick(40_000)) : mutant()));
+    const stream = withLengthPrefix(sent);
     const isDamaged = pick(4) === 0 && stream.length > 0;
     if (isDamaged) stream[pick(stream.length)] = pick(256);
     const decoder = new FrameDecoder();
@@ -90,23 +92,27 @@ test(`${RUNS} streams cut into random chunks give the frames that went in, damag
       continue;
     }
     if (isDamaged) continue;
-    expect(out.length).toBe(frames.length);
-    expect(out.every((frame, at) => equalBytes(frame, frames[at] ?? new Uint8Array(1)))).toBe(true);
+    expect(out.length).toBe(sent.length);
+    expect(out.every((frame, at) => equalBytes(frame, sent[at] ?? new Uint8Array(1)))).toBe(true);
   }
+  memory.check();
 });
 
 test(`a relay under ${RUNS} mutated frames and requests bans their senders and goes on working (seed ${SEED})`, async () => {
-  const { rng, pick, mutant } = source(SEED + 2);
+  const { rng, pick, mutant } = frames(SEED + 2);
   const world = createP2pWorld(SEED);
   const relay = await world.node({ isRelay: true });
   const light = await world.node({ seeds: [relay.address] });
   await world.settle(light.relayReady());
+  // Beside the decoder: what the relay keeps of every address it ever banned, and the test's own lists.
+  const memory = watchMemory(64_000_000);
   let bans = 0;
   for (let left = RUNS; left > 0; ) {
     const peer = await world.bare();
     await world.dial(peer, relay.address);
     for (let n = Math.min(left, 100); n > 0 && peer.gone.length === 0; n--) {
       left--;
+      memory.tick();
       peer.transport.sendFrame(relay.peerId, mutant());
       if (pick(10) === 0) {
         const protocol = pick(2) === 0 ? "/request-response/2" : "/peers-exchange/2";
@@ -121,6 +127,7 @@ test(`a relay under ${RUNS} mutated frames and requests bans their senders and g
     bans += peer.gone.length;
     await world.settle(peer.transport.stop());
   }
+  memory.check();
   expect(bans).toBeGreaterThan(0);
   const before = relay.received.length;
   light.publish("orbk/A:B", Uint8Array.of(1));
@@ -130,13 +137,16 @@ test(`a relay under ${RUNS} mutated frames and requests bans their senders and g
 });
 
 test(`${RUNS} mutated seed entries are read or refused (seed ${SEED})`, () => {
-  const { rng, pick } = source(SEED + 3);
+  const { rng, pick } = frames(SEED + 3);
   const good = ["127.0.0.1", "seed.example.org", "/ip4/1.2.3.4/tcp/5/wss", "a.b/p2p/12D3KooWDMw3TJ2jeLRxeWtVrUkBw5FzKE8T1bMZK9wYsgmKxsTh"];
+  const memory = watchMemory();
   for (let i = 0; i < RUNS; i++) {
+    memory.tick();
     const text = [...(good[pick(good.length)] ?? "")];
     for (let n = pick(4); n > 0; n--) text[pick(text.length + 1)] = String.fromCharCode(...rng.bytes(1));
     const parsed = parseSeedNode(text.join(""), { tcp: 1, wss: 2 });
     if (parsed.ok) expect(parsed.value.address).toMatch(/^\/(memory|ip4|ip6|dns|dns4|dns6)\//);
     else expect(parsed.error.kind).toBe("BadSeedNode");
   }
+  memory.check();
 });

@@ -5,9 +5,8 @@ import { METHODS } from "../../src/rpc/table.ts";
 import { fakeNode, PASSWORD } from "../fakes/fakeNode.ts";
 import { fakeDispatcher } from "../fakes/rpcServer.ts";
 import { SilentLog } from "../fakes/silentLog.ts";
+import { RUNS, SEED, watchMemory } from "./support/fuzz.ts";
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 2_000);
-const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 /** Calls a fake node gets before a fresh one takes its place, so that orders and bans do not pile up. */
 const CALLS_PER_NODE = 100;
 
@@ -79,10 +78,17 @@ function mutator(seed: number) {
 
 test(`${RUNS} mutated bodies give valid replies and never crash or hang (FUZZ_SEED=${SEED})`, { timeout: 60_000 + RUNS * 50 }, async () => {
   const next = mutator(SEED);
+  // Beside the decoder: a whole fake node at a time.
+  const memory = watchMemory(24_000_000);
   const log = new SilentLog();
   let handler = createRpcHandler(fakeDispatcher(await fakeNode({ busy: true }), { log }));
   for (let run = 0; run < RUNS; run++) {
-    if (run % CALLS_PER_NODE === CALLS_PER_NODE - 1) handler = createRpcHandler(fakeDispatcher(await fakeNode({ busy: true }), { log }));
+    if (run % CALLS_PER_NODE === CALLS_PER_NODE - 1) {
+      expect(log.lines.filter((l) => l.event === "rpc_handler_failed")).toEqual([]);
+      log.lines.length = 0;
+      handler = createRpcHandler(fakeDispatcher(await fakeNode({ busy: true }), { log }));
+    }
+    memory.tick();
     const body = next();
     const context = `run ${run}, seed ${SEED}: ${new TextDecoder().decode(body).slice(0, 500)}`;
     const reply = await handler({ verb: "POST", body, remoteAddress: "127.0.0.1" });
@@ -91,5 +97,6 @@ test(`${RUNS} mutated bodies give valid replies and never crash or hang (FUZZ_SE
     if (reply.status !== 200) expect(parsed, context).toHaveProperty("error");
     expect(reply.body, context).not.toContain(PASSWORD);
   }
+  memory.check();
   expect(log.lines.filter((l) => l.event === "rpc_handler_failed")).toEqual([]);
 });

@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
@@ -15,11 +14,18 @@ import { validateFee } from "../../src/core/utxo/swapTx.ts";
 import { parseTx, serializeTx, type TxFormat, txid } from "../../src/core/utxo/txCodec.ts";
 import { keyFacts } from "../vectors/keys/keyVectors.ts";
 import { chainTxs, kdfFacts, recordedSwaps } from "../vectors/utxo/utxoVectors.ts";
+import { RUNS, SEED, SLACK_BYTES, watchMemory } from "./support/fuzz.ts";
 
-const runs = Number(process.env.FUZZ_RUNS ?? 2000);
-const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
-const options = { numRuns: runs, seed };
-console.info(`utxo fuzz: FUZZ_SEED=${seed} FUZZ_RUNS=${runs}`);
+const options = { numRuns: RUNS, seed: SEED };
+/** Each of these verifies a signature: about a millisecond. */
+const SIGNATURE_RUNS = Math.min(RUNS, 2_000);
+
+/** fast-check's verdict, and that the memory in use does not grow with the number of inputs. */
+function check<T>(property: fc.IPropertyWithHooks<T>, parameters: { readonly numRuns: number; readonly seed: number }): void {
+  const memory = watchMemory(SLACK_BYTES, parameters.numRuns);
+  fc.assert(property.beforeEach(memory.tick), parameters);
+  memory.check();
+}
 
 const FORMATS: readonly TxFormat[] = [
   { kind: "bitcoin" },
@@ -51,7 +57,7 @@ function mutated(items: readonly Uint8Array[]) {
 const txBytes = fc.oneof({ weight: 4, arbitrary: mutated(SEEDS) }, { weight: 1, arbitrary: fc.uint8Array({ maxLength: 400 }) });
 
 test("whatever the bytes, a transaction parses to exactly those bytes or is refused", () => {
-  fc.assert(
+  check(
     fc.property(txBytes, fc.constantFrom(...FORMATS), (bytes, format) => {
       const tx = parseTx(bytes, format);
       if (!tx.ok) return;
@@ -72,7 +78,7 @@ test("whatever the transaction, looking for a spend, a secret or a fee in it end
     burn: 0n,
     scheme: { kind: "legacy" } as const,
   };
-  fc.assert(
+  check(
     fc.property(txBytes, fc.constantFrom(...FORMATS), (bytes, format) => {
       const tx = parseTx(bytes, format);
       if (!tx.ok) return;
@@ -109,7 +115,7 @@ const anyText = (texts: readonly string[]) =>
   fc.oneof(textBytes(texts), fc.constantFrom(...texts), fc.string({ unit: "binary", maxLength: 200 }));
 
 test("whatever the text, an address that is accepted pays where its own text says", () => {
-  fc.assert(
+  check(
     fc.property(anyText(TEXTS), fc.constantFrom(...RULES), (text, rules) => {
       const address = parseAddress(text, rules);
       if (!address.ok) return;
@@ -123,7 +129,7 @@ test("whatever the text, an address that is accepted pays where its own text say
 
 test("whatever the text, keys and signatures are read or refused", () => {
   const texts = [keyFacts.seedA.wif188, `0x${keyFacts.seedA.secret}`, keyFacts.messages.komodoSeedA];
-  fc.assert(
+  check(
     fc.property(anyText(texts), (text) => {
       const wif = parseWif(text);
       if (wif.ok) expect(wif.value.secret.reveal().length).toBe(32);
@@ -131,13 +137,13 @@ test("whatever the text, keys and signatures are read or refused", () => {
       if (pair.ok) expect(pair.value.publicKey.length).toBe(33);
       verifyMessage("p", "m", text, HASH);
     }),
-    { ...options, numRuns: Math.min(runs, 2000) },
+    { ...options, numRuns: SIGNATURE_RUNS },
   );
 });
 
 test("whatever the script, its steps cover it, and a contract read from it makes the same script", () => {
   const scripts = [fromHex(kdfFacts.constructed.redeem), fromHex(kdfFacts.constructed.paymentScript), fromHex(chainTxs.zip243.script)];
-  fc.assert(
+  check(
     fc.property(fc.oneof(mutated(scripts), fc.uint8Array({ maxLength: 120 })), (script) => {
       const ops = decodeScript(script);
       if (ops) {
@@ -182,7 +188,7 @@ test("whatever the coins-file entry, it is read or refused, and what is read cla
     protocol: { type: "UTXO" },
     ...Object.fromEntries(fields),
   }));
-  fc.assert(
+  check(
     fc.property(fc.oneof({ weight: 9, arbitrary: anyEntry as fc.Arbitrary<unknown> }, { weight: 1, arbitrary: anyValue }), (value) => {
       const entry = parseCoinEntry(value);
       if (entry.ok) expect(coinSupport(entry.value).tradeable).toBe(coinSupport(entry.value).reason === "");

@@ -34,61 +34,46 @@ import { encodeWatcherMessage, parseWatcherMessage } from "../../src/core/messag
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { Result } from "../../src/core/util/result.ts";
 import { bytesOf, captures, decodeCases, messageVectors, swapCaptures } from "../vectors/wire/wireVectors.ts";
+import { type Pick, RUNS, SEED, source, watchMemory } from "./support/fuzz.ts";
 
-/** Mutations per decoder and the seed they are drawn from: `FUZZ_RUNS=100000 FUZZ_SEED=7`. */
-const RUNS = Number(process.env.FUZZ_RUNS ?? "2000");
-const SEED = Number(process.env.FUZZ_SEED ?? "20260401");
 /** Values a result may hold per byte of input, and what an empty one may hold: nothing amplifies. */
 const VALUES_PER_BYTE = 2;
 const VALUES_OF_SHAPE = 64;
-
-type Random = () => number;
-/** mulberry32: unsigned 32-bit numbers from a seed. */
-function random(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return (t ^ (t >>> 14)) >>> 0;
-  };
-}
 
 /** Bytes that are heads of containers, strings and numbers, with and without a length to follow. */
 const MARKERS = [
   0x80, 0x81, 0x8f, 0x90, 0x91, 0x9f, 0xa0, 0xbf, 0xc0, 0xc3, 0xc4, 0xc6, 0xcc, 0xcf, 0xd3, 0xd9, 0xdb, 0xdc, 0xdd, 0xdf, 0xff,
 ];
 
-function mutate(rng: Random, golden: readonly Uint8Array[]): Uint8Array {
-  let bytes = Array.from(golden[rng() % golden.length] ?? []);
-  for (let steps = 1 + (rng() % 4); steps > 0; steps--) {
-    const at = rng() % (bytes.length + 1);
-    switch (rng() % 8) {
+function mutate(pick: Pick, golden: readonly Uint8Array[]): Uint8Array {
+  let bytes = Array.from(golden[pick(golden.length)] ?? []);
+  for (let steps = 1 + pick(4); steps > 0; steps--) {
+    const at = pick(bytes.length + 1);
+    switch (pick(8)) {
       case 0:
-        bytes[at] = (bytes[at] ?? 0) ^ (1 << (rng() % 8));
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << pick(8));
         break;
       case 1:
-        bytes[at] = rng() & 0xff;
+        bytes[at] = pick(256);
         break;
       case 2:
-        bytes[at] = MARKERS[rng() % MARKERS.length] ?? 0;
+        bytes[at] = MARKERS[pick(MARKERS.length)] ?? 0;
         break;
       case 3:
-        bytes.splice(at, 0, MARKERS[rng() % MARKERS.length] ?? 0, rng() & 0xff, rng() & 0xff);
+        bytes.splice(at, 0, MARKERS[pick(MARKERS.length)] ?? 0, pick(256), pick(256));
         break;
       case 4:
-        bytes.splice(at, 1 + (rng() % 8));
+        bytes.splice(at, 1 + pick(8));
         break;
       case 5:
         bytes = bytes.slice(0, at);
         break;
       case 6:
-        bytes.splice(at, 0, ...bytes.slice(at, at + (rng() % 64)));
+        bytes.splice(at, 0, ...bytes.slice(at, at + pick(64)));
         break;
       default: {
-        const other = golden[rng() % golden.length] ?? new Uint8Array();
-        bytes = [...bytes.slice(0, at), ...other.slice(rng() % (other.length + 1))];
+        const other = golden[pick(golden.length)] ?? new Uint8Array();
+        bytes = [...bytes.slice(0, at), ...other.slice(pick(other.length + 1))];
       }
     }
   }
@@ -174,11 +159,13 @@ for (const [name, { parse, encode, golden }] of Object.entries(decoders)) {
   test(`${name}: ${RUNS} damaged inputs (seed ${SEED}) neither throw nor amplify, and what is accepted can be written and read again`, {
     timeout: 600_000,
   }, () => {
-    const rng = random(SEED);
+    const pick = source(SEED);
+    const memory = watchMemory();
     const start = performance.now();
     let accepted = 0;
     for (let run = 0; run < RUNS; run++) {
-      const bytes = mutate(rng, golden);
+      memory.tick();
+      const bytes = mutate(pick, golden);
       const at = (): string => `${name} seed ${SEED} run ${run}: ${toHex(bytes)}`;
       let parsed: ReturnType<typeof parse>;
       try {
@@ -196,6 +183,7 @@ for (const [name, { parse, encode, golden }] of Object.entries(decoders)) {
       const again = parse(written);
       if (!again.ok || toHex(encode(again.value as never)) !== toHex(written)) throw new Error(`not stable at ${at()}`);
     }
+    memory.check();
     const perSecond = Math.round((RUNS / (performance.now() - start)) * 1000);
     process.stdout.write(`${name}: seed ${SEED}, ${RUNS} inputs, ${accepted} accepted, ${perSecond} per second\n`);
     expect(golden.filter((bytes) => parse(bytes).ok).length).toBeGreaterThan(0);
@@ -203,13 +191,16 @@ for (const [name, { parse, encode, golden }] of Object.entries(decoders)) {
 }
 
 test(`healthcheck: ${RUNS} damaged inputs (seed ${SEED}) are refused as data`, { timeout: 600_000 }, () => {
-  const rng = random(SEED);
+  const pick = source(SEED);
+  const memory = watchMemory();
   const golden = [signHealthcheck(new Uint8Array(32).fill(1), 1_700_000_010, false), ...named("healthcheck_message")];
   for (let run = 0; run < RUNS; run++) {
-    const bytes = mutate(rng, golden);
+    memory.tick();
+    const bytes = mutate(pick, golden);
     const opened = openHealthcheck(bytes, 1_700_000_005);
     if (opened.ok && weight(opened.value) > 64) throw new Error(`amplified at run ${run}: ${toHex(bytes)}`);
   }
+  memory.check();
 });
 
 const head = (marker: number, length: number): number[] => [

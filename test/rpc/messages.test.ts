@@ -154,6 +154,10 @@ test.each([
   [` ${messages.komodoSeedA}`, "Invalid symbol 32, offset 0."],
   ["ab\u{1F600}=", "Invalid symbol 128512, offset 2."],
   [messages.komodoSeedA.repeat(1_000).replaceAll("=", "A"), "could not convert slice to array"],
+  // 65 bytes: a header below 27, no point on the curve, numbers of zero
+  [Buffer.from([26, ...Buffer.from(messages.komodoSeedA, "base64").subarray(1)]).toString("base64"), "Invalid Signature"],
+  [Buffer.from([31, ...new Uint8Array(32).fill(255), ...new Uint8Array(32).fill(1)]).toString("base64"), "Invalid Signature"],
+  [Buffer.from([31, ...new Uint8Array(64)]).toString("base64"), "Invalid Signature"],
 ])("a signature that cannot be decoded is told why: %#", async (signature, detail) => {
   const node = await coinNode([RICK], seedA.passphrase);
   await node.enable("RICK");

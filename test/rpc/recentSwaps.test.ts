@@ -12,9 +12,11 @@ const COINS = ["DOC", "MARTY", "KMD"];
 const START = 1_700_000_000;
 type Stored = { readonly uuid: string; readonly my: string; readonly other: string; readonly at: number };
 
+const uuidOf = (i: number): string => `00000000-0000-4000-8000-${i.toString(16).padStart(12, "0")}`;
+
 /** 40 swaps, often several in one second, stored in another order than they began. */
 const SWAPS: readonly Stored[] = Array.from({ length: 40 }, (_, i) => ({
-  uuid: `00000000-0000-4000-8000-${i.toString(16).padStart(12, "0")}`,
+  uuid: uuidOf(i),
   my: COINS[i % 3] ?? "",
   other: COINS[(i + 1 + (i % 2)) % 3] ?? "",
   at: START + ((i * 7) % 20),
@@ -108,4 +110,23 @@ test("pages that no store has are empty, not an error", async () => {
     const { body } = await dispatcher.answer({ userpass: PASSWORD, method: "my_recent_swaps", ...query }, "127.0.0.1");
     expect(JSON.parse(body).result).toMatchObject({ swaps: [], total: 40, found_records: 0 });
   }
+});
+
+test("a limit above what one reply holds is no fault by itself, only when there are that many swaps", async () => {
+  const ask = async (dispatcher: Awaited<ReturnType<typeof dispatcherOver>>, query: object) =>
+    JSON.parse((await dispatcher.answer({ userpass: PASSWORD, method: "my_recent_swaps", ...query }, "127.0.0.1")).body);
+  for (const stored of [[], SWAPS]) {
+    const dispatcher = await dispatcherOver(stored);
+    for (const limit of [1_001, 100_000, Number.MAX_SAFE_INTEGER]) {
+      const { result } = await ask(dispatcher, { limit });
+      const counts = { limit, total: stored.length, found_records: stored.length, total_pages: Math.ceil(stored.length / limit) };
+      expect(result).toMatchObject({ ...counts, skipped: 0 });
+      expect((await ask(dispatcher, { limit, page_number: Number.MAX_SAFE_INTEGER })).result).toMatchObject({ found_records: 0 });
+    }
+  }
+  const many = await dispatcherOver(Array.from({ length: 1_001 }, (_, i) => ({ ...SWAPS[0], at: START, uuid: uuidOf(i) }) as Stored));
+  expect((await ask(many, { limit: 1_000 })).result.found_records).toBe(1_000);
+  expect((await ask(many, { limit: 2_000, page_number: 2 })).result.found_records).toBe(0);
+  const text = "more than 1000 swaps to return, the most in one reply; ask with a limit of at most 1000 and page_number";
+  expect(await ask(many, { limit: 2_000 })).toEqual({ error: text });
 });

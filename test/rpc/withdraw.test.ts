@@ -62,6 +62,17 @@ test("the figures are those of the transaction", async () => {
   expect(sub(whole(reply, "received_by_me"), whole(reply, "spent_by_me"))).toEqual(whole(reply, "my_balance_change"));
 });
 
+test("the receiver is named, and the own address that the change goes to is not", async () => {
+  const made = await node(3n * COIN);
+  const { address } = made.coin("DOC");
+  for (const params of [{ amount: "1" }, { max: true }]) {
+    const { reply } = await made.flat("withdraw", { coin: "DOC", to: TO, ...params });
+    const tx = parseTx(fromHex(String(reply.tx_hex)), made.coin("DOC").spec.kind.template.format);
+    expect([tx.ok && tx.value.outputs.length, reply.from, reply.to]).toEqual(["max" in params ? 1 : 2, [address], [TO]]);
+  }
+  expect((await made.flat("withdraw", { coin: "DOC", to: address, amount: "1" })).reply).toMatchObject({ from: [address], to: [address] });
+});
+
 test("what is promised to swaps, and the fees of their transactions, is not withdrawn", async () => {
   const made = await node(10n * COIN);
   const coin = made.coin("DOC");

@@ -1,8 +1,8 @@
+import type { SimNode } from "../../sim/world/simNode.ts";
+import type { SimWorld } from "../../sim/world/simWorld.ts";
 import { toUnits } from "../../src/core/money/rational.ts";
 import { textToRational } from "../../src/core/swap/amountText.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
-import type { SimNode } from "./simNode.ts";
-import type { SimWorld } from "./simWorld.ts";
 import { BASE, COINS, REL, type TradingWorld } from "./trade.ts";
 
 /** Miner fees of one swap on one chain stay far below this, base units. */

@@ -1,6 +1,6 @@
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role } from "../../src/core/swap/events.ts";
 import { isOver, purses, wrongs } from "./audit.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { buy, COINS, offer, type TradingWorld } from "./trade.ts";
 
 /** Where a node fails: at its `n`-th attempt to store a swap event, or at its `n`-th broadcast, both from 0. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { expectNobodyLost, isOver, purses } from "./audit.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { COINS, match, type TradingWorld, tradingWorld } from "./trade.ts";
 
 const SEED = 20_261_121;

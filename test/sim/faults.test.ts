@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role } from "../../src/core/swap/events.ts";
 import { expectNobodyLost, isOver, leftovers, purses, txidOf } from "./audit.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { buy, COINS, match, offer, type TradingWorld, tradingWorld } from "./trade.ts";
 
 const SEED = 20_240_003;

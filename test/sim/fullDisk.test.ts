@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { StorageError } from "../../src/ports/sql.ts";
 import { expectNobodyLost, isOver, purses } from "./audit.ts";
-import type { SimNode } from "./simNode.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { buy, COINS, match, offer, tradingWorld } from "./trade.ts";
 
 const SEED = 77_001;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { expectNobodyLost, isOver, purses } from "./audit.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { match, offer, tradingWorld } from "./trade.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { HOUR_MS, type SimWorld } from "../../sim/world/simWorld.ts";
 import { expectNobodyLost, isOver, leftovers, purses } from "./audit.ts";
-import type { SimNode } from "./simNode.ts";
-import { HOUR_MS, type SimWorld } from "./simWorld.ts";
 import { buy, match, offer, type TradingWorld, tradingWorld } from "./trade.ts";
 
 const SEED = 4_711;

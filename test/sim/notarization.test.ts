@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { expectNobodyLost, isOver, purses } from "./audit.ts";
-import type { SimNode } from "./simNode.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { match, type TradingWorld, tradingWorld } from "./trade.ts";
 
 const SEED = 4_242;
@@ -79,8 +79,8 @@ test("a maker that requires it claims, and so gives its secret away, only after 
 });
 
 test("a payment that is never notarized is refunded, on both chains", async () => {
-  // A third of the usual lock, to be quick; a notarization, counted as an hour, still fits its windows.
-  const t = await tradingWorld({ seed: SEED, pollMs: 60_000, blockTimeMs: 5 * MINUTE_MS, profile: { paymentLocktimeSec: 2_600 } });
+  // A shorter lock than usual, to be quick; a notarization, counted as an hour, and a slow block to claim in still fit its windows.
+  const t = await tradingWorld({ seed: SEED, pollMs: 60_000, blockTimeMs: 5 * MINUTE_MS, profile: { paymentLocktimeSec: 3_600 } });
   const { world, maker, taker } = t;
   const before = purses(t);
   requireNotarization(t, "maker", "MARTY");

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { signEnvelope } from "../../src/core/message/envelope.ts";
 import { encodeSwapMessage } from "../../src/core/message/swapMessage.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { expectNobodyLost, isOver, purses } from "./audit.ts";
-import type { SimNode } from "./simNode.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { buy, COINS, match, offer, type TradingWorld, tradingWorld } from "./trade.ts";
 
 const SEED = 909;

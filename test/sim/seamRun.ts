@@ -1,5 +1,5 @@
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { isOver, purses, wrongs } from "./audit.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { COINS, match, tradingWorld } from "./trade.ts";
 
 export type SeamRun = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { change, expectNobodyLost, isOver, leftovers, lockedContracts, minerFee, purses } from "./audit.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { COINS, match, tradingWorld } from "./trade.ts";
 
 const SEED = 20_240_001;

@@ -1,6 +1,6 @@
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { type SimOptions, SimWorld } from "../../sim/world/simWorld.ts";
 import { decimal } from "../../src/core/money/rational.ts";
-import type { SimNode } from "./simNode.ts";
-import { type SimOptions, SimWorld } from "./simWorld.ts";
 
 /** The maker sells DOC for MARTY; the taker buys some. */
 export const BASE = "DOC";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { expectNobodyLost, isOver, purses } from "./audit.ts";
-import type { SimNode } from "./simNode.ts";
-import { HOUR_MS } from "./simWorld.ts";
 import { buy, COINS, match, offer, tradingWorld } from "./trade.ts";
 
 const SEED = 30_030;

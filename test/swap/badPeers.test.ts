@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Contract, SignedTx } from "../../src/app/swap/swapCoin.ts";
+import { signEnvelope } from "../../src/core/message/envelope.ts";
+import { encodeSwapMessage } from "../../src/core/message/swapMessage.ts";
 import type { NegotiationData, SwapMessage } from "../../src/core/message/types.ts";
 import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
-import { toHex } from "../../src/core/util/bytes.ts";
+import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import { payTo, testKey } from "../fakes/chainWorld.ts";
 import { FEE_KEY, FEE_UNITS, SwapWorld } from "../fakes/swapWorld.ts";
@@ -139,6 +141,26 @@ describe("a maker payment", () => {
     expect((await world.taker.state(uuid)).facts.makerPayment?.txid).toBe(paid);
   });
 
+  test("announced again and again in another form, and never on the chain, is written down five times at most", async () => {
+    world = await SwapWorld.open();
+    const refused = { ok: false, error: { kind: "rpc", code: -26, message: "no" } } as const;
+    world.taker.rpcOf("AAA").instead.set("sendrawtransaction", refused);
+    const uuid = await world.start({ only: "taker" });
+    const contract = await untilMakerPays(uuid);
+    const coin = world.maker.coin("AAA");
+    const ids = new Set<string>();
+    for (let i = 0; i < 9; i++) {
+      // Another second, another lock time, another transaction.
+      const { txid, raw } = ok(coin.buildPayment({ contract, units: 200_000_000n, reservation: null }));
+      coin.releaseInputs(raw);
+      ids.add(txid);
+      world.inject(world.maker, world.taker, uuid, { type: "MakerPayment", tx: { data: raw } });
+      await world.advance(3);
+    }
+    const received = (await world.taker.events(uuid)).filter(({ event }) => event.type === "tx_received");
+    expect([ids.size, received.length]).toEqual([9, 5]);
+  });
+
   test("that was claimed or refunded before the taker pays is not paid for", async () => {
     world = await SwapWorld.open({ blockSec: null });
     const uuid = await world.start({ only: "taker" });
@@ -198,6 +220,26 @@ describe("a taker of bad faith", () => {
     expect(world.maker.blamed).toEqual([]);
   });
 
+  test("that shows a right fee from before the swap gets no maker payment", async () => {
+    world = await SwapWorld.open();
+    const old = ok(
+      world.taker.coin("BBB").buildDexFee({ feeUnits: FEE_UNITS, burnUnits: 0n, feeKey: FEE_KEY.publicKey, reservation: null }),
+    );
+    await world.drive(world.taker.coin("BBB").chain.broadcast(old.raw));
+    world.mine("BBB");
+    await world.advance(5);
+    world.lose(world.maker, (m) => m.type === "TakerFee");
+    const uuid = await world.start();
+    await world.until("it is negotiated", async () => (await world.maker.state(uuid)).negotiated !== null);
+    for (let i = 0; i < 15; i++) {
+      world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data: old.raw } });
+      await world.advance(10);
+    }
+    expect((await world.maker.state(uuid)).received.fee).toBeUndefined();
+    expect(JSON.stringify(await world.maker.status(uuid))).toContain("before this swap began");
+    expect(world.maker.blamed).toEqual([]);
+  });
+
   test("that pays a fee one unit short, or with somebody else's inputs, gets no maker payment and is banned", async () => {
     world = await SwapWorld.open();
     world.lose(world.maker, (m) => m.type === "TakerFee");
@@ -245,6 +287,31 @@ test("messages signed by a stranger, unsigned or of another kind are passed on a
     await world.advance(1);
   }
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a stranger cannot slip into a negotiation, neither under its own key nor under the taker's with its own signature", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start({ only: "maker" });
+  const { secretHash } = (await world.maker.state(uuid)).terms;
+  const stranger = testKey("a stranger");
+  const startedAt = nowSec();
+  const reply: SwapMessage = {
+    type: "NegotiationReply",
+    data: {
+      version: 2,
+      startedAt,
+      paymentLocktime: takerLock(startedAt, L),
+      secretHash: fromHex(secretHash ?? ""),
+      persistentPubkey: stranger.publicKey,
+      makerCoinContract: NONE,
+      takerCoinContract: NONE,
+    },
+  };
+  const own = signEnvelope(encodeSwapMessage(reply), stranger.secret.reveal());
+  const forged = fromHex(toHex(own).replace(toHex(stranger.publicKey), toHex(world.taker.key.publicKey)));
+  const verdicts = [own, forged].map((data) => world.maker.runner.onGossip({ topic: `swap/${uuid}`, data, from: "relay" }));
+  await world.advance(5);
+  expect([(await world.maker.state(uuid)).negotiated, verdicts]).toEqual([null, ["accept", "reject"]]);
 });
 
 test("amounts too small to be claimed at the present miner fee are not paid for", async () => {

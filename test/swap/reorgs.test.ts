@@ -55,7 +55,7 @@ test("a claim whose block is taken away after the end goes out again, and the st
   world.chain("AAA").reorg({ depth, forget: [claim] });
   await world.until(
     "the status says it",
-    async () => JSON.stringify((await world.taker.status(uuid)).swapnode).includes("makerPaymentSpend"),
+    async () => (await world.taker.state(uuid)).withdrawnAfterFinish.includes("makerPaymentSpend"),
     60,
   );
   expect(await world.taker.status(uuid)).toMatchObject({ is_finished: true, swapnode: { outcome: "success", on_chain: null } });

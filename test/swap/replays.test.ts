@@ -51,6 +51,16 @@ test("old messages of another swap, put on the topic by a relay, do not end this
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("an old consent of the maker, there before the taker has answered, costs the taker no fee in vain", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  for (let i = 0; i < 20; i++) {
+    world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
+    await world.clock.advance(100);
+  }
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
 test("a maker that names one secret hash in two swaps gets one payment, not two", async () => {
   world = await SwapWorld.open();
   const [first, second] = [await world.start({ only: "taker" }), await world.start({ only: "taker" })];
@@ -61,6 +71,14 @@ test("a maker that names one secret hash in two swaps gets one payment, not two"
   const states = [await world.taker.state(first), await world.taker.state(second)];
   expect(states.filter((s) => s.negotiated !== null)).toHaveLength(1);
   expect(states.filter((s) => s.own.fee !== undefined)).toHaveLength(1);
+  // A later one is not even answered, and the status says why.
+  const third = await world.start({ only: "taker" });
+  for (let i = 0; i < 4; i++) {
+    world.inject(world.maker, world.taker, third, offer(SECRET_A()));
+    await world.advance(10);
+  }
+  expect(world.sent(world.taker, third)).toEqual([]);
+  expect(JSON.stringify(await world.taker.status(third))).toContain("belongs to another swap of this node");
 });
 
 test("a fee that cannot count is passed over while the taker may still send a right one", async () => {

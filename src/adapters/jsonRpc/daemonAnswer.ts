@@ -17,6 +17,22 @@ type SourceReviver = (key: string, value: unknown, context: { readonly source?: 
 const keepExact: SourceReviver = (_key, value, context) =>
   typeof value === "number" && !Number.isSafeInteger(value) ? (context.source ?? value) : value;
 
+/**
+ * Values one answer may hold. The longest that is read is a UTXO scan: 100 000 outputs of nine fields. 20 MB of `[],[],…`
+ * would take a gigabyte and half a minute in which nothing else runs.
+ */
+const MAX_VALUES = 1_200_000;
+const VALUE_MARKS = [",", "[", "{"];
+
+/** Whether a body holds more commas and brackets than any answer that is read; those inside texts count too. */
+function holdsTooMuch(body: Buffer): boolean {
+  let marks = 0;
+  for (const mark of VALUE_MARKS) {
+    for (let at = body.indexOf(mark); at >= 0; at = body.indexOf(mark, at + 1)) if (++marks > MAX_VALUES) return true;
+  }
+  return false;
+}
+
 /** JSON in which every number but a safe integer is its own text: amounts must not pass through a double. */
 function parseJson(body: Buffer): Result<unknown, null> {
   try {
@@ -46,6 +62,7 @@ function open(answer: Result<HttpAnswer, DaemonError>): Result<unknown, DaemonEr
   const { status, body } = answer.value;
   const refused = statusError(status);
   if (refused) return err(refused);
+  if (holdsTooMuch(body)) return err({ kind: "unreachable", message: `its answer holds more than ${MAX_VALUES} values` });
   const parsed = parseJson(body);
   if (parsed.ok) return parsed;
   return err(status === NOT_FOUND ? { kind: "unreachable", message: "there is no JSON-RPC at that path" } : NOT_JSON_RPC);

@@ -4,7 +4,7 @@ import type { DaemonEndpoint } from "./daemonEndpoint.ts";
 
 const MAX_URL = 2_048;
 
-/** Why an `rpc_url` cannot be used. Never holds the text itself, which may carry a password. */
+/** Why an `rpc_url` cannot be used, to stand behind that name. Never holds the text itself, which may carry a password. */
 export type BadDaemonUrl = { readonly kind: "BadDaemonUrl"; readonly detail: string };
 
 /**
@@ -13,16 +13,16 @@ export type BadDaemonUrl = { readonly kind: "BadDaemonUrl"; readonly detail: str
  */
 export function parseDaemonUrl(rpcUrl: string, rpcUser?: string, rpcPassword?: string): Result<DaemonEndpoint, BadDaemonUrl> {
   const bad = (detail: string): Result<never, BadDaemonUrl> => err({ kind: "BadDaemonUrl", detail });
-  if (rpcUrl.length > MAX_URL || !URL.canParse(rpcUrl)) return bad("rpc_url is not a URL");
+  if (rpcUrl.length > MAX_URL || !URL.canParse(rpcUrl)) return bad("not a URL");
   const url = new URL(rpcUrl);
-  if (url.protocol !== "http:" && url.protocol !== "https:") return bad("rpc_url must begin with http:// or https://");
+  if (url.protocol !== "http:" && url.protocol !== "https:") return bad("must begin with http:// or https://");
   let user: string;
   let password: string;
   try {
     user = rpcUser ?? decodeURIComponent(url.username);
     password = rpcPassword ?? decodeURIComponent(url.password);
   } catch (cause) {
-    if (cause instanceof URIError) return bad("the credentials in rpc_url are not percent-encoded");
+    if (cause instanceof URIError) return bad("its user or password is not percent-encoded");
     throw cause;
   }
   url.username = "";

@@ -55,6 +55,11 @@ export class MemoryNet {
     for (const a of peers) for (const b of peers) if (a < b && (groupOf(a) < 0 || groupOf(a) !== groupOf(b))) this.cut(a, b);
   }
 
+  /** Ends the cut between two peers. */
+  mend(a: PeerId, b: PeerId): void {
+    this.#cut.delete(pairKey(a, b));
+  }
+
   /** Ends all cuts. Connections come back when somebody dials. */
   heal(): void {
     this.#cut.clear();

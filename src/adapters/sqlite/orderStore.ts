@@ -1,6 +1,6 @@
 import { toDecimalString } from "../../core/money/rational.ts";
 import { assertNever } from "../../core/util/result.ts";
-import type { OrderChange, OrderKind, OrderRecord, OrderStore } from "../../ports/orderStore.ts";
+import type { OrderChange, OrderStore, StoredOrder } from "../../ports/orderStore.ts";
 import { type SqlDatabase, type SqlRow, type SqlStatement, StorageError } from "../../ports/sql.ts";
 import type { ComponentSchema } from "./migrations.ts";
 
@@ -86,25 +86,21 @@ function text(row: SqlRow, column: string): string {
   throw new StorageError("Corrupt", `orders: ${column} is not text`);
 }
 
-function toRecord(row: SqlRow): OrderRecord {
-  const kind = text(row, "kind");
-  if (kind !== "Maker" && kind !== "Taker") throw new StorageError("Corrupt", "orders: unknown kind");
-  return { uuid: text(row, "uuid"), kind: kind satisfies OrderKind, record: text(row, "record") };
-}
+const toStored = (row: SqlRow): StoredOrder => ({ uuid: text(row, "uuid"), kind: text(row, "kind"), record: text(row, "record") });
 
 export function createOrderStore(db: SqlDatabase): OrderStore {
   return {
     apply: (changes) => db.write(changes.map(toStatement)),
     async live() {
       const rows = await db.read("SELECT uuid, kind, record FROM live_orders ORDER BY id");
-      return rows.map(toRecord);
+      return rows.map(toStored);
     },
     async ended(uuid) {
       const [row] = await db.read(
         "SELECT e.uuid, e.kind, e.record, m.status FROM ended_orders e JOIN my_orders m ON m.uuid = e.uuid WHERE e.uuid = ?",
         [uuid],
       );
-      return row ? { order: toRecord(row), status: text(row, "status") } : null;
+      return row ? { order: toStored(row), status: text(row, "status") } : null;
     },
     async swapAgreed(takerUuid) {
       const rows = await db.read("SELECT 1 FROM agreed_swaps WHERE taker_uuid = ?", [takerUuid]);

@@ -1,7 +1,9 @@
 import { CHAIN_SCHEMA } from "./chainStore.ts";
 import type { ComponentSchema } from "./migrations.ts";
 import { ORDER_SCHEMA } from "./orderStore.ts";
+import { PEER_SCHEMA } from "./peerStore.ts";
+import { STORE_SCHEMA } from "./storeMark.ts";
 import { SWAP_SCHEMA } from "./swapStore.ts";
 
 /** The tables of the node, one entry per repository file of this folder. Order matters only to foreign keys. */
-export const SCHEMA: readonly ComponentSchema[] = [CHAIN_SCHEMA, ORDER_SCHEMA, SWAP_SCHEMA];
+export const SCHEMA: readonly ComponentSchema[] = [CHAIN_SCHEMA, ORDER_SCHEMA, SWAP_SCHEMA, STORE_SCHEMA, PEER_SCHEMA];

@@ -1,7 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { StorageError } from "../../ports/sql.ts";
-import { migrate } from "./migrations.ts";
-import { SqliteEngine } from "./sqliteEngine.ts";
+import { openStore, type StoreNote } from "./openStore.ts";
+import type { SqliteEngine } from "./sqliteEngine.ts";
 import { toStorageError } from "./storageErrors.ts";
 import type { WireError, WorkerReply, WorkerRequest, WorkerSetup } from "./workerProtocol.ts";
 
@@ -20,16 +20,12 @@ const toWire = (error: StorageError): WireError => ({
  *
  * @param openEngine makes the engine; another one than the real one imitates a bad disk
  */
-export function serveDatabase(
-  port: MessagePort,
-  setup: WorkerSetup,
-  openEngine: (path: string) => SqliteEngine = (path) => new SqliteEngine(path),
-): void {
+export function serveDatabase(port: MessagePort, setup: WorkerSetup, openEngine?: (path: string) => SqliteEngine): void {
   const reply = (message: WorkerReply): void => port.postMessage(message);
   let engine: SqliteEngine;
+  let notes: readonly StoreNote[];
   try {
-    engine = openEngine(setup.path);
-    migrate(engine, setup.path, setup.schema);
+    ({ engine, notes } = openStore(setup.path, setup.schema, openEngine));
   } catch (error) {
     reply({ op: "failed", error: toWire(toStorageError(error, "cannot open the database")) });
     port.close();
@@ -71,5 +67,5 @@ export function serveDatabase(
       }
     }
   });
-  reply({ op: "ready" });
+  reply({ op: "ready", notes });
 }

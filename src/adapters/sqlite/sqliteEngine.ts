@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
 import { StatementCache } from "./statementCache.ts";
 import { REFUSED_WRITES, sqliteCode, toStorageError } from "./storageErrors.ts";
+import type { StoreMark } from "./storeMark.ts";
 
 /** Rows one query may answer. Longer lists are read in pages. */
 const MAX_ROWS = 200_000;
@@ -38,17 +39,24 @@ export class SqliteEngine {
   readonly #statements: StatementCache;
   /** Set after a failed fsync: what the disk holds is then unknown, so nothing more is acknowledged. */
   #broken: StorageError | null = null;
+  #mark: StoreMark | null = null;
 
-  /** @param path a file, created with mode 0600, or `:memory:` */
-  constructor(path: string) {
+  /**
+   * @param path a file, created with mode 0600, or `:memory:`
+   * @param mode "read": the file must be there, and no byte of it or of its log changes
+   */
+  constructor(path: string, mode: "write" | "read" = "write") {
+    const readOnly = mode === "read";
     try {
-      if (path !== ":memory:") makePrivate(path);
-      this.#db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+      if (path !== ":memory:" && !readOnly) makePrivate(path);
+      this.#db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly });
     } catch (error) {
       throw toStorageError(error, `cannot open ${path}`);
     }
     try {
-      this.#db.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF");
+      // fullfsync: macOS keeps what was fsynced in the drive's cache without it; elsewhere it means nothing.
+      if (!readOnly) this.#db.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA fullfsync=ON; PRAGMA checkpoint_fullfsync=ON");
+      this.#db.exec("PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF");
       this.#db.prepare("SELECT count(*) FROM sqlite_schema").get();
     } catch (error) {
       this.#db.close();
@@ -88,7 +96,8 @@ export class SqliteEngine {
       outcomes.push(outcome);
     }
     try {
-      this.#db.exec("COMMIT");
+      this.#db.exec(this.#mark === null ? "COMMIT" : `${this.#mark.countSql}; COMMIT`);
+      this.#mark?.committed();
       return outcomes;
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
@@ -127,6 +136,11 @@ export class SqliteEngine {
     return rows;
   }
 
+  /** From here on every transaction is counted in the mark. */
+  keepMark(mark: StoreMark): void {
+    this.#mark = mark;
+  }
+
   /** For migrations: text of several statements, outside a transaction unless it opens one. */
   exec(sql: string): void {
     this.#db.exec(sql);
@@ -134,5 +148,7 @@ export class SqliteEngine {
 
   close(): void {
     this.#db.close();
+    this.#mark?.close();
+    this.#mark = null;
   }
 }

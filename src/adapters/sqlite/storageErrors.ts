@@ -23,7 +23,8 @@ export const REFUSED_WRITES: readonly number[] = [778, 4874];
 const SENTENCES: { readonly [K in StorageErrorKind]?: string } = {
   DiskFull:
     "the disk is full, or a quota or size limit is reached: nothing of this batch was stored. Free some space; the node goes on by itself",
-  Corrupt: "the database file is damaged or is not a database: restore it from a backup, or move it away and recover from the seed",
+  Corrupt:
+    "the database file is damaged or is not a database: stop the node, then run swapnode data check and swapnode data repair (docs/operations/recovery.md)",
   Busy: "another process holds the database",
   Io: "the disk refused to read or write the database",
   ReadOnly: "the database cannot be written: check the owner and the mode of the file and its folder",

@@ -1,9 +1,10 @@
 import type { StoredEvent } from "../../core/swap/events.ts";
-import type { SqlDatabase, SqlRow, SqlStatement, SqlValue } from "../../ports/sql.ts";
-import type { SwapFilter, SwapStore, SwapSummary, UniqueMark } from "../../ports/swapStore.ts";
+import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
+import type { ListedSwap, SwapFilter, SwapStore, UniqueMark } from "../../ports/swapStore.ts";
 import type { ComponentSchema } from "./migrations.ts";
+import { eventToText, parseEventText } from "./storedEvent.ts";
 
-/** Tables of the swap log. `swap_events.event` is the JSON of a `StoredEvent`. */
+/** Tables of the swap log. `swap_events.event` is the text of a `StoredEvent`; the log decides, the columns of `swaps` only find it. */
 export const SWAP_SCHEMA: ComponentSchema = {
   component: "swaps",
   migrations: [
@@ -25,7 +26,7 @@ export const SWAP_SCHEMA: ComponentSchema = {
 };
 
 function insertEvent(uuid: string, seq: number, event: StoredEvent): SqlStatement {
-  return { sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)", params: [uuid, seq, JSON.stringify(event)] };
+  return { sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)", params: [uuid, seq, eventToText(event)] };
 }
 
 function insertMarks(uuid: string, marks: readonly UniqueMark[]): readonly SqlStatement[] {
@@ -33,16 +34,13 @@ function insertMarks(uuid: string, marks: readonly UniqueMark[]): readonly SqlSt
 }
 
 const text = (v: SqlValue | undefined): string => {
-  if (typeof v !== "string") throw new Error("swap store: a text column holds something else");
+  if (typeof v !== "string") throw new StorageError("Corrupt", "swap store: a text column holds something else");
   return v;
 };
 
-function rowToSummary(row: SqlRow): SwapSummary {
-  const role = text(row.role);
-  if (role !== "maker" && role !== "taker") throw new Error(`swap store: role ${role}`);
+function rowToListed(row: SqlRow): ListedSwap {
   return {
     uuid: text(row.uuid),
-    role,
     myCoin: text(row.my_coin),
     otherCoin: text(row.other_coin),
     startedAt: Number(row.started_at),
@@ -50,11 +48,18 @@ function rowToSummary(row: SqlRow): SwapSummary {
   };
 }
 
-/** Our own rows are trusted as far as their version: an unknown one stops here instead of being folded wrongly. */
-function parseStored(json: string): StoredEvent {
-  const parsed = JSON.parse(json) as StoredEvent;
-  if (parsed.v !== 1) throw new Error(`swap store: event of version ${String(parsed.v)}; a newer swapnode wrote it`);
-  return parsed;
+/** The events of one swap, none missing and none changed: what cannot be trusted stops here instead of being folded wrongly. */
+function rowsToLog(uuid: string, rows: readonly SqlRow[]): StoredEvent[] {
+  const damaged = (seq: number, detail: string): StorageError =>
+    new StorageError("Corrupt", `the stored record of swap ${uuid} is damaged at event ${seq}: ${detail}`);
+  return rows.map((row, seq) => {
+    if (row.seq !== seq) throw damaged(seq, "it is missing");
+    const parsed = parseEventText(text(row.event));
+    if (!parsed.ok) throw damaged(seq, parsed.error.detail);
+    const { event } = parsed.value;
+    if ("terms" in event && event.terms.uuid !== uuid) throw damaged(seq, `it is of swap ${event.terms.uuid}`);
+    return parsed.value;
+  });
 }
 
 function where(filter: SwapFilter): { readonly sql: string; readonly params: readonly SqlValue[] } {
@@ -73,10 +78,10 @@ const ORDER = "ORDER BY started_at DESC, id DESC";
 
 /** The swap log over SQLite. One write = one transaction. */
 export function createSwapStore(db: SqlDatabase): SwapStore {
-  const list = async (filter: SwapFilter, offset: number, limit: number): Promise<readonly SwapSummary[]> => {
+  const list = async (filter: SwapFilter, offset: number, limit: number): Promise<readonly ListedSwap[]> => {
     const w = where(filter);
     const rows = await db.read(`SELECT * FROM swaps ${w.sql} ${ORDER} LIMIT ? OFFSET ?`, [...w.params, limit, offset]);
-    return rows.map(rowToSummary);
+    return rows.map(rowToListed);
   };
   return {
     create: (s, first, marks) =>
@@ -95,14 +100,12 @@ export function createSwapStore(db: SqlDatabase): SwapStore {
         ...(event.event.type === "finished" ? [{ sql: "UPDATE swaps SET finished = 1 WHERE uuid = ?", params: [uuid] }] : []),
       ]),
     markSettled: (uuid) => db.write([{ sql: "UPDATE swaps SET settled = 1 WHERE uuid = ?", params: [uuid] }]),
-    log: async (uuid) => {
-      const rows = await db.read("SELECT event FROM swap_events WHERE uuid = ? ORDER BY seq", [uuid]);
-      return rows.map((r) => parseStored(text(r.event)));
-    },
+    log: async (uuid) => rowsToLog(uuid, await db.read("SELECT seq, event FROM swap_events WHERE uuid = ? ORDER BY seq", [uuid])),
     has: async (uuid) => (await db.read("SELECT 1 FROM swaps WHERE uuid = ?", [uuid])).length > 0,
     allUuids: async () => (await db.read("SELECT uuid FROM swaps")).map((r) => text(r.uuid)),
     isMarked: async (mark) => (await db.read("SELECT 1 FROM swap_marks WHERE kind = ? AND value = ?", [mark.kind, mark.value])).length > 0,
-    unsettled: async () => (await db.read("SELECT * FROM swaps WHERE settled = 0 ORDER BY id")).map(rowToSummary),
+    // Both marks, so that one of them damaged hides no swap that is open.
+    unsettled: async () => (await db.read("SELECT * FROM swaps WHERE settled <> 1 OR finished <> 1 ORDER BY id")).map(rowToListed),
     list,
     count: async (filter) => {
       const w = where(filter);

@@ -1,13 +1,12 @@
 import { fork } from "node:child_process";
-import { mkdtempSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { tempFolder } from "../../../test/fakes/tempFolder.ts";
 import { openInlineDatabase } from "./inlineDatabase.ts";
 import type { ComponentSchema } from "./migrations.ts";
 import { openWorkerDatabase } from "./workerDatabase.ts";
 
-const folder = (): string => mkdtempSync(join(tmpdir(), "swapnode-worker-"));
 const notes: ComponentSchema = {
   component: "notes",
   migrations: [{ version: 1, name: "create", sql: ["CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT"] }],
@@ -15,7 +14,7 @@ const notes: ComponentSchema = {
 const insert = (id: number, body: string | null) => ({ sql: "INSERT INTO notes (id, body) VALUES (?, ?)", params: [id, body] });
 
 test("many writes at once: each batch has its own fate, and a read sees what was issued before it", async () => {
-  const path = join(folder(), "x.db");
+  const path = join(tempFolder(), "x.db");
   const db = await openWorkerDatabase(path, [notes]);
   const writes = Array.from({ length: 5_000 }, (_, i) =>
     db.write(i % 10 === 3 ? [insert(i, "undone"), insert(i, null)] : [insert(i, `b${i}`)]),
@@ -31,7 +30,7 @@ test("many writes at once: each batch has its own fate, and a read sees what was
 });
 
 test("close waits for everything issued before it and refuses what comes after", async () => {
-  const path = join(folder(), "x.db");
+  const path = join(tempFolder(), "x.db");
   const db = await openWorkerDatabase(path, [notes]);
   const writes = Array.from({ length: 3_000 }, (_, i) => db.write([insert(i, "x")]));
   const closed = db.close();
@@ -44,7 +43,7 @@ test("close waits for everything issued before it and refuses what comes after",
 });
 
 test("more waiting requests than the bound are refused, and the accepted ones are all stored", async () => {
-  const db = await openWorkerDatabase(join(folder(), "x.db"), [notes]);
+  const db = await openWorkerDatabase(join(tempFolder(), "x.db"), [notes]);
   const settled = await Promise.allSettled(Array.from({ length: 20_000 }, (_, i) => db.write([insert(i, "x")])));
   const refused = settled.filter((s) => s.status === "rejected");
   expect(refused).toHaveLength(20_000 - 1_024 - 16_384);
@@ -54,7 +53,7 @@ test("more waiting requests than the bound are refused, and the accepted ones ar
 });
 
 test("a file that cannot be opened rejects with the reason", async () => {
-  const path = join(folder(), "x.db");
+  const path = join(tempFolder(), "x.db");
   writeFileSync(path, "no database at all ".repeat(300));
   await expect(openWorkerDatabase(path, [notes])).rejects.toMatchObject({ kind: "Corrupt" });
   await expect(openWorkerDatabase(join(path, "below", "x.db"))).rejects.toMatchObject({ name: "StorageError" });
@@ -72,7 +71,7 @@ for (let id = 1; ; id++) {
 }`;
 
 test("kill -9 in the middle of writing loses nothing that was acknowledged", { timeout: 60_000 }, async () => {
-  const dir = folder();
+  const dir = tempFolder();
   const script = join(dir, "writer.mjs");
   writeFileSync(script, WRITER);
   const path = join(dir, "x.db");

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
 import type { ComponentSchema } from "./migrations.ts";
+import type { StoreNote } from "./openStore.ts";
 import type { WireError, WorkerReply, WorkerRequest, WorkerSetup } from "./workerProtocol.ts";
 
 /** Requests handed to the worker and not answered yet. */
@@ -116,16 +117,19 @@ const PROGRAM = new URL(import.meta.url.endsWith(".ts") ? "./sqliteWorker.ts" : 
  * @param path the file; created with mode 0600
  * @param schema tables to bring up to date first
  * @param program what the thread runs; another one than the real one imitates a bad disk
+ * @param onNote is told what the operator should know of how it was opened
  */
 export async function openWorkerDatabase(
   path: string,
   schema: readonly ComponentSchema[] = [],
   program: URL = PROGRAM,
+  onNote: (note: StoreNote) => void = () => undefined,
 ): Promise<SqlDatabase> {
   const workerData: WorkerSetup = { path, schema };
   const worker = new Worker(program, { workerData });
   await new Promise<void>((resolve, reject) => {
     worker.once("message", (reply: WorkerReply) => {
+      if (reply.op === "ready") for (const note of reply.notes) onNote(note);
       if (reply.op === "failed") reject(fromWire(reply.error));
       else resolve();
     });

@@ -1,5 +1,6 @@
 import type { SqlRow, SqlStatement, SqlValue, StorageErrorKind } from "../../ports/sql.ts";
 import type { ComponentSchema } from "./migrations.ts";
+import type { StoreNote } from "./openStore.ts";
 
 /** What the store's worker is started with. */
 export type WorkerSetup = { readonly path: string; readonly schema: readonly ComponentSchema[] };
@@ -13,7 +14,7 @@ export type WorkerRequest =
 export type WireError = { readonly kind: StorageErrorKind; readonly message: string; readonly cause: string };
 
 export type WorkerReply =
-  | { readonly op: "ready" }
+  | { readonly op: "ready"; readonly notes: readonly StoreNote[] }
   | { readonly op: "failed"; readonly error: WireError }
   | { readonly op: "done"; readonly id: number; readonly rows: readonly SqlRow[] }
   | { readonly op: "error"; readonly id: number; readonly error: WireError };

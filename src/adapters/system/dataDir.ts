@@ -18,6 +18,9 @@ export type DataDir = {
   /** `<dbdir>/<rmd160>` */
   readonly root: string;
   readonly mySwaps: string;
+  /** Swaps that ended, by the side we had in them. */
+  readonly makerStatistics: string;
+  readonly takerStatistics: string;
   readonly makerOrders: string;
   readonly takerOrders: string;
   readonly orderHistory: string;
@@ -61,6 +64,8 @@ export function openDataDir(dbdir: string, walletId: string): Result<DataDir, Da
   return ok({
     root,
     mySwaps: join(root, "SWAPS/MY"),
+    makerStatistics: join(root, "SWAPS/STATS/MAKER"),
+    takerStatistics: join(root, "SWAPS/STATS/TAKER"),
     makerOrders: join(root, "ORDERS/MY/MAKER"),
     takerOrders: join(root, "ORDERS/MY/TAKER"),
     orderHistory: join(root, "ORDERS/MY/HISTORY"),

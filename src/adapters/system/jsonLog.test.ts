@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { tempFolder } from "../../../test/fakes/tempFolder.ts";
 import { Secret } from "../../core/util/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { createLog, formatHumanLine, formatJsonLine, openFileSink } from "./jsonLog.ts";
@@ -67,7 +67,7 @@ test("an error is written with its cause", () => {
 });
 
 test("the log file must end in .log, is private, and is appended to", () => {
-  const dir = mkdtempSync(join(tmpdir(), "swapnode-log-"));
+  const dir = tempFolder();
   expect(() => openFileSink(join(dir, "log.txt"))).toThrow("must end in .log");
   for (const text of ["one\n", "two\n"]) {
     const sink = openFileSink(join(dir, "node.log"));

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
  * Makes a folder, and those above it that are missing, with mode 0700. One step at a time, because Node's recursion
- * never ends where a folder cannot be made although its parent is there (`/proc`). Throws the system's error.
+ * never ends where a folder cannot be made although its parent is there (`/proc`). Their names are on the disk when this
+ * returns. Throws the system's error.
  */
 export function makeFolders(path: string): void {
   if (existsSync(path)) return;
@@ -14,4 +15,7 @@ export function makeFolders(path: string): void {
     // Another process was faster.
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
+  const parent = openSync(dirname(path), "r");
+  fsyncSync(parent);
+  closeSync(parent);
 }

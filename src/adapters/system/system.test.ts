@@ -1,19 +1,18 @@
 import { fork } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { tempFolder } from "../../../test/fakes/tempFolder.ts";
 import { writeFileAtomic } from "./atomicFile.ts";
 import { openDataDir } from "./dataDir.ts";
 import { lockFolder } from "./processLock.ts";
 import { createSystemClock } from "./systemClock.ts";
 import { createSystemRng } from "./systemRng.ts";
 
-const folder = (): string => mkdtempSync(join(tmpdir(), "swapnode-system-"));
 const WALLET = "05aab5342166f8594baf17a7d9bef5d567443327";
 
 test("an atomic write replaces the content, is private and leaves nothing beside it", () => {
-  const dir = folder();
+  const dir = tempFolder();
   const path = join(dir, "a.json");
   writeFileSync(`${path}.tmp`, "left over from a crash");
   writeFileAtomic(path, "one");
@@ -24,7 +23,7 @@ test("an atomic write replaces the content, is private and leaves nothing beside
 });
 
 test("the data folder has KDF's layout and is open to its owner only", () => {
-  const dir = folder();
+  const dir = tempFolder();
   const opened = openDataDir(dir, WALLET);
   if (!opened.ok) throw new Error(opened.error.message);
   expect(opened.value.root).toBe(join(dir, WALLET));
@@ -35,13 +34,13 @@ test("the data folder has KDF's layout and is open to its owner only", () => {
 
 test("a folder that cannot be written is named as KDF names it", () => {
   // A file in the way stands for every reason: the tests may run as root, whom no mode stops.
-  const dir = folder();
+  const dir = tempFolder();
   writeFileSync(join(dir, WALLET), "");
   expect(openDataDir(dir, WALLET)).toMatchObject({
     ok: false,
     error: { message: expect.stringContaining(`${WALLET} db dir is not writable: ${dir}`) },
   });
-  const other = folder();
+  const other = tempFolder();
   mkdirSync(join(other, WALLET, "SWAPS"), { recursive: true });
   writeFileSync(join(other, WALLET, "SWAPS/MY"), "");
   expect(openDataDir(other, WALLET)).toMatchObject({
@@ -51,13 +50,13 @@ test("a folder that cannot be written is named as KDF names it", () => {
 });
 
 test("a second process cannot use the folder and learns which one holds it; kill -9 frees it", { timeout: 20_000 }, async () => {
-  const dir = folder();
+  const dir = tempFolder();
   const script = join(dir, "holder.mjs");
   const module = new URL("./processLock.ts", import.meta.url).href;
   writeFileSync(
     script,
     `const { lockFolder } = await import(${JSON.stringify(module)}); const l = lockFolder(${JSON.stringify(dir)});
-     process.send(l.ok); process.on("message", () => {});`,
+     process.send(l.ok); process.on("message", () => l);`,
   );
   const child = fork(script, { execArgv: [] });
   expect(await new Promise((resolve) => child.once("message", resolve))).toBe(true);

@@ -1,21 +1,20 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { validateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { expect, test } from "vitest";
+import { tempFolder } from "../../../test/fakes/tempFolder.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { createSystemRng } from "./systemRng.ts";
 import { parseWalletBox } from "./walletCipher.ts";
 import { createWallet, newPhrase, openWallet, walletErrorText, walletPath } from "./walletFile.ts";
 
-const folder = (): string => mkdtempSync(join(tmpdir(), "swapnode-wallet-"));
 const rng = createSystemRng();
 const PASSWORD = new Secret("StrongPass123*");
 const wallet = { name: "main", password: PASSWORD };
 
 test("a missing wallet is created with a valid phrase, and opens to the same phrase again", async () => {
-  const dir = folder();
+  const dir = tempFolder();
   const first = await openWallet(dir, wallet, null, rng);
   if (!first.ok) throw new Error(first.error.kind);
   expect(first.value.created).toBe(true);
@@ -24,6 +23,7 @@ test("a missing wallet is created with a valid phrase, and opens to the same phr
   expect(phrase.split(" ")).toHaveLength(12);
   const file = readFileSync(walletPath(dir, "main"), "utf8");
   expect(statSync(walletPath(dir, "main")).mode & 0o777).toBe(0o600);
+  expect(statSync(join(dir, "WALLETS")).mode & 0o777).toBe(0o700);
   for (const word of phrase.split(" ")) expect(file.includes(` ${word} `)).toBe(false);
   const again = await openWallet(dir, wallet, null, rng);
   expect(again.ok && again.value.passphrase.reveal()).toBe(phrase);
@@ -31,7 +31,7 @@ test("a missing wallet is created with a valid phrase, and opens to the same phr
 });
 
 test("a wrong password is told as one, also when the file was changed", async () => {
-  const dir = folder();
+  const dir = tempFolder();
   const phrase = new Secret("any passphrase will do");
   expect((await openWallet(dir, wallet, phrase, rng)).ok).toBe(true);
   const wrong = await openWallet(dir, { name: "main", password: new Secret("StrongPass124*") }, null, rng);
@@ -48,14 +48,14 @@ test("a wrong password is told as one, also when the file was changed", async ()
 });
 
 test("a passphrase beside the wallet must be the one inside", async () => {
-  const dir = folder();
+  const dir = tempFolder();
   await openWallet(dir, wallet, new Secret("one"), rng);
   expect((await openWallet(dir, wallet, new Secret("one"), rng)).ok).toBe(true);
   expect(await openWallet(dir, wallet, new Secret("two"), rng)).toMatchObject({ ok: false, error: { kind: "OtherPassphrase" } });
 });
 
 test("an existing wallet is never overwritten", async () => {
-  const dir = folder();
+  const dir = tempFolder();
   expect((await createWallet(dir, "main", PASSWORD, newPhrase(rng), rng)).ok).toBe(true);
   expect(await createWallet(dir, "main", PASSWORD, newPhrase(rng), rng)).toMatchObject({ ok: false, error: { kind: "WalletExists" } });
 });
@@ -70,6 +70,21 @@ test.each([
   ],
 ])("a file with %s is refused", (_, text) => {
   expect(parseWalletBox(text)).toMatchObject({ ok: false, error: { kind: "UnreadableWallet" } });
+});
+
+test("a file that is right but for the cost it asks for is refused before anything is worked out", () => {
+  const box = (n: number): string =>
+    JSON.stringify({
+      format: "swapnode-wallet",
+      version: 1,
+      name: "m",
+      kdf: { name: "scrypt", n, r: 8, p: 1, salt: "00".repeat(32) },
+      cipher: { name: "xchacha20-poly1305", nonce: "00".repeat(24) },
+      ciphertext: "00".repeat(20),
+    });
+  expect(parseWalletBox(box(2 ** 20)).ok).toBe(true);
+  for (const n of [2 ** 21, 2 ** 13, 2 ** 20 - 1])
+    expect(parseWalletBox(box(n))).toMatchObject({ ok: false, error: { reason: "its scrypt cost is out of bounds" } });
 });
 
 test("a wallet name cannot leave its folder", () => {

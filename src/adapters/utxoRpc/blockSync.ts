@@ -142,7 +142,7 @@ export class BlockSync {
 
   /** Reads the next blocks above `fork` and commits them together with what they replace. */
   async #extend(fork: number, target: number): Promise<Answer<FollowStep>> {
-    const { index, reader, commit, outputsFound, clock, log } = this.#ctx;
+    const { index, reader, rewards, commit, outputsFound, clock, log } = this.#ctx;
     const blocks = await reader.read(fork + 1, target - fork);
     if (!blocks.ok) return blocks;
     if (blocks.value[0]?.block.prevHash !== index.headerAt(fork)?.hash) return err({ kind: "moved" });
@@ -158,6 +158,7 @@ export class BlockSync {
     const reached = headers.at(-1)?.height ?? fork;
     const found = facts.newOutputs();
     await commit({ ...reorg, headers, dropHeadersBelow: reached - HEADER_WINDOW, ...facts.facts() });
+    rewards.note(blocks.value);
     outputsFound(found);
     return ok({ target, atTip: reached === target });
   }

@@ -1,4 +1,4 @@
-import type { ChainStatus, ChainTip } from "../../ports/chain.ts";
+import type { ChainStatus, ChainTip, ScanProgress } from "../../ports/chain.ts";
 import type { StoredWatch } from "../../ports/chainStore.ts";
 
 /** A watch that has more blocks to read than this shows as "syncing". */
@@ -19,17 +19,25 @@ export type StatusFacts = {
   readonly pending: readonly StoredWatch[];
 };
 
-function progressOf({ tip, following, pending }: StatusFacts): ChainStatus["progress"] {
+function progressOf({ tip, following, pending }: StatusFacts): ScanProgress | null {
   if (tip === null) return null;
   if (following !== null) {
     const from = following.from ?? tip.height;
-    return { done: Math.max(0, tip.height - from), total: Math.max(0, following.to - from) };
+    return reading(from, tip.height, following.to);
   }
   if (pending.length === 0) return null;
   const from = Math.min(...pending.map((w) => w.fromHeight));
   const next = Math.min(...pending.map((w) => w.nextHeight ?? tip.height));
-  return { done: Math.max(0, next - from), total: Math.max(0, tip.height + 1 - from) };
+  return reading(from - 1, next - 1, tip.height);
 }
+
+/** Blocks `before + 1` to `target` are read, `height` was the last one. */
+const reading = (before: number, height: number, target: number): ScanProgress => ({
+  done: Math.max(0, height - before),
+  total: Math.max(0, target - before),
+  height: Math.max(0, height),
+  target: Math.max(0, target),
+});
 
 export function chainStatus(facts: StatusFacts): ChainStatus {
   const progress = progressOf(facts);

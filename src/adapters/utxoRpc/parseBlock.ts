@@ -7,8 +7,8 @@ import { hasWitness, parseTxAt, serializeTx, type TxFormat } from "../../core/ut
 
 /** Largest block read, bytes. The largest consensus limit of a supported chain is 32 MB. */
 export const MAX_BLOCK_BYTES = 32_000_000;
-/** Smallest transaction: version 4, no inputs 1, no outputs 1, lock time 4. */
-const MIN_TX_BYTES = 4 + 1 + 1 + 4;
+/** Smallest transaction a block can hold: version, one input, one output, lock time. Those without either carry a longer payload. */
+const MIN_TX_BYTES = 4 + 1 + 41 + 1 + 9 + 4;
 
 /** A transaction with the bytes it came in. `raw` and the scripts of `tx` are views; copy what is kept. */
 export type RawTx = { readonly txid: string; readonly tx: Tx; readonly raw: Uint8Array };

@@ -2,6 +2,7 @@ import type { ChainDelta } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { BlockReader } from "./blockReader.ts";
+import type { BlockRewards } from "./blockRewards.ts";
 import type { ChainIndex } from "./chainIndex.ts";
 import type { DaemonCalls } from "./daemonCalls.ts";
 
@@ -9,6 +10,7 @@ import type { DaemonCalls } from "./daemonCalls.ts";
 export type SyncContext = {
   readonly calls: DaemonCalls;
   readonly reader: BlockReader;
+  readonly rewards: BlockRewards;
   readonly index: ChainIndex;
   readonly clock: Clock;
   readonly log: Log;

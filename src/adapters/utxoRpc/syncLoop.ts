@@ -6,6 +6,7 @@ import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { backfillStep, isPending } from "./backfill.ts";
 import { BlockReader } from "./blockReader.ts";
+import { BlockRewards } from "./blockRewards.ts";
 import { BlockSync } from "./blockSync.ts";
 import type { ChainIndex } from "./chainIndex.ts";
 import { chainStatus } from "./chainStatus.ts";
@@ -68,6 +69,7 @@ export class SyncLoop {
   #target: number | null = null;
   #moves = 0;
   #reached = false;
+  #triedReward = false;
   #error: string | null = null;
   #wake: () => void = () => undefined;
   #woken = false;
@@ -79,6 +81,7 @@ export class SyncLoop {
     this.#ctx = {
       calls,
       reader: new BlockReader(calls, format),
+      rewards: new BlockRewards(),
       index,
       clock,
       log,
@@ -157,6 +160,23 @@ export class SyncLoop {
     });
   }
 
+  /** Base units; see `UtxoChain.blockRewardUnits`. */
+  get blockReward(): bigint | null {
+    return this.#ctx.rewards.median;
+  }
+
+  /** Reads the tip's block once for its reward. Without it the reward is unknown until the next block; nothing waits for it. */
+  async #firstReward(): Promise<void> {
+    const tip = this.#deps.index.tipHeader;
+    if (this.#triedReward || !this.#deps.options.readsReward || tip === undefined) return;
+    this.#triedReward = true;
+    const { reader, rewards, log } = this.#ctx;
+    if (!rewards.isEmpty) return;
+    const read = await reader.read(tip.height, 1);
+    if (read.ok) rewards.note(read.value);
+    else log.info("block_reward_unknown", { fault: read.error.kind });
+  }
+
   #pending(): StoredWatch[] {
     return this.#deps.index.watches().filter((w) => isPending(w) && !this.#stuck.has(idOf(w)));
   }
@@ -233,6 +253,7 @@ export class SyncLoop {
     const rates = await fees.refresh(index.tipHeader?.hash ?? "", clock.nowMs());
     if (!rates.ok) return rates;
     if (rates.value) this.#news.mark();
+    await this.#firstReward();
     const { size, waiting } = pool.value;
     this.#succeed(waiting > 0 ? BACKLOG_POLL_MS : size / MEMPOOL_TXS_PER_MS);
     return ok(undefined);

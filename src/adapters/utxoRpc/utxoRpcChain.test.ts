@@ -85,14 +85,19 @@ test("a daemon that cannot scan its UTXO set has its blocks read from the first 
   h.mine();
   const chain = await open(h, { readWholeUpTo: 50 });
   const progress: number[] = [];
+  const places: number[][] = [];
   chain.onChange(() => {
     const p = chain.status().progress;
     if (p) progress.push(p.done / p.total);
+    if (p) places.push([p.height - p.done, p.target - p.total]);
   });
-  await chain.watchScript(script, 0);
+  await chain.watchScript(script, 10);
   expect(chain.outputs(script)).toHaveLength(1);
   expect(progress.length).toBeGreaterThan(2);
   expect(progress).toEqual([...progress].sort((a, b) => a - b));
+  // The block before the first one to read is number 9, and nothing is read at first.
+  expect(progress[0]).toBe(0);
+  expect(places).toEqual(progress.map(() => [9, 9]));
   expect(chain.status().progress).toBeNull();
   await chain.close();
 });

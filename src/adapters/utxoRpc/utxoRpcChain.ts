@@ -1,4 +1,4 @@
-import { toHex } from "../../core/util/bytes.ts";
+import { hexOf, toHex } from "../../core/util/bytes.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import type { BlockRef, BroadcastOutcome, ChainStatus, SeenOutput, SeenTx, UtxoChain } from "../../ports/chain.ts";
 import type { ChainStore, HistoryCursor, StoredTx, WatchKey } from "../../ports/chainStore.ts";
@@ -72,7 +72,7 @@ export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoRpcChain>
         ...scripts.map((s): WatchKey => ({ kind: "script", key: toHex(s) })),
         ...txids.map((key): WatchKey => ({ kind: "tx", key })),
       ]),
-    outputs: (script): readonly SeenOutput[] => index.outputsOf(toHex(script)),
+    outputs: (script): readonly SeenOutput[] => index.outputsOf(hexOf(script)),
     tx: (txid): SeenTx | undefined => index.tx(txid),
     confirmations(block: BlockRef | null): number {
       const tip = index.tipHeader;
@@ -99,6 +99,7 @@ export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoRpcChain>
     },
     estimateFeePerKb: (targetBlocks, signal) => fees.estimate(targetBlocks, options.estimateFeeMode ?? null, signal),
     relayFeePerKb: () => fees.relayFee,
+    blockRewardUnits: () => loop.blockReward,
     refresh: (signal) => loop.refresh(signal),
     history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
     async close(): Promise<void> {

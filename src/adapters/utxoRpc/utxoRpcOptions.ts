@@ -10,6 +10,8 @@ export type UtxoRpcOptions = {
   readonly mempoolPerRound?: number;
   /** Decimals of the coin in the daemon's JSON. Default 8. */
   readonly decimals?: number;
+  /** Read a block at once to learn what it pays, instead of waiting for the next one. Default false. */
+  readonly readsReward?: boolean;
   /** `estimate_fee_mode` of the coin's entry: `ECONOMICAL` or `CONSERVATIVE`. */
   readonly estimateFeeMode?: string;
 };

@@ -30,6 +30,11 @@ export function stageRate(rule: RateRule, estimate: bigint | null, relayFloor: b
   return { perKb: atLeast(base + (share + 50_000n) / 100_000n), wholeKb: false };
 }
 
+/** A rate raised to a multiple: the ceiling that promises of funds are reckoned with. */
+export const raisedRate = (rate: FeeRate, factor: number): FeeRate => ({ ...rate, perKb: rate.perKb * BigInt(factor) });
+
+export const lowerRate = (a: FeeRate, b: FeeRate): FeeRate => (b.perKb < a.perKb ? b : a);
+
 /** KDF's error for a transaction that cannot be built (reference rpc.md 4.1.1). `outputs`: value of its outputs. */
 export function buildErrorToFunds(coin: string, decimals: number, outputs: bigint, e: BuildError): FundsError {
   const whole = (units: bigint): Rational => fromUnits(units, decimals);

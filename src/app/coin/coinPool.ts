@@ -1,6 +1,7 @@
 import { equalBytes } from "../../core/util/bytes.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { BuildError, BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
+import { type FeeRate, feeForSize } from "../../core/utxo/feeRate.ts";
 import type { OutPoint } from "../../core/utxo/tx.ts";
 import { txid } from "../../core/utxo/txCodec.ts";
 import { OwnClusters } from "./ownClusters.ts";
@@ -52,4 +53,24 @@ export function after(pool: Pool, built: BuiltTx): Pool {
   clusters.add(id);
   for (const { txid: parent } of built.spent) clusters.join(parent, id);
   return { unspents, clusters };
+}
+
+/** A transaction promised: what it pays, base units, and the highest rate it will be built at. */
+export type Promised = { readonly amount: bigint; readonly ceiling: FeeRate; readonly insured: boolean };
+
+/** An input signed with the own key, virtual bytes at most; and a payment without inputs: its two outputs, change, and shielded zeros. */
+const INPUT_BYTES = 148;
+const PAYMENT_BYTES = 10 + 32 + 31 + 34 + 19;
+
+/**
+ * What the outputs hold beyond what these transactions need in any order whatever: the amounts, and the fees at the ceilings
+ * should every output be an input, every change too, and each transaction leave dust behind. Negative: they may not all fit.
+ */
+export function roomInAnyOrder(pool: Pool, promised: readonly Promised[], dust: bigint): bigint {
+  let top = 0n;
+  for (const { ceiling } of promised) if (ceiling.perKb > top) top = ceiling.perKb;
+  const inputFee = feeForSize({ perKb: top, wholeKb: false }, INPUT_BYTES);
+  const have = pool.unspents.slice(-MAX_CANDIDATES).reduce((sum, u) => (u.value > inputFee ? sum + u.value - inputFee : sum), 0n);
+  const need = promised.reduce((sum, p) => sum + p.amount + feeForSize(p.ceiling, PAYMENT_BYTES + INPUT_BYTES) + dust, 0n);
+  return have - need;
 }

@@ -36,6 +36,28 @@ test("a daemon that comes up meanwhile is used", async () => {
   expect((await enabling).ok).toBe(true);
 });
 
+test("while the first scan of a coin runs, enabling it once more tells how far it is, before and after it counts as enabled", async () => {
+  const node = await coinNode([DOC], "registry test", false, "The DOC daemon is starting.");
+  const first = node.flat("enable", { coin: "DOC" });
+  const refusal = async (): Promise<unknown> => {
+    const { status, reply } = await node.flat("enable", { coin: "DOC" });
+    return [status, reply.error];
+  };
+  expect(await refusal()).toEqual([500, "Coin DOC is being enabled; its daemon has not answered yet"]);
+  const chain = node.chains.get("DOC");
+  if (!chain) throw new Error("no chain was opened");
+  chain.scanned({ done: 300, total: 1_200, height: 1_299, target: 2_199 });
+  expect(await refusal()).toEqual([500, "Coin DOC is being enabled; its chain has been read up to block 1299 of 2199 (25 %)"]);
+  // The first request is answered after 20 s, with what is known by then; the scan goes on.
+  await node.clock.advance(20_100);
+  expect(await first).toMatchObject({ status: 200, reply: { result: "success", balance: "0" } });
+  chain.scanned({ done: 1_199, total: 1_200, height: 2_198, target: 2_199 });
+  expect(await refusal()).toEqual([500, "Coin DOC already initialized; its chain has been read up to block 2198 of 2199 (99 %)"]);
+  expect((await node.flat("my_balance", { coin: "DOC" })).reply).toMatchObject({ coin: "DOC", balance: "0" });
+  chain.comeUp();
+  expect(await refusal()).toEqual([500, "Coin DOC already initialized"]);
+});
+
 type Users = { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
 
 /** A registry of one enabled coin whose orders and swaps the test plays. */
@@ -50,6 +72,7 @@ async function registry(cancelOrdersOf: () => Promise<readonly string[]>, users:
     entries: new Map([["DOC", entry.value]]),
     keyOf: () => ok(node),
     openChain: async () => ok(new StillChain("DOC")),
+    feeCeilingFactor: 8,
     prepare: () => undefined,
     beforeClose: () => closing,
     usersOf: users,
@@ -109,7 +132,7 @@ test("a coin is not opened again before it has closed: two indexes would write o
   );
   const disabling = coins.disable("DOC", false);
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-  expect(await enable()).toEqual({ ok: false, error: { kind: "AlreadyActive", coin: "DOC" } });
+  expect(await enable()).toEqual({ ok: false, error: { kind: "BeingDisabled", coin: "DOC" } });
   closed();
   expect((await disabling).ok).toBe(true);
   expect((await enable()).ok).toBe(true);

@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { addressScript, addressText, pubkeyToAddress } from "../../core/utxo/address.ts";
 import { hash160 } from "../../core/utxo/hash.ts";
 import { p2pkhScript, p2pkScript, p2wpkhScript } from "../../core/utxo/outputScript.ts";
-import type { UtxoChain } from "../../ports/chain.ts";
+import type { ScanProgress, UtxoChain } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { CoinWallet } from "./coinSpec.ts";
@@ -42,7 +42,11 @@ export type OpenChain = (
 
 export type EnableError =
   | OpenChainError
-  | { readonly kind: "AlreadyActive"; readonly coin: string }
+  /** `progress`: the node still reads the coin's chain; null when it has. */
+  | { readonly kind: "AlreadyActive"; readonly coin: string; readonly progress: ScanProgress | null }
+  /** By an earlier request that has no answer yet; `progress` null: its daemon has not answered. */
+  | { readonly kind: "BeingEnabled"; readonly coin: string; readonly progress: ScanProgress | null }
+  | { readonly kind: "BeingDisabled"; readonly coin: string }
   | { readonly kind: "Mm2NotSet"; readonly coin: string }
   | { readonly kind: "ProtocolMissing"; readonly coin: string }
   | { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }
@@ -66,6 +70,8 @@ export type CoinRegistryDeps = {
   /** HD mode: the key of any address of a coin. */
   readonly hdKeyOf?: (entry: CoinEntry, id: HdAddressId) => KeyPair | null;
   readonly openChain: OpenChain;
+  /** See `SafetyRules`. */
+  readonly feeCeilingFactor: number;
   /** Called before an opened coin can be used by anybody: what stored swaps have of it is taken out of circulation. */
   readonly prepare: (coin: UtxoCoin) => void;
   /** Called before a coin closes. */
@@ -88,8 +94,9 @@ export class CoinRegistry {
   readonly #coins = new Map<string, UtxoCoin>();
   /** Disabled by force while swaps still use them: no new trades. */
   readonly #passive = new Set<string>();
-  /** Being opened or closed: their index has one writer at a time. */
-  readonly #busy = new Set<string>();
+  /** Being opened; null until the chain is there. An index has one writer at a time. */
+  readonly #opening = new Map<string, UtxoChain | null>();
+  readonly #closing = new Set<string>();
   readonly #listeners = new Set<() => void>();
 
   constructor(deps: CoinRegistryDeps) {
@@ -118,19 +125,29 @@ export class CoinRegistry {
   async enable(request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
     const { coin: ticker } = request;
     const entry = this.#deps.entries.get(ticker);
-    if (this.active(ticker) || this.#busy.has(ticker)) return err({ kind: "AlreadyActive", coin: ticker });
+    const taken = this.#taken(ticker);
+    if (taken) return err(taken);
     if (!entry || !(entry.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
     const back = this.#coins.get(ticker);
     if (back) {
       this.#passive.delete(ticker);
       return ok(back);
     }
-    this.#busy.add(ticker);
+    this.#opening.set(ticker, null);
     try {
       return await this.#open(entry, request, signal);
     } finally {
-      this.#busy.delete(ticker);
+      this.#opening.delete(ticker);
     }
+  }
+
+  /** Why a coin cannot be enabled now, with how far its first scan is: the way to ask for it while it runs. */
+  #taken(ticker: string): EnableError | null {
+    const coin = this.active(ticker);
+    if (coin) return { kind: "AlreadyActive", coin: ticker, progress: coin.chain.status().progress };
+    const chain = this.#opening.get(ticker);
+    if (chain !== undefined) return { kind: "BeingEnabled", coin: ticker, progress: chain?.status().progress ?? null };
+    return this.#closing.has(ticker) ? { kind: "BeingDisabled", coin: ticker } : null;
   }
 
   async #open(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
@@ -141,6 +158,7 @@ export class CoinRegistry {
     if (!key.ok) return key;
     const chain = await this.#deps.openChain(entry, kind.value, request.daemon, request.rescan ?? false);
     if (!chain.ok) return chain;
+    this.#opening.set(ticker, chain.value);
     const coin = new UtxoCoin(
       {
         kind: kind.value,
@@ -148,6 +166,7 @@ export class CoinRegistry {
         walletOnly: entry.walletOnly,
         signMessagePrefix: entry.signMessagePrefix,
         feeTargetBlocks: feeTargetBlocks(entry),
+        feeCeilingFactor: this.#deps.feeCeilingFactor,
         confirmations: request.requiredConfirmations ?? kind.value.confirmations,
         notarization: request.requiresNotarization ?? kind.value.notarization,
       },
@@ -214,12 +233,12 @@ export class CoinRegistry {
     this.#passive.delete(ticker);
     if (used) return err(used);
     this.#coins.delete(ticker);
-    this.#busy.add(ticker);
+    this.#closing.add(ticker);
     try {
       await this.#deps.beforeClose(ticker);
       await coin.close();
     } finally {
-      this.#busy.delete(ticker);
+      this.#closing.delete(ticker);
     }
     return ok({ cancelledOrders, passivized: false });
   }

@@ -11,6 +11,8 @@ export type CoinSpec = {
   readonly signMessagePrefix: string | null;
   /** Blocks for which a dynamic fee is estimated. */
   readonly feeTargetBlocks: number;
+  /** How far the rate may rise between a promise of funds and the transaction, as a multiple. */
+  readonly feeCeilingFactor: number;
   readonly confirmations: number;
   readonly notarization: boolean;
 };

@@ -1,5 +1,5 @@
 import type { UtxoKind } from "../../core/coin/utxoKind.ts";
-import { equalBytes, toHex } from "../../core/util/bytes.ts";
+import { equalBytes, hexOf } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
 import { type FeeFault, HTLC_VOUT, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
@@ -55,7 +55,7 @@ export class SwapTxReader {
     return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
   }
   classifySpend(raw: Uint8Array, paymentTxid: string): SpendBranch {
-    const key = `${paymentTxid} ${toHex(raw)}`;
+    const key = `${paymentTxid} ${hexOf(raw)}`;
     const known = this.#spendBranches.get(key);
     if (known) return known;
     const tx = parseTx(raw, this.#kind.template.format);
@@ -72,6 +72,19 @@ export class SwapTxReader {
   sameTx(a: Uint8Array, b: Uint8Array): boolean {
     const [x, y] = [parseTx(a, this.#kind.template.format), parseTx(b, this.#kind.template.format)];
     return equalBytes(a, b) || (x.ok && y.ok && txid(x.value) === txid(y.value));
+  }
+  /** Whether two transactions spend the same outputs: one excludes the other, and either may be the other's malleated form. */
+  sameInputs(a: Uint8Array, b: Uint8Array): boolean {
+    const [x, y] = [this.#inputs(a), this.#inputs(b)];
+    return x.length > 0 && x.length === y.length && x.every((key, i) => key === y[i]);
+  }
+  /** Whether a transaction spends an output of another. */
+  spends(raw: Uint8Array, id: string): boolean {
+    return this.#inputs(raw).some((key) => key.startsWith(`${id}:`));
+  }
+  #inputs(raw: Uint8Array): readonly string[] {
+    const tx = parseTx(raw, this.#kind.template.format);
+    return tx.ok ? tx.value.inputs.map((i) => `${i.txid}:${i.vout}`) : [];
   }
 }
 

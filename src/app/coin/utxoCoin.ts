@@ -2,25 +2,23 @@ import { encodeProtocolInfo, suitsUtxoCoin } from "../../core/message/protocolIn
 import { cmp, fromUnits, type Rational, sub, toUnits, ZERO } from "../../core/money/rational.ts";
 import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { Secret } from "../../core/util/secret.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
-import { type BuildError, type BuiltTx, buildTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type BuildError, type BuiltTx, worthSpending } from "../../core/utxo/buildTx.ts";
 import { type ExactFee, type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
-import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, type HtlcSpendError } from "../../core/utxo/htlcSpend.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
-import { signInputs } from "../../core/utxo/signInput.ts";
-import { feeOutputs, HTLC_VOUT, paymentOutputs } from "../../core/utxo/swapTx.ts";
+import { feeOutputs, paymentOutputs } from "../../core/utxo/swapTx.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
-import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
-import { currentLockTime, draftTx, htlcLockTime, SEQUENCE_FINAL } from "../../core/utxo/txTemplate.ts";
+import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Contract, SignedTx, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
+import type { Contract, OwnSignedTx, SignedTx, SpendRates, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../tradingCoin.ts";
 import { addressErrorText } from "./addressErrorText.ts";
-import { buildErrorToFunds, type Stage, stageRate } from "./coinFees.ts";
+import { buildErrorToFunds, raisedRate, type Stage } from "./coinFees.ts";
+import { CoinRates } from "./coinRates.ts";
 import { type CoinSpec, type CoinWallet, ownAddressFormat } from "./coinSpec.ts";
 import { type AddressSelector, MessageSigner } from "./messageSigner.ts";
+import { OwnTxBuilder } from "./ownTxBuilder.ts";
 import { type ExpectedDexFee, type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
 import { UtxoLedger } from "./utxoLedger.ts";
 import {
@@ -33,12 +31,11 @@ import {
   withdraw,
 } from "./withdraw.ts";
 
-/** A dynamic rate is asked for again this often. */
-const RATE_REFRESH_MS = 60_000;
 /** KDF counts a possible change output when it computes a maximum (reference rpc.md 9.4). */
 const CHANGE_OUTPUT_BYTES = 34;
-/** A cancelling transaction offers this many times the fee of what it replaces, and never less than one more satoshi per byte. */
-const CANCEL_FEE_FACTOR = 3n;
+
+/** Transactions by which a side pays for a swap, at most. */
+const TRADE_TXS = 2;
 
 /** An activated coin of the UTXO family. */
 export class UtxoCoin implements SwapCoin, WithdrawFrom {
@@ -49,12 +46,12 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   #settings: { confirmations: number; notarization: boolean };
-  #estimate: bigint | null = null;
-  #stopRates: () => void = () => undefined;
   readonly #offChain: () => void;
   readonly #closed = new AbortController();
   readonly #messages: MessageSigner;
   readonly #reader: SwapTxReader;
+  readonly #rates: CoinRates;
+  readonly #builder: OwnTxBuilder;
 
   constructor(spec: CoinSpec, wallet: CoinWallet, chain: UtxoChain, clock: Clock) {
     this.spec = spec;
@@ -63,6 +60,8 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     this.#clock = clock;
     this.#messages = new MessageSigner(spec, wallet);
     this.#reader = new SwapTxReader(spec.kind);
+    this.#rates = new CoinRates(spec, chain, clock);
+    this.#builder = new OwnTxBuilder({ spec, wallet, chain, clock, rates: this.#rates, ledger: () => this.ledger });
     this.#settings = { confirmations: spec.confirmations, notarization: spec.notarization };
     this.ledger = new UtxoLedger({
       chain,
@@ -71,7 +70,11 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
       publicKey: wallet.key.publicKey,
       scripts: wallet.scripts,
       matureConfs: spec.kind.matureConfirmations,
-      build: (unspents, outputs, feeFromOutput) => this.#build(unspents, outputs, this.rate("start"), feeFromOutput),
+      rate: () => this.rate("start"),
+      ceilingFactor: spec.feeCeilingFactor,
+      dust: spec.kind.dust,
+      build: (unspents, outputs, rate, insured) =>
+        insured ? this.#builder.buildForSwap(unspents, outputs, rate) : this.#builder.build(unspents, outputs, rate),
       sample: (value) => samplePayment(value),
       onChange: () => this.#changed(),
     });
@@ -79,34 +82,15 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
 
   /** Fetches the first fee estimate and keeps it fresh. */
-  async open(signal?: AbortSignal): Promise<void> {
-    if (this.spec.kind.feePolicy.kind !== "dynamic") return;
-    await this.#refreshRate(signal);
-    const again = (): void => {
-      this.#stopRates = this.#clock.after(RATE_REFRESH_MS, () => {
-        void this.#refreshRate(this.#closed.signal).finally(() => {
-          if (!this.#closed.signal.aborted) again();
-        });
-      });
-    };
-    again();
+  open(signal?: AbortSignal): Promise<void> {
+    return this.#rates.open(signal);
   }
 
   async close(): Promise<void> {
     this.#closed.abort();
-    this.#stopRates();
+    this.#rates.close();
     this.#offChain();
     await this.chain.close();
-  }
-
-  async #refreshRate(signal?: AbortSignal): Promise<void> {
-    if (this.spec.kind.feePolicy.kind !== "dynamic") return;
-    try {
-      this.#estimate = (await this.chain.estimateFeePerKb(this.spec.feeTargetBlocks, signal)) ?? this.#estimate;
-    } catch {
-      // The last estimate, or the fallback, stands until the backend answers again.
-      return;
-    }
   }
 
   get ticker(): string {
@@ -142,6 +126,9 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   get minTradingVol(): Rational {
     return this.#whole(this.spec.kind.minTradingVol);
   }
+  leastContract(): Rational {
+    return this.#whole(this.spec.kind.dust + htlcSpendFee(raisedRate(this.rate(null), this.spec.feeCeilingFactor)));
+  }
   get matureConfirmations(): number {
     return this.spec.kind.matureConfirmations;
   }
@@ -157,7 +144,7 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
 
   /** The miner fee rate; `stage` null: without margin, as claims and refunds use it. */
   rate(stage: Stage | null): FeeRate {
-    return stageRate(this.spec.kind, this.#estimate, this.chain.relayFeePerKb(), stage);
+    return this.#rates.rate(stage);
   }
 
   spendable(): Rational {
@@ -181,13 +168,17 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
 
   maxPayment(stage: Stage): Result<{ readonly volume: Rational; readonly fee: Rational }, FundsError> {
-    const rate = this.rate(stage);
-    const free = worthSpending(this.ledger.spendable(), rate);
+    const spendable = this.ledger.spendable();
+    const rate = this.#rates.paymentRate(sumOf(spendable), stage);
+    const free = worthSpending(spendable, rate);
     const total = sumOf(free);
     const available = total - this.ledger.held();
-    const built = available > 0n ? this.#build(free, samplePayment(total), rate, 0) : null;
+    const built = available > 0n ? this.#builder.build(free, samplePayment(total), rate, { feeFromOutput: 0 }) : null;
     const fee = (built?.ok ? built.value.fee : 0n) + feeForSize(rate, CHANGE_OUTPUT_BYTES);
-    const volume = available - fee;
+    const most = available - fee;
+    // A taker pays twice, the dex fee and the payment; beside other promises both must fit in any order.
+    const room = this.ledger.roomFor(TRADE_TXS);
+    const volume = room !== null && room < most ? room : most;
     if (!built?.ok || volume < this.spec.kind.dust) {
       const required = this.#whole(this.spec.kind.dust + fee);
       return err({
@@ -229,54 +220,60 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     readonly burnUnits: bigint;
     readonly feeKey: Uint8Array;
     readonly reservation: Reservation | null;
-  }): Result<SignedTx, FundsError> {
-    return this.#takeAndSign(feeOutputs({ feeKey: args.feeKey, fee: args.feeUnits, burn: args.burnUnits }), args.reservation);
+  }): Result<OwnSignedTx, FundsError> {
+    return this.#builder.takeAndSign(feeOutputs({ feeKey: args.feeKey, fee: args.feeUnits, burn: args.burnUnits }), args.reservation);
   }
   buildPayment(args: {
     readonly contract: Contract;
     readonly units: bigint;
     readonly reservation: Reservation | null;
-  }): Result<SignedTx, FundsError> {
-    return this.#takeAndSign(paymentOutputs(args.contract, args.units), args.reservation);
+  }): Result<OwnSignedTx, FundsError> {
+    return this.#builder.takeAndSign(paymentOutputs(args.contract, args.units), args.reservation);
   }
 
-  buildClaim(args: {
-    readonly contract: Contract;
-    readonly payment: Uint8Array;
-    readonly secret: Uint8Array;
-  }): Result<SignedTx, FundsError> {
-    return this.#spendContract(args.contract, args.payment, (spend) => buildHtlcClaim(spend, new Secret(args.secret), this.wallet.key));
+  buildClaim(args: Parameters<SwapCoin["buildClaim"]>[0]): Result<OwnSignedTx, FundsError> {
+    return this.#builder.claim(args);
   }
-  buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array }): Result<SignedTx, FundsError> {
-    return this.#spendContract(args.contract, args.payment, (spend) => buildHtlcRefund(spend, this.wallet.key));
+  buildRefund(args: Parameters<SwapCoin["buildRefund"]>[0]): Result<OwnSignedTx, FundsError> {
+    return this.#builder.refund(args);
+  }
+  buildChild(parent: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError> {
+    return this.#builder.child(parent, fee);
+  }
+  get relayPolicy(): SwapCoin["relayPolicy"] {
+    return this.spec.kind.relayPolicy;
+  }
+  spendRates(): SpendRates {
+    return {
+      rate: this.#rates.spendRate(),
+      floorPerKb: this.#rates.floorPerKb(),
+      isFixed: this.spec.kind.feePolicy.kind === "fixed",
+      childSize: this.#rates.childSize,
+    };
   }
 
+  dearerThanReserved(reservation: Reservation): string | null {
+    const ceiling = this.ledger.ceilingOf(reservation.id);
+    const { perKb } = this.rate("start");
+    if (ceiling === null || perKb <= ceiling.perKb) return null;
+    return `the ${this.ticker} fee rate is ${perKb} units per 1000 bytes, above the ${ceiling.perKb} reserved for this swap`;
+  }
   coversSpend(units: bigint): boolean {
     return units - htlcSpendFee(this.rate(null)) >= this.spec.kind.dust;
   }
 
-  buildCancel(payment: Uint8Array): Result<SignedTx, FundsError> {
-    const paid = this.#parseOwn(payment);
-    const spent = paid.inputs.map((i) => this.ledger.source(i));
-    if (!spent.every((u) => u !== undefined)) return this.#internal("an input of the payment is not ours or no longer known");
-    const total = sumOf(spent);
-    const oldFee = total - paid.outputs.reduce((n, o) => n + o.value, 0n);
-    const least = oldFee + BigInt(payment.length);
-    const most = total - this.spec.kind.dust;
-    if (most < least) return this.#internal(`the inputs hold ${total} units, too few for a fee of ${least}`);
-    const wanted = oldFee * CANCEL_FEE_FACTOR + BigInt(payment.length);
-    const fee = wanted < most ? wanted : most;
-    const inputs = paid.inputs.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));
-    const draft = draftTx(this.spec.kind.template, {
-      inputs,
-      outputs: [{ value: total - fee, script: this.#changeScript() }],
-      lockTime: this.#lockTime(),
-    });
-    return ok(this.#signed(signInputs(draft, spent, this.wallet.key, this.spec.kind.scheme)));
+  buildCancel(payment: Uint8Array, childFees = 0n, least = 0n): Result<OwnSignedTx, FundsError> {
+    return this.#builder.cancel(payment, childFees, least);
+  }
+  feeOf(raw: Uint8Array): bigint | null {
+    return this.#builder.feeOf(raw);
   }
 
-  isBuiltOn(raw: Uint8Array): boolean {
-    return this.ledger.isBuiltOn(this.#parseOwn(raw));
+  isOurs(txid: string): boolean {
+    return this.ledger.isOurs(txid);
+  }
+  isBuiltOn(raw: Uint8Array, except: ReadonlySet<string> = new Set()): boolean {
+    return this.ledger.isBuiltOn(this.#parseOwn(raw), except);
   }
   conflictOf(raw: Uint8Array): string | null {
     return this.ledger.conflictOf(this.#parseOwn(raw));
@@ -306,10 +303,19 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   sameTx(a: Uint8Array, b: Uint8Array): boolean {
     return this.#reader.sameTx(a, b);
   }
+  sameInputs(a: Uint8Array, b: Uint8Array): boolean {
+    return this.#reader.sameInputs(a, b);
+  }
+  spends(raw: Uint8Array, id: string): boolean {
+    return this.#reader.spends(raw, id);
+  }
+  outputValue(raw: Uint8Array): bigint {
+    return this.#builder.parse(raw).outputs.reduce((n, o) => n + o.value, 0n);
+  }
 
   /** Miner fee per 1000 bytes, whole coins: the answer of `get_trade_fee`. */
   async feeRate(signal: AbortSignal): Promise<Result<Rational, FundsError>> {
-    await this.#refreshRate(signal);
+    await this.#rates.refresh(signal);
     return ok(this.#whole(this.rate(null).perKb));
   }
 
@@ -357,70 +363,12 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     rate: FeeRate | ExactFee,
     feeFromOutput?: number,
   ): Result<{ readonly tx: Tx; readonly built: BuiltTx }, BuildError> {
-    const built = this.ledger.select((unspents) => this.#build(unspents, outputs, rate, feeFromOutput));
-    if (!built.ok) return built;
-    return ok({ tx: signInputs(built.value.tx, built.value.spent, this.wallet.key, this.spec.kind.scheme), built: built.value });
-  }
-
-  #takeAndSign(outputs: readonly TxOutput[], reservation: Reservation | null): Result<SignedTx, FundsError> {
-    const built = this.ledger.take(outputs, reservation?.id ?? null);
-    if (!built.ok)
-      return err(
-        buildErrorToFunds(
-          this.ticker,
-          this.decimals,
-          outputs.reduce((n, o) => n + o.value, 0n),
-          built.error,
-        ),
-      );
-    const tx = signInputs(built.value.tx, built.value.spent, this.wallet.key, this.spec.kind.scheme);
-    const amount = outputs.reduce((n, o) => n + o.value, 0n);
-    this.ledger.lock(tx, reservation ? { holdId: reservation.id, amount } : undefined);
-    return ok(this.#signed(tx));
-  }
-
-  #spendContract(
-    contract: Contract,
-    payment: Uint8Array,
-    build: (spend: HtlcSpend) => Result<Tx, HtlcSpendError>,
-  ): Result<SignedTx, FundsError> {
-    const paid = this.#parseOwn(payment);
-    const output = paid.outputs[HTLC_VOUT];
-    if (!output) return this.#internal("the payment has no output");
-    const medianTimePastSec = this.chain.status().tip?.medianTimePastSec ?? 0;
-    const built = build({
-      template: this.spec.kind.template,
-      scheme: this.spec.kind.scheme,
-      payment: { txid: txid(paid), vout: HTLC_VOUT, value: output.value },
-      terms: contract,
-      outputScript: this.#changeScript(),
-      fee: htlcSpendFee(this.rate(null)),
-      lockTime: htlcLockTime(contract.lock, { medianTimePastSec, nowSec: this.#nowSec() }, this.spec.kind.paysInterest),
-      dust: this.spec.kind.dust,
-    });
-    return built.ok ? ok(this.#signed(built.value)) : this.#internal(`the contract holds ${output.value} units, too few for the miner fee`);
-  }
-
-  #build(
-    unspents: readonly Unspent[],
-    outputs: readonly TxOutput[],
-    feeRate: FeeRate | ExactFee,
-    feeFromOutput?: number,
-  ): Result<BuiltTx, BuildError> {
-    return buildTx({
-      template: this.spec.kind.template,
-      unspents: worthSpending(unspents, feeRate),
-      outputs,
-      changeScript: this.#changeScript(),
-      feeRate,
-      dust: this.spec.kind.dust,
-      lockTime: this.#lockTime(),
-      ...(feeFromOutput === undefined ? {} : { feeFromOutput }),
-    });
+    const built = this.ledger.select((unspents) => this.#builder.build(unspents, outputs, rate, { feeFromOutput }));
+    return built.ok ? ok({ tx: this.#builder.sign(built.value.tx, built.value.spent), built: built.value }) : built;
   }
 
   #feeOf(outputs: readonly TxOutput[], stage: Stage): Result<Rational, FundsError> {
-    const built = this.ledger.select((unspents) => this.#build(unspents, outputs, this.rate(stage)));
+    const built = this.ledger.estimate((unspents) => this.#builder.buildForSwap(unspents, outputs, stage));
     if (built.ok) return ok(this.#whole(built.value.fee));
     return err(
       buildErrorToFunds(
@@ -446,31 +394,11 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     });
   }
 
-  /** Parses bytes this node signed, or that passed a check, before they were stored. */
   #parseOwn(raw: Uint8Array): Tx {
-    const tx = parseTx(raw, this.spec.kind.template.format);
-    if (!tx.ok) throw new Error(`${this.ticker}: a stored transaction does not parse: ${tx.error.detail}`);
-    return tx.value;
-  }
-  #signed(tx: Tx): SignedTx {
-    return { txid: txid(tx), raw: serializeTx(tx) };
-  }
-  #changeScript(): Uint8Array {
-    const script = this.wallet.scripts[0];
-    if (!script) throw new Error(`${this.ticker}: a wallet has at least one script`);
-    return script;
-  }
-  #nowSec(): number {
-    return Math.floor(this.#clock.nowMs() / 1_000);
-  }
-  #lockTime(): number {
-    return currentLockTime(this.#nowSec(), this.spec.kind.paysInterest);
+    return this.#builder.parse(raw);
   }
   #whole(units: bigint): Rational {
     return fromUnits(units, this.decimals);
-  }
-  #internal(message: string): Result<never, FundsError> {
-    return err({ kind: "Internal", coin: this.ticker, message });
   }
   #changed(): void {
     for (const l of this.#listeners) l();

@@ -73,6 +73,7 @@ describe("promises", () => {
     coin.adopt(kept);
     await world.advance(61);
     expect(coin.ledger.held()).toBeLessThan(5n * COIN);
+    expect(coin.ledger.held()).toBeGreaterThan(4n * COIN);
     coin.release(kept);
     coin.release(kept);
     expect(coin.ledger.held()).toBe(0n);
@@ -92,6 +93,10 @@ describe("promises", () => {
     const coin = await wallet(10n * COIN);
     reserve(coin, "8");
     expect(coin.buildPayment({ contract: CONTRACT, units: 3n * COIN, reservation: null }).ok).toBe(false);
+    const withdraw = (amount: string) =>
+      world.drive(coin.withdraw({ to: coin.address, amount: decimal(amount), fee: undefined, broadcast: false }, NEVER));
+    expect(await withdraw("3")).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance" } });
+    expect((await withdraw("1")).ok).toBe(true);
     expect(coin.buildPayment({ contract: CONTRACT, units: COIN, reservation: null }).ok).toBe(true);
   });
 
@@ -119,6 +124,8 @@ describe("locks", () => {
     const [a, b] = [reserve(coin, "4"), reserve(coin, "4")];
     const first = payment(coin, 4n * COIN, a);
     expect(free()).toBeGreaterThan(5n * COIN);
+    // An order asked for now finds its fees: it is paid for later.
+    expect(coin.paymentFee(decimal("1"), "order").ok).toBe(true);
     expect(coin.buildPayment({ contract: CONTRACT, units: 4n * COIN, reservation: b })).toMatchObject({
       ok: false,
       error: { kind: "NotSufficientBalance" },
@@ -149,6 +156,20 @@ describe("locks", () => {
     const sent = await world.drive(coin.sendRaw(loose.value.raw, NEVER));
     expect(sent).toMatchObject({ ok: false, error: { kind: "Rejected", message: expect.stringContaining(tx.txid) } });
   });
+});
+
+test("a block's reward counts as not spendable until it is mature", async () => {
+  const coin = await wallet(COIN);
+  expect(world.chain("AAA").mineExactly(world.maker.script, []).ok).toBe(true);
+  await world.drive(coin.chain.refresh());
+  const reward = coin.ledger.unspendable();
+  expect([reward > 0n, free()]).toEqual([true, COIN]);
+  world.mine("AAA", coin.matureConfirmations - 2);
+  await world.drive(coin.chain.refresh());
+  expect([coin.ledger.unspendable(), free()]).toEqual([reward, COIN]);
+  world.mine("AAA");
+  await world.drive(coin.chain.refresh());
+  expect([coin.ledger.unspendable(), free()]).toEqual([0n, COIN + reward]);
 });
 
 describe("unconfirmed chains", () => {

@@ -1,12 +1,14 @@
 import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { BuildError, BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
+import type { FeeRate } from "../../core/utxo/feeRate.ts";
 import { pushesOf } from "../../core/utxo/script.ts";
 import type { OutPoint, Tx, TxInput, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import type { SeenOutput, UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { after, byValue, choose, keyOf, MAX_CLUSTER, type Pool } from "./coinPool.ts";
+import { lowerRate, raisedRate } from "./coinFees.ts";
+import { after, byValue, choose, keyOf, MAX_CLUSTER, type Pool, type Promised, roomInAnyOrder } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
 /** Most open reservations; each is replayed when another is made. */
@@ -14,13 +16,27 @@ const MAX_RESERVATIONS = 1_000;
 /** Most pieces into which the change of one transaction is cut for promises still to be kept. */
 const MAX_PIECES = 4n;
 
-/** How the ledger turns wanted outputs into a transaction; fixed by the coin. */
-export type BuildRule = (unspents: readonly Unspent[], outputs: readonly TxOutput[], feeFromOutput?: number) => Result<BuiltTx, BuildError>;
+/** Steps in which the highest ceiling a balance allows is looked for: to an eighth of the rise aimed at. */
+const CEILING_STEPS = 3;
+
+/**
+ * How the ledger turns wanted outputs into a transaction; fixed by the coin.
+ * @param insured with what the coin adds so that the transaction can do without its owner: change for a child, or more fee
+ */
+export type BuildRule = (
+  unspents: readonly Unspent[],
+  outputs: readonly TxOutput[],
+  rate: FeeRate,
+  insured: boolean,
+) => Result<BuiltTx, BuildError>;
 
 type Hold = {
   /** What is still promised. */
   amounts: bigint[];
-  /** Reckoned for each of them: the most that one of the transactions cost when the promise was made. */
+  /** The highest rate the promised transactions are built at. */
+  readonly ceiling: FeeRate;
+  readonly insured: boolean;
+  /** Reckoned for each of them: the most that one of the transactions costs at the ceiling. */
   readonly feeEach: bigint;
   /** Promises used up, by the transaction that was signed for each. */
   readonly used: Map<string, bigint>;
@@ -29,6 +45,10 @@ type Hold = {
 /** The promise a signed transaction uses up. */
 type UsedPromise = { readonly holdId: string; readonly amount: bigint };
 
+/** The rate promised transactions are built at, at most; `insured`: with what makes them do without their owner. */
+type Ceiling = { readonly ceiling: FeeRate; readonly insured: boolean };
+
+const sumOf = (values: readonly bigint[]): bigint => values.reduce((n, v) => n + v, 0n);
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
 
 export type LedgerDeps = {
@@ -40,6 +60,11 @@ export type LedgerDeps = {
   readonly scripts: readonly Uint8Array[];
   readonly matureConfs: number;
   readonly build: BuildRule;
+  /** The rate payments are built at now. */
+  readonly rate: () => FeeRate;
+  /** How far that rate may rise before a promised transaction is built, as a multiple: so much is promised where there is enough. */
+  readonly ceilingFactor: number;
+  readonly dust: bigint;
   /** An output like the ones swaps make, of this value: what a reservation is replayed with. */
   readonly sample: (value: bigint) => readonly TxOutput[];
   readonly onChange: () => void;
@@ -91,26 +116,77 @@ export class UtxoLedger {
 
   /** Whether every promise can still be kept once this transaction is sent. */
   leavesPromises(built: BuiltTx): boolean {
-    return this.#replay(after(this.#pool(), built), []).ok;
+    return this.#replay(after(this.#pool(), built), this.#promised()).ok;
   }
 
-  /** Promises one transaction for each amount, fees included, if all promises together can be kept. */
+  /**
+   * Promises one transaction for each amount, if all promises together can be kept: each at the highest rate promised for it,
+   * and, where there are several, in any order. The rate is the present one raised by the factor; where the balance does not
+   * allow that, as high as it does, at least the present one.
+   */
   hold(amounts: readonly bigint[], ttlMs: number | null): Result<string, BuildError> {
     if (this.#holds.size >= MAX_RESERVATIONS)
       return err({ kind: "NotEnough", available: 0n, required: amounts.reduce((n, a) => n + a, 0n) });
-    const kept = this.#replay(this.#pool(), amounts);
-    if (!kept.ok) return kept;
+    const rehearsed = this.#rehearse(amounts);
+    if (!rehearsed.ok) return rehearsed;
+    const { ceiling, insured, fees } = rehearsed.value;
     const id = `hold-${this.#nextHold++}`;
-    const feeEach =
-      kept.value
-        .slice(kept.value.length - amounts.length)
-        .toSorted(ascending)
-        .at(-1) ?? 0n;
-    const hold: Hold = { amounts: [...amounts], feeEach, used: new Map(), cancelTimer: null };
+    const feeEach = fees.toSorted(ascending).at(-1) ?? 0n;
+    const hold: Hold = { amounts: [...amounts], ceiling, insured, feeEach, used: new Map(), cancelTimer: null };
     if (ttlMs !== null) hold.cancelTimer = this.#deps.clock.after(ttlMs, () => this.release(id));
     this.#holds.set(id, hold);
     this.#deps.onChange();
     return ok(id);
+  }
+
+  /**
+   * The most that so many transactions more may pay together beside what is promised, at the present rate; null where nothing
+   * is promised: then the outputs alone decide.
+   */
+  roomFor(count: number): bigint | null {
+    const promised = this.#promised();
+    if (promised.length === 0) return null;
+    const more = Array.from({ length: count }, (): Promised => ({ amount: 0n, ceiling: this.#deps.rate(), insured: false }));
+    return roomInAnyOrder(this.#pool(), [...promised, ...more], this.#deps.dust);
+  }
+
+  /** The highest ceiling at which the new promises can be kept beside all others. @returns with it, the fees of the new ones */
+  #rehearse(amounts: readonly bigint[]): Result<Ceiling & { readonly fees: readonly bigint[] }, BuildError> {
+    const pool = this.#pool();
+    const promised = this.#promised();
+    const attempt = (at: Ceiling): Result<Ceiling & { readonly fees: readonly bigint[] }, BuildError> => {
+      const extra = amounts.map((amount): Promised => ({ amount, ...at }));
+      const all = [...promised, ...extra];
+      const kept = this.#replay(pool, all);
+      if (!kept.ok) return kept;
+      if (promised.length > 0 && extra.length > 0 && roomInAnyOrder(pool, all, this.#deps.dust) < 0n) {
+        const [available, required] = [sumOf(pool.unspents.map((u) => u.value)), sumOf(all.map((p) => p.amount))];
+        return err({ kind: "NotEnough", available, required });
+      }
+      return ok({ ...at, fees: kept.value.slice(promised.length) });
+    };
+    const present = this.#deps.rate();
+    const full = raisedRate(present, this.#deps.ceilingFactor);
+    for (const insured of [true, false]) {
+      const best = attempt({ ceiling: full, insured });
+      if (best.ok) return best;
+    }
+    let best = attempt({ ceiling: present, insured: false });
+    if (!best.ok) return best;
+    let [low, high] = [present.perKb, full.perKb];
+    for (let i = 0; i < CEILING_STEPS; i++) {
+      const middle = (low + high) / 2n;
+      const raised = attempt({ ceiling: { ...present, perKb: middle }, insured: false });
+      if (raised.ok) best = raised;
+      if (raised.ok) low = middle;
+      else high = middle;
+    }
+    return best;
+  }
+
+  /** The highest rate transactions of a hold are built at; null when there is no such hold. */
+  ceilingOf(id: string): FeeRate | null {
+    return this.#holds.get(id)?.ceiling ?? null;
   }
 
   /** The hold no longer ends by itself. */
@@ -134,15 +210,23 @@ export class UtxoLedger {
    * from, the change comes in pieces, so that the swaps after the next block need not queue behind each other.
    */
   take(outputs: readonly TxOutput[], holdId: string | null): Result<BuiltTx, BuildError> {
-    const built = this.select((unspents) => this.#deps.build(unspents, outputs));
-    if (!built.ok) return built;
+    const hold = holdId === null ? undefined : this.#holds.get(holdId);
+    const rate = hold ? lowerRate(this.#deps.rate(), hold.ceiling) : this.#deps.rate();
     const amount = outputs.reduce((n, o) => n + o.value, 0n);
     const promised = this.#promised({ holdId: holdId ?? "", amount });
-    if (holdId === null || !this.#holds.has(holdId)) {
-      const rest = this.#replay(after(this.#pool(), built.value), []);
+    const keepsOthers = (tx: BuiltTx): Result<unknown, BuildError> => this.#replay(after(this.#pool(), tx), promised);
+    const plain = this.select((unspents) => this.#deps.build(unspents, outputs, rate, false));
+    const insured = this.select((unspents) => this.#deps.build(unspents, outputs, rate, true));
+    // What insures one transaction is never taken from what is promised to others.
+    const usesMore =
+      insured.ok && plain.ok && (insured.value.fee > plain.value.fee || insured.value.spent.length > plain.value.spent.length);
+    const built = insured.ok && (!usesMore || keepsOthers(insured.value).ok) ? insured : plain;
+    if (!built.ok) return built;
+    if (!hold) {
+      const rest = keepsOthers(built.value);
       if (!rest.ok) return rest;
     }
-    return ok(this.#inPieces(built.value, outputs, promised) ?? built.value);
+    return ok(this.#inPieces(built.value, outputs, promised, { rate, insured: built === insured }) ?? built.value);
   }
 
   /**
@@ -152,6 +236,11 @@ export class UtxoLedger {
   select(build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
     const { unspents, clusters } = this.#pool();
     return choose({ unspents: unspents.filter((u) => !this.#isUnlisted(u.txid)), clusters }, build);
+  }
+
+  /** What a transaction would be that is not built now: with all that can be spent soon. For fees, never to be signed. */
+  estimate(build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
+    return choose(this.#pool(), build);
   }
 
   /** Records a signed own transaction: its inputs are taken, its own outputs are counted on. */
@@ -206,11 +295,12 @@ export class UtxoLedger {
     return taken ?? null;
   }
 
-  /** Whether another own transaction uses an output of this one. */
-  isBuiltOn(tx: Tx): boolean {
+  /** Whether another own transaction, none of `except`, uses an output of this one. */
+  isBuiltOn(tx: Tx, except: ReadonlySet<string> = new Set()): boolean {
     const id = txid(tx);
-    const isUsed = (vout: number): boolean => this.#locked.has(keyOf({ txid: id, vout }));
-    return tx.outputs.some((_, vout) => isUsed(vout)) || this.#own().some((o) => o.txid === id && o.spentBy !== null);
+    const counts = (by: string | undefined): boolean => by !== undefined && !except.has(by);
+    const isUsed = (vout: number): boolean => counts(this.#locked.get(keyOf({ txid: id, vout })));
+    return tx.outputs.some((_, vout) => isUsed(vout)) || this.#own().some((o) => o.txid === id && counts(o.spentBy?.txid));
   }
 
   /** The id of another transaction, in a block, that spends an input of this one; null if there is none. */
@@ -258,7 +348,7 @@ export class UtxoLedger {
     const edges: [string, string][] = [];
     for (const o of this.#own()) {
       const spender = o.spentBy && !o.spentBy.block ? o.spentBy.txid : null;
-      if (!o.block) clusters.add(o.txid, this.#isOurs(o.txid) ? 1 : MAX_CLUSTER);
+      if (!o.block) clusters.add(o.txid, this.isOurs(o.txid) ? 1 : MAX_CLUSTER);
       if (spender !== null) clusters.add(spender);
       if (!o.block && spender !== null) edges.push([o.txid, spender]);
     }
@@ -271,27 +361,27 @@ export class UtxoLedger {
     return clusters;
   }
 
-  /** Whether every input of an unconfirmed transaction is signed with the own key alone. */
-  #isOurs(id: string): boolean {
+  /** Whether every input of a transaction the backend has is signed with the own key alone. */
+  isOurs(id: string): boolean {
     const seen = this.#deps.chain.tx(id);
     const tx = seen && parseTx(seen.raw, this.#deps.format);
     return tx?.ok === true && tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey));
   }
 
   /** What is promised, without one promise that is being kept. */
-  #promised(kept?: UsedPromise): readonly bigint[] {
-    return [...this.#holds].flatMap(([id, { amounts }]) => {
+  #promised(kept?: UsedPromise): readonly Promised[] {
+    return [...this.#holds].flatMap(([id, { amounts, ceiling, insured }]) => {
       const at = id === kept?.holdId ? amounts.indexOf(kept.amount) : -1;
-      return at < 0 ? amounts : amounts.toSpliced(at, 1);
+      return (at < 0 ? amounts : amounts.toSpliced(at, 1)).map((amount) => ({ amount, ceiling, insured }));
     });
   }
 
   /** Builds every promised transaction, one after the other, from these outputs; fails if one cannot be built. @returns their fees */
-  #replay(pool: Pool, extra: readonly bigint[], promised = this.#promised()): Result<readonly bigint[], BuildError> {
+  #replay(pool: Pool, promised: readonly Promised[]): Result<readonly bigint[], BuildError> {
     let left = { ...pool, clusters: new OwnClusters(pool.clusters) };
     const fees: bigint[] = [];
-    for (const amount of [...promised, ...extra]) {
-      const built = choose(left, (unspents) => this.#deps.build(unspents, this.#deps.sample(amount)));
+    for (const { amount, ceiling, insured } of promised) {
+      const built = choose(left, (unspents) => this.#deps.build(unspents, this.#deps.sample(amount), ceiling, insured));
       if (!built.ok) return built;
       left = after(left, built.value);
       fees.push(built.value.fee);
@@ -303,8 +393,17 @@ export class UtxoLedger {
    * The same transaction with its change in pieces, or null where one piece will do: each must serve two promises of the
    * largest kind, and every promise must still be kept.
    */
-  #inPieces(built: BuiltTx, outputs: readonly TxOutput[], promised: readonly bigint[]): BuiltTx | null {
-    const largest = promised.toSorted(ascending).at(-1) ?? 0n;
+  #inPieces(
+    built: BuiltTx,
+    outputs: readonly TxOutput[],
+    promised: readonly Promised[],
+    at: { readonly rate: FeeRate; readonly insured: boolean },
+  ): BuiltTx | null {
+    const largest =
+      promised
+        .map((p) => p.amount)
+        .toSorted(ascending)
+        .at(-1) ?? 0n;
     const rest = after(this.#pool(), built);
     const left = rest.unspents.filter((u) => u.value > largest).length;
     const wanted = BigInt(promised.length - left + 1);
@@ -313,9 +412,14 @@ export class UtxoLedger {
     const script = built.tx.outputs.at(-1)?.script;
     if (pieces < 2n || !script) return null;
     const piece = { value: built.change / pieces, script };
-    const cut = this.#deps.build(built.spent, [...outputs, ...Array.from({ length: Number(pieces) - 1 }, () => piece)]);
+    const cut = this.#deps.build(
+      built.spent,
+      [...outputs, ...Array.from({ length: Number(pieces) - 1 }, () => piece)],
+      at.rate,
+      at.insured,
+    );
     if (!cut.ok || cut.value.change === 0n) return null;
-    return this.#replay(after(this.#pool(), cut.value), [], promised).ok ? cut.value : null;
+    return this.#replay(after(this.#pool(), cut.value), promised).ok ? cut.value : null;
   }
 }
 

@@ -116,7 +116,7 @@ export async function withdraw(
     raw: serializeTx(tx),
     txid: txid(tx),
     from: [coin.address],
-    to: parts.change > 0n ? [request.to, coin.address] : [request.to],
+    to: [request.to],
     total: fromUnits(spent, decimals),
     spentByMe: fromUnits(spent, decimals),
     receivedByMe: fromUnits(coin.isOwnScript(script) ? spent - parts.fee : parts.change, decimals),

@@ -15,6 +15,8 @@ export type BookLoaderDeps = {
   readonly clock: Clock;
   readonly log: Log;
   readonly book: OrderbookState;
+  /** Relays that are asked only when no other answers. */
+  readonly isDoubted: (relay: PeerId) => boolean;
 };
 
 /** A pair whose book this node keeps, and how far it got with it. */
@@ -99,9 +101,11 @@ export class BookLoader {
     const { signal } = this.#stopping;
     const request = encodeP2pRequest({ type: "GetOrderbook", base, rel });
     const tried = [...not];
+    const doubted = p2p.relays().filter((relay) => this.#deps.isDoubted(relay));
     try {
       for (let attempt = 0; attempt < MAX_ATTEMPTS && !signal.aborted; attempt++) {
-        const answer = await p2p.requestAnyRelay(request, { not: tried, signal });
+        const better = doubted.length > 0 ? await p2p.requestAnyRelay(request, { not: [...tried, ...doubted], signal }) : null;
+        const answer = better ?? (await p2p.requestAnyRelay(request, { not: tried, signal }));
         if (!answer || signal.aborted) return null;
         const parsed = parseOrderbookAnswer(answer.data);
         if (parsed.ok) {

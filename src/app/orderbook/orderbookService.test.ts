@@ -304,15 +304,36 @@ test("verdicts: broken and badly signed messages are rejected, unknown ones igno
   expect([relay.heard.length, light.heard.length]).toEqual([1, 0]);
 });
 
+test("a relay passes on what a key its own trader has banned says, and takes none of it itself", async () => {
+  const world = new World();
+  const relay = world.relay("R");
+  const alice = world.light("A", "R");
+  const bob = world.light("B", "R");
+  bob.service.follow("AAA", "BBB");
+  relay.banned.add(alice.pubkey);
+  await world.clock.advance(1_000);
+  alice.offer(1);
+  await world.clock.advance(1_000);
+  expect([bob.sees(), relay.sees()]).toEqual([[1], []]);
+});
+
+test("a peer that floods has its messages left unread after 30,000, those of others are still read", () => {
+  const relay = new World().relay("R");
+  const take = (from: string): GossipVerdict | Promise<GossipVerdict> =>
+    relay.service.handleGossip({ topic: "orbk/AAA:BBB", data: new Uint8Array(1), from });
+  const verdicts = Array.from({ length: 30_001 }, () => take("X"));
+  expect([verdicts.at(-2), verdicts.at(-1), take("Y")]).toEqual(["reject", "busy", "reject"]);
+});
+
 test("one key that floods is cut off, others are still heard", () => {
-  // A thousand real verifications would be slow; what is counted here is what comes after them.
+  // Thousands of real verifications would be slow; what is counted here is what comes after them.
   const relay = new BookNode(new World(), "R", 1, true, () => true);
   const flood = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), new Uint8Array(32).fill(78));
   const calm = signEnvelope(encodeOrderMessage({ type: "TakerRequest", body: request }), new Uint8Array(32).fill(79));
   const take = (data: Uint8Array): GossipVerdict | Promise<GossipVerdict> =>
     relay.service.handleGossip({ topic: "orbk/AAA:BBB", data, from: "X" });
-  const verdicts = Array.from({ length: 1_001 }, () => take(flood));
-  expect(verdicts.filter((v) => v === "accept")).toHaveLength(1_000);
+  const verdicts = Array.from({ length: 4_001 }, () => take(flood));
+  expect(verdicts.filter((v) => v === "accept")).toHaveLength(4_000);
   expect(take(calm)).toBe("accept");
 });
 
@@ -366,9 +387,23 @@ test("a relay answers every order-book request from the whole book, a light node
   const parsedNumber = byNumber.kind === "ok" ? parseBestOrdersAnswer(byNumber.data) : undefined;
   expect(parsedNumber?.ok && parsedNumber.value.orders.get("AAA")?.map((o) => o.uuid)).toEqual([uuid(1), uuid(2)]);
   expect(await relay.ask({ type: "BestOrders", coin: "ZZZ", action: "buy", volume: rational(1n) })).toEqual({ kind: "none" });
-  const light = await alice.ask({ type: "GetOrderbook", base: "AAA", rel: "BBB" });
-  const parsedLight = light.kind === "ok" ? parseOrderbookAnswer(light.data) : undefined;
-  expect(parsedLight?.ok && [...parsedLight.value.pubkeys.keys()]).toEqual([alice.pubkey]);
+  const makersOf = async (node: BookNode): Promise<readonly string[] | false | undefined> => {
+    const answer = await node.ask({ type: "GetOrderbook", base: "AAA", rel: "BBB" });
+    const parsed = answer.kind === "ok" ? parseOrderbookAnswer(answer.data) : undefined;
+    return parsed?.ok && [...parsed.value.pubkeys.keys()];
+  };
+  // It keeps a book of its own, but vouches for nobody.
+  const loading = alice.service.subscribePair("AAA", "BBB");
+  await world.clock.advance(1_000);
+  await loading;
+  await world.clock.advance(31_000);
+  expect([alice.sees(), alice.confirmed()]).toEqual([
+    [1, 2],
+    [true, true],
+  ]);
+  expect(await makersOf(alice)).toEqual([alice.pubkey]);
+  relay.banned.add(bob.pubkey);
+  expect(await makersOf(relay)).toEqual([alice.pubkey]);
 });
 
 test("sync requests: whole trie, empty trie once all is gone, none for a stranger, an error for a pair without root", async () => {

@@ -42,10 +42,11 @@ const MAX_PEERS = 2048;
  */
 const FORGERY_COST = 49;
 /**
- * Order messages taken per signing key: a bot that announces some hundred orders at once stays below it. Only well
- * signed ones count, so nobody can use up the budget of another; beyond it not even the signature is looked at.
+ * Order messages taken per signing key: a maker whose orders are taken a hundred times a second says three messages for each,
+ * and stays below it. Only well signed ones count, so nobody can use up the budget of another; beyond it not even the signature
+ * is looked at.
  */
-const KEY_RATE = { perSec: 20, burst: 1000 };
+const KEY_RATE = { perSec: 400, burst: 4_000 };
 const MAX_KEYS = 10_000;
 
 /** The four messages of the matching handshake, verified and parsed. */
@@ -65,6 +66,8 @@ export type OrderbookDeps = {
   readonly secretKey: Secret<Uint8Array>;
   /** Messages and orders of banned keys (66 hex) are dropped. */
   readonly isBanned: (pubkey: string) => boolean;
+  /** Which relays' unsigned words were refuted; without it nobody is blamed. */
+  readonly relayGrades?: { isDoubted(relay: PeerId): boolean; refuted(relay: PeerId, times: number): void };
 };
 
 export type OrderbookOptions = {
@@ -99,7 +102,7 @@ export class OrderbookService {
   #stopped = false;
 
   constructor(deps: OrderbookDeps, options: OrderbookOptions = {}) {
-    const { p2p, clock, log } = deps;
+    const { p2p, clock, log, relayGrades } = deps;
     const ownKey = toHex(deps.publicKey);
     this.#deps = deps;
     this.#own = new OwnBook(deps.ownOrders, ownKey);
@@ -108,8 +111,12 @@ export class OrderbookService {
       follows: (pair) => p2p.isRelay || this.#followed.has(pair),
       ...(options.orderTimeoutMs !== undefined && { timeoutMs: options.orderTimeoutMs }),
       ...(options.limits && { limits: options.limits }),
+      ...(relayGrades && {
+        isDoubted: (relay: string) => relayGrades.isDoubted(relay),
+        onRefuted: (relay: string, keys: number) => relayGrades.refuted(relay, keys),
+      }),
     });
-    this.#loader = new BookLoader({ p2p, clock, log, book: this.#book });
+    this.#loader = new BookLoader({ p2p, clock, log, book: this.#book, isDoubted: (relay) => relayGrades?.isDoubted(relay) ?? false });
     this.#sync = new KeySync({ p2p, clock, log, book: this.#book });
     this.#sources = { isRelay: p2p.isRelay, book: this.#book, own: this.#own, isBanned: deps.isBanned };
   }

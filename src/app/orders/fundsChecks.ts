@@ -35,6 +35,20 @@ export function checkTakerFunds(rules: TradeRules, coin: TradingCoin, otherTicke
   return enough(coin, [dexFee, dexFeeFee.value, paymentFee.value].reduce(add, volume));
 }
 
+/**
+ * Claims and refunds pay their fee out of the contract. Is each of a swap's amounts enough for that should the rate rise to the
+ * ceiling? `amounts`: coin and whole coins.
+ */
+export function coverSpends(
+  ...amounts: readonly (readonly [TradingCoin, Rational])[]
+): Result<void, FundsError & { readonly kind: "VolumeTooLow" }> {
+  for (const [coin, volume] of amounts) {
+    const threshold = coin.leastContract();
+    if (lt(volume, threshold)) return err({ kind: "VolumeTooLow", coin: coin.ticker, volume, threshold });
+  }
+  return ok(undefined);
+}
+
 /** Can this node pay a maker order's whole volume? (reference rpc.md 4.2, 5b) */
 export function checkMakerFunds(coin: TradingCoin, volume: Rational): Result<void, FundsError> {
   const paid = aboveDust(coin, volume);

@@ -1,6 +1,7 @@
 import { add, fromUnits, type Rational, toUnits, ZERO } from "../../core/money/rational.ts";
 import { ok, type Result } from "../../core/util/result.ts";
 import type { FundsError, Reservation, TradingCoin } from "../tradingCoin.ts";
+import type { ReserveAsk } from "./ordersDeps.ts";
 
 /**
  * Safety net only: a hold is released when its handshake ends (30 s for a maker, at most 60 s for a taker) or passes
@@ -15,11 +16,16 @@ type Hold = {
   readonly units: bigint;
   /** Envelope key of the other side, 66 hex. */
   readonly sender: string;
+  readonly share: HeldShare | null;
 };
+
+/** What a maker's hold is for. `alone`: it may make room for a key with history. `isLate`: its taker may be gone, and is not blamed for it. */
+export type HeldShare = { readonly orderUuid: string; readonly alone: boolean; readonly isLate: boolean; readonly connectByMs: number };
 
 /** Funds taken out of circulation for open handshakes, keyed by taker uuid. Lives in memory: a restart frees them all. */
 export class FundsHolds {
   readonly #holds = new Map<string, Hold>();
+  readonly #counts = new Map<string, number>();
   readonly #onEnd: (ticker: string) => void;
 
   /** @param onEnd called with the coin whenever a hold ends either way */
@@ -31,19 +37,25 @@ export class FundsHolds {
     return this.#holds.has(takerUuid);
   }
 
-  /** `amounts`: one transaction each, whole coins. */
-  take(takerUuid: string, coin: TradingCoin, amounts: readonly Rational[], sender: string): Result<void, FundsError> {
+  /** `amounts`: one transaction each, whole coins. `share`: of a maker order, else null. */
+  take(
+    takerUuid: string,
+    coin: TradingCoin,
+    amounts: readonly Rational[],
+    sender: string,
+    share: HeldShare | null = null,
+  ): Result<void, FundsError> {
     if (this.#holds.has(takerUuid)) throw new Error("funds are held for this request already");
     const reservation = coin.reserve(amounts, HOLD_TTL_MS);
     if (!reservation.ok) return reservation;
-    this.#holds.set(takerUuid, { coin, reservation: reservation.value, units: unitsOf(amounts, coin.decimals), sender });
+    this.#holds.set(takerUuid, { coin, reservation: reservation.value, units: unitsOf(amounts, coin.decimals), sender, share });
+    this.#counts.set(sender, this.countOf(sender) + 1);
     return ok(undefined);
   }
 
   release(takerUuid: string): void {
-    const hold = this.#holds.get(takerUuid);
+    const hold = this.#remove(takerUuid);
     if (!hold) return;
-    this.#holds.delete(takerUuid);
     hold.coin.release(hold.reservation);
     this.#onEnd(hold.coin.ticker);
   }
@@ -55,25 +67,43 @@ export class FundsHolds {
 
   /** The swap has the hold now. */
   handedOver(takerUuid: string): void {
-    const hold = this.#holds.get(takerUuid);
-    this.#holds.delete(takerUuid);
+    const hold = this.#remove(takerUuid);
     if (hold) this.#onEnd(hold.coin.ticker);
   }
 
-  /** What open handshakes hold of a coin; with `sender`, only those with that peer. */
-  heldOf(ticker: string, sender?: string): Rational {
+  #remove(takerUuid: string): Hold | undefined {
+    const hold = this.#holds.get(takerUuid);
+    if (!hold) return undefined;
+    this.#holds.delete(takerUuid);
+    const left = this.countOf(hold.sender) - 1;
+    if (left > 0) this.#counts.set(hold.sender, left);
+    else this.#counts.delete(hold.sender);
+    return hold;
+  }
+
+  /** What open handshakes hold of a coin. */
+  heldOf(ticker: string): Rational {
     let sum = ZERO;
-    for (const { coin, units, sender: holder } of this.#holds.values()) {
-      if (coin.ticker === ticker && (sender === undefined || holder === sender)) sum = add(sum, fromUnits(units, coin.decimals));
-    }
+    for (const { coin, units } of this.#holds.values()) if (coin.ticker === ticker) sum = add(sum, fromUnits(units, coin.decimals));
     return sum;
+  }
+
+  /** Open handshakes of own maker orders that hold a coin. */
+  sharesOf(ticker: string): ReserveAsk["held"] {
+    const shares: ReserveAsk["held"][number][] = [];
+    for (const { coin, units, sender, share } of this.#holds.values()) {
+      if (share && coin.ticker === ticker) shares.push({ sender, units, orderUuid: share.orderUuid });
+    }
+    return shares;
+  }
+
+  shareOf(takerUuid: string): HeldShare | null {
+    return this.#holds.get(takerUuid)?.share ?? null;
   }
 
   /** Open handshakes with a peer. */
   countOf(sender: string): number {
-    let count = 0;
-    for (const hold of this.#holds.values()) if (hold.sender === sender) count++;
-    return count;
+    return this.#counts.get(sender) ?? 0;
   }
 
   get size(): number {

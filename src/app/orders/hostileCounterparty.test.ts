@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
+import { keyHex, OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
 import type { MakerReserved, TakerRequest } from "../../core/message/types.ts";
 import { decimal, type Rational, rational, toDecimalString } from "../../core/money/rational.ts";
 import { availableVolume } from "../../core/order/makerOrder.ts";
@@ -112,6 +112,23 @@ test("the same uuid from two keys is one handshake, and only the first key's", a
     world.send("maker", "first", { type: "TakerConnect", body: { takerOrderUuid: uuid(1), makerOrderUuid: orderUuid } });
   await world.clock.advance(100);
   expect(maker.swaps.started).toHaveLength(1);
+  // Only the taker itself is told again.
+  const told = world.messages("MakerConnected").length;
+  world.send("maker", "second", { type: "TakerConnect", body: { takerOrderUuid: uuid(1), makerOrderUuid: orderUuid } });
+  await world.clock.advance(100);
+  expect(world.messages("MakerConnected")).toHaveLength(told);
+});
+
+test("an offer of a maker that is banned before the choice is not taken", async () => {
+  const { world, maker } = await aMaker();
+  const taker = await world.node("taker");
+  const placed = await taker.orders.placeTakerOrder({ action: "Buy", base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("1") });
+  expect(placed.ok).toBe(true);
+  await world.clock.advance(1_000);
+  expect(world.messages("MakerReserved")).toHaveLength(1);
+  taker.banned.add(keyHex(maker));
+  await world.clock.advance(5_000);
+  expect([world.messages("TakerConnect"), taker.coin("BBB").openReservations]).toEqual([[], 0]);
 });
 
 test("a connect without a request, for another order, or after the order was cancelled starts nothing", async () => {

@@ -1,9 +1,10 @@
 import type { MakerReserved, OrderPair, TakerRequest } from "../../core/message/types.ts";
-import { gte } from "../../core/money/rational.ts";
+import { gte, lt, type Rational } from "../../core/money/rational.ts";
 import {
   availableVolume,
   connectMatch,
   dropMatch,
+  forgetSettled,
   type MakerMatch,
   type MakerOrder,
   makerBaseTicker,
@@ -14,21 +15,37 @@ import { fittingOrders, type SwapAmounts } from "../../core/order/matching.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { SwapMatch } from "../tradingCoin.ts";
 import { ExpiringMap } from "./expiringMap.ts";
+import { coverSpends } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import { type SwapCoins, swapMatch, termsOfMatch } from "./swapTerms.ts";
+import { WaitingRequests } from "./waitingRequests.ts";
 
 /** Open handshakes one sender may have with us, and all senders together. */
 const MAX_OPEN_PER_SENDER = 10;
 const MAX_OPEN = 1_000;
-/** A request answered once is not answered again: a replay of old messages must not hold funds. KDF sends each request once. */
+/** A request answered once gets no second offer: a replay of old messages must not hold funds. KDF sends each request once. */
 const ANSWERED_MEMORY_MS = 600_000;
 const MAX_ANSWERED = 20_000;
 /** `connected` is repeated for a taker that repeats its `connect`, a few times and not for ever: ours do when a message got lost. */
 const CONNECTED_REPEAT_MS = 60_000;
 const MAX_CONNECTED_REPEATS = 10;
+/** The same for the offer, for a taker of ours that repeats its request. */
+const MAX_OFFER_REPEATS = 5;
+/** Waiting requests looked at in one round, and those of them the funds are asked for: a round must not hold up the rest. */
+const MAX_LOOKS = 100;
+const MAX_TRIES = 20;
+/**
+ * A taker not heard for longer may have chosen another maker by now (KDF's chooses 3 s after its first offer): no silence is
+ * held against it, and the offer to it stands for a short time only.
+ */
+const LATE_MS = 5_000;
+const LATE_CONNECT_MS = 10_000;
+
+/** `later`: not now, but perhaps when a handshake has ended, a swap's fee is paid or a block has come. */
+type Answer = "served" | "later" | "never";
 
 const swapCoins = (order: MakerOrder): SwapCoins => ({
   maker: order.base,
@@ -48,6 +65,10 @@ export class MakerSide {
   readonly #repeats: ExpiringMap<number>;
   /** Connected matches by taker uuid: an order that is sold out ends at once, and its last taker may not have heard us. */
   readonly #connected: ExpiringMap<{ readonly order: MakerOrder; readonly match: MakerMatch }>;
+  readonly #waiting: WaitingRequests;
+  /** What the last round of those that wait has met: the least amount of a coin that cannot be held, and senders with their share used up. */
+  readonly #short = new Map<string, Rational>();
+  readonly #shareless = new Set<string>();
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
     this.#deps = deps;
@@ -58,30 +79,140 @@ export class MakerSide {
     this.#answered = new ExpiringMap(deps.clock, ANSWERED_MEMORY_MS, MAX_ANSWERED);
     this.#repeats = new ExpiringMap(deps.clock, CONNECTED_REPEAT_MS, MAX_ANSWERED);
     this.#connected = new ExpiringMap(deps.clock, CONNECTED_REPEAT_MS, MAX_ANSWERED);
+    this.#waiting = new WaitingRequests(deps.clock);
   }
 
   /** A taker asks. Funds are held before the answer leaves, so that a reserved offer can be kept. */
   async onRequest(sender: string, request: TakerRequest): Promise<void> {
     const { uuid } = request;
-    if (this.#holds.has(uuid) || this.#ledger.has(uuid) || this.#deps.swaps.has(uuid) || this.#answered.get(`${sender} ${uuid}`)) return;
-    if (this.#holds.countOf(sender) >= MAX_OPEN_PER_SENDER || this.#holds.size >= MAX_OPEN) return;
-    const fitting = fittingOrders(this.#ledger.makers.values(), request, this.#ownX);
-    if (fitting.length === 0 || (await this.#deps.store.swapAgreed(uuid))) return;
-    for (const { order, amounts } of fitting) {
-      const reserved = this.#reserve(sender, request, order, amounts);
-      if (!reserved) continue;
-      this.#answered.set(`${sender} ${uuid}`, true);
-      this.#deps.network.publish(reserved.base, reserved.rel, { type: "MakerReserved", body: reserved });
-      this.#deps.log.info("order_reserved", { order: order.uuid, request: uuid, taker: sender });
+    if (this.#holds.has(uuid)) return this.#repeatOffer(sender, uuid);
+    if (this.#isOver(sender, uuid) || this.#waiting.heardAgain(sender, uuid)) return;
+    if ((await this.#answer(sender, request, 0)) !== "later") return;
+    if (this.#waiting.add(sender, request)) this.#deps.log.info("request_waits", { request: uuid, taker: sender });
+  }
+
+  /** Something may have come free: those that wait are tried in the order they came, and all limits still hold. */
+  async serveWaiting(): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    this.#short.clear();
+    this.#shareless.clear();
+    let [looks, tries] = [0, 0];
+    for (const entry of this.#waiting.inOrder()) {
+      const { sender, request, heardMs } = entry;
+      if (this.#isFull(sender)) continue;
+      if (this.#isOver(sender, request.uuid) || this.#holds.has(request.uuid)) {
+        this.#waiting.drop(entry);
+        continue;
+      }
+      const before = this.#short.size + this.#shareless.size;
+      const answer = await this.#answer(sender, request, this.#deps.clock.nowMs() - heardMs);
+      if (answer !== "later") this.#waiting.drop(entry);
+      if (answer === "served" || this.#short.size + this.#shareless.size > before) tries++;
+      if (++looks < MAX_LOOKS && tries < MAX_TRIES) continue;
+      this.#waiting.breakOffAt(entry);
       return;
     }
   }
 
-  #reserve(sender: string, request: TakerRequest, order: MakerOrder, amounts: SwapAmounts): MakerReserved | null {
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** There is an order or a swap of this name, or the request was answered once. */
+  #isOver(sender: string, uuid: string): boolean {
+    return this.#ledger.has(uuid) || this.#deps.swaps.has(uuid) || this.#answered.get(`${sender} ${uuid}`) !== undefined;
+  }
+
+  #isFull(sender: string): boolean {
+    return this.#holds.countOf(sender) >= MAX_OPEN_PER_SENDER || this.#holds.size >= MAX_OPEN;
+  }
+
+  /** @param silentMs since the request was last heard */
+  async #answer(sender: string, request: TakerRequest, silentMs: number): Promise<Answer> {
+    const { uuid } = request;
+    if (this.#deps.keyElsewhere()) return "never";
+    const fitting = fittingOrders(this.#ledger.makers.values(), request, this.#ownX);
+    if (this.#isFull(sender)) return fitting.length > 0 ? "later" : "never";
+    const inTheWay = fitting.length === 0 || this.#isKnown(sender, fitting) ? this.#madeRoomFor(sender, request) : [];
+    if (fitting.length + inTheWay.length === 0) return "never";
+    if (inTheWay.length === 0 && fitting.every(({ order, amounts }) => this.#isShort(sender, order, amounts))) return "later";
+    if (await this.#deps.store.swapAgreed(uuid)) return "never";
+    const served = this.#serve(sender, request, fitting, silentMs);
+    if (served === "served" || inTheWay.length === 0) return served;
+    for (const [orderUuid, takerUuid] of inTheWay) {
+      const order = this.#ledger.makers.get(orderUuid);
+      if (order) this.#giveBack(order, takerUuid);
+      this.#deps.log.info("request_made_room", { order: orderUuid, request: takerUuid, taker: sender });
+    }
+    return this.#serve(sender, request, fittingOrders(this.#ledger.makers.values(), request, this.#ownX), silentMs);
+  }
+
+  /** Whether the present round knows already that this cannot be had. */
+  #isShort(sender: string, order: MakerOrder, { maker }: SwapAmounts): boolean {
+    const least = this.#short.get(order.base);
+    return this.#shareless.has(`${sender} ${order.base}`) || (least !== undefined && !lt(maker, least));
+  }
+
+  /** Answers with the first of the orders that can be served. */
+  #serve(sender: string, request: TakerRequest, fitting: ReturnType<typeof fittingOrders>, silentMs: number): Answer {
+    let answer: Answer = "never";
+    for (const { order, amounts } of fitting) {
+      const reserved = this.#reserve(sender, request, order, amounts, silentMs);
+      if (reserved === "later") answer = "later";
+      if (typeof reserved === "string") continue;
+      this.#answered.set(`${sender} ${request.uuid}`, true);
+      this.#deps.network.publish(reserved.base, reserved.rel, { type: "MakerReserved", body: reserved });
+      this.#deps.log.info("order_reserved", { order: order.uuid, request: request.uuid, taker: sender });
+      return "served";
+    }
+    return answer;
+  }
+
+  /** The taker has not heard our offer: the same again, while it stands. */
+  #repeatOffer(sender: string, uuid: string): void {
+    const match = this.#ledger.makers.get(this.#holds.shareOf(uuid)?.orderUuid ?? "")?.matches.get(uuid);
+    const sent = this.#repeats.get(`offer ${uuid}`) ?? 0;
+    if (!match || match.taker !== sender || match.connectedAtMs !== null || sent >= MAX_OFFER_REPEATS) return;
+    this.#repeats.set(`offer ${uuid}`, sent + 1);
+    this.#deps.network.publish(match.reserved.base, match.reserved.rel, { type: "MakerReserved", body: match.reserved });
+  }
+
+  #isKnown(sender: string, fitting: ReturnType<typeof fittingOrders>): boolean {
+    return fitting.some(({ order }) => this.#deps.policy.isKnown(sender, order.base));
+  }
+
+  /**
+   * Handshakes with keys without history that hold more than their share for want of anybody else: whoever has history
+   * takes their place, if that makes room for the request. Pairs of order and request.
+   */
+  #madeRoomFor(sender: string, request: TakerRequest): readonly (readonly [orderUuid: string, takerUuid: string])[] {
+    const inTheWay: (readonly [string, string])[] = [];
+    const without: MakerOrder[] = [];
+    for (const order of this.#ledger.makers.values()) {
+      if (!this.#deps.policy.isKnown(sender, order.base)) continue;
+      const alone = [...order.matches].filter(([uuid, m]) => m.connectedAtMs === null && this.#holds.shareOf(uuid)?.alone);
+      for (const [uuid] of alone) inTheWay.push([order.uuid, uuid]);
+      without.push(alone.reduce((o, [uuid]) => dropMatch(o, uuid), order));
+    }
+    return inTheWay.length > 0 && fittingOrders(without, request, this.#ownX).length > 0 ? inTheWay : [];
+  }
+
+  #reserve(
+    sender: string,
+    request: TakerRequest,
+    order: MakerOrder,
+    amounts: SwapAmounts,
+    silentMs: number,
+  ): MakerReserved | Exclude<Answer, "served"> {
     const { log, coin, policy, clock, rules } = this.#deps;
-    const skip = (reason: string, data: object = {}): null => {
+    const skip = (reason: string, data: object = {}): "never" => {
       log.info("request_not_served", { order: order.uuid, request: request.uuid, reason, ...data });
-      return null;
+      return "never";
+    };
+    // What is tried again and again is not worth a line each time.
+    const wait = (reason: string, data: object = {}): "later" => {
+      log.debug("request_not_served", { order: order.uuid, request: request.uuid, reason, ...data });
+      return "later";
     };
     const base = coin(order.base);
     const rel = coin(order.rel);
@@ -90,8 +221,11 @@ export class MakerSide {
     const [baseInfo, relInfo] =
       request.action === "Buy" ? [request.baseProtocolInfo, request.relProtocolInfo] : [request.relProtocolInfo, request.baseProtocolInfo];
     if (!base.acceptsProtocolInfo(baseInfo) || !rel.acceptsProtocolInfo(relInfo)) return skip("protocol_info");
-    const terms = termsOfMatch(rules, swapCoins(order), "maker", { maker: order.conf, taker: request.conf, action: request.action });
+    const settings = { maker: order.conf, taker: request.conf, action: request.action };
+    const terms = termsOfMatch(rules, swapCoins(order), "maker", settings, { baseAmount: amounts.maker, relAmount: amounts.taker });
     if (!terms.ok) return skip("confirmations", terms.error);
+    const covered = coverSpends([base, amounts.maker], [rel, amounts.taker]);
+    if (!covered.ok) return skip("too_small", { coin: covered.error.coin });
     const reserved: MakerReserved = {
       base: makerBaseTicker(order),
       rel: makerRelTicker(order),
@@ -107,10 +241,28 @@ export class MakerSide {
     const match: MakerMatch = { request, taker: sender, reserved, reservedAtMs: clock.nowMs(), connectedAtMs: null };
     const next = reserveMatch(order, match);
     if (!next.ok) return skip(next.error);
-    const [held, heldByAll] = [this.#holds.heldOf(base.ticker, sender), this.#holds.heldOf(base.ticker)];
-    if (!policy.mayReserve(sender, base.ticker, amounts.maker, held, heldByAll)) return skip("sender_share");
-    const taken = this.#holds.take(request.uuid, base, [amounts.maker], sender);
-    if (!taken.ok) return skip("funds", { error: taken.error.kind });
+    const share = policy.mayReserve({
+      sender,
+      coin: base.ticker,
+      amount: amounts.maker,
+      orderUuid: order.uuid,
+      orderAvailable: availableVolume(order),
+      held: this.#holds.sharesOf(base.ticker),
+    });
+    const isLate = silentMs > LATE_MS;
+    // More than a share is lent to nobody who may be gone: the next would have to wait for it.
+    if (share.kind === "refused" || (isLate && share.alone !== null)) {
+      this.#shareless.add(`${sender} ${base.ticker}`);
+      return wait(share.kind === "refused" ? share.reason : "alone");
+    }
+    const connectByMs = clock.nowMs() + Math.min(share.connectWithinMs, isLate ? LATE_CONNECT_MS : share.connectWithinMs);
+    const held = { orderUuid: order.uuid, alone: share.alone !== null, isLate, connectByMs };
+    const taken = this.#holds.take(request.uuid, base, [amounts.maker], sender, held);
+    if (!taken.ok) {
+      this.#short.set(base.ticker, amounts.maker);
+      return wait("funds", { error: taken.error.kind });
+    }
+    if (share.alone !== null) policy.onReserved(request.uuid, share.alone);
     this.#ledger.setInMemory(next.value);
     return reserved;
   }
@@ -130,23 +282,31 @@ export class MakerSide {
     if (!order) return;
     const connected = connectMatch(order, pair.takerOrderUuid, sender, clock.nowMs());
     if (!connected.ok) return;
-    const swap = this.#swapOf(order, pair.takerOrderUuid, sender);
+    const swap = this.#deps.keyElsewhere() ? null : this.#swapOf(order, pair.takerOrderUuid, sender);
     if (!swap || swaps.has(pair.takerOrderUuid)) {
       this.#giveBack(order, pair.takerOrderUuid);
       return;
     }
     const agreed = { step: "swapAgreed", takerUuid: pair.takerOrderUuid, makerUuid: order.uuid } as const;
-    await this.#ledger.commit([{ step: "maker", order: connected.value }, agreed]);
+    const next = forgetSettled(connected.value, (uuid, match) => this.#isSettled(uuid, match));
+    await this.#ledger.commit([{ step: "maker", order: next }, agreed]);
     try {
       await swaps.start(swap);
     } catch (error) {
       log.error("swap_not_started", { swap: swap.uuid, error, stored: swaps.has(swap.uuid) });
-      if (swaps.has(swap.uuid)) return this.#swapBegan(connected.value, pair);
+      if (swaps.has(swap.uuid)) return this.#swapBegan(next, pair);
       this.#holds.release(pair.takerOrderUuid);
-      await this.#ledger.commit([{ step: "maker", order: dropMatch(connected.value, pair.takerOrderUuid) }]);
+      await this.#ledger.commit([{ step: "maker", order: dropMatch(next, pair.takerOrderUuid) }]);
       return;
     }
-    this.#swapBegan(connected.value, pair);
+    this.#swapBegan(next, pair);
+  }
+
+  /** The swap is stored, its taker has paid or it is over, and nobody asks for our `connected` any more. */
+  #isSettled(takerUuid: string, { connectedAtMs }: MakerMatch): boolean {
+    const { swaps, policy, clock } = this.#deps;
+    const isOld = connectedAtMs !== null && clock.nowMs() - connectedAtMs > CONNECTED_REPEAT_MS;
+    return isOld && swaps.has(takerUuid) && !policy.isUnpaid(takerUuid);
   }
 
   /** The swap is stored and runs, whatever else happens: its funds are its own, and the taker is told. */
@@ -164,7 +324,7 @@ export class MakerSide {
     if (!match || !reservation || !this.#deps.coin(order.base) || !this.#deps.coin(order.rel)) return null;
     const { reserved, request } = match;
     const settings = { maker: reserved.conf, taker: request.conf, action: request.action };
-    const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "maker", settings);
+    const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "maker", settings, reserved);
     if (!terms.ok) return null;
     return swapMatch("maker", order.uuid, swapCoins(order), reserved, sender, terms.value, reservation);
   }
@@ -172,6 +332,17 @@ export class MakerSide {
   #giveBack(order: MakerOrder, takerUuid: string): void {
     this.#holds.release(takerUuid);
     this.#ledger.setInMemory(dropMatch(order, takerUuid));
+  }
+
+  /** A swap ended whose taker had paid nothing: nothing was sold. KDF: the volume is gone, and keys are free. */
+  async onUnpaidSwapEnded(takerUuid: string): Promise<void> {
+    for (const order of [...this.#ledger.makers.values()]) {
+      if (order.matches.get(takerUuid)?.connectedAtMs == null) continue;
+      const back = { ...dropMatch(order, takerUuid), startedSwaps: order.startedSwaps };
+      await this.#ledger.commit([{ step: "maker", order: back }]);
+      this.#announcer.updateVolume(back);
+      this.#deps.log.info("volume_given_back", { order: order.uuid, swap: takerUuid });
+    }
   }
 
   /** Remembers the matches of an order whose swaps are stored, for takers that ask again. Also after a restart. */

@@ -29,6 +29,13 @@ export class OrderAnnouncer implements OwnOrders {
     return this.#announced.has(uuid);
   }
 
+  /** Says nothing of own orders any more, and nothing about that: others drop them after 90 s. `announce` brings each back. */
+  fallSilent(): void {
+    if (this.#announced.size === 0) return;
+    this.#announced.clear();
+    this.#notify();
+  }
+
   /** MakerOrderCreated with the volume now available. False, and nothing sent, while one of the coins is not active. */
   announce(order: MakerOrder): boolean {
     const base = this.#deps.coin(order.base);

@@ -42,6 +42,7 @@ export class OrderLedger {
   readonly #takers = new Map<string, TakerOrder>();
   #exports: Promise<void> = Promise.resolve();
   #waitingExports = 0;
+  #beingStored = 0;
 
   constructor(deps: LedgerDeps) {
     this.#deps = deps;
@@ -57,8 +58,9 @@ export class OrderLedger {
   has(uuid: string): boolean {
     return this.#makers.has(uuid) || this.#takers.has(uuid);
   }
+  /** Open orders, and those about to be. */
   get size(): number {
-    return this.#makers.size + this.#takers.size;
+    return this.#makers.size + this.#takers.size + this.#beingStored;
   }
 
   /** Stored orders into memory, oldest first. A record that cannot be read is reported and left where it is. */
@@ -83,7 +85,13 @@ export class OrderLedger {
   /** All steps or none. Memory changes when the store has acknowledged; rejects with `StorageError`, then nothing has changed. */
   async commit(steps: readonly LedgerStep[]): Promise<void> {
     const nowMs = this.#deps.clock.nowMs();
-    await this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs)));
+    const added = steps.filter(({ step }) => step === "newMaker" || step === "newTaker").length;
+    this.#beingStored += added;
+    try {
+      await this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs)));
+    } finally {
+      this.#beingStored -= added;
+    }
     for (const step of steps) {
       this.#remember(step);
       this.#export(step);

@@ -3,7 +3,8 @@ import type { Rational } from "../../core/money/rational.ts";
 import type { MakerMatch, MakerOrder } from "../../core/order/makerOrder.ts";
 import type { TakerOrder } from "../../core/order/takerOrder.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
-import type { OrderRecord } from "../../ports/orderStore.ts";
+import type { OrderRecord, StoredOrder } from "../../ports/orderStore.ts";
+import { StorageError } from "../../ports/sql.ts";
 
 /** Version of the stored form. A new one gets a new schema beside the old; old records are read for ever. */
 const VERSION = 1;
@@ -101,12 +102,22 @@ export function orderToRecord(own: OwnOrder): OrderRecord {
   return { uuid: own.order.uuid, kind: own.kind, record: JSON.stringify(content) };
 }
 
-/** Reads what `orderToRecord` wrote. Throws on anything else, naming the order: the database is damaged or from a newer version. */
-export function parseOrderRecord({ uuid: id, kind, record }: OrderRecord): OwnOrder {
+/**
+ * Reads what `orderToRecord` wrote. Throws `StorageError` `Corrupt` on anything else, naming the order: the database is damaged
+ * or from a newer version.
+ */
+export function parseOrderRecord({ uuid: id, kind, record }: StoredOrder): OwnOrder {
+  const damaged = (detail: string, cause?: unknown): StorageError =>
+    new StorageError("Corrupt", `the stored order ${id} is damaged: ${detail}`, { cause });
+  if (kind !== "Maker" && kind !== "Taker") throw damaged("it is neither a maker's nor a taker's");
+  let own: OwnOrder;
   try {
     const content: unknown = JSON.parse(record);
-    return kind === "Maker" ? { kind, order: maker.parse(content).order } : { kind, order: taker.parse(content).order };
+    own = kind === "Maker" ? { kind, order: maker.parse(content).order } : { kind, order: taker.parse(content).order };
   } catch (cause) {
-    throw new Error(`stored order ${id} cannot be read`, { cause });
+    throw damaged("its record is not of the shape this version knows", cause);
   }
+  // Under another name it could never be ended: what is stored goes by this one.
+  if (own.order.uuid !== id) throw damaged("its record is another order's");
+  return own;
 }

@@ -1,4 +1,4 @@
-import { add, type Rational, ZERO } from "../../core/money/rational.ts";
+import { add, fromUnits, type Rational, ZERO } from "../../core/money/rational.ts";
 import { noFeeKeyText } from "../../core/network/dexFee.ts";
 import { dropMatch, type MakerOrder, makerEndReason, shrinkToFunds, staleMatches } from "../../core/order/makerOrder.ts";
 import { makerCoinOf, takerTimeout, takerToMaker } from "../../core/order/takerOrder.ts";
@@ -35,8 +35,11 @@ export class OrderUpkeep {
     const all = nowMs - this.#lastBalanceLoopMs >= BALANCE_LOOP_MS;
     if (all) this.#lastBalanceLoopMs = nowMs;
     await this.#followBalances(all);
-    await this.#announceWaiting();
+    // Two nodes that announce orders under one key contradict each other; orders stay as they are until one is left.
+    if (this.#deps.keyElsewhere()) this.#orders.announcer.fallSilent();
+    else await this.#announceWaiting();
     this.#takerSide.repeatConnects();
+    this.#takerSide.repeatRequests();
   }
 
   async #takerTimeouts(): Promise<void> {
@@ -60,9 +63,17 @@ export class OrderUpkeep {
     const nowMs = this.#deps.clock.nowMs();
     for (const order of [...ledger.makers.values()]) {
       if (order.matches.size === 0) continue;
-      const stale = staleMatches(order, nowMs);
-      if (stale.length === 0) continue;
-      for (const uuid of stale) holds.release(uuid);
+      const late = new Set(staleMatches(order, nowMs));
+      for (const [uuid, match] of order.matches) {
+        if (match.connectedAtMs === null && nowMs > (holds.shareOf(uuid)?.connectByMs ?? nowMs)) late.add(uuid);
+      }
+      if (late.size === 0) continue;
+      const stale = [...late];
+      for (const uuid of stale) {
+        const isBlamed = holds.shareOf(uuid)?.isLate !== true;
+        holds.release(uuid);
+        if (isBlamed) this.#deps.policy.onNeverConnected(uuid, order.matches.get(uuid)?.taker ?? "");
+      }
       ledger.setInMemory(stale.reduce(dropMatch, order));
       this.#deps.log.info("match_expired", { order: order.uuid, requests: stale });
     }
@@ -73,6 +84,8 @@ export class OrderUpkeep {
     const ended: EndedMaker[] = [];
     for (const order of this.#orders.ledger.makers.values()) {
       const reason = makerEndReason(order, nowMs);
+      // Sold out to somebody who has paid nothing yet: the volume may come back.
+      if (reason === "Fulfilled" && [...order.matches.keys()].some((uuid) => this.#deps.policy.isUnpaid(uuid))) continue;
       if (reason) ended.push({ order, reason });
     }
     await endMakers(this.#orders, ended);
@@ -121,14 +134,15 @@ export class OrderUpkeep {
   }
 
   /**
-   * Greatest payment the coin allows. What open handshakes hold counts as available: it is ours until a swap takes it,
-   * and a taker who never connects must not leave our other orders cut for good, since they never grow back. A request
+   * Greatest payment the coin allows. What open handshakes and swaps hold whose taker has paid nothing counts as available:
+   * it is likely to come back, and a taker who never pays must not leave our orders cut for good, since they never grow back. A request
    * that finds the funds held is simply not answered. Null: unknown now, asked again at the next turn.
    */
   #fundsOf(ticker: string): Rational | null {
-    const most = this.#deps.coin(ticker)?.maxPayment("order");
-    const held = this.#orders.holds.heldOf(ticker);
-    if (!most) return null;
+    const coin = this.#deps.coin(ticker);
+    if (!coin) return null;
+    const most = coin.maxPayment("order");
+    const held = add(this.#orders.holds.heldOf(ticker), fromUnits(this.#deps.policy.unpaidUnits(ticker), coin.decimals));
     if (most.ok) return add(most.value.volume, held);
     return most.error.kind === "NotSufficientBalance" || most.error.kind === "VolumeTooLow" ? add(ZERO, held) : null;
   }

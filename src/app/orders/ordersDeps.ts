@@ -2,6 +2,7 @@ import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
 import type { Rational } from "../../core/money/rational.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import type { BlockTimes, LockRules } from "../../core/order/swapConfs.ts";
+import type { SafetyRules } from "../../core/swap/safety.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { OrderStore } from "../../ports/orderStore.ts";
@@ -34,21 +35,68 @@ export interface OrderFiles {
 export type TradeRules = {
   readonly lock: LockRules;
   blockTimes(ticker: string): BlockTimes;
+  readonly safety: SafetyRules;
+  /** Whether a coin has no value: `is_testnet` in the coins file. */
+  isTestCoin(ticker: string): boolean;
+  /** What a block of a coin's chain pays its maker, whole coins; null: unknown, or the coin has no value. */
+  blockReward(ticker: string): Rational | null;
+  /** Seconds a taker waits for the maker's payment after its fee. */
+  readonly paymentWaitSec: number;
   /** All the taker pays beside its payment, burned part included; zero when none is due. Whole taker coins. */
   dexFee(takerTicker: string, makerTicker: string, takerAmount: Rational): Rational;
   /** Why nobody could pay the dex fee of a swap with this taker coin; null where somebody can (design D2). */
   noFeeKey(takerTicker: string): NoFeeKey | null;
 };
 
+/** A request for funds of one own maker order. Whole coins; `sender`: 66 hex. */
+export type ReserveAsk = {
+  readonly sender: string;
+  readonly coin: string;
+  readonly amount: Rational;
+  readonly orderUuid: string;
+  /** What the order can still sell. */
+  readonly orderAvailable: Rational;
+  /** Open handshakes of own maker orders that hold this coin, base units. */
+  readonly held: readonly { readonly sender: string; readonly units: bigint; readonly orderUuid: string }[];
+};
+
+/**
+ * `alone`: more than the share of a key without history, granted for want of anybody else: the name of what it was
+ * granted of, to be handed to `onReserved`.
+ */
+export type Share =
+  | { readonly kind: "granted"; readonly alone: string | null; readonly connectWithinMs: number }
+  | {
+      readonly kind: "refused";
+      readonly reason: "key_share" | "strangers_share" | "throttled" | "alone_too_often" | "coin";
+    };
+
 /** Who may have how much of us. */
 export type PeerPolicy = {
   /** `sender`: 66 hex. Banned senders are not answered. */
   isBanned(sender: string): boolean;
-  /**
-   * Asked before funds are held for a taker.
-   * @param held what open handshakes with this sender hold of the coin already; `heldByAll`: with everybody
-   */
-  mayReserve(sender: string, coin: string, amount: Rational, held: Rational, heldByAll: Rational): boolean;
+  /** Whether history vouches for the sender in this coin. */
+  isKnown(sender: string, coin: string): boolean;
+  /** Asked before funds are held for a taker. */
+  mayReserve(ask: ReserveAsk): Share;
+  /** Whether the taker of this running swap, in which this node is maker, has paid no fee yet. */
+  isUnpaid(swap: string): boolean;
+  /** What such swaps hold of a coin, base units. */
+  unpaidUnits(coin: string): bigint;
+  /** Funds were held on a share granted alone. `uuid`: the taker request's. */
+  onReserved(uuid: string, alone: string): void;
+  /** A taker whose request held funds let the time for `connect` pass. */
+  onNeverConnected(uuid: string, sender: string): void;
+};
+
+/** Why this node takes part in no new trade: its key trades elsewhere. Unix ms. */
+export type KeyElsewhere = {
+  readonly kind: "KeyInUseElsewhere";
+  readonly heardAtMs: number;
+  /** What was heard last. */
+  readonly message: string;
+  /** When the other will have been silent long enough. */
+  readonly untilMs: number;
 };
 
 export type OrdersDeps = {
@@ -60,6 +108,8 @@ export type OrdersDeps = {
   readonly swaps: SwapStarter;
   readonly rules: TradeRules;
   readonly policy: PeerPolicy;
+  /** Not null while another node has been heard trading with this node's key. */
+  readonly keyElsewhere: () => KeyElsewhere | null;
   /** The node's envelope key, 33 bytes. */
   readonly ownKey: Uint8Array;
   /** Active coins only. */

@@ -542,7 +542,12 @@ test("a third key cannot join a handshake: not under the taker's uuid, not with 
 test("a sender's share of the funds is the policy's to bound", async () => {
   const world = new OrderWorld();
   const maker = await world.node("maker", {
-    mayReserve: (_sender, _coin, amount, held) => Number(toDecimalString(amount)) + Number(toDecimalString(held)) <= 3,
+    policy: {
+      mayReserve: ({ amount, held }) =>
+        Number(toDecimalString(amount)) + Number(held.reduce((sum, h) => sum + h.units, 0n)) / 1e8 <= 3
+          ? { kind: "granted", alone: null, connectWithinMs: 30_000 }
+          : { kind: "refused", reason: "key_share" },
+    },
   });
   const taker = await world.node("taker");
   await place(maker, sellAaa());

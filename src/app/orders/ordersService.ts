@@ -50,6 +50,8 @@ export interface OrdersService {
   coinsNeededForKickStart(): readonly string[];
   /** A verified handshake message. `sender`: envelope key, 33 bytes. Returns at once. */
   onMessage(sender: Uint8Array, message: HandshakeMessage): void;
+  /** A swap of a maker order ended before its taker had paid anything. Returns at once. */
+  onUnpaidSwapEnded(swap: string): void;
   /** What the network was told, for roots, keep-alives and answers. */
   readonly ownOrders: OwnOrders;
 }
@@ -57,7 +59,10 @@ export interface OrdersService {
 export function createOrders(deps: OrdersDeps): OrdersService {
   const { clock, log } = deps;
   const ledger = new OrderLedger(deps);
-  const holds = new FundsHolds((ticker) => upkeep.balanceChanged(ticker));
+  const holds = new FundsHolds((ticker) => {
+    upkeep.balanceChanged(ticker);
+    serveSoon();
+  });
   const announcer = new OrderAnnouncer(deps);
   const mailbox = new Mailbox(log);
   const orders = { log, ledger, holds, announcer };
@@ -68,13 +73,18 @@ export function createOrders(deps: OrdersDeps): OrdersService {
   const kickStart = new Set<string>();
   let stopLoop: () => void = () => undefined;
   let running = false;
+  let isServing = false;
+  const placing = new Set<Promise<unknown>>();
   let loopFault: { readonly text: string; readonly toldMs: number } | null = null;
 
   function loop(): void {
     if (!running) return;
     // the next turn is set when this one is done, so that turns never pile up
     mailbox
-      .call(() => upkeep.tick())
+      .call(async () => {
+        await upkeep.tick();
+        await makerSide.serveWaiting();
+      })
       .then(
         () => {
           if (loopFault) log.info("order_loop_works_again");
@@ -86,6 +96,14 @@ export function createOrders(deps: OrdersDeps): OrdersService {
           schedule();
         },
       );
+  }
+  /** A handshake has ended: who waits for its place is served at once, not at the next turn of the loop. */
+  function serveSoon(): void {
+    if (isServing || !makerSide.hasWaiting) return;
+    isServing = mailbox.post("serve_waiting", () => {
+      isServing = false;
+      return makerSide.serveWaiting();
+    });
   }
   /** A disk that stays full would fill the log: the same failure is told once a minute. */
   function loopFailed(error: unknown): void {
@@ -109,7 +127,10 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     }
     for (const order of [...ledger.takers.values()]) {
       kickStart.add(order.base).add(order.rel);
-      if (!order.match) continue;
+      if (!order.match) {
+        takerSide.resume(order);
+        continue;
+      }
       // the maker may have begun: if our swap was stored it runs on its own, else it is never started any more
       if (deps.swaps.has(order.uuid)) await takerSide.fulfil(order, order.match);
       else await takerSide.end(order, "TimedOut");
@@ -140,18 +161,24 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     async close(): Promise<void> {
       running = false;
       stopLoop();
+      await Promise.allSettled(placing);
       takerSide.close();
       upkeep.close();
       await mailbox.close();
       holds.releaseAll();
       await ledger.close();
     },
-    placeTakerOrder: (input) =>
-      mailbox.call(async () => {
-        const placed = await placeTakerOrder(deps, orders, input);
+    placeTakerOrder(input) {
+      // Not in the mailbox: it decides at once and touches no other order, and so many at a time share one write.
+      const done = placeTakerOrder(deps, orders, input).then((placed) => {
         if (placed.ok) takerSide.publishRequest(placed.value);
         return placed;
-      }),
+      });
+      placing.add(done);
+      const forget = (): void => void placing.delete(done);
+      done.then(forget, forget);
+      return done;
+    },
     placeMakerOrder: (input) => mailbox.call(() => placeMakerOrder(deps, orders, input)),
     cancelOrder: (uuid) => mailbox.call(() => cancelOrder(orders, takerSide, uuid)),
     cancelAllOrders: (by) => mailbox.call(() => cancelAllOrders(orders, takerSide, by)),
@@ -166,6 +193,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       return ended ? ok({ own: parseOrderRecord(ended.order), cancellationReason: ended.status }) : err({ kind: "OrderNotFound", uuid });
     },
     coinsNeededForKickStart: () => [...kickStart],
+    onUnpaidSwapEnded: (swap) => void mailbox.post("unpaid_swap_ended", () => makerSide.onUnpaidSwapEnded(swap)),
     onMessage(sender, message): void {
       // own messages come back from relays; and two nodes with one key must not trade with each other (the x coordinate counts)
       if (equalBytes(sender.subarray(1), ownX)) return;

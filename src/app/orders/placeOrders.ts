@@ -1,4 +1,4 @@
-import { mul } from "../../core/money/rational.ts";
+import { div, isPositive, min, mul } from "../../core/money/rational.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import { createMakerOrder, type MakerOrder } from "../../core/order/makerOrder.ts";
 import { checkMakerNumbers, checkPairCoins, checkTakerNumbers, type OrderRuleError, ownSide } from "../../core/order/orderRules.ts";
@@ -7,19 +7,20 @@ import { DEFAULT_TAKER_TIMEOUT_SEC, type TakerOrder } from "../../core/order/tak
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { randomUuid } from "../../ports/rng.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
-import { checkMakerFunds, checkTakerFunds, givenVolume, maxMakerVolume } from "./fundsChecks.ts";
+import { checkMakerFunds, checkTakerFunds, coverSpends, givenVolume, maxMakerVolume } from "./fundsChecks.ts";
 import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import { confSettings, distinctMatchBy, type MakerOrderInput, type TakerOrderInput } from "./orderInputs.ts";
 import { MAX_OWN_ORDERS } from "./orderLedger.ts";
-import type { OrdersDeps } from "./ordersDeps.ts";
-import { fitTerms } from "./swapTerms.ts";
+import type { KeyElsewhere, OrdersDeps } from "./ordersDeps.ts";
+import { fitTerms, makerCap, type Receiving, type SwapCoins } from "./swapTerms.ts";
 
 export type PlaceOrderError =
   | OrderRuleError
   | FundsError
   /** `converted`: only the maker order this request would become when nobody takes it lacks the key. */
   | (NoFeeKey & { readonly converted: boolean })
-  | { readonly kind: "TooManyOrders"; readonly limit: number };
+  | { readonly kind: "TooManyOrders"; readonly limit: number }
+  | KeyElsewhere;
 
 /** Every swap pays its dex fee in the taker's coin, so a key that receives it must be known for that coin. */
 function feeKeyMissing(deps: OrdersDeps, takerTicker: string, converted = false): Result<never, PlaceOrderError> | null {
@@ -27,15 +28,17 @@ function feeKeyMissing(deps: OrdersDeps, takerTicker: string, converted = false)
   return missing && err({ ...missing, converted });
 }
 
-/** `maker`/`taker`: the coins by their part in the swap. Both sides are counted with the same wishes: the other's are not known yet. */
-function confsFit(deps: OrdersDeps, maker: TradingCoin, taker: TradingCoin, wishes: SwapConfs): Result<unknown, OrderRuleError> {
-  const coins = {
-    maker: maker.ticker,
-    taker: taker.ticker,
-    makerOrderbook: maker.orderbookTicker ?? maker.ticker,
-    takerOrderbook: taker.orderbookTicker ?? taker.ticker,
-  };
-  return fitTerms(deps.rules, coins, wishes, [wishes]);
+/** `maker`/`taker`: the coins by their part in the swap. */
+const coinsOf = (maker: TradingCoin, taker: TradingCoin): SwapCoins => ({
+  maker: maker.ticker,
+  taker: taker.ticker,
+  makerOrderbook: maker.orderbookTicker ?? maker.ticker,
+  takerOrderbook: taker.orderbookTicker ?? taker.ticker,
+});
+
+/** Both sides are counted with the same wishes: the other's are not known yet. */
+function canBeSafe(deps: OrdersDeps, coins: SwapCoins, wishes: SwapConfs, receiving: Receiving): Result<unknown, OrderRuleError> {
+  return fitTerms(deps.rules, coins, wishes, [wishes], receiving);
 }
 
 const tooMany: Result<never, PlaceOrderError> = err({ kind: "TooManyOrders", limit: MAX_OWN_ORDERS });
@@ -53,6 +56,8 @@ export async function placeTakerOrder(
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, ownSide(action));
   if (!pair.ok) return pair;
+  const elsewhere = deps.keyElsewhere();
+  if (elsewhere) return err(elsewhere);
   const { base, rel } = pair.value;
   const [given, received] = action === "Buy" ? [rel, base] : [base, rel];
   const converts = (input.orderType ?? "GoodTillCancelled") === "GoodTillCancelled";
@@ -64,8 +69,11 @@ export async function placeTakerOrder(
   const minVolume = checkTakerNumbers(numbers);
   if (!minVolume.ok) return minVolume;
   const conf = confSettings(input.conf, base, rel);
-  const fits = confsFit(deps, received, given, takerWishes(conf, action));
+  const amount = action === "Buy" ? volume : mul(volume, price);
+  const fits = canBeSafe(deps, coinsOf(received, given), takerWishes(conf, action), { role: "taker", amount });
   if (!fits.ok) return fits;
+  const covered = coverSpends([given, givenVolume(action, volume, price)], [received, amount]);
+  if (!covered.ok) return covered;
   if (ledger.size >= MAX_OWN_ORDERS) return tooMany;
   const order: TakerOrder = {
     uuid: randomUuid(deps.rng),
@@ -100,26 +108,33 @@ export async function placeMakerOrder(
 ): Promise<Result<MakerOrder, PlaceOrderError>> {
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, "base");
   if (!pair.ok) return pair;
+  const elsewhere = deps.keyElsewhere();
+  if (elsewhere) return err(elsewhere);
   const { base, rel } = pair.value;
   const noKey = feeKeyMissing(deps, rel.ticker);
   if (noKey) return noKey;
-  const volume = input.volume === "max" ? maxMakerVolume(base) : ok(input.volume);
-  if (!volume.ok) return volume;
-  const funds = input.volume === "max" ? ok(undefined) : checkMakerFunds(base, volume.value);
+  const conf = confSettings(input.conf, base, rel);
+  const most = input.volume === "max" ? maxMakerVolume(base) : ok(input.volume);
+  if (!most.ok) return most;
+  const cap = input.volume === "max" && isPositive(input.price) ? makerCap(deps.rules, coinsOf(base, rel), makerWishes(conf)) : null;
+  const volume = cap ? min(most.value, div(cap, input.price)) : most.value;
+  const funds = input.volume === "max" ? ok(undefined) : checkMakerFunds(base, volume);
   if (!funds.ok) return funds;
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
   const numbers = {
     price: input.price,
-    volume: volume.value,
+    volume: volume,
     minVolume: input.minVolume,
     minTradingVolBase: base.minTradingVol,
     minTradingVolRel: rel.minTradingVol,
   };
   const minBaseVol = checkMakerNumbers(numbers);
   if (!minBaseVol.ok) return minBaseVol;
-  const conf = confSettings(input.conf, base, rel);
-  const fits = confsFit(deps, base, rel, makerWishes(conf));
+  const amount = mul(volume, input.price);
+  const fits = canBeSafe(deps, coinsOf(base, rel), makerWishes(conf), { role: "maker", amount });
   if (!fits.ok) return fits;
+  const covered = coverSpends([base, volume], [rel, amount]);
+  if (!covered.ok) return covered;
   const previous =
     input.cancelPrevious === false ? [] : [...orders.ledger.makers.values()].filter((o) => o.base === input.base && o.rel === input.rel);
   if (orders.ledger.size - previous.length >= MAX_OWN_ORDERS) return tooMany;
@@ -130,7 +145,7 @@ export async function placeMakerOrder(
     baseOrderbookTicker: base.orderbookTicker,
     relOrderbookTicker: rel.orderbookTicker,
     price: input.price,
-    maxBaseVol: volume.value,
+    maxBaseVol: volume,
     minBaseVol: minBaseVol.value,
     conf,
     createdAtMs: deps.clock.nowMs(),

@@ -13,6 +13,7 @@ import {
   takerRequestOf,
 } from "../../core/order/takerOrder.ts";
 import { Aborted } from "../../ports/clock.ts";
+import { coverSpends } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -27,6 +28,14 @@ const CONNECT_MARGIN_MS = 1_000;
 const MAX_OFFERS = 100;
 /** `connect` is repeated this often while `connected` is missing. Makers take a repeat for the same message: harmless, and it may be the one that arrives. */
 const CONNECT_REPEAT_MS = 5_000;
+/**
+ * A request nobody has made an offer for is repeated this often: who comes to the network later hears it, and who has it waiting
+ * knows that its order still lives. A maker of KDF that has answered says nothing more while its offer stands, and once that has
+ * lapsed makes another (reference p2p-wire.md section 9).
+ */
+const REQUEST_REPEAT_MS = 5_000;
+/** Repeats in one turn of the loop, the longest unsaid first: thousands of orders stay far below what others read of one key. */
+const MAX_REPEATS_PER_TURN = 10;
 
 type Window = { readonly offers: Offer[]; readonly cancel: () => void };
 
@@ -50,6 +59,8 @@ export class TakerSide {
   readonly #windows = new Map<string, Window>();
   readonly #publishing = new Map<string, AbortController>();
   readonly #connectSentMs = new Map<string, number>();
+  /** When the request of an order without a match was last said, in that order. */
+  readonly #requestSentMs = new Map<string, number>();
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, mailbox: Mailbox) {
     this.#deps = deps;
@@ -58,14 +69,16 @@ export class TakerSide {
     this.#mailbox = mailbox;
   }
 
-  /** Sends the request as soon as a relay would carry it; KDF sends it into the void. Once: a request is never repeated. */
+  /** Sends the request as soon as a relay would carry it; KDF sends it into the void. `repeatRequests` says it again. */
   publishRequest(order: TakerOrder): void {
+    this.#noteRequest(order.uuid);
     const controller = new AbortController();
     this.#publishing.set(order.uuid, controller);
     this.#deps.network.follow(takerBaseTicker(order), takerRelTicker(order));
     const send = (): void => {
       this.#publishing.delete(order.uuid);
-      const request = this.#ledger.takers.has(order.uuid) ? this.#requestOf(order) : null;
+      const current = this.#ledger.takers.get(order.uuid);
+      const request = current && !current.match && !this.#deps.keyElsewhere() ? this.#requestOf(current) : null;
       if (request) this.#deps.network.publish(request.base, request.rel, { type: "TakerRequest", body: request });
     };
     this.#deps.network.ready(controller.signal).then(
@@ -75,6 +88,32 @@ export class TakerSide {
         if (!(error instanceof Aborted)) this.#deps.log.error("request_not_published", { order: order.uuid, error });
       },
     );
+  }
+
+  /** An order of a former run: its request is said again in its turn. */
+  resume(order: TakerOrder): void {
+    this.#requestSentMs.set(order.uuid, Number.NEGATIVE_INFINITY);
+  }
+
+  /** Called by the loop. Not while offers are collected, and never once one is taken: the first choice is final. */
+  repeatRequests(): void {
+    const nowMs = this.#deps.clock.nowMs();
+    let left = MAX_REPEATS_PER_TURN;
+    for (const [uuid, sentMs] of this.#requestSentMs) {
+      if (left === 0 || nowMs - sentMs < REQUEST_REPEAT_MS) return;
+      const order = this.#ledger.takers.get(uuid);
+      if (!order || order.match) this.#requestSentMs.delete(uuid);
+      else if (this.#publishing.has(uuid) || this.#windows.has(uuid)) this.#noteRequest(uuid);
+      else {
+        left--;
+        this.publishRequest(order);
+      }
+    }
+  }
+
+  #noteRequest(uuid: string): void {
+    this.#requestSentMs.delete(uuid);
+    this.#requestSentMs.set(uuid, this.#deps.clock.nowMs());
   }
 
   #requestOf(order: TakerOrder): TakerRequest | null {
@@ -135,11 +174,11 @@ export class TakerSide {
     const window = this.#windows.get(uuid);
     this.#closeWindow(uuid);
     const order = this.#ledger.takers.get(uuid);
-    if (!window || !order || order.match) return;
+    if (!window || !order || order.match || this.#deps.keyElsewhere()) return;
     for (const { reserved, maker } of window.offers.sort(compareOffers)) {
       if (this.#deps.policy.isBanned(maker)) continue;
       const settings = { maker: reserved.conf, taker: order.conf, action: order.action };
-      const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings);
+      const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings, reserved);
       if (!terms.ok) {
         this.#deps.log.info("offer_refused", { order: uuid, maker, reason: "confirmations", ...terms.error });
         continue;
@@ -161,7 +200,13 @@ export class TakerSide {
 
   #holdFunds(order: TakerOrder, reserved: MakerReserved, maker: string): boolean {
     const coin = this.#deps.coin(takerCoinOf(order));
-    if (!coin) return false;
+    const received = this.#deps.coin(makerCoinOf(order));
+    if (!coin || !received) return false;
+    const covered = coverSpends([coin, reserved.relAmount], [received, reserved.baseAmount]);
+    if (!covered.ok) {
+      this.#deps.log.info("offer_refused", { order: order.uuid, maker, reason: "too_small", coin: covered.error.coin });
+      return false;
+    }
     const fee = this.#deps.rules.dexFee(coin.ticker, makerCoinOf(order), reserved.relAmount);
     const payment = reserved.relAmount;
     const held = this.#holds.take(order.uuid, coin, isPositive(fee) ? [fee, payment] : [payment], maker);
@@ -194,8 +239,8 @@ export class TakerSide {
     if (this.#deps.swaps.has(order.uuid)) return this.fulfil(order, match);
     const reservation = this.#holds.reservationOf(order.uuid);
     const settings = { maker: match.reserved.conf, taker: order.conf, action: order.action };
-    const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings);
-    if (!reservation || !terms.ok) return;
+    const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings, match.reserved);
+    if (!reservation || !terms.ok || this.#deps.keyElsewhere()) return;
     try {
       await this.#deps.swaps.start(swapMatch("taker", order.uuid, swapCoins(order), match.reserved, sender, terms.value, reservation));
     } catch (error) {
@@ -226,6 +271,7 @@ export class TakerSide {
     this.#publishing.get(uuid)?.abort();
     this.#publishing.delete(uuid);
     this.#connectSentMs.delete(uuid);
+    this.#requestSentMs.delete(uuid);
     this.#holds.release(uuid);
   }
 

@@ -1,7 +1,8 @@
-import { type Negotiated, ownPayment, type Role, type Slot, type SwapTerms } from "../../core/swap/events.ts";
+import { type Negotiated, type Role, type Slot, type SwapTerms, theirPayment } from "../../core/swap/events.ts";
 import type { SwapState } from "../../core/swap/swapState.ts";
 import { makerLock, takerLock } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
+import type { BlockRef, UtxoChain } from "../../ports/chain.ts";
 import type { Contract } from "./swapCoin.ts";
 
 export type PaymentSlot = "makerPayment" | "takerPayment";
@@ -19,7 +20,12 @@ export function chainOf(role: Role, slot: Slot): "maker" | "taker" {
     case "takerPaymentRefund":
       return "taker";
     case "cancel":
-      return ownPayment(role) === "makerPayment" ? "maker" : "taker";
+    case "feeChild":
+    case "paymentChild":
+    case "refundChild":
+      return role;
+    case "claimChild":
+      return role === "maker" ? "taker" : "maker";
   }
 }
 
@@ -68,11 +74,35 @@ function buildContract(terms: SwapTerms, n: Negotiated, slot: PaymentSlot): Cont
 export const unitsOf = (s: SwapState, slot: PaymentSlot): bigint =>
   BigInt(slot === "makerPayment" ? s.terms.makerUnits : s.terms.takerUnits);
 
-/** Depth a slot's transaction needs to count: the agreed one for payments, at least one block for everything that ends a swap. */
-export function depthOf(s: SwapState, slot: Slot): { readonly confs: number; readonly nota: boolean } {
-  const onMakerChain = chainOf(s.terms.role, slot) === "maker";
+/** What makes a transaction of a slot count. */
+export type NeededDepth = {
+  readonly confs: number;
+  readonly nota: boolean;
+  /** Confirmations asked for by value; a notarization, after which a chain is never reorganised, stands for them. */
+  readonly valueConfs: number;
+};
+
+/**
+ * Depth a slot's transaction needs to count: the agreed one for payments, and what its value asks for where it is the other
+ * side's; at least one block for everything that ends a swap.
+ */
+export function depthOf(s: SwapState, slot: Slot): NeededDepth {
+  const { role, safety } = s.terms;
+  const onMakerChain = chainOf(role, slot) === "maker";
   const confs = onMakerChain ? s.terms.makerConfs : s.terms.takerConfs;
   const nota = onMakerChain ? s.terms.makerNota : s.terms.takerNota;
-  if (slot === "makerPayment" || slot === "takerPayment") return { confs: nota ? Math.max(1, confs) : confs, nota };
-  return { confs: Math.max(1, confs), nota: false };
+  if (slot === "makerPayment" || slot === "takerPayment") {
+    const valueConfs = slot === theirPayment(role) ? (safety?.valueConfs ?? 0) : 0;
+    return { confs: nota ? Math.max(1, confs) : confs, nota, valueConfs };
+  }
+  return { confs: Math.max(1, confs), nota: false, valueConfs: 0 };
+}
+
+/** Why a block is not deep enough on its chain, in words that follow a transaction's name; null when it is. */
+export function notDeep(chain: UtxoChain, block: BlockRef | null, { confs, nota, valueConfs }: NeededDepth): string | null {
+  const depth = chain.confirmations(block);
+  const isNotarized = block !== null && chain.isNotarized(block.height);
+  if (depth < confs) return `has ${depth} of ${confs} confirmations`;
+  if (nota && !isNotarized) return "is not notarized yet";
+  return depth < valueConfs && !isNotarized ? `has ${depth} of the ${valueConfs} confirmations its value asks for` : null;
 }

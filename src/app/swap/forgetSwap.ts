@@ -1,4 +1,5 @@
-import { ownPayment, type Slot } from "../../core/swap/events.ts";
+import { CHILD_SLOTS, ownPayment, type Slot } from "../../core/swap/events.ts";
+import { type OwnTx, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf, contractOf } from "./contracts.ts";
 import type { SwapTask } from "./swapTask.ts";
@@ -11,10 +12,16 @@ export async function forgetSwap(task: SwapTask): Promise<void> {
     const tx = s.own[slot];
     if (tx) task.coin(role).releaseInputs(fromHex(tx.raw));
   }
+  for (const slot of CHILD_SLOTS) {
+    const tx = s.own[slot];
+    for (const { raw } of tx ? versionsOf(tx) : []) task.coin(chainOf(role, slot)).releaseInputs(fromHex(raw));
+  }
   for (const side of ["maker", "taker"] as const) {
     const coin = task.coin(side);
-    const known = Object.entries({ ...s.received, ...s.own }) as [Slot, { readonly txid: string }][];
-    const txids = known.filter(([slot, { txid }]) => txid !== "" && chainOf(role, slot) === side).map(([, { txid }]) => txid);
+    const own = (Object.entries(s.own) as [Slot, OwnTx][]).flatMap(([slot, tx]) => versionsOf(tx).map((v) => [slot, v.txid] as const));
+    const received = (Object.entries(s.received) as [Slot, { readonly txid: string }][]).map(([slot, { txid }]) => [slot, txid] as const);
+    const known = [...received, ...own].filter(([slot, txid]) => txid !== "" && chainOf(role, slot) === side);
+    const txids = [...new Set(known.map(([, txid]) => txid))];
     const scripts = s.negotiated ? [coin.contractScript(contractOf(s, `${side}Payment`))] : [];
     await coin.chain.unwatch({ scripts, txids });
   }

@@ -69,6 +69,7 @@ export async function startTerms(
     fees: feeFigures(match, makerCoin, takerCoin),
     gui: deps.gui,
     version: deps.version,
+    ...(match.safety ? { safety: match.safety } : {}),
   };
   return { terms, marks: secret ? [{ kind: "secret_hash", value: toHex(secret.hash) }] : [] };
 }

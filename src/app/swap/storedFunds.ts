@@ -1,10 +1,11 @@
-import { ownPayment } from "../../core/swap/events.ts";
-import { outcomeOf, paymentMayExist, type SwapState } from "../../core/swap/swapState.ts";
-import { deadlines } from "../../core/swap/timelocks.ts";
+import { type ChildSlot, ownPayment } from "../../core/swap/events.ts";
+import { outcomeOf, paymentMayExist, type SwapState, type TxVersion, versionsOf } from "../../core/swap/swapState.ts";
+import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
+import { takeChild } from "./duties/feeVersions.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 
 /** What a stored swap needs of its own coin. */
@@ -12,6 +13,8 @@ type Needs = {
   readonly ticker: string;
   /** Own transactions whose inputs nothing else may spend. */
   readonly raws: readonly Uint8Array[];
+  /** Children that pay for them; what they pay back counts once the chain lists it. */
+  readonly children: readonly TxVersion[];
   /** Base units still to be paid, one transaction each. */
   readonly amounts: readonly bigint[];
   /** Unix seconds after which they are not paid any more. */
@@ -42,6 +45,7 @@ export class StoredFunds {
   take(coin: SwapCoin): void {
     const own = [...this.#needs].filter(([, n]) => n.ticker === coin.ticker);
     for (const [, { raws }] of own) for (const raw of raws) coin.lockInputs(raw);
+    for (const [, { children }] of own) for (const child of children) takeChild(coin, child);
     const nowMs = this.#clock.nowMs();
     for (const [uuid, { amounts, until }] of own) {
       const leftMs = until * 1_000 - nowMs;
@@ -63,21 +67,27 @@ export class StoredFunds {
 }
 
 function needsOf(s: SwapState): Needs {
-  const { role, makerCoin, takerCoin, startedAt, lockDurationSec } = s.terms;
+  const { role, makerCoin, takerCoin } = s.terms;
   const isOver = outcomeOf(s) !== null;
   const raws = (["fee", ownPayment(role)] as const).flatMap((slot) => {
     const tx = s.own[slot];
     return tx && (tx.attempted || !isOver) ? [fromHex(tx.raw)] : [];
   });
   const isPaid = paymentMayExist(s) || s.own[ownPayment(role)] !== undefined;
-  const times = deadlines(role, startedAt, s.negotiated?.theirStartedAt ?? startedAt, lockDurationSec);
+  const times = deadlinesOf(s);
   return {
     ticker: role === "maker" ? makerCoin : takerCoin,
     raws,
+    children: (["feeChild", "paymentChild", "refundChild"] as const).flatMap((slot) => versionsOfSlot(s, slot)),
     amounts: isOver || s.refund || s.abandoned || isPaid ? [] : openAmounts(s),
     until: role === "maker" ? times.firstSendBy : times.makerPaymentConfirmedBy,
   };
 }
+
+const versionsOfSlot = (s: SwapState, slot: ChildSlot): readonly TxVersion[] => {
+  const tx = s.own[slot];
+  return tx ? versionsOf(tx) : [];
+};
 
 function openAmounts(s: SwapState): readonly bigint[] {
   if (s.terms.role === "maker") return [BigInt(s.terms.makerUnits)];

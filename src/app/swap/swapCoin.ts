@@ -1,4 +1,6 @@
+import type { RelayPolicy } from "../../core/coin/relayPolicy.ts";
 import type { Result } from "../../core/util/result.ts";
+import type { FeeRate } from "../../core/utxo/feeRate.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { FundsError, Reservation, TradingCoin } from "../tradingCoin.ts";
 
@@ -12,6 +14,19 @@ export type Contract = {
 };
 
 export type SignedTx = { readonly txid: string; readonly raw: Uint8Array };
+/** `fee`: base units it pays for itself. */
+export type OwnSignedTx = SignedTx & { readonly fee: bigint };
+
+/** What the fees of claims, refunds and children are reckoned with. */
+export type SpendRates = {
+  readonly rate: FeeRate;
+  /** Least that is relayed or mined now, base units per 1000 bytes; null when nobody says. */
+  readonly floorPerKb: bigint | null;
+  /** The coins file names the rate: there is no market to follow. */
+  readonly isFixed: boolean;
+  /** Virtual bytes of a child. */
+  readonly childSize: number;
+};
 
 /** Why received transaction bytes are not the payment or fee that was agreed. One sentence, with the numbers. */
 export type TxRefusal = { readonly kind: "Refused"; readonly reason: string };
@@ -30,26 +45,42 @@ export interface SwapCoin extends TradingCoin {
     readonly burnUnits: bigint;
     readonly feeKey: Uint8Array;
     readonly reservation: Reservation | null;
-  }): Result<SignedTx, FundsError>;
+  }): Result<OwnSignedTx, FundsError>;
   buildPayment(args: {
     readonly contract: Contract;
     readonly units: bigint;
     readonly reservation: Reservation | null;
-  }): Result<SignedTx, FundsError>;
-  /** Spends output 0 of `payment` with the secret. Pays to the own address, less the fee. */
+  }): Result<OwnSignedTx, FundsError>;
+  /** Why the present rate asks for more than was reserved for a payment or dex fee, with the numbers; null when it does not. */
+  dearerThanReserved(reservation: Reservation): string | null;
+  readonly relayPolicy: RelayPolicy;
+  spendRates(): SpendRates;
+  /** Spends output 0 of `payment` with the secret. Pays to the own address, less the fee (default: the quoted one). */
   buildClaim(args: {
     readonly contract: Contract;
     readonly payment: Uint8Array;
     readonly secret: Uint8Array;
-  }): Result<SignedTx, FundsError>;
+    readonly fee?: bigint;
+  }): Result<OwnSignedTx, FundsError>;
   /** Spends output 0 of `payment` back to the own address; valid once the median time past exceeds the lock. */
-  buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array }): Result<SignedTx, FundsError>;
+  buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array; readonly fee?: bigint }): Result<OwnSignedTx, FundsError>;
+  /** Spends the largest own output of an own transaction back to the own address, so that its fee counts for both. */
+  buildChild(parent: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError>;
   /** Whether a contract of so many base units leaves more than dust once a claim or refund has paid its miner fee. */
   coversSpend(units: bigint): boolean;
-  /** A spend of the same inputs back to the own address at a higher fee, so that `payment` can no longer confirm. */
-  buildCancel(payment: Uint8Array): Result<SignedTx, FundsError>;
-  /** Whether another own transaction spends an output of this one. */
-  isBuiltOn(raw: Uint8Array): boolean;
+  /**
+   * A spend of the same inputs back to the own address at a higher fee, so that `payment` can no longer confirm. It beats the
+   * payment with what its children pay, and offers at least `least`.
+   */
+  buildCancel(payment: Uint8Array, childFees?: bigint, least?: bigint): Result<OwnSignedTx, FundsError>;
+  /** Base units an own transaction pays; null when an input is not known any more. */
+  feeOf(raw: Uint8Array): bigint | null;
+  /** Sum of the outputs, base units. */
+  outputValue(raw: Uint8Array): bigint;
+  /** Whether a transaction the backend has is signed with the own key alone. */
+  isOurs(txid: string): boolean;
+  /** Whether another own transaction, none of `except`, spends an output of this one. */
+  isBuiltOn(raw: Uint8Array, except?: ReadonlySet<string>): boolean;
   /** The id of another transaction, in a block, that spends an input of this own one: it can never confirm. Null: none. */
   conflictOf(raw: Uint8Array): string | null;
   /** Takes the inputs of a stored own transaction out of circulation after a restart. */
@@ -71,4 +102,8 @@ export interface SwapCoin extends TradingCoin {
   findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null;
   /** Same transaction, whatever the witness form of its bytes. */
   sameTx(a: Uint8Array, b: Uint8Array): boolean;
+  /** Both spend exactly the same outputs, in the same order. */
+  sameInputs(a: Uint8Array, b: Uint8Array): boolean;
+  /** Whether a transaction spends an output of `txid`. */
+  spends(raw: Uint8Array, txid: string): boolean;
 }

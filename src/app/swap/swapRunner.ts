@@ -2,14 +2,14 @@ import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeSwapMessage, parseSwapMessage } from "../../core/message/swapMessage.ts";
 import type { SwapMessage } from "../../core/message/types.ts";
 import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
-import { fold } from "../../core/swap/swapState.ts";
+import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import { equalBytes, fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
-import type { SwapSummary } from "../../ports/swapStore.ts";
+import type { ListedSwap } from "../../ports/swapStore.ts";
 import type { SwapMatch, SwapStarter } from "../tradingCoin.ts";
 import { chainOf } from "./contracts.ts";
 import { decidingSlots } from "./duties/observe.ts";
@@ -20,6 +20,7 @@ import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
 import { StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import { SwapTask, type SwapTiming } from "./swapTask.ts";
+import { mayHavePaid, takeUpPayment } from "./takeUpPayment.ts";
 
 export type SwapRunnerDeps = StartDeps & {
   readonly clock: Clock;
@@ -45,22 +46,28 @@ const SETTLED_EXTRA_CONFS = 10;
 const RECENT_LOGS = 200;
 /** Pause before a stored swap that could not be read is tried again. */
 const RESUME_RETRY_MS = 30_000;
+/** Pause before the chain is asked again for an own payment that the log may lack. */
+const LOOK_AGAIN_MS = 5_000;
 
 /** The last message of each kind that a swap sent. */
 type SentMessages = Map<SwapMessage["type"], { readonly payload: Uint8Array; readonly envelope: Uint8Array }>;
+
+const listed = (s: SwapState): ListedSwap => ({ ...summaryOf(s.terms), finished: s.finished !== null });
 
 /** Starts, resumes and supervises all swaps of this node. */
 export class SwapRunner implements SwapStarter {
   readonly #deps: SwapRunnerDeps;
   readonly #tasks = new Map<string, SwapTask>();
   /** Stored swaps that wait for a coin to be enabled. */
-  readonly #waiting = new Map<string, SwapSummary>();
+  readonly #waiting = new Map<string, ListedSwap>();
   readonly #recent = new Map<string, readonly StoredEvent[]>();
   readonly #funds: StoredFunds;
   readonly #expected: ExpectedTopics;
   readonly #unsubscribe: (() => void)[] = [];
   /** Every uuid this node ever swapped under. */
   readonly #known = new Set<string>();
+  /** What was last told of a swap whose record could not be read. */
+  readonly #told = new Map<string, string>();
   #kickStartCoins: readonly string[] = [];
 
   constructor(deps: SwapRunnerDeps) {
@@ -81,14 +88,17 @@ export class SwapRunner implements SwapStarter {
     for (const s of open) {
       this.#waiting.set(s.uuid, s);
       try {
-        this.#funds.add(s.uuid, fold((await this.#deps.store.log(s.uuid)).map((e) => e.event)));
+        const state = fold((await this.#deps.store.log(s.uuid)).map((e) => e.event));
+        this.#funds.add(s.uuid, state);
+        this.#waiting.set(s.uuid, listed(state));
       } catch (cause) {
-        this.#deps.log.error("swap_not_read", { swap: s.uuid, error: cause instanceof Error ? cause.message : String(cause) });
+        this.#notRead(s.uuid, cause);
       }
     }
-    this.#kickStartCoins = [...new Set(open.filter((s) => !s.finished).flatMap((s) => [s.myCoin, s.otherCoin]))];
+    const running = [...this.#waiting.values()].filter((s) => !s.finished);
+    this.#kickStartCoins = [...new Set(running.flatMap((s) => [s.myCoin, s.otherCoin]))];
     this.#unsubscribe.push(this.#deps.onCoinActivated(() => void this.#resumeReady()));
-    for (const ticker of new Set(open.map((s) => s.myCoin))) {
+    for (const ticker of new Set([...this.#waiting.values()].map((s) => s.myCoin))) {
       const coin = this.#deps.coin(ticker);
       if (coin) this.prepare(coin);
     }
@@ -107,7 +117,7 @@ export class SwapRunner implements SwapStarter {
       this.#drop(task);
       await task.stop();
       this.#funds.add(task.uuid, task.state);
-      this.#waiting.set(task.uuid, { ...summaryOf(task.state.terms), finished: task.state.finished !== null });
+      this.#waiting.set(task.uuid, listed(task.state));
     }
   }
 
@@ -155,8 +165,21 @@ export class SwapRunner implements SwapStarter {
   async log(uuid: string): Promise<readonly StoredEvent[] | null> {
     const live = this.#tasks.get(uuid)?.events ?? this.#recent.get(uuid);
     if (live) return live;
-    const stored = await this.#deps.store.log(uuid);
+    const stored = await this.#deps.store.log(uuid).catch((cause: unknown) => {
+      this.#notRead(uuid, cause);
+      throw cause;
+    });
     return stored.length > 0 ? stored : null;
+  }
+
+  /** A record that cannot be read is told once, and left as it is: nobody but the operator can say what it was. */
+  #notRead(uuid: string, cause: unknown): void {
+    const error = cause instanceof Error ? cause.message : String(cause);
+    if (this.#told.get(uuid) === error) return;
+    this.#told.set(uuid, error);
+    const oldest = this.#told.keys().next();
+    if (this.#told.size > RECENT_LOGS && !oldest.done) this.#told.delete(oldest.value);
+    this.#deps.log.error("swap_not_read", { swap: uuid, error });
   }
 
   /** What a running swap last had trouble with; null if nothing. */
@@ -213,23 +236,40 @@ export class SwapRunner implements SwapStarter {
 
   async #resumeReady(): Promise<void> {
     for (const s of [...this.#waiting.values()]) {
-      const maker = s.role === "maker";
-      const makerCoin = this.#deps.coin(maker ? s.myCoin : s.otherCoin);
-      const takerCoin = this.#deps.coin(maker ? s.otherCoin : s.myCoin);
-      if (!makerCoin || !takerCoin || !this.#waiting.delete(s.uuid)) continue;
+      const myCoin = this.#deps.coin(s.myCoin);
+      const otherCoin = this.#deps.coin(s.otherCoin);
+      if (!myCoin || !otherCoin || !this.#waiting.delete(s.uuid)) continue;
       try {
         const log = await this.#deps.store.log(s.uuid);
-        const task = this.#launch(s.uuid, log, makerCoin, takerCoin);
-        task.reservation = this.#funds.handOver(s.uuid, maker ? makerCoin : takerCoin);
+        const { role } = fold(log.map((e) => e.event)).terms;
+        const task = this.#launch(s.uuid, log, ...(role === "maker" ? ([myCoin, otherCoin] as const) : ([otherCoin, myCoin] as const)));
+        task.reservation = this.#funds.handOver(s.uuid, myCoin);
         this.#deps.log.info("swap_resumed", { swap: s.uuid, events: log.length });
-        task.run();
-        this.#settleIfDeep(task);
+        void this.#takeUp(task);
       } catch (cause) {
         this.#waiting.set(s.uuid, s);
         this.#unsubscribe.push(this.#deps.clock.after(RESUME_RETRY_MS, () => void this.#resumeReady()));
-        this.#deps.log.error("swap_not_resumed", { swap: s.uuid, error: cause instanceof Error ? cause.message : String(cause) });
+        this.#notRead(s.uuid, cause);
       }
     }
+  }
+
+  /** Has a stored swap go on; where its log may lack a payment of ours, the chain is asked before anything else. */
+  async #takeUp(task: SwapTask): Promise<void> {
+    const { clock } = this.#deps;
+    while (mayHavePaid(task.state) && !task.stopped.aborted) {
+      try {
+        await takeUpPayment(task, task.stopped);
+        break;
+      } catch (cause) {
+        if (task.stopped.aborted) return;
+        task.trouble(`looking for our payment: ${cause instanceof Error ? cause.message : String(cause)}`);
+        await sleep(clock, LOOK_AGAIN_MS, task.stopped).catch(() => undefined);
+      }
+    }
+    if (task.stopped.aborted) return;
+    task.run();
+    this.#settleIfDeep(task);
   }
 
   #launch(uuid: string, log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin): SwapTask {
@@ -311,7 +351,9 @@ export class SwapRunner implements SwapStarter {
     const deep = decidingSlots(task).some((slot) => {
       const coin = task.coin(chainOf(s.terms.role, slot));
       const fact = s.facts[slot];
-      return fact?.confirmed === true && coin.chain.confirmations(fact.block) >= SETTLED_EXTRA_CONFS;
+      if (!fact?.confirmed || coin.chain.confirmations(fact.block) < SETTLED_EXTRA_CONFS) return false;
+      // The fact may be of before a reorg: blocks by the dozen can come between two looks, and only the chain knows which it has.
+      return coin.chain.tx(fact.txid)?.block?.hash === fact.block?.hash;
     });
     if (s.finished !== "failed" && !deep) return;
     this.#drop(task);

@@ -2,7 +2,7 @@ import type { SwapMessage } from "../../core/message/types.ts";
 import type { NetworkProfile } from "../../core/network/networkProfile.ts";
 import type { Slot, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
 import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step } from "../../core/swap/swapState.ts";
-import { deadlines, type SwapDeadlines } from "../../core/swap/timelocks.ts";
+import { deadlinesOf, type SwapDeadlines } from "../../core/swap/timelocks.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
@@ -65,7 +65,9 @@ export class SwapTask {
   readonly #running = new Map<string, AbortController>();
   readonly #waiters = new Set<() => void>();
   #version = 0;
-  #stopped = false;
+  readonly #stopped = new AbortController();
+  /** Until `run`, events only change the state. */
+  #started = false;
 
   constructor(deps: SwapTaskDeps, log: readonly StoredEvent[]) {
     this.deps = deps;
@@ -81,6 +83,10 @@ export class SwapTask {
   get uuid(): string {
     return this.#state.terms.uuid;
   }
+  /** Fires when the task is stopped. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
   get events(): readonly StoredEvent[] {
     return this.#log;
   }
@@ -89,8 +95,7 @@ export class SwapTask {
     return Math.floor(Math.max(this.deps.clock.nowMs(), this.#log.at(-1)?.atMs ?? 0) / 1_000);
   }
   times(): SwapDeadlines {
-    const { role, startedAt, lockDurationSec } = this.#state.terms;
-    return deadlines(role, startedAt, this.#state.negotiated?.theirStartedAt ?? startedAt, lockDurationSec);
+    return deadlinesOf(this.#state);
   }
   coin(side: "maker" | "taker"): SwapCoin {
     return side === "maker" ? this.deps.makerCoin : this.deps.takerCoin;
@@ -103,13 +108,14 @@ export class SwapTask {
 
   /** Starts what the state demands. Call once. */
   run(): void {
+    this.#started = true;
     this.#settleOutcome();
     this.#reconcile();
   }
 
   /** Cancels every duty; the log stays as it is and a later task resumes from it. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopped.abort();
     for (const c of this.#running.values()) c.abort();
     this.wake();
     await this.#queue.catch(() => undefined);
@@ -155,7 +161,7 @@ export class SwapTask {
 
   async #apply(event: SwapEvent, marks: readonly UniqueMark[]): Promise<void> {
     // Whoever waits for this event goes on to act on it: without it being stored that must not happen.
-    if (this.#stopped) throw new Aborted("the swap was stopped");
+    if (this.#stopped.signal.aborted) throw new Aborted("the swap was stopped");
     const next = step(this.#state, event);
     if (next === this.#state) return;
     const stored: StoredEvent = { v: 1, atMs: this.deps.clock.nowMs(), event };
@@ -191,8 +197,9 @@ export class SwapTask {
 
   /** Stores the outcome when the facts decide it, and tries until it is stored. A log may end in between. */
   #settleOutcome(): void {
-    const outcome = outcomeOf(this.#state);
-    if (!outcome || this.#state.finished) return;
+    const outcome = this.#started ? outcomeOf(this.#state) : null;
+    // A reorg beyond what counts as final may turn the end round: then the log says so too.
+    if (!outcome || this.#state.finished === outcome) return;
     this.emit({ type: "finished", outcome }).catch((cause: unknown) => {
       if (cause instanceof Aborted) return;
       this.#storeFailed(cause);
@@ -201,7 +208,7 @@ export class SwapTask {
   }
 
   #reconcile(): void {
-    if (this.#stopped) return;
+    if (!this.#started || this.#stopped.signal.aborted) return;
     const wanted = new Map(duties(this.#state).map((d) => [dutyKey(d), d]));
     for (const [key, controller] of this.#running) {
       if (wanted.has(key)) continue;

@@ -1,8 +1,10 @@
 import { parseHex, toHex } from "../../core/util/bytes.ts";
+import { ok } from "../../core/util/result.ts";
 import { parseBlock } from "../block.ts";
+import { defaultPolicy } from "../chainPolicy.ts";
 import type { BlockEntry } from "../chainState.ts";
 import type { MineError } from "../embeddedChain.ts";
-import { formatCoins, unitsToJson } from "../money.ts";
+import { formatCoins, parseAmount, unitsToJson } from "../money.ts";
 import type { Args } from "./args.ts";
 import { findBlock } from "./blockMethods.ts";
 import { scriptOfAddress } from "./infoMethods.ts";
@@ -16,6 +18,7 @@ const MAX_BLOCK_TXS = 10_000;
 /** Unix seconds a header can carry. */
 const MAX_TIME = 0xffffffff;
 const FAUCET_MAX_CONFIRM = 1_000;
+const MAX_BLOCK_VBYTES = 1_000_000;
 
 const cannotMine = (error: MineError): RpcError =>
   new RpcError(RPC_CODE.verify, `TestBlockValidity failed: ${error.reason}${error.detail ? `, ${error.detail}` : ""}`);
@@ -100,6 +103,47 @@ function setFeeRate(context: RpcContext, args: Args): object {
   return { feerate: typeof feeEstimate === "bigint" ? unitsToJson(feeEstimate) : feeEstimate };
 }
 
+const RATE_FIELDS = { entryFee: "entryFeePerKb", blockFee: "blockFeePerKb" } as const;
+const FLAG_FIELDS = ["replacement", "packages"] as const;
+
+/** Changes the fields named; null sets one back. The names are those of the answer. */
+function setPolicy(context: RpcContext, args: Args): object {
+  const { chain } = context;
+  const fields = args.object(0);
+  const normal = defaultPolicy(chain.params);
+  const bad = (text: string): RpcError => new RpcError(RPC_CODE.parameter, text);
+  const known = [...Object.keys(RATE_FIELDS), ...FLAG_FIELDS, "blockVbytes"];
+  const odd = Object.keys(fields).find((k) => !known.includes(k));
+  if (odd !== undefined) throw bad(`${odd} is none of ${known.join(", ")}`);
+  for (const name of FLAG_FIELDS) {
+    const value = fields[name];
+    if (value !== undefined && value !== null && typeof value !== "boolean") throw bad(`${name} must be true, false or null`);
+    if (value !== undefined) chain.policy[name] = value ?? normal[name];
+  }
+  for (const [name, key] of Object.entries(RATE_FIELDS) as [keyof typeof RATE_FIELDS, (typeof RATE_FIELDS)[keyof typeof RATE_FIELDS]][]) {
+    const value = fields[name];
+    if (value === undefined) continue;
+    const rate = value === null ? ok(normal[key]) : parseAmount(value);
+    if (!rate.ok) throw bad(`${name} must be coins per 1000 bytes, or null`);
+    chain.policy[key] = rate.value;
+  }
+  const room = fields.blockVbytes;
+  if (room !== undefined && room !== null && (typeof room !== "number" || !Number.isInteger(room) || room < 0 || room > MAX_BLOCK_VBYTES)) {
+    throw bad(`blockVbytes must be 0 to ${MAX_BLOCK_VBYTES}, or null`);
+  }
+  if (room !== undefined) chain.policy.blockVbytes = room as number | null;
+  const evicted = chain.mempool.evictBelow(chain.policy.entryFeePerKb);
+  const { replacement, packages, entryFeePerKb, blockFeePerKb, blockVbytes } = chain.policy;
+  return {
+    replacement,
+    packages,
+    entryFee: unitsToJson(entryFeePerKb),
+    blockFee: unitsToJson(blockFeePerKb),
+    blockVbytes,
+    evicted,
+  };
+}
+
 function withBlock(change: (context: RpcContext, entry: BlockEntry) => void) {
   return (context: RpcContext, args: Args): null => {
     change(context, findBlock(context, args.hash(0, "blockhash")));
@@ -122,6 +166,7 @@ export const CONTROL_METHODS: RpcMethods = {
   chain_autoMine: { params: ["options"], run: autoMine },
   chain_faucet: { params: ["address", "amount", "confirm"], required: 2, run: faucet },
   chain_notarize: { params: ["height"], run: notarize },
+  chain_policy: { params: ["policy"], required: 1, run: setPolicy },
   chain_setFeeRate: { params: ["feerate"], run: setFeeRate },
   chain_time: { params: [], run: time },
   chain_setTime: {

@@ -91,7 +91,8 @@ function feeEstimate(context: RpcContext): bigint | null {
   }
   rates.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const median = rates[Math.floor(rates.length / 2)] ?? 0n;
-  return median > chain.mempool.minFeePerKb ? median : chain.mempool.minFeePerKb;
+  const least = chain.mempool.minFeePerKb > chain.policy.blockFeePerKb ? chain.mempool.minFeePerKb : chain.policy.blockFeePerKb;
+  return median > least ? median : least;
 }
 
 export const MEMPOOL_METHODS: RpcMethods = {

@@ -133,7 +133,19 @@ test("of two messages on one order the one the maker sent later stands, however 
   expect(book.created(MAKER, created(anOrder(1), NOW_SEC), NOW)).toEqual(refusal("superseded"));
   const cancel = { uuid: uuid(1), timestamp: NOW_SEC + 4, pairTrieRoot: NO_ROOT };
   expect(book.cancelled(MAKER, cancel, NOW)).toEqual(refusal("superseded"));
+  const update = { ...cancel, newPrice: rational(3n), newMaxVolume: null, newMinVolume: null, conf: null };
+  expect(book.updated(MAKER, update, NOW)).toEqual(refusal("superseded"));
   expect(book.order(uuid(1))?.item.price).toEqual(rational(2n));
+  expect(book.updated(MAKER, { ...update, timestamp: NOW_SEC + 5 }, NOW)).toEqual({ kind: "stored" });
+});
+
+test("what a maker has signed no unsigned answer changes, in its own name or another's", () => {
+  const book = aBook();
+  book.created(MAKER, created(anOrder(1)), NOW);
+  for (const relay of ["first", "second"]) {
+    book.orderbookAnswer(bookAnswer(anOrder(1, { price: rational(1n, 1_000n) })), PAIR, relay, NOW);
+    expect(book.order(uuid(1))).toMatchObject({ confirmed: true, item: anOrder(1) });
+  }
 });
 
 test("a cancelled order does not come back within 120 s, neither by its own message nor by answers", () => {

@@ -30,6 +30,10 @@ export type BookOptions = {
   readonly follows: (pair: string) => boolean;
   readonly timeoutMs?: number;
   readonly limits?: BookLimits;
+  /** Relays whose word counts for nothing: they confirm no order. */
+  readonly isDoubted?: (source: string) => boolean;
+  /** What a relay told of so many keys without a signature was refuted by one, or nobody has ever signed anything of the kind. */
+  readonly onRefuted?: (source: string, keys: number) => void;
 };
 
 /**
@@ -162,7 +166,12 @@ export class OrderbookState {
   prune(nowMs: number): boolean {
     const before = this.#store.size;
     this.#store.clampTimes(nowMs);
-    for (const shelf of this.#store.silentSince(nowMs - this.#timeoutMs)) this.#store.dropShelf(shelf);
+    const invented = new Map<string, number>();
+    for (const shelf of this.#store.silentSince(nowMs - this.#timeoutMs)) {
+      for (const source of unheardOf(shelf)) invented.set(source, (invented.get(source) ?? 0) + 1);
+      this.#store.dropShelf(shelf);
+    }
+    for (const [source, keys] of invented) this.#options.onRefuted?.(source, keys);
     return this.#store.size !== before;
   }
 
@@ -228,6 +237,7 @@ export class OrderbookState {
     const authentic = announced !== null && equalBytes(announced.root, trieRoot(items.map(trieLeaf)));
     const isNewer = (order: BookOrder): boolean => announced !== null && order.signedAt >= announced.timestamp;
     const told = new Set(items.map((item) => item.uuid));
+    if (authentic) this.#blame(shelf, items, isNewer);
     for (const order of [...shelf.orders.values()]) {
       if (told.has(order.item.uuid) || isNewer(order)) continue;
       if (order.confirmed && !authentic) this.#store.relabel(order.item.uuid, { confirmed: false, source });
@@ -251,9 +261,10 @@ export class OrderbookState {
     if (!offersSomething(item) || !hasShortNumbers(item) || this.#cancelled.has(pubkey, uuid, nowMs)) return;
     const known = this.#store.get(uuid);
     if (known && sameItem(known.item, item)) {
-      if (!known.confirmed && (authentic || (known.source !== null && known.source !== source))) {
-        this.#store.relabel(uuid, { confirmed: true, source: known.source });
-      }
+      if (known.confirmed) return;
+      const second = known.source !== null && known.source !== source && !this.#isDoubted(source);
+      if (!authentic && second && this.#isDoubted(known.source)) this.#store.relabel(uuid, { confirmed: false, source });
+      else if (authentic || second) this.#store.relabel(uuid, { confirmed: true, source: known.source });
       return;
     }
     if (known?.confirmed && (known.item.pubkey !== pubkey || !authentic)) return;
@@ -272,6 +283,21 @@ export class OrderbookState {
     );
   }
 
+  #isDoubted(source: string | null): boolean {
+    return source !== null && this.#options.isDoubted?.(source) === true;
+  }
+
+  /** `items` are what the maker signed: whoever has told otherwise, as long as the maker said nothing newer, was wrong. */
+  #blame(shelf: Shelf, items: readonly OrderbookItem[], isNewer: (order: BookOrder) => boolean): void {
+    const signed = new Map(items.map((item) => [item.uuid, item]));
+    const wrong = new Set<string>();
+    for (const order of shelf.orders.values()) {
+      const item = signed.get(order.item.uuid);
+      if (!order.confirmed && order.source && !isNewer(order) && !(item && sameItem(item, order.item))) wrong.add(order.source);
+    }
+    for (const source of wrong) this.#options.onRefuted?.(source, 1);
+  }
+
   /** Whether the root of a changed shelf was worked out too recently to do it again; if not, it is about to be. */
   #isRooting(shelf: Shelf, nowMs: number): boolean {
     if (shelf.root !== null) return false;
@@ -286,6 +312,14 @@ export class OrderbookState {
       if (!confirmed) this.#store.relabel(item.uuid, { confirmed: true, source });
     }
   }
+}
+
+/** Relays that told of orders under a key that nobody has heard sign anything while they were kept. */
+function unheardOf(shelf: Shelf): ReadonlySet<string> {
+  const sources = new Set<string>();
+  if (shelf.announced !== null) return sources;
+  for (const { confirmed, source, signedAt } of shelf.orders.values()) if (!confirmed && source && signedAt === 0) sources.add(source);
+  return sources;
 }
 
 const NO_EXTRAS: OrderExtras = { protocolInfos: new Map(), confs: new Map() };

@@ -2,6 +2,7 @@ import { isDerivationPath } from "../keys/hd.ts";
 import { isPositive, parseDecimal, type Rational } from "../money/rational.ts";
 import { ok, type Result } from "../util/result.ts";
 import { type BadField, badEntry, FieldReader, isRecord } from "./fieldReader.ts";
+import { RELAY_POLICIES, type RelayPolicy } from "./relayPolicy.ts";
 
 /** Longest ticker read. The longest in use has 17 characters. */
 const MAX_TICKER = 64;
@@ -56,6 +57,8 @@ export type CoinEntry = {
   readonly isTestnet: boolean;
   /** Ours, not KDF's: raises the least volume of a trade, in whole coins. */
   readonly minTradingVol: Rational | null;
+  /** Ours: what the network does for transactions that pay too little; null: by the code base (`relayPolicy`). */
+  readonly relayPolicy: RelayPolicy | null;
   /** The whole object as read. */
   readonly raw: Readonly<Record<string, unknown>>;
 };
@@ -91,6 +94,12 @@ function readMinTradingVol(r: FieldReader): Rational | null {
   if (text === null) return null;
   const parsed = parseDecimal(text);
   return parsed.ok && isPositive(parsed.value) ? parsed.value : r.fail("min_trading_vol", "must be a decimal above 0");
+}
+
+function readRelayPolicy(r: FieldReader): RelayPolicy | null {
+  const text = r.text("relay_policy");
+  if (text === null) return null;
+  return RELAY_POLICIES.find((p) => p === text) ?? r.fail("relay_policy", `must be one of ${RELAY_POLICIES.join(", ")}`);
 }
 
 function readDerivationPath(r: FieldReader): string | null {
@@ -150,6 +159,7 @@ export function parseCoinEntry(value: unknown): Result<CoinEntry, BadCoinEntry> 
     avgBlocktime: r.quantity("avg_blocktime"),
     isTestnet: r.flag("is_testnet"),
     minTradingVol: readMinTradingVol(r),
+    relayPolicy: readRelayPolicy(r),
     raw: value,
   };
   return r.problem ? badEntry("BadCoinEntry", ticker === "" ? null : ticker, r.problem) : ok(entry);

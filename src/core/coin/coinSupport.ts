@@ -7,6 +7,8 @@ export type CoinSupport = {
   readonly address: string;
   readonly txFormat: string;
   readonly sighash: string;
+  /** What is done about a transaction that pays too little: `RelayPolicy`. */
+  readonly relayPolicy: string;
   readonly tradeable: boolean;
   /** Why not; empty when tradeable. */
   readonly reason: string;
@@ -24,12 +26,13 @@ const ADDRESS_TEXT = { standard: "P2PKH", segwit: "P2WPKH", cashaddress: "cash a
 /** What this node can do with a coin of the coins file. */
 export function coinSupport(entry: CoinEntry): CoinSupport {
   const kind = utxoKind(entry);
-  if (!kind.ok) return { address: "", txFormat: "", sighash: "", tradeable: false, reason: kind.error.reason };
+  if (!kind.ok) return { address: "", txFormat: "", sighash: "", relayPolicy: "", tradeable: false, reason: kind.error.reason };
   const { value } = kind;
   return {
     address: ADDRESS_TEXT[value.address.format],
     txFormat: txFormatText(value),
     sighash: value.address.format === "segwit" ? "BIP-143; HTLC legacy" : SIGHASH_TEXT[value.scheme.kind],
+    relayPolicy: value.relayPolicy,
     tradeable: !entry.walletOnly,
     reason: entry.walletOnly ? "wallet_only in the coins file" : "",
   };

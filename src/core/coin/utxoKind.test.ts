@@ -47,6 +47,7 @@ test("an entry without details is a coin with KDF's defaults", () => {
     notarization: false,
     matureConfirmations: 100,
     paysInterest: false,
+    relayPolicy: "overpay",
   });
   const btc = kind({ coin: "BTC" });
   expect([btc.address.p2pkhPrefix, btc.address.p2shPrefix, btc.wifPrefix]).toEqual([Uint8Array.of(0), Uint8Array.of(5), 128]);
@@ -94,6 +95,23 @@ test("fees: absent is 1000, zero is the backend's estimate, n is n, dingo rounds
   expect(kind({ txfee: 5 }).feePolicy).toEqual({ kind: "fixed", rate: { perKb: 5n, wholeKb: false } });
   expect(kind({ txfee: 5, dingo_fee: true }).feePolicy).toEqual({ kind: "fixed", rate: { perKb: 5n, wholeKb: true } });
   expect(kind({ dingo_fee: true }).feePolicy).toEqual({ kind: "fixed", rate: { perKb: 1000n, wholeKb: false } });
+});
+
+test("relay policy: by the code base, unless the entry names one", () => {
+  const policies = [
+    kind({ segwit: true }),
+    kind({ segwit: false }),
+    kind({ txversion: 4, overwintered: 1 }),
+    kind({ fork_id: "0x40" }),
+    kind({ relay_policy: "child" }),
+    kind({ segwit: true, relay_policy: "overpay" }),
+    kind({ txversion: 4, overwintered: 1, relay_policy: "replace" }),
+  ].map((k) => k.relayPolicy);
+  expect(policies).toEqual(["replace", "overpay", "overpay", "overpay", "child", "overpay", "replace"]);
+  expect(parseCoinEntry({ coin: "X", protocol: { type: "UTXO" }, relay_policy: "rbf" })).toMatchObject({
+    ok: false,
+    error: { field: "relay_policy", detail: "must be one of replace, child, overpay" },
+  });
 });
 
 test("the least volume is 10 dust or 10 fixed spend fees, and min_trading_vol can only raise it, rounded up", () => {

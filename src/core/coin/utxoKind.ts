@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../util/result.ts";
 import type { AddressFormat, AddressRules } from "../utxo/address.ts";
 import { type FeeRate, htlcSpendFee } from "../utxo/feeRate.ts";
 import type { CoinEntry } from "./coinEntry.ts";
+import { type RelayPolicy, relayPolicy } from "./relayPolicy.ts";
 import { type TxRules, txRules, type UnsupportedCoin } from "./txRules.ts";
 
 /** Where the miner fee rate comes from (rpc.md 2.6 `txfee`). */
@@ -29,6 +30,7 @@ export type UtxoKind = TxRules & {
   readonly matureConfirmations: number;
   /** KMD: unspent outputs earn interest by lock time, so transactions carry an older one (`currentLockTime`). */
   readonly paysInterest: boolean;
+  readonly relayPolicy: RelayPolicy;
 };
 
 /** Defaults of KDF for fields an entry lacks (rpc.md 2.6); Bitcoin's prefixes differ. */
@@ -116,5 +118,6 @@ export function utxoKind(entry: CoinEntry, format?: AddressFormat): Result<UtxoK
     notarization: entry.requiresNotarization,
     matureConfirmations: entry.matureConfirmations ?? DEFAULT_MATURE_CONFIRMATIONS,
     paysInterest: entry.ticker === "KMD",
+    relayPolicy: relayPolicy(entry),
   });
 }

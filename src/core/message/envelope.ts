@@ -21,6 +21,18 @@ export type VerifySignature = (signature: Uint8Array, digest: Uint8Array, public
 
 const KEY_VARIANTS = ["Secp256k1"] as const;
 
+/** Public keys by the bytes of the secret one: deriving it costs as much as the signature, and a node speaks under one key. */
+const publicKeys = new WeakMap<Uint8Array, Uint8Array>();
+
+function publicKeyOf(secretKey: Uint8Array): Uint8Array {
+  let key = publicKeys.get(secretKey);
+  if (!key) {
+    key = secp256k1.getPublicKey(secretKey, true);
+    publicKeys.set(secretKey, key);
+  }
+  return key;
+}
+
 /**
  * Wraps and signs the payload of a gossip message (reference p2p-wire.md section 7): ECDSA over one SHA-256 of the
  * payload, RFC 6979, low-S. Byte for byte what KDF makes of the same key and payload.
@@ -29,7 +41,7 @@ const KEY_VARIANTS = ["Secp256k1"] as const;
  */
 export function signEnvelope(payload: Uint8Array, secretKey: Uint8Array): Uint8Array {
   const signature = secp256k1.sign(sha256(payload), secretKey, { prehash: false, lowS: true });
-  return new MsgpackWriter().array(3).variant(0).bin(secp256k1.getPublicKey(secretKey, true)).bin(signature).bin(payload).finish();
+  return new MsgpackWriter().array(3).variant(0).bin(publicKeyOf(secretKey)).bin(signature).bin(payload).finish();
 }
 
 /** Reads the shape. The signature is checked by `isSignedByItsKey`, after the cheap limits. */

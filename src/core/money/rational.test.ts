@@ -5,6 +5,7 @@ import {
   add,
   addCut,
   cmp,
+  cutLong,
   decimal,
   div,
   eq,
@@ -135,4 +136,12 @@ test("a sum of strangers' fractions with odd denominators stays short, is cut do
   expect(sum.d.toString(2).length).toBeLessThanOrEqual(512);
   expect(toUnits(sum, 99)).toBe(300n * 10n ** 99n);
   expect([rational(1n, 3n), rational(1n, 3n), rational(1n, 3n)].reduce(addCut, ZERO)).toEqual(rational(1n));
+});
+
+test("a number with a denominator of 512 bits or more is cut toward zero at 100 places, a shorter one is left alone", () => {
+  const short = rational(1n, (1n << 512n) - 1n);
+  expect(cutLong(short)).toBe(short);
+  const third = rational(1n << 600n, (1n << 600n) * 3n + 1n);
+  expect(cutLong(third)).toEqual(rational(BigInt("3".repeat(100)), 10n ** 100n));
+  expect(cutLong(rational(-third.n, third.d))).toEqual(rational(-BigInt("3".repeat(100)), 10n ** 100n));
 });

@@ -1,4 +1,5 @@
 import { type Rational, rational } from "../money/rational.ts";
+import type { SafetyRules } from "../swap/safety.ts";
 
 /**
  * Everything two nodes must agree on and that changed between generations of the reference node (design D2).
@@ -47,6 +48,23 @@ export type NetworkProfile = {
   readonly takerFeeResendSec: number;
   readonly makerPaymentResendSec: number;
   readonly takerPaymentResendSec: number;
+
+  /** What this node wants proven before a step it cannot take back; the configuration can only raise these. */
+  readonly safety: SafetyRules;
+};
+
+/**
+ * The same on every network: they follow from what chains do, not from what two nodes agree on. docs/safety-policy.md has the
+ * derivation of each.
+ */
+const SAFETY: SafetyRules = {
+  confirmationValueFactor: 1,
+  slowBlockFactor: 3,
+  notarizationSec: 3_600,
+  revealBlocks: 1,
+  // 60 s of clock error and 60 s until miners have a transaction.
+  networkGraceSec: 120,
+  feeCeilingFactor: 8,
 };
 
 /** The values no generation changed. Sources: reference swap-protocol.md 1.8 and 2.1. */
@@ -70,6 +88,7 @@ const COMMON = {
   takerFeeResendSec: 15,
   makerPaymentResendSec: 15,
   takerPaymentResendSec: 15,
+  safety: SAFETY,
 } as const;
 
 /** The interface document, "Rules common to trading requests", rule 2. No fee key exists for it on coins with a value. */

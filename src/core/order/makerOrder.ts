@@ -4,8 +4,15 @@ import { err, ok, type Result } from "../util/result.ts";
 
 /** A match without `connect` is dropped this long after it was reserved (reference rpc.md 6.1). */
 export const MATCH_LIFE_MS = 30_000;
-/** Bound on the entries one order holds, connected ones included; they stay for the life of the order. */
+/** Bound on the entries one order holds, connected ones included until `forgetSettled`. */
 const MAX_MATCHES_PER_ORDER = 1_000;
+/** With this many entries the settled ones are let go, down to so many. The order is stored whole with each new match. */
+const FORGET_FROM = 200;
+const KEPT_MATCHES = 100;
+/** Swaps of an order that are listed, the latest. */
+const MAX_STARTED = 1_000;
+/** Denominators of the volume an order is cut to when it forgets; matches that would make it finer stay. */
+const FINEST_CUT = 1n << 512n;
 /**
  * The volume left keeps a denominator below this. Each taker may bring another odd denominator, and they multiply:
  * without a bound a hundred requests would stop the node for a minute.
@@ -32,7 +39,7 @@ export type MakerOrder = {
   readonly baseOrderbookTicker: string | null;
   readonly relOrderbookTicker: string | null;
   readonly price: Rational;
-  /** Everything the order may ever sell, matched volumes included. */
+  /** Everything the order may sell, volumes of the matches it holds included. */
   readonly maxBaseVol: Rational;
   readonly minBaseVol: Rational;
   readonly conf: ConfSettings;
@@ -129,6 +136,29 @@ export function dropMatch(order: MakerOrder, takerUuid: string): MakerOrder {
   matches.delete(takerUuid);
   const dropped = withMatches(order, matches, sub(reservedVolume(order), match.reserved.baseAmount));
   return { ...dropped, startedSwaps: order.startedSwaps.filter((uuid) => uuid !== takerUuid) };
+}
+
+/**
+ * The order without its oldest matches whose swaps are none of its business any more; what they took is taken off its volume, so
+ * that what it can still sell stays the same. KDF keeps all for the life of the order: each match makes the next one slower.
+ *
+ * @param isSettled of a connected match: its swap runs on its own, and its volume will not come back
+ */
+export function forgetSettled(order: MakerOrder, isSettled: (takerUuid: string, match: MakerMatch) => boolean): MakerOrder {
+  if (order.matches.size < FORGET_FROM) return order;
+  const matches = new Map(order.matches);
+  let [maxBaseVol, reserved] = [order.maxBaseVol, reservedVolume(order)];
+  for (const [uuid, match] of order.matches) {
+    if (matches.size <= KEPT_MATCHES) break;
+    if (isHalfOpen(match) || !isSettled(uuid, match)) continue;
+    const cut = sub(maxBaseVol, match.reserved.baseAmount);
+    if (cut.d >= FINEST_CUT) continue;
+    matches.delete(uuid);
+    maxBaseVol = cut;
+    reserved = sub(reserved, match.reserved.baseAmount);
+  }
+  if (matches.size === order.matches.size) return order;
+  return { ...withMatches(order, matches, reserved), maxBaseVol, startedSwaps: order.startedSwaps.slice(-MAX_STARTED) };
 }
 
 /** Half-open matches whose time is over, oldest first. */

@@ -7,6 +7,7 @@ import {
   connectMatch,
   createMakerOrder,
   dropMatch,
+  forgetSettled,
   isHalfMatched,
   MATCH_LIFE_MS,
   type MakerMatch,
@@ -94,10 +95,10 @@ const aTakerOrder = (over: Partial<TakerOrder> = {}): TakerOrder => ({
 
 test("the 31st second is too late for a connect; the 30th is not", () => {
   const order = reserved(aMakerOrder(), "t", "4");
-  expect(connectMatch(order, "t", TAKER, MATCH_LIFE_MS).ok).toBe(true);
-  expect(connectMatch(order, "t", TAKER, MATCH_LIFE_MS + 1)).toEqual({ ok: false, error: "TooLate" });
-  expect(staleMatches(order, MATCH_LIFE_MS)).toEqual([]);
-  expect(staleMatches(order, MATCH_LIFE_MS + 1)).toEqual(["t"]);
+  expect(connectMatch(order, "t", TAKER, 30_000).ok).toBe(true);
+  expect(connectMatch(order, "t", TAKER, 30_001)).toEqual({ ok: false, error: "TooLate" });
+  expect(staleMatches(order, 30_000)).toEqual([]);
+  expect(staleMatches(order, 30_001)).toEqual(["t"]);
 });
 
 test("takers with odd denominators of their own cannot make the volume left longer than a bound, nor the sums slow", () => {
@@ -111,6 +112,13 @@ test("takers with odd denominators of their own cannot make the volume left long
   expect(reservedVolume(order).d.toString(2).length).toBeLessThanOrEqual(2_048);
   // Whoever has no odd denominator of his own is still served.
   expect(reserveMatch(order, aMatch("decimal", decimal("0.1"))).ok).toBe(true);
+});
+
+test("a request is reserved for once, and never for more than there is", () => {
+  const order = reserved(aMakerOrder(), "t", "4");
+  expect(reserveMatch(order, aMatch("t", decimal("4")))).toEqual({ ok: false, error: "AlreadyMatched" });
+  expect(reserveMatch(order, aMatch("u", decimal("6.00000001")))).toEqual({ ok: false, error: "AboveAvailable" });
+  expect(availableVolume(order)).toEqual(decimal("6"));
 });
 
 test("only the request's own sender connects, and only once", () => {
@@ -283,4 +291,42 @@ test("in whatever order events arrive, matched volume never exceeds the maximum 
     }),
     { seed, numRuns: 300 },
   );
+});
+
+test("an order forgets its settled matches, oldest first, and can still sell exactly what it could", () => {
+  let order = aMakerOrder({ maxBaseVol: decimal("1000"), minBaseVol: ZERO });
+  for (let i = 0; i < 2_500; i++) {
+    const reserved = reserveMatch(order, aMatch(`t${i}`, rational(1n, BigInt(3 + (i % 7)))));
+    if (!reserved.ok) throw new Error(`${i}: ${reserved.error}`);
+    const connected = i % 50 === 0 ? reserved : connectMatch(reserved.value, `t${i}`, TAKER, 0);
+    if (!connected.ok) throw new Error(`${i}: ${connected.error}`);
+    const before = availableVolume(connected.value);
+    // Every hundredth has paid nothing yet: its volume may come back.
+    order = forgetSettled(connected.value, (uuid) => Number(uuid.slice(1)) % 100 !== 1);
+    expect(eq(availableVolume(order), before)).toBe(true);
+    expect(order.matches.size).toBeLessThan(200);
+  }
+  const kept = [...order.matches.keys()].map((uuid) => Number(uuid.slice(1)));
+  for (let i = 0; i < 2_500; i += 50) expect(kept).toContain(i);
+  for (let i = 1; i < 2_500; i += 100) expect(kept).toContain(i);
+  expect([kept.at(-1), order.startedSwaps.at(-1)]).toEqual([2_499, "t2499"]);
+  expect(order.startedSwaps.length).toBeLessThan(1_200);
+});
+
+test("odd fractions do not make an order's volume ever finer: what they took is kept beside it", () => {
+  let order = aMakerOrder({ maxBaseVol: decimal("1000"), minBaseVol: ZERO });
+  const odd = (i: number): bigint => (1n << 200n) + BigInt(2 * i + 1);
+  let last = "";
+  for (let i = 0; i < 300 && last === ""; i++) {
+    const reserved = reserveMatch(order, aMatch(`t${i}`, rational(1n, odd(i % 9))));
+    if (!reserved.ok) last = reserved.error;
+    else {
+      const connected = connectMatch(reserved.value, `t${i}`, TAKER, 0);
+      if (!connected.ok) throw new Error(connected.error);
+      order = forgetSettled(connected.value, () => true);
+    }
+  }
+  expect(last).toBe("");
+  expect(order.maxBaseVol.d < 1n << 512n).toBe(true);
+  expect(order.matches.size).toBeGreaterThan(100);
 });

@@ -1,7 +1,7 @@
 import type { TakerAction } from "../message/types.ts";
 import { div, isPositive, lt, max, mul, type Rational, rational, ZERO } from "../money/rational.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import type { ConfirmationsDoNotFit } from "./swapConfs.ts";
+import type { AmountAboveCap, ConfirmationsDoNotFit, LocksTooClose } from "./swapConfs.ts";
 
 /** Least price of `buy` and `sell`, rel per base. */
 const MIN_TAKER_PRICE = rational(1n, 100_000_000n);
@@ -19,7 +19,9 @@ export type OrderRuleError =
   | { readonly kind: "RelVolumeTooLow"; readonly volume: Rational; readonly required: Rational }
   | { readonly kind: "MinVolumeTooLow"; readonly volume: Rational; readonly required: Rational }
   | { readonly kind: "MaxBelowMin"; readonly max: Rational; readonly min: Rational }
-  | ConfirmationsDoNotFit;
+  | ConfirmationsDoNotFit
+  | LocksTooClose
+  | AmountAboveCap;
 
 export type PairCoin = { readonly walletOnly: boolean };
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ConfSettings, TakerAction } from "../message/types.ts";
-import { confirmationsFit, type LockRules, lockDurationSec, makerView, takerView } from "./swapConfs.ts";
+import { confirmationsFit, confirmationWindows, type LockRules, lockDurationSec, makerView, takerView } from "./swapConfs.ts";
 
 const RULES: LockRules = { baseSec: 7_800, slowTickers: ["BTC", "BCH", "BTG", "SBTC"], slowFactor: 4 };
 const conf = (baseConfs: number, relConfs: number, baseNota = false, relNota = false): ConfSettings => ({
@@ -52,7 +52,7 @@ test("confirmations must fit 2L/5, each on its own coin; the refusal has the num
   const check = (makerConfs: number, takerConfs: number): unknown => {
     const times = { slowBlockSec: 1_000, notarizationSec: 9_999 };
     const coins = { maker: { ticker: "M", times }, taker: { ticker: "T", times } };
-    return confirmationsFit({ ...plain, makerConfs, takerConfs }, coins, 7_800);
+    return confirmationsFit({ ...plain, makerConfs, takerConfs }, coins, 7_800, confirmationWindows(7_800, 1_560));
   };
   expect(check(3, 3)).toEqual({ ok: true, value: undefined });
   expect(check(4, 3)).toEqual({
@@ -74,7 +74,7 @@ test("a notarization counts with its own time", () => {
   const times = { slowBlockSec: 60, notarizationSec: 12_481 };
   const coins = { maker: { ticker: "M", times }, taker: { ticker: "T", times } };
   const confs = { ...plain, takerNota: true };
-  expect(confirmationsFit(confs, coins, 31_200)).toMatchObject({
+  expect(confirmationsFit(confs, coins, 31_200, confirmationWindows(31_200, 0))).toMatchObject({
     error: { coin: "T", notarization: true, neededSec: 12_481, windowSec: 12_480 },
   });
 });

@@ -1,4 +1,5 @@
 import type { ConfSettings, TakerAction } from "../message/types.ts";
+import type { Rational } from "../money/rational.ts";
 import { err, ok, type Result } from "../util/result.ts";
 
 /** How deep each payment must be, as one side sees it. */
@@ -82,12 +83,24 @@ export type ConfirmationsDoNotFit = {
   readonly lockDurationSec: number;
 };
 
+/** Two payments of a swap: how long each may take to confirm, seconds (reference swap-protocol.md 2.2). */
+export type ConfirmationWindows = { readonly maker: number; readonly taker: number };
+
+/**
+ * The maker payment has 2L/5 from the start. The taker payment may leave as late as that and must be confirmed by 4L/5, or
+ * sooner where the maker needs more time to have its claim confirmed before L.
+ * @param revealMarginSec what must be left before the taker's lock when the maker claims
+ */
+export function confirmationWindows(lockSec: number, revealMarginSec: number): ConfirmationWindows {
+  const maker = Math.floor((2 * lockSec) / 5);
+  return { maker, taker: Math.min(Math.floor((4 * lockSec) / 5), lockSec - revealMarginSec) - maker };
+}
+
 const neededSec = (confirmations: number, notarization: boolean, times: BlockTimes): number =>
   Math.max(confirmations * times.slowBlockSec, notarization ? times.notarizationSec : 0);
 
 /**
- * Refuses settings that a slow but honest chain could not meet in time (reference swap-protocol.md 2.2). The maker
- * payment has 2L/5 from the start. The taker payment may leave as late as that and must be confirmed by 4L/5.
+ * Refuses settings that a slow but honest chain could not meet in time.
  */
 export function confirmationsFit(
   confs: SwapConfs,
@@ -96,16 +109,11 @@ export function confirmationsFit(
     readonly taker: { readonly ticker: string; readonly times: BlockTimes };
   },
   lockSec: number,
+  windows: ConfirmationWindows,
 ): Result<void, ConfirmationsDoNotFit> {
-  const paymentWindow = Math.floor((2 * lockSec) / 5);
   const sides = [
-    { coin: coins.maker, confirmations: confs.makerConfs, notarization: confs.makerNota, windowSec: paymentWindow },
-    {
-      coin: coins.taker,
-      confirmations: confs.takerConfs,
-      notarization: confs.takerNota,
-      windowSec: Math.floor((4 * lockSec) / 5) - paymentWindow,
-    },
+    { coin: coins.maker, confirmations: confs.makerConfs, notarization: confs.makerNota, windowSec: windows.maker },
+    { coin: coins.taker, confirmations: confs.takerConfs, notarization: confs.takerNota, windowSec: windows.taker },
   ];
   for (const { coin, confirmations, notarization, windowSec } of sides) {
     const needed = neededSec(confirmations, notarization, coin.times);
@@ -123,3 +131,26 @@ export function confirmationsFit(
   }
   return ok(undefined);
 }
+
+/** The two locks of a swap lie too close together for these chains: the taker could lose the race for the maker payment. */
+export type LocksTooClose = {
+  readonly kind: "LocksTooClose";
+  readonly makerCoin: string;
+  readonly takerCoin: string;
+  /** Seconds there must be between the locks, and those there are. */
+  readonly neededSec: number;
+  readonly gapSec: number;
+};
+
+/** A payment worth more than the confirmations that fit into its window can protect. Amounts in whole coins. */
+export type AmountAboveCap = {
+  readonly kind: "AmountAboveCap";
+  readonly coin: string;
+  readonly amount: Rational;
+  readonly cap: Rational;
+  readonly blockReward: Rational;
+  /** Confirmations the amount asks for, and those that fit. */
+  readonly confirmations: number;
+  readonly fitting: number;
+  readonly windowSec: number;
+};

@@ -1,3 +1,5 @@
+import type { SwapSafety } from "./safety.ts";
+
 /** Transactions a swap is made of. Names say whose money moves, not who sends it. */
 export type Slot =
   | "fee"
@@ -10,7 +12,12 @@ export type Slot =
   | "makerPaymentRefund"
   | "takerPaymentRefund"
   /** a conflicting spend of the inputs of an own payment that missed its time */
-  | "cancel";
+  | "cancel"
+  /** spends of an own transaction's change (or of a claim's output) that pay for their parent as well */
+  | "feeChild"
+  | "paymentChild"
+  | "claimChild"
+  | "refundChild";
 
 export type Role = "maker" | "taker";
 export type Block = { readonly height: number; readonly hash: string };
@@ -58,6 +65,8 @@ export type SwapTerms = {
   readonly fees: readonly FeeFigure[];
   readonly gui: string | null;
   readonly version: string;
+  /** Absent in logs of version 0.1.0: the fixed limits alone. */
+  readonly safety?: SwapSafety;
 };
 
 export type Negotiated = {
@@ -89,8 +98,24 @@ export type SwapEvent =
   | { readonly type: "negotiated"; readonly with: Negotiated }
   /** The other side's transaction, taken from a message or found on chain, that passed every check that needs no depth. */
   | { readonly type: "tx_received"; readonly slot: Slot; readonly txid: string; readonly raw: string }
-  /** Own transaction, stored before anything of it leaves. `notAfter`: unix seconds after which a first send is forbidden. */
-  | { readonly type: "tx_signed"; readonly slot: Slot; readonly txid: string; readonly raw: string; readonly notAfter: number | null }
+  /**
+   * Own transaction, stored before anything of it leaves. `notAfter`: unix seconds after which a first send is forbidden.
+   * `fee`: base units, decimal text; `height`: tip of its chain at the time. Logs of version 0.1.0 have neither.
+   */
+  | {
+      readonly type: "tx_signed";
+      readonly slot: Slot;
+      readonly txid: string;
+      readonly raw: string;
+      readonly notAfter: number | null;
+      readonly fee?: string;
+      readonly height?: number;
+    }
+  /**
+   * Another version of an own claim, refund, cancellation or child: with a higher fee, or of a payment that came back under
+   * another id. Stored before it leaves; every earlier version may still confirm.
+   */
+  | { readonly type: "tx_replaced"; readonly slot: Slot; readonly txid: string; readonly raw: string; readonly fee: string }
   /** From here on the transaction may be known to others. */
   | { readonly type: "tx_attempted"; readonly slot: Slot }
   /** An own transaction that was never attempted and now never will be. */
@@ -122,3 +147,25 @@ export const ownRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefun
   role === "maker" ? "makerPaymentRefund" : "takerPaymentRefund";
 export const theirRefund = (role: Role): "makerPaymentRefund" | "takerPaymentRefund" =>
   role === "maker" ? "takerPaymentRefund" : "makerPaymentRefund";
+
+/** The child that pays for an own transaction. */
+export type ChildSlot = "feeChild" | "paymentChild" | "claimChild" | "refundChild";
+export const CHILD_SLOTS: readonly ChildSlot[] = ["feeChild", "paymentChild", "claimChild", "refundChild"];
+export const isChildSlot = (slot: Slot): slot is ChildSlot => (CHILD_SLOTS as readonly Slot[]).includes(slot);
+
+/** The own transaction a child pays for. */
+export function parentOf(role: Role, child: ChildSlot): Slot {
+  switch (child) {
+    case "feeChild":
+      return "fee";
+    case "paymentChild":
+      return ownPayment(role);
+    case "claimChild":
+      return ownClaim(role);
+    case "refundChild":
+      return ownRefund(role);
+  }
+}
+
+/** Payments and the dex fee are messages to the other side by their id: they have one version for ever. */
+export const isReplaceableSlot = (slot: Slot): boolean => slot !== "fee" && slot !== "makerPayment" && slot !== "takerPayment";

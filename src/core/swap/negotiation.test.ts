@@ -90,6 +90,10 @@ test("all three versions are understood: one key for both coins, or one for each
     takerCoinHtlcPub: fromHex(MAKER),
   } as const;
   expect(check(three)).toMatchObject({ ok: true, value: { makerCoinPub: TAKER, takerCoinPub: MAKER } });
+  // Each of the two must be a point of the curve: nobody could claim a payment to anything else.
+  const noPoint = new Uint8Array(33);
+  expect(check({ ...three, makerCoinHtlcPub: noPoint })).toMatchObject({ ok: false, error: { kind: "BadPubkey", which: "maker coin" } });
+  expect(check({ ...three, takerCoinHtlcPub: noPoint })).toMatchObject({ ok: false, error: { kind: "BadPubkey", which: "taker coin" } });
 });
 
 test.each([

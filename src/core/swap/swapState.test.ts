@@ -1,7 +1,19 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ownClaim, ownPayment, ownRefund, type Role, type Slot, type SwapEvent, type SwapTerms } from "./events.ts";
-import { begin, duties, fold, outcomeOf, paymentMayExist, type SwapState, step } from "./swapState.ts";
+import {
+  isChildSlot,
+  isReplaceableSlot,
+  ownClaim,
+  ownPayment,
+  ownRefund,
+  parentOf,
+  type Role,
+  type Slot,
+  type SwapEvent,
+  type SwapTerms,
+} from "./events.ts";
+import { dangerOf } from "./swapDanger.ts";
+import { begin, duties, fold, type OwnTx, outcomeOf, paymentMayExist, type SwapState, step, versionsOf } from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 
 const SLOTS: readonly Slot[] = [
@@ -13,6 +25,10 @@ const SLOTS: readonly Slot[] = [
   "makerPaymentRefund",
   "takerPaymentRefund",
   "cancel",
+  "feeChild",
+  "paymentChild",
+  "claimChild",
+  "refundChild",
 ];
 const KEY = `02${"11".repeat(32)}`;
 
@@ -56,13 +72,14 @@ const negotiated: SwapEvent = {
 };
 
 const slot = fc.constantFrom(...SLOTS);
-const txid = fc.constantFrom("aa".repeat(32), "bb".repeat(32));
+const txid = fc.constantFrom("aa".repeat(32), "bb".repeat(32), "cc".repeat(32));
 const block = fc.option(fc.record({ height: fc.integer({ min: 1, max: 9 }), hash: fc.constantFrom("h1", "h2", "h3") }));
 const failure = { event: "TakerPaymentValidateFailed", reason: "x" };
 const anyEvent: fc.Arbitrary<SwapEvent> = fc.oneof(
   fc.constant(negotiated),
   fc.record({ type: fc.constant("tx_received" as const), slot, txid, raw: fc.constant("00") }),
   fc.record({ type: fc.constant("tx_signed" as const), slot, txid, raw: fc.constant("00"), notAfter: fc.constant(null) }),
+  fc.record({ type: fc.constant("tx_replaced" as const), slot, txid, raw: fc.constant("01"), fee: fc.constant("7") }),
   fc.record({ type: fc.constant("tx_attempted" as const), slot }),
   fc.record({ type: fc.constant("tx_dropped" as const), slot, failure: fc.constant(failure) }),
   fc.record({ type: fc.constant("tx_seen" as const), slot, txid, raw: fc.constant("00"), block }),
@@ -73,12 +90,80 @@ const anyEvent: fc.Arbitrary<SwapEvent> = fc.oneof(
   fc.constant<SwapEvent>({ type: "abandoned", failure }),
 );
 const role = fc.constantFrom<Role>("maker", "taker");
+const hex = "aa".repeat(32);
+const inBlock = { height: 5, hash: "h1" };
+const received = (s: Slot): SwapEvent => ({ type: "tx_received", slot: s, txid: hex, raw: "00" });
+const seen = (s: Slot): SwapEvent => ({ type: "tx_seen", slot: s, txid: hex, raw: "00", block: inBlock });
+const confirmed = (s: Slot): SwapEvent => ({ type: "tx_confirmed", slot: s, txid: hex, block: inBlock });
+const signed = (s: Slot): SwapEvent => ({ type: "tx_signed", slot: s, txid: hex, raw: "00", notAfter: null });
+const attempted = (s: Slot): SwapEvent => ({ type: "tx_attempted", slot: s });
+const sent = (s: Slot): SwapEvent[] => [signed(s), attempted(s), seen(s), confirmed(s)];
+/** What each side lives through when all goes well, after the negotiation. */
+const ROAD: { readonly [R in Role]: readonly SwapEvent[] } = {
+  maker: [received("fee"), ...sent("makerPayment"), seen("takerPayment"), confirmed("takerPayment"), ...sent("takerPaymentSpend")],
+  taker: [
+    ...sent("fee"),
+    seen("makerPayment"),
+    confirmed("makerPayment"),
+    ...sent("takerPayment"),
+    seen("takerPaymentSpend"),
+    { type: "secret_learned", secret: "33".repeat(32) },
+    ...sent("makerPaymentSpend"),
+  ],
+};
+/** The road with parts of it missing and a few other events between: chance alone hardly ever gets far along it. */
+const story = (r: Role): fc.Arbitrary<readonly SwapEvent[]> =>
+  fc
+    .tuple(fc.subarray([...ROAD[r]]), fc.array(fc.tuple(fc.nat(20), anyEvent), { maxLength: 6 }))
+    .map(([road, more]) => more.reduce<readonly SwapEvent[]>((log, [at, e]) => log.toSpliced(Math.min(at, log.length), 0, e), road));
+const log = (r: Role): fc.Arbitrary<readonly SwapEvent[]> =>
+  fc.oneof({ weight: 3, arbitrary: story(r) }, fc.array(anyEvent, { maxLength: 40 }));
+const roleAndLog = role.chain((r) => fc.tuple(fc.constant(r), log(r)));
+const publishes = (s: SwapState, slot: Slot): boolean => duties(s).some((d) => d.do === "publish" && d.slot === slot);
+const RUNS = { numRuns: 1_000 };
+const STEPS: readonly string[] = ["await_fee", "pay_fee", "await_payment", "pay", "claim"];
+/** Steps and transactions to publish along `ROAD`, before its first event and after each. */
+const DEMANDED: { readonly [R in Role]: readonly string[] } = {
+  maker: [
+    "await_fee",
+    "pay",
+    "await_payment makerPayment",
+    "await_payment makerPayment",
+    "await_payment makerPayment",
+    "await_payment",
+    "await_payment",
+    "claim",
+    "takerPaymentSpend",
+    "takerPaymentSpend",
+    "takerPaymentSpend",
+    "",
+  ],
+  taker: [
+    "pay_fee",
+    "fee",
+    "fee await_payment",
+    "fee await_payment",
+    "await_payment",
+    "await_payment",
+    "pay",
+    "takerPayment",
+    "takerPayment",
+    "takerPayment",
+    "",
+    "",
+    "claim",
+    "makerPaymentSpend",
+    "makerPaymentSpend",
+    "makerPaymentSpend",
+    "",
+  ],
+};
 const started = (r: Role): SwapState => begin({ type: "started", terms: terms(r) });
 const run = (r: Role, events: readonly SwapEvent[]): SwapState => events.reduce(step, started(r));
 
 test("no state with our money locked and not final is idle, whatever order events arrive in", () => {
   fc.assert(
-    fc.property(role, fc.array(anyEvent, { maxLength: 40 }), (r, events) => {
+    fc.property(roleAndLog, ([r, events]) => {
       const s = step(run(r, [negotiated, ...events]), negotiated);
       if (!paymentMayExist(s) || outcomeOf(s) !== null) return;
       const kinds = duties(s).map((d) => d.do);
@@ -88,52 +173,87 @@ test("no state with our money locked and not final is idle, whatever order event
       // The other side took our payment for good: what is left is to take theirs.
       expect(refunding || lostToTheirClaim).toBe(true);
     }),
+    RUNS,
   );
 });
 
 test("the maker never claims (reveals the secret) before its payment left and the taker payment is confirmed, nor on the refund road", () => {
   fc.assert(
-    fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
+    fc.property(log("maker"), (events) => {
       const s = run("maker", [negotiated, ...events]);
+      const off = s.refund ?? s.abandoned ?? s.finished;
+      // Signed is not revealed: what never left stays home once the straight road is left.
+      if (publishes(s, "takerPaymentSpend") && !s.own.takerPaymentSpend?.attempted) expect(off).toBeNull();
       if (!duties(s).some((d) => d.do === "claim")) return;
-      expect(s.refund).toBeNull();
+      expect(off).toBeNull();
       expect(s.own.makerPayment?.attempted).toBe(true);
       expect(s.facts.takerPayment?.confirmed).toBe(true);
     }),
+    RUNS,
   );
 });
 
 test("the taker never pays before the maker payment is confirmed and its own fee left", () => {
   fc.assert(
-    fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
+    fc.property(log("taker"), (events) => {
       const s = run("taker", [negotiated, ...events]);
       if (!duties(s).some((d) => d.do === "pay")) return;
       expect(s.facts.makerPayment?.confirmed).toBe(true);
       expect(s.own.fee?.attempted).toBe(true);
     }),
+    RUNS,
   );
+});
+
+test("a payment is put before the network only while it may still leave: not when it never left and the swap is given up, nor beside its cancellation", () => {
+  fc.assert(
+    fc.property(roleAndLog, ([r, events]) => {
+      const s = run(r, [negotiated, ...events]);
+      if (!publishes(s, ownPayment(r))) return;
+      expect(s.own.cancel).toBeUndefined();
+      expect(s.own[ownPayment(r)]?.attempted === true || s.abandoned === null).toBe(true);
+    }),
+    RUNS,
+  );
+});
+
+test("the road of each side, step by step: what the states demand, and no step before its time", () => {
+  for (const r of ["maker", "taker"] as const) {
+    const states = ROAD[r].map((_, i) => run(r, [negotiated, ...ROAD[r].slice(0, i)]));
+    const end = run(r, [negotiated, ...ROAD[r]]);
+    const demanded = [...states, end]
+      .map(duties)
+      .map((list) => list.flatMap((d) => (d.do === "publish" ? d.slot : STEPS.includes(d.do) ? d.do : [])));
+    expect([...states, end].map(outcomeOf)).toEqual([...states.map(() => null), "success"]);
+    expect(demanded.map((d) => d.join(" "))).toEqual(DEMANDED[r]);
+  }
 });
 
 test("an outcome other than failed needs a confirmed chain fact, and failed needs that nothing of ours left", () => {
   fc.assert(
-    fc.property(role, fc.array(anyEvent, { maxLength: 40 }), (r, events) => {
+    fc.property(roleAndLog, ([r, events]) => {
       const s = run(r, events);
       const outcome = outcomeOf(s);
       if (outcome === "success") expect(s.facts[ownClaim(r)]?.confirmed).toBe(true);
       if (outcome === "refunded") expect(s.facts[ownRefund(r)]?.confirmed).toBe(true);
       if (outcome === "failed") expect(paymentMayExist(s)).toBe(false);
     }),
+    RUNS,
   );
 });
 
-test("an attempted transaction is never replaced or dropped from the outbox", () => {
+test("an attempted transaction is never dropped from the outbox; a payment or fee is never replaced, and of others all versions stay", () => {
   fc.assert(
-    fc.property(role, fc.array(anyEvent, { maxLength: 30 }), fc.array(anyEvent, { maxLength: 10 }), (r, before, after) => {
+    fc.property(roleAndLog, fc.array(anyEvent, { maxLength: 10 }), slot, ([r, before], after, which) => {
       const s = run(r, before);
-      const sent = s.own[ownPayment(r)];
-      if (!sent?.attempted) return;
-      expect(after.reduce(step, s).own[ownPayment(r)]).toEqual(sent);
+      const own = s.own[which];
+      if (!own?.attempted) return;
+      const later = after.reduce(step, s).own[which];
+      if (!isReplaceableSlot(which)) expect(later).toEqual(own);
+      expect(later?.attempted).toBe(true);
+      expect(later && versionsOf(later).slice(0, versionsOf(own).length)).toEqual(versionsOf(own));
     }),
+    RUNS,
   );
 });
 
@@ -175,4 +295,75 @@ test("a reorg that takes the claim back after the finish shows beside the status
   const back = step(done, { type: "tx_withdrawn", slot: "takerPaymentSpend", txid: t });
   expect(back.withdrawnAfterFinish).toEqual(["takerPaymentSpend"]);
   expect(duties(back).some((d) => d.do === "publish" && d.slot === "takerPaymentSpend")).toBe(true);
+});
+
+test("versions of a transaction are all kept, payments and the fee have one, and what left stays marked", () => {
+  fc.assert(
+    fc.property(role, fc.array(anyEvent, { maxLength: 40 }), (r, events) => {
+      const s = run(r, events);
+      for (const [name, tx] of Object.entries(s.own) as [Slot, OwnTx][]) {
+        const ids = versionsOf(tx).map((v) => v.txid);
+        expect(new Set(ids).size).toBe(ids.length);
+        if (!isReplaceableSlot(name)) expect(ids).toHaveLength(1);
+        const firstIn = events.findLastIndex((e) => e.type === "tx_signed" && e.slot === name && e.txid === ids[0]);
+        expect(firstIn).toBeGreaterThanOrEqual(0);
+      }
+      // A version more never takes the mark away.
+      for (const e of events.filter((x) => x.type === "tx_replaced")) {
+        expect(step(s, e).own[e.slot]?.attempted).toBe(s.own[e.slot]?.attempted);
+      }
+    }),
+  );
+});
+
+test("a child is made and published only for a transaction that left, is published and waits", () => {
+  fc.assert(
+    fc.property(role, fc.array(anyEvent, { maxLength: 40 }), (r, events) => {
+      const s = run(r, [negotiated, ...events]);
+      const wanted = duties(s);
+      for (const d of wanted) {
+        const parent = d.do === "bump" ? d.slot : d.do === "publish" && isChildSlot(d.slot) ? parentOf(r, d.slot) : null;
+        if (parent === null) continue;
+        expect(wanted.some((p) => p.do === "publish" && p.slot === parent)).toBe(true);
+        expect(s.own[parent]?.attempted).toBe(true);
+        expect(s.facts[parent]?.confirmed).not.toBe(true);
+        if (parent === ownPayment(r)) expect(s.own.cancel).toBeUndefined();
+      }
+    }),
+  );
+});
+
+test("a chain that turns a success round after the end is believed: both payments are the other side's", () => {
+  const [a, b, c, d] = ["aa", "bb", "cc", "dd"].map((x) => x.repeat(32)) as [string, string, string, string];
+  const blockAt = (height: number) => ({ height, hash: `h${height}` });
+  const deep = (name: Slot, id: string): SwapEvent[] => [
+    { type: "tx_seen", slot: name, txid: id, raw: "00", block: blockAt(5) },
+    { type: "tx_confirmed", slot: name, txid: id, block: blockAt(5) },
+  ];
+  const done = run("maker", [
+    negotiated,
+    { type: "tx_signed", slot: "makerPayment", txid: a, raw: "00", notAfter: null },
+    { type: "tx_attempted", slot: "makerPayment" },
+    { type: "tx_signed", slot: "takerPaymentSpend", txid: b, raw: "00", notAfter: null },
+    { type: "tx_attempted", slot: "takerPaymentSpend" },
+    ...deep("takerPaymentSpend", b),
+    { type: "finished", outcome: "success" },
+    ...deep("makerPaymentSpend", c),
+    { type: "tx_withdrawn", slot: "takerPaymentSpend", txid: b },
+    ...deep("takerPaymentRefund", d),
+  ]);
+  expect([done.finished, outcomeOf(done)]).toEqual(["success", "lost"]);
+  const told = step(done, { type: "finished", outcome: "lost" });
+  expect([told.finished, dangerOf(told)]).toEqual(["lost", "the other side took both payments"]);
+  expect(step(told, { type: "finished", outcome: "lost" })).toBe(told);
+});
+
+test("a payment or fee has one version for ever, a claim as many as come and no version twice", () => {
+  const [a, b] = ["aa", "bb"].map((x) => x.repeat(32)) as [string, string];
+  for (const name of ["fee", "makerPayment", "takerPayment", "makerPaymentSpend"] as const) {
+    const s = run("taker", [negotiated, { type: "tx_signed", slot: name, txid: a, raw: "00", notAfter: null }]);
+    const next = step(s, { type: "tx_replaced", slot: name, txid: b, raw: "01", fee: "9" });
+    expect(next === s).toBe(!isReplaceableSlot(name));
+    expect(step(next, { type: "tx_replaced", slot: name, txid: a, raw: "00", fee: "9" })).toBe(next);
+  }
 });

@@ -1,11 +1,14 @@
 import {
   type Block,
+  CHILD_SLOTS,
   type Failure,
+  isReplaceableSlot,
   type Negotiated,
   type Outcome,
   ownClaim,
   ownPayment,
   ownRefund,
+  parentOf,
   type Slot,
   type SwapEvent,
   type SwapTerms,
@@ -13,9 +16,20 @@ import {
   theirPayment,
   theirRefund,
 } from "./events.ts";
+import { MAX_VERSIONS } from "./feeSchedule.ts";
 
-/** An own transaction in the outbox. */
-export type OwnTx = { readonly txid: string; readonly raw: string; readonly notAfter: number | null; readonly attempted: boolean };
+/** One version of an own transaction. `fee`: base units, decimal text; absent in old logs. */
+export type TxVersion = { readonly txid: string; readonly raw: string; readonly fee?: string };
+/** An own transaction in the outbox: its newest version. */
+export type OwnTx = TxVersion & {
+  readonly notAfter: number | null;
+  /** This version or an earlier one may be known to others. */
+  readonly attempted: boolean;
+  /** Tip of its chain when the first version was signed; absent in old logs. */
+  readonly height?: number;
+  /** Earlier versions, oldest first, at most `MAX_VERSIONS`; any of them may confirm. Absent when there is none. */
+  readonly replaced?: readonly TxVersion[];
+};
 /** What the chain says of a slot now. */
 export type TxFact = { readonly txid: string; readonly raw: string; readonly block: Block | null; readonly confirmed: boolean };
 
@@ -65,9 +79,9 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       return s.received[e.slot]?.txid === e.txid ? s : { ...s, received: { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } } };
     case "tx_signed":
       // One transaction per slot, until it is dropped: a second one would leave the first one's inputs taken for ever.
-      return s.own[e.slot]
-        ? s
-        : { ...s, own: { ...s.own, [e.slot]: { txid: e.txid, raw: e.raw, notAfter: e.notAfter, attempted: false } } };
+      return s.own[e.slot] ? s : { ...s, own: { ...s.own, [e.slot]: signed(e) } };
+    case "tx_replaced":
+      return replaced(s, e);
     case "tx_attempted": {
       const tx = s.own[e.slot];
       return !tx || tx.attempted ? s : { ...s, own: { ...s.own, [e.slot]: { ...tx, attempted: true } } };
@@ -105,8 +119,28 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
     case "abandoned":
       return s.abandoned ? s : { ...s, abandoned: e.failure };
     case "finished":
-      return s.finished ? s : { ...s, finished: e.outcome };
+      // A reorg beyond what counts as final may turn the end round: what the chain says last is true.
+      return s.finished === e.outcome ? s : { ...s, finished: e.outcome };
   }
+}
+
+function signed(e: Extract<SwapEvent, { type: "tx_signed" }>): OwnTx {
+  const { txid, raw, notAfter, fee, height } = e;
+  return { txid, raw, notAfter, attempted: false, ...(fee === undefined ? {} : { fee }), ...(height === undefined ? {} : { height }) };
+}
+
+function replaced(s: SwapState, e: Extract<SwapEvent, { type: "tx_replaced" }>): SwapState {
+  const tx = s.own[e.slot];
+  if (!tx || !isReplaceableSlot(e.slot)) return s;
+  const older = versionsOf(tx);
+  if (older.length >= MAX_VERSIONS || older.some((v) => v.txid === e.txid)) return s;
+  return { ...s, own: { ...s.own, [e.slot]: { ...tx, txid: e.txid, raw: e.raw, fee: e.fee, replaced: older } } };
+}
+
+/** Every version of an own transaction, the newest last. */
+export function versionsOf(tx: OwnTx): readonly TxVersion[] {
+  const { txid, raw, fee, replaced = [] } = tx;
+  return [...replaced, { txid, raw, ...(fee === undefined ? {} : { fee }) }];
 }
 
 /** Rebuilds a swap from its log. Throws on an empty log. */
@@ -150,7 +184,9 @@ export type Duty =
   /** Repeat our last message until the other side has visibly moved on. */
   | { readonly do: "tell"; readonly message: "fee" | "payment" }
   /** Keep an own stored transaction before the network until a fact makes it pointless. */
-  | { readonly do: "publish"; readonly slot: Slot };
+  | { readonly do: "publish"; readonly slot: Slot }
+  /** Have an own transaction that waits too long paid for by a child, where its coin's miners count children. */
+  | { readonly do: "bump"; readonly slot: Slot };
 
 /** True while an own stored transaction still has to be kept before the network. */
 function publishing(s: SwapState, slot: Slot): boolean {
@@ -169,7 +205,8 @@ export function duties(s: SwapState): readonly Duty[] {
   if (s.startFailed !== null || s.finished === "failed") return [];
   if (!s.negotiated) return s.abandoned ? [] : [{ do: "negotiate" }];
   const straight = !s.refund && !s.abandoned && !s.finished;
-  return [{ do: "observe" }, ...(straight ? straightDuties(s) : []), ...moneyDuties(s, straight)];
+  const own = [...(straight ? straightDuties(s) : []), ...moneyDuties(s, straight)];
+  return [{ do: "observe" }, ...own, ...childDuties(s, own)];
 }
 
 /** The steps towards success. */
@@ -220,6 +257,18 @@ function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   return out.filter((d) => !(d.do === "publish" && s.facts[d.slot]?.confirmed));
 }
 
+/** What is published and may be known gets a child when it needs one; a child is published for as long as its parent is. */
+function childDuties(s: SwapState, published: readonly Duty[]): readonly Duty[] {
+  const out: Duty[] = [];
+  for (const child of CHILD_SLOTS) {
+    const slot = parentOf(s.terms.role, child);
+    const isWanted = s.own[slot]?.attempted === true && published.some((d) => d.do === "publish" && d.slot === slot);
+    if (isWanted && !s.own[child]) out.push({ do: "bump", slot });
+    if (isWanted && publishing(s, child)) out.push({ do: "publish", slot: child });
+  }
+  return out;
+}
+
 /**
  * The maker claims on the straight road only: the claim reveals the secret, so every safety test must still hold.
  * The taker claims whenever it knows the secret, on any road: the secret is public and the race is on.
@@ -233,6 +282,6 @@ function wantsClaim(s: SwapState, straight: boolean): boolean {
 
 /** Stable name of a duty, for the runner's table. */
 export function dutyKey(d: Duty): string {
-  if (d.do === "publish") return `publish:${d.slot}`;
+  if (d.do === "publish" || d.do === "bump") return `${d.do}:${d.slot}`;
   return d.do === "tell" ? `tell:${d.message}` : d.do;
 }

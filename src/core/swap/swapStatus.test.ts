@@ -56,7 +56,7 @@ const statusOf = (role: Role, events: readonly SwapEvent[], change: Partial<Swap
 const names = (status: Record<string, unknown>): string[] => (status.events as { event: { type: string } }[]).map((e) => e.event.type);
 
 test("a refund shows KDF's steps in KDF's order, and is finished and no success", () => {
-  const status = statusOf("maker", [
+  const events: readonly SwapEvent[] = [
     negotiated,
     fee,
     ...sent("makerPayment", "aa"),
@@ -64,7 +64,12 @@ test("a refund shows KDF's steps in KDF's order, and is finished and no success"
     ...sent("makerPaymentRefund", "bb"),
     deep("makerPaymentRefund", "bb"),
     { type: "finished", outcome: "refunded" },
-  ]);
+  ];
+  const status = statusOf("maker", events);
+  for (let n = 0; n < events.length; n++) {
+    const before = statusOf("maker", events.slice(0, n));
+    expect([before.is_finished, "is_success" in before], `after ${n} events`).toEqual([false, false]);
+  }
   expect(names(status).slice(4)).toEqual([
     "MakerPaymentSent",
     "TakerPaymentValidateFailed",

@@ -1,73 +1,20 @@
 import { textToDecimal } from "./amountText.ts";
-import { type FeeFigure, ownPayment, type Role, type Slot, type StoredEvent, type SwapEvent, type SwapTerms } from "./events.ts";
-import { begin, outcomeOf, type SwapState, step } from "./swapState.ts";
+import {
+  type FeeFigure,
+  isReplaceableSlot,
+  ownPayment,
+  type Role,
+  type Slot,
+  type StoredEvent,
+  type SwapEvent,
+  type SwapTerms,
+} from "./events.ts";
+import { feeCap } from "./feeSchedule.ts";
+import { feeWindow } from "./feeWindow.ts";
+import { MAKER_ERROR_EVENTS, MAKER_SUCCESS_EVENTS, TAKER_ERROR_EVENTS, TAKER_SUCCESS_EVENTS } from "./kdfEventNames.ts";
+import { dangerOf } from "./swapDanger.ts";
+import { begin, type OwnTx, outcomeOf, type SwapState, step, versionsOf } from "./swapState.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
-
-/** Event names in KDF's order (reference rpc.md 7.2). Clients compare these lists with `events`. */
-const MAKER_SUCCESS_EVENTS = [
-  "Started",
-  "Negotiated",
-  "MakerPaymentInstructionsReceived",
-  "TakerFeeValidated",
-  "MakerPaymentSent",
-  "TakerPaymentReceived",
-  "TakerPaymentWaitConfirmStarted",
-  "TakerPaymentValidatedAndConfirmed",
-  "TakerPaymentSpent",
-  "TakerPaymentSpendConfirmStarted",
-  "TakerPaymentSpendConfirmed",
-  "Finished",
-] as const;
-const MAKER_ERROR_EVENTS = [
-  "StartFailed",
-  "NegotiateFailed",
-  "TakerFeeValidateFailed",
-  "MakerPaymentTransactionFailed",
-  "MakerPaymentDataSendFailed",
-  "MakerPaymentWaitConfirmFailed",
-  "TakerPaymentValidateFailed",
-  "TakerPaymentWaitConfirmFailed",
-  "TakerPaymentSpendFailed",
-  "TakerPaymentSpendConfirmFailed",
-  "MakerPaymentWaitRefundStarted",
-  "MakerPaymentRefundStarted",
-  "MakerPaymentRefunded",
-  "MakerPaymentRefundFailed",
-  "MakerPaymentRefundFinished",
-] as const;
-const TAKER_SUCCESS_EVENTS = [
-  "Started",
-  "Negotiated",
-  "TakerFeeSent",
-  "TakerPaymentInstructionsReceived",
-  "MakerPaymentReceived",
-  "MakerPaymentWaitConfirmStarted",
-  "MakerPaymentValidatedAndConfirmed",
-  "TakerPaymentSent",
-  "TakerPaymentSpent",
-  "MakerPaymentSpent",
-  "MakerPaymentSpendConfirmed",
-  "Finished",
-] as const;
-const TAKER_ERROR_EVENTS = [
-  "StartFailed",
-  "NegotiateFailed",
-  "TakerFeeSendFailed",
-  "MakerPaymentValidateFailed",
-  "MakerPaymentWaitConfirmFailed",
-  "TakerPaymentTransactionFailed",
-  "TakerPaymentWaitConfirmFailed",
-  "TakerPaymentDataSendFailed",
-  "TakerPaymentWaitForSpendFailed",
-  "MakerPaymentSpendFailed",
-  "MakerPaymentSpendConfirmFailed",
-  "TakerPaymentWaitRefundStarted",
-  "TakerPaymentRefundStarted",
-  "TakerPaymentRefunded",
-  "TakerPaymentRefundedByWatcher",
-  "TakerPaymentRefundFailed",
-  "TakerPaymentRefundFinished",
-] as const;
 
 const ZERO_KEY_32 = "0".repeat(64);
 const ZERO_KEY_33 = "0".repeat(66);
@@ -76,6 +23,8 @@ const REFUND_WAIT_EXTRA_SEC = 3_700;
 
 type KdfEvent = { readonly type: string; readonly data?: unknown };
 type TimedKdfEvent = { readonly timestamp: number; readonly event: KdfEvent };
+/** A shown event and, where its data is a transaction, the slot that is in. */
+type ShownEvent = TimedKdfEvent & { readonly slot: Slot | null };
 const tx = (t: { readonly raw: string; readonly txid: string }): unknown => ({ tx_hex: t.raw, tx_hash: t.txid });
 
 function feeFigure(f: FeeFigure | undefined): unknown {
@@ -239,6 +188,7 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
         { type: "Finished" },
       ];
     case "tx_attempted":
+    case "tx_replaced":
     case "tx_withdrawn":
       return [];
   }
@@ -252,17 +202,24 @@ export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown>
   const first = log[0];
   if (!first) throw new Error("empty swap log");
   let state = begin(first.event);
-  const events: TimedKdfEvent[] = [];
+  const shownEvents: ShownEvent[] = [];
   const shown = new Set<string>();
+  const signedAt = new Map<Slot, number>();
   for (const [i, { atMs, event }] of log.entries()) {
     const next = i === 0 ? state : step(state, event);
     for (const e of project(state, next, event)) {
       if (shown.has(e.type)) continue;
       shown.add(e.type);
-      events.push({ timestamp: atMs, event: e });
+      shownEvents.push({
+        timestamp: atMs,
+        event: e,
+        slot: "slot" in event ? event.slot : event.type === "secret_learned" ? "takerPaymentSpend" : null,
+      });
     }
+    if (event.type === "tx_signed" && next.own[event.slot] !== state.own[event.slot]) signedAt.set(event.slot, atMs);
     state = next;
   }
+  const events = shownEvents.map((e) => withPresentTx(state, e));
   const t = state.terms;
   const maker = t.role === "maker";
   const startedShown = state.startFailed === null;
@@ -294,6 +251,45 @@ export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown>
     is_finished: state.finished !== null,
     ...(state.finished ? { is_success: state.finished === "success" } : {}),
     // `on_chain`: what the chain's facts come to now, should a reorg have taken some back.
-    swapnode: { outcome: state.finished, on_chain: outcomeOf(state), withdrawn_after_finish: state.withdrawnAfterFinish },
+    // `danger`: what may be lost and why; null while everything is as it should be. `fees`: see `feesOf`.
+    swapnode: {
+      outcome: state.finished,
+      on_chain: outcomeOf(state),
+      withdrawn_after_finish: state.withdrawnAfterFinish,
+      danger: dangerOf(state),
+      fees: feesOf(state, signedAt),
+    },
   };
+}
+
+/**
+ * An event with the transaction the chain has now. A claim may be replaced by one that pays more, and a payment come back
+ * under another id: the id clients are shown is that of the one that is there.
+ */
+function withPresentTx(s: SwapState, { timestamp, event, slot }: ShownEvent): TimedKdfEvent {
+  const fact = slot && s.facts[slot];
+  const data = event.data;
+  if (!fact || JSON.stringify(data)?.includes(fact.txid) || typeof data !== "object" || data === null) return { timestamp, event };
+  if ("tx_hash" in data) return { timestamp, event: { ...event, data: tx(fact) } };
+  return "transaction" in data ? { timestamp, event: { ...event, data: { ...data, transaction: tx(fact) } } } : { timestamp, event };
+}
+
+/**
+ * The fees of transactions that can be raised: what the newest version pays, the most any will pay and by when it must be in
+ * a block, in base units and unix seconds, and how many versions there are.
+ */
+function feesOf(s: SwapState, signedAt: ReadonlyMap<Slot, number>): readonly unknown[] {
+  return (Object.entries(s.own) as [Slot, OwnTx][])
+    .filter(([slot]) => isReplaceableSlot(slot))
+    .map(([slot, own]) => {
+      const window = feeWindow(s, slot, Math.floor((signedAt.get(slot) ?? 0) / 1_000));
+      return {
+        transaction: slot,
+        fee: own.fee ?? null,
+        fee_cap: feeCap(window).toString(),
+        deadline: window.deadline,
+        stake: window.stake,
+        versions: versionsOf(own).length,
+      };
+    });
 }

@@ -1,3 +1,5 @@
+import type { Negotiated, SwapTerms } from "./events.ts";
+
 /**
  * The clock of one swap. All values are unix seconds by this node's clock, limits inclusive: a step is late when
  * `now > limit`. Source: reference swap-protocol.md 2.2.
@@ -11,7 +13,7 @@ export type SwapDeadlines = {
   readonly firstSendBy: number;
   /** Maker payment confirmed by, and taker payment sent by: S + floor(2L/5). */
   readonly makerPaymentConfirmedBy: number;
-  /** Taker payment confirmed by, and the secret revealed by: S + floor(4L/5). */
+  /** Taker payment confirmed by, and the secret revealed by: S + floor(4L/5), or sooner where the claim needs more time before T_t. */
   readonly revealBy: number;
 };
 
@@ -25,15 +27,32 @@ export const makerLock = (makerStartedAt: number, lockDurationSec: number): numb
 /**
  * @param startedAt       this side's own start, unix seconds
  * @param theirStartedAt  the other side's start as negotiated; until then its own start stands in
+ * @param revealMarginSec what must be left before the taker's lock when the maker reveals the secret
  */
-export function deadlines(role: "maker" | "taker", startedAt: number, theirStartedAt: number, lockDurationSec: number): SwapDeadlines {
+export function deadlines(
+  role: "maker" | "taker",
+  startedAt: number,
+  theirStartedAt: number,
+  lockDurationSec: number,
+  revealMarginSec = 0,
+): SwapDeadlines {
   const makerStart = role === "maker" ? startedAt : theirStartedAt;
   const takerStart = role === "taker" ? startedAt : theirStartedAt;
+  const lock = takerLock(takerStart, lockDurationSec);
   return {
-    takerLock: takerLock(takerStart, lockDurationSec),
+    takerLock: lock,
     makerLock: makerLock(makerStart, lockDurationSec),
     firstSendBy: startedAt + Math.floor(lockDurationSec / 3),
     makerPaymentConfirmedBy: startedAt + Math.floor((2 * lockDurationSec) / 5),
-    revealBy: startedAt + Math.floor((4 * lockDurationSec) / 5),
+    revealBy: Math.min(startedAt + Math.floor((4 * lockDurationSec) / 5), lock - revealMarginSec),
   };
+}
+
+/** The same for a swap in any state. */
+export function deadlinesOf(s: {
+  readonly terms: Pick<SwapTerms, "role" | "startedAt" | "lockDurationSec" | "safety">;
+  readonly negotiated: Pick<Negotiated, "theirStartedAt"> | null;
+}): SwapDeadlines {
+  const { role, startedAt, lockDurationSec, safety } = s.terms;
+  return deadlines(role, startedAt, s.negotiated?.theirStartedAt ?? startedAt, lockDurationSec, safety?.revealMarginSec);
 }

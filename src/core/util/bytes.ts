@@ -20,11 +20,34 @@ export function toHex(bytes: Uint8Array): string {
   return out;
 }
 
+const hexes = new WeakMap<Uint8Array, string>();
+
+/** `toHex` of bytes that nobody changes any more, worked out once: for what is compared or looked up again and again. */
+export function hexOf(bytes: Uint8Array): string {
+  let hex = hexes.get(bytes);
+  if (hex === undefined) {
+    hex = toHex(bytes);
+    hexes.set(bytes, hex);
+  }
+  return hex;
+}
+
+/** Value of each hex digit by its character code; -1 for everything else below 128. */
+const DIGIT_VALUES = Int8Array.from({ length: 128 }, (_, code) => {
+  const digit = Number.parseInt(String.fromCharCode(code), 16);
+  return Number.isNaN(digit) ? -1 : digit;
+});
+
 /** Parses hex text (either case, no `0x`); odd length or another character is refused. */
 export function parseHex(text: string): Result<Uint8Array, { kind: "BadHex" }> {
-  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return err({ kind: "BadHex" });
+  if (text.length % 2 !== 0) return err({ kind: "BadHex" });
   const out = new Uint8Array(text.length / 2);
-  for (let i = 0; i < out.length; i++) out[i] = Number.parseInt(text.slice(i * 2, i * 2 + 2), 16);
+  for (let i = 0; i < out.length; i++) {
+    const high = DIGIT_VALUES[text.charCodeAt(2 * i)] ?? -1;
+    const low = DIGIT_VALUES[text.charCodeAt(2 * i + 1)] ?? -1;
+    if (high < 0 || low < 0) return err({ kind: "BadHex" });
+    out[i] = (high << 4) | low;
+  }
   return ok(out);
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type KeyPair, keyPairFromScalar } from "../keys/keyPair.ts";
-import { type BuildArgs, buildTx, type Unspent } from "./buildTx.ts";
+import { type BuildArgs, buildTx, type Unspent, worthSpending } from "./buildTx.ts";
 import { type FeeRate, feeForSize, htlcSpendFee } from "./feeRate.ts";
 import { hash160 } from "./hash.ts";
 import { opReturnScript, p2pkhScript, p2pkScript, p2shScript, p2wpkhScript } from "./outputScript.ts";
@@ -180,4 +180,25 @@ test("inputs = outputs + fee, to the unit, and the fee covers the signed size at
     ),
     { numRuns: 150 },
   );
+});
+
+test("change below the least one takes more inputs while there are any, and else what there is", () => {
+  const small = args([100_000n, 600_000n], 90_000n);
+  expect(built(small).spent.map((u) => u.value)).toEqual([100_000n]);
+  expect(built({ ...small, minChange: 50_000n }).spent.map((u) => u.value)).toEqual([100_000n, 600_000n]);
+  expect(built({ ...small, minChange: 5_000_000n })).toEqual(built(small));
+});
+
+test("an output is worth spending when it brings more than its input costs: 148 bytes, 68 for a witness", () => {
+  const values = [1n, 68n, 69n, 148n, 149n, 10_000n];
+  const kept = (rate: FeeRate, script: Uint8Array): bigint[] =>
+    worthSpending(
+      values.map((v, i) => unspent(v, i, script)),
+      rate,
+    ).map((u) => u.value);
+  expect(kept(RATE, LEGACY)).toEqual([149n, 10_000n]);
+  expect(kept(RATE, WITNESS)).toEqual([69n, 148n, 149n, 10_000n]);
+  // Whole kilobytes are charged for the whole transaction, not for each input.
+  expect(kept({ ...RATE, wholeKb: true }, LEGACY)).toEqual([149n, 10_000n]);
+  expect(worthSpending([unspent(1n, 1)], { exact: 5n })).toHaveLength(1);
 });

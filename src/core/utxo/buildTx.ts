@@ -66,6 +66,8 @@ export type BuildArgs = {
   readonly dust: bigint;
   /** From `currentLockTime`. */
   readonly lockTime: number;
+  /** More inputs are added, while there are any, until the change is at least this; absent: any change will do. */
+  readonly minChange?: bigint;
   /** Index of the output that pays the miner fee (its value is what the fee is taken from); absent: the change pays. */
   readonly feeFromOutput?: number;
 };
@@ -153,6 +155,7 @@ export function buildTx(args: BuildArgs): Result<BuiltTx, BuildError> {
   let witness = 0;
   let from = 0;
   let required = wanted + (feeFromChange ? costs(args, { legacy: 0, witness: 0 }).plain : 0n);
+  let smallChange = null as Result<BuiltTx, BuildError> | null;
   for (const [i, unspent] of sorted.entries()) {
     total += unspent.value;
     if (witnessProgram(unspent.script)) witness++;
@@ -168,7 +171,8 @@ export function buildTx(args: BuildArgs): Result<BuiltTx, BuildError> {
     required = wanted + (feeFromChange ? cost.plain : 0n);
     if (total < required) continue;
     const built = complete(args, { spent: sorted.slice(from, i + 1), sum: total }, cost, wanted);
-    if (built) return built;
+    if (built && !(built.ok && built.value.change < (args.minChange ?? 0n))) return built;
+    smallChange ??= built;
   }
-  return err({ kind: from > 0 ? "TooManyInputs" : "NotEnough", available: total, required });
+  return smallChange ?? err({ kind: from > 0 ? "TooManyInputs" : "NotEnough", available: total, required });
 }

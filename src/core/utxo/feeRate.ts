@@ -17,7 +17,7 @@ export function feeForSize(rate: FeeRate | ExactFee, size: number): bigint {
 }
 
 /** Size KDF charges for every claim and refund, in bytes; the real ones are about 300 (swap-protocol.md 4.6). */
-const HTLC_SPEND_BYTES = 496;
+export const HTLC_SPEND_BYTES = 496;
 
 /** Fee of a claim or refund: the same for both sides of a swap, because it is part of quoted trade fees. */
 export function htlcSpendFee(rate: FeeRate): bigint {

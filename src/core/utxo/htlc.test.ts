@@ -167,10 +167,24 @@ test("signing with another key, another secret or before the lock is a bug, not 
   expect(() => buildHtlcRefund({ ...spendTo(TAKER), lockTime: TERMS.lock - 1 }, TAKER)).toThrow(RangeError);
 });
 
+test("a chain's time in the future, or a clock in the past, locks a refund no longer than the contract does", () => {
+  const lock = 1_700_000_000;
+  expect(htlcLockTime(lock, { medianTimePastSec: lock + 300_000_000, nowSec: lock + 10 }, false)).toBe(lock + 10);
+  expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: 0 }, false)).toBe(lock);
+});
+
 test("lock times follow the chain's clock, or the node's for coins with interest", () => {
   const lock = 1_700_000_000;
   expect(htlcLockTime(lock, { medianTimePastSec: lock - 5, nowSec: lock + 9000 }, false)).toBe(lock);
-  expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: 0 }, false)).toBe(lock + 499);
+  expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: lock + 9000 }, false)).toBe(lock + 499);
   expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: lock + 3000 }, true)).toBe(lock + 3000 - 2046);
   expect([isRefundFinal(lock, lock), isRefundFinal(lock, lock + 1)]).toEqual([false, true]);
+});
+
+test("a replaceable claim has no lock time and a replaceable refund exactly the contract's, whatever the chain's time", () => {
+  const claim = buildHtlcClaim({ ...spendTo(MAKER), replaceable: true, lockTime: TERMS.lock + 5 }, new Secret(SECRET), MAKER);
+  const refund = buildHtlcRefund({ ...spendTo(TAKER), replaceable: true, lockTime: TERMS.lock + 5 }, TAKER);
+  if (!claim.ok || !refund.ok) throw new Error("not built");
+  expect([claim.value.inputs[0]?.sequence, claim.value.lockTime]).toEqual([0xfffffffd, 0]);
+  expect([refund.value.inputs[0]?.sequence, refund.value.lockTime]).toEqual([0xfffffffd, TERMS.lock]);
 });

@@ -6,7 +6,7 @@ import { hash160 } from "./hash.ts";
 import { claimScriptSig, type HtlcTerms, redeemScript, refundScriptSig, scriptHashOf } from "./htlc.ts";
 import { type SighashScheme, signScript, withInput } from "./signInput.ts";
 import type { OutPoint, Tx } from "./tx.ts";
-import { draftTx, SEQUENCE_FINAL, SEQUENCE_LOCKTIME, type TxTemplate } from "./txTemplate.ts";
+import { draftTx, SEQUENCE_FINAL, SEQUENCE_LOCKTIME, SEQUENCE_REPLACEABLE, type TxTemplate } from "./txTemplate.ts";
 
 /** A claim or refund to build: one input, one output. */
 export type HtlcSpend = {
@@ -19,8 +19,13 @@ export type HtlcSpend = {
   readonly outputScript: Uint8Array;
   /** Miner fee, base units: `htlcSpendFee`, or more to outbid. */
   readonly fee: bigint;
-  /** From `htlcLockTime`. */
+  /** From `htlcLockTime`. Not used by a replaceable spend. */
   readonly lockTime: number;
+  /**
+   * Offers the spend for replacement. Its sequence is then not final, so its lock time counts: a claim has none, a refund exactly the
+   * contract's, which a reorg that sets the chain's time back holds up no longer than the contract does.
+   */
+  readonly replaceable?: boolean;
   /** Least output the chain relays, base units. */
   readonly dust: bigint;
 };
@@ -29,13 +34,15 @@ export type HtlcSpendError =
   | { readonly kind: "FeeExceedsValue"; readonly value: bigint; readonly fee: bigint }
   | { readonly kind: "OutputBelowDust"; readonly value: bigint; readonly dust: bigint };
 
-function draftSpend(spend: HtlcSpend, sequence: number): Result<Tx, HtlcSpendError> {
-  const { payment, fee, dust } = spend;
+function draftSpend(spend: HtlcSpend, sequence: number, replaceableLockTime: number): Result<Tx, HtlcSpendError> {
+  const { payment, fee, dust, replaceable = false } = spend;
   if (fee >= payment.value) return err({ kind: "FeeExceedsValue", value: payment.value, fee });
   const value = payment.value - fee;
   if (value < dust) return err({ kind: "OutputBelowDust", value, dust });
-  const inputs = [{ txid: payment.txid, vout: payment.vout, scriptSig: new Uint8Array(0), sequence, witness: [] }];
-  return ok(draftTx(spend.template, { inputs, outputs: [{ value, script: spend.outputScript }], lockTime: spend.lockTime }));
+  const input = { txid: payment.txid, vout: payment.vout, scriptSig: new Uint8Array(0), witness: [] };
+  const inputs = [{ ...input, sequence: replaceable ? SEQUENCE_REPLACEABLE : sequence }];
+  const lockTime = replaceable ? replaceableLockTime : spend.lockTime;
+  return ok(draftTx(spend.template, { inputs, outputs: [{ value, script: spend.outputScript }], lockTime }));
 }
 
 function sign(tx: Tx, spend: HtlcSpend, redeem: Uint8Array, key: KeyPair): Uint8Array {
@@ -43,13 +50,14 @@ function sign(tx: Tx, spend: HtlcSpend, redeem: Uint8Array, key: KeyPair): Uint8
 }
 
 /**
- * Signed claim of a payment with the secret (swap-protocol.md 4.6). Its input is final, so the chain takes it at once.
+ * Signed claim of a payment with the secret (swap-protocol.md 4.6). Its input is final, or it has no lock time: the chain takes
+ * it at once.
  * Throws when the key or the secret is not the contract's.
  */
 export function buildHtlcClaim(spend: HtlcSpend, secret: Secret<Uint8Array>, key: KeyPair): Result<Tx, HtlcSpendError> {
   if (!equalBytes(key.publicKey, spend.terms.claimKey)) throw new RangeError("HTLC claim: another key's contract");
   if (!equalBytes(hash160(secret.reveal()), scriptHashOf(spend.terms.secretHash))) throw new RangeError("HTLC claim: not the secret");
-  const draft = draftSpend(spend, SEQUENCE_FINAL);
+  const draft = draftSpend(spend, SEQUENCE_FINAL, 0);
   if (!draft.ok) return draft;
   const redeem = redeemScript(spend.terms);
   return ok(withInput(draft.value, 0, { scriptSig: claimScriptSig(sign(draft.value, spend, redeem, key), secret.reveal(), redeem) }));
@@ -62,7 +70,7 @@ export function buildHtlcClaim(spend: HtlcSpend, secret: Secret<Uint8Array>, key
 export function buildHtlcRefund(spend: HtlcSpend, key: KeyPair): Result<Tx, HtlcSpendError> {
   if (!equalBytes(key.publicKey, spend.terms.refundKey)) throw new RangeError("HTLC refund: another key's contract");
   if (spend.lockTime < spend.terms.lock) throw new RangeError("HTLC refund: lock time before the contract's");
-  const draft = draftSpend(spend, SEQUENCE_LOCKTIME);
+  const draft = draftSpend(spend, SEQUENCE_LOCKTIME, spend.terms.lock);
   if (!draft.ok) return draft;
   const redeem = redeemScript(spend.terms);
   return ok(withInput(draft.value, 0, { scriptSig: refundScriptSig(sign(draft.value, spend, redeem, key), redeem) }));

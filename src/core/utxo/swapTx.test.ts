@@ -23,8 +23,8 @@ function key(byte: number): KeyPair {
 }
 const TAKER = key(2);
 
-/** A transaction spending `scripts`, signed by the taker. */
-function signed(scripts: readonly Uint8Array[], outputs: readonly TxOutput[], scheme = LEGACY, format = BITCOIN): Tx {
+/** A transaction spending `scripts`, signed by the taker unless another is named. */
+function signed(scripts: readonly Uint8Array[], outputs: readonly TxOutput[], scheme = LEGACY, format = BITCOIN, by = TAKER): Tx {
   const inputs = scripts.map((_, vout) => ({
     txid: "cc".repeat(32),
     vout,
@@ -36,7 +36,7 @@ function signed(scripts: readonly Uint8Array[], outputs: readonly TxOutput[], sc
   return signInputs(
     tx,
     scripts.map((script) => ({ value: 5000n, script })),
-    TAKER,
+    by,
     scheme,
   );
 }
@@ -61,6 +61,9 @@ test("payments of recorded swaps pass against their terms and nothing else", () 
       ok: false,
       error: { kind: "WrongValue", vout: 0, expected: amount + 1n, got: amount },
     });
+    // More than agreed is not what was agreed either: the other side looks for the exact amount.
+    const more = validatePayment(raw, BITCOIN, terms, amount - 1n);
+    expect(!more.ok && more.error.kind).toBe("WrongValue");
     for (const change of [{ lock: terms.lock + 1 }, { refundKey: terms.claimKey }, { secretHash: new Uint8Array(20) }]) {
       const wrong = validatePayment(raw, BITCOIN, { ...terms, ...change }, amount);
       expect(!wrong.ok && wrong.error.kind).toBe("WrongScript");
@@ -136,11 +139,22 @@ test("a burn that is due must be the second output, at least as high as asked", 
 
 test("every way the taker's key can sign an input counts, and one foreign input spoils the fee", () => {
   const pubkey = TAKER.publicKey;
+  const scriptsOf = (k: Uint8Array): Uint8Array[] => [
+    p2pkhScript(hash160(k)),
+    p2pkScript(k),
+    p2pkScript(uncompressedPubkey(k)),
+    p2wpkhScript(hash160(k)),
+  ];
   const outputs = feeOutputs({ feeKey: FEE_KEY, fee: 1000n, burn: 0n });
-  for (const script of [OWN, p2pkScript(pubkey), p2pkScript(uncompressedPubkey(pubkey)), p2wpkhScript(hash160(pubkey))]) {
+  for (const [i, script] of scriptsOf(pubkey).entries()) {
     expect(validateFee(serializeTx(signed([OWN, script], outputs)), BITCOIN, EXPECTED).ok).toBe(true);
     const other = validateFee(serializeTx(signed([OWN, script], outputs)), BITCOIN, { ...EXPECTED, takerKey: key(3).publicKey });
     expect(!other.ok && other.error).toEqual({ kind: "NotSignedByTaker", input: 0 });
+    const own = signed([OWN, script], outputs);
+    const foreign = signed(scriptsOf(key(3).publicKey).slice(i, i + 1), outputs, LEGACY, BITCOIN, key(3));
+    const mixed = { ...own, inputs: [...own.inputs.slice(0, 1), ...foreign.inputs.map((input) => ({ ...input, vout: 1 }))] };
+    const spoilt = validateFee(serializeTx(mixed), BITCOIN, EXPECTED);
+    expect(!spoilt.ok && spoilt.error).toEqual({ kind: "NotSignedByTaker", input: 1 });
   }
   const nested = signed([p2wpkhScript(hash160(pubkey))], outputs);
   const wrapped = { ...nested, inputs: nested.inputs.map((i) => ({ ...i, scriptSig: fromHex(`160014${toHex(hash160(pubkey))}`) })) };

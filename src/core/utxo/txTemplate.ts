@@ -9,6 +9,8 @@ export type TxTemplate = { readonly version: number; readonly format: TxFormat }
 export const SEQUENCE_FINAL = 0xffffffff;
 /** Input sequence that lets the lock time count and still opts out of replacement (BIP-125) and relative locks (BIP-68). */
 export const SEQUENCE_LOCKTIME = 0xfffffffe;
+/** Input sequence that lets the lock time count and offers the transaction for replacement (BIP-125); no relative lock (BIP-68). */
+export const SEQUENCE_REPLACEABLE = 0xfffffffd;
 
 /** KDF's clock offset for Komodo, seconds before now: an hour, less two notarisation spans of 777 s. */
 const KMD_LOCK_TIME_OFFSET = 3600 - 2 * 777;
@@ -33,7 +35,8 @@ export function currentLockTime(nowSec: number, paysInterest: boolean): number {
 }
 
 /**
- * `nLockTime` of a claim or refund: the contract's lock, or later if the chain's time has passed it (4.6).
+ * `nLockTime` of a claim or refund: the contract's lock, or later if the chain's time has passed it (4.6). Never later than
+ * the node's own time: a daemon that is wrong about its chain's time would have a refund signed that is final years from now.
  * @param medianTimePastSec of the payment's chain
  */
 export function htlcLockTime(
@@ -41,7 +44,7 @@ export function htlcLockTime(
   at: { readonly medianTimePastSec: number; readonly nowSec: number },
   paysInterest: boolean,
 ): number {
-  return Math.max(lock, paysInterest ? currentLockTime(at.nowSec, true) : at.medianTimePastSec - 1);
+  return Math.max(lock, paysInterest ? currentLockTime(at.nowSec, true) : Math.min(at.medianTimePastSec - 1, at.nowSec));
 }
 
 /** Whether the chain accepts a refund with that lock time in its next block: lock time below median time past (4.7, BIP-113). */

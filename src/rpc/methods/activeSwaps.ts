@@ -3,12 +3,13 @@ import { ok } from "../../core/util/result.ts";
 import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { flag } from "../field.ts";
+import { listedStatus } from "../listedStatus.ts";
 import { savedSwap, typedSwap, typedSwapShape } from "../swapStatus.ts";
 
 const params = z.object({ include_status: flag(false).describe("Also give the status of each.") });
 
 async function statuses<T>({ swaps }: RpcContext, uuids: readonly string[], show: (status: { readonly [key: string]: unknown }) => T) {
-  const found = await Promise.all(uuids.map(async (uuid) => [uuid, await swaps.status(uuid)] as const));
+  const found = await Promise.all(uuids.map(async (uuid) => [uuid, await listedStatus(swaps, uuid)] as const));
   return Object.fromEntries(found.flatMap(([uuid, status]) => (status ? [[uuid, show(status)]] : [])));
 }
 
@@ -16,6 +17,7 @@ export const activeSwaps = defineMethod()({
   name: "active_swaps",
   style: "flat",
   flatReply: "bare",
+  needsKeys: false,
   summary: "List the swaps that are running now.",
   source: "reference rpc.md 5.3",
   params,
@@ -32,6 +34,7 @@ export const activeSwapsV2 = defineMethod()({
   name: "active_swaps",
   style: "v2",
   struct: "ActiveSwapsRequest",
+  needsKeys: false,
   summary: "List the swaps that are running now.",
   source: "reference rpc.md 5.3",
   params,

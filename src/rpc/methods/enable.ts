@@ -2,6 +2,7 @@ import { z } from "zod";
 import { toDecimalString } from "../../core/money/rational.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
+import type { ScanProgress } from "../../ports/chain.ts";
 import type { EnableError, RpcCoin } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import type { FaultTable } from "../fault.ts";
@@ -46,10 +47,24 @@ const enabled = (coin: RpcCoin): z.input<typeof result> => ({
   ...(coin.matureConfirmations === null ? {} : { mature_confirmations: coin.matureConfirmations }),
 });
 
+const soFar = ({ height, target, done, total }: ScanProgress): string =>
+  `its chain has been read up to block ${height} of ${target} (${total === 0 ? 100 : Math.floor((100 * done) / total)} %)`;
+
 type Failure = EnableError | { readonly kind: "HalfCredentials" };
 
 const errors: FaultTable<Failure> = {
-  AlreadyActive: { http: 400, when: "The coin is enabled already.", text: ({ coin }) => `Coin ${coin} already initialized` },
+  AlreadyActive: {
+    http: 400,
+    when: "The coin is enabled already. While its chain is still being read, the sentence says how far.",
+    text: ({ coin, progress }) => `Coin ${coin} already initialized${progress === null ? "" : `; ${soFar(progress)}`}`,
+  },
+  BeingEnabled: {
+    http: 400,
+    when: "An earlier request to enable the coin has no answer yet; the sentence says how far its chain has been read.",
+    text: ({ coin, progress }) =>
+      `Coin ${coin} is being enabled; ${progress === null ? "its daemon has not answered yet" : soFar(progress)}`,
+  },
+  BeingDisabled: { http: 400, when: "The coin is just being disabled.", text: ({ coin }) => `Coin ${coin} is being disabled; try again` },
   Mm2NotSet: {
     http: 400,
     when: "The coins file has no such coin, or neither it nor the request has `mm2`.",

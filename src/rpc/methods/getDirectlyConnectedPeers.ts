@@ -6,6 +6,7 @@ import { NO_NETWORK } from "../networkFault.ts";
 export const getDirectlyConnectedPeers = defineMethod<{ readonly kind: "NoNetwork" }>()({
   name: "get_directly_connected_peers",
   style: "flat",
+  needsKeys: false,
   summary: "Connected peers and their addresses.",
   source: "reference rpc.md 5.4",
   params: z.object({}),

@@ -5,6 +5,7 @@ import { defineMethod } from "../define.ts";
 export const getEnabledCoins = defineMethod()({
   name: "get_enabled_coins",
   style: "flat",
+  needsKeys: false,
   summary: "List the enabled coins with their addresses.",
   source: "reference rpc.md 5.1",
   params: z.object({}),
@@ -28,6 +29,7 @@ export const getEnabledCoinsV2 = defineMethod()({
   name: "get_enabled_coins",
   style: "v2",
   struct: "GetEnabledCoinsRequest",
+  needsKeys: false,
   summary: "List the enabled coins.",
   source: "reference rpc.md 5.1",
   params: z.object({}).nullish(),

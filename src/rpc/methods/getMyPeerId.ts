@@ -6,6 +6,7 @@ import { NO_NETWORK } from "../networkFault.ts";
 export const getMyPeerId = defineMethod<{ readonly kind: "NoNetwork" }>()({
   name: "get_my_peer_id",
   style: "flat",
+  needsKeys: false,
   summary: "Peer id of this node.",
   source: "reference rpc.md 5.4",
   params: z.object({}),

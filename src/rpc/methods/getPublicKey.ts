@@ -5,6 +5,7 @@ import { defineMethod } from "../define.ts";
 export const getPublicKey = defineMethod<{ readonly kind: "NoLogin" }>()({
   name: "get_public_key",
   style: "v2",
+  needsKeys: false,
   summary: "Compressed public key of this node.",
   source: "reference rpc.md 5.4",
   params: z.unknown(),

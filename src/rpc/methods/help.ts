@@ -7,6 +7,7 @@ export const help = defineMethod()({
   style: "flat",
   flatReply: "bare",
   access: "public",
+  needsKeys: false,
   summary: "Where the methods are described.",
   source: "reference rpc.md 5.4",
   params: z.object({}),

@@ -8,6 +8,7 @@ const STOP_DELAY_MS = 50;
 export const stop = defineMethod()({
   name: "stop",
   style: "flat",
+  needsKeys: false,
   summary: "Stop the node in good order. Orders are not cancelled; running swaps go on at the next start.",
   source: "reference rpc.md 5.3",
   params: z.object({}),

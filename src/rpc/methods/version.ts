@@ -7,6 +7,7 @@ export const version = defineMethod()({
   style: "flat",
   flatReply: "bare",
   access: "public",
+  needsKeys: false,
   summary: "Version of this node.",
   source: "reference rpc.md 5.3",
   params: z.object({}),

@@ -37,6 +37,8 @@ const base58 = {
 
 /** Where both daemons send their rewards: neither has a wallet, so the tests spend them with a key of their own. */
 export const MINER_ADDRESS = addressText({ kind: "p2pkh", hash: hash160(key.publicKey) }, base58);
+/** Where a miner of a competing branch sends its rewards; nobody has the key. */
+export const OTHER_ADDRESS = addressText({ kind: "p2pkh", hash: hash160(script) }, base58);
 
 /** Sends `amount` whole coins, at most 49, from the reward of the block at `height`. */
 export async function payFromReward(daemon: Daemon, entry: unknown, height: number, address: string, amount: string): Promise<void> {

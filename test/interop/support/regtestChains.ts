@@ -1,7 +1,7 @@
 import { setTimeout as later } from "node:timers/promises";
 import type { DevChain } from "../../../src/devnet/devnet.ts";
 import { type Daemon, startDaemon } from "./daemonProcess.ts";
-import { MATURITY, MINER_ADDRESS, payFromReward } from "./miner.ts";
+import { MATURITY, MINER_ADDRESS, OTHER_ADDRESS, payFromReward } from "./miner.ts";
 import { btcdProgram, litecoinProgram } from "./programs.ts";
 
 /** Litecoin's regtest: addresses of the key's hash in base58. */
@@ -45,8 +45,10 @@ export type RegtestChain = DevChain & {
   /** Mines until the median time past is later than `sec`, unix seconds. */
   leapTo(sec: number): Promise<void>;
   mine(count: number): Promise<void>;
-  /** Stops the daemon and starts it again. btcd forgets its regtest chain then: litecoind only. */
-  restart(): Promise<void>;
+  /** Stops the daemon and starts it again, with these arguments more. btcd forgets its regtest chain then: litecoind only. */
+  restart(more?: readonly string[]): Promise<void>;
+  /** Takes the last blocks out of the chain and mines one more than there were, from what is in the mempool then. litecoind only. */
+  reorg(depth: number): Promise<void>;
 };
 
 /** Rewards that can be spent before the first half hour of blocks: payments a chain can make. */
@@ -62,6 +64,7 @@ async function regtestChain(
   blockTimeMs: number,
   mineNow: Mine,
   beforeLeap: (sec: number) => Promise<unknown>,
+  extra: string[] = [],
 ): Promise<RegtestChain> {
   await mineNow(MATURITY + REWARDS);
   let rewardsSpent = 0;
@@ -89,7 +92,18 @@ async function regtestChain(
         await mineNow(1);
       }),
     mine: (count) => inTurn(() => mineNow(count)),
-    restart: () => inTurn(() => daemon.restart()),
+    restart: (more = []) =>
+      inTurn(() => {
+        extra.push(...more);
+        return daemon.restart();
+      }),
+    reorg: (depth) =>
+      inTurn(async () => {
+        const height = Number(await daemon.call("getblockcount"));
+        await daemon.call("invalidateblock", [await daemon.call("getblockhash", [height - depth + 1])]);
+        // To another address: the same block a second time would be the one that was just refused.
+        await daemon.call("generatetoaddress", [depth + 1, OTHER_ADDRESS]);
+      }),
     leapTo: (sec) =>
       inTurn(async () => {
         await beforeLeap(sec);
@@ -107,11 +121,12 @@ async function regtestChain(
   };
 }
 
-/** @param extra arguments more for the daemon */
-export async function startLitecoin(blockTimeMs: number, extra: readonly string[] = []): Promise<RegtestChain> {
+/** @param more arguments more for the daemon */
+export async function startLitecoin(blockTimeMs: number, more: readonly string[] = []): Promise<RegtestChain> {
+  const extra = [...more];
   const daemon = await startDaemon(litecoinProgram(extra));
   const mine: Mine = (count) => daemon.call("generatetoaddress", [count, MINER_ADDRESS]);
-  return regtestChain(LTC, daemon, blockTimeMs, mine, (sec) => daemon.call("setmocktime", [sec + 1]));
+  return regtestChain(LTC, daemon, blockTimeMs, mine, (sec) => daemon.call("setmocktime", [sec + 1]), extra);
 }
 
 export async function startBtcd(blockTimeMs: number): Promise<RegtestChain> {

@@ -1,9 +1,9 @@
-import { ownPayment, ownRefund, theirPayment } from "../../../core/swap/events.ts";
-import { fromHex, toHex } from "../../../core/util/bytes.ts";
-import { fundsErrorText } from "../../fundsErrorText.ts";
+import { ownClaim, ownPayment, ownRefund, theirPayment } from "../../../core/swap/events.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { buildSpend, firstFee } from "./feeVersions.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
+import { emitSigned } from "./storeSigned.ts";
 
 const LOOK_AGAIN_MS = 2_000;
 /** The refund waits for blocks; between news of the chain it looks this often. */
@@ -38,8 +38,8 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
   const { role } = s.terms;
   const slot = theirPayment(role);
   const payment = s.facts[slot]?.raw ?? s.received[slot]?.raw;
-  const secret = role === "maker" ? task.deps.secret() : s.secret === null ? null : fromHex(s.secret);
-  if (payment === undefined || secret === null) return;
+  const knowsSecret = role === "maker" ? task.deps.secret() !== null : s.secret !== null;
+  if (payment === undefined || !knowsSecret) return;
   if (role === "maker") {
     const unsafe = await revealUnsafe(task, signal);
     if (unsafe?.final) return task.emit({ type: "refund_decided", failure: { event: "TakerPaymentSpendFailed", reason: unsafe.reason } });
@@ -48,16 +48,17 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
       return task.news(task.version, LOOK_AGAIN_MS, signal);
     }
   }
-  const built = task.coin(chainOf(role, slot)).buildClaim({ contract: contractOf(s, slot), payment: fromHex(payment), secret });
-  if (!built.ok) throw new Error(fundsErrorText(built.error));
-  const notAfter = role === "maker" ? task.times().revealBy : null;
-  await task.emit({
-    type: "tx_signed",
-    slot: role === "maker" ? "takerPaymentSpend" : "makerPaymentSpend",
-    txid: built.value.txid,
-    raw: toHex(built.value.raw),
-    notAfter,
-  });
+  const built = buildSpend(task, ownClaim(role), slot, firstFee(task, ownClaim(role)));
+  if (built) await emitSigned(task, ownClaim(role), built, role === "maker" ? task.times().revealBy : null);
+}
+
+/**
+ * Whether the own lock has passed: the payment's chain says so (BIP-113), and so does a second witness, this node's clock or
+ * the other coin's chain. One daemon that lies about the time cannot end a swap early, and one wrong clock cannot hold a refund up.
+ */
+function lockHasPassed(task: SwapTask, chain: "maker" | "taker", lock: number): boolean {
+  const timeOf = (side: "maker" | "taker"): number => task.coin(side).chain.status().tip?.medianTimePastSec ?? 0;
+  return timeOf(chain) > lock && (task.nowSec() > lock || timeOf(chain === "maker" ? "taker" : "maker") > lock);
 }
 
 /**
@@ -72,12 +73,10 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
     const slot = ownPayment(role);
     const coin = task.coin(chainOf(role, slot));
     const contract = contractOf(s, slot);
-    const status = coin.chain.status();
     const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
     const output = coin.chain.outputs(coin.contractScript(contract)).find((o) => o.txid === txid && o.vout === 0);
-    const lockPassed = (status.tip?.medianTimePastSec ?? 0) > contract.lock;
     const raw = s.own[slot]?.raw ?? s.facts[slot]?.raw;
-    if (lockPassed && output?.block && !output.spentBy && raw !== undefined) {
+    if (lockHasPassed(task, chainOf(role, slot), contract.lock) && output?.block && !output.spentBy && raw !== undefined) {
       const reason = `the lock time ${contract.lock} has passed and the payment is unspent`;
       const event =
         role === "maker"
@@ -86,9 +85,8 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
             : "TakerPaymentValidateFailed"
           : "TakerPaymentWaitForSpendFailed";
       if (!s.refund) await task.emit({ type: "refund_decided", failure: { event, reason } });
-      const built = coin.buildRefund({ contract, payment: fromHex(raw) });
-      if (!built.ok) throw new Error(fundsErrorText(built.error));
-      return task.emit({ type: "tx_signed", slot: ownRefund(role), txid: built.value.txid, raw: toHex(built.value.raw), notAfter: null });
+      const built = buildSpend(task, ownRefund(role), slot, firstFee(task, ownRefund(role)));
+      if (built) return emitSigned(task, ownRefund(role), built, null);
     }
     await task.news(seen, REFUND_LOOK_MS, signal);
   }

@@ -23,6 +23,11 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   const limit = Math.min(task.times().firstSendBy, negotiatedAt + task.deps.timing.paymentMessageWaitSec);
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason } });
   if (task.nowSec() > limit) return giveUp(`too late to send the fee: the limit was ${limit}`);
+  const tooDear = task.reservation && task.coin("taker").dearerThanReserved(task.reservation);
+  if (tooDear) {
+    task.trouble(tooDear);
+    return task.news(task.version, LOOK_AGAIN_MS, signal);
+  }
   const built = task.coin("taker").buildDexFee({
     feeUnits: BigInt(terms.dexFeeUnits),
     burnUnits: BigInt(terms.dexBurnUnits),
@@ -117,4 +122,36 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
     await coin.chain.refresh(signal);
     if (!coin.chain.tx(txid)) await task.news(seen, LOOK_AGAIN_MS, signal);
   }
+}
+
+/**
+ * Reads the chain before the maker locks its money: is the fee that was accepted still there, and, where the swap's value asks
+ * for it, in a block? An unconfirmed fee can be spent elsewhere by its taker at any time (reference swap-protocol.md 9.2).
+ * @returns what is wrong, or null
+ */
+export async function feeUnsafe(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  const { terms, received } = task.state;
+  if (terms.dexFeePubkey === null || !received.fee) return null;
+  const { chain } = task.coin("taker");
+  await chain.refresh(signal);
+  const status = chain.status();
+  if (status.state !== "ready") return `${terms.takerCoin}: the backend is ${status.state}, its view may be old`;
+  const gone = feeGone(task);
+  // A mempool may have dropped it. If it was spent elsewhere, the backend refuses it.
+  if (gone && !chain.tx(received.fee.txid)) await chain.broadcast(fromHex(received.fee.raw), signal);
+  return gone;
+}
+
+/** The same by what our index has of the chain now. */
+export function feeGone(task: SwapTask): string | null {
+  const { terms, received } = task.state;
+  if (terms.dexFeePubkey === null || !received.fee) return null;
+  const { txid, raw } = received.fee;
+  const coin = task.coin("taker");
+  const known = coin.chain.tx(txid);
+  if (!known) return `the fee transaction ${txid} is not known to our backend any more`;
+  if (!coin.sameTx(known.raw, fromHex(raw))) return `the chain knows ${txid} with other bytes than the taker sent`;
+  const needed = terms.safety?.feeConfs ?? 0;
+  const depth = coin.chain.confirmations(known.block);
+  return depth < needed ? `the fee transaction ${txid} has ${depth} of ${needed} confirmations` : null;
 }

@@ -62,6 +62,9 @@ async function negotiateAsTaker(task: SwapTask, signal: AbortSignal): Promise<vo
   const until = task.nowSec() + waitSec(task);
   let refusedAtMs: number | null = null;
   let resend = new Repeater(task.deps.clock);
+  const reply = (): void => task.deps.send({ type: "NegotiationReply", data: ownNegotiation(task.state.terms, agreed.secretHash) });
+  // Before any consent counts: one that is an old message must not have us pay a fee to a maker that never heard from us.
+  if (resend.isDue(0)) reply();
   for (;;) {
     const seen = task.version;
     const answer = task.mailbox.take("Negotiated");
@@ -77,7 +80,7 @@ async function negotiateAsTaker(task: SwapTask, signal: AbortSignal): Promise<vo
     if (refusedAtMs !== null && Math.abs(nowMs - refusedAtMs) >= DOUBT_MS) return failed(task, "the maker refused the negotiation");
     if (task.nowSec() > until) return failed(task, `the maker did not accept within ${waitSec(task)} s`);
     const everyMs = refusedAtMs === null ? resendMs(task) : DOUBT_RESEND_MS;
-    if (resend.isDue(everyMs)) task.deps.send({ type: "NegotiationReply", data: ownNegotiation(task.state.terms, agreed.secretHash) });
+    if (resend.isDue(everyMs)) reply();
     await task.news(seen, resend.leftMs(everyMs), signal);
   }
 }

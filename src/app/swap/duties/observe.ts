@@ -1,16 +1,27 @@
-import { ownClaim, ownPayment, ownRefund, type Slot, theirClaim, theirPayment, theirRefund } from "../../../core/swap/events.ts";
-import type { OwnTx } from "../../../core/swap/swapState.ts";
-import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import {
+  CHILD_SLOTS,
+  isChildSlot,
+  ownClaim,
+  ownPayment,
+  ownRefund,
+  type Slot,
+  theirClaim,
+  theirPayment,
+  theirRefund,
+} from "../../../core/swap/events.ts";
+import { type OwnTx, versionsOf } from "../../../core/swap/swapState.ts";
+import { fromHex, hexOf, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
 import { sleep } from "../../../ports/clock.ts";
-import { chainOf, contractOf, depthOf, type PaymentSlot, unitsOf } from "../contracts.ts";
+import { chainOf, contractOf, depthOf, notDeep, type PaymentSlot, unitsOf } from "../contracts.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 
 /** News wakes this duty; without any it still looks this often (notarization and depth come without news of our own). */
 const LOOK_MS = 15_000;
 
-type Sighting = { readonly txid: string; readonly raw: string; readonly block: BlockRef | null };
+/** `bytes`: what `raw` is the hex of, the same object each time. */
+type Sighting = { readonly txid: string; readonly raw: string; readonly bytes: Uint8Array; readonly block: BlockRef | null };
 
 /** Turns what both chains say into facts of the swap, and takes facts back after a reorg. */
 export async function observe(task: SwapTask, signal: AbortSignal): Promise<void> {
@@ -56,6 +67,7 @@ const SLOTS: readonly Slot[] = [
   "takerPaymentRefund",
   "makerPaymentRefund",
   "cancel",
+  ...CHILD_SLOTS,
 ];
 
 /** What the chain says of a slot now. */
@@ -64,24 +76,51 @@ function look(task: SwapTask, slot: Slot): Sighting | null {
   const { role } = s.terms;
   const coin = task.coin(chainOf(role, slot));
   if (slot === theirPayment(role)) return theirs(task, coin, slot);
-  if (slot === "cancel") return byTxid(coin, s.own.cancel?.txid) ?? byTxid(coin, conflict(coin, s.own[ownPayment(role)]));
-  if (slot === ownPayment(role) || slot === "fee") return byTxid(coin, s.own[slot]?.txid);
+  if (slot === "cancel") return ownVersion(coin, s.own.cancel) ?? byTxid(coin, conflict(task, coin));
+  if (slot === ownPayment(role)) return byTxid(coin, s.own[slot]?.txid) ?? malleated(task, coin, slot);
+  if (slot === "fee" || isChildSlot(slot)) return ownVersion(coin, s.own[slot]);
   const payment = slot === "takerPaymentSpend" || slot === "takerPaymentRefund" ? "takerPayment" : "makerPayment";
   const branch = slot === ownClaim(role) || slot === theirClaim(role) ? "claim" : "refund";
   const spend = spendOf(task, coin, payment);
-  if (spend && coin.classifySpend(fromHex(spend.raw), spend.payment) === branch) return spend;
-  return slot === ownClaim(role) || slot === ownRefund(role) ? byTxid(coin, s.own[slot]?.txid) : null;
+  if (spend && coin.classifySpend(spend.bytes, spend.payment) === branch) return spend;
+  return slot === ownClaim(role) || slot === ownRefund(role) ? ownVersion(coin, s.own[slot]) : null;
 }
 
-/** Another wallet of the same seed may have spent the inputs of the payment: it can never confirm, which ends the swap too. */
-function conflict(coin: SwapCoin, payment: OwnTx | undefined): string | undefined {
-  if (!payment || coin.chain.tx(payment.txid)?.block) return undefined;
-  return coin.conflictOf(fromHex(payment.raw)) ?? undefined;
+/** The version of an own transaction that the chain has: one in a block, else the newest. */
+function ownVersion(coin: SwapCoin, tx: OwnTx | undefined): Sighting | null {
+  const seen = (tx ? versionsOf(tx) : []).flatMap((v) => byTxid(coin, v.txid) ?? []);
+  return seen.find((v) => v.block) ?? seen.at(-1) ?? null;
+}
+
+/**
+ * The own payment under another id: its signatures were changed on the way, which where scripts allow it needs no key. It
+ * spends the same outputs as the one that was signed, so a stranger's payment to the contract is never taken for it.
+ */
+function malleated(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): Sighting | null {
+  const s = task.state;
+  const own = s.own[slot];
+  if (!own) return null;
+  const exact = coin.chain.outputs(coin.contractScript(contractOf(s, slot))).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
+  const forms = exact.flatMap((o) => byTxid(coin, o.txid) ?? []).filter((t) => coin.sameInputs(t.bytes, fromHex(own.raw)));
+  return forms.find((t) => t.block) ?? forms[0] ?? null;
+}
+
+/**
+ * What makes it impossible that the own payment confirms. Another wallet of the same seed may have spent its inputs; or the fee
+ * it is built on was malleated, and the change it spends has another id. A malleated form of the payment itself is the payment.
+ */
+function conflict(task: SwapTask, coin: SwapCoin): string | undefined {
+  const s = task.state;
+  const slot = ownPayment(s.terms.role);
+  const [payment, fee] = [s.own[slot], s.own.fee];
+  if (!payment || coin.chain.tx(payment.txid)?.block || malleated(task, coin, slot)?.block) return undefined;
+  const isOnFee = fee !== undefined && s.terms.role === "taker" && coin.spends(fromHex(payment.raw), fee.txid);
+  return coin.conflictOf(fromHex(payment.raw)) ?? (isOnFee ? coin.conflictOf(fromHex(fee.raw)) : null) ?? undefined;
 }
 
 function byTxid(coin: SwapCoin, txid: string | undefined): Sighting | null {
   const tx = txid === undefined ? undefined : coin.chain.tx(txid);
-  return tx ? { txid: tx.txid, raw: toHex(tx.raw), block: tx.block } : null;
+  return tx ? { txid: tx.txid, raw: hexOf(tx.raw), bytes: tx.raw, block: tx.block } : null;
 }
 
 /** Output 0 of the payment transaction of a slot, if the chain has it. */
@@ -100,7 +139,11 @@ function theirs(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): Sighting | n
   const exact = coin.chain.outputs(coin.contractScript(contractOf(s, slot))).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
   const settled = s.facts[slot]?.txid;
   const announced = s.received[slot]?.txid;
-  const best = exact.find((o) => o.txid === settled) ?? exact.find((o) => o.txid === announced) ?? exact.find((o) => o.block) ?? exact[0];
+  const known = (from: readonly SeenOutput[]): SeenOutput | undefined =>
+    from.find((o) => o.txid === settled) ?? from.find((o) => o.txid === announced);
+  // After a reorg another one may be in a block, and the known one back in the mempool or gone.
+  const inBlocks = exact.filter((o) => o.block);
+  const best = (inBlocks.length > 0 ? known(inBlocks) : known(exact)) ?? exact.find((o) => o.block) ?? exact[0];
   return byTxid(coin, best?.txid);
 }
 
@@ -119,14 +162,14 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null): Pr
     }
     return;
   }
-  if (known && known.txid !== sighting.txid) await task.emit({ type: "tx_withdrawn", slot, txid: known.txid });
-  await task.emit({ type: "tx_seen", slot, ...sighting });
+  const { txid, raw, block } = sighting;
+  const isKnown = known?.txid === txid && known.block?.hash === block?.hash;
+  // Most looks find nothing new, and every event goes through the queue of the swap.
+  if (isKnown && known.confirmed) return;
+  if (known && known.txid !== txid) await task.emit({ type: "tx_withdrawn", slot, txid: known.txid });
+  if (!isKnown) await task.emit({ type: "tx_seen", slot, txid, raw, block });
   const coin = task.coin(chainOf(task.state.terms.role, slot));
-  const { confs, nota } = depthOf(task.state, slot);
-  const deep =
-    coin.chain.confirmations(sighting.block) >= confs &&
-    (!nota || (sighting.block !== null && coin.chain.isNotarized(sighting.block.height)));
-  if (deep) await task.emit({ type: "tx_confirmed", slot, txid: sighting.txid, block: sighting.block });
+  if (notDeep(coin.chain, block, depthOf(task.state, slot)) === null) await task.emit({ type: "tx_confirmed", slot, txid, block });
 }
 
 /** Taker: the maker's claim, even unconfirmed, shows the secret. */

@@ -1,9 +1,10 @@
 import { type Failure, ownPayment, theirPayment } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
-import { chainOf, contractOf, depthOf, unitsOf } from "../contracts.ts";
+import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts";
 import { Repeater } from "../repeater.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
+import { feeGone, feeUnsafe } from "./fee.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
@@ -25,12 +26,10 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const event = role === "maker" ? "MakerPaymentTransactionFailed" : "TakerPaymentTransactionFailed";
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event, reason } });
   if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}`);
-  if (role === "taker") {
-    const unsafe = await theirPaymentUnsafe(task, signal);
-    if (unsafe) {
-      task.trouble(unsafe);
-      return task.news(task.version, LOOK_AGAIN_MS, signal);
-    }
+  const unsafe = await whyNotLock(task, signal);
+  if (unsafe) {
+    task.trouble(unsafe);
+    return task.news(task.version, LOOK_AGAIN_MS, signal);
   }
   const coin = task.coin(chainOf(role, slot));
   const claimed = task.coin(chainOf(role, theirPayment(role)));
@@ -76,11 +75,27 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   if (!output) return `${slot} ${txid ?? "?"} is not on the chain`;
   if (output.value !== unitsOf(s, slot)) return `${slot} holds ${output.value} units, agreed were ${unitsOf(s, slot)}`;
   if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;
-  const { confs, nota } = depthOf(s, slot);
-  const depth = coin.chain.confirmations(output.block);
-  if (depth < confs) return `${slot} has ${depth} of ${confs} confirmations`;
-  if (nota && !(output.block && coin.chain.isNotarized(output.block.height))) return `${slot} is not notarized yet`;
-  return null;
+  const shallow = notDeep(coin.chain, output.block, depthOf(s, slot));
+  return shallow === null ? null : `${slot} ${shallow}`;
+}
+
+/** Why the own payment must not be made now; null when it may: what the other side has done so far still stands. */
+async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  const { role } = task.state.terms;
+  const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
+  const coin = task.coin(chainOf(role, ownPayment(role)));
+  return unsafe ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
+}
+
+/** What was proven of the fee when the maker's payment was signed stands for so long, as far as our index says nothing else. */
+const FEE_PROOF_SEC = 60;
+
+/** Why a signed payment must not leave for the first time; null when it may. It may have been signed before a crash. */
+export async function whyNotSendPayment(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  const { role } = task.state.terms;
+  if (role === "taker") return theirPaymentUnsafe(task, signal);
+  const signedAt = task.timeOf((e) => e.type === "tx_signed" && e.slot === "makerPayment") ?? 0;
+  return task.nowSec() - signedAt > FEE_PROOF_SEC ? feeUnsafe(task, signal) : feeGone(task);
 }
 
 /** Takes the other side's payment from its message (the chain watch takes it too) and keeps the time limits. */

@@ -1,11 +1,14 @@
 import { type Failure, ownClaim, ownPayment, type Slot, theirClaim, theirPayment } from "../../../core/swap/events.ts";
-import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import { versionsOf } from "../../../core/swap/swapState.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf } from "../contracts.ts";
 import { Repeater } from "../repeater.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
-import { theirPaymentUnsafe } from "./payment.ts";
+import { childFees, currentVersion, isBuiltOnByOthers, isChained, renew } from "./feeVersions.ts";
+import { whyNotSendPayment } from "./payment.ts";
+import { emitSigned } from "./storeSigned.ts";
 
 /** Pause between two attempts while the backend refuses or does not answer. */
 const RETRY_MS = 5_000;
@@ -19,6 +22,7 @@ const LOOK_MS = 10_000;
 /**
  * The outbox (design D4): sends a stored transaction, and goes on sending it, until a chain fact ends the duty.
  * The mark `tx_attempted` is durable before the first send; without it, past `notAfter`, nothing is ever sent.
+ * Another version (a higher fee, a payment's new id) is stored before it is sent; the mark of the first covers it.
  */
 export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;
@@ -27,31 +31,44 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
   if (!first) return;
   const raw = fromHex(first.raw);
   if (!first.attempted) {
+    // A payment that came back under another id meanwhile needs another claim, which is then judged like the first.
+    if (!currentVersion(task, slot)) await renew(task, slot, false);
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
     if (refused === "wait") return task.news(task.version, RETRY_MS, signal);
     if (refused) return drop(task, slot, raw, refused);
     await task.emit({ type: "tx_attempted", slot });
   }
-  const { makerStartHeight, takerStartHeight } = task.state.terms;
-  // Not waited for: it helps `observe`, and it resolves only after a whole look at the chain.
-  coin.chain.watchTx(first.txid, chainOf(role, slot) === "maker" ? makerStartHeight : takerStartHeight, signal).catch((cause: unknown) => {
-    if (!signal.aborted) task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
-  });
-  const resend = new Repeater(task.deps.clock);
+  let sending = null as { readonly txid: string; readonly repeat: Repeater } | null;
+  let refused = false;
   for (;;) {
     const seen = task.version;
     // Before sending: a payment whose time passed while this node was down must not leave now.
     const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));
     if (signal.aborted) return;
-    const known = coin.chain.tx(first.txid);
+    if (!isInBlock(task, slot)) await renew(task, slot, refused);
+    const version = currentVersion(task, slot);
+    if (!version) {
+      await task.news(seen, LOOK_MS, signal);
+      continue;
+    }
+    if (sending?.txid !== version.txid) {
+      sending = { txid: version.txid, repeat: new Repeater(task.deps.clock) };
+      refused = false;
+      follow(task, slot, version.txid, signal);
+    }
+    const resend = sending.repeat;
+    const known = coin.chain.tx(version.txid);
     let waitMs = LOOK_MS;
-    if (mayLeave && !known?.block && resend.isDue(known ? REPEAT_MS : slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS)) {
+    if (mayLeave && !isInBlock(task, slot) && resend.isDue(known ? REPEAT_MS : slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS)) {
       if (!known && slot === ownClaim(role)) await bringBackPayment(task, signal);
-      const outcome = await coin.chain.broadcast(raw, signal);
+      if (isChained(task, slot)) await sendEarlier(task, slot, version.txid, signal);
+      const outcome = await coin.chain.broadcast(fromHex(version.raw), signal);
       if (outcome.kind === "accepted" || outcome.kind === "already_known") {
-        if (!task.state.facts[slot]) await task.emit({ type: "tx_seen", slot, txid: first.txid, raw: first.raw, block: null });
+        refused = false;
+        if (!task.state.facts[slot]) await task.emit({ type: "tx_seen", slot, txid: version.txid, raw: version.raw, block: null });
       } else {
         task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
+        refused = outcome.kind === "rejected" && !anyKnown(task, slot);
         waitMs = RETRY_MS;
       }
     }
@@ -59,13 +76,55 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
   }
 }
 
-/** A reorg or a full mempool may have taken the payment that is being claimed: its bytes are put before the network first. */
+/** Some version of it, or a malleated form, is in a block as the index has it now. */
+function isInBlock(task: SwapTask, slot: Slot): boolean {
+  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
+  const fact = task.state.facts[slot];
+  const tx = task.state.own[slot];
+  const ids = [...(fact ? [fact.txid] : []), ...(tx ? versionsOf(tx).map((v) => v.txid) : [])];
+  return ids.some((id) => chain.tx(id)?.block);
+}
+
+function anyKnown(task: SwapTask, slot: Slot): boolean {
+  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
+  const tx = task.state.own[slot];
+  return tx !== undefined && versionsOf(tx).some((v) => chain.tx(v.txid));
+}
+
+/** Not waited for: it helps `observe`, and it resolves only after a whole look at the chain. */
+function follow(task: SwapTask, slot: Slot, txid: string, signal: AbortSignal): void {
+  const { role, makerStartHeight, takerStartHeight } = task.state.terms;
+  const side = chainOf(role, slot);
+  const from = side === "maker" ? makerStartHeight : takerStartHeight;
+  task
+    .coin(side)
+    .chain.watchTx(txid, from, signal)
+    .catch((cause: unknown) => {
+      if (!signal.aborted) task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    });
+}
+
+/** A child of a child is worth nothing without the one before it. */
+async function sendEarlier(task: SwapTask, slot: Slot, newest: string, signal: AbortSignal): Promise<void> {
+  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
+  const tx = task.state.own[slot];
+  for (const v of tx ? versionsOf(tx) : []) {
+    if (v.txid !== newest && !chain.tx(v.txid)) await chain.broadcast(fromHex(v.raw), signal);
+  }
+}
+
+/**
+ * A reorg or a full mempool may have taken the payment that is being claimed: its bytes are put before the network first. The
+ * taker's is built on the change of its fee, as a rule, and the taker, whose swap has ended, may send neither any more.
+ */
 async function bringBackPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;
-  const slot = theirPayment(role);
-  const payment = task.state.received[slot];
-  const { chain } = task.coin(chainOf(role, slot));
-  if (payment && !chain.tx(payment.txid)) await chain.broadcast(fromHex(payment.raw), signal);
+  const { chain } = task.coin(chainOf(role, theirPayment(role)));
+  const payment = task.state.received[theirPayment(role)];
+  if (!payment || chain.tx(payment.txid)) return;
+  const fee = role === "maker" ? task.state.received.fee : undefined;
+  if (fee && fee.raw !== "" && !chain.tx(fee.txid)) await chain.broadcast(fromHex(fee.raw), signal);
+  await chain.broadcast(fromHex(payment.raw), signal);
 }
 
 /** Why a transaction that never left must not leave now; null = send, "wait" = look again soon. */
@@ -73,9 +132,9 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   const late = (): string | null =>
     notAfter !== null && task.nowSec() > notAfter ? `it was not sent before its time limit ${notAfter}` : null;
   if (late()) return late();
-  if (slot === "takerPayment") {
+  if (slot === ownPayment(task.state.terms.role)) {
     // Signed before a crash, perhaps: what was proven then is proven again.
-    const unsafe = await theirPaymentUnsafe(task, signal);
+    const unsafe = await whyNotSendPayment(task, signal);
     if (unsafe) task.trouble(unsafe);
     return late() ?? (unsafe ? "wait" : null);
   }
@@ -122,7 +181,7 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const coin = task.coin(chainOf(role, slot));
   await coin.chain.refresh(signal);
   const s = task.state;
-  const txid = s.own[slot]?.txid;
+  const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
   if (s.own.cancel || txid === undefined || coin.chain.status().state !== "ready") return false;
   // One the backend has may confirm until its window closes; one it does not have left too late, or never.
   const known = coin.chain.tx(txid);
@@ -131,11 +190,11 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const event = role === "maker" ? "MakerPaymentWaitConfirmFailed" : "TakerPaymentWaitForSpendFailed";
   if (s.own[ownClaim(role)]?.attempted || s.facts[theirClaim(role)]) return true;
   if (!s.refund) await task.emit({ type: "refund_decided", failure: { event, reason: `own payment is in no block by ${limit}` } });
-  if (coin.isBuiltOn(raw)) return true;
-  const built = coin.buildCancel(raw);
+  if (isBuiltOnByOthers(task, "paymentChild", raw)) return true;
+  const built = coin.buildCancel(raw, childFees(task, "paymentChild"));
   if (built.ok) {
     coin.dropChange(raw);
-    await task.emit({ type: "tx_signed", slot: "cancel", txid: built.value.txid, raw: toHex(built.value.raw), notAfter: null });
+    await emitSigned(task, "cancel", built.value, null);
   } else {
     task.trouble(`the payment could not be cancelled: ${fundsErrorText(built.error)}`);
   }

@@ -1,5 +1,6 @@
 import type { Duty } from "../../../core/swap/swapState.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { bump } from "./bump.ts";
 import { claim, refund } from "./claimAndRefund.ts";
 import { awaitFee, payFee } from "./fee.ts";
 import { negotiate } from "./negotiate.ts";
@@ -30,5 +31,7 @@ export async function runDuty(task: SwapTask, duty: Duty, signal: AbortSignal): 
       return tell(task, duty.message, signal);
     case "publish":
       return publish(task, duty.slot, signal);
+    case "bump":
+      return bump(task, duty.slot, signal);
   }
 }

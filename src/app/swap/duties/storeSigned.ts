@@ -1,16 +1,30 @@
+import { isChildSlot, type Slot } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { chainOf, type PaymentSlot } from "../contracts.ts";
-import type { SignedTx } from "../swapCoin.ts";
+import type { OwnSignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+
+/** Stores the first version of an own transaction, with what later versions are reckoned from. */
+export function emitSigned(task: SwapTask, slot: Slot, tx: OwnSignedTx, notAfter: number | null): Promise<void> {
+  const height = task.coin(chainOf(task.state.terms.role, slot)).chain.status().tip?.height;
+  const { txid, fee } = tx;
+  const at = height === undefined ? {} : { height };
+  return task.emit({ type: "tx_signed", slot, txid, raw: toHex(tx.raw), notAfter, fee: fee.toString(), ...at });
+}
 
 /**
  * Stores a transaction just signed from own outputs. Where the store refuses it, it never existed: its inputs and its
  * promise are free again, so that the next try does not build on change that nobody will ever have.
  */
-export async function storeSigned(task: SwapTask, slot: "fee" | PaymentSlot, tx: SignedTx, notAfter: number): Promise<void> {
+export async function storeSigned(
+  task: SwapTask,
+  slot: "fee" | PaymentSlot | "feeChild" | "paymentChild" | "claimChild" | "refundChild",
+  tx: OwnSignedTx,
+  notAfter: number | null,
+): Promise<void> {
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   try {
-    await task.emit({ type: "tx_signed", slot, txid: tx.txid, raw: toHex(tx.raw), notAfter });
+    await emitSigned(task, slot, tx, notAfter);
   } catch (cause) {
     coin.releaseInputs(tx.raw);
     throw cause;
@@ -20,4 +34,28 @@ export async function storeSigned(task: SwapTask, slot: "fee" | PaymentSlot, tx:
   // An earlier try was stored and its answer lost: that one counts.
   coin.releaseInputs(tx.raw);
   coin.lockInputs(fromHex(stored.raw));
+  if (isChildSlot(slot)) coin.dropChange(fromHex(stored.raw));
+}
+
+/**
+ * Stores another version of an own transaction. Where it is not stored, the former one keeps the inputs.
+ * @returns whether it is the newest version now
+ */
+export async function storeReplaced(task: SwapTask, slot: Slot, tx: OwnSignedTx): Promise<boolean> {
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
+  const giveBack = (): void => {
+    const former = task.state.own[slot];
+    if (!isChildSlot(slot) || !former || former.txid === tx.txid) return;
+    coin.releaseInputs(tx.raw);
+    coin.lockInputs(fromHex(former.raw));
+    coin.dropChange(fromHex(former.raw));
+  };
+  try {
+    await task.emit({ type: "tx_replaced", slot, txid: tx.txid, raw: toHex(tx.raw), fee: tx.fee.toString() });
+  } catch (cause) {
+    giveBack();
+    throw cause;
+  }
+  giveBack();
+  return task.state.own[slot]?.txid === tx.txid;
 }

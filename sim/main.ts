@@ -1,0 +1,75 @@
+import { type CliOptions, parseCli, USAGE } from "./run/cliOptions.ts";
+import { failureText } from "./run/failure.ts";
+import type { SimRunOptions } from "./run/options.ts";
+import { runPool } from "./run/pool.ts";
+import { scheduleOf, simRun } from "./run/simRun.ts";
+import { addUp, type Summary, summarize, summaryText } from "./run/summary.ts";
+import { worldOf } from "./run/worldOf.ts";
+
+// npm run sim: see USAGE.
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function one(options: SimRunOptions, cli: CliOptions): Promise<number> {
+  const run = await simRun(options, scheduleOf(options));
+  const summary = summarize(run);
+  if (cli.json) say(JSON.stringify(summary));
+  else say(`seed ${options.seed}, trace ${run.traceHash} of ${run.traceLength} things\n${summaryText(summary)}`);
+  if (run.violations.length === 0) return 0;
+  process.stderr.write(`${await failureText(options, run, cli.shrink)}\n`);
+  return 1;
+}
+
+async function many({ first, last, orders }: NonNullable<CliOptions["seeds"]>, cli: CliOptions): Promise<number> {
+  const started = performance.now();
+  const done: Summary[] = [];
+  const failed: SimRunOptions[] = [];
+  const broken: string[] = [];
+  let seed = first;
+  await runPool(
+    cli.jobs,
+    () => (seed > last ? null : worldOf(seed++, orders)),
+    (answer) => {
+      if (!answer.ok) {
+        broken.push(`seed ${answer.seed}: ${answer.error}`);
+        return "go on";
+      }
+      const { summary } = answer;
+      done.push(summary);
+      if (summary.violations.length > 0) failed.push(worldOf(summary.seed, orders));
+      if (!cli.json) {
+        const rate = Math.round((summary.swaps / summary.cpuMs) * 60_000);
+        const bad = summary.violations.length > 0 ? `, ${summary.violations.length} VIOLATIONS` : "";
+        say(`seed ${summary.seed}: ${summary.swaps} swaps, ${rate}/min, ${summary.traceHash.slice(0, 16)}${bad}`);
+      }
+      return failed.length > 2 ? "stop" : "go on";
+    },
+  );
+  const all = addUp(done);
+  const minutes = (performance.now() - started) / 60_000;
+  say(cli.json ? JSON.stringify(all) : `\n${done.length} seeds, ${minutes.toFixed(1)} min, ${cli.jobs} processes\n${summaryText(all)}`);
+  for (const text of broken) process.stderr.write(`${text}\n`);
+  const [worst] = failed;
+  if (worst) {
+    const run = await simRun(worst, scheduleOf(worst));
+    process.stderr.write(`${await failureText(worst, run, cli.shrink)}\nfailed: seeds ${failed.map((f) => f.seed).join(", ")}\n`);
+  }
+  return failed.length + broken.length > 0 ? 1 : 0;
+}
+
+async function main(): Promise<number> {
+  let cli: CliOptions;
+  try {
+    cli = parseCli(process.argv.slice(2));
+  } catch (cause) {
+    process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n\n${USAGE}`);
+    return 2;
+  }
+  if (!cli.run) {
+    say(USAGE);
+    return 0;
+  }
+  return cli.seeds ? many(cli.seeds, cli) : one(cli.run, cli);
+}
+
+process.exitCode = await main();

@@ -1,0 +1,296 @@
+import type { Backup } from "../world/simBackup.ts";
+import type { SimNode } from "../world/simNode.ts";
+import type { SimWorld } from "../world/simWorld.ts";
+import type { Fault } from "./faults.ts";
+import type { Miner } from "./miner.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+/** Replies are lost no later than this after the fault's time. */
+const LOST_REPLY_MS = 10 * MINUTE_MS;
+/** A crash at a boundary that is not reached within this does not happen. */
+const ARMED_MS = 60 * MINUTE_MS;
+/** An operator tries to enable coins again this often. */
+const RETRY_MS = 30 * SECOND_MS;
+/** Base units per 1000 bytes that pass for the usual rate of a chain in a fee spike. */
+export const USUAL_PER_KB: Readonly<Record<string, bigint>> = { SEG: 1_000n, LEG: 10_000n, NOT: 1_000n, QCK: 1_000n };
+
+/** What a fault came to. */
+export type FaultLife = {
+  readonly fault: Fault;
+  /** Virtual unix ms when it really began; null: it has not. */
+  happenedMs: number | null;
+  endedMs: number | null;
+};
+
+export type CarryDeps = {
+  readonly world: SimWorld;
+  readonly miners: ReadonlyMap<string, Miner>;
+  readonly coins: readonly string[];
+  /** A fault takes hold. */
+  readonly onHappened: (life: FaultLife) => void;
+  readonly onRestored: (node: string, logs: Awaited<ReturnType<SimNode["restore"]>>) => void;
+  readonly usualLine: () => void;
+};
+
+/** Carries out the faults of a schedule on the world. Everything runs on timers of the virtual clock. */
+export class Carry {
+  readonly lives: readonly FaultLife[];
+  readonly #deps: CarryDeps;
+  readonly #backups = new Map<number, Backup>();
+  /** Nodes that are to be started again, and those being started. */
+  readonly #down = new Set<string>();
+
+  constructor(deps: CarryDeps, faults: readonly Fault[]) {
+    this.#deps = deps;
+    this.lives = faults.map((fault) => ({ fault, happenedMs: null, endedMs: null }));
+  }
+
+  /** Sets every fault on the clock; `startMs`: unix ms their times count from. */
+  start(startMs: number): void {
+    const { clock } = this.#deps.world;
+    for (const life of this.lives) {
+      const { fault } = life;
+      const inMs = startMs + fault.atMs - clock.nowMs();
+      if (fault.kind === "backup") {
+        clock.after(Math.max(0, inMs - fault.ageMs), () => {
+          void this.#node(fault.node)
+            .backup()
+            .then((copy) => this.#backups.set(fault.id, copy));
+        });
+      }
+      clock.after(Math.max(0, inMs), () => this.#begin(life));
+    }
+  }
+
+  get isAnyDown(): boolean {
+    return this.#down.size > 0;
+  }
+
+  #node(name: string): SimNode {
+    return this.#deps.world.node(name);
+  }
+
+  #happened(life: FaultLife, forMs = 0): void {
+    life.happenedMs ??= this.#deps.world.clock.nowMs();
+    life.endedMs = life.happenedMs + forMs;
+    this.#deps.onHappened(life);
+  }
+
+  #begin(life: FaultLife): void {
+    const { fault } = life;
+    if (fault.kind === "crash") {
+      this.#arm(life, fault.n, fault.again);
+      return;
+    }
+    const forMs = this.#onNode(fault) ?? this.#onDaemon(fault) ?? this.#onChain(fault) ?? this.#onLines(fault);
+    if (forMs !== null) this.#happened(life, forMs);
+  }
+
+  /** @returns how long it lasts, ms; null: it is of another sort, or nothing came of it */
+  #onNode(fault: Fault): number | null {
+    const { clock } = this.#deps.world;
+    if (fault.kind !== "power_cut" && fault.kind !== "backup" && fault.kind !== "clock" && fault.kind !== "disk_full") return null;
+    const node = this.#node(fault.node);
+    switch (fault.kind) {
+      case "power_cut":
+        if (!node.isRunning) return null;
+        node.crash();
+        this.#restartAfter(node, fault.forMs);
+        return fault.forMs;
+      case "backup": {
+        const copy = this.#backups.get(fault.id);
+        this.#backups.delete(fault.id);
+        if (!node.isRunning || !copy) return null;
+        node.crash();
+        // Its disk is at rest then: what was under way when the process died is on it, or lost.
+        clock.after(1, () => {
+          void node.restore(copy).then((logs) => this.#deps.onRestored(node.name, logs));
+        });
+        this.#restartAfter(node, Math.max(2, fault.forMs));
+        return fault.forMs;
+      }
+      case "clock": {
+        const usual = node.skewMs;
+        node.skewMs = fault.skewMs;
+        clock.after(fault.forMs, () => {
+          node.skewMs = usual;
+        });
+        return fault.forMs;
+      }
+      case "disk_full":
+        node.diskFull = true;
+        clock.after(fault.forMs, () => {
+          node.diskFull = false;
+        });
+        return fault.forMs;
+    }
+  }
+
+  #onDaemon(fault: Fault): number | null {
+    switch (fault.kind) {
+      case "daemon_down":
+        return this.#daemon(fault, { kind: "http_500", forMs: fault.forMs });
+      case "daemon_stall":
+        return this.#daemon(fault, { kind: "stall", forMs: fault.forMs });
+      case "daemon_slow":
+        return this.#daemon(fault, { kind: "slow", delayMs: fault.delayMs, forMs: fault.forMs });
+      case "daemon_refuses":
+        return this.#daemon(fault, { kind: "refuse_broadcast", forMs: fault.forMs });
+      case "daemon_lies":
+        return this.#daemon(fault, { kind: "wrong_height", delta: fault.delta, forMs: fault.forMs });
+      case "lost_reply":
+        return this.#daemon({ ...fault, forMs: LOST_REPLY_MS }, { kind: "lost_reply", count: fault.count, forMs: LOST_REPLY_MS });
+      default:
+        return null;
+    }
+  }
+
+  #daemon({ node, coin, forMs }: { readonly node: string; readonly coin: string; readonly forMs: number }, effect: object): number {
+    void this.#node(node).daemonFault(coin, effect);
+    return forMs;
+  }
+
+  #onChain(fault: Fault): number | null {
+    const { world, miners } = this.#deps;
+    switch (fault.kind) {
+      case "forget": {
+        const { graph } = world.chain(fault.coin).chain.mempool;
+        const last = graph.entries().at(-1)?.chainTx.txid;
+        if (last === undefined) return null;
+        if (fault.all) graph.clear();
+        else graph.removeWithDescendants(last);
+        return 0;
+      }
+      case "reorg": {
+        const { chain } = world.chain(fault.coin);
+        const blocks = Array.from({ length: fault.depth }, (_, i) => chain.state.at(chain.state.tip.height - i)?.block.txs.slice(1) ?? []);
+        const forget = fault.forget ? blocks.flat().map((t) => t.txid) : [];
+        // A notarized block is final: such a reorg cannot happen.
+        return chain.reorg({ depth: fault.depth, forget }).ok ? 0 : null;
+      }
+      case "drought":
+        miners.get(fault.coin)?.drought(fault.forMs);
+        return fault.forMs;
+      case "burst":
+        miners.get(fault.coin)?.burst(fault.blocks);
+        return 0;
+      case "fee_spike":
+        this.#setFees(fault.coin, (USUAL_PER_KB[fault.coin] ?? 1_000n) * BigInt(fault.factor));
+        world.clock.after(fault.forMs, () => this.#setFees(fault.coin, null));
+        return fault.forMs;
+      default:
+        return null;
+    }
+  }
+
+  #onLines(fault: Fault): number | null {
+    const { world, usualLine } = this.#deps;
+    if (fault.kind === "bad_line") {
+      world.messageLoss = fault.loss;
+      world.net.setAll({ jitterMs: fault.lateMs, duplicate: fault.duplicate, reorder: true });
+      world.clock.after(fault.forMs, usualLine);
+      return fault.forMs;
+    }
+    if (fault.kind !== "partition" || !this.#node(fault.node).isRunning) return null;
+    const id = this.#node(fault.node).p2p.peerId;
+    const relays = world.relays.map((r) => world.node(r).p2p.peerId);
+    for (const relay of relays) world.net.cut(id, relay);
+    world.clock.after(fault.forMs, () => {
+      for (const relay of relays) world.net.mend(id, relay);
+    });
+    return fault.forMs;
+  }
+
+  #setFees(coin: string, perKb: bigint | null): void {
+    const { world, miners } = this.#deps;
+    miners.get(coin)?.setFloor(perKb ?? 0n);
+    const rate = perKb === null ? null : Number(perKb) / 1e8;
+    for (const node of world.nodes.values()) void node.daemon(coin).call("chain_setFeeRate", [rate]);
+  }
+
+  /** The process dies at its n-th write or broadcast from now on, on the side of it the fault says. */
+  #arm(life: FaultLife, n: number, again: { readonly n: number; readonly afterMs: number } | null): void {
+    const { fault } = life;
+    if (fault.kind !== "crash") return;
+    const node = this.#node(fault.node);
+    let left = n;
+    const untilMs = this.#deps.world.clock.nowMs() + ARMED_MS;
+    const isNow = (): boolean => {
+      if (this.#deps.world.clock.nowMs() > untilMs) {
+        disarm();
+        return false;
+      }
+      return left-- === 0;
+    };
+    const disarm = (): void => {
+      node.writeFault = () => undefined;
+      node.crashAtBroadcast = () => undefined;
+    };
+    const died = (): void => {
+      disarm();
+      this.#happened(life, fault.forMs);
+      this.#restartAfter(node, fault.forMs);
+      // During recovery, too.
+      if (again !== null) this.#deps.world.clock.after(fault.forMs, () => this.#armAgain(life, again));
+    };
+    if (fault.point === "before_store" || fault.point === "after_store") {
+      const fate = fault.point === "before_store" ? "crash_before" : "crash_after";
+      node.writeFault = () => {
+        if (!isNow()) return undefined;
+        died();
+        return fate;
+      };
+      return;
+    }
+    const when = fault.point === "before_broadcast" ? "before" : "after";
+    node.crashAtBroadcast = (at) => {
+      if (at !== when || !isNow()) return;
+      node.crash();
+      died();
+    };
+  }
+
+  #armAgain(life: FaultLife, again: { readonly n: number; readonly afterMs: number }): void {
+    if (life.fault.kind !== "crash") return;
+    const node = this.#node(life.fault.node);
+    let left = again.n;
+    node.writeFault = () => {
+      if (left-- !== 0) return undefined;
+      node.writeFault = () => undefined;
+      this.#happened(life, life.fault.kind === "crash" ? life.fault.forMs + again.afterMs : 0);
+      this.#restartAfter(node, again.afterMs);
+      return "crash_before";
+    };
+  }
+
+  #restartAfter(node: SimNode, forMs: number): void {
+    this.#down.add(node.name);
+    this.#deps.world.clock.after(Math.max(1, forMs), () => void this.#restart(node));
+  }
+
+  /** Starts a node as an operator would: coins whose daemon is away are enabled again and again. */
+  async #restart(node: SimNode): Promise<void> {
+    if (node.isRunning) return;
+    this.#down.delete(node.name);
+    try {
+      await node.boot([]);
+    } catch (cause) {
+      // Its disk is full, say.
+      this.#deps.world.trace.note(node.name, `start failed: ${cause instanceof Error ? cause.message : String(cause)}`);
+      if (node.isRunning) node.crash();
+      return this.#restartAfter(node, RETRY_MS);
+    }
+    this.#enable(node, node.node);
+  }
+
+  #enable(node: SimNode, life: SimNode["node"]): void {
+    if (!node.isRunning || node.node !== life) return;
+    const missing = this.#deps.coins.filter((coin) => !life.coins.active(coin));
+    if (missing.length === 0) return;
+    node.enable(missing).catch((cause: unknown) => {
+      this.#deps.world.trace.note(node.name, `not enabled: ${cause instanceof Error ? cause.message : String(cause)}`);
+      this.#deps.world.clock.after(RETRY_MS, () => this.#enable(node, life));
+    });
+  }
+}

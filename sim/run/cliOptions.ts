@@ -1,0 +1,159 @@
+import { parseArgs } from "node:util";
+import { FAULT_KINDS } from "./faults.ts";
+import { DEFAULTS, type SimRunOptions } from "./options.ts";
+
+/** What `npm run sim` is asked to do. */
+export type CliOptions = {
+  /** Null: only the usage is wanted. */
+  readonly run: SimRunOptions | null;
+  /** Seeds to run, each in a world of its own; null: one run with the options given. */
+  readonly seeds: { readonly first: number; readonly last: number; readonly orders: number } | null;
+  readonly jobs: number;
+  readonly shrink: boolean;
+  readonly json: boolean;
+};
+
+export const USAGE = `Usage: npm run sim -- [options]
+
+Many whole nodes, their chains and their network in one process on a virtual clock; everything that goes wrong is drawn
+from the seed. The same options give the same run, bit for bit: it prints its trace hash. Exit code 1: a rule of
+docs/safety.md was broken; the seed, the smallest schedule found and the story of each swap concerned are printed.
+
+World
+  --seed N         what everything is drawn from (${DEFAULTS.seed})
+  --makers N       nodes that keep orders open (${DEFAULTS.makers})
+  --takers N       nodes that buy and sell (${DEFAULTS.takers})
+  --relays N       relays between them (${DEFAULTS.relays})
+  --coins N        2 to 4: segwit, legacy, notarized, quick (${DEFAULTS.coins})
+  --hours N        virtual hours of trading; what is open then is run to its end (${DEFAULTS.hours})
+  --rate N         orders of each taker per hour (${DEFAULTS.rate})
+  --swaps N        most orders in all
+  --poll 20s       how often nodes look at their daemons
+  --fsync 20ms     longest fsync
+Lines, all through the run
+  --loss 1%        messages lost on each hop
+  --duplicate 1%   messages that come twice
+  --late 200ms     how late messages may be
+  --no-reorder     messages keep their order
+Faults
+  --faults N       per hour, over the whole world (${DEFAULTS.faults}; 0: none)
+  --outside 15%    share of them from beyond the envelope
+  --kinds a,b      only these: ${FAULT_KINDS.join(", ")}
+  --reorg N        deepest reorganisation, blocks (${DEFAULTS.reorg}); inside the envelope less than a coin's confirmations
+  --skew 60s       largest clock error; inside the envelope 60 s at most
+Runs
+  --seeds 1-50     these seeds instead, each in a world of its own drawn from it
+  --orders N       orders per seed then (400)
+  --ci             what CI asks for: 50 seeds of 440 orders, all faults on
+  --jobs N         processes for --seeds and --ci (2)
+  --no-shrink      do not look for a smaller schedule after a failure
+  --json           the figures as JSON
+  --help
+`;
+
+/** `5%` or `0.05` → 0.05. */
+function share(text: string, name: string): number {
+  const value = text.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text);
+  if (!(value >= 0 && value <= 1)) throw new RangeError(`--${name}: ${text} is no share between 0 and 1 (or 0% and 100%)`);
+  return value;
+}
+
+/** `30s`, `200ms`, `2h` or a bare number in the unit meant → ms. */
+function duration(text: string, name: string, bareMs: number): number {
+  const found = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text);
+  const units: { readonly [unit: string]: number } = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+  if (!found) throw new RangeError(`--${name}: ${text} is no time such as 30s or 200ms`);
+  return Number(found[1]) * (found[2] === undefined ? bareMs : (units[found[2]] ?? 1));
+}
+
+function number(text: string | undefined, name: string, fallback: number, min: number, max: number, whole = true): number {
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (!(value >= min && value <= max) || (whole && !Number.isInteger(value)))
+    throw new RangeError(`--${name}: ${text} is not ${min} to ${max}`);
+  return value;
+}
+
+function kindsOf(text: string | undefined): readonly string[] | null {
+  if (text === undefined) return null;
+  const kinds = text.split(",");
+  const unknown = kinds.find((k) => !(FAULT_KINDS as readonly string[]).includes(k));
+  if (unknown !== undefined) throw new RangeError(`--kinds: there is no kind ${unknown}`);
+  return kinds;
+}
+
+function seedsOf(text: string, orders: number): CliOptions["seeds"] {
+  const found = /^(\d+)(?:-(\d+))?$/.exec(text);
+  const first = Number(found?.[1]);
+  const last = Number(found?.[2] ?? found?.[1]);
+  if (!found || last < first) throw new RangeError(`--seeds: ${text} is no range such as 1-50`);
+  return { first, last, orders };
+}
+
+/** Reads the command line. Throws `RangeError` or `TypeError` with a sentence for people. */
+export function parseCli(args: readonly string[]): CliOptions {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  const { values: v } = parseArgs({
+    args: [...args],
+    options: {
+      seed: text,
+      makers: text,
+      takers: text,
+      relays: text,
+      coins: text,
+      hours: text,
+      rate: text,
+      swaps: text,
+      poll: text,
+      fsync: text,
+      loss: text,
+      duplicate: text,
+      late: text,
+      "no-reorder": flag,
+      faults: text,
+      outside: text,
+      kinds: text,
+      reorg: text,
+      skew: text,
+      seeds: text,
+      orders: text,
+      ci: flag,
+      jobs: text,
+      "no-shrink": flag,
+      json: flag,
+      help: flag,
+    },
+  });
+  const d = DEFAULTS;
+  const run: SimRunOptions = {
+    seed: number(v.seed, "seed", d.seed, 0, 2 ** 31),
+    makers: number(v.makers, "makers", d.makers, 1, 100),
+    takers: number(v.takers, "takers", d.takers, 1, 500),
+    relays: number(v.relays, "relays", d.relays, 1, 10),
+    coins: number(v.coins, "coins", d.coins, 2, 4),
+    hours: number(v.hours, "hours", d.hours, 0.01, 1_000, false),
+    rate: number(v.rate, "rate", d.rate, 0.01, 1_000, false),
+    swaps: v.swaps === undefined ? null : number(v.swaps, "swaps", 0, 1, 1_000_000),
+    faults: number(v.faults, "faults", d.faults, 0, 10_000, false),
+    outside: v.outside === undefined ? d.outside : share(v.outside, "outside"),
+    kinds: kindsOf(v.kinds),
+    loss: v.loss === undefined ? d.loss : share(v.loss, "loss"),
+    duplicate: v.duplicate === undefined ? d.duplicate : share(v.duplicate, "duplicate"),
+    lateMs: v.late === undefined ? d.lateMs : duration(v.late, "late", 1),
+    reorder: v["no-reorder"] !== true,
+    reorg: number(v.reorg, "reorg", d.reorg, 0, 20),
+    skewSec: v.skew === undefined ? d.skewSec : Math.round(duration(v.skew, "skew", 1_000) / 1_000),
+    pollSec: v.poll === undefined ? d.pollSec : duration(v.poll, "poll", 1_000) / 1_000,
+    fsyncMs: v.fsync === undefined ? d.fsyncMs : duration(v.fsync, "fsync", 1),
+  };
+  const orders = number(v.orders, "orders", 400, 1, 100_000);
+  const seeds = v.ci ? { first: 1, last: 50, orders: 440 } : v.seeds === undefined ? null : seedsOf(v.seeds, orders);
+  return {
+    run: v.help ? null : run,
+    seeds,
+    jobs: number(v.jobs, "jobs", 2, 1, 64),
+    shrink: v["no-shrink"] !== true,
+    json: v.json === true,
+  };
+}

@@ -1,0 +1,174 @@
+import type { Rng } from "../../src/ports/rng.ts";
+import { between, happens, pick } from "./dice.ts";
+import { ENVELOPE } from "./envelope.ts";
+import type { SimRunOptions } from "./options.ts";
+
+export const FAULT_KINDS = [
+  "crash",
+  "power_cut",
+  "daemon_down",
+  "daemon_stall",
+  "daemon_slow",
+  "daemon_lies",
+  "daemon_refuses",
+  "lost_reply",
+  "forget",
+  "partition",
+  "bad_line",
+  "reorg",
+  "drought",
+  "burst",
+  "fee_spike",
+  "clock",
+  "disk_full",
+  "backup",
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** Boundaries a process dies at: at its n-th write or broadcast from the fault's time on, before or after it is carried out. */
+export const CRASH_POINTS = ["before_store", "after_store", "before_broadcast", "after_broadcast"] as const;
+export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+type At = { readonly atMs: number };
+type OnNode = { readonly node: string };
+type OnChain = { readonly coin: string };
+type Lasts = { readonly forMs: number };
+
+/** One thing that goes wrong, as data. Times in ms after the start of trading. */
+export type FaultPlan = At &
+  (
+    | ({
+        readonly kind: "crash";
+        readonly point: CrashPoint;
+        readonly n: number;
+        readonly again: { readonly n: number; readonly afterMs: number } | null;
+      } & OnNode &
+        Lasts)
+    /** The machine dies at this moment, with whatever waits for the disk. */
+    | ({ readonly kind: "power_cut" } & OnNode & Lasts)
+    | ({ readonly kind: "daemon_down" | "daemon_stall" | "daemon_refuses" } & OnNode & OnChain & Lasts)
+    | ({ readonly kind: "daemon_slow"; readonly delayMs: number } & OnNode & OnChain & Lasts)
+    /** It names heights that are wrong by so much. */
+    | ({ readonly kind: "daemon_lies"; readonly delta: number } & OnNode & OnChain & Lasts)
+    | ({ readonly kind: "lost_reply"; readonly count: number } & OnNode & OnChain)
+    /** Every mempool loses all it holds, or the youngest transaction. */
+    | ({ readonly kind: "forget"; readonly all: boolean } & OnChain)
+    /** The node reaches nobody. */
+    | ({ readonly kind: "partition" } & OnNode & Lasts)
+    | ({ readonly kind: "bad_line"; readonly loss: number; readonly duplicate: number; readonly lateMs: number } & Lasts)
+    | ({ readonly kind: "reorg"; readonly depth: number; readonly reorgInside: boolean; readonly forget: boolean } & OnChain)
+    | ({ readonly kind: "drought" } & OnChain & Lasts)
+    | ({ readonly kind: "burst"; readonly blocks: number } & OnChain)
+    /** Miners take nothing below `factor` times the usual rate. */
+    | ({ readonly kind: "fee_spike"; readonly factor: number } & OnChain & Lasts)
+    | ({ readonly kind: "clock"; readonly skewMs: number } & OnNode & Lasts)
+    | ({ readonly kind: "disk_full" } & OnNode & Lasts)
+    /** The node dies, and starts again from a copy of its database made `ageMs` before. */
+    | ({ readonly kind: "backup"; readonly ageMs: number } & OnNode & Lasts)
+  );
+
+export type Side = "inside" | "outside";
+export type Fault = FaultPlan & { readonly id: number; readonly envelope: Side };
+
+export type Drawn = {
+  readonly options: SimRunOptions;
+  readonly coins: readonly { readonly ticker: string; readonly confirmations: number; readonly blockSec: number }[];
+  readonly outside: boolean;
+  readonly atMs: number;
+};
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+/** How long troubles last: short ones are as likely as long ones. */
+const SHORT_MS = [SECOND_MS, 20 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, ENVELOPE.troubleMs] as const;
+const LONG_MS = [40 * MINUTE_MS, 90 * MINUTE_MS, 180 * MINUTE_MS, 300 * MINUTE_MS] as const;
+/** More writes or broadcasts than a swap makes on one side lie between two crashes. */
+const MAX_BOUNDARY = 40;
+
+const lasting = (rng: Rng, outside: boolean): number => pick(rng, outside ? LONG_MS : SHORT_MS);
+
+export function drawNode(rng: Rng, { makers, takers }: SimRunOptions): string {
+  // Makers are in more swaps: each is hit as often as a few takers.
+  const isMaker = happens(rng, 0.4);
+  return isMaker ? `maker${between(rng, 0, makers - 1)}` : `taker${between(rng, 0, takers - 1)}`;
+}
+
+/** Draws one fault of a kind, inside or outside the envelope; null where the kind has nothing on that side. */
+export function drawFault(rng: Rng, kind: FaultKind, at: Drawn): FaultPlan | null {
+  const { options, outside, atMs } = at;
+  const node = drawNode(rng, options);
+  const coin = pick(rng, at.coins);
+  const base = { atMs, node, coin: coin.ticker };
+  switch (kind) {
+    case "crash": {
+      const again = happens(rng, 0.3) ? { n: between(rng, 0, 5), afterMs: pick(rng, SHORT_MS.slice(0, 3)) } : null;
+      return { atMs, node, kind, point: pick(rng, CRASH_POINTS), n: between(rng, 0, MAX_BOUNDARY), again, forMs: lasting(rng, outside) };
+    }
+    case "power_cut":
+      return { atMs, node, kind, forMs: lasting(rng, outside) };
+    case "daemon_down":
+    case "daemon_stall":
+    case "daemon_refuses":
+      return { ...base, kind, forMs: lasting(rng, outside) };
+    case "daemon_slow":
+      return outside ? null : { ...base, kind, delayMs: between(rng, 1, 9) * SECOND_MS, forMs: lasting(rng, false) };
+    case "daemon_lies":
+      return { ...base, kind, delta: pick(rng, [-20, -3, -1, 1, 2, 500]), forMs: lasting(rng, outside) };
+    case "lost_reply":
+      return outside ? null : { ...base, kind, count: between(rng, 1, 3) };
+    case "forget":
+      return outside ? null : { atMs, coin: coin.ticker, kind, all: happens(rng, 0.5) };
+    case "partition":
+      // However long: the chains alone finish a swap.
+      return outside ? null : { atMs, node, kind, forMs: pick(rng, [...SHORT_MS, ...LONG_MS]) };
+    case "bad_line":
+      return outside
+        ? null
+        : {
+            atMs,
+            kind,
+            loss: between(rng, 0, 30) / 100,
+            duplicate: between(rng, 0, 20) / 100,
+            lateMs: between(rng, 0, 5_000),
+            forMs: between(rng, 1, 10) * MINUTE_MS,
+          };
+    case "reorg": {
+      const deepest = coin.confirmations - ENVELOPE.reorgBelowConfirmations;
+      const depth = outside
+        ? between(rng, coin.confirmations, Math.max(coin.confirmations, options.reorg))
+        : between(rng, 1, Math.min(deepest, options.reorg));
+      return options.reorg === 0 || (outside && depth > options.reorg)
+        ? null
+        : { atMs, coin: coin.ticker, kind, depth, reorgInside: depth <= deepest, forget: happens(rng, 0.5) };
+    }
+    case "drought":
+      return {
+        atMs,
+        coin: coin.ticker,
+        kind,
+        forMs: outside ? pick(rng, LONG_MS) : between(rng, 1, ENVELOPE.blockGapMs / MINUTE_MS) * MINUTE_MS,
+      };
+    case "burst":
+      return outside ? null : { atMs, coin: coin.ticker, kind, blocks: between(rng, 2, 8) };
+    case "fee_spike":
+      return {
+        atMs,
+        coin: coin.ticker,
+        kind,
+        factor: outside ? ENVELOPE.feeFactor * 10 : between(rng, 2, ENVELOPE.feeFactor),
+        forMs: outside ? pick(rng, LONG_MS) : between(rng, 1, ENVELOPE.feeSpikeMs / MINUTE_MS) * MINUTE_MS,
+      };
+    case "clock": {
+      const most = outside ? 3_600 : Math.min(options.skewSec, ENVELOPE.clockErrorMs / SECOND_MS);
+      if (most === 0) return null;
+      const sec = outside ? between(rng, 120, most) : between(rng, 1, most);
+      return { atMs, node, kind, skewMs: pick(rng, [-1, 1]) * sec * SECOND_MS, forMs: between(rng, 1, 30) * MINUTE_MS };
+    }
+    case "disk_full":
+      return { atMs, node, kind, forMs: lasting(rng, outside) };
+    case "backup":
+      return outside
+        ? { atMs, node, kind, ageMs: pick(rng, [MINUTE_MS, 10 * MINUTE_MS, 40 * MINUTE_MS]), forMs: pick(rng, SHORT_MS) }
+        : null;
+  }
+}

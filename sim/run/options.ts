@@ -1,0 +1,56 @@
+/** What one run is made of; `main.ts` reads it from the command line. */
+export type SimRunOptions = {
+  readonly seed: number;
+  readonly makers: number;
+  readonly takers: number;
+  readonly relays: number;
+  /** How many of the simulator's coins take part, 2 to 4. */
+  readonly coins: number;
+  /** Virtual hours of trading; what is open then is run to its end. */
+  readonly hours: number;
+  /** Orders each taker places per hour, on average. */
+  readonly rate: number;
+  /** Most orders in all; null: as many as the hours give. */
+  readonly swaps: number | null;
+  /** Faults per hour over the whole world, on average. */
+  readonly faults: number;
+  /** Share of faults drawn from beyond the envelope, 0 to 1. */
+  readonly outside: number;
+  /** Kinds of faults; null: all. */
+  readonly kinds: readonly string[] | null;
+  /** Always on: share of gossip messages lost on each hop, doubled, and how late they may be. */
+  readonly loss: number;
+  readonly duplicate: number;
+  readonly lateMs: number;
+  readonly reorder: boolean;
+  /** Deepest reorg drawn, blocks; inside the envelope never as deep as a coin's confirmations. */
+  readonly reorg: number;
+  /** Largest clock error of the faults, seconds. */
+  readonly skewSec: number;
+  /** How often nodes look at their daemons, seconds. */
+  readonly pollSec: number;
+  /** Longest fsync, ms. */
+  readonly fsyncMs: number;
+};
+
+export const DEFAULTS: SimRunOptions = {
+  seed: 1,
+  makers: 3,
+  takers: 8,
+  relays: 2,
+  coins: 3,
+  hours: 2,
+  rate: 24,
+  swaps: null,
+  faults: 40,
+  outside: 0.15,
+  kinds: null,
+  loss: 0.01,
+  duplicate: 0.01,
+  lateMs: 200,
+  reorder: true,
+  reorg: 4,
+  skewSec: 60,
+  pollSec: 20,
+  fsyncMs: 20,
+};

@@ -1,0 +1,85 @@
+import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
+import type { Rng } from "../../src/ports/rng.ts";
+import { between, happens, pick, waitFor } from "./dice.ts";
+import { type Drawn, drawFault, type Fault, type FaultKind } from "./faults.ts";
+import type { SimRunOptions } from "./options.ts";
+import { Envelope } from "./trouble.ts";
+
+/** One order a taker places. Amounts in thousandths of a coin. */
+export type Trade = {
+  readonly id: number;
+  readonly atMs: number;
+  readonly taker: number;
+  readonly action: "Buy" | "Sell";
+  readonly base: string;
+  readonly rel: string;
+  readonly milli: number;
+};
+
+/** Everything that will happen to the nodes from outside; times in ms after the start of trading. Data: a subset is a schedule too. */
+export type Schedule = { readonly trades: readonly Trade[]; readonly faults: readonly Fault[] };
+
+const HOUR_MS = 3_600_000;
+/** Least and most a taker asks for, thousandths of a coin. */
+const MIN_MILLI = 10;
+const MAX_MILLI = 400;
+
+function drawTrades(rng: Rng, options: SimRunOptions, coins: readonly string[]): readonly Trade[] {
+  const spanMs = options.hours * HOUR_MS;
+  const meanMs = HOUR_MS / (options.rate * options.takers);
+  const trades: Trade[] = [];
+  for (let atMs = waitFor(rng, meanMs, HOUR_MS); atMs < spanMs; atMs += waitFor(rng, meanMs, HOUR_MS)) {
+    if (options.swaps !== null && trades.length >= options.swaps) break;
+    const base = pick(rng, coins);
+    const rel = pick(
+      rng,
+      coins.filter((c) => c !== base),
+    );
+    const action = pick(rng, ["Buy", "Sell"] as const);
+    trades.push({
+      id: trades.length,
+      atMs,
+      taker: between(rng, 0, options.takers - 1),
+      action,
+      base,
+      rel,
+      milli: between(rng, MIN_MILLI, MAX_MILLI),
+    });
+  }
+  return trades;
+}
+
+function drawFaults(
+  rng: Rng,
+  options: SimRunOptions,
+  coins: Drawn["coins"],
+  kinds: readonly FaultKind[],
+  tradedMs: number,
+): readonly Fault[] {
+  if (kinds.length === 0 || options.faults === 0) return [];
+  const spanMs = tradedMs + HOUR_MS / 2;
+  const envelope = new Envelope();
+  const faults: Fault[] = [];
+  const meanMs = HOUR_MS / options.faults;
+  for (let atMs = waitFor(rng, meanMs, HOUR_MS); atMs < spanMs; atMs += waitFor(rng, meanMs, HOUR_MS)) {
+    const outside = happens(rng, options.outside);
+    const drawn = drawFault(rng, pick(rng, kinds), { options, coins, outside, atMs });
+    if (drawn === null) continue;
+    const side = envelope.place(drawn);
+    // What was to stay inside and no longer would, together with what came before it, is left out.
+    if (!outside && side === "outside") continue;
+    faults.push({ ...drawn, id: faults.length, envelope: side });
+  }
+  return faults;
+}
+
+/** Draws the trades and faults of a run; the same options give the same schedule. */
+export function drawSchedule(options: SimRunOptions, coins: Drawn["coins"], kinds: readonly FaultKind[]): Schedule {
+  const trades = drawTrades(
+    seededRng(options.seed * 2 + 1),
+    options,
+    coins.map((c) => c.ticker),
+  );
+  const last = trades.at(-1)?.atMs ?? 0;
+  return { trades, faults: drawFaults(seededRng(options.seed * 2), options, coins, kinds, last) };
+}

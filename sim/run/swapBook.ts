@@ -1,0 +1,130 @@
+import type { Role, Slot, StoredEvent, SwapEvent, SwapTerms } from "../../src/core/swap/events.ts";
+import { begin, type SwapState, step } from "../../src/core/swap/swapState.ts";
+import type { SqlStatement } from "../../src/ports/sql.ts";
+
+/** One side of a swap as its node's disk has it. */
+export type SwapSide = {
+  readonly node: string;
+  readonly role: Role;
+  readonly terms: SwapTerms;
+  state: SwapState;
+  /** Everything ever stored, also what a restored backup does not have any more. */
+  readonly history: { readonly worldMs: number; readonly stored: StoredEvent }[];
+  finishedMs: number | null;
+  /** The node's disk went back to a time before the swap: nobody there can know of it. */
+  isForgotten: boolean;
+};
+
+/** A swap as the simulator knows it, from both nodes' disks. */
+export type SwapRecord = {
+  readonly uuid: string;
+  readonly startedMs: number;
+  readonly sides: { maker?: SwapSide; taker?: SwapSide };
+  /** Faults beyond the envelope that befell it. */
+  readonly outside: Set<number>;
+};
+
+export type Signed = { readonly node: string; readonly uuid: string; readonly slot: Slot; readonly txid: string };
+
+const INSERT = "INSERT INTO swap_events";
+
+/** Events in a batch of the store. */
+function eventsOf(batch: readonly SqlStatement[]): readonly { readonly uuid: string; readonly stored: StoredEvent }[] {
+  return batch.flatMap(({ sql, params }) => {
+    const [uuid, , json] = params ?? [];
+    return sql.startsWith(INSERT) && typeof uuid === "string" && typeof json === "string"
+      ? [{ uuid, stored: JSON.parse(json) as StoredEvent }]
+      : [];
+  });
+}
+
+/** An own transaction in an event: signed here, or bumped. What the other side made is told by type. */
+export const ownTxOf = (e: SwapEvent): { readonly slot: Slot; readonly txid: string; readonly raw: string } | null =>
+  e.type !== "tx_received" && e.type !== "tx_seen" && "raw" in e && "slot" in e && "txid" in e
+    ? (e as { slot: Slot; txid: string; raw: string })
+    : null;
+
+/** All swaps of a run, by what is durable on the disks of the nodes, and every transaction they signed. */
+export class SwapBook {
+  readonly swaps = new Map<string, SwapRecord>();
+  /** Stored own transactions by their bytes in hex. */
+  readonly signed = new Map<string, Signed>();
+  readonly byTxid = new Map<string, Signed>();
+  readonly #bySlot = new Map<string, string[]>();
+  /** Swaps with a side that is not finished. */
+  readonly open = new Set<string>();
+
+  /** @returns the events the batch made durable */
+  onStored(
+    node: string,
+    batch: readonly SqlStatement[],
+    worldMs: number,
+  ): readonly { readonly swap: SwapRecord; readonly side: SwapSide; readonly event: SwapEvent }[] {
+    return eventsOf(batch).map(({ uuid, stored }) => {
+      const { event } = stored;
+      const { swap, side } = this.#sideOf(node, uuid, event, worldMs);
+      side.history.push({ worldMs, stored });
+      side.state = side.history.length === 1 ? side.state : step(side.state, event);
+      const own = ownTxOf(event);
+      if (own) {
+        const signed = { node, uuid, slot: own.slot, txid: own.txid };
+        this.signed.set(own.raw, signed);
+        if (!this.byTxid.has(own.txid)) this.#bySlot.set(`${uuid} ${own.slot}`, [...this.signedFor(uuid, own.slot), own.txid]);
+        this.byTxid.set(own.txid, signed);
+      }
+      if (event.type === "finished") side.finishedMs = worldMs;
+      this.#count(swap);
+      return { swap, side, event };
+    });
+  }
+
+  /** Ids of everything that was ever signed for a slot. */
+  signedFor(uuid: string, slot: Slot): readonly string[] {
+    return this.#bySlot.get(`${uuid} ${slot}`) ?? [];
+  }
+
+  #sideOf(node: string, uuid: string, event: SwapEvent, worldMs: number): { swap: SwapRecord; side: SwapSide } {
+    let swap = this.swaps.get(uuid);
+    if (!swap) {
+      swap = { uuid, startedMs: worldMs, sides: {}, outside: new Set() };
+      this.swaps.set(uuid, swap);
+    }
+    const known = Object.values(swap.sides).find((s) => s.node === node);
+    if (known) return { swap, side: known };
+    if (event.type !== "started" && event.type !== "start_failed")
+      throw new Error(`${node} stored ${event.type} of the unknown swap ${uuid}`);
+    const side: SwapSide = {
+      node,
+      role: event.terms.role,
+      terms: event.terms,
+      state: begin(event),
+      history: [],
+      finishedMs: null,
+      isForgotten: false,
+    };
+    swap.sides[side.role] = side;
+    return { swap, side };
+  }
+
+  #count(swap: SwapRecord): void {
+    const over = Object.values(swap.sides).every((s) => s.finishedMs !== null);
+    if (over) this.open.delete(swap.uuid);
+    else this.open.add(swap.uuid);
+  }
+
+  /** A node's disk went back to an older state: its sides are what that has. */
+  onRestored(node: string, logs: ReadonlyMap<string, readonly StoredEvent[]>): void {
+    for (const swap of this.swaps.values()) {
+      for (const side of Object.values(swap.sides)) {
+        if (side.node !== node) continue;
+        const log = logs.get(swap.uuid) ?? [];
+        const [first, ...rest] = log;
+        if (first) side.state = rest.reduce((s, e) => step(s, e.event), begin(first.event));
+        // Gone from the disk altogether: nobody is going to finish it.
+        if (!first) side.isForgotten = true;
+        side.finishedMs = !first || log.some((e) => e.event.type === "finished") ? (side.finishedMs ?? 0) : null;
+      }
+      this.#count(swap);
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import { chainOf, depthOf } from "../../src/app/swap/contracts.ts";
+import { outPointKey } from "../../src/chain/chainTx.ts";
+import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
+import type { Slot } from "../../src/core/swap/events.ts";
+import { ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
+import { deadlines } from "../../src/core/swap/timelocks.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import type { SqlStatement } from "../../src/ports/sql.ts";
+import type { SimWorld } from "../world/simWorld.ts";
+import { ENVELOPE } from "./envelope.ts";
+import { SwapBook, type SwapRecord, type SwapSide } from "./swapBook.ts";
+
+/** Rules of docs/safety.md. */
+export type Rule =
+  | "funds"
+  | "deadline"
+  | "secret"
+  | "stored first"
+  | "truth"
+  | "one output"
+  | "one fee"
+  | "conservation"
+  | "ends"
+  | "named";
+
+export type Violation = { readonly rule: Rule; readonly text: string; readonly uuid: string | null; readonly atMs: number };
+
+/** Violations kept; the first are what counts. */
+const MAX_VIOLATIONS = 50;
+
+/** Checks the rules while a run goes on: at every stored event, every broadcast, every block. */
+export class Watch {
+  readonly book = new SwapBook();
+  readonly violations: Violation[] = [];
+  /** Checks made, by rule: a rule that was never tested proves nothing. */
+  readonly checks = new Map<Rule, number>();
+  /** Called with each swap when its first side is stored. */
+  onSwap: (swap: SwapRecord) => void = () => undefined;
+  readonly #world: SimWorld;
+  /** Outputs spent by transactions that left a node, by the swap. */
+  readonly #spentBy = new Map<string, { readonly uuid: string; readonly txid: string }>();
+  /** Ids of payments, fees and cancellations that left before. */
+  readonly #sent = new Set<string>();
+  readonly #revealed = new Set<string>();
+  readonly #feeOf = new Map<string, Set<string>>();
+  /** Secrets of makers by swap, hex and bytes. */
+  readonly #secrets = new Map<string, Buffer>();
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+  }
+
+  violate(rule: Rule, text: string, uuid: string | null = null): void {
+    if (this.violations.length < MAX_VIOLATIONS) this.violations.push({ rule, text, uuid, atMs: this.#world.clock.nowMs() });
+  }
+
+  checked(rule: Rule): void {
+    this.checks.set(rule, (this.checks.get(rule) ?? 0) + 1);
+  }
+
+  onStored(node: string, batch: readonly SqlStatement[]): void {
+    for (const { swap, side, event } of this.book.onStored(node, batch, this.#world.clock.nowMs())) {
+      if (event.type === "started") this.#started(swap, side);
+      if (event.type === "finished") this.checkStatus(swap, side);
+    }
+  }
+
+  #started(swap: SwapRecord, side: SwapSide): void {
+    const { terms } = side;
+    if (terms.secretSalt !== null) {
+      const { key } = this.#world.node(side.node);
+      this.#secrets.set(swap.uuid, Buffer.from(deriveSwapSecret(key.secret, terms.startedAt, terms.secretSalt).reveal()));
+    }
+    if (Object.keys(swap.sides).length === 1) this.onSwap(swap);
+    const lockMs = (terms.startedAt + 2 * terms.lockDurationSec) * 1_000 + ENVELOPE.clockErrorMs;
+    this.#world.clock.after(Math.max(0, lockMs + ENVELOPE.freeAfterLockMs - this.#world.clock.nowMs()), () => this.#checkFree(swap, side));
+  }
+
+  /** Rule "deadline": hours after the maker's lock no payment of a swap is still in its contract. */
+  #checkFree(swap: SwapRecord, side: SwapSide): void {
+    if (swap.outside.size > 0) return;
+    this.checked("deadline");
+    const slot = ownPayment(side.role);
+    const { txid } = side.state.facts[slot] ?? side.state.own[slot] ?? {};
+    if (txid === undefined || !this.#chainOf(side, slot).state.coins.get(`${txid}:0`)) return;
+    this.violate(
+      "deadline",
+      `${side.node}'s ${slot} ${txid} is still locked ${ENVELOPE.freeAfterLockMs / 60_000} min after the maker's lock`,
+      swap.uuid,
+    );
+  }
+
+  #chainOf(side: SwapSide, slot: Slot) {
+    const { makerCoin, takerCoin } = side.terms;
+    return this.#world.chain(chainOf(side.role, slot) === "maker" ? makerCoin : takerCoin).chain;
+  }
+
+  /** Blocks over a transaction by the chain itself, its own included; 0: in none. */
+  depth(side: SwapSide, slot: Slot, txid: string): number {
+    const { state } = this.#chainOf(side, slot);
+    const entry = state.blockOfTx(txid);
+    return entry ? state.tip.height - entry.height + 1 : 0;
+  }
+
+  /** Rule "truth": what a finished side says is what its chain says. */
+  checkStatus(swap: SwapRecord, side: SwapSide): void {
+    this.checked("truth");
+    const { state, role } = side;
+    const wrong = (text: string): void => this.violate("truth", `${side.node} says ${state.finished}, but ${text}`, swap.uuid);
+    const stands = (slot: Slot): boolean => {
+      const txid = state.facts[slot]?.txid;
+      return txid !== undefined && this.depth(side, slot, txid) > 0;
+    };
+    if (state.finished === "success" && !stands(ownClaim(role))) wrong("its claim is in no block");
+    if (state.finished === "refunded" && !stands(ownRefund(role))) wrong("its refund is in no block");
+    if (state.finished === "cancelled" && !stands("cancel")) wrong("nothing that cancels its payment is in a block");
+    if (state.finished === "failed") {
+      const txid = state.own[ownPayment(role)]?.txid;
+      if (txid !== undefined && this.depth(side, ownPayment(role), txid) > 0) wrong(`its payment ${txid} is in a block`);
+    }
+  }
+
+  /** A node hands a transaction to a daemon. */
+  onBroadcast(node: string, ticker: string, raw: string): void {
+    this.checked("stored first");
+    const signed = this.book.signed.get(raw);
+    if (!signed) {
+      this.violate("stored first", `${node} sends a transaction of ${ticker} that no disk has: ${raw.slice(0, 80)}…`);
+      return;
+    }
+    if (signed.node !== node) return;
+    const swap = this.book.swaps.get(signed.uuid);
+    const side = swap && Object.values(swap.sides).find((s) => s.node === node);
+    if (!swap || !side) return;
+    if (signed.slot === "takerPaymentSpend") this.#checkReveal(swap, side);
+    else if (side.role === "maker") this.#checkSilent(swap, raw, signed.slot);
+    this.#checkInputs(swap, signed.slot, ticker, raw, signed.txid);
+  }
+
+  /** Rule "secret": the maker shows it only when the taker's payment stands as deep as agreed and there is time left. */
+  #checkReveal(swap: SwapRecord, side: SwapSide): void {
+    if (this.#revealed.has(swap.uuid)) return;
+    this.#revealed.add(swap.uuid);
+    this.checked("secret");
+    const early = (text: string): void => this.violate("secret", `${side.node} reveals the secret of the swap although ${text}`, swap.uuid);
+    const txid = side.state.facts.takerPayment?.txid ?? "";
+    const { confs } = depthOf(side.state, "takerPayment");
+    const depth = this.depth(side, "takerPayment", txid);
+    if (depth < confs) early(`the taker payment has ${depth} of ${confs} confirmations`);
+    if (confs > 0 && !this.#chainOf(side, "takerPayment").state.coins.get(`${txid}:0`)) early("the taker payment is not there or spent");
+    const { startedAt, lockDurationSec } = side.terms;
+    const { revealBy } = deadlines(
+      "maker",
+      startedAt,
+      side.state.negotiated?.theirStartedAt ?? startedAt,
+      lockDurationSec,
+      side.terms.safety?.revealMarginSec,
+    );
+    const lateMs = this.#world.clock.nowMs() - revealBy * 1_000 - ENVELOPE.clockErrorMs;
+    if (lateMs > 0 && swap.outside.size === 0) early(`it is ${Math.round(lateMs / 1_000)} s past its limit`);
+  }
+
+  /** No other transaction of the maker may carry the secret before. */
+  #checkSilent(swap: SwapRecord, raw: string, slot: Slot): void {
+    const secret = this.#secrets.get(swap.uuid);
+    if (secret && !this.#revealed.has(swap.uuid) && raw.includes(secret.toString("hex")))
+      this.violate("secret", `the secret is in the maker's ${slot}`, swap.uuid);
+  }
+
+  /** A message about a swap on its way out. */
+  onFrame(frame: Uint8Array, uuid: string): void {
+    const secret = this.#secrets.get(uuid);
+    if (!secret || this.#revealed.has(uuid)) return;
+    this.checked("secret");
+    if (Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).includes(secret))
+      this.violate("secret", "the secret is in a message", uuid);
+  }
+
+  /** Rules "one output" and "one fee". */
+  #checkInputs(swap: SwapRecord, slot: Slot, ticker: string, raw: string, txid: string): void {
+    if (slot !== "fee" && slot !== "makerPayment" && slot !== "takerPayment" && slot !== "cancel") return;
+    if (this.#sent.has(txid)) return;
+    this.#sent.add(txid);
+    this.checked("one output");
+    const tx = parseTx(fromHex(raw), this.#world.chain(ticker).chain.params.template.format);
+    if (!tx.ok) {
+      this.violate("stored first", `${slot} ${txid} does not parse`, swap.uuid);
+      return;
+    }
+    for (const input of tx.value.inputs) {
+      const point = `${ticker} ${outPointKey(input)}`;
+      const other = this.#spentBy.get(point);
+      if (other && other.uuid !== swap.uuid && swap.outside.size === 0)
+        this.violate("one output", `${slot} ${txid} spends ${point}, which ${other.txid} of swap ${other.uuid} spends, too`, swap.uuid);
+      this.#spentBy.set(point, { uuid: swap.uuid, txid });
+    }
+    if (slot !== "fee") return;
+    this.checked("one fee");
+    const fees = this.#feeOf.get(swap.uuid) ?? new Set();
+    this.#feeOf.set(swap.uuid, fees.add(txid));
+    if (fees.size > 1 && swap.outside.size === 0) this.violate("one fee", `a second fee ${txid} leaves`, swap.uuid);
+  }
+}

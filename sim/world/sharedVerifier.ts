@@ -1,0 +1,24 @@
+import { toHex } from "../../src/core/util/bytes.ts";
+import type { SignatureVerifier } from "../../src/ports/signatures.ts";
+
+/** Answers kept; the oldest half goes when it is full. */
+const MAX_KEPT = 50_000;
+
+/**
+ * A verifier for all nodes of a world: the same message comes to each of them, and a signature is good or bad whoever asks.
+ * Each is worked out once, by the real one.
+ */
+export function sharedVerifier(real: SignatureVerifier): SignatureVerifier {
+  const known = new Map<string, boolean>();
+  return {
+    verify(signature, digest, publicKey) {
+      const key = toHex(signature) + toHex(digest) + toHex(publicKey);
+      const before = known.get(key);
+      if (before !== undefined) return before;
+      const answer = real.verify(signature, digest, publicKey);
+      if (known.size >= MAX_KEPT) for (const old of [...known.keys()].slice(0, MAX_KEPT / 2)) known.delete(old);
+      known.set(key, answer);
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import { StorageError } from "../../ports/sql.ts";
+import { type ComponentSchema, refuseNewer } from "./migrations.ts";
+import { SqliteEngine } from "./sqliteEngine.ts";
+import { markAccepted, refuseOlder } from "./storeMark.ts";
+import { couldPayAgain, findLog, foundSwaps, heldSentence, holdSwap } from "./swapLogs.ts";
+
+/** Whether the node would refuse what is there as not last used here. */
+function isRefused(path: string, schema: readonly ComponentSchema[]): boolean {
+  const db = existsSync(path) ? new SqliteEngine(path, "read") : null;
+  try {
+    if (db) refuseNewer(db, path, schema);
+    refuseOlder(db, path);
+    return false;
+  } catch (error) {
+    if (error instanceof StorageError && error.kind === "Older") return true;
+    throw error;
+  } finally {
+    db?.close();
+  }
+}
+
+/**
+ * Goes on with a database that is older than the one last used, or with none, by the operator's word. Open swaps that could
+ * pay a second time are held first. Nobody else may have the database open.
+ *
+ * @returns the held swaps, one sentence each; null when there was nothing to accept
+ */
+export function acceptDatabase(path: string, schema: readonly ComponentSchema[]): readonly string[] | null {
+  if (!isRefused(path, schema)) return null;
+  const held: string[] = [];
+  if (existsSync(path)) {
+    const db = new SqliteEngine(path);
+    try {
+      for (const uuid of [...foundSwaps(db)]) {
+        const log = findLog(db, uuid);
+        if (!log.whole || !couldPayAgain(log.state)) continue;
+        const [failure] = db.writeGroup([[holdSwap(uuid, log.events.length)]]);
+        if (failure) throw failure;
+        held.push(heldSentence(uuid, log.state));
+      }
+    } finally {
+      db.close();
+    }
+  }
+  markAccepted(path);
+  return held;
+}

@@ -1,0 +1,68 @@
+import { ownPayment, type StoredEvent } from "../../core/swap/events.ts";
+import { fold, type SwapState } from "../../core/swap/swapState.ts";
+import type { SqlStatement } from "../../ports/sql.ts";
+import type { SqliteEngine } from "./sqliteEngine.ts";
+import { parseEventText } from "./storedEvent.ts";
+
+/** What stands in place of events that may be lost. */
+const HELD = JSON.stringify({ held: "events may be missing before this" });
+
+/** The stored record of one swap as it is found: whole, or why it is not. */
+export type FoundLog =
+  | { readonly whole: true; readonly events: readonly StoredEvent[]; readonly state: SwapState }
+  | { readonly whole: false; readonly detail: string };
+
+/** Reads one swap's events as the node does, without throwing for what is wrong with them. */
+export function findLog(db: SqliteEngine, uuid: string): FoundLog {
+  const events: StoredEvent[] = [];
+  for (const row of db.read("SELECT seq, event FROM swap_events WHERE uuid = ? ORDER BY seq", [uuid])) {
+    if (row.event === HELD) return { whole: false, detail: `it is held: its events from ${events.length} on may be lost` };
+    if (row.seq !== events.length) return { whole: false, detail: `event ${events.length} is missing` };
+    const parsed = parseEventText(String(row.event));
+    if (!parsed.ok) return { whole: false, detail: `event ${events.length} cannot be read: ${parsed.error.detail}` };
+    events.push(parsed.value);
+  }
+  const [first] = events;
+  if (first === undefined) return { whole: false, detail: "no event is there" };
+  if (!("terms" in first.event)) return { whole: false, detail: "event 0 is not its beginning" };
+  if (first.event.terms.uuid !== uuid) return { whole: false, detail: `event 0 is of swap ${first.event.terms.uuid}` };
+  return { whole: true, events, state: fold(events.map((e) => e.event)) };
+}
+
+/** Every swap there is anything of, in order. */
+export function* foundSwaps(db: SqliteEngine): Generator<string> {
+  let after = "";
+  for (;;) {
+    const rows = db.read(
+      "SELECT uuid FROM (SELECT DISTINCT uuid FROM swap_events WHERE uuid > ?1 UNION SELECT uuid FROM swaps WHERE uuid > ?1) ORDER BY uuid LIMIT 1000",
+      [after],
+    );
+    for (const row of rows) yield String(row.uuid);
+    if (rows.length === 0) return;
+    after = String(rows.at(-1)?.uuid);
+  }
+}
+
+/**
+ * Whether this swap could pay a second time if the end of its record were lost: it is open, and nothing in the record says that
+ * its own payment may have left.
+ */
+export function couldPayAgain(state: SwapState): boolean {
+  return state.finished === null && state.startFailed === null && state.own[ownPayment(state.terms.role)]?.attempted !== true;
+}
+
+/**
+ * Holds a swap whose record may lack its end: a last event after a gap. To the node the record is damaged, so it neither
+ * folds it nor acts on it, and says so at each start.
+ *
+ * @param events events the record has
+ */
+export const holdSwap = (uuid: string, events: number): SqlStatement => ({
+  sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)",
+  params: [uuid, events + 1, HELD],
+});
+
+/** The sentence about a swap that was held. */
+export const heldSentence = (uuid: string, state: SwapState): string =>
+  `swap ${uuid} (${state.terms.role}): its record ends before its payment, and later events may be lost. It is kept; the node will not act on ` +
+  "it, because it could pay a second time";

@@ -1,0 +1,221 @@
+import { absurdFee } from "../../core/swap/feeSchedule.ts";
+import { equalBytes } from "../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import { Secret } from "../../core/util/secret.ts";
+import { type BuildError, type BuiltTx, buildTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type ExactFee, type FeeRate, htlcSpendFee } from "../../core/utxo/feeRate.ts";
+import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, type HtlcSpendError } from "../../core/utxo/htlcSpend.ts";
+import { signInputs } from "../../core/utxo/signInput.ts";
+import { HTLC_VOUT } from "../../core/utxo/swapTx.ts";
+import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
+import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
+import { currentLockTime, draftTx, htlcLockTime, SEQUENCE_FINAL, SEQUENCE_REPLACEABLE } from "../../core/utxo/txTemplate.ts";
+import type { UtxoChain } from "../../ports/chain.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Contract, OwnSignedTx } from "../swap/swapCoin.ts";
+import type { FundsError, Reservation } from "../tradingCoin.ts";
+import { buildErrorToFunds, type Stage } from "./coinFees.ts";
+import type { CoinRates } from "./coinRates.ts";
+import type { CoinSpec, CoinWallet } from "./coinSpec.ts";
+import type { UtxoLedger } from "./utxoLedger.ts";
+
+/** A cancelling transaction offers this many times the fee of what it replaces, and never less than one more satoshi per byte. */
+const CANCEL_FEE_FACTOR = 3n;
+
+export type OwnTxBuilderDeps = {
+  readonly spec: CoinSpec;
+  readonly wallet: CoinWallet;
+  readonly chain: UtxoChain;
+  readonly clock: Clock;
+  readonly rates: CoinRates;
+  readonly ledger: () => UtxoLedger;
+};
+
+/** Builds and signs this node's own transactions on one coin. */
+export class OwnTxBuilder {
+  readonly #deps: OwnTxBuilderDeps;
+
+  constructor(deps: OwnTxBuilderDeps) {
+    this.#deps = deps;
+  }
+
+  /** An unsigned transaction from some of these outputs at a rate. */
+  build(
+    unspents: readonly Unspent[],
+    outputs: readonly TxOutput[],
+    feeRate: FeeRate | ExactFee,
+    options: { readonly feeFromOutput?: number | undefined; readonly minChange?: bigint } = {},
+  ): Result<BuiltTx, BuildError> {
+    const { feeFromOutput, minChange } = options;
+    const { kind } = this.#deps.spec;
+    return buildTx({
+      template: kind.template,
+      unspents: worthSpending(unspents, feeRate),
+      outputs,
+      changeScript: this.#changeScript(),
+      feeRate,
+      dust: kind.dust,
+      lockTime: currentLockTime(this.#nowSec(), kind.paysInterest),
+      ...(minChange === undefined ? {} : { minChange }),
+      ...(feeFromOutput === undefined ? {} : { feeFromOutput }),
+    });
+  }
+
+  /**
+   * A payment or dex fee, unsigned. Its id is a message to the other side, so it has to do: it keeps change for a child that
+   * can pay for it, or pays for the worst case at once, as far as the balance goes.
+   */
+  buildForSwap(unspents: readonly Unspent[], outputs: readonly TxOutput[], at: Stage | FeeRate): Result<BuiltTx, BuildError> {
+    const { rates } = this.#deps;
+    const value = outputs[0]?.value ?? 0n;
+    const minChange = rates.minChange(value);
+    const plain = this.build(unspents, outputs, rates.paymentRate(value, at), { minChange });
+    if (minChange === 0n || !plain.ok || plain.value.change >= minChange) return plain;
+    const paidUp = this.build(unspents, outputs, rates.upFrontRate(value, at));
+    return paidUp.ok ? paidUp : plain;
+  }
+
+  /** Takes outputs, signs, and locks them at once. */
+  takeAndSign(outputs: readonly TxOutput[], reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
+    const { kind } = this.#deps.spec;
+    const amount = outputs.reduce((n, o) => n + o.value, 0n);
+    const built = this.#deps.ledger().take(outputs, reservation?.id ?? null);
+    if (!built.ok) return err(buildErrorToFunds(kind.ticker, kind.decimals, amount, built.error));
+    const tx = this.sign(built.value.tx, built.value.spent);
+    this.#deps.ledger().lock(tx, reservation ? { holdId: reservation.id, amount } : undefined);
+    return ok(signedTx(tx, built.value.fee));
+  }
+
+  sign(tx: Tx, spent: readonly Unspent[]): Tx {
+    return signInputs(tx, spent, this.#deps.wallet.key, this.#deps.spec.kind.scheme);
+  }
+
+  claim(args: {
+    readonly contract: Contract;
+    readonly payment: Uint8Array;
+    readonly secret: Uint8Array;
+    readonly fee?: bigint;
+  }): Result<OwnSignedTx, FundsError> {
+    const secret = new Secret(args.secret);
+    return this.#spendContract(args, (spend) => buildHtlcClaim(spend, secret, this.#deps.wallet.key));
+  }
+
+  refund(args: { readonly contract: Contract; readonly payment: Uint8Array; readonly fee?: bigint }): Result<OwnSignedTx, FundsError> {
+    return this.#spendContract(args, (spend) => buildHtlcRefund(spend, this.#deps.wallet.key));
+  }
+
+  #spendContract(
+    args: { readonly contract: Contract; readonly payment: Uint8Array; readonly fee?: bigint },
+    build: (spend: HtlcSpend) => Result<Tx, HtlcSpendError>,
+  ): Result<OwnSignedTx, FundsError> {
+    const { kind } = this.#deps.spec;
+    const { contract } = args;
+    const paid = this.parse(args.payment);
+    const output = paid.outputs[HTLC_VOUT];
+    if (!output) return this.#internal("the payment has no output");
+    const most = output.value - kind.dust;
+    const wanted = args.fee ?? htlcSpendFee(this.#deps.rates.rate(null));
+    // What is asked for beyond what the contract can pay is cut; a fee nobody named must fit.
+    const fee = args.fee !== undefined && wanted > most ? most : wanted;
+    const medianTimePastSec = this.#deps.chain.status().tip?.medianTimePastSec ?? 0;
+    if (fee < 0n) return this.#internal(`the contract holds ${output.value} units, less than dust`);
+    const built = build({
+      template: kind.template,
+      scheme: kind.scheme,
+      payment: { txid: txid(paid), vout: HTLC_VOUT, value: output.value },
+      terms: contract,
+      outputScript: this.#changeScript(),
+      fee,
+      lockTime: htlcLockTime(contract.lock, { medianTimePastSec, nowSec: this.#nowSec() }, kind.paysInterest),
+      replaceable: kind.relayPolicy === "replace",
+      dust: kind.dust,
+    });
+    if (!built.ok) return this.#internal(`the contract holds ${output.value} units, too few for the miner fee`);
+    return ok(signedTx(built.value, fee));
+  }
+
+  /** Base units a transaction pays for itself; null when an input is not known. */
+  feeOf(raw: Uint8Array): bigint | null {
+    const tx = this.parse(raw);
+    const spent = tx.inputs.map((i) => this.#deps.ledger().source(i));
+    return spent.every((u) => u !== undefined) ? sumOf(spent) - sumOf(tx.outputs) : null;
+  }
+
+  /**
+   * A spend of the inputs of an own payment back to ourselves. It offers more than the payment and all that was added for it
+   * together, as a replacement must (BIP-125 rules 3 and 4) and a miner who has both would.
+   * @param childFees what children of the payment pay
+   * @param least the fee is at least this
+   */
+  cancel(payment: Uint8Array, childFees: bigint, least: bigint): Result<OwnSignedTx, FundsError> {
+    const { kind } = this.#deps.spec;
+    const paid = this.parse(payment);
+    const spent = paid.inputs.map((i) => this.#deps.ledger().source(i));
+    if (!spent.every((u) => u !== undefined)) return this.#internal("an input of the payment is not ours or no longer known");
+    const total = sumOf(spent);
+    const oldFee = total - sumOf(paid.outputs) + childFees;
+    const enough = oldFee + BigInt(payment.length);
+    const most = total - kind.dust;
+    if (most < enough) return this.#internal(`the inputs hold ${total} units, too few for a fee of ${enough}`);
+    const wanted = oldFee * CANCEL_FEE_FACTOR + BigInt(payment.length);
+    const offered = wanted > least ? wanted : least;
+    // Its size is below that of the payment, which has more outputs; daemons refuse what looks like a mistake.
+    const sane = (absurdFee({ floorPerKb: this.#deps.chain.relayFeePerKb(), size: payment.length }) * 3n) / 5n;
+    const asked = offered > sane ? (sane > enough ? sane : enough) : offered;
+    const fee = asked < most ? asked : most;
+    const inputs = paid.inputs.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));
+    const outputs = [{ value: total - fee, script: this.#changeScript() }];
+    const lockTime = currentLockTime(this.#nowSec(), kind.paysInterest);
+    return ok(signedTx(this.sign(draftTx(kind.template, { inputs, outputs, lockTime }), spent), fee));
+  }
+
+  /**
+   * A spend of the largest own output of an own transaction back to ourselves, at a fee that pays for the parent too; its
+   * input is taken. Replaceable where replacements are relayed.
+   * @param fee base units; cut to what the output can pay
+   */
+  child(parent: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError> {
+    const { kind } = this.#deps.spec;
+    const tx = this.parse(parent);
+    const id = txid(tx);
+    const isOwn = (script: Uint8Array): boolean => this.#deps.wallet.scripts.some((s) => equalBytes(s, script));
+    const own = tx.outputs.flatMap((o, vout) => (isOwn(o.script) ? [{ txid: id, vout, ...o }] : []));
+    const spent = own.toSorted((a, b) => (a.value < b.value ? 1 : a.value > b.value ? -1 : a.vout - b.vout))[0];
+    if (!spent) return this.#internal("the transaction has no output of ours that a child could spend");
+    const most = spent.value - kind.dust;
+    if (most <= 0n) return this.#internal(`the change of ${spent.value} units is too small to pay for its transaction`);
+    const paid = fee < most ? fee : most;
+    const sequence = kind.relayPolicy === "replace" ? SEQUENCE_REPLACEABLE : SEQUENCE_FINAL;
+    const inputs = [{ txid: spent.txid, vout: spent.vout, scriptSig: new Uint8Array(0), witness: [], sequence }];
+    const outputs = [{ value: spent.value - paid, script: this.#changeScript() }];
+    const signed = this.sign(draftTx(kind.template, { inputs, outputs, lockTime: 0 }), [spent]);
+    const ledger = this.#deps.ledger();
+    ledger.lock(signed);
+    // It may be replaced: what it pays back counts once the chain lists it.
+    ledger.dropChange(signed);
+    return ok(signedTx(signed, paid));
+  }
+
+  /** Parses bytes this node signed, or that passed a check, before they were stored. */
+  parse(raw: Uint8Array): Tx {
+    const { kind } = this.#deps.spec;
+    const tx = parseTx(raw, kind.template.format);
+    if (!tx.ok) throw new Error(`${kind.ticker}: a stored transaction does not parse: ${tx.error.detail}`);
+    return tx.value;
+  }
+
+  #changeScript(): Uint8Array {
+    const script = this.#deps.wallet.scripts[0];
+    if (!script) throw new Error(`${this.#deps.spec.kind.ticker}: a wallet has at least one script`);
+    return script;
+  }
+  #nowSec(): number {
+    return Math.floor(this.#deps.clock.nowMs() / 1_000);
+  }
+  #internal(message: string): Result<never, FundsError> {
+    return err({ kind: "Internal", coin: this.#deps.spec.kind.ticker, message });
+  }
+}
+
+const signedTx = (tx: Tx, fee: bigint): OwnSignedTx => ({ txid: txid(tx), raw: serializeTx(tx), fee });
+const sumOf = (items: readonly { readonly value: bigint }[]): bigint => items.reduce((n, u) => n + u.value, 0n);

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
+import { createOrderStore, ORDER_SCHEMA } from "../../adapters/sqlite/orderStore.ts";
+import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
+import { rational } from "../../core/money/rational.ts";
+import type { MakerOrder } from "../../core/order/makerOrder.ts";
+import { OrderLedger } from "./orderLedger.ts";
+
+const uuidOf = (n: number): string => `11111111-2222-4333-8444-00000000000${n}`;
+const order = (n: number): MakerOrder => ({
+  uuid: uuidOf(n),
+  base: "AAA",
+  rel: "BBB",
+  baseOrderbookTicker: null,
+  relOrderbookTicker: null,
+  conf: { baseConfs: 1, baseNota: false, relConfs: 1, relNota: false },
+  price: rational(1n, 3n),
+  maxBaseVol: rational(10n),
+  minBaseVol: rational(1n, 1000n),
+  createdAtMs: 5,
+  updatedAtMs: 5,
+  timeoutMinutes: null,
+  lifeStartMs: 5,
+  saveInHistory: true,
+  matches: new Map(),
+  startedSwaps: [],
+});
+
+test.each([
+  ["record is cut short", "UPDATE live_orders SET record = substr(record, 1, 50) WHERE uuid = ?"],
+  ["kind is no kind", "UPDATE live_orders SET kind = 'Mak' WHERE uuid = ?"],
+  ["kind is the other one", "UPDATE live_orders SET kind = 'Taker' WHERE uuid = ?"],
+  ["record is another order's", "UPDATE live_orders SET record = replace(record, '000000000002', '000000000009') WHERE uuid = ?"],
+])("a stored order whose %s is named and left as it is, and the others are loaded", async (_what, sql) => {
+  const db = openInlineDatabase(":memory:", [ORDER_SCHEMA]);
+  const store = createOrderStore(db);
+  const log = new SilentLog();
+  const deps = { clock: new VirtualClock(), log, store, ownKey: new Uint8Array(33) };
+  await new OrderLedger(deps).commit([1, 2, 3].map((n) => ({ step: "newMaker", order: order(n) }) as const));
+  await db.write([{ sql, params: [uuidOf(2)] }]);
+  const before = await db.read("SELECT * FROM live_orders");
+  const ledger = new OrderLedger(deps);
+  await ledger.load();
+  expect([...ledger.makers.keys(), ...ledger.takers.keys()]).toEqual([uuidOf(1), uuidOf(3)]);
+  const told = log.lines.filter((l) => l.event === "order_unreadable");
+  expect(told.map((l) => l.fields.order)).toEqual([uuidOf(2)]);
+  expect(String(told[0]?.fields.error)).toContain(uuidOf(2));
+  expect(await db.read("SELECT * FROM live_orders")).toEqual(before);
+});

@@ -1,0 +1,33 @@
+import type { OpenHold } from "../../core/peers/strangersShare.ts";
+import type { StoredEvent } from "../../core/swap/events.ts";
+import { peerIdOf } from "./peerBook.ts";
+
+/** What swaps hold in which this node is maker and the taker has paid no fee yet. As many as there are such swaps. */
+export class UnpaidSwaps {
+  readonly #holds = new Map<string, OpenHold & { readonly ticker: string }>();
+
+  has(uuid: string): boolean {
+    return this.#holds.has(uuid);
+  }
+
+  /** Takes in a swap's log as it stands. `paid`: the fee has been seen; `ended`: it never will be. */
+  follow(uuid: string, log: readonly StoredEvent[]): "unpaid" | "paid" | "ended" {
+    const first = log[0]?.event;
+    if (first?.type !== "started" || first.terms.role !== "maker") return "ended";
+    const paid = log.some(({ event }) => event.type === "tx_received" && event.slot === "fee");
+    const ended = log.some(({ event }) => event.type === "finished" || event.type === "abandoned");
+    if (paid || ended) {
+      this.#holds.delete(uuid);
+      return paid ? "paid" : "ended";
+    }
+    if (!this.#holds.has(uuid)) {
+      const { counterparty, makerUnits, makerCoin, myOrderUuid } = first.terms;
+      this.#holds.set(uuid, { peer: peerIdOf(counterparty), units: BigInt(makerUnits), orderUuid: myOrderUuid, ticker: makerCoin });
+    }
+    return "unpaid";
+  }
+
+  of(ticker: string): readonly OpenHold[] {
+    return [...this.#holds.values()].filter((hold) => hold.ticker === ticker);
+  }
+}

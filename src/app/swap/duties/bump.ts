@@ -1,0 +1,33 @@
+import { CHILD_SLOTS, ownClaim, ownRefund, parentOf, type Slot } from "../../../core/swap/events.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
+import { chainOf } from "../contracts.ts";
+import type { SwapTask } from "../swapTask.ts";
+import { childFor, isBuiltOnByOthers } from "./feeVersions.ts";
+import { storeSigned } from "./storeSigned.ts";
+
+/** News of the chain wakes it; without any it looks this often, because the fee due rises with time alone. */
+const LOOK_MS = 30_000;
+
+/**
+ * Has an own transaction that no block takes paid for by a child of it, where its coin's miners count children: payments
+ * and fees, whose id is fixed, and claims and refunds where no replacement is relayed. Its change may have been used by
+ * another transaction of ours: then that one is the child.
+ */
+export async function bump(task: SwapTask, slot: Slot, signal: AbortSignal): Promise<void> {
+  const { role } = task.state.terms;
+  const child = CHILD_SLOTS.find((c) => parentOf(role, c) === slot);
+  const coin = task.coin(chainOf(role, slot));
+  const isSpend = slot === ownClaim(role) || slot === ownRefund(role);
+  const canHelp = coin.relayPolicy === "child" || (coin.relayPolicy === "replace" && !isSpend);
+  for (;;) {
+    const seen = task.version;
+    const s = task.state;
+    const tx = s.own[slot];
+    const known = tx && coin.chain.tx(tx.txid);
+    if (child && canHelp && tx && known && !known.block && !isBuiltOnByOthers(task, child, fromHex(tx.raw))) {
+      const built = childFor(task, child, fromHex(tx.raw), 1, 0n);
+      if (built) return storeSigned(task, child, built, null);
+    }
+    await task.news(seen, LOOK_MS, signal);
+  }
+}

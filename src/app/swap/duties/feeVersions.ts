@@ -1,0 +1,228 @@
+import {
+  type ChildSlot,
+  isChildSlot,
+  ownClaim,
+  ownPayment,
+  ownRefund,
+  parentOf,
+  type Slot,
+  theirPayment,
+} from "../../../core/swap/events.ts";
+import { type FeeQuestion, goingFee, MAX_VERSIONS, nextFee, relayFee, scheduledFee, upFrontFee } from "../../../core/swap/feeSchedule.ts";
+import { feeWindow } from "../../../core/swap/feeWindow.ts";
+import { type OwnTx, type TxVersion, versionsOf } from "../../../core/swap/swapState.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
+import { HTLC_SPEND_BYTES, htlcSpendFee } from "../../../core/utxo/feeRate.ts";
+import { Aborted } from "../../../ports/clock.ts";
+import { fundsErrorText } from "../../fundsErrorText.ts";
+import { chainOf, contractOf, type PaymentSlot, unitsOf } from "../contracts.ts";
+import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
+import type { SwapTask } from "../swapTask.ts";
+import { storeReplaced } from "./storeSigned.ts";
+
+/**
+ * Children of children, where a child cannot be replaced. Each generation pays half as much again at least; nodes relay 25
+ * transactions that hang together, and a payment may hang on 20 of ours already (`MAX_CLUSTER`).
+ */
+const MAX_GENERATIONS = 4;
+
+/** Blocks that left a transaction out before it gets a child: the first may have been found before its miner knew of it. */
+const MISSED_BEFORE_CHILD = 2;
+
+const coinOf = (task: SwapTask, slot: Slot): SwapCoin => task.coin(chainOf(task.state.terms.role, slot));
+
+/** The payment that a claim or refund spends; null for other slots. */
+function spentPayment(task: SwapTask, slot: Slot): PaymentSlot | null {
+  const { role } = task.state.terms;
+  if (slot === ownClaim(role)) return theirPayment(role);
+  return slot === ownRefund(role) ? ownPayment(role) : null;
+}
+
+/** What the fee of an own transaction depends on now. A child's fee is that of its package. */
+function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
+  const of = isChildSlot(slot) ? parentOf(task.state.terms.role, slot) : slot;
+  const coin = coinOf(task, of);
+  const now = task.nowSec();
+  const firstSent = task.timeOf((e) => e.type === "tx_signed" && e.slot === of) ?? now;
+  const { rate, floorPerKb } = coin.spendRates();
+  const tip = coin.chain.status().tip?.height;
+  const from = task.state.own[of]?.height;
+  const blocksMissed = tip === undefined || from === undefined ? 0 : Math.max(0, tip - from);
+  return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, now, blocksMissed };
+}
+
+/** Fee of the first version of a claim or refund: cheap where it can be raised, enough at once where it cannot. */
+export function firstFee(task: SwapTask, slot: Slot): bigint {
+  const coin = coinOf(task, slot);
+  const question = feeQuestion(task, slot, HTLC_SPEND_BYTES);
+  if (coin.relayPolicy !== "overpay") return scheduledFee(question);
+  if (coin.spendRates().isFixed) return htlcSpendFee(question.rate);
+  const [paid, due] = [upFrontFee(question.value, goingFee(question)), scheduledFee(question)];
+  return paid > due ? paid : due;
+}
+
+/** Base units a version pays; null when it was made by an earlier program and its inputs are not known any more. */
+function feeOf(task: SwapTask, slot: Slot, tx: TxVersion): bigint | null {
+  if (tx.fee !== undefined) return BigInt(tx.fee);
+  const coin = coinOf(task, slot);
+  const payment = spentPayment(task, slot);
+  return payment ? unitsOf(task.state, payment) - coin.outputValue(fromHex(tx.raw)) : coin.feeOf(fromHex(tx.raw));
+}
+
+/** Whether the versions of a slot hang on each other instead of replacing each other. */
+export const isChained = (task: SwapTask, slot: Slot): boolean => isChildSlot(slot) && coinOf(task, slot).relayPolicy === "child";
+
+/** The versions of a child that count for its parent: all where they hang on each other, else the newest. */
+function countingVersions(task: SwapTask, child: ChildSlot): readonly TxVersion[] {
+  const tx = task.state.own[child];
+  return tx ? versionsOf(tx).slice(isChained(task, child) ? 0 : -1) : [];
+}
+
+/** What the children of an own transaction pay, base units. */
+export const childFees = (task: SwapTask, child: ChildSlot): bigint =>
+  countingVersions(task, child).reduce((n, v) => n + (feeOf(task, child, v) ?? 0n), 0n);
+
+/** Whether others of our transactions, not made to pay for this one, would go if it went. */
+export function isBuiltOnByOthers(task: SwapTask, child: ChildSlot, raw: Uint8Array): boolean {
+  const coin = coinOf(task, child);
+  const tx = task.state.own[child];
+  const versions = tx ? versionsOf(tx) : [];
+  const ids = new Set(versions.map((v) => v.txid));
+  return coin.isBuiltOn(raw, ids) || versions.some((v) => coin.isBuiltOn(fromHex(v.raw), ids));
+}
+
+/**
+ * The version to send: the newest, of those that spend the payment as it stands in the chain now. Undefined when none
+ * does: a reorg brought it back under another id.
+ */
+export function currentVersion(task: SwapTask, slot: Slot): TxVersion | undefined {
+  const tx = task.state.own[slot];
+  if (!tx) return undefined;
+  const payment = spentPayment(task, slot);
+  const fact = payment && task.state.facts[payment];
+  if (!fact?.block) return versionsOf(tx).at(-1);
+  return versionsOf(tx).findLast((v) => coinOf(task, slot).spends(fromHex(v.raw), fact.txid));
+}
+
+/**
+ * Makes and stores another version of an own transaction where one is due.
+ * @param refused a backend refused the present version, and none is known to be in a mempool
+ * @returns whether it did
+ */
+export async function renew(task: SwapTask, slot: Slot, refused: boolean): Promise<boolean> {
+  const tx = task.state.own[slot];
+  if (!tx || versionsOf(tx).length >= MAX_VERSIONS) return false;
+  const built = isChildSlot(slot)
+    ? nextChild(task, slot, tx)
+    : slot === "cancel"
+      ? nextCancel(task, tx, refused)
+      : nextSpend(task, slot, refused);
+  if (!built) return false;
+  try {
+    return await storeReplaced(task, slot, built);
+  } catch (cause) {
+    if (cause instanceof Aborted) throw cause;
+    // The version that is stored goes on being sent.
+    task.trouble(`a new version of ${slot} was not stored: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return false;
+  }
+}
+
+/** Half of the window is over. */
+const isLate = (question: FeeQuestion): boolean => 2 * question.now > question.since + question.deadline;
+
+/**
+ * Another claim or refund: of the payment's new id, or with a higher fee. Null for transactions of other kinds, and while there
+ * is time for one that was in a block and that another transaction of ours is built on, which would go with it: after a reorg
+ * it only has to be sent again.
+ */
+function nextSpend(task: SwapTask, slot: Slot, refused: boolean): OwnSignedTx | null {
+  const payment = spentPayment(task, slot);
+  const tx = task.state.own[slot];
+  if (!payment || !tx) return null;
+  const coin = coinOf(task, slot);
+  const question = feeQuestion(task, slot, HTLC_SPEND_BYTES);
+  const current = currentVersion(task, slot);
+  const paid = feeOf(task, slot, current ?? tx);
+  if (paid === null) return null;
+  if (!current) return buildSpend(task, slot, payment, paid);
+  if (!refused && !isLate(question) && coin.isBuiltOn(fromHex(current.raw))) return null;
+  const fee = coin.relayPolicy === "replace" || refused ? nextFee(question, paid) : null;
+  return fee === null ? null : buildSpend(task, slot, payment, fee);
+}
+
+/** A claim or refund of a payment as the chain has it, or as it was signed or received. Null when it cannot be built. */
+export function buildSpend(task: SwapTask, slot: Slot, payment: PaymentSlot, fee: bigint): OwnSignedTx | null {
+  const s = task.state;
+  const raw = s.facts[payment]?.raw ?? s.own[payment]?.raw ?? s.received[payment]?.raw;
+  if (raw === undefined) return null;
+  const coin = coinOf(task, slot);
+  const args = { contract: contractOf(s, payment), payment: fromHex(raw), fee };
+  const isRefund = slot === ownRefund(s.terms.role);
+  const secret = isRefund ? null : s.terms.role === "maker" ? task.deps.secret() : s.secret === null ? null : fromHex(s.secret);
+  if (!isRefund && secret === null) return null;
+  const built = secret === null ? coin.buildRefund(args) : coin.buildClaim({ ...args, secret });
+  if (built.ok) return built.value;
+  task.trouble(`${slot} cannot be built: ${fundsErrorText(built.error)}`);
+  return null;
+}
+
+/** A cancellation is not urgent, the refund is armed: it is only made anew where what it pays is not relayed any more. */
+function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | null {
+  const { role } = task.state.terms;
+  const coin = coinOf(task, "cancel");
+  const payment = task.state.own[ownPayment(role)];
+  const paid = feeOf(task, "cancel", tx);
+  const { floorPerKb } = coin.spendRates();
+  if (!refused || !payment || paid === null || floorPerKb === null) return null;
+  const least = relayFee({ floorPerKb, size: tx.raw.length / 2 });
+  if (least <= paid) return null;
+  const built = coin.buildCancel(fromHex(payment.raw), childFees(task, "paymentChild"), least);
+  return built.ok && built.value.fee > paid ? built.value : null;
+}
+
+/** A child with a higher fee, or a child of the child where it cannot be replaced. */
+function nextChild(task: SwapTask, slot: ChildSlot, tx: OwnTx): OwnSignedTx | null {
+  const parent = task.state.own[parentOf(task.state.terms.role, slot)];
+  const coin = coinOf(task, slot);
+  const known = coin.chain.tx(tx.txid);
+  if (!parent || known?.block) return null;
+  const chained = isChained(task, slot);
+  const generations = versionsOf(tx).length;
+  // One the backend does not have cannot be built on; one that others are built on cannot be replaced.
+  if (chained ? !known || generations >= MAX_GENERATIONS : coin.isBuiltOn(fromHex(tx.raw))) return null;
+  return childFor(task, slot, fromHex(chained ? tx.raw : parent.raw), chained ? generations + 1 : 1, childFees(task, slot));
+}
+
+/** The child that brings a transaction and its children to the fee due now; null while they pay it, or the change is used up. */
+export function childFor(task: SwapTask, slot: ChildSlot, on: Uint8Array, children: number, paidByChildren: bigint): OwnSignedTx | null {
+  const parentSlot = parentOf(task.state.terms.role, slot);
+  const parent = task.state.own[parentSlot];
+  const parentFee = parent && feeOf(task, parentSlot, parent);
+  if (!parent || parentFee === null || parentFee === undefined) return null;
+  const coin = coinOf(task, slot);
+  const { childSize, floorPerKb } = coin.spendRates();
+  const question = feeQuestion(task, slot, parent.raw.length / 2 + childSize * children);
+  if (question.blocksMissed < MISSED_BEFORE_CHILD && !isLate(question)) return null;
+  const paid = parentFee + paidByChildren;
+  const due = nextFee(question, paid);
+  // A little more than was paid is not worth a transaction; a window that nears its end asks for much more.
+  if (due === null || scheduledFee(question) < paid + paid / 2n) return null;
+  const wanted = children > 1 ? due - paid : due - parentFee;
+  const least = relayFee({ floorPerKb, size: childSize });
+  const fee = wanted > least ? wanted : least;
+  const built = coin.buildChild(on, fee);
+  if (!built.ok) return null;
+  const isMore = built.value.fee >= (children > 1 ? least : paidByChildren + least);
+  if (isMore) return built.value;
+  coin.releaseInputs(built.value.raw);
+  const former = task.state.own[slot];
+  if (former && children === 1) takeChild(coin, former);
+  return null;
+}
+
+/** Takes the input of a stored child; what it pays back counts once the chain lists it. */
+export function takeChild(coin: SwapCoin, child: TxVersion): void {
+  coin.lockInputs(fromHex(child.raw));
+  coin.dropChange(fromHex(child.raw));
+}

@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { testKey } from "../../../../test/fakes/chainWorld.ts";
+import type { SwapEvent, SwapTerms } from "../../../core/swap/events.ts";
+import { fold } from "../../../core/swap/swapState.ts";
+import { toHex } from "../../../core/util/bytes.ts";
+import type { BlockRef, ChainStatus, SeenOutput } from "../../../ports/chain.ts";
+import type { SwapTask } from "../swapTask.ts";
+import { theirPaymentUnsafe } from "./payment.ts";
+
+const KEY = toHex(testKey("somebody").publicKey);
+const PAID = "aa".repeat(32);
+const BLOCK: BlockRef = { height: 10, hash: "bb".repeat(32) };
+const TERMS: SwapTerms = {
+  role: "taker",
+  uuid: "11111111-2222-4333-8444-555555555555",
+  myOrderUuid: "99999999-8888-4777-a666-000000000001",
+  makerCoin: "AAA",
+  takerCoin: "BBB",
+  makerAmount: "2/1",
+  takerAmount: "1/1",
+  makerUnits: "200000000",
+  takerUnits: "100000000",
+  makerConfs: 3,
+  makerNota: true,
+  takerConfs: 1,
+  takerNota: false,
+  lockDurationSec: 7_800,
+  startedAt: 1_700_000_000,
+  counterparty: KEY,
+  myPersistentPub: KEY,
+  myMakerCoinPub: KEY,
+  myTakerCoinPub: KEY,
+  secretSalt: null,
+  secretHash: null,
+  makerStartHeight: 1,
+  takerStartHeight: 1,
+  dexFeeUnits: "1",
+  dexBurnUnits: "0",
+  dexFeePubkey: KEY,
+  fees: [],
+  gui: null,
+  version: "test",
+};
+const NEGOTIATED = { theirStartedAt: 1_700_000_001, theirLocktime: 0, makerCoinPub: KEY, takerCoinPub: KEY, secretHash: "22".repeat(20) };
+const LOG: readonly SwapEvent[] = [
+  { type: "started", terms: TERMS },
+  { type: "negotiated", with: NEGOTIATED },
+  { type: "tx_seen", slot: "makerPayment", txid: PAID, raw: "00", block: BLOCK },
+  { type: "tx_confirmed", slot: "makerPayment", txid: PAID, block: BLOCK },
+];
+
+type View = {
+  readonly state: ChainStatus["state"];
+  readonly depth: number;
+  readonly notarized: boolean;
+  readonly outputs: readonly SeenOutput[];
+};
+const SAFE: SeenOutput = {
+  txid: PAID,
+  vout: 0,
+  value: 200_000_000n,
+  script: new Uint8Array(1),
+  coinbase: false,
+  block: BLOCK,
+  spentBy: null,
+};
+
+/** The maker payment is confirmed by the log; what the chain says right now is `view`. */
+async function unsafe(view: Partial<View> = {}): Promise<string | null> {
+  const { state, depth, notarized, outputs } = { state: "ready" as const, depth: 3, notarized: true, outputs: [SAFE], ...view };
+  let isFresh = false;
+  const chain = {
+    refresh: async () => {
+      isFresh = true;
+    },
+    status: () => ({ state, tip: null, progress: null, error: null }),
+    outputs: () => (isFresh ? outputs : []),
+    confirmations: () => depth,
+    isNotarized: () => notarized,
+  };
+  // Only what is asked for: the state, and the coin of the other side's payment.
+  const task = { state: fold(LOG), coin: () => ({ ticker: "AAA", chain, contractScript: () => new Uint8Array(1) }) } as unknown as SwapTask;
+  return theirPaymentUnsafe(task, new AbortController().signal);
+}
+
+test("a payment that stands deep, notarized, exact and unspent on a chain that was just looked at is safe", async () => {
+  expect(await unsafe()).toBeNull();
+});
+
+test.each<[string, Partial<View>, string]>([
+  ["a backend that does not answer", { state: "unreachable" }, "its view may be old"],
+  ["a backend that is still reading blocks", { state: "syncing" }, "its view may be old"],
+  ["a payment that is gone", { outputs: [] }, "is not on the chain"],
+  ["another payment to the same contract", { outputs: [{ ...SAFE, txid: "cc".repeat(32) }] }, "is not on the chain"],
+  ["another output of the payment", { outputs: [{ ...SAFE, vout: 1 }] }, "is not on the chain"],
+  ["a unit less", { outputs: [{ ...SAFE, value: 199_999_999n }] }, "agreed were 200000000"],
+  ["a unit more", { outputs: [{ ...SAFE, value: 200_000_001n }] }, "agreed were 200000000"],
+  ["a spend in the mempool", { outputs: [{ ...SAFE, spentBy: { txid: "dd".repeat(32), block: null } }] }, "is already spent"],
+  ["one block too few", { depth: 2 }, "2 of 3 confirmations"],
+  ["a missing notarization", { notarized: false }, "not notarized"],
+  ["no block", { outputs: [{ ...SAFE, block: null }] }, "not notarized"],
+])("%s is found right before acting, whatever the log says", async (_what, view, reason) => {
+  expect(await unsafe(view)).toContain(reason);
+});

@@ -1,0 +1,33 @@
+import { ownPayment } from "../../core/swap/events.ts";
+import type { SwapState } from "../../core/swap/swapState.ts";
+import { toHex } from "../../core/util/bytes.ts";
+import { chainOf, contractOf, unitsOf } from "./contracts.ts";
+import type { SwapTask } from "./swapTask.ts";
+
+/** True when the log of a swap that is taken up leaves room for a payment it does not know of. */
+export function mayHavePaid(s: SwapState): boolean {
+  const slot = ownPayment(s.terms.role);
+  return s.negotiated !== null && s.finished === null && s.own[slot]?.attempted !== true && s.facts[slot] === undefined;
+}
+
+/**
+ * Takes over the own payment from the chain when the log lacks it: the store was put back to an older state, or lost its
+ * end. To be called before any duty of a swap that was stored: it would pay a second time, or call the swap failed
+ * while its money is locked. Only a payment of the exact value, signed with the own key, counts: anybody can pay the contract.
+ * Rejects when the chain could not be read.
+ */
+export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
+  const s = task.state;
+  const { role, makerStartHeight, takerStartHeight } = s.terms;
+  const slot = ownPayment(role);
+  const coin = task.coin(chainOf(role, slot));
+  const script = coin.contractScript(contractOf(s, slot));
+  await coin.chain.watchScript(script, role === "maker" ? makerStartHeight : takerStartHeight, signal);
+  const exact = coin.chain.outputs(script).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
+  const found = exact.flatMap((o) => coin.chain.tx(o.txid) ?? []).find((tx) => coin.isOurs(tx.txid));
+  if (!found) return;
+  task.deps.log.warn("swap_payment_found", { swap: task.uuid, txid: found.txid });
+  coin.lockInputs(found.raw);
+  if (!s.own[slot]) await task.emit({ type: "tx_signed", slot, txid: found.txid, raw: toHex(found.raw), notAfter: null });
+  await task.emit({ type: "tx_attempted", slot });
+}

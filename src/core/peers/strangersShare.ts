@@ -1,0 +1,54 @@
+/** Funds of one coin that wait for a counterparty who has paid nothing yet: an open handshake, or a swap before its fee. Base units. */
+export type OpenHold = { readonly peer: string; readonly units: bigint; readonly orderUuid: string };
+
+/** A taker's request for funds of a maker order. Base units. */
+export type ShareAsk = OpenHold & {
+  /** What the order can still sell, holds not counted. */
+  readonly orderAvailable: bigint;
+  readonly spendable: bigint;
+  readonly held: readonly OpenHold[];
+  /** What history vouches for, per key. */
+  readonly trusted: (peer: string) => bigint;
+  readonly throttled: boolean;
+};
+
+/** `alone`: more than a share, for want of anybody else: of the order, or of the whole balance. */
+export type ShareVerdict =
+  | { readonly kind: "within" }
+  | { readonly kind: "alone"; readonly of: "order" | "balance" }
+  | { readonly kind: "refused"; readonly reason: "key_share" | "strangers_share" | "throttled" };
+
+/** Keys without history together, and any one key, hold at most one part in so many; a throttled key one in so many. */
+export const SHARE_DIVISOR = 2n;
+const THROTTLED_DIVISOR = 8n;
+
+const sum = (holds: readonly Pick<OpenHold, "units">[]): bigint => holds.reduce((all, { units }) => all + units, 0n);
+
+/** What all keys hold beyond what their history vouches for. */
+export function heldByStrangers(holds: readonly OpenHold[], trusted: (peer: string) => bigint): bigint {
+  const perPeer = new Map<string, bigint>();
+  for (const { peer, units } of holds) perPeer.set(peer, (perPeer.get(peer) ?? 0n) + units);
+  let strange = 0n;
+  for (const [peer, units] of perPeer) if (units > trusted(peer)) strange += units - trusted(peer);
+  return strange;
+}
+
+/**
+ * Whether a request may hold funds before its taker has paid anything. Handshakes and swaps up to the fee cost a taker
+ * nothing and keys are free, so that all keys without history together hold at most half of a balance and half of an
+ * order, and one key never more than half; the rest stays for keys with history. A request that finds nothing open may
+ * have more, or large orders could never be matched whole: the caller bounds how often.
+ */
+export function shareOf(ask: ShareAsk): ShareVerdict {
+  const { peer, units, orderUuid, held, spendable, trusted } = ask;
+  const own = sum(held.filter((h) => h.peer === peer)) + units;
+  if (ask.throttled && THROTTLED_DIVISOR * own > spendable) return { kind: "refused", reason: "throttled" };
+  const ofOrder = held.filter((h) => h.orderUuid === orderUuid);
+  const keyFits = SHARE_DIVISOR * own <= spendable;
+  const balanceFits = keyFits && SHARE_DIVISOR * heldByStrangers([...held, ask], trusted) <= spendable;
+  const orderFits = SHARE_DIVISOR * heldByStrangers([...ofOrder, ask], trusted) <= ask.orderAvailable + sum(ofOrder);
+  if (balanceFits && orderFits) return { kind: "within" };
+  if (!balanceFits && held.length > 0) return { kind: "refused", reason: keyFits ? "strangers_share" : "key_share" };
+  if (!orderFits && ofOrder.length > 0) return { kind: "refused", reason: "strangers_share" };
+  return { kind: "alone", of: balanceFits ? "order" : "balance" };
+}

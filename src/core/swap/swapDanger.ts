@@ -1,0 +1,23 @@
+import { ownClaim, ownRefund, theirClaim, theirPayment, theirRefund } from "./events.ts";
+import type { SwapState } from "./swapState.ts";
+
+/**
+ * What may be lost, in one sentence; null while nothing is. Only a chain that went outside the promised envelope brings this about
+ * (a reorg deeper than the confirmations asked for), or a node that was away past its deadline: the swap goes on all the same, and this
+ * names what it may end with.
+ */
+export function dangerOf(s: SwapState): string | null {
+  const { role } = s.terms;
+  if (s.finished === "lost") return "the other side took both payments";
+  if (s.facts[ownClaim(role)]?.confirmed || s.facts[ownRefund(role)]?.confirmed) return null;
+  const isTaken = s.facts[theirClaim(role)] !== undefined;
+  const isKnown = role === "taker" ? s.secret !== null : s.own.takerPaymentSpend?.attempted === true;
+  if (s.facts[theirRefund(role)] && isTaken) return "the other side took our payment and is taking its own back";
+  if (s.facts[theirRefund(role)] && isKnown && role === "maker") {
+    return "the other side is taking its payment back and may know the secret: ours is refunded as soon as its lock has passed";
+  }
+  if (isTaken && s.facts[ownClaim(role)] === undefined && s.facts[theirPayment(role)] === undefined) {
+    return "the other side took our payment, and its own is on the chain no more: it is claimed should it come back";
+  }
+  return null;
+}

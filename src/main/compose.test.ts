@@ -1,0 +1,104 @@
+import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { SilentLog } from "../../test/fakes/silentLog.ts";
+import { createSystemClock } from "../adapters/system/systemClock.ts";
+import { createSystemRng } from "../adapters/system/systemRng.ts";
+import { loadConfig } from "../config/load.ts";
+import { rmd160Hex } from "../core/keys/dbIds.ts";
+import { Secret } from "../core/util/secret.ts";
+import { startNode } from "./compose.ts";
+import { nodeKeys } from "./nodeKeys.ts";
+import type { RunningNode } from "./runningNode.ts";
+
+/** A whole node in this process, asked over HTTP. */
+
+const NULL_DEVICE = openSync("/dev/null", "r");
+const PASSWORD = "StrongPass123*";
+const PASSPHRASE = "words of a former KDF user";
+
+let folder = "";
+let node: RunningNode | null = null;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "swapnode-compose-"));
+});
+afterEach(async () => {
+  await node?.stop();
+  node = null;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(fields: object): Promise<(method: string, params?: object) => Promise<Record<string, unknown>>> {
+  const mm2 = { rpc_password: PASSWORD, rpcport: 0, disable_p2p: true, coins: [], dbdir: join(folder, "DB"), ...fields };
+  const loaded = loadConfig({ args: [JSON.stringify(mm2)], env: {}, cwd: folder, home: folder, stdin: NULL_DEVICE });
+  if (!loaded.ok) throw new Error(loaded.error);
+  const { config } = loaded.value;
+  node = await startNode({
+    config,
+    passphrase: config.passphrase,
+    clock: createSystemClock(),
+    rng: createSystemRng(),
+    log: new SilentLog(),
+  });
+  const { rpcUrl } = node;
+  return async (method, params = {}) => {
+    const body = JSON.stringify({ userpass: PASSWORD, method, ...params });
+    return (await fetch(rpcUrl, { method: "POST", body })).json() as Promise<Record<string, unknown>>;
+  };
+}
+
+test("a node without keys answers what needs none, refuses the rest, writes nothing, and stops", async () => {
+  const ask = await start({});
+  expect(await ask("version")).toHaveProperty("result");
+  expect(await ask("get_enabled_coins")).toEqual({ result: [] });
+  expect(await ask("get_public_key")).toMatchObject({ error: "public_key not available" });
+  expect((await ask("enable", { coin: "DOC", mm2: 1 })).error).toMatch(
+    /^enable needs the keys of a wallet, and this node was started without any: /,
+  );
+  expect((await ask("my_orders")).error).toMatch(/^my_orders needs the keys/);
+  expect(await ask("stop")).toEqual({ result: "success" });
+  await node?.stopped;
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("with a passphrase nothing is refused for want of keys, and there is a folder", async () => {
+  const ask = await start({ passphrase: PASSPHRASE });
+  expect(await ask("my_orders")).toEqual({ result: { maker_orders: {}, taker_orders: {} } });
+  expect(readdirSync(join(folder, "DB"))).toHaveLength(1);
+});
+
+/** A database as KDF has it in its folder, made by SQLite itself. */
+function kdfDatabase(path: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(
+    "CREATE TABLE my_swaps (id INTEGER PRIMARY KEY, uuid TEXT); INSERT INTO my_swaps (uuid) VALUES ('aa2e902d-a810-4d81-aecb-202c8b037216')",
+  );
+  db.close();
+}
+
+test.each([
+  ["a database", kdfDatabase],
+  ["no database at all", (path: string) => writeFileSync(path, "what a crash left of a file ".repeat(300))],
+])("in a folder KDF has used our node starts, works beside KDF's files and leaves them as they are: MM2.db is %s", async (_, make) => {
+  const root = join(folder, "DB", rmd160Hex(nodeKeys(new Secret(PASSPHRASE), false).node.publicKey));
+  mkdirSync(join(root, "SWAPS/MY"), { recursive: true });
+  mkdirSync(join(root, "TX_CACHE"));
+  make(join(root, "MM2.db"));
+  writeFileSync(join(root, ".migration"), Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0));
+  writeFileSync(join(root, "SWAPS/MY", "aa2e902d-a810-4d81-aecb-202c8b037216.json"), '{"type":"Taker"}');
+  const theirs = ["MM2.db", ".migration", "SWAPS/MY/aa2e902d-a810-4d81-aecb-202c8b037216.json"];
+  const facts = () => theirs.map((name) => [name, readFileSync(join(root, name), "latin1"), statSync(join(root, name)).mtimeMs]);
+  const before = facts();
+
+  const ask = await start({ passphrase: PASSPHRASE });
+  // What KDF has stored is not ours to show.
+  expect(await ask("my_recent_swaps")).toMatchObject({ result: { swaps: [], total: 0 } });
+  expect(await ask("my_orders")).toHaveProperty("result");
+  await node?.stop();
+
+  expect(facts()).toEqual(before);
+  expect(readdirSync(root).filter((name) => name.startsWith("MM2.db"))).toEqual(["MM2.db"]);
+  expect(existsSync(join(root, "swapnode.db"))).toBe(true);
+});

@@ -1,0 +1,139 @@
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
+import { parseArgs } from "node:util";
+import { acceptDatabase } from "../adapters/sqlite/acceptDatabase.ts";
+import { checkDatabase } from "../adapters/sqlite/checkDatabase.ts";
+import { repairDatabase } from "../adapters/sqlite/repair/repairDatabase.ts";
+import { SCHEMA } from "../adapters/sqlite/schema.ts";
+import { setPrivateUmask } from "../adapters/system/dataDir.ts";
+import { lockFolder } from "../adapters/system/processLock.ts";
+import { parseOrderRecord } from "../app/orders/orderRecord.ts";
+import { defaultDbDir, type Surroundings } from "../config/configSources.ts";
+import { StorageError } from "../ports/sql.ts";
+
+const USAGE = "usage: swapnode data check|repair|accept [--dbdir DIR | --db FILE]";
+const FILE = "swapnode.db";
+const ACTIONS = ["check", "repair", "accept"] as const;
+
+type Io = { readonly print: (line: string) => void; readonly complain: (line: string) => void };
+
+/** `swapnode data check`, `repair` and `accept`. Returns the exit code: 0 good, 1 problems or refused, 2 wrong usage. */
+export async function dataCommand(args: readonly string[], at: Surroundings, io: Io): Promise<number> {
+  let parsed: ReturnType<typeof parse>;
+  try {
+    parsed = parse(args);
+  } catch (error) {
+    io.complain(`${error instanceof Error ? error.message : "unreadable arguments"}\n${USAGE}`);
+    return 2;
+  }
+  const [first, ...rest] = parsed.positionals;
+  const action = ACTIONS.find((name) => name === first);
+  const { db, dbdir } = parsed.values;
+  if (action === undefined || rest.length > 0 || (db !== undefined && dbdir !== undefined)) {
+    io.complain(`data needs one of ${ACTIONS.join(", ")}\n${USAGE}`);
+    return 2;
+  }
+  setPrivateUmask();
+  const absolute = (path: string): string => (isAbsolute(path) ? path : join(at.cwd, path));
+  const files = db === undefined ? databasesBelow(absolute(dbdir ?? defaultDbDir(at))) : [absolute(db)];
+  if (files.length === 0) {
+    io.complain(`no ${FILE} in any wallet's folder below ${absolute(dbdir ?? defaultDbDir(at))}: name the file with --db`);
+    return 1;
+  }
+  if (action !== "check" && files.length > 1) {
+    io.complain(`several databases are there, name one with --db:\n${files.join("\n")}`);
+    return 2;
+  }
+  try {
+    const done = files.map((path) =>
+      action === "check" ? check(path, io) : alone(path, io, () => (action === "repair" ? repair(path, io) : accept(path, io))),
+    );
+    return done.every(Boolean) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    io.complain(error.message);
+    return 1;
+  }
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: { db: { type: "string" }, dbdir: { type: "string" } }, allowPositionals: true });
+}
+
+/** Databases of all wallets, also those of which only the mark is left. */
+function databasesBelow(dbdir: string): string[] {
+  if (!existsSync(dbdir)) return [];
+  const wallets = readdirSync(dbdir).filter((name) => /^[0-9a-f]{40}$/.test(name));
+  return wallets.map((name) => join(dbdir, name, FILE)).filter((file) => existsSync(file) || existsSync(`${file}.mark`));
+}
+
+/** Holds the folder against a running node meanwhile. */
+function alone(path: string, io: Io, run: () => boolean): boolean {
+  if (!existsSync(dirname(path))) {
+    io.complain(`there is no ${path}`);
+    return false;
+  }
+  const lock = lockFolder(dirname(path));
+  if (!lock.ok) {
+    io.complain(lock.error.message);
+    return false;
+  }
+  try {
+    return run();
+  } finally {
+    lock.value.release();
+  }
+}
+
+function check(path: string, io: Io): boolean {
+  if (!existsSync(path)) {
+    io.print(`${path}: it is missing`);
+    return false;
+  }
+  const { problems, swaps, openSwaps, version } = checkDatabase(path, SCHEMA, parseOrderRecord);
+  const steps = [...version].map(([component, step]) => `${component} ${step}`).join(", ");
+  io.print(`${path}: ${swaps} swaps, ${openSwaps} of them open; version ${steps || "unknown"}`);
+  for (const problem of problems) io.print(`  ${problem}`);
+  io.print(
+    problems.length === 0 ? "  no damage found" : `  ${problems.length} problems; see swapnode data repair and docs/operations/recovery.md`,
+  );
+  return problems.length === 0;
+}
+
+function repair(path: string, io: Io): boolean {
+  if (!existsSync(path)) {
+    io.complain(`there is no ${path}`);
+    return false;
+  }
+  if (checkDatabase(path, SCHEMA, parseOrderRecord).problems.length === 0) {
+    io.print(`${path}: no damage found, nothing to repair`);
+    return true;
+  }
+  const { copies, tables, held, lost } = repairDatabase(path, SCHEMA, parseOrderRecord);
+  io.print("The damaged files are kept as:");
+  for (const copy of copies) io.print(`  ${copy}`);
+  io.print("Rows recovered:");
+  for (const { table, kept, fromPages, aside } of tables)
+    io.print(
+      `  ${table}: ${kept + fromPages}${fromPages > 0 ? `, ${fromPages} of them from single pages` : ""}${aside > 0 ? `; ${aside} put aside` : ""}`,
+    );
+  io.print("  what was known of the chains is left out: the node finds it again when the coins are enabled");
+  if (lost.length > 0) io.print("Lost:");
+  for (const line of lost) io.print(`  ${line}`);
+  if (held.length > 0) io.print("Swaps the node will not act on (docs/operations/recovery.md says what to do):");
+  for (const line of held) io.print(`  ${line}`);
+  io.print(held.length === 0 ? "Start the node." : "Look at these swaps on the chains first, then start the node.");
+  return true;
+}
+
+function accept(path: string, io: Io): boolean {
+  const held = acceptDatabase(path, SCHEMA);
+  if (held === null) {
+    io.print(`${path}: it is what was last used here, there is nothing to accept`);
+    return true;
+  }
+  io.print(`${path}: accepted. The next start goes on with ${existsSync(path) ? "it" : "an empty database"}.`);
+  if (held.length > 0) io.print("Swaps the node will not act on (docs/operations/recovery.md says what to do):");
+  for (const line of held) io.print(`  ${line}`);
+  return true;
+}

@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
+import type { StoreNote } from "../adapters/sqlite/openStore.ts";
+import { SCHEMA } from "../adapters/sqlite/schema.ts";
+import { openWorkerDatabase } from "../adapters/sqlite/workerDatabase.ts";
+import { openDataDir } from "../adapters/system/dataDir.ts";
+import { lockFolder } from "../adapters/system/processLock.ts";
+import { rmd160Hex } from "../core/keys/dbIds.ts";
+import { toHex } from "../core/util/bytes.ts";
+import { Secret } from "../core/util/secret.ts";
+import type { Log } from "../ports/log.ts";
+import type { Rng } from "../ports/rng.ts";
+import { type SqlDatabase, StorageError } from "../ports/sql.ts";
+import type { Method } from "../rpc/define.ts";
+import { keylessMethods } from "../rpc/keylessMethods.ts";
+import { METHODS } from "../rpc/table.ts";
+import { createFileExports, type FileExports } from "./fileExports.ts";
+import { type NodeKeys, nodeKeys } from "./nodeKeys.ts";
+import { StartRefused } from "./runningNode.ts";
+
+/** Whose node it is: keys, where their orders and swaps are kept, and what the RPC can do with them. */
+export type Account = {
+  readonly keys: NodeKeys;
+  /** Compressed node key, 66 hex; null when the keys are nobody's. */
+  readonly publicKey: string | null;
+  readonly methods: readonly Method[];
+  readonly db: SqlDatabase;
+  readonly files: FileExports;
+  close(): Promise<void>;
+};
+
+/** The account of a passphrase, with its folder below `dbdir`, held against other processes. Rejects with `StartRefused`. */
+export async function openAccount(passphrase: Secret<string>, enableHd: boolean, dbdir: string, log: Log): Promise<Account> {
+  const keys = nodeKeys(passphrase, enableHd);
+  const dir = openDataDir(dbdir, rmd160Hex(keys.node.publicKey));
+  if (!dir.ok) throw new StartRefused(dir.error.message);
+  const lock = lockFolder(dir.value.root);
+  if (!lock.ok) throw new StartRefused(lock.error.message);
+  const onNote = ({ note, ...fields }: StoreNote): void => log.warn(note, fields);
+  const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA, undefined, onNote).catch((cause: unknown) => {
+    lock.value.release();
+    if (cause instanceof StorageError) log.error("database_refused", { kind: cause.kind, error: cause });
+    throw cause instanceof StorageError ? new StartRefused(cause.message, { cause }) : cause;
+  });
+  const files = createFileExports(dir.value, log);
+  return {
+    keys,
+    publicKey: toHex(keys.node.publicKey),
+    methods: METHODS,
+    db,
+    files,
+    async close() {
+      try {
+        await files.close();
+        await db.close();
+      } finally {
+        lock.value.release();
+      }
+    },
+  };
+}
+
+/**
+ * The account of nobody: KDF's "no login" mode (reference rpc.md 2.2). A key nobody keeps speaks to the network, nothing is
+ * written anywhere, and methods that need a key say so.
+ */
+export function noAccount(rng: Rng): Account {
+  const db = openInlineDatabase(":memory:", SCHEMA);
+  return {
+    keys: nodeKeys(new Secret(`0x${toHex(rng.bytes(32))}`), false),
+    publicKey: null,
+    methods: keylessMethods(METHODS),
+    db,
+    files: { onSwapEvent: () => undefined },
+    close: () => db.close(),
+  };
+}

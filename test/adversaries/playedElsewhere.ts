@@ -1,0 +1,193 @@
+import type { PlayedElsewhere } from "./adversary.ts";
+
+/** Adversaries of the order book, the network, the chain backend and the seed, played by the tests of those. */
+export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
+  {
+    name: "a maker that names one secret hash in two swaps",
+    tries: "is paid twice for one payment",
+    loses: "nothing",
+    treated: "1 point: the second swap does not begin",
+    test: { file: "test/swap/replays.test.ts", name: "a maker that names one secret hash in two swaps gets one payment, not two" },
+  },
+  {
+    name: "a maker that takes its payment back before the taker pays",
+    tries: "is paid for an output that is spent",
+    loses: "dex fee and miner fees",
+    treated: "nothing is noted: what the taker does not pay for is no offence",
+    test: { file: "test/swap/badPeers.test.ts", name: "that was claimed or refunded before the taker pays is not paid for" },
+  },
+  {
+    name: "a maker that announces ever new payments",
+    tries: "fills the taker's disk",
+    loses: "dex fee and miner fees",
+    treated: "10 points; five announcements are written down",
+    test: { file: "test/swap/badPeers.test.ts", name: "announced again and again in another form, and never on the chain" },
+  },
+  {
+    name: "a taker that spends its fee elsewhere before the maker pays",
+    tries: "has the maker pay without a dex fee",
+    loses: "nothing: the maker does not pay",
+    treated: "nothing is noted: a mempool may forget a fee",
+    test: { file: "test/swap/safety.test.ts", name: "a fee that stays away ends the swap before anything of the maker's is locked" },
+  },
+  {
+    name: "a taker whose own miner malleates the fee its payment is built on",
+    tries: "leaves a payment that can never confirm",
+    loses: "miner fees",
+    treated: "nothing: it is its own swap that ends",
+    test: { file: "test/swap/deepReorgs.test.ts", name: "in a fee the payment is built on: that payment can never confirm" },
+  },
+  {
+    name: "takers with many fresh keys that reserve and never connect",
+    tries: "keep a maker's order from everybody else",
+    loses: "nothing; half of balance and order stays free for keys with history",
+    treated: "1 point a request, in memory; shares by history",
+    test: { file: "src/app/peers/freshKeys.test.ts", name: "hundreds of fresh keys that reserve and never connect hold half of the order" },
+  },
+  {
+    name: "takers with many fresh keys that connect and never pay",
+    tries: "keep a maker's order busy with swaps",
+    loses: "nothing; the volume goes back to the order",
+    treated: "5 points a swap; after each the next such request waits longer",
+    test: { file: "src/app/peers/freshKeys.test.ts", name: "a taker that connects to a whole order and never pays has bought nothing" },
+  },
+  {
+    name: "a third key in a handshake",
+    tries: "connects or confirms in the name of another",
+    loses: "nothing",
+    treated: "ignored",
+    test: {
+      file: "src/app/orders/ordersService.test.ts",
+      name: "a third key cannot join a handshake: not under the taker's uuid, not with its connect, not with the maker's connected",
+    },
+  },
+  {
+    name: "a taker that connects without a request, or to a cancelled order",
+    tries: "begins a swap that was never agreed",
+    loses: "nothing",
+    treated: "ignored",
+    test: {
+      file: "src/app/orders/hostileCounterparty.test.ts",
+      name: "a connect without a request, for another order, or after the order was cancelled",
+    },
+  },
+  {
+    name: "requests and offers with amounts of another kind",
+    tries: "trade for nothing, less than nothing, or a hair beside the price",
+    loses: "nothing",
+    treated: "not answered",
+    test: { file: "src/app/orders/hostileCounterparty.test.ts", name: "a dearer price by a hair" },
+  },
+  {
+    name: "a relay that invents orders of others",
+    tries: "has the node price its trades by orders nobody made",
+    loses: "nothing: what one relay tells is unconfirmed",
+    treated: "one point per key never heard; at 5 its word counts for nothing, over restarts",
+    test: {
+      file: "src/app/orderbook/doubtedRelay.test.ts",
+      name: "a relay that invents orders is graded down when nobody ever signs anything",
+    },
+  },
+  {
+    name: "a relay that tells orders the maker's signed root does not have",
+    tries: "keeps cancelled or changed orders alive",
+    loses: "nothing",
+    treated: "graded down, over restarts",
+    test: { file: "src/app/orderbook/doubtedRelay.test.ts", name: "what the maker's signed root refutes counts against the relay" },
+  },
+  {
+    name: "a relay that hides orders",
+    tries: "leaves the node with a smaller book",
+    loses: "nothing: another relay is asked",
+    treated: "another relay is asked",
+    test: {
+      file: "src/app/orderbook/hostileRelay.test.ts",
+      name: "a relay that delivers keep-alives first and hides the orders behind them",
+    },
+  },
+  {
+    name: "a peer that sends frames of garbage",
+    tries: "crashes the parser of the network",
+    loses: "nothing",
+    treated: "the connection is banned",
+    test: {
+      file: "src/net/hostilePeers.test.ts",
+      name: "a frame of garbage, cut varints and nested lengths never throws and ends in a ban",
+    },
+  },
+  {
+    name: "a peer that floods",
+    tries: "takes bandwidth and memory from all others",
+    loses: "nothing",
+    treated: "dropped",
+    test: { file: "test/sim/peerTrouble.test.ts", name: "a flood of messages gets its sender dropped and costs the swap nothing" },
+  },
+  {
+    name: "a peer whose clock is far off",
+    tries: "has the node trade with starts that do not fit",
+    loses: "nothing",
+    treated: "left",
+    test: { file: "src/net/p2pNode.test.ts", name: "a peer whose clock is 21 seconds off is left, one at 19 seconds stays" },
+  },
+  {
+    name: "a chain server that puts the time ahead",
+    tries: "has a side take back its payment before its lock",
+    loses: "nothing",
+    treated: "a second witness of the time is asked",
+    test: {
+      file: "test/swap/lyingDaemon.test.ts",
+      name: "a daemon whose blocks claim next month makes the %s take back nothing before its lock",
+    },
+  },
+  {
+    name: "a chain server that stands still in the past",
+    tries: "has the maker show its secret when it is too late",
+    loses: "miner fees",
+    treated: "its view counts as old",
+    test: {
+      file: "test/swap/lyingDaemon.test.ts",
+      name: "a daemon stuck in last month does not make it early enough to reveal the secret",
+    },
+  },
+  {
+    name: "a chain server of another chain",
+    tries: "shows payments that are worth nothing",
+    loses: "nothing",
+    treated: "refused; the index is kept",
+    test: { file: "src/adapters/utxoRpc/utxoRpcChain.test.ts", name: "a daemon of another chain is refused and the index kept" },
+  },
+  {
+    name: "a chain server that changes transactions in a block",
+    tries: "shows a payment that is in no block",
+    loses: "nothing",
+    treated: "the block is refused",
+    test: {
+      file: "src/adapters/utxoRpc/parseBlock.test.ts",
+      name: "a block in which one transaction was changed is refused by its Merkle root",
+    },
+  },
+  {
+    name: "the same seed on two machines",
+    tries: "spends the same outputs, answers the same takers",
+    loses: "nothing: new trades stop, open swaps are finished",
+    treated: "no new trades until the other has been silent for ten minutes",
+    test: { file: "test/sim/ownKey.test.ts", name: "a maker whose key speaks from another machine stops, shows its orders" },
+  },
+  {
+    name: "a spend of the payment's inputs by the same seed elsewhere",
+    tries: "takes the coins of a running swap away",
+    loses: "nothing: the coins are the owner's",
+    treated: "the swap ends",
+    test: { file: "test/swap/outbox.test.ts", name: "a spend of the payment's inputs by somebody with the same seed ends the swap" },
+  },
+  {
+    name: "somebody who replays our own old words",
+    tries: "stops the node by making it hear its own key",
+    loses: "nothing",
+    treated: "ignored; words without a date stop new trades for half an hour a day at most",
+    test: {
+      file: "src/app/peers/ownKeyWatch.test.ts",
+      name: "undated words that we never said stop us too, but somebody who has a thousand old ones",
+    },
+  },
+];

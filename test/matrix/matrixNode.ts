@@ -1,0 +1,247 @@
+import { Life } from "../../sim/world/life.ts";
+import { type BroadcastHook, daemonRpc } from "../../sim/world/simChain.ts";
+import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { SCHEMA } from "../../src/adapters/sqlite/schema.ts";
+import { createSwapStore } from "../../src/adapters/sqlite/swapStore.ts";
+import { openUtxoRpcChain } from "../../src/adapters/utxoRpc/utxoRpcChain.ts";
+import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
+import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
+import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
+import { SwapRunner } from "../../src/app/swap/swapRunner.ts";
+import type { KeyPair } from "../../src/core/keys/keyPair.ts";
+import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
+import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
+import type { Role, StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
+import { begin, type SwapState, step } from "../../src/core/swap/swapState.ts";
+import { ok } from "../../src/core/util/result.ts";
+import { hash160 } from "../../src/core/utxo/hash.ts";
+import type { P2p } from "../../src/ports/network.ts";
+import type { SqlDatabase } from "../../src/ports/sql.ts";
+import type { SwapStore } from "../../src/ports/swapStore.ts";
+import { payTo, testKey } from "../fakes/chainWorld.ts";
+import type { HubNode } from "../fakes/p2pHub.ts";
+import { SilentLog } from "../fakes/silentLog.ts";
+import { DEX_FEE_UNITS, FEE_KEY, type MatrixWorld, NETID, POLL_MS, TICKERS, type Ticker, UUID } from "./matrixWorld.ts";
+
+/** `engine`: of the swap engine alone; `life`: of the process with its coins. */
+type Running = { readonly life: Life; readonly engine: Life; readonly runner: SwapRunner; readonly coins: CoinRegistry };
+/** What happens around the write of an event: the process dies before or after it. */
+export type AtStore = "die_before" | "die_after" | "live";
+
+/** One node's swap engine with its coins and its store; only the store outlives a crash. */
+export class MatrixNode {
+  readonly role: Role;
+  readonly key: KeyPair;
+  /** The swap's log as the disk has it, acknowledged or not. */
+  readonly disk: StoredEvent[] = [];
+  atStore: (event: SwapEvent) => AtStore = () => "live";
+  /** An event is on the disk. */
+  onStored: (event: SwapEvent) => void = () => undefined;
+  onBroadcast: BroadcastHook = () => undefined;
+  onCrash: () => void = () => undefined;
+  log = new SilentLog();
+  /** Unix seconds at which the swap was last said to be finished. */
+  finishedSec: number | null = null;
+  readonly #world: MatrixWorld;
+  readonly #hub: HubNode;
+  readonly #db = openInlineDatabase(":memory:", SCHEMA);
+  #running: Running | null = null;
+  #state: SwapState | null = null;
+  #lives = 0;
+
+  constructor(world: MatrixWorld, role: Role) {
+    this.role = role;
+    this.#world = world;
+    this.key = testKey(role);
+    this.#hub = world.hub.node(role);
+  }
+
+  get isUp(): boolean {
+    return this.#running !== null;
+  }
+  /** The swap engine runs. */
+  get isTrading(): boolean {
+    return this.#running?.engine.isAlive === true;
+  }
+  get script(): Uint8Array {
+    return payTo(this.key);
+  }
+  get runner(): SwapRunner {
+    if (!this.#running) throw new Error(`the ${this.role} is down`);
+    return this.#running.runner;
+  }
+  coin(ticker: Ticker): UtxoCoin {
+    const coin = this.#running?.coins.running(ticker);
+    if (!coin) throw new Error(`${ticker} is not active`);
+    return coin;
+  }
+  /** State by the disk; null when it never had the swap. */
+  get state(): SwapState | null {
+    return this.#state;
+  }
+  get isFinished(): boolean {
+    return this.#state !== null && this.#state.finished !== null;
+  }
+
+  deriveSecret(startedAt: number, salt: number): Uint8Array {
+    return deriveSwapSecret(this.key.secret, startedAt, salt).reveal();
+  }
+
+  /** Says something on the swap's topic. */
+  publish(data: Uint8Array): void {
+    this.#hub.publish(`swap/${UUID}`, data);
+  }
+
+  /** The process is gone from one moment to the next; the store stays. */
+  crash(): void {
+    const running = this.#running;
+    if (!running) return;
+    this.#running = null;
+    running.engine.end();
+    running.life.end();
+    this.#world.hub.disconnect(this.role, "relay");
+    this.#hub.setMessageHandler(() => "ignore");
+    this.onCrash();
+  }
+
+  /** The swap engine stops for good, the coins go on: whoever has the key does as he likes. */
+  goRogue(): void {
+    this.#running?.engine.end();
+    this.#hub.setMessageHandler(() => "ignore");
+  }
+
+  /** Starts from the store, as `start` and `enable` of a client do. @param trading false: without the swap engine */
+  async start(trading = true): Promise<void> {
+    if (this.#running) throw new Error(`the ${this.role} runs`);
+    this.log = new SilentLog();
+    const running = this.#build();
+    const { life, engine, runner, coins } = running;
+    this.#running = running;
+    this.#world.hub.connect(this.role, "relay");
+    if (!trading) engine.end();
+    this.#hub.setMessageHandler((m) => (m.topic.startsWith("swap/") && engine.isAlive ? runner.onGossip(m) : "ignore"));
+    if (trading) await runner.open();
+    for (const ticker of TICKERS) {
+      if (!life.isAlive) return;
+      const request = { coin: ticker, mm2: true, requiredConfirmations: 1, requiresNotarization: false, daemon: undefined };
+      // Nothing of this world is older.
+      const enabled = await coins.enable({ ...request, birthdayHeight: 100 }, new AbortController().signal);
+      if (!enabled.ok) throw new Error(`${ticker}: ${JSON.stringify(enabled.error)}`);
+    }
+  }
+
+  #view(life: Life): SqlDatabase {
+    return {
+      write: (batch) => life.guard(() => this.#db.write(batch)),
+      read: (sql, params) => life.guard(() => this.#db.read(sql, params)),
+      close: async () => undefined,
+    };
+  }
+
+  /** The swap log of one life, dying around a write when told to. */
+  #swapStore(engine: Life): SwapStore {
+    const store = createSwapStore(this.#view(engine));
+    const around = async (event: StoredEvent, work: () => Promise<void>): Promise<void> => {
+      const fate = engine.isAlive ? this.atStore(event.event) : "live";
+      if (fate === "die_before") this.crash();
+      const isKept = engine.isAlive;
+      const done = work();
+      if (isKept) {
+        this.disk.push(event);
+        this.#state = this.#state ? step(this.#state, event.event) : begin(event.event);
+        if (event.event.type === "finished") this.finishedSec = Math.floor(this.#world.clock.nowMs() / 1_000);
+        this.onStored(event.event);
+      }
+      if (fate === "die_after") this.crash();
+      await done;
+    };
+    return {
+      ...store,
+      create: (summary, first, marks) => around(first, () => store.create(summary, first, marks)),
+      append: (uuid, seq, event, marks) => around(event, () => store.append(uuid, seq, event, marks)),
+    };
+  }
+
+  #build(): Running {
+    const world = this.#world;
+    const [life, engine] = [new Life(), new Life()];
+    const clock = life.clock(world.clock, () => 0);
+    const profile = profileOfNetid(NETID);
+    const { log } = this;
+    const coins: CoinRegistry = new CoinRegistry({
+      clock,
+      log,
+      entries: world.entries,
+      feeCeilingFactor: profile.safety.feeCeilingFactor,
+      keyOf: () => ok(this.key),
+      openChain: async (entry, kind) =>
+        ok(
+          await openUtxoRpcChain({
+            ticker: entry.ticker,
+            format: kind.template.format,
+            rpc: daemonRpc(world.chain(entry.ticker as Ticker).daemon(), entry.ticker, life, (...args) => this.onBroadcast(...args)),
+            store: openChainStore(this.#view(life), entry.ticker),
+            clock,
+            log,
+            options: { pollMs: POLL_MS, timeoutMs: 5_000 },
+          }),
+        ),
+      prepare: (coin) => runner.prepare(coin),
+      beforeClose: (ticker) => runner.park(ticker),
+      usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: runner.activeWith(ticker) }),
+      cancelOrdersOf: async () => [],
+    });
+    const runner = new SwapRunner({
+      clock: engine.clock(world.clock, () => 0),
+      rng: seededRng((this.role === "maker" ? 1_000 : 2_000) + this.#lives++),
+      log,
+      p2p: this.#p2p(engine),
+      verifier: world.verifier,
+      store: this.#swapStore(engine),
+      coin: (ticker) => coins.running(ticker),
+      onCoinActivated: (listener) => coins.onActivated(() => engine.isAlive && listener()),
+      keys: {
+        publicKey: this.key.publicKey,
+        secretKey: this.key.secret,
+        deriveSecret: (startedAt, salt) => {
+          const secret = this.deriveSecret(startedAt, salt);
+          return { secret, hash: hash160(secret) };
+        },
+      },
+      dexFee: () => ({ feeUnits: DEX_FEE_UNITS, burnUnits: 0n, feePubkey: FEE_KEY.publicKey }),
+      profileOfFee: () => null,
+      gui: null,
+      version: "matrix",
+      timing: profile,
+      onEvent: () => undefined,
+      onBadFaith: () => undefined,
+    });
+    return { life, engine, runner, coins };
+  }
+
+  #p2p(engine: Life): P2p {
+    const hub = this.#hub;
+    return {
+      peerId: hub.peerId,
+      isRelay: false,
+      publish: (topic, data) => void (engine.isAlive && hub.publish(topic, data)),
+      subscribe: (topic) => hub.subscribe(topic),
+      unsubscribe: (topic) => void (engine.isAlive && hub.unsubscribe(topic)),
+      setMessageHandler: () => undefined,
+      setRequestHandler: () => undefined,
+      request: (peer, request, signal) => hub.request(peer, request, signal),
+      requestAnyRelay: (request, options) => hub.requestAnyRelay(request, options),
+      relays: () => hub.relays(),
+      peers: () => hub.peers(),
+      onRelaysChanged: (listener) => hub.onRelaysChanged(listener),
+      relayReady: (signal) => hub.relayReady(signal),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.onCrash = () => undefined;
+    this.crash();
+    await this.#db.close();
+  }
+}

@@ -1,0 +1,42 @@
+import type { PlantedBug } from "./plantedBug.ts";
+
+const program = (name: string, file: string, find: string, replace: string, ...args: readonly string[]): PlantedBug => ({
+  name,
+  file,
+  find,
+  replace,
+  caughtBy: { program: args },
+});
+
+/** What the checks of `npm run check` must notice. */
+export const CHECKS: readonly PlantedBug[] = [
+  program(
+    "the rules ask the system's clock",
+    "src/core/swap/timelocks.ts",
+    "firstSendBy: startedAt + Math.floor(lockDurationSec / 3),",
+    "firstSendBy: Math.floor(Date.now() / 1_000) + Math.floor(lockDurationSec / 3),",
+    "scripts/check-ambient.ts",
+  ),
+  program(
+    "an adapter uses another one",
+    "src/adapters/utxoRpc/medianTime.ts",
+    "/** Headers a median time past is made of (BIP-113). */",
+    'import "../sqlite/migrations.ts";\n/** Headers a median time past is made of (BIP-113). */',
+    "scripts/check-layers.ts",
+  ),
+  program(
+    "a method's documents are out of date",
+    "src/rpc/methods/version.ts",
+    "summary: ",
+    'summary: "now " + ',
+    "scripts/gen.ts",
+    "--check",
+  ),
+  program(
+    "something is exported that nobody uses",
+    "src/core/swap/timelocks.ts",
+    "const MAKER_LOCK_FACTOR = 2;",
+    "export const MAKER_LOCK_FACTOR = 2;",
+    "scripts/check-unused.ts",
+  ),
+];

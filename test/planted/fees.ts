@@ -1,0 +1,141 @@
+import { bug, type PlantedBug } from "./plantedBug.ts";
+
+const STATE = "src/core/swap/swapState.ts";
+const SCHEDULE = "src/core/swap/feeSchedule.ts";
+const VERSIONS = "src/app/swap/duties/feeVersions.ts";
+const PUBLISH = "src/app/swap/duties/publish.ts";
+const OBSERVE = "src/app/swap/duties/observe.ts";
+const BUILDER = "src/app/coin/ownTxBuilder.ts";
+const SELECT = "src/chain/selectTxs.ts";
+
+const STATE_TEST = "src/core/swap/swapState.test.ts";
+const SCHEDULE_TEST = "src/core/swap/feeSchedule.test.ts";
+const FEES = "test/swap/fees.test.ts";
+const DEEP = "test/swap/deepReorgs.test.ts";
+const SELECT_TEST = "src/chain/selectTxs.test.ts";
+
+/** Fees that follow the deadline, versions of transactions, reorgs deeper than asked for, and the chain that plays them. */
+export const FEE_BUGS: readonly PlantedBug[] = [
+  bug("a payment is replaced", STATE, "if (!tx || !isReplaceableSlot(e.slot)) return s;", "if (!tx) return s;", STATE_TEST),
+  bug("earlier versions are forgotten", STATE, "replaced: older } }", "replaced: [] } }", STATE_TEST),
+  bug(
+    "a success stays one though the chain says lost",
+    STATE,
+    "return s.finished === e.outcome ? s : { ...s, finished: e.outcome };",
+    "return s.finished ? s : { ...s, finished: e.outcome };",
+    STATE_TEST,
+    DEEP,
+  ),
+  bug("a long wait for a block costs half the value", SCHEDULE, "min(cap >> above, allowed)", "cap >> above", SCHEDULE_TEST),
+  bug("the going fee is not paid", SCHEDULE, "max(going, min(cap >> above, allowed))", "min(cap >> above, allowed)", SCHEDULE_TEST),
+  bug(
+    "a replacement pays too little more to be relayed",
+    SCHEDULE,
+    "return fee >= paid + relayFee(q) ? fee : null;",
+    "return fee;",
+    SCHEDULE_TEST,
+  ),
+  bug(
+    "the fee may eat the value",
+    SCHEDULE,
+    "return min(sane, max(feeCap(q), last));",
+    "return max(sane, max(feeCap(q), last));",
+    SCHEDULE_TEST,
+  ),
+  bug(
+    "a replaceable claim waits for the contract's lock",
+    "src/core/utxo/htlcSpend.ts",
+    "const lockTime = replaceable ? replaceableLockTime : spend.lockTime;",
+    "const lockTime = spend.lockTime;",
+    "src/core/utxo/htlc.test.ts",
+    FEES,
+  ),
+  bug(
+    "change too small for a child is kept while there are more outputs",
+    "src/core/utxo/buildTx.ts",
+    "if (built && !(built.ok && built.value.change < (args.minChange ?? 0n))) return built;",
+    "if (built) return built;",
+    "src/core/utxo/buildTx.test.ts",
+  ),
+  bug(
+    "coins without replacement are taken for such with it",
+    "src/core/coin/relayPolicy.ts",
+    "return entry.segwit && !entry.overwintered",
+    "return !entry.overwintered",
+    "src/core/coin/utxoKind.test.ts",
+  ),
+  bug(
+    "a claim of a payment under another id is not made",
+    VERSIONS,
+    "if (!current) return buildSpend(task, slot, payment, paid);",
+    "if (!current) return null;",
+    DEEP,
+  ),
+  bug("the first version is sent for ever", VERSIONS, "return versionsOf(tx).findLast((v)", "return versionsOf(tx).find((v)", FEES),
+  bug(
+    "a refusal for a low fee changes nothing",
+    PUBLISH,
+    'refused = outcome.kind === "rejected" && !anyKnown(task, slot);',
+    "refused = false;",
+    FEES,
+  ),
+  bug(
+    "change that another payment uses is given to a child",
+    "src/app/swap/duties/bump.ts",
+    "!known.block && !isBuiltOnByOthers(task, child, fromHex(tx.raw))",
+    "!known.block",
+    FEES,
+  ),
+  bug(
+    "after a restart a child's change is free",
+    "src/app/swap/storedFunds.ts",
+    "for (const child of children) takeChild(coin, child);",
+    "if (children.length > 99) throw new Error(coin.ticker);",
+    FEES,
+  ),
+  bug("a cancellation does not beat the child", BUILDER, "- sumOf(paid.outputs) + childFees;", "- sumOf(paid.outputs);", FEES),
+  bug(
+    "a malleated payment is taken for its own cancellation",
+    OBSERVE,
+    "?.block || malleated(task, coin, slot)?.block) return undefined;",
+    "?.block) return undefined;",
+    DEEP,
+  ),
+  bug(
+    "a malleated payment is not known again",
+    OBSERVE,
+    "return byTxid(coin, s.own[slot]?.txid) ?? malleated(task, coin, slot);",
+    "return byTxid(coin, s.own[slot]?.txid);",
+    DEEP,
+  ),
+  bug(
+    "a swap is settled by a block that a reorg took",
+    "src/app/swap/swapRunner.ts",
+    "return coin.chain.tx(fact.txid)?.block?.hash === fact.block?.hash;",
+    "return true;",
+    DEEP,
+  ),
+  bug(
+    "a status names the version that was replaced",
+    "src/core/swap/swapStatus.ts",
+    "event: { ...event, data: tx(fact) } };",
+    "event };",
+    FEES,
+  ),
+  bug(
+    "the embedded miner ignores children",
+    SELECT,
+    "policy.packages ? graph.ancestors(",
+    "skip.size > 99 ? graph.ancestors(",
+    SELECT_TEST,
+  ),
+  bug("the embedded miner takes what comes first", SELECT, "if (isBetter(x.pack, y.pack)) return true;", "", SELECT_TEST),
+  bug(
+    "a full mempool of the embedded chain lets everything in",
+    "src/chain/mempool.ts",
+    "tooLow(this.#entryFeePerKb)",
+    "tooLow(this.#floorFeePerKb)",
+    SELECT_TEST,
+    FEES,
+  ),
+];

@@ -1,0 +1,21 @@
+import { CHECKS } from "./checks.ts";
+import { EDGES } from "./edges.ts";
+import { FEE_BUGS } from "./fees.ts";
+import { HTLC_BUGS } from "./htlc.ts";
+import { MONEY } from "./money.ts";
+import { NETWORK } from "./network.ts";
+import { ORDERS } from "./orders.ts";
+import type { PlantedBug } from "./plantedBug.ts";
+import { SWAP } from "./swap.ts";
+
+/** The table, by group: a word for the command line and a heading of the document. A new group is a file and a line here. */
+export const PLANTED_BUGS: { readonly [group: string]: readonly PlantedBug[] } = {
+  money: MONEY,
+  htlc: HTLC_BUGS,
+  orders: ORDERS,
+  network: NETWORK,
+  swap: SWAP,
+  fees: FEE_BUGS,
+  edges: EDGES,
+  checks: CHECKS,
+};

@@ -1,0 +1,73 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { ENVELOPE } from "../../sim/run/envelope.ts";
+import { DEFAULTS, type SimRunOptions } from "../../sim/run/options.ts";
+import { shrink } from "../../sim/run/shrink.ts";
+import { scheduleOf, simRun } from "../../sim/run/simRun.ts";
+import { type Summary, summarize, summaryText } from "../../sim/run/summary.ts";
+
+/** A small world: a few swaps of a few nodes. */
+const SMALL: SimRunOptions = { ...DEFAULTS, seed: 7, makers: 2, takers: 4, hours: 0.5, rate: 10, pollSec: 30, faults: 30, outside: 0 };
+const ARGS = "--seed 7 --makers 2 --takers 4 --hours 0.5 --rate 10 --poll 30s --faults 30 --outside 0%".split(" ");
+const LIMIT_MS = 600_000;
+
+const main = fileURLToPath(new URL("../../sim/main.ts", import.meta.url));
+
+async function inOtherProcess(): Promise<Summary> {
+  const { stdout } = await promisify(execFile)(process.execPath, [main, "--json", ...ARGS], { timeout: LIMIT_MS });
+  return JSON.parse(stdout) as Summary;
+}
+
+test(
+  "the same options give the same run in two processes, bit for bit, faults and all; one fault less gives another",
+  async () => {
+    const schedule = scheduleOf(SMALL);
+    const [there, run] = await Promise.all([inOtherProcess(), simRun(SMALL, schedule)]);
+    const here = summarize(run);
+    console.log(`seed 7:\n${summaryText(here)}`);
+    expect(there.traceHash).toBe(here.traceHash);
+    expect(here.violations).toEqual([]);
+    expect(here.ends.inside["success/success"]).toBeGreaterThan(5);
+    const happened = Object.values(here.faults.inside).reduce((n, c) => n + c.happened, 0);
+    expect(happened).toBeGreaterThan(5);
+    for (const rule of ["secret", "stored first", "one output", "one fee", "truth", "ends", "conservation", "funds"])
+      expect([rule, (here.checks[rule] ?? 0) > 0]).toEqual([rule, true]);
+    const other = await simRun(SMALL, { trades: schedule.trades.slice(0, 3), faults: schedule.faults.slice(1, 4) });
+    expect(other.traceHash).not.toBe(here.traceHash);
+  },
+  LIMIT_MS,
+);
+
+test("the same seed draws the same schedule, and what is drawn inside the envelope stays inside together", () => {
+  const options = { ...DEFAULTS, seed: 11, faults: 200, outside: 0 };
+  const { faults } = scheduleOf(options);
+  expect(scheduleOf(options)).toEqual(scheduleOf(options));
+  expect(faults.length).toBeGreaterThan(100);
+  expect(new Set(faults.map((f) => f.envelope))).toEqual(new Set(["inside"]));
+  const downOf = (node: string, fromMs: number): number =>
+    faults
+      .filter(
+        (f) => "node" in f && f.node === node && "forMs" in f && f.kind !== "partition" && f.kind !== "clock" && f.kind !== "daemon_slow",
+      )
+      .filter((f) => f.atMs >= fromMs && f.atMs < fromMs + ENVELOPE.troubleWindowMs)
+      .reduce((n, f) => n + ("forMs" in f ? f.forMs : 0), 0);
+  for (const f of faults) if ("node" in f) expect(downOf(f.node, f.atMs)).toBeLessThanOrEqual(ENVELOPE.troubleSumMs);
+});
+
+test("what lies beyond the envelope is said to", () => {
+  const { faults } = scheduleOf({ ...DEFAULTS, seed: 12, faults: 200, outside: 1 });
+  expect(faults.length).toBeGreaterThan(50);
+  expect(new Set(faults.map((f) => f.envelope))).toEqual(new Set(["outside"]));
+});
+
+test("shrinking finds the one fault and the one trade that matter", async () => {
+  const schedule = scheduleOf({ ...DEFAULTS, seed: 13 });
+  const [fault, trade] = [schedule.faults[5]?.id, schedule.trades[17]?.id];
+  const smallest = await shrink(schedule, { runs: 1_000, realMs: 60_000 }, async (part) => {
+    return part.faults.some((f) => f.id === fault) && part.trades.some((t) => t.id === trade);
+  });
+  expect(smallest.schedule.faults.map((f) => f.id)).toEqual([fault]);
+  expect(smallest.schedule.trades.map((t) => t.id)).toEqual([trade]);
+});

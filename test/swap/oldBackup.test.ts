@@ -1,0 +1,73 @@
+import { afterEach, expect, test } from "vitest";
+import { ownPayment, type Role, type SwapEvent } from "../../src/core/swap/events.ts";
+import { SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
+
+let world: SwapWorld;
+afterEach(() => world.close());
+
+const FUNDS = 1_000_000_000n;
+/** Miner fees and the dex fee of one swap stay far below it, a payment far above. */
+const FEES = 1_000_000n;
+
+const isPaid =
+  (role: Role) =>
+  (e: SwapEvent): boolean =>
+    e.type === "tx_seen" && e.slot === ownPayment(role) && e.block !== null;
+
+/** Runs a swap until one side's payment is in a block, and puts that side's log back to how it was after `keep` events. */
+async function putBack(role: Role, keep: (events: readonly SwapEvent[]) => number): Promise<string> {
+  world = await SwapWorld.open({ funds: FUNDS });
+  const uuid = await world.start();
+  const side = world.side(role);
+  await world.until("the payment is in a block", async () => (await side.events(uuid)).some((e) => isPaid(role)(e.event)));
+  await side.stop();
+  const events = (await side.events(uuid)).map((e) => e.event);
+  await side.db.write([{ sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, keep(events)] }]);
+  return uuid;
+}
+
+const after = (type: SwapEvent["type"], slot?: string) => (events: readonly SwapEvent[]) =>
+  1 + events.findIndex((e) => e.type === type && (slot === undefined || ("slot" in e && e.slot === slot)));
+
+const MOMENTS: readonly (readonly [Role, string, (events: readonly SwapEvent[]) => number])[] = [
+  ["maker", "negotiated", after("negotiated")],
+  ["maker", "the fee received", after("tx_received", "fee")],
+  ["maker", "the payment signed", after("tx_signed", "makerPayment")],
+  ["taker", "the fee sent", after("tx_attempted", "fee")],
+  ["taker", "the maker's payment confirmed", after("tx_confirmed", "makerPayment")],
+  ["taker", "the payment signed", after("tx_signed", "takerPayment")],
+];
+
+test.each(MOMENTS)(
+  "a %s whose store was put back to '%s' after it had paid pays no second time, and trades",
+  async (role, _moment, keep) => {
+    const uuid = await putBack(role, keep);
+    await world.side(role).restart();
+    expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+    const [coin, units]: [Ticker, bigint] = role === "maker" ? ["AAA", 200_000_000n] : ["BBB", 100_000_000n];
+    const spent = FUNDS - world.side(role).units(coin);
+    expect(spent).toBeGreaterThanOrEqual(units);
+    expect(spent).toBeLessThan(units + FEES);
+  },
+);
+
+test.each(MOMENTS)(
+  "a %s put back to '%s' that returns when it is too late to pay still knows that it has paid",
+  async (role, _moment, keep) => {
+    const uuid = await putBack(role, keep);
+    await world.side(role === "maker" ? "taker" : "maker").stop();
+    await world.advance(4 * 3_600);
+    await world.side(role).restart();
+    expect((await world.side(role).state(uuid)).own[ownPayment(role)]?.attempted).toBe(true);
+    const side = world.side(role);
+    await world.until("the swap ends", async () => (await world.outcome(side, uuid)) !== null, 8 * 3_600);
+    // A maker that had time to claim has shown the secret: then the swap is a success for a taker that returns late.
+    const isTraded = (await world.outcome(side, uuid)) === "success";
+    expect(isTraded || (await world.outcome(side, uuid)) === "refunded").toBe(true);
+    expect(isTraded).toBe(role === "taker");
+    const [own, other]: [Ticker, Ticker] = role === "maker" ? ["AAA", "BBB"] : ["BBB", "AAA"];
+    const [paid, got] = isTraded ? [100_000_000n, 200_000_000n] : [0n, 0n];
+    expect(FUNDS - side.units(own) - paid).toBeLessThan(FEES);
+    expect(got - side.units(other)).toBeLessThan(FEES);
+  },
+);
