@@ -22,6 +22,7 @@ export const SIM_COINS: readonly SimCoinTraits[] = [
       wiftype: 176,
       txfee: 0,
       segwit: true,
+      relay_policy: "replace",
       bech32_hrp: "seg",
       avg_blocktime: 150,
       required_confirmations: 2,

@@ -219,7 +219,7 @@ export const EVIL_MAKERS: readonly Adversary[] = [
     name: "a maker that pins its claim at the taker's lock",
     tries: "sends a claim no miner takes, with a large low-fee child, so that the refund is too dear to replace it",
     plays: "maker",
-    world: { coin: { segwit: true, bech32_hrp: "tst" } },
+    world: { coin: { segwit: true, bech32_hrp: "tst", relay_policy: "replace" } },
     ends: ["success"],
     loses: "nothing",
     treated: "none",

@@ -362,7 +362,7 @@ export const EVIL_TAKERS: readonly Adversary[] = [
     name: "a taker that races the claim with a dear refund at its lock",
     tries: "replaces a claim that is stuck in a fee spike by its refund, with a large child that makes replacing it dear",
     plays: "taker",
-    world: { coin: { segwit: true, bech32_hrp: "tst" } },
+    world: { coin: { segwit: true, bech32_hrp: "tst", relay_policy: "replace" } },
     ends: ["success"],
     loses: "nothing",
     treated: "none",

@@ -40,6 +40,7 @@ const coinEntry = (coin: Ticker) => ({
   p2shtype: 22,
   mm2: 1,
   segwit: true,
+  relay_policy: "replace",
   bech32_hrp: coin.toLowerCase(),
   is_testnet: true,
   txfee: 0,

@@ -60,8 +60,8 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "coins without replacement are taken for such with it",
     "src/core/coin/relayPolicy.ts",
-    "return entry.segwit && !entry.overwintered",
-    "return !entry.overwintered",
+    'if (!entry.segwit || entry.overwintered || entry.forkId) return "overpay";',
+    'if (entry.overwintered || entry.forkId) return "overpay";',
     "src/core/coin/utxoKind.test.ts",
   ),
   bug(

@@ -10,7 +10,7 @@ afterEach(() => world.close());
 
 /** Coins of each kind; a fixed rate of one unit per byte unless said. */
 const COINS = {
-  replace: { segwit: true, bech32_hrp: "tst" },
+  replace: { segwit: true, bech32_hrp: "tst", relay_policy: "replace" },
   child: { relay_policy: "child" },
   overpay: {},
 } as const;

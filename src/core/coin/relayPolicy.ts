@@ -10,12 +10,18 @@ export type RelayPolicy = "replace" | "child" | "overpay";
 
 export const RELAY_POLICIES: readonly RelayPolicy[] = ["replace", "child", "overpay"];
 
+/** Human-readable parts of Bitcoin's own networks. */
+const BITCOIN_HRPS: readonly string[] = ["bc", "tb", "bcrt"];
+
 /**
- * Policy of an entry that names none, by its code base. Segregated witness came with Bitcoin Core 0.13.1, after replacement
- * (0.12) and mining by the fees of a transaction with its ancestors (0.13.0), so whoever has it has both. The Zcash family
- * forked from 0.11 and the fork-id family took replacement out. Of other coins nothing is known: too careful costs little.
+ * Policy of an entry that names none, by its code base. Segregated witness came with Bitcoin Core 0.13.1, after mining by the
+ * fees of a transaction with its ancestors (0.13.0), so whoever has it counts children. Replacement (0.12) came with it too, but
+ * is not everywhere on: Litecoin Core refuses one with `txn-mempool-conflict` (`test/interop/trouble.test.ts`), so only
+ * Bitcoin itself is taken to relay it. The Zcash family forked from 0.11 and the fork-id family took both out. Of other coins
+ * nothing is known: too careful costs little.
  */
-export function relayPolicy(entry: Pick<CoinEntry, "relayPolicy" | "segwit" | "overwintered" | "forkId">): RelayPolicy {
+export function relayPolicy(entry: Pick<CoinEntry, "relayPolicy" | "segwit" | "overwintered" | "forkId" | "bech32Hrp">): RelayPolicy {
   if (entry.relayPolicy) return entry.relayPolicy;
-  return entry.segwit && !entry.overwintered && !entry.forkId ? "replace" : "overpay";
+  if (!entry.segwit || entry.overwintered || entry.forkId) return "overpay";
+  return BITCOIN_HRPS.includes(entry.bech32Hrp ?? "") ? "replace" : "child";
 }

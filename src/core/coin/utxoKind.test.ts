@@ -99,7 +99,8 @@ test("fees: absent is 1000, zero is the backend's estimate, n is n, dingo rounds
 
 test("relay policy: by the code base, unless the entry names one", () => {
   const policies = [
-    kind({ segwit: true }),
+    kind({ segwit: true, bech32_hrp: "bc" }),
+    kind({ segwit: true, bech32_hrp: "ltc" }),
     kind({ segwit: false }),
     kind({ txversion: 4, overwintered: 1 }),
     kind({ fork_id: "0x40" }),
@@ -107,7 +108,7 @@ test("relay policy: by the code base, unless the entry names one", () => {
     kind({ segwit: true, relay_policy: "overpay" }),
     kind({ txversion: 4, overwintered: 1, relay_policy: "replace" }),
   ].map((k) => k.relayPolicy);
-  expect(policies).toEqual(["replace", "overpay", "overpay", "overpay", "child", "overpay", "replace"]);
+  expect(policies).toEqual(["replace", "child", "overpay", "overpay", "overpay", "child", "overpay", "replace"]);
   expect(parseCoinEntry({ coin: "X", protocol: { type: "UTXO" }, relay_policy: "rbf" })).toMatchObject({
     ok: false,
     error: { field: "relay_policy", detail: "must be one of replace, child, overpay" },

@@ -21,10 +21,16 @@ import type { SwapTask } from "../swapTask.ts";
 import { storeReplaced } from "./storeSigned.ts";
 
 /**
- * Children of children, where a child cannot be replaced. Each generation pays half as much again at least; nodes relay 25
- * transactions that hang together, and a payment may hang on 20 of ours already (`MAX_CLUSTER`).
+ * Children of children, where a child cannot be replaced: nodes relay 25 transactions that hang together, and a payment may
+ * hang on 20 of ours already (`MAX_CLUSTER`).
  */
 const MAX_GENERATIONS = 4;
+/**
+ * Each generation waits until all of them together are due so many times as much: the first pays half as much again as the
+ * parent, so the fourth brings the package to 1.5 x 8^3 = 768 times, of which a package five times as long as the parent needs
+ * 250 in a fifty-fold spike. With smaller steps a chain of children ends long before its window does.
+ */
+const GENERATION_LEAP = 8n;
 
 /** Blocks that left a transaction out before it gets a child: the first may have been found before its miner knew of it. */
 const MISSED_BEFORE_CHILD = 2;
@@ -207,7 +213,8 @@ export function childFor(task: SwapTask, slot: ChildSlot, on: Uint8Array, childr
   const paid = parentFee + paidByChildren;
   const due = nextFee(question, paid);
   // A little more than was paid is not worth a transaction; a window that nears its end asks for much more.
-  if (due === null || scheduledFee(question) < paid + paid / 2n) return null;
+  const worthwhile = children > 1 ? paid * GENERATION_LEAP : paid + paid / 2n;
+  if (due === null || scheduledFee(question) < worthwhile) return null;
   const wanted = children > 1 ? due - paid : due - parentFee;
   const least = relayFee({ floorPerKb, size: childSize });
   const fee = wanted > least ? wanted : least;
