@@ -3,44 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { SilentLog } from "../../test/fakes/silentLog.ts";
+import { swapTerms, TERMS_KEY } from "../../test/fakes/swapTerms.ts";
 import { openDataDir } from "../adapters/system/dataDir.ts";
 import type { Role, StoredEvent, SwapEvent, SwapTerms } from "../core/swap/events.ts";
 import { createFileExports } from "./fileExports.ts";
 
 const UUID = "11111111-2222-4333-8444-555555555555";
-const KEY = `02${"11".repeat(32)}`;
 const COUNTERPARTY = `02${"77".repeat(32)}`;
-const terms = (role: Role): SwapTerms => ({
-  role,
-  uuid: UUID,
-  myOrderUuid: UUID,
-  makerCoin: "DOC",
-  takerCoin: "MARTY",
-  makerAmount: "2/1",
-  takerAmount: "1/3",
-  makerUnits: "200000000",
-  takerUnits: "33333333",
-  makerConfs: 1,
-  makerNota: false,
-  takerConfs: 1,
-  takerNota: false,
-  lockDurationSec: 7_800,
-  startedAt: 1_700_000_000,
-  counterparty: COUNTERPARTY,
-  myPersistentPub: KEY,
-  myMakerCoinPub: KEY,
-  myTakerCoinPub: KEY,
-  secretSalt: null,
-  secretHash: role === "maker" ? "22".repeat(20) : null,
-  makerStartHeight: 1,
-  takerStartHeight: 1,
-  dexFeeUnits: "1287",
-  dexBurnUnits: "0",
-  dexFeePubkey: KEY,
-  fees: [],
-  gui: "me",
-  version: "test",
-});
+const terms = (role: Role): SwapTerms => swapTerms(role, { uuid: UUID, myOrderUuid: UUID, counterparty: COUNTERPARTY, gui: "me" });
 const stored = (events: readonly SwapEvent[]): StoredEvent[] => events.map((event, i) => ({ v: 1, atMs: i, event }));
 const running = (role: Role): SwapEvent[] => [{ type: "started", terms: terms(role) }];
 const ended = (role: Role): SwapEvent[] => [
@@ -86,7 +56,7 @@ test.each([
   expect(events).toEqual(["Started", "NegotiateFailed", "Finished"]);
   // Only the own key is reported, and no secret.
   const { data } = saved.events[0].event;
-  expect([data.my_persistent_pub, data.maker ?? data.taker, data.p2p_privkey]).toEqual([KEY, "0".repeat(64), null]);
+  expect([data.my_persistent_pub, data.maker ?? data.taker, data.p2p_privkey]).toEqual([TERMS_KEY, "0".repeat(64), null]);
   if (role === "maker") expect(data.secret).toBe("0".repeat(64));
   expect(readFileSync(statistics, "utf8")).not.toContain(COUNTERPARTY.slice(2));
 

@@ -1,8 +1,9 @@
 import type { Contract } from "../../src/app/swap/swapCoin.ts";
 import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
 import { feeOutputs } from "../../src/core/utxo/swapTx.ts";
+import { NO_POINT } from "../fakes/negotiationMessages.ts";
 import type { Adversary } from "./adversary.ts";
-import { L, NO_POINT, PAYS, type Stage } from "./stage.ts";
+import { L, PAYS, type Stage } from "./stage.ts";
 
 const OTHER_SECRET = new Uint8Array(32).fill(8);
 
@@ -37,9 +38,7 @@ const paying = (name: string, tries: string, change: (c: Contract, stage: Stage)
   async play(stage) {
     const uuid = await stage.begin();
     const contracts = await stage.untilFee(uuid);
-    const payment = stage.payment(contracts, change(contracts.maker, stage), more);
-    stage.send("AAA", payment);
-    stage.announce(uuid, payment);
+    stage.pay(uuid, contracts, change(contracts.maker, stage), more);
   },
 });
 
@@ -47,9 +46,7 @@ const paying = (name: string, tries: string, change: (c: Contract, stage: Stage)
 async function untilTakerPaid(stage: Stage) {
   const uuid = await stage.begin();
   const contracts = await stage.untilFee(uuid);
-  const payment = stage.payment(contracts);
-  stage.send("AAA", payment);
-  stage.announce(uuid, payment);
+  const payment = stage.pay(uuid, contracts);
   await stage.until(uuid, "tx_confirmed", "takerPayment");
   return { uuid, contracts, payment };
 }
@@ -183,9 +180,7 @@ export const EVIL_MAKERS: readonly Adversary[] = [
       stage.litter("AAA", contracts.maker, PAYS.maker.units);
       await stage.world.advance(60);
       if ((await stage.honest.state(uuid)).facts.makerPayment) throw new Error("litter was taken for the payment");
-      const payment = stage.payment(contracts);
-      stage.send("AAA", payment);
-      stage.announce(uuid, payment);
+      stage.pay(uuid, contracts);
       await stage.until(uuid, "tx_confirmed", "takerPayment");
       stage.send("BBB", await stage.claimOf(uuid, contracts));
     },
@@ -245,9 +240,7 @@ export const EVIL_MAKERS: readonly Adversary[] = [
     async play(stage) {
       const uuid = await stage.begin();
       const contracts = await stage.untilFee(uuid);
-      const payment = stage.payment(contracts);
-      stage.send("AAA", payment);
-      stage.announce(uuid, payment);
+      stage.pay(uuid, contracts);
       stage.world.chain("BBB").autoMine(null);
       await stage.until(uuid, "tx_seen", "takerPayment");
       const claim = await stage.claimOf(uuid, contracts);
@@ -269,9 +262,7 @@ export const EVIL_MAKERS: readonly Adversary[] = [
       const from = stage.coin("AAA", PAYS.maker.units + 10_000_000n);
       const one = await stage.untilFee(first);
       const two = await stage.untilFee(second, OTHER_SECRET);
-      const payment = stage.payment(one, {}, 0n, from);
-      stage.send("AAA", payment);
-      stage.announce(first, payment);
+      stage.pay(first, one, {}, 0n, from);
       stage.announce(second, stage.payment(two, {}, 0n, from));
       await stage.until(first, "tx_confirmed", "takerPayment");
       stage.send("BBB", await stage.claimOf(first, one));

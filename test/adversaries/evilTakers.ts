@@ -3,9 +3,11 @@ import type { ChainTx } from "../../src/chain/chainTx.ts";
 import { takerLock } from "../../src/core/swap/timelocks.ts";
 import { feeOutputs } from "../../src/core/utxo/swapTx.ts";
 import { payTo } from "../fakes/chainWorld.ts";
+import { malleate } from "../fakes/malleate.ts";
+import { NO_POINT } from "../fakes/negotiationMessages.ts";
 import { FEE_KEY, FEE_UNITS } from "../fakes/swapWorld.ts";
 import type { Adversary } from "./adversary.ts";
-import { type Contracts, L, NO_POINT, PAYS, type Stage } from "./stage.ts";
+import { type Contracts, L, PAYS, type Stage } from "./stage.ts";
 
 /** A taker whose answer is wrong. */
 const answering = (
@@ -61,18 +63,14 @@ const paying = (name: string, tries: string, change: (c: Contract, stage: Stage)
   async play(stage) {
     const uuid = await stage.begin();
     const contracts = await stage.untilMakerPaid(uuid);
-    const payment = stage.payment(contracts, change(contracts.taker, stage), more);
-    stage.send("BBB", payment);
-    stage.announce(uuid, payment);
+    stage.pay(uuid, contracts, change(contracts.taker, stage), more);
   },
 });
 
 const payAs = async (stage: Stage): Promise<{ uuid: string; contracts: Contracts; payment: ChainTx }> => {
   const uuid = await stage.begin();
   const contracts = await stage.untilMakerPaid(uuid);
-  const payment = stage.payment(contracts);
-  stage.send("BBB", payment);
-  stage.announce(uuid, payment);
+  const payment = stage.pay(uuid, contracts);
   return { uuid, contracts, payment };
 };
 
@@ -182,9 +180,7 @@ export const EVIL_TAKERS: readonly Adversary[] = [
       await stage.until(uuid, "tx_attempted", "makerPayment");
       stage.mine("BBB", stage.spend("BBB", from, [], 2_000n));
       stage.world.chain("BBB").autoMine(20_000);
-      const payment = stage.payment(contracts);
-      stage.send("BBB", payment);
-      stage.announce(uuid, payment);
+      stage.pay(uuid, contracts);
     },
   },
   {
@@ -312,9 +308,7 @@ export const EVIL_TAKERS: readonly Adversary[] = [
       stage.litter("BBB", contracts.taker, PAYS.taker.units);
       await stage.world.advance(60);
       if ((await stage.honest.state(uuid)).facts.takerPayment) throw new Error("litter was taken for the payment");
-      const payment = stage.payment(contracts);
-      stage.send("BBB", payment);
-      stage.announce(uuid, payment);
+      stage.pay(uuid, contracts);
     },
   },
   {
@@ -331,7 +325,7 @@ export const EVIL_TAKERS: readonly Adversary[] = [
       stage.world.chain("BBB").held.add(payment.txid);
       stage.announce(uuid, payment);
       await stage.until(uuid, "tx_seen", "takerPayment");
-      stage.mine("BBB", stage.malleate(payment));
+      stage.mine("BBB", malleate(payment.tx));
     },
   },
   {
@@ -391,9 +385,7 @@ export const EVIL_TAKERS: readonly Adversary[] = [
       const [first, second] = [await stage.begin(), await stage.begin()];
       const [one, two] = [await stage.untilMakerPaid(first), await stage.untilMakerPaid(second)];
       const from = stage.coin("BBB", PAYS.taker.units + 10_000_000n);
-      const payment = stage.payment(one, {}, 0n, from);
-      stage.send("BBB", payment);
-      stage.announce(first, payment);
+      stage.pay(first, one, {}, 0n, from);
       stage.announce(second, stage.payment(two, {}, 0n, from));
     },
   },

@@ -1,15 +1,14 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import type { Contract } from "../../src/app/swap/swapCoin.ts";
-import { type ChainTx, parseChainTxAt, txToChainTx } from "../../src/chain/chainTx.ts";
-import type { NegotiationData, SwapMessage } from "../../src/core/message/types.ts";
+import { type ChainTx, parseChainTxAt } from "../../src/chain/chainTx.ts";
+import type { SwapMessage } from "../../src/core/message/types.ts";
 import type { Role, Slot } from "../../src/core/swap/events.ts";
 import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
-import { concatBytes, fromHex } from "../../src/core/util/bytes.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
-import { pushBytes, pushesOf } from "../../src/core/utxo/script.ts";
 import { feeOutputs, paymentOutputs } from "../../src/core/utxo/swapTx.ts";
 import type { TxOutput } from "../../src/core/utxo/tx.ts";
 import { type Funded, fund, pay } from "../fakes/chainWorld.ts";
+import { type OfferData, offerMessage, type ReplyData, replyMessage } from "../fakes/negotiationMessages.ts";
 import { FEE_KEY, FEE_UNITS, type SwapOptions, type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 
 /** Seconds the taker's payment is locked; the maker's twice as long. */
@@ -21,12 +20,8 @@ export const PAYS: { readonly [R in Role]: { readonly ticker: Ticker; readonly u
 };
 /** The secret of an adversary that plays the maker. */
 const SECRET = new Uint8Array(32).fill(9);
-const NONE = new Uint8Array();
-/** No point of the curve has this X coordinate. */
-export const NO_POINT = Uint8Array.from({ length: 33 }, (_, i) => (i === 0 ? 2 : i === 32 ? 5 : 0));
 const MINER_FEE = 1_000n;
 
-type Offer = Extract<NegotiationData, { version: 3 }>;
 /** Both contracts of a swap. */
 export type Contracts = { readonly maker: Contract; readonly taker: Contract };
 
@@ -97,21 +92,8 @@ export class Stage {
 
   // --- the adversary as a maker ---
 
-  offer(change: Partial<Offer> = {}): SwapMessage {
-    const startedAt = change.startedAt ?? this.nowSec;
-    const key = this.villain.key.publicKey;
-    const data: Offer = {
-      version: 3,
-      startedAt,
-      paymentLocktime: makerLock(startedAt, L),
-      secretHash: hash160(SECRET),
-      makerCoinContract: NONE,
-      takerCoinContract: NONE,
-      makerCoinHtlcPub: key,
-      takerCoinHtlcPub: key,
-      ...change,
-    };
-    return { type: "Negotiation", data };
+  offer(change: Partial<OfferData> = {}): SwapMessage {
+    return offerMessage(this.#said(hash160(SECRET)), change);
   }
 
   /** Offers, accepts and waits for the dex fee. `secret`: another than the usual one, for a second swap. */
@@ -135,21 +117,8 @@ export class Stage {
 
   // --- the adversary as a taker ---
 
-  reply(secretHash: Uint8Array, change: { startedAt?: number; paymentLocktime?: number; persistentPubkey?: Uint8Array } = {}): SwapMessage {
-    const startedAt = change.startedAt ?? this.nowSec;
-    return {
-      type: "NegotiationReply",
-      data: {
-        version: 2,
-        startedAt,
-        paymentLocktime: takerLock(startedAt, L),
-        secretHash,
-        persistentPubkey: this.villain.key.publicKey,
-        makerCoinContract: NONE,
-        takerCoinContract: NONE,
-        ...change,
-      },
-    };
+  reply(secretHash: Uint8Array, change: Partial<ReplyData> = {}): SwapMessage {
+    return replyMessage(this.#said(secretHash), change);
   }
 
   /** Answers the maker's offer and waits for its consent. */
@@ -196,6 +165,13 @@ export class Stage {
     const outputs = paymentOutputs({ ...contracts[role], ...change }, units + more);
     return this.spend(ticker, from ?? this.coin(ticker, units + 10_000_000n), outputs);
   }
+  /** Sends and announces the payment of the adversary's side. @returns it */
+  pay(uuid: string, contracts: Contracts, change: Partial<Contract> = {}, more = 0n, from?: Funded): ChainTx {
+    const payment = this.payment(contracts, change, more, from);
+    this.send(PAYS[this.villain.role].ticker, payment);
+    this.announce(uuid, payment);
+    return payment;
+  }
   announce(uuid: string, { raw }: ChainTx): void {
     this.say(uuid, this.villain.role === "maker" ? { type: "MakerPayment", tx: { data: raw } } : { type: "TakerPayment", tx: raw });
   }
@@ -225,24 +201,15 @@ export class Stage {
     return this.spend(ticker, { txid: parent.txid, vout: 0, value, script: this.villain.script }, outputs, 52_000n);
   }
 
-  /** The same transaction with every signature's S turned over: as valid for blocks, under another id. */
-  malleate({ tx }: ChainTx): ChainTx {
-    const inputs = tx.inputs.map((i) => {
-      const [signature, key] = pushesOf(i.scriptSig) ?? [];
-      if (!signature || !key) throw new Error("not P2PKH");
-      const { r, s } = secp256k1.Signature.fromBytes(signature.subarray(0, -1), "der");
-      const high = new secp256k1.Signature(r, secp256k1.Point.Fn.ORDER - s).toBytes("der");
-      return { ...i, scriptSig: concatBytes(pushBytes(concatBytes(high, signature.subarray(-1))), pushBytes(key)) };
-    });
-    return txToChainTx({ ...tx, inputs });
-  }
-
   /** Dust, a unit too little and a unit too much to an address that a payment will go to. */
   litter(ticker: Ticker, contract: Contract, units: bigint): void {
     const script = this.villain.coin(ticker).contractScript(contract);
     for (const value of [1_000n, units - 1n, units + 1n]) fund(this.world.chain(ticker), script, value);
   }
 
+  #said(secretHash: Uint8Array) {
+    return { nowSec: this.nowSec, lockSec: L, key: this.villain.key.publicKey, secretHash };
+  }
   #contracts(makerStart: number, takerStart: number, secretHash: Uint8Array): Contracts {
     const [maker, taker] = [this.world.maker.key.publicKey, this.world.taker.key.publicKey];
     return {

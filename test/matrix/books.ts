@@ -153,7 +153,7 @@ export function notFree(world: MatrixWorld, node: MatrixNode): readonly string[]
     const spendable = ledger.spendable().reduce((n, u) => n + u.value, 0n);
     const balance = world.chain(ticker).balance(node.script);
     return [
-      ...(ledger.held() === 0n ? [] : [`the ${node.role} still promises ${ledger.held()} ${ticker}`]),
+      ...(ledger.promises.held() === 0n ? [] : [`the ${node.role} still promises ${ledger.promises.held()} ${ticker}`]),
       ...(spendable === balance ? [] : [`the ${node.role} can spend ${spendable} of ${balance} ${ticker}`]),
     ];
   });

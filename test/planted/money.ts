@@ -121,7 +121,7 @@ export const MONEY: readonly PlantedBug[] = [
     "a withdrawal takes what swaps were promised",
     "src/app/coin/withdraw.ts",
     "if (spent - parts.change > free || !coin.ledger.leavesPromises(parts))",
-    "if (spent - parts.change > unpromised + coin.ledger.held())",
+    "if (spent - parts.change > unpromised + coin.ledger.promises.held())",
     "src/app/coin/utxoLedger.test.ts",
   ),
 ];

@@ -325,14 +325,14 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug(
     "a promise is never given back",
-    "src/app/coin/utxoLedger.ts",
+    "src/app/coin/promises.ts",
     "hold.cancelTimer?.();\n    this.#holds.delete(id);",
     "hold.cancelTimer?.();",
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(
     "a promise ends by its timer though its swap runs",
-    "src/app/coin/utxoLedger.ts",
+    "src/app/coin/promises.ts",
     "hold?.cancelTimer?.();\n    if (hold)",
     "if (hold)",
     "src/app/coin/utxoLedger.test.ts",
@@ -340,7 +340,7 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug(
     "two transactions use one output",
-    "src/app/coin/utxoLedger.ts",
+    "src/app/coin/ownOutputs.ts",
     "if (o.spentBy || this.#locked.has(keyOf(o))) return false;",
     "if (o.spentBy) return false;",
     "src/app/coin/utxoLedger.test.ts",
@@ -348,14 +348,14 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug(
     "a new block's reward is spent before it is mature",
-    "src/app/coin/utxoLedger.ts",
+    "src/app/coin/ownOutputs.ts",
     "!o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#deps.matureConfs",
     "!o.coinbase || this.#deps.chain.confirmations(o.block) >= 1",
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(
     "unconfirmed money of strangers is spent",
-    "src/app/coin/utxoLedger.ts",
+    "src/app/coin/ownOutputs.ts",
     "this.isOurs(o.txid) ? 1 : MAX_CLUSTER",
     "1",
     "src/app/coin/utxoLedger.test.ts",

@@ -2,11 +2,12 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Contract, SignedTx } from "../../src/app/swap/swapCoin.ts";
 import { signEnvelope } from "../../src/core/message/envelope.ts";
 import { encodeSwapMessage } from "../../src/core/message/swapMessage.ts";
-import type { NegotiationData, SwapMessage } from "../../src/core/message/types.ts";
+import type { SwapMessage } from "../../src/core/message/types.ts";
 import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
 import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import { payTo, testKey } from "../fakes/chainWorld.ts";
+import { NO_POINT, type OfferData, offerMessage, replyMessage } from "../fakes/negotiationMessages.ts";
 import { FEE_KEY, FEE_UNITS, SwapWorld } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
@@ -15,8 +16,6 @@ afterEach(() => world.close());
 const L = 600;
 const SECRET = new Uint8Array(32).fill(9);
 const NONE = new Uint8Array();
-/** No point of the curve has this X coordinate. */
-const NO_POINT = Uint8Array.from({ length: 33 }, (_, i) => (i === 0 ? 2 : i === 32 ? 5 : 0));
 const nowSec = (): number => Math.floor(world.clock.nowMs() / 1_000);
 const ok = <T>(r: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown }): T => {
   if (!r.ok) throw new Error(JSON.stringify(r.error, (_, v: unknown) => (typeof v === "bigint" ? `${v}` : v)));
@@ -24,26 +23,16 @@ const ok = <T>(r: { readonly ok: true; readonly value: T } | { readonly ok: fals
 };
 const blameOf = (event: string, side: SwapWorld["maker"]): string => `${event} ${toHex(side.key.publicKey)}`;
 
-type Offer = Extract<NegotiationData, { version: 3 }>;
-function offer(change: Partial<Offer> = {}): SwapMessage {
-  const startedAt = change.startedAt ?? nowSec();
-  const key = world.maker.key.publicKey;
-  const data: Offer = {
-    version: 3,
-    startedAt,
-    paymentLocktime: makerLock(startedAt, L),
-    secretHash: hash160(SECRET),
-    makerCoinContract: NONE,
-    takerCoinContract: NONE,
-    makerCoinHtlcPub: key,
-    takerCoinHtlcPub: key,
-    ...change,
-  };
-  return { type: "Negotiation", data };
+const offer = (change: Partial<OfferData> = {}): SwapMessage =>
+  offerMessage({ nowSec: nowSec(), lockSec: L, key: world.maker.key.publicKey, secretHash: hash160(SECRET) }, change);
+/** A taker's answer to the maker's offer, under a key. */
+async function replyOf(uuid: string, key: Uint8Array): Promise<SwapMessage> {
+  const { secretHash } = (await world.maker.state(uuid)).terms;
+  return replyMessage({ nowSec: nowSec(), lockSec: L, key, secretHash: fromHex(secretHash ?? "") });
 }
 
 describe("a maker of bad faith", () => {
-  const cases: readonly (readonly [string, () => Partial<Offer>, boolean])[] = [
+  const cases: readonly (readonly [string, () => Partial<OfferData>, boolean])[] = [
     ["started 61 s after us", () => ({ startedAt: nowSec() + 61 }), false],
     ["started 61 s before us", () => ({ startedAt: nowSec() - 61 }), false],
     ["locks a second less than agreed", () => ({ paymentLocktime: makerLock(nowSec(), L) - 1 }), false],
@@ -64,7 +53,7 @@ describe("a maker of bad faith", () => {
       expect(world.sent(world.taker, uuid)).toEqual([]);
       expect((await world.taker.state(uuid)).own.fee).toBeUndefined();
       expect(world.taker.blamed).toEqual(isBadFaith ? [blameOf("NegotiateFailed", world.maker)] : []);
-      expect(world.taker.coin("BBB").ledger.held()).toBe(0n);
+      expect(world.taker.coin("BBB").ledger.promises.held()).toBe(0n);
     });
   }
 
@@ -182,21 +171,7 @@ describe("a taker of bad faith", () => {
   test("that echoes our hash with a key that is no point is refused and banned", async () => {
     world = await SwapWorld.open();
     const uuid = await world.start({ only: "maker" });
-    const startedAt = nowSec();
-    const { secretHash } = (await world.maker.state(uuid)).terms;
-    const bad = NO_POINT;
-    world.inject(world.taker, world.maker, uuid, {
-      type: "NegotiationReply",
-      data: {
-        version: 2,
-        startedAt,
-        paymentLocktime: takerLock(startedAt, L),
-        secretHash: Uint8Array.from(Buffer.from(secretHash ?? "", "hex")),
-        persistentPubkey: bad,
-        makerCoinContract: NONE,
-        takerCoinContract: NONE,
-      },
-    });
+    world.inject(world.taker, world.maker, uuid, await replyOf(uuid, NO_POINT));
     await world.advance(2);
     expect(await world.outcome(world.maker, uuid)).toBe("failed");
     expect(world.sent(world.maker, uuid).at(-1)).toEqual({ type: "Negotiated", accepted: false });
@@ -292,22 +267,8 @@ test("messages signed by a stranger, unsigned or of another kind are passed on a
 test("a stranger cannot slip into a negotiation, neither under its own key nor under the taker's with its own signature", async () => {
   world = await SwapWorld.open();
   const uuid = await world.start({ only: "maker" });
-  const { secretHash } = (await world.maker.state(uuid)).terms;
   const stranger = testKey("a stranger");
-  const startedAt = nowSec();
-  const reply: SwapMessage = {
-    type: "NegotiationReply",
-    data: {
-      version: 2,
-      startedAt,
-      paymentLocktime: takerLock(startedAt, L),
-      secretHash: fromHex(secretHash ?? ""),
-      persistentPubkey: stranger.publicKey,
-      makerCoinContract: NONE,
-      takerCoinContract: NONE,
-    },
-  };
-  const own = signEnvelope(encodeSwapMessage(reply), stranger.secret.reveal());
+  const own = signEnvelope(encodeSwapMessage(await replyOf(uuid, stranger.publicKey)), stranger.secret.reveal());
   const forged = fromHex(toHex(own).replace(toHex(stranger.publicKey), toHex(world.taker.key.publicKey)));
   const verdicts = [own, forged].map((data) => world.maker.runner.onGossip({ topic: `swap/${uuid}`, data, from: "relay" }));
   await world.advance(5);

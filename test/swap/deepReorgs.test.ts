@@ -1,13 +1,12 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { afterEach, describe, expect, test } from "vitest";
 import { type ChainTx, txToChainTx } from "../../src/chain/chainTx.ts";
 import type { Role, Slot } from "../../src/core/swap/events.ts";
 import { versionsOf } from "../../src/core/swap/swapState.ts";
-import { concatBytes, fromHex } from "../../src/core/util/bytes.ts";
-import { pushBytes, pushesOf } from "../../src/core/utxo/script.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
 import { signInputs } from "../../src/core/utxo/signInput.ts";
 import type { Tx } from "../../src/core/utxo/tx.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { malleate } from "../fakes/malleate.ts";
 import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
@@ -48,18 +47,6 @@ function reorg(
   const { to, ...rest } = plan;
   const done = world.chain(ticker).reorg({ depth: blocks, ...(to === undefined ? {} : { blocks: to }), ...rest });
   if (!done.ok) throw new Error(`${done.error.reason} ${done.error.detail ?? ""}`);
-}
-
-/** The same transaction with every signature's S turned over: as valid for blocks, under another id, and anybody can do it. */
-function malleate(tx: Tx): ChainTx {
-  const inputs = tx.inputs.map((i) => {
-    const [signature, key] = pushesOf(i.scriptSig) ?? [];
-    if (!signature || !key) throw new Error("not P2PKH");
-    const { r, s } = secp256k1.Signature.fromBytes(signature.subarray(0, -1), "der");
-    const high = new secp256k1.Signature(r, secp256k1.Point.Fn.ORDER - s).toBytes("der");
-    return { ...i, scriptSig: concatBytes(pushBytes(concatBytes(high, signature.subarray(-1))), pushBytes(key)) };
-  });
-  return txToChainTx({ ...tx, inputs });
 }
 
 /** Waits until a transaction is so deep, and takes away all the blocks it stands under. */
@@ -172,7 +159,7 @@ async function remade(uuid: string): Promise<ChainTx> {
   const old = txOf("BBB", raw);
   const outputs = old.outputs.map((o, i) => (i === old.outputs.length - 1 ? { ...o, value: o.value - 1n } : o));
   const coin = world.taker.coin("BBB");
-  const spent = old.inputs.map((i) => coin.ledger.source(i) ?? { ...i, value: 0n, script: world.taker.script });
+  const spent = old.inputs.map((i) => coin.ledger.own.source(i) ?? { ...i, value: 0n, script: world.taker.script });
   return txToChainTx(signInputs({ ...old, outputs }, spent, world.taker.key, { kind: "legacy" }));
 }
 

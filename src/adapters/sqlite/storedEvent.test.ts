@@ -1,39 +1,19 @@
 import { expect, test } from "vitest";
+import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import type { StoredEvent, SwapTerms } from "../../core/swap/events.ts";
 import { eventToText, parseEventText } from "./storedEvent.ts";
 
 const KEY = `02${"ab".repeat(32)}`;
-const TERMS: SwapTerms = {
-  role: "maker",
-  uuid: "11111111-2222-4333-8444-555555555555",
-  myOrderUuid: "11111111-2222-4333-8444-555555555556",
-  makerCoin: "AAA",
-  takerCoin: "BBB",
-  makerAmount: "2/1",
-  takerAmount: "1/3",
-  makerUnits: "200000000",
-  takerUnits: "33333333",
-  makerConfs: 1,
-  makerNota: false,
+const TERMS: SwapTerms = swapTerms("maker", {
   takerConfs: 2,
   takerNota: true,
-  lockDurationSec: 7_800,
-  startedAt: 1_700_000_000,
-  counterparty: KEY,
-  myPersistentPub: KEY,
-  myMakerCoinPub: KEY,
-  myTakerCoinPub: KEY,
   secretSalt: 7,
   secretHash: "cd".repeat(20),
   makerStartHeight: 100,
   takerStartHeight: 0,
-  dexFeeUnits: "1000",
-  dexBurnUnits: "0",
   dexFeePubkey: null,
   fees: [{ coin: "AAA", amount: "1/100000", paidFromTradingVol: false }],
-  gui: null,
-  version: "swapnode",
-};
+});
 const TXID = "ef".repeat(32);
 const failure = { event: "TakerFeeSendFailed", reason: 'with "quotes", a } and é' };
 const EVENTS: readonly StoredEvent["event"][] = [

@@ -137,7 +137,7 @@ export class OwnTxBuilder {
   /** Base units a transaction pays for itself; null when an input is not known. */
   feeOf(raw: Uint8Array): bigint | null {
     const tx = this.parse(raw);
-    const spent = tx.inputs.map((i) => this.#deps.ledger().source(i));
+    const spent = tx.inputs.map((i) => this.#deps.ledger().own.source(i));
     return spent.every((u) => u !== undefined) ? sumOf(spent) - sumOf(tx.outputs) : null;
   }
 
@@ -150,7 +150,7 @@ export class OwnTxBuilder {
   cancel(payment: Uint8Array, childFees: bigint, least: bigint): Result<OwnSignedTx, FundsError> {
     const { kind } = this.#deps.spec;
     const paid = this.parse(payment);
-    const spent = paid.inputs.map((i) => this.#deps.ledger().source(i));
+    const spent = paid.inputs.map((i) => this.#deps.ledger().own.source(i));
     if (!spent.every((u) => u !== undefined)) return this.#internal("an input of the payment is not ours or no longer known");
     const total = sumOf(spent);
     const oldFee = total - sumOf(paid.outputs) + childFees;

@@ -191,8 +191,8 @@ test("whatever the rate does after a promise, in whatever order promises are kep
 test("a promise reserves the fee at eight times the present rate, and the payment is built at the present one", () => {
   const wallet = new Wallet([10_000_000n]);
   const id = held(wallet, 1_000_000n);
-  expect(wallet.ledger.ceilingOf(id)).toEqual({ perKb: 8_000n, wholeKb: false });
-  const fee = wallet.ledger.held() - 1_000_000n;
+  expect(wallet.ledger.promises.ceilingOf(id)).toEqual({ perKb: 8_000n, wholeKb: false });
+  const fee = wallet.ledger.promises.held() - 1_000_000n;
   const tx = wallet.pay(id, 1_000_000n);
   const paid = 10_000_000n - (tx?.outputs.reduce((n, o) => n + o.value, 0n) ?? 0n);
   expect(fee / paid).toBe(8n);
@@ -201,7 +201,7 @@ test("a promise reserves the fee at eight times the present rate, and the paymen
 test("above the ceiling the payment is built at the ceiling: not a unit more than was reserved", () => {
   const wallet = new Wallet([1_010_000n]);
   const id = held(wallet, 1_000_000n);
-  const reserved = wallet.ledger.held() - 1_000_000n;
+  const reserved = wallet.ledger.promises.held() - 1_000_000n;
   wallet.rate = 1_000_000n;
   const tx = wallet.pay(id, 1_000_000n);
   expect(1_010_000n - (tx?.outputs.reduce((n, o) => n + o.value, 0n) ?? 0n)).toBe(reserved);
@@ -214,7 +214,7 @@ test("where the balance leaves less than eight times the rate, as much as it lea
     return hold.ok ? 1n : null;
   };
   const wallet = new Wallet([1_001_000n]);
-  const at = wallet.ledger.ceilingOf(held(wallet, 1_000_000n))?.perKb ?? 0n;
+  const at = wallet.ledger.promises.ceilingOf(held(wallet, 1_000_000n))?.perKb ?? 0n;
   expect(at).toBeGreaterThan(3_000n);
   expect(at).toBeLessThan(5_000n);
   expect([ceiling(300n), ceiling(100n)]).toEqual([1n, null]);
@@ -226,7 +226,7 @@ test("a second promise is made only if both can be kept in either order, each at
   wallet.rate = 8_000n;
   // The first was promised at a rate that has come true; the second is reckoned at eight times that.
   const second = held(wallet, 400_000n);
-  expect(wallet.ledger.ceilingOf(second)?.perKb).toBe(64_000n);
+  expect(wallet.ledger.promises.ceilingOf(second)?.perKb).toBe(64_000n);
   expect(wallet.ledger.hold([90_000n], null).ok).toBe(false);
 });
 

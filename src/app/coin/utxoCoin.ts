@@ -151,10 +151,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return this.#whole(sumOf(this.ledger.spendable()));
   }
   unspendable(): Rational {
-    return this.#whole(this.ledger.unspendable());
+    return this.#whole(this.ledger.own.unspendable());
   }
   locked(): Rational {
-    return this.#whole(this.ledger.held());
+    return this.#whole(this.ledger.promises.held());
   }
 
   paymentFee(volume: Rational, stage: Stage): Result<Rational, FundsError> {
@@ -172,7 +172,7 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     const rate = this.#rates.paymentRate(sumOf(spendable), stage);
     const free = worthSpending(spendable, rate);
     const total = sumOf(free);
-    const available = total - this.ledger.held();
+    const available = total - this.ledger.promises.held();
     const built = available > 0n ? this.#builder.build(free, samplePayment(total), rate, { feeFromOutput: 0 }) : null;
     const fee = (built?.ok ? built.value.fee : 0n) + feeForSize(rate, CHANGE_OUTPUT_BYTES);
     const most = available - fee;
@@ -202,10 +202,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return this.#hold(unitAmounts, ttlMs);
   }
   adopt(reservation: Reservation): void {
-    this.ledger.keep(reservation.id);
+    this.ledger.promises.keep(reservation.id);
   }
   release(reservation: Reservation): void {
-    this.ledger.release(reservation.id);
+    this.ledger.promises.release(reservation.id);
   }
   onBalanceChange(listener: () => void): () => void {
     this.#listeners.add(listener);
@@ -253,7 +253,7 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
 
   dearerThanReserved(reservation: Reservation): string | null {
-    const ceiling = this.ledger.ceilingOf(reservation.id);
+    const ceiling = this.ledger.promises.ceilingOf(reservation.id);
     const { perKb } = this.rate("start");
     if (ceiling === null || perKb <= ceiling.perKb) return null;
     return `the ${this.ticker} fee rate is ${perKb} units per 1000 bytes, above the ${ceiling.perKb} reserved for this swap`;
@@ -270,13 +270,13 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
 
   isOurs(txid: string): boolean {
-    return this.ledger.isOurs(txid);
+    return this.ledger.own.isOurs(txid);
   }
   isBuiltOn(raw: Uint8Array, except: ReadonlySet<string> = new Set()): boolean {
-    return this.ledger.isBuiltOn(this.#parseOwn(raw), except);
+    return this.ledger.own.isBuiltOn(this.#parseOwn(raw), except);
   }
   conflictOf(raw: Uint8Array): string | null {
-    return this.ledger.conflictOf(this.#parseOwn(raw));
+    return this.ledger.own.conflictOf(this.#parseOwn(raw));
   }
   lockInputs(raw: Uint8Array): void {
     this.ledger.lock(this.#parseOwn(raw));
@@ -343,7 +343,7 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   async sendRaw(raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {
     const tx = parseTx(raw, this.spec.kind.template.format);
     if (!tx.ok) return err({ kind: "Rejected", message: `not a transaction of ${this.ticker}: ${tx.error.detail}` });
-    const taken = this.ledger.takenBy(tx.value);
+    const taken = this.ledger.own.takenBy(tx.value);
     if (taken !== null) return err({ kind: "Rejected", message: `an input of it is used by ${taken}, a transaction of a swap` });
     return broadcastToResult(await this.chain.broadcast(raw, signal), txid(tx.value));
   }

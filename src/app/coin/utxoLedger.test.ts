@@ -62,7 +62,7 @@ describe("promises", () => {
     const coin = await wallet(10n * COIN);
     reserve(coin, "4");
     reserve(coin, "3", "2");
-    expect(coin.ledger.held()).toBeGreaterThan(9n * COIN);
+    expect(coin.ledger.promises.held()).toBeGreaterThan(9n * COIN);
     expect(coin.reserve([decimal("1")], 60_000)).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance", coin: "AAA" } });
   });
 
@@ -72,21 +72,21 @@ describe("promises", () => {
     reserve(coin, "4");
     coin.adopt(kept);
     await world.advance(61);
-    expect(coin.ledger.held()).toBeLessThan(5n * COIN);
-    expect(coin.ledger.held()).toBeGreaterThan(4n * COIN);
+    expect(coin.ledger.promises.held()).toBeLessThan(5n * COIN);
+    expect(coin.ledger.promises.held()).toBeGreaterThan(4n * COIN);
     coin.release(kept);
     coin.release(kept);
-    expect(coin.ledger.held()).toBe(0n);
+    expect(coin.ledger.promises.held()).toBe(0n);
   });
 
   test("are used up by the transaction signed for them, and stand again when it is dropped", async () => {
     const coin = await wallet(10n * COIN);
     const held = reserve(coin, "4");
-    const before = coin.ledger.held();
+    const before = coin.ledger.promises.held();
     const tx = payment(coin, 4n * COIN, held);
-    expect(coin.ledger.held()).toBe(0n);
+    expect(coin.ledger.promises.held()).toBe(0n);
     coin.releaseInputs(tx.raw);
-    expect([coin.ledger.held(), free()]).toEqual([before, 10n * COIN]);
+    expect([coin.ledger.promises.held(), free()]).toEqual([before, 10n * COIN]);
   });
 
   test("of others are not touched by a transaction without a promise", async () => {
@@ -162,14 +162,14 @@ test("a block's reward counts as not spendable until it is mature", async () => 
   const coin = await wallet(COIN);
   expect(world.chain("AAA").mineExactly(world.maker.script, []).ok).toBe(true);
   await world.drive(coin.chain.refresh());
-  const reward = coin.ledger.unspendable();
+  const reward = coin.ledger.own.unspendable();
   expect([reward > 0n, free()]).toEqual([true, COIN]);
   world.mine("AAA", coin.matureConfirmations - 2);
   await world.drive(coin.chain.refresh());
-  expect([coin.ledger.unspendable(), free()]).toEqual([reward, COIN]);
+  expect([coin.ledger.own.unspendable(), free()]).toEqual([reward, COIN]);
   world.mine("AAA");
   await world.drive(coin.chain.refresh());
-  expect([coin.ledger.unspendable(), free()]).toEqual([0n, COIN + reward]);
+  expect([coin.ledger.own.unspendable(), free()]).toEqual([0n, COIN + reward]);
 });
 
 describe("unconfirmed chains", () => {
@@ -207,7 +207,7 @@ describe("unconfirmed chains", () => {
     const coin = await wallet(2n * COIN);
     world.chain("AAA").payFromFaucet(world.maker.script, 50n * COIN);
     await world.drive(coin.chain.refresh());
-    expect([free(), coin.ledger.unspendable()]).toEqual([2n * COIN, 50n * COIN]);
+    expect([free(), coin.ledger.own.unspendable()]).toEqual([2n * COIN, 50n * COIN]);
   });
 });
 

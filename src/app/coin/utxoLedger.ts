@@ -1,15 +1,14 @@
-import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { BuildError, BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
-import { pushesOf } from "../../core/utxo/script.ts";
-import type { OutPoint, Tx, TxInput, TxOutput } from "../../core/utxo/tx.ts";
-import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
-import type { SeenOutput, UtxoChain } from "../../ports/chain.ts";
+import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
+import { txid } from "../../core/utxo/txCodec.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { lowerRate, raisedRate } from "./coinFees.ts";
-import { after, byValue, choose, keyOf, MAX_CLUSTER, type Pool, type Promised, roomInAnyOrder } from "./coinPool.ts";
+import { after, choose, type Pool, type Promised, roomInAnyOrder } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
+import { OwnOutputs, type OwnOutputsDeps } from "./ownOutputs.ts";
+import { type Ceiling, Promises, type UsedPromise } from "./promises.ts";
 
 /** Most open reservations; each is replayed when another is made. */
 const MAX_RESERVATIONS = 1_000;
@@ -30,35 +29,11 @@ export type BuildRule = (
   insured: boolean,
 ) => Result<BuiltTx, BuildError>;
 
-type Hold = {
-  /** What is still promised. */
-  amounts: bigint[];
-  /** The highest rate the promised transactions are built at. */
-  readonly ceiling: FeeRate;
-  readonly insured: boolean;
-  /** Reckoned for each of them: the most that one of the transactions costs at the ceiling. */
-  readonly feeEach: bigint;
-  /** Promises used up, by the transaction that was signed for each. */
-  readonly used: Map<string, bigint>;
-  cancelTimer: (() => void) | null;
-};
-/** The promise a signed transaction uses up. */
-type UsedPromise = { readonly holdId: string; readonly amount: bigint };
-
-/** The rate promised transactions are built at, at most; `insured`: with what makes them do without their owner. */
-type Ceiling = { readonly ceiling: FeeRate; readonly insured: boolean };
-
 const sumOf = (values: readonly bigint[]): bigint => values.reduce((n, v) => n + v, 0n);
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
 
-export type LedgerDeps = {
-  readonly chain: UtxoChain;
+export type LedgerDeps = OwnOutputsDeps & {
   readonly clock: Clock;
-  readonly format: TxFormat;
-  readonly publicKey: Uint8Array;
-  /** Own output scripts; the first receives change. */
-  readonly scripts: readonly Uint8Array[];
-  readonly matureConfs: number;
   readonly build: BuildRule;
   /** The rate payments are built at now. */
   readonly rate: () => FeeRate;
@@ -78,45 +53,38 @@ export type LedgerDeps = {
  */
 export class UtxoLedger {
   readonly #deps: LedgerDeps;
-  /** Outputs used by own signed transactions → the transaction's id; until `unlock`, whatever a reorg does meanwhile. */
-  readonly #locked = new Map<string, string>();
-  /** Own signed transactions whose change is counted on while the chain does not list them. */
-  readonly #signed = new Map<string, Tx>();
-  readonly #holds = new Map<string, Hold>();
-  #nextHold = 1;
+  readonly #own: OwnOutputs;
+  readonly #promises: Promises;
 
   constructor(deps: LedgerDeps) {
     this.#deps = deps;
+    this.#own = new OwnOutputs(deps);
+    this.#promises = new Promises(deps.clock, deps.onChange);
+  }
+
+  /** What is known of the own outputs; only `lock`, `unlock` and `dropChange` of the ledger change it. */
+  get own(): Omit<OwnOutputs, "lock" | "unlock" | "dropChange"> {
+    return this.#own;
+  }
+
+  /** The holds; only `hold`, `lock` and `unlock` of the ledger make, use up and restore promises. */
+  get promises(): Pick<Promises, "held" | "ceilingOf" | "keep" | "release"> {
+    return this.#promises;
   }
 
   /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
   spendable(): readonly Unspent[] {
-    return this.#pool().unspents;
+    return this.#own.pool().unspents;
   }
 
   /** Those of them the backend has: what can be built on now. */
   ready(): readonly Unspent[] {
-    return this.spendable().filter((u) => !this.#isUnlisted(u.txid));
-  }
-
-  /** Value that exists but cannot be spent yet: immature, or unconfirmed from others. */
-  unspendable(): bigint {
-    const clusters = this.#clusters();
-    let sum = 0n;
-    for (const o of this.#own()) if (!o.spentBy && !this.#locked.has(keyOf(o)) && !this.#isSpendable(o, clusters)) sum += o.value;
-    return sum;
-  }
-
-  /** Value promised to swaps and not yet signed for, with the fees of the transactions. */
-  held(): bigint {
-    let sum = 0n;
-    for (const h of this.#holds.values()) for (const a of h.amounts) sum += a + h.feeEach;
-    return sum;
+    return this.#own.ready(this.#own.pool()).unspents;
   }
 
   /** Whether every promise can still be kept once this transaction is sent. */
   leavesPromises(built: BuiltTx): boolean {
-    return this.#replay(after(this.#pool(), built), this.#promised()).ok;
+    return this.#replay(after(this.#own.pool(), built), this.#promises.promised()).ok;
   }
 
   /**
@@ -125,18 +93,12 @@ export class UtxoLedger {
    * allow that, as high as it does, at least the present one.
    */
   hold(amounts: readonly bigint[], ttlMs: number | null): Result<string, BuildError> {
-    if (this.#holds.size >= MAX_RESERVATIONS)
+    if (this.#promises.size >= MAX_RESERVATIONS)
       return err({ kind: "NotEnough", available: 0n, required: amounts.reduce((n, a) => n + a, 0n) });
     const rehearsed = this.#rehearse(amounts);
     if (!rehearsed.ok) return rehearsed;
     const { ceiling, insured, fees } = rehearsed.value;
-    const id = `hold-${this.#nextHold++}`;
-    const feeEach = fees.toSorted(ascending).at(-1) ?? 0n;
-    const hold: Hold = { amounts: [...amounts], ceiling, insured, feeEach, used: new Map(), cancelTimer: null };
-    if (ttlMs !== null) hold.cancelTimer = this.#deps.clock.after(ttlMs, () => this.release(id));
-    this.#holds.set(id, hold);
-    this.#deps.onChange();
-    return ok(id);
+    return ok(this.#promises.add(amounts, { ceiling, insured, feeEach: fees.toSorted(ascending).at(-1) ?? 0n }, ttlMs));
   }
 
   /**
@@ -144,16 +106,16 @@ export class UtxoLedger {
    * is promised: then the outputs alone decide.
    */
   roomFor(count: number): bigint | null {
-    const promised = this.#promised();
+    const promised = this.#promises.promised();
     if (promised.length === 0) return null;
     const more = Array.from({ length: count }, (): Promised => ({ amount: 0n, ceiling: this.#deps.rate(), insured: false }));
-    return roomInAnyOrder(this.#pool(), [...promised, ...more], this.#deps.dust);
+    return roomInAnyOrder(this.#own.pool(), [...promised, ...more], this.#deps.dust);
   }
 
   /** The highest ceiling at which the new promises can be kept beside all others. @returns with it, the fees of the new ones */
   #rehearse(amounts: readonly bigint[]): Result<Ceiling & { readonly fees: readonly bigint[] }, BuildError> {
-    const pool = this.#pool();
-    const promised = this.#promised();
+    const pool = this.#own.pool();
+    const promised = this.#promises.promised();
     const attempt = (at: Ceiling): Result<Ceiling & { readonly fees: readonly bigint[] }, BuildError> => {
       const extra = amounts.map((amount): Promised => ({ amount, ...at }));
       const all = [...promised, ...extra];
@@ -184,37 +146,17 @@ export class UtxoLedger {
     return best;
   }
 
-  /** The highest rate transactions of a hold are built at; null when there is no such hold. */
-  ceilingOf(id: string): FeeRate | null {
-    return this.#holds.get(id)?.ceiling ?? null;
-  }
-
-  /** The hold no longer ends by itself. */
-  keep(id: string): void {
-    const hold = this.#holds.get(id);
-    hold?.cancelTimer?.();
-    if (hold) hold.cancelTimer = null;
-  }
-
-  release(id: string): void {
-    const hold = this.#holds.get(id);
-    if (!hold) return;
-    hold.cancelTimer?.();
-    this.#holds.delete(id);
-    this.#deps.onChange();
-  }
-
   /**
    * Builds a transaction; `lock` then takes its inputs and uses up the promise. Without a hold, what is promised to
    * others must still be possible afterwards. Where more transactions are promised than outputs are left to make them
    * from, the change comes in pieces, so that the swaps after the next block need not queue behind each other.
    */
   take(outputs: readonly TxOutput[], holdId: string | null): Result<BuiltTx, BuildError> {
-    const hold = holdId === null ? undefined : this.#holds.get(holdId);
-    const rate = hold ? lowerRate(this.#deps.rate(), hold.ceiling) : this.#deps.rate();
+    const ceiling = holdId === null ? null : this.#promises.ceilingOf(holdId);
+    const rate = ceiling ? lowerRate(this.#deps.rate(), ceiling) : this.#deps.rate();
     const amount = outputs.reduce((n, o) => n + o.value, 0n);
-    const promised = this.#promised({ holdId: holdId ?? "", amount });
-    const keepsOthers = (tx: BuiltTx): Result<unknown, BuildError> => this.#replay(after(this.#pool(), tx), promised);
+    const promised = this.#promises.promised({ holdId: holdId ?? "", amount });
+    const keepsOthers = (tx: BuiltTx): Result<unknown, BuildError> => this.#replay(after(this.#own.pool(), tx), promised);
     const plain = this.select((unspents) => this.#deps.build(unspents, outputs, rate, false));
     const insured = this.select((unspents) => this.#deps.build(unspents, outputs, rate, true));
     // What insures one transaction is never taken from what is promised to others.
@@ -222,7 +164,7 @@ export class UtxoLedger {
       insured.ok && plain.ok && (insured.value.fee > plain.value.fee || insured.value.spent.length > plain.value.spent.length);
     const built = insured.ok && (!usesMore || keepsOthers(insured.value).ok) ? insured : plain;
     if (!built.ok) return built;
-    if (!hold) {
+    if (!ceiling) {
       const rest = keepsOthers(built.value);
       if (!rest.ok) return rest;
     }
@@ -234,146 +176,34 @@ export class UtxoLedger {
    * own unconfirmed change, the largest first, as little as needed and never more dependencies than nodes relay.
    */
   select(build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
-    const { unspents, clusters } = this.#pool();
-    return choose({ unspents: unspents.filter((u) => !this.#isUnlisted(u.txid)), clusters }, build);
+    return choose(this.#own.ready(this.#own.pool()), build);
   }
 
   /** What a transaction would be that is not built now: with all that can be spent soon. For fees, never to be signed. */
   estimate(build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
-    return choose(this.#pool(), build);
+    return choose(this.#own.pool(), build);
   }
 
   /** Records a signed own transaction: its inputs are taken, its own outputs are counted on. */
   lock(tx: Tx, from?: UsedPromise): void {
-    const id = txid(tx);
-    if (from) this.#usePromise(id, from);
-    for (const input of tx.inputs) this.#locked.set(keyOf(input), id);
-    this.#signed.set(id, tx);
+    if (from) this.#promises.use(txid(tx), from);
+    this.#own.lock(tx);
     this.#deps.onChange();
-  }
-
-  #usePromise(id: string, { holdId, amount }: UsedPromise): void {
-    const hold = this.#holds.get(holdId);
-    const at = hold?.amounts.indexOf(amount) ?? -1;
-    if (!hold || at < 0) return;
-    hold.amounts.splice(at, 1);
-    hold.used.set(id, amount);
   }
 
   /**
    * Undoes `lock`: for a transaction that was never sent, whose promise stands again, or for one that is settled.
    */
   unlock(tx: Tx): void {
-    const id = txid(tx);
-    for (const hold of this.#holds.values()) {
-      const amount = hold.used.get(id);
-      if (amount === undefined) continue;
-      hold.used.delete(id);
-      hold.amounts.push(amount);
-    }
-    for (const input of tx.inputs) if (this.#locked.get(keyOf(input)) === id) this.#locked.delete(keyOf(input));
-    this.dropChange(tx);
+    this.#promises.giveBack(txid(tx));
+    this.#own.unlock(tx);
+    this.#deps.onChange();
   }
 
   /** Own outputs of a transaction that may never confirm count only once the chain lists them. */
   dropChange(tx: Tx): void {
-    this.#signed.delete(txid(tx));
+    this.#own.dropChange(tx);
     this.#deps.onChange();
-  }
-
-  /** The own output an input of a stored transaction spends, if the chain or the outbox knows it. */
-  source(input: OutPoint): Unspent | undefined {
-    const listed = this.#own().find((o) => o.txid === input.txid && o.vout === input.vout);
-    const output = this.#signed.get(input.txid)?.outputs[input.vout];
-    return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
-  }
-
-  /** The own signed transaction, other than `tx`, that has taken an input of it; null if there is none. */
-  takenBy(tx: Tx): string | null {
-    const id = txid(tx);
-    const taken = tx.inputs.map((i) => this.#locked.get(keyOf(i))).find((by) => by !== undefined && by !== id);
-    return taken ?? null;
-  }
-
-  /** Whether another own transaction, none of `except`, uses an output of this one. */
-  isBuiltOn(tx: Tx, except: ReadonlySet<string> = new Set()): boolean {
-    const id = txid(tx);
-    const counts = (by: string | undefined): boolean => by !== undefined && !except.has(by);
-    const isUsed = (vout: number): boolean => counts(this.#locked.get(keyOf({ txid: id, vout })));
-    return tx.outputs.some((_, vout) => isUsed(vout)) || this.#own().some((o) => o.txid === id && counts(o.spentBy?.txid));
-  }
-
-  /** The id of another transaction, in a block, that spends an input of this one; null if there is none. */
-  conflictOf(tx: Tx): string | null {
-    const id = txid(tx);
-    const inputs = new Set(tx.inputs.map(keyOf));
-    const lost = this.#own().find((o) => inputs.has(keyOf(o)) && o.spentBy?.block && o.spentBy.txid !== id);
-    return lost?.spentBy?.txid ?? null;
-  }
-
-  #own(): readonly SeenOutput[] {
-    return this.#deps.scripts.flatMap((s) => this.#deps.chain.outputs(s));
-  }
-
-  #isUnlisted(id: string): boolean {
-    return this.#signed.has(id) && !this.#deps.chain.tx(id);
-  }
-
-  #isOwn(script: Uint8Array): boolean {
-    return this.#deps.scripts.some((s) => equalBytes(s, script));
-  }
-
-  #pool(): Pool {
-    const clusters = this.#clusters();
-    const unspents: Unspent[] = this.#own().filter((o) => this.#isSpendable(o, clusters));
-    for (const [id, tx] of this.#signed) {
-      if (!this.#isUnlisted(id)) continue;
-      tx.outputs.forEach((o, vout) => {
-        const outPoint = { txid: id, vout };
-        if (this.#isOwn(o.script) && !this.#locked.has(keyOf(outPoint))) unspents.push({ ...outPoint, ...o });
-      });
-    }
-    return { unspents: unspents.sort(byValue), clusters };
-  }
-
-  #isSpendable(o: SeenOutput, clusters: OwnClusters): boolean {
-    if (o.spentBy || this.#locked.has(keyOf(o))) return false;
-    if (o.block) return !o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#deps.matureConfs;
-    return clusters.sizeOf(o.txid) < MAX_CLUSTER;
-  }
-
-  /** Own transactions that are in no block. One of others, or of a contract, counts as full: nothing is built on it. */
-  #clusters(): OwnClusters {
-    const clusters = new OwnClusters();
-    const edges: [string, string][] = [];
-    for (const o of this.#own()) {
-      const spender = o.spentBy && !o.spentBy.block ? o.spentBy.txid : null;
-      if (!o.block) clusters.add(o.txid, this.isOurs(o.txid) ? 1 : MAX_CLUSTER);
-      if (spender !== null) clusters.add(spender);
-      if (!o.block && spender !== null) edges.push([o.txid, spender]);
-    }
-    for (const [id, tx] of this.#signed) {
-      if (!this.#isUnlisted(id)) continue;
-      clusters.add(id);
-      for (const input of tx.inputs) edges.push([input.txid, id]);
-    }
-    for (const [parent, child] of edges) clusters.join(parent, child);
-    return clusters;
-  }
-
-  /** Whether every input of a transaction the backend has is signed with the own key alone. */
-  isOurs(id: string): boolean {
-    const seen = this.#deps.chain.tx(id);
-    const tx = seen && parseTx(seen.raw, this.#deps.format);
-    return tx?.ok === true && tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey));
-  }
-
-  /** What is promised, without one promise that is being kept. */
-  #promised(kept?: UsedPromise): readonly Promised[] {
-    return [...this.#holds].flatMap(([id, { amounts, ceiling, insured }]) => {
-      const at = id === kept?.holdId ? amounts.indexOf(kept.amount) : -1;
-      return (at < 0 ? amounts : amounts.toSpliced(at, 1)).map((amount) => ({ amount, ceiling, insured }));
-    });
   }
 
   /** Builds every promised transaction, one after the other, from these outputs; fails if one cannot be built. @returns their fees */
@@ -404,7 +234,7 @@ export class UtxoLedger {
         .map((p) => p.amount)
         .toSorted(ascending)
         .at(-1) ?? 0n;
-    const rest = after(this.#pool(), built);
+    const rest = after(this.#own.pool(), built);
     const left = rest.unspents.filter((u) => u.value > largest).length;
     const wanted = BigInt(promised.length - left + 1);
     const fit = largest > 0n ? built.change / (2n * largest) : 0n;
@@ -419,11 +249,6 @@ export class UtxoLedger {
       at.insured,
     );
     if (!cut.ok || cut.value.change === 0n) return null;
-    return this.#replay(after(this.#pool(), cut.value), promised).ok ? cut.value : null;
+    return this.#replay(after(this.#own.pool(), cut.value), promised).ok ? cut.value : null;
   }
-}
-
-function isSignedBy(input: TxInput, publicKey: Uint8Array): boolean {
-  const last = input.witness.length > 0 ? input.witness.at(-1) : pushesOf(input.scriptSig)?.at(-1);
-  return last !== undefined && equalBytes(last, publicKey);
 }

@@ -150,17 +150,6 @@ export class SwapRunner implements SwapStarter {
     return [...running, ...waiting.map((s) => s.uuid)];
   }
 
-  /** What this node as maker holds of a coin for swaps whose taker has paid no fee yet, base units; of one peer or of all. */
-  unpaidUnits(ticker: string, counterparty?: string): bigint {
-    let sum = 0n;
-    for (const { state: s } of this.#tasks.values()) {
-      const { role, makerCoin, makerUnits, counterparty: peer } = s.terms;
-      const counts = role === "maker" && makerCoin === ticker && !s.received.fee && !s.finished;
-      if (counts && (counterparty === undefined || counterparty === peer)) sum += BigInt(makerUnits);
-    }
-    return sum;
-  }
-
   /** The log of a swap; null when this node never had it. */
   async log(uuid: string): Promise<readonly StoredEvent[] | null> {
     const live = this.#tasks.get(uuid)?.events ?? this.#recent.get(uuid);

@@ -45,7 +45,7 @@ export const SCRIPT_ERROR_TEXT = {
   WitnessPubkeyType: "Using non-compressed keys in segwit",
   CodeSeparator: "Using OP_CODESEPARATOR in non-witness script",
   SigFindAndDelete: "Signature is found in scriptCode",
-  TaprootUnsupported: "Taproot is not implemented on this chain",
+  TaprootUnsupported: "Taproot outputs cannot be spent on this chain",
 } as const;
 
 export type ScriptError = keyof typeof SCRIPT_ERROR_TEXT;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { TERMS_KEY as KEY, swapTerms } from "../../../test/fakes/swapTerms.ts";
 import {
   isChildSlot,
   isReplaceableSlot,
@@ -30,41 +31,8 @@ const SLOTS: readonly Slot[] = [
   "claimChild",
   "refundChild",
 ];
-const KEY = `02${"11".repeat(32)}`;
 
-function terms(role: Role): SwapTerms {
-  return {
-    role,
-    uuid: "11111111-2222-4333-8444-555555555555",
-    myOrderUuid: "99999999-8888-4777-a666-000000000001",
-    makerCoin: "DOC",
-    takerCoin: "MARTY",
-    makerAmount: "2/1",
-    takerAmount: "1/100",
-    makerUnits: "200000000",
-    takerUnits: "1000000",
-    makerConfs: 1,
-    makerNota: false,
-    takerConfs: 1,
-    takerNota: false,
-    lockDurationSec: 7800,
-    startedAt: 1_700_000_000,
-    counterparty: KEY,
-    myPersistentPub: KEY,
-    myMakerCoinPub: KEY,
-    myTakerCoinPub: KEY,
-    secretSalt: role === "maker" ? 7 : null,
-    secretHash: role === "maker" ? "22".repeat(20) : null,
-    makerStartHeight: 1,
-    takerStartHeight: 1,
-    dexFeeUnits: "1287",
-    dexBurnUnits: "0",
-    dexFeePubkey: KEY,
-    fees: [],
-    gui: null,
-    version: "test",
-  };
-}
+const terms = (role: Role): SwapTerms => swapTerms(role, { secretSalt: role === "maker" ? 7 : null });
 
 const negotiated: SwapEvent = {
   type: "negotiated",

@@ -1,45 +1,19 @@
 import { expect, test } from "vitest";
+import { swapTerms, TERMS_KEY } from "../../../test/fakes/swapTerms.ts";
 import { recordedStatuses } from "../../../test/vectors/swaps/swapVectors.ts";
 import type { Role, Slot, SwapEvent, SwapTerms } from "./events.ts";
 import { swapStatus } from "./swapStatus.ts";
 
-const KEY = `02${"11".repeat(32)}`;
 const BLOCK = { height: 7, hash: "ab" };
-const terms = (role: Role, change: Partial<SwapTerms> = {}): SwapTerms => ({
-  role,
-  uuid: "11111111-2222-4333-8444-555555555555",
-  myOrderUuid: "99999999-8888-4777-a666-000000000001",
-  makerCoin: "DOC",
-  takerCoin: "MARTY",
-  makerAmount: "2/1",
-  takerAmount: "1/3",
-  makerUnits: "200000000",
-  takerUnits: "33333333",
-  makerConfs: 1,
-  makerNota: false,
-  takerConfs: 1,
-  takerNota: false,
-  lockDurationSec: 7_800,
-  startedAt: 1_700_000_000,
-  counterparty: KEY,
-  myPersistentPub: KEY,
-  myMakerCoinPub: KEY,
-  myTakerCoinPub: KEY,
-  secretSalt: null,
-  secretHash: role === "maker" ? "22".repeat(20) : null,
-  makerStartHeight: 1,
-  takerStartHeight: 1,
-  dexFeeUnits: "1287",
-  dexBurnUnits: "0",
-  dexFeePubkey: KEY,
-  fees: [],
-  gui: null,
-  version: "test",
-  ...change,
-});
 const negotiated: SwapEvent = {
   type: "negotiated",
-  with: { theirStartedAt: 1_700_000_001, theirLocktime: 1_700_007_801, makerCoinPub: KEY, takerCoinPub: KEY, secretHash: "22".repeat(20) },
+  with: {
+    theirStartedAt: 1_700_000_001,
+    theirLocktime: 1_700_007_801,
+    makerCoinPub: TERMS_KEY,
+    takerCoinPub: TERMS_KEY,
+    secretHash: "22".repeat(20),
+  },
 };
 const sent = (slot: Slot, txid: string): SwapEvent[] => [
   { type: "tx_signed", slot, txid, raw: "00", notAfter: null },
@@ -51,7 +25,7 @@ const fee: SwapEvent = { type: "tx_received", slot: "fee", txid: "fe", raw: "fe"
 
 const statusOf = (role: Role, events: readonly SwapEvent[], change: Partial<SwapTerms> = {}) =>
   swapStatus(
-    [{ type: "started", terms: terms(role, change) } as SwapEvent, ...events].map((event, i) => ({ v: 1 as const, atMs: i, event })),
+    [{ type: "started", terms: swapTerms(role, change) } as SwapEvent, ...events].map((event, i) => ({ v: 1 as const, atMs: i, event })),
   );
 const names = (status: Record<string, unknown>): string[] => (status.events as { event: { type: string } }[]).map((e) => e.event.type);
 
@@ -114,7 +88,7 @@ test("success comes only from the claim: one taken back by a reorg after the end
 });
 
 test("a swap that could not start shows nothing but that", () => {
-  const status = swapStatus([{ v: 1, atMs: 5, event: { type: "start_failed", terms: terms("taker"), reason: "no funds" } }]);
+  const status = swapStatus([{ v: 1, atMs: 5, event: { type: "start_failed", terms: swapTerms("taker"), reason: "no funds" } }]);
   expect([names(status), status.my_info]).toEqual([["StartFailed"], null]);
 });
 

@@ -1,0 +1,155 @@
+import { equalBytes } from "../../core/util/bytes.ts";
+import type { Unspent } from "../../core/utxo/buildTx.ts";
+import { pushesOf } from "../../core/utxo/script.ts";
+import type { OutPoint, Tx, TxInput } from "../../core/utxo/tx.ts";
+import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
+import type { SeenOutput, UtxoChain } from "../../ports/chain.ts";
+import { byValue, keyOf, MAX_CLUSTER, type Pool } from "./coinPool.ts";
+import { OwnClusters } from "./ownClusters.ts";
+
+export type OwnOutputsDeps = {
+  readonly chain: UtxoChain;
+  readonly format: TxFormat;
+  readonly publicKey: Uint8Array;
+  /** Own output scripts; the first receives change. */
+  readonly scripts: readonly Uint8Array[];
+  readonly matureConfs: number;
+};
+
+/** The own outputs of one coin: which can be spent, and which are taken by stored transactions. */
+export class OwnOutputs {
+  readonly #deps: OwnOutputsDeps;
+  /** Outputs used by own signed transactions → the transaction's id; until `unlock`, whatever a reorg does meanwhile. */
+  readonly #locked = new Map<string, string>();
+  /** Own signed transactions whose change is counted on while the chain does not list them. */
+  readonly #signed = new Map<string, Tx>();
+
+  constructor(deps: OwnOutputsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
+  pool(): Pool {
+    const clusters = this.#clusters();
+    const unspents: Unspent[] = this.#own().filter((o) => this.#isSpendable(o, clusters));
+    for (const [id, tx] of this.#signed) {
+      if (!this.#isUnlisted(id)) continue;
+      tx.outputs.forEach((o, vout) => {
+        const outPoint = { txid: id, vout };
+        if (this.#isOwn(o.script) && !this.#locked.has(keyOf(outPoint))) unspents.push({ ...outPoint, ...o });
+      });
+    }
+    return { unspents: unspents.sort(byValue), clusters };
+  }
+
+  /** Those of a pool the backend has: what can be built on now. */
+  ready({ unspents, clusters }: Pool): Pool {
+    return { unspents: unspents.filter((u) => !this.#isUnlisted(u.txid)), clusters };
+  }
+
+  /** Value that exists but cannot be spent yet: immature, or unconfirmed from others. */
+  unspendable(): bigint {
+    const clusters = this.#clusters();
+    let sum = 0n;
+    for (const o of this.#own()) if (!o.spentBy && !this.#locked.has(keyOf(o)) && !this.#isSpendable(o, clusters)) sum += o.value;
+    return sum;
+  }
+
+  /** Takes the inputs of a signed own transaction and counts on its own outputs. */
+  lock(tx: Tx): void {
+    const id = txid(tx);
+    for (const input of tx.inputs) this.#locked.set(keyOf(input), id);
+    this.#signed.set(id, tx);
+  }
+
+  /** Undoes `lock`. */
+  unlock(tx: Tx): void {
+    const id = txid(tx);
+    for (const input of tx.inputs) if (this.#locked.get(keyOf(input)) === id) this.#locked.delete(keyOf(input));
+    this.dropChange(tx);
+  }
+
+  /** Own outputs of a transaction that may never confirm count only once the chain lists them. */
+  dropChange(tx: Tx): void {
+    this.#signed.delete(txid(tx));
+  }
+
+  /** The own output an input of a stored transaction spends, if the chain or the outbox knows it. */
+  source(input: OutPoint): Unspent | undefined {
+    const listed = this.#own().find((o) => o.txid === input.txid && o.vout === input.vout);
+    const output = this.#signed.get(input.txid)?.outputs[input.vout];
+    return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
+  }
+
+  /** The own signed transaction, other than `tx`, that has taken an input of it; null if there is none. */
+  takenBy(tx: Tx): string | null {
+    const id = txid(tx);
+    const taken = tx.inputs.map((i) => this.#locked.get(keyOf(i))).find((by) => by !== undefined && by !== id);
+    return taken ?? null;
+  }
+
+  /** Whether another own transaction, none of `except`, uses an output of this one. */
+  isBuiltOn(tx: Tx, except: ReadonlySet<string> = new Set()): boolean {
+    const id = txid(tx);
+    const counts = (by: string | undefined): boolean => by !== undefined && !except.has(by);
+    const isUsed = (vout: number): boolean => counts(this.#locked.get(keyOf({ txid: id, vout })));
+    return tx.outputs.some((_, vout) => isUsed(vout)) || this.#own().some((o) => o.txid === id && counts(o.spentBy?.txid));
+  }
+
+  /** The id of another transaction, in a block, that spends an input of this one; null if there is none. */
+  conflictOf(tx: Tx): string | null {
+    const id = txid(tx);
+    const inputs = new Set(tx.inputs.map(keyOf));
+    const lost = this.#own().find((o) => inputs.has(keyOf(o)) && o.spentBy?.block && o.spentBy.txid !== id);
+    return lost?.spentBy?.txid ?? null;
+  }
+
+  /** Whether every input of a transaction the backend has is signed with the own key alone. */
+  isOurs(id: string): boolean {
+    const seen = this.#deps.chain.tx(id);
+    const tx = seen && parseTx(seen.raw, this.#deps.format);
+    return tx?.ok === true && tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey));
+  }
+
+  #own(): readonly SeenOutput[] {
+    return this.#deps.scripts.flatMap((s) => this.#deps.chain.outputs(s));
+  }
+
+  #isUnlisted(id: string): boolean {
+    return this.#signed.has(id) && !this.#deps.chain.tx(id);
+  }
+
+  #isOwn(script: Uint8Array): boolean {
+    return this.#deps.scripts.some((s) => equalBytes(s, script));
+  }
+
+  #isSpendable(o: SeenOutput, clusters: OwnClusters): boolean {
+    if (o.spentBy || this.#locked.has(keyOf(o))) return false;
+    if (o.block) return !o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#deps.matureConfs;
+    return clusters.sizeOf(o.txid) < MAX_CLUSTER;
+  }
+
+  /** Own transactions that are in no block. One of others, or of a contract, counts as full: nothing is built on it. */
+  #clusters(): OwnClusters {
+    const clusters = new OwnClusters();
+    const edges: [string, string][] = [];
+    for (const o of this.#own()) {
+      const spender = o.spentBy && !o.spentBy.block ? o.spentBy.txid : null;
+      if (!o.block) clusters.add(o.txid, this.isOurs(o.txid) ? 1 : MAX_CLUSTER);
+      if (spender !== null) clusters.add(spender);
+      if (!o.block && spender !== null) edges.push([o.txid, spender]);
+    }
+    for (const [id, tx] of this.#signed) {
+      if (!this.#isUnlisted(id)) continue;
+      clusters.add(id);
+      for (const input of tx.inputs) edges.push([input.txid, id]);
+    }
+    for (const [parent, child] of edges) clusters.join(parent, child);
+    return clusters;
+  }
+}
+
+function isSignedBy(input: TxInput, publicKey: Uint8Array): boolean {
+  const last = input.witness.length > 0 ? input.witness.at(-1) : pushesOf(input.scriptSig)?.at(-1);
+  return last !== undefined && equalBytes(last, publicKey);
+}
