@@ -127,7 +127,6 @@ export class Node {
         parts.onSwapEvent(uuid, events);
         if (this.peers.onSwapEvent(uuid, events) === "came_to_nothing") this.orders.onUnpaidSwapEnded(uuid);
       },
-      onBadFaith: (pubkey, swap, event) => log.warn("counterparty_in_bad_faith", { swap, pubkey, event }),
     });
     this.orders = createOrders({
       clock,

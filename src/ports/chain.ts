@@ -59,6 +59,14 @@ export type ChainStatus = {
   readonly error: string | null;
 };
 
+/** What of the reads may answer something new. */
+export type ChainChange = {
+  /** The tip, the status, fees or a notarization: whatever is not about single scripts and transactions, or too much to name. */
+  readonly all: boolean;
+  /** Watched scripts (lower-case hex) with other outputs or spends, and ids of transactions that are new, gone or in another block. */
+  readonly keys: ReadonlySet<string>;
+};
+
 /** Why a watch cannot be covered: the backend no longer has a block it needs (pruned). `message` is a sentence for people. */
 export class BlockGone extends Error {
   override readonly name = "BlockGone";
@@ -78,7 +86,7 @@ export interface UtxoChain {
   readonly ticker: string;
   status(): ChainStatus;
   /** Called after every change of what the reads answer. Never called from inside a read. Returns the unsubscriber. */
-  onChange(listener: () => void): () => void;
+  onChange(listener: (change: ChainChange) => void): () => void;
   /**
    * Follows a script from `fromHeight` on, now and after restarts. Resolves when the index covers it up to the tip.
    * Idempotent; an earlier `fromHeight` extends the range.

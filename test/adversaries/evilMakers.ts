@@ -34,7 +34,8 @@ const paying = (name: string, tries: string, change: (c: Contract, stage: Stage)
   plays: "maker",
   ends: ["failed"],
   loses: "dex fee and miner fees",
-  treated: "ban",
+  // To another contract, it could be the payment of another swap, put here by anybody.
+  treated: more === 0n ? "noPayment" : "ban",
   async play(stage) {
     const uuid = await stage.begin();
     const contracts = await stage.untilFee(uuid);
@@ -72,13 +73,13 @@ export const EVIL_MAKERS: readonly Adversary[] = [
   offering("a maker that locks no longer than the taker", "can refund while the taker learns the secret", "neverConnected", (s) => ({
     paymentLocktime: takerLock(s.nowSec, L),
   })),
-  offering("a maker with a secret hash of 32 bytes", "has the taker pay into a script only one side can open", "ban", () => ({
+  offering("a maker with a secret hash of 32 bytes", "has the taker pay into a script only one side can open", "neverConnected", () => ({
     secretHash: new Uint8Array(32).fill(1),
   })),
-  offering("a maker with a key that is no point", "has the taker pay to a key nobody can check", "ban", () => ({
+  offering("a maker with a key that is no point", "has the taker pay to a key nobody can check", "neverConnected", () => ({
     makerCoinHtlcPub: NO_POINT,
   })),
-  offering("a maker that names a swap contract", "sends the taker to a contract on a chain that has none", "ban", () => ({
+  offering("a maker that names a swap contract", "sends the taker to a contract on a chain that has none", "neverConnected", () => ({
     takerCoinContract: new Uint8Array(20).fill(1),
   })),
   skewed(-60, true),
@@ -109,7 +110,7 @@ export const EVIL_MAKERS: readonly Adversary[] = [
     plays: "maker",
     ends: ["failed"],
     loses: "dex fee and miner fees",
-    treated: "ban",
+    treated: "noPayment",
     async play(stage) {
       const uuid = await stage.begin();
       await stage.untilFee(uuid);

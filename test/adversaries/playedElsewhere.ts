@@ -10,11 +10,31 @@ export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
     test: { file: "test/swap/replays.test.ts", name: "a maker that names one secret hash in two swaps gets one payment, not two" },
   },
   {
-    name: "a maker that takes its payment back before the taker pays",
-    tries: "is paid for an output that is spent",
-    loses: "dex fee and miner fees",
+    name: "a spend of the maker's payment before the taker pays",
+    tries: "has the taker pay for an output that is gone",
+    loses: "nothing: only the taker's own key can spend it before the maker's lock",
     treated: "nothing is noted: what the taker does not pay for is no offence",
-    test: { file: "test/swap/badPeers.test.ts", name: "that was claimed or refunded before the taker pays is not paid for" },
+    test: { file: "test/swap/badPeers.test.ts", name: "that is deep and exact, but spent before the taker pays, is not paid for" },
+  },
+  {
+    name: "a relay that replays old offers, fees and payments of a key that falls silent",
+    tries: "has an honest key banned for what it said in another swap",
+    loses: "nothing more than silence costs",
+    treated: "as silence is, and no ban",
+    test: {
+      file: "test/swap/replays.test.ts",
+      name: "a key that falls silent is not banned for the offers, fees and payments of its old swap that a relay puts in their place",
+    },
+  },
+  {
+    name: "a relay that replays an old consent and holds back the taker's answer",
+    tries: "has the taker pay its fee to a maker that never heard from it",
+    loses: "nothing, once an answer gets through before the maker gives up",
+    treated: "as before",
+    test: {
+      file: "test/swap/replays.test.ts",
+      name: "an old consent of the maker while the taker's answer is lost: the offer that comes again is answered again, and both get what they wanted",
+    },
   },
   {
     name: "a maker that announces ever new payments",

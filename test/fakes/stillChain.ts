@@ -1,8 +1,10 @@
 import { toHex } from "../../src/core/util/bytes.ts";
-import type { BlockRef, BroadcastOutcome, ChainStatus, ScanProgress, SeenOutput, UtxoChain } from "../../src/ports/chain.ts";
+import type { BlockRef, BroadcastOutcome, ChainChange, ChainStatus, ScanProgress, SeenOutput, UtxoChain } from "../../src/ports/chain.ts";
 import { Aborted } from "../../src/ports/clock.ts";
 
 const TIP: BlockRef = { height: 100, hash: "00".repeat(32) };
+
+const EVERYTHING: ChainChange = { all: true, keys: new Set() };
 
 /** A chain on which nothing moves: it has the outputs a test gives it, and remembers what it is asked to send. */
 export class StillChain implements UtxoChain {
@@ -16,7 +18,7 @@ export class StillChain implements UtxoChain {
   /** How far the first scan is; null: it is over. */
   #scan: ScanProgress | null = null;
   readonly #outputs = new Map<string, SeenOutput[]>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(change: ChainChange) => void>();
   readonly #waiting: (() => void)[] = [];
   #paid = 0;
 
@@ -36,14 +38,15 @@ export class StillChain implements UtxoChain {
   scanned(progress: ScanProgress): void {
     this.trouble = null;
     this.#scan = progress;
-    for (const tell of this.#listeners) tell();
+    for (const tell of this.#listeners) tell(EVERYTHING);
   }
 
   /** The daemon answers, and the first scan is over. */
   comeUp(): void {
     this.trouble = null;
     this.#scan = null;
-    for (const tell of [...this.#listeners, ...this.#waiting.splice(0)]) tell();
+    for (const tell of this.#listeners) tell(EVERYTHING);
+    for (const answer of this.#waiting.splice(0)) answer();
   }
 
   status(): ChainStatus {
@@ -51,7 +54,7 @@ export class StillChain implements UtxoChain {
     const tip = { ...TIP, timeSec: 1_700_000_000, medianTimePastSec: 1_700_000_000 };
     return { state: this.#scan === null ? "ready" : "syncing", tip, progress: this.#scan, error: null };
   }
-  onChange(listener: () => void): () => void {
+  onChange(listener: (change: ChainChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

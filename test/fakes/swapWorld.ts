@@ -7,6 +7,7 @@ import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
 import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
+import type { DexFeeUnits } from "../../src/app/swap/startTerms.ts";
 import { SwapRunner } from "../../src/app/swap/swapRunner.ts";
 import type { Reservation, SwapMatch } from "../../src/app/tradingCoin.ts";
 import { coinEntryToChainParams } from "../../src/chain/chainParams.ts";
@@ -21,6 +22,7 @@ import { encodeSwapMessage, parseSwapMessage } from "../../src/core/message/swap
 import type { SwapMessage } from "../../src/core/message/types.ts";
 import { decimal } from "../../src/core/money/rational.ts";
 import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
+import { conductOf } from "../../src/core/peers/swapConduct.ts";
 import type { Role, StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
 import type { SwapSafety } from "../../src/core/swap/safety.ts";
 import { fold, type SwapState } from "../../src/core/swap/swapState.ts";
@@ -68,16 +70,22 @@ export class SwapSide {
   readonly p2p: HubNode;
   readonly log = new SilentLog();
   readonly rpc = new Map<Ticker, FaultyRpc>();
-  /** Whom this side found in bad faith: event and key. */
+  /** Whom this side bans for its conduct: event and key. */
   readonly blamed: string[] = [];
   /** Salts drawn before the seeded ones. */
   readonly salts: number[] = [];
   /** Hears of each stored event of a swap, with its whole log. */
   onEvent: (uuid: string, log: readonly StoredEvent[]) => void = () => undefined;
+  /** What this side takes for the dex fee of swaps that start. */
+  dexFee: DexFeeUnits = { feeUnits: FEE_UNITS, burnUnits: 0n, feePubkey: FEE_KEY.publicKey };
+  /** The network profile under which a refused fee would be right. */
+  profileOfFee: string | null = null;
   /** Adds to the true time on this side's clock. */
   skewMs = 0;
   /** An append for which this gives an error is not stored; "lost" stores it and fails all the same. */
   refuse: (event: SwapEvent) => "full" | "lost" | null = () => null;
+  /** While set, no log of a swap can be read. */
+  unreadable = false;
   readonly #world: SwapWorld;
   readonly #db = openInlineDatabase(":memory:", SCHEMA);
   #runner: SwapRunner;
@@ -171,14 +179,22 @@ export class SwapSide {
           return { secret, hash: hash160(secret) };
         },
       },
-      dexFee: () => ({ feeUnits: FEE_UNITS, burnUnits: 0n, feePubkey: FEE_KEY.publicKey }),
-      profileOfFee: () => null,
+      dexFee: () => this.dexFee,
+      profileOfFee: () => this.profileOfFee,
       gui: null,
       version: "test",
       timing: profileOfNetid(9_998),
-      onEvent: (uuid, log) => this.onEvent(uuid, log),
-      onBadFaith: (pubkey, _uuid, event) => this.blamed.push(`${event} ${pubkey}`),
+      onEvent: (uuid, log) => {
+        this.#judge(log);
+        this.onEvent(uuid, log);
+      },
     });
+  }
+
+  #judge(log: readonly StoredEvent[]): void {
+    const conduct = conductOf(log);
+    const first = log[0]?.event;
+    if (conduct?.kind === "proof" && first?.type === "started") this.blamed.push(`${conduct.reason.event} ${first.terms.counterparty}`);
   }
 
   #faulty(store: SwapStore): SwapStore {
@@ -192,6 +208,10 @@ export class SwapSide {
       ...store,
       create: (summary, first, marks) => around(first, () => store.create(summary, first, marks)),
       append: (uuid, seq, event, marks) => around(event, () => store.append(uuid, seq, event, marks)),
+      log: async (uuid) => {
+        if (this.unreadable) throw new StorageError("Io", "not read on request");
+        return store.log(uuid);
+      },
     };
   }
 

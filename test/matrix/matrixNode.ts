@@ -215,7 +215,6 @@ export class MatrixNode {
       version: "matrix",
       timing: profile,
       onEvent: () => undefined,
-      onBadFaith: () => undefined,
     });
     return { life, engine, runner, coins };
   }

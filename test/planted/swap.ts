@@ -11,6 +11,7 @@ const OBSERVE = "src/app/swap/duties/observe.ts";
 const TASK = "src/app/swap/swapTask.ts";
 const RUNNER = "src/app/swap/swapRunner.ts";
 const CONTRACTS = "src/app/swap/contracts.ts";
+const LOST_TO = "src/app/swap/lostTo.ts";
 
 const BAD_PEERS = "test/swap/badPeers.test.ts";
 const OUTBOX = "test/swap/outbox.test.ts";
@@ -20,6 +21,8 @@ const REPLAYS = "test/swap/replays.test.ts";
 const FUNDS = "test/swap/funds.test.ts";
 const CROWD = "test/swap/crowd.test.ts";
 const LIMITS = "test/swap/limits.test.ts";
+const LOST_TO_TEST = "src/app/swap/lostTo.test.ts";
+const CLAIM_BUILT_ON = "test/sim/found/claimBuiltOn.test.ts";
 const PAYMENT_TEST = "src/app/swap/duties/payment.test.ts";
 
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
@@ -266,6 +269,7 @@ export const SWAP: readonly PlantedBug[] = [
     "if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;",
     "",
     PAYMENT_TEST,
+    BAD_PEERS,
   ),
   bug(
     "a payment one block too shallow counts",
@@ -308,8 +312,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a fee that paid for another swap counts again",
     FEE,
-    "if (await task.deps.store.isMarked(mark)) return unfit(",
-    'if (txid === "") return unfit(',
+    "if (await task.deps.store.isMarked(mark)) return `fee",
+    'if (txid === "") return `fee',
     BAD_PEERS,
     REPLAYS,
   ),
@@ -320,7 +324,86 @@ export const SWAP: readonly PlantedBug[] = [
     "if (known.block && known.block.height < 0)",
     BAD_PEERS,
   ),
-  bug("a wrong fee ends the swap at once", FEE, "if (unfit && now > unfit.until) return", "if (unfit) return", REPLAYS, BAD_PEERS),
+  bug(
+    "a wrong fee ends the swap at once",
+    FEE,
+    "if (task.nowSec() > since + waitSec)\n",
+    "if (unfit || task.nowSec() > since + waitSec)\n",
+    REPLAYS,
+  ),
+  bug(
+    "an old payment of another swap bans the key that signed it",
+    PAYMENT,
+    'return unfit.kind === "OtherValue" ? { ...said, theirFault: true } : said;',
+    "return { ...said, theirFault: true };",
+    BAD_PEERS,
+    REPLAYS,
+  ),
+  bug(
+    "a payment of another value proves nothing",
+    "src/app/coin/swapTxReader.ts",
+    'return checked.error.kind === "WrongValue" ? err({ kind: "OtherValue", reason }) : refused(reason);',
+    "return refused(reason);",
+    BAD_PEERS,
+  ),
+  bug(
+    "what comes after a payment of another value covers it up",
+    PAYMENT,
+    'if (unfit?.kind !== "OtherValue") unfit = checked.error;',
+    "unfit = checked.error;",
+    BAD_PEERS,
+  ),
+  bug(
+    "an offer that comes again after an old consent is not answered",
+    STATE,
+    'if (!s.received.makerPayment) out.push({ do: "answer" });',
+    "",
+    REPLAYS,
+  ),
+  bug(
+    "an offer of another swap is answered after the consent",
+    NEGOTIATE,
+    "offer !== undefined && toHex(offer.data.secretHash) === negotiated.secretHash;",
+    "offer !== undefined;",
+    REPLAYS,
+  ),
+  bug("an offer that comes along with the consent is answered again", NEGOTIATE, "  again.isDue(0);\n", "", REPLAYS),
+  bug(
+    "a payment built on a claim that confirmed in another version waits for ever",
+    OBSERVE,
+    ": lostTo(coin, raw, ownTx)) ?? undefined;",
+    ": coin.conflictOf(raw)) ?? undefined;",
+    CLAIM_BUILT_ON,
+  ),
+  bug(
+    "a payment is given up for a claim that is in no block",
+    LOST_TO,
+    "id !== txid && coin.chain.tx(id)?.block)",
+    "id !== txid && coin.chain.tx(id))",
+    LOST_TO_TEST,
+  ),
+  bug(
+    "a payment does not fall with what its parent was built on",
+    LOST_TO,
+    "lostTo(coin, fromHex(parent.raw), ownTx, depth - 1)",
+    "null",
+    LOST_TO_TEST,
+  ),
+  bug("a claim is not lost to the other side's refund", LOST_TO, "[ownClaim(role)]: theirRefund(role),", "", LOST_TO_TEST),
+  bug(
+    "a payment is not lost with a claim whose swap is done with",
+    RUNNER,
+    "for (const log of this.#recent.values()) {",
+    "for (const log of [] as (readonly StoredEvent[])[]) {",
+    CLAIM_BUILT_ON,
+  ),
+  bug(
+    "a payment found lost is taken for a living one when the claim's swap is forgotten",
+    OBSERVE,
+    "if (known && coin.chain.tx(known.txid)?.block) return known.txid;",
+    "",
+    CLAIM_BUILT_ON,
+  ),
   bug(
     "a secret hash used before is agreed on",
     NEGOTIATE,

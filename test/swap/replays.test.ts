@@ -61,6 +61,67 @@ test("an old consent of the maker, there before the taker has answered, costs th
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+/** The maker hears no answer, the taker an old consent: it pays its fee to a maker that still offers. @returns what ends the loss */
+async function agreedByReplay(uuid: string, back: () => void): Promise<() => void> {
+  await world.until("the taker answers", () => world.sent(world.taker, uuid).some((m) => m.type === "NegotiationReply"));
+  world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
+  await world.until("the taker tells of its fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
+  expect((await world.maker.state(uuid)).negotiated).toBeNull();
+  return back;
+}
+const answers = (uuid: string): number => world.sent(world.taker, uuid).filter((m) => m.type === "NegotiationReply").length;
+
+test("an old consent of the maker while the taker's answer is lost: the offer that comes again is answered again, and both get what they wanted", async () => {
+  world = await SwapWorld.open();
+  const lost = world.lose(world.maker, (m) => m.type === "NegotiationReply");
+  const uuid = await world.start();
+  const back = await agreedByReplay(uuid, lost);
+  await world.advance(30);
+  back();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("the same when the taker restarts with its fee paid and its answer never heard", async () => {
+  world = await SwapWorld.open();
+  const lost = world.lose(world.maker, (m) => m.type === "NegotiationReply");
+  const uuid = await world.start();
+  const back = await agreedByReplay(uuid, lost);
+  await world.taker.stop();
+  back();
+  await world.advance(20);
+  await world.taker.restart();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a maker that has agreed is answered once", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  await world.finish(uuid);
+  expect(answers(uuid)).toBe(1);
+});
+
+test("after the consent the offer that was agreed is answered again, one of another swap is not", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start({ only: "taker" });
+  const startedAt = nowSec();
+  world.inject(world.maker, world.taker, uuid, offer(SECRET_A(), startedAt));
+  await world.advance(2);
+  world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
+  await world.until("the taker tells of its fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
+  // The offer that goes along with the consent, late.
+  world.inject(world.maker, world.taker, uuid, offer(SECRET_A(), startedAt));
+  await world.advance(12);
+  expect(answers(uuid)).toBe(1);
+  for (let i = 0; i < 4; i++) {
+    world.inject(world.maker, world.taker, uuid, offer(new Uint8Array(32).fill(4), startedAt));
+    await world.advance(5);
+  }
+  expect(answers(uuid)).toBe(1);
+  world.inject(world.maker, world.taker, uuid, offer(SECRET_A(), startedAt));
+  await world.advance(1);
+  expect(answers(uuid)).toBe(2);
+});
+
 test("a maker that names one secret hash in two swaps gets one payment, not two", async () => {
   world = await SwapWorld.open();
   const [first, second] = [await world.start({ only: "taker" }), await world.start({ only: "taker" })];
@@ -92,17 +153,55 @@ test("a fee that cannot count is passed over while the taker may still send a ri
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
-test("a taker that only ever sends wrong fees is refused, with the reason", async () => {
+test("a taker that only ever sends wrong fees is waited for as long as one that sends none, then refused with the reason", async () => {
   world = await SwapWorld.open();
   world.lose(world.maker, (m) => m.type === "TakerFee");
   const uuid = await world.start();
   await world.until("the swap is negotiated", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < 40; i++) {
     world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data: Uint8Array.of(1, 2, 3) } });
     await world.advance(15);
   }
-  expect(await world.outcome(world.maker, uuid)).toBe("failed");
+  expect(await world.outcome(world.maker, uuid)).toBeNull();
+  await world.until("the maker gives up", async () => (await world.outcome(world.maker, uuid)) === "failed", 120);
+  expect(world.maker.blamed).toEqual([]);
   expect(JSON.stringify(await world.maker.status(uuid))).toContain("not a transaction of this coin");
+});
+
+test("a key that falls silent is not banned for the offers, fees and payments of its old swap that a relay puts in their place", async () => {
+  world = await SwapWorld.open();
+  const old = await world.start();
+  await world.finish(old);
+  await world.advance(300);
+  const once = (side: SwapWorld["maker"]): readonly SwapMessage[] => [...new Map(world.sent(side, old).map((m) => [m.type, m])).values()];
+  const [makers, takers] = [once(world.maker), once(world.taker)];
+  const replay = async (uuid: string, over: () => Promise<boolean>): Promise<void> => {
+    while (!(await over())) {
+      for (const message of makers) world.inject(world.maker, world.taker, uuid, message);
+      for (const message of takers) world.inject(world.taker, world.maker, uuid, message);
+      await world.advance(60);
+    }
+  };
+  // The taker's fee never comes.
+  const restore = world.lose(world.maker, (m) => m.type === "TakerFee");
+  const first = await world.start();
+  await replay(first, async () => (await world.outcome(world.maker, first)) !== null && (await world.outcome(world.taker, first)) !== null);
+  restore();
+  // The maker never pays.
+  const second = await world.start({ only: "taker" });
+  world.inject(world.maker, world.taker, second, offer(SECRET_A()));
+  await world.advance(2);
+  await replay(second, async () => (await world.outcome(world.taker, second)) !== null);
+  // The taker never pays.
+  const third = await world.start();
+  await world.until("the maker has paid", async () => (await world.maker.state(third)).own.makerPayment?.attempted === true);
+  world.lose(world.maker, (m) => m.type === "TakerPayment");
+  await world.taker.stop();
+  await replay(third, async () => (await world.outcome(world.maker, third)) !== null);
+  await world.taker.restart();
+  const ends = [await world.outcome(world.maker, first), await world.outcome(world.taker, second), await world.outcome(world.maker, third)];
+  expect(ends).toEqual(["failed", "failed", "refunded"]);
+  expect([world.maker.blamed, world.taker.blamed]).toEqual([[], []]);
 });
 
 test("a refusal that comes right behind the maker's consent does not undo it", async () => {

@@ -7,9 +7,6 @@ import type { SyncContext } from "./syncContext.ts";
 /** The first block's coinbase cannot be spent and is in no UTXO set. */
 const FIRST_BLOCK = 1;
 
-/** Watches still to be covered by reading blocks. */
-export const isPending = (w: StoredWatch): boolean => w.nextHeight !== null;
-
 /**
  * Reads old blocks for watches that want them, together where their ranges meet, one bounded step at a time, up to
  * the tip the index follows. New blocks are matched against every watch from its first moment, so the two meet.

@@ -1,5 +1,5 @@
 import { toHex } from "../../core/util/bytes.ts";
-import type { ChainTip, SeenOutput, SeenTx } from "../../ports/chain.ts";
+import type { ChainChange, ChainTip, SeenOutput, SeenTx } from "../../ports/chain.ts";
 import type {
   ChainDelta,
   ChainSnapshot,
@@ -39,7 +39,14 @@ export class ChainIndex {
   readonly #created = new Map<string, Set<string>>();
   readonly #spent = new Map<string, Set<string>>();
   readonly #unconfirmed = new Set<string>();
+  /** Watches still to be covered by reading blocks. */
+  readonly #pending = new Map<string, StoredWatch>();
+  /** Answers of `outputsOf` until something of the script changes. */
+  readonly #answers = new Map<string, readonly SeenOutput[]>();
+  /** Scripts and transactions of which the delta being applied took something away. */
+  readonly #taken = new Set<string>();
   #headers: StoredHeader[] = [];
+  #tip: ChainTip | null = null;
 
   constructor(snapshot: ChainSnapshot) {
     this.apply({
@@ -67,8 +74,11 @@ export class ChainIndex {
   tip(): ChainTip | null {
     const last = this.tipHeader;
     if (last === undefined) return null;
-    const medianTimePastSec = medianTime(this.#headers.map((h) => h.timeSec));
-    return { height: last.height, hash: last.hash, timeSec: last.timeSec, medianTimePastSec };
+    if (this.#tip?.hash !== last.hash) {
+      const medianTimePastSec = medianTime(this.#headers.map((h) => h.timeSec));
+      this.#tip = { height: last.height, hash: last.hash, timeSec: last.timeSec, medianTimePastSec };
+    }
+    return this.#tip;
   }
 
   watch(key: WatchKey): StoredWatch | undefined {
@@ -77,6 +87,10 @@ export class ChainIndex {
 
   watches(): StoredWatch[] {
     return [...this.#scripts.values(), ...this.#txWatches.values()];
+  }
+
+  pendingWatches(): StoredWatch[] {
+    return [...this.#pending.values()];
   }
 
   hasScript(scriptHex: string): boolean {
@@ -115,13 +129,18 @@ export class ChainIndex {
     return entry?.raw ? { txid, raw: entry.raw, block: entry.block, seenAtMs: entry.seenAtMs } : undefined;
   }
 
-  outputsOf(scriptHex: string): SeenOutput[] {
+  outputsOf(scriptHex: string): readonly SeenOutput[] {
+    const known = this.#answers.get(scriptHex);
+    if (known) return known;
+    const keys = this.#byScript.get(scriptHex);
+    if (!keys) return [];
     const seen: SeenOutput[] = [];
-    for (const key of this.#byScript.get(scriptHex) ?? []) {
+    for (const key of keys) {
       const entry = this.#outputs.get(key);
       const made = entry && this.#txs.get(entry.output.txid);
       if (entry && made) seen.push({ ...entry.output, block: made.block, spentBy: this.#spentBy(entry) });
     }
+    this.#answers.set(scriptHex, seen);
     return seen;
   }
 
@@ -136,7 +155,11 @@ export class ChainIndex {
     return first ? { txid: first.txid, block: null } : null;
   }
 
-  apply(delta: ChainDelta): void {
+  /** @returns what the reads may answer otherwise now */
+  apply(delta: ChainDelta): ChainChange {
+    const keys = new Set<string>();
+    this.#taken.clear();
+    for (const txid of delta.gone ?? []) this.#nameTx(txid, keys);
     if (delta.reset) this.#reset();
     if (delta.rollbackTo !== undefined) this.#rollback(delta.rollbackTo);
     for (const txid of delta.gone ?? []) this.#dropTx(txid);
@@ -147,16 +170,40 @@ export class ChainIndex {
     const touched = new Set<string>();
     for (const output of delta.outputs ?? []) touched.add(this.#putOutput(output));
     for (const spend of delta.spends ?? []) this.#putSpend(spend, touched);
-    for (const w of delta.watches ?? []) (w.kind === "script" ? this.#scripts : this.#txWatches).set(w.key, w);
+    for (const w of delta.watches ?? []) this.#putWatch(w);
     for (const key of delta.unwatch ?? []) this.#unwatch(key);
     for (const scriptHex of touched) this.#dropSettled(scriptHex);
+    for (const { txid } of delta.txs ?? []) this.#nameTx(txid, keys);
+    for (const key of [...touched, ...this.#taken, ...(delta.watches ?? []).map((w) => w.key), ...(delta.unwatch ?? []).map((w) => w.key)])
+      keys.add(key);
+    const all = delta.reset === true || delta.rollbackTo !== undefined || (delta.headers?.length ?? 0) > 0;
+    if (delta.reset === true || delta.rollbackTo !== undefined) this.#answers.clear();
+    else for (const key of keys) this.#answers.delete(key);
+    return { all, keys };
+  }
+
+  /** Adds a transaction and the scripts it pays and spends. */
+  #nameTx(txid: string, keys: Set<string>): void {
+    keys.add(txid);
+    for (const outs of [this.#created.get(txid), this.#spent.get(txid)]) {
+      for (const key of outs ?? []) {
+        const entry = this.#outputs.get(key);
+        if (entry) keys.add(entry.scriptHex);
+      }
+    }
+  }
+
+  #putWatch(w: StoredWatch): void {
+    (w.kind === "script" ? this.#scripts : this.#txWatches).set(w.key, w);
+    const id = `${w.kind}:${w.key}`;
+    if (w.nextHeight === null) this.#pending.delete(id);
+    else this.#pending.set(id, w);
   }
 
   #reset(): void {
     this.#headers = [];
     for (const map of [this.#txs, this.#outputs, this.#byScript, this.#created, this.#spent, this.#unconfirmed]) map.clear();
-    for (const [key, w] of this.#scripts) this.#scripts.set(key, { ...w, nextHeight: w.fromHeight });
-    for (const [key, w] of this.#txWatches) this.#txWatches.set(key, { ...w, nextHeight: w.fromHeight });
+    for (const w of this.watches()) this.#putWatch({ ...w, nextHeight: w.fromHeight });
   }
 
   #rollback(height: number): void {
@@ -195,6 +242,7 @@ export class ChainIndex {
     const entry = this.#outputs.get(key);
     if (entry === undefined) return;
     this.#outputs.delete(key);
+    this.#taken.add(entry.scriptHex);
     this.#byScript.get(entry.scriptHex)?.delete(key);
     this.#created.get(entry.output.txid)?.delete(key);
     for (const spender of entry.spenders) {
@@ -221,12 +269,14 @@ export class ChainIndex {
 
   #forgetTx(txid: string): void {
     this.#txs.delete(txid);
+    this.#taken.add(txid);
     this.#created.delete(txid);
     this.#spent.delete(txid);
     this.#unconfirmed.delete(txid);
   }
 
   #unwatch({ kind, key }: WatchKey): void {
+    this.#pending.delete(`${kind}:${key}`);
     if (kind === "tx") {
       this.#txWatches.delete(key);
       this.#dropIfOrphan(key);

@@ -1,10 +1,10 @@
 import { err, ok } from "../../core/util/result.ts";
 import type { TxFormat } from "../../core/utxo/txCodec.ts";
-import { BlockGone, type ChainStatus } from "../../ports/chain.ts";
+import { BlockGone, type ChainChange, type ChainStatus } from "../../ports/chain.ts";
 import type { ChainDelta, ChainStore, StoredWatch, WatchKey } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import { backfillStep, isPending } from "./backfill.ts";
+import { backfillStep } from "./backfill.ts";
 import { BlockReader } from "./blockReader.ts";
 import { BlockRewards } from "./blockRewards.ts";
 import { BlockSync } from "./blockSync.ts";
@@ -87,8 +87,7 @@ export class SyncLoop {
       log,
       commit: async (delta: ChainDelta) => {
         await store.commit(delta);
-        index.apply(delta);
-        this.#news.mark();
+        this.#news.mark(index.apply(delta));
       },
       outputsFound: (keys) => this.#mempool.recheck(keys),
     };
@@ -100,7 +99,7 @@ export class SyncLoop {
     this.#timer = new RetryTimer(clock, options.pollMs ?? 1000, () => this.wake());
   }
 
-  onChange(listener: () => void): () => void {
+  onChange(listener: (change: ChainChange) => void): () => void {
     return this.#news.add(listener);
   }
 
@@ -178,7 +177,7 @@ export class SyncLoop {
   }
 
   #pending(): StoredWatch[] {
-    return this.#deps.index.watches().filter((w) => isPending(w) && !this.#stuck.has(idOf(w)));
+    return this.#deps.index.pendingWatches().filter((w) => !this.#stuck.has(idOf(w)));
   }
 
   /** Runs until closed. */

@@ -42,7 +42,9 @@ export class SwapTxReader {
 
   checkPayment(raw: Uint8Array, contract: Contract, units: bigint): Result<SignedTx, TxRefusal> {
     const checked = validatePayment(raw, this.#kind.template.format, contract, units);
-    return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
+    if (checked.ok) return ok({ txid: checked.value.txid, raw });
+    const reason = faultText(checked.error);
+    return checked.error.kind === "WrongValue" ? err({ kind: "OtherValue", reason }) : refused(reason);
   }
   checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal> {
     const checked = validateFee(raw, this.#kind.template.format, {
@@ -81,6 +83,11 @@ export class SwapTxReader {
   /** Whether a transaction spends an output of another. */
   spends(raw: Uint8Array, id: string): boolean {
     return this.#inputs(raw).some((key) => key.startsWith(`${id}:`));
+  }
+  /** The transactions whose outputs one spends. */
+  parentsOf(raw: Uint8Array): readonly string[] {
+    const tx = parseTx(raw, this.#kind.template.format);
+    return tx.ok ? [...new Set(tx.value.inputs.map((i) => i.txid))] : [];
   }
   #inputs(raw: Uint8Array): readonly string[] {
     const tx = parseTx(raw, this.#kind.template.format);

@@ -1,6 +1,6 @@
 import { encodeProtocolInfo, suitsUtxoCoin } from "../../core/message/protocolInfo.ts";
 import { cmp, fromUnits, type Rational, sub, toUnits, ZERO } from "../../core/money/rational.ts";
-import { equalBytes } from "../../core/util/bytes.ts";
+import { equalBytes, hexOf } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
 import { type BuildError, type BuiltTx, worthSpending } from "../../core/utxo/buildTx.ts";
@@ -78,7 +78,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
       sample: (value) => samplePayment(value),
       onChange: () => this.#changed(),
     });
-    this.#offChain = chain.onChange(() => this.#changed());
+    const own = wallet.scripts.map(hexOf);
+    this.#offChain = chain.onChange(({ all, keys }) => {
+      if (all || own.some((script) => keys.has(script))) this.#changed();
+    });
   }
 
   /** Fetches the first fee estimate and keeps it fresh. */
@@ -302,6 +305,9 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
   sameTx(a: Uint8Array, b: Uint8Array): boolean {
     return this.#reader.sameTx(a, b);
+  }
+  parentsOf(raw: Uint8Array): readonly string[] {
+    return this.#reader.parentsOf(raw);
   }
   sameInputs(a: Uint8Array, b: Uint8Array): boolean {
     return this.#reader.sameInputs(a, b);

@@ -28,8 +28,11 @@ export type SpendRates = {
   readonly childSize: number;
 };
 
-/** Why received transaction bytes are not the payment or fee that was agreed. One sentence, with the numbers. */
-export type TxRefusal = { readonly kind: "Refused"; readonly reason: string };
+/**
+ * Why received transaction bytes are not the payment or fee that was agreed. One sentence, with the numbers. `OtherValue`: they
+ * pay to the script of this very contract, but not what was agreed, so they cannot have been meant for another swap.
+ */
+export type TxRefusal = { readonly kind: "Refused" | "OtherValue"; readonly reason: string };
 
 /** What a swap needs from an activated coin beyond what orders need. Builders lock the outputs they use at once. */
 export interface SwapCoin extends TradingCoin {
@@ -104,6 +107,8 @@ export interface SwapCoin extends TradingCoin {
   sameTx(a: Uint8Array, b: Uint8Array): boolean;
   /** Both spend exactly the same outputs, in the same order. */
   sameInputs(a: Uint8Array, b: Uint8Array): boolean;
+  /** The ids of the transactions whose outputs this one spends, each once. */
+  parentsOf(raw: Uint8Array): readonly string[];
   /** Whether a transaction spends an output of `txid`. */
   spends(raw: Uint8Array, txid: string): boolean;
 }

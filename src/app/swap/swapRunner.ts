@@ -5,6 +5,7 @@ import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/ev
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import { equalBytes, fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
+import type { ChainChange } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
@@ -16,6 +17,7 @@ import { decidingSlots } from "./duties/observe.ts";
 import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
 import { forgetSwap } from "./forgetSwap.ts";
+import { ownTxIn } from "./lostTo.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
 import { StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
@@ -35,8 +37,6 @@ export type SwapRunnerDeps = StartDeps & {
   readonly profileOfFee: (terms: SwapTerms, raw: Uint8Array, takerCoin: SwapCoin, takerKey: Uint8Array) => string | null;
   /** Export and stream hook; must not throw. */
   readonly onEvent: (uuid: string, log: readonly StoredEvent[]) => void;
-  /** The counterparty broke the protocol in a way no accident explains. `event`: KDF's name of the step. */
-  readonly onBadFaith: (pubkey: string, uuid: string, event: string) => void;
 };
 
 const TOPIC_PREFIX = "swap/";
@@ -277,6 +277,7 @@ export class SwapRunner implements SwapStarter {
         send: (message) => p2p.publish(topic, this.#envelopeOf(message, sent)),
         secret: () => (terms.secretSalt === null ? null : this.#deps.keys.deriveSecret(terms.startedAt, terms.secretSalt).secret),
         runDuty,
+        ownTx: (txid) => ownTxIn(this.#statesKnowing(txid), txid),
         profileOfFee: (t, raw) => this.#deps.profileOfFee(t.state.terms, raw, takerCoin, fromHex(t.state.negotiated?.takerCoinPub ?? "")),
         onEvent: (t) => this.#afterEvent(t),
       },
@@ -284,7 +285,8 @@ export class SwapRunner implements SwapStarter {
     );
     this.#tasks.set(uuid, task);
     p2p.subscribe(topic);
-    const wake = (): void => {
+    const wake = (change: ChainChange): void => {
+      if (!task.isConcerned(change)) return;
       task.wake();
       this.#settleIfDeep(task);
     };
@@ -296,6 +298,13 @@ export class SwapRunner implements SwapStarter {
       p2p.unsubscribe(topic);
     });
     return task;
+  }
+  /** Live swaps, and of those that settled lately the ones whose log names a transaction. */
+  *#statesKnowing(txid: string): Generator<SwapState> {
+    for (const task of this.#tasks.values()) yield task.state;
+    for (const log of this.#recent.values()) {
+      if (log.some(({ event }) => "txid" in event && event.txid === txid)) yield fold(log.map(({ event }) => event));
+    }
   }
   readonly #cleanups = new Map<string, () => void>();
 
@@ -311,9 +320,6 @@ export class SwapRunner implements SwapStarter {
 
   #afterEvent(task: SwapTask): void {
     this.#deps.onEvent(task.uuid, task.events);
-    const last = task.events.at(-1)?.event;
-    const failure = last && "failure" in last ? last.failure : null;
-    if (failure?.theirFault) this.#deps.onBadFaith(task.state.terms.counterparty, task.uuid, failure.event);
     if (task.state.finished) {
       this.#releaseFunds(task);
       this.#settleIfDeep(task);

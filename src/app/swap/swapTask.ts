@@ -3,10 +3,13 @@ import type { NetworkProfile } from "../../core/network/networkProfile.ts";
 import type { Slot, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
 import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step } from "../../core/swap/swapState.ts";
 import { deadlinesOf, type SwapDeadlines } from "../../core/swap/timelocks.ts";
+import type { ChainChange } from "../../ports/chain.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
 import type { Reservation } from "../tradingCoin.ts";
+import { chainKeys } from "./chainKeys.ts";
+import type { OwnTxOfSwap } from "./lostTo.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 
@@ -37,6 +40,8 @@ export type SwapTaskDeps = {
   readonly secret: () => Uint8Array | null;
   /** Runs one duty until it has done its work or `signal` fires. */
   readonly runDuty: (task: SwapTask, duty: Duty, signal: AbortSignal) => Promise<void>;
+  /** An own transaction by its id, whichever swap made it; null when it is none, or its swap settled long ago. */
+  readonly ownTx: (txid: string) => OwnTxOfSwap | null;
   /** Names the known network profile whose fee rule a refused fee would have met; null if none. */
   readonly profileOfFee: (task: SwapTask, raw: Uint8Array) => string | null;
   /** After each stored event, for exports and streams. Must not throw. */
@@ -61,6 +66,8 @@ export class SwapTask {
   lastTrouble: string | null = null;
   #state: SwapState;
   readonly #log: StoredEvent[];
+  /** What `isConcerned` compares with, for the present state. */
+  #keys: ReadonlySet<string> | null = null;
   #queue: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, AbortController>();
   readonly #waiters = new Set<() => void>();
@@ -119,6 +126,14 @@ export class SwapTask {
     for (const c of this.#running.values()) c.abort();
     this.wake();
     await this.#queue.catch(() => undefined);
+  }
+
+  /** Whether what changed on a chain can matter to this swap. */
+  isConcerned(change: ChainChange): boolean {
+    if (change.all) return true;
+    this.#keys ??= chainKeys(this.#state, this.deps.makerCoin, this.deps.takerCoin);
+    for (const key of change.keys) if (this.#keys.has(key)) return true;
+    return false;
   }
 
   /** News from outside (chain, peer): every waiting duty looks again. */
@@ -187,6 +202,7 @@ export class SwapTask {
   #advance(stored: StoredEvent): void {
     const { event } = stored;
     this.#state = step(this.#state, event);
+    this.#keys = null;
     this.#log.push(stored);
     this.deps.log.info("swap_event", { swap: this.uuid, type: event.type, ...eventFields(event) });
     this.deps.onEvent(this);

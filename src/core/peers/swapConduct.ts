@@ -13,8 +13,8 @@ export type Conduct =
 const MAX_DETAIL_CHARS = 500;
 
 /**
- * Judges the counterparty by the newest event of a swap's log. Proof is only what the key has signed and no accident
- * explains (`theirFault`); what is missing or late is silence: its network, ours, or a congested chain may be the cause.
+ * Judges the counterparty by the newest event of a swap's log. Proof is only what the key has signed for this very swap
+ * and no accident explains (`theirFault`); what is missing or late is silence: its network, ours, or a congested chain may be the cause.
  */
 export function conductOf(log: readonly StoredEvent[]): Conduct | null {
   const last = log.at(-1)?.event;

@@ -81,8 +81,8 @@ export type Negotiated = {
 
 /**
  * Why a swap left the straight road: the KDF event that says so in the status, and the sentence.
- * The names are those of reference rpc.md 7.2. `theirFault`: the other side broke the protocol, no accident and no network
- * trouble explains it.
+ * The names are those of reference rpc.md 7.2. `theirFault`: the other side broke the protocol; no accident, no network
+ * trouble and no old message of its key explains it.
  */
 export type Failure = { readonly event: string; readonly reason: string; readonly theirFault?: true };
 

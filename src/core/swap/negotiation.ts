@@ -31,12 +31,6 @@ export function negotiationErrorText(e: NegotiationError): string {
 }
 
 /**
- * Whether data that was refused shows bad faith. Clocks apart and rules that differ are accidents; a key that is no key, a
- * contract on a chain without contracts and a hash of another length are not, and no old message of an honest peer has them.
- */
-export const isBadFaith = (e: NegotiationError): boolean => e.kind !== "StartTimesDiffer" && e.kind !== "WrongLocktime";
-
-/**
  * What this side sends. V2 when one key serves both coins and is the persistent one, else V3
  * (reference swap-protocol.md 1.5).
  * @param secretHash for the taker: the maker's, echoed unchanged

@@ -172,6 +172,8 @@ export function outcomeOf(s: SwapState): Outcome | null {
 /** Something a state obliges the node to be doing. The runner keeps exactly these running. */
 export type Duty =
   | { readonly do: "negotiate" }
+  /** Taker: answer the maker's offer whenever it comes again: it has not heard us, whatever consent came. */
+  | { readonly do: "answer" }
   /** Watch both contracts and the own transactions; turn what the chain says into facts. */
   | { readonly do: "observe" }
   | { readonly do: "await_fee" }
@@ -222,6 +224,7 @@ function straightDuties(s: SwapState): readonly Duty[] {
   }
   if (!s.own.fee && s.terms.dexFeePubkey !== null) out.push({ do: "pay_fee" });
   if (publishing(s, "fee")) out.push({ do: "publish", slot: "fee" });
+  if (!s.received.makerPayment) out.push({ do: "answer" });
   if (feeIsDone(s) && !s.own.takerPayment) {
     if (!s.facts.makerPayment) out.push({ do: "tell", message: "fee" });
     out.push(s.facts.makerPayment?.confirmed ? { do: "pay" } : { do: "await_payment" });

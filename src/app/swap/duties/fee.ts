@@ -9,8 +9,6 @@ import { storeSigned } from "./storeSigned.ts";
 const feeWaitSec = ({ deps }: SwapTask): number => deps.timing.paymentMessageWaitSec + deps.timing.messageGraceSec;
 /** Time for the fee to show up at our backend after its message. KDF: 7 looks, 10 s apart. */
 const FEE_VISIBLE_SEC = 120;
-/** How long a right fee is still waited for after one that does not count. KDF repeats its fee every 100 s. */
-const UNFIT_FEE_SEC = 120;
 const RESEND_AT_ONCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2_000;
 
@@ -38,20 +36,17 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   await storeSigned(task, "fee", built.value, limit);
 }
 
-/** A fee that does not count. `theirFault`: by what is in it, not by what a backend knows or another network asks for. */
-type Unfit = { readonly reason: string; readonly theirFault: boolean };
-
 /**
  * Maker: says `Negotiated(true)` until the fee arrives, then checks it (reference swap-protocol.md 4.4). A fee that does
- * not count is passed over for a while: no message names its swap, so it may be an old one put on this topic by anybody.
+ * not count is passed over and proves no bad faith: no message names its swap, so it may be an old one put on this topic by
+ * anybody, and to stop waiting early would cost an honest taker the fee that it pays meanwhile.
  */
 export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { terms } = task.state;
   const since = task.timeOf((e) => e.type === "negotiated") ?? terms.startedAt;
-  const refuse = (reason: string, theirFault = false): Promise<void> =>
-    task.emit({ type: "abandoned", failure: { event: "TakerFeeValidateFailed", reason, ...(theirFault ? { theirFault } : {}) } });
+  const refuse = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeValidateFailed", reason } });
   let repliesSeen = task.mailbox.arrivals("NegotiationReply");
-  let unfit = null as (Unfit & { readonly until: number }) | null;
+  let unfit = null as string | null;
   const resend = new Repeater(task.deps.clock);
   const everyMs = task.deps.timing.negotiatedResendSec * 1_000;
   const waitSec = feeWaitSec(task);
@@ -61,13 +56,13 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
     const fault = message ? await judgeFee(task, message.tx.data, signal) : null;
     if (task.state.received.fee) return;
     if (fault) {
-      task.trouble(fault.reason);
-      unfit = { ...fault, until: unfit?.until ?? task.nowSec() + UNFIT_FEE_SEC };
+      task.trouble(fault);
+      unfit = fault;
     }
-    const now = task.nowSec();
-    if (unfit && now > unfit.until) return refuse(unfit.reason, unfit.theirFault);
-    if (now > since + waitSec) return refuse(unfit?.reason ?? `the taker sent no fee within ${waitSec} s`);
-    const repeated = task.mailbox.arrivals("NegotiationReply") > repliesSeen;
+    if (task.nowSec() > since + waitSec)
+      return refuse(`the taker sent no ${unfit ? "right " : ""}fee within ${waitSec} s${unfit ? `: ${unfit}` : ""}`);
+    // A taker that has told of a fee knows of the consent: it answers the offer only because it came again.
+    const repeated = task.mailbox.arrivals("NegotiationReply") > repliesSeen && task.mailbox.arrivals("TakerFee") === 0;
     if (resend.isDue(repeated ? RESEND_AT_ONCE_MS : everyMs)) {
       repliesSeen = task.mailbox.arrivals("NegotiationReply");
       // The offer goes along for a taker that restarted before it had stored the answer.
@@ -79,8 +74,7 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
 }
 
 /** Stores the fee if it counts. @returns why it does not; null when it was stored */
-async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): Promise<Unfit | null> {
-  const unfit = (reason: string): Unfit => ({ reason, theirFault: false });
+async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): Promise<string | null> {
   const { terms, negotiated } = task.state;
   if (!negotiated) return null;
   if (terms.dexFeePubkey === null) {
@@ -98,25 +92,25 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   if (!checked.ok) {
     const profile = task.deps.profileOfFee(task, raw);
     const hint = profile ? `; it would be right under network profile ${profile}: the two nodes follow different fee rules` : "";
-    return { reason: `${checked.error.reason}${hint}`, theirFault: profile === null };
+    return `${checked.error.reason}${hint}`;
   }
   const { txid } = checked.value;
   const mark = { kind: "fee_tx", value: txid } as const;
-  if (await task.deps.store.isMarked(mark)) return unfit(`fee transaction ${txid} already paid for another swap`);
+  if (await task.deps.store.isMarked(mark)) return `fee transaction ${txid} already paid for another swap`;
   await coin.chain.watchTx(txid, terms.takerStartHeight, signal);
   const until = task.nowSec() + FEE_VISIBLE_SEC;
   for (;;) {
     const seen = task.version;
     const known = coin.chain.tx(txid);
     if (known) {
-      if (!coin.sameTx(known.raw, raw)) return unfit(`the chain knows ${txid} with other bytes than the taker sent`);
+      if (!coin.sameTx(known.raw, raw)) return `the chain knows ${txid} with other bytes than the taker sent`;
       if (known.block && known.block.height <= terms.takerStartHeight) {
-        return unfit(`the fee confirmed in block ${known.block.height}, before this swap began at ${terms.takerStartHeight}`);
+        return `the fee confirmed in block ${known.block.height}, before this swap began at ${terms.takerStartHeight}`;
       }
       await task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
       return null;
     }
-    if (task.nowSec() > until) return unfit(`fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`);
+    if (task.nowSec() > until) return `fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`;
     // Our backend may be poorly connected: handing it the bytes is free and settles the question.
     await coin.chain.broadcast(raw, signal);
     await coin.chain.refresh(signal);

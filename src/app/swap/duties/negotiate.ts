@@ -1,6 +1,7 @@
 import { isValidPubkey } from "../../../core/keys/keyPair.ts";
 import type { Negotiated } from "../../../core/swap/events.ts";
-import { checkNegotiation, echoesSecretHash, isBadFaith, negotiationErrorText, ownNegotiation } from "../../../core/swap/negotiation.ts";
+import { checkNegotiation, echoesSecretHash, negotiationErrorText, ownNegotiation } from "../../../core/swap/negotiation.ts";
+import { toHex } from "../../../core/util/bytes.ts";
 import { err, type Result } from "../../../core/util/result.ts";
 import type { UniqueMark } from "../../../ports/swapStore.ts";
 import { Repeater } from "../repeater.ts";
@@ -14,13 +15,21 @@ const FIRST_RESENDS_MS = [1_000, 2_000, 4_000, 8_000];
  */
 const DOUBT_MS = 20_000;
 const DOUBT_RESEND_MS = 5_000;
+/** Two answers to an offer that comes again after the consent are at least this far apart: below a maker's 15 s. */
+const ANSWER_AGAIN_MS = 10_000;
+/** Only a message moves this duty. */
+const REST_MS = 600_000;
 
 /** How long a side waits for the next negotiation message: 90 s and 90 s of grace (reference swap-protocol.md 1.8). */
 const waitSec = ({ deps }: SwapTask): number => deps.timing.negotiationWaitSec + deps.timing.messageGraceSec;
 const resendMs = ({ deps }: SwapTask): number => deps.timing.negotiationResendSec * 1_000;
 
-const failed = (task: SwapTask, reason: string, theirFault = false): Promise<void> =>
-  task.emit({ type: "abandoned", failure: { event: "NegotiateFailed", reason, ...(theirFault ? { theirFault } : {}) } });
+/**
+ * Never the other side's proven fault: an offer names neither swap nor pair, so one that does not fit may be meant for another
+ * swap of the same key, on coins with contracts, hashes of 32 bytes or keys of another kind.
+ */
+const failed = (task: SwapTask, reason: string): Promise<void> =>
+  task.emit({ type: "abandoned", failure: { event: "NegotiateFailed", reason } });
 
 /** Agrees on times, keys and the secret hash, in either role (reference swap-protocol.md 1.5). */
 export function negotiate(task: SwapTask, signal: AbortSignal): Promise<void> {
@@ -41,7 +50,7 @@ async function negotiateAsMaker(task: SwapTask, signal: AbortSignal): Promise<vo
       const checked = checkNegotiation(terms, reply.data, isValidPubkey);
       if (checked.ok) return task.emit({ type: "negotiated", with: checked.value });
       task.deps.send({ type: "Negotiated", accepted: false });
-      return failed(task, negotiationErrorText(checked.error), isBadFaith(checked.error));
+      return failed(task, negotiationErrorText(checked.error));
     }
     if (task.nowSec() > until) {
       task.deps.send({ type: "Negotiated", accepted: false });
@@ -57,7 +66,7 @@ async function negotiateAsMaker(task: SwapTask, signal: AbortSignal): Promise<vo
 
 async function negotiateAsTaker(task: SwapTask, signal: AbortSignal): Promise<void> {
   const first = await awaitOffer(task, signal);
-  if (!first.ok) return failed(task, first.error.reason, first.error.theirFault);
+  if (!first.ok) return failed(task, first.error.reason);
   let agreed = first.value;
   const until = task.nowSec() + waitSec(task);
   let refusedAtMs: number | null = null;
@@ -85,7 +94,30 @@ async function negotiateAsTaker(task: SwapTask, signal: AbortSignal): Promise<vo
   }
 }
 
-type Unfit = { readonly reason: string; readonly theirFault: boolean };
+/**
+ * Taker, once it is agreed and until a payment of the maker is known: answers the offer when it comes again. The consent may be
+ * an old message of the maker, and our answer lost: then it still offers, and would have the fee be paid to nobody.
+ */
+export async function answerOffers(task: SwapTask, signal: AbortSignal): Promise<void> {
+  const { terms, negotiated } = task.state;
+  if (!negotiated) return;
+  // What has come so far was answered before the consent counted.
+  task.mailbox.take("Negotiation");
+  const again = new Repeater(task.deps.clock);
+  again.isDue(0);
+  for (;;) {
+    const seen = task.version;
+    const offer = task.mailbox.take("Negotiation");
+    // A maker that does not compare would take our hash for its own: an offer of another swap is not answered.
+    const isAgreed = offer !== undefined && toHex(offer.data.secretHash) === negotiated.secretHash;
+    if (isAgreed && again.isDue(ANSWER_AGAIN_MS)) {
+      task.deps.send({ type: "NegotiationReply", data: ownNegotiation(terms, negotiated.secretHash) });
+    }
+    await task.news(seen, REST_MS, signal);
+  }
+}
+
+type Unfit = { readonly reason: string };
 
 /** What the maker offers; or, when no offer came that fits, why the last one did not. */
 async function awaitOffer(task: SwapTask, signal: AbortSignal): Promise<Result<Negotiated, Unfit>> {
@@ -99,7 +131,7 @@ async function awaitOffer(task: SwapTask, signal: AbortSignal): Promise<Result<N
     if (offer) unfit = { ...offer.error, sinceMs: unfit?.sinceMs ?? nowMs };
     if (unfit && Math.abs(nowMs - unfit.sinceMs) >= DOUBT_MS) return err(unfit);
     const leftSec = until - task.nowSec();
-    if (leftSec < 0) return err(unfit ?? { reason: `the maker sent no negotiation within ${waitSec(task)} s`, theirFault: false });
+    if (leftSec < 0) return err(unfit ?? { reason: `the maker sent no negotiation within ${waitSec(task)} s` });
     await task.news(seen, Math.min((leftSec + 1) * 1_000, DOUBT_MS), signal);
   }
 }
@@ -109,11 +141,11 @@ async function judgeOffer(task: SwapTask): Promise<Result<Negotiated, Unfit> | n
   const offer = task.mailbox.take("Negotiation");
   if (!offer) return null;
   const checked = checkNegotiation(task.state.terms, offer.data, isValidPubkey);
-  if (!checked.ok) return err({ reason: negotiationErrorText(checked.error), theirFault: isBadFaith(checked.error) });
+  if (!checked.ok) return err({ reason: negotiationErrorText(checked.error) });
   const { secretHash } = checked.value;
   // One secret opens every payment locked by it: a maker that names a hash twice could pay once and be paid twice.
   if (!(await task.deps.store.isMarked(markOf(checked.value)))) return checked;
-  return err({ reason: `the secret hash ${secretHash} belongs to another swap of this node`, theirFault: false });
+  return err({ reason: `the secret hash ${secretHash} belongs to another swap of this node` });
 }
 
 const markOf = ({ secretHash }: Negotiated): UniqueMark => ({ kind: "secret_hash", value: secretHash });

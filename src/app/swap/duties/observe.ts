@@ -14,6 +14,7 @@ import { fromHex, hexOf, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
 import { sleep } from "../../../ports/clock.ts";
 import { chainOf, contractOf, depthOf, notDeep, type PaymentSlot, unitsOf } from "../contracts.ts";
+import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 
@@ -106,16 +107,20 @@ function malleated(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): Sighting 
 }
 
 /**
- * What makes it impossible that the own payment confirms. Another wallet of the same seed may have spent its inputs; or the fee
- * it is built on was malleated, and the change it spends has another id. A malleated form of the payment itself is the payment.
+ * What makes it impossible that the own payment confirms: another wallet of the same seed may have spent its inputs; or the fee
+ * or claim it is built on confirmed in another form or version. A malleated form of the payment itself is the payment.
  */
 function conflict(task: SwapTask, coin: SwapCoin): string | undefined {
   const s = task.state;
   const slot = ownPayment(s.terms.role);
-  const [payment, fee] = [s.own[slot], s.own.fee];
-  if (!payment || coin.chain.tx(payment.txid)?.block || malleated(task, coin, slot)?.block) return undefined;
-  const isOnFee = fee !== undefined && s.terms.role === "taker" && coin.spends(fromHex(payment.raw), fee.txid);
-  return coin.conflictOf(fromHex(payment.raw)) ?? (isOnFee ? coin.conflictOf(fromHex(fee.raw)) : null) ?? undefined;
+  const [payment, known] = [s.own[slot], s.facts.cancel];
+  if (!payment?.attempted || coin.chain.tx(payment.txid)?.block || malleated(task, coin, slot)?.block) return undefined;
+  // What excluded it once does so for as long as it is in a block, also when the swap that explains it is forgotten.
+  if (known && coin.chain.tx(known.txid)?.block) return known.txid;
+  // One the backend has stands on what the backend has.
+  const raw = fromHex(payment.raw);
+  const ownTx = (txid: string): OwnTxOfSwap | null => ownTxIn([s], txid) ?? task.deps.ownTx(txid);
+  return (coin.chain.tx(payment.txid) ? coin.conflictOf(raw) : lostTo(coin, raw, ownTx)) ?? undefined;
 }
 
 function byTxid(coin: SwapCoin, txid: string | undefined): Sighting | null {

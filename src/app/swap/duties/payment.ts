@@ -2,6 +2,7 @@ import { type Failure, ownPayment, theirPayment } from "../../../core/swap/event
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts";
 import { Repeater } from "../repeater.ts";
+import type { TxRefusal } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { feeGone, feeUnsafe } from "./fee.ts";
@@ -102,7 +103,7 @@ export async function whyNotSendPayment(task: SwapTask, signal: AbortSignal): Pr
 export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
   // Every piece of news comes by here: a backend that refuses the bytes is not asked each time.
   let offered = null as { readonly txid: string; readonly repeat: Repeater } | null;
-  let unfit = null as string | null;
+  let unfit = null as TxRefusal | null;
   for (;;) {
     const seen = task.version;
     const s = task.state;
@@ -116,8 +117,8 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
         continue;
       }
       // Only harms the sender: a right one may still come, by message or on the chain.
-      unfit = checked.error.reason;
-      task.trouble(`${slot} refused: ${unfit}`);
+      if (unfit?.kind !== "OtherValue") unfit = checked.error;
+      task.trouble(`${slot} refused: ${checked.error.reason}`);
     }
     const received = s.received[slot];
     if (received && offered?.txid !== received.txid) offered = { txid: received.txid, repeat: new Repeater(task.deps.clock) };
@@ -141,7 +142,7 @@ function mayAnnounce(task: SwapTask, slot: "makerPayment" | "takerPayment"): boo
  * Which limit of reference swap-protocol.md 2.2 has passed while waiting for the other payment; null if none.
  * @param unfit why the payment they sent instead of a right one does not count
  */
-function lateness(task: SwapTask, unfit: string | null): Failure | null {
+function lateness(task: SwapTask, unfit: TxRefusal | null): Failure | null {
   const s = task.state;
   const now = task.nowSec();
   const times = task.times();
@@ -167,8 +168,15 @@ function lateness(task: SwapTask, unfit: string | null): Failure | null {
     : null;
 }
 
-const missing = (event: string, reason: string, unfit: string | null): Failure =>
-  unfit === null ? { event, reason } : { event, reason: `${reason}; what came instead: ${unfit}`, theirFault: true };
+/**
+ * Proof of bad faith is the key's signature under a payment to this contract of another value. Anything else it signed may
+ * belong to another swap: no message names its own, and whoever kept one can put it on this topic.
+ */
+function missing(event: string, reason: string, unfit: TxRefusal | null): Failure {
+  if (unfit === null) return { event, reason };
+  const said = { event, reason: `${reason}; what came instead: ${unfit.reason}` };
+  return unfit.kind === "OtherValue" ? { ...said, theirFault: true } : said;
+}
 
 /** Repeats the own fee or payment message; at once when the other side shows that it still waits. */
 export async function tell(task: SwapTask, what: "fee" | "payment", signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { bump } from "./bump.ts";
 import { claim, refund } from "./claimAndRefund.ts";
 import { awaitFee, payFee } from "./fee.ts";
-import { negotiate } from "./negotiate.ts";
+import { answerOffers, negotiate } from "./negotiate.ts";
 import { observe } from "./observe.ts";
 import { awaitPayment, pay, tell } from "./payment.ts";
 import { publish } from "./publish.ts";
@@ -13,6 +13,8 @@ export async function runDuty(task: SwapTask, duty: Duty, signal: AbortSignal): 
   switch (duty.do) {
     case "negotiate":
       return negotiate(task, signal);
+    case "answer":
+      return answerOffers(task, signal);
     case "observe":
       return observe(task, signal);
     case "await_fee":
