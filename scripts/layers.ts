@@ -18,7 +18,7 @@ const RULES: { readonly [layer: string]: Rule } = {
   chain: { layers: ["chain", "ports", "core"], packages: [...NODE, ...PURE] },
   adapters: { layers: ["ports", "core"], packages: ANY },
   main: { layers: ["main", "devnet", "chain", "config", "rpc", "app", "net", "adapters", "ports", "core"], packages: ANY },
-  sim: { layers: ["sim", "devnet", "chain", "app", "net", "adapters", "ports", "core"], packages: NODE },
+  sim: { layers: ["sim", "devnet", "chain", "app", "net", "adapters", "ports", "core"], packages: [...NODE, ...PURE] },
   devnet: { layers: ["devnet", "main", "chain", "config", "rpc", "app", "net", "adapters", "ports", "core"], packages: ANY },
 };
 

@@ -3,6 +3,9 @@ import { fileURLToPath } from "node:url";
 import type { SimRunOptions } from "./options.ts";
 import type { Summary } from "./summary.ts";
 
+/** Quick signatures for the workers. */
+const HOOK = new URL("../native/hook.ts", import.meta.url).href;
+
 /** What a worker process answers to one run. */
 export type WorkerAnswer =
   | { readonly ok: true; readonly summary: Summary }
@@ -18,7 +21,10 @@ export async function runPool(
   let stopped = false;
   await Promise.all(
     Array.from({ length: jobs }, async () => {
-      const child = fork(program, [], { execArgv: ["--max-old-space-size=3000"], stdio: ["ignore", "inherit", "inherit", "ipc"] });
+      const child = fork(program, [], {
+        execArgv: ["--max-old-space-size=3000", "--import", HOOK],
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+      });
       try {
         for (let options = next(); options !== null && !stopped; options = next()) {
           if (onAnswer(await ask(child, options)) === "stop") stopped = true;

@@ -24,7 +24,7 @@ export const keyOf = (o: OutPoint): string => `${o.txid}:${o.vout}`;
 /** Confirmed outputs first; then own unconfirmed ones, largest first, until it can be built. */
 export function choose(pool: Pool, build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
   const { unspents, clusters } = pool;
-  const isConfirmed = (u: Unspent): boolean => clusters.sizeOf(u.txid) === 0;
+  const isConfirmed = (u: Unspent): boolean => clusters.isConfirmed(u.txid);
   const candidates = unspents.filter(isConfirmed).slice(-MAX_CANDIDATES);
   const change = unspents.filter((u) => !isConfirmed(u)).reverse();
   let result = build(candidates);
@@ -39,17 +39,20 @@ export function choose(pool: Pool, build: (unspents: readonly Unspent[]) => Resu
   return result;
 }
 
-/** The pool after a transaction: its inputs gone, the outputs it pays back there, and it hangs on what it spends. */
-export function after(pool: Pool, built: BuiltTx): Pool {
+/**
+ * The pool after a transaction: its inputs gone, the outputs it pays back there, and it hangs on what it spends.
+ * @param clusters what becomes the clusters of the new pool; absent: a copy. Whoever needs the old pool no more passes its own.
+ */
+export function after(pool: Pool, built: BuiltTx, clusters: OwnClusters = new OwnClusters(pool.clusters)): Pool {
   const used = new Set(built.spent.map(keyOf));
+  const usedTxs = new Set(built.spent.map((u) => u.txid));
   const id = txid(built.tx);
-  const unspents = pool.unspents.filter((u) => !used.has(keyOf(u)));
+  const unspents = pool.unspents.filter((u) => !usedTxs.has(u.txid) || !used.has(keyOf(u)));
   const script = built.change > 0n ? built.tx.outputs.at(-1)?.script : undefined;
   built.tx.outputs.forEach((o, vout) => {
     if (script && equalBytes(o.script, script)) unspents.push({ txid: id, vout, ...o });
   });
   unspents.sort(byValue);
-  const clusters = new OwnClusters(pool.clusters);
   clusters.add(id);
   for (const { txid: parent } of built.spent) clusters.join(parent, id);
   return { unspents, clusters };

@@ -27,6 +27,11 @@ export class OwnClusters {
     this.#size.delete(x);
   }
 
+  /** Whether `id` is confirmed, or at least none of those added: the same as a group of 0. */
+  isConfirmed(id: string): boolean {
+    return !this.#parent.has(id);
+  }
+
   /** Transactions in the group of `id`; 0 for a confirmed one. */
   sizeOf(id: string): number {
     const root = this.#root(id);

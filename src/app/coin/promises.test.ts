@@ -21,6 +21,8 @@ const SEED = 20_261_121;
 /** The own outputs of one chain, and what the mempool and the blocks make of transactions. */
 class Wallet {
   rate = 1_000n;
+  /** Transactions the ledger has worked out so far. */
+  builds = 0;
   readonly #seen = new Map<string, SeenTx>();
   readonly #outputs: SeenOutput[];
   readonly #unconfirmed = new Map<string, Tx>();
@@ -47,8 +49,18 @@ class Wallet {
       dust: DUST,
       rate: () => ({ perKb: this.rate, wholeKb: false }),
       ceilingFactor,
-      build: (unspents, outputs, feeRate) =>
-        buildTx({ template, unspents: worthSpending(unspents, feeRate), outputs, changeScript: OWN, feeRate, dust: DUST, lockTime: 0 }),
+      build: (unspents, outputs, feeRate) => {
+        this.builds++;
+        return buildTx({
+          template,
+          unspents: worthSpending(unspents, feeRate),
+          outputs,
+          changeScript: OWN,
+          feeRate,
+          dust: DUST,
+          lockTime: 0,
+        });
+      },
       sample: paymentOf,
       onChange: () => undefined,
     });
@@ -239,4 +251,36 @@ test("two promises that can be kept in one order only are not both made", () => 
   const second = held(wallet, large - 3_000n);
   expect(wallet.pay(second, large - 3_000n)).not.toBeNull();
   expect(wallet.pay("hold-1", small)).not.toBeNull();
+});
+
+test("holds asked for together are what they would be one by one, those that are refused too", () => {
+  const amount = fc.bigInt({ min: 2_000n, max: 3_000_000n });
+  const values = fc.array(fc.bigInt({ min: 600n, max: 4_000_000n }), { minLength: 1, maxLength: 20, size: "max" });
+  const asked = fc.array(fc.array(amount, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 25, size: "max" });
+  const seen = { made: 0, refused: 0 };
+  fc.assert(
+    fc.property(values, fc.array(amount, { maxLength: 3 }), asked, (outputs, first, holds) => {
+      const [together, alone] = [new Wallet(outputs), new Wallet(outputs)];
+      for (const wallet of [together, alone]) for (const one of first) wallet.ledger.hold([one], null);
+      const answers = together.ledger.holdEach(holds.map((amounts) => ({ amounts, ttlMs: null })));
+      const expected = holds.map((amounts) => alone.ledger.hold(amounts, null));
+      expect(answers).toEqual(expected);
+      for (const answer of expected) {
+        if (!answer.ok) seen.refused++;
+        if (!answer.ok) continue;
+        seen.made++;
+        expect(together.ledger.promises.ceilingOf(answer.value)).toEqual(alone.ledger.promises.ceilingOf(answer.value));
+      }
+      expect(together.ledger.promises.held()).toBe(alone.ledger.promises.held());
+    }),
+    { seed: SEED, numRuns: 100 },
+  );
+  expect(Math.min(seen.made, seen.refused)).toBeGreaterThan(100);
+});
+
+test("of holds asked for together, those before are not worked out anew for each", () => {
+  const wallet = new Wallet(Array.from({ length: 150 }, () => 2_000_000n));
+  const made = wallet.ledger.holdEach(Array.from({ length: 100 }, () => ({ amounts: [1_000_000n], ttlMs: null })));
+  expect(made.every((hold) => hold.ok)).toBe(true);
+  expect(wallet.builds).toBe(100);
 });

@@ -32,6 +32,18 @@ export type BuildRule = (
 const sumOf = (values: readonly bigint[]): bigint => values.reduce((n, v) => n + v, 0n);
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
 
+/** One hold that is asked for: an amount for each transaction, base units; `ttlMs` null: until it is released. */
+type AskedHold = { readonly amounts: readonly bigint[]; readonly ttlMs: number | null };
+
+/** What is left of a pool after promised transactions, and what each of them costs. */
+type Replayed = { readonly left: Pool; readonly fees: readonly bigint[] };
+
+/** Outputs, what is promised of them, and whether and how that can be kept. */
+type Standing = { readonly pool: Pool; readonly promised: readonly Promised[]; readonly kept: Result<Replayed, BuildError> };
+
+/** What new promises would be; `standing` has them too. */
+type Rehearsed = Ceiling & { readonly fees: readonly bigint[]; readonly standing: Standing };
+
 export type LedgerDeps = OwnOutputsDeps & {
   readonly clock: Clock;
   readonly build: BuildRule;
@@ -93,12 +105,33 @@ export class UtxoLedger {
    * allow that, as high as it does, at least the present one.
    */
   hold(amounts: readonly bigint[], ttlMs: number | null): Result<string, BuildError> {
-    if (this.#promises.size >= MAX_RESERVATIONS)
-      return err({ kind: "NotEnough", available: 0n, required: amounts.reduce((n, a) => n + a, 0n) });
-    const rehearsed = this.#rehearse(amounts);
-    if (!rehearsed.ok) return rehearsed;
-    const { ceiling, insured, fees } = rehearsed.value;
-    return ok(this.#promises.add(amounts, { ceiling, insured, feeEach: fees.toSorted(ascending).at(-1) ?? 0n }, ttlMs));
+    const [held] = this.holdEach([{ amounts, ttlMs }]);
+    if (!held) throw new Error("one hold was asked for, none was answered");
+    return held;
+  }
+
+  /**
+   * Several holds, each answered as if it were asked for alone after those before it. What all earlier promises leave is
+   * worked out once for all of them: a node that comes back with a thousand swaps asks for as many holds.
+   */
+  holdEach(asked: readonly AskedHold[]): readonly Result<string, BuildError>[] {
+    let standing: Standing | null = null;
+    return asked.map(({ amounts, ttlMs }) => {
+      if (this.#promises.size >= MAX_RESERVATIONS)
+        return err({ kind: "NotEnough", available: 0n, required: amounts.reduce((n, a) => n + a, 0n) });
+      standing ??= this.#standing();
+      const rehearsed = this.#rehearse(amounts, standing);
+      if (!rehearsed.ok) return rehearsed;
+      const { ceiling, insured, fees } = rehearsed.value;
+      standing = rehearsed.value.standing;
+      return ok(this.#promises.add(amounts, { ceiling, insured, feeEach: fees.toSorted(ascending).at(-1) ?? 0n }, ttlMs));
+    });
+  }
+
+  /** What there is, what is promised of it, and what that leaves. */
+  #standing(): Standing {
+    const [pool, promised] = [this.#own.pool(), this.#promises.promised()];
+    return { pool, promised, kept: this.#replay(pool, promised) };
   }
 
   /**
@@ -113,19 +146,18 @@ export class UtxoLedger {
   }
 
   /** The highest ceiling at which the new promises can be kept beside all others. @returns with it, the fees of the new ones */
-  #rehearse(amounts: readonly bigint[]): Result<Ceiling & { readonly fees: readonly bigint[] }, BuildError> {
-    const pool = this.#own.pool();
-    const promised = this.#promises.promised();
-    const attempt = (at: Ceiling): Result<Ceiling & { readonly fees: readonly bigint[] }, BuildError> => {
+  #rehearse(amounts: readonly bigint[], { pool, promised, kept }: Standing): Result<Rehearsed, BuildError> {
+    const attempt = (at: Ceiling): Result<Rehearsed, BuildError> => {
+      if (!kept.ok) return kept;
       const extra = amounts.map((amount): Promised => ({ amount, ...at }));
       const all = [...promised, ...extra];
-      const kept = this.#replay(pool, all);
-      if (!kept.ok) return kept;
+      const more = this.#replay(kept.value.left, extra);
+      if (!more.ok) return more;
       if (promised.length > 0 && extra.length > 0 && roomInAnyOrder(pool, all, this.#deps.dust) < 0n) {
         const [available, required] = [sumOf(pool.unspents.map((u) => u.value)), sumOf(all.map((p) => p.amount))];
         return err({ kind: "NotEnough", available, required });
       }
-      return ok({ ...at, fees: kept.value.slice(promised.length) });
+      return ok({ ...at, fees: more.value.fees, standing: { pool, promised: all, kept: more } });
     };
     const present = this.#deps.rate();
     const full = raisedRate(present, this.#deps.ceilingFactor);
@@ -206,17 +238,18 @@ export class UtxoLedger {
     this.#deps.onChange();
   }
 
-  /** Builds every promised transaction, one after the other, from these outputs; fails if one cannot be built. @returns their fees */
-  #replay(pool: Pool, promised: readonly Promised[]): Result<readonly bigint[], BuildError> {
-    let left = { ...pool, clusters: new OwnClusters(pool.clusters) };
+  /** Builds every promised transaction, one after the other, from these outputs; fails if one cannot be built. */
+  #replay(pool: Pool, promised: readonly Promised[]): Result<Replayed, BuildError> {
+    // One copy for all of them: a copy for each would cost more than everything else here.
+    let left: Pool = { ...pool, clusters: new OwnClusters(pool.clusters) };
     const fees: bigint[] = [];
     for (const { amount, ceiling, insured } of promised) {
       const built = choose(left, (unspents) => this.#deps.build(unspents, this.#deps.sample(amount), ceiling, insured));
       if (!built.ok) return built;
-      left = after(left, built.value);
+      left = after(left, built.value, left.clusters);
       fees.push(built.value.fee);
     }
-    return ok(fees);
+    return ok({ left, fees });
   }
 
   /**

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import type { BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
+import { p2pkhScript, p2shScript } from "../../core/utxo/outputScript.ts";
+import { after } from "./coinPool.ts";
+import { OwnClusters } from "./ownClusters.ts";
+
+const OWN = p2pkhScript(new Uint8Array(20));
+const unspent = (txid: string, vout: number, value: bigint): Unspent => ({ txid: txid.repeat(64), vout, value, script: OWN });
+
+test("a transaction takes only the output it spends: others of the same transaction, and of the same number, stay", () => {
+  const [spent, sibling, other] = [unspent("a", 1, 50n), unspent("a", 0, 20n), unspent("b", 1, 30n)];
+  const built: BuiltTx = {
+    tx: {
+      version: 2,
+      inputs: [{ txid: spent.txid, vout: spent.vout, scriptSig: new Uint8Array(0), sequence: 0xffffffff, witness: [] }],
+      outputs: [
+        { value: 10n, script: p2shScript(new Uint8Array(20)) },
+        { value: 25n, script: OWN },
+      ],
+      lockTime: 0,
+    },
+    spent: [spent],
+    fee: 15n,
+    change: 25n,
+  };
+  const left = after({ unspents: [sibling, other, spent], clusters: new OwnClusters() }, built);
+  expect(left.unspents.map((u) => u.value)).toEqual([20n, 25n, 30n]);
+});

@@ -1,0 +1,21 @@
+import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
+import { expect, test } from "vitest";
+import { secp256k1 as quick } from "../../sim/native/secp256k1.ts";
+import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
+
+test("the simulator's quick signatures and keys are noble's, byte for byte", () => {
+  const rng = seededRng(20_261_122);
+  for (let i = 0; i < 50; i++) {
+    const [key, digest] = [rng.bytes(32), rng.bytes(32)];
+    const options = { prehash: false, lowS: true } as const;
+    expect(quick.sign(digest, key, options)).toEqual(noble.sign(digest, key, options));
+    expect(quick.sign(digest, key, { ...options, format: "der" })).toEqual(noble.sign(digest, key, { ...options, format: "der" }));
+    const recovered = { prehash: false, format: "recovered" } as const;
+    expect(quick.sign(digest, key, recovered)).toEqual(noble.sign(digest, key, recovered));
+    const publicKey = noble.getPublicKey(key, true);
+    expect(quick.getPublicKey(key, true)).toEqual(publicKey);
+    expect(quick.utils.isValidPublicKey(publicKey, true)).toBe(true);
+    const other = Uint8Array.from(publicKey, (b, at) => (at === 32 ? b ^ 1 : b));
+    expect(quick.utils.isValidPublicKey(other, true)).toBe(noble.utils.isValidPublicKey(other, true));
+  }
+});
