@@ -94,3 +94,19 @@ test("chain_policy: without replacement the first seen stays, and what it does n
     await expect(daemon.call("chain_policy", [wrong])).rejects.toMatchObject({ code: -8 });
   }
 });
+
+test.each<[unknown, string]>([
+  [{ replacement: false, spikes: 1 }, "spikes is none of entryFee, blockFee, replacement, packages, blockVbytes"],
+  [{ replacement: false, packages: 1 }, "packages must be true, false or null"],
+  [{ replacement: false, blockFee: "much" }, "blockFee must be coins per 1000 bytes, or null"],
+  [{ replacement: false, entryFee: -1 }, "entryFee must be coins per 1000 bytes, or null"],
+  [{ replacement: false, entryFee: 1, blockVbytes: 1_000_001 }, "blockVbytes must be 0 to 1000000, or null"],
+  [{ replacement: false, blockVbytes: 0.5 }, "blockVbytes must be 0 to 1000000, or null"],
+])("chain_policy %j is refused with the name of the field, and changes nothing", async (wrong, reason) => {
+  const { chain, daemon, funded } = world();
+  const cheap = send(chain, funded[0], 1_000n);
+  const before = { ...chain.policy };
+  await expect(daemon.call("chain_policy", [wrong])).rejects.toMatchObject({ code: -8, message: reason });
+  expect(chain.policy).toEqual(before);
+  expect(mined(chain)).toEqual([cheap.txid]);
+});

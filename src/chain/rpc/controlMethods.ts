@@ -1,7 +1,7 @@
 import { parseHex, toHex } from "../../core/util/bytes.ts";
 import { ok } from "../../core/util/result.ts";
 import { parseBlock } from "../block.ts";
-import { defaultPolicy } from "../chainPolicy.ts";
+import { type ChainPolicy, defaultPolicy } from "../chainPolicy.ts";
 import type { BlockEntry } from "../chainState.ts";
 import type { MineError } from "../embeddedChain.ts";
 import { formatCoins, parseAmount, unitsToJson } from "../money.ts";
@@ -106,7 +106,7 @@ function setFeeRate(context: RpcContext, args: Args): object {
 const RATE_FIELDS = { entryFee: "entryFeePerKb", blockFee: "blockFeePerKb" } as const;
 const FLAG_FIELDS = ["replacement", "packages"] as const;
 
-/** Changes the fields named; null sets one back. The names are those of the answer. */
+/** Changes the fields named; null sets one back. The names are those of the answer. One that does not fit changes none. */
 function setPolicy(context: RpcContext, args: Args): object {
   const { chain } = context;
   const fields = args.object(0);
@@ -115,25 +115,27 @@ function setPolicy(context: RpcContext, args: Args): object {
   const known = [...Object.keys(RATE_FIELDS), ...FLAG_FIELDS, "blockVbytes"];
   const odd = Object.keys(fields).find((k) => !known.includes(k));
   if (odd !== undefined) throw bad(`${odd} is none of ${known.join(", ")}`);
+  const next: ChainPolicy = { ...chain.policy };
   for (const name of FLAG_FIELDS) {
     const value = fields[name];
     if (value !== undefined && value !== null && typeof value !== "boolean") throw bad(`${name} must be true, false or null`);
-    if (value !== undefined) chain.policy[name] = value ?? normal[name];
+    if (value !== undefined) next[name] = value ?? normal[name];
   }
   for (const [name, key] of Object.entries(RATE_FIELDS) as [keyof typeof RATE_FIELDS, (typeof RATE_FIELDS)[keyof typeof RATE_FIELDS]][]) {
     const value = fields[name];
     if (value === undefined) continue;
     const rate = value === null ? ok(normal[key]) : parseAmount(value);
     if (!rate.ok) throw bad(`${name} must be coins per 1000 bytes, or null`);
-    chain.policy[key] = rate.value;
+    next[key] = rate.value;
   }
   const room = fields.blockVbytes;
   if (room !== undefined && room !== null && (typeof room !== "number" || !Number.isInteger(room) || room < 0 || room > MAX_BLOCK_VBYTES)) {
     throw bad(`blockVbytes must be 0 to ${MAX_BLOCK_VBYTES}, or null`);
   }
-  if (room !== undefined) chain.policy.blockVbytes = room as number | null;
-  const evicted = chain.mempool.evictBelow(chain.policy.entryFeePerKb);
-  const { replacement, packages, entryFeePerKb, blockFeePerKb, blockVbytes } = chain.policy;
+  if (room !== undefined) next.blockVbytes = room as number | null;
+  Object.assign(chain.policy, next);
+  const evicted = chain.mempool.evictBelow(next.entryFeePerKb);
+  const { replacement, packages, entryFeePerKb, blockFeePerKb, blockVbytes } = next;
   return {
     replacement,
     packages,

@@ -1,0 +1,147 @@
+import { afterEach, expect, test } from "vitest";
+import { decimal } from "../../src/core/money/rational.ts";
+import type { Slot } from "../../src/core/swap/events.ts";
+import { versionsOf } from "../../src/core/swap/swapState.ts";
+import { err } from "../../src/core/util/result.ts";
+import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
+
+let world: SwapWorld;
+afterEach(() => world.close());
+
+async function open(policy: "replace" | "child"): Promise<SwapWorld> {
+  const coin = policy === "replace" ? { segwit: true, bech32_hrp: "tst" } : {};
+  world = await SwapWorld.open({ coin: { ...coin, relay_policy: policy } });
+  for (const ticker of ["AAA", "BBB"] as const) {
+    world.chain(ticker).policy.replacement = policy === "replace";
+    world.chain(ticker).policy.packages = true;
+  }
+  return world;
+}
+const own = async (side: SwapSide, uuid: string, slot: Slot) => (await side.state(uuid)).own[slot];
+const left = async (side: SwapSide, uuid: string, slot: Slot): Promise<boolean> => (await own(side, uuid, slot))?.attempted === true;
+const versions = async (side: SwapSide, uuid: string, slot: Slot) => {
+  const tx = await own(side, uuid, slot);
+  return tx ? versionsOf(tx) : [];
+};
+const known = (ticker: Ticker): readonly string[] =>
+  world
+    .chain(ticker)
+    .mempool.graph.entries()
+    .map((e) => e.chainTx.txid);
+/** The log as version 0.1.0 would have written it: no transaction says what it pays, nor when it was signed. */
+async function withoutFees(side: SwapSide, uuid: string): Promise<void> {
+  const sql = "UPDATE swap_events SET event = json_remove(event, '$.sum', '$.event.fee', '$.event.height') WHERE uuid = ?";
+  await side.db.write([{ sql, params: [uuid] }]);
+}
+
+test("a claim whose log does not say what it pays stays while that is enough, and is raised from it when it is not", async () => {
+  await open("replace");
+  const uuid = await world.start();
+  await world.until("the claim leaves", () => left(world.maker, uuid, "takerPaymentSpend"));
+  const { txid, fee } = (await own(world.maker, uuid, "takerPaymentSpend")) ?? { txid: "", fee: "0" };
+  const paid = BigInt(fee ?? 0);
+  const { held, policy } = world.chain("BBB");
+  held.add(txid);
+  await world.maker.stop();
+  await withoutFees(world.maker, uuid);
+  expect((await own(world.maker, uuid, "takerPaymentSpend"))?.fee).toBeUndefined();
+  await world.maker.restart();
+  await world.advance(15);
+  expect(await versions(world.maker, uuid, "takerPaymentSpend")).toHaveLength(1);
+  policy.blockFeePerKb = 50_000n;
+  await world.until("another version", async () => (await versions(world.maker, uuid, "takerPaymentSpend")).length > 1, 600);
+  const second = BigInt((await versions(world.maker, uuid, "takerPaymentSpend"))[1]?.fee ?? 0);
+  expect([paid > 0n, second > paid]).toEqual([true, true]);
+  held.clear();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a payment whose log does not say what it pays gets a child that pays for both", async () => {
+  await open("replace");
+  const uuid = await world.start();
+  await world.until("the maker payment", () => left(world.maker, uuid, "makerPayment"));
+  world.chain("AAA").policy.blockFeePerKb = 12_000n;
+  await world.maker.stop();
+  await withoutFees(world.maker, uuid);
+  await world.maker.restart();
+  await world.until("a child", () => left(world.maker, uuid, "paymentChild"), 300);
+  await world.until("the payment is in a block", async () => (await world.maker.state(uuid)).facts.makerPayment?.block != null, 240);
+  world.chain("AAA").policy.blockFeePerKb = 0n;
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("children that hang on each other and were all forgotten by a mempool go out again, the oldest first", async () => {
+  await open("child");
+  const uuid = await world.start();
+  await world.until("the claim leaves", () => left(world.maker, uuid, "takerPaymentSpend"));
+  const { held } = world.chain("BBB");
+  held.add((await own(world.maker, uuid, "takerPaymentSpend"))?.txid ?? "");
+  await world.until("a child of the child", async () => (await versions(world.maker, uuid, "claimChild")).length > 1, 900);
+  const family = (await versions(world.maker, uuid, "claimChild")).map((v) => v.txid);
+  await world.until("both are known", () => family.every((id) => known("BBB").includes(id)), 60);
+  world.chain("BBB").mempool.graph.removeWithDescendants(family[0] ?? "");
+  expect(family.some((id) => known("BBB").includes(id))).toBe(false);
+  await world.until("both are back", () => family.every((id) => known("BBB").includes(id)), 60);
+  held.clear();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a late payment whose cancellation cannot be built is not sent any more, and is cancelled as soon as it can be", async () => {
+  await open("replace");
+  const { held, mempool } = world.chain("AAA");
+  const coin = world.maker.coin("AAA");
+  const build = coin.buildCancel;
+  let tries = 0;
+  coin.buildCancel = (...args) => {
+    const full = {
+      kind: "NotSufficientBalance" as const,
+      coin: "AAA",
+      available: decimal("0"),
+      required: decimal("1"),
+      lockedBySwaps: null,
+    };
+    return ++tries <= 3 ? err(full) : build.apply(coin, args);
+  };
+  const uuid = await world.start();
+  await world.until("the maker payment", async () => {
+    const tx = await own(world.maker, uuid, "makerPayment");
+    if (tx) held.add(tx.txid);
+    return tx?.attempted === true;
+  });
+  const payment = (await own(world.maker, uuid, "makerPayment"))?.txid ?? "";
+  await world.until("a cancellation is tried", () => tries > 0, 600);
+  mempool.graph.removeWithDescendants(payment);
+  let isBack = false;
+  await world.until("the cancellation", async () => {
+    isBack ||= known("AAA").includes(payment);
+    return (await own(world.maker, uuid, "cancel")) !== undefined;
+  });
+  expect([isBack, world.maker.log.lines.some((l) => String(l.fields.what).includes("could not be cancelled"))]).toEqual([false, true]);
+  await world.until("the maker is done", async () => (await world.outcome(world.maker, uuid)) !== null);
+  expect(await world.outcome(world.maker, uuid)).toBe("cancelled");
+});
+
+test("a payment that missed its time while its daemon was away stays home, though a child of it is being stored at that moment", async () => {
+  await open("replace");
+  const { held, mempool } = world.chain("AAA");
+  const uuid = await world.start();
+  await world.until("the maker payment", async () => {
+    const tx = await own(world.maker, uuid, "makerPayment");
+    if (tx) held.add(tx.txid);
+    return tx?.attempted === true;
+  });
+  const payment = (await own(world.maker, uuid, "makerPayment"))?.txid ?? "";
+  // It would send the payment itself.
+  await world.taker.stop();
+  world.maker.rpcOf("AAA").down = true;
+  await world.advance(400);
+  mempool.graph.removeWithDescendants(payment);
+  expect([(await world.maker.state(uuid)).own.cancel, (await world.maker.state(uuid)).refund?.event]).toEqual([
+    undefined,
+    "MakerPaymentWaitConfirmFailed",
+  ]);
+  world.maker.rpcOf("AAA").down = false;
+  await world.until("the maker is done", async () => (await world.outcome(world.maker, uuid)) !== null);
+  expect([await world.outcome(world.maker, uuid), known("AAA").includes(payment)]).toEqual(["cancelled", false]);
+  await world.taker.restart();
+});

@@ -1,0 +1,26 @@
+import { defineConfig } from "vitest/config";
+
+/**
+ * Branches of the swap machine and of the order machine that tests take (`npm run coverage`): the pure rules, and what runs them.
+ * Only suites run that say what a step must do; the simulator, the crash matrix and the adversaries come by most branches too, but
+ * would hide that nothing looks at them. Fails below the thresholds.
+ */
+export default defineConfig({
+  test: {
+    include: ["src/core/{swap,order}/**/*.test.ts", "src/app/**/*.test.ts", "test/swap/**/*.test.ts"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 120_000,
+    coverage: {
+      provider: "v8",
+      include: ["src/core/swap/**/*.ts", "src/app/swap/**/*.ts", "src/core/order/**/*.ts", "src/app/orders/**/*.ts"],
+      exclude: ["**/*.test.ts"],
+      reporter: ["text", "json"],
+      reportsDirectory: "node_modules/.cache/coverage",
+      thresholds: {
+        branches: 95,
+        "src/core/{swap,order}/**/*.ts": { branches: 98 },
+      },
+    },
+  },
+});
