@@ -1,16 +1,11 @@
 import { expect, test } from "vitest";
-import { OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
+import { pair } from "../../../test/fakes/orderSteps.ts";
 import { decimal } from "../../core/money/rational.ts";
 import type { KeyElsewhere } from "./ordersDeps.ts";
 
 const HEARD: KeyElsewhere = { kind: "KeyInUseElsewhere", heardAtMs: 1, message: "PubkeyKeepAlive", untilMs: 600_001 };
 const sell = { base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("10"), minVolume: decimal("0.5") };
 const buy = { action: "Buy", base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("1") } as const;
-
-async function pair(): Promise<{ world: OrderWorld; maker: TestNode; taker: TestNode }> {
-  const world = new OrderWorld();
-  return { world, maker: await world.node("maker"), taker: await world.node("taker") };
-}
 
 test("a node whose key trades elsewhere refuses new orders, keeps and shows its own, says nothing of them and answers nobody", async () => {
   const { world, maker, taker } = await pair();

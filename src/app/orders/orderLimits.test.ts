@@ -1,52 +1,18 @@
 import { expect, test } from "vitest";
 import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
+import { available, buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
 import { keyHex, OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import type { MakerReserved, TakerRequest } from "../../core/message/types.ts";
 import { decimal, type Rational, rational, toDecimalString, ZERO } from "../../core/money/rational.ts";
-import { availableVolume } from "../../core/order/makerOrder.ts";
 import { checkTakerFunds, maxMakerVolume } from "./fundsChecks.ts";
 import { FundsHolds } from "./fundsHolds.ts";
 import { Mailbox } from "./mailbox.ts";
-import type { MakerOrderInput, TakerOrderInput } from "./orderInputs.ts";
 import { MAX_OWN_ORDERS } from "./orderLedger.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 import { WaitingRequests } from "./waitingRequests.ts";
 
-const sell = (over: Partial<MakerOrderInput> = {}): MakerOrderInput => ({
-  base: "AAA",
-  rel: "BBB",
-  price: decimal("2"),
-  volume: decimal("10"),
-  ...over,
-});
-const buy = (volume: string, over: Partial<TakerOrderInput> = {}): TakerOrderInput => ({
-  action: "Buy",
-  base: "AAA",
-  rel: "BBB",
-  price: decimal("2"),
-  volume: decimal(volume),
-  ...over,
-});
-async function place(node: TestNode, input = sell()): Promise<string> {
-  const placed = await node.orders.placeMakerOrder(input);
-  if (!placed.ok) throw new Error(placed.error.kind);
-  return placed.value.uuid;
-}
-async function take(node: TestNode, input: TakerOrderInput): Promise<string> {
-  const placed = await node.orders.placeTakerOrder(input);
-  if (!placed.ok) throw new Error(placed.error.kind);
-  return placed.value.uuid;
-}
-async function pair(): Promise<{ world: OrderWorld; maker: TestNode; taker: TestNode }> {
-  const world = new OrderWorld();
-  return { world, maker: await world.node("maker"), taker: await world.node("taker") };
-}
-const available = (node: TestNode, uuid: string): string => {
-  const order = node.orders.myOrders().makers.find((o) => o.uuid === uuid);
-  return order ? toDecimalString(availableVolume(order)) : "gone";
-};
 const uuidOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 const request = (n: number): TakerRequest => ({
   base: "AAA",

@@ -1,47 +1,14 @@
 import { expect, test } from "vitest";
 import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
+import { available, buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
 import { keyHex, OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
 import type { TakerRequest } from "../../core/message/types.ts";
 import { decimal, type Rational, toDecimalString } from "../../core/money/rational.ts";
-import { availableVolume } from "../../core/order/makerOrder.ts";
-import type { MakerOrderInput, TakerOrderInput } from "./orderInputs.ts";
+import type { TakerOrderInput } from "./orderInputs.ts";
 
 const TICK = 800;
 
-const sellAaa = (over: Partial<MakerOrderInput> = {}): MakerOrderInput => ({
-  base: "AAA",
-  rel: "BBB",
-  price: decimal("2"),
-  volume: decimal("10"),
-  ...over,
-});
-const buyAaa = (volume: string, over: Partial<TakerOrderInput> = {}): TakerOrderInput => ({
-  action: "Buy",
-  base: "AAA",
-  rel: "BBB",
-  price: decimal("2"),
-  volume: decimal(volume),
-  ...over,
-});
-async function place(node: TestNode, input: MakerOrderInput): Promise<string> {
-  const placed = await node.orders.placeMakerOrder(input);
-  if (!placed.ok) throw new Error(placed.error.kind);
-  return placed.value.uuid;
-}
-async function take(node: TestNode, input: TakerOrderInput): Promise<string> {
-  const placed = await node.orders.placeTakerOrder(input);
-  if (!placed.ok) throw new Error(placed.error.kind);
-  return placed.value.uuid;
-}
-async function pair(): Promise<{ world: OrderWorld; maker: TestNode; taker: TestNode }> {
-  const world = new OrderWorld();
-  return { world, maker: await world.node("maker"), taker: await world.node("taker") };
-}
 const makerOrder = (node: TestNode, uuid: string) => node.orders.myOrders().makers.find((o) => o.uuid === uuid);
-const available = (node: TestNode, uuid: string): string => {
-  const order = makerOrder(node, uuid);
-  return order ? toDecimalString(availableVolume(order)) : "gone";
-};
 const takerUuids = (node: TestNode): readonly string[] => node.orders.myOrders().takers.map((o) => o.uuid);
 const reason = async (node: TestNode, uuid: string): Promise<string | null | undefined> => {
   const status = await node.orders.orderStatus(uuid);
@@ -52,8 +19,8 @@ const texts = (...amounts: readonly (Rational | undefined)[]): readonly (string 
 
 test("a buy: request, reserved, connect after 3 s, connected; both sides start the same swap and the book hears the rest", async () => {
   const { world, maker, taker } = await pair();
-  const makerUuid = await place(maker, sellAaa());
-  const uuid = await take(taker, buyAaa("3", { price: decimal("2.5") }));
+  const makerUuid = await place(maker, sell());
+  const uuid = await take(taker, buy("3", { price: decimal("2.5") }));
   await world.clock.advance(2_900);
   expect(world.sent.map((s) => `${s.from} ${s.message.type}`)).toEqual([
     "maker MakerOrderCreated",
@@ -93,7 +60,7 @@ test("a buy: request, reserved, connect after 3 s, connected; both sides start t
 
 test("a sell is matched with the maker's order of the reverse pair", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
+  await place(maker, sell());
   await take(taker, { action: "Sell", base: "BBB", rel: "AAA", price: decimal("0.4"), volume: decimal("4") });
   await world.clock.advance(4_000);
   expect(taker.swaps.started).toMatchObject([
@@ -104,12 +71,12 @@ test("a sell is matched with the maker's order of the reverse pair", async () =>
 
 test("the window closes at once when the only named order, or every maker of the book, has answered", async () => {
   const { world, maker, taker } = await pair();
-  const makerUuid = await place(maker, sellAaa());
-  await take(taker, buyAaa("1", { matchBy: { type: "Orders", data: [makerUuid] } }));
+  const makerUuid = await place(maker, sell());
+  await take(taker, buy("1", { matchBy: { type: "Orders", data: [makerUuid] } }));
   await world.clock.advance(100);
   expect(taker.swaps.started).toHaveLength(1);
   taker.book = { fittingMakers: () => [keyHex(maker)] };
-  await take(taker, buyAaa("1"));
+  await take(taker, buy("1"));
   await world.clock.advance(100);
   expect(taker.swaps.started).toHaveLength(2);
 });
@@ -117,9 +84,9 @@ test("the window closes at once when the only named order, or every maker of the
 test("of several makers the cheapest is taken, and the other gets its funds back after 30 s", async () => {
   const { world, maker, taker } = await pair();
   const dear = await world.node("dear");
-  await place(dear, sellAaa({ price: decimal("2.2") }));
-  await place(maker, sellAaa());
-  await take(taker, buyAaa("1", { price: decimal("3") }));
+  await place(dear, sell({ price: decimal("2.2") }));
+  await place(maker, sell());
+  await take(taker, buy("1", { price: decimal("3") }));
   await world.clock.advance(4_000);
   expect([maker.swaps.started.length, dear.swaps.started.length]).toEqual([1, 0]);
   expect(dear.coin("AAA").openReservations).toBe(1);
@@ -131,9 +98,9 @@ test("of several makers the cheapest is taken, and the other gets its funds back
 test("two takers for one order: both are served in parallel when it is large enough", async () => {
   const { world, maker, taker } = await pair();
   const other = await world.node("other");
-  const uuid = await place(maker, sellAaa());
-  await take(taker, buyAaa("6"));
-  await take(other, buyAaa("4"));
+  const uuid = await place(maker, sell());
+  await take(taker, buy("6"));
+  await take(other, buy("4"));
   await world.clock.advance(4_000);
   expect(maker.swaps.started).toHaveLength(2);
   await world.clock.advance(TICK);
@@ -144,9 +111,9 @@ test("two takers for one order: both are served in parallel when it is large eno
 test("two takers for one order: the second gets no answer when the rest is too small, and exactly one swap starts", async () => {
   const { world, maker, taker } = await pair();
   const other = await world.node("other");
-  const uuid = await place(maker, sellAaa());
-  await take(taker, buyAaa("6"));
-  const unserved = await take(other, buyAaa("6"));
+  const uuid = await place(maker, sell());
+  await take(taker, buy("6"));
+  const unserved = await take(other, buy("6"));
   await world.clock.advance(4_000);
   expect(world.messages("MakerReserved")).toHaveLength(1);
   expect(maker.swaps.started).toHaveLength(1);
@@ -158,10 +125,10 @@ test("two orders on one balance: what a handshake holds is not offered twice", a
   const { world, maker, taker } = await pair();
   const other = await world.node("other");
   maker.coin("AAA").setBalance("10");
-  await place(maker, sellAaa({ volume: decimal("9") }));
-  await place(maker, sellAaa({ volume: decimal("9"), cancelPrevious: false }));
-  await take(taker, buyAaa("8"));
-  await take(other, buyAaa("8"));
+  await place(maker, sell({ volume: decimal("9") }));
+  await place(maker, sell({ volume: decimal("9"), cancelPrevious: false }));
+  await take(taker, buy("8"));
+  await take(other, buy("8"));
   await world.clock.advance(2_000);
   expect(world.messages("MakerReserved")).toHaveLength(1);
 });
@@ -169,10 +136,10 @@ test("two orders on one balance: what a handshake holds is not offered twice", a
 test("a swap's funds shrink the other orders of the coin, or end them", async () => {
   const { world, maker, taker } = await pair();
   maker.coin("AAA").setBalance("10.001");
-  await place(maker, sellAaa({ volume: decimal("10") }));
-  const shrunk = await place(maker, sellAaa({ volume: decimal("9"), price: decimal("5"), cancelPrevious: false }));
-  const ended = await place(maker, sellAaa({ volume: decimal("9"), minVolume: decimal("5"), price: decimal("6"), cancelPrevious: false }));
-  await take(taker, buyAaa("8"));
+  await place(maker, sell({ volume: decimal("10") }));
+  const shrunk = await place(maker, sell({ volume: decimal("9"), price: decimal("5"), cancelPrevious: false }));
+  const ended = await place(maker, sell({ volume: decimal("9"), minVolume: decimal("5"), price: decimal("6"), cancelPrevious: false }));
+  await take(taker, buy("8"));
   await world.clock.advance(2_000);
   // while the handshake is open they stay: a taker who never connects must not cut them for good
   expect([available(maker, shrunk), available(maker, ended)]).toEqual(["9", "9"]);
@@ -185,7 +152,7 @@ test("a swap's funds shrink the other orders of the coin, or end them", async ()
 
 test("a spent balance shrinks and then ends an order; it never grows back", async () => {
   const { world, maker } = await pair();
-  const uuid = await place(maker, sellAaa({ minVolume: decimal("1") }));
+  const uuid = await place(maker, sell({ minVolume: decimal("1") }));
   maker.coin("AAA").setBalance("5");
   await world.clock.advance(TICK);
   expect(available(maker, uuid)).toBe("4.9999");
@@ -203,9 +170,9 @@ test("a spent balance shrinks and then ends an order; it never grows back", asyn
 
 test("a taker that never connects frees volume and funds after 30 s", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
+  const uuid = await place(maker, sell());
   world.deliver = (sent) => sent.message.type !== "TakerConnect";
-  await take(taker, buyAaa("6", { orderType: "FillOrKill" }));
+  await take(taker, buy("6", { orderType: "FillOrKill" }));
   await world.clock.advance(4_000);
   expect([available(maker, uuid), maker.coin("AAA").openReservations]).toEqual(["4", 1]);
   await world.clock.advance(28_000);
@@ -216,30 +183,30 @@ test("a taker that never connects frees volume and funds after 30 s", async () =
 
 test("a lost connect is said again, and the swap starts", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
+  await place(maker, sell());
   let lost = 0;
   world.deliver = (sent) => sent.message.type !== "TakerConnect" || ++lost > 2;
-  await take(taker, buyAaa("6"));
+  await take(taker, buy("6"));
   await world.clock.advance(12_000);
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
 });
 
 test("a lost connected is said again when the taker asks again; the maker's swap starts once", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
+  await place(maker, sell());
   let said = 0;
   world.deliver = (sent, to) => !(sent.message.type === "MakerConnected" && to === "taker") || ++said > 1;
-  await take(taker, buyAaa("6"));
+  await take(taker, buy("6"));
   await world.clock.advance(12_000);
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
 });
 
 test("the taker that buys an order out hears a lost connected again, though the order is over", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
+  const uuid = await place(maker, sell());
   let said = 0;
   world.deliver = (sent, to) => !(sent.message.type === "MakerConnected" && to === "taker") || ++said > 1;
-  await take(taker, buyAaa("10"));
+  await take(taker, buy("10"));
   await world.clock.advance(12_000);
   expect(await reason(maker, uuid)).toBe("Fulfilled");
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
@@ -247,9 +214,9 @@ test("the taker that buys an order out hears a lost connected again, though the 
 
 test("the same when the maker's process died right after it had stored the swap", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
+  const uuid = await place(maker, sell());
   world.deliver = (sent) => sent.message.type !== "MakerConnected";
-  await take(taker, buyAaa("10"));
+  await take(taker, buy("10"));
   await world.clock.advance(3_050);
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 0]);
   await maker.restart();
@@ -262,10 +229,10 @@ test("the same when the maker's process died right after it had stored the swap"
 test("connected never comes: the order ends TimedOut, is not converted, tries nobody else, and frees its funds", async () => {
   const { world, maker, taker } = await pair();
   const second = await world.node("second");
-  await place(maker, sellAaa());
-  await place(second, sellAaa({ price: decimal("2") }));
+  await place(maker, sell());
+  await place(second, sell({ price: decimal("2") }));
   world.deliver = (sent) => sent.message.type !== "MakerConnected";
-  const uuid = await take(taker, buyAaa("6"));
+  const uuid = await take(taker, buy("6"));
   await world.clock.advance(32_000);
   expect(await reason(taker, uuid)).toBe("TimedOut");
   expect(new Set(world.messages("TakerConnect").map((c) => c.makerOrderUuid)).size).toBe(1);
@@ -275,7 +242,7 @@ test("connected never comes: the order ends TimedOut, is not converted, tries no
 
 test("FillOrKill without an offer ends TimedOut", async () => {
   const { world, taker } = await pair();
-  const uuid = await take(taker, buyAaa("1", { orderType: "FillOrKill" }));
+  const uuid = await take(taker, buy("1", { orderType: "FillOrKill" }));
   await world.clock.advance(30_000);
   expect(takerUuids(taker)).toEqual([uuid]);
   await world.clock.advance(2 * TICK);
@@ -285,7 +252,7 @@ test("FillOrKill without an offer ends TimedOut", async () => {
 
 test("GoodTillCancelled without an offer becomes a maker order under the same uuid, is announced and can be matched", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await take(taker, buyAaa("3"));
+  const uuid = await take(taker, buy("3"));
   await world.clock.advance(32_000);
   expect(takerUuids(taker)).toEqual([]);
   expect(makerOrder(taker, uuid)).toMatchObject({ base: "BBB", rel: "AAA", price: decimal("0.5"), maxBaseVol: decimal("6") });
@@ -301,7 +268,7 @@ test("GoodTillCancelled without an offer becomes a maker order under the same uu
 
 test("a converted order the balance does not cover is cut before it is announced", async () => {
   const { world, taker } = await pair();
-  const uuid = await take(taker, buyAaa("3"));
+  const uuid = await take(taker, buy("3"));
   taker.coin("BBB").setBalance("2.0001");
   await world.clock.advance(32_000);
   expect(available(taker, uuid)).toBe("2");
@@ -310,10 +277,10 @@ test("a converted order the balance does not cover is cut before it is announced
 
 test("a request waits for the first relay, and is never sent when the order ended before", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
+  await place(maker, sell());
   world.online = false;
-  const cancelled = await take(taker, buyAaa("1"));
-  await take(taker, buyAaa("2"));
+  const cancelled = await take(taker, buy("1"));
+  await take(taker, buy("2"));
   await world.clock.advance(2_000);
   expect(world.messages("TakerRequest")).toEqual([]);
   await taker.orders.cancelOrder(cancelled);
@@ -325,12 +292,12 @@ test("a request waits for the first relay, and is never sent when the order ende
 
 test("setprice with max keeps 0.001 or the fee back, whichever is more", async () => {
   const { maker } = await pair();
-  const uuid = await place(maker, sellAaa({ volume: "max" }));
+  const uuid = await place(maker, sell({ volume: "max" }));
   expect(available(maker, uuid)).toBe("99.999");
-  const poor = await maker.orders.placeMakerOrder(sellAaa({ volume: "max", base: "BBB", rel: "AAA" }));
+  const poor = await maker.orders.placeMakerOrder(sell({ volume: "max", base: "BBB", rel: "AAA" }));
   expect(poor.ok).toBe(true);
   maker.coin("AAA").setBalance("0.001");
-  expect(await maker.orders.placeMakerOrder(sellAaa({ volume: "max" }))).toMatchObject({
+  expect(await maker.orders.placeMakerOrder(sell({ volume: "max" }))).toMatchObject({
     ok: false,
     error: { kind: "NotSufficientBalance", available: decimal("0.001"), required: decimal("0.00101") },
   });
@@ -338,11 +305,11 @@ test("setprice with max keeps 0.001 or the fee back, whichever is more", async (
 
 test("cancel_previous ends orders of exactly the pair, in the same write as the new one; false keeps them", async () => {
   const { world, maker } = await pair();
-  const first = await place(maker, sellAaa());
-  const reverse = await place(maker, sellAaa({ base: "BBB", rel: "AAA" }));
-  const kept = await place(maker, sellAaa({ cancelPrevious: false }));
+  const first = await place(maker, sell());
+  const reverse = await place(maker, sell({ base: "BBB", rel: "AAA" }));
+  const kept = await place(maker, sell({ cancelPrevious: false }));
   expect(maker.orders.myOrders().makers.map((o) => o.uuid)).toEqual([first, reverse, kept]);
-  const last = await place(maker, sellAaa({ price: decimal("3") }));
+  const last = await place(maker, sell({ price: decimal("3") }));
   expect(maker.orders.myOrders().makers.map((o) => o.uuid)).toEqual([reverse, last]);
   expect([await reason(maker, first), await reason(maker, kept)]).toEqual(["Cancelled", "Cancelled"]);
   expect(world.messages("MakerOrderCancelled").map((c) => c.uuid)).toEqual([first, kept]);
@@ -350,23 +317,23 @@ test("cancel_previous ends orders of exactly the pair, in the same write as the 
 
 test("a refused setprice changes nothing: the previous order stays", async () => {
   const { maker } = await pair();
-  const first = await place(maker, sellAaa());
+  const first = await place(maker, sell());
   for (const bad of [{ price: decimal("0") }, { volume: decimal("1000") }, { minVolume: decimal("11") }, { rel: "XXX" }, { rel: "AAA" }]) {
-    expect((await maker.orders.placeMakerOrder(sellAaa(bad))).ok).toBe(false);
+    expect((await maker.orders.placeMakerOrder(sell(bad))).ok).toBe(false);
   }
   maker.disk.fail = true;
-  await expect(maker.orders.placeMakerOrder(sellAaa())).rejects.toThrow("disk is full");
+  await expect(maker.orders.placeMakerOrder(sell())).rejects.toThrow("disk is full");
   expect(maker.orders.myOrders().makers.map((o) => o.uuid)).toEqual([first]);
   expect(maker.orders.ownOrders.orders().map((o) => o.uuid)).toEqual([first]);
 });
 
 test("setprice with cancel_previous ends a half-matched order; its taker's connect finds nothing", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
-  await take(taker, buyAaa("6"));
+  await place(maker, sell());
+  await take(taker, buy("6"));
   await world.clock.advance(1_000);
   expect(maker.coin("AAA").openReservations).toBe(1);
-  await place(maker, sellAaa({ price: decimal("3") }));
+  await place(maker, sell({ price: decimal("3") }));
   expect(maker.coin("AAA").openReservations).toBe(0);
   await world.clock.advance(4_000);
   expect([maker.swaps.started, taker.swaps.started]).toEqual([[], []]);
@@ -374,9 +341,9 @@ test("setprice with cancel_previous ends a half-matched order; its taker's conne
 
 test("cancelling: half-matched orders are refused and listed, the rest is cancelled and withdrawn", async () => {
   const { world, maker, taker } = await pair();
-  const matched = await place(maker, sellAaa());
-  const free = await place(maker, sellAaa({ base: "BBB", rel: "AAA" }));
-  const uuid = await take(taker, buyAaa("6"));
+  const matched = await place(maker, sell());
+  const free = await place(maker, sell({ base: "BBB", rel: "AAA" }));
+  const uuid = await take(taker, buy("6"));
   await world.clock.advance(1_000);
   expect(await maker.orders.cancelOrder(matched)).toEqual({ ok: false, error: { kind: "BeingMatched", uuid: matched } });
   expect(await maker.orders.cancelOrder("none")).toEqual({ ok: false, error: { kind: "OrderNotFound", uuid: "none" } });
@@ -395,9 +362,9 @@ test("cancelling: half-matched orders are refused and listed, the rest is cancel
 
 test("a taker order that sent connect is being matched; a maker order whose matches are connected can be cancelled", async () => {
   const { world, maker, taker } = await pair();
-  const matched = await place(maker, sellAaa());
+  const matched = await place(maker, sell());
   world.deliver = (sent) => sent.message.type !== "MakerConnected";
-  const uuid = await take(taker, buyAaa("6"));
+  const uuid = await take(taker, buy("6"));
   await world.clock.advance(3_100);
   expect(await taker.orders.cancelAllOrders({ type: "All" })).toEqual({ cancelled: [], currentlyMatching: [uuid] });
   expect(await maker.orders.cancelOrder(matched)).toEqual({ ok: true, value: undefined });
@@ -405,9 +372,9 @@ test("a taker order that sent connect is being matched; a maker order whose matc
 
 test("an order expires after timeout_in_minutes, half-matched or not", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa({ timeoutMinutes: 1 }));
+  const uuid = await place(maker, sell({ timeoutMinutes: 1 }));
   await world.clock.advance(58_000);
-  await take(taker, buyAaa("6"));
+  await take(taker, buy("6"));
   await world.clock.advance(2_000 + TICK);
   expect(await reason(maker, uuid)).toBe("Expired");
   expect(maker.coin("AAA").openReservations).toBe(0);
@@ -417,8 +384,8 @@ test("an order expires after timeout_in_minutes, half-matched or not", async () 
 
 test("notarization and confirmation settings reach the swap, and notarization its lock duration", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa({ conf: { baseConfs: 3, relConfs: 2, relNota: true } }));
-  await take(taker, buyAaa("1", { conf: { baseConfs: 2, relConfs: 5, baseNota: false, relNota: false } }));
+  await place(maker, sell({ conf: { baseConfs: 3, relConfs: 2, relNota: true } }));
+  await take(taker, buy("1", { conf: { baseConfs: 2, relConfs: 5, baseNota: false, relNota: false } }));
   await world.clock.advance(4_000);
   const common = { makerConfs: 2, makerNota: false, takerConfs: 2, lockDurationSec: 31_200 };
   expect(maker.swaps.started).toMatchObject([{ ...common, takerNota: true }]);
@@ -428,8 +395,8 @@ test("notarization and confirmation settings reach the swap, and notarization it
 test("slow coins are recognised by their orderbook ticker", async () => {
   const { world, maker, taker } = await pair();
   for (const node of [maker, taker]) node.coins.set("BTC-segwit", new FakeTradingCoin("BTC-segwit", { orderbookTicker: "BTC" }));
-  await place(maker, sellAaa({ base: "BTC-segwit" }));
-  await take(taker, buyAaa("1", { base: "BTC-segwit" }));
+  await place(maker, sell({ base: "BTC-segwit" }));
+  await take(taker, buy("1", { base: "BTC-segwit" }));
   await world.clock.advance(4_000);
   expect(world.messages("MakerReserved")).toMatchObject([{ base: "BTC", rel: "BBB" }]);
   expect(taker.swaps.started).toMatchObject([{ makerCoin: "BTC-segwit", lockDurationSec: 31_200 }]);
@@ -445,14 +412,14 @@ test("confirmations a slow chain could not reach in time are refused with the nu
     windowSec: 3_120,
     lockDurationSec: 7_800,
   };
-  expect(await maker.orders.placeMakerOrder(sellAaa({ conf: { relConfs: 53 } }))).toMatchObject({ ok: false, error });
-  expect(await taker.orders.placeTakerOrder(buyAaa("1", { conf: { relConfs: 53 } }))).toMatchObject({ ok: false, error });
+  expect(await maker.orders.placeMakerOrder(sell({ conf: { relConfs: 53 } }))).toMatchObject({ ok: false, error });
+  expect(await taker.orders.placeTakerOrder(buy("1", { conf: { relConfs: 53 } }))).toMatchObject({ ok: false, error });
 });
 
 test("buy and sell check coins, then funds, then numbers, as KDF does", async () => {
   const { taker } = await pair();
   const refusal = async (over: Partial<TakerOrderInput>): Promise<unknown> => {
-    const placed = await taker.orders.placeTakerOrder(buyAaa("1", over));
+    const placed = await taker.orders.placeTakerOrder(buy("1", over));
     return placed.ok ? "placed" : placed.error;
   };
   expect(await refusal({ rel: "AAA", price: decimal("0") })).toMatchObject({ kind: "SameCoin" });
@@ -472,7 +439,7 @@ test("buy and sell check coins, then funds, then numbers, as KDF does", async ()
 
 test("offers and requests of banned keys, of ourselves and replays are ignored", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
+  await place(maker, sell());
   const request = (over: Partial<TakerRequest>): TakerRequest => ({
     base: "AAA",
     rel: "BBB",
@@ -512,8 +479,8 @@ test("offers and requests of banned keys, of ourselves and replays are ignored",
 test("a third key cannot join a handshake: not under the taker's uuid, not with its connect, not with the maker's connected", async () => {
   const { world, maker, taker } = await pair();
   const third = await world.node("third");
-  await place(maker, sellAaa());
-  const uuid = await take(taker, buyAaa("1"));
+  await place(maker, sell());
+  const uuid = await take(taker, buy("1"));
   await world.clock.advance(1_000);
   const [request] = world.messages("TakerRequest");
   const [reserved] = world.messages("MakerReserved");
@@ -550,17 +517,17 @@ test("a sender's share of the funds is the policy's to bound", async () => {
     },
   });
   const taker = await world.node("taker");
-  await place(maker, sellAaa());
-  await take(taker, buyAaa("2"));
-  await take(taker, buyAaa("2"));
+  await place(maker, sell());
+  await take(taker, buy("2"));
+  await take(taker, buy("2"));
   await world.clock.advance(2_000);
   expect(world.messages("MakerReserved")).toHaveLength(1);
 });
 
 test("a taker uuid is swapped under once in a life time, restarts included", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
-  await take(taker, buyAaa("1"));
+  await place(maker, sell());
+  await take(taker, buy("1"));
   await world.clock.advance(4_000);
   const [request] = world.messages("TakerRequest");
   if (!request) throw new Error("no request");
@@ -574,9 +541,9 @@ test("a taker uuid is swapped under once in a life time, restarts included", asy
 
 test("a swap that cannot be stored: the maker says nothing, gives volume and funds back, and the taker starts nothing", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
+  const uuid = await place(maker, sell());
   maker.swaps.failNext = true;
-  await take(taker, buyAaa("6", { orderType: "FillOrKill" }));
+  await take(taker, buy("6", { orderType: "FillOrKill" }));
   await world.clock.advance(3_500);
   expect([available(maker, uuid), maker.coin("AAA").openReservations]).toEqual(["10", 0]);
   await world.clock.advance(40_000);
@@ -587,7 +554,7 @@ test("a swap that cannot be stored: the maker says nothing, gives volume and fun
 
 test("a start that fails after the swap was stored counts as started on both sides: its funds stay its own", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
+  const uuid = await place(maker, sell());
   for (const node of [maker, taker]) {
     const start = node.swaps.start.bind(node.swaps);
     node.swaps.start = async (match) => {
@@ -595,7 +562,7 @@ test("a start that fails after the swap was stored counts as started on both sid
       throw new Error("a listener failed");
     };
   }
-  const takerUuid = await take(taker, buyAaa("6"));
+  const takerUuid = await take(taker, buy("6"));
   await world.clock.advance(5_000);
   expect([available(maker, uuid), maker.coin("AAA").openReservations, taker.coin("BBB").openReservations]).toEqual(["4", 1, 1]);
   expect(await reason(taker, takerUuid)).toBe("Fulfilled");
@@ -603,8 +570,8 @@ test("a start that fails after the swap was stored counts as started on both sid
 
 test("a full disk when the taker connects: nothing is confirmed before a repeat can be stored", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
-  await take(taker, buyAaa("6"));
+  await place(maker, sell());
+  await take(taker, buy("6"));
   await world.clock.advance(2_000);
   maker.disk.fail = true;
   await world.clock.advance(2_000);
@@ -615,8 +582,8 @@ test("a full disk when the taker connects: nothing is confirmed before a repeat 
 
 test("a full disk when the taker chooses: no connect leaves and its funds are free again", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
-  const uuid = await take(taker, buyAaa("6"));
+  await place(maker, sell());
+  const uuid = await take(taker, buy("6"));
   taker.disk.fail = true;
   await world.clock.advance(4_000);
   expect(world.messages("TakerConnect")).toEqual([]);
@@ -625,8 +592,8 @@ test("a full disk when the taker chooses: no connect leaves and its funds are fr
 
 test("the maker restarts with its order half-matched: the volume is whole, a late connect finds nothing, the order is announced again", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
-  await take(taker, buyAaa("6"));
+  const uuid = await place(maker, sell());
+  await take(taker, buy("6"));
   await world.clock.advance(2_000);
   await maker.restart();
   expect(maker.orders.coinsNeededForKickStart()).toEqual(["AAA", "BBB"]);
@@ -637,8 +604,8 @@ test("the maker restarts with its order half-matched: the volume is whole, a lat
 
 test("the maker dies after it stored the match and before it stored the swap: the match is given back", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
-  await take(taker, buyAaa("6"));
+  const uuid = await place(maker, sell());
+  await take(taker, buy("6"));
   maker.swaps.start = () => new Promise(() => undefined);
   await world.clock.advance(4_000);
   await maker.restart();
@@ -651,8 +618,8 @@ test("the maker dies after it stored the match and before it stored the swap: th
 
 test("the maker dies after the swap was stored: the match stays taken after the restart", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
-  await take(taker, buyAaa("6"));
+  const uuid = await place(maker, sell());
+  await take(taker, buy("6"));
   await world.clock.advance(4_000);
   await maker.restart();
   await world.clock.advance(2_000);
@@ -662,9 +629,9 @@ test("the maker dies after the swap was stored: the match stays taken after the 
 
 test("the taker dies after connect: it never starts that swap, unless it was stored", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
+  await place(maker, sell());
   world.deliver = (sent) => sent.message.type !== "MakerConnected";
-  const uuid = await take(taker, buyAaa("6"));
+  const uuid = await take(taker, buy("6"));
   await world.clock.advance(4_000);
   await taker.restart();
   await world.clock.advance(1_000);
@@ -678,8 +645,8 @@ test("the taker dies after connect: it never starts that swap, unless it was sto
 
 test("the taker dies between the stored swap and the end of its order: the order is Fulfilled after the restart", async () => {
   const { world, maker, taker } = await pair();
-  await place(maker, sellAaa());
-  const uuid = await take(taker, buyAaa("6"));
+  await place(maker, sell());
+  const uuid = await take(taker, buy("6"));
   const start = taker.swaps.start.bind(taker.swaps);
   taker.swaps.start = async (match) => {
     await start(match);
@@ -693,11 +660,11 @@ test("the taker dies between the stored swap and the end of its order: the order
 
 test("an open taker order restarts as it was: it still takes offers, or converts when its time is over", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await take(taker, buyAaa("6"));
+  const uuid = await take(taker, buy("6"));
   await world.clock.advance(1_000);
   await taker.restart();
   expect(takerUuids(taker)).toEqual([uuid]);
-  await place(maker, sellAaa());
+  await place(maker, sell());
   const [request] = world.messages("TakerRequest");
   if (!request) throw new Error("no request");
   world.send("maker", "taker", { type: "TakerRequest", body: request });
@@ -707,11 +674,11 @@ test("an open taker order restarts as it was: it still takes offers, or converts
 
 test("after a restart an order waits, unannounced and unmatched, until both coins are active", async () => {
   const { world, maker, taker } = await pair();
-  const uuid = await place(maker, sellAaa());
+  const uuid = await place(maker, sell());
   const bbb = maker.coin("BBB");
   maker.coins.delete("BBB");
   await maker.restart();
-  await take(taker, buyAaa("6"));
+  await take(taker, buy("6"));
   await world.clock.advance(5_000);
   expect(maker.orders.ownOrders.orders()).toEqual([]);
   expect(world.messages("MakerReserved")).toEqual([]);
@@ -722,7 +689,7 @@ test("after a restart an order waits, unannounced and unmatched, until both coin
 
 test("an order cancelled after a restart, before it could be announced again, is withdrawn: others still have it from before", async () => {
   const { world, maker } = await pair();
-  const uuid = await place(maker, sellAaa());
+  const uuid = await place(maker, sell());
   maker.coins.delete("BBB");
   await maker.restart();
   expect((await maker.orders.cancelOrder(uuid)).ok).toBe(true);
@@ -731,7 +698,7 @@ test("an order cancelled after a restart, before it could be announced again, is
 
 test("save_in_history false leaves no row and no history, but the order lives and its file while it does", async () => {
   const { maker } = await pair();
-  const uuid = await place(maker, sellAaa({ saveInHistory: false }));
+  const uuid = await place(maker, sell({ saveInHistory: false }));
   expect(maker.files.files.has(`MAKER/${uuid}`)).toBe(true);
   await maker.orders.cancelOrder(uuid);
   expect([...maker.files.files.keys()]).toEqual([]);
@@ -741,7 +708,7 @@ test("save_in_history false leaves no row and no history, but the order lives an
 
 test("history: row and file in KDF's shape", async () => {
   const { maker } = await pair();
-  const uuid = await place(maker, sellAaa({ price: decimal("0.5") }));
+  const uuid = await place(maker, sell({ price: decimal("0.5") }));
   await maker.orders.cancelOrder(uuid);
   await maker.orders.close();
   expect(await maker.disk.db.read("SELECT * FROM my_orders")).toEqual([
@@ -781,7 +748,7 @@ test("history: row and file in KDF's shape", async () => {
 
 test("what waits when the node closes is finished, nothing runs after, and open orders stay stored", async () => {
   const { world, maker } = await pair();
-  const placing = maker.orders.placeMakerOrder(sellAaa());
+  const placing = maker.orders.placeMakerOrder(sell());
   await maker.orders.close();
   expect((await placing).ok).toBe(true);
   const sent = world.sent.length;

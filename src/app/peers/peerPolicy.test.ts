@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
 import { createPeerStore, PEER_SCHEMA } from "../../adapters/sqlite/peerStore.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
@@ -44,37 +45,17 @@ function world(balance = "100") {
   };
 }
 
-const terms = (n: number, role: "maker" | "taker", uuid: string): SwapTerms => ({
-  role,
-  uuid,
-  myOrderUuid: "order",
-  makerCoin: "AAA",
-  takerCoin: "BBB",
-  makerAmount: "2/1",
-  takerAmount: "1/1",
-  makerUnits: "200000000",
-  takerUnits: "100000000",
-  makerConfs: 1,
-  makerNota: false,
-  takerConfs: 1,
-  takerNota: false,
-  lockDurationSec: 7_800,
-  startedAt: 1_795_000_000,
-  counterparty: key(n),
-  myPersistentPub: "",
-  myMakerCoinPub: "",
-  myTakerCoinPub: "",
-  secretSalt: null,
-  secretHash: null,
-  makerStartHeight: 1,
-  takerStartHeight: 1,
-  dexFeeUnits: "1",
-  dexBurnUnits: "0",
-  dexFeePubkey: null,
-  fees: [],
-  gui: null,
-  version: "test",
-});
+const terms = (n: number, role: "maker" | "taker", uuid: string): SwapTerms =>
+  swapTerms(role, {
+    uuid,
+    makerCoin: "AAA",
+    takerCoin: "BBB",
+    takerAmount: "1/1",
+    takerUnits: "100000000",
+    startedAt: 1_795_000_000,
+    counterparty: key(n),
+    secretHash: null,
+  });
 
 let turn = 0;
 /** Feeds a swap's events one by one, as the runner does. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { testKey } from "../../../test/fakes/chainWorld.ts";
+import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import type { Role, SwapEvent, SwapTerms } from "../../core/swap/events.ts";
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import { toHex } from "../../core/util/bytes.ts";
@@ -7,37 +8,16 @@ import { lostTo, ownTxIn } from "./lostTo.ts";
 
 const KEY = toHex(testKey("somebody").publicKey);
 const BLOCK = { height: 10, hash: "bb".repeat(32) };
-const terms = (role: Role): SwapTerms => ({
-  role,
-  uuid: "11111111-2222-4333-8444-555555555555",
-  myOrderUuid: "99999999-8888-4777-a666-000000000001",
-  makerCoin: "AAA",
-  takerCoin: "BBB",
-  makerAmount: "2/1",
-  takerAmount: "1/1",
-  makerUnits: "200000000",
-  takerUnits: "100000000",
-  makerConfs: 1,
-  makerNota: false,
-  takerConfs: 1,
-  takerNota: false,
-  lockDurationSec: 7_800,
-  startedAt: 1_700_000_000,
-  counterparty: KEY,
-  myPersistentPub: KEY,
-  myMakerCoinPub: KEY,
-  myTakerCoinPub: KEY,
-  secretSalt: null,
-  secretHash: null,
-  makerStartHeight: 1,
-  takerStartHeight: 1,
-  dexFeeUnits: "1",
-  dexBurnUnits: "0",
-  dexFeePubkey: KEY,
-  fees: [],
-  gui: null,
-  version: "test",
-});
+const terms = (role: Role): SwapTerms =>
+  swapTerms(role, {
+    makerCoin: "AAA",
+    takerCoin: "BBB",
+    counterparty: KEY,
+    myPersistentPub: KEY,
+    myMakerCoinPub: KEY,
+    myTakerCoinPub: KEY,
+    secretHash: null,
+  });
 
 /** Transactions of these tests: two hex digits name one, and are its bytes too. */
 const id = (name: string): string => name.repeat(32);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { testKey } from "../../../../test/fakes/chainWorld.ts";
+import { swapTerms } from "../../../../test/fakes/swapTerms.ts";
 import type { SwapEvent, SwapTerms } from "../../../core/swap/events.ts";
 import { fold } from "../../../core/swap/swapState.ts";
 import { toHex } from "../../../core/util/bytes.ts";
@@ -10,37 +11,14 @@ import { theirPaymentUnsafe } from "./payment.ts";
 const KEY = toHex(testKey("somebody").publicKey);
 const PAID = "aa".repeat(32);
 const BLOCK: BlockRef = { height: 10, hash: "bb".repeat(32) };
-const TERMS: SwapTerms = {
-  role: "taker",
-  uuid: "11111111-2222-4333-8444-555555555555",
-  myOrderUuid: "99999999-8888-4777-a666-000000000001",
-  makerCoin: "AAA",
-  takerCoin: "BBB",
-  makerAmount: "2/1",
-  takerAmount: "1/1",
-  makerUnits: "200000000",
-  takerUnits: "100000000",
+const TERMS: SwapTerms = swapTerms("taker", {
   makerConfs: 3,
   makerNota: true,
-  takerConfs: 1,
-  takerNota: false,
-  lockDurationSec: 7_800,
-  startedAt: 1_700_000_000,
   counterparty: KEY,
   myPersistentPub: KEY,
   myMakerCoinPub: KEY,
   myTakerCoinPub: KEY,
-  secretSalt: null,
-  secretHash: null,
-  makerStartHeight: 1,
-  takerStartHeight: 1,
-  dexFeeUnits: "1",
-  dexBurnUnits: "0",
-  dexFeePubkey: KEY,
-  fees: [],
-  gui: null,
-  version: "test",
-};
+});
 const NEGOTIATED = { theirStartedAt: 1_700_000_001, theirLocktime: 0, makerCoinPub: KEY, takerCoinPub: KEY, secretHash: "22".repeat(20) };
 const LOG: readonly SwapEvent[] = [
   { type: "started", terms: TERMS },
