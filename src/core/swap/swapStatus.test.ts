@@ -87,6 +87,12 @@ test("success comes only from the claim: one taken back by a reorg after the end
   expect(names(status)).toEqual(names(statusOf("maker", done)));
 });
 
+test("the status says for how many confirmations the value of the other payment asks; 0 where the agreed ones are enough", () => {
+  const safety = { valueConfs: 13, revealMarginSec: 1_560, feeConfs: 0 };
+  expect(statusOf("maker", [], { safety })).toMatchObject({ swapnode: { value_confirmations: 13 } });
+  expect(statusOf("taker", [])).toMatchObject({ swapnode: { value_confirmations: 0 } });
+});
+
 test("a swap that could not start shows nothing but that", () => {
   const status = swapStatus([{ v: 1, atMs: 5, event: { type: "start_failed", terms: swapTerms("taker"), reason: "no funds" } }]);
   expect([names(status), status.my_info]).toEqual([["StartFailed"], null]);

@@ -196,7 +196,7 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
 
 /**
  * The swap as KDF shows it (reference rpc.md 7.1), from its log. A projection: each KDF event appears once and is
- * never taken back; `swapnode` is our own field with what KDF's linear list cannot say.
+ * never taken back; `swapnode` is our own field with what KDF's linear list cannot say (docs/compatibility.md, "Of our own").
  */
 export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown> {
   const first = log[0];
@@ -258,6 +258,7 @@ export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown>
       withdrawn_after_finish: state.withdrawnAfterFinish,
       danger: dangerOf(state),
       fees: feesOf(state, signedAt),
+      value_confirmations: t.safety?.valueConfs ?? 0,
     },
   };
 }
