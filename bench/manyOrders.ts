@@ -1,73 +1,25 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type DevNode, type Devnet, startDevnet, until } from "../src/devnet/devnet.ts";
-import { parseTopology } from "../src/devnet/topology.ts";
+import { type DevNode, until } from "../src/devnet/devnet.ts";
+import { lastFinishMs, type SwapStatus } from "./support/finishTimes.ts";
 import { type KeptRpc, keptRpc } from "./support/keptRpc.ts";
-import { processMemory } from "./support/processMemory.ts";
+import { processCpu } from "./support/processCpu.ts";
+import { processMemory, resetPeak } from "./support/processMemory.ts";
 import type { Figure, Question } from "./support/question.ts";
+import { BASE, fund, REL, startTradingNet } from "./support/tradingNet.ts";
 
 const ORDERS = 2_000;
 const APART_MS = 10;
-const BASE = "DOC";
-const REL = "MARTY";
 const EACH = "0.01";
 /** Whole coins a side begins with on the chain it pays on; twice what all orders need. */
 const FUNDS = 40;
 const BLOCK_S = 1;
 const DEADLINE_MS = 15 * 60_000;
-const SAMPLE_MS = 500;
 /** After the last swap, before memory is looked at again. */
 const REST_MS = 60_000;
 const AIM_MIB = 400;
 /** Most swaps in one reply. */
 const PAGE = 1_000;
 const REFUSALS_SHOWN = 3;
-
-const coin = (ticker: string) => ({
-  coin: ticker,
-  mm2: 1,
-  is_testnet: true,
-  pubtype: 60,
-  p2shtype: 85,
-  wiftype: 188,
-  txfee: 1_000,
-  required_confirmations: 1,
-  avg_blocktime: BLOCK_S,
-  protocol: { type: "UTXO" },
-});
-
-function topology(): ReturnType<typeof parseTopology> {
-  const side = (name: string) => ({ name, enable: [BASE, REL], fund: { [BASE]: "1", [REL]: "1" } });
-  return parseTopology(
-    JSON.stringify({
-      coins: [coin(BASE), coin(REL)],
-      block_time_s: BLOCK_S,
-      nodes: [{ name: "seed", seed: true }, side("maker"), side("taker")],
-    }),
-  );
-}
-
-/** Pays a node `outputs` equal parts of the funds. */
-async function fund(net: Devnet, node: DevNode, ticker: string, outputs: number): Promise<void> {
-  const chain = net.chains.get(ticker);
-  const part = (FUNDS / outputs).toFixed(8);
-  for (let i = 0; i < outputs; i++) await chain?.fund(node.addresses[ticker] ?? "", part);
-  await until(`${node.name} has its ${ticker}`, async () =>
-    Number((await node.rpc.call("my_balance", { coin: ticker })).balance) >= FUNDS ? true : null,
-  );
-}
-
-type Peak = { maker: number; taker: number };
-
-/** Looks at both processes until `done`. @returns the most each had, MiB */
-async function watchMemory(maker: DevNode, taker: DevNode, done: () => boolean): Promise<Peak> {
-  const peak = { maker: 0, taker: 0 };
-  while (!done()) {
-    peak.maker = Math.max(peak.maker, processMemory(maker.process.pid).residentMib);
-    peak.taker = Math.max(peak.taker, processMemory(taker.process.pid).residentMib);
-    await pause(SAMPLE_MS);
-  }
-  return peak;
-}
 
 type Ends = {
   readonly succeeded: number;
@@ -81,6 +33,7 @@ async function takeAll(maker: KeptRpc, taker: KeptRpc, say: (line: string) => vo
   await maker.call("setprice", { base: BASE, rel: REL, price: "1", volume: String(ORDERS * Number(EACH)) });
   await until("the order", async () => (Number((await taker.call("orderbook", { base: BASE, rel: REL })).numasks) > 0 ? true : null));
   const startMs = performance.now();
+  const orderedMs = Date.now();
   const calls: Promise<string | null>[] = [];
   const refusals = new Set<string>();
   for (let i = 0; i < ORDERS; i++) {
@@ -100,10 +53,10 @@ async function takeAll(maker: KeptRpc, taker: KeptRpc, say: (line: string) => vo
   const uuids = (await Promise.all(calls)).filter((uuid) => uuid !== null);
   say(`${uuids.length} of ${ORDERS} orders taken after ${((performance.now() - startMs) / 1_000).toFixed(0)} s`);
   for (const refusal of [...refusals].slice(0, REFUSALS_SHOWN)) say(refusal);
-  const recent = async (): Promise<readonly { is_finished: boolean; is_success?: boolean }[]> => {
+  const recent = async (): Promise<readonly SwapStatus[]> => {
     const pages = Array.from({ length: Math.ceil(ORDERS / PAGE) }, (_, i) => i + 1);
     const replies = await Promise.all(pages.map((page_number) => taker.call("my_recent_swaps", { limit: PAGE, page_number })));
-    return replies.flatMap(({ result }) => (result as { swaps: { is_finished: boolean; is_success?: boolean }[] }).swaps);
+    return replies.flatMap(({ result }) => (result as { swaps: SwapStatus[] }).swaps);
   };
   const waiting = async (): Promise<number> => {
     const { result } = await taker.call("my_orders");
@@ -122,44 +75,53 @@ async function takeAll(maker: KeptRpc, taker: KeptRpc, say: (line: string) => vo
   }
   const succeeded = swaps.filter((s) => s.is_success === true).length;
   const failed = swaps.filter((s) => s.is_finished && s.is_success !== true).length;
-  const seconds = (performance.now() - startMs) / 1_000;
+  const seconds = (lastFinishMs(swaps) - orderedMs) / 1_000;
   return { succeeded, failed, unmatched: uuids.length - succeeded - failed, refused: ORDERS - uuids.length, seconds };
 }
 
 async function run(outputs: number, say: (line: string) => void): Promise<readonly Figure[]> {
-  const parsed = topology();
-  if (!parsed.ok) throw new Error(parsed.error);
-  const net = await startDevnet({ topology: parsed.value, keepDataDir: null, say: () => undefined });
+  const trading = await startTradingNet(BLOCK_S);
   try {
-    const [maker, taker] = [net.nodes.get("maker"), net.nodes.get("taker")];
-    if (!maker || !taker) throw new Error("the network lacks its maker or taker");
-    await fund(net, maker, BASE, outputs);
-    await fund(net, taker, REL, outputs);
-    const before = { maker: processMemory(maker.process.pid).residentMib, taker: processMemory(taker.process.pid).residentMib };
-    let over = false;
-    const watched = watchMemory(maker, taker, () => over);
-    const clients = [maker, taker].map(({ rpc }) => keptRpc(rpc.url, rpc.userpass)) as [KeptRpc, KeptRpc];
+    const sides = [trading.maker, trading.taker] as const;
+    await fund(trading, trading.maker, BASE, FUNDS, outputs);
+    await fund(trading, trading.taker, REL, FUNDS, outputs);
+    const pids = sides.map((node) => node.process.pid);
+    const before = pids.map((pid) => ({ residentMib: processMemory(pid).residentMib, cpuS: processCpu(pid) }));
+    for (const pid of pids) resetPeak(pid);
+    const clients = sides.map(({ rpc }) => keptRpc(rpc.url, rpc.userpass)) as [KeptRpc, KeptRpc];
     const ends = await takeAll(...clients, say).finally(() => {
-      over = true;
       for (const client of clients) client.close();
     });
-    const peak = await watched;
+    const after = pids.map((pid) => ({ peakMib: processMemory(pid).peakMib, cpuS: processCpu(pid) }));
     await pause(REST_MS);
-    const rest = { maker: processMemory(maker.process.pid).residentMib, taker: processMemory(taker.process.pid).residentMib };
     const label = outputs === 1 ? "one output" : `${outputs} outputs`;
+    const ofSide = ({ name, process }: DevNode, i: number): readonly Figure[] => {
+      const [was, is] = [before[i], after[i]];
+      if (!was || !is) throw new Error("a side without figures");
+      const rest = processMemory(process.pid).residentMib;
+      const cpuMs = (1_000 * (is.cpuS - was.cpuS)) / Math.max(1, ends.succeeded);
+      return [
+        { what: `${label}: ${name}, most resident`, value: is.peakMib, unit: "MiB", aim: { atMost: AIM_MIB } },
+        { what: `${label}: ${name}, resident a minute later`, value: rest, unit: "MiB", note: `before: ${was.residentMib.toFixed(0)}` },
+        {
+          what: `${label}: ${name}, processor for each swap`,
+          value: cpuMs,
+          unit: "ms",
+          note: "all threads",
+        },
+      ];
+    };
+    const rateNote = "first order to last swap; both nodes, a relay and the chains share the machine";
     return [
       { what: `${label}: swaps succeeded`, value: ends.succeeded, unit: "" },
       { what: `${label}: swaps failed`, value: ends.failed, unit: "", aim: { atMost: 0 } },
       { what: `${label}: orders not matched within their 600 s`, value: ends.unmatched, unit: "" },
       { what: `${label}: orders refused at once`, value: ends.refused, unit: "" },
-      { what: `${label}: swaps finished per second, both sides`, value: ends.succeeded / ends.seconds, unit: "/s" },
-      { what: `${label}: maker, most resident`, value: peak.maker, unit: "MiB", aim: { atMost: AIM_MIB } },
-      { what: `${label}: taker, most resident`, value: peak.taker, unit: "MiB", aim: { atMost: AIM_MIB } },
-      { what: `${label}: maker, resident a minute later`, value: rest.maker, unit: "MiB", note: `before: ${before.maker.toFixed(0)}` },
-      { what: `${label}: taker, resident a minute later`, value: rest.taker, unit: "MiB", note: `before: ${before.taker.toFixed(0)}` },
+      { what: `${label}: swaps per second of one node, finished`, value: ends.succeeded / ends.seconds, unit: "/s", note: rateNote },
+      ...sides.flatMap(ofSide),
     ];
   } finally {
-    await net.stop();
+    await trading.net.stop();
   }
 }
 

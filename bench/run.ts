@@ -20,6 +20,8 @@ const QUESTIONS: { readonly [name: string]: string } = {
   rpc: "rpcRate.ts",
   chain: "chainCatchUp.ts",
   orders: "manyOrders.ts",
+  open: "openSwaps.ts",
+  sim: "simRate.ts",
 };
 
 const USAGE = `Usage: npm run bench [-- [--json] [--write] [${Object.keys(QUESTIONS).join(" | ")}] …]

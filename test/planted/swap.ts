@@ -507,8 +507,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a restarted swap's promise is not renewed",
     "src/app/swap/storedFunds.ts",
-    "if (amounts.length === 0 || leftMs < 0) continue;",
-    "if (amounts.length >= 0) continue;",
+    ".filter(({ amounts, ttlMs }) => amounts.length > 0 && ttlMs >= 1_000)",
+    ".filter(({ amounts, ttlMs }) => amounts.length < 0 && ttlMs >= 1_000)",
     FUNDS,
   ),
   bug(

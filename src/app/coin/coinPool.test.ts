@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import type { BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
 import { p2pkhScript, p2shScript } from "../../core/utxo/outputScript.ts";
+import { txid } from "../../core/utxo/txCodec.ts";
 import { after } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
 const OWN = p2pkhScript(new Uint8Array(20));
 const unspent = (txid: string, vout: number, value: bigint): Unspent => ({ txid: txid.repeat(64), vout, value, script: OWN });
 
-test("a transaction takes only the output it spends: others of the same transaction, and of the same number, stay", () => {
+test("a transaction takes only the output it spends: others of the same transaction, and of the same number, stay, and so does the pool before it", () => {
   const [spent, sibling, other] = [unspent("a", 1, 50n), unspent("a", 0, 20n), unspent("b", 1, 30n)];
   const built: BuiltTx = {
     tx: {
@@ -23,6 +24,11 @@ test("a transaction takes only the output it spends: others of the same transact
     fee: 15n,
     change: 25n,
   };
-  const left = after({ unspents: [sibling, other, spent], clusters: new OwnClusters() }, built);
+  const pool = { unspents: [sibling, other, spent], clusters: new OwnClusters() };
+  const left = after(pool, built);
   expect(left.unspents.map((u) => u.value)).toEqual([20n, 25n, 30n]);
+  // The pool before it is as it was, unless its owner gives it up.
+  const id = txid(built.tx);
+  expect([pool.unspents.length, pool.clusters.isConfirmed(id), left.clusters.isConfirmed(id)]).toEqual([3, true, false]);
+  expect(after(pool, built, pool.clusters).clusters).toBe(pool.clusters);
 });

@@ -3,7 +3,7 @@ import { cmp, fromUnits, type Rational, sub, toUnits, ZERO } from "../../core/mo
 import { equalBytes, hexOf } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
-import { type BuildError, type BuiltTx, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type BuildError, type BuiltTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
 import { type ExactFee, type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
 import { feeOutputs, paymentOutputs } from "../../core/utxo/swapTx.ts";
@@ -20,7 +20,7 @@ import { type CoinSpec, type CoinWallet, ownAddressFormat } from "./coinSpec.ts"
 import { type AddressSelector, MessageSigner } from "./messageSigner.ts";
 import { OwnTxBuilder } from "./ownTxBuilder.ts";
 import { type ExpectedDexFee, type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
-import { UtxoLedger } from "./utxoLedger.ts";
+import { type AskedHold, UtxoLedger } from "./utxoLedger.ts";
 import {
   broadcastToResult,
   type SendError,
@@ -176,9 +176,12 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     const free = worthSpending(spendable, rate);
     const total = sumOf(free);
     const available = total - this.ledger.promises.held();
-    const built = available > 0n ? this.#builder.build(free, samplePayment(total), rate, { feeFromOutput: 0 }) : null;
-    const fee = (built?.ok ? built.value.fee : 0n) + feeForSize(rate, CHANGE_OUTPUT_BYTES);
-    const most = available - fee;
+    const built = available > 0n ? this.#largestPayment(free, rate) : null;
+    // An order is served in as many payments as it takes; anything else is one.
+    const payments = built?.ok && stage === "order" ? BigInt(Math.ceil(free.length / built.value.spent.length)) : 1n;
+    const payable = built?.ok && payments === 1n ? sumOf(built.value.spent) : available;
+    const fee = ((built?.ok ? built.value.fee : 0n) + feeForSize(rate, CHANGE_OUTPUT_BYTES)) * payments;
+    const most = (payable < available ? payable : available) - fee;
     // A taker pays twice, the dex fee and the payment; beside other promises both must fit in any order.
     const room = this.ledger.roomFor(TRADE_TXS);
     const volume = room !== null && room < most ? room : most;
@@ -195,14 +198,21 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return ok({ volume: this.#whole(volume), fee: this.#whole(fee) });
   }
 
+  /** A payment of all these outputs, or of the largest ones where they are more than fit into a transaction. */
+  #largestPayment(free: readonly Unspent[], rate: FeeRate): Result<BuiltTx, BuildError> {
+    const pay = (units: bigint) => this.#builder.build(free, samplePayment(units), rate, { feeFromOutput: 0 });
+    const built = pay(sumOf(free));
+    return !built.ok && built.error.kind === "TooManyInputs" ? pay(built.error.available) : built;
+  }
+
   reserve(amounts: readonly Rational[], ttlMs: number): Result<Reservation, FundsError> {
     return this.#hold(
       amounts.map((a) => toUnits(a, this.decimals)),
       ttlMs,
     );
   }
-  reserveAgain(unitAmounts: readonly bigint[], ttlMs: number): Result<Reservation, FundsError> {
-    return this.#hold(unitAmounts, ttlMs);
+  reserveAgain(asked: readonly AskedHold[]): readonly Result<Reservation, FundsError>[] {
+    return this.ledger.holdEach(asked).map((held, i) => this.#reservation(held, asked[i]?.amounts ?? []));
   }
   adopt(reservation: Reservation): void {
     this.ledger.promises.keep(reservation.id);
@@ -387,7 +397,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
 
   #hold(amounts: readonly bigint[], ttlMs: number | null): Result<Reservation, FundsError> {
-    const held = this.ledger.hold(amounts, ttlMs);
+    return this.#reservation(this.ledger.hold(amounts, ttlMs), amounts);
+  }
+
+  #reservation(held: Result<string, BuildError>, amounts: readonly bigint[]): Result<Reservation, FundsError> {
     if (held.ok) return ok({ id: held.value });
     const available = sub(this.spendable(), this.locked());
     const required = this.#whole(amounts.reduce((n, a) => n + a, 0n));

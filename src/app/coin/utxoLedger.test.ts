@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { fundAll } from "../../../sim/world/funding.ts";
 import { payTo, testKey } from "../../../test/fakes/chainWorld.ts";
 import { FEE_KEY, SwapWorld } from "../../../test/fakes/swapWorld.ts";
-import { decimal } from "../../core/money/rational.ts";
+import { decimal, toUnits } from "../../core/money/rational.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { Unspent } from "../../core/utxo/buildTx.ts";
 import { parseTx } from "../../core/utxo/txCodec.ts";
@@ -251,6 +252,26 @@ describe("large outputs", () => {
       coin.checkDexFee(fee.value.raw, { takerKey: world.maker.key.publicKey, feeKey: FEE_KEY.publicKey, feeUnits: 100_000n, burnUnits: 0n })
         .ok,
     ).toBe(true);
+  });
+});
+
+describe("more outputs than fit into one transaction", () => {
+  test("an order may offer nearly all they hold; a single payment takes as much as it can carry, and can be built", async () => {
+    world = new SwapWorld({ blockSec: null, funds: 1_000n });
+    const outputs = Array.from({ length: 1_500 }, (_, i) => ({ value: COIN / 100n + BigInt(i), script: world.maker.script }));
+    fundAll(world.chain("AAA"), outputs);
+    world.mine("AAA");
+    await world.maker.open();
+    await world.taker.open();
+    const coin = coinOf();
+    const total = outputs.reduce((n, o) => n + o.value, 0n);
+    const [order, start] = [coin.maxPayment("order"), coin.maxPayment("start")];
+    if (!order.ok || !start.ok) throw new Error("no volume");
+    const [offered, once] = [toUnits(order.value.volume, 8), toUnits(start.value.volume, 8)];
+    expect([offered > (total * 99n) / 100n, offered < total]).toEqual([true, true]);
+    expect([once > total / 3n, once < total / 2n]).toEqual([true, true]);
+    const tx = payment(coin, once, null);
+    expect(txOf(coin, tx).inputs.length).toBeGreaterThan(500);
   });
 });
 

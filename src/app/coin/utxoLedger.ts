@@ -33,7 +33,7 @@ const sumOf = (values: readonly bigint[]): bigint => values.reduce((n, v) => n +
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
 
 /** One hold that is asked for: an amount for each transaction, base units; `ttlMs` null: until it is released. */
-type AskedHold = { readonly amounts: readonly bigint[]; readonly ttlMs: number | null };
+export type AskedHold = { readonly amounts: readonly bigint[]; readonly ttlMs: number | null };
 
 /** What is left of a pool after promised transactions, and what each of them costs. */
 type Replayed = { readonly left: Pool; readonly fees: readonly bigint[] };

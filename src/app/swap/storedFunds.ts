@@ -47,13 +47,15 @@ export class StoredFunds {
     for (const [, { raws }] of own) for (const raw of raws) coin.lockInputs(raw);
     for (const [, { children }] of own) for (const child of children) takeChild(coin, child);
     const nowMs = this.#clock.nowMs();
-    for (const [uuid, { amounts, until }] of own) {
-      const leftMs = until * 1_000 - nowMs;
-      if (amounts.length === 0 || leftMs < 0) continue;
-      const reserved = coin.reserveAgain(amounts, leftMs + 1_000);
+    const open = own
+      .map(([uuid, { amounts, until }]) => ({ uuid, amounts, ttlMs: until * 1_000 - nowMs + 1_000 }))
+      .filter(({ amounts, ttlMs }) => amounts.length > 0 && ttlMs >= 1_000);
+    coin.reserveAgain(open).forEach((reserved, i) => {
+      const uuid = open[i]?.uuid;
+      if (uuid === undefined) return;
       if (reserved.ok) this.#reservations.set(uuid, reserved.value);
       else this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
-    }
+    });
   }
 
   /** The swap runs: its funds are its own from here on. */
