@@ -44,6 +44,8 @@ const TOPIC_PREFIX = "swap/";
 const SETTLED_EXTRA_CONFS = 10;
 /** Logs of ended swaps kept in memory for status calls. */
 const RECENT_LOGS = 200;
+/** Logs of stored swaps that are read together. */
+const LOGS_AT_ONCE = 50;
 /** Pause before a stored swap that could not be read is tried again. */
 const RESUME_RETRY_MS = 30_000;
 /** Pause before the chain is asked again for an own payment that the log may lack. */
@@ -60,6 +62,9 @@ export class SwapRunner implements SwapStarter {
   readonly #tasks = new Map<string, SwapTask>();
   /** Stored swaps that wait for a coin to be enabled. */
   readonly #waiting = new Map<string, ListedSwap>();
+  /** Those of them that are being taken up. */
+  readonly #resuming = new Set<string>();
+  #closed = false;
   readonly #recent = new Map<string, readonly StoredEvent[]>();
   readonly #funds: StoredFunds;
   readonly #expected: ExpectedTopics;
@@ -85,14 +90,15 @@ export class SwapRunner implements SwapStarter {
   async open(): Promise<void> {
     const open = await this.#deps.store.unsettled();
     for (const uuid of await this.#deps.store.allUuids()) this.#known.add(uuid);
-    for (const s of open) {
-      this.#waiting.set(s.uuid, s);
+    for (const s of open) this.#waiting.set(s.uuid, s);
+    for await (const { swap, log, fault } of this.#logsOf(open)) {
       try {
-        const state = fold((await this.#deps.store.log(s.uuid)).map((e) => e.event));
-        this.#funds.add(s.uuid, state);
-        this.#waiting.set(s.uuid, listed(state));
+        if (!log) throw fault;
+        const state = fold(log.map((e) => e.event));
+        this.#funds.add(swap.uuid, state);
+        this.#waiting.set(swap.uuid, listed(state));
       } catch (cause) {
-        this.#notRead(s.uuid, cause);
+        this.#notRead(swap.uuid, cause);
       }
     }
     const running = [...this.#waiting.values()].filter((s) => !s.finished);
@@ -122,6 +128,7 @@ export class SwapRunner implements SwapStarter {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     for (const u of this.#unsubscribe) u();
     this.#unsubscribe.length = 0;
     this.#expected.close();
@@ -224,21 +231,42 @@ export class SwapRunner implements SwapStarter {
   }
 
   async #resumeReady(): Promise<void> {
-    for (const s of [...this.#waiting.values()]) {
-      const myCoin = this.#deps.coin(s.myCoin);
-      const otherCoin = this.#deps.coin(s.otherCoin);
-      if (!myCoin || !otherCoin || !this.#waiting.delete(s.uuid)) continue;
+    const isReady = (s: ListedSwap): boolean => !this.#resuming.has(s.uuid) && [s.myCoin, s.otherCoin].every((c) => this.#deps.coin(c));
+    const ready = [...this.#waiting.values()].filter(isReady);
+    for (const s of ready) this.#resuming.add(s.uuid);
+    for await (const { swap: s, log, fault } of this.#logsOf(ready)) {
+      if (this.#closed) return;
+      this.#resuming.delete(s.uuid);
+      // Disabled again meanwhile, perhaps: then it waits for the next time.
+      const [myCoin, otherCoin] = [this.#deps.coin(s.myCoin), this.#deps.coin(s.otherCoin)];
+      if (!myCoin || !otherCoin) continue;
       try {
-        const log = await this.#deps.store.log(s.uuid);
+        if (!log) throw fault;
         const { role } = fold(log.map((e) => e.event)).terms;
         const task = this.#launch(s.uuid, log, ...(role === "maker" ? ([myCoin, otherCoin] as const) : ([otherCoin, myCoin] as const)));
+        this.#waiting.delete(s.uuid);
         task.reservation = this.#funds.handOver(s.uuid, myCoin);
         this.#deps.log.info("swap_resumed", { swap: s.uuid, events: log.length });
         void this.#takeUp(task);
       } catch (cause) {
-        this.#waiting.set(s.uuid, s);
         this.#unsubscribe.push(this.#deps.clock.after(RESUME_RETRY_MS, () => void this.#resumeReady()));
         this.#notRead(s.uuid, cause);
+      }
+    }
+  }
+
+  /** The logs of stored swaps, in order; a node that comes back may have a thousand. `fault`: why one could not be read. */
+  async *#logsOf(swaps: readonly ListedSwap[]): AsyncGenerator<{ swap: ListedSwap; log: readonly StoredEvent[] | null; fault: unknown }> {
+    for (let at = 0; at < swaps.length; at += LOGS_AT_ONCE) {
+      const part = swaps.slice(at, at + LOGS_AT_ONCE);
+      const read = await Promise.allSettled(part.map(({ uuid }) => this.#deps.store.log(uuid)));
+      for (const [i, swap] of part.entries()) {
+        const answer = read[i];
+        yield {
+          swap,
+          log: answer?.status === "fulfilled" ? answer.value : null,
+          fault: answer?.status === "rejected" ? answer.reason : null,
+        };
       }
     }
   }
@@ -350,7 +378,7 @@ export class SwapRunner implements SwapStarter {
       // The fact may be of before a reorg: blocks by the dozen can come between two looks, and only the chain knows which it has.
       return coin.chain.tx(fact.txid)?.block?.hash === fact.block?.hash;
     });
-    if (s.finished !== "failed" && !deep) return;
+    if (s.finished === "failed" ? this.#isFeeNeeded(task) : !deep) return;
     this.#drop(task);
     this.#remember(task.uuid, task.events);
     void task
@@ -358,6 +386,15 @@ export class SwapRunner implements SwapStarter {
       .then(() => forgetSwap(task))
       .then(() => this.#deps.store.markSettled(task.uuid))
       .catch((cause: unknown) => this.#deps.log.warn("swap_not_marked_settled", { swap: task.uuid, error: String(cause) }));
+  }
+
+  /** Another swap's transaction is built on the fee of a failed one, which is in no block: its bytes may have to be sent again. */
+  #isFeeNeeded(task: SwapTask): boolean {
+    const { own, terms } = task.state;
+    const coin = task.coin(terms.role);
+    const payment = own[ownPayment(terms.role)];
+    const isOut = own.fee?.attempted === true && !coin.chain.tx(own.fee.txid)?.block;
+    return isOut && coin.isBuiltOn(fromHex(own.fee.raw), new Set(payment ? [payment.txid] : []));
   }
 
   #drop(task: SwapTask): void {
