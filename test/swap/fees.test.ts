@@ -168,6 +168,67 @@ test("a payment whose change another swap's payment uses gets no child: that one
   expect(await own(world.maker, first, "paymentChild")).toBeUndefined();
 });
 
+test.each(["replace", "child"] as const)(
+  "a payment built on the child of another one that is in a block by now, on a coin of policy %s: mempools forget both, both are sent again",
+  async (policy) => {
+    await open(policy);
+    const { held, mempool } = world.chain("AAA");
+    const first = await world.start();
+    await world.until("the first payment", async () => {
+      const tx = await own(world.maker, first, "makerPayment");
+      if (tx) held.add(tx.txid);
+      return tx?.attempted === true;
+    });
+    spike("AAA", 12_000n);
+    await world.until("its child", () => left(world.maker, first, "paymentChild"), 300);
+    const child = (await own(world.maker, first, "paymentChild"))?.txid ?? fail();
+    spike("AAA", 0n);
+    const second = await world.start();
+    await world.until("the second payment", () => left(world.maker, second, "makerPayment"));
+    const paid = (await own(world.maker, second, "makerPayment"))?.raw ?? fail();
+    expect(world.maker.coin("AAA").parentsOf(fromHex(paid))).toEqual([child]);
+    held.clear();
+    held.add(child);
+    await world.until(
+      "the first payment is in a block",
+      async () => (await world.maker.state(first)).facts.makerPayment?.confirmed === true,
+      60,
+    );
+    mempool.graph.clear();
+    held.clear();
+    expect(await world.finish(second)).toEqual({ maker: "success", taker: "success" });
+    expect(await world.finish(first)).toEqual({ maker: "success", taker: "success" });
+  },
+);
+
+test.each([false, true])(
+  "a payment built on the change of a fee whose swap came to nothing: mempools forget all, all is sent again; restart %s",
+  async (restarts) => {
+    await open("overpay");
+    const { held, mempool } = world.chain("BBB");
+    const first = await world.start();
+    world.lose(world.maker, (m, uuid) => m.type === "TakerFee" && uuid === first);
+    await world.until("the first fee", async () => {
+      const tx = await own(world.taker, first, "fee");
+      if (tx) held.add(tx.txid);
+      return tx?.attempted === true;
+    });
+    await world.advance(600);
+    const second = await world.start();
+    await world.until("the second payment", () => left(world.taker, second, "takerPayment"));
+    await world.until("the first swap comes to nothing", async () => (await world.outcome(world.taker, first)) === "failed", 120);
+    expect(world.taker.coin("BBB").chain.tx((await own(world.taker, second, "takerPayment"))?.txid ?? "")?.block).toBeNull();
+    if (restarts) await world.taker.stop();
+    mempool.graph.clear();
+    held.clear();
+    if (restarts) await world.taker.restart();
+    expect(await world.finish(second)).toEqual({ maker: "success", taker: "success" });
+    // Then the first one is done with, too.
+    await world.advance(400);
+    expect(await world.taker.store.unsettled()).toEqual([]);
+  },
+);
+
 test("a refund that is not raced costs a tenth at most; once the secret is out it races", async () => {
   await open("replace");
   world.lose(world.maker, (m) => m.type === "TakerPayment");

@@ -214,3 +214,24 @@ test("a refusal that comes right behind the maker's consent does not undo it", a
   await world.advance(1);
   expect((await world.taker.state(uuid)).negotiated).not.toBeNull();
 });
+
+test("fees that no chain ever has are not followed for ever, however many a taker tells of", async () => {
+  world = await SwapWorld.open();
+  const before = await world.maker.watches("BBB");
+  world.lose(world.maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the taker tells of its fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
+  const fee = of(uuid, "TakerFee");
+  if (fee.type !== "TakerFee") throw new Error("no fee");
+  for (let i = 0; (await world.outcome(world.maker, uuid)) === null; i++) {
+    // Well signed, from an output that is nowhere.
+    const data = fee.tx.data.slice();
+    data[5] = i;
+    world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data } });
+    await world.advance(125);
+  }
+  await world.advance(5);
+  expect(await world.outcome(world.maker, uuid)).toBe("failed");
+  expect(JSON.stringify(await world.maker.status(uuid))).toContain("unknown to our backend");
+  expect(await world.maker.watches("BBB")).toBe(before);
+});

@@ -88,6 +88,15 @@ test("it is lost with a payment or fee it is built on, by whatever that one was 
   expect(lost([malleated], { aa: ["b1"] }, ["b3"])).toBe("b3");
 });
 
+test("children that hang on each other are no rivals: one in a block is what the next one is built on", () => {
+  const child = (...more: readonly SwapEvent[]): SwapState =>
+    swap("maker", signed("makerPayment", "b1"), signed("paymentChild", "c1"), ...more);
+  const chained = child(raised("paymentChild", "c2"), raised("paymentChild", "c3"), seen("paymentChild", "c1"));
+  const hangs = { aa: ["c3"], c3: ["c2"], c2: ["c1"], c1: ["b1"] };
+  expect(lost([chained], hangs, ["b1", "c1"])).toBeNull();
+  expect(lost([chained], hangs, ["b1", "c1", "c2"])).toBeNull();
+});
+
 test("what no swap of this node has made says nothing, and a ring of nonsense ends", () => {
   expect(lost([], { aa: ["c1"] }, ["c2"])).toBeNull();
   expect(lost([swap("taker", signed("fee", "f1"), signed("takerPayment", "b1"))], { aa: ["f1"], f1: ["b1"], b1: ["f1"] }, [])).toBeNull();

@@ -1,4 +1,4 @@
-import { ownClaim, ownPayment, ownRefund, type Slot, theirClaim, theirRefund } from "../../core/swap/events.ts";
+import { isChildSlot, ownClaim, ownPayment, ownRefund, type Slot, theirClaim, theirRefund } from "../../core/swap/events.ts";
 import { type SwapState, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
@@ -32,6 +32,8 @@ export function lostTo(coin: View, raw: Uint8Array, ownTx: (txid: string) => Own
 
 /** What is in a block and spends the same payment, or is another version or form of the same own transaction. */
 function supersededBy(coin: View, { state, slot }: OwnTxOfSwap, txid: string): string | null {
+  // Where miners count children, versions of a child hang on each other; a rival of one spends an output of ours: a conflict.
+  if (isChildSlot(slot)) return null;
   const { role } = state.terms;
   const rivals: { readonly [S in Slot]?: Slot } = {
     [ownClaim(role)]: theirRefund(role),

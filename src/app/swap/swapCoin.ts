@@ -40,7 +40,9 @@ export interface SwapCoin extends TradingCoin {
   /** Keeps a reservation until `release`, however long the swap takes. */
   adopt(reservation: Reservation): void;
   /** Same as `reserve`, for swaps taken up after a restart whose outputs were never signed for: one answer for each, in order. */
-  reserveAgain(asked: readonly { readonly amounts: readonly bigint[]; readonly ttlMs: number }[]): readonly Result<Reservation, FundsError>[];
+  reserveAgain(
+    asked: readonly { readonly amounts: readonly bigint[]; readonly ttlMs: number }[],
+  ): readonly Result<Reservation, FundsError>[];
   contractScript(contract: Contract): Uint8Array;
   /** Pays `feeUnits` to the hash of `feeKey` (and burns `burnUnits`) from inputs of the HTLC key. */
   buildDexFee(args: {

@@ -13,6 +13,7 @@ import type { SignatureVerifier } from "../../ports/signatures.ts";
 import type { ListedSwap } from "../../ports/swapStore.ts";
 import type { SwapMatch, SwapStarter } from "../tradingCoin.ts";
 import { chainOf } from "./contracts.ts";
+import { isBuiltOnByOthers } from "./duties/feeVersions.ts";
 import { decidingSlots } from "./duties/observe.ts";
 import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
@@ -391,10 +392,8 @@ export class SwapRunner implements SwapStarter {
   /** Another swap's transaction is built on the fee of a failed one, which is in no block: its bytes may have to be sent again. */
   #isFeeNeeded(task: SwapTask): boolean {
     const { own, terms } = task.state;
-    const coin = task.coin(terms.role);
-    const payment = own[ownPayment(terms.role)];
-    const isOut = own.fee?.attempted === true && !coin.chain.tx(own.fee.txid)?.block;
-    return isOut && coin.isBuiltOn(fromHex(own.fee.raw), new Set(payment ? [payment.txid] : []));
+    if (!own.fee?.attempted || task.coin(terms.role).chain.tx(own.fee.txid)?.block) return false;
+    return isBuiltOnByOthers(task, "feeChild", fromHex(own.fee.raw));
   }
 
   #drop(task: SwapTask): void {

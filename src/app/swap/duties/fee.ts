@@ -97,6 +97,17 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const { txid } = checked.value;
   const mark = { kind: "fee_tx", value: txid } as const;
   if (await task.deps.store.isMarked(mark)) return `fee transaction ${txid} already paid for another swap`;
+  const fault = await notOnChain(task, txid, raw, signal);
+  if (fault === null) await task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
+  // Nobody else would: each message may name another. One that counts for another swap by now is that one's.
+  else if (!(await task.deps.store.isMarked(mark))) await coin.chain.unwatch({ txids: [txid] });
+  return fault;
+}
+
+/** Waits until the backend has a fee. @returns why what it has does not count, or that it has none; null when it counts */
+async function notOnChain(task: SwapTask, txid: string, raw: Uint8Array, signal: AbortSignal): Promise<string | null> {
+  const { terms } = task.state;
+  const coin = task.coin("taker");
   await coin.chain.watchTx(txid, terms.takerStartHeight, signal);
   const until = task.nowSec() + FEE_VISIBLE_SEC;
   for (;;) {
@@ -107,13 +118,13 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
       if (known.block && known.block.height <= terms.takerStartHeight) {
         return `the fee confirmed in block ${known.block.height}, before this swap began at ${terms.takerStartHeight}`;
       }
-      await task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
       return null;
     }
     if (task.nowSec() > until) return `fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`;
     // Our backend may be poorly connected: handing it the bytes is free and settles the question.
     await coin.chain.broadcast(raw, signal);
-    await coin.chain.refresh(signal);
+    // Looks at the chain anew; and another swap that was told of the same fee may have ended the watch.
+    await coin.chain.watchTx(txid, terms.takerStartHeight, signal);
     if (!coin.chain.tx(txid)) await task.news(seen, LOOK_AGAIN_MS, signal);
   }
 }

@@ -1,9 +1,10 @@
-import { type Failure, ownClaim, ownPayment, type Slot, theirClaim, theirPayment } from "../../../core/swap/events.ts";
+import { type Failure, isChildSlot, ownClaim, ownPayment, type Slot, theirClaim, theirPayment } from "../../../core/swap/events.ts";
 import { versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf } from "../contracts.ts";
 import { Repeater } from "../repeater.ts";
+import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { childFees, currentVersion, isBuiltOnByOthers, isChained, renew } from "./feeVersions.ts";
@@ -62,6 +63,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (mayLeave && !isInBlock(task, slot) && resend.isDue(known ? REPEAT_MS : slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS)) {
       if (!known && slot === ownClaim(role)) await bringBackPayment(task, signal);
       if (isChained(task, slot)) await sendEarlier(task, slot, version.txid, signal);
+      if (!known) await sendForsaken(task, coin, version.raw, signal);
       const outcome = await coin.chain.broadcast(fromHex(version.raw), signal);
       if (outcome.kind === "accepted" || outcome.kind === "already_known") {
         refused = false;
@@ -110,6 +112,19 @@ async function sendEarlier(task: SwapTask, slot: Slot, newest: string, signal: A
   const tx = task.state.own[slot];
   for (const v of tx ? versionsOf(tx) : []) {
     if (v.txid !== newest && !chain.tx(v.txid)) await chain.broadcast(fromHex(v.raw), signal);
+  }
+}
+
+/**
+ * What an own transaction is built on and nobody else sends any more, though a mempool may have forgotten it: a child, once
+ * its parent is in a block, and the fee of a swap that came to nothing.
+ */
+async function sendForsaken(task: SwapTask, coin: SwapCoin, raw: string, signal: AbortSignal): Promise<void> {
+  for (const txid of coin.parentsOf(fromHex(raw))) {
+    const parent = coin.chain.tx(txid) ? null : task.deps.ownTx(txid);
+    if (!parent?.state.own[parent.slot]?.attempted || !(isChildSlot(parent.slot) || parent.slot === "fee")) continue;
+    await sendForsaken(task, coin, parent.raw, signal);
+    await coin.chain.broadcast(fromHex(parent.raw), signal);
   }
 }
 
