@@ -549,7 +549,6 @@ export const SWAP: readonly PlantedBug[] = [
     "",
     "test/swap/chainNews.test.ts",
   ),
-  bug("a swap knows no transaction it did not begin with", TASK, "    this.#keys = null;\n", "", "test/swap/chainNews.test.ts"),
   bug("a child that another one hangs on counts as its rival", LOST_TO, "  if (isChildSlot(slot)) return null;\n", "", LOST_TO_TEST),
   bug(
     "nobody sends again what a forgotten payment is built on",
