@@ -138,4 +138,18 @@ export const FEE_BUGS: readonly PlantedBug[] = [
     SELECT_TEST,
     FEES,
   ),
+  bug(
+    "a refused version is all that is ever offered",
+    "src/app/swap/duties/publish.ts",
+    "if (refused) await sendOlder(task, slot, version.txid, signal);",
+    "",
+    "test/swap/feeVersions.test.ts",
+  ),
+  bug(
+    "what a daemon finds absurd is reckoned from the coins file's rate",
+    "src/app/coin/utxoCoin.ts",
+    "relayPerKb: this.chain.relayFeePerKb(),",
+    "relayPerKb: this.#rates.floorPerKb(),",
+    "src/app/coin/utxoLedger.test.ts",
+  ),
 ];

@@ -2,7 +2,10 @@ import { afterEach, expect, test } from "vitest";
 import { decimal } from "../../src/core/money/rational.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { versionsOf } from "../../src/core/swap/swapState.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
 import { err } from "../../src/core/util/result.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import type { DaemonError } from "../../src/ports/daemonRpc.ts";
 import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
@@ -17,6 +20,8 @@ async function open(policy: "replace" | "child"): Promise<SwapWorld> {
   }
   return world;
 }
+/** Base units of the taker payment. */
+const PAID = 100_000_000n;
 const own = async (side: SwapSide, uuid: string, slot: Slot) => (await side.state(uuid)).own[slot];
 const left = async (side: SwapSide, uuid: string, slot: Slot): Promise<boolean> => (await own(side, uuid, slot))?.attempted === true;
 const versions = async (side: SwapSide, uuid: string, slot: Slot) => {
@@ -144,4 +149,25 @@ test("a payment that missed its time while its daemon was away stays home, thoug
   await world.until("the maker is done", async () => (await world.outcome(world.maker, uuid)) !== null);
   expect([await world.outcome(world.maker, uuid), known("AAA").includes(payment)]).toEqual(["cancelled", false]);
   await world.taker.restart();
+});
+
+test("a refund that was refused for hours and raised each time is sent in a cheaper version when the daemon finds the last one absurd", async () => {
+  await open("replace");
+  const uuid = await world.start();
+  await world.until("the taker pays", () => left(world.taker, uuid, "takerPayment"));
+  await world.maker.stop();
+  await world.until("it is in a block", async () => (await world.taker.state(uuid)).facts.takerPayment?.confirmed === true);
+  const rpc = world.taker.rpcOf("BBB");
+  const refused: DaemonError = { kind: "rpc", code: -26, message: "256: absurdly-high-fee" };
+  let most = -1n;
+  rpc.judge = (method, [raw]) => (method === "sendrawtransaction" && feeOf(String(raw)) > most ? err(refused) : null);
+  const feeOf = (raw: string): bigint => {
+    const tx = parseTx(fromHex(raw), world.chain("BBB").params.template.format);
+    return tx.ok ? PAID - tx.value.outputs.reduce((n, o) => n + o.value, 0n) : 0n;
+  };
+  await world.until("four versions", async () => (await versions(world.taker, uuid, "takerPaymentRefund")).length >= 4, 40_000);
+  const fees = (await versions(world.taker, uuid, "takerPaymentRefund")).map((v) => BigInt(v.fee ?? 0));
+  most = fees[1] ?? 0n;
+  await world.until("the taker is done", async () => (await world.outcome(world.taker, uuid)) !== null, 600);
+  expect(await world.outcome(world.taker, uuid)).toBe("refunded");
 });

@@ -160,7 +160,7 @@ export class OwnTxBuilder {
     const wanted = oldFee * CANCEL_FEE_FACTOR + BigInt(payment.length);
     const offered = wanted > least ? wanted : least;
     // Its size is below that of the payment, which has more outputs; daemons refuse what looks like a mistake.
-    const sane = (absurdFee({ floorPerKb: this.#deps.chain.relayFeePerKb(), size: payment.length }) * 3n) / 5n;
+    const sane = (absurdFee({ relayPerKb: this.#deps.chain.relayFeePerKb(), size: payment.length }) * 3n) / 5n;
     const asked = offered > sane ? (sane > enough ? sane : enough) : offered;
     const fee = asked < most ? asked : most;
     const inputs = paid.inputs.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));

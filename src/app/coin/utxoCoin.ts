@@ -260,6 +260,7 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return {
       rate: this.#rates.spendRate(),
       floorPerKb: this.#rates.floorPerKb(),
+      relayPerKb: this.chain.relayFeePerKb(),
       isFixed: this.spec.kind.feePolicy.kind === "fixed",
       childSize: this.#rates.childSize,
     };

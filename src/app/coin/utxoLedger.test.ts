@@ -305,3 +305,10 @@ test("a withdrawal of which it is not known whether it was sent keeps its inputs
   await world.advance(601);
   expect(free()).toBe(10n * COIN);
 });
+
+test("what is worth offering follows from the coins file, what a daemon finds absurd from what it relays itself", async () => {
+  world = new SwapWorld({ coin: { txfee: 20_000 } });
+  await world.maker.open();
+  await world.taker.open();
+  expect(coinOf().spendRates()).toMatchObject({ floorPerKb: 20_000n, relayPerKb: 1_000n });
+});

@@ -22,6 +22,8 @@ export type SpendRates = {
   readonly rate: FeeRate;
   /** Least that is relayed or mined now, base units per 1000 bytes; null when nobody says. */
   readonly floorPerKb: bigint | null;
+  /** What the backend itself relays, per 1000 bytes; null when it does not say. */
+  readonly relayPerKb: bigint | null;
   /** The coins file names the rate: there is no market to follow. */
   readonly isFixed: boolean;
   /** Virtual bytes of a child. */

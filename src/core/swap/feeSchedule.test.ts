@@ -20,6 +20,7 @@ const question = (over: Partial<FeeQuestion> = {}): FeeQuestion => ({
   size: 496,
   rate: { perKb: 10_000n, wholeKb: false },
   floorPerKb: 1_000n,
+  relayPerKb: 1_000n,
   since: START,
   deadline: START + 10_000,
   now: START,
@@ -34,6 +35,7 @@ const anyQuestion: fc.Arbitrary<FeeQuestion> = fc.record({
   size: fc.integer({ min: 190, max: 5_000 }),
   rate: fc.record({ perKb: fc.bigInt({ min: 1n, max: 10_000_000n }), wholeKb: fc.boolean() }),
   floorPerKb: fc.option(fc.bigInt({ min: 1n, max: 1_000_000n })),
+  relayPerKb: fc.option(fc.bigInt({ min: 1n, max: 1_000_000n })),
   since: fc.integer({ min: START, max: START + 100_000 }),
   deadline: fc.integer({ min: START, max: START + 100_000 }),
   now: fc.integer({ min: START - 1_000, max: START + 200_000 }),
@@ -46,6 +48,12 @@ test("the course of a claim of one coin at 10 units per byte: cheap at first, al
   // 10,000 units per byte of two fifths of the size is the most; half the value would be 50,000,000.
   expect(course).toEqual([4_960, 4_960, 4_960, 7_750, 15_500, 62_000, 248_000, 496_000, 1_984_000]);
   expect(scheduledFee(at(1, { blocksMissed: 20, value: 1_000_000n }))).toBe(500_000n);
+});
+
+test("what the backend relays decides what it finds absurd, not a higher rate that the coins file asks for", () => {
+  // Komodo's kind: 100 units per 1000 bytes relay, the coins file says 1,000; a claim of 286 bytes may pay 286,000.
+  const most = payableCap(question({ relayPerKb: 100n, stake: "time" }));
+  expect([most, most < 286_000n]).toEqual([198_400n, true]);
 });
 
 test("time alone raises the fee to 64 times the going rate, each block that left it out doubles that", () => {

@@ -7,8 +7,10 @@ export type FeeQuestion = {
   readonly size: number;
   /** What the backend asks for the next blocks. */
   readonly rate: FeeRate;
-  /** What is relayed at all, per 1000 bytes; null when the backend does not say. */
+  /** Least rate worth offering, per 1000 bytes: what is relayed at all, or more by the coin's rules; null when nobody says. */
   readonly floorPerKb: bigint | null;
+  /** What the backend itself relays, per 1000 bytes: what it finds absurd follows from that. Null when it does not say. */
+  readonly relayPerKb: bigint | null;
   /** When it could be sent first, and by when it must be in a block. */
   readonly since: number;
   readonly deadline: number;
@@ -76,8 +78,8 @@ export function goingFee(q: Pick<FeeQuestion, "rate" | "floorPerKb" | "size">): 
 export const feeCap = ({ value, stake }: Pick<FeeQuestion, "value" | "stake">): bigint => value / SHARES[stake];
 
 /** The fee from which on daemons take a transaction of this size for a mistake. */
-export const absurdFee = ({ floorPerKb, size }: Pick<FeeQuestion, "floorPerKb" | "size">): bigint =>
-  (ABSURD_FACTOR * min(floorPerKb ?? DEFAULT_RELAY_PER_KB, DEFAULT_RELAY_PER_KB) * BigInt(size)) / 1_000n;
+export const absurdFee = ({ relayPerKb, size }: Pick<FeeQuestion, "relayPerKb" | "size">): bigint =>
+  (ABSURD_FACTOR * min(relayPerKb ?? DEFAULT_RELAY_PER_KB, DEFAULT_RELAY_PER_KB) * BigInt(size)) / 1_000n;
 
 /**
  * The cap as far as daemons let anybody pay it. Past the deadline of a spend that only takes time, half the value may go: who has

@@ -50,11 +50,11 @@ function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
   const coin = coinOf(task, of);
   const now = task.nowSec();
   const firstSent = task.timeOf((e) => e.type === "tx_signed" && e.slot === of) ?? now;
-  const { rate, floorPerKb } = coin.spendRates();
+  const { rate, floorPerKb, relayPerKb } = coin.spendRates();
   const tip = coin.chain.status().tip?.height;
   const from = task.state.own[of]?.height;
   const blocksMissed = tip === undefined || from === undefined ? 0 : Math.max(0, tip - from);
-  return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, now, blocksMissed };
+  return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, relayPerKb, now, blocksMissed };
 }
 
 /** Fee of the first version of a claim or refund: cheap where it can be raised, enough at once where it cannot. */

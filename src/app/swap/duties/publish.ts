@@ -71,6 +71,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       } else {
         task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
         refused = outcome.kind === "rejected" && !anyKnown(task, slot);
+        if (refused) await sendOlder(task, slot, version.txid, signal);
         waitMs = RETRY_MS;
       }
     }
@@ -112,6 +113,17 @@ async function sendEarlier(task: SwapTask, slot: Slot, newest: string, signal: A
   const tx = task.state.own[slot];
   for (const v of tx ? versionsOf(tx) : []) {
     if (v.txid !== newest && !chain.tx(v.txid)) await chain.broadcast(fromHex(v.raw), signal);
+  }
+}
+
+/** A backend may find the newest version's fee absurd after it refused everything for hours: then an older one will do. */
+async function sendOlder(task: SwapTask, slot: Slot, newest: string, signal: AbortSignal): Promise<void> {
+  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
+  const tx = task.state.own[slot];
+  for (const v of tx ? versionsOf(tx).toReversed() : []) {
+    if (v.txid === newest) continue;
+    const { kind } = await chain.broadcast(fromHex(v.raw), signal);
+    if (kind === "accepted" || kind === "already_known") return;
   }
 }
 
