@@ -3,7 +3,17 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bug } from "../test/planted/plantedBug.ts";
 import { PLANTED_BUGS } from "../test/planted/plantedBugs.ts";
-import { caughtText, chooseBugs, documentRows, listBugs, plant, plantedDocument, tableProblems } from "./plantedTable.ts";
+import {
+  caughtText,
+  chooseBugs,
+  documentRows,
+  listBugs,
+  plant,
+  plantedDocument,
+  programText,
+  simulatorTable,
+  tableProblems,
+} from "./plantedTable.ts";
 import { ROOT } from "./sourceFiles.ts";
 
 const read = (path: string): string | null => (existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), "utf8") : null);
@@ -25,6 +35,17 @@ test("the document shows for each bug of the table, and for no other, which test
   expect([...documentRows(document).keys()].toSorted()).toEqual(all.map(({ name }) => name).toSorted());
   expect(document).toBe(plantedDocument(all, documentRows(document)));
   expect(document).not.toContain("not shown");
+});
+
+test("the page about safety has the bugs that the simulator must notice, with rule and seed", () => {
+  expect(read("docs/safety.md") ?? "").toContain(simulatorTable(PLANTED_BUGS.simulator ?? []));
+  expect(PLANTED_BUGS.simulator?.length).toBeGreaterThanOrEqual(12);
+});
+
+test("what must be imported before a program is looked for, too", () => {
+  const caughtBy = { program: ["--import", "./hook.ts", "a.ts", "--seed", "1"], says: "[rule]" };
+  expect(problemsOf({ ...good, caughtBy })).toEqual(["a is two: there is no ./hook.ts"]);
+  expect(programText(caughtBy.program, caughtBy.says)).toBe("[rule] by a.ts --seed 1");
 });
 
 const FILE = "const a = 1;\nconst b = 1;\n";

@@ -30,7 +30,9 @@ const startMs = performance.now();
 /** What is red without any bug catches none. */
 const redBefore = new Set<string>();
 const tests = [...new Set(chosen.flatMap(({ caughtBy }) => ("tests" in caughtBy ? caughtBy.tests : [])))];
-const programs = chosen.flatMap(({ caughtBy }) => ("program" in caughtBy ? [caughtBy] : []));
+const programs = [
+  ...new Map(chosen.flatMap(({ caughtBy }) => ("program" in caughtBy ? [[caughtBy.program.join(" "), caughtBy]] : []))).values(),
+];
 for (const catcher of [...(tests.length > 0 ? [{ tests }] : []), ...programs]) {
   const before = await copy.look(catcher);
   if ("broken" in before) throw new Error(`without any bug: ${before.broken}`);

@@ -3,12 +3,16 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFile
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import type { Catcher, PlantedBug } from "../test/planted/plantedBug.ts";
-import { plant } from "./plantedTable.ts";
+import { plant, programText } from "./plantedTable.ts";
 import { ROOT } from "./sourceFiles.ts";
 
 /** A run takes seconds; one that takes this long, and so much longer for each test file, hangs. */
 const DEADLINE_MS = 120_000;
 const DEADLINE_PER_FILE_MS = 30_000;
+/** The simulator takes its time, and longer on a busy machine. */
+const PROGRAM_DEADLINE_MS = 600_000;
+/** Characters kept of what a program writes. */
+const MAX_OUTPUT = 100_000;
 /** A test that hangs because of the bug need not take its usual time to say so. */
 const TEST_TIMEOUT_MS = 20_000;
 const WORKERS = 2;
@@ -63,13 +67,17 @@ export class PlantedCopy {
 
   /** Runs who must notice, on the tree as it is. */
   look(catcher: Catcher): Promise<RunResult> {
-    return "tests" in catcher ? this.#runTests(catcher.tests) : this.#runProgram(catcher.program);
+    return "tests" in catcher ? this.#runTests(catcher.tests) : this.#runProgram(catcher.program, catcher.says);
   }
 
-  async #runProgram(args: readonly string[]): Promise<RunResult> {
-    const code = await this.#node(args, DEADLINE_MS);
+  /** A program that fails in another way than it should, a crash say, has not noticed the bug. */
+  async #runProgram(args: readonly string[], says: string | undefined): Promise<RunResult> {
+    const { code, output } = await this.#node(args, PROGRAM_DEADLINE_MS);
     if (code === null) return { broken: "it hangs" };
-    return { red: code === 0 ? [] : [args.join(" ")] };
+    if (code === 0) return { red: [] };
+    if (says !== undefined && !output.includes(says))
+      return { broken: `it ended with ${code} and did not say ${says}: ${output.slice(-500)}` };
+    return { red: [programText(args, says)] };
   }
 
   async #runTests(files: readonly string[]): Promise<RunResult> {
@@ -77,7 +85,7 @@ export class PlantedCopy {
     rmSync(output, { force: true });
     const options = ["--reporter=json", `--outputFile=${output}`, `--maxWorkers=${WORKERS}`, `--testTimeout=${TEST_TIMEOUT_MS}`];
     const vitest = join("node_modules", "vitest", "vitest.mjs");
-    const code = await this.#node([vitest, "run", ...files, ...options], DEADLINE_MS + files.length * DEADLINE_PER_FILE_MS);
+    const { code } = await this.#node([vitest, "run", ...files, ...options], DEADLINE_MS + files.length * DEADLINE_PER_FILE_MS);
     if (code === null) return { broken: `it hangs: ${files.join(", ")}` };
     if (!existsSync(output)) return { broken: `vitest ended with ${code} and reported nothing` };
     return this.#read(JSON.parse(readFileSync(output, "utf8")) as Report, files, code);
@@ -96,11 +104,21 @@ export class PlantedCopy {
     return { red: red.length === 0 && code !== 0 ? [`an error outside the tests of ${files.join(", ")}`] : red };
   }
 
-  /** Exit code; null when it had to be killed. */
-  #node(args: readonly string[], deadlineMs: number): Promise<number | null> {
+  /** Exit code, null when it had to be killed, and the end of what it wrote. */
+  #node(args: readonly string[], deadlineMs: number): Promise<{ readonly code: number | null; readonly output: string }> {
     return new Promise((resolve, reject) => {
       const env = { ...process.env, SWAPNODE_SHARED: process.env.SWAPNODE_SHARED ?? join(dirname(ROOT), "shared") };
-      const child = spawn(process.execPath, args, { cwd: this.#folder, stdio: "ignore", detached: true, env });
+      const child = spawn(process.execPath, args, {
+        cwd: this.#folder,
+        stdio: ["ignore", "pipe", "pipe"],
+        detached: true,
+        env,
+      });
+      let output = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding("utf8").on("data", (text: string) => {
+          output = (output + text).slice(-MAX_OUTPUT);
+        });
       let late = false;
       this.#stopRun = (): void => {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
@@ -110,10 +128,10 @@ export class PlantedCopy {
         this.#stopRun();
       }, deadlineMs);
       child.on("error", reject);
-      child.on("exit", (code) => {
+      child.on("close", (code) => {
         clearTimeout(timer);
         this.#stopRun = () => undefined;
-        resolve(late ? null : (code ?? 1));
+        resolve({ code: late ? null : (code ?? 1), output });
       });
     });
   }

@@ -23,6 +23,17 @@ export function plant(bug: PlantedBug, text: string): string {
   return text.replace(bug.find, () => bug.replace);
 }
 
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+
+/** The files of a program of the table: the script, and what Node is to import first. */
+const programFiles = (args: readonly string[]): readonly string[] => (args[0] === "--import" ? args.slice(1, 3) : args.slice(0, 1));
+
+/** A program of the table and what it says, as the document shows them. */
+export function programText(args: readonly string[], says: string | undefined): string {
+  const shown = args[0] === "--import" ? args.slice(2) : args;
+  return says === undefined ? args.join(" ") : `${says} by ${shown.join(" ")}`;
+}
+
 /** What is wrong with the table itself, entry by entry. `read`: a file's text, null when there is none. */
 export function tableProblems(bugs: readonly ListedBug[], read: (path: string) => string | null): string[] {
   const problems: string[] = [];
@@ -35,17 +46,26 @@ export function tableProblems(bugs: readonly ListedBug[], read: (path: string) =
     const found = text === null ? 0 : text.split(bug.find).length - 1;
     if (found !== 1) problems.push(`${bug.name}: its snippet stands ${found} times in ${bug.file}`);
     else if (text !== null && plant(bug, text) === text) problems.push(`${bug.name}: changes nothing`);
-    const named = "tests" in bug.caughtBy ? bug.caughtBy.tests : bug.caughtBy.program.slice(0, 1);
+    const named = "tests" in bug.caughtBy ? bug.caughtBy.tests : programFiles(bug.caughtBy.program);
     if (named.length === 0) problems.push(`${bug.name}: nobody is named to catch it`);
     for (const path of named) if (read(path) === null) problems.push(`${bug.name}: there is no ${path}`);
   }
   return problems;
 }
 
+/** The table of docs/safety.md: bugs that the simulator must notice, by which rule, in which world. */
+export function simulatorTable(bugs: readonly PlantedBug[]): string {
+  const rows = bugs.map(({ name, file, caughtBy }) => {
+    const [says, args] =
+      "program" in caughtBy ? [caughtBy.says ?? "", caughtBy.program.slice(caughtBy.program.indexOf("--seed"))] : ["", []];
+    return `| ${cell(name)} | \`${file}\` | ${says.slice(1, -1)} | \`${args.join(" ")}\` |`;
+  });
+  return ["| Bug | Where | Rule | Seed and world |", "|---|---|---|---|", ...rows].join("\n");
+}
+
 const SHOWN = 2;
 /** Stands for a bug nobody has planted since it changed, or that was not caught. */
 export const NOT_RUN = "**not shown**";
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 /** The tests that went red, in the order of their files, as the document shows them. */
 export function caughtText(red: readonly string[]): string {

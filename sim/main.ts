@@ -3,7 +3,7 @@ import { failureText } from "./run/failure.ts";
 import type { SimRunOptions } from "./run/options.ts";
 import { runPool } from "./run/pool.ts";
 import { scheduleOf, simRun } from "./run/simRun.ts";
-import { addUp, type Summary, summarize, summaryText } from "./run/summary.ts";
+import { addUp, notExercised, type Summary, summarize, summaryText } from "./run/summary.ts";
 import { worldOf } from "./run/worldOf.ts";
 
 // npm run sim: see USAGE.
@@ -54,7 +54,10 @@ async function many({ first, last, orders }: NonNullable<CliOptions["seeds"]>, c
     const run = await simRun(worst, scheduleOf(worst));
     process.stderr.write(`${await failureText(worst, run, cli.shrink)}\nfailed: seeds ${failed.map((f) => f.seed).join(", ")}\n`);
   }
-  return failed.length + broken.length > 0 ? 1 : 0;
+  // A run that was stopped has said why already.
+  const missing = cli.floor === null || failed.length > 0 ? [] : notExercised(all, cli.floor);
+  for (const text of missing) process.stderr.write(`proves too little: ${text}\n`);
+  return failed.length + broken.length + missing.length > 0 ? 1 : 0;
 }
 
 async function main(): Promise<number> {

@@ -108,7 +108,7 @@ function balance(
   const values = new Map<string, bigint>();
   for (let height = 1; height <= chain.state.tip.height; height++) {
     for (const [at, { txid, tx }] of chain.state.at(height)?.block.txs.entries() ?? []) {
-      const isOurs = at > 0 && height >= since;
+      const isOurs = at > 0 && height >= since && !watch.strangers.has(txid);
       if (isOurs && !watch.book.byTxid.has(txid))
         watch.violate("stored first", `${ticker} has ${txid} in block ${height}, which no disk has`);
       if (isOurs) books.minerFees += tx.inputs.reduce((n, i) => n + (values.get(outPointKey(i)) ?? 0n), 0n);

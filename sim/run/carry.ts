@@ -1,8 +1,11 @@
+import { contractOf, unitsOf } from "../../src/app/swap/contracts.ts";
+import { p2shOf, redeemScript } from "../../src/core/utxo/htlc.ts";
 import type { Backup } from "../world/simBackup.ts";
 import type { SimNode } from "../world/simNode.ts";
 import type { SimWorld } from "../world/simWorld.ts";
 import type { Fault } from "./faults.ts";
 import type { Miner } from "./miner.ts";
+import type { SwapRecord, SwapSide } from "./swapBook.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -14,6 +17,9 @@ const ARMED_MS = 60 * MINUTE_MS;
 const RETRY_MS = 30 * SECOND_MS;
 /** Base units per 1000 bytes that pass for the usual rate of a chain in a fee spike. */
 export const USUAL_PER_KB: Readonly<Record<string, bigint>> = { SEG: 1_000n, LEG: 10_000n, NOT: 1_000n, QCK: 1_000n };
+
+/** Above the dust of every simulated coin, and no swap's amount. */
+const DUST_UNITS = 10_000n;
 
 /** What a fault came to. */
 export type FaultLife = {
@@ -38,6 +44,9 @@ export class Carry {
   readonly lives: readonly FaultLife[];
   readonly #deps: CarryDeps;
   readonly #backups = new Map<number, Backup>();
+  /** Until when strangers pay to contracts, virtual unix ms by coin, and the swaps they paid to. */
+  readonly #litter = new Map<string, number>();
+  readonly #littered = new Set<string>();
   /** Nodes that are to be started again, and those being started. */
   readonly #down = new Set<string>();
 
@@ -61,6 +70,28 @@ export class Carry {
       }
       clock.after(Math.max(0, inMs), () => this.#begin(life));
     }
+  }
+
+  /**
+   * What strangers do to a swap that has agreed on its contracts, where there is litter on a chain now.
+   * @returns ids of their transactions
+   */
+  litter(swap: SwapRecord, side: SwapSide): readonly string[] {
+    const { world } = this.#deps;
+    if (this.#littered.has(swap.uuid)) return [];
+    const txids: string[] = [];
+    for (const slot of ["makerPayment", "takerPayment"] as const) {
+      const { chain, ticker } = world.chain(slot === "makerPayment" ? side.terms.makerCoin : side.terms.takerCoin);
+      if ((this.#litter.get(ticker) ?? 0) < world.clock.nowMs()) continue;
+      this.#littered.add(swap.uuid);
+      const script = p2shOf(redeemScript(contractOf(side.state, slot)));
+      const units = unitsOf(side.state, slot);
+      for (const value of [DUST_UNITS, units - 1n, units + 1n]) {
+        const paid = chain.payFromFaucet(script, value);
+        if (paid.ok) txids.push(paid.value.txid);
+      }
+    }
+    return txids;
   }
 
   get isAnyDown(): boolean {
@@ -175,6 +206,9 @@ export class Carry {
       case "burst":
         miners.get(fault.coin)?.burst(fault.blocks);
         return 0;
+      case "litter":
+        this.#litter.set(fault.coin, Math.max(this.#litter.get(fault.coin) ?? 0, world.clock.nowMs() + fault.forMs));
+        return fault.forMs;
       case "fee_spike":
         this.#setFees(fault.coin, (USUAL_PER_KB[fault.coin] ?? 1_000n) * BigInt(fault.factor));
         world.clock.after(fault.forMs, () => this.#setFees(fault.coin, null));

@@ -8,10 +8,16 @@ export type CliOptions = {
   readonly run: SimRunOptions | null;
   /** Seeds to run, each in a world of its own; null: one run with the options given. */
   readonly seeds: { readonly first: number; readonly last: number; readonly orders: number } | null;
+  /** Swaps that must have run in all, with every kind of fault and every rule; null: no matter. */
+  readonly floor: number | null;
   readonly jobs: number;
   readonly shrink: boolean;
   readonly json: boolean;
 };
+
+const CI_SEEDS = { first: 1, last: 50, orders: 470 } as const;
+/** Swaps that must come of them: a run in which nothing happens proves nothing. */
+const CI_FLOOR = 20_000;
 
 export const USAGE = `Usage: npm run sim -- [options]
 
@@ -28,8 +34,10 @@ World
   --hours N        virtual hours of trading; what is open then is run to its end (${DEFAULTS.hours})
   --rate N         orders of each taker per hour (${DEFAULTS.rate})
   --swaps N        most orders in all
+  --one-way        takers buy the first coin for the second and nothing else
   --poll 20s       how often nodes look at their daemons
   --fsync 20ms     longest fsync
+  --purse N        outputs of 2 coins a maker has of each coin; takers have 10 at most (${DEFAULTS.purse})
 Lines, all through the run
   --loss 1%        messages lost on each hop
   --duplicate 1%   messages that come twice
@@ -44,8 +52,10 @@ Faults
 Runs
   --seeds 1-50     these seeds instead, each in a world of its own drawn from it
   --orders N       orders per seed then (400)
-  --ci             what CI asks for: 12 seeds of 100 orders, all faults on
+  --ci             what CI asks for: 50 seeds of 470 orders, all faults on; fails, too, when they become fewer than 20,000 swaps, or
+                   a kind of fault or a rule did not come up
   --jobs N         processes for --seeds and --ci (2)
+  --first          end a run at the first broken rule
   --no-shrink      do not look for a smaller schedule after a failure
   --json           the figures as JSON
   --help
@@ -107,6 +117,9 @@ export function parseCli(args: readonly string[]): CliOptions {
       swaps: text,
       poll: text,
       fsync: text,
+      purse: text,
+      first: flag,
+      "one-way": flag,
       loss: text,
       duplicate: text,
       late: text,
@@ -146,12 +159,16 @@ export function parseCli(args: readonly string[]): CliOptions {
     skewSec: v.skew === undefined ? d.skewSec : Math.round(duration(v.skew, "skew", 1_000) / 1_000),
     pollSec: v.poll === undefined ? d.pollSec : duration(v.poll, "poll", 1_000) / 1_000,
     fsyncMs: v.fsync === undefined ? d.fsyncMs : duration(v.fsync, "fsync", 1),
+    purse: number(v.purse, "purse", d.purse, 1, 1_000),
+    oneWay: v["one-way"] === true,
+    first: v.first === true,
   };
   const orders = number(v.orders, "orders", 400, 1, 100_000);
-  const seeds = v.ci ? { first: 1, last: 12, orders: 100 } : v.seeds === undefined ? null : seedsOf(v.seeds, orders);
+  const seeds = v.ci ? CI_SEEDS : v.seeds === undefined ? null : seedsOf(v.seeds, orders);
   return {
     run: v.help ? null : run,
     seeds,
+    floor: v.ci === true ? CI_FLOOR : null,
     jobs: number(v.jobs, "jobs", 2, 1, 64),
     shrink: v["no-shrink"] !== true,
     json: v.json === true,

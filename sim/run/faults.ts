@@ -22,6 +22,7 @@ export const FAULT_KINDS = [
   "clock",
   "disk_full",
   "backup",
+  "litter",
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -65,6 +66,8 @@ export type FaultPlan = At &
     | ({ readonly kind: "disk_full" } & OnNode & Lasts)
     /** The node dies, and starts again from a copy of its database made `ageMs` before. */
     | ({ readonly kind: "backup"; readonly ageMs: number } & OnNode & Lasts)
+    /** Strangers pay dust, a unit too little and a unit too much to the contracts of swaps, before those are paid. */
+    | ({ readonly kind: "litter" } & OnChain & Lasts)
   );
 
 export type Side = "inside" | "outside";
@@ -170,5 +173,7 @@ export function drawFault(rng: Rng, kind: FaultKind, at: Drawn): FaultPlan | nul
       return outside
         ? { atMs, node, kind, ageMs: pick(rng, [MINUTE_MS, 10 * MINUTE_MS, 40 * MINUTE_MS]), forMs: pick(rng, SHORT_MS) }
         : null;
+    case "litter":
+      return outside ? null : { atMs, coin: coin.ticker, kind, forMs: between(rng, 5, 30) * MINUTE_MS };
   }
 }

@@ -31,6 +31,12 @@ export type SimRunOptions = {
   readonly pollSec: number;
   /** Longest fsync, ms. */
   readonly fsyncMs: number;
+  /** Outputs of 2 coins a maker has of each coin; a taker has the same or `TAKER_OUTPUTS`, whichever is less. */
+  readonly purse: number;
+  /** Takers buy the first coin for the second and nothing else: what is spent does not come back. */
+  readonly oneWay: boolean;
+  /** Ends at the first broken rule. A run that breaks none is the same either way. */
+  readonly first: boolean;
 };
 
 export const DEFAULTS: SimRunOptions = {
@@ -53,4 +59,7 @@ export const DEFAULTS: SimRunOptions = {
   skewSec: 60,
   pollSec: 20,
   fsyncMs: 20,
+  purse: 24,
+  oneWay: false,
+  first: false,
 };

@@ -28,6 +28,7 @@ function drawTrades(rng: Rng, options: SimRunOptions, coins: readonly string[]):
   const spanMs = options.hours * HOUR_MS;
   const meanMs = HOUR_MS / (options.rate * options.takers);
   const trades: Trade[] = [];
+  const oneWay = { action: "Buy", base: coins[0] ?? "", rel: coins[1] ?? "" } as const;
   for (let atMs = waitFor(rng, meanMs, HOUR_MS); atMs < spanMs; atMs += waitFor(rng, meanMs, HOUR_MS)) {
     if (options.swaps !== null && trades.length >= options.swaps) break;
     const base = pick(rng, coins);
@@ -40,9 +41,7 @@ function drawTrades(rng: Rng, options: SimRunOptions, coins: readonly string[]):
       id: trades.length,
       atMs,
       taker: between(rng, 0, options.takers - 1),
-      action,
-      base,
-      rel,
+      ...(options.oneWay ? oneWay : { action, base, rel }),
       milli: between(rng, MIN_MILLI, MAX_MILLI),
     });
   }
@@ -81,5 +80,12 @@ export function drawSchedule(options: SimRunOptions, coins: Drawn["coins"], kind
     coins.map((c) => c.ticker),
   );
   const last = trades.at(-1)?.atMs ?? 0;
-  return { trades, faults: drawFaults(seededRng(options.seed * 2), options, coins, kinds, last) };
+  // Litter has dice of its own: what it adds leaves the other faults of a seed as they were.
+  const others = kinds.filter((kind) => kind !== "litter");
+  const faults = [...drawFaults(seededRng(options.seed * 2), options, coins, others, last)];
+  if (others.length < kinds.length) {
+    const rare = { ...options, faults: options.faults / kinds.length };
+    faults.push(...drawFaults(seededRng(options.seed ^ 0x11773), rare, coins, ["litter"], last));
+  }
+  return { trades, faults: faults.map((fault, id) => ({ ...fault, id })) };
 }

@@ -10,6 +10,7 @@ import { blocksToFund, fundAll } from "../world/funding.ts";
 import type { SimNode } from "../world/simNode.ts";
 import { SimWorld } from "../world/simWorld.ts";
 import { type Audit, audit, unfinished } from "./audit.ts";
+import { checkCalm } from "./calm.ts";
 import { Carry, type FaultLife } from "./carry.ts";
 import { between } from "./dice.ts";
 import { ENVELOPE } from "./envelope.ts";
@@ -25,8 +26,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const COIN_UNITS = 100_000_000n;
-/** Outputs of a node per coin, and coins in each: enough for the swaps it has at a time. */
-const MAKER_OUTPUTS = 24;
+/** Most outputs of a taker per coin, and coins in each output of anybody. */
 const TAKER_OUTPUTS = 10;
 const COINS_PER_OUTPUT = 2n;
 /** Makers look at their orders this often and put back what is gone or nearly used up. */
@@ -112,7 +112,7 @@ class Runner {
     const dice = seededRng(options.seed ^ 0x5eed);
     const { makers, takers } = this.#people();
     const people = [...makers, ...takers];
-    const perNode = (name: string): number => (name.startsWith("maker") ? MAKER_OUTPUTS : TAKER_OUTPUTS);
+    const perNode = (name: string): number => (name.startsWith("maker") ? options.purse : Math.min(options.purse, TAKER_OUTPUTS));
     const perCoin = people.reduce((n, name) => n + BigInt(perNode(name)) * COINS_PER_OUTPUT * COIN_UNITS, 0n);
     const world = await SimWorld.create({
       seed: options.seed,
@@ -180,10 +180,14 @@ class Runner {
         onRestored: (node, logs) => watch.book.onRestored(node, logs),
         usualLine,
       },
-      this.#schedule.faults,
+      // What is drawn for a node that no order brings into the world befalls nobody.
+      this.#schedule.faults.filter((fault) => !("node" in fault) || world.nodes.has(fault.node)),
     );
     this.#carry = carry;
     watch.onSwap = (swap) => this.#swapBegan(swap);
+    watch.onNegotiated = (swap, side) => {
+      for (const txid of carry.litter(swap, side)) watch.strangers.add(txid);
+    };
     const startMs = world.clock.nowMs();
     for (const [i, name] of makers.entries()) this.#keepOffering(world.node(name), Number(name.slice("maker".length)), i * 7 * SECOND_MS);
     carry.start(startMs);
@@ -193,13 +197,14 @@ class Runner {
     this.#lastOpenMs = lastMs;
     const lockMs = 2 * 7_800 * SECOND_MS;
     const limitMs = lastMs + lockMs + ENVELOPE.freeAfterLockMs + 8 * HOUR_MS;
-    await world.clock.run({ untilMs: limitMs, until: () => this.#isOver(lastMs) });
+    const isBroken = (): boolean => options.first && watch.violations.length > 0;
+    await world.clock.run({ untilMs: limitMs, until: () => isBroken() || this.#isOver(lastMs) });
     for (const miner of miners.values()) miner.stop();
-    this.#checkEnd(watch, watch.book.open);
+    if (!isBroken()) this.#checkEnd(watch, watch.book.open);
     const feeKey = feePubkey(world.profile, this.#tickers[0] ?? "", true);
     const feeScripts = feeKey.ok ? [toHex(p2pkhScript(hash160(feeKey.value)))] : [];
     const done = audit(world, watch, { sinceHeight, units, feeScripts });
-    this.#judge(watch, done);
+    if (!isBroken()) this.#judge(watch, done);
     const traceHash = world.traceHash();
     const cpu = process.cpuUsage(cpuStart);
     const result: SimRun = {
@@ -328,7 +333,9 @@ class Runner {
       this.#touched.set(fault.id, touched);
     }
     touched.add(swap.uuid);
-    if (fault.envelope === "outside") swap.outside.add(fault.id);
+    if (fault.envelope !== "outside") return;
+    swap.outside.add(fault.id);
+    if (fault.kind === "clock" || fault.kind === "backup") swap.isTimeWrong = true;
   }
 
   /** A swap that begins while a fault lasts is befallen, too. */
@@ -353,10 +360,11 @@ class Runner {
   }
 
   #judge(watch: Watch, done: Audit): void {
+    checkCalm(watch, this.#carry?.lives ?? [], this.#touched);
     for (const [uuid, end] of done.endings) {
       const swap = watch.book.swaps.get(uuid);
       if (!swap) continue;
-      watch.checked("funds");
+      watch.checked(swap.outside.size === 0 ? "funds" : "named");
       for (const role of ["maker", "taker"] as const) {
         if (end[role] !== "lost" && end[role] !== "locked") continue;
         const side = swap.sides[role];

@@ -1,6 +1,6 @@
 import { FAULT_KINDS, type Side } from "./faults.ts";
 import type { SimRun } from "./simRun.ts";
-import type { Violation } from "./watch.ts";
+import { RULES, type Violation } from "./watch.ts";
 
 type Counts = { drawn: number; happened: number; befell: number };
 
@@ -85,6 +85,16 @@ export function addUp(all: readonly Summary[]): Summary {
     checks,
     violations: all.flatMap((s) => s.violations),
   };
+}
+
+/** What a run did not do that it must to prove anything: enough swaps, every kind of fault, every rule. */
+export function notExercised(s: Summary, floor: number): readonly string[] {
+  const happened = (kind: string): number => (s.faults.inside[kind]?.happened ?? 0) + (s.faults.outside[kind]?.happened ?? 0);
+  return [
+    ...(s.swaps < floor ? [`${s.swaps} swaps ran, ${floor} are the least`] : []),
+    ...FAULT_KINDS.filter((kind) => happened(kind) === 0).map((kind) => `no ${kind} happened`),
+    ...RULES.filter((rule) => (s.checks[rule] ?? 0) === 0).map((rule) => `the rule "${rule}" was never tested`),
+  ];
 }
 
 const rightAligned = (n: number, width: number): string => String(n).padStart(width);

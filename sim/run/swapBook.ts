@@ -22,6 +22,8 @@ export type SwapRecord = {
   readonly sides: { maker?: SwapSide; taker?: SwapSide };
   /** Faults beyond the envelope that befell it. */
   readonly outside: Set<number>;
+  /** One of them set a clock wrong or a disk back: what this node takes for now, or for its start, is not. */
+  isTimeWrong: boolean;
 };
 
 export type Signed = { readonly node: string; readonly uuid: string; readonly slot: Slot; readonly txid: string };
@@ -86,7 +88,7 @@ export class SwapBook {
   #sideOf(node: string, uuid: string, event: SwapEvent, worldMs: number): { swap: SwapRecord; side: SwapSide } {
     let swap = this.swaps.get(uuid);
     if (!swap) {
-      swap = { uuid, startedMs: worldMs, sides: {}, outside: new Set() };
+      swap = { uuid, startedMs: worldMs, sides: {}, outside: new Set(), isTimeWrong: false };
       this.swaps.set(uuid, swap);
     }
     const known = Object.values(swap.sides).find((s) => s.node === node);

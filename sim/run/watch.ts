@@ -1,10 +1,10 @@
+import { hkdfSync } from "node:crypto";
 import { chainOf, depthOf } from "../../src/app/swap/contracts.ts";
 import { outPointKey } from "../../src/chain/chainTx.ts";
-import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
-import { deadlines } from "../../src/core/swap/timelocks.ts";
-import { fromHex } from "../../src/core/util/bytes.ts";
+import { fromHex, toHex } from "../../src/core/util/bytes.ts";
+import { hash160 } from "../../src/core/utxo/hash.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import type { SqlStatement } from "../../src/ports/sql.ts";
 import type { SimWorld } from "../world/simWorld.ts";
@@ -12,19 +12,43 @@ import { ENVELOPE } from "./envelope.ts";
 import { SwapBook, type SwapRecord, type SwapSide } from "./swapBook.ts";
 
 /** Rules of docs/safety.md. */
-export type Rule =
-  | "funds"
-  | "deadline"
-  | "secret"
-  | "stored first"
-  | "truth"
-  | "one output"
-  | "one fee"
-  | "conservation"
-  | "ends"
-  | "named";
+export const RULES = [
+  "funds",
+  "deadline",
+  "secret",
+  "in order",
+  "in time",
+  "stored first",
+  "truth",
+  "one output",
+  "one fee",
+  "conservation",
+  "ends",
+  "named",
+  "funded",
+  "undisturbed",
+] as const;
+export type Rule = (typeof RULES)[number];
 
 export type Violation = { readonly rule: Rule; readonly text: string; readonly uuid: string | null; readonly atMs: number };
+
+/** The maker's secret as design D5 has it, reckoned apart from the product: HKDF-SHA256, info "maker secret", start (u64), salt (u8). */
+function secretOf(key: Uint8Array, startedAt: number, salt: number): Buffer {
+  const info = Buffer.concat([Buffer.from("maker secret"), Buffer.alloc(8), Buffer.from([salt])]);
+  info.writeBigUInt64BE(BigInt(startedAt), info.length - 9);
+  return Buffer.from(hkdfSync("sha256", key, Buffer.alloc(0), info, 32));
+}
+
+/** Limits of docs/safety-policy.md in unix seconds, reckoned apart from the product. L: the lock of the taker payment. */
+function limitsOf({ role, terms, state }: SwapSide): { readonly payBy: number; readonly revealBy: number } {
+  const { startedAt, lockDurationSec, safety } = terms;
+  const takerStart = role === "taker" ? startedAt : (state.negotiated?.theirStartedAt ?? startedAt);
+  const margin = Math.max(lockDurationSec / 5 - Math.abs(takerStart - startedAt), safety?.revealMarginSec ?? 0);
+  return {
+    payBy: startedAt + (role === "maker" ? lockDurationSec / 3 : (lockDurationSec * 2) / 5),
+    revealBy: takerStart + lockDurationSec - margin,
+  };
+}
 
 /** Violations kept; the first are what counts. */
 const MAX_VIOLATIONS = 50;
@@ -37,15 +61,21 @@ export class Watch {
   readonly checks = new Map<Rule, number>();
   /** Called with each swap when its first side is stored. */
   onSwap: (swap: SwapRecord) => void = () => undefined;
+  /** Called when a side has agreed on its contracts. */
+  onNegotiated: (swap: SwapRecord, side: SwapSide) => void = () => undefined;
+  /** Payments of strangers to contracts: nothing of them is in anybody's books. */
+  readonly strangers = new Set<string>();
   readonly #world: SimWorld;
   /** Outputs spent by transactions that left a node, by the swap. */
   readonly #spentBy = new Map<string, { readonly uuid: string; readonly txid: string }>();
-  /** Ids of payments, fees and cancellations that left before. */
+  /** Ids of transactions that left before. */
   readonly #sent = new Set<string>();
   readonly #revealed = new Set<string>();
   readonly #feeOf = new Map<string, Set<string>>();
-  /** Secrets of makers by swap, hex and bytes. */
+  /** Secrets of makers by swap. */
   readonly #secrets = new Map<string, Buffer>();
+  /** The swap that has a secret, by its hash. */
+  readonly #swapOfHash = new Map<string, SwapRecord>();
 
   constructor(world: SimWorld) {
     this.#world = world;
@@ -62,19 +92,30 @@ export class Watch {
   onStored(node: string, batch: readonly SqlStatement[]): void {
     for (const { swap, side, event } of this.book.onStored(node, batch, this.#world.clock.nowMs())) {
       if (event.type === "started") this.#started(swap, side);
+      if (event.type === "negotiated") this.onNegotiated(swap, side);
       if (event.type === "finished") this.checkStatus(swap, side);
     }
   }
 
   #started(swap: SwapRecord, side: SwapSide): void {
     const { terms } = side;
-    if (terms.secretSalt !== null) {
-      const { key } = this.#world.node(side.node);
-      this.#secrets.set(swap.uuid, Buffer.from(deriveSwapSecret(key.secret, terms.startedAt, terms.secretSalt).reveal()));
-    }
     if (Object.keys(swap.sides).length === 1) this.onSwap(swap);
+    if (terms.secretSalt !== null) this.#checkSecret(swap, side, terms.secretSalt);
     const lockMs = (terms.startedAt + 2 * terms.lockDurationSec) * 1_000 + ENVELOPE.clockErrorMs;
     this.#world.clock.after(Math.max(0, lockMs + ENVELOPE.freeAfterLockMs - this.#world.clock.nowMs()), () => this.#checkFree(swap, side));
+  }
+
+  /** Rule "secret": the seed and the log find it again, nothing others know leads to it, and no two swaps have the same. */
+  #checkSecret(swap: SwapRecord, { node, terms }: SwapSide, salt: number): void {
+    this.checked("secret");
+    const secret = secretOf(this.#world.node(node).key.secret.reveal(), terms.startedAt, salt);
+    this.#secrets.set(swap.uuid, secret);
+    const hash = terms.secretHash ?? "";
+    if (hash !== toHex(hash160(secret))) this.violate("secret", `${node}'s secret is not the one of its key, start and salt`, swap.uuid);
+    const other = this.#swapOfHash.get(hash);
+    if (other && other.uuid !== swap.uuid && other.outside.size + swap.outside.size === 0)
+      this.violate("secret", `${node} uses the secret of swap ${other.uuid} again`, swap.uuid);
+    this.#swapOfHash.set(hash, swap);
   }
 
   /** Rule "deadline": hours after the maker's lock no payment of a swap is still in its contract. */
@@ -135,7 +176,9 @@ export class Watch {
     if (!swap || !side) return;
     if (signed.slot === "takerPaymentSpend") this.#checkReveal(swap, side);
     else if (side.role === "maker") this.#checkSilent(swap, raw, signed.slot);
+    if (!this.#sent.has(signed.txid)) this.#checkLimits(swap, side, signed.slot, raw);
     this.#checkInputs(swap, signed.slot, ticker, raw, signed.txid);
+    this.#sent.add(signed.txid);
   }
 
   /** Rule "secret": the maker shows it only when the taker's payment stands as deep as agreed and there is time left. */
@@ -144,21 +187,47 @@ export class Watch {
     this.#revealed.add(swap.uuid);
     this.checked("secret");
     const early = (text: string): void => this.violate("secret", `${side.node} reveals the secret of the swap although ${text}`, swap.uuid);
-    const txid = side.state.facts.takerPayment?.txid ?? "";
-    const { confs } = depthOf(side.state, "takerPayment");
-    const depth = this.depth(side, "takerPayment", txid);
-    if (depth < confs) early(`the taker payment has ${depth} of ${confs} confirmations`);
-    if (confs > 0 && !this.#chainOf(side, "takerPayment").state.coins.get(`${txid}:0`)) early("the taker payment is not there or spent");
-    const { startedAt, lockDurationSec } = side.terms;
-    const { revealBy } = deadlines(
-      "maker",
-      startedAt,
-      side.state.negotiated?.theirStartedAt ?? startedAt,
-      lockDurationSec,
-      side.terms.safety?.revealMarginSec,
-    );
-    const lateMs = this.#world.clock.nowMs() - revealBy * 1_000 - ENVELOPE.clockErrorMs;
-    if (lateMs > 0 && swap.outside.size === 0) early(`it is ${Math.round(lateMs / 1_000)} s past its limit`);
+    const wrong = this.#unfit(side, "takerPayment");
+    if (wrong !== null) early(wrong);
+    const lateSec = this.#lateSec(limitsOf(side).revealBy);
+    if (lateSec > 0 && !swap.isTimeWrong) early(`it is ${lateSec} s past its limit`);
+  }
+
+  /** What is wrong with the other side's payment, by the chain itself; null: it stands as deep as agreed, unspent. */
+  #unfit(side: SwapSide, slot: "makerPayment" | "takerPayment"): string | null {
+    const txid = side.state.facts[slot]?.txid ?? "";
+    const { confs } = depthOf(side.state, slot);
+    const depth = this.depth(side, slot, txid);
+    if (depth < confs) return `the ${slot} has ${depth} of ${confs} confirmations`;
+    const isThere = confs === 0 || this.#chainOf(side, slot).state.coins.get(`${txid}:0`) !== undefined;
+    return isThere ? null : `the ${slot} is not there or spent`;
+  }
+
+  /** Seconds by which a limit has passed for any clock that is as wrong as it may be; not above 0: it has not. */
+  #lateSec(limit: number): number {
+    return Math.floor((this.#world.clock.nowMs() - limit * 1_000 - ENVELOPE.clockErrorMs) / 1_000);
+  }
+
+  /** Rules "in order" and "in time", when a transaction leaves for the first time. */
+  #checkLimits(swap: SwapRecord, side: SwapSide, slot: Slot, raw: string): void {
+    const wrong = (rule: Rule, text: string): void => this.violate(rule, `${side.node}'s ${slot} leaves although ${text}`, swap.uuid);
+    if (slot === "takerPayment") {
+      this.checked("in order");
+      const unfit = this.#unfit(side, "makerPayment");
+      if (unfit !== null) wrong("in order", unfit);
+    }
+    if (slot === ownPayment(side.role)) {
+      this.checked("in time");
+      const lateSec = this.#lateSec(limitsOf(side).payBy);
+      if (lateSec > 0 && !swap.isTimeWrong) wrong("in time", `it is ${lateSec} s past its limit`);
+    }
+    if (slot === ownRefund(side.role)) {
+      this.checked("in time");
+      const chain = this.#chainOf(side, slot);
+      const tx = parseTx(fromHex(raw), chain.params.template.format);
+      const earlySec = tx.ok ? tx.value.lockTime - chain.state.tip.medianTime : 0;
+      if (earlySec > 0) wrong("in time", `its chain's time is ${earlySec} s before its lock`);
+    }
   }
 
   /** No other transaction of the maker may carry the secret before. */
@@ -181,7 +250,6 @@ export class Watch {
   #checkInputs(swap: SwapRecord, slot: Slot, ticker: string, raw: string, txid: string): void {
     if (slot !== "fee" && slot !== "makerPayment" && slot !== "takerPayment" && slot !== "cancel") return;
     if (this.#sent.has(txid)) return;
-    this.#sent.add(txid);
     this.checked("one output");
     const tx = parseTx(fromHex(raw), this.#world.chain(ticker).chain.params.template.format);
     if (!tx.ok) {

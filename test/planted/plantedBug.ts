@@ -14,9 +14,9 @@ export type PlantedBug = {
 
 /**
  * Who must notice: test files of `npm test` of which at least one test goes red, or a program of the repository
- * (arguments for Node) that must end with another code than 0.
+ * (arguments for Node) that must end with another code than 0 and, where `says` is given, write those words.
  */
-export type Catcher = { readonly tests: readonly string[] } | { readonly program: readonly string[] };
+export type Catcher = { readonly tests: readonly string[] } | { readonly program: readonly string[]; readonly says?: string };
 
 /** A bug that tests must notice. */
 export const bug = (name: string, file: string, find: string, replace: string, ...tests: readonly string[]): PlantedBug => ({

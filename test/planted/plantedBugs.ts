@@ -6,6 +6,7 @@ import { MONEY } from "./money.ts";
 import { NETWORK } from "./network.ts";
 import { ORDERS } from "./orders.ts";
 import type { PlantedBug } from "./plantedBug.ts";
+import { SIM_BUGS } from "./sim.ts";
 import { SWAP } from "./swap.ts";
 
 /** The table, by group: a word for the command line and a heading of the document. A new group is a file and a line here. */
@@ -18,4 +19,5 @@ export const PLANTED_BUGS: { readonly [group: string]: readonly PlantedBug[] } =
   fees: FEE_BUGS,
   edges: EDGES,
   checks: CHECKS,
+  simulator: SIM_BUGS,
 };

@@ -2,11 +2,14 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { parseCli } from "../../sim/run/cliOptions.ts";
 import { ENVELOPE } from "../../sim/run/envelope.ts";
+import { FAULT_KINDS } from "../../sim/run/faults.ts";
 import { DEFAULTS, type SimRunOptions } from "../../sim/run/options.ts";
 import { shrink } from "../../sim/run/shrink.ts";
 import { scheduleOf, simRun } from "../../sim/run/simRun.ts";
-import { type Summary, summarize, summaryText } from "../../sim/run/summary.ts";
+import { addUp, notExercised, type Summary, summarize, summaryText } from "../../sim/run/summary.ts";
+import { RULES } from "../../sim/run/watch.ts";
 
 /** A small world: a few swaps of a few nodes. */
 const SMALL: SimRunOptions = { ...DEFAULTS, seed: 7, makers: 2, takers: 4, hours: 0.5, rate: 10, pollSec: 30, faults: 30, outside: 0 };
@@ -32,7 +35,7 @@ test(
     expect(here.ends.inside["success/success"]).toBeGreaterThan(5);
     const happened = Object.values(here.faults.inside).reduce((n, c) => n + c.happened, 0);
     expect(happened).toBeGreaterThan(5);
-    for (const rule of ["secret", "stored first", "one output", "one fee", "truth", "ends", "conservation", "funds"])
+    for (const rule of ["secret", "stored first", "one output", "one fee", "truth", "ends", "conservation", "funds", "in time", "in order"])
       expect([rule, (here.checks[rule] ?? 0) > 0]).toEqual([rule, true]);
     const other = await simRun(SMALL, { trades: schedule.trades.slice(0, 3), faults: schedule.faults.slice(1, 4) });
     expect(other.traceHash).not.toBe(here.traceHash);
@@ -60,6 +63,41 @@ test("what lies beyond the envelope is said to", () => {
   const { faults } = scheduleOf({ ...DEFAULTS, seed: 12, faults: 200, outside: 1 });
   expect(faults.length).toBeGreaterThan(50);
   expect(new Set(faults.map((f) => f.envelope))).toEqual(new Set(["outside"]));
+});
+
+test("litter has dice of its own: the other faults of a seed stay as they are", () => {
+  const { faults } = scheduleOf({ ...DEFAULTS, seed: 14, faults: 200 });
+  const others = FAULT_KINDS.filter((kind) => kind !== "litter");
+  const without = scheduleOf({ ...DEFAULTS, seed: 14, faults: 200, kinds: others }).faults;
+  expect(faults.filter((f) => f.kind !== "litter")).toEqual(without);
+  expect(faults.filter((f) => f.kind === "litter").length).toBeGreaterThan(10);
+  expect(faults.map((f) => f.id)).toEqual(faults.map((_, i) => i));
+});
+
+test("takers of a one-way world only buy the first coin for the second", () => {
+  const { trades } = scheduleOf({ ...DEFAULTS, seed: 15, oneWay: true });
+  expect(new Set(trades.map((t) => `${t.action} ${t.base}/${t.rel}`))).toEqual(new Set(["Buy SEG/LEG"]));
+});
+
+/** What `--ci` wants of a run, and nothing more. */
+const enough: Summary = {
+  ...addUp([]),
+  swaps: 20_000,
+  faults: { inside: Object.fromEntries(FAULT_KINDS.map((kind) => [kind, { drawn: 1, happened: 1, befell: 0 }])), outside: {} },
+  checks: Object.fromEntries(RULES.map((rule) => [rule, 1])),
+};
+
+test.each([
+  ["that did enough", {}, []],
+  ["with a swap too few", { swaps: 19_999 }, ["19999 swaps ran, 20000 are the least"]],
+  [
+    "with a fault that never happened",
+    { faults: { inside: { ...enough.faults.inside, reorg: { drawn: 9, happened: 0, befell: 0 } }, outside: {} } },
+    ["no reorg happened"],
+  ],
+  ["with a rule that was never tested", { checks: { ...enough.checks, secret: 0 } }, ['the rule "secret" was never tested']],
+])("a run for CI %s says so", (_, change, missing) => {
+  expect(notExercised({ ...enough, ...change }, parseCli(["--ci"]).floor ?? 0)).toEqual(missing);
 });
 
 test("shrinking finds the one fault and the one trade that matter", async () => {

@@ -1,0 +1,203 @@
+import type { Rule } from "../../sim/run/watch.ts";
+import type { PlantedBug } from "./plantedBug.ts";
+
+/** A small world of the simulator in which what a bug needs is common: half a minute of one core, and green without the bug. */
+type World = string;
+
+const program = (world: World): readonly string[] => [
+  "--import",
+  "./sim/native/hook.ts",
+  "sim/main.ts",
+  "--no-shrink",
+  "--first",
+  ...world.split(" "),
+];
+
+/** A bug that the simulator must notice by the rule it breaks. */
+const caught = (rule: Rule, world: World, name: string, file: string, find: string, replace: string): PlantedBug => ({
+  name,
+  file,
+  find,
+  replace,
+  caughtBy: { program: program(world), says: `[${rule}]` },
+});
+
+const SECRET = "src/core/keys/swapSecret.ts";
+const TIMELOCKS = "src/core/swap/timelocks.ts";
+const STATE = "src/core/swap/swapState.ts";
+const CONTRACTS = "src/app/swap/contracts.ts";
+const TASK = "src/app/swap/swapTask.ts";
+const RUNNER = "src/app/swap/swapRunner.ts";
+const PAYMENT = "src/app/swap/duties/payment.ts";
+const PUBLISH = "src/app/swap/duties/publish.ts";
+const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
+const OBSERVE = "src/app/swap/duties/observe.ts";
+const OUTPUTS = "src/app/coin/ownOutputs.ts";
+const FUNDS = "src/app/swap/storedFunds.ts";
+
+/** Nothing goes wrong but what always does: messages lost and late, clocks a little off. */
+const CALM = "--seed 1 --makers 1 --takers 3 --coins 2 --hours 0.3 --rate 20 --faults 0";
+/** Strangers pay to every contract. */
+const LITTER = "--seed 1 --makers 1 --takers 3 --coins 2 --hours 0.3 --rate 20 --faults 40 --kinds litter";
+/** More swaps at a time than outputs, and a slow disk between signing and sending. */
+const TIGHT = "--seed 1 --makers 1 --takers 6 --coins 2 --hours 0.2 --rate 60 --faults 0 --purse 4 --fsync 3s";
+/** More is asked for than there is, and what is spent does not come back. */
+const SHORT = "--seed 1 --makers 4 --takers 2 --coins 2 --hours 0.1 --rate 300 --faults 0 --purse 3 --one-way";
+/** Processes that die and come back hours later. */
+const CRASHED = "--seed 3 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
+/** Daemons away for hours. */
+const CUT_OFF = "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 80 --outside 80% --kinds daemon_down,daemon_stall";
+/** Processes that die while their daemons refuse what they send. */
+const REFUSED =
+  "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 30 --faults 200 --outside 0 --kinds crash,power_cut,daemon_refuses --purse 4";
+/** Blocks undone deeper than what counts as final. */
+const DEEP = "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 60 --outside 50% --kinds reorg,forget";
+/** Nodes and daemons away for hours: locks run out. */
+const AWAY =
+  "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 40 --outside 80% --kinds power_cut,daemon_down,drought";
+/** Processes that die at every boundary, and disks that are full. */
+const DYING =
+  "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 60 --outside 0 --kinds crash,power_cut,disk_full --purse 6";
+/** Daemons whose replies are lost, and mempools that forget. */
+const LOST =
+  "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 60 --outside 0 --kinds lost_reply,forget,daemon_refuses";
+
+/** What the simulator alone must notice, each by the rule of docs/safety.md that it breaks. */
+export const SIM_BUGS: readonly PlantedBug[] = [
+  caught(
+    "stored first",
+    CALM,
+    "a payment is sent before it is stored",
+    PAYMENT,
+    "await storeSigned(task, slot, built.value, limit);",
+    "await coin.chain.broadcast(built.value.raw, signal);\n  await storeSigned(task, slot, built.value, limit);",
+  ),
+  caught(
+    "stored first",
+    DYING,
+    "what the disk refused counts as stored",
+    TASK,
+    "if (!(await this.#catchUp())) throw cause;\n      return this.#apply(event, marks);",
+    "if (await this.#catchUp()) return this.#apply(event, marks);\n      this.trouble(String(cause));",
+  ),
+  caught(
+    "in time",
+    CRASHED,
+    "a stored payment is not validated again before it leaves",
+    PUBLISH,
+    "const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));",
+    "const mayLeave = slot.length > 0 || (await isInTime(task, raw, signal));",
+  ),
+  caught(
+    "secret",
+    AWAY,
+    "the secret is revealed after its time limit",
+    TIMELOCKS,
+    "revealBy: Math.min(startedAt + Math.floor((4 * lockDurationSec) / 5), lock - revealMarginSec),",
+    "revealBy: makerLock(makerStart, lockDurationSec) - revealMarginSec,",
+  ),
+  caught(
+    "secret",
+    CALM,
+    "the secret is derived from what everybody knows",
+    SECRET,
+    "hkdf(sha256, nodeSecret.reveal(), undefined, info, 32)",
+    "hkdf(sha256, PURPOSE, undefined, info, 32)",
+  ),
+  caught(
+    "in order",
+    CALM,
+    "depths are counted one block too high",
+    CONTRACTS,
+    "if (depth < confs) return",
+    "if (depth + 1 < confs) return",
+  ),
+  caught(
+    "in time",
+    AWAY,
+    "a refund leaves too early",
+    CLAIM,
+    "if (lockHasPassed(task, chainOf(role, slot), contract.lock) &&",
+    "if (lockHasPassed(task, chainOf(role, slot), contract.lock - 600) &&",
+  ),
+  caught(
+    "in time",
+    CUT_OFF,
+    "the time limit of a payment is ignored",
+    PAYMENT,
+    "return Math.min(firstSendBy, feeAt + task.deps.timing.paymentMessageWaitSec);",
+    "return Math.max(task.times().revealBy, firstSendBy, feeAt);",
+  ),
+  caught(
+    "truth",
+    DEEP,
+    "a reorganisation takes nothing back that was confirmed",
+    STATE,
+    "if (!known || known.txid !== e.txid) return s;\n      const",
+    "if (!known || known.txid !== e.txid || known.confirmed) return s;\n      const",
+  ),
+  caught(
+    "truth",
+    CALM,
+    "a swap is finished before its claim is final",
+    STATE,
+    'if (s.facts[ownClaim(role)]?.confirmed) return "success";',
+    'if (s.facts[ownClaim(role)]) return "success";',
+  ),
+  caught(
+    "truth",
+    LOST,
+    "a broadcast error counts as failure",
+    PUBLISH,
+    "task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);",
+    'await task.emit({ type: "finished", outcome: "failed" });',
+  ),
+  caught(
+    "one output",
+    TIGHT,
+    "an output is used for two swaps",
+    OUTPUTS,
+    "for (const input of tx.inputs) this.#locked.set(keyOf(input), id);",
+    "",
+  ),
+  caught(
+    "one output",
+    REFUSED,
+    "a restart forgets what is spent",
+    FUNDS,
+    "for (const raw of raws) coin.lockInputs(raw);",
+    "if (raws.length > 100) coin.lockInputs(Uint8Array.of());",
+  ),
+  caught(
+    "funded",
+    SHORT,
+    "a reservation is released early",
+    RUNNER,
+    "if (task.state.finished) {\n      this.#releaseFunds(task);",
+    "this.#releaseFunds(task);\n    if (task.state.finished) {",
+  ),
+  caught(
+    "undisturbed",
+    LITTER,
+    "the first entry of a contract's history is taken for the payment",
+    OBSERVE,
+    "o.value === unitsOf(s, slot));\n  const settled",
+    "o.value > 0n);\n  const settled",
+  ),
+  caught(
+    "ends",
+    AWAY,
+    "a refund is not waited for off the straight road",
+    STATE,
+    "if (paymentMayExist(s) && !settledOtherwise) {",
+    "if (paymentMayExist(s) && !settledOtherwise && straight) {",
+  ),
+  caught(
+    "deadline",
+    LOST,
+    "a transaction seen once is never sent again",
+    PUBLISH,
+    "if (mayLeave && !isInBlock(task, slot) && resend",
+    "if (mayLeave && !isInBlock(task, slot) && !task.state.facts[slot] && resend",
+  ),
+];
