@@ -30,6 +30,7 @@ World
   --makers N       nodes that keep orders open (${DEFAULTS.makers})
   --takers N       nodes that buy and sell (${DEFAULTS.takers})
   --relays N       relays between them (${DEFAULTS.relays})
+  --policy P       what the segwit coin's nodes relay: replace, or child as Litecoin's do (${DEFAULTS.relayPolicy})
   --coins N        2 to 4: segwit, legacy, notarized, quick (${DEFAULTS.coins})
   --hours N        virtual hours of trading; what is open then is run to its end (${DEFAULTS.hours})
   --rate N         orders of each taker per hour (${DEFAULTS.rate})
@@ -92,6 +93,12 @@ function kindsOf(text: string | undefined): readonly string[] | null {
   return kinds;
 }
 
+function policyOf(text: string | undefined): SimRunOptions["relayPolicy"] {
+  if (text === undefined) return DEFAULTS.relayPolicy;
+  if (text === "replace" || text === "child") return text;
+  throw new RangeError(`--policy: ${text} is neither replace nor child`);
+}
+
 function seedsOf(text: string, orders: number): CliOptions["seeds"] {
   const found = /^(\d+)(?:-(\d+))?$/.exec(text);
   const first = Number(found?.[1]);
@@ -127,6 +134,7 @@ export function parseCli(args: readonly string[]): CliOptions {
       faults: text,
       outside: text,
       kinds: text,
+      policy: text,
       reorg: text,
       skew: text,
       seeds: text,
@@ -151,6 +159,7 @@ export function parseCli(args: readonly string[]): CliOptions {
     faults: number(v.faults, "faults", d.faults, 0, 10_000, false),
     outside: v.outside === undefined ? d.outside : share(v.outside, "outside"),
     kinds: kindsOf(v.kinds),
+    relayPolicy: policyOf(v.policy),
     loss: v.loss === undefined ? d.loss : share(v.loss, "loss"),
     duplicate: v.duplicate === undefined ? d.duplicate : share(v.duplicate, "duplicate"),
     lateMs: v.late === undefined ? d.lateMs : duration(v.late, "late", 1),

@@ -16,6 +16,8 @@ export type SimRunOptions = {
   readonly faults: number;
   /** Share of faults drawn from beyond the envelope, 0 to 1. */
   readonly outside: number;
+  /** What the segwit coin's nodes relay: replacements (Bitcoin's) or only children that pay for their parents (Litecoin's). */
+  readonly relayPolicy: "replace" | "child";
   /** Kinds of faults; null: all. */
   readonly kinds: readonly string[] | null;
   /** Always on: share of gossip messages lost on each hop, doubled, and how late they may be. */
@@ -50,6 +52,7 @@ export const DEFAULTS: SimRunOptions = {
   swaps: null,
   faults: 40,
   outside: 0.15,
+  relayPolicy: "replace",
   kinds: null,
   loss: 0.01,
   duplicate: 0.01,

@@ -63,7 +63,8 @@ export type SimRun = {
   readonly chainFacts: (uuid: string) => readonly { readonly atMs: number; readonly text: string }[];
 };
 
-const coinsOf = (options: SimRunOptions): readonly SimCoinTraits[] => SIM_COINS.slice(0, options.coins);
+const coinsOf = ({ coins, relayPolicy }: SimRunOptions): readonly SimCoinTraits[] =>
+  SIM_COINS.slice(0, coins).map((c) => ("segwit" in c.entry ? { ...c, entry: { ...c.entry, relay_policy: relayPolicy } } : c));
 
 /** The schedule that belongs to options. */
 export const scheduleOf = (options: SimRunOptions): Schedule =>
@@ -127,6 +128,9 @@ class Runner {
       },
     });
     this.#world = world;
+    for (const { entry } of this.#coins) {
+      if ("segwit" in entry) world.chain(entry.coin).chain.policy.replacement = options.relayPolicy === "replace";
+    }
     const watch = new Watch(world);
     this.#watch = watch;
     const birthday = Math.min(...[...world.chains.values()].map(({ chain }) => chain.state.tip.height));

@@ -26,5 +26,6 @@ export function worldOf(seed: number, orders: number): SimRunOptions {
     skewSec: pick(dice, [0, 10, 30, 60]),
     fsyncMs: pick(dice, [0, 5, 50]),
     pollSec: pick(dice, [20, 30, 45]),
+    relayPolicy: pick(dice, ["replace", "child"] as const),
   };
 }

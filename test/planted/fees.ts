@@ -152,4 +152,11 @@ export const FEE_BUGS: readonly PlantedBug[] = [
     "relayPerKb: this.#rates.floorPerKb(),",
     "src/app/coin/utxoLedger.test.ts",
   ),
+  bug(
+    "a maker that has its coin forgets its own payment",
+    "src/app/swap/swapRunner.ts",
+    '(s.finished !== "success" || isDeep(ownPayment(s.terms.role)))',
+    "true",
+    "test/swap/deepReorgs.test.ts",
+  ),
 ];

@@ -561,8 +561,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a failed swap is forgotten while its fee carries the payment of another",
     RUNNER,
-    "this.#isFeeNeeded(task) : !deep",
-    "false : !deep",
+    "this.#isFeeNeeded(task) : !isOver",
+    "false : !isOver",
     "test/swap/fees.test.ts",
   ),
   bug(

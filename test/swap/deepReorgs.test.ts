@@ -244,3 +244,23 @@ describe("an own payment malleated on its way into a block", () => {
     expect(await world.outcome(world.taker, uuid)).toBe("cancelled");
   });
 });
+
+test("a maker that took its coin long ago sends its own payment again when a reorg undoes it: the taker, away all the time, gets its coin", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  await world.until("the claim leaves", async () => (await world.maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+  await world.taker.stop();
+  world.chain("AAA").autoMine(null);
+  await world.until("the maker is done", async () => (await world.outcome(world.maker, uuid)) !== null);
+  world.mine("BBB", 15);
+  await world.advance(30);
+  expect(await world.maker.store.unsettled()).toHaveLength(1);
+  const { txid } = (await fact(world.maker, uuid, "makerPayment")) ?? { txid: "" };
+  reorg("AAA", depth("AAA", txid), { forget: [txid] });
+  world.chain("AAA").autoMine(5_000);
+  await world.until("the payment is back", () => depth("AAA", txid) > 0, 400);
+  world.mine("AAA", 15);
+  await world.until("it is settled", async () => (await world.maker.store.unsettled()).length === 0, 600);
+  await world.taker.restart();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});

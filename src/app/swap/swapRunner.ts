@@ -1,7 +1,7 @@
 import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeSwapMessage, parseSwapMessage } from "../../core/message/swapMessage.ts";
 import type { SwapMessage } from "../../core/message/types.ts";
-import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
+import { ownPayment, type Slot, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import { equalBytes, fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
@@ -368,18 +368,20 @@ export class SwapRunner implements SwapStarter {
     task.reservation = null;
   }
 
-  /** A finished swap is watched until its deciding transaction is deep; a reorg before that sends it again. */
+  /** A finished swap is watched until its deciding transaction and what it owes are deep; a reorg before that sends them again. */
   #settleIfDeep(task: SwapTask): void {
     const s = task.state;
     if (!s.finished || !this.#tasks.has(task.uuid)) return;
-    const deep = decidingSlots(task).some((slot) => {
+    const isDeep = (slot: Slot): boolean => {
       const coin = task.coin(chainOf(s.terms.role, slot));
       const fact = s.facts[slot];
       if (!fact?.confirmed || coin.chain.confirmations(fact.block) < SETTLED_EXTRA_CONFS) return false;
       // The fact may be of before a reorg: blocks by the dozen can come between two looks, and only the chain knows which it has.
       return coin.chain.tx(fact.txid)?.block?.hash === fact.block?.hash;
-    });
-    if (s.finished === "failed" ? this.#isFeeNeeded(task) : !deep) return;
+    };
+    // Whoever has the other coin owes its own: until that stands as deep, it is sent again should a reorg undo it.
+    const isOver = decidingSlots(task).some(isDeep) && (s.finished !== "success" || isDeep(ownPayment(s.terms.role)));
+    if (s.finished === "failed" ? this.#isFeeNeeded(task) : !isOver) return;
     this.#drop(task);
     this.#remember(task.uuid, task.events);
     void task
