@@ -521,8 +521,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a consent is undone by the refusal behind it",
     "src/app/swap/mailbox.ts",
-    "if (!isUndone) this.#slots.set(message.type, message);",
-    "this.#slots.set(message.type, message);",
+    "if (!isUndone && !isOldFee) this.#slots.set(message.type, message);",
+    "if (!isOldFee) this.#slots.set(message.type, message);",
     REPLAYS,
   ),
   bug(
@@ -578,5 +578,19 @@ export const SWAP: readonly PlantedBug[] = [
     '  await task.emit({ type: "refund_decided", failure: { event, reason: `own payment is in no block by ${limit}` } });',
     '  if (!s.refund) await task.emit({ type: "refund_decided", failure: { event, reason: `own payment is in no block by ${limit}` } });',
     "test/swap/feeVersions.test.ts",
+  ),
+  bug(
+    "an old fee holds the maker while the right one waits",
+    FEE,
+    "if (task.mailbox.hasOtherFee) return",
+    "if (task.mailbox.hasOtherFee && raw.length === 0) return",
+    REPLAYS,
+  ),
+  bug(
+    "an old fee that is repeated pushes out the right one",
+    "src/app/swap/mailbox.ts",
+    "if (!isUndone && !isOldFee) this.#slots",
+    "if (!isUndone) this.#slots",
+    "src/app/swap/mailbox.test.ts",
   ),
 ];

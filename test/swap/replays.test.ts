@@ -235,3 +235,26 @@ test("fees that no chain ever has are not followed for ever, however many a take
   expect(JSON.stringify(await world.maker.status(uuid))).toContain("unknown to our backend");
   expect(await world.maker.watches("BBB")).toBe(before);
 });
+
+test("an old fee that never confirmed, repeated by a relay all the time, does not crowd out the right one", async () => {
+  world = await SwapWorld.open();
+  const heard = world.lose(world.maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the taker tells of its fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
+  const fee = of(uuid, "TakerFee");
+  if (fee.type !== "TakerFee") throw new Error("no fee");
+  // Well signed, from an output that is nowhere; before and after each message of the taker.
+  const data = fee.tx.data.slice();
+  data[5] = 7;
+  const repeat = (): void => world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data } });
+  const hasFee = async (): Promise<boolean> => (await world.maker.state(uuid)).received.fee !== undefined;
+  repeat();
+  await world.advance(1);
+  heard();
+  for (let i = 0; i < 600 && !(await hasFee()); i++) {
+    repeat();
+    await world.clock.advance(50);
+  }
+  expect(await hasFee()).toBe(true);
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});

@@ -1,4 +1,5 @@
 import type { SwapMessage } from "../../core/message/types.ts";
+import { equalBytes } from "../../core/util/bytes.ts";
 
 type MessageOf<T extends SwapMessage["type"]> = Extract<SwapMessage, { type: T }>;
 
@@ -8,13 +9,17 @@ type MessageOf<T extends SwapMessage["type"]> = Extract<SwapMessage, { type: T }
  */
 export class Mailbox {
   readonly #slots = new Map<SwapMessage["type"], SwapMessage>();
+  /** The fee that was taken out last. */
+  #fee: Uint8Array | null = null;
   readonly #arrivals = new Map<SwapMessage["type"], number>();
 
   put(message: SwapMessage): void {
     const unread = this.#slots.get(message.type);
     // A consent not read yet is not undone by a refusal, which names no swap and may be a replay.
     const isUndone = unread?.type === "Negotiated" && unread.accepted && message.type === "Negotiated" && !message.accepted;
-    if (!isUndone) this.#slots.set(message.type, message);
+    // Nor does a fee that was read before push out one that was not: whoever has an old one could repeat it for ever.
+    const isOldFee = unread !== undefined && message.type === "TakerFee" && this.#fee !== null && equalBytes(message.tx.data, this.#fee);
+    if (!isUndone && !isOldFee) this.#slots.set(message.type, message);
     this.#arrivals.set(message.type, this.arrivals(message.type) + 1);
   }
 
@@ -22,7 +27,14 @@ export class Mailbox {
   take<T extends SwapMessage["type"]>(type: T): MessageOf<T> | undefined {
     const message = this.#slots.get(type);
     this.#slots.delete(type);
+    if (message?.type === "TakerFee") this.#fee = message.tx.data;
     return message as MessageOf<T> | undefined;
+  }
+
+  /** Whether another fee waits than the one that was taken out last. */
+  get hasOtherFee(): boolean {
+    const unread = this.#slots.get("TakerFee");
+    return unread?.type === "TakerFee" && !(this.#fee && equalBytes(unread.tx.data, this.#fee));
   }
 
   /** How often a message of this kind has arrived: tells a repetition from silence. */

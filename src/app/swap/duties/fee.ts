@@ -121,6 +121,8 @@ async function notOnChain(task: SwapTask, txid: string, raw: Uint8Array, signal:
       return null;
     }
     if (task.nowSec() > until) return `fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`;
+    // It may be an old one that somebody repeats. Should it be right, its taker will tell of it again.
+    if (task.mailbox.hasOtherFee) return `fee transaction ${txid} was unknown to our backend when the taker told of another`;
     // Our backend may be poorly connected: handing it the bytes is free and settles the question.
     await coin.chain.broadcast(raw, signal);
     // Looks at the chain anew; and another swap that was told of the same fee may have ended the watch.
