@@ -12,26 +12,29 @@ const config = { swapnode: { profile_overrides: { payment_locktime_sec: LOCK_SEC
 const SPIKE = ["-blockmintxfee=0.0005"];
 const PAYS_MORE = "0.01";
 
-for (const slot of ["makerPayment", "takerPayment"] as const) {
-  test.skipIf(isSkipped)(
-    `litecoind: the block with the ${slot} is taken out of the chain, and the swap ends well${skipReason}`,
-    async () => {
-      await withRealChains({}, async ({ node, logs }, { ltc }) => {
-        const [base, rel] = slot === "makerPayment" ? BOTH : [BTC.coin, LTC.coin];
-        const trade = { base: base ?? "", rel: rel ?? "", price: "0.5", volume: "2", taken: "2", by: "buy" } as const;
-        const [maker, taker] = [node("maker"), node("taker")];
-        const before = await sidesOf(maker, taker, BOTH);
-        const waits = slot === "makerPayment" ? "taker" : "maker";
-        const confirmed = logs.next(waits, { event: "swap_event", type: "tx_confirmed", slot });
-        const uuid = await match(maker, taker, trade);
-        await confirmed;
-        await ltc.reorg(2);
-        const done = await ended(maker, taker, uuid);
-        expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
-        expectTraded(trade, before, await sidesOf(maker, taker, BOTH));
-      });
-    },
-  );
+for (const name of ["litecoind", "btcd"] as const) {
+  for (const slot of ["makerPayment", "takerPayment"] as const) {
+    test.skipIf(isSkipped)(
+      `${name}: the block with the ${slot} is taken out of the chain, and the swap ends well${skipReason}`,
+      async () => {
+        await withRealChains({}, async ({ node, logs }, { ltc, btc }) => {
+          const [struck, hit, other] = name === "litecoind" ? [ltc, LTC.coin, BTC.coin] : [btc, BTC.coin, LTC.coin];
+          const [base, rel] = slot === "makerPayment" ? [hit, other] : [other, hit];
+          const trade = { base, rel, price: "0.5", volume: "2", taken: "2", by: "buy" } as const;
+          const [maker, taker] = [node("maker"), node("taker")];
+          const before = await sidesOf(maker, taker, BOTH);
+          const waits = slot === "makerPayment" ? "taker" : "maker";
+          const confirmed = logs.next(waits, { event: "swap_event", type: "tx_confirmed", slot });
+          const uuid = await match(maker, taker, trade);
+          await confirmed;
+          await struck.reorg(2);
+          const done = await ended(maker, taker, uuid);
+          expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
+          expectTraded(trade, before, await sidesOf(maker, taker, BOTH));
+        });
+      },
+    );
+  }
 }
 
 test.skipIf(isSkipped)(

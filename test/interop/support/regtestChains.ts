@@ -47,7 +47,7 @@ export type RegtestChain = DevChain & {
   mine(count: number): Promise<void>;
   /** Stops the daemon and starts it again, with these arguments more. btcd forgets its regtest chain then: litecoind only. */
   restart(more?: readonly string[]): Promise<void>;
-  /** Takes the last blocks out of the chain and mines one more than there were, from what is in the mempool then. litecoind only. */
+  /** Takes the last blocks out of the chain and mines one more than there were, from what is in the mempool then. */
   reorg(depth: number): Promise<void>;
 };
 
@@ -57,13 +57,20 @@ const BLOCKS_PER_LEAP = 50;
 
 type Mine = (count: number) => Promise<unknown>;
 
+/**
+ * How a daemon makes blocks.
+ * - `now`: so many, with their reward to the miner of the tests.
+ * - `other`: so many of a competing branch: none of them may be one that was there before.
+ * - `beforeLeap`: what it needs before its blocks may be dated later than the wall clock.
+ */
+type Mining = { readonly now: Mine; readonly other: Mine; readonly beforeLeap: (sec: number) => Promise<unknown> };
+
 /** Puts a steady pace, funding and leaps on top of a daemon. Everything that mines takes its turn. Blocks made quickly are dated ahead, one second for six. */
 async function regtestChain(
   entry: object,
   daemon: Daemon,
   blockTimeMs: number,
-  mineNow: Mine,
-  beforeLeap: (sec: number) => Promise<unknown>,
+  { now: mineNow, other, beforeLeap }: Mining,
   extra: string[] = [],
 ): Promise<RegtestChain> {
   await mineNow(MATURITY + REWARDS);
@@ -99,10 +106,11 @@ async function regtestChain(
       }),
     reorg: (depth) =>
       inTurn(async () => {
-        const height = Number(await daemon.call("getblockcount"));
-        await daemon.call("invalidateblock", [await daemon.call("getblockhash", [height - depth + 1])]);
-        // To another address: the same block a second time would be the one that was just refused.
-        await daemon.call("generatetoaddress", [depth + 1, OTHER_ADDRESS]);
+        const from = Number(await daemon.call("getblockcount")) - depth + 1;
+        const gone = await daemon.call("getblockhash", [from]);
+        await daemon.call("invalidateblock", [gone]);
+        await other(depth + 1);
+        if ((await daemon.call("getblockhash", [from])) === gone) throw new Error(`block ${from} is still there`);
       }),
     leapTo: (sec) =>
       inTurn(async () => {
@@ -125,17 +133,21 @@ async function regtestChain(
 export async function startLitecoin(blockTimeMs: number, more: readonly string[] = []): Promise<RegtestChain> {
   const extra = [...more];
   const daemon = await startDaemon(litecoinProgram(extra));
-  const mine: Mine = (count) => daemon.call("generatetoaddress", [count, MINER_ADDRESS]);
-  return regtestChain(LTC, daemon, blockTimeMs, mine, (sec) => daemon.call("setmocktime", [sec + 1]), extra);
+  const mineTo =
+    (address: string): Mine =>
+    (count) =>
+      daemon.call("generatetoaddress", [count, address]);
+  const mining = {
+    now: mineTo(MINER_ADDRESS),
+    other: mineTo(OTHER_ADDRESS),
+    beforeLeap: (sec: number) => daemon.call("setmocktime", [sec + 1]),
+  };
+  return regtestChain(LTC, daemon, blockTimeMs, mining, extra);
 }
 
 export async function startBtcd(blockTimeMs: number): Promise<RegtestChain> {
   const daemon = await startDaemon(btcdProgram(MINER_ADDRESS));
-  return regtestChain(
-    BTC,
-    daemon,
-    blockTimeMs,
-    (count) => daemon.call("generate", [count]),
-    async () => undefined,
-  );
+  // Each of its blocks has a number drawn by chance in its coinbase.
+  const mine: Mine = (count) => daemon.call("generate", [count]);
+  return regtestChain(BTC, daemon, blockTimeMs, { now: mine, other: mine, beforeLeap: async () => undefined });
 }
