@@ -281,7 +281,7 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "connected is repeated to anybody",
     MAKER_SIDE,
-    "if (known.match.taker === sender) this.#repeatConnected",
+    "if (known.taker === sender) this.#repeatConnected",
     "this.#repeatConnected",
     SERVICE_TEST,
     HOSTILE_TEST,
@@ -366,5 +366,12 @@ export const ORDERS: readonly PlantedBug[] = [
     "clusters.sizeWith(built.value.spent.map((s) => s.txid)) <= MAX_CLUSTER",
     "true",
     "src/app/coin/utxoLedger.test.ts",
+  ),
+  bug(
+    "what is remembered for a minute stays until twenty thousand more have come",
+    "src/app/orders/expiringMap.ts",
+    "      this.#entries.delete(old);\n",
+    "",
+    "src/app/orders/expiringMap.test.ts",
   ),
 ];

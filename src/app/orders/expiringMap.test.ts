@@ -18,3 +18,14 @@ test("an entry lives as long as was said, from the last time it was set, and the
   await clock.advance(1);
   expect(["b", "d", "e"].map((k) => map.get(k))).toEqual([undefined, undefined, undefined]);
 });
+
+test("what nobody asks for again does not stay: the dead go when the next one comes", async () => {
+  const clock = new VirtualClock();
+  const map = new ExpiringMap<number>(clock, 1_000, 100);
+  for (let i = 0; i < 5; i++) map.set(`old ${i}`, i);
+  await clock.advance(500);
+  map.set("young", 6);
+  await clock.advance(500);
+  map.set("new", 7);
+  expect([map.size, map.get("young"), map.get("new")]).toEqual([2, 6, 7]);
+});

@@ -13,6 +13,11 @@ export class ExpiringMap<V> {
     this.#limit = limit;
   }
 
+  /** Entries kept; those whose life is over go with the next one that is set. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
@@ -24,8 +29,14 @@ export class ExpiringMap<V> {
   /** Starts the entry's life anew. */
   set(key: string, value: V): void {
     this.#entries.delete(key);
+    const nowMs = this.#clock.nowMs();
+    // All live equally long, so the dead ones are in front.
+    for (const [old, { untilMs }] of this.#entries) {
+      if (untilMs > nowMs) break;
+      this.#entries.delete(old);
+    }
     const oldest = this.#entries.size >= this.#limit ? this.#entries.keys().next() : undefined;
     if (oldest && !oldest.done) this.#entries.delete(oldest.value);
-    this.#entries.set(key, { value, untilMs: this.#clock.nowMs() + this.#lifeMs });
+    this.#entries.set(key, { value, untilMs: nowMs + this.#lifeMs });
   }
 }

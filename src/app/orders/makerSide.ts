@@ -45,6 +45,8 @@ const LATE_MS = 5_000;
 const LATE_CONNECT_MS = 10_000;
 
 /** `later`: not now, but perhaps when a handshake has ended, a swap's fee is paid or a block has come. */
+/** A match whose swap is stored: what it takes to say so again. */
+type Connected = { readonly makerUuid: string; readonly taker: string; readonly base: string; readonly rel: string };
 type Answer = "served" | "later" | "never";
 
 const swapCoins = (order: MakerOrder): SwapCoins => ({
@@ -64,7 +66,7 @@ export class MakerSide {
   readonly #answered: ExpiringMap<true>;
   readonly #repeats: ExpiringMap<number>;
   /** Connected matches by taker uuid: an order that is sold out ends at once, and its last taker may not have heard us. */
-  readonly #connected: ExpiringMap<{ readonly order: MakerOrder; readonly match: MakerMatch }>;
+  readonly #connected: ExpiringMap<Connected>;
   readonly #waiting: WaitingRequests;
   /** What the last round of those that wait has met: the least amount of a coin that cannot be held, and senders with their share used up. */
   readonly #short = new Map<string, Rational>();
@@ -275,8 +277,8 @@ export class MakerSide {
     const { clock, log, swaps } = this.#deps;
     const order = this.#ledger.makers.get(pair.makerOrderUuid);
     const known = this.#connected.get(pair.takerOrderUuid);
-    if (known && known.order.uuid === pair.makerOrderUuid) {
-      if (known.match.taker === sender) this.#repeatConnected(known.order, pair);
+    if (known && known.makerUuid === pair.makerOrderUuid) {
+      if (known.taker === sender) this.#repeatConnected(known, pair);
       return;
     }
     if (!order) return;
@@ -313,7 +315,7 @@ export class MakerSide {
   #swapBegan(order: MakerOrder, pair: OrderPair): void {
     this.#holds.handedOver(pair.takerOrderUuid);
     this.resume(order);
-    this.#publishConnected(order, pair);
+    this.#publishConnected(makerBaseTicker(order), makerRelTicker(order), pair);
     this.#deps.log.info("order_matched", { order: order.uuid, swap: pair.takerOrderUuid, role: "maker" });
     if (gte(availableVolume(order), order.minBaseVol)) this.#announcer.updateVolume(order);
   }
@@ -351,19 +353,24 @@ export class MakerSide {
     for (const [takerUuid, match] of order.matches) {
       if (match.connectedAtMs === null || nowMs - match.connectedAtMs > CONNECTED_REPEAT_MS) continue;
       if (this.#connected.get(takerUuid)) continue;
-      this.#connected.set(takerUuid, { order, match });
+      this.#connected.set(takerUuid, {
+        makerUuid: order.uuid,
+        taker: match.taker,
+        base: makerBaseTicker(order),
+        rel: makerRelTicker(order),
+      });
       this.#deps.network.follow(makerBaseTicker(order), makerRelTicker(order));
     }
   }
 
-  #repeatConnected(order: MakerOrder, pair: OrderPair): void {
+  #repeatConnected({ base, rel }: Connected, pair: OrderPair): void {
     const sent = this.#repeats.get(pair.takerOrderUuid) ?? 0;
     if (sent >= MAX_CONNECTED_REPEATS) return;
     this.#repeats.set(pair.takerOrderUuid, sent + 1);
-    this.#publishConnected(order, pair);
+    this.#publishConnected(base, rel, pair);
   }
 
-  #publishConnected(order: MakerOrder, pair: OrderPair): void {
-    this.#deps.network.publish(makerBaseTicker(order), makerRelTicker(order), { type: "MakerConnected", body: pair });
+  #publishConnected(base: string, rel: string, pair: OrderPair): void {
+    this.#deps.network.publish(base, rel, { type: "MakerConnected", body: pair });
   }
 }
