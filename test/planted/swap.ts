@@ -166,7 +166,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a paid for swap's payment is cancelled",
     PUBLISH,
-    "if (s.own[ownClaim(role)]?.attempted || s.facts[theirClaim(role)]) return true;",
+    "if (s.own[ownClaim(role)]?.attempted || s.facts[ownClaim(role)] || s.facts[theirClaim(role)]) return true;",
     "",
     LIMITS,
   ),

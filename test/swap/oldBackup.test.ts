@@ -71,3 +71,30 @@ test.each(MOMENTS)(
     expect(got - side.units(other)).toBeLessThan(FEES);
   },
 );
+
+test("a maker whose store was put back to before its claim does not take its payment back when a reorg undoes that: it has been paid for", async () => {
+  world = await SwapWorld.open({ funds: FUNDS });
+  const uuid = await world.start();
+  const { maker, taker } = world;
+  await world.until("the claim is in a block", async () => {
+    const block = (await maker.state(uuid)).facts.takerPaymentSpend?.block ?? null;
+    return block !== null;
+  });
+  await taker.stop();
+  await maker.stop();
+  const events = (await maker.events(uuid)).map((e) => e.event);
+  const keep = after("tx_signed", "takerPaymentSpend")(events) - 1;
+  await maker.db.write([{ sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, keep] }]);
+  const txid = (await maker.state(uuid)).facts.makerPayment?.txid ?? "";
+  const { state } = world.chain("AAA");
+  const depth = state.tip.height - (state.blockOfTx(txid)?.height ?? state.tip.height) + 1;
+  const claims = state.tip.block.txs.map((t) => t.txid);
+  const done = world.chain("AAA").reorg({ depth, forget: [txid, ...claims] });
+  if (!done.ok) throw new Error(done.error.reason);
+  await world.advance(1_000);
+  await maker.restart();
+  await world.until("the payment is back", () => world.chain("AAA").state.blockOfTx(txid) !== undefined, 900);
+  expect((await maker.state(uuid)).own.cancel).toBeUndefined();
+  await taker.restart();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});

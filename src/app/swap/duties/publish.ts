@@ -215,7 +215,8 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const limit = known ? window : notAfter;
   if (s.facts[slot]?.block || known?.block || task.nowSec() <= limit) return true;
   const event = role === "maker" ? "MakerPaymentWaitConfirmFailed" : "TakerPaymentWaitForSpendFailed";
-  if (s.own[ownClaim(role)]?.attempted || s.facts[theirClaim(role)]) return true;
+  // The own claim may be on the chain though an old backup does not know of it.
+  if (s.own[ownClaim(role)]?.attempted || s.facts[ownClaim(role)] || s.facts[theirClaim(role)]) return true;
   // Also where it is decided already: a child that is being stored right now is then known as ours.
   await task.emit({ type: "refund_decided", failure: { event, reason: `own payment is in no block by ${limit}` } });
   if (isBuiltOnByOthers(task, "paymentChild", raw)) return true;
