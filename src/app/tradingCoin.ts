@@ -41,6 +41,8 @@ export interface TradingCoin {
   leastContract(): Rational;
   /** Least volume of a trade, whole coins: the greater of KDF's rule and the entry's `min_trading_vol`. */
   readonly minTradingVol: Rational;
+  /** Why no new trade may begin now: the backend cannot be reached, so what is known may be old. Null: nothing. */
+  outage(): FundsError | null;
   /** Spendable minus nothing: the confirmed and own-change outputs, whole coins. */
   spendable(): Rational;
   /** Sum locked by running swaps and open reservations, whole coins. */

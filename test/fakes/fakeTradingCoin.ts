@@ -44,6 +44,9 @@ export class FakeTradingCoin implements TradingCoin {
     this.#balance = decimal(options.balance ?? "100");
   }
 
+  outage(): FundsError | null {
+    return this.trouble?.kind === "Transport" ? this.trouble : null;
+  }
   acceptsProtocolInfo(info: Uint8Array | undefined): boolean {
     return info === undefined || (info.length === this.protocolInfo.length && info.every((b, i) => b === this.protocolInfo[i]));
   }

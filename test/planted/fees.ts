@@ -110,9 +110,9 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   ),
   bug(
     "a swap is settled by a block that a reorg took",
-    "src/app/swap/swapRunner.ts",
-    "return coin.chain.tx(fact.txid)?.block?.hash === fact.block?.hash;",
-    "return true;",
+    "src/app/swap/isSettled.ts",
+    "const block = chain.tx(txid)?.block ?? null;",
+    'const block = chain.tx(txid)?.block ?? { height: 0, hash: "" };',
     DEEP,
   ),
   bug(
@@ -154,8 +154,8 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   ),
   bug(
     "a maker that has its coin forgets its own payment",
-    "src/app/swap/swapRunner.ts",
-    '(s.finished !== "success" || isDeep(ownPayment(s.terms.role)))',
+    "src/app/swap/isSettled.ts",
+    '(finished !== "success" || isDeep(task, ownPayment(terms.role)))',
     "true",
     "test/swap/deepReorgs.test.ts",
   ),

@@ -10,6 +10,7 @@ const NEGOTIATE = "src/app/swap/duties/negotiate.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const TASK = "src/app/swap/swapTask.ts";
 const RUNNER = "src/app/swap/swapRunner.ts";
+const SETTLED = "src/app/swap/isSettled.ts";
 const CONTRACTS = "src/app/swap/contracts.ts";
 const LOST_TO = "src/app/swap/lostTo.ts";
 
@@ -143,7 +144,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "an unmarked payment is not checked again before it leaves",
     PUBLISH,
-    "if (slot === ownPayment(task.state.terms.role)) {",
+    "if (slot === ownPayment(role)) {",
     'if (slot === "cancel") {',
     OUTBOX,
   ),
@@ -496,7 +497,7 @@ export const SWAP: readonly PlantedBug[] = [
     "task.reservation = null;",
     BAD_PEERS,
   ),
-  bug("a finished swap is not watched any more", RUNNER, "const SETTLED_EXTRA_CONFS = 10;", "const SETTLED_EXTRA_CONFS = 0;", REORGS),
+  bug("a finished swap is not watched any more", SETTLED, "const SETTLED_EXTRA_CONFS = 10;", "const SETTLED_EXTRA_CONFS = 0;", REORGS),
   bug(
     "a restarted swap does not take its funds",
     "src/app/swap/storedFunds.ts",
@@ -560,10 +561,35 @@ export const SWAP: readonly PlantedBug[] = [
   bug("the fee of a swap that came to nothing is not sent again", PUBLISH, ' || parent.slot === "fee"', "", "test/swap/fees.test.ts"),
   bug(
     "a failed swap is forgotten while its fee carries the payment of another",
-    RUNNER,
-    "this.#isFeeNeeded(task) : !isOver",
-    "false : !isOver",
+    SETTLED,
+    ' && !isBuiltOnByOthers(task, "feeChild", raw)',
+    "",
     "test/swap/fees.test.ts",
+  ),
+  bug(
+    "a fee that nobody has seen is taken for one that never left",
+    RUNNER,
+    "if (!tx.attempted) coin.releaseInputs",
+    "if (!coin.chain.tx(tx.txid)) coin.releaseInputs",
+    OUTBOX,
+  ),
+  bug("a failed swap is forgotten before its fee is over", SETTLED, " || !isFeeOver(task)", "", OUTBOX),
+  bug("a backend that is away counts as one that knows", SETTLED, ' && coin.chain.status().state === "ready"', "", OUTBOX),
+  bug("a fee is signed while its backend is away", FEE, "const outage = coin.outage();", "const outage = null;", OUTBOX),
+  bug("a payment is signed while its own backend is away", PAYMENT, "const outage = coin.outage();", "const outage = null;", OUTBOX),
+  bug(
+    "a fee is handed to a backend that is away",
+    PUBLISH,
+    'slot === "fee" || slot === ownPayment(role) ? task.coin(role).outage() : null',
+    "null",
+    OUTBOX,
+  ),
+  bug(
+    "a maker promises what it cannot pay while its backend is away",
+    "src/app/orders/makerSide.ts",
+    "const outage = base.outage() ?? rel.outage();",
+    "const outage = base.outage();",
+    "src/app/orders/waitingRequests.test.ts",
   ),
   bug(
     "fees that never came are watched for ever",

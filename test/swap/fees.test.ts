@@ -214,14 +214,24 @@ test.each([false, true])(
       return tx?.attempted === true;
     });
     await world.advance(600);
-    const second = await world.start();
+    const second = await world.start({ lockDurationSec: 7_800 });
     await world.until("the second payment", () => left(world.taker, second, "takerPayment"));
     await world.until("the first swap comes to nothing", async () => (await world.outcome(world.taker, first)) === "failed", 120);
+    // Past its locks a fee of no use to others would be forgotten with its swap.
+    await world.advance(1_000);
     expect(world.taker.coin("BBB").chain.tx((await own(world.taker, second, "takerPayment"))?.txid ?? "")?.block).toBeNull();
     if (restarts) await world.taker.stop();
     mempool.graph.clear();
     held.clear();
-    if (restarts) await world.taker.restart();
+    if (restarts) {
+      const refusals = world.taker.rpcOf("BBB").instead;
+      refusals.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+      await world.taker.restart();
+      await world.advance(30);
+      await world.taker.stop();
+      refusals.clear();
+      await world.taker.restart();
+    }
     expect(await world.finish(second)).toEqual({ maker: "success", taker: "success" });
     // Then the first one is done with, too.
     await world.advance(400);

@@ -31,6 +31,94 @@ test("a payment marked as started but never sent does not leave hours later: its
   expect(before - world.maker.units("AAA")).toBeLessThan(10_000n);
 });
 
+test.each([
+  ["taker", "BBB", "fee"],
+  ["maker", "AAA", "makerPayment"],
+] as const)("while its own backend is away a %s signs nothing to be sent there", async (role, ticker, slot) => {
+  world = await SwapWorld.open();
+  const rpc = world.side(role).rpcOf(ticker);
+  rpc.down = true;
+  await world.advance(30);
+  const uuid = await world.start();
+  await world.advance(120);
+  expect((await world.side(role).state(uuid)).negotiated).not.toBeNull();
+  expect((await world.side(role).state(uuid)).own[slot]).toBeUndefined();
+  rpc.down = false;
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a maker whose own backend stays away gives the swap up in time", async () => {
+  world = await SwapWorld.open();
+  world.maker.rpcOf("AAA").down = true;
+  await world.advance(30);
+  const uuid = await world.start();
+  await world.until("it is over", async () => (await world.outcome(world.maker, uuid)) === "failed", 400);
+  expect((await world.maker.state(uuid)).abandoned?.event).toBe("MakerPaymentTransactionFailed");
+});
+
+test("a fee that is signed when the backend goes away is neither sent nor told of", async () => {
+  world = await SwapWorld.open();
+  const rpc = world.taker.rpcOf("BBB");
+  world.taker.refuse = (e) => {
+    if (e.type === "tx_attempted") rpc.down = true;
+    return e.type === "tx_attempted" && e.slot === "fee" ? "full" : null;
+  };
+  const uuid = await world.start();
+  await world.until("it is away", () => rpc.down);
+  await world.advance(30);
+  world.taker.refuse = () => null;
+  await world.advance(60);
+  expect(await attempted(world.taker, uuid, "fee")).toBe(false);
+  rpc.down = false;
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("what a fee spends stays taken while nobody knows whether it is out, also after a restart; past the lock it is free", async () => {
+  world = await SwapWorld.open();
+  const rpc = world.taker.rpcOf("BBB");
+  const whole = world.taker.units("BBB");
+  const spendable = (): bigint => {
+    const { ledger } = world.taker.coin("BBB");
+    return ledger.spendable().reduce((n, u) => n + u.value, 0n);
+  };
+  rpc.instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  world.lose(world.maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the fee is sent", () => attempted(world.taker, uuid, "fee"));
+  await world.until("it comes to nothing", async () => (await world.outcome(world.taker, uuid)) === "failed");
+  await world.advance(60);
+  expect(spendable()).toBe(0n);
+  await world.taker.stop();
+  await world.taker.restart();
+  rpc.down = true;
+  await world.advance(8_000);
+  expect(spendable()).toBe(0n);
+  rpc.down = false;
+  await world.advance(100);
+  expect(spendable()).toBe(whole);
+  expect(await world.taker.store.unsettled()).toEqual([]);
+});
+
+test("a failed swap whose fee got out after all is watched until that is deep", async () => {
+  world = await SwapWorld.open();
+  const { held } = world.chain("BBB");
+  world.lose(world.maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the fee is sent", async () => {
+    const own = (await world.taker.state(uuid)).own.fee;
+    if (own) held.add(own.txid);
+    return own?.attempted === true;
+  });
+  await world.until("it comes to nothing", async () => (await world.outcome(world.taker, uuid)) === "failed");
+  await world.advance(9_000);
+  expect(await world.taker.store.unsettled()).toHaveLength(1);
+  held.clear();
+  await world.advance(100);
+  expect(await world.taker.store.unsettled()).toHaveLength(1);
+  await world.advance(200);
+  expect(await world.taker.store.unsettled()).toEqual([]);
+});
+
 test("a payment that no block takes and the mempool forgets is cancelled, and never competes with its cancellation", async () => {
   world = await SwapWorld.open();
   const uuid = await world.start();

@@ -135,6 +135,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   get matureConfirmations(): number {
     return this.spec.kind.matureConfirmations;
   }
+  outage(): FundsError | null {
+    const { state, error } = this.chain.status();
+    return state === "unreachable" ? { kind: "Transport", coin: this.ticker, message: error ?? "the backend does not answer" } : null;
+  }
   acceptsProtocolInfo(info: Uint8Array | undefined): boolean {
     return suitsUtxoCoin(info, ownAddressFormat(this.spec.kind));
   }

@@ -219,6 +219,8 @@ export class MakerSide {
     const base = coin(order.base);
     const rel = coin(order.rel);
     if (!base || !rel || !this.#announcer.has(order.uuid)) return skip("not_announced");
+    const outage = base.outage() ?? rel.outage();
+    if (outage) return wait("backend", { coin: outage.coin });
     // a Sell request's base is our rel
     const [baseInfo, relInfo] =
       request.action === "Buy" ? [request.baseProtocolInfo, request.relProtocolInfo] : [request.relProtocolInfo, request.baseProtocolInfo];

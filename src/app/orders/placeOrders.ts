@@ -63,6 +63,8 @@ export async function placeTakerOrder(
   const converts = (input.orderType ?? "GoodTillCancelled") === "GoodTillCancelled";
   const noKey = feeKeyMissing(deps, given.ticker) ?? (converts ? feeKeyMissing(deps, received.ticker, true) : null);
   if (noKey) return noKey;
+  const outage = given.outage() ?? received.outage();
+  if (outage) return err(outage);
   const funds = checkTakerFunds(deps.rules, given, received.ticker, givenVolume(action, volume, price));
   if (!funds.ok) return funds;
   const numbers = { price, volume, minVolume: input.minVolume, minTradingVolBase: base.minTradingVol, minTradingVolRel: rel.minTradingVol };
@@ -113,6 +115,8 @@ export async function placeMakerOrder(
   const { base, rel } = pair.value;
   const noKey = feeKeyMissing(deps, rel.ticker);
   if (noKey) return noKey;
+  const outage = base.outage() ?? rel.outage();
+  if (outage) return err(outage);
   const conf = confSettings(input.conf, base, rel);
   const most = input.volume === "max" ? maxMakerVolume(base) : ok(input.volume);
   if (!most.ok) return most;

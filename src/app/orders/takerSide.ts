@@ -202,6 +202,11 @@ export class TakerSide {
     const coin = this.#deps.coin(takerCoinOf(order));
     const received = this.#deps.coin(makerCoinOf(order));
     if (!coin || !received) return false;
+    const outage = coin.outage() ?? received.outage();
+    if (outage) {
+      this.#deps.log.warn("offer_refused", { order: order.uuid, maker, reason: "backend", coin: outage.coin });
+      return false;
+    }
     const covered = coverSpends([coin, reserved.relAmount], [received, reserved.baseAmount]);
     if (!covered.ok) {
       this.#deps.log.info("offer_refused", { order: order.uuid, maker, reason: "too_small", coin: covered.error.coin });

@@ -124,7 +124,27 @@ test("of a hundred requests of one taker all are matched, ten handshakes at a ti
 });
 
 /** No output of the coin can be had before the next block. */
-const beforeTheBlock = { kind: "Transport", coin: "AAA", message: "every output is in use" } as const;
+const beforeTheBlock = { kind: "Internal", coin: "AAA", message: "every output is in use" } as const;
+
+test.each(["AAA", "BBB"])(
+  "while the backend of %s is away nobody is promised anything, and who asked is served when it is back",
+  async (away) => {
+    const { world, maker, taker } = await pair();
+    await place(maker, "50");
+    const outage = { kind: "Transport", coin: away, message: "nothing listens there" } as const;
+    maker.coin(away).trouble = outage;
+    world.send("maker", "taker", { type: "TakerRequest", body: request(1) });
+    await world.clock.advance(3_000);
+    expect(world.messages("MakerReserved")).toEqual([]);
+    maker.coin(away).trouble = null;
+    await world.clock.advance(1_000);
+    expect(world.messages("MakerReserved")).toHaveLength(1);
+    taker.coin(away).trouble = outage;
+    const order = { base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("1") };
+    expect(await taker.orders.placeMakerOrder(order)).toEqual({ ok: false, error: outage });
+    expect(await taker.orders.placeTakerOrder({ ...order, action: "Buy" })).toEqual({ ok: false, error: outage });
+  },
+);
 
 test("requests that no output is free for wait, and are served in the order they came when there is one", async () => {
   const { world, maker } = await pair();

@@ -1,7 +1,7 @@
 import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeSwapMessage, parseSwapMessage } from "../../core/message/swapMessage.ts";
 import type { SwapMessage } from "../../core/message/types.ts";
-import { ownPayment, type Slot, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
+import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import { equalBytes, fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
@@ -12,12 +12,10 @@ import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
 import type { ListedSwap } from "../../ports/swapStore.ts";
 import type { SwapMatch, SwapStarter } from "../tradingCoin.ts";
-import { chainOf } from "./contracts.ts";
-import { isBuiltOnByOthers } from "./duties/feeVersions.ts";
-import { decidingSlots } from "./duties/observe.ts";
 import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
 import { forgetSwap } from "./forgetSwap.ts";
+import { isSettled } from "./isSettled.ts";
 import { ownTxIn } from "./lostTo.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
 import { StoredFunds } from "./storedFunds.ts";
@@ -41,8 +39,6 @@ export type SwapRunnerDeps = StartDeps & {
 };
 
 const TOPIC_PREFIX = "swap/";
-/** Blocks on top of a final transaction after which a finished swap is no longer watched. */
-const SETTLED_EXTRA_CONFS = 10;
 /** Logs of ended swaps kept in memory for status calls. */
 const RECENT_LOGS = 200;
 /** Logs of stored swaps that are read together. */
@@ -287,6 +283,7 @@ export class SwapRunner implements SwapStarter {
     }
     if (task.stopped.aborted) return;
     task.run();
+    if (task.state.finished) this.#releaseFunds(task);
     this.#settleIfDeep(task);
   }
 
@@ -358,30 +355,22 @@ export class SwapRunner implements SwapStarter {
   #releaseFunds(task: SwapTask): void {
     const s = task.state;
     const coin = task.coin(s.terms.role);
-    // What a failed swap has stored and the chain does not have by now is not sent any more.
-    for (const slot of ["fee", ownPayment(s.terms.role)] as const) {
-      const tx = s.own[slot];
-      if (s.finished === "failed" && tx && !s.facts[slot] && !coin.chain.tx(tx.txid)) coin.releaseInputs(fromHex(tx.raw));
+    if (s.finished === "failed") {
+      for (const tx of [s.own.fee, s.own[ownPayment(s.terms.role)]]) {
+        if (!tx) continue;
+        // What never left never will. A fee that was sent may confirm yet, by whoever has it: its inputs stay taken.
+        if (!tx.attempted) coin.releaseInputs(fromHex(tx.raw));
+        else if (!coin.chain.tx(tx.txid) && !coin.isBuiltOn(fromHex(tx.raw))) coin.dropChange(fromHex(tx.raw));
+      }
     }
     if (!task.reservation) return;
     coin.release(task.reservation);
     task.reservation = null;
   }
 
-  /** A finished swap is watched until its deciding transaction and what it owes are deep; a reorg before that sends them again. */
+  /** A finished swap is watched until nothing about it can change any more; a reorg before that sends its transactions again. */
   #settleIfDeep(task: SwapTask): void {
-    const s = task.state;
-    if (!s.finished || !this.#tasks.has(task.uuid)) return;
-    const isDeep = (slot: Slot): boolean => {
-      const coin = task.coin(chainOf(s.terms.role, slot));
-      const fact = s.facts[slot];
-      if (!fact?.confirmed || coin.chain.confirmations(fact.block) < SETTLED_EXTRA_CONFS) return false;
-      // The fact may be of before a reorg: blocks by the dozen can come between two looks, and only the chain knows which it has.
-      return coin.chain.tx(fact.txid)?.block?.hash === fact.block?.hash;
-    };
-    // Whoever has the other coin owes its own: until that stands as deep, it is sent again should a reorg undo it.
-    const isOver = decidingSlots(task).some(isDeep) && (s.finished !== "success" || isDeep(ownPayment(s.terms.role)));
-    if (s.finished === "failed" ? this.#isFeeNeeded(task) : !isOver) return;
+    if (!this.#tasks.has(task.uuid) || !isSettled(task)) return;
     this.#drop(task);
     this.#remember(task.uuid, task.events);
     void task
@@ -389,13 +378,6 @@ export class SwapRunner implements SwapStarter {
       .then(() => forgetSwap(task))
       .then(() => this.#deps.store.markSettled(task.uuid))
       .catch((cause: unknown) => this.#deps.log.warn("swap_not_marked_settled", { swap: task.uuid, error: String(cause) }));
-  }
-
-  /** Another swap's transaction is built on the fee of a failed one, which is in no block: its bytes may have to be sent again. */
-  #isFeeNeeded(task: SwapTask): boolean {
-    const { own, terms } = task.state;
-    if (!own.fee?.attempted || task.coin(terms.role).chain.tx(own.fee.txid)?.block) return false;
-    return isBuiltOnByOthers(task, "feeChild", fromHex(own.fee.raw));
   }
 
   #drop(task: SwapTask): void {

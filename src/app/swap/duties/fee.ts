@@ -1,5 +1,6 @@
 import { ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import { fundsErrorText } from "../../fundsErrorText.ts";
 import { Repeater } from "../repeater.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
@@ -21,12 +22,14 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   const limit = Math.min(task.times().firstSendBy, negotiatedAt + task.deps.timing.paymentMessageWaitSec);
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason } });
   if (task.nowSec() > limit) return giveUp(`too late to send the fee: the limit was ${limit}`);
-  const tooDear = task.reservation && task.coin("taker").dearerThanReserved(task.reservation);
-  if (tooDear) {
-    task.trouble(tooDear);
+  const coin = task.coin("taker");
+  const outage = coin.outage();
+  const unfit = outage ? fundsErrorText(outage) : task.reservation && coin.dearerThanReserved(task.reservation);
+  if (unfit) {
+    task.trouble(unfit);
     return task.news(task.version, LOOK_AGAIN_MS, signal);
   }
-  const built = task.coin("taker").buildDexFee({
+  const built = coin.buildDexFee({
     feeUnits: BigInt(terms.dexFeeUnits),
     burnUnits: BigInt(terms.dexBurnUnits),
     feeKey: fromHex(terms.dexFeePubkey),

@@ -1,5 +1,6 @@
 import { type Failure, ownPayment, theirPayment } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts";
 import { Repeater } from "../repeater.ts";
 import type { TxRefusal } from "../swapCoin.ts";
@@ -85,7 +86,8 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   const { role } = task.state.terms;
   const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
   const coin = task.coin(chainOf(role, ownPayment(role)));
-  return unsafe ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
+  const outage = coin.outage();
+  return unsafe ?? (outage && fundsErrorText(outage)) ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
 }
 
 /** What was proven of the fee when the maker's payment was signed stands for so long, as far as our index says nothing else. */

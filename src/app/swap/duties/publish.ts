@@ -159,7 +159,14 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   const late = (): string | null =>
     notAfter !== null && task.nowSec() > notAfter ? `it was not sent before its time limit ${notAfter}` : null;
   if (late()) return late();
-  if (slot === ownPayment(task.state.terms.role)) {
+  // What a backend was asked to send may be out, whatever it answered. So one that cannot be reached is not asked.
+  const { role } = task.state.terms;
+  const outage = slot === "fee" || slot === ownPayment(role) ? task.coin(role).outage() : null;
+  if (outage) {
+    task.trouble(fundsErrorText(outage));
+    return "wait";
+  }
+  if (slot === ownPayment(role)) {
     // Signed before a crash, perhaps: what was proven then is proven again.
     const unsafe = await whyNotSendPayment(task, signal);
     if (unsafe) task.trouble(unsafe);
