@@ -4,7 +4,7 @@ import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
 /** No point of the curve has this X coordinate. */
 export const NO_POINT = Uint8Array.from({ length: 33 }, (_, i) => (i === 0 ? 2 : i === 32 ? 5 : 0));
 
-const NONE = new Uint8Array();
+const NO_CONTRACTS = { makerCoinContract: new Uint8Array(), takerCoinContract: new Uint8Array() } as const;
 
 type Data<V> = Extract<NegotiationData, { version: V }>;
 export type OfferData = Data<3>;
@@ -21,8 +21,7 @@ export function offerMessage({ nowSec, lockSec, key, secretHash }: Said, change:
     startedAt,
     paymentLocktime: makerLock(startedAt, lockSec),
     secretHash,
-    makerCoinContract: NONE,
-    takerCoinContract: NONE,
+    ...NO_CONTRACTS,
     makerCoinHtlcPub: key,
     takerCoinHtlcPub: key,
     ...change,
@@ -39,8 +38,7 @@ export function replyMessage({ nowSec, lockSec, key, secretHash }: Said, change:
     paymentLocktime: takerLock(startedAt, lockSec),
     secretHash,
     persistentPubkey: key,
-    makerCoinContract: NONE,
-    takerCoinContract: NONE,
+    ...NO_CONTRACTS,
     ...change,
   };
   return { type: "NegotiationReply", data };

@@ -7,6 +7,7 @@ import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
 import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
+import { chainOf } from "../../src/app/swap/contracts.ts";
 import type { DexFeeUnits } from "../../src/app/swap/startTerms.ts";
 import { SwapRunner } from "../../src/app/swap/swapRunner.ts";
 import type { Reservation, SwapMatch } from "../../src/app/tradingCoin.ts";
@@ -23,7 +24,7 @@ import type { SwapMessage } from "../../src/core/message/types.ts";
 import { decimal } from "../../src/core/money/rational.ts";
 import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { conductOf } from "../../src/core/peers/swapConduct.ts";
-import type { Role, StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
+import type { Role, Slot, StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
 import type { SwapSafety } from "../../src/core/swap/safety.ts";
 import { fold, type SwapState } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
@@ -316,6 +317,27 @@ export class SwapWorld {
     await world.maker.open();
     await world.taker.open();
     return world;
+  }
+
+  /** Both coins of one relay policy, and daemons that go by it; segwit where replacements are relayed. */
+  static async withPolicy(policy: "replace" | "child"): Promise<SwapWorld> {
+    const segwit = policy === "replace" ? { segwit: true, bech32_hrp: "tst" } : {};
+    const world = await SwapWorld.open({ coin: { ...segwit, relay_policy: policy } });
+    for (const ticker of TICKERS) {
+      world.chain(ticker).policy.replacement = policy === "replace";
+      world.chain(ticker).policy.packages = true;
+    }
+    return world;
+  }
+
+  /** No block takes an own transaction of this side; resolves once it has left. */
+  async withheld(side: SwapSide, uuid: string, slot: Slot): Promise<void> {
+    const { held } = this.chain(chainOf(side.role, slot) === "maker" ? MAKER_COIN : TAKER_COIN);
+    await this.until(`the ${slot} leaves`, async () => {
+      const tx = (await side.state(uuid)).own[slot];
+      if (tx) held.add(tx.txid);
+      return tx?.attempted === true;
+    });
   }
 
   side(role: Role): SwapSide {

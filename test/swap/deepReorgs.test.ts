@@ -214,13 +214,8 @@ describe("an own payment malleated on its way into a block", () => {
 
   test("is refunded under its id, and never taken for its own cancellation", async () => {
     world = await SwapWorld.open();
-    const { held } = world.chain("AAA");
     const uuid = await world.start();
-    await world.until("the maker payment", async () => {
-      const own = (await world.maker.state(uuid)).own.makerPayment;
-      if (own) held.add(own.txid);
-      return own?.attempted === true;
-    });
+    await world.withheld(world.maker, uuid, "makerPayment");
     await world.taker.stop();
     const before = world.maker.units("AAA");
     const paid = malleate(txOf("AAA", (await world.maker.state(uuid)).own.makerPayment?.raw ?? ""));

@@ -11,15 +11,6 @@ import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 let world: SwapWorld;
 afterEach(() => world.close());
 
-async function open(policy: "replace" | "child"): Promise<SwapWorld> {
-  const coin = policy === "replace" ? { segwit: true, bech32_hrp: "tst" } : {};
-  world = await SwapWorld.open({ coin: { ...coin, relay_policy: policy } });
-  for (const ticker of ["AAA", "BBB"] as const) {
-    world.chain(ticker).policy.replacement = policy === "replace";
-    world.chain(ticker).policy.packages = true;
-  }
-  return world;
-}
 /** Base units of the taker payment. */
 const PAID = 100_000_000n;
 const own = async (side: SwapSide, uuid: string, slot: Slot) => (await side.state(uuid)).own[slot];
@@ -40,7 +31,7 @@ async function withoutFees(side: SwapSide, uuid: string): Promise<void> {
 }
 
 test("a claim whose log does not say what it pays stays while that is enough, and is raised from it when it is not", async () => {
-  await open("replace");
+  world = await SwapWorld.withPolicy("replace");
   const uuid = await world.start();
   await world.until("the claim leaves", () => left(world.maker, uuid, "takerPaymentSpend"));
   const { txid, fee } = (await own(world.maker, uuid, "takerPaymentSpend")) ?? { txid: "", fee: "0" };
@@ -62,7 +53,7 @@ test("a claim whose log does not say what it pays stays while that is enough, an
 });
 
 test("a payment whose log does not say what it pays gets a child that pays for both", async () => {
-  await open("replace");
+  world = await SwapWorld.withPolicy("replace");
   const uuid = await world.start();
   await world.until("the maker payment", () => left(world.maker, uuid, "makerPayment"));
   world.chain("AAA").policy.blockFeePerKb = 12_000n;
@@ -76,7 +67,7 @@ test("a payment whose log does not say what it pays gets a child that pays for b
 });
 
 test("children that hang on each other and were all forgotten by a mempool go out again, the oldest first", async () => {
-  await open("child");
+  world = await SwapWorld.withPolicy("child");
   const uuid = await world.start();
   await world.until("the claim leaves", () => left(world.maker, uuid, "takerPaymentSpend"));
   const { held } = world.chain("BBB");
@@ -92,8 +83,8 @@ test("children that hang on each other and were all forgotten by a mempool go ou
 });
 
 test("a late payment whose cancellation cannot be built is not sent any more, and is cancelled as soon as it can be", async () => {
-  await open("replace");
-  const { held, mempool } = world.chain("AAA");
+  world = await SwapWorld.withPolicy("replace");
+  const { mempool } = world.chain("AAA");
   const coin = world.maker.coin("AAA");
   const build = coin.buildCancel;
   let tries = 0;
@@ -108,11 +99,7 @@ test("a late payment whose cancellation cannot be built is not sent any more, an
     return ++tries <= 3 ? err(full) : build.apply(coin, args);
   };
   const uuid = await world.start();
-  await world.until("the maker payment", async () => {
-    const tx = await own(world.maker, uuid, "makerPayment");
-    if (tx) held.add(tx.txid);
-    return tx?.attempted === true;
-  });
+  await world.withheld(world.maker, uuid, "makerPayment");
   const payment = (await own(world.maker, uuid, "makerPayment"))?.txid ?? "";
   await world.until("a cancellation is tried", () => tries > 0, 600);
   mempool.graph.removeWithDescendants(payment);
@@ -127,14 +114,10 @@ test("a late payment whose cancellation cannot be built is not sent any more, an
 });
 
 test("a payment that missed its time while its daemon was away stays home, though a child of it is being stored at that moment", async () => {
-  await open("replace");
-  const { held, mempool } = world.chain("AAA");
+  world = await SwapWorld.withPolicy("replace");
+  const { mempool } = world.chain("AAA");
   const uuid = await world.start();
-  await world.until("the maker payment", async () => {
-    const tx = await own(world.maker, uuid, "makerPayment");
-    if (tx) held.add(tx.txid);
-    return tx?.attempted === true;
-  });
+  await world.withheld(world.maker, uuid, "makerPayment");
   const payment = (await own(world.maker, uuid, "makerPayment"))?.txid ?? "";
   // It would send the payment itself.
   await world.taker.stop();
@@ -152,7 +135,7 @@ test("a payment that missed its time while its daemon was away stays home, thoug
 });
 
 test("a refund that was refused for hours and raised each time is sent in a cheaper version when the daemon finds the last one absurd", async () => {
-  await open("replace");
+  world = await SwapWorld.withPolicy("replace");
   const uuid = await world.start();
   await world.until("the taker pays", () => left(world.taker, uuid, "takerPayment"));
   await world.maker.stop();

@@ -130,12 +130,7 @@ describe.each(["replace", "child"] as const)("a payment that waits while its win
   test("and that no child can save is cancelled with its child: the conflict pays more than both", async () => {
     await open(policy);
     const uuid = await world.start();
-    const { held } = world.chain("AAA");
-    await world.until("the maker payment", async () => {
-      const tx = await own(world.maker, uuid, "makerPayment");
-      if (tx) held.add(tx.txid);
-      return tx?.attempted === true;
-    });
+    await world.withheld(world.maker, uuid, "makerPayment");
     spike("AAA", 12_000n);
     // The rate tells of the spike, so the child comes; but the miner leaves the payment out.
     await world.until("a child", () => left(world.maker, uuid, "paymentChild"), 300);
@@ -174,11 +169,7 @@ test.each(["replace", "child"] as const)(
     await open(policy);
     const { held, mempool } = world.chain("AAA");
     const first = await world.start();
-    await world.until("the first payment", async () => {
-      const tx = await own(world.maker, first, "makerPayment");
-      if (tx) held.add(tx.txid);
-      return tx?.attempted === true;
-    });
+    await world.withheld(world.maker, first, "makerPayment");
     spike("AAA", 12_000n);
     await world.until("its child", () => left(world.maker, first, "paymentChild"), 300);
     const child = (await own(world.maker, first, "paymentChild"))?.txid ?? fail();
@@ -208,11 +199,7 @@ test.each([false, true])(
     const { held, mempool } = world.chain("BBB");
     const first = await world.start();
     world.lose(world.maker, (m, uuid) => m.type === "TakerFee" && uuid === first);
-    await world.until("the first fee", async () => {
-      const tx = await own(world.taker, first, "fee");
-      if (tx) held.add(tx.txid);
-      return tx?.attempted === true;
-    });
+    await world.withheld(world.taker, first, "fee");
     await world.advance(600);
     const second = await world.start({ lockDurationSec: 7_800 });
     await world.until("the second payment", () => left(world.taker, second, "takerPayment"));
@@ -278,12 +265,7 @@ test("a crash between storing a higher version and sending it sends that version
 test("after a restart the change a child has taken is not free, though no mempool has the child", async () => {
   await open("replace");
   const uuid = await world.start();
-  const { held } = world.chain("AAA");
-  await world.until("the maker payment", async () => {
-    const tx = await own(world.maker, uuid, "makerPayment");
-    if (tx) held.add(tx.txid);
-    return tx?.attempted === true;
-  });
+  await world.withheld(world.maker, uuid, "makerPayment");
   spike("AAA", 12_000n);
   await world.until("a child", () => left(world.maker, uuid, "paymentChild"), 300);
   const paid = fromHex((await own(world.maker, uuid, "makerPayment"))?.raw ?? "");

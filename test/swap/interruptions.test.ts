@@ -128,15 +128,6 @@ test.each(["fee", "makerPayment", "takerPayment"] as const)(
 );
 
 describe("a new version of a transaction that cannot be stored", () => {
-  async function open(policy: "replace" | "child"): Promise<SwapWorld> {
-    const coin = policy === "replace" ? { segwit: true, bech32_hrp: "tst" } : {};
-    world = await SwapWorld.open({ coin: { ...coin, relay_policy: policy } });
-    for (const ticker of ["AAA", "BBB"] as const) {
-      world.chain(ticker).policy.replacement = policy === "replace";
-      world.chain(ticker).policy.packages = true;
-    }
-    return world;
-  }
   const known = (ticker: Ticker): readonly string[] =>
     world
       .chain(ticker)
@@ -147,7 +138,7 @@ describe("a new version of a transaction that cannot be stored", () => {
     ["a claim", "takerPaymentSpend"],
     ["a child of a payment", "paymentChild"],
   ] as const)("%s: the former goes on being sent, and nothing that is not stored leaves", async (_what, slot) => {
-    await open("replace");
+    world = await SwapWorld.withPolicy("replace");
     const side = world.maker;
     const ticker: Ticker = slot === "paymentChild" ? "AAA" : "BBB";
     let refusals = 0;
@@ -178,11 +169,7 @@ test("a cancellation that no mempool takes any more is made anew with what is re
   world = await SwapWorld.open();
   const { chain } = { chain: world.chain("AAA") };
   const uuid = await world.start();
-  await world.until("the maker payment", async () => {
-    const tx = await own(world.maker, uuid, "makerPayment");
-    if (tx) chain.held.add(tx.txid);
-    return tx?.attempted === true;
-  });
+  await world.withheld(world.maker, uuid, "makerPayment");
   world.maker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "cancel" ? "full" : null);
   await world.until("the cancellation is signed", async () => (await own(world.maker, uuid, "cancel")) !== undefined, 600);
   const first = await own(world.maker, uuid, "cancel");
@@ -331,13 +318,19 @@ describe("the runner", () => {
     expect(await world.finish(await world.start())).toEqual({ maker: "success", taker: "success" });
   });
 
-  test("a swap taken up while its chain cannot be read makes no second payment: it waits until it can be", async () => {
+  /** A maker that stopped with the fee received and no payment stored. */
+  async function stoppedBeforePaying(): Promise<string> {
     world = await SwapWorld.open();
     world.maker.refuse = (e) => (e.type === "tx_signed" && e.slot === "makerPayment" ? "full" : null);
     const uuid = await world.start();
     await world.until("the fee", async () => (await world.maker.state(uuid)).received.fee !== undefined);
     await world.maker.stop();
     world.maker.refuse = () => null;
+    return uuid;
+  }
+
+  test("a swap taken up while its chain cannot be read makes no second payment: it waits until it can be", async () => {
+    const uuid = await stoppedBeforePaying();
     let reads = 0;
     await world.maker.restart(["AAA"]);
     const coin = world.maker.coin("AAA");
@@ -358,12 +351,7 @@ describe("the runner", () => {
   });
 
   test("a swap that is closed while it waits for its chain begins nothing", async () => {
-    world = await SwapWorld.open();
-    world.maker.refuse = (e) => (e.type === "tx_signed" && e.slot === "makerPayment" ? "full" : null);
-    const uuid = await world.start();
-    await world.until("the fee", async () => (await world.maker.state(uuid)).received.fee !== undefined);
-    await world.maker.stop();
-    world.maker.refuse = () => null;
+    const uuid = await stoppedBeforePaying();
     await world.maker.restart(["AAA"]);
     const { chain } = world.maker.coin("AAA");
     let isAway = true;

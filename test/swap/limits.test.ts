@@ -125,13 +125,8 @@ test("the taker signs no payment while its view of the maker's chain is old", as
 test("a payment that was claimed is not refunded when its lock passes, though the claim is in no block", async () => {
   world = await SwapWorld.open();
   const uuid = await world.start();
-  const hold = async (side: SwapSide, ticker: Ticker, slot: Slot): Promise<boolean> => {
-    const own = (await side.state(uuid)).own[slot];
-    if (own) world.chain(ticker).held.add(own.txid);
-    return own?.attempted === true;
-  };
-  await world.until("the maker's claim", () => hold(world.maker, "BBB", "takerPaymentSpend"));
-  await world.until("the taker's claim", () => hold(world.taker, "AAA", "makerPaymentSpend"));
+  await world.withheld(world.maker, uuid, "takerPaymentSpend");
+  await world.withheld(world.taker, uuid, "makerPaymentSpend");
   await untilSecond(world.taker, uuid, 900);
   const { own, refund } = await world.taker.state(uuid);
   expect([own.takerPaymentRefund, refund]).toEqual([undefined, null]);
@@ -142,11 +137,7 @@ test("a payment that was claimed is not refunded when its lock passes, though th
 test("a payment that a reorg takes back after it was paid for is sent again, however late, and not cancelled", async () => {
   world = await SwapWorld.open();
   const uuid = await world.start();
-  await world.until("the taker's claim", async () => {
-    const own = (await world.taker.state(uuid)).own.makerPaymentSpend;
-    if (own) world.chain("AAA").held.add(own.txid);
-    return own?.attempted === true;
-  });
+  await world.withheld(world.taker, uuid, "makerPaymentSpend");
   await world.maker.stop();
   await untilSecond(world.taker, uuid, 500);
   const paid = (await world.taker.state(uuid)).own.takerPayment?.txid ?? "";

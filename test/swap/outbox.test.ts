@@ -104,11 +104,7 @@ test("a failed swap whose fee got out after all is watched until that is deep", 
   const { held } = world.chain("BBB");
   world.lose(world.maker, (m) => m.type === "TakerFee");
   const uuid = await world.start();
-  await world.until("the fee is sent", async () => {
-    const own = (await world.taker.state(uuid)).own.fee;
-    if (own) held.add(own.txid);
-    return own?.attempted === true;
-  });
+  await world.withheld(world.taker, uuid, "fee");
   await world.until("it comes to nothing", async () => (await world.outcome(world.taker, uuid)) === "failed");
   await world.advance(9_000);
   expect(await world.taker.store.unsettled()).toHaveLength(1);
@@ -123,12 +119,7 @@ test("a payment that no block takes and the mempool forgets is cancelled, and ne
   world = await SwapWorld.open();
   const uuid = await world.start();
   world.taker.rpcOf("BBB");
-  const { held } = world.chain("AAA");
-  await world.until("the maker payment", async () => {
-    const own = (await world.maker.state(uuid)).own.makerPayment;
-    if (own) held.add(own.txid);
-    return own?.attempted === true;
-  });
+  await world.withheld(world.maker, uuid, "makerPayment");
   await world.advance(400);
   const own = (await world.maker.state(uuid)).own;
   expect(own.cancel).toBeDefined();
@@ -142,11 +133,7 @@ test("a payment others of ours are built on is not cancelled: that would take th
   world = await SwapWorld.open();
   const first = await world.start();
   const { held } = world.chain("AAA");
-  await world.until("the first maker payment", async () => {
-    const own = (await world.maker.state(first)).own.makerPayment;
-    if (own) held.add(own.txid);
-    return own?.attempted === true;
-  });
+  await world.withheld(world.maker, first, "makerPayment");
   const second = await world.start();
   await world.until("the second maker payment", () => seenBy(world.maker, second, "makerPayment"));
   await world.advance(300);
@@ -241,11 +228,7 @@ test("a payment whose claim has been seen is sent on past its window, not taken 
   world = await SwapWorld.open();
   const uuid = await world.start({ confs: 0 });
   const { held } = world.chain("BBB");
-  await world.until("the taker payment", async () => {
-    const own = (await world.taker.state(uuid)).own.takerPayment;
-    if (own) held.add(own.txid);
-    return own?.attempted === true;
-  });
+  await world.withheld(world.taker, uuid, "takerPayment");
   await world.until("the maker's claim", () => seenBy(world.taker, uuid, "takerPaymentSpend"));
   await world.advance(520);
   const { own, refund } = await world.taker.state(uuid);

@@ -115,8 +115,6 @@ export async function placeMakerOrder(
   const { base, rel } = pair.value;
   const noKey = feeKeyMissing(deps, rel.ticker);
   if (noKey) return noKey;
-  const outage = base.outage() ?? rel.outage();
-  if (outage) return err(outage);
   const conf = confSettings(input.conf, base, rel);
   const most = input.volume === "max" ? maxMakerVolume(base) : ok(input.volume);
   if (!most.ok) return most;

@@ -37,8 +37,8 @@ export class NodeLogs {
   }
 
   /**
-   * The first line from now on that has all these fields. `act` runs in the same turn, so a process killed in it has
-   * come no further. Rejects when none comes in time.
+   * The first line from now on that has all these fields, a text matching where a pattern stands. `act` runs in the same turn, so a
+   * process killed in it has come no further. Rejects when none comes in time.
    */
   next(node: string, fields: Readonly<Record<string, unknown>>, act: () => void = () => undefined): Promise<LogLine> {
     const found = new Promise<LogLine>((resolve, reject) => {
@@ -64,7 +64,7 @@ export class NodeLogs {
 }
 
 const hasAll = (line: LogLine, fields: Readonly<Record<string, unknown>>): boolean =>
-  Object.entries(fields).every(([key, value]) => line[key] === value);
+  Object.entries(fields).every(([key, value]) => (value instanceof RegExp ? value.test(String(line[key])) : line[key] === value));
 
 function parse(text: string): LogLine | null {
   if (!text.startsWith("{")) return null;
