@@ -6,7 +6,11 @@ import { err, ok } from "../core/util/result.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { P2p } from "../ports/network.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
-import type { CoinsApi, NodeApi, OrderbookApi, RpcContext, SwapsApi } from "../rpc/ctx.ts";
+import type { CoinsApi } from "../rpc/ctx/coins.ts";
+import type { NodeApi } from "../rpc/ctx/network.ts";
+import type { OrderbookApi } from "../rpc/ctx/orders.ts";
+import type { SwapsApi } from "../rpc/ctx/swaps.ts";
+import type { RpcContext } from "../rpc/ctx.ts";
 import { swapPages } from "./swapPages.ts";
 
 export type RpcContextParts = {

@@ -1,5 +1,5 @@
 import type { SwapFilter as StoreFilter, SwapStore } from "../ports/swapStore.ts";
-import type { SwapFilter, SwapsApi } from "../rpc/ctx.ts";
+import type { SwapFilter, SwapsApi } from "../rpc/ctx/swaps.ts";
 
 /** Pages of the stored swaps as `my_recent_swaps` counts them (reference rpc.md 4.4): nothing under the filter is never an error. */
 export const swapPages =

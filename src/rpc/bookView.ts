@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ConfSettings } from "../core/message/types.ts";
 import { addCut, cmp, div, mul, ONE, type Rational, ZERO } from "../core/money/rational.ts";
-import type { BookEntry } from "./ctx.ts";
+import type { BookEntry } from "./ctx/orders.ts";
 import { detailOf, numberDetail, tripleOf, tripleShape } from "./money.ts";
 import { named } from "./named.ts";
 import { confSettings, confToJson } from "./orderShapes.ts";

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../core/util/result.ts";
-import type { RpcCoin, RpcContext } from "./ctx.ts";
+import type { RpcCoin } from "./ctx/coins.ts";
+import type { RpcContext } from "./ctx.ts";
 import type { FaultSpec } from "./fault.ts";
 
 export type NoSuchCoin = { readonly kind: "NoSuchCoin"; readonly coin: string };

@@ -1,5 +1,5 @@
 import { StorageError } from "../ports/sql.ts";
-import type { SwapStatus, SwapsApi } from "./ctx.ts";
+import type { SwapStatus, SwapsApi } from "./ctx/swaps.ts";
 
 /**
  * A swap's status for a list; undefined when this node has no such swap or its stored record is damaged, so that one record

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { err, ok, type Result } from "../core/util/result.ts";
-import type { RpcContext, SwapStatus } from "./ctx.ts";
+import type { SwapStatus } from "./ctx/swaps.ts";
+import type { RpcContext } from "./ctx.ts";
 import type { FaultTable } from "./fault.ts";
 import { defaulted, optional, optionalCount, optionalText, readNonZero, readUsize, readUuid } from "./field.ts";
 import { listedStatus } from "./listedStatus.ts";

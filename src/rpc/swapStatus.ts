@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SwapStatus } from "./ctx.ts";
+import type { SwapStatus } from "./ctx/swaps.ts";
 import { named } from "./named.ts";
 
 /** Swap statuses in replies (reference rpc.md 7). */

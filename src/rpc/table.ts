@@ -1,62 +1,11 @@
 import type { Method } from "./define.ts";
-import { activeSwaps, activeSwapsV2 } from "./methods/activeSwaps.ts";
-import { banPubkey } from "./methods/banPubkey.ts";
-import { buy } from "./methods/buy.ts";
-import { cancelAllOrders } from "./methods/cancelAllOrders.ts";
-import { cancelOrder } from "./methods/cancelOrder.ts";
-import { coinsNeededForKickStart } from "./methods/coinsNeededForKickStart.ts";
-import { disableCoin } from "./methods/disableCoin.ts";
-import { enable } from "./methods/enable.ts";
-import { getDirectlyConnectedPeers } from "./methods/getDirectlyConnectedPeers.ts";
-import { getEnabledCoins, getEnabledCoinsV2 } from "./methods/getEnabledCoins.ts";
-import { getMyPeerId } from "./methods/getMyPeerId.ts";
-import { getPublicKey } from "./methods/getPublicKey.ts";
-import { getTradeFee } from "./methods/getTradeFee.ts";
-import { help } from "./methods/help.ts";
-import { listBannedPubkeys } from "./methods/listBannedPubkeys.ts";
-import { maxMakerVol } from "./methods/maxMakerVol.ts";
-import { maxTakerVol } from "./methods/maxTakerVol.ts";
-import { minTradingVol } from "./methods/minTradingVol.ts";
-import { myBalance } from "./methods/myBalance.ts";
-import { myOrders } from "./methods/myOrders.ts";
-import { myRecentSwaps, myRecentSwapsV2 } from "./methods/myRecentSwaps.ts";
-import { mySwapStatus, mySwapStatusV2 } from "./methods/mySwapStatus.ts";
-import { orderbook, orderbookV2 } from "./methods/orderbook.ts";
-import { orderStatus } from "./methods/orderStatus.ts";
-import { recoverFundsOfSwap } from "./methods/recoverFundsOfSwap.ts";
-import { sell } from "./methods/sell.ts";
-import { sendRawTransaction } from "./methods/sendRawTransaction.ts";
-import { setprice } from "./methods/setprice.ts";
-import { setRequiredConfirmations } from "./methods/setRequiredConfirmations.ts";
-import { setRequiresNotarization } from "./methods/setRequiresNotarization.ts";
-import { signMessage } from "./methods/signMessage.ts";
-import { stop } from "./methods/stop.ts";
-import { tradePreimage } from "./methods/tradePreimage.ts";
-import { unbanPubkeys } from "./methods/unbanPubkeys.ts";
-import { validateaddress } from "./methods/validateaddress.ts";
-import { verifyMessage } from "./methods/verifyMessage.ts";
-import { version } from "./methods/version.ts";
-import { withdraw } from "./methods/withdraw.ts";
+import { NETWORK_METHODS } from "./tables/network.ts";
+import { ORDERS_METHODS } from "./tables/orders.ts";
+import { SWAPS_METHODS } from "./tables/swaps.ts";
+import { WALLET_METHODS } from "./tables/wallet.ts";
 
 /** Every RPC method of this node, by topic: the order of the documents. */
-export const METHODS: readonly Method[] = [
-  ...[buy, sell, setprice, cancelOrder, cancelAllOrders, myOrders, orderStatus, orderbook, orderbookV2],
-  ...[
-    myRecentSwaps,
-    myRecentSwapsV2,
-    mySwapStatus,
-    mySwapStatusV2,
-    activeSwaps,
-    activeSwapsV2,
-    recoverFundsOfSwap,
-    coinsNeededForKickStart,
-  ],
-  ...[tradePreimage, getTradeFee, maxTakerVol, maxMakerVol, minTradingVol],
-  ...[enable, disableCoin, getEnabledCoins, getEnabledCoinsV2, myBalance, withdraw, sendRawTransaction, validateaddress],
-  ...[setRequiredConfirmations, setRequiresNotarization, signMessage, verifyMessage],
-  ...[listBannedPubkeys, banPubkey, unbanPubkeys],
-  ...[getPublicKey, getMyPeerId, getDirectlyConnectedPeers, version, help, stop],
-];
+export const METHODS: readonly Method[] = [...ORDERS_METHODS, ...SWAPS_METHODS, ...WALLET_METHODS, ...NETWORK_METHODS];
 
 export type MethodTable = { readonly flat: ReadonlyMap<string, Method>; readonly v2: ReadonlyMap<string, Method> };
 

@@ -2,112 +2,29 @@ import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts"
 import { createOrderStore, ORDER_SCHEMA } from "../../src/adapters/sqlite/orderStore.ts";
 import { createPeerStore, PEER_SCHEMA } from "../../src/adapters/sqlite/peerStore.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
-import { addressErrorText } from "../../src/app/coin/addressErrorText.ts";
-import type { WithdrawRequest } from "../../src/app/coin/withdraw.ts";
 import { orderToRecord } from "../../src/app/orders/orderRecord.ts";
 import { createOrders, type OrdersService } from "../../src/app/orders/ordersService.ts";
 import { PeerPolicy } from "../../src/app/peers/peerPolicy.ts";
-import type { FundsError } from "../../src/app/tradingCoin.ts";
-import { verifyMessage } from "../../src/core/keys/signMessage.ts";
-import { add, decimal, lt, max, mul, type Rational, rational, sub, ZERO } from "../../src/core/money/rational.ts";
+import { decimal, max, mul, rational } from "../../src/core/money/rational.ts";
 import type { NoFeeKey } from "../../src/core/network/dexFee.ts";
 import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { createMakerOrder } from "../../src/core/order/makerOrder.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
-import { err, ok, type Result } from "../../src/core/util/result.ts";
-import { type AddressRules, parseAddress } from "../../src/core/utxo/address.ts";
+import { ok } from "../../src/core/util/result.ts";
 import type { Rng } from "../../src/ports/rng.ts";
-import type { BadSelector, BookEntry, CoinEntry, RpcCoin, RpcContext, SwapStatus, VerifyMessageError } from "../../src/rpc/ctx.ts";
-import { FakeTradingCoin } from "./fakeTradingCoin.ts";
+import type { BookEntry } from "../../src/rpc/ctx/orders.ts";
+import type { RpcContext } from "../../src/rpc/ctx.ts";
+import { fakeCoins } from "./rpc/fakeCoins.ts";
+import { fakeNetwork } from "./rpc/fakeNetwork.ts";
+import { ADDRESS, FakeRpcCoin, NODE_KEY } from "./rpc/fakeRpcCoin.ts";
+import { fakeSwaps } from "./rpc/fakeSwaps.ts";
 import { SilentLog } from "./silentLog.ts";
 
-/** Key, address and one signature of the node whose replies were recorded (test/vectors/rpc). */
-export const NODE_KEY = "03fa9e4fb4432e2d1d0fef27cec588ea4ca580dfe29fa279831913f5ee5f9970ac";
-const ADDRESS = "RMjFJNEiYj8eCeT7Li4tNsvpPrHYM8pVnU";
-const HELLO_SIGNATURE = "ICNApAkj09iMYRghL4NMT/ohd+LBrn1Oqn3Pp3vuWp/yFRoGfHYNcL6TdI7XLY6SFeXAERYi86e7QvwgdCzQaaA=";
-const PREFIX = "Komodo Signed Message:\n";
-const TXID = `${"0".repeat(63)}1`;
-/** A transaction the fake daemon takes. */
-const GOOD_TX = "0400008085202f89";
 export const OPEN_ORDER = "144ce75d-d765-4ecc-b29a-1504c99c1112";
 export const MATCHING_ORDER = "5f2c6a2e-7a44-4b6f-9f0b-6a0d5b1c0e01";
-export const FINISHED_SWAP = "aa2e902d-a810-4d81-aecb-202c8b037216";
 export const PASSWORD = "RpcPassword*1";
 /** Start of the virtual clock, unix ms. */
 export const NOW_MS = 1_795_228_902_004;
-
-const RULES: AddressRules = {
-  p2pkhPrefix: Uint8Array.of(60),
-  p2shPrefix: Uint8Array.of(85),
-  hrp: null,
-  segwit: false,
-  cashPrefix: null,
-  format: "standard",
-};
-
-class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
-  readonly matureConfirmations = 100;
-  override readonly address = ADDRESS;
-  override readonly htlcPubkey = Uint8Array.from(fromHex(NODE_KEY));
-
-  override paymentFee(volume: Rational): Result<Rational, FundsError> {
-    if (lt(volume, this.dust)) return err({ kind: "VolumeTooLow", coin: this.ticker, volume, threshold: this.dust });
-    return super.paymentFee(volume);
-  }
-  unspendable(): Rational {
-    return ZERO;
-  }
-  async feeRate(): Promise<Result<Rational, FundsError>> {
-    return ok(this.fee);
-  }
-  setRequiredConfirmations(confirmations: number): void {
-    this.settings.confirmations = confirmations;
-  }
-  setRequiresNotarization(required: boolean): void {
-    this.settings.notarization = required;
-  }
-  validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }> {
-    const parsed = parseAddress(address, RULES);
-    return parsed.ok ? ok(undefined) : err({ kind: "InvalidAddress", reason: addressErrorText(this.ticker, parsed.error) });
-  }
-  /** Knows one signature: the key of the recorded node is not known. */
-  signMessage(message: string): Result<string, { readonly kind: "PrefixNotFound" }> {
-    return message === "hello" ? ok(HELLO_SIGNATURE) : err({ kind: "PrefixNotFound" });
-  }
-  signMessageAs(): Result<string, BadSelector> {
-    return err({ kind: "BadSelector", reason: "this fake has one address" });
-  }
-  verifyMessage(message: string, signature: string, address: string): Result<boolean, VerifyMessageError> {
-    const parsed = parseAddress(address, RULES);
-    if (!parsed.ok) return err({ kind: "AddressDecoding", message: addressErrorText(this.ticker, parsed.error) });
-    const checked = verifyMessage(PREFIX, message, signature, parsed.value.hash);
-    if (checked.ok) return checked;
-    const { error } = checked;
-    return err({ kind: "SignatureDecoding", message: error.kind === "InvalidSignature" ? "Invalid Signature" : error.reason });
-  }
-  async withdraw({ to, amount }: WithdrawRequest): ReturnType<RpcCoin["withdraw"]> {
-    if (amount === "max") return err({ kind: "ZeroBalanceToWithdrawMax" });
-    const required = add(amount, this.fee);
-    if (lt(this.spendable(), required)) {
-      return err({ kind: "NotSufficientBalance", coin: this.ticker, available: this.spendable(), required });
-    }
-    const total = this.spendable();
-    const received = sub(total, required);
-    return ok({
-      raw: fromHex(GOOD_TX),
-      txid: TXID,
-      from: [this.address],
-      to: [to],
-      total,
-      spentByMe: total,
-      receivedByMe: received,
-      fee: this.fee,
-    });
-  }
-  async sendRaw(raw: Uint8Array): ReturnType<RpcCoin["sendRaw"]> {
-    return raw.length === fromHex(GOOD_TX).length ? ok(TXID) : err({ kind: "Rejected", message: "TX decode failed" });
-  }
-}
 
 /** Uuids 00000000-0000-4000-8000-000000000001, …2 and so on. */
 function countingRng(): Rng {
@@ -120,35 +37,6 @@ function countingRng(): Rng {
     },
   };
 }
-
-const entryOf = (walletOnly = false): CoinEntry => ({ walletOnly, orderbookTicker: null, protocol: '{"type":"UTXO"}' });
-
-const SWAP: SwapStatus = {
-  type: "Taker",
-  uuid: FINISHED_SWAP,
-  my_order_uuid: FINISHED_SWAP,
-  events: [
-    {
-      timestamp: 1_673_517_077_816,
-      event: { type: "Started", data: { secret: "11".repeat(32), p2p_privkey: "a private key", uuid: FINISHED_SWAP } },
-    },
-    { timestamp: 1_673_517_115_194, event: { type: "Finished" } },
-  ],
-  maker_amount: "0.01",
-  maker_coin: "MARTY",
-  maker_coin_usd_price: null,
-  taker_amount: "0.01",
-  taker_coin: "DOC",
-  taker_coin_usd_price: null,
-  gui: "nogui",
-  mm_version: "0.1.0",
-  success_events: ["Started", "Finished"],
-  error_events: ["StartFailed"],
-  my_info: { my_coin: "DOC", other_coin: "MARTY", my_amount: "0.01", other_amount: "0.01", started_at: 1_673_517_076 },
-  recoverable: false,
-  is_finished: true,
-  is_success: true,
-};
 
 export type FakeNodeOptions = {
   /** Enabled coins; default DOC and MARTY with 200 each. */
@@ -166,12 +54,6 @@ const noFeeKey = (ticker: string): NoFeeKey | null => (ticker === "KMD" ? { kind
 export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: FakeNodeOptions = {}): Promise<FakeNode> {
   const clock = new VirtualClock(NOW_MS);
   const coins = new Map(active.map((ticker) => [ticker, new FakeRpcCoin(ticker, { balance: "200" })]));
-  const entries = new Map([
-    ["DOC", entryOf()],
-    ["MARTY", entryOf()],
-    ["KMD", entryOf()],
-    ["WALLET", entryOf(true)],
-  ]);
   const store = createOrderStore(openInlineDatabase(":memory:", [ORDER_SCHEMA]));
   const orders = createOrders({
     clock,
@@ -208,7 +90,6 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
       await store.apply([{ change: "put", order: orderToRecord({ kind: "Maker", order: makerOrder(uuid) }) }]);
   await orders.restore();
   if (busy) await openHandshake(orders);
-  const swaps = new Map(busy ? [[FINISHED_SWAP, SWAP]] : []);
   const peers = new PeerPolicy({
     clock,
     log: new SilentLog(),
@@ -222,54 +103,10 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
     stopped: false,
     ctx: {
       clock,
-      node: {
-        version: "0.1.0",
-        startedAt: "2026-11-21T00:00:00.000Z",
-        netid: 9998,
-        publicKey: NODE_KEY,
-        hd: false,
-        network: {
-          peerId: "12D3KooWKS3FYQu6BLnKipU3A978KRr91ZxgJn9dFt8b6igpAo2A",
-          peers: () => [
-            {
-              id: "12D3KooWM2gM83qszqEzS3GkUYrz4YzFWe2PRZLFxd3RSwTecgJM",
-              idBytes: new Uint8Array(),
-              address: "/ip4/127.0.0.1/tcp/47771",
-              direction: "outbound",
-            },
-          ],
-        },
-        stop: () => {
-          node.stopped = true;
-        },
-      },
-      coins: {
-        active: (ticker) => coins.get(ticker),
-        all: () => [...coins.values()],
-        entry: (ticker) => entries.get(ticker),
-        async enable({ coin, daemon }) {
-          if (coins.has(coin)) return err({ kind: "AlreadyActive", coin, progress: null });
-          if (!entries.has(coin)) return err({ kind: "Mm2NotSet", coin });
-          if (!daemon) {
-            return err({
-              kind: "DaemonConfig",
-              path: `<HOME>/.komodo/${coin}/${coin}.conf`,
-              reason: "No such file or directory (os error 2)",
-            });
-          }
-          const enabled = new FakeRpcCoin(coin, { balance: "200" });
-          coins.set(coin, enabled);
-          return ok(enabled);
-        },
-        async disable(coin, force) {
-          if (!coins.has(coin)) return err({ kind: "NoSuchCoin", coin });
-          if (busy && coin === "DOC" && !force) {
-            return err({ kind: "CoinInUse", matchingOrders: [MATCHING_ORDER], cancelledOrders: [], activeSwaps: [] });
-          }
-          coins.delete(coin);
-          return ok({ cancelledOrders: [], passivized: false });
-        },
-      },
+      node: fakeNetwork(() => {
+        node.stopped = true;
+      }),
+      coins: fakeCoins(coins, busy ? MATCHING_ORDER : null),
       orders,
       orderbook: {
         async pair(base, rel) {
@@ -283,21 +120,7 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
           return ok({ asks: of(base, rel), bids: of(rel, base) });
         },
       },
-      swaps: {
-        status: async (uuid) => swaps.get(uuid),
-        async page(filter, page, limit) {
-          const found = [...swaps.values()]
-            .filter((s) => filter.myCoin === undefined || filter.myCoin === s.taker_coin)
-            .map((s) => String(s.uuid));
-          if (found.length === 0) return { uuids: [], total: 0, skipped: 0 };
-          const skipped = "after" in page ? found.indexOf(page.after) + 1 : page.skip;
-          if ("after" in page && skipped === 0) return null;
-          return { uuids: found.slice(skipped, skipped + limit), total: found.length, skipped };
-        },
-        active: () => [],
-        coinsNeededForKickStart: () => orders.coinsNeededForKickStart(),
-        recoverFunds: async (uuid) => err(swaps.has(uuid) ? { kind: "SwapNotFinished" } : { kind: "SwapNotFound" }),
-      },
+      swaps: fakeSwaps(busy, () => orders.coinsNeededForKickStart()),
       peers,
       dexFee: { rule: () => ({ rate: rational(1n, 777n), floor: decimal("0.00001") }), noFeeKey },
     },

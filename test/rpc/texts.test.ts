@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Json } from "../../src/rpc/parseJson.ts";
-import { FINISHED_SWAP, fakeNode, MATCHING_ORDER, OPEN_ORDER, PASSWORD } from "../fakes/fakeNode.ts";
+import { fakeNode, MATCHING_ORDER, OPEN_ORDER, PASSWORD } from "../fakes/fakeNode.ts";
+import { FINISHED_SWAP } from "../fakes/rpc/fakeSwaps.ts";
 import { fakeDispatcher } from "../fakes/rpcServer.ts";
 
 /** Final texts and their order, as clients of KDF know them (reference rpc.md 4, 5, 10). */

@@ -3,7 +3,7 @@ import { toDecimalString } from "../../core/money/rational.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import type { ScanProgress } from "../../ports/chain.ts";
-import type { EnableError, RpcCoin } from "../ctx.ts";
+import type { EnableError, RpcCoin } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import type { FaultTable } from "../fault.ts";
 import { flag, legacyCoin, optional, optionalCount, optionalFlag, optionalText, type Read, readString, readU32 } from "../field.ts";

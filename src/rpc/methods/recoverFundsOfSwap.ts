@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { toHex } from "../../core/util/bytes.ts";
 import { ok } from "../../core/util/result.ts";
-import type { RecoverError } from "../ctx.ts";
+import type { RecoverError } from "../ctx/swaps.ts";
 import { defineMethod } from "../define.ts";
 import { nestedUuid } from "./mySwapStatus.ts";
 

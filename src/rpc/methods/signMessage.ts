@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { err, ok } from "../../core/util/result.ts";
-import type { AddressSelector, BadSelector, SignMessageError } from "../ctx.ts";
+import type { AddressSelector, BadSelector, SignMessageError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import { optional, type Read, readString, readU32, text } from "../field.ts";
 

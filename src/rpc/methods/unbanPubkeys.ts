@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ok } from "../../core/util/result.ts";
 import { banReason, banReasonToJson, unbanBy } from "../banShapes.ts";
-import type { PeersApi } from "../ctx.ts";
+import type { PeersApi } from "../ctx/network.ts";
 import { defineMethod } from "../define.ts";
 
 const BANNED = "b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1";

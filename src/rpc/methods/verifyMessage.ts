@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { err, ok } from "../../core/util/result.ts";
-import type { VerifyMessageError } from "../ctx.ts";
+import type { VerifyMessageError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import { text } from "../field.ts";
 

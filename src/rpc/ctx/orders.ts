@@ -1,0 +1,40 @@
+import type { OrdersService } from "../../app/orders/ordersService.ts";
+import type { ConfSettings } from "../../core/message/types.ts";
+import type { Rational } from "../../core/money/rational.ts";
+import type { Result } from "../../core/util/result.ts";
+
+/** Own orders; `app/orders` has the checks of reference rpc.md 4.1 and 4.2 in their order. */
+export type OrdersApi = Pick<
+  OrdersService,
+  "placeTakerOrder" | "placeMakerOrder" | "cancelOrder" | "cancelAllOrders" | "myOrders" | "orderStatus"
+>;
+
+/** An order of the book in its maker's terms. */
+export type BookEntry = {
+  readonly uuid: string;
+  /** Compressed key of the maker, 66 hex. */
+  readonly pubkey: string;
+  /** Orderbook tickers. */
+  readonly base: string;
+  readonly rel: string;
+  readonly price: Rational;
+  readonly maxVolume: Rational;
+  readonly minVolume: Rational;
+  /** unix seconds */
+  readonly createdAt: number;
+  readonly conf: ConfSettings | null;
+  readonly isMine: boolean;
+  /** Address of the maker on its base coin; null where it cannot be told. */
+  readonly address: string | null;
+};
+export interface OrderbookApi {
+  /**
+   * Orders of a pair of orderbook tickers: `asks` sell base, `bids` sell rel. The first call for a pair subscribes and asks a
+   * relay; later ones answer from memory.
+   */
+  pair(
+    base: string,
+    rel: string,
+    signal: AbortSignal,
+  ): Promise<Result<{ readonly asks: readonly BookEntry[]; readonly bids: readonly BookEntry[] }, { readonly kind: "NoNetwork" }>>;
+}

@@ -1,0 +1,23 @@
+import type { Method } from "../define.ts";
+import { banPubkey } from "../methods/banPubkey.ts";
+import { getDirectlyConnectedPeers } from "../methods/getDirectlyConnectedPeers.ts";
+import { getMyPeerId } from "../methods/getMyPeerId.ts";
+import { getPublicKey } from "../methods/getPublicKey.ts";
+import { help } from "../methods/help.ts";
+import { listBannedPubkeys } from "../methods/listBannedPubkeys.ts";
+import { stop } from "../methods/stop.ts";
+import { unbanPubkeys } from "../methods/unbanPubkeys.ts";
+import { version } from "../methods/version.ts";
+
+/** Counterparties, peers and the node itself. In the order of the documents. */
+export const NETWORK_METHODS: readonly Method[] = [
+  listBannedPubkeys,
+  banPubkey,
+  unbanPubkeys,
+  getPublicKey,
+  getMyPeerId,
+  getDirectlyConnectedPeers,
+  version,
+  help,
+  stop,
+];

@@ -1,0 +1,28 @@
+import type { Method } from "../define.ts";
+import { activeSwaps, activeSwapsV2 } from "../methods/activeSwaps.ts";
+import { coinsNeededForKickStart } from "../methods/coinsNeededForKickStart.ts";
+import { getTradeFee } from "../methods/getTradeFee.ts";
+import { maxMakerVol } from "../methods/maxMakerVol.ts";
+import { maxTakerVol } from "../methods/maxTakerVol.ts";
+import { minTradingVol } from "../methods/minTradingVol.ts";
+import { myRecentSwaps, myRecentSwapsV2 } from "../methods/myRecentSwaps.ts";
+import { mySwapStatus, mySwapStatusV2 } from "../methods/mySwapStatus.ts";
+import { recoverFundsOfSwap } from "../methods/recoverFundsOfSwap.ts";
+import { tradePreimage } from "../methods/tradePreimage.ts";
+
+/** Swaps, and what they cost and can be. In the order of the documents. */
+export const SWAPS_METHODS: readonly Method[] = [
+  myRecentSwaps,
+  myRecentSwapsV2,
+  mySwapStatus,
+  mySwapStatusV2,
+  activeSwaps,
+  activeSwapsV2,
+  recoverFundsOfSwap,
+  coinsNeededForKickStart,
+  tradePreimage,
+  getTradeFee,
+  maxTakerVol,
+  maxMakerVol,
+  minTradingVol,
+];

@@ -1,0 +1,93 @@
+import { addressErrorText } from "../../../src/app/coin/addressErrorText.ts";
+import type { WithdrawRequest } from "../../../src/app/coin/withdraw.ts";
+import type { FundsError } from "../../../src/app/tradingCoin.ts";
+import { verifyMessage } from "../../../src/core/keys/signMessage.ts";
+import { add, lt, type Rational, sub, ZERO } from "../../../src/core/money/rational.ts";
+import { fromHex } from "../../../src/core/util/bytes.ts";
+import { err, ok, type Result } from "../../../src/core/util/result.ts";
+import { type AddressRules, parseAddress } from "../../../src/core/utxo/address.ts";
+import type { BadSelector, RpcCoin, VerifyMessageError } from "../../../src/rpc/ctx/coins.ts";
+import { FakeTradingCoin } from "../fakeTradingCoin.ts";
+
+/** Key, address and one signature of the node whose replies were recorded (test/vectors/rpc). */
+export const NODE_KEY = "03fa9e4fb4432e2d1d0fef27cec588ea4ca580dfe29fa279831913f5ee5f9970ac";
+export const ADDRESS = "RMjFJNEiYj8eCeT7Li4tNsvpPrHYM8pVnU";
+const HELLO_SIGNATURE = "ICNApAkj09iMYRghL4NMT/ohd+LBrn1Oqn3Pp3vuWp/yFRoGfHYNcL6TdI7XLY6SFeXAERYi86e7QvwgdCzQaaA=";
+const PREFIX = "Komodo Signed Message:\n";
+const TXID = `${"0".repeat(63)}1`;
+/** A transaction the fake daemon takes. */
+const GOOD_TX = "0400008085202f89";
+
+const RULES: AddressRules = {
+  p2pkhPrefix: Uint8Array.of(60),
+  p2shPrefix: Uint8Array.of(85),
+  hrp: null,
+  segwit: false,
+  cashPrefix: null,
+  format: "standard",
+};
+
+/** A coin with a number for a balance, behind the wallet methods, too. */
+export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
+  readonly matureConfirmations = 100;
+  override readonly address = ADDRESS;
+  override readonly htlcPubkey = Uint8Array.from(fromHex(NODE_KEY));
+
+  override paymentFee(volume: Rational): Result<Rational, FundsError> {
+    if (lt(volume, this.dust)) return err({ kind: "VolumeTooLow", coin: this.ticker, volume, threshold: this.dust });
+    return super.paymentFee(volume);
+  }
+  unspendable(): Rational {
+    return ZERO;
+  }
+  async feeRate(): Promise<Result<Rational, FundsError>> {
+    return ok(this.fee);
+  }
+  setRequiredConfirmations(confirmations: number): void {
+    this.settings.confirmations = confirmations;
+  }
+  setRequiresNotarization(required: boolean): void {
+    this.settings.notarization = required;
+  }
+  validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }> {
+    const parsed = parseAddress(address, RULES);
+    return parsed.ok ? ok(undefined) : err({ kind: "InvalidAddress", reason: addressErrorText(this.ticker, parsed.error) });
+  }
+  /** Knows one signature: the key of the recorded node is not known. */
+  signMessage(message: string): Result<string, { readonly kind: "PrefixNotFound" }> {
+    return message === "hello" ? ok(HELLO_SIGNATURE) : err({ kind: "PrefixNotFound" });
+  }
+  signMessageAs(): Result<string, BadSelector> {
+    return err({ kind: "BadSelector", reason: "this fake has one address" });
+  }
+  verifyMessage(message: string, signature: string, address: string): Result<boolean, VerifyMessageError> {
+    const parsed = parseAddress(address, RULES);
+    if (!parsed.ok) return err({ kind: "AddressDecoding", message: addressErrorText(this.ticker, parsed.error) });
+    const checked = verifyMessage(PREFIX, message, signature, parsed.value.hash);
+    if (checked.ok) return checked;
+    const { error } = checked;
+    return err({ kind: "SignatureDecoding", message: error.kind === "InvalidSignature" ? "Invalid Signature" : error.reason });
+  }
+  async withdraw({ to, amount }: WithdrawRequest): ReturnType<RpcCoin["withdraw"]> {
+    if (amount === "max") return err({ kind: "ZeroBalanceToWithdrawMax" });
+    const required = add(amount, this.fee);
+    if (lt(this.spendable(), required)) {
+      return err({ kind: "NotSufficientBalance", coin: this.ticker, available: this.spendable(), required });
+    }
+    const total = this.spendable();
+    const received = sub(total, required);
+    return ok({
+      raw: fromHex(GOOD_TX),
+      txid: TXID,
+      from: [this.address],
+      to: [to],
+      total,
+      spentByMe: total,
+      receivedByMe: received,
+      fee: this.fee,
+    });
+  }
+  async sendRaw(raw: Uint8Array): ReturnType<RpcCoin["sendRaw"]> {
+    return raw.length === fromHex(GOOD_TX).length ? ok(TXID) : err({ kind: "Rejected", message: "TX decode failed" });
+  }
+}

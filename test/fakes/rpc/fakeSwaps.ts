@@ -1,0 +1,51 @@
+import { err } from "../../../src/core/util/result.ts";
+import type { SwapStatus, SwapsApi } from "../../../src/rpc/ctx/swaps.ts";
+
+export const FINISHED_SWAP = "aa2e902d-a810-4d81-aecb-202c8b037216";
+
+const SWAP: SwapStatus = {
+  type: "Taker",
+  uuid: FINISHED_SWAP,
+  my_order_uuid: FINISHED_SWAP,
+  events: [
+    {
+      timestamp: 1_673_517_077_816,
+      event: { type: "Started", data: { secret: "11".repeat(32), p2p_privkey: "a private key", uuid: FINISHED_SWAP } },
+    },
+    { timestamp: 1_673_517_115_194, event: { type: "Finished" } },
+  ],
+  maker_amount: "0.01",
+  maker_coin: "MARTY",
+  maker_coin_usd_price: null,
+  taker_amount: "0.01",
+  taker_coin: "DOC",
+  taker_coin_usd_price: null,
+  gui: "nogui",
+  mm_version: "0.1.0",
+  success_events: ["Started", "Finished"],
+  error_events: ["StartFailed"],
+  my_info: { my_coin: "DOC", other_coin: "MARTY", my_amount: "0.01", other_amount: "0.01", started_at: 1_673_517_076 },
+  recoverable: false,
+  is_finished: true,
+  is_success: true,
+};
+
+/** One finished swap, or none. */
+export function fakeSwaps(busy: boolean, kickStart: () => readonly string[]): SwapsApi {
+  const swaps = new Map(busy ? [[FINISHED_SWAP, SWAP]] : []);
+  return {
+    status: async (uuid) => swaps.get(uuid),
+    async page(filter, page, limit) {
+      const found = [...swaps.values()]
+        .filter((s) => filter.myCoin === undefined || filter.myCoin === s.taker_coin)
+        .map((s) => String(s.uuid));
+      if (found.length === 0) return { uuids: [], total: 0, skipped: 0 };
+      const skipped = "after" in page ? found.indexOf(page.after) + 1 : page.skip;
+      if ("after" in page && skipped === 0) return null;
+      return { uuids: found.slice(skipped, skipped + limit), total: found.length, skipped };
+    },
+    active: () => [],
+    coinsNeededForKickStart: kickStart,
+    recoverFunds: async (uuid) => err(swaps.has(uuid) ? { kind: "SwapNotFinished" } : { kind: "SwapNotFound" }),
+  };
+}
