@@ -15,7 +15,9 @@ const folders = SPLIT.flatMap((parent) => readdirSync(join(ROOT, parent)).map((n
 const described = [...text.matchAll(/^\| `(src\/[^`]+)\/` \|/gm)].map((m) => m[1] ?? "");
 const files = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
 const problems = [
-  ...files.filter(({ name }) => !/\.ts$|^README\.md$|^tsconfig\.json$/.test(name)).map(({ parentPath, name }) => `${join(parentPath, name)} is no source file`),
+  ...files
+    .filter(({ name }) => !/\.ts$|^README\.md$|^tsconfig\.json$/.test(name))
+    .map(({ parentPath, name }) => `${join(parentPath, name)} is no source file`),
   ...folders.filter((path) => !described.includes(path)).map((path) => `ARCHITECTURE.md has no line for ${path}/`),
   ...described.filter((path) => !folders.includes(path)).map((path) => `ARCHITECTURE.md describes ${path}/, which does not exist`),
 ];
