@@ -7,7 +7,7 @@ import { decimal, toUnits } from "../../src/core/money/rational.ts";
 import type { Outcome } from "../../src/core/swap/events.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { SilentLog } from "../fakes/silentLog.ts";
-import { FEE_UNITS, type SwapSide, TICKERS } from "../fakes/swapWorld.ts";
+import { FEE_UNITS, type Purse, type SwapSide, TICKERS } from "../fakes/swapWorld.ts";
 import type { Adversary, Loss, Treatment } from "./adversary.ts";
 import { EVIL_MAKERS } from "./evilMakers.ts";
 import { EVIL_TAKERS } from "./evilTakers.ts";
@@ -24,13 +24,10 @@ const LOST: { readonly [L in Loss]: bigint } = { nothing: 0n, "miner fees": MINE
 /** Thousands of messages are read in a flood. */
 const LIMIT_MS = 120_000;
 
-type Purse = { readonly AAA: bigint; readonly BBB: bigint };
-const purse = (side: SwapSide): Purse => ({ AAA: side.units("AAA"), BBB: side.units("BBB") });
-
 /** What a side gave and got, against what its trades and the loss allowed come to. */
 function expectPurse(side: SwapSide, before: Purse, ends: readonly Outcome[], loses: Loss): void {
   const [own, theirs] = side.role === "maker" ? [PAYS.maker, PAYS.taker] : [PAYS.taker, PAYS.maker];
-  const after = purse(side);
+  const after = side.purse();
   const trades = BigInt(ends.filter((e) => e === "success").length);
   const given = before[own.ticker] - after[own.ticker] - trades * own.units;
   const got = after[theirs.ticker] - before[theirs.ticker] - trades * theirs.units;
@@ -78,7 +75,7 @@ async function play(adversary: Adversary): Promise<void> {
   const { world, honest } = stage;
   const { policy, db, expectTreated } = await policyOf(stage);
   if (options?.coin) for (const t of TICKERS) world.chain(t).policy.replacement = true;
-  const before = purse(honest);
+  const before = honest.purse();
   await script(stage);
   const outcomes = async (): Promise<(string | null)[]> => Promise.all(stage.uuids.map((uuid) => world.outcome(honest, uuid)));
   await world.until("every swap is over", async () => !(await outcomes()).includes(null));

@@ -39,8 +39,9 @@ import { FaultyRpc } from "./faultyRpc.ts";
 import { type HubNode, P2pHub } from "./p2pHub.ts";
 import { SilentLog } from "./silentLog.ts";
 
-export type Ticker = "AAA" | "BBB";
+export type Ticker = "AAA" | "BBB" | "CCC";
 export const TICKERS: readonly Ticker[] = ["AAA", "BBB"];
+export type Purse = Readonly<Record<Ticker, bigint>>;
 /** The maker gives AAA for the taker's BBB. */
 const MAKER_COIN = "AAA";
 const TAKER_COIN = "BBB";
@@ -51,10 +52,13 @@ export type WorldOptions = {
   /** Seconds between blocks; the miner rests when null. */
   readonly blockSec?: number | null;
   readonly funds?: bigint;
+  /** The maker has CCC, too. */
+  readonly third?: boolean;
   readonly coin?: object;
 };
 export type SwapOptions = {
   readonly lockDurationSec?: number;
+  readonly makerCoin?: Ticker;
   readonly confs?: number;
   readonly makerAmount?: string;
   readonly takerAmount?: string;
@@ -98,7 +102,7 @@ export class SwapSide {
     this.key = testKey(name);
     this.p2p = world.hub.node(name);
     world.hub.connect(name, "relay");
-    for (const ticker of TICKERS) this.rpc.set(ticker, new FaultyRpc(functionCallRpc(world.daemon(ticker))));
+    for (const ticker of world.tickers) this.rpc.set(ticker, new FaultyRpc(functionCallRpc(world.daemon(ticker))));
     this.#coins = this.#newCoins();
     this.#runner = this.#newRunner();
   }
@@ -216,7 +220,7 @@ export class SwapSide {
     };
   }
 
-  async open(tickers: readonly Ticker[] = TICKERS): Promise<void> {
+  async open(tickers: readonly Ticker[] = this.#world.tickers): Promise<void> {
     this.p2p.setMessageHandler((m) => (m.topic.startsWith("swap/") ? this.#runner.onGossip(m) : "accept"));
     await this.#world.drive(this.#runner.open());
     for (const ticker of tickers) await this.enable(ticker);
@@ -242,7 +246,7 @@ export class SwapSide {
   }
 
   /** Starts again from the store. */
-  async restart(tickers: readonly Ticker[] = TICKERS): Promise<void> {
+  async restart(tickers: readonly Ticker[] = this.#world.tickers): Promise<void> {
     this.#coins = this.#newCoins();
     this.#runner = this.#newRunner();
     await this.open(tickers);
@@ -262,6 +266,11 @@ export class SwapSide {
     return swapStatus(await this.events(uuid));
   }
   /** Own confirmed and unconfirmed units, as the chain itself has them. */
+  /** What its own address has on each chain. */
+  purse(): Purse {
+    const has = (ticker: Ticker): bigint => (this.#world.tickers.includes(ticker) ? this.units(ticker) : 0n);
+    return { AAA: has("AAA"), BBB: has("BBB"), CCC: has("CCC") };
+  }
   units(ticker: Ticker): bigint {
     return this.#world.unitsOf(ticker, this.script);
   }
@@ -277,13 +286,15 @@ export class SwapWorld {
   readonly hub = new P2pHub(this.clock);
   readonly entries = new Map<string, CoinEntry>();
   readonly pollMs = 2_000;
+  readonly tickers: readonly Ticker[];
   readonly #daemons = new Map<Ticker, ChainDaemon>();
   readonly maker: SwapSide;
   readonly taker: SwapSide;
   #started = 0;
 
   constructor(options: WorldOptions = {}) {
-    for (const coin of TICKERS) {
+    this.tickers = options.third ? [...TICKERS, "CCC"] : TICKERS;
+    for (const [i, coin] of this.tickers.entries()) {
       const raw = {
         coin,
         pubtype: 30,
@@ -299,7 +310,7 @@ export class SwapWorld {
       const params = coinEntryToChainParams(raw);
       if (!entry.ok || !params.ok) throw new Error("bad test coin");
       this.entries.set(coin, entry.value);
-      const chain = new EmbeddedChain({ params: params.value, clock: this.clock, rng: seededRng(coin === "AAA" ? 1 : 2) });
+      const chain = new EmbeddedChain({ params: params.value, clock: this.clock, rng: seededRng(i + 1) });
       this.#daemons.set(coin, new ChainDaemon(chain, this.clock));
       const blockSec = options.blockSec === undefined ? 20 : options.blockSec;
       if (blockSec !== null) chain.autoMine(blockSec * 1_000);
@@ -308,7 +319,7 @@ export class SwapWorld {
     this.maker = new SwapSide(this, "maker", "maker");
     this.taker = new SwapSide(this, "taker", "taker");
     const funds = options.funds ?? 1_000_000_000n;
-    this.fund("AAA", this.maker, funds);
+    for (const ticker of this.tickers) if (ticker !== TAKER_COIN) this.fund(ticker, this.maker, funds);
     this.fund("BBB", this.taker, funds);
   }
 
@@ -419,7 +430,7 @@ export class SwapWorld {
       role,
       uuid,
       myOrderUuid: uuid,
-      makerCoin: MAKER_COIN,
+      makerCoin: options.makerCoin ?? MAKER_COIN,
       takerCoin: TAKER_COIN,
       makerAmount: decimal(options.makerAmount ?? "2"),
       takerAmount: decimal(options.takerAmount ?? "1"),
@@ -444,7 +455,7 @@ export class SwapWorld {
   async startSide(role: Role, uuid: string, options: SwapOptions = {}): Promise<void> {
     const side = this.side(role);
     const amounts = role === "maker" ? [decimal(options.makerAmount ?? "2")] : [decimal("0.00025"), decimal(options.takerAmount ?? "1")];
-    const held = side.coin(role === "maker" ? MAKER_COIN : TAKER_COIN).reserve(amounts, 60_000);
+    const held = side.coin(role === "maker" ? (options.makerCoin ?? MAKER_COIN) : TAKER_COIN).reserve(amounts, 60_000);
     if (!held.ok) throw new Error(`no funds: ${held.error.kind}`);
     await this.drive(side.runner.start(this.match(role, uuid, held.value, options)));
   }
@@ -493,7 +504,7 @@ export class SwapWorld {
   }
 
   async close(): Promise<void> {
-    for (const ticker of TICKERS) this.chain(ticker).stop();
+    for (const ticker of this.tickers) this.chain(ticker).stop();
     await this.maker.close();
     await this.taker.close();
   }

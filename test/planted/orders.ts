@@ -288,7 +288,13 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug("connected of another maker starts the swap", TAKER_SIDE, "match.maker !== sender || ", "", SERVICE_TEST, HOSTILE_TEST),
   bug("an offer of a banned maker is taken", TAKER_SIDE, "if (this.#deps.policy.isBanned(maker)) continue;", "", HOSTILE_TEST),
-  bug("the first offer is taken without waiting for others", TAKER_SIDE, "Math.max(0, Math.min(COLLECT_MS, leftMs))", "0", SERVICE_TEST),
+  bug(
+    "the first offer is taken without waiting for others",
+    TAKER_SIDE,
+    "cancel: this.#chooseAfter(COLLECT_MS, order)",
+    "cancel: this.#chooseAfter(0, order)",
+    SERVICE_TEST,
+  ),
   bug("connect is sent once", TAKER_SIDE, "else if (nowMs - sentMs >= CONNECT_REPEAT_MS) this.#sendConnect(order);", "", SERVICE_TEST),
   bug(
     "funds of a full disk's connect are not given back",

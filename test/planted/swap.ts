@@ -19,6 +19,8 @@ const OUTBOX = "test/swap/outbox.test.ts";
 const CLOCKS = "test/swap/clocks.test.ts";
 const REORGS = "test/swap/reorgs.test.ts";
 const REPLAYS = "test/swap/replays.test.ts";
+const FAILED_FEES = "test/swap/failedFees.test.ts";
+const WAITING = "src/app/orders/waitingRequests.test.ts";
 const FUNDS = "test/swap/funds.test.ts";
 const CROWD = "test/swap/crowd.test.ts";
 const LIMITS = "test/swap/limits.test.ts";
@@ -562,34 +564,71 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a failed swap is forgotten while its fee carries the payment of another",
     SETTLED,
-    ' && !isBuiltOnByOthers(task, "feeChild", raw)',
+    " && !isCarrying(task, fee.raw)",
     "",
-    "test/swap/fees.test.ts",
+    FAILED_FEES,
   ),
   bug(
-    "a fee that nobody has seen is taken for one that never left",
-    RUNNER,
-    "if (!tx.attempted) coin.releaseInputs",
-    "if (!coin.chain.tx(tx.txid)) coin.releaseInputs",
-    OUTBOX,
+    "a swap's own payment on a dead fee keeps it open for ever",
+    SETTLED,
+    "if (!own || own.state.finished === null) return true;",
+    'if (!own || own.txid !== "") return true;',
+    FAILED_FEES,
   ),
+  bug("a fee is taken for one that never left", RUNNER, ".filter((tx) => tx && !tx.attempted)", "", OUTBOX),
   bug("a failed swap is forgotten before its fee is over", SETTLED, " || !isFeeOver(task)", "", OUTBOX),
-  bug("a backend that is away counts as one that knows", SETTLED, ' && coin.chain.status().state === "ready"', "", OUTBOX),
-  bug("a fee is signed while its backend is away", FEE, "const outage = coin.outage();", "const outage = null;", OUTBOX),
-  bug("a payment is signed while its own backend is away", PAYMENT, "const outage = coin.outage();", "const outage = null;", OUTBOX),
+  bug("a backend that is away counts as one that knows", SETTLED, 'coin.chain.status().state === "ready" && ', "", OUTBOX),
+  bug(
+    "the fee of a failed swap is not sent again",
+    STATE,
+    'if (s.finished === "failed") return feeDuties(s);',
+    'if (s.finished === "failed") return [];',
+    FAILED_FEES,
+  ),
+  bug("the fee of a cancelled swap is not sent again", STATE, ", ...(straight ? [] : feeDuties(s))];", "];", FAILED_FEES),
+  bug(
+    "change of a fee that nobody sends is promised",
+    "src/app/swap/storedFunds.ts",
+    "if (isOver) for",
+    "if (isOver && raws.length > 9) for",
+    FAILED_FEES,
+  ),
+  bug(
+    "nobody is told which coin a fee waits for",
+    RUNNER,
+    ' || (state.finished === "failed" && duties(state).length > 0)',
+    "",
+    FAILED_FEES,
+  ),
+  bug(
+    "offers are thrown away while a backend is away",
+    "src/app/orders/takerSide.ts",
+    "if (window && order && outage && this.#leftMs(order) > 0) {",
+    "if (window && order && outage && this.#leftMs(order) < 0) {",
+    WAITING,
+  ),
+  bug(
+    "room is made for a request that cannot be served",
+    "src/app/orders/makerSide.ts",
+    "if (!this.#deps.policy.isKnown(sender, order.base) || this.#outage(order)) continue;",
+    "if (!this.#deps.policy.isKnown(sender, order.base)) continue;",
+    WAITING,
+  ),
+  bug("a fee is signed while its backend is away", FEE, "(await outageOf(task, coin, signal)) ?? (task", "(task", OUTBOX),
+  bug("a payment is signed while its own backend is away", PAYMENT, "(await outageOf(task, coin, signal)) ??", "", OUTBOX),
   bug(
     "a fee is handed to a backend that is away",
     PUBLISH,
-    'slot === "fee" || slot === ownPayment(role) ? task.coin(role).outage() : null',
+    'slot === "fee" || slot === ownPayment(role) ? await outageOf(task, task.coin(role), signal) : null',
     "null",
     OUTBOX,
   ),
   bug(
     "a maker promises what it cannot pay while its backend is away",
     "src/app/orders/makerSide.ts",
-    "const outage = base.outage() ?? rel.outage();",
-    "const outage = base.outage();",
-    "src/app/orders/waitingRequests.test.ts",
+    "if (outage) return wait",
+    "if (outage && outage.coin === order.base) return wait",
+    WAITING,
   ),
   bug(
     "fees that never came are watched for ever",

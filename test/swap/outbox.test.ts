@@ -77,25 +77,26 @@ test("what a fee spends stays taken while nobody knows whether it is out, also a
   world = await SwapWorld.open();
   const rpc = world.taker.rpcOf("BBB");
   const whole = world.taker.units("BBB");
-  const spendable = (): bigint => {
-    const { ledger } = world.taker.coin("BBB");
-    return ledger.spendable().reduce((n, u) => n + u.value, 0n);
-  };
+  const ready = (): bigint =>
+    world.taker
+      .coin("BBB")
+      .ledger.ready()
+      .reduce((n, u) => n + u.value, 0n);
   rpc.instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
   world.lose(world.maker, (m) => m.type === "TakerFee");
   const uuid = await world.start();
   await world.until("the fee is sent", () => attempted(world.taker, uuid, "fee"));
   await world.until("it comes to nothing", async () => (await world.outcome(world.taker, uuid)) === "failed");
   await world.advance(60);
-  expect(spendable()).toBe(0n);
+  expect(ready()).toBe(0n);
   await world.taker.stop();
   await world.taker.restart();
   rpc.down = true;
   await world.advance(8_000);
-  expect(spendable()).toBe(0n);
+  expect(ready()).toBe(0n);
   rpc.down = false;
   await world.advance(100);
-  expect(spendable()).toBe(whole);
+  expect(ready()).toBe(whole);
   expect(await world.taker.store.unsettled()).toEqual([]);
 });
 

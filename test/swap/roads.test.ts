@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Role, SwapEvent } from "../../src/core/swap/events.ts";
-import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
+import { type Purse, type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
 afterEach(() => world.close());
@@ -11,12 +11,9 @@ const DEX_FEE = 25_000n;
 const PAID: { readonly [R in Role]: bigint } = { maker: 200_000_000n, taker: 100_000_000n };
 const GIVES: { readonly [R in Role]: Ticker } = { maker: "AAA", taker: "BBB" };
 
-type Purse = { readonly AAA: bigint; readonly BBB: bigint };
-const purse = (side: SwapSide): Purse => ({ AAA: side.units("AAA"), BBB: side.units("BBB") });
-
 /** "traded", "kept" or what else became of a side's money. */
 function fate(side: SwapSide, before: Purse): string {
-  const after = purse(side);
+  const after = side.purse();
   const own = GIVES[side.role];
   const other = own === "AAA" ? "BBB" : "AAA";
   const given = before[own] - after[own];
@@ -64,7 +61,7 @@ const STEPS: { readonly [R in Role]: readonly string[] } = {
 
 test("two honest sides finish a swap, and every reservation and lock is gone when it is settled", async () => {
   world = await SwapWorld.open();
-  const before = { maker: purse(world.maker), taker: purse(world.taker) };
+  const before = { maker: world.maker.purse(), taker: world.taker.purse() };
   const uuid = await world.start();
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
   expect([fate(world.maker, before.maker), fate(world.taker, before.taker)]).toEqual(["traded", "traded"]);
@@ -82,7 +79,7 @@ for (const role of ["maker", "taker"] as const) {
       test(`after "${step}": the ${other} ends with its own coin or the other`, async () => {
         world = await SwapWorld.open();
         const stays = world.side(other);
-        const before = purse(stays);
+        const before = stays.purse();
         const uuid = await world.start();
         await world.until(step, () => reached(world.side(role), uuid, step));
         await world.side(role).stop();
@@ -99,7 +96,7 @@ for (const role of ["maker", "taker"] as const) {
     for (const step of STEPS[role]) {
       test(`a quarter of an hour after "${step}", when every limit has passed: nobody loses and both say what became of it`, async () => {
         world = await SwapWorld.open();
-        const before = { maker: purse(world.maker), taker: purse(world.taker) };
+        const before = { maker: world.maker.purse(), taker: world.taker.purse() };
         const uuid = await world.start();
         await world.until(step, () => reached(world.side(role), uuid, step));
         await world.side(role).stop();
@@ -120,7 +117,7 @@ for (const role of ["maker", "taker"] as const) {
       for (const step of STEPS[role]) {
         test(`${ticker}'s, for 60 s after "${step}": the swap ends well for both`, async () => {
           world = await SwapWorld.open();
-          const before = { maker: purse(world.maker), taker: purse(world.taker) };
+          const before = { maker: world.maker.purse(), taker: world.taker.purse() };
           const uuid = await world.start();
           await world.until(step, () => reached(world.side(role), uuid, step));
           const rpc = world.side(role).rpcOf(ticker);

@@ -88,12 +88,12 @@ export class OwnOutputs {
     return taken ?? null;
   }
 
-  /** Whether another own transaction, none of `except`, uses an output of this one. */
-  isBuiltOn(tx: Tx, except: ReadonlySet<string> = new Set()): boolean {
+  /** The ids of own transactions that use an output of this one. */
+  builtOn(tx: Tx): ReadonlySet<string> {
     const id = txid(tx);
-    const counts = (by: string | undefined): boolean => by !== undefined && !except.has(by);
-    const isUsed = (vout: number): boolean => counts(this.#locked.get(keyOf({ txid: id, vout })));
-    return tx.outputs.some((_, vout) => isUsed(vout)) || this.#own().some((o) => o.txid === id && counts(o.spentBy?.txid));
+    const locked = tx.outputs.flatMap((_, vout) => this.#locked.get(keyOf({ txid: id, vout })) ?? []);
+    const spent = this.#own().flatMap((o) => (o.txid === id && o.spentBy ? [o.spentBy.txid] : []));
+    return new Set([...locked, ...spent]);
   }
 
   /** The id of another transaction, in a block, that spends an input of this one; null if there is none. */

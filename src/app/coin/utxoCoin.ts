@@ -290,8 +290,8 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   isOurs(txid: string): boolean {
     return this.ledger.own.isOurs(txid);
   }
-  isBuiltOn(raw: Uint8Array, except: ReadonlySet<string> = new Set()): boolean {
-    return this.ledger.own.isBuiltOn(this.#parseOwn(raw), except);
+  builtOn(raw: Uint8Array): ReadonlySet<string> {
+    return this.ledger.own.builtOn(this.#parseOwn(raw));
   }
   conflictOf(raw: Uint8Array): string | null {
     return this.ledger.own.conflictOf(this.#parseOwn(raw));

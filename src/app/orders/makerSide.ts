@@ -13,7 +13,7 @@ import {
 } from "../../core/order/makerOrder.ts";
 import { fittingOrders, type SwapAmounts } from "../../core/order/matching.ts";
 import { toHex } from "../../core/util/bytes.ts";
-import type { SwapMatch } from "../tradingCoin.ts";
+import type { FundsError, SwapMatch } from "../tradingCoin.ts";
 import { ExpiringMap } from "./expiringMap.ts";
 import { coverSpends } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
@@ -179,6 +179,11 @@ export class MakerSide {
     this.#deps.network.publish(match.reserved.base, match.reserved.rel, { type: "MakerReserved", body: match.reserved });
   }
 
+  /** A backend that cannot be reached: what it last told of our money may be old. */
+  #outage(order: MakerOrder): FundsError | null {
+    return this.#deps.coin(order.base)?.outage() ?? this.#deps.coin(order.rel)?.outage() ?? null;
+  }
+
   #isKnown(sender: string, fitting: ReturnType<typeof fittingOrders>): boolean {
     return fitting.some(({ order }) => this.#deps.policy.isKnown(sender, order.base));
   }
@@ -191,7 +196,7 @@ export class MakerSide {
     const inTheWay: (readonly [string, string])[] = [];
     const without: MakerOrder[] = [];
     for (const order of this.#ledger.makers.values()) {
-      if (!this.#deps.policy.isKnown(sender, order.base)) continue;
+      if (!this.#deps.policy.isKnown(sender, order.base) || this.#outage(order)) continue;
       const alone = [...order.matches].filter(([uuid, m]) => m.connectedAtMs === null && this.#holds.shareOf(uuid)?.alone);
       for (const [uuid] of alone) inTheWay.push([order.uuid, uuid]);
       without.push(alone.reduce((o, [uuid]) => dropMatch(o, uuid), order));
@@ -219,7 +224,7 @@ export class MakerSide {
     const base = coin(order.base);
     const rel = coin(order.rel);
     if (!base || !rel || !this.#announcer.has(order.uuid)) return skip("not_announced");
-    const outage = base.outage() ?? rel.outage();
+    const outage = this.#outage(order);
     if (outage) return wait("backend", { coin: outage.coin });
     // a Sell request's base is our rel
     const [baseInfo, relInfo] =

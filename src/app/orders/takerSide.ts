@@ -13,6 +13,7 @@ import {
   takerRequestOf,
 } from "../../core/order/takerOrder.ts";
 import { Aborted } from "../../ports/clock.ts";
+import type { FundsError } from "../tradingCoin.ts";
 import { coverSpends } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { Mailbox } from "./mailbox.ts";
@@ -22,6 +23,8 @@ import { type SwapCoins, swapMatch, termsOfMatch } from "./swapTerms.ts";
 
 /** How long offers are collected after the first good one (reference p2p-wire.md section 9). */
 const COLLECT_MS = 3_000;
+/** Pause before offers are looked at again that came while a backend was away. */
+const OUTAGE_LOOK_MS = 1_000;
 /** Kept free at the end of an order's life for `connect` and `connected` to travel. */
 const CONNECT_MARGIN_MS = 1_000;
 /** Offers kept for one order; past it only better ones get in. */
@@ -37,7 +40,7 @@ const REQUEST_REPEAT_MS = 5_000;
 /** Repeats in one turn of the loop, the longest unsaid first: thousands of orders stay far below what others read of one key. */
 const MAX_REPEATS_PER_TURN = 10;
 
-type Window = { readonly offers: Offer[]; readonly cancel: () => void };
+type Window = { readonly offers: Offer[]; cancel: () => void };
 
 const swapCoins = (order: TakerOrder): SwapCoins => {
   const buy = order.action === "Buy";
@@ -150,13 +153,26 @@ export class TakerSide {
   }
 
   #openWindow(order: TakerOrder): Window {
-    const leftMs = takerDeadlineMs(order) - this.#deps.clock.nowMs() - CONNECT_MARGIN_MS;
-    const close = (): void => {
-      this.#mailbox.post("choose_offer", () => this.#choose(order.uuid));
-    };
-    const window: Window = { offers: [], cancel: this.#deps.clock.after(Math.max(0, Math.min(COLLECT_MS, leftMs)), close) };
+    const window: Window = { offers: [], cancel: this.#chooseAfter(COLLECT_MS, order) };
     this.#windows.set(order.uuid, window);
     return window;
+  }
+
+  /** @returns cancels it */
+  #chooseAfter(ms: number, order: TakerOrder): () => void {
+    return this.#deps.clock.after(Math.max(0, Math.min(ms, this.#leftMs(order))), () => {
+      this.#mailbox.post("choose_offer", () => this.#choose(order.uuid));
+    });
+  }
+
+  /** Until when an offer may be taken. */
+  #leftMs(order: TakerOrder): number {
+    return takerDeadlineMs(order) - this.#deps.clock.nowMs() - CONNECT_MARGIN_MS;
+  }
+
+  /** A backend that cannot be reached: what it last told of our money may be old. */
+  #outage(order: TakerOrder): FundsError | null {
+    return this.#deps.coin(takerCoinOf(order))?.outage() ?? this.#deps.coin(makerCoinOf(order))?.outage() ?? null;
   }
 
   /** True when waiting cannot bring a better offer as far as we know: every order named, or every maker in the book, has answered. */
@@ -172,9 +188,16 @@ export class TakerSide {
   /** Closes the window: the best offer whose terms we can keep is connected to; if there is none, the next offer opens a new window. */
   async #choose(uuid: string): Promise<void> {
     const window = this.#windows.get(uuid);
-    this.#closeWindow(uuid);
     const order = this.#ledger.takers.get(uuid);
-    if (!window || !order || order.match || this.#deps.keyElsewhere()) return;
+    const outage = order && this.#outage(order);
+    // Some makers offer once: their offers are kept for as long as one can still be taken.
+    if (window && order && outage && this.#leftMs(order) > 0) {
+      window.cancel();
+      window.cancel = this.#chooseAfter(OUTAGE_LOOK_MS, order);
+      return;
+    }
+    this.#closeWindow(uuid);
+    if (!window || !order || order.match || outage || this.#deps.keyElsewhere()) return;
     for (const { reserved, maker } of window.offers.sort(compareOffers)) {
       if (this.#deps.policy.isBanned(maker)) continue;
       const settings = { maker: reserved.conf, taker: order.conf, action: order.action };
@@ -202,11 +225,6 @@ export class TakerSide {
     const coin = this.#deps.coin(takerCoinOf(order));
     const received = this.#deps.coin(makerCoinOf(order));
     if (!coin || !received) return false;
-    const outage = coin.outage() ?? received.outage();
-    if (outage) {
-      this.#deps.log.warn("offer_refused", { order: order.uuid, maker, reason: "backend", coin: outage.coin });
-      return false;
-    }
     const covered = coverSpends([coin, reserved.relAmount], [received, reserved.baseAmount]);
     if (!covered.ok) {
       this.#deps.log.info("offer_refused", { order: order.uuid, maker, reason: "too_small", coin: covered.error.coin });

@@ -4,6 +4,7 @@ import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import type { TakerRequest } from "../../core/message/types.ts";
 import { decimal } from "../../core/money/rational.ts";
 import { availableVolume } from "../../core/order/makerOrder.ts";
+import { toHex } from "../../core/util/bytes.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import { WaitingRequests } from "./waitingRequests.ts";
 
@@ -144,6 +145,46 @@ test.each(["AAA", "BBB"])(
     expect(await taker.orders.placeTakerOrder({ ...order, action: "Buy" })).toEqual({ ok: false, error: outage });
   },
 );
+
+test("offers that came while a backend was away are taken when it is back: some makers offer once", async () => {
+  const { world, maker, taker } = await pair();
+  await place(maker, "10");
+  let firstAtMs = 0;
+  world.deliver = ({ message }) => {
+    if (message.type !== "MakerReserved") return true;
+    firstAtMs ||= world.clock.nowMs();
+    return world.clock.nowMs() - firstAtMs < 100;
+  };
+  await take(taker, "1", 30);
+  await world.clock.advance(2_500);
+  taker.coin("AAA").trouble = { kind: "Transport", coin: "AAA", message: "nothing listens there" };
+  await world.clock.advance(1_000);
+  expect(world.messages("TakerConnect")).toEqual([]);
+  taker.coin("AAA").trouble = null;
+  await world.clock.advance(2_000);
+  expect(taker.swaps.started).toHaveLength(1);
+});
+
+test("a request that cannot be served while a backend is away takes nobody's place", async () => {
+  const known = new Set<string>();
+  const world = new OrderWorld();
+  const policy: Partial<OrdersDeps["policy"]> = {
+    isKnown: (sender) => known.has(sender),
+    mayReserve: ({ sender }) => ({ kind: "granted", connectWithinMs: 30_000, alone: known.has(sender) ? null : "alone" }),
+  };
+  const maker = await world.node("maker", { policy: policy as OrdersDeps["policy"] });
+  await world.node("stranger");
+  known.add(toHex((await world.node("friend")).key));
+  await place(maker, "1");
+  world.send("maker", "stranger", { type: "TakerRequest", body: request(1) });
+  await world.clock.advance(1_000);
+  const open = (): readonly string[] => [...(maker.orders.myOrders().makers[0]?.matches.keys() ?? [])];
+  expect(open()).toEqual([uuid(1)]);
+  maker.coin("BBB").trouble = { kind: "Transport", coin: "BBB", message: "nothing listens there" };
+  world.send("maker", "friend", { type: "TakerRequest", body: request(2) });
+  await world.clock.advance(1_000);
+  expect(open()).toEqual([uuid(1)]);
+});
 
 test("requests that no output is free for wait, and are served in the order they came when there is one", async () => {
   const { world, maker } = await pair();

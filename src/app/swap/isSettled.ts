@@ -1,7 +1,7 @@
 import { ownPayment, type Slot } from "../../core/swap/events.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
-import { isBuiltOnByOthers } from "./duties/feeVersions.ts";
+import { feeLostTo } from "./duties/fee.ts";
 import { decidingSlots } from "./duties/observe.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { SwapTask } from "./swapTask.ts";
@@ -34,17 +34,34 @@ function standsDeep({ chain }: SwapCoin, txid: string): boolean {
 }
 
 /**
- * A fee that was sent once may confirm at any time: the other side has its bytes. It is over when it or a rival for its inputs is
- * deep; or when the backend does not have it, after the later lock: an honest maker has then long done with the swap.
- * Not while a transaction of another swap is built on it: then its bytes may have to be sent again.
+ * A fee that was sent once may confirm at any time: the other side has its bytes. It is over when it is deep; or when what keeps it
+ * from confirming is, and no running swap is built on it, which would not learn of its own end; or, the same, when past the later
+ * lock a backend that answers does not have it, though it was offered all the time.
  */
 function isFeeOver(task: SwapTask): boolean {
-  const { own, terms } = task.state;
-  if (!own.fee?.attempted) return true;
-  const coin = task.coin(terms.role);
-  const raw = fromHex(own.fee.raw);
-  const winner = coin.chain.tx(own.fee.txid)?.block ? own.fee.txid : coin.conflictOf(raw);
-  if (winner !== null) return standsDeep(coin, winner);
-  const isUnknown = !coin.chain.tx(own.fee.txid) && coin.chain.status().state === "ready";
-  return isUnknown && task.nowSec() > task.times().makerLock && !isBuiltOnByOthers(task, "feeChild", raw);
+  const { fee } = task.state.own;
+  if (!fee?.attempted) return true;
+  const coin = task.coin("taker");
+  const known = coin.chain.tx(fee.txid);
+  if (known?.block) return standsDeep(coin, fee.txid);
+  const winner = feeLostTo(task);
+  const isGone = !known && coin.chain.status().state === "ready" && task.nowSec() > task.times().makerLock;
+  return (winner !== null ? standsDeep(coin, winner) : isGone) && !isCarrying(task, fee.raw);
+}
+
+/** Whether a transaction of a running swap hangs on an own one, directly or through others. One that no swap here knows counts, too. */
+function isCarrying(task: SwapTask, raw: string): boolean {
+  const coin = task.coin("taker");
+  const met = new Set<string>();
+  const queue = [raw];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    for (const txid of coin.builtOn(fromHex(next))) {
+      if (met.has(txid)) continue;
+      met.add(txid);
+      const own = task.deps.ownTx(txid);
+      if (!own || own.state.finished === null) return true;
+      queue.push(own.raw);
+    }
+  }
+  return false;
 }

@@ -13,6 +13,8 @@ type Needs = {
   readonly ticker: string;
   /** Own transactions whose inputs nothing else may spend. */
   readonly raws: readonly Uint8Array[];
+  /** The swap is over: until it runs nobody sends them, and their change counts only once the chain lists it. */
+  readonly isOver: boolean;
   /** Children that pay for them; what they pay back counts once the chain lists it. */
   readonly children: readonly TxVersion[];
   /** Base units still to be paid, one transaction each. */
@@ -45,6 +47,7 @@ export class StoredFunds {
   take(coin: SwapCoin): void {
     const own = [...this.#needs].filter(([, n]) => n.ticker === coin.ticker);
     for (const [, { raws }] of own) for (const raw of raws) coin.lockInputs(raw);
+    for (const [, { raws, isOver }] of own) if (isOver) for (const raw of raws) coin.dropChange(raw);
     for (const [, { children }] of own) for (const child of children) takeChild(coin, child);
     const nowMs = this.#clock.nowMs();
     const open = own
@@ -80,6 +83,7 @@ function needsOf(s: SwapState): Needs {
   return {
     ticker: role === "maker" ? makerCoin : takerCoin,
     raws,
+    isOver,
     children: (["feeChild", "paymentChild", "refundChild"] as const).flatMap((slot) => versionsOfSlot(s, slot)),
     amounts: isOver || s.refund || s.abandoned || isPaid ? [] : openAmounts(s),
     until: role === "maker" ? times.firstSendBy : times.makerPaymentConfirmedBy,

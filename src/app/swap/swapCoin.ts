@@ -86,8 +86,8 @@ export interface SwapCoin extends TradingCoin {
   outputValue(raw: Uint8Array): bigint;
   /** Whether a transaction the backend has is signed with the own key alone. */
   isOurs(txid: string): boolean;
-  /** Whether another own transaction, none of `except`, spends an output of this one. */
-  isBuiltOn(raw: Uint8Array, except?: ReadonlySet<string>): boolean;
+  /** The ids of own transactions that spend an output of this one. */
+  builtOn(raw: Uint8Array): ReadonlySet<string>;
   /** The id of another transaction, in a block, that spends an input of this own one: it can never confirm. Null: none. */
   conflictOf(raw: Uint8Array): string | null;
   /** Takes the inputs of a stored own transaction out of circulation after a restart. */

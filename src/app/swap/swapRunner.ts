@@ -2,7 +2,7 @@ import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeSwapMessage, parseSwapMessage } from "../../core/message/swapMessage.ts";
 import type { SwapMessage } from "../../core/message/types.ts";
 import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
-import { fold, type SwapState } from "../../core/swap/swapState.ts";
+import { duties, fold, type SwapState } from "../../core/swap/swapState.ts";
 import { equalBytes, fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import type { ChainChange } from "../../ports/chain.ts";
@@ -88,18 +88,21 @@ export class SwapRunner implements SwapStarter {
     const open = await this.#deps.store.unsettled();
     for (const uuid of await this.#deps.store.allUuids()) this.#known.add(uuid);
     for (const s of open) this.#waiting.set(s.uuid, s);
+    const coins = new Set<string>();
     for await (const { swap, log, fault } of this.#logsOf(open)) {
+      let isNeeded = !swap.finished;
       try {
         if (!log) throw fault;
         const state = fold(log.map((e) => e.event));
         this.#funds.add(swap.uuid, state);
         this.#waiting.set(swap.uuid, listed(state));
+        isNeeded = state.finished === null || (state.finished === "failed" && duties(state).length > 0);
       } catch (cause) {
         this.#notRead(swap.uuid, cause);
       }
+      if (isNeeded) for (const ticker of [swap.myCoin, swap.otherCoin]) coins.add(ticker);
     }
-    const running = [...this.#waiting.values()].filter((s) => !s.finished);
-    this.#kickStartCoins = [...new Set(running.flatMap((s) => [s.myCoin, s.otherCoin]))];
+    this.#kickStartCoins = [...coins];
     this.#unsubscribe.push(this.#deps.onCoinActivated(() => void this.#resumeReady()));
     for (const ticker of new Set([...this.#waiting.values()].map((s) => s.myCoin))) {
       const coin = this.#deps.coin(ticker);
@@ -283,7 +286,6 @@ export class SwapRunner implements SwapStarter {
     }
     if (task.stopped.aborted) return;
     task.run();
-    if (task.state.finished) this.#releaseFunds(task);
     this.#settleIfDeep(task);
   }
 
@@ -355,14 +357,9 @@ export class SwapRunner implements SwapStarter {
   #releaseFunds(task: SwapTask): void {
     const s = task.state;
     const coin = task.coin(s.terms.role);
-    if (s.finished === "failed") {
-      for (const tx of [s.own.fee, s.own[ownPayment(s.terms.role)]]) {
-        if (!tx) continue;
-        // What never left never will. A fee that was sent may confirm yet, by whoever has it: its inputs stay taken.
-        if (!tx.attempted) coin.releaseInputs(fromHex(tx.raw));
-        else if (!coin.chain.tx(tx.txid) && !coin.isBuiltOn(fromHex(tx.raw))) coin.dropChange(fromHex(tx.raw));
-      }
-    }
+    // What never left never will. A fee that was sent may confirm yet, by whoever has it: its inputs stay taken.
+    const unsent = [s.own.fee, s.own[ownPayment(s.terms.role)]].filter((tx) => tx && !tx.attempted);
+    if (s.finished === "failed") for (const tx of unsent) coin.releaseInputs(fromHex(tx?.raw ?? ""));
     if (!task.reservation) return;
     coin.release(task.reservation);
     task.reservation = null;

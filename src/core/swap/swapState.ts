@@ -204,11 +204,18 @@ const feeIsDone = (s: SwapState): boolean => s.terms.dexFeePubkey === null || s.
  * published again if a reorg takes it back, until the runner sees it settled.
  */
 export function duties(s: SwapState): readonly Duty[] {
-  if (s.startFailed !== null || s.finished === "failed") return [];
+  if (s.startFailed !== null) return [];
+  if (s.finished === "failed") return feeDuties(s);
   if (!s.negotiated) return s.abandoned ? [] : [{ do: "negotiate" }];
   const straight = !s.refund && !s.abandoned && !s.finished;
   const own = [...(straight ? straightDuties(s) : []), ...moneyDuties(s, straight)];
-  return [{ do: "observe" }, ...own, ...childDuties(s, own)];
+  return [{ do: "observe" }, ...own, ...childDuties(s, own), ...(straight ? [] : feeDuties(s))];
+}
+
+/** A fee that was sent may be with others, and own transactions of other swaps built on it: it is seen into a block. */
+function feeDuties(s: SwapState): readonly Duty[] {
+  const own = s.own.fee?.attempted && publishing(s, "fee") ? [{ do: "publish", slot: "fee" } as const] : [];
+  return [...own, ...childDuties(s, own)];
 }
 
 /** The steps towards success. */
@@ -245,9 +252,6 @@ function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   if (isPublished) out.push({ do: "publish", slot: payment });
   const isCancelled = publishing(s, "cancel") && !s.facts[payment]?.confirmed;
   if (isCancelled) out.push({ do: "publish", slot: "cancel" });
-  // Either may be built on the change of the fee: off the straight road, too, it can confirm only after it.
-  const needsFee = (isPublished || isCancelled) && s.own.fee?.attempted === true;
-  if (needsFee && !straight && publishing(s, "fee")) out.push({ do: "publish", slot: "fee" });
   if (wantsClaim(s, straight)) out.push({ do: "claim" });
   // A claim of the maker that never left would reveal the secret: once the refund is decided it stays home.
   const claimMayLeave = role === "taker" || straight || s.own[ownClaim(role)]?.attempted === true;
@@ -266,7 +270,9 @@ function childDuties(s: SwapState, published: readonly Duty[]): readonly Duty[] 
   for (const child of CHILD_SLOTS) {
     const slot = parentOf(s.terms.role, child);
     const isWanted = s.own[slot]?.attempted === true && published.some((d) => d.do === "publish" && d.slot === slot);
-    if (isWanted && !s.own[child]) out.push({ do: "bump", slot });
+    // What a swap no longer needs is not paid for twice.
+    const isWorthIt = slot !== "fee" || s.finished === null;
+    if (isWanted && isWorthIt && !s.own[child]) out.push({ do: "bump", slot });
     if (isWanted && publishing(s, child)) out.push({ do: "publish", slot: child });
   }
   return out;

@@ -1,9 +1,10 @@
 import { ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
-import { fundsErrorText } from "../../fundsErrorText.ts";
+import { lostTo } from "../lostTo.ts";
 import { Repeater } from "../repeater.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
+import { outageOf } from "./outageOf.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The maker waits this long for the taker's fee: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
@@ -23,8 +24,7 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason } });
   if (task.nowSec() > limit) return giveUp(`too late to send the fee: the limit was ${limit}`);
   const coin = task.coin("taker");
-  const outage = coin.outage();
-  const unfit = outage ? fundsErrorText(outage) : task.reservation && coin.dearerThanReserved(task.reservation);
+  const unfit = (await outageOf(task, coin, signal)) ?? (task.reservation && coin.dearerThanReserved(task.reservation));
   if (unfit) {
     task.trouble(unfit);
     return task.news(task.version, LOOK_AGAIN_MS, signal);
@@ -164,4 +164,13 @@ export function feeGone(task: SwapTask): string | null {
   const needed = terms.safety?.feeConfs ?? 0;
   const depth = coin.chain.confirmations(known.block);
   return depth < needed ? `the fee transaction ${txid} has ${depth} of ${needed} confirmations` : null;
+}
+
+/** Taker: the transaction in a block that keeps its fee from ever confirming; null when there is none, or the fee itself is in one. */
+export function feeLostTo(task: SwapTask): string | null {
+  const { fee } = task.state.own;
+  const coin = task.coin("taker");
+  if (!fee || coin.chain.tx(fee.txid)?.block) return null;
+  const raw = fromHex(fee.raw);
+  return coin.chain.tx(fee.txid) ? coin.conflictOf(raw) : lostTo(coin, raw, task.deps.ownTx);
 }

@@ -94,7 +94,7 @@ export function isBuiltOnByOthers(task: SwapTask, child: ChildSlot, raw: Uint8Ar
   const tx = task.state.own[child];
   const versions = tx ? versionsOf(tx) : [];
   const ids = new Set(versions.map((v) => v.txid));
-  return coin.isBuiltOn(raw, ids) || versions.some((v) => coin.isBuiltOn(fromHex(v.raw), ids));
+  return [raw, ...versions.map((v) => fromHex(v.raw))].some((own) => [...coin.builtOn(own)].some((id) => !ids.has(id)));
 }
 
 /**
@@ -152,7 +152,7 @@ function nextSpend(task: SwapTask, slot: Slot, refused: boolean): OwnSignedTx | 
   const paid = feeOf(task, slot, current ?? tx);
   if (paid === null) return null;
   if (!current) return buildSpend(task, slot, payment, paid);
-  if (!refused && !isLate(question) && coin.isBuiltOn(fromHex(current.raw))) return null;
+  if (!refused && !isLate(question) && coin.builtOn(fromHex(current.raw)).size > 0) return null;
   const fee = coin.relayPolicy === "replace" || refused ? nextFee(question, paid) : null;
   return fee === null ? null : buildSpend(task, slot, payment, fee);
 }
@@ -196,7 +196,7 @@ function nextChild(task: SwapTask, slot: ChildSlot, tx: OwnTx): OwnSignedTx | nu
   const chained = isChained(task, slot);
   const generations = versionsOf(tx).length;
   // One the backend does not have cannot be built on; one that others are built on cannot be replaced.
-  if (chained ? !known || generations >= MAX_GENERATIONS : coin.isBuiltOn(fromHex(tx.raw))) return null;
+  if (chained ? !known || generations >= MAX_GENERATIONS : coin.builtOn(fromHex(tx.raw)).size > 0) return null;
   return childFor(task, slot, fromHex(chained ? tx.raw : parent.raw), chained ? generations + 1 : 1, childFees(task, slot));
 }
 

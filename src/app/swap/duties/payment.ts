@@ -1,12 +1,12 @@
 import { type Failure, ownPayment, theirPayment } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
-import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts";
 import { Repeater } from "../repeater.ts";
 import type { TxRefusal } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { feeGone, feeUnsafe } from "./fee.ts";
+import { outageOf } from "./outageOf.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
@@ -86,8 +86,7 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   const { role } = task.state.terms;
   const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
   const coin = task.coin(chainOf(role, ownPayment(role)));
-  const outage = coin.outage();
-  return unsafe ?? (outage && fundsErrorText(outage)) ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
+  return unsafe ?? (await outageOf(task, coin, signal)) ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
 }
 
 /** What was proven of the fee when the maker's payment was signed stands for so long, as far as our index says nothing else. */

@@ -7,7 +7,9 @@ import { Repeater } from "../repeater.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
+import { feeLostTo } from "./fee.ts";
 import { childFees, currentVersion, isBuiltOnByOthers, isChained, renew } from "./feeVersions.ts";
+import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
 import { emitSigned } from "./storeSigned.ts";
 
@@ -43,6 +45,11 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
   let refused = false;
   for (;;) {
     const seen = task.version;
+    // One that lost its inputs can be sent by nobody.
+    if (slot === "fee" && feeLostTo(task) !== null) {
+      await task.news(seen, LOOK_MS, signal);
+      continue;
+    }
     // Before sending: a payment whose time passed while this node was down must not leave now.
     const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));
     if (signal.aborted) return;
@@ -67,7 +74,9 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       const outcome = await coin.chain.broadcast(fromHex(version.raw), signal);
       if (outcome.kind === "accepted" || outcome.kind === "already_known") {
         refused = false;
-        if (!task.state.facts[slot]) await task.emit({ type: "tx_seen", slot, txid: version.txid, raw: version.raw, block: null });
+        // What comes after the end of a swap that came to nothing is no part of its story.
+        if (!task.state.facts[slot] && task.state.finished !== "failed")
+          await task.emit({ type: "tx_seen", slot, txid: version.txid, raw: version.raw, block: null });
       } else {
         task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
         refused = outcome.kind === "rejected" && !anyKnown(task, slot);
@@ -159,12 +168,11 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   const late = (): string | null =>
     notAfter !== null && task.nowSec() > notAfter ? `it was not sent before its time limit ${notAfter}` : null;
   if (late()) return late();
-  // What a backend was asked to send may be out, whatever it answered. So one that cannot be reached is not asked.
   const { role } = task.state.terms;
-  const outage = slot === "fee" || slot === ownPayment(role) ? task.coin(role).outage() : null;
+  const outage = slot === "fee" || slot === ownPayment(role) ? await outageOf(task, task.coin(role), signal) : null;
   if (outage) {
-    task.trouble(fundsErrorText(outage));
-    return "wait";
+    task.trouble(outage);
+    return late() ?? "wait";
   }
   if (slot === ownPayment(role)) {
     // Signed before a crash, perhaps: what was proven then is proven again.

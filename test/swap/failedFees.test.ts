@@ -1,0 +1,140 @@
+import { afterEach, expect, test } from "vitest";
+import { txToChainTx } from "../../src/chain/chainTx.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
+import { signInputs } from "../../src/core/utxo/signInput.ts";
+import type { Tx } from "../../src/core/utxo/tx.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { malleate } from "../fakes/malleate.ts";
+import { SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
+
+let world: SwapWorld;
+afterEach(() => world.close());
+
+const sum = (outputs: readonly { readonly value: bigint }[]): bigint => outputs.reduce((n, u) => n + u.value, 0n);
+/** What the taker can build on now. */
+const ready = (): bigint => sum(world.taker.coin("BBB").ledger.ready());
+const txOf = (raw: string | undefined): Tx => {
+  const tx = parseTx(fromHex(raw ?? ""), world.chain("BBB").params.template.format);
+  if (!tx.ok) throw new Error(tx.error.detail);
+  return tx.value;
+};
+const parents = (raw: string | undefined): readonly string[] => txOf(raw).inputs.map((i) => i.txid);
+/** The taker's mempool, and every other, loses all. */
+function forgetAll(): void {
+  world.chain("BBB").mempool.graph.clear();
+  world.chain("BBB").held.clear();
+}
+
+/** A swap whose fee is in the mempool, and of which the maker never hears. */
+async function lostFee(lockDurationSec = 7_800): Promise<string> {
+  const uuid = await world.start({ lockDurationSec });
+  world.lose(world.maker, (m, of) => m.type === "TakerFee" && of === uuid);
+  await world.withheld(world.taker, uuid, "fee");
+  return uuid;
+}
+const comesToNothing = (uuid: string): Promise<void> =>
+  world.until("it comes to nothing", async () => (await world.outcome(world.taker, uuid)) === "failed");
+
+/** A swap on top of another one's fee, whose payment takes an output that came in meanwhile as well. */
+async function builtOn(fee: string | undefined, makerCoin: Ticker = "AAA"): Promise<string> {
+  const uuid = await world.start({ lockDurationSec: 7_800, takerAmount: "1", makerCoin });
+  await world.withheld(world.taker, uuid, "fee");
+  world.fund("BBB", world.taker, 90_000_000n);
+  await world.withheld(world.taker, uuid, "takerPayment");
+  const { own } = await world.taker.state(uuid);
+  if (fee !== undefined) expect(parents(own.fee?.raw)).toEqual([fee]);
+  expect(parents(own.takerPayment?.raw)).toHaveLength(2);
+  return uuid;
+}
+/** On scripts of the old kind anybody can change the id of a transaction on its way into a block. */
+function mineMalleated(raw: string | undefined): void {
+  world.chain("BBB").mempool.graph.clear();
+  expect(world.chain("BBB").mineExactly(world.maker.script, [malleate(txOf(raw))])).toMatchObject({ ok: true });
+  world.chain("BBB").held.clear();
+}
+
+test("a fee that mempools forget after its swap came to nothing is sent again: the next swap is paid for from its change", async () => {
+  world = await SwapWorld.open();
+  await comesToNothing(await lostFee());
+  forgetAll();
+  await world.advance(60);
+  expect(ready()).toBe(world.taker.units("BBB"));
+  expect(await world.finish(await world.start())).toEqual({ maker: "success", taker: "success" });
+});
+
+test("after a restart without the other coin nothing is promised that such a fee has taken, and the coin it waits for is named", async () => {
+  world = await SwapWorld.open();
+  await comesToNothing(await lostFee(600));
+  await world.taker.stop();
+  forgetAll();
+  await world.taker.restart(["BBB"]);
+  await world.advance(100);
+  expect([sum(world.taker.coin("BBB").ledger.spendable()), [...world.taker.runner.kickStartCoins()].sort()]).toEqual([0n, ["AAA", "BBB"]]);
+  await world.taker.enable("AAA");
+  await world.advance(60);
+  expect(ready()).toBe(world.taker.units("BBB"));
+});
+
+test("a swap that was promised the change of such a fee has its money, though the fee is not listed when its swap ends", async () => {
+  world = await SwapWorld.open();
+  const first = await lostFee();
+  await world.advance(670);
+  let second = "";
+  const listen = world.lose(world.taker, (m, uuid) => m.type === "Negotiation" && uuid === second);
+  second = await world.start({ lockDurationSec: 7_800 });
+  const { instead } = world.taker.rpcOf("BBB");
+  instead.set("sendrawtransaction", { ok: false, error: { kind: "rpc", code: -26, message: "mempool min fee not met" } });
+  forgetAll();
+  await comesToNothing(first);
+  instead.clear();
+  listen();
+  expect(await world.finish(second)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("a swap whose fee stands on a fee that was malleated ends, is settled, and what its payment took is free again", async () => {
+  world = await SwapWorld.open();
+  const first = (await world.taker.state(await lostFee())).own.fee;
+  const second = await builtOn(first?.txid);
+  mineMalleated(first?.raw);
+  await world.until("it is over", async () => (await world.outcome(world.taker, second)) !== null);
+  expect(await world.outcome(world.taker, second)).toBe("cancelled");
+  await world.advance(20_000);
+  expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
+});
+
+test("a failed swap whose fee was malleated is not forgotten while a swap that stands on it waits for its other coin: that one ends, too", async () => {
+  world = await SwapWorld.open({ third: true });
+  const first = await lostFee();
+  const fee = (await world.taker.state(first)).own.fee;
+  const second = await builtOn(fee?.txid, "CCC");
+  await comesToNothing(first);
+  await world.taker.stop();
+  mineMalleated(fee?.raw);
+  await world.taker.restart(["AAA", "BBB"]);
+  await world.advance(600);
+  await world.taker.stop();
+  await world.taker.restart();
+  await world.until("it is over", async () => (await world.outcome(world.taker, second)) !== null);
+  await world.advance(20_000);
+  expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
+});
+
+test("a payment loses an input to another wallet of the seed, and mempools forget its fee: that is sent again, and the swap settled", async () => {
+  world = await SwapWorld.open();
+  const uuid = await builtOn(undefined);
+  const { own } = await world.taker.state(uuid);
+  const payment = txOf(own.takerPayment?.raw);
+  const input = payment.inputs.find((i) => i.txid !== own.fee?.txid);
+  const spent = input && world.taker.coin("BBB").ledger.own.source(input);
+  if (!input || !spent) throw new Error("no input");
+  const outputs = [{ value: spent.value - 1_000n, script: world.maker.script }];
+  const unsigned = { ...payment, inputs: [{ ...input, scriptSig: new Uint8Array() }], outputs };
+  const rival = signInputs(unsigned, [spent], world.taker.key, { kind: "legacy" });
+  world.chain("BBB").mempool.graph.clear();
+  expect(world.chain("BBB").mineExactly(world.maker.script, [txToChainTx(rival)])).toMatchObject({ ok: true });
+  await world.until("it is over", async () => (await world.outcome(world.taker, uuid)) !== null, 20_000);
+  expect(await world.outcome(world.taker, uuid)).toBe("cancelled");
+  forgetAll();
+  await world.advance(1_000);
+  expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
+});
