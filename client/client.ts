@@ -3,6 +3,10 @@
 
 export type BanReason = { "type": "Manual"; "reason": string } | { "type": "FailedSwap"; "caused_by_swap": string; "caused_by_event": { "type": "Maker" | "Taker"; "event": { "type": string; "data": { "error": string } } } };
 
+export type BestOrder = { "coin": string; "address": string; "price": string; "price_rat": RationalValue; "price_fraction": FractionalValue; "maxvolume": string; "max_volume_rat": RationalValue; "max_volume_fraction": FractionalValue; "min_volume": string; "min_volume_rat": RationalValue; "min_volume_fraction": FractionalValue; "pubkey": string; "age": number; "uuid": string; "is_mine": boolean; "base_max_volume": string; "base_max_volume_rat": RationalValue; "base_max_volume_fraction": FractionalValue; "base_min_volume": string; "base_min_volume_rat": RationalValue; "base_min_volume_fraction": FractionalValue; "rel_max_volume": string; "rel_max_volume_rat": RationalValue; "rel_max_volume_fraction": FractionalValue; "rel_min_volume": string; "rel_min_volume_rat": RationalValue; "rel_min_volume_fraction": FractionalValue; "base_confs"?: number; "base_nota"?: boolean; "rel_confs"?: number; "rel_nota"?: boolean };
+
+export type BestOrderV2 = { "coin": string; "address": { "address_type": "Transparent" | "Shielded"; "address_data"?: string }; "price": NumberDetail; "pubkey": string; "uuid": string; "is_mine": boolean; "base_max_volume": NumberDetail; "base_min_volume": NumberDetail; "rel_max_volume": NumberDetail; "rel_min_volume": NumberDetail; "conf_settings": ConfSettings | null };
+
 export type CancelBy = { "type": "All" } | { "type": "Pair"; "data": { "base": string; "rel": string } } | { "type": "Coin"; "data": { "ticker": string } };
 
 export type ConfSettings = { "base_confs": number; "base_nota": boolean; "rel_confs": number; "rel_nota": boolean };
@@ -39,6 +43,8 @@ export type OrderbookEntryV2 = { "coin": string; "address": { "address_type": "T
 
 export type RationalValue = [[number, number[]], [number, number[]]];
 
+export type RequestBestOrdersBy = { "type": "volume"; "value": unknown } | { "type": "number"; "value": number };
+
 export type SwapStatus = { "type": "Maker" | "Taker"; "uuid": string; "my_order_uuid": string | null; "events": Array<{ "timestamp": number; "event": { "type": string; [key: string]: unknown }; [key: string]: unknown }>; "maker_amount": string | null; "maker_coin": string | null; "taker_amount": string | null; "taker_coin": string | null; "success_events": string[]; "error_events": string[]; "my_info": { [key: string]: unknown } | null; "recoverable": boolean; "is_finished": boolean; "is_success"?: boolean; [key: string]: unknown };
 
 export type TakerMatch = { "reserved": MakerReserved; "connect": MatchStep; "connected": MatchStep | null; "last_updated": number };
@@ -57,11 +63,13 @@ export type UnbanBy = { "type": "All" } | { "type": "Few"; "data": string[] };
 
 export type FlatCalls = {
   /** Issue a taker request to receive `base` for `rel`. It is matched against the orderbook; `rel_amount` is the most that is spent. */
-  buy: { params: { "base": string; "rel": string; "price": MmNumber; "volume": MmNumber; "min_volume"?: MmNumber; "match_by"?: MatchBy; "order_type"?: OrderType; "timeout"?: number; "base_confs"?: number; "base_nota"?: boolean; "rel_confs"?: number; "rel_nota"?: boolean; "save_in_history"?: boolean }; result: TakerOrder };
+  buy: { params: { "base": string; "rel": string; "price": MmNumber; "volume": MmNumber; "min_volume"?: MmNumber; "match_by"?: MatchBy; "order_type"?: OrderType; "timeout"?: number; "base_confs"?: number; "base_nota"?: boolean; "rel_confs"?: number; "rel_nota"?: boolean; "destpubkey"?: string; "duration"?: number; "gui"?: string; "save_in_history"?: boolean }; result: TakerOrder };
   /** Issue a taker request to sell `base` for `rel`. It is matched against the orderbook; `rel_amount` is the least that is received. */
-  sell: { params: { "base": string; "rel": string; "price": MmNumber; "volume": MmNumber; "min_volume"?: MmNumber; "match_by"?: MatchBy; "order_type"?: OrderType; "timeout"?: number; "base_confs"?: number; "base_nota"?: boolean; "rel_confs"?: number; "rel_nota"?: boolean; "save_in_history"?: boolean }; result: TakerOrder };
+  sell: { params: { "base": string; "rel": string; "price": MmNumber; "volume": MmNumber; "min_volume"?: MmNumber; "match_by"?: MatchBy; "order_type"?: OrderType; "timeout"?: number; "base_confs"?: number; "base_nota"?: boolean; "rel_confs"?: number; "rel_nota"?: boolean; "destpubkey"?: string; "duration"?: number; "gui"?: string; "save_in_history"?: boolean }; result: TakerOrder };
   /** Place a maker order on the orderbook. It always sells `base`, and this node acts as maker. */
   setprice: { params: { "base": string; "rel": string; "price": MmNumber; "volume"?: MmNumber; "max"?: boolean; "min_volume"?: MmNumber; "cancel_previous"?: boolean; "timeout_in_minutes"?: number; "base_confs"?: number; "base_nota"?: boolean; "rel_confs"?: number; "rel_nota"?: boolean; "save_in_history"?: boolean }; result: MakerOrder };
+  /** Change a maker order of this node in place. What is left out stays as it is; a refusal changes nothing. */
+  update_maker_order: { params: { "uuid": string; "new_price"?: MmNumber; "max"?: boolean; "volume_delta"?: MmNumber; "min_volume"?: MmNumber; "base_confs"?: number; "base_nota"?: boolean; "rel_confs"?: number; "rel_nota"?: boolean }; result: MakerOrder };
   /** Cancel one active order of this node. */
   cancel_order: { params: { "uuid": string }; result: "success" };
   /** Cancel this node's active orders chosen by a condition. Orders that are being matched stay. */
@@ -70,12 +78,22 @@ export type FlatCalls = {
   my_orders: { params: Record<string, never>; result: { "maker_orders": { [key: string]: LiveMakerOrder }; "taker_orders": { [key: string]: LiveTakerOrder } } };
   /** Show one order of this node, active or from the history. */
   order_status: { params: { "uuid": string }; result: { "type": "Maker" | "Taker"; "order": LiveMakerOrder | LiveTakerOrder | MakerOrder; "cancellation_reason"?: string } };
+  /** Orders of this node kept in the history, newest first. Filters combine with AND, and bounds are included. */
+  orders_history_by_filter: { params: { "order_type"?: "Maker" | "Taker"; "initial_action"?: "Sell" | "Buy"; "base"?: string; "rel"?: string; "from_price"?: MmNumber; "to_price"?: MmNumber; "from_volume"?: MmNumber; "to_volume"?: MmNumber; "from_timestamp"?: number; "to_timestamp"?: number; "was_taker"?: boolean; "status"?: string; "include_details"?: boolean }; result: { "orders": Array<{ "uuid": string; "order_type": string; "initial_action": string; "base": string; "rel": string; "price": number; "volume": number; "created_at": number; "last_updated": number; "was_taker": number; "status": string }>; "details": Array<{ "type": "Maker" | "Taker"; "order": LiveMakerOrder | LiveTakerOrder | MakerOrder }>; "found_records": number; "warnings": Array<{ "uuid": string; "warning": string }> } };
   /** Show the orderbook of a pair. Coins need not be enabled, only configured. */
   orderbook: { params: { "base": string; "rel": string }; result: { "askdepth": 0; "asks": OrderbookEntry[]; "base": string; "biddepth": 0; "bids": OrderbookEntry[]; "netid": number; "numasks": number; "numbids": number; "rel": string; "timestamp": number; "total_asks_base_vol": string; "total_asks_base_vol_rat": RationalValue; "total_asks_base_vol_fraction": FractionalValue; "total_asks_rel_vol": string; "total_asks_rel_vol_rat": RationalValue; "total_asks_rel_vol_fraction": FractionalValue; "total_bids_base_vol": string; "total_bids_base_vol_rat": RationalValue; "total_bids_base_vol_fraction": FractionalValue; "total_bids_rel_vol": string; "total_bids_rel_vol_rat": RationalValue; "total_bids_rel_vol_fraction": FractionalValue } };
+  /** How many orders pairs have. Pairs this node follows are counted in its own book, a relay is asked about the others; a pair nobody tells of is left out of the reply. */
+  orderbook_depth: { params: { "pairs": Array<string[]> }; result: Array<{ "pair": string[]; "depth": { "asks": number; "bids": number } }> };
+  /** The best orders between a coin and every other coin, as a relay knows them. */
+  best_orders: { params: { "coin": string; "action": "buy" | "sell"; "volume": MmNumber }; result: { "result": { [key: string]: BestOrder[] }; "original_tickers": { [key: string]: string[] } } };
   /** List this node's most recent swaps, with filters and paging. Filters combine with AND. */
   my_recent_swaps: { params: { "limit"?: number; "from_uuid"?: string; "page_number"?: number; "my_coin"?: string; "other_coin"?: string; "from_timestamp"?: number; "to_timestamp"?: number }; result: { "swaps": SwapStatus[]; "from_uuid": string | null; "skipped": number; "limit": number; "total": number; "page_number": number | null; "total_pages": number; "found_records": number } };
+  /** List the uuids of all swaps of this node under filters, newest first. Filters combine with AND. */
+  all_swaps_uuids_by_filter: { params: { "my_coin"?: string; "other_coin"?: string; "from_timestamp"?: number; "to_timestamp"?: number }; result: { "found_records": number; "uuids": string[]; "my_coin": string | null; "other_coin": string | null; "from_timestamp": number | null; "to_timestamp": number | null } };
   /** Show one swap of this node. The uuid stands inside `params`. */
   my_swap_status: { params: { "params": { "uuid": string } }; result: SwapStatus };
+  /** Show a finished swap of this node to anybody who knows its uuid, as KDF's statistics do: without secrets and without what is this node's own. The uuid stands inside `params`. */
+  stats_swap_status: { params: { "params": { "uuid": string } }; result: { "maker": { "uuid": string; [key: string]: unknown } | null; "taker": { "uuid": string; [key: string]: unknown } | null } };
   /** List the swaps that are running now. */
   active_swaps: { params: { "include_status"?: boolean }; result: { "uuids": string[]; "statuses": { [key: string]: { [key: string]: unknown } } | null } };
   /** Take back or claim what a finished swap left behind. This node does so by itself; the call is for swaps brought in from elsewhere. */
@@ -102,12 +120,18 @@ export type FlatCalls = {
   withdraw: { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte"; "amount": string | number }; "from"?: unknown; "broadcast"?: boolean }; result: { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } };
   /** Send a finished transaction. */
   send_raw_transaction: { params: { "coin": string; "tx_hex": string }; result: { "tx_hash": string } };
+  /** The transactions of a coin's wallet. This node keeps no such history and says so: `sync_status` is `NotEnabled`. */
+  my_tx_history: { params: { "coin": string; "limit"?: number; "max"?: boolean; "from_id"?: string; "page_number"?: number }; result: { "transactions": unknown[]; "limit": number; "skipped": number; "from_id": string | null; "total": number; "current_block": number; "sync_status": { "state": "NotEnabled" }; "page_number": number | null; "total_pages": number } };
   /** Check whether a text is an address of a coin. */
   validateaddress: { params: { "coin": string; "address": string }; result: { "is_valid": boolean; "reason"?: string } };
+  /** Write an address of a coin in another of the coin's forms. */
+  convertaddress: { params: { "coin": string; "from": string; "to_address_format": { "format": "standard" | "segwit" | "cashaddress"; "network"?: string } }; result: { "address": string } };
   /** Confirmations that new orders ask for this coin, until the node stops. */
   set_required_confirmations: { params: { "coin": string; "confirmations": number }; result: { "coin": string; "confirmations": number } };
   /** Whether new orders ask that payments of this coin be notarized, until the node stops. */
   set_requires_notarization: { params: { "coin": string; "requires_notarization": boolean }; result: { "coin": string; "requires_notarization": boolean } };
+  /** Show the private key of an enabled coin's address. Whoever has it has the money, of every coin in a wallet without HD keys. It is written to no log. */
+  show_priv_key: { params: { "coin": string }; result: { "coin": string; "priv_key": string } };
   /** Keys whose orders and requests this node ignores, and why. */
   list_banned_pubkeys: { params: Record<string, never>; result: { [key: string]: BanReason } };
   /** Ignore the orders and requests of a key, over restarts. */
@@ -118,6 +142,14 @@ export type FlatCalls = {
   get_my_peer_id: { params: Record<string, never>; result: string };
   /** Connected peers and their addresses. */
   get_directly_connected_peers: { params: Record<string, never>; result: { [key: string]: string[] } };
+  /** Topics this node is subscribed to, and the peers it sends their messages to beside its relays. */
+  get_gossip_mesh: { params: Record<string, never>; result: { [key: string]: string[] } };
+  /** Relays this node sends its messages to. */
+  get_relay_mesh: { params: Record<string, never>; result: string[] };
+  /** Topics each connected peer is subscribed to. Relays subscribe to none and get all. */
+  get_gossip_peer_topics: { params: Record<string, never>; result: { [key: string]: string[] } };
+  /** Connected peers that are subscribed to each topic. */
+  get_gossip_topic_peers: { params: Record<string, never>; result: { [key: string]: string[] } };
   /** Version of this node. */
   version: { params: Record<string, never>; result: { "result": string; "datetime": string } };
   /** Where the methods are described. */
@@ -129,6 +161,10 @@ export type FlatCalls = {
 export type V2Calls = {
   /** Show the orderbook of a pair. Coins need not be enabled, only configured. */
   orderbook: { params: { "base": string; "rel": string }; result: { "asks": OrderbookEntryV2[]; "base": string; "bids": OrderbookEntryV2[]; "net_id": number; "num_asks": number; "num_bids": number; "rel": string; "timestamp": number; "total_asks_base_vol": NumberDetail; "total_asks_rel_vol": NumberDetail; "total_bids_base_vol": NumberDetail; "total_bids_rel_vol": NumberDetail } };
+  /** How many orders pairs have. Pairs this node follows are counted in its own book, a relay is asked about the others; a pair nobody tells of is left out of the reply. */
+  orderbook_depth: { params: { "pairs": Array<string[]> }; result: Array<{ "pair": string[]; "depth": { "asks": number; "bids": number } }> };
+  /** The best orders between a coin and every other coin, as a relay knows them. */
+  best_orders: { params: { "coin": string; "action": "buy" | "sell"; "request_by": RequestBestOrdersBy; "exclude_mine"?: boolean }; result: { "orders": { [key: string]: BestOrderV2[] }; "original_tickers": { [key: string]: string[] } } };
   /** List this node's most recent swaps, with filters and paging; each element has its type beside its data. */
   my_recent_swaps: { params: { "limit"?: number; "from_uuid"?: string; "page_number"?: number; "my_coin"?: string; "other_coin"?: string; "from_timestamp"?: number; "to_timestamp"?: number }; result: { "swaps": TypedSwap[]; "from_uuid": string | null; "skipped": number; "limit": number; "total": number; "page_number": number | null; "total_pages": number; "found_records": number } };
   /** Show one swap of this node, its type beside its data. */
@@ -141,14 +177,22 @@ export type V2Calls = {
   max_maker_vol: { params: { "coin": string }; result: { "coin": string; "volume": NumberDetail; "balance": NumberDetail; "locked_by_swaps": NumberDetail } };
   /** List the enabled coins. */
   get_enabled_coins: { params: Record<string, never> | null; result: { "coins": Array<{ "ticker": string }> } };
+  /** What running swaps and open handshakes hold of a coin. */
+  get_locked_amount: { params: { "coin": string }; result: { "coin": string; "locked_amount": NumberDetail } };
   /** Build and sign a payment. It is sent only with `broadcast: true`, or by `send_raw_transaction`. */
   withdraw: { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte"; "amount": string | number }; "from"?: unknown; "broadcast"?: boolean }; result: { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } };
+  /** Show a transaction that this node follows: one that pays or spends from the wallet, or is part of a swap of its own. The node asks no daemon for others. */
+  get_raw_transaction: { params: { "coin": string; "tx_hash": string }; result: { "tx_hex": string } };
+  /** The transactions of a coin's wallet. This node keeps no such history and says so: `sync_status` is `NotEnabled`. */
+  my_tx_history: { params: { "coin": string; "limit"?: number; "paging_options"?: { "FromId": string } | { "PageNumber": number }; "target"?: { "type"?: "iguana" } }; result: { "coin": string; "target": { "type": "iguana" }; "current_block": number; "transactions": unknown[]; "sync_status": { "state": "NotEnabled" }; "limit": number; "skipped": number; "total": number; "total_pages": number; "paging_options": { "FromId": string } | { "PageNumber": number } } };
   /** Sign a message with a coin's address key to prove ownership of the address. */
   sign_message: { params: { "coin": string; "message": string; "address"?: { "derivation_path": string } | { "account_id": number; "chain": "External" | "Internal"; "address_id": number } }; result: { "signature": string } };
   /** Check a signature of a message against an address. A well-formed signature by another key is a normal reply. */
   verify_message: { params: { "coin": string; "message": string; "signature": string; "address": string }; result: { "is_valid": boolean } };
   /** Compressed public key of this node. */
   get_public_key: { params: Record<string, never>; result: { "public_key": string } };
+  /** Hash of this node's public key: RIPEMD160(SHA256(key)). It names the node's data folder. */
+  get_public_key_hash: { params: Record<string, never>; result: { "public_key_hash": string } };
 };
 
 /** `error_type` of versioned calls. */
@@ -160,23 +204,28 @@ export type ErrorType =
   | "BaseRelSame"
   | "BaseRelSameOrderbookTickersAndProtocols"
   | "CoinConfigNotFound"
+  | "CoinIsNotActive"
   | "CoinIsNotFound"
   | "CoinIsWalletOnly"
   | "DbError"
+  | "HashNotExist"
   | "Internal"
   | "InternalError"
   | "InvalidAddress"
   | "InvalidFeePolicy"
+  | "InvalidHashError"
   | "InvalidMmRpcVersion"
   | "InvalidParam"
   | "InvalidRequest"
   | "LocalHostOnly"
   | "NoFeeKey"
   | "NoKeys"
+  | "NoNetwork"
   | "NoSuchCoin"
   | "NoSuchMethod"
   | "NoSwapWithUuid"
   | "NotSufficientBalance"
+  | "P2PError"
   | "P2PSubscribeError"
   | "PrefixNotFound"
   | "PriceTooLow"
@@ -188,10 +237,11 @@ export type ErrorType =
   | "UserpassIsInvalid"
   | "UserpassIsNotSet"
   | "VolumeTooLow"
+  | "WalletOnlyPairs"
   | "ZeroBalanceToWithdrawMax";
 
 /** Flat methods whose reply is the value itself. */
-const BARE: ReadonlySet<string> = new Set(["order_status", "orderbook", "active_swaps", "max_taker_vol", "enable", "my_balance", "withdraw", "send_raw_transaction", "version", "help"]);
+const BARE: ReadonlySet<string> = new Set(["order_status", "orderbook", "best_orders", "active_swaps", "max_taker_vol", "enable", "my_balance", "withdraw", "send_raw_transaction", "version", "help"]);
 /** A call that failed: `text` is the node's sentence, `type` the name of a versioned error. */
 export class RpcError extends Error {
   override readonly name = "RpcError";

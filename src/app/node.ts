@@ -65,6 +65,8 @@ export class Node {
   readonly peers: PeerPolicy;
   readonly book: OrderbookService;
   readonly dexFees: DexFees;
+  /** Coins of the coins file that trade under another ticker, by that ticker. */
+  readonly originalTickers: { readonly [orderbookTicker: string]: readonly string[] };
   readonly #parts: NodeParts;
   readonly #ownKey: OwnKeyWatch;
   readonly #relayGrades: RelayGrades;
@@ -79,6 +81,7 @@ export class Node {
     const isTestCoin = (ticker: string): boolean => entries.get(ticker)?.isTestnet ?? false;
     const fees = new DexFees(profile, isTestCoin);
     this.dexFees = fees;
+    this.originalTickers = byOrderbookTicker(entries);
     this.coins = new CoinRegistry({
       clock,
       log,
@@ -239,4 +242,12 @@ export class Node {
       ? { ok: true, value: coinKey }
       : err({ kind: "NotSupported", coin: entry.ticker, reason: "its coins-file entry has no derivation_path, which HD mode needs" });
   }
+}
+
+function byOrderbookTicker(entries: ReadonlyMap<string, CoinEntry>): { readonly [orderbookTicker: string]: readonly string[] } {
+  const tickers = new Map<string, string[]>();
+  for (const { ticker, orderbookTicker } of entries.values()) {
+    if (orderbookTicker !== null) tickers.set(orderbookTicker, [...(tickers.get(orderbookTicker) ?? []), ticker]);
+  }
+  return Object.fromEntries(tickers);
 }

@@ -54,6 +54,7 @@ test("a light node's configuration as the first argument gives every default", (
       wssPort: 47_781,
       maxConnections: 512,
     },
+    compatibility: "spec",
     makerOrderTimeoutSec: 90,
     log: { level: "info", file: null, silentConsole: false },
   });
@@ -260,6 +261,11 @@ test("an RPC that other machines can reach is told of at the start", () => {
   }
   expect(told({ rpcip: "0.0.0.0", https: true })).toEqual([expect.not.stringContaining("can be read on the way")]);
   for (const rpcip of ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"]) expect([rpcip, told({ rpcip })]).toEqual([rpcip, []]);
+});
+
+test("replies follow KDF where it and the interface document disagree when asked for", () => {
+  expect(loaded(load({ ...BASE, swapnode: { compatibility: "kdf" } })).config.compatibility).toBe("kdf");
+  expect(refusal(load({ ...BASE, swapnode: { compatibility: "mm2" } }))).toMatch(/swapnode\.compatibility: .*"spec"\|"kdf"/);
 });
 
 test("log settings come from the environment and our section", () => {

@@ -197,6 +197,7 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
       maxConnections: fields.max_concurrent_connections,
       inMemory: fields.p2p_in_memory,
     },
+    compatibility: section.value.compatibility,
     makerOrderTimeoutSec: fields.maker_order_timeout,
     coins: coins.value.coins,
     log: { level: logLevel(section.value, at.env), file: logFile, silentConsole: fields.silent_console },

@@ -35,6 +35,8 @@ export type NodeConfig = {
     readonly maxConnections: number;
     readonly inMemory: boolean;
   };
+  /** Whose RPC reply is given where the interface document and KDF disagree. */
+  readonly compatibility: "spec" | "kdf";
   /** Seconds a silent maker's orders stay in the book. */
   readonly makerOrderTimeoutSec: number;
   /** The coins file by ticker. */

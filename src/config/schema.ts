@@ -69,6 +69,10 @@ export const swapnodeSchema = z.strictObject({
     .optional()
     .describe("Rules of the network: spec, kdf-2 or kdf-3. Default: by netid (6133: kdf-3, 8762: kdf-2, else spec)."),
   profile_overrides: profileOverridesSchema.default({}).describe("Single values of the profile replaced."),
+  compatibility: z
+    .enum(["spec", "kdf"])
+    .default("spec")
+    .describe("Whose RPC reply is given where the interface document and KDF disagree; docs/compatibility.md has the list."),
   public_seednodes: z.boolean().default(false).describe("Add the public seed nodes of the profile to seednodes."),
   log_level: z
     .enum(["debug", "info", "warn", "error"])
@@ -105,13 +109,15 @@ export const kdfSchema = z.object({
     .boolean()
     .default(false)
     .describe(
-      "Serve the RPC over TLS, with the certificate and key of MM_CERT_PATH and MM_CERT_KEY_PATH (default cert.pem, key.pem here).",
+      "Serve the RPC over TLS, with the certificate and key of MM_CERT_PATH and MM_CERT_KEY_PATH (default cert.pem, key.pem here). A missing certificate is made and kept: self-signed, for ten years, for localhost, rpcip and alt_names.",
     ),
   alt_names: z
     .array(text)
     .max(100)
     .optional()
-    .describe("Names, beside localhost and rpcip, by which clients may call the RPC (their Host header)."),
+    .describe(
+      "Names, beside localhost and rpcip, by which clients may call the RPC (their Host header); also in a certificate that is made.",
+    ),
   seednodes: z
     .array(
       z

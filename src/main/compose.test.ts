@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -67,6 +68,30 @@ test("with a passphrase nothing is refused for want of keys, and there is a fold
   const ask = await start({ passphrase: PASSPHRASE });
   expect(await ask("my_orders")).toEqual({ result: { maker_orders: {}, taker_orders: {} } });
   expect(readdirSync(join(folder, "DB"))).toHaveLength(1);
+});
+
+test.each([
+  ["spec", "CoinIsNotFound"],
+  ["kdf", "InternalError"],
+])("compatibility %s of the configuration reaches the replies", async (compatibility, error_type) => {
+  const ask = await start({ passphrase: PASSPHRASE, swapnode: { compatibility } });
+  expect(await ask("sign_message", { params: { coin: "KMD", message: "hello" } })).toMatchObject({ error_type });
+});
+
+test("https: without a certificate the node makes one in the working directory, for its alt_names, and answers with it", async () => {
+  await start({ https: true, alt_names: ["node.lan"] });
+  const rpcUrl = node?.rpcUrl ?? "";
+  expect(rpcUrl).toMatch(/^https:/);
+  const ca = readFileSync(join(folder, "cert.pem"), "utf8");
+  const status = await new Promise((resolve, reject) => {
+    const call = request(rpcUrl, { method: "POST", ca, servername: "node.lan", agent: false }, (reply) =>
+      resolve(reply.resume().statusCode),
+    );
+    call.on("error", reject);
+    call.end('{"method":"version"}');
+  });
+  expect(status).toBe(200);
+  expect(statSync(join(folder, "key.pem")).mode & 0o777).toBe(0o600);
 });
 
 /** A database as KDF has it in its folder, made by SQLite itself. */

@@ -76,6 +76,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const dispatcher = new Dispatcher({
       ctx: createRpcContext({
         clock,
+        compatibility: config.compatibility,
         node,
         swapStore,
         version,

@@ -42,7 +42,7 @@ Environment:
   MM_COINS_PATH   the coins file (else ./coins, else ~/.kdf/coins)
   MM_LOG          append the log to this file; its name must end in .log
   RUST_LOG        least level logged: debug, info (default), warn, error
-  MM_CERT_PATH, MM_CERT_KEY_PATH   certificate and key for "https": true
+  MM_CERT_PATH, MM_CERT_KEY_PATH   for "https": true; made when missing
 
 Exit codes: 0 stopped in good order, 1 start refused or crashed, 2 wrong usage.
 Everything else is done over the RPC, http://127.0.0.1:7783 by default:

@@ -1,7 +1,6 @@
 import type { CoinRegistry } from "../app/coin/coinRegistry.ts";
 import type { Node } from "../app/node.ts";
 import type { BookEntry } from "../app/orderbook/orderbookService.ts";
-import { swapStatus } from "../core/swap/swapStatus.ts";
 import { err, ok } from "../core/util/result.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { P2p } from "../ports/network.ts";
@@ -10,11 +9,14 @@ import type { CoinsApi } from "../rpc/ctx/coins.ts";
 import type { NodeApi } from "../rpc/ctx/network.ts";
 import type { OrderbookApi } from "../rpc/ctx/orders.ts";
 import type { SwapsApi } from "../rpc/ctx/swaps.ts";
-import type { RpcContext } from "../rpc/ctx.ts";
+import type { Compatibility, RpcContext } from "../rpc/ctx.ts";
+import { recoverFunds } from "./recoverFunds.ts";
 import { swapPages } from "./swapPages.ts";
+import { swapStatuses } from "./swapStatuses.ts";
 
 export type RpcContextParts = {
   readonly clock: Clock;
+  readonly compatibility: Compatibility;
   readonly node: Node;
   readonly swapStore: SwapStore;
   readonly version: string;
@@ -35,11 +37,12 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
     netid: parts.netid,
     publicKey: parts.publicKey,
     hd: parts.hd,
-    network: p2p && { peerId: p2p.peerId, peers: () => p2p.peers() },
+    network: p2p && { peerId: p2p.peerId, peers: () => p2p.peers(), relays: () => p2p.relays(), mesh: () => p2p.mesh() },
     stop: parts.stop,
   };
   return {
     clock: parts.clock,
+    compatibility: parts.compatibility,
     node: nodeApi,
     coins: coinsApi(node.coins),
     orders: node.orders,
@@ -51,7 +54,7 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
 }
 
 function orderbookApi(node: Node, online: boolean): OrderbookApi {
-  const shown = ({ item, conf, isMine }: BookEntry) => ({
+  const shown = ({ item, conf, isMine }: BookEntry, addressCoin = item.base) => ({
     uuid: item.uuid,
     pubkey: item.pubkey,
     base: item.base,
@@ -62,14 +65,24 @@ function orderbookApi(node: Node, online: boolean): OrderbookApi {
     createdAt: item.createdAt,
     conf,
     isMine,
-    address: node.addressOf(item.base, item.pubkey),
+    address: node.addressOf(addressCoin, item.pubkey),
   });
   return {
     async pair(base, rel) {
       if (!online) return err({ kind: "NoNetwork" });
       const { asks, bids } = await node.bookPair(base, rel);
-      return ok({ asks: asks.map(shown), bids: bids.map(shown) });
+      return ok({ asks: asks.map((entry) => shown(entry)), bids: bids.map((entry) => shown(entry)) });
     },
+    async best(coin, action, limit, signal) {
+      if (!online) return err({ kind: "NoNetwork" });
+      const best = await node.book.bestOrders(coin, action, limit, signal);
+      if (best === null) return err({ kind: "NoPeerAnswered" });
+      return ok(new Map([...best].map(([other, entries]) => [other, entries.map((entry) => shown(entry, other))])));
+    },
+    async depths(pairs, signal) {
+      return online ? ok(await node.book.depths(pairs, signal)) : err({ kind: "NoNetwork" });
+    },
+    originalTickers: () => node.originalTickers,
   };
 }
 
@@ -90,24 +103,14 @@ function coinsApi(coins: CoinRegistry): CoinsApi {
 
 function swapsApi(node: Node, store: SwapStore): SwapsApi {
   const { swaps } = node;
-  const statusOf = async (uuid: string): Promise<Record<string, unknown> | undefined> => {
-    const log = await swaps.log(uuid);
-    return log ? swapStatus(log) : undefined;
-  };
   return {
-    status: statusOf,
+    status: swapStatuses(swaps),
     page: swapPages(store),
     active: () => swaps.activeUuids(),
     coinsNeededForKickStart: () => [...new Set([...swaps.kickStartCoins(), ...node.orders.coinsNeededForKickStart()])],
-    async recoverFunds(uuid) {
-      const status = await statusOf(uuid);
-      if (!status) return err({ kind: "SwapNotFound" });
-      if (status.is_finished !== true) return err({ kind: "SwapNotFinished" });
-      return err({
-        kind: "NotRecoverable",
-        reason:
-          "Nothing to recover: this node ends a swap only when its money is final, and refunds and claims go on by themselves until then",
-      });
-    },
+    recoverFunds: recoverFunds(
+      (uuid) => swaps.log(uuid),
+      (ticker) => node.coins.active(ticker) !== undefined,
+    ),
   };
 }

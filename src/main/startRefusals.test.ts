@@ -31,7 +31,12 @@ test.each<[string, object, object, string]>([
   ["a port in words", { rpcport: "http" }, {}, "rpcport: must be a port number"],
   ["an address that is none", { rpcip: "999.2.3.4" }, {}, "rpcip: must be an IP address"],
   ["an address of another machine", { rpcip: "192.0.2.1", silent_console: true }, {}, "the RPC cannot start on 192.0.2.1:0: "],
-  ["TLS without a certificate", { https: true }, {}, `the certificate ${cwd}/cert.pem and its key ${cwd}/key.pem cannot be used (ENOENT`],
+  [
+    "TLS without a place for a certificate",
+    { https: true },
+    { MM_CERT_PATH: `${cwd}/none/cert.pem`, MM_CERT_KEY_PATH: `${cwd}/none/key.pem` },
+    `the certificate ${cwd}/none/cert.pem and its key ${cwd}/none/key.pem cannot be used (ENOENT`,
+  ],
   ["TLS with something else", { https: true }, { MM_CERT_PATH: aFile, MM_CERT_KEY_PATH: aFile }, `the certificate ${aFile} and its key`],
   ["a data folder that cannot be made", { dbdir: "/proc/nobody/here" }, {}, "db dir is not writable: /proc/nobody/here"],
   ["a file as data folder", { dbdir: aFile }, {}, `db dir is not writable: ${aFile}`],

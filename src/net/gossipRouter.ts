@@ -3,7 +3,7 @@ import { hashKey, messageId, messageIdBytes } from "../core/gossip/messageId.ts"
 import { parseFrame } from "../core/gossip/parseFrame.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { GossipVerdict, PeerConnection, PeerId } from "../ports/network.ts";
+import type { GossipVerdict, MeshView, PeerConnection, PeerId } from "../ports/network.ts";
 import type { Rng } from "../ports/rng.ts";
 import { GossipPeer } from "./gossipPeer.ts";
 import { HaveWant } from "./haveWant.ts";
@@ -124,6 +124,13 @@ export class GossipRouter {
   /** Every connected peer that said it is a relay. */
   connectedRelays(): ReadonlySet<PeerId> {
     return this.#relays.connected;
+  }
+
+  meshView(): MeshView {
+    return {
+      topics: new Map([...this.#subscribed].map((topic) => [topic, [...this.#mesh.peers(topic)]])),
+      peerTopics: new Map([...this.#peers.keys()].map((peer) => [peer, [...this.#topics.topics(peer)]])),
+    };
   }
 
   /** When the last frame of a peer came, unix ms; undefined when it is not connected. */

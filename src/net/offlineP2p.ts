@@ -16,6 +16,7 @@ export function createOfflineP2p(): P2p {
     setRequestHandler: () => undefined,
     relays: () => [],
     peers: () => [],
+    mesh: () => ({ topics: new Map(), peerTopics: new Map() }),
     onRelaysChanged: () => () => undefined,
     relayReady: nobody,
   };

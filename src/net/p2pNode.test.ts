@@ -654,3 +654,29 @@ test("stop ends waiting calls with Aborted and leaves no timer behind", async ()
   expect(await world.settle(waiting)).toBeInstanceOf(Aborted);
   expect(await world.clock.run()).toBe("idle");
 });
+
+test("the meshes are shown: own topics, the relay, and what each peer wants", async () => {
+  const world = createP2pWorld(77);
+  const relay = await world.node({ isRelay: true });
+  const a = await world.node({ seeds: [relay.address] });
+  const b = await world.node({ seeds: [relay.address] });
+  a.subscribe(TOPIC);
+  await world.settle(Promise.all([a.relayReady(), b.relayReady()]));
+  await world.clock.advance(100);
+  expect([...a.mesh().topics]).toEqual([
+    [`hcheck/${a.peerId}`, []],
+    [TOPIC, []],
+  ]);
+  expect([...a.mesh().peerTopics]).toEqual([[relay.peerId, []]]);
+  expect([...relay.mesh().topics]).toEqual([]);
+  expect(new Map(relay.mesh().peerTopics)).toEqual(
+    new Map([
+      [a.peerId, [`hcheck/${a.peerId}`, TOPIC]],
+      [b.peerId, [`hcheck/${b.peerId}`]],
+    ]),
+  );
+  a.unsubscribe(TOPIC);
+  await world.clock.advance(100);
+  expect([...a.mesh().topics.keys()]).toEqual([`hcheck/${a.peerId}`]);
+  expect(relay.mesh().peerTopics.get(a.peerId)).toEqual([`hcheck/${a.peerId}`]);
+});

@@ -182,6 +182,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     setRequestHandler: (next) => requests.setHandler(next),
     relays: () => router.relays(),
     peers: () => manager.connections(),
+    mesh: () => router.meshView(),
     onRelaysChanged(listener) {
       relayListeners.add(listener);
       return () => relayListeners.delete(listener);

@@ -60,6 +60,14 @@ export type PeerAnswer =
   | { readonly kind: "none" }
   | { readonly kind: "err"; readonly message: string };
 
+/** State of the gossip meshes at one moment. */
+export type MeshView = {
+  /** Peers this node sends a topic's messages to beside its relays, for each topic it is subscribed to. */
+  readonly topics: ReadonlyMap<string, readonly PeerId[]>;
+  /** Topics each connected peer is subscribed to. */
+  readonly peerTopics: ReadonlyMap<PeerId, readonly string[]>;
+};
+
 /** The peer-to-peer network as the application sees it. Implemented in `net/`. */
 export interface P2p {
   readonly peerId: PeerId;
@@ -79,6 +87,8 @@ export interface P2p {
   setRequestHandler(handler: (peer: PeerId, request: Uint8Array) => Promise<PeerAnswer>): void;
   relays(): readonly PeerId[];
   peers(): readonly PeerConnection[];
+  /** Who talks to whom about what, for people who look. */
+  mesh(): MeshView;
   /** Fires when a first relay appears and when one is (re)gained or lost. */
   onRelaysChanged(listener: () => void): () => void;
   /** Resolves when at least one relay is in the mesh. */

@@ -27,12 +27,47 @@ export type OrderChange =
   | { readonly change: "historyRow"; readonly row: NewHistoryRow }
   /** New status of a row: `Updated` or the reason of the end. Absent: nothing happens. */
   | { readonly change: "status"; readonly uuid: string; readonly status: string; readonly atMs: number }
+  /** Its author changed the order: the row shows the new terms, its status is `Updated`. Absent: nothing happens. */
+  | { readonly change: "updatedTerms"; readonly uuid: string; readonly price: Rational; readonly volume: Rational; readonly atMs: number }
   /** A taker's row goes on as a maker's. */
   | { readonly change: "becameMaker"; readonly uuid: string; readonly atMs: number }
   /** Last state of an ended order. */
   | { readonly change: "ended"; readonly order: OrderRecord }
   /** A taker uuid this node agreed to swap under, as maker; remembered for ever. */
   | { readonly change: "swapAgreed"; readonly takerUuid: string; readonly makerUuid: string; readonly atMs: number };
+
+/** Conditions on rows of the history, all to be met. Prices and volumes as the rows show them, bounds included. */
+export type HistoryFilter = {
+  /** What the order is now, or was at its end. */
+  readonly kind?: OrderKind | undefined;
+  readonly initialAction?: "Sell" | "Buy" | undefined;
+  readonly base?: string | undefined;
+  readonly rel?: string | undefined;
+  readonly fromPrice?: Rational | undefined;
+  readonly toPrice?: Rational | undefined;
+  readonly fromVolume?: Rational | undefined;
+  readonly toVolume?: Rational | undefined;
+  /** Of the creation, unix ms. */
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+  readonly wasTaker?: boolean | undefined;
+  readonly status?: string | undefined;
+};
+
+/** A row of the history table. Price and volume as the database keeps them: doubles. Times unix ms. */
+export type HistoryRow = {
+  readonly uuid: string;
+  readonly kind: string;
+  readonly initialAction: string;
+  readonly base: string;
+  readonly rel: string;
+  readonly price: number;
+  readonly volume: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly wasTaker: boolean;
+  readonly status: string;
+};
 
 /** Own orders on disk. Implemented by `adapters/sqlite/orderStore.ts`. */
 export interface OrderStore {
@@ -42,6 +77,10 @@ export interface OrderStore {
   live(): Promise<readonly StoredOrder[]>;
   /** An ended order kept in history, with the status of its row. */
   ended(uuid: string): Promise<{ readonly order: StoredOrder; readonly status: string } | null>;
+  /** Rows under the filter, newest first, `limit` at most. */
+  history(filter: HistoryFilter, limit: number): Promise<readonly HistoryRow[]>;
+  /** Ended orders kept in history among these uuids, in no order. */
+  endedOrders(uuids: readonly string[]): Promise<readonly StoredOrder[]>;
   /** Whether this node ever agreed to a swap under this taker uuid. */
   swapAgreed(takerUuid: string): Promise<boolean>;
 }

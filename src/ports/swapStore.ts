@@ -20,6 +20,11 @@ export type SwapFilter = {
   readonly toSec?: number;
 };
 
+/** Where a page begins: behind this swap, or behind so many. */
+export type SwapPageStart = { readonly after: string } | { readonly skip: number };
+/** `total`: all under the filter; `skipped`: those in front of the page. */
+export type SwapPage = { readonly uuids: readonly string[]; readonly total: number; readonly skipped: number };
+
 /** Values that must never serve two swaps; storing one a second time rejects the whole write. */
 export type UniqueMark = { readonly kind: "secret_hash" | "fee_tx"; readonly value: string };
 
@@ -39,9 +44,9 @@ export interface SwapStore {
   isMarked(mark: UniqueMark): Promise<boolean>;
   /** Swaps to resume at start-up, oldest first. */
   unsettled(): Promise<readonly ListedSwap[]>;
-  /** Newest `startedAt` first, ties by insertion, newest first. */
-  list(filter: SwapFilter, offset: number, limit: number): Promise<readonly ListedSwap[]>;
-  count(filter: SwapFilter): Promise<number>;
-  /** 1-based position of a swap in `list` under the filter; null when it is not in it. */
-  position(filter: SwapFilter, uuid: string): Promise<number | null>;
+  /**
+   * One page of the swaps under a filter, newest `startedAt` first, ties by insertion, newest first. None under the filter is an
+   * empty page; null: there are some, and `after` is none of them.
+   */
+  page(filter: SwapFilter, start: SwapPageStart, limit: number): Promise<SwapPage | null>;
 }

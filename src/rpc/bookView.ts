@@ -6,8 +6,8 @@ import { detailOf, numberDetail, tripleOf, tripleShape } from "./money.ts";
 import { named } from "./named.ts";
 import { confSettings, confToJson } from "./orderShapes.ts";
 
-/** One side of the book as replies show it: every order in terms of the requested pair, with running sums (reference rpc.md 5.2). */
-export type BookLine = {
+/** One side of the book as replies show it: every order in terms of the requested pair; `BookLine` with running sums (reference rpc.md 5.2). */
+export type OrderLine = {
   readonly entry: BookEntry;
   /** rel per base of the requested pair */
   readonly price: Rational;
@@ -16,9 +16,8 @@ export type BookLine = {
   readonly relMax: Rational;
   readonly relMin: Rational;
   readonly conf: ConfSettings | null;
-  readonly baseSum: Rational;
-  readonly relSum: Rational;
 };
+export type BookLine = OrderLine & { readonly baseSum: Rational; readonly relSum: Rational };
 export type BookSide = { readonly lines: readonly BookLine[]; readonly totalBase: Rational; readonly totalRel: Rational };
 
 /** Sums run from the best price outwards; asks are then listed highest price first, bids highest first. */
@@ -36,6 +35,10 @@ export function bookSide(side: "asks" | "bids", entries: readonly BookEntry[]): 
   });
   return { lines: side === "asks" ? lines.reverse() : lines, totalBase, totalRel };
 }
+
+/** Orders of `best_orders`: `buy` as their makers offer them, `sell` in the terms of whoever sells them the coin. */
+export const bestLines = (action: "buy" | "sell", entries: readonly BookEntry[]): readonly OrderLine[] =>
+  entries.map((entry) => ({ entry, ...(action === "buy" ? askTerms(entry) : bidTerms(entry)) }));
 
 const askTerms = (o: BookEntry) => ({
   price: o.price,
@@ -58,8 +61,9 @@ const bidTerms = (o: BookEntry) => ({
 
 const conf = confSettings.partial().shape;
 
-export const flatEntry = named(
-  "OrderbookEntry",
+/** Without running sums: what `best_orders` lists. */
+export const flatOrder = named(
+  "BestOrder",
   z.object({
     coin: z.string(),
     address: z.string(),
@@ -77,16 +81,19 @@ export const flatEntry = named(
     ...tripleShape("rel_max_volume"),
     ...tripleShape("rel_min_volume"),
     ...conf,
-    ...tripleShape("base_max_volume_aggr"),
-    ...tripleShape("rel_max_volume_aggr"),
   }),
 );
 
-export function flatEntryToJson(line: BookLine, nowSec: number): z.input<typeof flatEntry> {
+export const flatEntry = named(
+  "OrderbookEntry",
+  flatOrder.extend({ ...tripleShape("base_max_volume_aggr"), ...tripleShape("rel_max_volume_aggr") }),
+);
+
+export function flatOrderToJson(line: OrderLine, coin: string, nowSec: number): z.input<typeof flatOrder> {
   const { entry } = line;
   const max = tripleOf("max_volume", entry.maxVolume);
   return {
-    coin: entry.base,
+    coin,
     address: entry.address ?? "",
     ...tripleOf("price", line.price),
     maxvolume: max.max_volume,
@@ -102,13 +109,17 @@ export function flatEntryToJson(line: BookLine, nowSec: number): z.input<typeof 
     ...tripleOf("rel_max_volume", line.relMax),
     ...tripleOf("rel_min_volume", line.relMin),
     ...(line.conf ? confToJson(line.conf) : {}),
-    ...tripleOf("base_max_volume_aggr", line.baseSum),
-    ...tripleOf("rel_max_volume_aggr", line.relSum),
   };
 }
 
-export const v2Entry = named(
-  "OrderbookEntryV2",
+export const flatEntryToJson = (line: BookLine, nowSec: number): z.input<typeof flatEntry> => ({
+  ...flatOrderToJson(line, line.entry.base, nowSec),
+  ...tripleOf("base_max_volume_aggr", line.baseSum),
+  ...tripleOf("rel_max_volume_aggr", line.relSum),
+});
+
+export const v2Order = named(
+  "BestOrderV2",
   z.object({
     coin: z.string(),
     address: z.object({ address_type: z.enum(["Transparent", "Shielded"]), address_data: z.string().optional() }),
@@ -121,13 +132,13 @@ export const v2Entry = named(
     rel_max_volume: numberDetail,
     rel_min_volume: numberDetail,
     conf_settings: confSettings.nullable(),
-    base_max_volume_aggr: numberDetail,
-    rel_max_volume_aggr: numberDetail,
   }),
 );
 
-export const v2EntryToJson = ({ entry, ...line }: BookLine): z.input<typeof v2Entry> => ({
-  coin: entry.base,
+export const v2Entry = named("OrderbookEntryV2", v2Order.extend({ base_max_volume_aggr: numberDetail, rel_max_volume_aggr: numberDetail }));
+
+export const v2OrderToJson = ({ entry, ...line }: OrderLine, coin: string): z.input<typeof v2Order> => ({
+  coin,
   address: entry.address === null ? { address_type: "Shielded" } : { address_type: "Transparent", address_data: entry.address },
   price: detailOf(line.price),
   pubkey: entry.pubkey,
@@ -138,6 +149,10 @@ export const v2EntryToJson = ({ entry, ...line }: BookLine): z.input<typeof v2En
   rel_max_volume: detailOf(line.relMax),
   rel_min_volume: detailOf(line.relMin),
   conf_settings: line.conf && confToJson(line.conf),
+});
+
+export const v2EntryToJson = (line: BookLine): z.input<typeof v2Entry> => ({
+  ...v2OrderToJson(line, line.entry.base),
   base_max_volume_aggr: detailOf(line.baseSum),
   rel_max_volume_aggr: detailOf(line.relSum),
 });

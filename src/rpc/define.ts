@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Result } from "../core/util/result.ts";
 import type { RpcContext } from "./ctx.ts";
 import { type Fault, type FaultSpec, type FaultTable, faultOf } from "./fault.ts";
+import { isJsonObject, JsonNumber } from "./jsonNumber.ts";
 import { issueText, wrongType } from "./serdeText.ts";
 
 /** What one call brings along. `signal` fires at the deadline of the request. */
@@ -84,6 +85,8 @@ export const defineMethod =
       errors: d.errors,
       examples: d.examples,
       async run(params, ctx, call) {
+        // To the schema library such a number is an object without keys.
+        if (params instanceof JsonNumber) return { kind: "bad_params", text: badParams(params, d.struct, []) };
         const parsed = d.params.safeParse(params);
         if (!parsed.success) return { kind: "bad_params", text: badParams(params, d.struct, parsed.error.issues) };
         const done = await d.handle(parsed.data, ctx, call);
@@ -97,6 +100,5 @@ export const defineMethod =
   };
 
 function badParams(params: unknown, struct: string | undefined, issues: readonly z.core.$ZodIssue[]): string {
-  const isObject = typeof params === "object" && params !== null && !Array.isArray(params);
-  return isObject ? issueText(issues) : wrongType(params, `struct ${struct ?? "Params"}`);
+  return isJsonObject(params) ? issueText(issues) : wrongType(params, `struct ${struct ?? "Params"}`);
 }

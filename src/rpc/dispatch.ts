@@ -6,6 +6,7 @@ import type { RpcContext } from "./ctx.ts";
 import type { Method, Outcome } from "./define.ts";
 import { DISPATCH_ERRORS, type DispatchErrorType } from "./dispatchErrors.ts";
 import { type Answer, flatError, flatReply, type RequestId, readableId, v2Error, v2Reply } from "./envelope.ts";
+import { isJsonObject } from "./jsonNumber.ts";
 import type { Json, JsonObject } from "./parseJson.ts";
 import { found, unknownVariant, wrongType } from "./serdeText.ts";
 import { isPublic, type MethodTable } from "./table.ts";
@@ -45,10 +46,10 @@ export class Dispatcher {
   }
 
   async #one(body: Json, address: string): Promise<Answer> {
-    if (typeof body !== "object" || Array.isArray(body)) {
+    if (body !== null && !isJsonObject(body)) {
       return flatError(`a request is a JSON object (or an array of them), found ${found(body)}`);
     }
-    const request = (body ?? {}) as JsonObject;
+    const request: JsonObject = body ?? {};
     const version = request.mmrpc;
     if (version === undefined || version === null) return this.#flat(request, address);
     const id = readableId(request.id);
@@ -100,7 +101,7 @@ export class Dispatcher {
       if (verdict.kind === "not_set") return refused("UserpassIsNotSet", "Userpass is not set!", id);
       if (verdict.kind === "wrong") {
         const data = { error_type: "NbAttemptsLeft", error_data: verdict.attemptsLeft };
-        return refused("UserpassIsInvalid", wrongPassword(verdict.attemptsLeft), id, data);
+        return refused("UserpassIsInvalid", wrongPassword(verdict.attemptsLeft), id, data, "rate_limiter");
       }
     }
     const method = typeof name === "string" ? this.#o.table.v2.get(name) : undefined;
@@ -150,8 +151,8 @@ function crashed(method: string, cause: unknown): string {
 const timedOut = (method: string, ms: number): string =>
   `${method} gave no answer within ${ms / 1000} s; it may still finish, so look at the state before you repeat it`;
 
-const refused = (type: DispatchErrorType, text: string, id: RequestId, data?: unknown): Answer =>
-  v2Error({ http: DISPATCH_ERRORS[type].http, text, type, data }, "dispatcher", id);
+const refused = (type: DispatchErrorType, text: string, id: RequestId, data?: unknown, path = "dispatcher"): Answer =>
+  v2Error({ http: DISPATCH_ERRORS[type].http, text, type, data }, path, id);
 
 const invalidRequest = (detail: string, id: RequestId): Answer => refused("InvalidRequest", `Error parsing request: ${detail}`, id, detail);
 
@@ -165,7 +166,7 @@ function shapeFault(request: JsonObject): string | undefined {
     if (key === "method" && typeof value !== "string") return wrongType(value, "a string");
     if (key === "userpass" && value !== null && typeof value !== "string") return wrongType(value, "a string");
     if (key === "id" && value !== null && readableId(value) === null) {
-      return typeof value === "number" && Number.isInteger(value)
+      return typeof value === "bigint" || Number.isInteger(value)
         ? `invalid value: ${found(value)}, expected usize`
         : wrongType(value, "usize");
     }

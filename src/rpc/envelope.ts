@@ -21,7 +21,7 @@ export function v2Reply(value: unknown, id: RequestId): Answer {
 export type V2Failure = Pick<Fault, "http" | "text" | "type" | "data">;
 
 /**
- * Error envelope of a versioned call. `error_path` names what refused (`dispatcher` or the method); `error_trace` has
+ * Error envelope of a versioned call. `error_path` names what refused (`dispatcher`, `rate_limiter` or the method); `error_trace` has
  * the shape clients know, `name:number]`, and its number carries no meaning.
  */
 export function v2Error(failure: V2Failure, path: string, id: RequestId): Answer {

@@ -56,7 +56,11 @@ export const readU64 = readUnsigned("u64");
 export const readUsize = readUnsigned("usize");
 
 /** Page numbers start at 1. */
-export const readNonZero: Read<number> = (v) => (v === 0 ? err(wrongValue(v, "a nonzero usize")) : readUsize(v));
+export const readNonZero: Read<number> = (v) => {
+  const read = readUsize(v);
+  if (read.ok && read.value > 0) return read;
+  return err(typeof v === "number" || typeof v === "bigint" ? wrongValue(v, "a nonzero usize") : wrongType(v, "a nonzero usize"));
+};
 
 /** A uuid in lower-case hyphenated text; the simple form without hyphens is read too. */
 export const readUuid: Read<string> = (v) => {
@@ -87,7 +91,7 @@ export const readPubkeyX: Read<string> = (v) => {
 };
 
 /** Most elements of a list in a request. */
-const MAX_LIST = 1_000;
+export const MAX_LIST = 1_000;
 
 export const readList =
   <T>(read: Read<T>): Read<readonly T[]> =>

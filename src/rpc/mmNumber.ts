@@ -1,16 +1,18 @@
 import { parseDecimal, type Rational, rational, reduce } from "../core/money/rational.ts";
 import { err, ok } from "../core/util/result.ts";
 import { defaulted, optional, type Read, required } from "./field.ts";
+import { isJsonObject, JsonNumber } from "./jsonNumber.ts";
 import { rawJson } from "./serdeText.ts";
 
 /**
  * Amounts and prices in requests (reference rpc.md 3.1, 3.2): decimal text, JSON number, RationalValue
  * `[[sign,[limbs]],[sign,[limbs]]]` or FractionalValue `{"numer","denom"}`; tried in that order; always reduced.
+ * A JSON number is read from its text, so all its digits count (KDF reads it through a double and keeps some 15).
  * Bounds: 1,000 characters or an exponent of 1,000 in a decimal (`parseDecimal`), 1,000 digits per side of a
  * fraction, 128 limbs per side of a rational.
  */
-const MAX_LIMBS = 128;
-const MAX_INTEGER_CHARS = 1_000;
+export const MAX_LIMBS = 128;
+export const MAX_INTEGER_CHARS = 1_000;
 
 export const readMmNumber: Read<Rational> = (value) => {
   const parsed = fromDecimal(value) ?? fromRationalValue(value) ?? fromFraction(value);
@@ -25,8 +27,7 @@ export const readDecimal: Read<Rational> = (value) => {
 
 function fromDecimal(value: unknown): Rational | undefined {
   if (typeof value === "bigint") return { n: value, d: 1n };
-  // The shortest decimal form of the double is what was meant; digits a double cannot hold are lost, as in KDF.
-  const text = typeof value === "number" ? String(value) : value;
+  const text = value instanceof JsonNumber ? value.source : typeof value === "number" ? String(value) : value;
   if (typeof text !== "string") return undefined;
   const parsed = parseDecimal(text);
   return parsed.ok ? parsed.value : undefined;
@@ -54,9 +55,9 @@ function limbsToInteger(value: unknown): bigint | undefined {
 }
 
 function fromFraction(value: unknown): Rational | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const n = integer("numer" in value ? value.numer : undefined);
-  const d = integer("denom" in value ? value.denom : undefined);
+  if (!isJsonObject(value)) return undefined;
+  const n = integer(value.numer);
+  const d = integer(value.denom);
   return n === undefined || d === undefined || d === 0n ? undefined : rational(n, d);
 }
 
@@ -70,7 +71,7 @@ const INPUT = {
   title: "MmNumber",
   oneOf: [
     { type: "string", description: "Decimal number." },
-    { type: "number", description: "Read through a double: use a string for more than 15 digits." },
+    { type: "number", description: "Exact, however many digits: it is read as it is written." },
     { type: "array", minItems: 2, maxItems: 2, items: { type: "array" }, description: "RationalValue `[[sign,[limbs]],[sign,[limbs]]]`." },
     {
       type: "object",

@@ -5,6 +5,7 @@ import type { OrderType } from "../core/order/takerOrder.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 
 import { defaulted, optionalCount, optionalFlag, type Read, readList, readPubkeyX, readString, readUuid, required } from "./field.ts";
+import { isJsonObject } from "./jsonNumber.ts";
 import { found, MISSING, unknownVariant, wrongType } from "./serdeText.ts";
 
 type Tagged = { readonly type: string; readonly data: unknown };
@@ -16,7 +17,7 @@ export function readTagged(
   style: "adjacently" | "internally",
   variants: readonly string[],
 ): Result<Tagged, string> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isJsonObject(value)) {
     return err(wrongType(value, `${style} tagged enum ${name}`));
   }
   const type: unknown = "type" in value ? value.type : undefined;
@@ -58,7 +59,7 @@ const readCancelBy: Read<CancelBy> = (value) => {
     return fault ? err(fault) : ok({ type: "All" });
   }
   if (data === undefined) return err(`${MISSING} \`data\``);
-  if (typeof data !== "object" || data === null || Array.isArray(data)) return err(wrongType(data, `struct variant CancelBy::${type}`));
+  if (!isJsonObject(data)) return err(wrongType(data, `struct variant CancelBy::${type}`));
   if (type === "Coin") {
     const ticker = member(data, "ticker");
     return ticker.ok ? ok({ type: "Coin", ticker: ticker.value }) : ticker;

@@ -1,14 +1,20 @@
 import { err, ok, type Result } from "../core/util/result.ts";
+import { JsonNumber } from "./jsonNumber.ts";
 
-/** A JSON value as the RPC layer sees it. An integer outside the safe range is a bigint, every other number a double. */
-export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
+/** A JSON value as the RPC layer sees it: no number of it has passed through a double. */
+export type Json = null | boolean | JsonNumeric | string | readonly Json[] | JsonObject;
+/** An integer in the safe range is a number, one that fits 64 bits a bigint, everything else its text. */
+export type JsonNumeric = number | bigint | JsonNumber;
 export type JsonObject = { readonly [key: string]: Json };
 
 export type JsonError = { readonly kind: "BadJson"; readonly text: string };
 
 /** Containers may be nested this deep; the bound and its text are those of KDF's parser. */
 export const MAX_JSON_DEPTH = 127;
+/** Values in one body. A body of `[],[],…` would otherwise take many times its own size in memory. */
+export const MAX_JSON_VALUES = 1_000_000;
 
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const MAX_U64 = 2n ** 64n - 1n;
 const MIN_I64 = -(2n ** 63n);
 
@@ -30,28 +36,51 @@ class Failure extends Error {
 export function parseJson(bytes: Uint8Array): Result<Json, JsonError> {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    text = UTF8.decode(bytes);
   } catch {
-    // The decoder's own message says nothing a client could use; the sentence below is the outcome.
-    return err({ kind: "BadJson", text: "invalid unicode code point: the body is not UTF-8" });
+    // Not UTF-8. Read byte by byte, to tell where: one character of the text is one byte then.
+    return parseText(latin1(bytes), bytes);
   }
+  return parseText(text, null);
+}
+
+/** @param bytes the body, when one character stands for one byte of it */
+function parseText(text: string, bytes: Uint8Array | null): Result<Json, JsonError> {
   try {
-    return ok(new Parser(text).document());
+    return ok(new Parser(text, bytes).document());
   } catch (failure) {
-    if (failure instanceof Failure) return err({ kind: "BadJson", text: `${failure.reason} at ${position(text, failure.at)}` });
-    throw failure;
+    if (!(failure instanceof Failure)) throw failure;
+    return err({ kind: "BadJson", text: `${failure.reason} at ${position(text, failure.at, bytes !== null)}` });
   }
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4_096) text += String.fromCharCode(...bytes.subarray(at, at + 4_096));
+  return text;
 }
 
 /** Line from 1; column = bytes read in that line. `at` = characters read. */
-function position(text: string, at: number): string {
+function position(text: string, at: number, bytewise: boolean): string {
   const before = text.slice(0, Math.min(at, text.length));
-  const lineStart = before.lastIndexOf("\n") + 1;
-  const line = before.split("\n").length;
-  return `line ${line} column ${new TextEncoder().encode(before.slice(lineStart)).length}`;
+  const inLine = before.slice(before.lastIndexOf("\n") + 1);
+  let line = 1;
+  for (let end = before.indexOf("\n"); end >= 0; end = before.indexOf("\n", end + 1)) line++;
+  return `line ${line} column ${bytewise ? inLine.length : new TextEncoder().encode(inLine).length}`;
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    UTF8.decode(bytes);
+    return true;
+  } catch {
+    // The outcome is the answer.
+    return false;
+  }
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+const BLANKS = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 // JSON forbids control characters in strings, so they must be named here.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is the rule of RFC 8259
@@ -59,11 +88,14 @@ const PLAIN_TEXT = /[^"\\\u0000-\u001f]*/y;
 
 class Parser {
   readonly #text: string;
+  readonly #bytes: Uint8Array | null;
   #at = 0;
   #depth = 0;
+  #values = 0;
 
-  constructor(text: string) {
+  constructor(text: string, bytes: Uint8Array | null) {
     this.#text = text;
+    this.#bytes = bytes;
   }
 
   document(): Json {
@@ -75,6 +107,7 @@ class Parser {
 
   #value(): Json {
     const c = this.#peek("EOF while parsing a value");
+    if (++this.#values > MAX_JSON_VALUES) throw new Failure(`more than ${MAX_JSON_VALUES} values`, this.#at);
     if (c === "{") return this.#nested(() => this.#object());
     if (c === "[") return this.#nested(() => this.#array());
     if (c === '"') return this.#string();
@@ -131,7 +164,7 @@ class Parser {
   }
 
   #string(): string {
-    this.#at++;
+    const start = ++this.#at;
     let out = "";
     for (;;) {
       PLAIN_TEXT.lastIndex = this.#at;
@@ -139,7 +172,12 @@ class Parser {
       this.#at = PLAIN_TEXT.lastIndex;
       const c = this.#text[this.#at++];
       if (c === undefined) throw new Failure("EOF while parsing a string", this.#at);
-      if (c === '"') return out;
+      if (c === '"') {
+        if (this.#bytes !== null && !isUtf8(this.#bytes.subarray(start, this.#at - 1))) {
+          throw new Failure("invalid unicode code point", this.#at);
+        }
+        return out;
+      }
       if (c !== "\\") throw new Failure("control character (\\u0000-\\u001F) found while parsing a string", this.#at);
       out += this.#escape();
     }
@@ -155,11 +193,13 @@ class Parser {
     }
     const high = this.#hex4();
     if (high < 0xd800 || high > 0xdfff) return String.fromCharCode(high);
-    // Half a pair is no text: it could not be written back as UTF-8.
-    if (high > 0xdbff || this.#text.slice(this.#at, this.#at + 2) !== "\\u") {
-      throw new Failure("lone leading surrogate in hex escape", this.#at);
+    // Half a pair is no text: it could not be written back as UTF-8. The words for a second half alone are the reference parser's, too.
+    if (high > 0xdbff) throw new Failure("lone leading surrogate in hex escape", this.#at);
+    for (const expected of "\\u") {
+      const found = this.#text[this.#at++];
+      if (found === undefined) throw new Failure("EOF while parsing a string", this.#text.length);
+      if (found !== expected) throw new Failure("unexpected end of hex escape", this.#at);
     }
-    this.#at += 2;
     const low = this.#hex4();
     if (low < 0xdc00 || low > 0xdfff) throw new Failure("lone leading surrogate in hex escape", this.#at);
     return String.fromCharCode(high, low);
@@ -173,7 +213,7 @@ class Parser {
     return Number.parseInt(digits, 16);
   }
 
-  #number(): number | bigint {
+  #number(): JsonNumeric {
     NUMBER.lastIndex = this.#at;
     const literal = NUMBER.exec(this.#text)?.[0];
     if (literal === undefined) throw new Failure("invalid number", this.#at + 2);
@@ -181,10 +221,12 @@ class Parser {
     const next = this.#text[this.#at] ?? "";
     if (/[0-9.eE]/.test(next)) throw new Failure("invalid number", this.#at + 1);
     const value = Number(literal);
+    // What KDF cannot read breaks the whole body here, too, even where its digits could be kept.
     if (!Number.isFinite(value)) throw new Failure("number out of range", this.#at);
-    if (Number.isSafeInteger(value) || !/^-?\d{1,20}$/.test(literal)) return value;
+    if (!/^-?\d+$/.test(literal) || Object.is(value, -0)) return new JsonNumber(literal);
+    if (Number.isSafeInteger(value)) return value;
     const exact = BigInt(literal);
-    return exact >= MIN_I64 && exact <= MAX_U64 ? exact : value;
+    return exact >= MIN_I64 && exact <= MAX_U64 ? exact : new JsonNumber(literal);
   }
 
   #word<T>(word: string, value: T): T {
@@ -205,6 +247,8 @@ class Parser {
   }
 
   #blanks(): void {
-    while (this.#at < this.#text.length && " \t\n\r".includes(this.#text.charAt(this.#at))) this.#at++;
+    BLANKS.lastIndex = this.#at;
+    BLANKS.exec(this.#text);
+    this.#at = BLANKS.lastIndex;
   }
 }

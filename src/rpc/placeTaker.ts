@@ -3,10 +3,13 @@ import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
 import type { TakerAction } from "../core/message/types.ts";
 import { ok, type Result } from "../core/util/result.ts";
 import type { RpcContext } from "./ctx.ts";
-import { flag, optionalCount, text } from "./field.ts";
+import { defaulted, flag, optional, optionalCount, optionalText, readPubkeyX, readU32, text } from "./field.ts";
 import { mmNumber, optionalMmNumber } from "./mmNumber.ts";
 import { confFields, confOverrides, matchBy, orderType } from "./orderInputs.ts";
 import { type takerResult, takerResultToJson } from "./orderShapes.ts";
+
+const NOBODY = "0".repeat(64);
+const HASH = { type: "string", pattern: "^[0-9a-fA-F]{64}$", default: NOBODY };
 
 /** What `buy` and `sell` have in common: everything but the direction. */
 export const takerParams = z.object({
@@ -19,6 +22,9 @@ export const takerParams = z.object({
   order_type: orderType().describe("`GoodTillCancelled` becomes a maker order when nobody takes it in time; `FillOrKill` ends."),
   timeout: optionalCount().describe("Seconds to wait for a match. Default 30."),
   ...confFields(),
+  destpubkey: defaulted(readPubkeyX, NOBODY, HASH).describe("Accepted, without effect."),
+  duration: optional(readU32, { type: "integer", minimum: 0, maximum: 0xffff_ffff }).describe("Accepted, without effect."),
+  gui: optionalText().describe("Accepted, without effect."),
   save_in_history: flag(true).describe("Keep the order in the history."),
 });
 

@@ -27,7 +27,7 @@ export const recentSwapsShape = <T extends z.ZodType>(element: T) =>
     skipped: z.number().describe("Records left out in front."),
     limit: z.number(),
     total: z.number().describe("Swaps under the filters."),
-    page_number: z.number().nullable().describe("Null with `from_uuid`."),
+    page_number: z.number().nullable().describe("Null with `from_uuid` (`compatibility: kdf`: a number always)."),
     total_pages: z.number(),
     found_records: z.number().describe("Swaps returned."),
   });
@@ -39,7 +39,11 @@ export type RecentSwapsError =
   | { readonly kind: "UnknownFromUuid"; readonly uuid: string }
   | { readonly kind: "TooManySwaps"; readonly most: number };
 
-export async function recentSwaps<T>(p: z.output<typeof recentSwapsParams>, { swaps }: RpcContext, show: (status: SwapStatus) => T) {
+export async function recentSwaps<T>(
+  p: z.output<typeof recentSwapsParams>,
+  { swaps, compatibility }: RpcContext,
+  show: (status: SwapStatus) => T,
+) {
   const { limit, from_uuid } = p;
   const page = p.page_number ?? 1;
   const found = await swaps.page(
@@ -58,7 +62,7 @@ export async function recentSwaps<T>(p: z.output<typeof recentSwapsParams>, { sw
     skipped: found.total === 0 ? 0 : found.skipped,
     limit,
     total: found.total,
-    page_number: from_uuid === undefined ? page : null,
+    page_number: from_uuid === undefined || compatibility === "kdf" ? page : null,
     total_pages: limit === 0 ? 0 : Math.ceil(found.total / limit),
     found_records: found.uuids.length,
   }) satisfies Result<unknown, never>;

@@ -1,4 +1,6 @@
 import type { z } from "zod";
+import { parseDecimal, toDecimalString } from "../core/money/rational.ts";
+import { isJsonObject, JsonNumber } from "./jsonNumber.ts";
 
 /**
  * Wording of parse errors. Clients of KDF match on these texts (reference rpc.md 1.8, 4.1 row 1), so a wrong type or a
@@ -20,21 +22,37 @@ export function found(value: unknown): string {
     case "string":
       return `string ${quoted(value)}`;
     default:
+      if (value instanceof JsonNumber) return `floating point \`${floatText(value.source)}\``;
       return value === null || value === undefined ? "null" : Array.isArray(value) ? "sequence" : "map";
   }
 }
 
-/** Longest piece of input repeated in an error text. */
-const MAX_ECHO = 200;
-
-function quoted(value: string): string {
-  return JSON.stringify(value.length > MAX_ECHO ? `${value.slice(0, MAX_ECHO)}…` : value);
+/** The parser writes such a number without an exponent and always with a point: `1e0` reads `1.0`, `-0` reads `-0.0`. */
+function floatText(source: string): string {
+  const parsed = parseDecimal(source);
+  if (!parsed.ok) return cut(source);
+  const text = toDecimalString(parsed.value);
+  const signed = text === "0" && source.startsWith("-") ? "-0" : text;
+  return cut(signed.includes(".") ? signed : `${signed}.0`);
 }
 
-/** Compact JSON of the input, cut to a readable length, for texts that repeat it. */
-export function rawJson(value: unknown): string {
-  const text = JSON.stringify(value, (_, v: unknown) => (typeof v === "bigint" ? Number(v) : v)) ?? "null";
-  return text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text;
+/** Longest piece of input repeated in an error text. */
+export const MAX_ECHO = 200;
+
+const cut = (text: string): string => (text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text);
+const quoted = (value: string): string => JSON.stringify(cut(value));
+
+/** Compact JSON of the input, numbers as they were written, cut to a readable length, for texts that repeat it. */
+export const rawJson = (value: unknown): string => cut(compact(value));
+
+function compact(value: unknown): string {
+  if (value instanceof JsonNumber) return value.source;
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map(compact).join(",")}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value) ?? "null";
+  return `{${Object.entries(value)
+    .map(([key, v]) => `${JSON.stringify(key)}:${compact(v)}`)
+    .join(",")}}`;
 }
 
 export const wrongType = (value: unknown, expected: string): string => `invalid type: ${found(value)}, expected ${expected}`;

@@ -49,6 +49,10 @@ export const typedSwap = (status: SwapStatus): z.input<typeof typedSwapShape> =>
 export const savedSwap = (status: SwapStatus): { [key: string]: unknown } =>
   without(hideSecrets(status), ["my_info", "recoverable", "is_finished", "is_success"]);
 
+/** What others may see of a finished swap: the saved form without `type`, and nothing of our own about fees and dangers. */
+export const publicSwap = (status: SwapStatus): { [key: string]: unknown; uuid: string } =>
+  without(savedSwap(status), ["type", "swapnode"]) as { uuid: string };
+
 /** `secret` and `p2p_privkey` of the first event never leave the node, in no form (reference rpc.md 7.1 and 12). */
 function hideSecrets(status: SwapStatus): SwapStatus {
   if (!Array.isArray(status.events)) return status;

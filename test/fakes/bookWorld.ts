@@ -130,9 +130,13 @@ export class BookNode {
 
 /** Relays and light nodes with a book each, on one clock. */
 export class BookWorld {
-  readonly clock = new VirtualClock();
-  readonly hub = new P2pHub(this.clock);
+  readonly clock: VirtualClock;
+  readonly hub: P2pHub;
   #seed = 0;
+  constructor(clock = new VirtualClock()) {
+    this.clock = clock;
+    this.hub = new P2pHub(clock);
+  }
   relay(name: string): BookNode {
     return new BookNode(this, name, ++this.#seed, true);
   }

@@ -5,6 +5,7 @@ import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts
 import { err, ok } from "../../src/core/util/result.ts";
 import { Secret } from "../../src/core/util/secret.ts";
 import { nodeKeys } from "../../src/main/nodeKeys.ts";
+import type { Compatibility } from "../../src/rpc/ctx.ts";
 import type { Json } from "../../src/rpc/parseJson.ts";
 import { fakeNode, PASSWORD } from "./fakeNode.ts";
 import { fakeDispatcher } from "./rpcServer.ts";
@@ -35,8 +36,9 @@ export async function coinNode(
   passphrase: string,
   hd = false,
   trouble: string | null = null,
+  compatibility: Compatibility = "spec",
 ): Promise<CoinNode> {
-  const fake = await fakeNode();
+  const fake = await fakeNode({ compatibility });
   const keys = nodeKeys(new Secret(passphrase), hd);
   const chains = new Map<string, StillChain>();
   const parsed = entries.map((value): CoinEntry => {

@@ -10,13 +10,14 @@ import type { NoFeeKey } from "../../src/core/network/dexFee.ts";
 import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { createMakerOrder } from "../../src/core/order/makerOrder.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
-import { ok } from "../../src/core/util/result.ts";
+import type { NewHistoryRow } from "../../src/ports/orderStore.ts";
 import type { Rng } from "../../src/ports/rng.ts";
 import type { BookEntry } from "../../src/rpc/ctx/orders.ts";
-import type { RpcContext } from "../../src/rpc/ctx.ts";
+import type { Compatibility, RpcContext } from "../../src/rpc/ctx.ts";
+import { fakeBook } from "./rpc/fakeBook.ts";
 import { fakeCoins } from "./rpc/fakeCoins.ts";
 import { fakeNetwork } from "./rpc/fakeNetwork.ts";
-import { ADDRESS, FakeRpcCoin, NODE_KEY } from "./rpc/fakeRpcCoin.ts";
+import { FakeRpcCoin, NODE_KEY } from "./rpc/fakeRpcCoin.ts";
 import { fakeSwaps } from "./rpc/fakeSwaps.ts";
 import { SilentLog } from "./silentLog.ts";
 
@@ -43,6 +44,10 @@ export type FakeNodeOptions = {
   readonly active?: readonly string[];
   /** One open order, one order whose handshake is open, one finished swap. */
   readonly busy?: boolean;
+  /** Default spec. */
+  readonly compatibility?: Compatibility;
+  /** Orders of other nodes. */
+  readonly others?: readonly BookEntry[];
 };
 
 export type FakeNode = { readonly ctx: RpcContext; readonly clock: VirtualClock; readonly orders: OrdersService; stopped: boolean };
@@ -51,9 +56,14 @@ export type FakeNode = { readonly ctx: RpcContext; readonly clock: VirtualClock;
 const noFeeKey = (ticker: string): NoFeeKey | null => (ticker === "KMD" ? { kind: "NoFeeKey", coin: ticker, profile: "spec" } : null);
 
 /** A whole node behind the RPC, with the real orders service and nothing else real. */
-export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: FakeNodeOptions = {}): Promise<FakeNode> {
+export async function fakeNode({
+  active = ["DOC", "MARTY"],
+  busy = false,
+  compatibility = "spec",
+  others = [],
+}: FakeNodeOptions = {}): Promise<FakeNode> {
   const clock = new VirtualClock(NOW_MS);
-  const coins = new Map(active.map((ticker) => [ticker, new FakeRpcCoin(ticker, { balance: "200" })]));
+  const coins = new Map(active.map((ticker) => [ticker, new FakeRpcCoin(ticker, { balance: "200", walletOnly: ticker === "WALLET" })]));
   const store = createOrderStore(openInlineDatabase(":memory:", [ORDER_SCHEMA]));
   const orders = createOrders({
     clock,
@@ -87,7 +97,10 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
   });
   if (busy)
     for (const uuid of [OPEN_ORDER, MATCHING_ORDER])
-      await store.apply([{ change: "put", order: orderToRecord({ kind: "Maker", order: makerOrder(uuid) }) }]);
+      await store.apply([
+        { change: "put", order: orderToRecord({ kind: "Maker", order: makerOrder(uuid) }) },
+        { change: "historyRow", row: historyRow(uuid) },
+      ]);
   await orders.restore();
   if (busy) await openHandshake(orders);
   const peers = new PeerPolicy({
@@ -103,23 +116,13 @@ export async function fakeNode({ active = ["DOC", "MARTY"], busy = false }: Fake
     stopped: false,
     ctx: {
       clock,
+      compatibility,
       node: fakeNetwork(() => {
         node.stopped = true;
       }),
       coins: fakeCoins(coins, busy ? MATCHING_ORDER : null),
       orders,
-      orderbook: {
-        async pair(base, rel) {
-          const mine = orders.myOrders().makers.map(
-            (o): BookEntry => ({
-              ...{ uuid: o.uuid, base: o.base, rel: o.rel, price: o.price, maxVolume: o.maxBaseVol, minVolume: o.minBaseVol, conf: o.conf },
-              ...{ pubkey: NODE_KEY, createdAt: Math.floor(o.createdAtMs / 1000), isMine: true, address: ADDRESS },
-            }),
-          );
-          const of = (a: string, b: string): readonly BookEntry[] => mine.filter((o) => o.base === a && o.rel === b);
-          return ok({ asks: of(base, rel), bids: of(rel, base) });
-        },
-      },
+      orderbook: fakeBook(orders, others),
       swaps: fakeSwaps(busy, () => orders.coinsNeededForKickStart()),
       peers,
       dexFee: { rule: () => ({ rate: rational(1n, 777n), floor: decimal("0.00001") }), noFeeKey },
@@ -145,8 +148,13 @@ const makerOrder = (uuid: string) =>
     saveInHistory: true,
   });
 
+const historyRow = (uuid: string): NewHistoryRow => {
+  const { base, rel, price, maxBaseVol: volume, createdAtMs } = makerOrder(uuid);
+  return { uuid, kind: "Maker", initialAction: "Sell", base, rel, price, volume, createdAtMs };
+};
+
 /** Another node asks for 1 DOC; our order reserves it and waits. Asked again until the orders are announced. */
-async function openHandshake(orders: OrdersService): Promise<void> {
+export async function openHandshake(orders: OrdersService): Promise<void> {
   const taker = fromHex(`02${"11".repeat(32)}`);
   orders.start();
   for (let turn = 0; turn < 100 && !orders.myOrders().makers.some((o) => o.matches.size > 0); turn++) {

@@ -1,5 +1,5 @@
 import { Aborted, type Clock, sleep, withDeadline } from "../../src/ports/clock.ts";
-import type { GossipMessage, GossipVerdict, P2p, PeerAnswer, PeerConnection, PeerId } from "../../src/ports/network.ts";
+import type { GossipMessage, GossipVerdict, MeshView, P2p, PeerAnswer, PeerConnection, PeerId } from "../../src/ports/network.ts";
 
 const LATENCY_MS = 10;
 const DEADLINE_MS = 10_000;
@@ -171,6 +171,13 @@ export class HubNode implements P2p {
       address: `/memory/${id}`,
       direction: "outbound" as const,
     }));
+  }
+
+  mesh(): MeshView {
+    return {
+      topics: new Map(Array.from(this.#topics, (topic) => [topic, []])),
+      peerTopics: new Map(Array.from(this.#peers.values(), (peer) => [peer.peerId, [...peer.#topics]])),
+    };
   }
 
   onRelaysChanged(listener: () => void): () => void {

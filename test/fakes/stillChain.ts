@@ -1,5 +1,14 @@
 import { toHex } from "../../src/core/util/bytes.ts";
-import type { BlockRef, BroadcastOutcome, ChainChange, ChainStatus, ScanProgress, SeenOutput, UtxoChain } from "../../src/ports/chain.ts";
+import type {
+  BlockRef,
+  BroadcastOutcome,
+  ChainChange,
+  ChainStatus,
+  ScanProgress,
+  SeenOutput,
+  SeenTx,
+  UtxoChain,
+} from "../../src/ports/chain.ts";
 import { Aborted } from "../../src/ports/clock.ts";
 
 const TIP: BlockRef = { height: 100, hash: "00".repeat(32) };
@@ -10,6 +19,8 @@ const EVERYTHING: ChainChange = { all: true, keys: new Set() };
 export class StillChain implements UtxoChain {
   readonly ticker: string;
   readonly sent: Uint8Array[] = [];
+  /** Transactions it knows, by id. */
+  readonly followed = new Map<string, SeenTx>();
   /** What becomes of the next broadcasts. */
   outcome: BroadcastOutcome = { kind: "accepted" };
   reward: bigint | null = null;
@@ -70,8 +81,8 @@ export class StillChain implements UtxoChain {
   outputs(script: Uint8Array): readonly SeenOutput[] {
     return this.#outputs.get(toHex(script)) ?? [];
   }
-  tx(): undefined {
-    return undefined;
+  tx(txid: string): SeenTx | undefined {
+    return this.followed.get(txid);
   }
   confirmations(block: BlockRef | null): number {
     return block === null ? 0 : TIP.height - block.height + 1;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { DEFAULT_LIMITS } from "../../src/adapters/httpServer/limits.ts";
 import { parseBatchAnswer, parseSingleAnswer } from "../../src/adapters/jsonRpc/daemonAnswer.ts";
 import { parseRawBlock } from "../../src/adapters/utxoRpc/answers.ts";
 import { MAX_BLOCK_BYTES, parseBlock } from "../../src/adapters/utxoRpc/parseBlock.ts";
@@ -16,7 +17,7 @@ import { usedBytes } from "./support/fuzz.ts";
 
 /** Bytes of the longest answer the daemon client takes, and of the longest body the HTTP server takes. */
 const ANSWER_BYTES = 72_000_000;
-const BODY_BYTES = 1_048_576;
+const BODY_BYTES = DEFAULT_LIMITS.bodyBytes;
 
 const repeated = (head: string, piece: string, tail: string, bytes: number): Buffer => {
   const room = Math.floor((bytes - head.length - tail.length) / piece.length) * piece.length;
@@ -42,7 +43,7 @@ const MB = 1_000_000;
 
 /** Decoder, input of the largest size that comes in, and bytes in use the outcome may hold per byte of it. */
 const CASES: readonly (readonly [name: string, input: () => Uint8Array, perByte: number, decode: (bytes: Uint8Array) => unknown])[] = [
-  ...['{"a":0},', "[],", "1,", '"",'].map(
+  ...['{"a":0},', "[],", "1,", "0.1,", '"",'].map(
     (piece) => [`a body of ${piece}`, () => repeated("[", piece, "0]", BODY_BYTES), 40, (b: Uint8Array) => parseJson(b)] as const,
   ),
   ...['{"a":0},', "[],", "1,", '"",', "["].map(

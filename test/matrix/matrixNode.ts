@@ -233,6 +233,7 @@ export class MatrixNode {
       requestAnyRelay: (request, options) => hub.requestAnyRelay(request, options),
       relays: () => hub.relays(),
       peers: () => hub.peers(),
+      mesh: () => hub.mesh(),
       onRelaysChanged: (listener) => hub.onRelaysChanged(listener),
       relayReady: (signal) => hub.relayReady(signal),
     };

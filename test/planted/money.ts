@@ -112,10 +112,17 @@ export const MONEY: readonly PlantedBug[] = [
   bug(
     "a request's big integer loses its last digits",
     "src/rpc/parseJson.ts",
-    "return exact >= MIN_I64 && exact <= MAX_U64 ? exact : value;",
+    "return exact >= MIN_I64 && exact <= MAX_U64 ? exact : new JsonNumber(literal);",
     "return value;",
     "src/rpc/parseJson.test.ts",
-    "src/rpc/mmNumber.test.ts",
+    "test/rpc/numbers.test.ts",
+  ),
+  bug(
+    "a request's decimal passes through a double",
+    "src/rpc/parseJson.ts",
+    "return new JsonNumber(literal);\n    if (Number.isSafeInteger(value))",
+    "return new JsonNumber(String(value));\n    if (Number.isSafeInteger(value))",
+    "test/rpc/numbers.test.ts",
   ),
   bug(
     "a withdrawal takes what swaps were promised",

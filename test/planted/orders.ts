@@ -249,7 +249,7 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "setprice with max keeps nothing back",
     "src/app/orders/fundsChecks.ts",
-    "min(most.value.volume, sub(available, MAX_RESERVE))",
+    "min(most.value.volume, sub(available, leastReserve))",
     "most.value.volume",
     SERVICE_TEST,
   ),

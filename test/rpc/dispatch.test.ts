@@ -7,7 +7,7 @@ import { defineMethod } from "../../src/rpc/define.ts";
 import { Dispatcher, MAX_BATCH } from "../../src/rpc/dispatch.ts";
 import type { Json } from "../../src/rpc/parseJson.ts";
 import { methodTable } from "../../src/rpc/table.ts";
-import { fakeNode, PASSWORD } from "../fakes/fakeNode.ts";
+import { fakeNode, openHandshake, PASSWORD } from "../fakes/fakeNode.ts";
 import { fakeDispatcher } from "../fakes/rpcServer.ts";
 import { SilentLog } from "../fakes/silentLog.ts";
 
@@ -90,6 +90,12 @@ test("in the versioned form a wrong shape is told before the password is looked 
   expect((await ask(dispatcher, v2("x", {}, { userpass: "wrong" }))).reply.error_type).toBe("UserpassIsInvalid");
 });
 
+test("a wrong password is refused by the limiter, by name", async () => {
+  const { status, reply } = await ask(fakeDispatcher(await fakeNode()), v2("get_public_key", {}, { userpass: "wrong" }));
+  expect([status, reply.error_path, reply.error_trace]).toEqual([403, "rate_limiter", "rate_limiter:1]"]);
+  expect(reply.error_data).toEqual({ error_type: "NbAttemptsLeft", error_data: 9 });
+});
+
 test("another machine reaches the public methods only", async () => {
   const dispatcher = fakeDispatcher(await fakeNode());
   const flat = await ask(dispatcher, { userpass: PASSWORD, method: "my_orders" }, FOREIGN);
@@ -100,6 +106,17 @@ test("another machine reaches the public methods only", async () => {
   expect((await ask(dispatcher, { method: "orderbook", base: "DOC", rel: "MARTY" }, FOREIGN)).status).toBe(200);
   const open = fakeDispatcher(await fakeNode(), { localOnly: false });
   expect((await ask(open, { userpass: PASSWORD, method: "my_orders" }, FOREIGN)).status).toBe(200);
+});
+
+test("a ban leaves alone what the node does: its order is matched while nobody is let in", async () => {
+  const node = await fakeNode();
+  const dispatcher = fakeDispatcher(node);
+  const order = { userpass: PASSWORD, method: "setprice", base: "DOC", rel: "MARTY", price: "1", volume: "1" };
+  expect((await ask(dispatcher, order)).status).toBe(200);
+  await dispatcher.answer(new Array(10).fill({ userpass: "wrong", method: "my_orders" }), LOCAL);
+  expect((await ask(dispatcher, { userpass: PASSWORD, method: "my_orders" })).reply.error).toBe("Your IP is banned.");
+  await openHandshake(node.orders);
+  expect(node.orders.myOrders().makers.map((o) => o.matches.size)).toEqual([1]);
 });
 
 test("a banned address is refused even public methods and the right password, in both styles", async () => {

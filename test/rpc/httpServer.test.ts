@@ -222,6 +222,26 @@ describe("coming and going", () => {
   });
 });
 
+test("a body of some megabytes is read: swaps can be imported a thousand at a time", async () => {
+  const swaps = new Array(1_000).fill({ events: ["x".repeat(10_000)] });
+  const body = JSON.stringify({ method: "version", swaps });
+  expect(body.length).toBeGreaterThan(10_000_000);
+  expect((await send(await rpc(), body)).status).toBe(200);
+});
+
+test("the stream of events is none: a plain sentence, for any verb, and nothing of the request is read", async () => {
+  const server = await rpc();
+  for (const path of ["/event-stream", "/event-stream?id=7&filter=x"]) {
+    for (const method of ["GET", "POST"]) {
+      const { status, text, headers } = await send(server, wrongPassword, { path, method });
+      expect([status, text, headers.get("content-type")]).toEqual([500, "Event streaming is disabled", "text/plain"]);
+    }
+  }
+  // No password was looked at, and every other path is the RPC.
+  expect((await send(server, wrongPassword, { path: "/event-streams" })).text).toMatch(/attempts left: 9/);
+  expect(statusOf(await raw(server, "GET /event-stream HTTP/1.1\r\nHost: evil.example\r\n\r\n"))).toBe(403);
+});
+
 test("no reply repeats a password", async () => {
   const server = await rpc();
   const secret = "Hunter2*hunter2";

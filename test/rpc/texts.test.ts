@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Json } from "../../src/rpc/parseJson.ts";
 import { fakeNode, MATCHING_ORDER, OPEN_ORDER, PASSWORD } from "../fakes/fakeNode.ts";
-import { FINISHED_SWAP } from "../fakes/rpc/fakeSwaps.ts";
+import { FINISHED_SWAP, RUNNING_SWAP } from "../fakes/rpc/fakeSwaps.ts";
 import { fakeDispatcher } from "../fakes/rpcServer.ts";
 
 /** Final texts and their order, as clients of KDF know them (reference rpc.md 4, 5, 10). */
@@ -32,6 +32,12 @@ test.each<[string, { readonly [key: string]: Json }, string]>([
     taker({ volume: "198.7566" }),
     'Not enough DOC for swap: available 198.9999, required at least 199.0126, locked by swaps Some(BigDecimal("1.0001"))',
   ],
+  ["sell", taker({ volume: "-1" }), "Internal error: Could not get sat from amount -1 with decimals 8"],
+  ["buy", taker({ volume: "-1.5", price: "2" }), "Internal error: Could not get sat from amount -3 with decimals 8"],
+  ["setprice", taker({ volume: "-1" }), "Internal error: Could not get sat from amount -1 with decimals 8"],
+  ["trade_preimage", taker({ volume: "-1", swap_method: "setprice" }), "Internal error: Could not get sat from amount -1 with decimals 8"],
+  ["trade_preimage", taker({ volume: "-1", swap_method: "sell" }), "Internal error: Could not get sat from amount -1 with decimals 8"],
+  ["sell", taker({ price: "-1" }), "Price is too low, minimum is 0.00000001"],
   ["sell", taker({ price: "0.000000001" }), "Price is too low, minimum is 0.00000001"],
   ["sell", taker({ volume: "0.00005" }), "Base amount 0.00005 is too low, required: 0.0001"],
   ["sell", taker({ price: "0.00001" }), "Rel amount 0.00001 is too low, required: 0.0001"],
@@ -117,7 +123,7 @@ test.each<[string, { readonly [key: string]: Json }, string]>([
   ["send_raw_transaction", { coin: "DOC" }, "No 'tx_hex' or 'tx_json' field"],
   ["orderbook", { base: "DOC", rel: "WALLET" }, "Base Coin WALLET is wallet only"],
   ["enable", { coin: "NOSUCH" }, "mm2 param is not set neither in coins config nor enable request, assuming that coin is not supported"],
-  ["recover_funds_of_swap", { params: { uuid: FINISHED_SWAP } }, "Swap must be finished before recover funds attempt"],
+  ["recover_funds_of_swap", { params: { uuid: RUNNING_SWAP } }, "Swap must be finished before recover funds attempt"],
 ])("%s %j: %s", async (method, params, text) => {
   const { status, reply } = await call(method, params);
   expect(reply.error).toBe(text);
@@ -189,6 +195,18 @@ test("a cancelled order is shown from the history with its reason, without the l
   expect(status).toMatchObject({ type: "Maker", cancellation_reason: "Cancelled" });
   expect(status.order).not.toHaveProperty("cancellable");
   expect((await ask("my_orders", {})).result).toHaveProperty(`maker_orders.${OPEN_ORDER}`);
+});
+
+test.each([
+  ["buy", { base: "WALLET", rel: "DOC" }],
+  ["sell", { base: "DOC", rel: "WALLET" }],
+  ["setprice", { base: "DOC", rel: "WALLET" }],
+  ["setprice", { base: "WALLET", rel: "WALLET" }],
+])("%s %j: a coin that is for the wallet only is not traded", async (method, coins) => {
+  const dispatcher = fakeDispatcher(await fakeNode({ active: ["DOC", "WALLET"] }));
+  // Told before the balance is looked at.
+  const { body } = await dispatcher.answer({ userpass: PASSWORD, method, price: "1", volume: "1000", ...coins }, "127.0.0.1");
+  expect(JSON.parse(body)).toEqual({ error: "'WALLET' is a wallet only asset and can't be used in orders." });
 });
 
 test("stop answers first, then stops", async () => {

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { add, cmp, decimal, fromUnits, lte, type Rational, sub } from "../../src/core/money/rational.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { JsonNumber } from "../../src/rpc/jsonNumber.ts";
 import { type CoinNode, coinNode } from "../fakes/coinNode.ts";
 
 const DOC = {
@@ -60,6 +61,22 @@ test("the figures are those of the transaction", async () => {
   const paid = tx.value.outputs.reduce((n, o) => n + o.value, 0n);
   expect(feeOf(reply)).toEqual(fromUnits(3n * COIN - paid, 8));
   expect(sub(whole(reply, "received_by_me"), whole(reply, "spent_by_me"))).toEqual(whole(reply, "my_balance_change"));
+});
+
+test("amount and fee given as JSON numbers are exact to the last unit, beyond what a double holds", async () => {
+  const made = await node(100_000_000n * COIN);
+  const fee = { type: "UtxoFixed", amount: new JsonNumber("1234567.89012345e-10") };
+  const { reply } = await made.flat("withdraw", { coin: "DOC", to: TO, amount: new JsonNumber("90071992.54740993"), fee });
+  const tx = parseTx(fromHex(String(reply.tx_hex)), made.coin("DOC").spec.kind.template.format);
+  if (!tx.ok) throw new Error(tx.error.detail);
+  expect(tx.value.outputs[0]?.value).toBe(9_007_199_254_740_993n);
+  expect(reply.fee_details).toMatchObject({ amount: "0.00012345" });
+  const parse = async (amount: JsonNumber) =>
+    (await made.v2("withdraw", { coin: "DOC", to: TO, amount: "1", fee: { ...fee, amount } })).reply;
+  expect(await parse(new JsonNumber("1e-9999"))).toMatchObject({
+    error_type: "InvalidRequest",
+    error_data: "invalid decimal number: 1e-9999",
+  });
 });
 
 test("the receiver is named, and the own address that the change goes to is not", async () => {

@@ -1,6 +1,6 @@
 /** Bounds of the HTTP server. Times in milliseconds, sizes in bytes. */
 export type HttpLimits = {
-  /** One request body. */
+  /** One request body. A saved swap has some 10 kB, so a thousand of them can be imported at once. */
   readonly bodyBytes: number;
   /** All bodies being read at one time. */
   readonly totalBodyBytes: number;
@@ -18,8 +18,8 @@ export type HttpLimits = {
 };
 
 export const DEFAULT_LIMITS: HttpLimits = {
-  bodyBytes: 1_048_576,
-  totalBodyBytes: 32 * 1_048_576,
+  bodyBytes: 16 * 1_048_576,
+  totalBodyBytes: 64 * 1_048_576,
   headerBytes: 16_384,
   connections: 256,
   headersTimeoutMs: 10_000,

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
@@ -7,7 +6,8 @@ import type { HttpHandler, HttpServer } from "../../ports/http.ts";
 import type { Log } from "../../ports/log.ts";
 import { type BodyError, BodyReader } from "./bodyReader.ts";
 import { DEFAULT_LIMITS, type HttpLimits } from "./limits.ts";
-import { type GateOptions, refusal } from "./requestGate.ts";
+import { type GateOptions, isUnspecified, LOOPBACK_NAMES, refusal } from "./requestGate.ts";
+import { readTlsFiles, type TlsFiles } from "./tlsFiles.ts";
 
 export type HttpServerOptions = {
   /** `rpcip`; loopback unless the operator says otherwise. */
@@ -17,13 +17,13 @@ export type HttpServerOptions = {
   /** `rpccors`; default `http://localhost:3000` (`https:` with TLS), as in KDF. */
   readonly corsOrigin?: string;
   readonly altNames?: readonly string[];
-  /** `https`: files with the certificate chain and its key, PEM. */
-  readonly tls?: { readonly certFile: string; readonly keyFile: string };
+  /** `https`: files with the certificate chain and its key, PEM. A missing certificate is made. */
+  readonly tls?: TlsFiles;
   readonly limits?: Partial<HttpLimits>;
 };
 
 /**
- * HTTP server for the RPC. Every path is the endpoint; requests are bounded in size, time and number; callers that a
+ * HTTP server for the RPC. Every path but `/event-stream` is the endpoint; requests are bounded in size, time and number; callers that a
  * browser was tricked into being are refused before anything of theirs is read (`requestGate.ts`).
  * Rejects when the address cannot be bound or a certificate file cannot be read.
  */
@@ -56,7 +56,9 @@ export async function openHttpServer(
     // A missing Host is refused by the gate, with a sentence.
     requireHostHeader: false,
   };
-  const server = options.tls ? await createTls(options.tls, serverOptions, listener) : createServer(serverOptions, listener);
+  const server = options.tls
+    ? await createTls(options.tls, [...LOOPBACK_NAMES, ...(isUnspecified(ip) ? [] : [ip]), ...gate.altNames], serverOptions, listener, deps)
+    : createServer(serverOptions, listener);
   server.maxConnections = limits.connections;
   server.on("clientError", refuseBrokenClient);
   await listen(server, ip, options.port);
@@ -67,12 +69,19 @@ export async function openHttpServer(
 }
 
 async function createTls(
-  { certFile, keyFile }: NonNullable<HttpServerOptions["tls"]>,
+  files: TlsFiles,
+  names: readonly string[],
   options: ServerOptions,
   listener: RequestListener,
+  { log, clock }: { readonly log: Log; readonly clock: Clock },
 ): Promise<Server> {
+  const { certFile, keyFile } = files;
   try {
-    return createTlsServer({ ...options, cert: await readFile(certFile), key: await readFile(keyFile) }, listener);
+    const pems = await readTlsFiles(files, names, clock.nowMs(), (file) =>
+      log.warn("rpc_certificate_made", { file, names: names.join(" ") }),
+    );
+    // As bytes: an empty text would count as "not given", and no client would be answered.
+    return createTlsServer({ ...options, cert: Buffer.from(pems.cert), key: Buffer.from(pems.key) }, listener);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`the certificate ${certFile} and its key ${keyFile} cannot be used (${reason})`, { cause });
@@ -111,12 +120,23 @@ async function serve(
   }
   const refused = refusal(request.headers, gate);
   if (refused !== undefined) return refuse(response, 403, refused);
+  if (isEventStream(request.url)) return refuseEventStream(response);
   const body = await bodies.read(request);
   if (!body.ok) return refuseBody(response, body.error, limits);
   const reply = await handler({ verb: request.method ?? "", body: body.value, remoteAddress: request.socket.remoteAddress ?? "" });
   if (response.destroyed) return;
   response.statusCode = reply.status;
   response.end(reply.body);
+}
+
+/** The one path that is not the RPC endpoint. There is no stream of events here: KDF's answer where none is configured. */
+const isEventStream = (url: string | undefined): boolean => url?.split("?")[0] === "/event-stream";
+
+function refuseEventStream(response: ServerResponse): void {
+  response.statusCode = 500;
+  response.setHeader("Content-Type", "text/plain");
+  response.setHeader("Connection", "close");
+  response.end("Event streaming is disabled");
 }
 
 function refuseBody(response: ServerResponse, error: BodyError, limits: HttpLimits): void {

@@ -9,7 +9,7 @@ export type GateOptions = {
   readonly corsOrigin: string;
 };
 
-const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
+export const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
 
 /**
  * Why a request must not reach the RPC at all; undefined = let it in. Runs before the body is read.
@@ -42,5 +42,8 @@ function isOwnName(name: string | undefined, { listenIp, altNames }: GateOptions
   if (LOOPBACK_NAMES.includes(name) || name === listenIp.toLowerCase()) return true;
   if (altNames.some((alt) => alt.toLowerCase() === name)) return true;
   // Listening on every address: any of them may be used. A rebinding page needs a name, it cannot use a number.
-  return (listenIp === "0.0.0.0" || listenIp === "::") && isIP(name) !== 0;
+  return isUnspecified(listenIp) && isIP(name) !== 0;
 }
+
+/** Stands for every address of the machine, and names none. */
+export const isUnspecified = (ip: string): boolean => ip === "0.0.0.0" || ip === "::";

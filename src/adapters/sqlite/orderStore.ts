@@ -1,7 +1,7 @@
-import { toDecimalString } from "../../core/money/rational.ts";
+import { type Rational, toDecimalString } from "../../core/money/rational.ts";
 import { assertNever } from "../../core/util/result.ts";
-import type { OrderChange, OrderStore, StoredOrder } from "../../ports/orderStore.ts";
-import { type SqlDatabase, type SqlRow, type SqlStatement, StorageError } from "../../ports/sql.ts";
+import type { HistoryFilter, HistoryRow, OrderChange, OrderStore, StoredOrder } from "../../ports/orderStore.ts";
+import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
 import type { ComponentSchema } from "./migrations.ts";
 
 /**
@@ -38,6 +38,16 @@ export const ORDER_SCHEMA: ComponentSchema = {
         ) STRICT, WITHOUT ROWID`,
       ],
     },
+    {
+      version: 2,
+      name: "the history by time, coin and status",
+      sql: [
+        "CREATE INDEX my_orders_created ON my_orders (created_at)",
+        "CREATE INDEX my_orders_base ON my_orders (base, created_at)",
+        "CREATE INDEX my_orders_rel ON my_orders (rel, created_at)",
+        "CREATE INDEX my_orders_status ON my_orders (status, created_at)",
+      ],
+    },
   ],
 };
 
@@ -62,6 +72,11 @@ function toStatement(c: OrderChange): SqlStatement {
     }
     case "status":
       return { sql: "UPDATE my_orders SET status = ?, last_updated = ? WHERE uuid = ?", params: [c.status, c.atMs, c.uuid] };
+    case "updatedTerms":
+      return {
+        sql: "UPDATE my_orders SET price = ?, volume = ?, status = 'Updated', last_updated = ? WHERE uuid = ?",
+        params: [toDecimalString(c.price), toDecimalString(c.volume), c.atMs, c.uuid],
+      };
     case "becameMaker":
       return { sql: "UPDATE my_orders SET type = 'Maker', was_taker = 1, last_updated = ? WHERE uuid = ?", params: [c.atMs, c.uuid] };
     case "ended":
@@ -88,6 +103,42 @@ function text(row: SqlRow, column: string): string {
 
 const toStored = (row: SqlRow): StoredOrder => ({ uuid: text(row, "uuid"), kind: text(row, "kind"), record: text(row, "record") });
 
+/** A filter as conditions; bounds are compared as the numbers the columns hold. */
+function conditionsOf(f: HistoryFilter): { readonly where: string; readonly params: readonly SqlValue[] } {
+  const bound = (sql: string, value: SqlValue | undefined) => (value === undefined ? [] : [{ sql, value }]);
+  const amount = (value: Rational | undefined): string | undefined => value && toDecimalString(value);
+  const conditions = [
+    ...bound("base = ?", f.base),
+    ...bound("rel = ?", f.rel),
+    ...bound("status = ?", f.status),
+    ...bound("type = ?", f.kind),
+    ...bound("initial_action = ?", f.initialAction),
+    ...bound("was_taker = ?", f.wasTaker === undefined ? undefined : Number(f.wasTaker)),
+    ...bound("price >= ?", amount(f.fromPrice)),
+    ...bound("price <= ?", amount(f.toPrice)),
+    ...bound("volume >= ?", amount(f.fromVolume)),
+    ...bound("volume <= ?", amount(f.toVolume)),
+    ...bound("created_at >= ?", f.fromMs),
+    ...bound("created_at <= ?", f.toMs),
+  ];
+  return {
+    where: conditions.length > 0 ? `WHERE ${conditions.map(({ sql }) => sql).join(" AND ")}` : "",
+    params: conditions.map(({ value }) => value),
+  };
+}
+
+/** Rows come as one text: ten thousand objects take longer to hand over between threads than to find. */
+const HISTORY_COLUMNS = "uuid, type, initial_action, base, rel, price, volume, created_at, last_updated, was_taker, status";
+type HistoryTuple = readonly [string, string, string, string, string, number, number, number, number, number, string];
+
+function toHistoryRow(t: HistoryTuple): HistoryRow {
+  const [uuid, kind, initialAction, base, rel, price, volume, createdAtMs, updatedAtMs, wasTaker, status] = t;
+  return { uuid, kind, initialAction, base, rel, price, volume, createdAtMs, updatedAtMs, wasTaker: wasTaker !== 0, status };
+}
+
+/** The columns' declared types and NOT NULL vouch for the tuples. */
+const toHistoryRows = (rows: string): readonly HistoryRow[] => (JSON.parse(rows) as readonly HistoryTuple[]).map(toHistoryRow);
+
 export function createOrderStore(db: SqlDatabase): OrderStore {
   return {
     apply: (changes) => db.write(changes.map(toStatement)),
@@ -101,6 +152,16 @@ export function createOrderStore(db: SqlDatabase): OrderStore {
         [uuid],
       );
       return row ? { order: toStored(row), status: text(row, "status") } : null;
+    },
+    async history(filter, limit) {
+      const { where, params } = conditionsOf(filter);
+      const rows = `SELECT * FROM my_orders ${where} ORDER BY created_at DESC, id DESC LIMIT ?`;
+      const [row] = await db.read(`SELECT json_group_array(json_array(${HISTORY_COLUMNS})) AS rows FROM (${rows})`, [...params, limit]);
+      return row ? toHistoryRows(text(row, "rows")) : [];
+    },
+    async endedOrders(uuids) {
+      const sql = "SELECT uuid, kind, record FROM ended_orders WHERE uuid IN (SELECT value FROM json_each(?))";
+      return (await db.read(sql, [JSON.stringify(uuids)])).map(toStored);
     },
     async swapAgreed(takerUuid) {
       const rows = await db.read("SELECT 1 FROM agreed_swaps WHERE taker_uuid = ?", [takerUuid]);

@@ -1,8 +1,9 @@
 import type { StoredEvent } from "../../core/swap/events.ts";
 import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
-import type { ListedSwap, SwapFilter, SwapStore, UniqueMark } from "../../ports/swapStore.ts";
+import type { ListedSwap, SwapStore, UniqueMark } from "../../ports/swapStore.ts";
 import type { ComponentSchema } from "./migrations.ts";
 import { eventToText, parseEventText } from "./storedEvent.ts";
+import { SwapIndex } from "./swapIndex.ts";
 
 /** Tables of the swap log. `swap_events.event` is the text of a `StoredEvent`; the log decides, the columns of `swaps` only find it. */
 export const SWAP_SCHEMA: ComponentSchema = {
@@ -62,27 +63,9 @@ function rowsToLog(uuid: string, rows: readonly SqlRow[]): StoredEvent[] {
   });
 }
 
-function where(filter: SwapFilter): { readonly sql: string; readonly params: readonly SqlValue[] } {
-  const parts: [string, SqlValue | undefined][] = [
-    ["my_coin = ?", filter.myCoin],
-    ["other_coin = ?", filter.otherCoin],
-    ["started_at >= ?", filter.fromSec],
-    ["started_at < ?", filter.toSec],
-  ];
-  const used = parts.filter(([, v]) => v !== undefined);
-  const sql = used.length > 0 ? `WHERE ${used.map(([c]) => c).join(" AND ")}` : "";
-  return { sql, params: used.map(([, v]) => v ?? null) };
-}
-
-const ORDER = "ORDER BY started_at DESC, id DESC";
-
 /** The swap log over SQLite. One write = one transaction. */
 export function createSwapStore(db: SqlDatabase): SwapStore {
-  const list = async (filter: SwapFilter, offset: number, limit: number): Promise<readonly ListedSwap[]> => {
-    const w = where(filter);
-    const rows = await db.read(`SELECT * FROM swaps ${w.sql} ${ORDER} LIMIT ? OFFSET ?`, [...w.params, limit, offset]);
-    return rows.map(rowToListed);
-  };
+  const index = new SwapIndex(db);
   return {
     create: (s, first, marks) =>
       db.write([
@@ -106,19 +89,6 @@ export function createSwapStore(db: SqlDatabase): SwapStore {
     isMarked: async (mark) => (await db.read("SELECT 1 FROM swap_marks WHERE kind = ? AND value = ?", [mark.kind, mark.value])).length > 0,
     // Both marks, so that one of them damaged hides no swap that is open.
     unsettled: async () => (await db.read("SELECT * FROM swaps WHERE settled <> 1 OR finished <> 1 ORDER BY id")).map(rowToListed),
-    list,
-    count: async (filter) => {
-      const w = where(filter);
-      const [row] = await db.read(`SELECT count(*) AS n FROM swaps ${w.sql}`, w.params);
-      return Number(row?.n ?? 0);
-    },
-    position: async (filter, uuid) => {
-      const w = where(filter);
-      const rows = await db.read(
-        `SELECT place FROM (SELECT uuid, row_number() OVER (${ORDER}) AS place FROM swaps ${w.sql}) WHERE uuid = ?`,
-        [...w.params, uuid],
-      );
-      return rows[0] ? Number(rows[0].place) : null;
-    },
+    page: (filter, start, limit) => index.page(filter, start, limit),
   };
 }

@@ -4,7 +4,7 @@ import type { AddressError } from "../../core/utxo/address.ts";
 export function addressErrorText(ticker: string, e: AddressError): string {
   switch (e.kind) {
     case "UnknownFormat":
-      return `Cannot determine format: ["${e.base58}", "${e.bech32}", "${e.cashAddress}"]`;
+      return `Cannot determine format: [${[e.base58, e.bech32, e.cashAddress].map((reason) => JSON.stringify(reason)).join(", ")}]`;
     case "SegwitNotActivated":
       return `Segwit not activated in the config for ${ticker}`;
     case "WrongHrp":

@@ -9,6 +9,7 @@ type SignError = { readonly kind: "PrefixNotFound" };
 type VerifyError =
   | SignError
   | { readonly kind: "SignatureDecoding"; readonly message: string }
+  | { readonly kind: "InvalidSignature" }
   | { readonly kind: "AddressDecoding"; readonly message: string };
 
 /** One address of an HD wallet, as a path or by its place below the coin's path. */
@@ -51,8 +52,7 @@ export class MessageSigner {
     if (parsed.value.hash.length !== 20) return err({ kind: "AddressDecoding", message: "messages are signed by keys, not by scripts" });
     const checked = verifyMessage(prefix, message, signature, parsed.value.hash);
     if (checked.ok) return checked;
-    // KDF calls it an internal error; the interface document has this name for it, and the request is what is wrong.
-    if (checked.error.kind === "InvalidSignature") return err({ kind: "SignatureDecoding", message: "Invalid Signature" });
+    if (checked.error.kind === "InvalidSignature") return err({ kind: "InvalidSignature" });
     const detail = checked.error.reason === "length" ? "could not convert slice to array" : base64Fault(signature);
     return err({ kind: "SignatureDecoding", message: detail });
   }

@@ -1,9 +1,12 @@
+import { secretToWif } from "../../core/keys/wif.ts";
 import { encodeProtocolInfo, suitsUtxoCoin } from "../../core/message/protocolInfo.ts";
 import { cmp, fromUnits, type Rational, sub, toUnits, ZERO } from "../../core/money/rational.ts";
 import { equalBytes, hexOf } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import type { Secret } from "../../core/util/secret.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
 import { type BuildError, type BuiltTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type AddressForm, convertAddress } from "../../core/utxo/convertAddress.ts";
 import { type ExactFee, type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
 import { feeOutputs, paymentOutputs } from "../../core/utxo/swapTx.ts";
@@ -17,6 +20,7 @@ import { addressErrorText } from "./addressErrorText.ts";
 import { buildErrorToFunds, raisedRate, type Stage } from "./coinFees.ts";
 import { CoinRates } from "./coinRates.ts";
 import { type CoinSpec, type CoinWallet, ownAddressFormat } from "./coinSpec.ts";
+import { convertErrorText } from "./convertErrorText.ts";
 import { type AddressSelector, MessageSigner } from "./messageSigner.ts";
 import { OwnTxBuilder } from "./ownTxBuilder.ts";
 import { type ExpectedDexFee, type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
@@ -343,6 +347,21 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }> {
     const parsed = parseAddress(address, this.spec.kind.address);
     return parsed.ok ? ok(undefined) : err({ kind: "InvalidAddress", reason: addressErrorText(this.ticker, parsed.error) });
+  }
+
+  /** The key of the coin's own address, in wallet import format. */
+  privKey(): Secret<string> {
+    return secretToWif(this.wallet.key.secret, this.spec.kind.wifPrefix);
+  }
+  convertAddress(address: string, to: AddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }> {
+    const converted = convertAddress(address, to, this.spec.kind.address);
+    return converted.ok ? converted : err({ kind: "NotConvertible", reason: convertErrorText(this.ticker, converted.error) });
+  }
+  rawTx(id: string): Uint8Array | null {
+    return this.chain.tx(id)?.raw ?? null;
+  }
+  tipHeight(): number {
+    return this.chain.status().tip?.height ?? 0;
   }
 
   signMessage(message: string): ReturnType<MessageSigner["sign"]> {

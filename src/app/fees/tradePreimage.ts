@@ -1,6 +1,7 @@
 import { add, eq, isZero, lt, mul, type Rational, sub, ZERO } from "../../core/money/rational.ts";
 import { checkMakerNumbers, type OrderRuleError } from "../../core/order/orderRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { negativeVolume } from "../orders/fundsChecks.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
 import { type DexFeeRule, dexFeeOf, dexFeeTxFee, maxMakerVolume } from "./tradeVolumes.ts";
 
@@ -52,7 +53,7 @@ function makerPreimage(r: PreimageRequest): Result<TradePreimage, PreimageError>
   if (!r.max && isZero(r.volume)) {
     return err({ kind: "VolumeTooLow", coin: base.ticker, volume: r.volume, threshold: base.minTradingVol });
   }
-  const sending = r.max ? maxMakerVolume(base, STAGE) : withVolume(base.paymentFee(r.volume, STAGE), r.volume);
+  const sending = r.max ? maxMakerVolume(base, STAGE) : withVolume(paymentFee(base, r.volume), r.volume);
   if (!sending.ok) return sending;
   const { volume, fee } = sending.value;
   const baseCoinFee = { coin: base.ticker, amount: fee, paidFromTradingVol: false };
@@ -78,7 +79,7 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   const dexFee = dexFeeOf(rule, volume);
   const feeTx = dexFeeTxFee(mine, dexFee, STAGE);
   if (!feeTx.ok) return feeTx;
-  const payment = mine.paymentFee(volume, STAGE);
+  const payment = paymentFee(mine, volume);
   if (!payment.ok) return payment;
   const sendFee = { coin: mine.ticker, amount: payment.value, paidFromTradingVol: false };
   const receiveFee = { coin: other.ticker, amount: other.spendFee(), paidFromTradingVol: true };
@@ -97,6 +98,11 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
     takerFee: { fee: takerFee, sending },
     totals: sumByCoin([baseCoinFee, relCoinFee, takerFee, sending]),
   });
+}
+
+function paymentFee(coin: TradingCoin, volume: Rational): Result<Rational, FundsError> {
+  const negative = negativeVolume(coin, volume);
+  return negative ? err(negative) : coin.paymentFee(volume, STAGE);
 }
 
 const withVolume = (fee: Result<Rational, FundsError>, volume: Rational): Result<{ volume: Rational; fee: Rational }, FundsError> =>

@@ -2,22 +2,13 @@ import type { OrderbookState } from "../../core/book/orderbookState.ts";
 import { parseOrderbookAnswer } from "../../core/message/orderbookAnswer.ts";
 import { encodeP2pRequest } from "../../core/message/requestMessage.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import type { P2p, PeerId } from "../../ports/network.ts";
+import type { PeerId } from "../../ports/network.ts";
+import { type AskingDeps, askAnyRelay } from "./askAnyRelay.ts";
 
 /** Pairs whose doubtful orders are asked about in one round. */
 const MAX_CONFIRMED_PER_ROUND = 20;
-/** Relays asked for one book when what they say cannot be read. */
-const MAX_ATTEMPTS = 3;
 
-export type BookLoaderDeps = {
-  readonly p2p: P2p;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly book: OrderbookState;
-  /** Relays that are asked only when no other answers. */
-  readonly isDoubted: (relay: PeerId) => boolean;
-};
+export type BookLoaderDeps = AskingDeps & { readonly clock: Clock; readonly book: OrderbookState };
 
 /** A pair whose book this node keeps, and how far it got with it. */
 type FollowedPair = { readonly base: string; readonly rel: string; loaded: boolean };
@@ -97,24 +88,14 @@ export class BookLoader {
 
   /** Asks relays that are not in `not` until one gives a book, and takes it in. Returns who gave it; null for nobody. */
   async #ask(pair: string, { base, rel }: FollowedPair, not: readonly PeerId[]): Promise<PeerId | null> {
-    const { p2p, clock, log, book } = this.#deps;
+    const { clock, log, book } = this.#deps;
     const { signal } = this.#stopping;
     const request = encodeP2pRequest({ type: "GetOrderbook", base, rel });
-    const tried = [...not];
-    const doubted = p2p.relays().filter((relay) => this.#deps.isDoubted(relay));
     try {
-      for (let attempt = 0; attempt < MAX_ATTEMPTS && !signal.aborted; attempt++) {
-        const better = doubted.length > 0 ? await p2p.requestAnyRelay(request, { not: [...tried, ...doubted], signal }) : null;
-        const answer = better ?? (await p2p.requestAnyRelay(request, { not: tried, signal }));
-        if (!answer || signal.aborted) return null;
-        const parsed = parseOrderbookAnswer(answer.data);
-        if (parsed.ok) {
-          book.orderbookAnswer(parsed.value, pair, answer.peer, clock.nowMs());
-          return answer.peer;
-        }
-        log.warn("orderbook_answer_unreadable", { pair, peer: answer.peer, detail: parsed.error.detail });
-        tried.push(answer.peer);
-      }
+      const told = await askAnyRelay(this.#deps, request, parseOrderbookAnswer, { about: pair, not, signal });
+      if (told === null || signal.aborted) return null;
+      book.orderbookAnswer(told.answer, pair, told.peer, clock.nowMs());
+      return told.peer;
     } catch (cause) {
       if (!(cause instanceof Aborted)) log.warn("orderbook_not_loaded", { pair, cause: String(cause) });
     }

@@ -3,10 +3,11 @@ import { type BookOrder, byPrice } from "../../core/book/bookOrder.ts";
 import { ORDERBOOK_TOPIC_PREFIX, orderbookTopic, pairOf } from "../../core/book/bookPair.ts";
 import { OrderbookState } from "../../core/book/orderbookState.ts";
 import type { BookLimits } from "../../core/book/orderStore.ts";
-import { ordersFrom } from "../../core/book/selection.ts";
+import { type BestOrdersLimit, ordersFrom } from "../../core/book/selection.ts";
 import { servesRequest } from "../../core/book/servesRequest.ts";
 import { type Envelope, isSignedByItsKey, parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeOrderMessage, parseOrderMessage } from "../../core/message/orderMessage.ts";
+import type { BestOrdersAction } from "../../core/message/requestMessage.ts";
 import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { assertNever } from "../../core/util/result.ts";
@@ -21,6 +22,7 @@ import { BookLoader } from "./bookLoader.ts";
 import { KeyedBuckets } from "./keyedBuckets.ts";
 import { KeySync } from "./keySync.ts";
 import { OwnBook } from "./ownBook.ts";
+import { type BestOrders, type Depth, RelayQueries } from "./relayQueries.ts";
 
 /** Period of our keep-alives; others drop a key after 90 s without one (reference p2p-wire.md section 9). */
 const KEEP_ALIVE_MS = 30_000;
@@ -90,6 +92,7 @@ export class OrderbookService {
   readonly #loader: BookLoader;
   readonly #sync: KeySync;
   readonly #sources: AnswerSources;
+  readonly #queries: RelayQueries;
   readonly #peerBudget = new KeyedBuckets(PEER_RATE, MAX_PEERS);
   readonly #keyBudget = new KeyedBuckets(KEY_RATE, MAX_KEYS);
   readonly #listeners = new Set<HandshakeListener>();
@@ -117,6 +120,15 @@ export class OrderbookService {
       }),
     });
     this.#loader = new BookLoader({ p2p, clock, log, book: this.#book, isDoubted: (relay) => relayGrades?.isDoubted(relay) ?? false });
+    this.#queries = new RelayQueries({
+      p2p,
+      clock,
+      log,
+      book: this.#book,
+      own: this.#own,
+      isBanned: deps.isBanned,
+      isDoubted: (relay) => relayGrades?.isDoubted(relay) ?? false,
+    });
     this.#sync = new KeySync({ p2p, clock, log, book: this.#book });
     this.#sources = { isRelay: p2p.isRelay, book: this.#book, own: this.#own, isBanned: deps.isBanned };
   }
@@ -188,6 +200,31 @@ export class OrderbookService {
     const own = ordersFrom(this.#own.inPair(pair), base, rel).map((order) => ({ ...order, isMine: true }));
     const others = ordersFrom(this.#book.inPair(pair), base, rel).map((order) => ({ ...order, isMine: false }));
     return [...own, ...others].sort(byPrice);
+  }
+
+  /**
+   * The best orders between `coin` and each other coin, by the other coin: `buy` those that sell it, `sell` those that ask for it.
+   * Asks a relay where this node is none. Null: no relay answered.
+   */
+  bestOrders(coin: string, action: BestOrdersAction, limit: BestOrdersLimit, signal: AbortSignal): Promise<BestOrders | null> {
+    this.#book.prune(this.#deps.clock.nowMs());
+    return this.#queries.bestOrders(coin, action, limit, signal);
+  }
+
+  /** How many orders each pair has, in the order asked. Null: the pair is not followed, and no relay told. */
+  async depths(pairs: readonly (readonly [base: string, rel: string])[], signal: AbortSignal): Promise<readonly (Depth | null)[]> {
+    const isKept = (base: string, rel: string): boolean => this.#deps.p2p.isRelay || this.#followed.has(pairOf(base, rel));
+    const told = await this.#queries.depths(
+      pairs.filter(([base, rel]) => !isKept(base, rel)),
+      signal,
+    );
+    return Promise.all(
+      pairs.map(async ([base, rel]) => {
+        if (!isKept(base, rel)) return told.get(`${base}:${rel}`) ?? null;
+        await this.#followed.get(pairOf(base, rel))?.loading;
+        return { asks: this.entries(base, rel).length, bids: this.entries(rel, base).length };
+      }),
+    );
   }
 
   /** Keys (66 hex) of the makers whose orders, as far as known, serve the request; own orders left out. */

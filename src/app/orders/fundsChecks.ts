@@ -1,10 +1,10 @@
-import { add, gt, isPositive, lt, max, min, mul, type Rational, rational, sub, ZERO } from "../../core/money/rational.ts";
+import { add, gt, isPositive, lt, max, min, mul, type Rational, rational, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 
 /** Whole coins kept back by `setprice` with `max`, unless the fees are more (interface spec, Limits). */
-const MAX_RESERVE = rational(1n, 1_000n);
+export const MAX_RESERVE = rational(1n, 1_000n);
 
 const availableOf = (coin: TradingCoin): Rational => sub(coin.spendable(), coin.locked());
 
@@ -14,7 +14,19 @@ function enough(coin: TradingCoin, required: Rational): Result<void, FundsError>
   return err({ kind: "NotSufficientBalance", coin: coin.ticker, available, required, lockedBySwaps: coin.locked() });
 }
 
+/** KDF cannot turn it into base units, and says so before anything else (reference rpc.md 3.1). */
+export const negativeVolume = (coin: TradingCoin, volume: Rational): FundsError | null =>
+  lt(volume, ZERO)
+    ? {
+        kind: "Internal",
+        coin: coin.ticker,
+        message: `Could not get sat from amount ${toDecimalString(volume)} with decimals ${coin.decimals}`,
+      }
+    : null;
+
 function aboveDust(coin: TradingCoin, volume: Rational): Result<void, FundsError> {
+  const negative = negativeVolume(coin, volume);
+  if (negative) return err(negative);
   return lt(volume, coin.dust) ? err({ kind: "VolumeTooLow", coin: coin.ticker, volume, threshold: coin.dust }) : ok(undefined);
 }
 
@@ -60,14 +72,16 @@ export function checkMakerFunds(coin: TradingCoin, volume: Rational): Result<voi
 /**
  * Volume of `setprice` with `max`: what is free, less the fee of sending it or 0.001 coins, whichever is more. The
  * interface document names the fixed reserve, KDF the fee; the greater satisfies both.
+ *
+ * @param leastReserve whole coins kept back whatever the fee
  */
-export function maxMakerVolume(coin: TradingCoin): Result<Rational, FundsError> {
+export function maxMakerVolume(coin: TradingCoin, leastReserve: Rational = MAX_RESERVE): Result<Rational, FundsError> {
   const most = coin.maxPayment("order");
   if (!most.ok) return most;
   const available = availableOf(coin);
-  const volume = min(most.value.volume, sub(available, MAX_RESERVE));
+  const volume = min(most.value.volume, sub(available, leastReserve));
   if (gt(coin.dust, volume)) {
-    const required = add(coin.dust, max(most.value.fee, MAX_RESERVE));
+    const required = add(coin.dust, max(most.value.fee, leastReserve));
     return err({ kind: "NotSufficientBalance", coin: coin.ticker, available, required, lockedBySwaps: coin.locked() });
   }
   return ok(volume);

@@ -82,6 +82,26 @@ export class OrderAnnouncer implements OwnOrders {
     });
   }
 
+  /** MakerOrderUpdated after its author changed the order: new price, volume now available and settings; the minimum where one was given. */
+  updateTerms(order: MakerOrder, minGiven: boolean): void {
+    const view = this.#announced.get(order.uuid);
+    if (!view) return;
+    const next = { ...view, price: order.price, maxVolume: offeredVolume(order), minVolume: order.minBaseVol, conf: order.conf };
+    this.#set(next);
+    this.#deps.network.publish(view.base, view.rel, {
+      type: "MakerOrderUpdated",
+      body: {
+        uuid: order.uuid,
+        newPrice: next.price,
+        newMaxVolume: next.maxVolume,
+        newMinVolume: minGiven ? next.minVolume : null,
+        timestamp: this.#nowSec(),
+        pairTrieRoot: NO_ROOT,
+        conf: next.conf,
+      },
+    });
+  }
+
   /** MakerOrderCancelled, also for an order not announced yet: a former run of this node may have announced it. */
   withdraw(order: MakerOrder): void {
     const { uuid } = order;

@@ -37,6 +37,8 @@ export type MakerOrderInput = {
   readonly price: Rational;
   /** `"max"`: everything, less a reserve. */
   readonly volume: Rational | "max";
+  /** With `"max"`: keep back the fee alone, as KDF does, and not 0.001 coins at least. Default false. */
+  readonly feeReserveOnly?: boolean | undefined;
   readonly minVolume?: Rational | undefined;
   /** Default true: own maker orders of exactly this base and rel end when the new one is placed. */
   readonly cancelPrevious?: boolean | undefined;
@@ -44,6 +46,18 @@ export type MakerOrderInput = {
   readonly timeoutMinutes?: number | null | undefined;
   /** Default true. */
   readonly saveInHistory?: boolean | undefined;
+};
+
+/** `update_maker_order`. What is left out stays. */
+export type MakerOrderUpdate = {
+  readonly uuid: string;
+  readonly price?: Rational | undefined;
+  /** Added to everything the order may sell, base coins; `"max"`: sell everything, less a reserve. */
+  readonly volumeDelta?: Rational | "max" | undefined;
+  /** With `"max"`: as for `setprice`. */
+  readonly feeReserveOnly?: boolean | undefined;
+  readonly minVolume?: Rational | undefined;
+  readonly conf?: ConfWishes | undefined;
 };
 
 export function confSettings(wishes: ConfWishes | undefined, base: TradingCoin, rel: TradingCoin): ConfSettings {

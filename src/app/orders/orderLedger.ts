@@ -20,6 +20,8 @@ export type LedgerStep =
   | { readonly step: "newMaker"; readonly order: MakerOrder }
   | { readonly step: "newTaker"; readonly order: TakerOrder }
   | { readonly step: "maker"; readonly order: MakerOrder }
+  /** Its author changed it. */
+  | { readonly step: "updateMaker"; readonly order: MakerOrder }
   | { readonly step: "taker"; readonly order: TakerOrder }
   | { readonly step: "convert"; readonly order: MakerOrder }
   | { readonly step: "endMaker"; readonly order: MakerOrder; readonly reason: MakerEndReason }
@@ -102,6 +104,7 @@ export class OrderLedger {
     switch (step.step) {
       case "newMaker":
       case "maker":
+      case "updateMaker":
         this.#makers.set(step.order.uuid, step.order);
         return;
       case "newTaker":
@@ -175,6 +178,11 @@ function changesOf(s: LedgerStep, nowMs: number): readonly OrderChange[] {
       const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Maker", order: s.order }) };
       return s.step === "newMaker" && s.order.saveInHistory ? [put, { change: "historyRow", row: makerRow(s.order) }] : [put];
     }
+    case "updateMaker": {
+      const { uuid, price, maxBaseVol, updatedAtMs } = s.order;
+      const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Maker", order: s.order }) };
+      return [put, { change: "updatedTerms", uuid, price, volume: maxBaseVol, atMs: updatedAtMs }];
+    }
     case "newTaker":
     case "taker": {
       const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Taker", order: s.order }) };
@@ -206,6 +214,7 @@ async function exportStep(files: OrderFiles, s: Exclude<LedgerStep, { step: "swa
   switch (s.step) {
     case "newMaker":
     case "maker":
+    case "updateMaker":
       return files.write("MAKER", uuid, makerFileJson(s.order, ownKey));
     case "newTaker":
     case "taker":

@@ -2,13 +2,14 @@ import { type MakerOrder, resumeMakerOrder } from "../../core/order/makerOrder.t
 import type { TakerOrder } from "../../core/order/takerOrder.ts";
 import { equalBytes, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import type { HistoryFilter, HistoryRow } from "../../ports/orderStore.ts";
 import type { HandshakeMessage } from "../orderbook/orderbookService.ts";
 import { type CancelBy, type CancelError, type CancelledOrders, cancelAllOrders, cancelOrder, sortOrders } from "./cancelOrders.ts";
 import { FundsHolds } from "./fundsHolds.ts";
 import { Mailbox } from "./mailbox.ts";
 import { MakerSide } from "./makerSide.ts";
 import { OrderAnnouncer } from "./orderAnnouncer.ts";
-import type { MakerOrderInput, TakerOrderInput } from "./orderInputs.ts";
+import type { MakerOrderInput, MakerOrderUpdate, TakerOrderInput } from "./orderInputs.ts";
 import { OrderLedger } from "./orderLedger.ts";
 import { type OwnOrder, parseOrderRecord } from "./orderRecord.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
@@ -16,11 +17,20 @@ import { OrderUpkeep } from "./orderUpkeep.ts";
 import type { OwnOrders } from "./ownOrders.ts";
 import { type PlaceOrderError, placeMakerOrder, placeTakerOrder } from "./placeOrders.ts";
 import { TakerSide } from "./takerSide.ts";
+import { type UpdateOrderError, updateMakerOrder } from "./updateMaker.ts";
 
 /** Period of the main loop (reference rpc.md 6.1). */
 const LOOP_MS = 777;
 /** A failure of the loop that stays the same is logged this often. */
 const FAULT_REPEAT_MS = 60_000;
+
+/** Rows of the history one answer holds at most, the newest: some 25 MB of JSON. */
+const MAX_HISTORY_ROWS = 100_000;
+/** Stored orders read at a time: reading one takes a tenth of a millisecond, and others wait for the thread. */
+const DETAILS_AT_ONCE = 100;
+
+/** An order of the history, as it is now or was at its end. */
+export type HistoryOrder = { readonly own: OwnOrder; readonly isLive: boolean };
 
 export type OrderStatus = {
   readonly own: OwnOrder;
@@ -38,6 +48,7 @@ export interface OrdersService {
   close(): Promise<void>;
   placeTakerOrder(input: TakerOrderInput): Promise<Result<TakerOrder, PlaceOrderError>>;
   placeMakerOrder(input: MakerOrderInput): Promise<Result<MakerOrder, PlaceOrderError>>;
+  updateMakerOrder(update: MakerOrderUpdate): Promise<Result<MakerOrder, UpdateOrderError>>;
   cancelOrder(uuid: string): Promise<Result<void, CancelError>>;
   cancelAllOrders(by: CancelBy): Promise<CancelledOrders>;
   /** Uuids of orders with this coin whose handshake is open: `disable_coin` refuses while there are any. */
@@ -46,6 +57,10 @@ export interface OrdersService {
   myOrders(): { readonly makers: readonly MakerOrder[]; readonly takers: readonly TakerOrder[] };
   /** A live order, or an ended one kept in history. */
   orderStatus(uuid: string): Promise<Result<OrderStatus, { readonly kind: "OrderNotFound"; readonly uuid: string }>>;
+  /** Rows of the history under a filter, newest first. Rejects with `StorageError`. */
+  history(filter: HistoryFilter): Promise<readonly HistoryRow[]>;
+  /** The orders of some rows of the history. What cannot be found or read is left out, and what is damaged is logged. */
+  historyDetails(uuids: readonly string[]): Promise<ReadonlyMap<string, HistoryOrder>>;
   /** Tickers of the orders loaded by `restore`; does not shrink as coins are enabled (reference rpc.md 6.9). */
   coinsNeededForKickStart(): readonly string[];
   /** A verified handshake message. `sender`: envelope key, 33 bytes. Returns at once. */
@@ -180,6 +195,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       return done;
     },
     placeMakerOrder: (input) => mailbox.call(() => placeMakerOrder(deps, orders, input)),
+    updateMakerOrder: (update) => mailbox.call(() => updateMakerOrder(deps, orders, update)),
     cancelOrder: (uuid) => mailbox.call(() => cancelOrder(orders, takerSide, uuid)),
     cancelAllOrders: (by) => mailbox.call(() => cancelAllOrders(orders, takerSide, by)),
     matchingWith: (ticker) => sortOrders(orders, { type: "Coin", ticker }).matching,
@@ -191,6 +207,27 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       if (taker) return ok({ own: { kind: "Taker", order: taker }, cancellationReason: null });
       const ended = await deps.store.ended(uuid);
       return ended ? ok({ own: parseOrderRecord(ended.order), cancellationReason: ended.status }) : err({ kind: "OrderNotFound", uuid });
+    },
+    history: (filter) => deps.store.history(filter, MAX_HISTORY_ROWS),
+    async historyDetails(uuids) {
+      const found = new Map<string, HistoryOrder>();
+      const ended: string[] = [];
+      for (const uuid of uuids) {
+        const [maker, taker] = [ledger.makers.get(uuid), ledger.takers.get(uuid)];
+        if (maker) found.set(uuid, { own: { kind: "Maker", order: maker }, isLive: true });
+        else if (taker) found.set(uuid, { own: { kind: "Taker", order: taker }, isLive: true });
+        else ended.push(uuid);
+      }
+      for (let from = 0; from < ended.length; from += DETAILS_AT_ONCE) {
+        for (const stored of await deps.store.endedOrders(ended.slice(from, from + DETAILS_AT_ONCE))) {
+          try {
+            found.set(stored.uuid, { own: parseOrderRecord(stored), isLive: false });
+          } catch (error) {
+            log.error("order_unreadable", { order: stored.uuid, error });
+          }
+        }
+      }
+      return found;
     },
     coinsNeededForKickStart: () => [...kickStart],
     onUnpaidSwapEnded: (swap) => void mailbox.post("unpaid_swap_ended", () => makerSide.onUnpaidSwapEnded(swap)),

@@ -1,4 +1,4 @@
-import { div, isPositive, min, mul } from "../../core/money/rational.ts";
+import { div, isPositive, min, mul, ZERO } from "../../core/money/rational.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import { createMakerOrder, type MakerOrder } from "../../core/order/makerOrder.ts";
 import { checkMakerNumbers, checkPairCoins, checkTakerNumbers, type OrderRuleError, ownSide } from "../../core/order/orderRules.ts";
@@ -7,29 +7,31 @@ import { DEFAULT_TAKER_TIMEOUT_SEC, type TakerOrder } from "../../core/order/tak
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { randomUuid } from "../../ports/rng.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
-import { checkMakerFunds, checkTakerFunds, coverSpends, givenVolume, maxMakerVolume } from "./fundsChecks.ts";
+import { checkMakerFunds, checkTakerFunds, coverSpends, givenVolume, MAX_RESERVE, maxMakerVolume } from "./fundsChecks.ts";
 import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import { confSettings, distinctMatchBy, type MakerOrderInput, type TakerOrderInput } from "./orderInputs.ts";
 import { MAX_OWN_ORDERS } from "./orderLedger.ts";
 import type { KeyElsewhere, OrdersDeps } from "./ordersDeps.ts";
-import { fitTerms, makerCap, type Receiving, type SwapCoins } from "./swapTerms.ts";
+import { fitTerms, makerCap, type Receiving, type SwapCoins, type UnsafeTerms } from "./swapTerms.ts";
 
 export type PlaceOrderError =
   | OrderRuleError
   | FundsError
-  /** `converted`: only the maker order this request would become when nobody takes it lacks the key. */
-  | (NoFeeKey & { readonly converted: boolean })
+  | FeeKeyMissing
   | { readonly kind: "TooManyOrders"; readonly limit: number }
   | KeyElsewhere;
 
+/** `converted`: only the maker order this request would become when nobody takes it lacks the key. */
+export type FeeKeyMissing = NoFeeKey & { readonly converted: boolean };
+
 /** Every swap pays its dex fee in the taker's coin, so a key that receives it must be known for that coin. */
-function feeKeyMissing(deps: OrdersDeps, takerTicker: string, converted = false): Result<never, PlaceOrderError> | null {
+export function feeKeyMissing(deps: OrdersDeps, takerTicker: string, converted = false): Result<never, FeeKeyMissing> | null {
   const missing = deps.rules.noFeeKey(takerTicker);
   return missing && err({ ...missing, converted });
 }
 
 /** `maker`/`taker`: the coins by their part in the swap. */
-const coinsOf = (maker: TradingCoin, taker: TradingCoin): SwapCoins => ({
+export const coinsOf = (maker: TradingCoin, taker: TradingCoin): SwapCoins => ({
   maker: maker.ticker,
   taker: taker.ticker,
   makerOrderbook: maker.orderbookTicker ?? maker.ticker,
@@ -37,7 +39,7 @@ const coinsOf = (maker: TradingCoin, taker: TradingCoin): SwapCoins => ({
 });
 
 /** Both sides are counted with the same wishes: the other's are not known yet. */
-function canBeSafe(deps: OrdersDeps, coins: SwapCoins, wishes: SwapConfs, receiving: Receiving): Result<unknown, OrderRuleError> {
+export function canBeSafe(deps: OrdersDeps, coins: SwapCoins, wishes: SwapConfs, receiving: Receiving): Result<unknown, UnsafeTerms> {
   return fitTerms(deps.rules, coins, wishes, [wishes], receiving);
 }
 
@@ -116,7 +118,7 @@ export async function placeMakerOrder(
   const noKey = feeKeyMissing(deps, rel.ticker);
   if (noKey) return noKey;
   const conf = confSettings(input.conf, base, rel);
-  const most = input.volume === "max" ? maxMakerVolume(base) : ok(input.volume);
+  const most = input.volume === "max" ? maxMakerVolume(base, input.feeReserveOnly ? ZERO : MAX_RESERVE) : ok(input.volume);
   if (!most.ok) return most;
   const cap = input.volume === "max" && isPositive(input.price) ? makerCap(deps.rules, coinsOf(base, rel), makerWishes(conf)) : null;
   const volume = cap ? min(most.value, div(cap, input.price)) : most.value;

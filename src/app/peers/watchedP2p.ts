@@ -17,6 +17,7 @@ export function watchedP2p(p2p: P2p, onPublish: (topic: string, data: Uint8Array
     setRequestHandler: (handler) => p2p.setRequestHandler(handler),
     relays: () => p2p.relays(),
     peers: () => p2p.peers(),
+    mesh: () => p2p.mesh(),
     onRelaysChanged: (listener) => p2p.onRelaysChanged(listener),
     relayReady: (signal) => p2p.relayReady(signal),
   };

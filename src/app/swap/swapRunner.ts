@@ -68,6 +68,8 @@ export class SwapRunner implements SwapStarter {
   readonly #unsubscribe: (() => void)[] = [];
   /** Every uuid this node ever swapped under. */
   readonly #known = new Set<string>();
+  /** Of those, the ones about which something may change yet. */
+  readonly #unsettled = new Set<string>();
   /** What was last told of a swap whose record could not be read. */
   readonly #told = new Map<string, string>();
   #kickStartCoins: readonly string[] = [];
@@ -87,7 +89,10 @@ export class SwapRunner implements SwapStarter {
   async open(): Promise<void> {
     const open = await this.#deps.store.unsettled();
     for (const uuid of await this.#deps.store.allUuids()) this.#known.add(uuid);
-    for (const s of open) this.#waiting.set(s.uuid, s);
+    for (const s of open) {
+      this.#unsettled.add(s.uuid);
+      this.#waiting.set(s.uuid, s);
+    }
     const coins = new Set<string>();
     for await (const { swap, log, fault } of this.#logsOf(open)) {
       let isNeeded = !swap.finished;
@@ -145,6 +150,11 @@ export class SwapRunner implements SwapStarter {
     return this.#known.has(uuid);
   }
 
+  /** Whether nothing about this swap can change any more: what its log says once, it says for good. */
+  isSettled(uuid: string): boolean {
+    return this.#known.has(uuid) && !this.#unsettled.has(uuid);
+  }
+
   activeUuids(): readonly string[] {
     const running = [...this.#tasks.values()].filter((t) => !t.state.finished).map((t) => t.uuid);
     return [...running, ...[...this.#waiting.values()].filter((s) => !s.finished).map((s) => s.uuid)];
@@ -196,7 +206,9 @@ export class SwapRunner implements SwapStarter {
     if (await store.has(match.uuid)) throw new Error(`swap ${match.uuid} exists already`);
     const own = match.role === "maker" ? makerCoin : takerCoin;
     own.adopt(match.reservation);
+    this.#unsettled.add(match.uuid);
     const first = await this.#create(match, makerCoin, takerCoin).catch((cause: unknown) => {
+      this.#unsettled.delete(match.uuid);
       own.release(match.reservation);
       throw cause;
     });
@@ -372,6 +384,7 @@ export class SwapRunner implements SwapStarter {
     this.#remember(task.uuid, task.events);
     void task
       .stop()
+      .then(() => this.#unsettled.delete(task.uuid))
       .then(() => forgetSwap(task))
       .then(() => this.#deps.store.markSettled(task.uuid))
       .catch((cause: unknown) => this.#deps.log.warn("swap_not_marked_settled", { swap: task.uuid, error: String(cause) }));

@@ -185,6 +185,28 @@ export class OrderbookState {
     return this.#store.inPair(pair);
   }
 
+  /**
+   * One order of an unsigned answer as a book that kept its pair would show it, null where it would show none. What the maker
+   * has signed since stands. Keeps nothing.
+   */
+  asTold(item: OrderbookItem, extras: OrderExtras, source: string, nowMs: number): BookOrder | null {
+    const { uuid, pubkey, base, rel } = item;
+    if (this.#options.isOwnKey(pubkey) || !isBookTicker(base) || !isBookTicker(rel) || base === rel) return null;
+    if (!offersSomething(item) || !hasShortNumbers(item) || this.#cancelled.has(pubkey, uuid, nowMs)) return null;
+    const known = this.#store.get(uuid);
+    if (known?.confirmed) return known.item.pubkey === pubkey ? known : null;
+    const info = extras.protocolInfos.get(uuid);
+    return {
+      item,
+      conf: extras.confs.get(uuid) ?? null,
+      baseProtocolInfo: info?.base ?? new Uint8Array(),
+      relProtocolInfo: info?.rel ?? new Uint8Array(),
+      confirmed: false,
+      source,
+      signedAt: 0,
+    };
+  }
+
   /** Pairs that hold at least one order. */
   pairs(): Iterable<string> {
     return this.#store.pairs();

@@ -11,11 +11,11 @@ export type BestOrdersLimit = { readonly volume: Rational } | { readonly count: 
  *
  * @param orders all of one (base, rel); `buy` takes volumes as they are (base), `sell` times the price (rel)
  */
-export function selectBest(orders: readonly BookOrder[], action: BestOrdersAction, limit: BestOrdersLimit): readonly BookOrder[] {
+export function selectBest<T extends BookOrder>(orders: readonly T[], action: BestOrdersAction, limit: BestOrdersLimit): readonly T[] {
   const sorted = [...orders].sort(byPrice);
   if ("count" in limit) return sorted.slice(0, limit.count);
   const inCoin = (volume: Rational, price: Rational): Rational => (action === "buy" ? volume : product(volume, price));
-  const chosen: BookOrder[] = [];
+  const chosen: T[] = [];
   let collected = ZERO;
   for (const order of sorted) {
     if (gte(collected, limit.volume)) break;

@@ -23,6 +23,12 @@ export type OrderRuleError =
   | LocksTooClose
   | AmountAboveCap;
 
+/** What can be wrong with an order's price and volumes. */
+export type OrderNumberError = Extract<
+  OrderRuleError,
+  { readonly kind: "PriceTooLow" | "BaseVolumeTooLow" | "RelVolumeTooLow" | "MinVolumeTooLow" | "MaxBelowMin" }
+>;
+
 export type PairCoin = { readonly walletOnly: boolean };
 
 /** Both coins usable? `first`: the side whose absence is reported first. Source: reference rpc.md 4.1 rows 3-4, 4.2 rows 2-4. */
@@ -55,13 +61,13 @@ export type OrderNumbers = {
 };
 
 /** Least base volume that keeps both sides above their coin's minimum. `price` must be positive. */
-const threshold = (n: OrderNumbers): Rational => max(n.minTradingVolBase, div(n.minTradingVolRel, n.price));
+const threshold = (n: Omit<OrderNumbers, "volume">): Rational => max(n.minTradingVolBase, div(n.minTradingVolRel, n.price));
 
 /**
  * `buy` and `sell`, rows 6 and 8-11 of reference rpc.md 4.1, in that order.
  * @returns the minimum volume to use, base coins
  */
-export function checkTakerNumbers(n: OrderNumbers): Result<Rational, OrderRuleError> {
+export function checkTakerNumbers(n: OrderNumbers): Result<Rational, OrderNumberError> {
   if (lt(n.price, MIN_TAKER_PRICE)) return err({ kind: "PriceTooLow", price: n.price, required: MIN_TAKER_PRICE });
   if (lt(n.volume, n.minTradingVolBase)) return err({ kind: "BaseVolumeTooLow", volume: n.volume, required: n.minTradingVolBase });
   const relVolume = mul(n.volume, n.price);
@@ -77,13 +83,29 @@ export function checkTakerNumbers(n: OrderNumbers): Result<Rational, OrderRuleEr
  * `setprice`, rows 8-12 of reference rpc.md 4.2, in that order.
  * @returns the minimum volume to use, base coins
  */
-export function checkMakerNumbers(n: OrderNumbers): Result<Rational, OrderRuleError> {
+export function checkMakerNumbers(n: OrderNumbers): Result<Rational, OrderNumberError> {
+  const required = checkMakerTerms(n);
+  if (!required.ok) return required;
+  const volume = checkMakerVolume(n);
+  return volume.ok ? ok(n.minVolume ?? required.value) : volume;
+}
+
+/**
+ * Rows 8 and 9: price, and minimum volume where one is given.
+ * @returns the least minimum volume that both coins allow, base coins
+ */
+export function checkMakerTerms(n: Omit<OrderNumbers, "volume">): Result<Rational, OrderNumberError> {
   if (!isPositive(n.price)) return err({ kind: "PriceTooLow", price: n.price, required: ZERO });
   const required = threshold(n);
   if (n.minVolume && lt(n.minVolume, required)) return err({ kind: "MinVolumeTooLow", volume: n.minVolume, required });
+  return ok(required);
+}
+
+/** Rows 10 to 12: what the order sells. */
+export function checkMakerVolume(n: OrderNumbers): Result<void, OrderNumberError> {
   if (n.minVolume && lt(n.volume, n.minVolume)) return err({ kind: "MaxBelowMin", max: n.volume, min: n.minVolume });
   if (lt(n.volume, n.minTradingVolBase)) return err({ kind: "BaseVolumeTooLow", volume: n.volume, required: n.minTradingVolBase });
   const relVolume = mul(n.volume, n.price);
   if (lt(relVolume, n.minTradingVolRel)) return err({ kind: "RelVolumeTooLow", volume: relVolume, required: n.minTradingVolRel });
-  return ok(n.minVolume ?? required);
+  return ok(undefined);
 }

@@ -12,6 +12,7 @@ import {
 import { feeCap } from "./feeSchedule.ts";
 import { feeWindow } from "./feeWindow.ts";
 import { MAKER_ERROR_EVENTS, MAKER_SUCCESS_EVENTS, TAKER_ERROR_EVENTS, TAKER_SUCCESS_EVENTS } from "./kdfEventNames.ts";
+import { isRecoverable } from "./recovery.ts";
 import { dangerOf } from "./swapDanger.ts";
 import { begin, type OwnTx, outcomeOf, type SwapState, step, versionsOf } from "./swapState.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
@@ -247,7 +248,10 @@ export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown>
           started_at: t.startedAt,
         }
       : null,
-    recoverable: false,
+    recoverable: isRecoverable(
+      t.role,
+      events.map((e) => e.event.type),
+    ),
     is_finished: state.finished !== null,
     ...(state.finished ? { is_success: state.finished === "success" } : {}),
     // `on_chain`: what the chain's facts come to now, should a reorg have taken some back.

@@ -2,6 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { base58check, bech32, bech32m } from "@scure/base";
 import { concatBytes, equalBytes } from "../util/bytes.ts";
 import { err, ok, type Result } from "../util/result.ts";
+import { bech32Fault } from "./bech32Fault.ts";
 import { encodeCashAddr, parseCashAddr } from "./cashAddr.ts";
 import { hash160 } from "./hash.ts";
 import { classifyOutput, p2pkhScript, p2shScript, p2trScript, p2wpkhScript, p2wshScript } from "./outputScript.ts";
@@ -67,15 +68,16 @@ function parseBase58(text: string, rules: AddressRules): Address | "invalid addr
 
 type Witness = { readonly hrp: string; readonly address: Address };
 
+/** What is wrong is said in KDF's words (reference rpc.md 4.8 row 2). */
 function parseBech32(text: string): Witness | string {
-  if (text.length > 90 || !text.toLowerCase().includes("1")) return "not a bech32 text";
   const v0 = bech32.decodeUnsafe(text);
   const later = v0 ? undefined : bech32m.decodeUnsafe(text);
   const decoded = v0 ?? later;
-  if (!decoded) return "not a bech32 text or a wrong checksum";
+  if (!decoded) return `bech32: ${bech32Fault(text)}`;
   const [version, ...symbols] = decoded.words;
   const program = bech32.fromWordsUnsafe(symbols);
-  if (version === undefined || !program) return "wrong padding";
+  if (version === undefined) return "the bech32 payload was empty";
+  if (!program) return "bech32: invalid padding";
   const hash = Uint8Array.from(program);
   if (version === 0 && v0 && hash.length === 20) return { hrp: decoded.prefix, address: { kind: "p2wpkh", hash } };
   if (version === 0 && v0 && hash.length === 32) return { hrp: decoded.prefix, address: { kind: "p2wsh", hash } };
@@ -89,8 +91,7 @@ function parseBech32(text: string): Witness | string {
  */
 export function parseAddress(text: string, rules: AddressRules): Result<Address, AddressError> {
   if (text.length > MAX_CHARS) {
-    const reason = "too long";
-    return err({ kind: "UnknownFormat", base58: "invalid address", bech32: reason, cashAddress: reason });
+    return err({ kind: "UnknownFormat", base58: "invalid address", bech32: `bech32: ${bech32Fault(text)}`, cashAddress: "too long" });
   }
   const base = parseBase58(text, rules);
   if (typeof base !== "string") return ok(base);
@@ -99,8 +100,12 @@ export function parseAddress(text: string, rules: AddressRules): Result<Address,
     if (!rules.segwit) return err({ kind: "SegwitNotActivated" });
     return witness.hrp === rules.hrp ? ok(witness.address) : err({ kind: "WrongHrp", hrp: witness.hrp });
   }
-  const cash = parseCashAddr(text, rules.cashPrefix);
-  if (!cash.ok) return err({ kind: "UnknownFormat", base58: base, bech32: witness, cashAddress: `wrong ${cash.error.reason}` });
+  // Without a prefix of its own the text is looked at as one of Bitcoin Cash, on every coin, as in KDF.
+  const cash = parseCashAddr(text, rules.cashPrefix ?? "bitcoincash");
+  if (!cash.ok) {
+    const cashAddress = cash.error.reason === "characters" ? "wrong characters" : "Checksum verification failed";
+    return err({ kind: "UnknownFormat", base58: base, bech32: witness, cashAddress });
+  }
   if (cash.value.prefix !== rules.cashPrefix) return err({ kind: "FormatMismatch", activated: rules.format, used: "cashaddress" });
   return ok({ kind: cash.value.kind, hash: cash.value.hash });
 }

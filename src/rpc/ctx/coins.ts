@@ -3,6 +3,7 @@ import type { FundsError, TradingCoin } from "../../app/tradingCoin.ts";
 import type { Rational } from "../../core/money/rational.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
+import type { AddressForm } from "../../core/utxo/convertAddress.ts";
 import type { ScanProgress } from "../../ports/chain.ts";
 
 /** A coin of the coins file, activated or not. */
@@ -74,6 +75,14 @@ export interface RpcCoin extends TradingCoin {
   feeRate(signal: AbortSignal): Promise<Result<Rational, FundsError>>;
   setRequiredConfirmations(confirmations: number): void;
   setRequiresNotarization(required: boolean): void;
+  /** The key of the address shown for the coin, in wallet import format. */
+  privKey(): Secret<string>;
+  /** The address in another form. The reason is a sentence. */
+  convertAddress(address: string, to: AddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }>;
+  /** A transaction this node follows; `txid`: 64 hex, lower case. */
+  rawTx(txid: string): Uint8Array | null;
+  /** Height of the last block the node knows; 0 before the first. */
+  tipHeight(): number;
   /** The reason is a sentence in KDF's words (reference rpc.md 4.8 row 2). */
   validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }>;
   /** With the key of the address shown for the coin. */
@@ -91,10 +100,13 @@ export type AddressSelector =
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "place"; readonly account: number; readonly chain: "External" | "Internal"; readonly index: number };
 
-export type SignMessageError = { readonly kind: "PrefixNotFound" };
+/** `NotSupported`: coins of this kind neither sign nor check messages. */
+export type SignMessageError = { readonly kind: "PrefixNotFound" } | { readonly kind: "NotSupported" };
 /** The address was named, and it is none of this coin. */
 export type BadSelector = { readonly kind: "BadSelector"; readonly reason: string };
 export type VerifyMessageError =
-  | { readonly kind: "PrefixNotFound" }
+  | SignMessageError
   | { readonly kind: "AddressDecoding"; readonly message: string }
-  | { readonly kind: "SignatureDecoding"; readonly message: string };
+  | { readonly kind: "SignatureDecoding"; readonly message: string }
+  /** 65 bytes with a header below 27, or no key can be recovered from them. */
+  | { readonly kind: "InvalidSignature" };

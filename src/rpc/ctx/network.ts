@@ -2,7 +2,7 @@ import type { DexFeeRule } from "../../app/fees/tradeVolumes.ts";
 import type { PeerPolicy } from "../../app/peers/peerPolicy.ts";
 import type { TradingCoin } from "../../app/tradingCoin.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
-import type { PeerConnection } from "../../ports/network.ts";
+import type { MeshView, PeerConnection, PeerId } from "../../ports/network.ts";
 
 export interface NodeApi {
   /** Answer of `version`. */
@@ -15,7 +15,13 @@ export interface NodeApi {
   /** HD wallet: coins have more addresses than the one shown. */
   readonly hd: boolean;
   /** Null when the peer-to-peer network is switched off. */
-  readonly network: { readonly peerId: string; peers(): readonly PeerConnection[] } | null;
+  readonly network: {
+    readonly peerId: string;
+    peers(): readonly PeerConnection[];
+    /** Relays this node sends to. */
+    relays(): readonly PeerId[];
+    mesh(): MeshView;
+  } | null;
   /** Begins the stop of the whole node and returns at once. */
   stop(): void;
 }

@@ -1,4 +1,6 @@
 import type { OrdersService } from "../../app/orders/ordersService.ts";
+import type { BestOrdersLimit } from "../../core/book/selection.ts";
+import type { BestOrdersAction } from "../../core/message/requestMessage.ts";
 import type { ConfSettings } from "../../core/message/types.ts";
 import type { Rational } from "../../core/money/rational.ts";
 import type { Result } from "../../core/util/result.ts";
@@ -6,7 +8,15 @@ import type { Result } from "../../core/util/result.ts";
 /** Own orders; `app/orders` has the checks of reference rpc.md 4.1 and 4.2 in their order. */
 export type OrdersApi = Pick<
   OrdersService,
-  "placeTakerOrder" | "placeMakerOrder" | "cancelOrder" | "cancelAllOrders" | "myOrders" | "orderStatus"
+  | "placeTakerOrder"
+  | "placeMakerOrder"
+  | "updateMakerOrder"
+  | "cancelOrder"
+  | "cancelAllOrders"
+  | "myOrders"
+  | "orderStatus"
+  | "history"
+  | "historyDetails"
 >;
 
 /** An order of the book in its maker's terms. */
@@ -37,4 +47,21 @@ export interface OrderbookApi {
     rel: string,
     signal: AbortSignal,
   ): Promise<Result<{ readonly asks: readonly BookEntry[]; readonly bids: readonly BookEntry[] }, { readonly kind: "NoNetwork" }>>;
+  /**
+   * The best orders between `coin` and each other coin, by orderbook ticker of the other; `buy`: those that sell `coin`, `sell`:
+   * those that ask for it. `address` of an entry is the maker's on the other coin.
+   */
+  best(
+    coin: string,
+    action: BestOrdersAction,
+    limit: BestOrdersLimit,
+    signal: AbortSignal,
+  ): Promise<Result<ReadonlyMap<string, readonly BookEntry[]>, { readonly kind: "NoNetwork" } | { readonly kind: "NoPeerAnswered" }>>;
+  /** Numbers of orders, in the order of the pairs (orderbook tickers); null where this node keeps no book and no relay told. */
+  depths(
+    pairs: readonly (readonly [base: string, rel: string])[],
+    signal: AbortSignal,
+  ): Promise<Result<readonly ({ readonly asks: number; readonly bids: number } | null)[], { readonly kind: "NoNetwork" }>>;
+  /** Coins of the coins file that trade under another ticker, by that ticker. */
+  originalTickers(): { readonly [orderbookTicker: string]: readonly string[] };
 }

@@ -28,9 +28,27 @@ export const recoverFundsOfSwap = defineMethod<RecoverError>()({
     SwapNotFound: { http: 404, when: "This node has no such swap.", text: () => "swap data is not found" },
     CoinNotActive: { http: 400, when: "A coin of the swap is not enabled.", text: ({ coin }) => `Coin ${coin} is not activated` },
     SwapNotFinished: { http: 400, when: "The swap is still running.", text: () => "Swap must be finished before recover funds attempt" },
-    NotRecoverable: { http: 400, when: "There is nothing to recover, or it is too early.", text: ({ reason }) => reason },
+    NotRecoverable: { http: 400, when: "There is nothing to recover; the text says how the swap ended.", text: ({ reason }) => reason },
   },
   examples: [
+    {
+      title: "A swap that was paid out",
+      style: "flat",
+      params: { params: { uuid: "aa2e902d-a810-4d81-aecb-202c8b037216" } },
+      error: "NotRecoverable",
+    },
+    {
+      title: "A swap that runs",
+      style: "flat",
+      params: { params: { uuid: "bb2e902d-a810-4d81-aecb-202c8b037216" } },
+      error: "SwapNotFinished",
+    },
+    {
+      title: "A swap of a coin that is not enabled",
+      style: "flat",
+      params: { params: { uuid: "cc2e902d-a810-4d81-aecb-202c8b037216" } },
+      error: "CoinNotActive",
+    },
     { title: "No such swap", style: "flat", params: { params: { uuid: "00000000-0000-0000-0000-000000000001" } }, error: "SwapNotFound" },
   ],
 });

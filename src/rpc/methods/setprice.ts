@@ -19,7 +19,9 @@ export const setprice = defineMethod<PlaceOrderError>()({
     rel: text().describe("Coin to receive."),
     price: mmNumber().describe("Rel per one base."),
     volume: defaultedMmNumber(ZERO).describe("Most base coins the order sells. Ignored with `max`."),
-    max: flag(false).describe("Sell the whole balance but a reserve: the greater of 0.001 coins and the worst-case fees."),
+    max: flag(false).describe(
+      "Sell the whole balance but a reserve: the greater of 0.001 coins and the worst-case fees (`compatibility: kdf`: the fees).",
+    ),
     min_volume: optionalMmNumber().describe("Least base coins one match may take; at most `volume`."),
     cancel_previous: flag(true).describe("Cancel all own orders of this base and rel first."),
     timeout_in_minutes: optional(readU16, { type: "integer", minimum: 0, maximum: 65_535 }).describe(
@@ -35,6 +37,7 @@ export const setprice = defineMethod<PlaceOrderError>()({
       rel: p.rel,
       price: p.price,
       volume: p.max ? "max" : p.volume,
+      feeReserveOnly: ctx.compatibility === "kdf",
       minVolume: p.min_volume,
       cancelPrevious: p.cancel_previous,
       timeoutMinutes: p.timeout_in_minutes ?? null,

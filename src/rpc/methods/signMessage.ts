@@ -3,6 +3,14 @@ import { err, ok } from "../../core/util/result.ts";
 import type { AddressSelector, BadSelector, SignMessageError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import { optional, type Read, readString, readU32, text } from "../field.ts";
+import {
+  COIN_IS_NOT_FOUND,
+  type CoinIsNotFound,
+  INTERNAL_FAULT,
+  type InternalFault,
+  invalidRequest,
+  noSuchCoin,
+} from "../messageFaults.ts";
 
 const readAddressSelector: Read<AddressSelector> = (value) => {
   const none = err("data did not match any variant of untagged enum HDAddressSelector");
@@ -18,7 +26,7 @@ const readAddressSelector: Read<AddressSelector> = (value) => {
 /** KDF's sentence (reference rpc.md 4.7 row 1). */
 const NOT_HD = "You need to enable kdf with enable_hd to sign messages with a specific account/address";
 
-type Failure = SignMessageError | BadSelector | { readonly kind: "CoinIsNotFound"; readonly coin: string };
+type Failure = SignMessageError | BadSelector | CoinIsNotFound | InternalFault;
 
 export const signMessage = defineMethod<Failure>()({
   name: "sign_message",
@@ -44,17 +52,17 @@ export const signMessage = defineMethod<Failure>()({
   async handle({ coin: ticker, message, address }, ctx) {
     if (address !== undefined && !ctx.node.hd) return err({ kind: "BadSelector", reason: NOT_HD });
     const coin = ctx.coins.active(ticker);
-    if (!coin) return err({ kind: "CoinIsNotFound", coin: ticker });
+    if (!coin)
+      return err(
+        ctx.compatibility === "kdf" ? { kind: "InternalError", message: noSuchCoin(ticker) } : { kind: "CoinIsNotFound", coin: ticker },
+      );
     const signed = address === undefined ? coin.signMessage(message) : coin.signMessageAs(address, message);
     return signed.ok ? ok({ signature: signed.value }) : signed;
   },
   errors: {
-    CoinIsNotFound: {
-      http: 400,
-      when: "The coin is not enabled.",
-      text: ({ coin }) => `Coin is not found: No such coin: ${coin}`,
-      data: ({ coin }) => `No such coin: ${coin}`,
-    },
+    CoinIsNotFound: COIN_IS_NOT_FOUND,
+    InternalError: { ...INTERNAL_FAULT, when: "A fault of the node. With `compatibility: kdf` also: the coin is not enabled." },
+    NotSupported: invalidRequest("Coins of this kind do not sign messages.", "Message signing is not supported by the given coin type"),
     BadSelector: {
       http: 400,
       type: "InvalidRequest",

@@ -3,8 +3,18 @@ import { err, ok } from "../../core/util/result.ts";
 import type { VerifyMessageError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import { text } from "../field.ts";
+import { COIN_IS_NOT_FOUND, type CoinIsNotFound, INTERNAL_FAULT, type InternalFault, invalidRequest } from "../messageFaults.ts";
 
-type Failure = VerifyMessageError | { readonly kind: "CoinIsNotFound"; readonly coin: string };
+/** KDF's words (reference rpc.md 4.8 row 5). */
+const INVALID_SIGNATURE = "Invalid Signature";
+
+type Failure = VerifyMessageError | CoinIsNotFound | InternalFault | { readonly kind: "InvalidAddress"; readonly message: string };
+
+/** The names KDF gives to what the interface document calls a decoding error (reference rpc.md 4.8, 11). */
+function asKdf(error: VerifyMessageError): Failure {
+  if (error.kind === "AddressDecoding") return { kind: "InvalidAddress", message: error.message };
+  return error.kind === "InvalidSignature" ? { kind: "InternalError", message: INVALID_SIGNATURE } : error;
+}
 
 export const verifyMessage = defineMethod<Failure>()({
   name: "verify_message",
@@ -23,14 +33,25 @@ export const verifyMessage = defineMethod<Failure>()({
     const coin = ctx.coins.active(ticker);
     if (!coin) return err({ kind: "CoinIsNotFound", coin: ticker });
     const valid = coin.verifyMessage(message, signature, address);
-    return valid.ok ? ok({ is_valid: valid.value }) : valid;
+    if (valid.ok) return ok({ is_valid: valid.value });
+    return err(ctx.compatibility === "kdf" ? asKdf(valid.error) : valid.error);
   },
   errors: {
-    CoinIsNotFound: {
+    CoinIsNotFound: COIN_IS_NOT_FOUND,
+    InternalError: {
+      ...INTERNAL_FAULT,
+      when: "A fault of the node. With `compatibility: kdf` also: no key can be recovered from `signature`.",
+    },
+    NotSupported: invalidRequest(
+      "Coins of this kind do not check messages.",
+      "Message verification is not supported by the given coin type",
+    ),
+    InvalidAddress: {
       http: 400,
-      when: "The coin is not enabled.",
-      text: ({ coin }) => `Coin is not found: No such coin: ${coin}`,
-      data: ({ coin }) => `No such coin: ${coin}`,
+      type: "InvalidRequest",
+      when: "`address` is no address of this coin, with `compatibility: kdf`.",
+      text: ({ message }) => `Invalid request: ${message}`,
+      data: ({ message }) => message,
     },
     AddressDecoding: {
       http: 400,
@@ -47,9 +68,16 @@ export const verifyMessage = defineMethod<Failure>()({
     SignatureDecoding: {
       http: 400,
       type: "SignatureDecodingError",
-      when: "`signature` is not base64 of 65 bytes, or no key can be recovered from them.",
+      when: "`signature` is not base64 of 65 bytes.",
       text: ({ message }) => `Signature decoding error: ${message}`,
       data: ({ message }) => message,
+    },
+    InvalidSignature: {
+      http: 400,
+      type: "SignatureDecodingError",
+      when: "No key can be recovered from the 65 bytes of `signature`.",
+      text: () => `Signature decoding error: ${INVALID_SIGNATURE}`,
+      data: () => INVALID_SIGNATURE,
     },
   },
   examples: [
@@ -91,7 +119,13 @@ export const verifyMessage = defineMethod<Failure>()({
       title: "65 bytes that no key could have made",
       style: "v2",
       params: { coin: "DOC", message: "hello", signature: `${"A".repeat(87)}=`, address: "RMjFJNEiYj8eCeT7Li4tNsvpPrHYM8pVnU" },
-      error: "SignatureDecoding",
+      error: "InvalidSignature",
+    },
+    {
+      title: "The coin is not enabled",
+      style: "v2",
+      params: { coin: "KMD", message: "hello", signature: "abc", address: "RMjFJNEiYj8eCeT7Li4tNsvpPrHYM8pVnU" },
+      error: "CoinIsNotFound",
     },
   ],
 });

@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { defaulted, flag, optional, type Read, text } from "../field.ts";
+import { isJsonObject } from "../jsonNumber.ts";
 import { readDecimal } from "../mmNumber.ts";
 import { decimalText } from "../money.ts";
 import { found, MISSING, unknownVariant, wrongType } from "../serdeText.ts";
@@ -14,8 +15,7 @@ const FEE_TYPES = ["UtxoFixed", "UtxoPerKbyte", "EthGas", "Qrc20Gas", "CosmosGas
 type FeePolicy = NonNullable<WithdrawRequest["fee"]> | { readonly kind: "foreign"; readonly type: string };
 
 const readFee: Read<FeePolicy> = (value) => {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return err(wrongType(value, "internally tagged enum WithdrawFee"));
+  if (!isJsonObject(value)) return err(wrongType(value, "internally tagged enum WithdrawFee"));
   const type: unknown = "type" in value ? value.type : undefined;
   if (type === undefined) return err(`${MISSING} \`type\``);
   if (typeof type !== "string") return err(wrongType(type, "variant identifier"));

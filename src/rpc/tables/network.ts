@@ -3,6 +3,8 @@ import { banPubkey } from "../methods/banPubkey.ts";
 import { getDirectlyConnectedPeers } from "../methods/getDirectlyConnectedPeers.ts";
 import { getMyPeerId } from "../methods/getMyPeerId.ts";
 import { getPublicKey } from "../methods/getPublicKey.ts";
+import { getPublicKeyHash } from "../methods/getPublicKeyHash.ts";
+import { getGossipMesh, getGossipPeerTopics, getGossipTopicPeers, getRelayMesh } from "../methods/gossipMeshes.ts";
 import { help } from "../methods/help.ts";
 import { listBannedPubkeys } from "../methods/listBannedPubkeys.ts";
 import { stop } from "../methods/stop.ts";
@@ -15,8 +17,13 @@ export const NETWORK_METHODS: readonly Method[] = [
   banPubkey,
   unbanPubkeys,
   getPublicKey,
+  getPublicKeyHash,
   getMyPeerId,
   getDirectlyConnectedPeers,
+  getGossipMesh,
+  getRelayMesh,
+  getGossipPeerTopics,
+  getGossipTopicPeers,
   version,
   help,
   stop,

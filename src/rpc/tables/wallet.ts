@@ -1,11 +1,16 @@
 import type { Method } from "../define.ts";
+import { convertaddress } from "../methods/convertaddress.ts";
 import { disableCoin } from "../methods/disableCoin.ts";
 import { enable } from "../methods/enable.ts";
 import { getEnabledCoins, getEnabledCoinsV2 } from "../methods/getEnabledCoins.ts";
+import { getLockedAmount } from "../methods/getLockedAmount.ts";
+import { getRawTransaction } from "../methods/getRawTransaction.ts";
 import { myBalance } from "../methods/myBalance.ts";
+import { myTxHistory, myTxHistoryV2 } from "../methods/myTxHistory.ts";
 import { sendRawTransaction } from "../methods/sendRawTransaction.ts";
 import { setRequiredConfirmations } from "../methods/setRequiredConfirmations.ts";
 import { setRequiresNotarization } from "../methods/setRequiresNotarization.ts";
+import { showPrivKey } from "../methods/showPrivKey.ts";
 import { signMessage } from "../methods/signMessage.ts";
 import { validateaddress } from "../methods/validateaddress.ts";
 import { verifyMessage } from "../methods/verifyMessage.ts";
@@ -18,11 +23,17 @@ export const WALLET_METHODS: readonly Method[] = [
   getEnabledCoins,
   getEnabledCoinsV2,
   myBalance,
+  getLockedAmount,
   withdraw,
   sendRawTransaction,
+  getRawTransaction,
+  myTxHistory,
+  myTxHistoryV2,
   validateaddress,
+  convertaddress,
   setRequiredConfirmations,
   setRequiresNotarization,
   signMessage,
   verifyMessage,
+  showPrivKey,
 ];

@@ -10,6 +10,7 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     ["DOC", entryOf()],
     ["MARTY", entryOf()],
     ["KMD", entryOf()],
+    ["BTC", entryOf()],
     ["WALLET", entryOf(true)],
   ]);
   return {

@@ -1,6 +1,10 @@
 import type { NodeApi } from "../../../src/rpc/ctx/network.ts";
 import { NODE_KEY } from "./fakeRpcCoin.ts";
 
+const OWN_ID = "12D3KooWKS3FYQu6BLnKipU3A978KRr91ZxgJn9dFt8b6igpAo2A";
+const RELAY = "12D3KooWM2gM83qszqEzS3GkUYrz4YzFWe2PRZLFxd3RSwTecgJM";
+const NEIGHBOUR = "12D3KooWPR2RoPi19vQtLugjCdvVmCcGLP2iXAzbDfP3tp81ZL4d";
+
 /** What a node tells of itself and its one peer. */
 export const fakeNetwork = (onStop: () => void): NodeApi => ({
   version: "0.1.0",
@@ -9,10 +13,21 @@ export const fakeNetwork = (onStop: () => void): NodeApi => ({
   publicKey: NODE_KEY,
   hd: false,
   network: {
-    peerId: "12D3KooWKS3FYQu6BLnKipU3A978KRr91ZxgJn9dFt8b6igpAo2A",
+    peerId: OWN_ID,
+    relays: () => [RELAY],
+    mesh: () => ({
+      topics: new Map([
+        ["orbk/DOC:MARTY", []],
+        [`hcheck/${OWN_ID}`, []],
+      ]),
+      peerTopics: new Map([
+        [RELAY, []],
+        [NEIGHBOUR, ["orbk/DOC:MARTY"]],
+      ]),
+    }),
     peers: () => [
       {
-        id: "12D3KooWM2gM83qszqEzS3GkUYrz4YzFWe2PRZLFxd3RSwTecgJM",
+        id: RELAY,
         idBytes: new Uint8Array(),
         address: "/ip4/127.0.0.1/tcp/47771",
         direction: "outbound",

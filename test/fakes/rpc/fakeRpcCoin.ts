@@ -1,18 +1,23 @@
 import { addressErrorText } from "../../../src/app/coin/addressErrorText.ts";
+import { convertErrorText } from "../../../src/app/coin/convertErrorText.ts";
 import type { WithdrawRequest } from "../../../src/app/coin/withdraw.ts";
 import type { FundsError } from "../../../src/app/tradingCoin.ts";
 import { verifyMessage } from "../../../src/core/keys/signMessage.ts";
 import { add, lt, type Rational, sub, ZERO } from "../../../src/core/money/rational.ts";
 import { fromHex } from "../../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../../src/core/util/result.ts";
+import { Secret } from "../../../src/core/util/secret.ts";
 import { type AddressRules, parseAddress } from "../../../src/core/utxo/address.ts";
-import type { BadSelector, RpcCoin, VerifyMessageError } from "../../../src/rpc/ctx/coins.ts";
+import { type AddressForm, convertAddress } from "../../../src/core/utxo/convertAddress.ts";
+import type { BadSelector, RpcCoin, SignMessageError, VerifyMessageError } from "../../../src/rpc/ctx/coins.ts";
 import { FakeTradingCoin } from "../fakeTradingCoin.ts";
 
 /** Key, address and one signature of the node whose replies were recorded (test/vectors/rpc). */
 export const NODE_KEY = "03fa9e4fb4432e2d1d0fef27cec588ea4ca580dfe29fa279831913f5ee5f9970ac";
 export const ADDRESS = "RMjFJNEiYj8eCeT7Li4tNsvpPrHYM8pVnU";
 const HELLO_SIGNATURE = "ICNApAkj09iMYRghL4NMT/ohd+LBrn1Oqn3Pp3vuWp/yFRoGfHYNcL6TdI7XLY6SFeXAERYi86e7QvwgdCzQaaA=";
+/** A coin of this ticker stands for the kinds that neither sign nor check messages. */
+export const MUTE = "MUTE";
 const PREFIX = "Komodo Signed Message:\n";
 const TXID = `${"0".repeat(63)}1`;
 /** A transaction the fake daemon takes. */
@@ -49,24 +54,40 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   setRequiresNotarization(required: boolean): void {
     this.settings.notarization = required;
   }
+  /** The number 1: the key of the recorded node is not known. */
+  privKey(): Secret<string> {
+    return new Secret("Up1YVLk7uuErCHVQyFCtfinZngmdwfyfc47WCQ8oJxgowjVzNeqs");
+  }
+  convertAddress(address: string, to: AddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }> {
+    const converted = convertAddress(address, to, RULES);
+    return converted.ok ? converted : err({ kind: "NotConvertible", reason: convertErrorText(this.ticker, converted.error) });
+  }
+  rawTx(txid: string): Uint8Array | null {
+    return txid === TXID ? fromHex(GOOD_TX) : null;
+  }
+  tipHeight(): number {
+    return 100;
+  }
   validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }> {
     const parsed = parseAddress(address, RULES);
     return parsed.ok ? ok(undefined) : err({ kind: "InvalidAddress", reason: addressErrorText(this.ticker, parsed.error) });
   }
   /** Knows one signature: the key of the recorded node is not known. */
-  signMessage(message: string): Result<string, { readonly kind: "PrefixNotFound" }> {
+  signMessage(message: string): Result<string, SignMessageError> {
+    if (this.ticker === MUTE) return err({ kind: "NotSupported" });
     return message === "hello" ? ok(HELLO_SIGNATURE) : err({ kind: "PrefixNotFound" });
   }
   signMessageAs(): Result<string, BadSelector> {
     return err({ kind: "BadSelector", reason: "this fake has one address" });
   }
   verifyMessage(message: string, signature: string, address: string): Result<boolean, VerifyMessageError> {
+    if (this.ticker === MUTE) return err({ kind: "NotSupported" });
     const parsed = parseAddress(address, RULES);
     if (!parsed.ok) return err({ kind: "AddressDecoding", message: addressErrorText(this.ticker, parsed.error) });
     const checked = verifyMessage(PREFIX, message, signature, parsed.value.hash);
     if (checked.ok) return checked;
     const { error } = checked;
-    return err({ kind: "SignatureDecoding", message: error.kind === "InvalidSignature" ? "Invalid Signature" : error.reason });
+    return err(error.kind === "InvalidSignature" ? error : { kind: "SignatureDecoding", message: error.reason });
   }
   async withdraw({ to, amount }: WithdrawRequest): ReturnType<RpcCoin["withdraw"]> {
     if (amount === "max") return err({ kind: "ZeroBalanceToWithdrawMax" });

@@ -1,7 +1,16 @@
 import { err } from "../../../src/core/util/result.ts";
-import type { SwapStatus, SwapsApi } from "../../../src/rpc/ctx/swaps.ts";
+import type { RecoverError, SwapStatus, SwapsApi } from "../../../src/rpc/ctx/swaps.ts";
 
 export const FINISHED_SWAP = "aa2e902d-a810-4d81-aecb-202c8b037216";
+/** Known to `recover_funds_of_swap` alone: one that runs, and one of a coin that is not enabled. */
+export const RUNNING_SWAP = "bb2e902d-a810-4d81-aecb-202c8b037216";
+const SWAP_OF_KMD = "cc2e902d-a810-4d81-aecb-202c8b037216";
+
+const RECOVERIES: ReadonlyMap<string, RecoverError> = new Map<string, RecoverError>([
+  [FINISHED_SWAP, { kind: "NotRecoverable", reason: "Maker payment is spent and confirmed, swap is not recoverable" }],
+  [RUNNING_SWAP, { kind: "SwapNotFinished" }],
+  [SWAP_OF_KMD, { kind: "CoinNotActive", coin: "KMD" }],
+]);
 
 const SWAP: SwapStatus = {
   type: "Taker",
@@ -46,6 +55,6 @@ export function fakeSwaps(busy: boolean, kickStart: () => readonly string[]): Sw
     },
     active: () => [],
     coinsNeededForKickStart: kickStart,
-    recoverFunds: async (uuid) => err(swaps.has(uuid) ? { kind: "SwapNotFinished" } : { kind: "SwapNotFound" }),
+    recoverFunds: async (uuid) => err((busy && RECOVERIES.get(uuid)) || { kind: "SwapNotFound" }),
   };
 }

@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import type { SqlDatabase, SqlRow, SqlValue } from "../../ports/sql.ts";
+import type { SwapFilter, SwapPageStart } from "../../ports/swapStore.ts";
+import { openInlineDatabase } from "./inlineDatabase.ts";
+import { createSwapStore, SWAP_SCHEMA } from "./swapStore.ts";
+
+type Asked = { readonly sql: string; readonly params: readonly SqlValue[]; readonly rows: number };
+
+/** A database that remembers what was asked of it. */
+function watched(): { readonly db: SqlDatabase; readonly asked: Asked[] } {
+  const inner = openInlineDatabase(":memory:", [SWAP_SCHEMA]);
+  const asked: Asked[] = [];
+  const read = async (sql: string, params: readonly SqlValue[] = []): Promise<readonly SqlRow[]> => {
+    const rows = await inner.read(sql, params);
+    asked.push({ sql, params, rows: rows.length });
+    return rows;
+  };
+  return { db: { write: (batch) => inner.write(batch), close: () => inner.close(), read }, asked };
+}
+
+const uuidOf = (i: number): string => `00000000-0000-4000-8000-${i.toString(16).padStart(12, "0")}`;
+const swap = (i: number, my: string, other: string, at: number) =>
+  ({ uuid: uuidOf(i), role: "taker", myCoin: my, otherCoin: other, startedAt: at, finished: false }) as const;
+const first = { v: 1, atMs: 1, event: { type: "secret_learned", secret: "00".repeat(32) } } as const;
+
+const FILTERS: readonly SwapFilter[] = [
+  {},
+  { myCoin: "DOC" },
+  { otherCoin: "MARTY" },
+  { myCoin: "DOC", otherCoin: "MARTY" },
+  { fromSec: 1_010 },
+  { toSec: 1_040 },
+  { myCoin: "DOC", fromSec: 1_010, toSec: 1_040 },
+  { myCoin: "DOC", otherCoin: "MARTY", fromSec: 1_010, toSec: 1_040 },
+];
+
+test("no page, whatever filter, place and depth, makes SQLite read through all swaps; what was read once is not read again", async () => {
+  const { db, asked } = watched();
+  const store = createSwapStore(db);
+  for (let i = 0; i < 60; i++) await store.create(swap(i, i % 3 ? "DOC" : "KMD", "MARTY", 1_000 + i), first, []);
+  await store.page({}, { skip: 0 }, 10);
+  asked.length = 0;
+  const starts: readonly SwapPageStart[] = [{ skip: 0 }, { skip: 25 }, { skip: 1_000_000 }, { after: uuidOf(20) }, { after: "none" }];
+  for (const filter of FILTERS) for (const start of starts) await store.page(filter, start, 10);
+  await store.log(uuidOf(3));
+  await store.has(uuidOf(3));
+  await store.isMarked({ kind: "fee_tx", value: "00" });
+
+  const statements = new Map(asked.map(({ sql, params }) => [sql, params]));
+  expect(statements.size).toBe(5);
+  for (const [sql, params] of statements) {
+    const plan = (await db.read(`EXPLAIN QUERY PLAN ${sql}`, params)).map((step) => String(step.detail));
+    expect(plan.join("\n"), sql).toMatch(/^SEARCH/);
+    expect(plan.join("\n"), sql).not.toMatch(/SCAN|TEMP B-TREE/);
+  }
+  expect(asked.filter(({ sql }) => sql.startsWith("SELECT id, uuid")).every(({ rows }) => rows === 0)).toBe(true);
+});
+
+test("swaps stored between two pages stand in the next one at their place, also those that began earlier", async () => {
+  const store = createSwapStore(openInlineDatabase(":memory:", [SWAP_SCHEMA]));
+  const page = async (filter: SwapFilter = {}) => (await store.page(filter, { skip: 0 }, 10))?.uuids;
+  expect(await page()).toEqual([]);
+  await store.create(swap(1, "DOC", "MARTY", 1_000), first, []);
+  await store.create(swap(2, "DOC", "MARTY", 2_000), first, []);
+  expect(await page()).toEqual([uuidOf(2), uuidOf(1)]);
+  await store.create(swap(3, "MARTY", "DOC", 1_500), first, []);
+  await store.create(swap(4, "DOC", "MARTY", 1_500), first, []);
+  expect(await page()).toEqual([uuidOf(2), uuidOf(4), uuidOf(3), uuidOf(1)]);
+  expect(await page({ fromSec: 1_500, toSec: 2_000 })).toEqual([uuidOf(4), uuidOf(3)]);
+  expect(await page({ myCoin: "MARTY" })).toEqual([uuidOf(3)]);
+  // The last one read is not the newest: it is not read twice.
+  expect(await page()).toHaveLength(4);
+});
+
+test("a database that does not answer fails the page, and the next one has every swap once", async () => {
+  const { db } = watched();
+  let isDown = false;
+  const store = createSwapStore({
+    ...db,
+    read: async (sql, params) => (isDown ? Promise.reject(new Error("away")) : db.read(sql, params)),
+  });
+  await store.create(swap(1, "DOC", "MARTY", 1_000), first, []);
+  isDown = true;
+  const both = await Promise.allSettled([store.page({}, { skip: 0 }, 10), store.page({}, { skip: 0 }, 10)]);
+  expect(both.map((r) => r.status)).toEqual(["rejected", "rejected"]);
+  isDown = false;
+  const [a, b] = await Promise.all([store.page({}, { skip: 0 }, 10), store.page({}, { skip: 0 }, 10)]);
+  expect(a).toEqual({ uuids: [uuidOf(1)], total: 1, skipped: 0 });
+  expect(b).toEqual(a);
+});
