@@ -125,3 +125,52 @@ test("open orders survive kill -9 and SIGTERM of their node, are on offer again 
     ]);
   });
 });
+
+test("a changed order is seen as it is now by a node that follows the pair and by one that asks a relay, also after kill -9", async () => {
+  await withNetwork(PAIR, async ({ node, kill, revive }) => {
+    const uuid = await place(node("alice"), "setprice", { base: "DOC", rel: "MARTY", price: "0.5", volume: "10" });
+    const best = async (): Promise<unknown> => {
+      const params = { coin: "DOC", action: "buy", request_by: { type: "number", value: 5 } };
+      const { result } = await node("bob").rpc.call("best_orders", { mmrpc: "2.0", params });
+      return (result as { orders: Record<string, readonly Record<string, unknown>[]> }).orders.MARTY;
+    };
+    const shown = (price: string, volume: string) => [
+      { uuid, coin: "MARTY", price: { decimal: price }, base_max_volume: { decimal: volume } },
+    ];
+    await until("the relay tells bob", async () => ((await best().catch(() => undefined)) !== undefined ? true : null));
+    const { address } = await node("alice").rpc.call("my_balance", { coin: "MARTY" });
+    expect(await best()).toMatchObject(shown("0.5", "10"));
+    expect(await best()).toMatchObject([{ is_mine: false, address: { address_type: "Transparent", address_data: address } }]);
+    expect((await node("bob").rpc.call("orderbook_depth", { pairs: [["MARTY", "DOC"]] })).result).toEqual([
+      { pair: ["MARTY", "DOC"], depth: { asks: 0, bids: 1 } },
+    ]);
+    await seesAsks(node("bob"), [uuid]);
+
+    await node("alice").rpc.call("update_maker_order", { uuid, new_price: "0.25", volume_delta: "-4", min_volume: "0.5" });
+    const inBook = async (): Promise<unknown> => {
+      const { asks } = await node("bob").rpc.call("orderbook", { base: "DOC", rel: "MARTY" });
+      return (asks as readonly Record<string, unknown>[]).map((a) => [a.uuid, a.price, a.maxvolume, a.min_volume].join(" ")).join();
+    };
+    const changed = `${uuid} 0.25 6 0.5`;
+    await until("bob's book has the new terms", async () => ((await inBook()) === changed ? true : null));
+    expect(await best()).toMatchObject(shown("0.25", "6"));
+
+    await kill("alice");
+    const alice = await revive("alice");
+    expect((await makerOrders(alice))[uuid]).toMatchObject({ price: "0.25", max_base_vol: "6", min_base_vol: "0.5" });
+    await until("bob's book still has them", async () => ((await inBook()) === changed ? true : null));
+    expect((await alice.rpc.call("orders_history_by_filter", { include_details: true })).result).toMatchObject({
+      orders: [{ uuid, price: 0.25, volume: 6, status: "Updated" }],
+      details: [{ type: "Maker", order: { uuid, price: "0.25", cancellable: true } }],
+      found_records: 1,
+      warnings: [],
+    });
+    const seed = (await node("seed").rpc.call("get_my_peer_id")).result;
+    expect((await node("bob").rpc.call("get_relay_mesh")).result).toEqual([seed]);
+    const pair = "orbk/DOC:MARTY";
+    expect((await node("bob").rpc.call("get_gossip_mesh")).result).toMatchObject({ [pair]: [] });
+    const bob = (await node("bob").rpc.call("get_my_peer_id")).result;
+    expect(((await node("seed").rpc.call("get_gossip_topic_peers")).result as Record<string, string[]>)[pair]).toContain(bob);
+    expect(((await node("seed").rpc.call("get_gossip_peer_topics")).result as Record<string, string[]>)[String(bob)]).toContain(pair);
+  });
+});

@@ -5,6 +5,7 @@ const BOOK_TEST = "src/core/book/orderbookState.test.ts";
 const SERVICE = "src/app/orderbook/orderbookService.ts";
 const SERVICE_TEST = "src/app/orderbook/orderbookService.test.ts";
 const RELAY_TEST = "src/app/orderbook/hostileRelay.test.ts";
+const QUERIES_TEST = "src/app/orderbook/relayQueries.test.ts";
 const P2P_TEST = "src/net/p2pNode.test.ts";
 const HOSTILE_TEST = "src/net/hostilePeers.test.ts";
 
@@ -304,5 +305,33 @@ export const NETWORK: readonly PlantedBug[] = [
     "const keyFits = SHARE_DIVISOR * own <= spendable;",
     "const keyFits = own <= spendable;",
     "src/core/peers/strangersShare.test.ts",
+  ),
+  bug(
+    "a relay's word about a maker's order outdoes the maker's own",
+    BOOK,
+    "if (known?.confirmed) return known.item.pubkey === pubkey ? known : null;",
+    "",
+    QUERIES_TEST,
+  ),
+  bug(
+    "a relay invents orders of this node",
+    BOOK,
+    "if (this.#options.isOwnKey(pubkey) || !isBookTicker(base)",
+    "if (!isBookTicker(base)",
+    QUERIES_TEST,
+  ),
+  bug(
+    "banned keys are among the best orders",
+    "src/app/orderbook/relayQueries.ts",
+    "if (!this.#deps.isBanned(order.item.pubkey)) add(order, false);",
+    "add(order, false);",
+    QUERIES_TEST,
+  ),
+  bug(
+    "one relay that answers garbage leaves a question without answer",
+    "src/app/orderbook/askAnyRelay.ts",
+    "    tried.push(answer.peer);\n",
+    "    return null;\n",
+    QUERIES_TEST,
   ),
 ];

@@ -12,6 +12,8 @@ const MAKER_SIDE = "src/app/orders/makerSide.ts";
 const TAKER_SIDE = "src/app/orders/takerSide.ts";
 const UPKEEP = "src/app/orders/orderUpkeep.ts";
 const PLACE = "src/app/orders/placeOrders.ts";
+const UPDATE = "src/app/orders/updateMaker.ts";
+const UPDATE_TEST = "src/app/orders/updateMaker.test.ts";
 
 /** Own orders and the matching handshake. */
 export const ORDERS: readonly PlantedBug[] = [
@@ -380,4 +382,33 @@ export const ORDERS: readonly PlantedBug[] = [
     "",
     "src/app/orders/expiringMap.test.ts",
   ),
+  bug(
+    "an order is changed under a taker who was offered the old terms",
+    UPDATE,
+    'if (isHalfMatched(order)) return err({ kind: "OngoingMatches", uuid: order.uuid });',
+    "",
+    UPDATE_TEST,
+  ),
+  bug(
+    "a request comes in between an order's update and its write",
+    "src/app/orders/ordersService.ts",
+    "mailbox.call(() => updateMakerOrder(deps, orders, update)),",
+    "updateMakerOrder(deps, orders, update),",
+    UPDATE_TEST,
+  ),
+  bug(
+    "an update offers again what its swaps have",
+    UPDATE,
+    "  const left = sub(volume.value, reserved);\n",
+    "  const left = volume.value;\n",
+    UPDATE_TEST,
+  ),
+  bug(
+    "an updated order is announced but not stored",
+    "src/app/orders/orderLedger.ts",
+    'return [put, { change: "updatedTerms"',
+    'return [{ change: "updatedTerms"',
+    UPDATE_TEST,
+  ),
+  bug("the own root does not follow an update", "src/app/orders/orderAnnouncer.ts", "    this.#set(next);\n", "", UPDATE_TEST),
 ];

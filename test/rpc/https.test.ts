@@ -1,4 +1,4 @@
-import { X509Certificate } from "node:crypto";
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
@@ -8,9 +8,11 @@ import { selfSignedCertificate } from "../../src/adapters/httpServer/selfSigned.
 import type { HttpServer } from "../../src/ports/http.ts";
 import { fakeNode, NOW_MS } from "../fakes/fakeNode.ts";
 import { serveRpc } from "../fakes/rpcServer.ts";
-import { tlsPems } from "../vectors/tls/tlsPems.ts";
 
 /** The RPC over TLS, with a certificate of the operator and with one of its own making (reference rpc.md 1.1). */
+
+const pem = (name: string): string => readFileSync(new URL(`../vectors/tls/${name}.pem`, import.meta.url), "utf8");
+const tlsPems = { cert: pem("cert"), key: pem("key") };
 
 let folder = "";
 let server: HttpServer | null = null;
@@ -117,6 +119,16 @@ test("a certificate of our making says what another reader must find in it", () 
   expect([Date.parse(cert.validFrom), Date.parse(cert.validTo)]).toEqual([second - day, second + 3_650 * day]);
   expect(cert.serialNumber).toMatch(/^[4-7][0-9A-F]{31}$/);
   expect(selfSignedCertificate(tlsPems.key, names, NOW_MS + 1)).not.toContain(cert.serialNumber);
+});
+
+test("an RSA key signs its certificate, too; a key that signs otherwise is refused", () => {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+  const cert = new X509Certificate(
+    selfSignedCertificate(privateKey.export({ type: "pkcs8", format: "pem" }).toString(), ["localhost"], NOW_MS),
+  );
+  expect([cert.checkPrivateKey(privateKey), cert.verify(cert.publicKey)]).toEqual([true, true]);
+  const edwards = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  expect(() => selfSignedCertificate(edwards, ["localhost"], NOW_MS)).toThrow("a key of type ed25519 cannot sign a certificate here");
 });
 
 test("a certificate that ends after 2049 has its years in four digits", () => {

@@ -72,6 +72,8 @@ test("without a relay, and with one that has never heard of the coin, there is n
   world.relay("relay");
   const viewer = world.light("viewer", "relay");
   expect(await uuidsOf(world, viewer, "AAA", "buy", { count: 9 })).toBeNull();
+  expect(await uuidsOf(world, viewer, "A".repeat(1_000_000), "buy", { count: 9 })).toBeNull();
+  expect(viewer.requests().length).toBe(1);
   const broken = new AbortController();
   const asked = viewer.service.bestOrders("AAA", "buy", { count: 9 }, broken.signal);
   world.clock.after(5, () => broken.abort());

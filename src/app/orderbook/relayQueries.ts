@@ -1,5 +1,5 @@
 import type { BookOrder } from "../../core/book/bookOrder.ts";
-import { otherCoin } from "../../core/book/bookPair.ts";
+import { isBookTicker, otherCoin } from "../../core/book/bookPair.ts";
 import type { OrderbookState } from "../../core/book/orderbookState.ts";
 import { type BestOrdersLimit, selectBest } from "../../core/book/selection.ts";
 import { type BestOrdersAnswer, parseBestOrdersAnswer, parseDepthAnswer } from "../../core/message/orderbookAnswer.ts";
@@ -36,6 +36,8 @@ export class RelayQueries {
   /** See `OrderbookService.bestOrders`. */
   async bestOrders(coin: string, action: BestOrdersAction, limit: BestOrdersLimit, signal: AbortSignal): Promise<BestOrders | null> {
     const { p2p, own } = this.#deps;
+    // No book has such a coin, and a relay would hold the question against us.
+    if (!isBookTicker(coin)) return null;
     const others = p2p.isRelay ? this.#kept(coin) : await this.#askBest(coin, action, limit, signal);
     if (others === null) return null;
     const entries = new Map<string, Map<string, BookEntry>>();

@@ -9,6 +9,7 @@ console.info(`orders properties: seed ${seed}`);
 
 type Act =
   | { readonly do: "setprice" | "buy" | "sell"; readonly who: number; readonly n: number; readonly price: number }
+  | { readonly do: "update"; readonly who: number; readonly n: number; readonly price: number }
   | { readonly do: "cancelAll" | "restart" | "diskFull" | "swapFails"; readonly who: number }
   | { readonly do: "balance"; readonly who: number; readonly n: number }
   | { readonly do: "wait"; readonly ms: number };
@@ -27,6 +28,15 @@ const anyAct: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constantFrom("cancelAll" as const, "restart" as const, "diskFull" as const, "swapFails" as const), who }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("update" as const),
+      who,
+      n: fc.integer({ min: -20, max: 20 }),
+      price: fc.integer({ min: 1, max: 5 }),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("balance" as const), who, n: fc.integer({ min: 1, max: 100 }) }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(10, 800, 3_100, 31_000) }) },
@@ -58,6 +68,10 @@ async function run(world: OrderWorld, nodes: readonly TestNode[], act: Act): Pro
     await tolerate(
       node.orders.placeTakerOrder({ action, base, rel, price: rational(BigInt(act.price)), volume: rational(BigInt(act.n), 2n) }),
     );
+  } else if (act.do === "update") {
+    const [order] = node.orders.myOrders().makers;
+    const change = { price: rational(BigInt(act.price), 3n), volumeDelta: act.n === 0 ? ("max" as const) : rational(BigInt(act.n)) };
+    if (order) await tolerate(node.orders.updateMakerOrder({ uuid: order.uuid, ...change }));
   } else if (act.do === "cancelAll") await tolerate(node.orders.cancelAllOrders({ type: "All" }));
   else if (act.do === "restart") await node.restart();
   else if (act.do === "diskFull") node.disk.fail = true;
@@ -65,11 +79,17 @@ async function run(world: OrderWorld, nodes: readonly TestNode[], act: Act): Pro
   else if (act.do === "balance") node.coin("AAA").setBalance(String(act.n));
 }
 
+const orderOf = (node: TestNode, uuid: string) => node.orders.myOrders().makers.find((o) => o.uuid === uuid);
+
 /** What must hold whatever happened, with messages lost at random. */
 function check(world: OrderWorld, nodes: readonly TestNode[]): void {
   const requests = new Map(world.messages("TakerRequest").map((r) => [r.uuid, r]));
   for (const node of nodes) {
     for (const order of node.orders.myOrders().makers) expect(gte(availableVolume(order), ZERO)).toBe(true);
+    // The network was told what the order is, whatever is stored or refused in between.
+    for (const { uuid, price, minVolume } of node.orders.ownOrders.orders()) {
+      expect({ price, minVolume }).toEqual({ price: orderOf(node, uuid)?.price, minVolume: orderOf(node, uuid)?.minBaseVol });
+    }
     const uuids = node.swaps.started.map((m) => m.uuid);
     expect(new Set(uuids).size).toBe(uuids.length);
     for (const swap of node.swaps.started.filter((s) => s.role === "taker")) {
@@ -91,7 +111,7 @@ function check(world: OrderWorld, nodes: readonly TestNode[]): void {
   }
 }
 
-test("any mix of orders, cancels, lost messages, restarts and full disks: no oversold order, no worse price, no uuid twice, no lone taker swap", async () => {
+test("any mix of orders, updates, cancels, lost messages, restarts and full disks: no oversold order, no worse price, no uuid twice, no lone taker swap", async () => {
   let swaps = 0;
   await fc.assert(
     fc.asyncProperty(
