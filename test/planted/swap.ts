@@ -595,7 +595,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "nobody is told which coin a fee waits for",
-    RUNNER,
+    "src/app/swap/waitingSwaps.ts",
     ' || (state.finished === "failed" && duties(state).length > 0)',
     "",
     FAILED_FEES,

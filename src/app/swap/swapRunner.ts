@@ -2,7 +2,7 @@ import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
 import { encodeSwapMessage, parseSwapMessage } from "../../core/message/swapMessage.ts";
 import type { SwapMessage } from "../../core/message/types.ts";
 import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
-import { duties, fold, type SwapState } from "../../core/swap/swapState.ts";
+import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import { equalBytes, fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import type { ChainChange } from "../../ports/chain.ts";
@@ -10,18 +10,18 @@ import { type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
-import type { ListedSwap } from "../../ports/swapStore.ts";
-import type { SwapMatch, SwapStarter } from "../tradingCoin.ts";
+import type { Reservation, SwapMatch, SwapStarter } from "../tradingCoin.ts";
 import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
 import { forgetSwap } from "./forgetSwap.ts";
 import { isSettled } from "./isSettled.ts";
 import { ownTxIn } from "./lostTo.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
-import { StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import { SwapTask, type SwapTiming } from "./swapTask.ts";
 import { mayHavePaid, takeUpPayment } from "./takeUpPayment.ts";
+import { UnreadRecords } from "./unreadRecords.ts";
+import { WaitingSwaps } from "./waitingSwaps.ts";
 
 export type SwapRunnerDeps = StartDeps & {
   readonly clock: Clock;
@@ -41,43 +41,32 @@ export type SwapRunnerDeps = StartDeps & {
 const TOPIC_PREFIX = "swap/";
 /** Logs of ended swaps kept in memory for status calls. */
 const RECENT_LOGS = 200;
-/** Logs of stored swaps that are read together. */
-const LOGS_AT_ONCE = 50;
-/** Pause before a stored swap that could not be read is tried again. */
-const RESUME_RETRY_MS = 30_000;
 /** Pause before the chain is asked again for an own payment that the log may lack. */
 const LOOK_AGAIN_MS = 5_000;
 
 /** The last message of each kind that a swap sent. */
 type SentMessages = Map<SwapMessage["type"], { readonly payload: Uint8Array; readonly envelope: Uint8Array }>;
 
-const listed = (s: SwapState): ListedSwap => ({ ...summaryOf(s.terms), finished: s.finished !== null });
-
 /** Starts, resumes and supervises all swaps of this node. */
 export class SwapRunner implements SwapStarter {
   readonly #deps: SwapRunnerDeps;
   readonly #tasks = new Map<string, SwapTask>();
-  /** Stored swaps that wait for a coin to be enabled. */
-  readonly #waiting = new Map<string, ListedSwap>();
-  /** Those of them that are being taken up. */
-  readonly #resuming = new Set<string>();
-  #closed = false;
+  readonly #waiting: WaitingSwaps;
+  readonly #unread: UnreadRecords;
   readonly #recent = new Map<string, readonly StoredEvent[]>();
-  readonly #funds: StoredFunds;
   readonly #expected: ExpectedTopics;
-  readonly #unsubscribe: (() => void)[] = [];
+  #offCoins: () => void = () => undefined;
   /** Every uuid this node ever swapped under. */
   readonly #known = new Set<string>();
   /** Of those, the ones about which something may change yet. */
   readonly #unsettled = new Set<string>();
-  /** What was last told of a swap whose record could not be read. */
-  readonly #told = new Map<string, string>();
-  #kickStartCoins: readonly string[] = [];
 
   constructor(deps: SwapRunnerDeps) {
     this.#deps = deps;
     const { clock, log, p2p } = deps;
-    this.#funds = new StoredFunds(clock, log);
+    this.#unread = new UnreadRecords(log);
+    const { store, coin } = deps;
+    this.#waiting = new WaitingSwaps({ clock, log, store, coin, takeUp: (...args) => this.#resume(...args) }, this.#unread);
     this.#expected = new ExpectedTopics(
       clock,
       (uuid) => p2p.subscribe(TOPIC_PREFIX + uuid),
@@ -89,36 +78,15 @@ export class SwapRunner implements SwapStarter {
   async open(): Promise<void> {
     const open = await this.#deps.store.unsettled();
     for (const uuid of await this.#deps.store.allUuids()) this.#known.add(uuid);
-    for (const s of open) {
-      this.#unsettled.add(s.uuid);
-      this.#waiting.set(s.uuid, s);
-    }
-    const coins = new Set<string>();
-    for await (const { swap, log, fault } of this.#logsOf(open)) {
-      let isNeeded = !swap.finished;
-      try {
-        if (!log) throw fault;
-        const state = fold(log.map((e) => e.event));
-        this.#funds.add(swap.uuid, state);
-        this.#waiting.set(swap.uuid, listed(state));
-        isNeeded = state.finished === null || (state.finished === "failed" && duties(state).length > 0);
-      } catch (cause) {
-        this.#notRead(swap.uuid, cause);
-      }
-      if (isNeeded) for (const ticker of [swap.myCoin, swap.otherCoin]) coins.add(ticker);
-    }
-    this.#kickStartCoins = [...coins];
-    this.#unsubscribe.push(this.#deps.onCoinActivated(() => void this.#resumeReady()));
-    for (const ticker of new Set([...this.#waiting.values()].map((s) => s.myCoin))) {
-      const coin = this.#deps.coin(ticker);
-      if (coin) this.prepare(coin);
-    }
-    await this.#resumeReady();
+    for (const s of open) this.#unsettled.add(s.uuid);
+    await this.#waiting.read(open);
+    this.#offCoins = this.#deps.onCoinActivated(() => void this.#waiting.takeUpReady());
+    await this.#waiting.takeUpReady();
   }
 
   /** To be called before a coin can be used by anybody: what stored swaps have of it is taken out of circulation. */
   prepare(coin: SwapCoin): void {
-    this.#funds.take(coin);
+    this.#waiting.prepare(coin);
   }
 
   /** To be called before a coin closes: swaps that are only watched any more wait until it is enabled again. */
@@ -127,15 +95,13 @@ export class SwapRunner implements SwapStarter {
     for (const task of users) {
       this.#drop(task);
       await task.stop();
-      this.#funds.add(task.uuid, task.state);
-      this.#waiting.set(task.uuid, listed(task.state));
+      this.#waiting.add(task.state);
     }
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    for (const u of this.#unsubscribe) u();
-    this.#unsubscribe.length = 0;
+    this.#offCoins();
+    this.#waiting.close();
     this.#expected.close();
     await Promise.all([...this.#tasks.values()].map((t) => t.stop()));
     this.#tasks.clear();
@@ -143,7 +109,7 @@ export class SwapRunner implements SwapStarter {
 
   /** Tickers a client must enable for stored swaps to go on; fixed at start-up, as in KDF (reference rpc.md 6.9). */
   kickStartCoins(): readonly string[] {
-    return this.#kickStartCoins;
+    return this.#waiting.kickStartCoins;
   }
 
   has(uuid: string): boolean {
@@ -157,13 +123,13 @@ export class SwapRunner implements SwapStarter {
 
   activeUuids(): readonly string[] {
     const running = [...this.#tasks.values()].filter((t) => !t.state.finished).map((t) => t.uuid);
-    return [...running, ...[...this.#waiting.values()].filter((s) => !s.finished).map((s) => s.uuid)];
+    return [...running, ...this.#waiting.unfinished.map((s) => s.uuid)];
   }
 
   activeWith(ticker: string): readonly string[] {
     const uses = (t: SwapTask): boolean => t.state.terms.makerCoin === ticker || t.state.terms.takerCoin === ticker;
     const running = [...this.#tasks.values()].filter((t) => uses(t) && !t.state.finished).map((t) => t.uuid);
-    const waiting = [...this.#waiting.values()].filter((s) => !s.finished && [s.myCoin, s.otherCoin].includes(ticker));
+    const waiting = this.#waiting.unfinished.filter((s) => [s.myCoin, s.otherCoin].includes(ticker));
     return [...running, ...waiting.map((s) => s.uuid)];
   }
 
@@ -172,20 +138,10 @@ export class SwapRunner implements SwapStarter {
     const live = this.#tasks.get(uuid)?.events ?? this.#recent.get(uuid);
     if (live) return live;
     const stored = await this.#deps.store.log(uuid).catch((cause: unknown) => {
-      this.#notRead(uuid, cause);
+      this.#unread.tell(uuid, cause);
       throw cause;
     });
     return stored.length > 0 ? stored : null;
-  }
-
-  /** A record that cannot be read is told once, and left as it is: nobody but the operator can say what it was. */
-  #notRead(uuid: string, cause: unknown): void {
-    const error = cause instanceof Error ? cause.message : String(cause);
-    if (this.#told.get(uuid) === error) return;
-    this.#told.set(uuid, error);
-    const oldest = this.#told.keys().next();
-    if (this.#told.size > RECENT_LOGS && !oldest.done) this.#told.delete(oldest.value);
-    this.#deps.log.error("swap_not_read", { swap: uuid, error });
   }
 
   /** What a running swap last had trouble with; null if nothing. */
@@ -214,7 +170,7 @@ export class SwapRunner implements SwapStarter {
     });
     const { terms } = first.event;
     this.#known.add(terms.uuid);
-    const task = this.#launch(terms.uuid, [first], makerCoin, takerCoin);
+    const task = this.#launch([first], makerCoin, takerCoin);
     task.reservation = match.reservation;
     this.#deps.onEvent(task.uuid, task.events);
     task.run();
@@ -242,45 +198,11 @@ export class SwapRunner implements SwapStarter {
     }
   }
 
-  async #resumeReady(): Promise<void> {
-    const isReady = (s: ListedSwap): boolean => !this.#resuming.has(s.uuid) && [s.myCoin, s.otherCoin].every((c) => this.#deps.coin(c));
-    const ready = [...this.#waiting.values()].filter(isReady);
-    for (const s of ready) this.#resuming.add(s.uuid);
-    for await (const { swap: s, log, fault } of this.#logsOf(ready)) {
-      if (this.#closed) return;
-      this.#resuming.delete(s.uuid);
-      // Disabled again meanwhile, perhaps: then it waits for the next time.
-      const [myCoin, otherCoin] = [this.#deps.coin(s.myCoin), this.#deps.coin(s.otherCoin)];
-      if (!myCoin || !otherCoin) continue;
-      try {
-        if (!log) throw fault;
-        const { role } = fold(log.map((e) => e.event)).terms;
-        const task = this.#launch(s.uuid, log, ...(role === "maker" ? ([myCoin, otherCoin] as const) : ([otherCoin, myCoin] as const)));
-        this.#waiting.delete(s.uuid);
-        task.reservation = this.#funds.handOver(s.uuid, myCoin);
-        this.#deps.log.info("swap_resumed", { swap: s.uuid, events: log.length });
-        void this.#takeUp(task);
-      } catch (cause) {
-        this.#unsubscribe.push(this.#deps.clock.after(RESUME_RETRY_MS, () => void this.#resumeReady()));
-        this.#notRead(s.uuid, cause);
-      }
-    }
-  }
-
-  /** The logs of stored swaps, in order; a node that comes back may have a thousand. `fault`: why one could not be read. */
-  async *#logsOf(swaps: readonly ListedSwap[]): AsyncGenerator<{ swap: ListedSwap; log: readonly StoredEvent[] | null; fault: unknown }> {
-    for (let at = 0; at < swaps.length; at += LOGS_AT_ONCE) {
-      const part = swaps.slice(at, at + LOGS_AT_ONCE);
-      const read = await Promise.allSettled(part.map(({ uuid }) => this.#deps.store.log(uuid)));
-      for (const [i, swap] of part.entries()) {
-        const answer = read[i];
-        yield {
-          swap,
-          log: answer?.status === "fulfilled" ? answer.value : null,
-          fault: answer?.status === "rejected" ? answer.reason : null,
-        };
-      }
-    }
+  #resume(log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin, reserve: () => Reservation | null): void {
+    const task = this.#launch(log, makerCoin, takerCoin);
+    task.reservation = reserve();
+    this.#deps.log.info("swap_resumed", { swap: task.uuid, events: log.length });
+    void this.#takeUp(task);
   }
 
   /** Has a stored swap go on; where its log may lack a payment of ours, the chain is asked before anything else. */
@@ -301,10 +223,11 @@ export class SwapRunner implements SwapStarter {
     this.#settleIfDeep(task);
   }
 
-  #launch(uuid: string, log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin): SwapTask {
+  #launch(log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin): SwapTask {
     const { clock, store, p2p } = this.#deps;
+    const { terms } = fold(log.map((e) => e.event));
+    const { uuid } = terms;
     const topic = TOPIC_PREFIX + uuid;
-    const terms = fold(log.map((e) => e.event)).terms;
     const sent: SentMessages = new Map();
     const task: SwapTask = new SwapTask(
       {

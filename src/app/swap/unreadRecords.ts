@@ -1,0 +1,23 @@
+import type { Log } from "../../ports/log.ts";
+
+/** Records remembered as told of. */
+const MAX_TOLD = 200;
+
+/** Swaps whose record cannot be read: each is told of once, and left as it is, for nobody but the operator can say what it was. */
+export class UnreadRecords {
+  readonly #log: Log;
+  readonly #told = new Map<string, string>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  tell(uuid: string, cause: unknown): void {
+    const error = cause instanceof Error ? cause.message : String(cause);
+    if (this.#told.get(uuid) === error) return;
+    this.#told.set(uuid, error);
+    const oldest = this.#told.keys().next();
+    if (this.#told.size > MAX_TOLD && !oldest.done) this.#told.delete(oldest.value);
+    this.#log.error("swap_not_read", { swap: uuid, error });
+  }
+}

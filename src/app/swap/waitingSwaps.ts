@@ -1,0 +1,137 @@
+import type { StoredEvent } from "../../core/swap/events.ts";
+import { duties, fold, type SwapState } from "../../core/swap/swapState.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { ListedSwap, SwapStore } from "../../ports/swapStore.ts";
+import type { Reservation } from "../tradingCoin.ts";
+import { summaryOf } from "./startTerms.ts";
+import { StoredFunds } from "./storedFunds.ts";
+import type { SwapCoin } from "./swapCoin.ts";
+import type { UnreadRecords } from "./unreadRecords.ts";
+
+/** Logs of stored swaps that are read together. */
+const LOGS_AT_ONCE = 50;
+/** Pause before a stored swap that could not be read is tried again. */
+const RETRY_MS = 30_000;
+
+export type WaitingDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Pick<SwapStore, "log">;
+  readonly coin: (ticker: string) => SwapCoin | undefined;
+  /** A swap whose coins are both enabled, and what is reserved for it. Throws when it cannot run. */
+  readonly takeUp: (log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin, reserve: () => Reservation | null) => void;
+};
+
+const listed = (s: SwapState): ListedSwap => ({ ...summaryOf(s.terms), finished: s.finished !== null });
+
+/** Stored swaps that do not run: each waits for a coin to be enabled, or for its record to be readable. */
+export class WaitingSwaps {
+  readonly #deps: WaitingDeps;
+  readonly #unread: UnreadRecords;
+  readonly #funds: StoredFunds;
+  readonly #waiting = new Map<string, ListedSwap>();
+  /** Those that are being taken up. */
+  readonly #resuming = new Set<string>();
+  #kickStartCoins: readonly string[] = [];
+  #cancelRetry: (() => void) | null = null;
+  #closed = false;
+
+  constructor(deps: WaitingDeps, unread: UnreadRecords) {
+    this.#deps = deps;
+    this.#unread = unread;
+    this.#funds = new StoredFunds(deps.clock, deps.log);
+  }
+
+  /** Tickers a client must enable for the swaps to go on that were stored at the start. */
+  get kickStartCoins(): readonly string[] {
+    return this.#kickStartCoins;
+  }
+
+  get unfinished(): readonly ListedSwap[] {
+    return [...this.#waiting.values()].filter((s) => !s.finished);
+  }
+
+  /** Reads what a former run left open, and takes what it needs out of the coins that are enabled already. */
+  async read(open: readonly ListedSwap[]): Promise<void> {
+    for (const s of open) this.#waiting.set(s.uuid, s);
+    const needed = new Set<string>();
+    for await (const { swap, log, fault } of this.#logsOf(open)) {
+      let isNeeded = !swap.finished;
+      try {
+        if (!log) throw fault;
+        const state = fold(log.map((e) => e.event));
+        this.add(state);
+        isNeeded = state.finished === null || (state.finished === "failed" && duties(state).length > 0);
+      } catch (cause) {
+        this.#unread.tell(swap.uuid, cause);
+      }
+      if (isNeeded) for (const ticker of [swap.myCoin, swap.otherCoin]) needed.add(ticker);
+    }
+    this.#kickStartCoins = [...needed];
+    for (const ticker of new Set([...this.#waiting.values()].map((s) => s.myCoin))) {
+      const coin = this.#deps.coin(ticker);
+      if (coin) this.prepare(coin);
+    }
+  }
+
+  add(state: SwapState): void {
+    this.#funds.add(state.terms.uuid, state);
+    this.#waiting.set(state.terms.uuid, listed(state));
+  }
+
+  /** To be called before a coin can be used by anybody: what these swaps have of it is taken out of circulation. */
+  prepare(coin: SwapCoin): void {
+    this.#funds.take(coin);
+  }
+
+  /** Takes up the swaps whose coins are both enabled. */
+  async takeUpReady(): Promise<void> {
+    const isReady = (s: ListedSwap): boolean => !this.#resuming.has(s.uuid) && [s.myCoin, s.otherCoin].every((c) => this.#deps.coin(c));
+    const ready = [...this.#waiting.values()].filter(isReady);
+    for (const s of ready) this.#resuming.add(s.uuid);
+    for await (const { swap, log, fault } of this.#logsOf(ready)) {
+      if (this.#closed) return;
+      this.#resuming.delete(swap.uuid);
+      // Disabled again meanwhile, perhaps: then it waits for the next time.
+      const [myCoin, otherCoin] = [this.#deps.coin(swap.myCoin), this.#deps.coin(swap.otherCoin)];
+      if (!myCoin || !otherCoin) continue;
+      try {
+        if (!log) throw fault;
+        const { role } = fold(log.map((e) => e.event)).terms;
+        const [makerCoin, takerCoin] = role === "maker" ? [myCoin, otherCoin] : [otherCoin, myCoin];
+        this.#deps.takeUp(log, makerCoin, takerCoin, () => {
+          this.#waiting.delete(swap.uuid);
+          return this.#funds.handOver(swap.uuid, myCoin);
+        });
+      } catch (cause) {
+        this.#cancelRetry ??= this.#deps.clock.after(RETRY_MS, () => {
+          this.#cancelRetry = null;
+          void this.takeUpReady();
+        });
+        this.#unread.tell(swap.uuid, cause);
+      }
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelRetry?.();
+  }
+
+  /** The logs of stored swaps, in order; a node that comes back may have a thousand. `fault`: why one could not be read. */
+  async *#logsOf(swaps: readonly ListedSwap[]): AsyncGenerator<{ swap: ListedSwap; log: readonly StoredEvent[] | null; fault: unknown }> {
+    for (let at = 0; at < swaps.length; at += LOGS_AT_ONCE) {
+      const part = swaps.slice(at, at + LOGS_AT_ONCE);
+      const read = await Promise.allSettled(part.map(({ uuid }) => this.#deps.store.log(uuid)));
+      for (const [i, swap] of part.entries()) {
+        const answer = read[i];
+        yield {
+          swap,
+          log: answer?.status === "fulfilled" ? answer.value : null,
+          fault: answer?.status === "rejected" ? answer.reason : null,
+        };
+      }
+    }
+  }
+}
