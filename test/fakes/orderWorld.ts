@@ -2,7 +2,7 @@ import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts"
 import { createOrderStore, ORDER_SCHEMA } from "../../src/adapters/sqlite/orderStore.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
-import type { HandshakeMessage } from "../../src/app/orderbook/orderbookService.ts";
+import type { HandshakeMessage } from "../../src/app/orderbook/orderGossip.ts";
 import type { BookView, KeyElsewhere, OrdersDeps } from "../../src/app/orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "../../src/app/orders/ordersService.ts";
 import type { SwapMatch, SwapStarter } from "../../src/app/tradingCoin.ts";

@@ -3,6 +3,7 @@ import { bug, type PlantedBug } from "./plantedBug.ts";
 const BOOK = "src/core/book/orderbookState.ts";
 const BOOK_TEST = "src/core/book/orderbookState.test.ts";
 const SERVICE = "src/app/orderbook/orderbookService.ts";
+const GOSSIP = "src/app/orderbook/orderGossip.ts";
 const SERVICE_TEST = "src/app/orderbook/orderbookService.test.ts";
 const RELAY_TEST = "src/app/orderbook/hostileRelay.test.ts";
 const QUERIES_TEST = "src/app/orderbook/relayQueries.test.ts";
@@ -11,7 +12,7 @@ const HOSTILE_TEST = "src/net/hostilePeers.test.ts";
 
 /** The remote order book, gossip and connections. */
 export const NETWORK: readonly PlantedBug[] = [
-  bug("a message's signature is not checked", SERVICE, "if (!genuine) {", "if (!genuine && payload.length === 0) {", SERVICE_TEST),
+  bug("a message's signature is not checked", GOSSIP, "if (!genuine) {", "if (!genuine && payload.length === 0) {", SERVICE_TEST),
   bug(
     "an order of another key is changed",
     BOOK,
@@ -140,14 +141,14 @@ export const NETWORK: readonly PlantedBug[] = [
   bug("keep-alives come too late", SERVICE, "const KEEP_ALIVE_MS = 30_000;", "const KEEP_ALIVE_MS = 95_000;", SERVICE_TEST),
   bug(
     "a flood of one peer is worked off before everybody else's",
-    SERVICE,
+    GOSSIP,
     'if (!this.#peerBudget.take(message.from, nowMs)) return "busy";',
     "",
     SERVICE_TEST,
     RELAY_TEST,
   ),
-  bug("one key may send without end", SERVICE, 'if (!this.#keyBudget.take(pubkey, nowMs)) return "ignore";', "", SERVICE_TEST, RELAY_TEST),
-  bug("orders of banned keys are taken", SERVICE, 'if (isBanned(pubkey)) return "accept";', "", SERVICE_TEST),
+  bug("one key may send without end", GOSSIP, 'if (!this.#keyBudget.take(pubkey, nowMs)) return "ignore";', "", SERVICE_TEST, RELAY_TEST),
+  bug("orders of banned keys are taken", GOSSIP, 'if (isBanned(pubkey)) return "accept";', "", SERVICE_TEST),
   bug(
     "a light node's answers are those of a relay",
     "src/app/orderbook/answerRequest.ts",

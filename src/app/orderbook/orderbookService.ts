@@ -1,18 +1,16 @@
-import type { BookChange, BookRefusal } from "../../core/book/bookChange.ts";
 import { type BookOrder, byPrice } from "../../core/book/bookOrder.ts";
-import { ORDERBOOK_TOPIC_PREFIX, orderbookTopic, pairOf } from "../../core/book/bookPair.ts";
+import { orderbookTopic, pairOf } from "../../core/book/bookPair.ts";
 import { OrderbookState } from "../../core/book/orderbookState.ts";
 import type { BookLimits } from "../../core/book/orderStore.ts";
 import { type BestOrdersLimit, ordersFrom } from "../../core/book/selection.ts";
 import { servesRequest } from "../../core/book/servesRequest.ts";
-import { type Envelope, isSignedByItsKey, parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
-import { encodeOrderMessage, parseOrderMessage } from "../../core/message/orderMessage.ts";
+import { signEnvelope } from "../../core/message/envelope.ts";
+import { encodeOrderMessage } from "../../core/message/orderMessage.ts";
 import type { BestOrdersAction } from "../../core/message/requestMessage.ts";
 import type { OrderMessage, TakerRequest } from "../../core/message/types.ts";
 import { toHex } from "../../core/util/bytes.ts";
-import { assertNever } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
-import { Aborted, type Clock } from "../../ports/clock.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p, PeerAnswer, PeerId } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
@@ -21,6 +19,7 @@ import { type AnswerSources, answerRequest } from "./answerRequest.ts";
 import { BookLoader } from "./bookLoader.ts";
 import { KeyedBuckets } from "./keyedBuckets.ts";
 import { KeySync } from "./keySync.ts";
+import { type HandshakeListener, OrderGossip } from "./orderGossip.ts";
 import { OwnBook } from "./ownBook.ts";
 import { type BestOrders, type Depth, RelayQueries } from "./relayQueries.ts";
 
@@ -28,34 +27,8 @@ import { type BestOrders, type Depth, RelayQueries } from "./relayQueries.ts";
 const KEEP_ALIVE_MS = 30_000;
 /** Keep-alives out of turn, for a relay that has just appeared: not every time when it comes and goes every moment. */
 const GREETING_RATE = { perSec: 0.1, burst: 3 };
-/** Messages our own book has no use for, while those of others may: nothing is wrong with them. */
-const PASSED_ON: ReadonlySet<BookRefusal> = new Set(["own_key", "unknown_order", "not_followed", "full"]);
 /** Pairs followed at most; the one wanted longest ago makes room. */
 const MAX_FOLLOWED_PAIRS = 1000;
-/**
- * Envelopes verified per delivering peer. A relay hands us the traffic of the whole network, so this is what gossip
- * takes from a relay (`net` holds others to a fifth of it); what keeps garbage small is its price.
- */
-const PEER_RATE = { perSec: 10_000, burst: 30_000 };
-const MAX_PEERS = 2048;
-/**
- * What an envelope that turns out to be badly signed costs on top: a peer that hands on nothing else gets 200 a second
- * looked at, 1 to 2 % of what a core can verify. KDF's relays forward before they look, so some come from honest peers.
- */
-const FORGERY_COST = 49;
-/**
- * Order messages taken per signing key: a maker whose orders are taken a hundred times a second says three messages for each,
- * and stays below it. Only well signed ones count, so nobody can use up the budget of another; beyond it not even the signature
- * is looked at.
- */
-const KEY_RATE = { perSec: 400, burst: 4_000 };
-const MAX_KEYS = 10_000;
-
-/** The four messages of the matching handshake, verified and parsed. */
-export type HandshakeMessage = Extract<OrderMessage, { type: "TakerRequest" | "MakerReserved" | "TakerConnect" | "MakerConnected" }>;
-/** `sender`: envelope key, 33 bytes. Must return at once. */
-export type HandshakeListener = (sender: Uint8Array, message: HandshakeMessage) => void;
-
 export type OrderbookDeps = {
   readonly p2p: P2p;
   readonly clock: Clock;
@@ -93,16 +66,13 @@ export class OrderbookService {
   readonly #sync: KeySync;
   readonly #sources: AnswerSources;
   readonly #queries: RelayQueries;
-  readonly #peerBudget = new KeyedBuckets(PEER_RATE, MAX_PEERS);
-  readonly #keyBudget = new KeyedBuckets(KEY_RATE, MAX_KEYS);
-  readonly #listeners = new Set<HandshakeListener>();
+  readonly #gossip: OrderGossip;
   /** Followed pairs, the one wanted longest ago first; `loading` settles with the first attempt to fill the book. */
   readonly #followed = new Map<string, { readonly topic: string; loading: Promise<void> }>();
   #cancelTick: () => void = () => undefined;
   #forgetRelays: () => void = () => undefined;
   readonly #greetings = new KeyedBuckets(GREETING_RATE, 1);
   #running = false;
-  #stopped = false;
 
   constructor(deps: OrderbookDeps, options: OrderbookOptions = {}) {
     const { p2p, clock, log, relayGrades } = deps;
@@ -130,6 +100,17 @@ export class OrderbookService {
       isDoubted: (relay) => relayGrades?.isDoubted(relay) ?? false,
     });
     this.#sync = new KeySync({ p2p, clock, log, book: this.#book });
+    const { verifier, isBanned } = deps;
+    this.#gossip = new OrderGossip({
+      clock,
+      log,
+      verifier,
+      isBanned,
+      isRelay: p2p.isRelay,
+      ownKey,
+      book: this.#book,
+      differs: (peer, pubkey, pairs) => this.#sync.begin(peer, pubkey, pairs),
+    });
     this.#sources = { isRelay: p2p.isRelay, book: this.#book, own: this.#own, isBanned: deps.isBanned };
   }
 
@@ -146,7 +127,7 @@ export class OrderbookService {
 
   stop(): void {
     this.#running = false;
-    this.#stopped = true;
+    this.#gossip.stop();
     this.#cancelTick();
     this.#forgetRelays();
     this.#loader.stop();
@@ -242,86 +223,17 @@ export class OrderbookService {
 
   /** Handshake messages of others, verified. Returns the unsubscriber. */
   onOrderMessage(listener: HandshakeListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#gossip.onHandshake(listener);
   }
 
   /** Takes a message of an `orbk/` topic. The verdict comes at once, or in the order of the calls when threads verify. */
   handleGossip(message: GossipMessage): GossipVerdict | Promise<GossipVerdict> {
-    const { verifier, clock, isBanned } = this.#deps;
-    if (!message.topic.startsWith(ORDERBOOK_TOPIC_PREFIX)) return "ignore";
-    const nowMs = clock.nowMs();
-    if (!this.#peerBudget.take(message.from, nowMs)) return "busy";
-    const parsed = parseEnvelope(message.data);
-    if (!parsed.ok) return "reject";
-    const { signature, digest, publicKey } = parsed.value;
-    const pubkey = toHex(publicKey);
-    // Whom a relay's own trader has banned others may still want to trade with: read, but not taken.
-    if ((isBanned(pubkey) && !this.#deps.p2p.isRelay) || !this.#keyBudget.hasToken(pubkey, nowMs)) return "ignore";
-    const genuine = verifier.verifyLater
-      ? verifier.verifyLater(signature, digest, publicKey)
-      : isSignedByItsKey(parsed.value, verifier.verify);
-    if (genuine === null) return "busy";
-    if (typeof genuine === "boolean") return this.#verified(genuine, parsed.value, pubkey, message.from);
-    return genuine.then((late) => this.#verified(late, parsed.value, pubkey, message.from), ignoreIfAborted);
-  }
-
-  #verified(genuine: boolean, { publicKey, payload }: Envelope, pubkey: string, from: PeerId): GossipVerdict {
-    const { clock, isBanned, log } = this.#deps;
-    const nowMs = clock.nowMs();
-    if (this.#stopped) return "ignore";
-    if (!genuine) {
-      this.#peerBudget.charge(from, FORGERY_COST, nowMs);
-      return "reject";
-    }
-    if (!this.#keyBudget.take(pubkey, nowMs)) return "ignore";
-    if (isBanned(pubkey)) return "accept";
-    const parsed = parseOrderMessage(payload);
-    if (!parsed.ok) {
-      // Well signed, so perhaps of a version to come: not held against anybody.
-      log.debug("order_message_unreadable", { pubkey, detail: parsed.error.detail });
-      return "ignore";
-    }
-    return this.#take(parsed.value, publicKey, pubkey, from, nowMs);
+    return this.#gossip.handle(message);
   }
 
   /** Answers an order-book request of another node. */
   async handleRequest(_peer: PeerId, request: Uint8Array): Promise<PeerAnswer> {
     return answerRequest(request, this.#sources, this.#deps.clock.nowMs());
-  }
-
-  #take(message: OrderMessage, publicKey: Uint8Array, pubkey: string, peer: PeerId, nowMs: number): GossipVerdict {
-    this.#book.prune(nowMs);
-    switch (message.type) {
-      case "MakerOrderCreated":
-        return this.#verdict(message, pubkey, this.#book.created(pubkey, message.body, nowMs));
-      case "MakerOrderUpdated":
-        return this.#verdict(message, pubkey, this.#book.updated(pubkey, message.body, nowMs));
-      case "MakerOrderCancelled":
-        return this.#verdict(message, pubkey, this.#book.cancelled(pubkey, message.body, nowMs));
-      case "PubkeyKeepAlive": {
-        const outcome = this.#book.keepAlive(pubkey, message.body, nowMs);
-        if (outcome.kind === "refused") return this.#verdict(message, pubkey, outcome);
-        if (outcome.differing.length > 0) this.#sync.begin(peer, pubkey, outcome.differing);
-        return "accept";
-      }
-      case "TakerRequest":
-      case "MakerReserved":
-      case "TakerConnect":
-      case "MakerConnected":
-        // Compared by X coordinate, as KDF does: nobody trades with himself.
-        if (pubkey.slice(2) === this.#own.pubkey.slice(2)) return "accept";
-        for (const listener of [...this.#listeners]) listener(publicKey, message);
-        return "accept";
-      default:
-        return assertNever(message);
-    }
-  }
-
-  #verdict({ type }: OrderMessage, pubkey: string, change: BookChange): GossipVerdict {
-    if (change.kind !== "refused") return "accept";
-    this.#deps.log.debug("order_message_refused", { type, pubkey, reason: change.reason });
-    return PASSED_ON.has(change.reason) ? "accept" : "ignore";
   }
 
   #scheduleTick(): void {
@@ -355,10 +267,4 @@ export class OrderbookService {
       return;
     }
   }
-}
-
-/** The node is stopping, and nobody waits for the verdict. */
-function ignoreIfAborted(cause: unknown): GossipVerdict {
-  if (cause instanceof Aborted) return "ignore";
-  throw cause;
 }

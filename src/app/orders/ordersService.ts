@@ -3,7 +3,7 @@ import type { TakerOrder } from "../../core/order/takerOrder.ts";
 import { equalBytes, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { HistoryFilter, HistoryRow } from "../../ports/orderStore.ts";
-import type { HandshakeMessage } from "../orderbook/orderbookService.ts";
+import type { HandshakeMessage } from "../orderbook/orderGossip.ts";
 import { type CancelBy, type CancelError, type CancelledOrders, cancelAllOrders, cancelOrder, sortOrders } from "./cancelOrders.ts";
 import { FundsHolds } from "./fundsHolds.ts";
 import { Mailbox } from "./mailbox.ts";
