@@ -1,11 +1,15 @@
 import { afterEach, expect, test } from "vitest";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
+import { decimal } from "../../src/core/money/rational.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { signInputs } from "../../src/core/utxo/signInput.ts";
 import type { Tx } from "../../src/core/utxo/tx.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { malleate } from "../fakes/malleate.ts";
 import { SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
+
+/** What a daemon says whose mempool asks for more. */
+const REFUSED = { ok: false, error: { kind: "rpc", code: -26, message: "mempool min fee not met" } } as const;
 
 let world: SwapWorld;
 afterEach(() => world.close());
@@ -83,7 +87,7 @@ test("a swap that was promised the change of such a fee has its money, though th
   const listen = world.lose(world.taker, (m, uuid) => m.type === "Negotiation" && uuid === second);
   second = await world.start({ lockDurationSec: 7_800 });
   const { instead } = world.taker.rpcOf("BBB");
-  instead.set("sendrawtransaction", { ok: false, error: { kind: "rpc", code: -26, message: "mempool min fee not met" } });
+  instead.set("sendrawtransaction", REFUSED);
   forgetAll();
   await comesToNothing(first);
   instead.clear();
@@ -119,8 +123,8 @@ test("a failed swap whose fee was malleated is not forgotten while a swap that s
   expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
 });
 
-test("a payment loses an input to another wallet of the seed, and mempools forget its fee: that is sent again, and the swap settled", async () => {
-  world = await SwapWorld.open();
+/** Another wallet of the seed spends the output that came in, in a block. @returns the swap, cancelled by that, its fee in no block */
+async function cancelledByRival(): Promise<string> {
   const uuid = await builtOn(undefined);
   const { own } = await world.taker.state(uuid);
   const payment = txOf(own.takerPayment?.raw);
@@ -134,7 +138,110 @@ test("a payment loses an input to another wallet of the seed, and mempools forge
   expect(world.chain("BBB").mineExactly(world.maker.script, [txToChainTx(rival)])).toMatchObject({ ok: true });
   await world.until("it is over", async () => (await world.outcome(world.taker, uuid)) !== null, 20_000);
   expect(await world.outcome(world.taker, uuid)).toBe("cancelled");
+  return uuid;
+}
+
+test("a payment loses an input to another wallet of the seed, and mempools forget its fee: that is sent again, and the swap settled", async () => {
+  world = await SwapWorld.open();
+  await cancelledByRival();
   forgetAll();
   await world.advance(1_000);
+  expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
+});
+
+test("the coin that the fee of a cancelled swap waits for after a restart is named", async () => {
+  world = await SwapWorld.open();
+  await cancelledByRival();
+  await world.taker.stop();
+  forgetAll();
+  await world.taker.restart(["BBB"]);
+  expect([...world.taker.runner.kickStartCoins()].sort()).toEqual(["AAA", "BBB"]);
+});
+
+test("a reorganisation undoes the confirmed fee of a swap that came to nothing, and mempools forget it: it is sent again", async () => {
+  world = await SwapWorld.open();
+  const uuid = await lostFee();
+  const fee = (await world.taker.state(uuid)).own.fee?.txid ?? "";
+  await world.advance(600);
+  world.chain("BBB").held.clear();
+  await world.until("the fee is deep enough", async () => (await world.taker.state(uuid)).facts.fee?.confirmed === true, 100);
+  await comesToNothing(uuid);
+  const { tip } = world.chain("BBB").state;
+  const height = world.taker.coin("BBB").chain.tx(fee)?.block?.height ?? tip.height;
+  world.chain("BBB").reorg({ depth: tip.height - height + 1, forget: [fee] });
+  await world.advance(60);
+  expect(world.taker.coin("BBB").chain.tx(fee)).toBeDefined();
+  expect(await world.finish(await world.start())).toEqual({ maker: "success", taker: "success" });
+});
+
+test("the other coin is disabled while such a fee is in no block, and mempools forget it: nothing counts on its change", async () => {
+  world = await SwapWorld.open();
+  await comesToNothing(await lostFee());
+  expect((await world.drive(world.taker.coins.disable("AAA", false))).ok).toBe(true);
+  forgetAll();
+  await world.advance(60);
+  expect(sum(world.taker.coin("BBB").ledger.spendable())).toBe(0n);
+});
+
+test("such a fee that is refused, in a fee spike perhaps, backs no promise; when it is taken again it does", async () => {
+  world = await SwapWorld.open();
+  await comesToNothing(await lostFee());
+  world.chain("BBB").policy.entryFeePerKb = 50_000n;
+  forgetAll();
+  await world.advance(60);
+  expect(world.taker.coin("BBB").reserve([decimal("1")], 1_000)).toMatchObject({ ok: false });
+  world.chain("BBB").policy.entryFeePerKb = 0n;
+  await world.advance(60);
+  expect(ready()).toBe(world.taker.units("BBB"));
+});
+
+test("two failed swaps, the fee of the second on the change of the first, both refused past the first's lock: money counts once", async () => {
+  world = await SwapWorld.open();
+  const first = await lostFee(600);
+  const second = await lostFee();
+  expect(parents((await world.taker.state(second)).own.fee?.raw)).toEqual([(await world.taker.state(first)).own.fee?.txid]);
+  world.taker.rpcOf("BBB").instead.set("sendrawtransaction", REFUSED);
+  forgetAll();
+  await comesToNothing(first);
+  await comesToNothing(second);
+  await world.advance(3_000);
+  expect(world.taker.coin("BBB").reserve([decimal("15")], 1_000)).toMatchObject({ ok: false });
+  expect(sum(world.taker.coin("BBB").ledger.spendable())).toBeLessThanOrEqual(world.taker.units("BBB"));
+  // Taken at last, the one after the other.
+  world.taker.rpcOf("BBB").instead.clear();
+  await world.advance(60);
+  expect(ready()).toBe(world.taker.units("BBB"));
+});
+
+test("past the lock such a fee is offered again before its inputs are anybody else's", async () => {
+  world = await SwapWorld.open();
+  const uuid = await lostFee(600);
+  await comesToNothing(uuid);
+  await world.taker.stop();
+  forgetAll();
+  await world.advance(20_000);
+  await world.taker.restart();
+  await world.advance(60);
+  expect(world.taker.coin("BBB").chain.tx((await world.taker.state(uuid)).own.fee?.txid ?? "")).toBeDefined();
+});
+
+test("a successful swap whose payment was malleated is kept while a swap on its change waits for its other coin: that one ends, too", async () => {
+  world = await SwapWorld.open({ third: true });
+  const first = await world.start({ lockDurationSec: 7_800 });
+  await world.withheld(world.taker, first, "takerPayment");
+  const { own } = await world.taker.state(first);
+  world.chain("BBB").held.delete(own.fee?.txid ?? "");
+  await world.advance(10);
+  const second = await builtOn(undefined, "CCC");
+  expect(parents((await world.taker.state(second)).own.fee?.raw)).toEqual([own.takerPayment?.txid]);
+  await world.taker.stop();
+  mineMalleated(own.takerPayment?.raw);
+  await world.taker.restart(["AAA", "BBB"]);
+  await world.until("the first succeeds", async () => (await world.outcome(world.taker, first)) !== null, 6_000);
+  await world.advance(900);
+  await world.taker.stop();
+  await world.taker.restart();
+  await world.until("the second is over", async () => (await world.outcome(world.taker, second)) !== null, 20_000);
+  await world.advance(20_000);
   expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
 });

@@ -96,6 +96,9 @@ test("what a fee spends stays taken while nobody knows whether it is out, also a
   expect(ready()).toBe(0n);
   rpc.down = false;
   await world.advance(100);
+  expect(ready()).toBe(0n);
+  rpc.instead.set("sendrawtransaction", { ok: false, error: { kind: "rpc", code: -26, message: "no" } });
+  await world.advance(60);
   expect(ready()).toBe(whole);
   expect(await world.taker.store.unsettled()).toEqual([]);
 });

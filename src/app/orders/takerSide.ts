@@ -25,6 +25,8 @@ import { type SwapCoins, swapMatch, termsOfMatch } from "./swapTerms.ts";
 const COLLECT_MS = 3_000;
 /** Pause before offers are looked at again that came while a backend was away. */
 const OUTAGE_LOOK_MS = 1_000;
+/** How long offers are kept then: a maker's stands for 30 s (reference p2p-wire.md section 9). */
+const OUTAGE_KEEP_MS = 20_000;
 /** Kept free at the end of an order's life for `connect` and `connected` to travel. */
 const CONNECT_MARGIN_MS = 1_000;
 /** Offers kept for one order; past it only better ones get in. */
@@ -40,7 +42,7 @@ const REQUEST_REPEAT_MS = 5_000;
 /** Repeats in one turn of the loop, the longest unsaid first: thousands of orders stay far below what others read of one key. */
 const MAX_REPEATS_PER_TURN = 10;
 
-type Window = { readonly offers: Offer[]; cancel: () => void };
+type Window = { readonly offers: Offer[]; readonly openedAtMs: number; cancel: () => void };
 
 const swapCoins = (order: TakerOrder): SwapCoins => {
   const buy = order.action === "Buy";
@@ -153,7 +155,7 @@ export class TakerSide {
   }
 
   #openWindow(order: TakerOrder): Window {
-    const window: Window = { offers: [], cancel: this.#chooseAfter(COLLECT_MS, order) };
+    const window: Window = { offers: [], openedAtMs: this.#deps.clock.nowMs(), cancel: this.#chooseAfter(COLLECT_MS, order) };
     this.#windows.set(order.uuid, window);
     return window;
   }
@@ -191,7 +193,8 @@ export class TakerSide {
     const order = this.#ledger.takers.get(uuid);
     const outage = order && this.#outage(order);
     // Some makers offer once: their offers are kept for as long as one can still be taken.
-    if (window && order && outage && this.#leftMs(order) > 0) {
+    const ageMs = this.#deps.clock.nowMs() - (window?.openedAtMs ?? 0);
+    if (window && order && outage && this.#leftMs(order) > 0 && ageMs < OUTAGE_KEEP_MS) {
       window.cancel();
       window.cancel = this.#chooseAfter(OUTAGE_LOOK_MS, order);
       return;

@@ -165,6 +165,21 @@ test("offers that came while a backend was away are taken when it is back: some 
   expect(taker.swaps.started).toHaveLength(1);
 });
 
+test("an outage longer than offers stand: the order goes on asking, and is matched with whoever offers then", async () => {
+  const { world, maker, taker } = await pair();
+  const other = await world.node("other");
+  await place(maker, "10");
+  await take(taker, "1");
+  await world.clock.advance(1_000);
+  taker.coin("AAA").trouble = { kind: "Transport", coin: "AAA", message: "nothing listens there" };
+  await world.clock.advance(60_000);
+  await place(other, "10");
+  await world.clock.advance(30_000);
+  taker.coin("AAA").trouble = null;
+  await world.clock.advance(400_000);
+  expect(taker.swaps.started).toHaveLength(1);
+});
+
 test("a request that cannot be served while a backend is away takes nobody's place", async () => {
   const known = new Set<string>();
   const world = new OrderWorld();

@@ -1,8 +1,11 @@
 import { ownPayment, type Slot } from "../../core/swap/events.ts";
+import { type OwnTx, versionsOf } from "../../core/swap/swapState.ts";
+import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
 import { feeLostTo } from "./duties/fee.ts";
 import { decidingSlots } from "./duties/observe.ts";
+import { lostTo, type OwnTxOfSwap } from "./lostTo.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { SwapTask } from "./swapTask.ts";
 
@@ -10,15 +13,15 @@ import type { SwapTask } from "./swapTask.ts";
 const SETTLED_EXTRA_CONFS = 10;
 
 /**
- * Whether nothing about a finished swap can change any more: its deciding transaction and what it owes are deep, and what became
- * of its fee is certain.
+ * Whether nothing about a finished swap can change any more: its deciding transaction and what it owes are deep, what became of its
+ * fee is certain, and no swap that goes on has to learn from it what became of its own transactions.
  */
 export function isSettled(task: SwapTask): boolean {
   const { finished, terms } = task.state;
   if (finished === null || !isFeeOver(task)) return false;
-  if (finished === "failed") return true;
   // Whoever has the other coin owes its own: until that stands as deep, it is sent again should a reorg undo it.
-  return decidingSlots(task).some((slot) => isDeep(task, slot)) && (finished !== "success" || isDeep(task, ownPayment(terms.role)));
+  const isDone = decidingSlots(task).some((slot) => isDeep(task, slot)) && (finished !== "success" || isDeep(task, ownPayment(terms.role)));
+  return (finished === "failed" || isDone) && !isCarrying(task);
 }
 
 function isDeep(task: SwapTask, slot: Slot): boolean {
@@ -35,8 +38,7 @@ function standsDeep({ chain }: SwapCoin, txid: string): boolean {
 
 /**
  * A fee that was sent once may confirm at any time: the other side has its bytes. It is over when it is deep; or when what keeps it
- * from confirming is, and no running swap is built on it, which would not learn of its own end; or, the same, when past the later
- * lock a backend that answers does not have it, though it was offered all the time.
+ * from confirming is; or when past the later lock a backend that answers has refused it and does not have it.
  */
 function isFeeOver(task: SwapTask): boolean {
   const { fee } = task.state.own;
@@ -45,13 +47,20 @@ function isFeeOver(task: SwapTask): boolean {
   const known = coin.chain.tx(fee.txid);
   if (known?.block) return standsDeep(coin, fee.txid);
   const winner = feeLostTo(task);
-  const isGone = !known && coin.chain.status().state === "ready" && task.nowSec() > task.times().makerLock;
-  return (winner !== null ? standsDeep(coin, winner) : isGone) && !isCarrying(task, fee.raw);
+  if (winner !== null) return standsDeep(coin, winner);
+  return !known && coin.chain.status().state === "ready" && (task.feeRefusedAt ?? 0) > task.times().makerLock;
 }
 
-/** Whether a transaction of a running swap hangs on an own one, directly or through others. One that no swap here knows counts, too. */
-function isCarrying(task: SwapTask, raw: string): boolean {
-  const coin = task.coin("taker");
+/** Whether a transaction of another swap hangs, directly or through others, on an own one that is in no block, and may confirm or has to be ended yet. */
+function isCarrying(task: SwapTask): boolean {
+  const { own, terms } = task.state;
+  return (Object.entries(own) as [Slot, OwnTx][]).some(([slot, tx]) => {
+    const coin = task.coin(chainOf(terms.role, slot));
+    return tx.attempted && versionsOf(tx).some((v) => !coin.chain.tx(v.txid)?.block && carries(task, coin, v.raw));
+  });
+}
+
+function carries(task: SwapTask, coin: SwapCoin, raw: string): boolean {
   const met = new Set<string>();
   const queue = [raw];
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
@@ -59,9 +68,15 @@ function isCarrying(task: SwapTask, raw: string): boolean {
       if (met.has(txid)) continue;
       met.add(txid);
       const own = task.deps.ownTx(txid);
-      if (!own || own.state.finished === null) return true;
+      if (!own || (own.state.terms.uuid !== task.uuid && isOpen(task, coin, own))) return true;
       queue.push(own.raw);
     }
   }
   return false;
+}
+
+/** One that no swap here knows may be of a swap that waits for its other coin. One that is lost, or whose time is over, is let go of together with what it hangs on. */
+function isOpen(task: SwapTask, coin: SwapCoin, { state, raw }: OwnTxOfSwap): boolean {
+  if (state.finished === null) return true;
+  return task.nowSec() <= deadlinesOf(state).makerLock && lostTo(coin, fromHex(raw), task.deps.ownTx) === null;
 }

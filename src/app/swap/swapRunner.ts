@@ -96,6 +96,9 @@ export class SwapRunner implements SwapStarter {
       this.#drop(task);
       await task.stop();
       this.#waiting.add(task.state);
+      const { finished, own, terms } = task.state;
+      // Nobody sends it now, so nothing counts on its change until the chain lists it.
+      if (finished && own.fee) task.coin(terms.role).dropChange(fromHex(own.fee.raw));
     }
   }
 

@@ -64,6 +64,8 @@ export class SwapTask {
   reservation: Reservation | null = null;
   /** Last refusal by a backend or a peer, for the status and the log; not part of the state. */
   lastTrouble: string | null = null;
+  /** When a backend last refused the dex fee in this run, unix seconds; null: never. */
+  feeRefusedAt: number | null = null;
   #state: SwapState;
   readonly #log: StoredEvent[];
   /** What `isConcerned` compares with, for the present state. */

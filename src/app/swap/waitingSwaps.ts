@@ -62,7 +62,7 @@ export class WaitingSwaps {
         if (!log) throw fault;
         const state = fold(log.map((e) => e.event));
         this.add(state);
-        isNeeded = state.finished === null || (state.finished === "failed" && duties(state).length > 0);
+        isNeeded = state.finished === null || duties(state).some((d) => d.do === "publish");
       } catch (cause) {
         this.#unread.tell(swap.uuid, cause);
       }

@@ -212,10 +212,14 @@ export function duties(s: SwapState): readonly Duty[] {
   return [{ do: "observe" }, ...own, ...childDuties(s, own), ...(straight ? [] : feeDuties(s))];
 }
 
-/** A fee that was sent may be with others, and own transactions of other swaps built on it: it is seen into a block. */
+/**
+ * A fee that was sent may be with others, and own transactions of other swaps built on it: it is seen into a block. Once the swap has
+ * failed nothing is observed any more, and facts are of before; a child that never left stays home then.
+ */
 function feeDuties(s: SwapState): readonly Duty[] {
-  const own = s.own.fee?.attempted && publishing(s, "fee") ? [{ do: "publish", slot: "fee" } as const] : [];
-  return [...own, ...childDuties(s, own)];
+  if (!s.own.fee?.attempted) return [];
+  const isWanted = (slot: Slot): boolean => (s.finished === "failed" ? s.own[slot]?.attempted === true : publishing(s, slot));
+  return (["fee", "feeChild"] as const).filter(isWanted).map((slot) => ({ do: "publish", slot }));
 }
 
 /** The steps towards success. */
@@ -270,9 +274,7 @@ function childDuties(s: SwapState, published: readonly Duty[]): readonly Duty[] 
   for (const child of CHILD_SLOTS) {
     const slot = parentOf(s.terms.role, child);
     const isWanted = s.own[slot]?.attempted === true && published.some((d) => d.do === "publish" && d.slot === slot);
-    // What a swap no longer needs is not paid for twice.
-    const isWorthIt = slot !== "fee" || s.finished === null;
-    if (isWanted && isWorthIt && !s.own[child]) out.push({ do: "bump", slot });
+    if (isWanted && !s.own[child]) out.push({ do: "bump", slot });
     if (isWanted && publishing(s, child)) out.push({ do: "publish", slot: child });
   }
   return out;

@@ -166,11 +166,9 @@ export function feeGone(task: SwapTask): string | null {
   return depth < needed ? `the fee transaction ${txid} has ${depth} of ${needed} confirmations` : null;
 }
 
-/** Taker: the transaction in a block that keeps its fee from ever confirming; null when there is none, or the fee itself is in one. */
+/** Taker: the transaction in a block that keeps its fee from ever confirming; null when there is none, or the backend has the fee. */
 export function feeLostTo(task: SwapTask): string | null {
   const { fee } = task.state.own;
   const coin = task.coin("taker");
-  if (!fee || coin.chain.tx(fee.txid)?.block) return null;
-  const raw = fromHex(fee.raw);
-  return coin.chain.tx(fee.txid) ? coin.conflictOf(raw) : lostTo(coin, raw, task.deps.ownTx);
+  return !fee || coin.chain.tx(fee.txid) ? null : lostTo(coin, fromHex(fee.raw), task.deps.ownTx);
 }

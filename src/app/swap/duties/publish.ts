@@ -53,7 +53,8 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     // Before sending: a payment whose time passed while this node was down must not leave now.
     const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));
     if (signal.aborted) return;
-    if (!isInBlock(task, slot)) await renew(task, slot, refused);
+    // A swap that came to nothing pays nothing more for its fee.
+    if (!isInBlock(task, slot) && task.state.finished !== "failed") await renew(task, slot, refused);
     const version = currentVersion(task, slot);
     if (!version) {
       await task.news(seen, LOOK_MS, signal);
@@ -80,12 +81,19 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       } else {
         task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
         refused = outcome.kind === "rejected" && !anyKnown(task, slot);
+        if (slot === "fee" && outcome.kind === "rejected") feeRefused(task, coin, raw);
         if (refused) await sendOlder(task, slot, version.txid, signal);
         waitMs = RETRY_MS;
       }
     }
     await task.news(seen, waitMs, signal);
   }
+}
+
+/** Nobody may count on the change of a fee that is refused when its swap has come to nothing: it counts again once it is listed. */
+function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
+  task.feeRefusedAt = task.nowSec();
+  if (task.state.finished === "failed" && coin.builtOn(raw).size === 0) coin.dropChange(raw);
 }
 
 /** Some version of it, or a malleated form, is in a block as the index has it now. */
@@ -138,12 +146,12 @@ async function sendOlder(task: SwapTask, slot: Slot, newest: string, signal: Abo
 
 /**
  * What an own transaction is built on and nobody else sends any more, though a mempool may have forgotten it: a child, once
- * its parent is in a block, and the fee of a swap that came to nothing.
+ * its parent is in a block.
  */
 async function sendForsaken(task: SwapTask, coin: SwapCoin, raw: string, signal: AbortSignal): Promise<void> {
   for (const txid of coin.parentsOf(fromHex(raw))) {
     const parent = coin.chain.tx(txid) ? null : task.deps.ownTx(txid);
-    if (!parent?.state.own[parent.slot]?.attempted || !(isChildSlot(parent.slot) || parent.slot === "fee")) continue;
+    if (!parent?.state.own[parent.slot]?.attempted || !isChildSlot(parent.slot)) continue;
     await sendForsaken(task, coin, parent.raw, signal);
     await coin.chain.broadcast(fromHex(parent.raw), signal);
   }
