@@ -18,6 +18,7 @@ const QUESTIONS: { readonly [name: string]: string } = {
   swap: "swapTime.ts",
   book: "bookMemory.ts",
   rpc: "rpcRate.ts",
+  rpcHistory: "rpcHistory.ts",
   chain: "chainCatchUp.ts",
   orders: "manyOrders.ts",
   open: "openSwaps.ts",

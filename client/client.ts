@@ -152,6 +152,8 @@ export type FlatCalls = {
   get_gossip_topic_peers: { params: Record<string, never>; result: { [key: string]: string[] } };
   /** Version of this node. */
   version: { params: Record<string, never>; result: { "result": string; "datetime": string } };
+  /** What this node measures: peers, messages, book, orders, swaps, RPC calls. The same in Prometheus' format: `prometheusport`. */
+  metrics: { params: Record<string, never>; result: { "metrics": Array<{ "type": "gauge" | "counter"; "key": string; "labels": { [key: string]: string }; "value": number }> } };
   /** Where the methods are described. */
   help: { params: Record<string, never>; result: { "result": string; "version": string } };
   /** Stop the node in good order. Orders are not cancelled; running swaps go on at the next start. */
@@ -241,7 +243,7 @@ export type ErrorType =
   | "ZeroBalanceToWithdrawMax";
 
 /** Flat methods whose reply is the value itself. */
-const BARE: ReadonlySet<string> = new Set(["order_status", "orderbook", "best_orders", "active_swaps", "max_taker_vol", "enable", "my_balance", "withdraw", "send_raw_transaction", "version", "help"]);
+const BARE: ReadonlySet<string> = new Set(["order_status", "orderbook", "best_orders", "active_swaps", "max_taker_vol", "enable", "my_balance", "withdraw", "send_raw_transaction", "version", "metrics", "help"]);
 /** A call that failed: `text` is the node's sentence, `type` the name of a versioned error. */
 export class RpcError extends Error {
   override readonly name = "RpcError";

@@ -1,13 +1,16 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { rmd160Hex } from "../../src/core/keys/dbIds.ts";
+import { Secret } from "../../src/core/util/secret.ts";
 import { DEMO_COINS } from "../../src/devnet/demoCoins.ts";
 import { freeNetid, freePort } from "../../src/devnet/freePorts.ts";
 import type * as nodeProcess from "../../src/devnet/nodeProcess.ts";
 import { createRpcClient, type RpcClient } from "../../src/devnet/rpcClient.ts";
+import { nodeKeys } from "../../src/main/nodeKeys.ts";
 
 /** Which program is started: the sources of the checkout, or what `npm run build` made of them. */
 export type Program = "checkout" | "dist";
@@ -34,6 +37,8 @@ export type LoneNodeOptions = {
   readonly seednodes?: readonly string[];
   /** Beside the demo's: test coins with these tickers. */
   readonly tickers?: readonly string[];
+  /** Makes the database the node finds, at this path. */
+  readonly fillStore?: (path: string) => Promise<void>;
 };
 
 const HOST = "127.0.0.1";
@@ -60,7 +65,7 @@ function firstAnswer(port: number, userpass: string, isGone: () => boolean): Pro
 }
 
 /** One node process in a fresh folder, with the demo's coins. */
-export async function startLoneNode({ program, isSeed, seednodes, tickers = [] }: LoneNodeOptions): Promise<LoneNode> {
+export async function startLoneNode({ program, isSeed, seednodes, tickers = [], fillStore }: LoneNodeOptions): Promise<LoneNode> {
   const { startNodeProcess }: typeof nodeProcess = await import(MODULE[program].href);
   const dir = await mkdtemp(join(tmpdir(), "swapnode-bench-"));
   const port = await freePort();
@@ -75,6 +80,11 @@ export async function startLoneNode({ program, isSeed, seednodes, tickers = [] }
     ...(isSeed ? { i_am_seed: true, myipaddr: HOST } : {}),
     ...(isSeed && !seednodes ? { is_bootstrap_node: true } : { seednodes: seednodes ?? [UNREACHABLE] }),
   };
+  if (fillStore) {
+    const home = join(mm2.dbdir, rmd160Hex(nodeKeys(new Secret(mm2.passphrase), false).node.publicKey));
+    await mkdir(home, { recursive: true });
+    await fillStore(join(home, "swapnode.db"));
+  }
   const coins = [...DEMO_COINS, ...tickers.map((coin) => ({ ...DEMO_COINS[0], coin, asset: coin, fname: coin }))];
   const startMs = performance.now();
   const child = startNodeProcess(dir, { mm2, coins });
@@ -85,6 +95,8 @@ export async function startLoneNode({ program, isSeed, seednodes, tickers = [] }
   try {
     await firstAnswer(port, userpass, () => ended !== null);
   } catch (cause) {
+    await child.stop();
+    await rm(dir, { recursive: true, force: true });
     throw new Error(`the node did not start: ${String(ended)}\n${child.tail().join("\n")}`, { cause });
   }
   return {

@@ -5,6 +5,7 @@ import { MAX_LIST } from "../../src/rpc/field.ts";
 import { MAX_INTEGER_CHARS, MAX_LIMBS } from "../../src/rpc/mmNumber.ts";
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../../src/rpc/parseJson.ts";
 import { MAX_ECHO } from "../../src/rpc/serdeText.ts";
+import { type ExampleReply, exampleRequest, runExamples, type SeenTexts, seenTexts } from "../exampleReplies.ts";
 import type { Generated } from "../gen.ts";
 import { type CallForm, isSchema, type JsonSchema, propertiesOf, rpcSchemas, shapeName } from "../rpcSchemas.ts";
 
@@ -59,6 +60,9 @@ but a decimal that does not end: 100 significant digits.
 
 Where an integer is wanted, \`1.0\`, \`1e0\` and \`-0\` are no integers.
 
+**Examples.** Each request below was sent to a node on imitated coins, and the reply is what it answered. *Text seen* is what an error
+read like in such a call; the names and numbers in it are that call's. Where it is empty, the cause is one the imitation does not have.
+
 **Limits.**
 
 ${LIMITS}
@@ -95,30 +99,33 @@ function fieldTable(schema: JsonSchema, side: "params" | "result"): string {
   return `${head}\n|---|---|---|---|\n${rows.join("\n")}\n`;
 }
 
-function errorTable({ method, style }: CallForm): string {
-  const errors = Object.values(method.errors).map((e) => e.when);
+const code = (text: string): string => (text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``);
+
+function errorTable({ method, style }: CallForm, seen: SeenTexts): string {
+  const errors = Object.entries(method.errors);
   if (errors.length === 0) return "";
-  const rows = Object.entries(method.errors).map(([kind, e]) =>
-    style === "v2" ? `| \`${e.type ?? kind}\` | ${e.http} | ${cell(e.when)} |` : `| ${e.flatHttp ?? 500} | ${cell(e.when)} |`,
-  );
-  const head = style === "v2" ? "| error_type | HTTP | When |\n|---|---|---|" : "| HTTP | When |\n|---|---|";
+  const rows = errors.map(([kind, e]) => {
+    const text = seen.get(e);
+    const cells = [text === undefined ? "" : code(cell(text)), cell(e.when)];
+    return `| ${(style === "v2" ? [`\`${e.type ?? kind}\``, e.http, ...cells] : [e.flatHttp ?? 500, ...cells]).join(" | ")} |`;
+  });
+  const head =
+    style === "v2" ? "| error_type | HTTP | Text seen | When |\n|---|---|---|---|" : "| HTTP | Text seen | When |\n|---|---|---|";
   return `\nErrors:\n\n${head}\n${rows.join("\n")}\n`;
 }
 
-function exampleText({ method, style, bare }: CallForm): string {
-  return method.examples
-    .filter((e) => e.style === style)
-    .map(({ title, params, result, error }) => {
-      const call = { userpass: "<RPC_PASSWORD>", method: method.name };
-      const request = style === "flat" ? { ...call, ...params } : { ...call, mmrpc: "2.0", params, id: 0 };
-      const reply = style === "v2" ? { mmrpc: "2.0", result, id: 0 } : bare ? result : { result };
-      const answer = error ? `fails: ${method.errors[error]?.when ?? error}` : result === undefined ? null : JSON.stringify(reply);
-      return `${title}:\n\n\`\`\`json\n${JSON.stringify(request)}\n${answer === null || error ? "" : `${answer}\n`}\`\`\`\n${error ? `\n${answer}\n` : ""}`;
+function exampleText({ method, style }: CallForm, replies: readonly ExampleReply[]): string {
+  return replies
+    .filter((r) => r.method === method && r.example.style === style)
+    .map(({ example, status, reply }) => {
+      const when = example.error ? `: ${method.errors[example.error]?.when ?? example.error}` : "";
+      const failed = status === 200 ? "" : `\nHTTP ${status}${when}\n`;
+      return `${example.title}:\n\n\`\`\`json\n${JSON.stringify(exampleRequest(method, example, "<RPC_PASSWORD>"))}\n${reply}\n\`\`\`\n${failed}`;
     })
     .join("\n");
 }
 
-function section(form: CallForm): string {
+function section(form: CallForm, replies: readonly ExampleReply[], seen: SeenTexts): string {
   const { method, title, style, bare } = form;
   const traits = [
     style === "flat" ? "Flat" : "Versioned",
@@ -135,8 +142,8 @@ ${traits.filter((t) => t !== null).join(", ")}. Source: ${method.source}.
 ${fieldTable(form.params, "params")}
 Result:
 
-${fieldTable(form.result, "result")}${errorTable(form)}
-${exampleText(form)}`;
+${fieldTable(form.result, "result")}${errorTable(form, seen)}
+${exampleText(form, replies)}`;
 }
 
 function shapeSections(shapes: ReadonlyMap<string, JsonSchema>): string {
@@ -150,15 +157,17 @@ const anchor = (title: string): string =>
     .replace(/[^a-z0-9_ -]/g, "")
     .replaceAll(" ", "-");
 
-export function generate(): Generated[] {
+export async function generate(): Promise<Generated[]> {
   const { forms, shapes } = rpcSchemas();
+  const replies = await runExamples();
+  const seen = await seenTexts(replies);
   const contents = forms.map(
     ({ title, method }) => `- [\`${title}\`](#${anchor(title)}): ${method.summary.split(". ")[0]?.replace(/\.$/, "")}`,
   );
   return [
     {
       path: "docs/reference/rpc.md",
-      content: `${INTRO}\n${contents.join("\n")}\n\n${forms.map(section).join("\n")}\n${shapeSections(shapes)}`,
+      content: `${INTRO}\n${contents.join("\n")}\n\n${forms.map((form) => section(form, replies, seen)).join("\n")}\n${shapeSections(shapes)}`,
     },
   ];
 }

@@ -28,6 +28,7 @@ import { OwnKeyWatch } from "./peers/ownKeyWatch.ts";
 import { PeerPolicy } from "./peers/peerPolicy.ts";
 import { RelayGrades } from "./peers/relayGrades.ts";
 import { watchedP2p } from "./peers/watchedP2p.ts";
+import { RecentCount } from "./recentCount.ts";
 import { SwapRunner } from "./swap/swapRunner.ts";
 
 /** Everything the application needs of the outside. `main/compose.ts` gives it the real parts, the simulator others. */
@@ -57,6 +58,9 @@ export type NodeParts = {
 /** Block time assumed where the coins file has none, seconds. */
 const DEFAULT_BLOCK_SEC = 600;
 
+/** How far back received messages are counted. */
+export const RECEIVED_WINDOW_SEC = 60;
+
 /** One trading node above its ports. */
 export class Node {
   readonly coins: CoinRegistry;
@@ -68,6 +72,8 @@ export class Node {
   /** Coins of the coins file that trade under another ticker, by that ticker. */
   readonly originalTickers: { readonly [orderbookTicker: string]: readonly string[] };
   readonly #parts: NodeParts;
+  readonly #received = new RecentCount(RECEIVED_WINDOW_SEC);
+  #finishedSwaps = 0;
   readonly #ownKey: OwnKeyWatch;
   readonly #relayGrades: RelayGrades;
 
@@ -128,6 +134,7 @@ export class Node {
       version: parts.version,
       onEvent: (uuid, events) => {
         parts.onSwapEvent(uuid, events);
+        if (events.at(-1)?.event.type === "finished") this.#finishedSwaps++;
         if (this.peers.onSwapEvent(uuid, events) === "came_to_nothing") this.orders.onUnpaidSwapEnded(uuid);
       },
     });
@@ -213,8 +220,19 @@ export class Node {
     await this.#ownKey.close();
   }
 
+  /** Messages of others in the last `RECEIVED_WINDOW_SEC` seconds. */
+  receivedMessages(): number {
+    return this.#received.count(this.#parts.clock.nowMs());
+  }
+
+  /** Swaps that ended since the start, well or not. */
+  finishedSwaps(): number {
+    return this.#finishedSwaps;
+  }
+
   /** Topics of others (watchers, statistics) are passed on unread. */
   #route(message: GossipMessage): GossipVerdict | Promise<GossipVerdict> {
+    this.#received.note(this.#parts.clock.nowMs());
     if (message.topic.startsWith("swap/") || message.topic.startsWith(ORDERBOOK_TOPIC_PREFIX)) {
       this.#ownKey.onMessage(message.topic, message.data);
     }

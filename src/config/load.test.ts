@@ -131,6 +131,14 @@ test.each<[string, object, string]>([
   ["a netid as text", { netid: "9998" }, "netid"],
   ["a low rpc port", { rpcport: 80 }, "rpcport < 1024"],
   ["a port beyond 16 bits", { rpcport: "70000" }, "rpcport > u16"],
+  ["a Prometheus port beyond 16 bits", { prometheusport: 70_000 }, "prometheusport > u16"],
+  [
+    "a Prometheus port others can reach, without a password",
+    { rpcip: "192.168.1.2", prometheusport: 9_000 },
+    "prometheusport on 192.168.1.2 needs prometheus_credentials",
+  ],
+  ["Prometheus credentials without a password", { prometheusport: 9_000, prometheus_credentials: "user" }, "must be user:password"],
+  ["an interval of no length", { metrics_interval: 0 }, "metrics_interval"],
   ["a host name as rpc address", { rpcip: "localhost" }, "rpcip: must be an IP address"],
   ["a seed with a port", { seednodes: ["1.2.3.4:47771"] }, "seednodes.0"],
   ["no seeds", { seednodes: undefined }, "Precheck failed: 'Bootstrap node must also be a seed node.'"],
@@ -302,4 +310,14 @@ test.skipIf(!existsSync(coinsFile))(
 test("alt_names are the node's names also without TLS: its Host check goes by them", () => {
   expect(loaded(load({ ...BASE, alt_names: ["node.lan"] })).config.rpc).toMatchObject({ altNames: ["node.lan"], tls: null });
   expect(loaded(load(BASE)).config.rpc.altNames).toEqual([]);
+});
+
+test("Prometheus' port needs no password on loopback, and elsewhere one that is not printed", () => {
+  expect(loaded(load(BASE)).config.metrics).toEqual({ port: null, credentials: null, logSec: null });
+  expect(loaded(load({ ...BASE, prometheusport: 9_000 })).config.metrics).toMatchObject({ port: 9_000, credentials: null });
+  const fields = { rpcip: "0.0.0.0", prometheusport: 9_000, prometheus_credentials: "watcher:word", metrics_interval: 300 };
+  const { metrics } = loaded(load({ ...BASE, ...fields })).config;
+  expect(metrics.credentials?.reveal()).toBe("watcher:word");
+  expect(metrics).toMatchObject({ port: 9_000, logSec: 300 });
+  expect(inspect(metrics, { depth: 20, showHidden: true })).not.toContain("word");
 });

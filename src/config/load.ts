@@ -64,6 +64,14 @@ function rpcPort(port: number): Result<number, string> {
   return port > 0 && port < 1_024 ? err("rpcport < 1024") : ok(port);
 }
 
+function metricsOf(fields: KdfFields): Result<NodeConfig["metrics"], string> {
+  const { rpcip, prometheusport: port, prometheus_credentials: credentials, metrics_interval: logSec } = fields;
+  if (typeof port === "number" && port > 65_535) return err("Invalid configuration: prometheusport > u16");
+  if (typeof port === "number" && !credentials && !isLoopback(rpcip))
+    return err(`Invalid configuration: prometheusport on ${rpcip} needs prometheus_credentials, because other machines can reach it`);
+  return ok({ port: port ?? null, credentials: credentials ? new Secret(credentials) : null, logSec: logSec ?? null });
+}
+
 function loadCoins(fields: KdfFields, at: Surroundings): Result<CoinsFile, string> {
   if (fields.coins !== undefined && fields.coins !== null) return parseCoins(fields.coins, "coins of the configuration");
   const source = readCoinsSource(at);
@@ -141,6 +149,8 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
 
   const port = rpcPort(fields.rpcport);
   if (!port.ok) return port;
+  const metrics = metricsOf(fields);
+  if (!metrics.ok) return metrics;
   const profile = chooseProfile(fields.netid, section.value);
   if (!profile.ok) return profile;
   const ports = netidPorts(fields.netid, profile.value.name.replace(/\+.*$/, ""));
@@ -188,6 +198,7 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
           }
         : null,
     },
+    metrics: metrics.value,
     p2p: {
       ...role.value,
       tcpPort: ports.value.tcp,

@@ -26,6 +26,14 @@ export type NodeConfig = {
     /** Null = plain HTTP. */
     readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
   };
+  readonly metrics: {
+    /** Null = no Prometheus listener. On the address of the RPC. */
+    readonly port: number | null;
+    /** `user:password`. */
+    readonly credentials: Secret<string> | null;
+    /** Seconds between lines of the log with all values; null = none. */
+    readonly logSec: number | null;
+  };
   readonly p2p: P2pRole & {
     /** From the netid; 0 when p2p is disabled or in memory. */
     readonly tcpPort: number;

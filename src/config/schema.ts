@@ -144,9 +144,21 @@ export const kdfSchema = z.object({
   is_watcher: z.boolean().default(false).describe("Accepted and ignored: this node is no watcher."),
   use_watchers: z.boolean().default(true).describe("Accepted and ignored: no watcher messages are sent."),
   maker_order_timeout: z.number().int().min(1).max(1_000_000).default(90).describe("Seconds a silent maker's orders stay in the book."),
-  metrics_interval: z.unknown().optional().describe("Accepted and ignored."),
-  prometheusport: z.unknown().optional().describe("Accepted and ignored."),
-  prometheus_credentials: z.unknown().optional().describe("Accepted and ignored."),
+  metrics_interval: z
+    .number()
+    .min(1)
+    .max(86_400)
+    .nullish()
+    .describe("Seconds between lines of the log with all that is measured. Default: none are written."),
+  prometheusport: port
+    .nullish()
+    .describe("Port of http://<rpcip>:<port>/metrics, which serves what is measured in Prometheus' format. Default: closed."),
+  prometheus_credentials: z
+    .string()
+    .max(1_000)
+    .regex(/^[^:]+:./, "must be user:password")
+    .nullish()
+    .describe("user:password asked for at prometheusport. Needed when rpcip is not loopback."),
   event_streaming_configuration: z.unknown().optional().describe("Accepted and ignored."),
   message_service_cfg: z.unknown().optional().describe("Accepted and ignored."),
   silent_console: z.boolean().default(false).describe("No log lines on standard error."),

@@ -10,6 +10,7 @@ import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { loadConfig } from "../config/load.ts";
 import { rmd160Hex } from "../core/keys/dbIds.ts";
 import { Secret } from "../core/util/secret.ts";
+import { freePort } from "../devnet/freePorts.ts";
 import { startNode } from "./compose.ts";
 import { nodeKeys } from "./nodeKeys.ts";
 import type { RunningNode } from "./runningNode.ts";
@@ -62,6 +63,20 @@ test("a node without keys answers what needs none, refuses the rest, writes noth
   expect(await ask("stop")).toEqual({ result: "success" });
   await node?.stopped;
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test("prometheusport serves the node's values until it stops; calls of the RPC count", async () => {
+  const port = await freePort();
+  const ask = await start({ prometheusport: port, prometheus_credentials: "watcher:word" });
+  for (const method of ["version", "version", "my_orders"]) await ask(method);
+  const url = `http://127.0.0.1:${port}/metrics`;
+  expect((await fetch(url)).status).toBe(401);
+  const text = await (await fetch(url, { headers: { authorization: `Basic ${btoa("watcher:word")}` } })).text();
+  expect(text).toContain("# TYPE p2p_connected_peers_count gauge\np2p_connected_peers_count 0\n");
+  expect(text).toContain("rpc_requests_count 3\n");
+  expect(text).toContain("rpc_failures_count 1\n");
+  await node?.stop();
+  await expect(fetch(url)).rejects.toThrow();
 });
 
 test("with a passphrase nothing is refused for want of keys, and there is a folder", async () => {

@@ -6,11 +6,14 @@ import { createNativeVerifier } from "../adapters/system/nativeVerifier.ts";
 import { createThreadedVerifier } from "../adapters/system/verifierThreads.ts";
 import { Node } from "../app/node.ts";
 import { Auth } from "../rpc/auth.ts";
+import { countedHandler } from "../rpc/countedHandler.ts";
 import { Dispatcher } from "../rpc/dispatch.ts";
 import { createRpcHandler } from "../rpc/rpcHandler.ts";
 import { methodTable } from "../rpc/table.ts";
+import { nodeMetrics } from "./nodeMetrics.ts";
 import { noAccount, openAccount } from "./openAccount.ts";
 import { createChainOpener } from "./openDaemonChain.ts";
+import { openMetrics } from "./openMetrics.ts";
 import { openNetwork } from "./openNetwork.ts";
 import { createRpcContext } from "./rpcContext.ts";
 import { type NodeOptions, type RunningNode, StartRefused } from "./runningNode.ts";
@@ -73,6 +76,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       stopping ??= stopAll().finally(() => ended());
       return stopping;
     };
+    const measured = nodeMetrics(node, network.p2p, () => rpc.counts());
     const dispatcher = new Dispatcher({
       ctx: createRpcContext({
         clock,
@@ -85,6 +89,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         publicKey: account.publicKey,
         hd: keys.hdKeyOf !== undefined,
         p2p: network.online ? network.p2p : null,
+        metrics: measured,
         stop: () => void stop().catch((cause: unknown) => log.error("stop_failed", { error: cause })),
       }),
       table: methodTable(account.methods),
@@ -94,9 +99,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       localOnly: config.rpc.localOnly,
       deadlineMs: RPC_DEADLINE_MS,
     });
+    const rpc = countedHandler(createRpcHandler(dispatcher));
+    closers.push(await openMetrics(measured, config, { clock, log }));
     const { tls, cors } = config.rpc;
     const server = await openHttpServer(
-      createRpcHandler(dispatcher),
+      rpc.handler,
       {
         ip: config.rpc.ip,
         port: config.rpc.port,

@@ -3,6 +3,7 @@ import type { Node } from "../app/node.ts";
 import type { BookEntry } from "../app/orderbook/orderbookService.ts";
 import { err, ok } from "../core/util/result.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { ReadMetrics } from "../ports/metrics.ts";
 import type { P2p } from "../ports/network.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
 import type { CoinsApi } from "../rpc/ctx/coins.ts";
@@ -25,6 +26,7 @@ export type RpcContextParts = {
   readonly publicKey: string | null;
   readonly hd: boolean;
   readonly p2p: P2p | null;
+  readonly metrics: ReadMetrics;
   readonly stop: () => void;
 };
 
@@ -38,6 +40,7 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
     publicKey: parts.publicKey,
     hd: parts.hd,
     network: p2p && { peerId: p2p.peerId, peers: () => p2p.peers(), relays: () => p2p.relays(), mesh: () => p2p.mesh() },
+    metrics: parts.metrics,
     stop: parts.stop,
   };
   return {

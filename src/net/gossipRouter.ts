@@ -130,6 +130,7 @@ export class GossipRouter {
     return {
       topics: new Map([...this.#subscribed].map((topic) => [topic, [...this.#mesh.peers(topic)]])),
       peerTopics: new Map([...this.#peers.keys()].map((peer) => [peer, [...this.#topics.topics(peer)]])),
+      connectedRelays: [...this.#relays.connected],
     };
   }
 

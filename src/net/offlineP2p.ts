@@ -16,7 +16,7 @@ export function createOfflineP2p(): P2p {
     setRequestHandler: () => undefined,
     relays: () => [],
     peers: () => [],
-    mesh: () => ({ topics: new Map(), peerTopics: new Map() }),
+    mesh: () => ({ topics: new Map(), peerTopics: new Map(), connectedRelays: [] }),
     onRelaysChanged: () => () => undefined,
     relayReady: nobody,
   };

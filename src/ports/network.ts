@@ -66,6 +66,8 @@ export type MeshView = {
   readonly topics: ReadonlyMap<string, readonly PeerId[]>;
   /** Topics each connected peer is subscribed to. */
   readonly peerTopics: ReadonlyMap<PeerId, readonly string[]>;
+  /** Connected peers that are relays; this node sends its messages to some of them (`relays()`). */
+  readonly connectedRelays: readonly PeerId[];
 };
 
 /** The peer-to-peer network as the application sees it. Implemented in `net/`. */

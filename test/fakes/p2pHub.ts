@@ -177,6 +177,7 @@ export class HubNode implements P2p {
     return {
       topics: new Map(Array.from(this.#topics, (topic) => [topic, []])),
       peerTopics: new Map(Array.from(this.#peers.values(), (peer) => [peer.peerId, [...peer.#topics]])),
+      connectedRelays: this.relays(),
     };
   }
 

@@ -568,20 +568,6 @@ export const SWAP: readonly PlantedBug[] = [
     FAILED_FEES,
   ),
   bug(
-    "a swap's own payment on a dead fee keeps it open for ever",
-    SETTLED,
-    "own.state.terms.uuid !== task.uuid && isOpen(task, coin, own)",
-    "isOpen(task, coin, own)",
-    FAILED_FEES,
-  ),
-  bug(
-    "a fee is let go of while another failed one may confirm on it",
-    SETTLED,
-    "return task.nowSec() <= deadlinesOf(state).makerLock && lostTo(coin, fromHex(raw), task.deps.ownTx) === null;",
-    'return raw === "" && lostTo(coin, fromHex(raw), task.deps.ownTx) === null && deadlinesOf(state).makerLock > 0;',
-    FAILED_FEES,
-  ),
-  bug(
     "a fee is let go of without being offered again",
     SETTLED,
     "(task.feeRefusedAt ?? 0) > task.times().makerLock",
@@ -612,7 +598,6 @@ export const SWAP: readonly PlantedBug[] = [
   bug("lapsed offers keep an order from asking", "src/app/orders/takerSide.ts", " && ageMs < OUTAGE_KEEP_MS", "", WAITING),
   bug("a fee is taken for one that never left", RUNNER, ".filter((tx) => tx && !tx.attempted)", "", OUTBOX),
   bug("a failed swap is forgotten before its fee is over", SETTLED, " || !isFeeOver(task)", "", OUTBOX),
-  bug("a backend that is away counts as one that knows", SETTLED, 'coin.chain.status().state === "ready" && ', "", OUTBOX),
   bug(
     "the fee of a failed swap is not sent again",
     STATE,

@@ -1,23 +1,18 @@
-import { afterEach, expect, test } from "vitest";
-import type { HttpServer } from "../../src/ports/http.ts";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { exampleRequest, runExamples } from "../../scripts/exampleReplies.ts";
 import { METHODS } from "../../src/rpc/table.ts";
-import { fakeNode, PASSWORD } from "../fakes/fakeNode.ts";
-import { send, serveRpc } from "../fakes/rpcServer.ts";
 
-let server: HttpServer | undefined;
-afterEach(() => server?.close());
+const document = readFileSync(new URL("../../docs/reference/rpc.md", import.meta.url), "utf8");
+const cases = (await runExamples()).map((ran) => ({ ...ran, name: `${ran.method.name}, ${ran.example.style}: ${ran.example.title}` }));
 
-const cases = METHODS.flatMap((method) =>
-  method.examples.map((example) => ({ method, example, name: `${method.name}, ${example.style}: ${example.title}` })),
-);
-
-test.each(cases)("the documented example holds through HTTP: $name", async ({ method, example }) => {
-  server = await serveRpc(await fakeNode({ busy: true }));
+test.each(cases)("the documented example holds through HTTP: $name", ({ method, example, status, reply: text }) => {
   const flat = example.style === "flat";
-  const call = { userpass: PASSWORD, method: method.name };
-  const request = flat ? { ...call, ...example.params } : { ...call, mmrpc: "2.0", params: example.params, id: 7 };
-  const { status, text } = await send(server, JSON.stringify(request));
   const reply: Record<string, unknown> = JSON.parse(text);
+  // To the letter, the sentence of an error included.
+  expect(document).toContain(
+    `${example.title}:\n\n\`\`\`json\n${JSON.stringify(exampleRequest(method, example, "<RPC_PASSWORD>"))}\n${text}\n\`\`\`\n`,
+  );
   if (example.error !== undefined) {
     const spec = method.errors[example.error];
     expect(spec, `error ${example.error} is declared`).toBeDefined();
@@ -27,7 +22,7 @@ test.each(cases)("the documented example holds through HTTP: $name", async ({ me
       expect({ status, type: reply.error_type, id: reply.id }, text).toEqual({
         status: spec?.http,
         type: spec?.type ?? example.error,
-        id: 7,
+        id: 0,
       });
     return;
   }

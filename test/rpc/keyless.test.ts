@@ -26,7 +26,17 @@ const textOf = (name: string): string =>
 test("what can be asked without keys: the book, the network and the node, and what is running, which is nothing", () => {
   expect(new Set(METHODS.filter((m) => !m.needsKeys).map((m) => m.name))).toEqual(
     new Set([
-      ...["orderbook", "orderbook_depth", "best_orders", "version", "help", "stop", "get_my_peer_id", "get_directly_connected_peers"],
+      ...[
+        "orderbook",
+        "orderbook_depth",
+        "best_orders",
+        "version",
+        "metrics",
+        "help",
+        "stop",
+        "get_my_peer_id",
+        "get_directly_connected_peers",
+      ],
       ...["get_gossip_mesh", "get_relay_mesh", "get_gossip_peer_topics", "get_gossip_topic_peers"],
       ...["get_enabled_coins", "active_swaps", "coins_needed_for_kick_start", "get_public_key", "get_public_key_hash"],
     ]),

@@ -114,6 +114,11 @@ export class OrderbookService {
     this.#sources = { isRelay: p2p.isRelay, book: this.#book, own: this.#own, isBanned: deps.isBanned };
   }
 
+  /** Orders of others that are known. */
+  get size(): number {
+    return this.#book.size;
+  }
+
   /** Begins keep-alives and upkeep. */
   start(): void {
     const { clock } = this.#deps;

@@ -1,11 +1,9 @@
 import { ownPayment, type Slot } from "../../core/swap/events.ts";
 import { type OwnTx, versionsOf } from "../../core/swap/swapState.ts";
-import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
 import { feeLostTo } from "./duties/fee.ts";
 import { decidingSlots } from "./duties/observe.ts";
-import { lostTo, type OwnTxOfSwap } from "./lostTo.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { SwapTask } from "./swapTask.ts";
 
@@ -38,7 +36,7 @@ function standsDeep({ chain }: SwapCoin, txid: string): boolean {
 
 /**
  * A fee that was sent once may confirm at any time: the other side has its bytes. It is over when it is deep; or when what keeps it
- * from confirming is; or when past the later lock a backend that answers has refused it and does not have it.
+ * from confirming is; or when the backend has refused it past the later lock, and does not have it.
  */
 function isFeeOver(task: SwapTask): boolean {
   const { fee } = task.state.own;
@@ -48,10 +46,13 @@ function isFeeOver(task: SwapTask): boolean {
   if (known?.block) return standsDeep(coin, fee.txid);
   const winner = feeLostTo(task);
   if (winner !== null) return standsDeep(coin, winner);
-  return !known && coin.chain.status().state === "ready" && (task.feeRefusedAt ?? 0) > task.times().makerLock;
+  return !known && (task.feeRefusedAt ?? 0) > task.times().makerLock;
 }
 
-/** Whether a transaction of another swap hangs, directly or through others, on an own one that is in no block, and may confirm or has to be ended yet. */
+/**
+ * Whether a transaction of a running swap hangs, directly or through others, on an own one that is in no block. One that no swap here
+ * knows may be of a swap that waits for its other coin.
+ */
 function isCarrying(task: SwapTask): boolean {
   const { own, terms } = task.state;
   return (Object.entries(own) as [Slot, OwnTx][]).some(([slot, tx]) => {
@@ -68,15 +69,9 @@ function carries(task: SwapTask, coin: SwapCoin, raw: string): boolean {
       if (met.has(txid)) continue;
       met.add(txid);
       const own = task.deps.ownTx(txid);
-      if (!own || (own.state.terms.uuid !== task.uuid && isOpen(task, coin, own))) return true;
+      if (!own || own.state.finished === null) return true;
       queue.push(own.raw);
     }
   }
   return false;
-}
-
-/** One that no swap here knows may be of a swap that waits for its other coin. One that is lost, or whose time is over, is let go of together with what it hangs on. */
-function isOpen(task: SwapTask, coin: SwapCoin, { state, raw }: OwnTxOfSwap): boolean {
-  if (state.finished === null) return true;
-  return task.nowSec() <= deadlinesOf(state).makerLock && lostTo(coin, fromHex(raw), task.deps.ownTx) === null;
 }

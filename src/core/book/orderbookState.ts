@@ -55,6 +55,11 @@ export class OrderbookState {
     this.#store = new OrderStore(this.#limits);
   }
 
+  /** Orders held, of all keys and pairs. */
+  get size(): number {
+    return this.#store.size;
+  }
+
   // --- signed messages; `pubkey` is the envelope's key, verified, 66 hex ---
 
   created(pubkey: string, m: MakerOrderCreated, nowMs: number): BookChange {

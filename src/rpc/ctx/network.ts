@@ -2,6 +2,7 @@ import type { DexFeeRule } from "../../app/fees/tradeVolumes.ts";
 import type { PeerPolicy } from "../../app/peers/peerPolicy.ts";
 import type { TradingCoin } from "../../app/tradingCoin.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
+import type { ReadMetrics } from "../../ports/metrics.ts";
 import type { MeshView, PeerConnection, PeerId } from "../../ports/network.ts";
 
 export interface NodeApi {
@@ -22,6 +23,7 @@ export interface NodeApi {
     relays(): readonly PeerId[];
     mesh(): MeshView;
   } | null;
+  readonly metrics: ReadMetrics;
   /** Begins the stop of the whole node and returns at once. */
   stop(): void;
 }

@@ -155,5 +155,13 @@ export const enable = defineMethod<Failure>()({
       },
     },
     { title: "Enabled already", style: "flat", params: { coin: "DOC" }, error: "AlreadyActive" },
+    { title: "Not in the coins file", style: "flat", params: { coin: "NOSUCH" }, error: "Mm2NotSet" },
+    { title: "The local daemon has no conf file", style: "flat", params: { coin: "KMD" }, error: "DaemonConfig" },
+    {
+      title: "A password without an address",
+      style: "flat",
+      params: { coin: "KMD", rpc_password: "<DAEMON_PASSWORD>" },
+      error: "HalfCredentials",
+    },
   ],
 });

@@ -101,6 +101,7 @@ export const orderbook = defineMethod<BookError>()({
   examples: [
     { title: "One own order", style: "flat", params: { base: "DOC", rel: "MARTY" } },
     { title: "An unknown coin", style: "flat", params: { base: "NOSUCH", rel: "MARTY" }, error: "CoinConfigNotFound" },
+    { title: "A coin for the wallet only", style: "flat", params: { base: "DOC", rel: "WALLET" }, error: "CoinIsWalletOnly" },
   ],
 });
 
@@ -162,5 +163,7 @@ export const orderbookV2 = defineMethod<BookError>()({
   examples: [
     { title: "One own order", style: "v2", params: { base: "DOC", rel: "MARTY" } },
     { title: "An unknown coin", style: "v2", params: { base: "NOSUCH", rel: "MARTY" }, error: "CoinConfigNotFound" },
+    { title: "A coin for the wallet only", style: "v2", params: { base: "DOC", rel: "WALLET" }, error: "CoinIsWalletOnly" },
+    { title: "One coin twice", style: "v2", params: { base: "DOC", rel: "DOC" }, error: "BaseRelSame" },
   ],
 });

@@ -56,5 +56,6 @@ export const sendRawTransaction = defineMethod<Failure>()({
     },
     { title: "A transaction it refuses", style: "flat", params: { coin: "DOC", tx_hex: "00" }, error: "Rejected" },
     { title: "Not hex", style: "flat", params: { coin: "DOC", tx_hex: "zz" }, error: "BadHex" },
+    { title: "The coin is not enabled", style: "flat", params: { coin: "KMD", tx_hex: "00" }, error: "NoSuchCoin" },
   ],
 });

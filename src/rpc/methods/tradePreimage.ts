@@ -97,5 +97,17 @@ export const tradePreimage = defineMethod<Failure>()({
       params: { base: "DOC", rel: "MARTY", swap_method: "buy", price: "1", max: true },
       error: "MaxWithTaker",
     },
+    {
+      title: "A coin for the wallet only",
+      style: "v2",
+      params: { base: "WALLET", rel: "MARTY", swap_method: "sell", price: "1", volume: "1" },
+      error: "CoinIsWalletOnly",
+    },
+    {
+      title: "A price of nothing",
+      style: "flat",
+      params: { base: "DOC", rel: "MARTY", swap_method: "setprice", price: "0", volume: "1" },
+      error: "PriceTooLow",
+    },
   ],
 });

@@ -26,5 +26,6 @@ export const validateaddress = defineMethod<NoSuchCoin>()({
       result: { is_valid: true },
     },
     { title: "Not an address", style: "flat", params: { coin: "DOC", address: "RXX" } },
+    { title: "The coin is not enabled", style: "flat", params: { coin: "KMD", address: "RXX" }, error: "NoSuchCoin" },
   ],
 });

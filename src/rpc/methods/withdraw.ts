@@ -190,5 +190,11 @@ export const withdraw = defineMethod<Failure>()({
       params: { coin: "DOC", to: "RAKpXNVtBvkabkhMvc1KETYY5E4MgzXZCR", amount: "1000" },
       error: "NotSufficientBalance",
     },
+    {
+      title: "All of nothing",
+      style: "flat",
+      params: { coin: "DOC", to: "RAKpXNVtBvkabkhMvc1KETYY5E4MgzXZCR", max: true },
+      error: "ZeroBalanceToWithdrawMax",
+    },
   ],
 });

@@ -7,6 +7,7 @@ import { getPublicKeyHash } from "../methods/getPublicKeyHash.ts";
 import { getGossipMesh, getGossipPeerTopics, getGossipTopicPeers, getRelayMesh } from "../methods/gossipMeshes.ts";
 import { help } from "../methods/help.ts";
 import { listBannedPubkeys } from "../methods/listBannedPubkeys.ts";
+import { metrics } from "../methods/metrics.ts";
 import { stop } from "../methods/stop.ts";
 import { unbanPubkeys } from "../methods/unbanPubkeys.ts";
 import { version } from "../methods/version.ts";
@@ -25,6 +26,7 @@ export const NETWORK_METHODS: readonly Method[] = [
   getGossipPeerTopics,
   getGossipTopicPeers,
   version,
+  metrics,
   help,
   stop,
 ];
