@@ -227,6 +227,7 @@ export type ErrorType =
   | "NoSuchMethod"
   | "NoSwapWithUuid"
   | "NotSufficientBalance"
+  | "NumberTooLong"
   | "P2PError"
   | "P2PSubscribeError"
   | "PrefixNotFound"

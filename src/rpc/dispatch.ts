@@ -46,6 +46,16 @@ export class Dispatcher {
   }
 
   async #one(body: Json, address: string): Promise<Answer> {
+    try {
+      return await this.#answerOne(body, address);
+    } catch (cause) {
+      // A reply too long to be written as one text, for one.
+      this.#o.log.error("rpc_reply_failed", { error: cause });
+      return flatError("Internal error: the reply could not be written; the log of the node has the details");
+    }
+  }
+
+  async #answerOne(body: Json, address: string): Promise<Answer> {
     if (body !== null && !isJsonObject(body)) {
       return flatError(`a request is a JSON object (or an array of them), found ${found(body)}`);
     }

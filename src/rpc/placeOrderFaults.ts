@@ -1,5 +1,6 @@
 import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
 import { type Rational, toDecimalString } from "../core/money/rational.ts";
+import type { NumberTooLong } from "../core/order/orderRules.ts";
 import type { FaultTable } from "./fault.ts";
 import { NO_FEE_KEY } from "./feeKeyFault.ts";
 import { FUNDS_FAULTS } from "./fundsFaults.ts";
@@ -34,6 +35,14 @@ const MAKER: Words = {
 const tooLow = (what: string, { volume, required }: { readonly volume: Rational; readonly required: Rational }): string =>
   `${what} ${toDecimalString(volume)} is too low, required: ${toDecimalString(required)}`;
 
+export const NUMBER_TOO_LONG: FaultTable<NumberTooLong> = {
+  NumberTooLong: {
+    http: 400,
+    when: "A number has a numerator or denominator of 2^640 or more: other nodes would not take the order.",
+    text: ({ what }) => `${what} has too many digits for an order: write it with 190 decimal places at most`,
+  },
+};
+
 const faults = (words: Words): FaultTable<PlaceOrderError> => ({
   ...FUNDS_FAULTS,
   SameCoin: { http: 400, when: "`base` and `rel` are the same coin.", text: () => words.sameCoin },
@@ -60,6 +69,7 @@ const faults = (words: Words): FaultTable<PlaceOrderError> => ({
     when: "`volume` is below `min_volume`.",
     text: ({ max, min }) => `Max base vol ${toDecimalString(max)} is below min base vol: ${toDecimalString(min)}`,
   },
+  ...NUMBER_TOO_LONG,
   ConfirmationsDoNotFit: {
     http: 400,
     when: "The wanted confirmations could come too late for the swap's time locks.",

@@ -103,7 +103,7 @@ export const NETWORK: readonly PlantedBug[] = [
   ),
   bug(
     "an order with endless digits is kept",
-    "src/core/book/bookOrder.ts",
+    "src/core/money/rational.ts",
     "const LONGEST_NUMBER = 1n << 640n;",
     "const LONGEST_NUMBER = 1n << 64_000n;",
     BOOK_TEST,

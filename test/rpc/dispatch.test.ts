@@ -197,3 +197,34 @@ test("a handler that fails or hangs gives an answer in the right form, and its d
 test("two methods of one style cannot share a name", () => {
   expect(() => methodTable([broken, broken])).toThrow(/broken/);
 });
+
+test("a reply that cannot be written is an error of the node, and the call is answered all the same", async () => {
+  const unwritable = defineMethod()({
+    name: "unwritable",
+    style: "both",
+    flatReply: "wrapped",
+    summary: "",
+    source: "",
+    params: z.object({}),
+    result: z.any(),
+    handle: async () => ({
+      ok: true,
+      value: {
+        toJSON(): never {
+          throw new RangeError("Invalid string length");
+        },
+      },
+    }),
+    errors: {},
+    examples: [],
+  });
+  const { ctx, clock } = await fakeNode();
+  const log = new SilentLog();
+  const auth = new Auth(new Secret(PASSWORD), clock);
+  const dispatcher = new Dispatcher({ ctx, clock, log, auth, table: methodTable([unwritable]), localOnly: true, deadlineMs: 1_000 });
+  for (const body of [{ userpass: PASSWORD, method: "unwritable" }, v2("unwritable")]) {
+    const { status, reply } = await ask(dispatcher, body);
+    expect([status, reply.error]).toEqual([500, "Internal error: the reply could not be written; the log of the node has the details"]);
+  }
+  expect(log.lines.filter((line) => line.event === "rpc_reply_failed")).toHaveLength(2);
+});

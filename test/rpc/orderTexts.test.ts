@@ -24,6 +24,10 @@ const update = (more: Params): Params => ({ uuid: OPEN_ORDER, ...more });
 const UUID_TEXT =
   "UUID parsing failed: invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], found `x` at 1";
 
+/** 1.00…01 with 200 decimal places: other nodes would drop an order with it. */
+const LONG = `1.${"0".repeat(199)}1`;
+const TOO_LONG = (what: string): string => `${what} has too many digits for an order: write it with 190 decimal places at most`;
+
 test.each<[string, Params, string]>([
   ["update_maker_order", {}, "missing field `uuid`"],
   ["update_maker_order", { uuid: "xyz" }, UUID_TEXT],
@@ -50,6 +54,11 @@ test.each<[string, Params, string]>([
     update({ volume_delta: "997", min_volume: "5000" }),
     "Not enough DOC for swap: available 200, required at least 1000.0001, locked by swaps None",
   ],
+  ["update_maker_order", update({ new_price: LONG, min_volume: "0" }), TOO_LONG("price")],
+  ["update_maker_order", update({ min_volume: LONG }), TOO_LONG("min_volume")],
+  ["setprice", { base: "DOC", rel: "MARTY", price: LONG, volume: "1" }, TOO_LONG("price")],
+  ["buy", { base: "DOC", rel: "MARTY", price: "1", volume: LONG }, TOO_LONG("volume")],
+  ["trade_preimage", { base: "DOC", rel: "MARTY", swap_method: "setprice", price: LONG, volume: "1" }, TOO_LONG("price")],
   ["update_maker_order", update({ min_volume: "4" }), "Max base vol 3 is below min base vol: 4"],
   ["update_maker_order", update({ volume_delta: "-2.99995" }), "Max base vol 0.00005 is below min base vol: 0.0001"],
   ["update_maker_order", update({ new_price: "0.00001" }), "Max rel vol 0.00003 is too low, required: 0.0001"],
@@ -202,4 +211,26 @@ test.each([
 ] as const)("with max the change of volume is ignored; what is kept back is %s's", async (compatibility, volume) => {
   const { reply } = await ask({ method: "update_maker_order", ...update({ max: true, volume_delta: "-9" }) }, { compatibility });
   expect(reply.result).toMatchObject({ max_base_vol: volume });
+});
+
+test("details of more orders than one reply may have are refused, the orders alone are not", async () => {
+  const node = await fakeNode();
+  const { orders } = node.ctx;
+  const row = {
+    ...{ uuid: OPEN_ORDER, kind: "Maker", initialAction: "Sell", base: "DOC", rel: "MARTY", price: 1, volume: 1 },
+    ...{ createdAtMs: 1, updatedAtMs: 1, wasTaker: false, status: "Cancelled" },
+  } as const;
+  const history: typeof orders.history = async () => Array.from({ length: 1_001 }, () => row);
+  const server = await serveRpc({ ...node, ctx: { ...node.ctx, orders: { ...orders, history } } });
+  try {
+    const call = (more: object) => send(server, JSON.stringify({ userpass: PASSWORD, method: "orders_history_by_filter", ...more }));
+    const refused = await call({ include_details: true });
+    expect([refused.status, JSON.parse(refused.text).error]).toEqual([
+      500,
+      "1001 orders match, and one reply has the details of 1000 at most: narrow the filter",
+    ]);
+    expect(JSON.parse((await call({})).text).result.found_records).toBe(1_001);
+  } finally {
+    await server.close();
+  }
 });

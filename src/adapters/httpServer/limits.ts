@@ -1,6 +1,6 @@
 /** Bounds of the HTTP server. Times in milliseconds, sizes in bytes. */
 export type HttpLimits = {
-  /** One request body. A saved swap has some 10 kB, so a thousand of them can be imported at once. */
+  /** One request body. It is parsed before the password in it is known, and nothing else runs meanwhile: some 60 ms at worst. */
   readonly bodyBytes: number;
   /** All bodies being read at one time. */
   readonly totalBodyBytes: number;
@@ -18,8 +18,8 @@ export type HttpLimits = {
 };
 
 export const DEFAULT_LIMITS: HttpLimits = {
-  bodyBytes: 16 * 1_048_576,
-  totalBodyBytes: 64 * 1_048_576,
+  bodyBytes: 1_048_576,
+  totalBodyBytes: 32 * 1_048_576,
   headerBytes: 16_384,
   connections: 256,
   headersTimeoutMs: 10_000,

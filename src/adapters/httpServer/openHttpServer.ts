@@ -81,7 +81,10 @@ async function createTls(
       log.warn("rpc_certificate_made", { file, names: names.join(" ") }),
     );
     // As bytes: an empty text would count as "not given", and no client would be answered.
-    return createTlsServer({ ...options, cert: Buffer.from(pems.cert), key: Buffer.from(pems.key) }, listener);
+    return createTlsServer(
+      { ...options, handshakeTimeout: options.headersTimeout, cert: Buffer.from(pems.cert), key: Buffer.from(pems.key) },
+      listener,
+    );
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`the certificate ${certFile} and its key ${keyFile} cannot be used (${reason})`, { cause });

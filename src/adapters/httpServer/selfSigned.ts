@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { bits, boolean, explicit, implicit, integer, nothing, octets, oid, sequence, setOf, time, utf8 } from "./der.ts";
 
 const DAY_MS = 86_400_000;
-/** As long as clients take one: there is nobody who would renew it. */
+/** There is nobody who would renew it. Clients that take no certificate of so many years need one of your own. */
 const VALID_DAYS = 3_650;
 /** Names one certificate carries. */
 const MAX_NAMES = 110;

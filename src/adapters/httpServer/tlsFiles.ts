@@ -36,10 +36,10 @@ async function readIfThere(path: string): Promise<string | null> {
   }
 }
 
-/** Under its name it is whole or not there. */
+/** Under its name it is whole or not there: it is on the disk before it gets it. */
 async function writeWhole(path: string, text: string, mode: number): Promise<void> {
   const part = `${path}.part`;
   await rm(part, { force: true });
-  await writeFile(part, text, { mode, flag: "wx" });
+  await writeFile(part, text, { mode, flag: "wx", flush: true });
   await rename(part, path);
 }

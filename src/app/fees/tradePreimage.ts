@@ -1,5 +1,5 @@
 import { add, eq, isZero, lt, mul, type Rational, sub, ZERO } from "../../core/money/rational.ts";
-import { checkMakerNumbers, type OrderRuleError } from "../../core/order/orderRules.ts";
+import { checkMakerNumbers, type NumberTooLong, type OrderRuleError } from "../../core/order/orderRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { negativeVolume } from "../orders/fundsChecks.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
@@ -34,7 +34,8 @@ export type PreimageError =
   | FundsError
   | { readonly kind: "BaseEqualRel" }
   | { readonly kind: "PriceTooLow"; readonly price: Rational; readonly threshold: Rational }
-  | { readonly kind: "MaxWithTaker" };
+  | { readonly kind: "MaxWithTaker" }
+  | NumberTooLong;
 
 const STAGE = "preimage";
 
@@ -127,6 +128,8 @@ function takerVolumeTooLow({ base, rel, volume, price }: PreimageRequest): Funds
 
 function ruleError(e: OrderRuleError, { base, rel }: PreimageRequest): PreimageError {
   switch (e.kind) {
+    case "NumberTooLong":
+      return e;
     case "PriceTooLow":
       return { kind: "PriceTooLow", price: e.price, threshold: e.required };
     case "BaseVolumeTooLow":

@@ -25,7 +25,7 @@ const LOOP_MS = 777;
 const FAULT_REPEAT_MS = 60_000;
 
 /** Rows of the history one answer holds at most, the newest: some 25 MB of JSON. */
-const MAX_HISTORY_ROWS = 100_000;
+const MAX_HISTORY_ROWS = 20_000;
 /** Stored orders read at a time: reading one takes a tenth of a millisecond, and others wait for the thread. */
 const DETAILS_AT_ONCE = 100;
 

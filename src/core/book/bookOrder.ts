@@ -1,7 +1,7 @@
 import { MsgpackWriter } from "../message/msgpackWriter.ts";
 import type { ConfSettings, OrderbookItem } from "../message/types.ts";
 import { uuidToBytes, writeOrderbookItem } from "../message/wireShapes.ts";
-import { cmp, isPositive, lt, type Rational, ZERO } from "../money/rational.ts";
+import { cmp, isPositive, isShort, lt, ZERO } from "../money/rational.ts";
 import type { TrieEntry } from "./trie.ts";
 
 /** One open maker order. Volumes in whole base coins, price in rel per base, tickers as on the wire. */
@@ -27,10 +27,6 @@ export type BookOrder = {
 export function offersSomething(item: OrderbookItem): boolean {
   return isPositive(item.price) && isPositive(item.maxVolume) && !lt(item.minVolume, ZERO);
 }
-
-/** Numerators and denominators of an order stay below this: calculating with longer ones is work others make us do. */
-const LONGEST_NUMBER = 1n << 640n;
-const isShort = ({ n, d }: Rational): boolean => n < LONGEST_NUMBER && n > -LONGEST_NUMBER && d < LONGEST_NUMBER && d > -LONGEST_NUMBER;
 
 /** Whether all numbers of an order are of a length that somebody could mean. */
 export const hasShortNumbers = (item: OrderbookItem): boolean => [item.price, item.maxVolume, item.minVolume].every(isShort);

@@ -35,6 +35,12 @@ export const div = (a: Rational, b: Rational): Rational => rational(a.n * b.d, a
 /** `a * b` as it is, not in lowest terms: for comparing with a peer's numbers, where reducing is the dear part. */
 export const product = (a: Rational, b: Rational): Rational => ({ n: a.n * b.n, d: a.d * b.d });
 
+/** Numerators and denominators of an order stay below this: calculating with longer ones is work others make us do. */
+const LONGEST_NUMBER = 1n << 640n;
+/** Whether a number of an order is of a length that somebody could mean. */
+export const isShort = ({ n, d }: Rational): boolean =>
+  n < LONGEST_NUMBER && n > -LONGEST_NUMBER && d < LONGEST_NUMBER && d > -LONGEST_NUMBER;
+
 /** Denominators longer than this are of no use to anybody: decimals and the fractions people type are far below. */
 const LONG_DENOMINATOR = 1n << 512n;
 /** Decimal places kept of a number that is cut: 333 bits. */

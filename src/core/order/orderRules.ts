@@ -1,10 +1,13 @@
 import type { TakerAction } from "../message/types.ts";
-import { div, isPositive, lt, max, mul, type Rational, rational, ZERO } from "../money/rational.ts";
+import { div, isPositive, isShort, lt, max, mul, type Rational, rational, ZERO } from "../money/rational.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import type { AmountAboveCap, ConfirmationsDoNotFit, LocksTooClose } from "./swapConfs.ts";
 
 /** Least price of `buy` and `sell`, rel per base. */
 const MIN_TAKER_PRICE = rational(1n, 100_000_000n);
+
+/** Other nodes would not take an order with such a number. */
+export type NumberTooLong = { readonly kind: "NumberTooLong"; readonly what: "price" | "volume" | "min_volume" };
 
 /**
  * Why an order is refused, with the numbers the texts of `reference/rpc.md` 4.1 and 4.2 show. Volumes and prices in
@@ -19,6 +22,7 @@ export type OrderRuleError =
   | { readonly kind: "RelVolumeTooLow"; readonly volume: Rational; readonly required: Rational }
   | { readonly kind: "MinVolumeTooLow"; readonly volume: Rational; readonly required: Rational }
   | { readonly kind: "MaxBelowMin"; readonly max: Rational; readonly min: Rational }
+  | NumberTooLong
   | ConfirmationsDoNotFit
   | LocksTooClose
   | AmountAboveCap;
@@ -26,7 +30,7 @@ export type OrderRuleError =
 /** What can be wrong with an order's price and volumes. */
 export type OrderNumberError = Extract<
   OrderRuleError,
-  { readonly kind: "PriceTooLow" | "BaseVolumeTooLow" | "RelVolumeTooLow" | "MinVolumeTooLow" | "MaxBelowMin" }
+  { readonly kind: "PriceTooLow" | "BaseVolumeTooLow" | "RelVolumeTooLow" | "MinVolumeTooLow" | "MaxBelowMin" | "NumberTooLong" }
 >;
 
 export type PairCoin = { readonly walletOnly: boolean };
@@ -63,11 +67,24 @@ export type OrderNumbers = {
 /** Least base volume that keeps both sides above their coin's minimum. `price` must be positive. */
 const threshold = (n: Omit<OrderNumbers, "volume">): Rational => max(n.minTradingVolBase, div(n.minTradingVolRel, n.price));
 
+/** The volume of a maker order is cut where it is announced; its price and minimum, and all that a taker asks for, count as they are. */
+function longNumber(n: Pick<OrderNumbers, "price" | "minVolume"> & { readonly volume?: Rational }): OrderNumberError | null {
+  const numbers = [
+    ["price", n.price],
+    ["volume", n.volume],
+    ["min_volume", n.minVolume],
+  ] as const;
+  const long = numbers.find(([, number]) => number && !isShort(number));
+  return long ? { kind: "NumberTooLong", what: long[0] } : null;
+}
+
 /**
  * `buy` and `sell`, rows 6 and 8-11 of reference rpc.md 4.1, in that order.
  * @returns the minimum volume to use, base coins
  */
 export function checkTakerNumbers(n: OrderNumbers): Result<Rational, OrderNumberError> {
+  const long = longNumber(n);
+  if (long) return err(long);
   if (lt(n.price, MIN_TAKER_PRICE)) return err({ kind: "PriceTooLow", price: n.price, required: MIN_TAKER_PRICE });
   if (lt(n.volume, n.minTradingVolBase)) return err({ kind: "BaseVolumeTooLow", volume: n.volume, required: n.minTradingVolBase });
   const relVolume = mul(n.volume, n.price);
@@ -95,6 +112,8 @@ export function checkMakerNumbers(n: OrderNumbers): Result<Rational, OrderNumber
  * @returns the least minimum volume that both coins allow, base coins
  */
 export function checkMakerTerms(n: Omit<OrderNumbers, "volume">): Result<Rational, OrderNumberError> {
+  const long = longNumber({ price: n.price, minVolume: n.minVolume });
+  if (long) return err(long);
   if (!isPositive(n.price)) return err({ kind: "PriceTooLow", price: n.price, required: ZERO });
   const required = threshold(n);
   if (n.minVolume && lt(n.minVolume, required)) return err({ kind: "MinVolumeTooLow", volume: n.minVolume, required });

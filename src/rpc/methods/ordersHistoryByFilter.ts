@@ -53,7 +53,11 @@ function detailToJson({ own, isLive }: HistoryOrder, ownKey: string | null): z.i
   return { type: own.kind, order: isLive ? liveMakerToJson(own.order, ownKey) : makerResultToJson(own.order, ownKey) };
 }
 
-export const ordersHistoryByFilter = defineMethod()({
+/** Orders whose details one reply has: each may have hundreds of matches. */
+const MOST_DETAILS = 1_000;
+type TooManyDetails = { readonly kind: "TooManyDetails"; readonly found: number };
+
+export const ordersHistoryByFilter = defineMethod<TooManyDetails>()({
   name: "orders_history_by_filter",
   style: "flat",
   summary: "Orders of this node kept in the history, newest first. Filters combine with AND, and bounds are included.",
@@ -71,7 +75,7 @@ export const ordersHistoryByFilter = defineMethod()({
     to_timestamp: time().describe("Latest creation, unix milliseconds."),
     was_taker: optionalFlag().describe("Whether it began as a taker order."),
     status: optionalText().describe("`Created`, `Updated`, or how the order ended."),
-    include_details: flag(false).describe("Give the orders themselves, too."),
+    include_details: flag(false).describe(`Give the orders themselves, too; of ${MOST_DETAILS} at most.`),
   }),
   result: z.object({
     orders: z.array(row),
@@ -94,6 +98,7 @@ export const ordersHistoryByFilter = defineMethod()({
       wasTaker: p.was_taker,
       status: p.status,
     });
+    if (p.include_details && rows.length > MOST_DETAILS) return err({ kind: "TooManyDetails", found: rows.length });
     const uuids = p.include_details ? rows.map((r) => r.uuid) : [];
     const found = await orders.historyDetails(uuids);
     return ok({
@@ -106,7 +111,13 @@ export const ordersHistoryByFilter = defineMethod()({
       warnings: uuids.flatMap((uuid) => (found.has(uuid) ? [] : [{ uuid, warning: "The order cannot be read" }])),
     });
   },
-  errors: {},
+  errors: {
+    TooManyDetails: {
+      http: 400,
+      when: `\`include_details\` is set and more than ${MOST_DETAILS} orders match.`,
+      text: ({ found }) => `${found} orders match, and one reply has the details of ${MOST_DETAILS} at most: narrow the filter`,
+    },
+  },
   examples: [
     {
       title: "Orders that sell DOC and were cancelled",

@@ -9,6 +9,7 @@ import { NO_FEE_KEY } from "../feeKeyFault.ts";
 import { flag, type Read, readString, required, text } from "../field.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
 import { defaultedMmNumber, mmNumber } from "../mmNumber.ts";
+import { NUMBER_TOO_LONG } from "../placeOrderFaults.ts";
 import { preimageShape, preimageToJson } from "../preimageShape.ts";
 import { unknownVariant } from "../serdeText.ts";
 
@@ -72,6 +73,7 @@ export const tradePreimage = defineMethod<Failure>()({
       text: () => `Incorrect use of the 'max' parameter: ${MAX_REASON}`,
       data: () => ({ param: "max", reason: MAX_REASON }),
     },
+    ...NUMBER_TOO_LONG,
     BaseEqualRel: { http: 400, when: "`base` and `rel` are the same coin.", text: () => "Rel coin can not be same as base" },
     PriceTooLow: {
       http: 400,
