@@ -43,6 +43,8 @@ export interface TradingCoin {
   readonly minTradingVol: Rational;
   /** Why no new trade may begin now: the backend cannot be reached, so what is known may be old. Null: nothing. */
   outage(): FundsError | null;
+  /** `outage`, after one more look of at most five seconds at a backend that is away. @throws Aborted when `signal` fires */
+  reach(signal?: AbortSignal): Promise<FundsError | null>;
   /** Spendable minus nothing: the confirmed and own-change outputs, whole coins. */
   spendable(): Rational;
   /** Sum locked by running swaps and open reservations, whole coins. */

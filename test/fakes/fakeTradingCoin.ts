@@ -29,6 +29,8 @@ export class FakeTradingCoin implements TradingCoin {
   least = ZERO;
   /** Set: every question about fees ends with this. */
   trouble: FundsError | null = null;
+  /** Set: the next look at the backend finds it answering again. */
+  isBack = false;
   #balance: Rational;
   #nextId = 1;
   readonly #locks = new Map<string, Rational>();
@@ -46,6 +48,10 @@ export class FakeTradingCoin implements TradingCoin {
 
   outage(): FundsError | null {
     return this.trouble?.kind === "Transport" ? this.trouble : null;
+  }
+  async reach(): Promise<FundsError | null> {
+    if (this.isBack) this.trouble = null;
+    return this.outage();
   }
   acceptsProtocolInfo(info: Uint8Array | undefined): boolean {
     return info === undefined || (info.length === this.protocolInfo.length && info.every((b, i) => b === this.protocolInfo[i]));

@@ -21,6 +21,7 @@ import { buildErrorToFunds, raisedRate, type Stage } from "./coinFees.ts";
 import { CoinRates } from "./coinRates.ts";
 import { type CoinSpec, type CoinWallet, ownAddressFormat } from "./coinSpec.ts";
 import { convertErrorText } from "./convertErrorText.ts";
+import { lookAgain } from "./lookAgain.ts";
 import { type AddressSelector, MessageSigner } from "./messageSigner.ts";
 import { OwnTxBuilder } from "./ownTxBuilder.ts";
 import { type ExpectedDexFee, type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
@@ -142,6 +143,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   outage(): FundsError | null {
     const { state, error } = this.chain.status();
     return state === "unreachable" ? { kind: "Transport", coin: this.ticker, message: error ?? "the backend does not answer" } : null;
+  }
+  async reach(signal?: AbortSignal): Promise<FundsError | null> {
+    if (this.outage()) await lookAgain(this.#clock, this.chain, signal);
+    return this.outage();
   }
   acceptsProtocolInfo(info: Uint8Array | undefined): boolean {
     return suitsUtxoCoin(info, ownAddressFormat(this.spec.kind));

@@ -55,6 +55,8 @@ export async function placeTakerOrder(
   input: TakerOrderInput,
 ): Promise<Result<TakerOrder, PlaceOrderError>> {
   const { action, price, volume } = input;
+  // Before the checks, which hold only as long as nothing is waited for.
+  await Promise.all([deps.coin(input.base)?.reach(), deps.coin(input.rel)?.reach()]);
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, ownSide(action));
   if (!pair.ok) return pair;

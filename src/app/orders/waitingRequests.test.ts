@@ -143,6 +143,8 @@ test.each(["AAA", "BBB"])(
     taker.coin(away).trouble = outage;
     const order = { base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("1") };
     expect(await taker.orders.placeTakerOrder({ ...order, action: "Buy" })).toEqual({ ok: false, error: outage });
+    taker.coin(away).isBack = true;
+    expect(await taker.orders.placeTakerOrder({ ...order, action: "Buy" })).toMatchObject({ ok: true });
   },
 );
 

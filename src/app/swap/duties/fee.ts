@@ -24,7 +24,7 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason } });
   if (task.nowSec() > limit) return giveUp(`too late to send the fee: the limit was ${limit}`);
   const coin = task.coin("taker");
-  const unfit = (await outageOf(task, coin, signal)) ?? (task.reservation && coin.dearerThanReserved(task.reservation));
+  const unfit = (await outageOf(coin, signal)) ?? (task.reservation && coin.dearerThanReserved(task.reservation));
   if (unfit) {
     task.trouble(unfit);
     return task.news(task.version, LOOK_AGAIN_MS, signal);

@@ -86,7 +86,7 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   const { role } = task.state.terms;
   const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
   const coin = task.coin(chainOf(role, ownPayment(role)));
-  return unsafe ?? (await outageOf(task, coin, signal)) ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
+  return unsafe ?? (await outageOf(coin, signal)) ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
 }
 
 /** What was proven of the fee when the maker's payment was signed stands for so long, as far as our index says nothing else. */

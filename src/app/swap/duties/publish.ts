@@ -177,7 +177,7 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
     notAfter !== null && task.nowSec() > notAfter ? `it was not sent before its time limit ${notAfter}` : null;
   if (late()) return late();
   const { role } = task.state.terms;
-  const outage = slot === "fee" || slot === ownPayment(role) ? await outageOf(task, task.coin(role), signal) : null;
+  const outage = slot === "fee" || slot === ownPayment(role) ? await outageOf(task.coin(role), signal) : null;
   if (outage) {
     task.trouble(outage);
     return late() ?? "wait";
