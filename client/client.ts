@@ -92,12 +92,14 @@ export type FlatCalls = {
   all_swaps_uuids_by_filter: { params: { "my_coin"?: string; "other_coin"?: string; "from_timestamp"?: number; "to_timestamp"?: number }; result: { "found_records": number; "uuids": string[]; "my_coin": string | null; "other_coin": string | null; "from_timestamp": number | null; "to_timestamp": number | null } };
   /** Show one swap of this node. The uuid stands inside `params`. */
   my_swap_status: { params: { "params": { "uuid": string } }; result: SwapStatus };
-  /** Show a finished swap of this node to anybody who knows its uuid, as KDF's statistics do: without secrets and without what is this node's own. The uuid stands inside `params`. */
+  /** Show a finished swap of this node to anybody who knows its uuid, as KDF's statistics do: without secrets, without what is this node's own, and of a failure only the event's name. The uuid stands inside `params`. */
   stats_swap_status: { params: { "params": { "uuid": string } }; result: { "maker": { "uuid": string; [key: string]: unknown } | null; "taker": { "uuid": string; [key: string]: unknown } | null } };
   /** List the swaps that are running now. */
   active_swaps: { params: { "include_status"?: boolean }; result: { "uuids": string[]; "statuses": { [key: string]: { [key: string]: unknown } } | null } };
   /** Take back or claim what a finished swap left behind. This node does so by itself; the call is for swaps brought in from elsewhere. */
   recover_funds_of_swap: { params: { "params": { "uuid": string } }; result: { "action": "RefundedMyPayment" | "SpentOtherPayment"; "coin": string; "tx_hash": string; "tx_hex": string } };
+  /** Take saved swaps of KDF that are over into the history of this node, each for itself. A swap money may be in is skipped: `swapnode import-kdf` takes it over from KDF's folder while both are stopped. A body may have 1 MiB, some hundred swaps. */
+  import_swaps: { params: { "swaps": Array<Record<string, never>> }; result: { "imported": string[]; "skipped": { [key: string]: string } } };
   /** Coins of swaps and orders that were unfinished at the start: they go on once these are enabled. */
   coins_needed_for_kick_start: { params: Record<string, never>; result: string[] };
   /** Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order. */

@@ -1,11 +1,8 @@
 import type { Example, Method } from "../src/rpc/define.ts";
-import type { FaultSpec } from "../src/rpc/fault.ts";
 import { METHODS } from "../src/rpc/table.ts";
 import { fakeNode, PASSWORD } from "../test/fakes/fakeNode.ts";
 import { send, serveRpc } from "../test/fakes/rpcServer.ts";
-import { ERROR_CATALOGUE } from "../test/rpc/errorCatalogue.ts";
-import { provoke } from "../test/rpc/provoke.ts";
-import { ERROR_CAUSES } from "./errorCauses.ts";
+import { CONFORMANCE_ROWS } from "../test/rpc/conformance/tables.ts";
 
 /** What an example of the documentation was answered. */
 export type ExampleReply = {
@@ -44,46 +41,30 @@ export async function runExamples(methods: readonly Method[] = METHODS): Promise
   return replies;
 }
 
-/** A text by its declaration: methods share those of what can go wrong in all of them. */
-export type SeenTexts = ReadonlyMap<FaultSpec<never>, string>;
+/** Texts of a declared error by `seenKey`. */
+export type SeenTexts = ReadonlyMap<string, readonly string[]>;
+export const seenKey = (method: string, style: "flat" | "v2", kind: string): string => `${method} ${style} ${kind}`;
 
-/** What each declared error read like when it happened: in an example, else in a call of the error catalogue or of `errorCauses.ts`. */
-export async function seenTexts(examples: readonly ExampleReply[], methods: readonly Method[] = METHODS): Promise<SeenTexts> {
-  const seen = new Map<FaultSpec<never>, string>();
-  const see = (spec: FaultSpec<never> | undefined, text: unknown): void => {
-    if (spec && typeof text === "string" && !seen.has(spec)) seen.set(spec, text);
+/** Most texts shown of one error. */
+const MOST_TEXTS = 3;
+
+/**
+ * What each declared error reads like: as an example was answered, and as the rows of the conformance suite have it, of which a
+ * test makes sure that a node says so. What differs from run to run in a row is a name in angle brackets.
+ */
+export function seenTexts(examples: readonly ExampleReply[]): SeenTexts {
+  const seen = new Map<string, string[]>();
+  const see = (key: string, text: string): void => {
+    const texts = seen.get(key) ?? [];
+    if (texts.length < MOST_TEXTS && !texts.includes(text)) seen.set(key, [...texts, text]);
   };
-  for (const { method, example, reply } of examples) if (example.error) see(method.errors[example.error], JSON.parse(reply).error);
-  let last: string | undefined;
-  const watched = methods.map(
-    (method): Method => ({
-      ...method,
-      async run(params, ctx, call) {
-        const outcome = await method.run(params, ctx, call);
-        if (outcome.kind === "fault") {
-          const { type, text } = outcome.fault;
-          last = type;
-          const specs = Object.entries(method.errors).filter(([kind, spec]) => (spec.type ?? kind) === type);
-          // Two kinds under one name cannot be told apart here.
-          if (specs.length === 1) see(specs[0]?.[1], text);
-        }
-        return outcome;
-      },
-    }),
-  );
-  for (const entry of ERROR_CATALOGUE) if ("provoke" in entry) for (const call of entry.provoke) await provoke(call, watched);
-  for (const { kind, node, call } of ERROR_CAUSES) {
-    const method = watched.find((m) => m.name === call.method && m.style !== ("mmrpc" in call ? "flat" : "v2"));
-    const spec = method?.errors[kind];
-    const server = await serveRpc(await node(), {}, { methods: watched });
-    try {
-      last = undefined;
-      const { text } = await send(server, JSON.stringify({ userpass: PASSWORD, ...call }));
-      if (last !== (spec?.type ?? kind)) throw new Error(`${call.method} was to fail with ${kind}, not with ${last}`);
-      see(spec, JSON.parse(text).error);
-    } finally {
-      await server.close();
-    }
+  for (const { method, example, reply } of examples)
+    if (example.error) see(seenKey(method.name, example.style, example.error), String(JSON.parse(reply).error));
+  for (const row of CONFORMANCE_ROWS) {
+    if (!("error" in row)) continue;
+    const key = seenKey(row.method, row.style, row.error);
+    const hasNames = /\$[a-zA-Z]/.test(row.text);
+    if (!hasNames || !seen.has(key)) see(key, row.text.replace(/\$([a-zA-Z]+)/g, "<$1>"));
   }
   return seen;
 }

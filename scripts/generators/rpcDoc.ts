@@ -1,11 +1,12 @@
 import { DEFAULT_LIMITS } from "../../src/adapters/httpServer/limits.ts";
 import { MAX_DECIMAL_CHARS, MAX_EXPONENT } from "../../src/core/money/rational.ts";
+import { MAX_LIMBS } from "../../src/core/money/rationalValue.ts";
 import { MAX_BATCH } from "../../src/rpc/dispatch.ts";
 import { MAX_LIST } from "../../src/rpc/field.ts";
-import { MAX_INTEGER_CHARS, MAX_LIMBS } from "../../src/rpc/mmNumber.ts";
+import { MAX_INTEGER_CHARS } from "../../src/rpc/mmNumber.ts";
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../../src/rpc/parseJson.ts";
 import { MAX_ECHO } from "../../src/rpc/serdeText.ts";
-import { type ExampleReply, exampleRequest, runExamples, type SeenTexts, seenTexts } from "../exampleReplies.ts";
+import { type ExampleReply, exampleRequest, runExamples, type SeenTexts, seenKey, seenTexts } from "../exampleReplies.ts";
 import type { Generated } from "../gen.ts";
 import { type CallForm, isSchema, type JsonSchema, propertiesOf, rpcSchemas, shapeName } from "../rpcSchemas.ts";
 
@@ -60,8 +61,8 @@ but a decimal that does not end: 100 significant digits.
 
 Where an integer is wanted, \`1.0\`, \`1e0\` and \`-0\` are no integers.
 
-**Examples.** Each request below was sent to a node on imitated coins, and the reply is what it answered. *Text seen* is what an error
-read like in such a call; the names and numbers in it are that call's. Where it is empty, the cause is one the imitation does not have.
+**Examples.** Each request below was sent to a node on imitated coins, and the reply is what it answered. *Text* is what an error reads
+like; the names and numbers in it are those of one call. Every one was provoked over HTTP: \`test/rpc/conformance\` has the calls.
 
 **Limits.**
 
@@ -105,12 +106,11 @@ function errorTable({ method, style }: CallForm, seen: SeenTexts): string {
   const errors = Object.entries(method.errors);
   if (errors.length === 0) return "";
   const rows = errors.map(([kind, e]) => {
-    const text = seen.get(e);
-    const cells = [text === undefined ? "" : code(cell(text)), cell(e.when)];
+    const texts = seen.get(seenKey(method.name, style, kind)) ?? [];
+    const cells = [texts.map((text) => code(cell(text))).join("<br>"), cell(e.when)];
     return `| ${(style === "v2" ? [`\`${e.type ?? kind}\``, e.http, ...cells] : [e.flatHttp ?? 500, ...cells]).join(" | ")} |`;
   });
-  const head =
-    style === "v2" ? "| error_type | HTTP | Text seen | When |\n|---|---|---|---|" : "| HTTP | Text seen | When |\n|---|---|---|";
+  const head = style === "v2" ? "| error_type | HTTP | Text | When |\n|---|---|---|---|" : "| HTTP | Text | When |\n|---|---|---|";
   return `\nErrors:\n\n${head}\n${rows.join("\n")}\n`;
 }
 
@@ -160,7 +160,7 @@ const anchor = (title: string): string =>
 export async function generate(): Promise<Generated[]> {
   const { forms, shapes } = rpcSchemas();
   const replies = await runExamples();
-  const seen = await seenTexts(replies);
+  const seen = seenTexts(replies);
   const contents = forms.map(
     ({ title, method }) => `- [\`${title}\`](#${anchor(title)}): ${method.summary.split(". ")[0]?.replace(/\.$/, "")}`,
   );

@@ -132,6 +132,10 @@ export class SimNode {
     if (!this.#running) throw new Error(`${this.name} is down`);
     return this.#running.p2p;
   }
+  /** Its swap logs, as on its disk. */
+  get swapStore(): ReturnType<typeof createSwapStore> {
+    return this.#log;
+  }
   /** Where its coins are, on every chain. */
   get script(): Uint8Array {
     return p2pkhScript(hash160(this.key.publicKey));

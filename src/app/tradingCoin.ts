@@ -15,6 +15,13 @@ export type FundsError =
   | { readonly kind: "Transport"; readonly coin: string; readonly message: string }
   | { readonly kind: "Internal"; readonly coin: string; readonly message: string };
 
+type FundsErrorOf<K extends FundsError["kind"]> = Extract<FundsError, { readonly kind: K }>;
+export type NotSufficientBalance = FundsErrorOf<"NotSufficientBalance">;
+/** Why the present outputs do not make up a transaction. */
+export type Unfunded = FundsErrorOf<"NotSufficientBalance" | "VolumeTooLow">;
+/** The backend cannot be reached. */
+export type Outage = FundsErrorOf<"Transport">;
+
 /** A hold on outputs and fees for one match. Held until released or taken over by its swap. */
 export type Reservation = { readonly id: string };
 
@@ -42,19 +49,19 @@ export interface TradingCoin {
   /** Least volume of a trade, whole coins: the greater of KDF's rule and the entry's `min_trading_vol`. */
   readonly minTradingVol: Rational;
   /** Why no new trade may begin now: the backend cannot be reached, so what is known may be old. Null: nothing. */
-  outage(): FundsError | null;
+  outage(): Outage | null;
   /** `outage`, after one more look of at most five seconds at a backend that is away. @throws Aborted when `signal` fires */
-  reach(signal?: AbortSignal): Promise<FundsError | null>;
+  reach(signal?: AbortSignal): Promise<Outage | null>;
   /** Spendable minus nothing: the confirmed and own-change outputs, whole coins. */
   spendable(): Rational;
   /** Sum locked by running swaps and open reservations, whole coins. */
   locked(): Rational;
   /** Miner fee of a payment of `volume` built from the present outputs. */
-  paymentFee(volume: Rational, stage: "start" | "order" | "preimage"): Result<Rational, FundsError>;
+  paymentFee(volume: Rational, stage: "start" | "order" | "preimage"): Result<Rational, Unfunded>;
   /** Greatest payment the present, unlocked outputs allow, with its fee. */
-  maxPayment(stage: "start" | "order" | "preimage"): Result<{ readonly volume: Rational; readonly fee: Rational }, FundsError>;
+  maxPayment(stage: "start" | "order" | "preimage"): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance>;
   /** Miner fee of the transaction that pays the dex fee of `amount`. */
-  dexFeeTxFee(amount: Rational, stage: "start" | "order" | "preimage"): Result<Rational, FundsError>;
+  dexFeeTxFee(amount: Rational, stage: "start" | "order" | "preimage"): Result<Rational, Unfunded>;
   /** Fee of spending the other side's payment; taken from the received amount on UTXO chains. */
   spendFee(): Rational;
   /**

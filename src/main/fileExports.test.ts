@@ -35,8 +35,8 @@ test.each([
   ["taker", "TAKER", "MAKER"],
 ] as const)("the swap of a %s is in SWAPS/MY from its start, and in SWAPS/STATS/%s once it has ended", async (role, side, otherSide) => {
   const { root, files } = open();
-  const mine = join(root, "SWAPS/MY", `${UUID}.json`);
-  const statistics = join(root, "SWAPS/STATS", side, `${UUID}.json`);
+  const mine = join(root, "swapnode/SWAPS/MY", `${UUID}.json`);
+  const statistics = join(root, "swapnode/SWAPS/STATS", side, `${UUID}.json`);
 
   files.onSwapEvent(UUID, stored(running(role)));
   await files.close();
@@ -61,24 +61,24 @@ test.each([
   expect(readFileSync(statistics, "utf8")).not.toContain(COUNTERPARTY.slice(2));
 
   expect(statSync(statistics).mode & 0o777).toBe(0o600);
-  expect(readdirSync(join(root, "SWAPS/STATS", side))).toEqual([`${UUID}.json`]);
-  expect(readdirSync(join(root, "SWAPS/STATS", otherSide))).toEqual([]);
+  expect(readdirSync(join(root, "swapnode/SWAPS/STATS", side))).toEqual([`${UUID}.json`]);
+  expect(readdirSync(join(root, "swapnode/SWAPS/STATS", otherSide))).toEqual([]);
 });
 
 test("a statistics folder that cannot be written is logged and stops nothing", async () => {
   const { root, files, log } = open();
-  rmSync(join(root, "SWAPS/STATS/TAKER"), { recursive: true });
-  writeFileSync(join(root, "SWAPS/STATS/TAKER"), "a file in the way");
-  chmodSync(join(root, "SWAPS/STATS/TAKER"), 0o600);
+  rmSync(join(root, "swapnode/SWAPS/STATS/TAKER"), { recursive: true });
+  writeFileSync(join(root, "swapnode/SWAPS/STATS/TAKER"), "a file in the way");
+  chmodSync(join(root, "swapnode/SWAPS/STATS/TAKER"), 0o600);
   files.onSwapEvent(UUID, stored(ended("taker")));
   await files.close();
-  expect(existsSync(join(root, "SWAPS/MY", `${UUID}.json`))).toBe(true);
+  expect(existsSync(join(root, "swapnode/SWAPS/MY", `${UUID}.json`))).toBe(true);
   expect(log.lines.map((l) => l.event)).toEqual(["swap_file_not_written"]);
 });
 
 test("a file told many things at once is written once, with the last; one removed meanwhile is gone", async () => {
   const { root, files } = open();
-  const path = (uuid: string): string => join(root, "ORDERS/MY/MAKER", `${uuid}.json`);
+  const path = (uuid: string): string => join(root, "swapnode/ORDERS/MY/MAKER", `${uuid}.json`);
   const writes = Array.from({ length: 500 }, (_, n) => files.orders.write("MAKER", UUID, { n }));
   const other = "99999999-2222-4333-8444-555555555555";
   writes.push(files.orders.write("MAKER", other, {}), files.orders.remove("MAKER", other));
@@ -86,5 +86,5 @@ test("a file told many things at once is written once, with the last; one remove
   expect([existsSync(path(UUID)), existsSync(path(other))]).toEqual([false, false]);
   await Promise.all(writes);
   expect(JSON.parse(readFileSync(path(UUID), "utf8"))).toEqual({ n: 499 });
-  expect([existsSync(path(other)), readdirSync(join(root, "ORDERS/MY/MAKER"))]).toEqual([false, [`${UUID}.json`]]);
+  expect([existsSync(path(other)), readdirSync(join(root, "swapnode/ORDERS/MY/MAKER"))]).toEqual([false, [`${UUID}.json`]]);
 });

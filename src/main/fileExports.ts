@@ -20,7 +20,7 @@ export type FileExports = {
 export type OpenFileExports = Required<FileExports> & { close(): Promise<void> };
 
 /**
- * Order and swap files in KDF's places and shapes. An export of the database, never read back: a file that cannot be
+ * Order and swap files in KDF's names and shapes, in our own folder. An export of the database, never read back: a file that cannot be
  * written is logged and loses nothing. Nothing waits for them: a busy node writes the latest state of each. A swap that
  * ended is also in the statistics folder of its side (reference rpc.md 7.6); what KDF hides there, the secret and the other
  * side's key, none of our files has.

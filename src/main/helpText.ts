@@ -22,6 +22,11 @@ Usage:
   swapnode data accept [--dbdir DIR | --db FILE]
                             go on with an old copy of the database, or none,
                             after a start refused it
+  swapnode import-kdf [--dry-run] [--from DIR] [JSON | -]
+                            take over the orders, swaps and history KDF has
+                            stored for this wallet; KDF must be stopped. Its
+                            files are only read. --dry-run: say what would be
+                            taken; --from: KDF's dbdir, if it is another one
   swapnode devnet [--json] [--topology FILE] [--keep-data DIR]
                             a whole private network, left running
   swapnode chain --coin TICKER --coins FILE --port PORT
@@ -44,7 +49,8 @@ Environment:
   RUST_LOG        least level logged: debug, info (default), warn, error
   MM_CERT_PATH, MM_CERT_KEY_PATH   for "https": true; made when missing
 
-Exit codes: 0 stopped in good order, 1 start refused or crashed, 2 wrong usage.
+Exit codes: 0 stopped in good order, 1 start refused or crashed, 2 wrong usage;
+import-kdf: 3 done, but not everything could be taken over.
 Everything else is done over the RPC, http://127.0.0.1:7783 by default:
   curl --url http://127.0.0.1:7783 --data \\
     '{"userpass":"<rpc_password>","method":"version"}'

@@ -1,5 +1,6 @@
 import type { StoredEvent } from "../core/swap/events.ts";
-import { whyNotRecoverable } from "../core/swap/recovery.ts";
+import type { KeptSwap } from "../core/swap/kdfStatus.ts";
+import { whyKeptNotRecoverable, whyNotRecoverable } from "../core/swap/recovery.ts";
 import { fold } from "../core/swap/swapState.ts";
 import { err } from "../core/util/result.ts";
 import type { SwapsApi } from "../rpc/ctx/swaps.ts";
@@ -9,9 +10,15 @@ import type { SwapsApi } from "../rpc/ctx/swaps.ts";
  * do, and the answer says why.
  */
 export const recoverFunds =
-  (logOf: (uuid: string) => Promise<readonly StoredEvent[] | null>, isActive: (ticker: string) => boolean): SwapsApi["recoverFunds"] =>
+  (
+    logOf: (uuid: string) => Promise<readonly StoredEvent[] | null>,
+    isActive: (ticker: string) => boolean,
+    endedElsewhere: (uuid: string) => Promise<KeptSwap | null>,
+  ): SwapsApi["recoverFunds"] =>
   async (uuid) => {
     const log = await logOf(uuid);
+    const kept = log ? null : await endedElsewhere(uuid);
+    if (kept) return err({ kind: "NotRecoverable", reason: whyKeptNotRecoverable(kept) });
     if (!log) return err({ kind: "SwapNotFound" });
     const state = fold(log.map(({ event }) => event));
     const { makerCoin, takerCoin } = state.terms;

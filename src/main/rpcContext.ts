@@ -11,6 +11,7 @@ import type { NodeApi } from "../rpc/ctx/network.ts";
 import type { OrderbookApi } from "../rpc/ctx/orders.ts";
 import type { SwapsApi } from "../rpc/ctx/swaps.ts";
 import type { Compatibility, RpcContext } from "../rpc/ctx.ts";
+import { importEndedSwaps } from "./importEndedSwaps.ts";
 import { recoverFunds } from "./recoverFunds.ts";
 import { swapPages } from "./swapPages.ts";
 import { swapStatuses } from "./swapStatuses.ts";
@@ -50,7 +51,7 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
     coins: coinsApi(node.coins),
     orders: node.orders,
     orderbook: orderbookApi(node, p2p !== null),
-    swaps: swapsApi(node, parts.swapStore),
+    swaps: swapsApi(node, parts.swapStore, parts.clock),
     dexFee: node.dexFees,
     peers: node.peers,
   };
@@ -96,7 +97,11 @@ function coinsApi(coins: CoinRegistry): CoinsApi {
     entry(ticker) {
       const entry = coins.entry(ticker);
       return (
-        entry && { walletOnly: entry.walletOnly, orderbookTicker: entry.orderbookTicker, protocol: JSON.stringify(entry.raw.protocol) }
+        entry && {
+          walletOnly: entry.walletOnly,
+          orderbookTicker: entry.orderbookTicker,
+          protocol: JSON.stringify(entry.raw.protocol ?? null),
+        }
       );
     },
     enable: (request, signal) => coins.enable(request, signal),
@@ -104,16 +109,22 @@ function coinsApi(coins: CoinRegistry): CoinsApi {
   };
 }
 
-function swapsApi(node: Node, store: SwapStore): SwapsApi {
+function swapsApi(node: Node, store: SwapStore, clock: Clock): SwapsApi {
   const { swaps } = node;
   return {
-    status: swapStatuses(swaps),
+    status: swapStatuses({
+      log: (uuid) => swaps.log(uuid),
+      isSettled: (uuid) => swaps.isSettled(uuid),
+      endedElsewhere: (uuid) => store.endedElsewhere(uuid),
+    }),
     page: swapPages(store),
     active: () => swaps.activeUuids(),
     coinsNeededForKickStart: () => [...new Set([...swaps.kickStartCoins(), ...node.orders.coinsNeededForKickStart()])],
     recoverFunds: recoverFunds(
       (uuid) => swaps.log(uuid),
       (ticker) => node.coins.active(ticker) !== undefined,
+      (uuid) => store.endedElsewhere(uuid),
     ),
+    importEnded: importEndedSwaps(store, swaps, clock),
   };
 }

@@ -5,7 +5,7 @@ import { helpText } from "./helpText.ts";
 import { readPassword } from "./readPassword.ts";
 import { packageVersion } from "./version.ts";
 
-const COMMANDS = ["start", "wallet", "data", "demo", "devnet", "chain"] as const;
+const COMMANDS = ["start", "wallet", "data", "import-kdf", "demo", "devnet", "chain"] as const;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const complain = (line: string): void => void process.stderr.write(`swapnode: ${line}\n`);
@@ -23,6 +23,8 @@ async function run(command: (typeof COMMANDS)[number], at: Surroundings): Promis
     }
     case "data":
       return (await import("./dataCommand.ts")).dataCommand(at.args, at, { print, complain });
+    case "import-kdf":
+      return (await import("./importKdfCommand.ts")).importKdfCommand(at, { print, complain });
     case "demo":
       return (await import("../devnet/demo.ts")).main(at.args);
     case "devnet":
@@ -41,7 +43,7 @@ const isMisused = ([first, ...more]: readonly string[]): boolean =>
  * any argument the configuration is looked for.
  *
  * @param args after the program's name
- * @returns the exit code: 0 good, 1 refused or crashed, 2 wrong usage
+ * @returns the exit code: 0 good, 1 refused or crashed, 2 wrong usage, 3 done but something needs looking at
  */
 export async function runCli(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args;

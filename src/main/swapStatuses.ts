@@ -1,4 +1,5 @@
 import type { StoredEvent } from "../core/swap/events.ts";
+import { type KeptSwap, kdfStatus } from "../core/swap/kdfStatus.ts";
 import { swapStatus } from "../core/swap/swapStatus.ts";
 import type { SwapStatus, SwapsApi } from "../rpc/ctx/swaps.ts";
 
@@ -9,7 +10,16 @@ const KEPT = 500;
 export type SwapLogs = {
   log(uuid: string): Promise<readonly StoredEvent[] | null>;
   isSettled(uuid: string): boolean;
+  /** A swap that has no log because it ended in KDF. */
+  endedElsewhere(uuid: string): Promise<KeptSwap | null>;
 };
+
+async function statusOf(swaps: SwapLogs, uuid: string): Promise<SwapStatus | undefined> {
+  const log = await swaps.log(uuid);
+  if (log) return swapStatus(log);
+  const kept = await swaps.endedElsewhere(uuid);
+  return kept ? kdfStatus(kept) : undefined;
+}
 
 /**
  * Statuses from the swaps' logs. Those of settled swaps are kept, the last ones asked for: to read, check and fold a stored log
@@ -21,8 +31,7 @@ export function swapStatuses(swaps: SwapLogs): SwapsApi["status"] {
     const known = kept.get(uuid);
     // Asked before the log is read: what settles meanwhile may have had another event before.
     const isSettled = known !== undefined || swaps.isSettled(uuid);
-    const log = known ? null : await swaps.log(uuid);
-    const status = known ?? (log ? swapStatus(log) : undefined);
+    const status = known ?? (await statusOf(swaps, uuid));
     if (!status || !isSettled) return status;
     kept.delete(uuid);
     kept.set(uuid, status);

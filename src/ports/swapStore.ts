@@ -1,4 +1,5 @@
 import type { Role, StoredEvent } from "../core/swap/events.ts";
+import type { KeptSwap } from "../core/swap/kdfStatus.ts";
 
 /** What lists and filters need of a swap without reading its log. */
 export type ListedSwap = {
@@ -28,6 +29,9 @@ export type SwapPage = { readonly uuids: readonly string[]; readonly total: numb
 /** Values that must never serve two swaps; storing one a second time rejects the whole write. */
 export type UniqueMark = { readonly kind: "secret_hash" | "fee_tx"; readonly value: string };
 
+/** A swap of KDF that is over: nothing of it is folded, it is shown as KDF stored it. Marks taken already stay as they are. */
+export type EndedElsewhere = { readonly summary: SwapSummary; readonly kept: KeptSwap; readonly marks: readonly UniqueMark[] };
+
 /** The swap log. Every resolved write is durable (fsynced). */
 export interface SwapStore {
   /** First event of a new swap. Rejects when the uuid was ever used, or a mark is taken. */
@@ -36,7 +40,11 @@ export interface SwapStore {
   append(uuid: string, seq: number, event: StoredEvent, marks: readonly UniqueMark[]): Promise<void>;
   /** Nothing more can change: the deciding transaction is deep. */
   markSettled(uuid: string): Promise<void>;
-  /** Empty for a swap this node never had. Rejects with `StorageError` `Corrupt`, naming swap and event, when a record was changed or is missing. */
+  /** All or none. Rejects when a uuid was ever used. */
+  addEnded(swaps: readonly EndedElsewhere[]): Promise<void>;
+  /** A swap that ended elsewhere; null for any other. */
+  endedElsewhere(uuid: string): Promise<KeptSwap | null>;
+  /** Empty for a swap this node never had, and for one that ended elsewhere. Rejects with `StorageError` `Corrupt`, naming swap and event, when a record was changed or is missing. */
   log(uuid: string): Promise<readonly StoredEvent[]>;
   has(uuid: string): Promise<boolean>;
   /** Every uuid ever used, in no order. */

@@ -20,6 +20,8 @@ export type FaultTable<E extends { readonly kind: string }> = { readonly [K in E
 
 /** A failure ready for either envelope. */
 export type Fault = {
+  /** As declared; `type` is what the client sees of it. */
+  readonly kind: string;
   readonly http: number;
   readonly flatHttp: number;
   readonly text: string;
@@ -30,6 +32,7 @@ export type Fault = {
 
 export function faultOf<E extends { readonly kind: string }>(spec: FaultSpec<E>, error: E): Fault {
   return {
+    kind: error.kind,
     http: spec.http,
     flatHttp: spec.flatHttp ?? 500,
     text: spec.text(error),

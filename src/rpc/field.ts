@@ -62,10 +62,13 @@ export const readNonZero: Read<number> = (v) => {
   return err(typeof v === "number" || typeof v === "bigint" ? wrongValue(v, "a nonzero usize") : wrongType(v, "a nonzero usize"));
 };
 
-/** A uuid in lower-case hyphenated text; the simple form without hyphens is read too. */
+/** The hyphenated form may stand behind `urn:uuid:` or in braces. */
+const WRAPPED_UUIDS = [/^urn:uuid:([^{}]{36})$/, /^\{([^{}]{36})\}$/];
+
+/** A uuid in lower-case hyphenated text; the other forms the reference parser takes are read too: without hyphens, as a URN, in braces. */
 export const readUuid: Read<string> = (v) => {
   if (typeof v !== "string") return err(wrongType(v, "a UUID string"));
-  const hex = v.toLowerCase();
+  const hex = WRAPPED_UUIDS.reduce((text, form) => form.exec(text)?.[1] ?? text, v).toLowerCase();
   if (/^[0-9a-f]{32}$/.test(hex)) return ok(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"));
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(hex)) return ok(hex);
   return err(`UUID parsing failed: ${uuidFault(v)}`);

@@ -23,5 +23,5 @@ export const FUNDS_FAULTS: FaultTable<FundsError> = {
     data: ({ coin, volume, threshold }) => ({ coin, volume: toDecimalString(volume), threshold: toDecimalString(threshold) }),
   },
   Transport: { http: 500, when: "The coin's daemon cannot be reached.", text: fundsErrorText, data: (e) => e.message },
-  Internal: { http: 500, type: "InternalError", when: "The fee cannot be estimated.", text: fundsErrorText, data: (e) => e.message },
+  Internal: { http: 500, type: "InternalError", when: "The volume is negative.", text: fundsErrorText, data: (e) => e.message },
 };

@@ -4,6 +4,7 @@ import { DISPATCH_ERRORS } from "./dispatchErrors.ts";
 const refusal = (name: string): Outcome => ({
   kind: "fault",
   fault: {
+    kind: "NoKeys",
     http: DISPATCH_ERRORS.NoKeys.http,
     flatHttp: 500,
     type: "NoKeys",

@@ -1,4 +1,5 @@
-import { parseDecimal, type Rational, rational, reduce } from "../core/money/rational.ts";
+import { parseDecimal, type Rational, rational } from "../core/money/rational.ts";
+import { parseRationalValue } from "../core/money/rationalValue.ts";
 import { err, ok } from "../core/util/result.ts";
 import { defaulted, optional, type Read, required } from "./field.ts";
 import { isJsonObject, JsonNumber } from "./jsonNumber.ts";
@@ -11,11 +12,10 @@ import { rawJson } from "./serdeText.ts";
  * Bounds: 1,000 characters or an exponent of 1,000 in a decimal (`parseDecimal`), 1,000 digits per side of a
  * fraction, 128 limbs per side of a rational.
  */
-export const MAX_LIMBS = 128;
 export const MAX_INTEGER_CHARS = 1_000;
 
 export const readMmNumber: Read<Rational> = (value) => {
-  const parsed = fromDecimal(value) ?? fromRationalValue(value) ?? fromFraction(value);
+  const parsed = fromDecimal(value) ?? parseRationalValue(value) ?? fromFraction(value);
   return parsed ? ok(parsed) : err(`Could not deserialize any variant of MmNumber from ${rawJson(value)}`);
 };
 
@@ -31,27 +31,6 @@ function fromDecimal(value: unknown): Rational | undefined {
   if (typeof text !== "string") return undefined;
   const parsed = parseDecimal(text);
   return parsed.ok ? parsed.value : undefined;
-}
-
-function fromRationalValue(value: unknown): Rational | undefined {
-  if (!Array.isArray(value) || value.length !== 2) return undefined;
-  const n = limbsToInteger(value[0]);
-  const d = limbsToInteger(value[1]);
-  return n === undefined || d === undefined || d === 0n ? undefined : reduce({ n, d });
-}
-
-/** `[sign, limbs]`: sign -1, 0 or 1; limbs are base 2^32, least significant first. */
-function limbsToInteger(value: unknown): bigint | undefined {
-  if (!Array.isArray(value) || value.length !== 2) return undefined;
-  const [sign, limbs]: unknown[] = value;
-  if ((sign !== 1 && sign !== 0 && sign !== -1) || !Array.isArray(limbs) || limbs.length > MAX_LIMBS) return undefined;
-  let magnitude = 0n;
-  for (let i = limbs.length - 1; i >= 0; i--) {
-    const limb: unknown = limbs[i];
-    if (typeof limb !== "number" || !Number.isInteger(limb) || limb < 0 || limb > 0xffff_ffff) return undefined;
-    magnitude = (magnitude << 32n) | BigInt(limb);
-  }
-  return BigInt(sign) * magnitude;
 }
 
 function fromFraction(value: unknown): Rational | undefined {

@@ -49,18 +49,31 @@ export const typedSwap = (status: SwapStatus): z.input<typeof typedSwapShape> =>
 export const savedSwap = (status: SwapStatus): { [key: string]: unknown } =>
   without(hideSecrets(status), ["my_info", "recoverable", "is_finished", "is_success"]);
 
-/** What others may see of a finished swap: the saved form without `type`, and nothing of our own about fees and dangers. */
+/**
+ * What others may see of a finished swap: the saved form without `type`, nothing of our own about fees and dangers, and of a failure
+ * the name of its event: the sentence may tell of balances and daemons, which are nobody's business.
+ */
 export const publicSwap = (status: SwapStatus): { [key: string]: unknown; uuid: string } =>
-  without(savedSwap(status), ["type", "swapnode"]) as { uuid: string };
+  without(savedSwap(withEvents(status, nameFailure)), ["type", "swapnode"]) as { uuid: string };
+
+type KdfEvent = { readonly type?: unknown; readonly data?: unknown };
+const isRecord = (value: unknown): value is object => typeof value === "object" && value !== null;
+const nameFailure = (event: KdfEvent): KdfEvent =>
+  isRecord(event.data) && "error" in event.data ? { ...event, data: { error: event.type } } : event;
 
 /** `secret` and `p2p_privkey` of the first event never leave the node, in no form (reference rpc.md 7.1 and 12). */
 function hideSecrets(status: SwapStatus): SwapStatus {
-  if (!Array.isArray(status.events)) return status;
-  const events = status.events.map((timed: { readonly event?: { readonly type?: unknown; readonly data?: unknown } }) => {
-    const data = timed.event?.data;
-    if (timed.event?.type !== "Started" || typeof data !== "object" || data === null) return timed;
-    const hidden = { ...data, ...("secret" in data ? { secret: "0".repeat(64) } : {}), p2p_privkey: null };
-    return { ...timed, event: { ...timed.event, data: hidden } };
+  return withEvents(status, (event) => {
+    const { type, data } = event;
+    if (type !== "Started" || !isRecord(data)) return event;
+    return { ...event, data: { ...data, ...("secret" in data ? { secret: "0".repeat(64) } : {}), p2p_privkey: null } };
   });
+}
+
+function withEvents(status: SwapStatus, change: (event: KdfEvent) => KdfEvent): SwapStatus {
+  if (!Array.isArray(status.events)) return status;
+  const events = status.events.map((timed: { readonly event?: KdfEvent }) =>
+    timed.event ? { ...timed, event: change(timed.event) } : timed,
+  );
   return { ...status, events };
 }

@@ -14,7 +14,7 @@ const BOTH = ["DOC", "MARTY"];
 const funded = (name: string) => ({ name, enable: BOTH, fund: { DOC: "100", MARTY: "100" } });
 const PAIR = topologyOf({ block_time_s: 0.5, nodes: [{ name: "seed", seed: true }, funded("alice"), funded("bob")] });
 
-test("a process without keys joins a network and shows its book; others swap beside it, and each has the ended swap in KDF's two places", async () => {
+test("a process without keys joins a network and shows its book; others swap beside it, and each shows the ended swap in its two files", async () => {
   await withNetwork(PAIR, async ({ node, logs }) => {
     const [alice, bob] = [node("alice"), node("bob")];
     const trade = { base: "DOC", rel: "MARTY", price: "0.5", volume: "10", taken: "4", by: "buy" } as const;
@@ -46,7 +46,7 @@ test("a process without keys joins a network and shows its book; others swap bes
         ["MAKER", alice],
         ["TAKER", bob],
       ] as const) {
-        const saved = (folder: string): string => join(walletFolder(owner), "SWAPS", folder, `${uuid}.json`);
+        const saved = (folder: string): string => join(walletFolder(owner), "swapnode/SWAPS", folder, `${uuid}.json`);
         await until(`${side} has the file`, async () => (existsSync(saved(`STATS/${side}`)) ? true : null));
         expect(readFileSync(saved(`STATS/${side}`), "utf8")).toBe(readFileSync(saved("MY"), "utf8"));
         expect(statSync(saved(`STATS/${side}`)).mode & 0o777).toBe(0o600);

@@ -3,6 +3,7 @@ import { createOrderStore, ORDER_SCHEMA } from "../../src/adapters/sqlite/orderS
 import { createPeerStore, PEER_SCHEMA } from "../../src/adapters/sqlite/peerStore.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { orderToRecord } from "../../src/app/orders/orderRecord.ts";
+import type { KeyElsewhere, OrdersDeps } from "../../src/app/orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "../../src/app/orders/ordersService.ts";
 import { PeerPolicy } from "../../src/app/peers/peerPolicy.ts";
 import { decimal, max, mul, rational } from "../../src/core/money/rational.ts";
@@ -48,6 +49,9 @@ export type FakeNodeOptions = {
   readonly compatibility?: Compatibility;
   /** Orders of other nodes. */
   readonly others?: readonly BookEntry[];
+  readonly rules?: Partial<OrdersDeps["rules"]>;
+  /** Set: its key was heard trading elsewhere. */
+  readonly keyElsewhere?: KeyElsewhere;
 };
 
 export type FakeNode = { readonly ctx: RpcContext; readonly clock: VirtualClock; readonly orders: OrdersService; stopped: boolean };
@@ -61,6 +65,8 @@ export async function fakeNode({
   busy = false,
   compatibility = "spec",
   others = [],
+  rules = {},
+  keyElsewhere,
 }: FakeNodeOptions = {}): Promise<FakeNode> {
   const clock = new VirtualClock(NOW_MS);
   const coins = new Map(active.map((ticker) => [ticker, new FakeRpcCoin(ticker, { balance: "200", walletOnly: ticker === "WALLET" })]));
@@ -81,6 +87,7 @@ export async function fakeNode({
       paymentWaitSec: 600,
       dexFee: (_taker, _maker, amount) => max(decimal("0.00001"), mul(amount, rational(1n, 777n))),
       noFeeKey,
+      ...rules,
     },
     policy: {
       isBanned: () => false,
@@ -91,7 +98,7 @@ export async function fakeNode({
       onReserved: () => undefined,
       onNeverConnected: () => undefined,
     },
-    keyElsewhere: () => null,
+    keyElsewhere: () => keyElsewhere ?? null,
     ownKey: fromHex(NODE_KEY),
     coin: (ticker) => coins.get(ticker),
   });

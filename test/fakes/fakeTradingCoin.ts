@@ -1,4 +1,4 @@
-import type { FundsError, Reservation, TradingCoin } from "../../src/app/tradingCoin.ts";
+import type { FundsError, NotSufficientBalance, Outage, Reservation, TradingCoin, Unfunded } from "../../src/app/tradingCoin.ts";
 import { add, decimal, isPositive, lt, type Rational, sub, ZERO } from "../../src/core/money/rational.ts";
 import { err, ok, type Result } from "../../src/core/util/result.ts";
 
@@ -23,11 +23,11 @@ export class FakeTradingCoin implements TradingCoin {
   readonly protocolInfo: Uint8Array;
   readonly settings: { confirmations: number; notarization: boolean };
   readonly dust = decimal("0.00001");
-  readonly minTradingVol = decimal("0.0001");
+  minTradingVol = decimal("0.0001");
   readonly fee = decimal("0.0001");
   /** Least contract that pays for its claim at the fee ceiling. */
   least = ZERO;
-  /** Set: every question about fees ends with this. */
+  /** Set: the backend is away, or every reservation ends with this. */
   trouble: FundsError | null = null;
   /** Set: the next look at the backend finds it answering again. */
   isBack = false;
@@ -46,10 +46,10 @@ export class FakeTradingCoin implements TradingCoin {
     this.#balance = decimal(options.balance ?? "100");
   }
 
-  outage(): FundsError | null {
+  outage(): Outage | null {
     return this.trouble?.kind === "Transport" ? this.trouble : null;
   }
-  async reach(): Promise<FundsError | null> {
+  async reach(): Promise<Outage | null> {
     if (this.isBack) this.trouble = null;
     return this.outage();
   }
@@ -73,20 +73,18 @@ export class FakeTradingCoin implements TradingCoin {
   get openReservations(): number {
     return this.#locks.size;
   }
-  paymentFee(volume: Rational): Result<Rational, FundsError> {
-    if (this.trouble) return err(this.trouble);
+  paymentFee(volume: Rational): Result<Rational, Unfunded> {
     const required = add(volume, this.fee);
     if (!lt(this.#balance, required)) return ok(this.fee);
     return err({ kind: "NotSufficientBalance", coin: this.ticker, available: this.#balance, required, lockedBySwaps: null });
   }
-  maxPayment(): Result<{ volume: Rational; fee: Rational }, FundsError> {
-    if (this.trouble) return err(this.trouble);
+  maxPayment(): Result<{ volume: Rational; fee: Rational }, NotSufficientBalance> {
     const available = sub(this.#balance, this.locked());
     const volume = sub(available, this.fee);
     if (isPositive(volume)) return ok({ volume, fee: this.fee });
     return err({ kind: "NotSufficientBalance", coin: this.ticker, available, required: this.fee, lockedBySwaps: this.locked() });
   }
-  dexFeeTxFee(amount: Rational): Result<Rational, FundsError> {
+  dexFeeTxFee(amount: Rational): Result<Rational, Unfunded> {
     return this.paymentFee(amount);
   }
   spendFee(): Rational {

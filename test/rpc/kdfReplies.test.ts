@@ -115,7 +115,6 @@ const DEVIATIONS: Readonly<Record<string, Deviation>> = {
   "15d_electrum_no_coin": notThere(NO_ELECTRUM.reason, "servers"),
   "15e_enable_eth_no_urls": NO_EVM,
   "15f_enable_eth_bad_url": NO_EVM,
-  "17_import_swaps_empty": notThere("docs/compatibility.md: swaps of other nodes are not taken over through the RPC", "swaps"),
   "20_electrum_DOC_27784": NO_ELECTRUM,
   "20_electrum_DOC_27785": NO_ELECTRUM,
   "20_electrum_MARTY_27784": NO_ELECTRUM,

@@ -1,15 +1,14 @@
 import { openHttpServer } from "../../src/adapters/httpServer/openHttpServer.ts";
-import type { Method } from "../../src/rpc/define.ts";
 import { createRpcHandler } from "../../src/rpc/rpcHandler.ts";
 import { fakeNode, PASSWORD } from "../fakes/fakeNode.ts";
 import { fakeDispatcher, send } from "../fakes/rpcServer.ts";
 import { SilentLog } from "../fakes/silentLog.ts";
 import type { Provocation } from "./errorCatalogue.ts";
 
-/** Sends one request of the catalogue through HTTP to a busy node of its own. `methods`: what the node has; default all. */
-export async function provoke(p: Provocation, methods?: readonly Method[]): Promise<{ readonly status: number; readonly error: string }> {
+/** Sends one request of the catalogue through HTTP to a busy node of its own. */
+export async function provoke(p: Provocation): Promise<{ readonly status: number; readonly error: string }> {
   const node = await fakeNode({ active: ["DOC", "MARTY", "WALLET"], busy: true });
-  const handler = createRpcHandler(fakeDispatcher(node, methods ? { methods } : {}));
+  const handler = createRpcHandler(fakeDispatcher(node));
   const server = await openHttpServer(
     (request) => handler({ ...request, remoteAddress: p.from ?? request.remoteAddress }),
     { port: 0 },

@@ -16,6 +16,7 @@ async function recover(uuid: string, active: readonly string[]): Promise<{ statu
     recoverFunds: recoverFunds(
       async (id) => logs.get(id) ?? null,
       (ticker) => active.includes(ticker),
+      async () => null,
     ),
   };
   const dispatcher = fakeDispatcher({ ...node, ctx: { ...node.ctx, swaps } });

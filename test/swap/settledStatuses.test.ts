@@ -16,6 +16,7 @@ function statusesOf(side: SwapSide): { readonly status: (uuid: string) => Promis
       return side.runner.log(uuid);
     },
     isSettled: (uuid) => side.runner.isSettled(uuid),
+    endedElsewhere: async () => null,
   };
   const counted = { status: swapStatuses(logs), reads: 0 };
   return counted;
@@ -91,6 +92,7 @@ test("no more than 500 are kept, those asked for last", async () => {
       return log;
     },
     isSettled: () => true,
+    endedElsewhere: async () => null,
   });
   for (let i = 0; i < 500; i++) await status(String(i));
   await status("0");

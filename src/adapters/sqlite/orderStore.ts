@@ -1,6 +1,6 @@
 import { type Rational, toDecimalString } from "../../core/money/rational.ts";
 import { assertNever } from "../../core/util/result.ts";
-import type { HistoryFilter, HistoryRow, OrderChange, OrderStore, StoredOrder } from "../../ports/orderStore.ts";
+import type { HistoryFilter, HistoryRow, OrderChange, OrderRecord, OrderStore, StoredOrder } from "../../ports/orderStore.ts";
 import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
 import type { ComponentSchema } from "./migrations.ts";
 
@@ -48,6 +48,11 @@ export const ORDER_SCHEMA: ComponentSchema = {
         "CREATE INDEX my_orders_status ON my_orders (status, created_at)",
       ],
     },
+    {
+      version: 3,
+      name: "orders that began elsewhere",
+      sql: ["CREATE TABLE orders_from_elsewhere (uuid TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID"],
+    },
   ],
 };
 
@@ -93,6 +98,50 @@ function toStatement(c: OrderChange): SqlStatement {
     default:
       return assertNever(c);
   }
+}
+
+/** A row of KDF's own history of orders, as KDF has it: its numbers are kept as they are. One that is there stays. */
+export type KdfOrderRow = {
+  readonly uuid: string;
+  readonly type: string;
+  readonly initialAction: string;
+  readonly base: string;
+  readonly rel: string;
+  readonly price: SqlValue;
+  readonly volume: SqlValue;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly wasTaker: number;
+  readonly status: string;
+};
+
+/** Statements that store orders of KDF: rows of its history, ended ones and open ones. What is there already stays. */
+export function kdfOrderStatements(
+  rows: readonly KdfOrderRow[],
+  ended: readonly OrderRecord[],
+  open: readonly OrderRecord[],
+): readonly SqlStatement[] {
+  const record =
+    (table: string) =>
+    (o: OrderRecord): SqlStatement => ({
+      sql: `INSERT OR IGNORE INTO ${table} (uuid, kind, record) VALUES (?, ?, ?)`,
+      params: [o.uuid, o.kind, o.record],
+    });
+  return [
+    ...rows.map((r) => ({
+      sql: `INSERT OR IGNORE INTO my_orders
+        (uuid, type, initial_action, base, rel, price, volume, created_at, last_updated, was_taker, status)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      params: [
+        ...[r.uuid, r.type, r.initialAction, r.base, r.rel, r.price, r.volume],
+        ...[r.createdAtMs, r.updatedAtMs, r.wasTaker, r.status],
+      ],
+    })),
+    ...ended.map(record("ended_orders")),
+    ...open.map(record("live_orders")),
+    // Known for ever: one that leaves no row in the history must not come back when it has ended here.
+    ...open.map(({ uuid }) => ({ sql: "INSERT OR IGNORE INTO orders_from_elsewhere (uuid) VALUES (?)", params: [uuid] })),
+  ];
 }
 
 function text(row: SqlRow, column: string): string {

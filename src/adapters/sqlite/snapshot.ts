@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fsyncPath } from "./durableFiles.ts";
-import type { SqliteEngine } from "./sqliteEngine.ts";
+import { SqliteEngine } from "./sqliteEngine.ts";
 
 /** Copies kept, of the newest versions. Each is as large as the database was. */
 const KEPT = 3;
@@ -27,6 +27,18 @@ function copyWhole(engine: SqliteEngine, target: string): void {
   fsyncPath(partial);
   renameSync(partial, target);
   fsyncPath(dirname(target));
+}
+
+/** Keeps the database as it is before another program's data is taken into it, as `<path>.before-import`; the last time counts. */
+export function keepBeforeImport(path: string): string {
+  const target = `${path}.before-import`;
+  const engine = new SqliteEngine(path, "read");
+  try {
+    copyWhole(engine, target);
+  } finally {
+    engine.close();
+  }
+  return target;
 }
 
 /**

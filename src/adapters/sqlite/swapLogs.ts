@@ -29,12 +29,14 @@ export function findLog(db: SqliteEngine, uuid: string): FoundLog {
   return { whole: true, events, state: fold(events.map((e) => e.event)) };
 }
 
-/** Every swap there is anything of, in order. */
+/** Every swap there is anything of, in order; those that ended elsewhere have no record to be folded and are left out. */
 export function* foundSwaps(db: SqliteEngine): Generator<string> {
+  const [hasEnded] = db.read("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ended_elsewhere'");
+  const except = hasEnded ? "WHERE uuid NOT IN (SELECT uuid FROM ended_elsewhere)" : "";
   let after = "";
   for (;;) {
     const rows = db.read(
-      "SELECT uuid FROM (SELECT DISTINCT uuid FROM swap_events WHERE uuid > ?1 UNION SELECT uuid FROM swaps WHERE uuid > ?1) ORDER BY uuid LIMIT 1000",
+      `SELECT uuid FROM (SELECT DISTINCT uuid FROM swap_events WHERE uuid > ?1 UNION SELECT uuid FROM swaps WHERE uuid > ?1) ${except} ORDER BY uuid LIMIT 1000`,
       [after],
     );
     for (const row of rows) yield String(row.uuid);

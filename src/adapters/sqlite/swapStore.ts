@@ -1,6 +1,7 @@
 import type { StoredEvent } from "../../core/swap/events.ts";
+import type { KeptSwap } from "../../core/swap/kdfStatus.ts";
 import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
-import type { ListedSwap, SwapStore, UniqueMark } from "../../ports/swapStore.ts";
+import type { EndedElsewhere, ListedSwap, SwapStore, SwapSummary, UniqueMark } from "../../ports/swapStore.ts";
 import type { ComponentSchema } from "./migrations.ts";
 import { eventToText, parseEventText } from "./storedEvent.ts";
 import { SwapIndex } from "./swapIndex.ts";
@@ -23,6 +24,11 @@ export const SWAP_SCHEMA: ComponentSchema = {
         "CREATE TABLE swap_marks (kind TEXT NOT NULL, value TEXT NOT NULL, uuid TEXT NOT NULL, PRIMARY KEY (kind, value)) STRICT, WITHOUT ROWID",
       ],
     },
+    {
+      version: 2,
+      name: "swaps that ended elsewhere",
+      sql: ["CREATE TABLE ended_elsewhere (uuid TEXT NOT NULL PRIMARY KEY, swap TEXT NOT NULL) STRICT, WITHOUT ROWID"],
+    },
   ],
 };
 
@@ -33,6 +39,32 @@ function insertEvent(uuid: string, seq: number, event: StoredEvent): SqlStatemen
 function insertMarks(uuid: string, marks: readonly UniqueMark[]): readonly SqlStatement[] {
   return marks.map((m) => ({ sql: "INSERT INTO swap_marks (kind, value, uuid) VALUES (?, ?, ?)", params: [m.kind, m.value, uuid] }));
 }
+
+/** A swap that comes from elsewhere, at the end of its story or not. Its marks may be taken: what KDF has done is done. */
+function takenOver(s: SwapSummary, marks: readonly UniqueMark[]): readonly SqlStatement[] {
+  return [
+    {
+      sql: "INSERT INTO swaps (uuid, role, my_coin, other_coin, started_at, finished, settled) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      params: [s.uuid, s.role, s.myCoin, s.otherCoin, s.startedAt, Number(s.finished), Number(s.finished)],
+    },
+    ...marks.map((m) => ({
+      sql: "INSERT OR IGNORE INTO swap_marks (kind, value, uuid) VALUES (?, ?, ?)",
+      params: [m.kind, m.value, s.uuid],
+    })),
+  ];
+}
+
+/** Statements that store a swap that ended elsewhere. */
+export const endedStatements = ({ summary, kept, marks }: EndedElsewhere): readonly SqlStatement[] => [
+  ...takenOver({ ...summary, finished: true }, marks),
+  { sql: "INSERT INTO ended_elsewhere (uuid, swap) VALUES (?, ?)", params: [summary.uuid, JSON.stringify(kept)] },
+];
+
+/** Statements that store a swap another program began, to be taken up at the next start. */
+export const takenOverStatements = (s: SwapSummary, log: readonly StoredEvent[], marks: readonly UniqueMark[]): readonly SqlStatement[] => [
+  ...takenOver({ ...s, finished: false }, marks),
+  ...log.map((event, seq) => insertEvent(s.uuid, seq, event)),
+];
 
 const text = (v: SqlValue | undefined): string => {
   if (typeof v !== "string") throw new StorageError("Corrupt", "swap store: a text column holds something else");
@@ -83,6 +115,12 @@ export function createSwapStore(db: SqlDatabase): SwapStore {
         ...(event.event.type === "finished" ? [{ sql: "UPDATE swaps SET finished = 1 WHERE uuid = ?", params: [uuid] }] : []),
       ]),
     markSettled: (uuid) => db.write([{ sql: "UPDATE swaps SET settled = 1 WHERE uuid = ?", params: [uuid] }]),
+    addEnded: (swaps) => db.write(swaps.flatMap(endedStatements)),
+    async endedElsewhere(uuid) {
+      const [row] = await db.read("SELECT swap FROM ended_elsewhere WHERE uuid = ?", [uuid]);
+      // Our own text, of what was checked before it was stored.
+      return row ? (JSON.parse(text(row.swap)) as KeptSwap) : null;
+    },
     log: async (uuid) => rowsToLog(uuid, await db.read("SELECT seq, event FROM swap_events WHERE uuid = ? ORDER BY seq", [uuid])),
     has: async (uuid) => (await db.read("SELECT 1 FROM swaps WHERE uuid = ?", [uuid])).length > 0,
     allUuids: async () => (await db.read("SELECT uuid FROM swaps")).map((r) => text(r.uuid)),

@@ -3,14 +3,20 @@ import { join } from "node:path";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { makeFolders } from "./makeFolders.ts";
 
-/** Subfolders of a wallet's folder, as KDF names them (reference rpc.md 2.5); `TRANSACTIONS` and the like are not used. */
+/**
+ * Our folder inside a wallet's folder. The files that show orders and swaps are always in here, whether KDF has used the
+ * wallet's folder or not: in KDF's own places they would be read by KDF as its own (docs/adr/0023).
+ */
+const OWN = "swapnode";
+
+/** Folders of the shown files: below ours as KDF names them (reference rpc.md 2.5); `TRANSACTIONS` and the like are not used. */
 const SUBFOLDERS = [
-  "SWAPS/MY",
-  "SWAPS/STATS/MAKER",
-  "SWAPS/STATS/TAKER",
-  "ORDERS/MY/MAKER",
-  "ORDERS/MY/TAKER",
-  "ORDERS/MY/HISTORY",
+  `${OWN}/SWAPS/MY`,
+  `${OWN}/SWAPS/STATS/MAKER`,
+  `${OWN}/SWAPS/STATS/TAKER`,
+  `${OWN}/ORDERS/MY/MAKER`,
+  `${OWN}/ORDERS/MY/TAKER`,
+  `${OWN}/ORDERS/MY/HISTORY`,
 ] as const;
 
 /** Where the files of one wallet are. All paths absolute when `dbdir` is. */
@@ -47,7 +53,7 @@ function makeFolder(path: string, name: string): Result<void, DataDirError> {
 }
 
 /**
- * Makes KDF's folder layout for one wallet, folders with mode 0700.
+ * Makes the folders of one wallet, with mode 0700. What KDF has in the same folder is neither read nor touched.
  *
  * @param dbdir the data folder of the node (`dbdir` of the configuration)
  * @param walletId RIPEMD160(SHA256(compressed public key)), 40 hex digits
@@ -63,11 +69,11 @@ export function openDataDir(dbdir: string, walletId: string): Result<DataDir, Da
   }
   return ok({
     root,
-    mySwaps: join(root, "SWAPS/MY"),
-    makerStatistics: join(root, "SWAPS/STATS/MAKER"),
-    takerStatistics: join(root, "SWAPS/STATS/TAKER"),
-    makerOrders: join(root, "ORDERS/MY/MAKER"),
-    takerOrders: join(root, "ORDERS/MY/TAKER"),
-    orderHistory: join(root, "ORDERS/MY/HISTORY"),
+    mySwaps: join(root, OWN, "SWAPS/MY"),
+    makerStatistics: join(root, OWN, "SWAPS/STATS/MAKER"),
+    takerStatistics: join(root, OWN, "SWAPS/STATS/TAKER"),
+    makerOrders: join(root, OWN, "ORDERS/MY/MAKER"),
+    takerOrders: join(root, OWN, "ORDERS/MY/TAKER"),
+    orderHistory: join(root, OWN, "ORDERS/MY/HISTORY"),
   });
 }

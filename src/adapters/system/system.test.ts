@@ -27,8 +27,10 @@ test("the data folder has KDF's layout and is open to its owner only", () => {
   const opened = openDataDir(dir, WALLET);
   if (!opened.ok) throw new Error(opened.error.message);
   expect(opened.value.root).toBe(join(dir, WALLET));
-  const layout = ["", "SWAPS/MY", "SWAPS/STATS/MAKER", "SWAPS/STATS/TAKER", "ORDERS/MY/MAKER", "ORDERS/MY/TAKER", "ORDERS/MY/HISTORY"];
-  for (const name of layout) expect(statSync(join(dir, WALLET, name)).mode & 0o777, name).toBe(0o700);
+  const layout = ["SWAPS/MY", "SWAPS/STATS/MAKER", "SWAPS/STATS/TAKER", "ORDERS/MY/MAKER", "ORDERS/MY/TAKER", "ORDERS/MY/HISTORY"];
+  for (const name of ["", ".", ...layout]) expect(statSync(join(dir, WALLET, name && `swapnode/${name}`)).mode & 0o777, name).toBe(0o700);
+  // Nothing in the places where KDF has its own.
+  expect(readdirSync(join(dir, WALLET))).toEqual(["swapnode"]);
   expect(openDataDir(dir, WALLET).ok).toBe(true);
 });
 
@@ -41,8 +43,8 @@ test("a folder that cannot be written is named as KDF names it", () => {
     error: { message: expect.stringContaining(`${WALLET} db dir is not writable: ${dir}`) },
   });
   const other = tempFolder();
-  mkdirSync(join(other, WALLET, "SWAPS"), { recursive: true });
-  writeFileSync(join(other, WALLET, "SWAPS/MY"), "");
+  mkdirSync(join(other, WALLET, "swapnode/SWAPS"), { recursive: true });
+  writeFileSync(join(other, WALLET, "swapnode/SWAPS/MY"), "");
   expect(openDataDir(other, WALLET)).toMatchObject({
     ok: false,
     error: { message: expect.stringContaining("SWAPS/MY db dir is not writable: ") },

@@ -2,7 +2,7 @@ import type { FeePolicy } from "../../core/coin/utxoKind.ts";
 import { fromUnits, type Rational } from "../../core/money/rational.ts";
 import type { BuildError } from "../../core/utxo/buildTx.ts";
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
-import type { FundsError } from "../tradingCoin.ts";
+import type { Unfunded } from "../tradingCoin.ts";
 
 export type Stage = "start" | "order" | "preimage";
 
@@ -36,7 +36,7 @@ export const raisedRate = (rate: FeeRate, factor: number): FeeRate => ({ ...rate
 export const lowerRate = (a: FeeRate, b: FeeRate): FeeRate => (b.perKb < a.perKb ? b : a);
 
 /** KDF's error for a transaction that cannot be built (reference rpc.md 4.1.1). `outputs`: value of its outputs. */
-export function buildErrorToFunds(coin: string, decimals: number, outputs: bigint, e: BuildError): FundsError {
+export function buildErrorToFunds(coin: string, decimals: number, outputs: bigint, e: BuildError): Unfunded {
   const whole = (units: bigint): Rational => fromUnits(units, decimals);
   switch (e.kind) {
     case "OutputBelowDust":

@@ -152,6 +152,7 @@ export class CoinRegistry {
 
   async #open(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
     const { ticker } = entry;
+    if (entry.protocol.type === "") return err({ kind: "ProtocolMissing", coin: ticker });
     const kind = utxoKind(entry);
     if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
     const key = this.#deps.keyOf(entry);

@@ -58,10 +58,15 @@ export class MessageSigner {
   }
 }
 
-/** KDF's words (reference rpc.md 4.8 row 4). */
+/** KDF's words (reference rpc.md 4.8 row 4): the first symbol that cannot stand where it is, then the padding, then the last symbol's spare bits. */
 function base64Fault(text: string): string {
-  const at = text.search(/[^A-Za-z0-9+/=]/);
-  return at < 0 ? "Invalid padding" : `Invalid symbol ${text.codePointAt(at)}, offset ${at}.`;
+  const bytes = new TextEncoder().encode(text);
+  const body = text.replace(/={1,2}$/, "");
+  const at = body.search(/[^A-Za-z0-9+/]/);
+  // A `=` that cannot be padding is told where the padding begins.
+  if (at >= 0) return `Invalid symbol ${bytes[at]}, offset ${at}.`;
+  if (text.length > body.length && body.length % 4 < 2) return `Invalid symbol 61, offset ${body.length}.`;
+  return text.length % 4 === 0 ? `Invalid last symbol ${bytes[body.length - 1]}, offset ${body.length - 1}.` : "Invalid padding";
 }
 
 function addressId(derivationPath: string, address: AddressSelector): HdAddressId | null {

@@ -15,7 +15,7 @@ import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Contract, OwnSignedTx, SignedTx, SpendRates, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
-import type { FundsError, Reservation } from "../tradingCoin.ts";
+import type { FundsError, NotSufficientBalance, Outage, Reservation, Unfunded } from "../tradingCoin.ts";
 import { addressErrorText } from "./addressErrorText.ts";
 import { buildErrorToFunds, raisedRate, type Stage } from "./coinFees.ts";
 import { CoinRates } from "./coinRates.ts";
@@ -140,11 +140,11 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   get matureConfirmations(): number {
     return this.spec.kind.matureConfirmations;
   }
-  outage(): FundsError | null {
+  outage(): Outage | null {
     const { state, error } = this.chain.status();
     return state === "unreachable" ? { kind: "Transport", coin: this.ticker, message: error ?? "the backend does not answer" } : null;
   }
-  async reach(signal?: AbortSignal): Promise<FundsError | null> {
+  async reach(signal?: AbortSignal): Promise<Outage | null> {
     if (this.outage()) await lookAgain(this.#clock, this.chain, signal);
     return this.outage();
   }
@@ -173,17 +173,17 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return this.#whole(this.ledger.promises.held());
   }
 
-  paymentFee(volume: Rational, stage: Stage): Result<Rational, FundsError> {
+  paymentFee(volume: Rational, stage: Stage): Result<Rational, Unfunded> {
     return this.#feeOf(samplePayment(toUnits(volume, this.decimals)), stage);
   }
-  dexFeeTxFee(amount: Rational, stage: Stage): Result<Rational, FundsError> {
+  dexFeeTxFee(amount: Rational, stage: Stage): Result<Rational, Unfunded> {
     return this.#feeOf(feeOutputs({ feeKey: this.htlcPubkey, fee: toUnits(amount, this.decimals), burn: 0n }), stage);
   }
   spendFee(): Rational {
     return this.#whole(htlcSpendFee(this.rate(null)));
   }
 
-  maxPayment(stage: Stage): Result<{ readonly volume: Rational; readonly fee: Rational }, FundsError> {
+  maxPayment(stage: Stage): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance> {
     const spendable = this.ledger.spendable();
     const rate = this.#rates.paymentRate(sumOf(spendable), stage);
     const free = worthSpending(spendable, rate);
@@ -344,9 +344,9 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
 
   /** Miner fee per 1000 bytes, whole coins: the answer of `get_trade_fee`. */
-  async feeRate(signal: AbortSignal): Promise<Result<Rational, FundsError>> {
+  async feeRate(signal: AbortSignal): Promise<Rational> {
     await this.#rates.refresh(signal);
-    return ok(this.#whole(this.rate(null).perKb));
+    return this.#whole(this.rate(null).perKb);
   }
 
   validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }> {
@@ -412,7 +412,7 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return built.ok ? ok({ tx: this.#builder.sign(built.value.tx, built.value.spent), built: built.value }) : built;
   }
 
-  #feeOf(outputs: readonly TxOutput[], stage: Stage): Result<Rational, FundsError> {
+  #feeOf(outputs: readonly TxOutput[], stage: Stage): Result<Rational, Unfunded> {
     const built = this.ledger.estimate((unspents) => this.#builder.buildForSwap(unspents, outputs, stage));
     if (built.ok) return ok(this.#whole(built.value.fee));
     return err(

@@ -62,8 +62,7 @@ export type WithdrawError =
   | { readonly kind: "ZeroBalanceToWithdrawMax" }
   | { readonly kind: "AmountTooLow"; readonly amount: Rational; readonly threshold: Rational }
   | { readonly kind: "InvalidAddress"; readonly reason: string }
-  | SendError
-  | { readonly kind: "Internal"; readonly message: string };
+  | SendError;
 
 /** `accepted` and `already_known` are the same to a caller: the network has it. */
 export function broadcastToResult(outcome: BroadcastOutcome, id: string): Result<string, SendError> {

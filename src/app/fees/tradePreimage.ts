@@ -54,6 +54,8 @@ function makerPreimage(r: PreimageRequest): Result<TradePreimage, PreimageError>
   if (!r.max && isZero(r.volume)) {
     return err({ kind: "VolumeTooLow", coin: base.ticker, volume: r.volume, threshold: base.minTradingVol });
   }
+  const outage = base.outage();
+  if (outage) return err(outage);
   const sending = r.max ? maxMakerVolume(base, STAGE) : withVolume(paymentFee(base, r.volume), r.volume);
   if (!sending.ok) return sending;
   const { volume, fee } = sending.value;
@@ -77,6 +79,8 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   if (r.max) return err({ kind: "MaxWithTaker" });
   const buy = r.method === "buy";
   const [mine, other, volume] = buy ? [r.rel, r.base, mul(r.volume, r.price)] : [r.base, r.rel, r.volume];
+  const outage = mine.outage() ?? other.outage();
+  if (outage) return err(outage);
   const dexFee = dexFeeOf(rule, volume);
   const feeTx = dexFeeTxFee(mine, dexFee, STAGE);
   if (!feeTx.ok) return feeTx;

@@ -1,6 +1,6 @@
 import { add, gt, isPositive, lt, max, min, mul, type Rational, rational, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { FundsError, TradingCoin } from "../tradingCoin.ts";
+import type { FundsError, NotSufficientBalance, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 
 /** Whole coins kept back by `setprice` with `max`, unless the fees are more (interface spec, Limits). */
@@ -8,7 +8,7 @@ export const MAX_RESERVE = rational(1n, 1_000n);
 
 const availableOf = (coin: TradingCoin): Rational => sub(coin.spendable(), coin.locked());
 
-function enough(coin: TradingCoin, required: Rational): Result<void, FundsError> {
+function enough(coin: TradingCoin, required: Rational): Result<void, NotSufficientBalance> {
   const available = availableOf(coin);
   if (!lt(available, required)) return ok(undefined);
   return err({ kind: "NotSufficientBalance", coin: coin.ticker, available, required, lockedBySwaps: coin.locked() });
@@ -24,9 +24,7 @@ export const negativeVolume = (coin: TradingCoin, volume: Rational): FundsError 
       }
     : null;
 
-function aboveDust(coin: TradingCoin, volume: Rational): Result<void, FundsError> {
-  const negative = negativeVolume(coin, volume);
-  if (negative) return err(negative);
+function aboveDust(coin: TradingCoin, volume: Rational): Result<void, Unfunded> {
   return lt(volume, coin.dust) ? err({ kind: "VolumeTooLow", coin: coin.ticker, volume, threshold: coin.dust }) : ok(undefined);
 }
 
@@ -40,6 +38,8 @@ export function checkTakerFunds(rules: TradeRules, coin: TradingCoin, otherTicke
   const dexFee = rules.dexFee(coin.ticker, otherTicker, volume);
   const dexFeeFee = isPositive(dexFee) ? coin.dexFeeTxFee(dexFee, "order") : ok(ZERO);
   if (!dexFeeFee.ok) return dexFeeFee;
+  const negative = negativeVolume(coin, volume);
+  if (negative) return err(negative);
   const paid = aboveDust(coin, volume);
   if (!paid.ok) return paid;
   const paymentFee = coin.paymentFee(volume, "order");
@@ -53,7 +53,7 @@ export function checkTakerFunds(rules: TradeRules, coin: TradingCoin, otherTicke
  */
 export function coverSpends(
   ...amounts: readonly (readonly [TradingCoin, Rational])[]
-): Result<void, FundsError & { readonly kind: "VolumeTooLow" }> {
+): Result<void, Unfunded & { readonly kind: "VolumeTooLow" }> {
   for (const [coin, volume] of amounts) {
     const threshold = coin.leastContract();
     if (lt(volume, threshold)) return err({ kind: "VolumeTooLow", coin: coin.ticker, volume, threshold });
@@ -61,8 +61,8 @@ export function coverSpends(
   return ok(undefined);
 }
 
-/** Can this node pay a maker order's whole volume? (reference rpc.md 4.2, 5b) */
-export function checkMakerFunds(coin: TradingCoin, volume: Rational): Result<void, FundsError> {
+/** Can this node pay a maker order's whole volume, which is not negative? (reference rpc.md 4.2, 5b) */
+export function checkMakerFunds(coin: TradingCoin, volume: Rational): Result<void, Unfunded> {
   const paid = aboveDust(coin, volume);
   if (!paid.ok) return paid;
   const fee = coin.paymentFee(volume, "order");
@@ -75,7 +75,7 @@ export function checkMakerFunds(coin: TradingCoin, volume: Rational): Result<voi
  *
  * @param leastReserve whole coins kept back whatever the fee
  */
-export function maxMakerVolume(coin: TradingCoin, leastReserve: Rational = MAX_RESERVE): Result<Rational, FundsError> {
+export function maxMakerVolume(coin: TradingCoin, leastReserve: Rational = MAX_RESERVE): Result<Rational, NotSufficientBalance> {
   const most = coin.maxPayment("order");
   if (!most.ok) return most;
   const available = availableOf(coin);

@@ -6,7 +6,7 @@ import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import type { MakerReserved, TakerRequest } from "../../core/message/types.ts";
 import { decimal, type Rational, rational, toDecimalString, ZERO } from "../../core/money/rational.ts";
-import { checkTakerFunds, maxMakerVolume } from "./fundsChecks.ts";
+import { checkTakerFunds } from "./fundsChecks.ts";
 import { FundsHolds } from "./fundsHolds.ts";
 import { Mailbox } from "./mailbox.ts";
 import { MAX_OWN_ORDERS } from "./orderLedger.ts";
@@ -272,8 +272,6 @@ test("the funds of a taker order: what the fee of the dex fee says comes first, 
   expect(asked).toEqual([]);
   expect(checkTakerFunds(rules("0.5"), coin, "BBB", decimal("9")).ok).toBe(true);
   expect(checkTakerFunds(rules("20"), coin, "BBB", decimal("9"))).toMatchObject({ ok: false, error: { required: decimal("20.0001") } });
-  coin.trouble = { kind: "Transport", coin: "AAA", message: "away" };
-  expect(maxMakerVolume(coin)).toEqual({ ok: false, error: coin.trouble });
 });
 
 test("messages to a node that is closing are dropped and said so", async () => {

@@ -140,11 +140,10 @@ export class OrderUpkeep {
    */
   #fundsOf(ticker: string): Rational | null {
     const coin = this.#deps.coin(ticker);
-    if (!coin) return null;
+    if (!coin || coin.outage()) return null;
     const most = coin.maxPayment("order");
     const held = add(this.#orders.holds.heldOf(ticker), fromUnits(this.#deps.policy.unpaidUnits(ticker), coin.decimals));
-    if (most.ok) return add(most.value.volume, held);
-    return most.error.kind === "NotSufficientBalance" || most.error.kind === "VolumeTooLow" ? add(ZERO, held) : null;
+    return add(most.ok ? most.value.volume : ZERO, held);
   }
 
   /** The order as it stands, cut or ended to fit the funds. Null: ended. */

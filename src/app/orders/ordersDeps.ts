@@ -25,7 +25,7 @@ export interface BookView {
   fittingMakers(request: TakerRequest): readonly string[];
 }
 
-/** Order files in KDF's shape: `ORDERS/MY/<folder>/<uuid>.json`. Failures are logged by the caller and lose nothing. */
+/** Order files in KDF's shape: `swapnode/ORDERS/MY/<folder>/<uuid>.json` of the wallet's folder. Failures are logged by the caller and lose nothing. */
 export interface OrderFiles {
   write(folder: "MAKER" | "TAKER" | "HISTORY", uuid: string, content: unknown): Promise<void>;
   remove(folder: "MAKER" | "TAKER", uuid: string): Promise<void>;

@@ -7,7 +7,7 @@ import { DEFAULT_TAKER_TIMEOUT_SEC, type TakerOrder } from "../../core/order/tak
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { randomUuid } from "../../ports/rng.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
-import { checkMakerFunds, checkTakerFunds, coverSpends, givenVolume, MAX_RESERVE, maxMakerVolume } from "./fundsChecks.ts";
+import { checkMakerFunds, checkTakerFunds, coverSpends, givenVolume, MAX_RESERVE, maxMakerVolume, negativeVolume } from "./fundsChecks.ts";
 import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import { confSettings, distinctMatchBy, type MakerOrderInput, type TakerOrderInput } from "./orderInputs.ts";
 import { MAX_OWN_ORDERS } from "./orderLedger.ts";
@@ -112,6 +112,8 @@ export async function placeMakerOrder(
   orders: MakerEndingDeps,
   input: MakerOrderInput,
 ): Promise<Result<MakerOrder, PlaceOrderError>> {
+  // Before the checks, which hold only as long as nothing is waited for.
+  await deps.coin(input.base)?.reach();
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, "base");
   if (!pair.ok) return pair;
   const elsewhere = deps.keyElsewhere();
@@ -119,11 +121,15 @@ export async function placeMakerOrder(
   const { base, rel } = pair.value;
   const noKey = feeKeyMissing(deps, rel.ticker);
   if (noKey) return noKey;
+  const outage = base.outage();
+  if (outage) return err(outage);
   const conf = confSettings(input.conf, base, rel);
   const most = input.volume === "max" ? maxMakerVolume(base, input.feeReserveOnly ? ZERO : MAX_RESERVE) : ok(input.volume);
   if (!most.ok) return most;
   const cap = input.volume === "max" && isPositive(input.price) ? makerCap(deps.rules, coinsOf(base, rel), makerWishes(conf)) : null;
   const volume = cap ? min(most.value, div(cap, input.price)) : most.value;
+  const negative = negativeVolume(base, volume);
+  if (negative) return err(negative);
   const funds = input.volume === "max" ? ok(undefined) : checkMakerFunds(base, volume);
   if (!funds.ok) return funds;
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });

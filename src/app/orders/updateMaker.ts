@@ -4,7 +4,7 @@ import { isHalfMatched, type MakerOrder, reservedVolume } from "../../core/order
 import { checkMakerTerms, checkMakerVolume, type OrderNumberError } from "../../core/order/orderRules.ts";
 import { makerWishes } from "../../core/order/swapConfs.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { FundsError, TradingCoin } from "../tradingCoin.ts";
+import type { Outage, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import { checkMakerFunds, coverSpends, MAX_RESERVE, maxMakerVolume } from "./fundsChecks.ts";
 import type { MakerEndingDeps } from "./makerEnding.ts";
 import type { ConfWishes, MakerOrderUpdate } from "./orderInputs.ts";
@@ -22,7 +22,8 @@ export type UpdateOrderError =
   | { readonly kind: "VolumeNotAboveReserved"; readonly volume: Rational; readonly reserved: Rational }
   | OrderNumberError
   | UnsafeTerms
-  | FundsError
+  | Unfunded
+  | Outage
   | FeeKeyMissing
   | KeyElsewhere;
 
@@ -43,6 +44,8 @@ function newVolume(
 ): Result<Rational, UpdateOrderError> {
   const reserved = reservedVolume(order);
   if (volumeDelta === undefined) return ok(order.maxBaseVol);
+  const outage = coins.base.outage();
+  if (outage) return err(outage);
   if (volumeDelta === "max") {
     const most = maxMakerVolume(coins.base, feeReserveOnly ? ZERO : MAX_RESERVE);
     if (!most.ok) return most;

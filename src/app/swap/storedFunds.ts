@@ -85,7 +85,7 @@ function needsOf(s: SwapState): Needs {
     raws,
     isOver,
     children: (["feeChild", "paymentChild", "refundChild"] as const).flatMap((slot) => versionsOfSlot(s, slot)),
-    amounts: isOver || s.refund || s.abandoned || isPaid ? [] : openAmounts(s),
+    amounts: isOver || s.refund || s.abandoned || s.terms.takenOver || isPaid ? [] : openAmounts(s),
     until: role === "maker" ? times.firstSendBy : times.makerPaymentConfirmedBy,
   };
 }

@@ -11,6 +11,7 @@ import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
 import type { Reservation, SwapMatch, SwapStarter } from "../tradingCoin.ts";
+import { observeOwnChain } from "./duties/observe.ts";
 import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
 import { forgetSwap } from "./forgetSwap.ts";
@@ -119,6 +120,11 @@ export class SwapRunner implements SwapStarter {
     return this.#known.has(uuid);
   }
 
+  /** An ended swap of elsewhere is in the store now: nobody may swap under its uuid again. */
+  addEnded(uuid: string): void {
+    this.#known.add(uuid);
+  }
+
   /** Whether nothing about this swap can change any more: what its log says once, it says for good. */
   isSettled(uuid: string): boolean {
     return this.#known.has(uuid) && !this.#unsettled.has(uuid);
@@ -211,9 +217,11 @@ export class SwapRunner implements SwapStarter {
   /** Has a stored swap go on; where its log may lack a payment of ours, the chain is asked before anything else. */
   async #takeUp(task: SwapTask): Promise<void> {
     const { clock } = this.#deps;
-    while (mayHavePaid(task.state) && !task.stopped.aborted) {
+    const isTakenOver = (): boolean => task.state.terms.takenOver !== undefined && task.state.finished === null;
+    while ((mayHavePaid(task.state) || isTakenOver()) && !task.stopped.aborted) {
       try {
-        await takeUpPayment(task, task.stopped);
+        if (mayHavePaid(task.state)) await takeUpPayment(task, task.stopped);
+        if (isTakenOver()) await observeOwnChain(task, task.stopped);
         break;
       } catch (cause) {
         if (task.stopped.aborted) return;
@@ -241,7 +249,7 @@ export class SwapRunner implements SwapStarter {
         takerCoin,
         timing: this.#deps.timing,
         send: (message) => p2p.publish(topic, this.#envelopeOf(message, sent)),
-        secret: () => (terms.secretSalt === null ? null : this.#deps.keys.deriveSecret(terms.startedAt, terms.secretSalt).secret),
+        secret: () => this.#secretOf(terms),
         runDuty,
         ownTx: (txid) => ownTxIn(this.#statesKnowing(txid), txid),
         profileOfFee: (t, raw) => this.#deps.profileOfFee(t.state.terms, raw, takerCoin, fromHex(t.state.negotiated?.takerCoinPub ?? "")),
@@ -265,6 +273,13 @@ export class SwapRunner implements SwapStarter {
     });
     return task;
   }
+
+  /** The maker's secret; of a swap that KDF began the one KDF drew. */
+  #secretOf({ secretSalt, startedAt, takenOver }: SwapTerms): Uint8Array | null {
+    if (secretSalt !== null) return this.#deps.keys.deriveSecret(startedAt, secretSalt).secret;
+    return takenOver?.secret ? fromHex(takenOver.secret) : null;
+  }
+
   /** Live swaps, and of those that settled lately the ones whose log names a transaction. */
   *#statesKnowing(txid: string): Generator<SwapState> {
     for (const task of this.#tasks.values()) yield task.state;

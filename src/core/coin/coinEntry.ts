@@ -21,6 +21,7 @@ export type CoinEntry = {
   readonly ticker: string;
   /** Name for people: `fname`, else `name`, else the ticker. */
   readonly name: string;
+  /** `type` is empty where the entry has no `protocol`: such a coin cannot be enabled. */
   readonly protocol: { readonly type: string; readonly chainVariant: string | null };
   /** KDF enables only coins whose entry has any `mm2`, unless the request says so. */
   readonly mm2: boolean;
@@ -67,10 +68,7 @@ export type BadCoinEntry = { readonly kind: "BadCoinEntry"; readonly coin: strin
 
 function readProtocol(r: FieldReader): CoinEntry["protocol"] {
   const fields = r.object("protocol");
-  if (!fields) {
-    r.fail("protocol", "is missing");
-    return { type: "", chainVariant: null };
-  }
+  if (!fields) return { type: "", chainVariant: null };
   const inner = new FieldReader(fields);
   const type = inner.text("type") ?? "";
   const chainVariant = inner.text("chain_variant");

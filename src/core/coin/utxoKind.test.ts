@@ -167,7 +167,6 @@ test("unknown keys are kept, known ones of a wrong type or range are named", () 
     [{ coin: 1, protocol: { type: "UTXO" } }, "coin"],
     [{ coin: "", protocol: { type: "UTXO" } }, "coin"],
     [{ coin: "X".repeat(65), protocol: { type: "UTXO" } }, "coin"],
-    [{ coin: "X" }, "protocol"],
     [{ coin: "X", protocol: "UTXO" }, "protocol"],
     [{ coin: "X", protocol: {} }, "protocol.type"],
     [{ coin: "X", protocol: { type: "UTXO" }, pubtype: 256 }, "pubtype"],

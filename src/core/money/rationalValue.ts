@@ -22,6 +22,29 @@ export function toRationalValue(value: Rational): RationalValue {
   return [toBigIntValue(n), toBigIntValue(d)];
 }
 
+/** 32-bit words of one integer that are read. */
+export const MAX_LIMBS = 128;
+
+/** Reads KDF's form from outside; null for anything else. In lowest terms. */
+export function parseRationalValue(value: unknown): Rational | null {
+  if (!Array.isArray(value) || value.length !== 2) return null;
+  const [n, d] = [limbsToInteger(value[0]), limbsToInteger(value[1])];
+  return n === null || d === null || d === 0n ? null : reduce({ n, d });
+}
+
+function limbsToInteger(value: unknown): bigint | null {
+  if (!Array.isArray(value) || value.length !== 2) return null;
+  const [sign, limbs]: unknown[] = value;
+  if ((sign !== 1 && sign !== 0 && sign !== -1) || !Array.isArray(limbs) || limbs.length > MAX_LIMBS) return null;
+  let magnitude = 0n;
+  for (let i = limbs.length - 1; i >= 0; i--) {
+    const limb: unknown = limbs[i];
+    if (typeof limb !== "number" || !Number.isInteger(limb) || limb < 0 || limb > 0xffff_ffff) return null;
+    magnitude = (magnitude << LIMB_BITS) | BigInt(limb);
+  }
+  return BigInt(sign) * magnitude;
+}
+
 /** Lowest terms; the sign is the numerator's. */
 export function toFractionValue(value: Rational): FractionValue {
   const { n, d } = reduce(value);

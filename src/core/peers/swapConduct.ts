@@ -28,6 +28,8 @@ export function conductOf(log: readonly StoredEvent[]): Conduct | null {
   }
   if (last.type !== "finished") return null;
   const s = state();
+  // Who fell silent in a swap that was taken over, and when, nobody here has seen.
+  if (s.terms.takenOver) return null;
   const { role, makerCoin, takerCoin, makerUnits, takerUnits } = s.terms;
   if (last.outcome === "success") {
     const units = makerCoin === takerCoin ? {} : { [makerCoin]: BigInt(makerUnits), [takerCoin]: BigInt(takerUnits) };

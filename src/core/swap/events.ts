@@ -28,6 +28,20 @@ export type RationalText = string;
 /** One fee figure of the status: whole coins. */
 export type FeeFigure = { readonly coin: string; readonly amount: RationalText; readonly paidFromTradingVol: boolean };
 
+/** An event as KDF's files and replies have it (reference rpc.md 7.1). `timestamp`: unix milliseconds. */
+export type TimedKdfEvent = { readonly timestamp: number; readonly event: { readonly type: string; readonly data?: unknown } };
+
+/**
+ * What a swap brings along that KDF began and this node took over (docs/adr/0023). Such a swap never starts a payment here: KDF
+ * pays before it writes, so one that no event tells of may be out all the same.
+ */
+export type TakenOver = {
+  /** Maker: the secret, 64 hex, drawn by KDF at random, so that no seed gives it back; null where its file does not have it. */
+  readonly secret: string | null;
+  /** KDF's own events, without what no status shows. */
+  readonly events: readonly TimedKdfEvent[];
+};
+
 /** What both sides agreed on at the match, plus what this side fixed at its start. Hex lower-case; units = base units. */
 export type SwapTerms = {
   readonly role: Role;
@@ -52,7 +66,7 @@ export type SwapTerms = {
   readonly myPersistentPub: string;
   readonly myMakerCoinPub: string;
   readonly myTakerCoinPub: string;
-  /** Maker only: salt of the derived secret (design D5) and the hash it commits to (20 bytes). The secret itself is never stored. */
+  /** Maker only: salt of the derived secret (design D5) and the hash it commits to (20 bytes). The secret itself is stored only of a swap that KDF began. */
   readonly secretSalt: number | null;
   readonly secretHash: string | null;
   readonly makerStartHeight: number;
@@ -67,6 +81,8 @@ export type SwapTerms = {
   readonly version: string;
   /** Absent in logs of version 0.1.0: the fixed limits alone. */
   readonly safety?: SwapSafety;
+  /** Only of a swap that KDF began. */
+  readonly takenOver?: TakenOver;
 };
 
 export type Negotiated = {

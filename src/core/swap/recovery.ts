@@ -1,4 +1,5 @@
 import { type Role, theirRefund } from "./events.ts";
+import type { KeptSwap } from "./kdfStatus.ts";
 import { outcomeOf, type SwapState } from "./swapState.ts";
 
 /** Events after which a swap of either role needs nobody's hand: it never locked anything, or its money is back or paid out. */
@@ -21,6 +22,22 @@ export function isRecoverable(role: Role, events: readonly string[]): boolean {
   if (role === "maker" || events.includes("MakerPaymentSpendConfirmFailed")) return true;
   return !events.includes("MakerPaymentSpent") && !events.includes("MakerPaymentSpentByWatcher");
 }
+
+/** The same of a swap that ended in KDF: this node has only its history, and took up at the import what money was left in. */
+export function whyKeptNotRecoverable({ type, events }: KeptSwap): string {
+  const names = events.map((e) => e.event.type);
+  if (type === "Maker") {
+    if (names.includes("MakerPaymentRefunded")) return "Maker payment is refunded, swap is not recoverable";
+    if (names.includes("TakerPaymentSpendConfirmed")) return "Taker payment spend transaction has been sent and confirmed";
+    return names.includes("MakerPaymentSent") ? LEFT_TO_KDF : "Maker payment transaction was not found";
+  }
+  if (names.includes("TakerPaymentRefunded") || names.includes("TakerPaymentRefundedByWatcher"))
+    return "Taker payment is refunded, swap is not recoverable";
+  if (names.includes("MakerPaymentSpendConfirmed")) return "Maker payment is spent and confirmed, swap is not recoverable";
+  if (!names.includes("MakerPaymentReceived")) return "No info about maker payment, swap is not recoverable";
+  return names.includes("TakerPaymentSent") ? LEFT_TO_KDF : "Taker payment is not found, swap is not recoverable";
+}
+const LEFT_TO_KDF = "This swap ended in KDF and this node has only its history: recover it with the KDF that ran it";
 
 /**
  * Why there is nothing to recover of a finished swap of this node, in KDF's words (reference rpc.md 5.3): a swap ends here only

@@ -180,6 +180,8 @@ export type Duty =
   | { readonly do: "pay_fee" }
   | { readonly do: "await_payment" }
   | { readonly do: "pay" }
+  /** Look for an own payment the log may lack, until it is certain that there is none: it is never made anew. */
+  | { readonly do: "seek" }
   | { readonly do: "claim" }
   /** Refund the own payment once its lock has passed, unless it was spent meanwhile. */
   | { readonly do: "refund" }
@@ -224,6 +226,7 @@ function feeDuties(s: SwapState): readonly Duty[] {
 
 /** The steps towards success. */
 function straightDuties(s: SwapState): readonly Duty[] {
+  if (s.terms.takenOver) return takenOverDuties(s);
   const out: Duty[] = [];
   if (s.terms.role === "maker") {
     const paid = s.own.makerPayment !== undefined;
@@ -244,6 +247,24 @@ function straightDuties(s: SwapState): readonly Duty[] {
   return out;
 }
 
+/** The same of a swap KDF began: whatever is out is seen to its end, and nothing of ours is begun. */
+function takenOverDuties(s: SwapState): readonly Duty[] {
+  const { role } = s.terms;
+  const out: Duty[] = publishing(s, "fee") ? [{ do: "publish", slot: "fee" }] : [];
+  if (!s.own[ownPayment(role)]) return [...out, { do: "seek" }];
+  const isAnswered = role === "maker" ? s.facts.takerPayment !== undefined : s.facts.takerPaymentSpend !== undefined;
+  if (role === "maker" && !s.facts.takerPayment?.confirmed && !s.own.takerPaymentSpend) out.push({ do: "await_payment" });
+  if (!isAnswered && !s.own[ownClaim(role)]) out.push({ do: "tell", message: "payment" });
+  return out;
+}
+
+/**
+ * Maker: the taker has taken our payment, which it can only with the secret. A swap of this node never gets there without its own
+ * claim having left; of one that KDF began, or whose log was put back, it may have left unrecorded.
+ */
+export const secretIsPublic = (s: SwapState): boolean =>
+  s.terms.role === "maker" && s.terms.takenOver !== undefined && s.facts.makerPaymentSpend !== undefined;
+
 /** What money already locked obliges us to, on any road. */
 function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   const { role } = s.terms;
@@ -259,7 +280,7 @@ function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   if (wantsClaim(s, straight)) out.push({ do: "claim" });
   // A claim of the maker that never left would reveal the secret: once the refund is decided it stays home.
   const claimMayLeave = role === "taker" || straight || s.own[ownClaim(role)]?.attempted === true;
-  if (publishing(s, ownClaim(role)) && claimMayLeave && !s.facts[theirRefund(role)]?.confirmed)
+  if (publishing(s, ownClaim(role)) && (claimMayLeave || secretIsPublic(s)) && !s.facts[theirRefund(role)]?.confirmed)
     out.push({ do: "publish", slot: ownClaim(role) });
   const settledOtherwise = claimedByThem || s.facts[ownClaim(role)]?.confirmed || s.facts.cancel?.confirmed;
   if (paymentMayExist(s) && !settledOtherwise) {
@@ -287,6 +308,7 @@ function childDuties(s: SwapState, published: readonly Duty[]): readonly Duty[] 
 function wantsClaim(s: SwapState, straight: boolean): boolean {
   const { role } = s.terms;
   if (s.own[ownClaim(role)]) return false;
+  if (secretIsPublic(s)) return s.facts.takerPayment !== undefined;
   if (role === "maker") return straight && s.own.makerPayment?.attempted === true && s.facts.takerPayment?.confirmed === true;
   return s.secret !== null && (s.facts[theirPayment(role)] !== undefined || s.received.makerPayment !== undefined);
 }

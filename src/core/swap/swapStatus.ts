@@ -8,6 +8,7 @@ import {
   type StoredEvent,
   type SwapEvent,
   type SwapTerms,
+  type TimedKdfEvent,
 } from "./events.ts";
 import { feeCap } from "./feeSchedule.ts";
 import { feeWindow } from "./feeWindow.ts";
@@ -23,7 +24,6 @@ const ZERO_KEY_33 = "0".repeat(66);
 const REFUND_WAIT_EXTRA_SEC = 3_700;
 
 type KdfEvent = { readonly type: string; readonly data?: unknown };
-type TimedKdfEvent = { readonly timestamp: number; readonly event: KdfEvent };
 /** A shown event and, where its data is a transaction, the slot that is in. */
 type ShownEvent = TimedKdfEvent & { readonly slot: Slot | null };
 const tx = (t: { readonly raw: string; readonly txid: string }): unknown => ({ tx_hex: t.raw, tx_hash: t.txid });
@@ -149,7 +149,7 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
     case "start_failed":
       return [{ type: "StartFailed", data: { error: e.reason } }];
     case "negotiated": {
-      const noFee = role === "taker" && after.terms.dexFeePubkey === null;
+      const noFee = role === "taker" && after.terms.dexFeePubkey === null && !after.terms.takenOver;
       return [negotiated(role, e.with), ...(noFee ? [{ type: "TakerFeeSent", data: { tx_hex: "", tx_hash: "" } }] : [])];
     }
     case "tx_received":
@@ -203,8 +203,9 @@ export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown>
   const first = log[0];
   if (!first) throw new Error("empty swap log");
   let state = begin(first.event);
-  const shownEvents: ShownEvent[] = [];
-  const shown = new Set<string>();
+  // What KDF had shown already stays as it was; the events read from it add nothing.
+  const shownEvents: ShownEvent[] = (state.terms.takenOver?.events ?? []).map((e) => ({ ...e, slot: null }));
+  const shown = new Set(shownEvents.map((e) => e.event.type));
   const signedAt = new Map<Slot, number>();
   for (const [i, { atMs, event }] of log.entries()) {
     const next = i === 0 ? state : step(state, event);

@@ -1,5 +1,5 @@
 import type { SendError, Withdrawal, WithdrawError, WithdrawRequest } from "../../app/coin/withdraw.ts";
-import type { FundsError, TradingCoin } from "../../app/tradingCoin.ts";
+import type { TradingCoin } from "../../app/tradingCoin.ts";
 import type { Rational } from "../../core/money/rational.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
@@ -72,7 +72,7 @@ export interface RpcCoin extends TradingCoin {
   /** Confirmations a coinbase output needs; null for coins without the notion. */
   readonly matureConfirmations: number | null;
   /** Miner fee per 1000 bytes: the answer of `get_trade_fee`. */
-  feeRate(signal: AbortSignal): Promise<Result<Rational, FundsError>>;
+  feeRate(signal: AbortSignal): Promise<Rational>;
   setRequiredConfirmations(confirmations: number): void;
   setRequiresNotarization(required: boolean): void;
   /** The key of the address shown for the coin, in wallet import format. */

@@ -25,6 +25,8 @@ export interface SwapsApi {
   active(): readonly string[];
   /** Coins of the swaps and orders that were unfinished when the node started. */
   coinsNeededForKickStart(): readonly string[];
+  /** Takes saved swaps of KDF that are over into the history, each for itself. By uuid, or by place where a swap does not tell its uuid. */
+  importEnded(swaps: readonly unknown[]): Promise<{ readonly imported: readonly string[]; readonly skipped: ReadonlyMap<string, string> }>;
   recoverFunds(uuid: string, signal: AbortSignal): Promise<Result<RecoveredFunds, RecoverError>>;
 }
 export type RecoveredFunds = {

@@ -1,15 +1,13 @@
 import { z } from "zod";
-import type { FundsError } from "../../app/tradingCoin.ts";
 import { ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin } from "../field.ts";
-import { FUNDS_FAULTS } from "../fundsFaults.ts";
 import { tripleOf, tripleShape } from "../money.ts";
 
 const result = z.object({ coin: z.string().describe("The coin that pays the fee."), ...tripleShape("amount") });
 
-export const getTradeFee = defineMethod<NoSuchCoin | FundsError>()({
+export const getTradeFee = defineMethod<NoSuchCoin>()({
   name: "get_trade_fee",
   style: "flat",
   summary:
@@ -20,10 +18,9 @@ export const getTradeFee = defineMethod<NoSuchCoin | FundsError>()({
   async handle(p, ctx, { signal }) {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
-    const fee = await coin.value.feeRate(signal);
-    return fee.ok ? ok({ coin: p.coin, ...tripleOf("amount", fee.value) }) : fee;
+    return ok({ coin: p.coin, ...tripleOf("amount", await coin.value.feeRate(signal)) });
   },
-  errors: { ...FUNDS_FAULTS, NoSuchCoin: noSuchCoin(true) },
+  errors: { NoSuchCoin: noSuchCoin(true) },
   examples: [
     {
       title: "A coin with a fixed fee",

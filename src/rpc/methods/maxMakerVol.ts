@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { maxMakerVolume } from "../../app/fees/tradeVolumes.ts";
-import type { FundsError } from "../../app/tradingCoin.ts";
+import type { NotSufficientBalance, Outage } from "../../app/tradingCoin.ts";
 import { ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
@@ -10,7 +10,7 @@ import { detailOf, numberDetail } from "../money.ts";
 
 const result = z.object({ coin: z.string(), volume: numberDetail, balance: numberDetail, locked_by_swaps: numberDetail });
 
-export const maxMakerVol = defineMethod<NoSuchCoin | FundsError>()({
+export const maxMakerVol = defineMethod<NoSuchCoin | NotSufficientBalance | Outage>()({
   name: "max_maker_vol",
   style: "v2",
   struct: "MaxMakerVolRequest",
@@ -31,7 +31,7 @@ export const maxMakerVol = defineMethod<NoSuchCoin | FundsError>()({
       locked_by_swaps: detailOf(value.locked()),
     });
   },
-  errors: { ...FUNDS_FAULTS, NoSuchCoin: noSuchCoin(false) },
+  errors: { NotSufficientBalance: FUNDS_FAULTS.NotSufficientBalance, Transport: FUNDS_FAULTS.Transport, NoSuchCoin: noSuchCoin(false) },
   examples: [
     { title: "All that is free", style: "v2", params: { coin: "DOC" } },
     { title: "The coin is not enabled", style: "v2", params: { coin: "KMD" }, error: "NoSuchCoin" },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { maxTakerVolume } from "../../app/fees/tradeVolumes.ts";
-import type { FundsError } from "../../app/tradingCoin.ts";
+import type { Outage } from "../../app/tradingCoin.ts";
 import { ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
@@ -10,7 +10,7 @@ import { fractionalValue, toFraction } from "../money.ts";
 
 const result = z.object({ result: fractionalValue.describe("Whole coins, exact. Zero when the balance is too small."), coin: z.string() });
 
-export const maxTakerVol = defineMethod<NoSuchCoin | FundsError>()({
+export const maxTakerVol = defineMethod<NoSuchCoin | Outage>()({
   name: "max_taker_vol",
   style: "flat",
   flatReply: "bare",
@@ -27,7 +27,7 @@ export const maxTakerVol = defineMethod<NoSuchCoin | FundsError>()({
     const volume = maxTakerVolume(coin.value, ctx.dexFee.rule(coin.value, p.trade_with ?? p.coin), "preimage");
     return volume.ok ? ok({ result: toFraction(volume.value), coin: p.coin }) : volume;
   },
-  errors: { ...FUNDS_FAULTS, NoSuchCoin: noSuchCoin(true) },
+  errors: { Transport: FUNDS_FAULTS.Transport, NoSuchCoin: noSuchCoin(true) },
   examples: [
     {
       title: "All that swaps and open handshakes leave free",

@@ -44,7 +44,7 @@ export const sendRawTransaction = defineMethod<Failure>()({
     Transport: {
       http: 502,
       when: "The daemon gave no answer; the transaction may have been sent.",
-      text: (e) => `${e.message}; whether the transaction was sent is not known`,
+      text: (e) => `${e.message.replace(/\.$/, "")}; whether the transaction was sent is not known`,
     },
   },
   examples: [

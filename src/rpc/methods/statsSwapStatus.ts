@@ -12,7 +12,7 @@ export const statsSwapStatus = defineMethod<{ readonly kind: "SwapNotFound" }>()
   style: "flat",
   access: "public",
   summary:
-    "Show a finished swap of this node to anybody who knows its uuid, as KDF's statistics do: without secrets and without what is this node's own. " +
+    "Show a finished swap of this node to anybody who knows its uuid, as KDF's statistics do: without secrets, without what is this node's own, and of a failure only the event's name. " +
     "The uuid stands inside `params`.",
   source: "reference rpc.md 5.4",
   params: nestedUuid(),

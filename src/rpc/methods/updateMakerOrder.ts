@@ -9,7 +9,14 @@ import { confFields, confOverrides } from "../orderInputs.ts";
 import { makerResult, makerResultToJson } from "../orderShapes.ts";
 import { MAKER_FAULTS } from "../placeOrderFaults.ts";
 
-const { CoinNotActive: _active, WalletOnly: _wallet, SameCoin: _same, TooManyOrders: _many, ...SHARED_FAULTS } = MAKER_FAULTS;
+const {
+  CoinNotActive: _active,
+  WalletOnly: _wallet,
+  SameCoin: _same,
+  TooManyOrders: _many,
+  Internal: _negative,
+  ...SHARED_FAULTS
+} = MAKER_FAULTS;
 
 export const updateMakerOrder = defineMethod<UpdateOrderError>()({
   name: "update_maker_order",

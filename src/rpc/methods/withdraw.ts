@@ -152,13 +152,6 @@ export const withdraw = defineMethod<Failure>()({
       text: (e) => `Transport error: ${e.message}`,
       data: (e) => e.message,
     },
-    Internal: {
-      http: 500,
-      type: "InternalError",
-      when: "The transaction cannot be built.",
-      text: (e) => `Internal error: ${e.message}`,
-      data: (e) => e.message,
-    },
   },
   examples: [
     {

@@ -3,6 +3,7 @@ import { activeSwaps, activeSwapsV2 } from "../methods/activeSwaps.ts";
 import { allSwapsUuidsByFilter } from "../methods/allSwapsUuidsByFilter.ts";
 import { coinsNeededForKickStart } from "../methods/coinsNeededForKickStart.ts";
 import { getTradeFee } from "../methods/getTradeFee.ts";
+import { importSwaps } from "../methods/importSwaps.ts";
 import { maxMakerVol } from "../methods/maxMakerVol.ts";
 import { maxTakerVol } from "../methods/maxTakerVol.ts";
 import { minTradingVol } from "../methods/minTradingVol.ts";
@@ -23,6 +24,7 @@ export const SWAPS_METHODS: readonly Method[] = [
   activeSwaps,
   activeSwapsV2,
   recoverFundsOfSwap,
+  importSwaps,
   coinsNeededForKickStart,
   tradePreimage,
   getTradeFee,

@@ -10,8 +10,8 @@ export function walletFolder(node: DevNode): string {
   return join(db, found);
 }
 
-/** An order file of the node in KDF's place, read; null when there is none. */
+/** An order file of the node, read; null when there is none. */
 export function orderFile(node: DevNode, folder: "MAKER" | "TAKER" | "HISTORY", uuid: string): Record<string, unknown> | null {
-  const path = join(walletFolder(node), "ORDERS", "MY", folder, `${uuid}.json`);
+  const path = join(walletFolder(node), "swapnode/ORDERS/MY", folder, `${uuid}.json`);
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : null;
 }

@@ -1,7 +1,7 @@
 import { addressErrorText } from "../../../src/app/coin/addressErrorText.ts";
 import { convertErrorText } from "../../../src/app/coin/convertErrorText.ts";
 import type { WithdrawRequest } from "../../../src/app/coin/withdraw.ts";
-import type { FundsError } from "../../../src/app/tradingCoin.ts";
+import type { Unfunded } from "../../../src/app/tradingCoin.ts";
 import { verifyMessage } from "../../../src/core/keys/signMessage.ts";
 import { add, lt, type Rational, sub, ZERO } from "../../../src/core/money/rational.ts";
 import { fromHex } from "../../../src/core/util/bytes.ts";
@@ -38,15 +38,15 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   override readonly address = ADDRESS;
   override readonly htlcPubkey = Uint8Array.from(fromHex(NODE_KEY));
 
-  override paymentFee(volume: Rational): Result<Rational, FundsError> {
+  override paymentFee(volume: Rational): Result<Rational, Unfunded> {
     if (lt(volume, this.dust)) return err({ kind: "VolumeTooLow", coin: this.ticker, volume, threshold: this.dust });
     return super.paymentFee(volume);
   }
   unspendable(): Rational {
     return ZERO;
   }
-  async feeRate(): Promise<Result<Rational, FundsError>> {
-    return ok(this.fee);
+  async feeRate(): Promise<Rational> {
+    return this.fee;
   }
   setRequiredConfirmations(confirmations: number): void {
     this.settings.confirmations = confirmations;

@@ -55,6 +55,10 @@ export function fakeSwaps(busy: boolean, kickStart: () => readonly string[]): Sw
     },
     active: () => [],
     coinsNeededForKickStart: kickStart,
+    importEnded: async (given) => ({
+      imported: [],
+      skipped: new Map(given.map((s) => [(s as { uuid: string }).uuid, "money may be in it: take it over with swapnode import-kdf"])),
+    }),
     recoverFunds: async (uuid) => err((busy && RECOVERIES.get(uuid)) || { kind: "SwapNotFound" }),
   };
 }

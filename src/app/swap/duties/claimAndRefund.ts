@@ -1,4 +1,5 @@
 import { ownClaim, ownPayment, ownRefund, theirPayment } from "../../../core/swap/events.ts";
+import { secretIsPublic } from "../../../core/swap/swapState.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { buildSpend, firstFee } from "./feeVersions.ts";
@@ -40,7 +41,7 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
   const payment = s.facts[slot]?.raw ?? s.received[slot]?.raw;
   const knowsSecret = role === "maker" ? task.deps.secret() !== null : s.secret !== null;
   if (payment === undefined || !knowsSecret) return;
-  if (role === "maker") {
+  if (role === "maker" && !secretIsPublic(s)) {
     const unsafe = await revealUnsafe(task, signal);
     if (unsafe?.final) return task.emit({ type: "refund_decided", failure: { event: "TakerPaymentSpendFailed", reason: unsafe.reason } });
     if (unsafe) {
@@ -49,7 +50,7 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
     }
   }
   const built = buildSpend(task, ownClaim(role), slot, firstFee(task, ownClaim(role)));
-  if (built) await emitSigned(task, ownClaim(role), built, role === "maker" ? task.times().revealBy : null);
+  if (built) await emitSigned(task, ownClaim(role), built, role === "maker" && !secretIsPublic(s) ? task.times().revealBy : null);
 }
 
 /**

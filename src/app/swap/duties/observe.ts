@@ -39,6 +39,18 @@ export async function observe(task: SwapTask, signal: AbortSignal): Promise<void
   }
 }
 
+/**
+ * Records what the chain of the own payment says of this swap now. Rejects when it could not be read. Without it a swap that was
+ * taken over would take its confirmed payment for one that missed its time, before the first look.
+ */
+export async function observeOwnChain(task: SwapTask, signal: AbortSignal): Promise<void> {
+  const { role, makerStartHeight, takerStartHeight } = task.state.terms;
+  const coin = task.coin(role);
+  const script = coin.contractScript(contractOf(task.state, ownPayment(role)));
+  await coin.chain.watchScript(script, role === "maker" ? makerStartHeight : takerStartHeight, signal);
+  for (const slot of SLOTS) if (chainOf(role, slot) === role) await record(task, slot, look(task, slot));
+}
+
 /** Has the chain of a payment follow its contract, however often that takes; never rejects. */
 async function cover(task: SwapTask, slot: PaymentSlot, covered: Set<"maker" | "taker">, signal: AbortSignal): Promise<void> {
   const { role, makerStartHeight, takerStartHeight } = task.state.terms;

@@ -1,5 +1,5 @@
 import { type Failure, isChildSlot, ownClaim, ownPayment, type Slot, theirClaim, theirPayment } from "../../../core/swap/events.ts";
-import { versionsOf } from "../../../core/swap/swapState.ts";
+import { secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf } from "../contracts.ts";
@@ -173,6 +173,7 @@ async function bringBackPayment(task: SwapTask, signal: AbortSignal): Promise<vo
 
 /** Why a transaction that never left must not leave now; null = send, "wait" = look again soon. */
 async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, signal: AbortSignal): Promise<string | "wait" | null> {
+  if (slot === "takerPaymentSpend" && secretIsPublic(task.state)) return null;
   const late = (): string | null =>
     notAfter !== null && task.nowSec() > notAfter ? `it was not sent before its time limit ${notAfter}` : null;
   if (late()) return late();

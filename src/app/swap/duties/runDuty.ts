@@ -7,6 +7,7 @@ import { answerOffers, negotiate } from "./negotiate.ts";
 import { observe } from "./observe.ts";
 import { awaitPayment, pay, tell } from "./payment.ts";
 import { publish } from "./publish.ts";
+import { seek } from "./seek.ts";
 
 /** Runs a duty until it has done its work or `signal` fires. */
 export async function runDuty(task: SwapTask, duty: Duty, signal: AbortSignal): Promise<void> {
@@ -25,6 +26,8 @@ export async function runDuty(task: SwapTask, duty: Duty, signal: AbortSignal): 
       return awaitPayment(task, signal);
     case "pay":
       return pay(task, signal);
+    case "seek":
+      return seek(task, signal);
     case "claim":
       return claim(task, signal);
     case "refund":

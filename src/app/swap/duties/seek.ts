@@ -1,0 +1,42 @@
+import { type Failure, ownPayment } from "../../../core/swap/events.ts";
+import type { SwapState } from "../../../core/swap/swapState.ts";
+import { chainOf, contractOf } from "../contracts.ts";
+import type { SwapTask } from "../swapTask.ts";
+import { takeUpPayment } from "../takeUpPayment.ts";
+
+/** News wakes this duty; without any it still looks this often. */
+const LOOK_MS = 15_000;
+/**
+ * How long after its lock an own payment is still looked for: KDF sent it, if at all, hours before at the going fee, and one that
+ * confirms later than this would have waited for more than a day.
+ */
+const SEEK_AFTER_LOCK_SEC = 86_400;
+
+/**
+ * Looks for the own payment of a swap that KDF began and whose files do not tell of it: KDF pays before it writes. Once it is
+ * found the swap goes on with it; when chain and clock are both well past its lock without it, there is none.
+ */
+export async function seek(task: SwapTask, signal: AbortSignal): Promise<void> {
+  const { role } = task.state.terms;
+  const slot = ownPayment(role);
+  const coin = task.coin(chainOf(role, slot));
+  const until = contractOf(task.state, slot).lock + SEEK_AFTER_LOCK_SEC;
+  for (;;) {
+    const seen = task.version;
+    await coin.chain.refresh(signal);
+    await takeUpPayment(task, signal);
+    if (task.state.own[slot]) return;
+    const { state, tip } = coin.chain.status();
+    const isOver = state === "ready" && (tip?.medianTimePastSec ?? 0) > until && task.nowSec() > until;
+    if (isOver) return task.emit({ type: "abandoned", failure: unpaid(task.state, until) });
+    await task.news(seen, LOOK_MS, signal);
+  }
+}
+
+/** The step KDF had come to, in its own name for it. */
+function unpaid(s: SwapState, until: number): Failure {
+  const reason = `taken over from KDF before its payment, which is on no chain by ${until}; this node starts none for it`;
+  if (s.terms.role === "maker") return { event: s.received.fee ? "MakerPaymentTransactionFailed" : "TakerFeeValidateFailed", reason };
+  if (!s.own.fee) return { event: "TakerFeeSendFailed", reason };
+  return { event: s.received.makerPayment ? "TakerPaymentTransactionFailed" : "MakerPaymentValidateFailed", reason };
+}

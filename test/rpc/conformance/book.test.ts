@@ -1,0 +1,4 @@
+import { BOOK_ROWS } from "./book.ts";
+import { runRows } from "./runRows.ts";
+
+runRows("the book", BOOK_ROWS);

@@ -1,0 +1,461 @@
+import type { Json } from "../../../src/rpc/parseJson.ts";
+import { MUTE } from "../../fakes/rpc/fakeRpcCoin.ts";
+import {
+  A_COUNT,
+  A_DECIMAL,
+  A_HASH,
+  A_TEXT,
+  A_TIME_SEC,
+  A_UUID,
+  anyDetail,
+  detail,
+  type Entry,
+  type Expected,
+  having,
+  type Row,
+  SOME_HEX,
+} from "./row.ts";
+
+/** The wallet (interface document: sign_message, verify_message; reference rpc.md 4.7, 4.8, 5.1, 5.4). */
+
+type Fields = { readonly [key: string]: Json };
+type Failing = {
+  readonly status?: number;
+  readonly type?: string;
+  readonly data?: Expected;
+  readonly note?: string;
+  readonly path?: string;
+  readonly extra?: { readonly [key: string]: Expected };
+};
+const call =
+  (on: Row["on"], style: Row["style"]) =>
+  (method: string, params: Fields, result: Expected, more: Partial<Pick<Row, "keep" | "note">> = {}): Entry => ({
+    on,
+    method,
+    style,
+    params,
+    result,
+    ...more,
+  });
+const refusal =
+  (on: Row["on"], style: Row["style"]) =>
+  (method: string, params: Fields, error: string, text: string, more: Failing = {}): Entry => ({
+    on,
+    method,
+    style,
+    params,
+    error,
+    text,
+    ...more,
+  });
+const [flat, v2, fails, failsV2] = [call("trade", "flat"), call("trade", "v2"), refusal("trade", "flat"), refusal("trade", "v2")];
+const step = (name: string): Entry => ({ on: "trade", step: name });
+const unparsed = (method: string, params: Fields, reason: string): Entry =>
+  failsV2(method, params, "bad_params", `Error parsing request: ${reason}`, {
+    status: 400,
+    type: "InvalidRequest",
+    path: "dispatcher",
+    data: reason,
+  });
+
+const noParams = (method: string, struct: string): Entry => ({
+  ...{ on: "trade", method, style: "v2", params: null, error: "bad_params", status: 400, type: "InvalidRequest", path: "dispatcher" },
+  ...{
+    text: `Error parsing request: invalid type: null, expected struct ${struct}`,
+    data: `invalid type: null, expected struct ${struct}`,
+  },
+});
+
+const TO = "RAKpXNVtBvkabkhMvc1KETYY5E4MgzXZCR";
+const NO_ADDRESS = `Cannot determine format: ["invalid address", "bech32: missing human-readable separator, \\"1\\"", "Checksum verification failed"]`;
+const ONE_COIN = [
+  "my_balance",
+  "get_trade_fee",
+  "max_taker_vol",
+  "min_trading_vol",
+  "send_raw_transaction",
+  "validateaddress",
+  "show_priv_key",
+  "enable",
+];
+
+const withdrawal = (more: { readonly [key: string]: Expected } = {}): Expected => ({
+  ...{ tx_hex: SOME_HEX, tx_hash: A_HASH, from: ["$aliceAddress"], to: [TO], total_amount: A_DECIMAL, spent_by_me: A_DECIMAL },
+  ...{ received_by_me: A_DECIMAL, my_balance_change: A_DECIMAL, block_height: 0, timestamp: A_TIME_SEC },
+  ...{ fee_details: { type: "Utxo", coin: "DOC", amount: A_DECIMAL }, coin: "DOC", internal_id: "", transaction_type: "StandardTransfer" },
+  memo: null,
+  ...more,
+});
+type Refused = readonly [params: Fields, error: string, text: string, more: Failing];
+const withdrawals: readonly Refused[] = [
+  [{ coin: "LTC", to: TO, amount: "1" }, "NoSuchCoin", "No such coin LTC", { status: 404, data: { coin: "LTC" } }],
+  [
+    { coin: "DOC", to: TO, amount: "100" },
+    "NotSufficientBalance",
+    "Not enough DOC to withdraw: available 100, required at least 100.00000211",
+    { data: { coin: "DOC", available: "100", required: "100.00000211" } },
+  ],
+  [{ coin: "DOC-2", to: TO, max: true }, "ZeroBalanceToWithdrawMax", "Balance is zero", {}],
+  [
+    { coin: "DOC", to: TO, amount: "0.000009" },
+    "AmountTooLow",
+    "The amount 0.000009 is too small, required at least 0.00001",
+    { data: { amount: "0.000009", threshold: "0.00001" } },
+  ],
+  [
+    { coin: "DOC", to: TO },
+    "AmountTooLow",
+    "The amount 0 is too small, required at least 0.00001",
+    { data: { amount: "0", threshold: "0.00001" } },
+  ],
+  [{ coin: "DOC", to: "RXX", amount: "1" }, "InvalidAddress", `Invalid address: ${NO_ADDRESS}`, { data: NO_ADDRESS }],
+  [
+    { coin: "DOC", to: TO, amount: "1", fee: { type: "EthGas", gas_price: "1", gas: 1 } },
+    "InvalidFeePolicy",
+    "Invalid fee policy: Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found EthGas",
+    { data: "Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found EthGas" },
+  ],
+  [
+    { coin: "DOC", to: TO, amount: "1", from: { derivation_path: "m/44'/141'/0'/0/0" } },
+    "UnexpectedFromAddress",
+    "Unexpected 'from': the coin has one address, and everything is sent from it",
+    { data: "from" },
+  ],
+];
+const both = (params: Fields, error: string, text: string, more: Failing): readonly Entry[] => [
+  fails("withdraw", params, error, text),
+  failsV2("withdraw", params, error, text, { status: 400, ...more }),
+];
+
+const NOT_HD = "You need to enable kdf with enable_hd to sign messages with a specific account/address";
+const HD_SHAPE = "data did not match any variant of untagged enum HDAddressSelector";
+const noCoin = (coin: string) => ({ status: 400, data: `No such coin: ${coin}` });
+const message = (more: Fields): Fields => ({ coin: "DOC", message: "test", ...more });
+const checked = (more: Fields): Fields => message({ signature: "$signature", address: "$aliceAddress", ...more });
+const MUTE_SIGN = "Message signing is not supported by the given coin type";
+const MUTE_VERIFY = "Message verification is not supported by the given coin type";
+const NO_KEY = `${"A".repeat(87)}=`;
+
+export const WALLET_ROWS: readonly Entry[] = [
+  flat("my_balance", { coin: "DOC" }, { coin: "DOC", balance: "100", unspendable_balance: "0", address: "$aliceAddress" }),
+  fails("my_balance", { coin: "LTC" }, "NoSuchCoin", "No such coin: LTC"),
+  ...ONE_COIN.map((method) => fails(method, {}, "bad_params", "No 'coin' field")),
+  flat(
+    "get_enabled_coins",
+    {},
+    ["DOC", "MARTY", "WALLET", "KMD", "DOC-2"].map((ticker) => ({ ticker, address: A_TEXT })),
+  ),
+  v2("get_enabled_coins", {}, { coins: ["DOC", "MARTY", "WALLET", "KMD", "DOC-2"].map((ticker) => ({ ticker })) }),
+  { on: "trade", method: "get_enabled_coins", style: "v2", params: null, result: having({}), note: "params may be left out" },
+  noParams("sign_message", "SignatureRequest"),
+  noParams("verify_message", "VerificationRequest"),
+  v2("get_locked_amount", { coin: "DOC" }, { coin: "DOC", locked_amount: detail("0", 0n, 1n) }),
+  failsV2("get_locked_amount", { coin: "LTC" }, "NoSuchCoin", "No such coin: LTC", { status: 500, data: { coin: "LTC" } }),
+  unparsed("get_locked_amount", {}, "missing field `coin`"),
+
+  flat("validateaddress", { coin: "DOC", address: TO }, { is_valid: true }),
+  flat("validateaddress", { coin: "DOC", address: "RXX" }, { is_valid: false, reason: NO_ADDRESS }),
+  fails("validateaddress", { coin: "LTC", address: TO }, "NoSuchCoin", "No such coin: LTC"),
+  flat("convertaddress", { coin: "DOC", from: TO, to_address_format: { format: "standard" } }, { address: TO }),
+  fails("convertaddress", { coin: "LTC", from: TO, to_address_format: { format: "standard" } }, "NoSuchCoin", "No such coin: LTC"),
+  fails(
+    "convertaddress",
+    { coin: "DOC", from: TO, to_address_format: { format: "segwit" } },
+    "NotConvertible",
+    "DOC has no segwit addresses",
+  ),
+  flat("show_priv_key", { coin: "DOC" }, { coin: "DOC", priv_key: A_TEXT }),
+  fails("show_priv_key", { coin: "LTC" }, "NoSuchCoin", "No such coin: LTC"),
+  flat("set_required_confirmations", { coin: "MARTY", confirmations: 3 }, { coin: "MARTY", confirmations: 3 }),
+  flat("set_requires_notarization", { coin: "MARTY", requires_notarization: true }, { coin: "MARTY", requires_notarization: true }),
+  flat(
+    "setprice",
+    { base: "MARTY", rel: "DOC", price: "1", volume: "1" },
+    having({ conf_settings: { base_confs: 3, base_nota: true, rel_confs: 1, rel_nota: false } }),
+    {
+      note: "both settings count from here on",
+    },
+  ),
+  flat("set_required_confirmations", { coin: "MARTY", confirmations: 1 }, { coin: "MARTY", confirmations: 1 }),
+  flat("set_requires_notarization", { coin: "MARTY", requires_notarization: false }, { coin: "MARTY", requires_notarization: false }),
+  fails("set_required_confirmations", { coin: "LTC", confirmations: 3 }, "NoSuchCoin", "No such coin LTC"),
+  fails("set_requires_notarization", { coin: "LTC", requires_notarization: true }, "NoSuchCoin", "No such coin LTC"),
+  flat(
+    "my_tx_history",
+    { coin: "DOC", limit: 5, from_id: "x", page_number: 2 },
+    {
+      ...{ transactions: [], limit: 5, skipped: 0, from_id: "x", total: 0, current_block: A_COUNT, sync_status: { state: "NotEnabled" } },
+      ...{ page_number: 2, total_pages: 0 },
+    },
+  ),
+  fails("my_tx_history", { coin: "LTC" }, "NoSuchCoin", "No such coin: LTC"),
+  v2(
+    "my_tx_history",
+    { coin: "DOC" },
+    {
+      ...{
+        coin: "DOC",
+        target: { type: "iguana" },
+        current_block: A_COUNT,
+        transactions: [],
+        sync_status: { state: "NotEnabled" },
+        limit: 10,
+      },
+      ...{ skipped: 0, total: 0, total_pages: 0, paging_options: { PageNumber: 1 } },
+    },
+  ),
+  failsV2("my_tx_history", { coin: "LTC" }, "CoinIsNotActive", "LTC", { status: 404, data: "LTC" }),
+
+  v2("sign_message", message({}), { signature: A_TEXT }, { keep: { signature: "signature" } }),
+  v2("verify_message", checked({}), { is_valid: true }),
+  v2("verify_message", checked({ message: "another" }), { is_valid: false }),
+  v2("verify_message", checked({ address: TO }), { is_valid: false }),
+  failsV2("sign_message", message({ coin: "LTC" }), "CoinIsNotFound", "Coin is not found: No such coin: LTC", noCoin("LTC")),
+  failsV2(
+    "sign_message",
+    message({ coin: "LTC", address: { derivation_path: "m/44'/141'/0'/0/0" } }),
+    "BadSelector",
+    `Invalid request: ${NOT_HD}`,
+    {
+      ...{ status: 400, type: "InvalidRequest", data: NOT_HD },
+      note: "before the coin",
+    },
+  ),
+  failsV2("sign_message", message({ coin: "DOC-2" }), "PrefixNotFound", "sign_message_prefix is not set in coin config", { status: 500 }),
+  unparsed("sign_message", { coin: "DOC" }, "missing field `message`"),
+  unparsed("sign_message", message({ message: 1 }), "invalid type: integer `1`, expected a string"),
+  unparsed("sign_message", message({ address: {} }), HD_SHAPE),
+  failsV2(
+    "verify_message",
+    checked({ coin: "LTC", address: "RXX" }),
+    "CoinIsNotFound",
+    "Coin is not found: No such coin: LTC",
+    noCoin("LTC"),
+  ),
+  failsV2(
+    "verify_message",
+    checked({ coin: "DOC-2", address: "RXX", signature: "" }),
+    "AddressDecoding",
+    `Address decoding error: ${NO_ADDRESS}`,
+    {
+      ...{ status: 400, type: "AddressDecodingError", data: NO_ADDRESS },
+      note: "before the prefix",
+    },
+  ),
+  failsV2("verify_message", checked({ coin: "DOC-2", signature: "" }), "PrefixNotFound", "sign_message_prefix is not set in coin config", {
+    status: 500,
+  }),
+  ...(
+    [
+      ["", "could not convert slice to array"],
+      ["AAAA", "could not convert slice to array"],
+      ["abc", "Invalid padding"],
+      ["abz=", "Invalid last symbol 122, offset 2."],
+      ["ab*=", "Invalid symbol 42, offset 2."],
+      ["a===", "Invalid symbol 61, offset 1."],
+    ] as const
+  ).map(([signature, detail]) =>
+    failsV2("verify_message", checked({ signature }), "SignatureDecoding", `Signature decoding error: ${detail}`, {
+      status: 400,
+      type: "SignatureDecodingError",
+      data: detail,
+    }),
+  ),
+  failsV2("verify_message", checked({ signature: NO_KEY }), "InvalidSignature", "Signature decoding error: Invalid Signature", {
+    status: 400,
+    type: "SignatureDecodingError",
+    data: "Invalid Signature",
+  }),
+  refusal("kdf", "v2")("sign_message", message({ coin: "LTC" }), "InternalError", "Internal error: No such coin: LTC", {
+    status: 500,
+    data: "No such coin: LTC",
+  }),
+  refusal("kdf", "v2")("verify_message", checked({ address: "RXX", signature: "x" }), "InvalidAddress", `Invalid request: ${NO_ADDRESS}`, {
+    status: 400,
+    type: "InvalidRequest",
+    data: NO_ADDRESS,
+  }),
+  refusal("kdf", "v2")("verify_message", checked({ signature: NO_KEY }), "InternalError", "Internal error: Invalid Signature", {
+    status: 500,
+    data: "Invalid Signature",
+  }),
+  refusal("mute", "v2")("sign_message", message({ coin: MUTE }), "NotSupported", `Invalid request: ${MUTE_SIGN}`, {
+    ...{ status: 400, type: "InvalidRequest", data: MUTE_SIGN },
+    note: "no coin that can be enabled yet is of such a kind",
+  }),
+  refusal("mute", "v2")("verify_message", checked({ coin: MUTE }), "NotSupported", `Invalid request: ${MUTE_VERIFY}`, {
+    status: 400,
+    type: "InvalidRequest",
+    data: MUTE_VERIFY,
+  }),
+
+  ...withdrawals.flatMap((refused) => both(...refused)),
+  flat(
+    "withdraw",
+    { coin: "DOC", to: TO, amount: "1" },
+    withdrawal({
+      total_amount: "100",
+      spent_by_me: "100",
+      received_by_me: "98.99999755",
+      my_balance_change: "-1.00000245",
+      fee_details: { type: "Utxo", coin: "DOC", amount: "0.00000245" },
+    }),
+  ),
+  v2(
+    "withdraw",
+    { coin: "DOC", to: TO, amount: 1, fee: { type: "UtxoFixed", amount: "0.001" } },
+    withdrawal({ my_balance_change: "-1.001", fee_details: { type: "Utxo", coin: "DOC", amount: "0.001" } }),
+    {
+      keep: { hex: "tx_hex", made: "tx_hash" },
+    },
+  ),
+  flat(
+    "withdraw",
+    { coin: "MARTY", to: TO, max: true },
+    withdrawal({
+      coin: "MARTY",
+      received_by_me: "0",
+      my_balance_change: "-100",
+      fee_details: { type: "Utxo", coin: "MARTY", amount: A_DECIMAL },
+    }),
+  ),
+  v2(
+    "withdraw",
+    { coin: "MARTY", to: TO, amount: "1", broadcast: true },
+    withdrawal({ coin: "MARTY", fee_details: { type: "Utxo", coin: "MARTY", amount: A_DECIMAL } }),
+    {
+      keep: { sent: "tx_hash", sentHex: "tx_hex" },
+    },
+  ),
+  flat("send_raw_transaction", { coin: "DOC", tx_hex: "$hex" }, { tx_hash: "$made" }),
+  step("a minute passes"),
+  v2("get_raw_transaction", { coin: "MARTY", tx_hash: "$sent" }, { tx_hex: "$sentHex" }),
+  failsV2("get_raw_transaction", { coin: "LTC", tx_hash: "00" }, "NoSuchCoin", "No such coin LTC", { status: 404, data: { coin: "LTC" } }),
+  failsV2("get_raw_transaction", { coin: "DOC", tx_hash: "zz" }, "InvalidHashError", "Invalid  hash: Invalid character 'z' at position 0", {
+    status: 400,
+    data: "Invalid character 'z' at position 0",
+  }),
+  failsV2("get_raw_transaction", { coin: "DOC", tx_hash: "$sent" }, "HashNotExist", "Hash does not exist: $sent", {
+    status: 400,
+    data: "$sent",
+  }),
+  fails("send_raw_transaction", { coin: "LTC", tx_hex: "00" }, "NoSuchCoin", "No such coin: LTC"),
+  fails("send_raw_transaction", { coin: "DOC" }, "bad_params", "No 'tx_hex' or 'tx_json' field"),
+  fails("send_raw_transaction", { coin: "DOC", tx_hex: "zz" }, "BadHex", "Invalid character 'z' at position 0"),
+  fails("send_raw_transaction", { coin: "DOC", tx_hex: "000" }, "BadHex", "Odd number of digits"),
+  fails("send_raw_transaction", { coin: "DOC", tx_hex: "00" }, "Rejected", "not a transaction of DOC: unexpected end of data"),
+  flat("withdraw", { coin: "DOC", to: TO, amount: "2" }, withdrawal(), { keep: { next: "tx_hex" } }),
+  step("the daemon of DOC refuses what it is sent"),
+  fails("send_raw_transaction", { coin: "DOC", tx_hex: "$next" }, "Rejected", "dust"),
+  fails("withdraw", { coin: "DOC", to: TO, amount: "1", broadcast: true }, "Rejected", "Transport error: dust"),
+  failsV2("withdraw", { coin: "DOC", to: TO, amount: "1", broadcast: true }, "Rejected", "Transport error: dust", {
+    status: 502,
+    type: "Transport",
+    data: "dust",
+  }),
+  step("the daemon of DOC is back"),
+  step("the daemon of DOC gives no reply to what it is sent"),
+  fails(
+    "send_raw_transaction",
+    { coin: "DOC", tx_hex: "$next" },
+    "Transport",
+    "The DOC daemon cannot be used: HTTP 500; whether the transaction was sent is not known",
+  ),
+  fails(
+    "withdraw",
+    { coin: "DOC", to: TO, amount: "1", broadcast: true },
+    "Transport",
+    "Transport error: The DOC daemon cannot be used: HTTP 500.",
+  ),
+  step("the daemon of DOC is back"),
+  step("alice is paid 100 DOC"),
+  step("the daemon of DOC gives no reply to what it is sent"),
+  failsV2(
+    "withdraw",
+    { coin: "DOC", to: TO, amount: "1", broadcast: true },
+    "Transport",
+    "Transport error: The DOC daemon cannot be used: HTTP 500.",
+    {
+      status: 502,
+      data: "The DOC daemon cannot be used: HTTP 500.",
+    },
+  ),
+  step("the daemon of DOC is back"),
+  step("alice is paid 100 DOC"),
+
+  fails("enable", { coin: "DOC" }, "AlreadyActive", "Coin DOC already initialized"),
+  fails(
+    "enable",
+    { coin: "NOSUCH" },
+    "Mm2NotSet",
+    "mm2 param is not set neither in coins config nor enable request, assuming that coin is not supported",
+  ),
+  fails("enable", { coin: "LTC", rpc_user: "u" }, "HalfCredentials", "rpc_user and rpc_password need rpc_url beside them"),
+  step("the daemon of LTC fails"),
+  fails(
+    "enable",
+    { coin: "LTC" },
+    "DaemonFailed",
+    "Deactivated coin due to error in balance querying: The LTC daemon cannot be used: HTTP 500.",
+  ),
+  step("LTC is being enabled"),
+  fails("enable", { coin: "LTC" }, "BeingEnabled", "Coin LTC is being enabled; its daemon has not answered yet"),
+  step("LTC is enabled"),
+  flat("disable_coin", { coin: "LTC" }, { coin: "LTC", cancelled_orders: [], passivized: false }),
+  flat(
+    "enable",
+    { coin: "LTC", mm2: 1, required_confirmations: 4, requires_notarization: true },
+    {
+      ...{ result: "success", address: "$aliceAddress", balance: "0", unspendable_balance: "0", coin: "LTC", required_confirmations: 4 },
+      ...{ requires_notarization: true, mature_confirmations: 100 },
+    },
+  ),
+  step("KMD is being disabled"),
+  fails("enable", { coin: "KMD" }, "BeingDisabled", "Coin KMD is being disabled; try again"),
+  step("KMD is disabled"),
+  refusal("offline", "flat")(
+    "enable",
+    { coin: "NOMM2" },
+    "Mm2NotSet",
+    "mm2 param is not set neither in coins config nor enable request, assuming that coin is not supported",
+  ),
+  refusal("offline", "flat")(
+    "enable",
+    { coin: "NOPROTO" },
+    "ProtocolMissing",
+    '"protocol" field is missing in coins file. The entry of NOPROTO needs one, for example {"type":"UTXO"}',
+  ),
+  refusal("offline", "flat")("enable", { coin: "ETH" }, "NotSupported", "ETH is not supported by this node: protocol ETH is not supported"),
+  refusal("offline", "flat")(
+    "enable",
+    { coin: "LTC" },
+    "DaemonConfig",
+    "Error parsing the native wallet configuration '$home/.komodo/LTC/LTC.conf': Cannot read the daemon's conf file $home/.komodo/LTC/LTC.conf: there is no such file.",
+  ),
+  refusal("offline", "flat")(
+    "enable",
+    { coin: "LTC", rpc_url: "ftp://127.0.0.1" },
+    "BadDaemonUrl",
+    "rpc_url: must begin with http:// or https://",
+  ),
+
+  fails("disable_coin", { coin: "NOSUCH" }, "NoSuchCoin", "No such coin: NOSUCH", {
+    extra: { orders: { matching: [], cancelled: [] }, active_swaps: [] },
+  }),
+  fails("disable_coin", {}, "bad_params", "No 'coin' field"),
+  flat("setprice", { base: "DOC", rel: "MARTY", price: "2", volume: "3" }, having({ price: "2" }), { keep: { mine: "uuid" } }),
+  step("a second passes"),
+  step("bob asks for 1 DOC and falls silent"),
+  fails("disable_coin", { coin: "DOC" }, "CoinInUse", "There are currently matching orders, active swaps", {
+    extra: { orders: { matching: ["$mine"], cancelled: [] }, active_swaps: [] },
+  }),
+  v2("get_locked_amount", { coin: "DOC" }, { coin: "DOC", locked_amount: anyDetail }),
+  step("bob is back"),
+  step("bob buys 1 DOC"),
+  fails("disable_coin", { coin: "DOC" }, "CoinInUse", "There are currently matching orders, active swaps", {
+    extra: { orders: { matching: [], cancelled: [] }, active_swaps: [A_UUID] },
+  }),
+  flat("disable_coin", { coin: "DOC", force_disable: true }, { coin: "DOC", cancelled_orders: [A_UUID, "$mine"], passivized: true }),
+  fails("my_balance", { coin: "DOC" }, "NoSuchCoin", "No such coin: DOC", { note: "it stays for its swap only" }),
+  step("all swaps end"),
+];
