@@ -3,27 +3,34 @@ import type { Log, LogFields } from "../../src/ports/log.ts";
 /** Lines kept; the oldest go. */
 const KEPT = 300;
 
+type Line = { readonly head: string; readonly bound: LogFields; readonly fields: LogFields };
+
+function lineText({ head, bound, fields }: Line): string {
+  const text = JSON.stringify({ ...bound, ...fields }, (_k, v: unknown) =>
+    typeof v === "bigint" ? `${v}` : v instanceof Error ? String(v) : v,
+  );
+  return `${head} ${text}`;
+}
+
 /** The last things a node said, for the message of a failing test. Debug lines are dropped. */
 export class SimLog implements Log {
-  readonly #lines: string[];
+  readonly #lines: Line[];
   readonly #prefix: () => string;
   readonly #bound: LogFields;
 
-  constructor(prefix: () => string, lines: string[] = [], bound: LogFields = {}) {
+  constructor(prefix: () => string, lines: Line[] = [], bound: LogFields = {}) {
     this.#prefix = prefix;
     this.#lines = lines;
     this.#bound = bound;
   }
 
+  /** Written out only here: most lines are never asked for. */
   get lines(): readonly string[] {
-    return this.#lines;
+    return this.#lines.map(lineText);
   }
 
   #note(level: string, event: string, fields: LogFields = {}): void {
-    const text = JSON.stringify({ ...this.#bound, ...fields }, (_k, v: unknown) =>
-      typeof v === "bigint" ? `${v}` : v instanceof Error ? String(v) : v,
-    );
-    this.#lines.push(`${this.#prefix()} ${level} ${event} ${text}`);
+    this.#lines.push({ head: `${this.#prefix()} ${level} ${event}`, bound: this.#bound, fields });
     if (this.#lines.length > KEPT) this.#lines.shift();
   }
 

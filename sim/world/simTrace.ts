@@ -12,12 +12,20 @@ export type LineTap = {
 };
 
 const SWAP_TOPIC = "swap/";
+const HASHED_AT_ONCE = 65_536;
+
+/** A gossip message in a frame. */
+type Carried = { readonly topic: string; readonly data: Uint8Array; readonly id: string };
 
 /** Everything that happened, as one hash: two runs with the same one did the same things at the same virtual times. */
 export class SimTrace {
   readonly #clock: Clock;
   readonly #hash = createHash("sha256");
   #count = 0;
+  /** Lines that are still to be hashed: many at once are cheaper. */
+  #unhashed = "";
+  /** What the last frame carried: one frame goes to several peers. */
+  #last: { readonly frame: Uint8Array; readonly messages: readonly Carried[] } | null = null;
   /** Hears the data of each message on a swap's topic, with the swap's uuid. */
   onSwapMessage: (uuid: string, data: Uint8Array) => void = () => undefined;
   /** Hears every frame and request on its way out. */
@@ -33,11 +41,31 @@ export class SimTrace {
 
   note(who: string, what: string): void {
     this.#count++;
-    this.#hash.update(`${this.#clock.nowMs()} ${who} ${what}\n`);
+    this.#unhashed += `${this.#clock.nowMs()} ${who} ${what}\n`;
+    if (this.#unhashed.length >= HASHED_AT_ONCE) this.#hashLines();
+  }
+
+  #hashLines(): void {
+    this.#hash.update(this.#unhashed);
+    this.#unhashed = "";
   }
 
   digest(): string {
+    this.#hashLines();
     return this.#hash.copy().digest("hex");
+  }
+
+  #carriedBy(frame: Uint8Array): readonly Carried[] {
+    if (this.#last?.frame !== frame) {
+      const parsed = parseFrame(frame);
+      const messages = (parsed.ok ? (parsed.value.publish ?? []) : []).map(({ topic, data, seqno }) => ({
+        topic,
+        data,
+        id: toHex(messageIdBytes(messageId(data, seqno))),
+      }));
+      this.#last = { frame, messages };
+    }
+    return this.#last.messages;
   }
 
   /**
@@ -58,13 +86,11 @@ export class SimTrace {
       },
       sendFrame: (peer, frame) => {
         this.tap.frame(who, peer, frame);
-        const parsed = parseFrame(frame);
-        const messages = parsed.ok ? (parsed.value.publish ?? []) : [];
-        for (const m of messages) {
-          const topic = m.topic;
-          if (topic.startsWith(SWAP_TOPIC)) this.onSwapMessage(topic.slice(SWAP_TOPIC.length), m.data);
+        const messages = this.#carriedBy(frame);
+        for (const { topic, data } of messages) {
+          if (topic.startsWith(SWAP_TOPIC)) this.onSwapMessage(topic.slice(SWAP_TOPIC.length), data);
         }
-        for (const m of messages) this.note(who, `gossip ${peer} ${toHex(messageIdBytes(messageId(m.data, m.seqno)))}`);
+        for (const { id } of messages) this.note(who, `gossip ${peer} ${id}`);
         if (messages.length > 0 && isLost()) return true;
         return inner.sendFrame(peer, frame);
       },

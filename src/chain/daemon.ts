@@ -71,6 +71,8 @@ export class ChainDaemon {
     if (!method) throw new RpcError(RPC_CODE.methodNotFound, "Method not found");
     const work = (): unknown => {
       const result = method.run(this.#context, new Args(positions(name, method, params)));
+      if (typeof result === "string" || typeof result === "boolean") return result;
+      if (Array.isArray(result) && result.every((item) => typeof item === "string")) return [...result];
       return result === undefined ? null : JSON.parse(JSON.stringify(result));
     };
     return name.startsWith("chain_") ? work() : this.#faults.around(name, work);
@@ -84,7 +86,7 @@ export class ChainDaemon {
 }
 
 function positions(name: string, method: RpcMethod, params: unknown): readonly unknown[] {
-  const usage = `${name} ${method.params.map((p, i) => (i < (method.required ?? 0) ? p : `( ${p} )`)).join(" ")}`.trim();
+  const usage = (): string => `${name} ${method.params.map((p, i) => (i < (method.required ?? 0) ? p : `( ${p} )`)).join(" ")}`.trim();
   let list: readonly unknown[];
   if (Array.isArray(params)) list = params;
   else if (params === null || params === undefined) list = [];
@@ -95,6 +97,6 @@ function positions(name: string, method: RpcMethod, params: unknown): readonly u
     list = method.params.map((p) => named[p]);
   } else throw new RpcError(RPC_CODE.invalidRequest, "Params must be an array or object");
   const given = list.findLastIndex((v) => v !== undefined) + 1;
-  if (given < (method.required ?? 0) || list.length > method.params.length) throw new RpcError(RPC_CODE.misc, usage);
+  if (given < (method.required ?? 0) || list.length > method.params.length) throw new RpcError(RPC_CODE.misc, usage());
   return list;
 }

@@ -18,6 +18,7 @@ import { WaitingPublishes } from "./waitingPublishes.ts";
 const HEARTBEAT_MS = 1000;
 /** Upkeep of the relay mesh comes with every tenth heartbeat. */
 const HEARTBEATS_PER_UPKEEP = 10;
+const NOBODY: readonly PeerId[] = [];
 
 /** Rates per peer. A relay hands on the traffic of many. */
 export type GossipRates = { readonly relay: RateLimit; readonly other: RateLimit };
@@ -276,8 +277,9 @@ export class GossipRouter {
   }
 
   /** Peers subscribed to a topic that are no relays: light nodes connected directly. */
-  #directPeers(topic: string): PeerId[] {
-    return [...this.#topics.peers(topic)].filter((peer) => !this.#relays.connected.has(peer));
+  #directPeers(topic: string): readonly PeerId[] {
+    const peers = this.#topics.peers(topic);
+    return peers.size === 0 ? NOBODY : [...peers].filter((peer) => !this.#relays.connected.has(peer));
   }
 
   #onMeshChange(): void {
@@ -322,9 +324,11 @@ export class GossipRouter {
     if (this.#heartbeats % HEARTBEATS_PER_UPKEEP === 0) this.#relays.upkeep();
   }
 
-  #outsideMesh(topic: string): PeerId[] {
+  #outsideMesh(topic: string): readonly PeerId[] {
+    const direct = this.#directPeers(topic);
+    if (direct.length === 0) return direct;
     const mesh = new Set(this.#mesh.peers(topic));
-    return this.#directPeers(topic).filter((peer) => !mesh.has(peer));
+    return direct.filter((peer) => !mesh.has(peer));
   }
 }
 

@@ -83,7 +83,9 @@ export class TopicMesh {
     this.#forgetBackoffs(nowMs);
     for (const [topic, mesh] of this.#meshes) {
       if (mesh.size < sizes.low) {
-        const wanted = candidates(topic).filter((peer) => !mesh.has(peer) && !this.#isBackedOff(topic, peer, nowMs));
+        const all = candidates(topic);
+        if (all.length === 0) continue;
+        const wanted = all.filter((peer) => !mesh.has(peer) && !this.#isBackedOff(topic, peer, nowMs));
         for (const peer of shuffled(rng, wanted).slice(0, sizes.n - mesh.size)) {
           mesh.add(peer);
           send(peer, { graft: [topic] });

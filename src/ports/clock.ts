@@ -37,24 +37,29 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 }
 
 /**
- * Runs `work` with a signal that fires after `timeoutMs` or with `parent`. Rejects with `Aborted` at the deadline
+ * Runs `work` with a signal that fires after `timeoutMs` or with one of `parents`. Rejects with `Aborted` at the deadline
  * even when `work` ignores its signal, so that no outside call can hang its caller.
+ *
+ * @param parents one or several; listened to here, because a signal made of others (`AbortSignal.any`) costs more than most work
  */
 export async function withDeadline<T>(
   clock: Clock,
   timeoutMs: number,
-  parent: AbortSignal | undefined,
+  parents: AbortSignal | readonly AbortSignal[] | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
   const onParent = (): void => controller.abort();
-  if (parent?.aborted) controller.abort();
-  parent?.addEventListener("abort", onParent, { once: true });
+  const list = parents === undefined ? [] : parents instanceof AbortSignal ? [parents] : parents;
+  for (const parent of list) {
+    if (parent.aborted) controller.abort();
+    parent.addEventListener("abort", onParent, { once: true });
+  }
   const cancel = clock.after(timeoutMs, () => controller.abort());
   const { signal } = controller;
   try {
     return await new Promise<T>((resolve, reject) => {
-      const stop = (): void => reject(new Aborted(parent?.aborted ? "aborted" : `no answer within ${timeoutMs} ms`));
+      const stop = (): void => reject(new Aborted(list.some((parent) => parent.aborted) ? "aborted" : `no answer within ${timeoutMs} ms`));
       if (signal.aborted) {
         stop();
         return;
@@ -64,6 +69,6 @@ export async function withDeadline<T>(
     });
   } finally {
     cancel();
-    parent?.removeEventListener("abort", onParent);
+    for (const parent of list) parent.removeEventListener("abort", onParent);
   }
 }

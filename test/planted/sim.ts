@@ -46,7 +46,7 @@ const SHORT = "--seed 1 --makers 4 --takers 2 --coins 2 --hours 0.1 --rate 300 -
 /** Processes that die and come back hours later. */
 const CRASHED = "--seed 3 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
 /** Daemons away for hours. */
-const CUT_OFF = "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 80 --outside 80% --kinds daemon_down,daemon_stall";
+const CUT_OFF = "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 40 --outside 80% --kinds daemon_down,daemon_stall";
 /** Processes that die while their daemons refuse what they send. */
 const REFUSED =
   "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 30 --faults 200 --outside 0 --kinds crash,power_cut,daemon_refuses --purse 4";

@@ -1,6 +1,8 @@
 import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
+import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { expect, test } from "vitest";
 import { secp256k1 as quick } from "../../sim/native/secp256k1.ts";
+import { sha256 as quickSha256 } from "../../sim/native/sha2.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 
 test("the simulator's quick signatures and keys are noble's, byte for byte", () => {
@@ -17,5 +19,15 @@ test("the simulator's quick signatures and keys are noble's, byte for byte", () 
     expect(quick.utils.isValidPublicKey(publicKey, true)).toBe(true);
     const other = Uint8Array.from(publicKey, (b, at) => (at === 32 ? b ^ 1 : b));
     expect(quick.utils.isValidPublicKey(other, true)).toBe(noble.utils.isValidPublicKey(other, true));
+  }
+});
+
+test("the simulator's quick hashes are noble's, in one go and piece by piece", () => {
+  const rng = seededRng(20_261_123);
+  for (const length of [0, 1, 31, 32, 33, 55, 56, 63, 64, 65, 300, 5_000]) {
+    const bytes = rng.bytes(length);
+    expect(quickSha256(bytes)).toEqual(nobleSha256(bytes));
+    expect(quickSha256(bytes).constructor).toBe(Uint8Array);
+    expect(quickSha256.create().update(bytes).digest()).toEqual(nobleSha256(bytes));
   }
 });

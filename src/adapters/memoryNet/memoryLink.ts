@@ -42,6 +42,12 @@ type Deps = {
   readonly onClosed: () => void;
 };
 
+/** A copy in memory that Node shares out among small buffers: an allocation for each frame would cost more than its way. */
+function pooledCopy(bytes: Uint8Array): Uint8Array {
+  const { buffer, byteOffset, length } = Buffer.from(bytes);
+  return new Uint8Array(buffer, byteOffset, length);
+}
+
 /** One connection of the memory net. Whatever is on the way when it closes is lost. */
 export class MemoryLink {
   readonly #deps: Deps;
@@ -67,7 +73,7 @@ export class MemoryLink {
     if (!this.#open || direction.frames >= MAX_QUEUED_FRAMES || direction.bytes + frame.length > MAX_QUEUED_BYTES) return false;
     const to = this.#other(from);
     // Both ends must not share memory: a receiver that changes its bytes would change the sender's.
-    const copy = frame.slice();
+    const copy = pooledCopy(frame);
     direction.frames++;
     direction.bytes += copy.length;
     const arrivalMs = this.#arrivalMs(direction, copy.length);

@@ -10,7 +10,7 @@ import type {
   StoredWatch,
   WatchKey,
 } from "../../ports/chainStore.ts";
-import { medianTime } from "./medianTime.ts";
+import { MEDIAN_SPAN, medianTime } from "./medianTime.ts";
 import { outKey } from "./outKey.ts";
 
 /** Deeper than this a spend counts as settled for good, and the spent output may leave memory. */
@@ -19,6 +19,8 @@ const SETTLED_DEPTH = 200;
 const SPENT_KEPT_PER_SCRIPT = 100;
 
 type OutputEntry = { readonly output: StoredOutput; readonly scriptHex: string; readonly spenders: string[] };
+
+const hasBytes = (tx: StoredTx): tx is StoredTx & SeenTx => tx.raw !== null;
 
 function addTo<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
   const set = map.get(key);
@@ -75,7 +77,7 @@ export class ChainIndex {
     const last = this.tipHeader;
     if (last === undefined) return null;
     if (this.#tip?.hash !== last.hash) {
-      const medianTimePastSec = medianTime(this.#headers.map((h) => h.timeSec));
+      const medianTimePastSec = medianTime(this.#headers.slice(-MEDIAN_SPAN).map((h) => h.timeSec));
       this.#tip = { height: last.height, hash: last.hash, timeSec: last.timeSec, medianTimePastSec };
     }
     return this.#tip;
@@ -126,7 +128,7 @@ export class ChainIndex {
 
   tx(txid: string): SeenTx | undefined {
     const entry = this.#txs.get(txid);
-    return entry?.raw ? { txid, raw: entry.raw, block: entry.block, seenAtMs: entry.seenAtMs } : undefined;
+    return entry && hasBytes(entry) ? entry : undefined;
   }
 
   outputsOf(scriptHex: string): readonly SeenOutput[] {
@@ -165,7 +167,7 @@ export class ChainIndex {
     for (const txid of delta.gone ?? []) this.#dropTx(txid);
     if (delta.headers) this.#headers.push(...delta.headers);
     const bottom = delta.dropHeadersBelow;
-    if (bottom !== undefined) this.#headers = this.#headers.filter((h) => h.height >= bottom);
+    if (bottom !== undefined) this.#headers.splice(0, Math.max(0, bottom - this.windowBottom));
     for (const tx of delta.txs ?? []) this.#putTx(tx);
     const touched = new Set<string>();
     for (const output of delta.outputs ?? []) touched.add(this.#putOutput(output));

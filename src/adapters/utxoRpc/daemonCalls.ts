@@ -84,11 +84,10 @@ export class DaemonCalls {
     parent: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<readonly Result<unknown, DaemonError>[]>,
   ): Promise<readonly Result<unknown, DaemonError>[]> {
-    const stop = parent ? AbortSignal.any([parent, this.#closed]) : this.#closed;
     try {
-      return await withDeadline(this.#clock, timeoutMs, stop, work);
+      return await withDeadline(this.#clock, timeoutMs, parent ? [parent, this.#closed] : this.#closed, work);
     } catch (cause) {
-      if (!(cause instanceof Aborted) || stop.aborted) throw cause;
+      if (!(cause instanceof Aborted) || parent?.aborted || this.#closed.aborted) throw cause;
       return [err({ kind: "unreachable", message: `no answer to ${method} within ${timeoutMs / 1000} s` })];
     }
   }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { toHex } from "../../core/util/bytes.ts";
+import { reversed, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { ByteReader } from "../../core/utxo/byteReader.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
@@ -101,8 +101,8 @@ function readTxs(r: ByteReader, bytes: Uint8Array, format: TxFormat): RawTx[] {
 function parseAs(bytes: Uint8Array, format: TxFormat, layout: HeaderLayout): Result<ParsedBlock, BadBlock> {
   const r = new ByteReader(bytes);
   const version = r.u32();
-  const prevHash = toHex(Uint8Array.from(r.slice(32)).reverse());
-  const root = toHex(Uint8Array.from(r.slice(32)).reverse());
+  const prevHash = toHex(reversed(r.slice(32)));
+  const root = toHex(reversed(r.slice(32)));
   const timeSec = readHeaderTail(r, bytes, version, layout);
   const txs = r.problem === null ? readTxs(r, bytes, format) : [];
   if (r.problem !== null) return err({ kind: "BadBlock", detail: r.problem });

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { Aborted, sleep, withDeadline } from "../../ports/clock.ts";
 import { randomBelow, shuffled } from "../../ports/rng.ts";
@@ -97,4 +98,21 @@ test("withDeadline does not begin what is called off already", async () => {
   const work = async (): Promise<void> => void begun++;
   await expect(withDeadline(clock, 1_000, AbortSignal.abort(), work)).rejects.toThrow(Aborted);
   expect(begun).toBe(0);
+});
+
+test("withDeadline ends with any of its parents and lets go of all of them", async () => {
+  const clock = new VirtualClock(0);
+  for (const which of [0, 1]) {
+    const parents = [new AbortController(), new AbortController()];
+    const signals = parents.map((p) => p.signal);
+    let inner: AbortSignal | null = null;
+    const outcome = withDeadline(clock, 1_000, signals, (signal) => {
+      inner = signal;
+      return new Promise(() => undefined);
+    });
+    parents[which]?.abort();
+    await expect(outcome).rejects.toThrow("aborted");
+    expect(inner).toMatchObject({ aborted: true });
+    for (const signal of signals) expect(getEventListeners(signal, "abort")).toEqual([]);
+  }
 });

@@ -91,17 +91,24 @@ export class OwnOutputs {
   /** The ids of own transactions that use an output of this one. */
   builtOn(tx: Tx): ReadonlySet<string> {
     const id = txid(tx);
-    const locked = tx.outputs.flatMap((_, vout) => this.#locked.get(keyOf({ txid: id, vout })) ?? []);
-    const spent = this.#own().flatMap((o) => (o.txid === id && o.spentBy ? [o.spentBy.txid] : []));
-    return new Set([...locked, ...spent]);
+    const users = new Set<string>();
+    for (const vout of tx.outputs.keys()) {
+      const user = this.#locked.get(keyOf({ txid: id, vout }));
+      if (user !== undefined) users.add(user);
+    }
+    // Every look of every swap comes by here, and a wallet may have hundreds of outputs: nothing is made of those passed over.
+    for (const script of this.#deps.scripts)
+      for (const o of this.#deps.chain.outputs(script)) if (o.txid === id && o.spentBy) users.add(o.spentBy.txid);
+    return users;
   }
 
   /** The id of another transaction, in a block, that spends an input of this one; null if there is none. */
   conflictOf(tx: Tx): string | null {
     const id = txid(tx);
-    const inputs = new Set(tx.inputs.map(keyOf));
-    const lost = this.#own().find((o) => inputs.has(keyOf(o)) && o.spentBy?.block && o.spentBy.txid !== id);
-    return lost?.spentBy?.txid ?? null;
+    for (const script of this.#deps.scripts)
+      for (const { txid: from, vout, spentBy } of this.#deps.chain.outputs(script))
+        if (spentBy?.block && spentBy.txid !== id && tx.inputs.some((i) => i.txid === from && i.vout === vout)) return spentBy.txid;
+    return null;
   }
 
   /** Whether every input of a transaction the backend has is signed with the own key alone. */

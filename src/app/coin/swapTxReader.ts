@@ -1,5 +1,5 @@
 import type { UtxoKind } from "../../core/coin/utxoKind.ts";
-import { equalBytes, hexOf } from "../../core/util/bytes.ts";
+import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
 import { type FeeFault, HTLC_VOUT, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
@@ -16,16 +16,13 @@ export type ExpectedDexFee = {
   readonly burnUnits: bigint;
 };
 
-/** Spends of contracts whose branch is remembered: a few for each swap that runs. */
-const MAX_SPEND_BRANCHES = 200;
-
 /** Reads the transactions of swaps on one coin: the other side's before they are trusted, and any from the chain. */
 export class SwapTxReader {
   readonly #kind: UtxoKind;
   /** Asked for at every look at the chain, and each costs two points of the curve. */
   readonly #contractScripts = new WeakMap<Contract, Uint8Array>();
-  /** The same for spends of contracts. */
-  readonly #spendBranches = new Map<string, SpendBranch>();
+  /** The same for spends of contracts, by the bytes the chain keeps: the same object at every look. */
+  readonly #spendBranches = new WeakMap<Uint8Array, { readonly paymentTxid: string; readonly branch: SpendBranch }>();
 
   constructor(kind: UtxoKind) {
     this.#kind = kind;
@@ -57,14 +54,11 @@ export class SwapTxReader {
     return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
   }
   classifySpend(raw: Uint8Array, paymentTxid: string): SpendBranch {
-    const key = `${paymentTxid} ${hexOf(raw)}`;
-    const known = this.#spendBranches.get(key);
-    if (known) return known;
+    const known = this.#spendBranches.get(raw);
+    if (known?.paymentTxid === paymentTxid) return known.branch;
     const tx = parseTx(raw, this.#kind.template.format);
     const branch = tx.ok ? classifySpend(tx.value, { txid: paymentTxid, vout: HTLC_VOUT }) : "other";
-    const oldest = this.#spendBranches.keys().next();
-    if (this.#spendBranches.size >= MAX_SPEND_BRANCHES && !oldest.done) this.#spendBranches.delete(oldest.value);
-    this.#spendBranches.set(key, branch);
+    this.#spendBranches.set(raw, { paymentTxid, branch });
     return branch;
   }
   findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null {

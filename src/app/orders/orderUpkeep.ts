@@ -1,6 +1,6 @@
 import { add, fromUnits, type Rational, ZERO } from "../../core/money/rational.ts";
 import { noFeeKeyText } from "../../core/network/dexFee.ts";
-import { dropMatch, type MakerOrder, makerEndReason, shrinkToFunds, staleMatches } from "../../core/order/makerOrder.ts";
+import { dropMatch, isHalfMatched, type MakerOrder, makerEndReason, shrinkToFunds, staleMatches } from "../../core/order/makerOrder.ts";
 import { makerCoinOf, takerTimeout, takerToMaker } from "../../core/order/takerOrder.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
 import { type EndedMaker, endMakers, type MakerEndingDeps } from "./makerEnding.ts";
@@ -62,7 +62,7 @@ export class OrderUpkeep {
     const { ledger, holds } = this.#orders;
     const nowMs = this.#deps.clock.nowMs();
     for (const order of [...ledger.makers.values()]) {
-      if (order.matches.size === 0) continue;
+      if (!isHalfMatched(order)) continue;
       const late = new Set(staleMatches(order, nowMs));
       for (const [uuid, match] of order.matches) {
         if (match.connectedAtMs === null && nowMs > (holds.shareOf(uuid)?.connectByMs ?? nowMs)) late.add(uuid);

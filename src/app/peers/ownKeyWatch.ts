@@ -111,8 +111,9 @@ export class OwnKeyWatch {
   onMessage(topic: string, data: Uint8Array): void {
     const envelope = parseEnvelope(data);
     if (!envelope.ok) return;
-    const { publicKey, digest, signature, payload } = envelope.value;
+    const { publicKey } = envelope.value;
     if (!equalBytes(publicKey.subarray(1), this.#deps.publicKey.subarray(1))) return;
+    const { digest, signature, payload } = envelope.value;
     const name = toHex(digest);
     if (this.#said.get(name)) return;
     const heard = whatIsIn(topic, payload);

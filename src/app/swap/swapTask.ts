@@ -151,7 +151,10 @@ export class SwapTask {
     return this.#version;
   }
 
-  /** Resolves at the next news after `seen`, or after `timeoutMs`; rejects with `Aborted` when the duty is called off. */
+  /**
+   * Resolves at the next news after `seen`, or after `timeoutMs`; rejects with `Aborted` when the duty is called off.
+   * @param signal the duty's own: this task alone aborts it, and wakes whoever waits then
+   */
   news(seen: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(new Aborted());
@@ -159,13 +162,12 @@ export class SwapTask {
       const end = (): void => {
         cancel();
         this.#waiters.delete(end);
-        signal.removeEventListener("abort", end);
         if (signal.aborted) reject(new Aborted());
         else resolve();
       };
       const cancel = this.deps.clock.after(timeoutMs, end);
+      // No listener on the signal: a swap that waits for hours does so thousands of times, and it would be most of the cost.
       this.#waiters.add(end);
-      signal.addEventListener("abort", end, { once: true });
     });
   }
 

@@ -1,5 +1,5 @@
 import { toHex } from "../../core/util/bytes.ts";
-import { serializeBlock, serializeHeader } from "../block.ts";
+import { type Block, serializeBlock, serializeHeader } from "../block.ts";
 import type { BlockEntry } from "../chainState.ts";
 import { unitsToJson } from "../money.ts";
 import { type Args, parseHash } from "./args.ts";
@@ -90,6 +90,18 @@ function txOut(context: RpcContext, args: Args): object | null {
   };
 }
 
+/** Hex of blocks that were asked for: every node of a network asks for each. */
+const hexOfBlocks = new WeakMap<Block, string>();
+
+function blockHex(block: Block): string {
+  let hex = hexOfBlocks.get(block);
+  if (hex === undefined) {
+    hex = toHex(serializeBlock(block));
+    hexOfBlocks.set(block, hex);
+  }
+  return hex;
+}
+
 export const BLOCK_METHODS: RpcMethods = {
   getblockchaininfo: { params: [], run: blockchainInfo },
   getblockcount: { params: [], run: tipHeight },
@@ -117,7 +129,7 @@ export const BLOCK_METHODS: RpcMethods = {
     run: (context, args) => {
       const entry = blockArgument(context, args);
       const verbosity = args.verbosity(1, 1);
-      return verbosity === 0 ? toHex(serializeBlock(entry.block)) : blockToJson(context, entry, verbosity);
+      return verbosity === 0 ? blockHex(entry.block) : blockToJson(context, entry, verbosity);
     },
   },
   getchaintips: { params: [], run: chainTips },

@@ -32,7 +32,11 @@ export class RpcError extends Error {
   readonly code: number;
 
   constructor(code: number, message: string) {
+    // An answer, not a defect: where it was made is of no use to anybody, and telling it costs more than the call.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
   }
 }

@@ -12,6 +12,11 @@ export function asciiToBytes(text: string): Uint8Array {
 /** Printable ASCII of at most `maxLength` bytes; undefined for anything else. */
 export function parseAscii(bytes: Uint8Array, maxLength: number): string | undefined {
   if (bytes.length > maxLength) return undefined;
-  for (const b of bytes) if (b < 0x20 || b > 0x7e) return undefined;
-  return String.fromCharCode(...bytes);
+  let text = "";
+  for (let i = 0; i < bytes.length; i++) {
+    const b = bytes[i] ?? 0;
+    if (b < 0x20 || b > 0x7e) return undefined;
+    text += String.fromCharCode(b);
+  }
+  return text;
 }

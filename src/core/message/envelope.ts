@@ -52,7 +52,17 @@ export function parseEnvelope(bytes: Uint8Array): Result<Envelope, BadMessage> {
     const publicKey = r.intsOrBinOf(33);
     const signature = r.binOf(64);
     const payload = r.binView(MAX_MESSAGE_BYTES);
-    return { publicKey, signature, payload, digest: sha256(payload) };
+    let digest: Uint8Array | undefined;
+    return {
+      publicKey,
+      signature,
+      payload,
+      // Many are dropped by their key alone.
+      get digest() {
+        digest ??= sha256(payload);
+        return digest;
+      },
+    };
   });
 }
 

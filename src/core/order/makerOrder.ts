@@ -87,10 +87,17 @@ export const availableVolume = (order: MakerOrder): Rational => sub(order.maxBas
 
 const isHalfOpen = (match: MakerMatch): boolean => match.connectedAtMs === null;
 
+/** Known already, like the sums: asked several times a second for as long as an order stands. */
+const knownHalfMatched = new WeakMap<ReadonlyMap<string, MakerMatch>, boolean>();
+
 /** True while a request was answered and its taker has neither connected nor run out of time. */
-export function isHalfMatched(order: MakerOrder): boolean {
-  for (const match of order.matches.values()) if (isHalfOpen(match)) return true;
-  return false;
+export function isHalfMatched({ matches }: MakerOrder): boolean {
+  let is = knownHalfMatched.get(matches);
+  if (is === undefined) {
+    is = [...matches.values()].some(isHalfOpen);
+    knownHalfMatched.set(matches, is);
+  }
+  return is;
 }
 
 /** The order with other matches that hold `reserved` in all. */
@@ -179,10 +186,18 @@ export function shrinkToFunds(order: MakerOrder, funds: Rational): MakerOrder | 
   return { ...order, maxBaseVol: add(reserved, funds) };
 }
 
+/** Whether an order has nothing left to sell; an order never changes, another takes its place. */
+const knownOver = new WeakMap<MakerOrder, boolean>();
+
 /** Why the order must be removed now, or null. Expiry does not wait for an open handshake; the rest does (reference rpc.md 6.4). */
 export function makerEndReason(order: MakerOrder, nowMs: number): MakerEndReason | null {
   if (order.timeoutMinutes !== null && nowMs - order.lifeStartMs >= order.timeoutMinutes * 60_000) return "Expired";
-  if (isHalfMatched(order) || !lt(availableVolume(order), order.minBaseVol)) return null;
+  let isOver = knownOver.get(order);
+  if (isOver === undefined) {
+    isOver = !isHalfMatched(order) && lt(availableVolume(order), order.minBaseVol);
+    knownOver.set(order, isOver);
+  }
+  if (!isOver) return null;
   return order.matches.size > 0 ? "Fulfilled" : "InsufficientBalance";
 }
 
