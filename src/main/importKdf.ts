@@ -4,41 +4,19 @@ import { hasKdfDatabase, type KdfSwapRow, type KdfTables, readKdfDatabase } from
 import { type KdfFile, kdfFiles } from "../adapters/kdfFolder/kdfFiles.ts";
 import { freshLock } from "../adapters/kdfFolder/kdfLocks.ts";
 import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
-import { kdfOrderStatements } from "../adapters/sqlite/orderStore.ts";
 import { SCHEMA } from "../adapters/sqlite/schema.ts";
 import { keepBeforeImport } from "../adapters/sqlite/snapshot.ts";
 import { SqliteEngine } from "../adapters/sqlite/sqliteEngine.ts";
 import { endedStatements, takenOverStatements } from "../adapters/sqlite/swapStore.ts";
 import { openDataDir } from "../adapters/system/dataDir.ts";
 import { lockFolder } from "../adapters/system/processLock.ts";
-import { parseKdfEnded, parseKdfMaker, parseKdfTaker } from "../app/kdf/kdfOrders.ts";
-import type { ImportCoins } from "../app/kdf/kdfSwapLog.ts";
+import type { ImportCoins } from "../app/kdf/importCoin.ts";
 import { planSwapImport, type SwapPlan } from "../app/kdf/planSwapImport.ts";
 import { parseSavedSwap } from "../app/kdf/savedSwap.ts";
-import { type OwnOrder, orderToRecord } from "../app/orders/orderRecord.ts";
-import type { CoinEntry } from "../core/coin/coinEntry.ts";
-import { utxoKind } from "../core/coin/utxoKind.ts";
 import { rmd160Hex } from "../core/keys/dbIds.ts";
 import { toHex } from "../core/util/bytes.ts";
-import type { SqlDatabase, SqlStatement } from "../ports/sql.ts";
-import type { NodeKeys } from "./nodeKeys.ts";
-
-/** Ended swaps stored together: some megabytes. */
-const SWAPS_AT_ONCE = 100;
-
-export type ImportOptions = {
-  readonly keys: NodeKeys;
-  readonly coins: ReadonlyMap<string, CoinEntry>;
-  /** Of this node and of KDF; absolute, the same as a rule. */
-  readonly dbdir: string;
-  readonly kdfDbdir: string;
-  readonly nowMs: () => number;
-  /** Nothing is written. */
-  readonly dryRun: boolean;
-};
-
-/** One thing of KDF's and what is to be said of it. */
-export type ImportLine = { readonly what: string; readonly why: string };
+import { takeOrders } from "./importKdfOrders.ts";
+import { Import, type ImportLine, type ImportOptions, importCoins, type Store } from "./importKdfWork.ts";
 
 export type ImportReport = {
   readonly root: string;
@@ -118,68 +96,6 @@ function whyBusy(root: string, nowMs: number): string | null {
   return lock && `KDF is running swaps: its lock ${lock.name} is ${lock.ageSec} s old. Stop KDF, wait 40 seconds and try again`;
 }
 
-/** The store as an import uses it. `write` is absent when nothing may be written. */
-type Store = Pick<SqlDatabase, "read"> & Partial<Pick<SqlDatabase, "write">> & { readonly copy: string | null };
-
-/** What is known of the store: of one that is not there, nothing. */
-type Known = { swap(uuid: string): Promise<boolean>; order(uuid: string): Promise<boolean>; row(uuid: string): Promise<boolean> };
-
-function knownIn(db: Store | null): Known {
-  const has = async (table: string, uuid: string): Promise<boolean> => {
-    if (db === null) return false;
-    // A database of an earlier version, which is only looked at, lacks the newest tables.
-    const [made] = await db.read("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", [table]);
-    return made !== undefined && (await db.read(`SELECT 1 FROM ${table} WHERE uuid = ?`, [uuid])).length > 0;
-  };
-  return {
-    swap: (uuid) => has("swaps", uuid),
-    order: async (uuid) => (await has("live_orders", uuid)) || (await has("my_orders", uuid)) || has("orders_from_elsewhere", uuid),
-    row: (uuid) => has("my_orders", uuid),
-  };
-}
-
-/** Everything that was decided, and what is to be stored at the end. */
-class Import {
-  readonly options: ImportOptions;
-  readonly #db: Store | null;
-  readonly known: Known;
-  knownCount = 0;
-  endedSwaps = 0;
-  readonly openSwaps: string[] = [];
-  readonly openOrders: string[] = [];
-  readonly left: ImportLine[] = [];
-  readonly leftOrders: ImportLine[] = [];
-  readonly broken: ImportLine[] = [];
-  readonly notes: ImportLine[] = [];
-  readonly coins = new Set<string>();
-  /** Stored together with everything that is open. */
-  readonly last: SqlStatement[] = [];
-  #chunk: SqlStatement[] = [];
-  #inChunk = 0;
-
-  constructor(options: ImportOptions, db: Store | null) {
-    this.options = options;
-    this.#db = db;
-    this.known = knownIn(db);
-  }
-
-  async addEnded(statements: readonly SqlStatement[]): Promise<void> {
-    this.endedSwaps++;
-    this.#chunk.push(...statements);
-    if (++this.#inChunk >= SWAPS_AT_ONCE) await this.flush();
-  }
-
-  async flush(): Promise<void> {
-    await this.write(this.#chunk);
-    this.#chunk = [];
-    this.#inChunk = 0;
-  }
-
-  async write(statements: readonly SqlStatement[]): Promise<void> {
-    if (statements.length > 0) await this.#db?.write?.(statements);
-  }
-}
-
 async function run(options: ImportOptions, root: string, db: Store | null): Promise<ImportOutcome> {
   const work = new Import(options, db);
   const tables = readKdfDatabase(root);
@@ -216,8 +132,10 @@ async function takeSwaps(work: Import, root: string, tables: KdfTables): Promise
     else if (plan.plan === "leave") work.left.push({ what: `swap ${uuid}`, why: plan.reason });
     else {
       if (plan.note !== null) work.notes.push({ what: `swap ${uuid}`, why: plan.note });
-      if (plan.plan === "history") await work.addEnded(endedStatements(plan));
-      else {
+      if (plan.plan === "history") {
+        work.endedSwaps++;
+        await work.addEnded(endedStatements(plan));
+      } else {
         work.openSwaps.push(uuid);
         work.last.push(...takenOverStatements(plan.summary, plan.log, plan.marks));
         for (const ticker of [plan.summary.myCoin, plan.summary.otherCoin]) work.coins.add(ticker);
@@ -249,68 +167,4 @@ function planOf(
   if (!swap.ok) return swap.error.reason;
   if (swap.value.uuid !== file.uuid) return `it is of swap ${swap.value.uuid}`;
   return planSwapImport(swap.value, coins, ownKey, nowMs);
-}
-
-/** The coins of the coins file as swaps need them. */
-function importCoins({ coins, keys }: Pick<ImportOptions, "coins" | "keys">): ImportCoins {
-  return (ticker) => {
-    const entry = coins.get(ticker);
-    if (!entry) return `${ticker} is not in the coins file`;
-    const kind = utxoKind(entry);
-    if (!kind.ok) return `${ticker} is no coin this node trades: ${kind.error.reason}`;
-    const key = keys.hdKeyOf ? keys.hdKeyOf(entry) : keys.node;
-    return key ? { kind: kind.value, pubkey: toHex(key.publicKey) } : `${ticker} has no derivation_path, which HD mode needs`;
-  };
-}
-
-/** @returns new rows of the history */
-async function takeOrders(work: Import, root: string, tables: KdfTables, swaps: ReadonlySet<string>): Promise<number> {
-  const rows = [];
-  const ended = [];
-  const open = [];
-  for (const row of tables.orders) if (!(await work.known.row(row.uuid))) rows.push(row);
-  const isNew = new Set(rows.map((row) => row.uuid));
-  for (const file of kdfFiles(root, "ORDERS/MY/HISTORY")) {
-    if (file.uuid !== null && !isNew.has(file.uuid)) continue;
-    const order = orderOf(file, parseKdfEnded);
-    if (typeof order === "string") work.broken.push({ what: file.name, why: order });
-    else ended.push(orderToRecord(order));
-  }
-  const isTraded = importCoins(work.options);
-  for (const [folder, parse] of [
-    ["ORDERS/MY/MAKER", parseKdfMaker],
-    ["ORDERS/MY/TAKER", parseKdfTaker],
-  ] as const) {
-    for (const file of kdfFiles(root, folder)) {
-      if (file.uuid !== null && (await work.known.order(file.uuid))) {
-        work.knownCount++;
-        continue;
-      }
-      const order = orderOf(file, parse);
-      if (typeof order === "string") {
-        work.leftOrders.push({ what: file.name, why: order });
-        continue;
-      }
-      const { uuid, base, rel } = order.order;
-      const untraded = [base, rel].map(isTraded).find((coin) => typeof coin === "string");
-      if (untraded !== undefined) work.leftOrders.push({ what: `order ${uuid}`, why: String(untraded) });
-      else if (base === rel) work.leftOrders.push({ what: `order ${uuid}`, why: "both its coins are the same" });
-      else if (order.kind === "Taker" && swaps.has(uuid)) work.leftOrders.push({ what: `order ${uuid}`, why: "its swap has begun" });
-      else {
-        open.push(orderToRecord(order));
-        work.openOrders.push(uuid);
-        for (const ticker of [base, rel]) work.coins.add(ticker);
-      }
-    }
-  }
-  work.last.push(...kdfOrderStatements(rows, ended, open));
-  return rows.length;
-}
-
-/** The order of a file; a text: why it cannot be taken. */
-function orderOf(file: KdfFile, parse: typeof parseKdfMaker): OwnOrder | string {
-  if (file.fault !== null) return file.fault;
-  const order = parse(file.json);
-  if (!order.ok) return order.error.reason;
-  return order.value.order.uuid === file.uuid ? order.value : `it is of order ${order.value.order.uuid}`;
 }

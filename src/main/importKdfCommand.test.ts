@@ -199,8 +199,7 @@ test("a second import changes nothing, also of an order that has ended here mean
 });
 
 test.each([
-  ["0 s", 0, 1],
-  ["39 s", 39, 1],
+  ["10 s", 10, 1],
   ["of a clock that runs ahead", -1_000, 1],
   ["40 s", 40, 0],
 ])("a lock of KDF that is %s old", async (_, age, code) => {

@@ -1,6 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import { parseArgs } from "node:util";
 import { setPrivateUmask } from "../adapters/system/dataDir.ts";
+import { isPortTaken } from "../adapters/system/portTaken.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { readWallet, walletErrorText, walletPath } from "../adapters/system/walletFile.ts";
 import type { Surroundings } from "../config/configSources.ts";
@@ -8,7 +9,8 @@ import { loadConfig } from "../config/load.ts";
 import type { NodeConfig } from "../config/nodeConfig.ts";
 import type { Secret } from "../core/util/secret.ts";
 import { StorageError } from "../ports/sql.ts";
-import { type ImportLine, type ImportReport, importKdf } from "./importKdf.ts";
+import { type ImportReport, importKdf } from "./importKdf.ts";
+import type { ImportLine } from "./importKdfWork.ts";
 import { nodeKeys } from "./nodeKeys.ts";
 import { StartRefused } from "./runningNode.ts";
 
@@ -47,12 +49,19 @@ export async function importKdfCommand(at: Surroundings, io: Io): Promise<number
   for (const text of warnings) io.complain(text);
   const dryRun = values["dry-run"] === true;
   const clock = createSystemClock();
+  const { ip, port } = config.rpc;
+  // KDF has locks for swaps that run, and none for orders and for swaps that wait for their coins.
+  if (!dryRun && port !== 0 && (await isPortTaken(ip, port))) {
+    io.complain(`something listens on ${ip}:${port}, the RPC port of the configuration: stop KDF, or this node, and try again`);
+    return 1;
+  }
   try {
     const passphrase = await passphraseOf(config);
     const from = values.from ?? config.dbdir;
     const outcome = await importKdf({
       keys: nodeKeys(passphrase, config.enableHd),
       coins: config.coins,
+      safety: config.profile.safety,
       dbdir: config.dbdir,
       kdfDbdir: isAbsolute(from) ? from : join(at.cwd, from),
       nowMs: () => clock.nowMs(),
@@ -65,7 +74,7 @@ export async function importKdfCommand(at: Surroundings, io: Io): Promise<number
     for (const line of reportLines(outcome.report, dryRun)) io.print(line);
     return isWhole(outcome.report) ? 0 : 3;
   } catch (error) {
-    if (!(error instanceof StartRefused) && !(error instanceof StorageError)) throw error;
+    if (!(error instanceof StartRefused) && !(error instanceof StorageError) && !isOfSystem(error)) throw error;
     io.complain(error.message);
     return 1;
   }
@@ -87,6 +96,12 @@ async function passphraseOf({ wallet, passphrase, dbdir }: NodeConfig): Promise<
   return passphrase;
 }
 
+/** What the operating system answered about a file or folder: it names both. */
+const isOfSystem = (error: unknown): error is Error => error instanceof Error && "syscall" in error;
+
+/** What comes from files of others on one line and without what a terminal acts on. */
+const shown = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 const isWhole = (r: ImportReport): boolean => r.left.length + r.leftOrders.length + r.broken.length === 0;
 
 function reportLines(r: ImportReport, dryRun: boolean): string[] {
@@ -103,7 +118,7 @@ function reportLines(r: ImportReport, dryRun: boolean): string[] {
   const list = (title: string, entries: readonly ImportLine[]): void => {
     if (entries.length === 0) return;
     lines.push(`${title}: ${entries.length}`);
-    for (const { what, why } of entries.slice(0, MAX_LINES)) lines.push(`  ${what}: ${why}`);
+    for (const { what, why } of entries.slice(0, MAX_LINES)) lines.push(`  ${shown(what)}: ${shown(why)}`);
     if (entries.length > MAX_LINES) lines.push(`  and ${entries.length - MAX_LINES} more`);
   };
   list("To be known", r.notes);

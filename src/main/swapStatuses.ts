@@ -14,16 +14,10 @@ export type SwapLogs = {
   endedElsewhere(uuid: string): Promise<KeptSwap | null>;
 };
 
-async function statusOf(swaps: SwapLogs, uuid: string): Promise<SwapStatus | undefined> {
-  const log = await swaps.log(uuid);
-  if (log) return swapStatus(log);
-  const kept = await swaps.endedElsewhere(uuid);
-  return kept ? kdfStatus(kept) : undefined;
-}
-
 /**
  * Statuses from the swaps' logs. Those of settled swaps are kept, the last ones asked for: to read, check and fold a stored log
- * takes most of the time of a page, and it always comes to the same.
+ * takes most of the time of a page, and it always comes to the same. One that ended in KDF is read anew: there is nothing to fold,
+ * and it may be a hundred times as large, at the choice of whoever made it.
  */
 export function swapStatuses(swaps: SwapLogs): SwapsApi["status"] {
   const kept = new Map<string, SwapStatus>();
@@ -31,7 +25,12 @@ export function swapStatuses(swaps: SwapLogs): SwapsApi["status"] {
     const known = kept.get(uuid);
     // Asked before the log is read: what settles meanwhile may have had another event before.
     const isSettled = known !== undefined || swaps.isSettled(uuid);
-    const status = known ?? (await statusOf(swaps, uuid));
+    const log = known ? null : await swaps.log(uuid);
+    if (!known && !log) {
+      const ended = await swaps.endedElsewhere(uuid);
+      return ended ? kdfStatus(ended) : undefined;
+    }
+    const status = known ?? (log ? swapStatus(log) : undefined);
     if (!status || !isSettled) return status;
     kept.delete(uuid);
     kept.set(uuid, status);

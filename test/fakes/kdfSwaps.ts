@@ -1,8 +1,9 @@
 import { takenOverStatements } from "../../src/adapters/sqlite/swapStore.ts";
+import { importCoinOf } from "../../src/app/kdf/importCoin.ts";
 import { planSwapImport, type SwapPlan } from "../../src/app/kdf/planSwapImport.ts";
 import { parseSavedSwap } from "../../src/app/kdf/savedSwap.ts";
-import { utxoKind } from "../../src/core/coin/utxoKind.ts";
 import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
+import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import type { TimedKdfEvent } from "../../src/core/swap/events.ts";
 import { fold } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
@@ -40,8 +41,7 @@ export function planFor(world: SwapWorld, side: SwapSide, saved: unknown): SwapP
     swap.value,
     (ticker) => {
       const entry = world.entries.get(ticker);
-      const kind = entry && utxoKind(entry);
-      return kind?.ok ? { kind: kind.value, pubkey } : `${ticker} is not traded`;
+      return entry ? importCoinOf(entry, pubkey, profileOfNetid(9_998).safety) : `${ticker} is not traded`;
     },
     pubkey,
     world.clock.nowMs(),

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
+import { eventToText, parseEventText } from "../../src/adapters/sqlite/storedEvent.ts";
+import { importCoinOf } from "../../src/app/kdf/importCoin.ts";
 import { parseKdfEnded, parseKdfMaker, parseKdfTaker } from "../../src/app/kdf/kdfOrders.ts";
 import { planSwapImport } from "../../src/app/kdf/planSwapImport.ts";
 import { parseSavedSwap } from "../../src/app/kdf/savedSwap.ts";
 import { orderToRecord, parseOrderRecord } from "../../src/app/orders/orderRecord.ts";
 import { parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
-import { utxoKind } from "../../src/core/coin/utxoKind.ts";
 import { parseRationalValue } from "../../src/core/money/rationalValue.ts";
+import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { kdfStatus } from "../../src/core/swap/kdfStatus.ts";
 import { duties, fold } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
@@ -14,9 +16,8 @@ import { mutateText, RUNS, SEED, source, watchMemory } from "./support/fuzz.ts";
 
 const KEY = "024d4b6cd1361032ca9bd2aeb9d900aa4d45d9ead80ac9423374c451a7254d0766";
 const entry = parseCoinEntry({ coin: "DOC", pubtype: 60, txfee: 1_000, protocol: { type: "UTXO" } });
-const kind = entry.ok ? utxoKind(entry.value) : entry;
-if (!kind.ok) throw new Error("bad test coin");
-const coin = { kind: kind.value, pubkey: KEY };
+const coin = entry.ok ? importCoinOf(entry.value, KEY, profileOfNetid(9_998).safety) : "bad";
+if (typeof coin === "string") throw new Error("bad test coin");
 
 /** A swap as the import takes it: planned, and shown as it would be shown. */
 function takeSwap(json: unknown): { readonly ok: boolean; readonly shown?: string } {
@@ -26,6 +27,8 @@ function takeSwap(json: unknown): { readonly ok: boolean; readonly shown?: strin
   if (plan.plan === "history") return { ok: true, shown: JSON.stringify(kdfStatus(plan.kept)) };
   if (plan.plan === "leave") return { ok: true, shown: plan.reason };
   expect(duties(fold(plan.log.map((e) => e.event))).some((d) => d.do === "pay" || d.do === "pay_fee")).toBe(false);
+  // What is stored must be read again: a row that is not ends the swap's day here.
+  for (const event of plan.log) expect(parseEventText(eventToText(event))).toMatchObject({ ok: true });
   return { ok: true, shown: JSON.stringify(swapStatus(plan.log)) };
 }
 

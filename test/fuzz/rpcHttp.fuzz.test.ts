@@ -51,9 +51,11 @@ function leakIn(text: string, allowed = ""): string | undefined {
   return found ?? (text.includes(KEY) && !allowed.includes("show_priv_key") ? "the private key" : undefined);
 }
 
+const sentText = ({ body }: HttpRequest): string => new TextDecoder().decode(typeof body === "string" ? Buffer.from(body) : body);
+
 function fault({ status, headers, text }: HttpAnswer, request: HttpRequest): string | undefined {
   if (!STATUSES.has(status)) return `status ${status} is not documented`;
-  const leak = leakIn(text, String(request.body)) ?? leakIn(headers);
+  const leak = leakIn(text, sentText(request)) ?? leakIn(headers);
   if (leak !== undefined) return `the reply shows ${leak}`;
   if (request.verb === "HEAD" || (request.verb === "OPTIONS" && text === "")) return undefined;
   if (text === "Event streaming is disabled") return undefined;
@@ -114,9 +116,8 @@ test(`${RUNS} requests from the schemas over HTTP get documented answers that sh
             },
             (cause: unknown) => `no answer: ${String(cause)}`,
           );
-          const sent = new TextDecoder().decode(typeof request.body === "string" ? Buffer.from(request.body) : request.body);
           if (wrong !== undefined)
-            expect.fail(`${wrong}; ${context}: ${JSON.stringify({ ...request, body: sent.slice(0, 1_000) }).slice(0, 2_000)}`);
+            expect.fail(`${wrong}; ${context}: ${JSON.stringify({ ...request, body: sentText(request).slice(0, 1_000) }).slice(0, 2_000)}`);
         }),
       );
     }

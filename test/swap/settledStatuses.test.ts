@@ -6,7 +6,7 @@ import { type SwapSide, SwapWorld } from "../fakes/swapWorld.ts";
 /** Statuses that are kept must say what the logs say, whatever becomes of the swaps. */
 
 let world: SwapWorld;
-afterEach(() => world.close());
+afterEach(() => world?.close());
 
 /** The statuses as the RPC reads them, of whatever runner a side has, and how often a log was read for them. */
 function statusesOf(side: SwapSide): { readonly status: (uuid: string) => Promise<SwapStatus | undefined>; reads: number } {
@@ -102,4 +102,18 @@ test("no more than 500 are kept, those asked for last", async () => {
   expect(read).toEqual([]);
   await status("1");
   expect(read).toEqual(["1"]);
+});
+
+test("what ended in KDF is not kept: a million bytes each, for anybody who asks for them", async () => {
+  const read: string[] = [];
+  const status = swapStatuses({
+    log: async () => null,
+    isSettled: () => true,
+    endedElsewhere: async (uuid) => {
+      read.push(uuid);
+      return { type: "Maker", uuid, events: [{ timestamp: 1, event: { type: "Finished" } }] };
+    },
+  });
+  for (let i = 0; i < 2; i++) expect(await status("a")).toMatchObject({ uuid: "a", is_finished: true });
+  expect(read).toEqual(["a", "a"]);
 });

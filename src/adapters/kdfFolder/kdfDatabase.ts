@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, lstatSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, lstatSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -52,37 +52,60 @@ export function readKdfDatabase(root: string): KdfTables {
   try {
     for (const end of ["", "-wal", "-journal"]) {
       const file = join(root, KDF_DATABASE + end);
-      if (existsSync(file) && lstatSync(file).isFile()) copyFileSync(file, join(folder, KDF_DATABASE + end));
+      if (!existsSync(file) || !lstatSync(file).isFile()) continue;
+      copyFileSync(file, join(folder, KDF_DATABASE + end));
+      // SQLite may have to finish what a crash has left open, also where KDF's file is for reading only.
+      chmodSync(join(folder, KDF_DATABASE + end), 0o600);
     }
     const db = new DatabaseSync(join(folder, KDF_DATABASE));
     try {
+      db.prepare("SELECT count(*) FROM sqlite_schema").get();
       return { swaps: rowsOf(db, "my_swaps", toSwap, faults), orders: rowsOf(db, "my_orders", toOrder, faults), faults };
     } finally {
       db.close();
     }
   } catch (error) {
-    faults.push(`${KDF_DATABASE}: it cannot be read: ${error instanceof Error ? error.message : "unknown reason"}`);
+    faults.push(`it cannot be read: ${messageOf(error)}`);
     return { swaps: [], orders: [], faults };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown reason");
+
 type Row = { readonly [column: string]: unknown };
 
+/** What can be read of a table: one that is damaged must not hide what the other knows. */
 function rowsOf<T>(db: DatabaseSync, table: string, read: (row: Row) => T | null, faults: string[]): T[] {
-  const found = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table);
-  if (!found) return [];
   const rows: T[] = [];
   let unread = 0;
-  for (const row of db.prepare(`SELECT * FROM ${table} ORDER BY id LIMIT ${MAX_ROWS}`).iterate()) {
-    const value = read(row);
-    if (value === null) unread++;
-    else rows.push(value);
+  try {
+    const found = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table);
+    if (!found) return [];
+    const all = db.prepare(`SELECT * FROM ${table} ORDER BY id LIMIT ${MAX_ROWS}`);
+    // Otherwise a whole number beyond 2^53 ends the reading of all rows.
+    all.setReadBigInts(true);
+    for (const row of all.iterate()) {
+      const value = read(withNumbers(row));
+      if (value === null) unread++;
+      else rows.push(value);
+    }
+  } catch (error) {
+    faults.push(`${table} cannot be read${rows.length > 0 ? ` after ${rows.length} rows` : ""}: ${messageOf(error)}`);
   }
-  if (unread > 0) faults.push(`${KDF_DATABASE}: ${unread} rows of ${table} are not as KDF writes them`);
+  if (unread > 0) faults.push(`${unread} rows of ${table} are not as KDF writes them`);
   return rows;
 }
+
+/** Whole numbers as such where they are exact; the others stay what no column is taken for. */
+const withNumbers = (row: Row): Row =>
+  Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [
+      column,
+      typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value,
+    ]),
+  );
 
 const isText = (value: unknown, pattern = /^[\x20-\x7e]{1,200}$/): value is string => typeof value === "string" && pattern.test(value);
 const isUuid = (value: unknown): value is string => isText(value, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);

@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Bytes of one file that are read. KDF's have some ten thousand. */
@@ -10,11 +10,19 @@ export type KdfFile =
   | { readonly name: string; readonly uuid: string; readonly json: unknown; readonly fault: null }
   | { readonly name: string; readonly uuid: string | null; readonly fault: string };
 
-/** A name for people: a hostile one stays on its line. */
+/** A name for people, of a length to read. */
 const shown = (name: string): string => (/^[\x20-\x7e]{1,120}$/.test(name) ? name : JSON.stringify(name.slice(0, 120)));
 
 /** Names in a folder in order; none when there is no such folder. Throws the system's error on any other trouble. */
-export const namesIn = (folder: string): readonly string[] => (existsSync(folder) ? readdirSync(folder).sort() : []);
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch (error) {
+    // One that must not be looked into is not one that is empty.
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+}
 
 /**
  * Reads a file without following a link to elsewhere and without waiting for anybody (a pipe); opened for reading, so nothing of it changes.

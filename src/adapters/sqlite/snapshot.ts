@@ -2,6 +2,7 @@ import { closeSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fsyncPath } from "./durableFiles.ts";
 import { SqliteEngine } from "./sqliteEngine.ts";
+import { sqliteCode, toStorageError } from "./storageErrors.ts";
 
 /** Copies kept, of the newest versions. Each is as large as the database was. */
 const KEPT = 3;
@@ -23,18 +24,29 @@ function copyWhole(engine: SqliteEngine, target: string): void {
   rmSync(partial, { force: true });
   // SQLite writes into an empty file that is there, so the copy is never readable by others.
   closeSync(openSync(partial, "wx", 0o600));
-  engine.exec(`VACUUM INTO '${partial.replaceAll("'", "''")}'`);
-  fsyncPath(partial);
-  renameSync(partial, target);
+  try {
+    engine.exec(`VACUUM INTO '${partial.replaceAll("'", "''")}'`);
+    fsyncPath(partial);
+    renameSync(partial, target);
+  } catch (cause) {
+    // On a full disk the half copy would take what is left.
+    rmSync(partial, { force: true });
+    throw cause;
+  }
   fsyncPath(dirname(target));
 }
 
-/** Keeps the database as it is before another program's data is taken into it, as `<path>.before-import`; the last time counts. */
+/**
+ * Keeps the database as it is before another program's data is taken into it, as `<path>.before-import`; the last time counts.
+ * Throws a `StorageError` or the system's error when there is no copy.
+ */
 export function keepBeforeImport(path: string): string {
   const target = `${path}.before-import`;
   const engine = new SqliteEngine(path, "read");
   try {
     copyWhole(engine, target);
+  } catch (error) {
+    throw sqliteCode(error) === undefined ? error : toStorageError(error, `cannot copy ${path} to ${target}`);
   } finally {
     engine.close();
   }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { add, isPositive, lt, type Rational, sub, ZERO } from "../../core/money/rational.ts";
+import { addCut, isPositive, lt, type Rational, sub, ZERO } from "../../core/money/rational.ts";
 import { parseRationalValue } from "../../core/money/rationalValue.ts";
 import type { MakerOrder } from "../../core/order/makerOrder.ts";
 import type { TakerOrder } from "../../core/order/takerOrder.ts";
@@ -147,7 +147,7 @@ export function parseKdfMaker(json: unknown): Result<OwnOrder, BadOrder> {
   let taken = ZERO;
   for (const match of Object.values(file.matches)) {
     if (!isPositive(match.reserved.base_amount)) return bad("a match of it takes no volume");
-    if (match.connected !== null && match.connected !== undefined) taken = add(taken, match.reserved.base_amount);
+    if (match.connected !== null && match.connected !== undefined) taken = addCut(taken, match.reserved.base_amount);
   }
   const left = sub(file.max_base_vol, taken);
   if (!isPositive(left) || lt(left, file.min_base_vol)) return bad("nothing above its minimum is left of it");

@@ -1,5 +1,4 @@
 import type { z } from "zod";
-import type { UtxoKind } from "../../core/coin/utxoKind.ts";
 import { isValidPubkey } from "../../core/keys/keyPair.ts";
 import { isPositive, parseDecimal, type Rational, toUnits } from "../../core/money/rational.ts";
 import { rationalToText } from "../../core/swap/amountText.ts";
@@ -9,6 +8,7 @@ import {
   ownClaim,
   ownPayment,
   ownRefund,
+  type Role,
   type Slot,
   type StoredEvent,
   type SwapEvent,
@@ -17,6 +17,7 @@ import {
   theirPayment,
 } from "../../core/swap/events.ts";
 import { withoutSecrets } from "../../core/swap/kdfStatus.ts";
+import type { SwapSafety } from "../../core/swap/safety.ts";
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import { makerLock, takerLock } from "../../core/swap/timelocks.ts";
 import { equalBytes, fromHex, toHex } from "../../core/util/bytes.ts";
@@ -25,13 +26,9 @@ import { scriptHashOf } from "../../core/utxo/htlc.ts";
 import { HTLC_VOUT, validatePayment } from "../../core/utxo/swapTx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import { chainOf, contractOf, type PaymentSlot, unitsOf } from "../swap/contracts.ts";
+import type { ImportCoin, ImportCoins } from "./importCoin.ts";
 import { failedData, isPublicKey, makerAgreed, makerStart, spentData, takerAgreed, takerStart, txData } from "./kdfSwapData.ts";
 import type { SavedSwap } from "./savedSwap.ts";
-
-/** A coin of this node as a swap of KDF needs it: its rules, and our key on it, 66 hex. */
-export type ImportCoin = { readonly kind: UtxoKind; readonly pubkey: string };
-/** A coin by its ticker; a text says why this node does not trade it. */
-export type ImportCoins = (ticker: string) => ImportCoin | string;
 
 /** Ends the reading of a swap: a sentence why it cannot go on here. */
 class Unfit extends Error {
@@ -194,9 +191,14 @@ function read<S extends z.ZodType>(schema: S, { event }: TimedKdfEvent, what: st
 const opens = (secret: string, secretHash: string): boolean =>
   secretHash !== "" && equalBytes(hash160(fromHex(secret)), scriptHashOf(fromHex(secretHash)));
 
-function amountOf(text: string, what: string): Rational {
+/** No output of a transaction holds more base units: eight bytes, of which one bit is a sign. */
+const MOST_UNITS = (1n << 63n) - 1n;
+
+/** @returns the amount, whole coins, and its base units, rounded down as KDF does */
+function amountOf(text: string, decimals: number, what: string): { readonly amount: Rational; readonly units: bigint } {
   const parsed = parseDecimal(text);
-  return parsed.ok && isPositive(parsed.value) ? parsed.value : unfit(`its ${what} is no amount`);
+  const units = parsed.ok ? toUnits(parsed.value, decimals) : 0n;
+  return parsed.ok && isPositive(parsed.value) && units <= MOST_UNITS ? { amount: parsed.value, units } : unfit(`its ${what} is no amount`);
 }
 
 type Figure = { readonly coin: string; readonly amount: string; readonly paid_from_trading_vol: boolean } | null | undefined;
@@ -223,7 +225,8 @@ function termsOf(swap: SavedSwap, event: TimedKdfEvent, coins: ImportCoins, ownK
   const { started_at: startedAt, lock_duration: lock } = start;
   const stated = maker ? maker.maker_payment_lock : taker?.taker_payment_lock;
   if (stated !== (isMaker ? makerLock(startedAt, lock) : takerLock(startedAt, lock))) unfit("its lock time does not follow from its start");
-  const [makerAmount, takerAmount] = [amountOf(start.maker_amount, "maker amount"), amountOf(start.taker_amount, "taker amount")];
+  const makers = amountOf(start.maker_amount, makerCoin.kind.decimals, "maker amount");
+  const takers = amountOf(start.taker_amount, takerCoin.kind.decimals, "taker amount");
   const secret = maker?.secret ?? null;
   const secretHash = maker ? (maker.secret_hash ?? toHex(hash160(fromHex(maker.secret)))) : null;
   return {
@@ -232,10 +235,10 @@ function termsOf(swap: SavedSwap, event: TimedKdfEvent, coins: ImportCoins, ownK
     myOrderUuid: kept.my_order_uuid ? String(kept.my_order_uuid) : uuid,
     makerCoin: start.maker_coin,
     takerCoin: start.taker_coin,
-    makerAmount: rationalToText(makerAmount),
-    takerAmount: rationalToText(takerAmount),
-    makerUnits: toUnits(makerAmount, makerCoin.kind.decimals).toString(),
-    takerUnits: toUnits(takerAmount, takerCoin.kind.decimals).toString(),
+    makerAmount: rationalToText(makers.amount),
+    takerAmount: rationalToText(takers.amount),
+    makerUnits: makers.units.toString(),
+    takerUnits: takers.units.toString(),
     makerConfs: start.maker_payment_confirmations,
     makerNota: start.maker_payment_requires_nota === true,
     takerConfs: start.taker_payment_confirmations,
@@ -258,12 +261,32 @@ function termsOf(swap: SavedSwap, event: TimedKdfEvent, coins: ImportCoins, ownK
     fees: maker
       ? figuresOf([maker.maker_payment_trade_fee, maker.taker_payment_spend_trade_fee])
       : figuresOf([taker?.fee_to_send_taker_fee, taker?.taker_payment_trade_fee, taker?.maker_payment_spend_trade_fee]),
+    safety: safetyOf(role, makerCoin, takerCoin, start),
     gui: typeof kept.gui === "string" ? kept.gui : null,
     version: typeof kept.mm_version === "string" ? kept.mm_version : "",
     takenOver: {
       secret: secret !== null && secretHash !== null && opens(secret, secretHash) ? secret : null,
       events: withoutSecrets(swap.events).filter((e) => e.event.type !== "Finished"),
     },
+  };
+}
+
+/**
+ * What the secret is shown by, as in a swap of this node, but for the depth the value asks for: no block reward is known before
+ * the chain is. Never without a block between coins that have a value, whatever KDF was told.
+ */
+function safetyOf(
+  role: Role,
+  makerCoin: ImportCoin,
+  takerCoin: ImportCoin,
+  start: { readonly taker_payment_confirmations: number; readonly taker_payment_requires_nota?: boolean | null | undefined },
+): SwapSafety {
+  const isTest = makerCoin.isTest && takerCoin.isTest;
+  const hasDepth = start.taker_payment_confirmations > 0 || start.taker_payment_requires_nota === true;
+  return {
+    valueConfs: role === "maker" && !isTest && !hasDepth ? 1 : 0,
+    revealMarginSec: isTest ? takerCoin.revealMarginSec.betweenTests : takerCoin.revealMarginSec.always,
+    feeConfs: 0,
   };
 }
 

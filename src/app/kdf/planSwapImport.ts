@@ -3,7 +3,8 @@ import type { KeptSwap } from "../../core/swap/kdfStatus.ts";
 import { isRecoverable } from "../../core/swap/recovery.ts";
 import type { SwapSummary, UniqueMark } from "../../ports/swapStore.ts";
 import { summaryOf } from "../swap/startTerms.ts";
-import { type ImportCoins, kdfSwapLog } from "./kdfSwapLog.ts";
+import type { ImportCoins } from "./importCoin.ts";
+import { kdfSwapLog } from "./kdfSwapLog.ts";
 import type { SavedSwap } from "./savedSwap.ts";
 
 /** What becomes of one swap of KDF. */

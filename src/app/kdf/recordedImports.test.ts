@@ -5,11 +5,11 @@ import { describe, expect, test } from "vitest";
 import { recordedStatuses } from "../../../test/vectors/swaps/swapVectors.ts";
 import { recordedSwaps } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { parseCoinEntry } from "../../core/coin/coinEntry.ts";
-import { utxoKind } from "../../core/coin/utxoKind.ts";
+import { profileOfNetid } from "../../core/network/networkProfile.ts";
 import { ownPayment, type Role, type TimedKdfEvent } from "../../core/swap/events.ts";
 import { kdfStatus } from "../../core/swap/kdfStatus.ts";
 import { duties, fold } from "../../core/swap/swapState.ts";
-import type { ImportCoins } from "./kdfSwapLog.ts";
+import { type ImportCoins, importCoinOf } from "./importCoin.ts";
 import { planSwapImport } from "./planSwapImport.ts";
 import { parseSavedSwap } from "./savedSwap.ts";
 
@@ -53,8 +53,7 @@ function coinsOf(status: { readonly events: readonly TimedKdfEvent[] }): { reado
       is_testnet: true,
       protocol: { type: "UTXO" },
     });
-    const kind = entry.ok ? utxoKind(entry.value) : entry;
-    return kind.ok ? { kind: kind.value, pubkey: ownKey } : "bad test coin";
+    return entry.ok ? importCoinOf(entry.value, ownKey, profileOfNetid(9_998).safety) : "bad test coin";
   };
   return { coins, ownKey };
 }

@@ -11,7 +11,7 @@ import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
 import type { Reservation, SwapMatch, SwapStarter } from "../tradingCoin.ts";
-import { observeOwnChain } from "./duties/observe.ts";
+import { observeFirst } from "./duties/observe.ts";
 import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
 import { forgetSwap } from "./forgetSwap.ts";
@@ -221,7 +221,7 @@ export class SwapRunner implements SwapStarter {
     while ((mayHavePaid(task.state) || isTakenOver()) && !task.stopped.aborted) {
       try {
         if (mayHavePaid(task.state)) await takeUpPayment(task, task.stopped);
-        if (isTakenOver()) await observeOwnChain(task, task.stopped);
+        if (isTakenOver()) await observeFirst(task, task.stopped);
         break;
       } catch (cause) {
         if (task.stopped.aborted) return;

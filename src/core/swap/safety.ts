@@ -69,6 +69,13 @@ export function blocksWithin(windowSec: number, slowBlockSec: number): number {
 export const revealMarginSec = (rules: SafetyRules, slowBlockSec: number): number =>
   rules.revealBlocks * slowBlockSec + rules.networkGraceSec;
 
+/** Block time assumed where the coins file has none, seconds. */
+const DEFAULT_BLOCK_SEC = 600;
+
+/** Seconds counted for one block of a coin. @param averageSec `avg_blocktime` of the coins file; none: ten minutes */
+export const slowBlockSec = (rules: SafetyRules, averageSec: number | null | undefined): number =>
+  rules.slowBlockFactor * (averageSec ?? DEFAULT_BLOCK_SEC);
+
 /** Blocks by which the median time past (BIP-113) lags: the middle one of eleven, and the block that is being made. */
 const MEDIAN_LAG_BLOCKS = 6;
 

@@ -11,7 +11,7 @@ export function dangerOf(s: SwapState): string | null {
   if (s.finished === "lost") return "the other side took both payments";
   if (s.facts[ownClaim(role)]?.confirmed || s.facts[ownRefund(role)]?.confirmed) return null;
   const isTaken = s.facts[theirClaim(role)] !== undefined;
-  const isKnown = role === "taker" ? s.secret !== null : s.own.takerPaymentSpend?.attempted === true;
+  const isKnown = s.secret !== null || s.own.takerPaymentSpend?.attempted === true;
   if (s.facts[theirRefund(role)] && isTaken) return "the other side took our payment and is taking its own back";
   if (s.facts[theirRefund(role)] && isKnown && role === "maker") {
     return "the other side is taking its payment back and may know the secret: ours is refunded as soon as its lock has passed";

@@ -335,3 +335,25 @@ test("a payment or fee has one version for ever, a claim as many as come and no 
     expect(step(next, { type: "tx_replaced", slot: name, txid: a, raw: "00", fee: "9" })).toBe(next);
   }
 });
+
+test("a maker of a swap that KDF began claims on any road once the secret was seen, and not for a spend that shows none", () => {
+  const takenOver = { ...terms("maker"), takenOver: { secret: "33".repeat(32), events: [] } };
+  const seen = (slot: Slot): SwapEvent => ({ type: "tx_seen", slot, txid: "aa".repeat(32), raw: "00", block: null });
+  const givenUp: readonly SwapEvent[] = [
+    negotiated,
+    { type: "tx_signed", slot: "makerPayment", txid: "bb".repeat(32), raw: "00", notAfter: null },
+    { type: "tx_attempted", slot: "makerPayment" },
+    seen("takerPayment"),
+    { type: "refund_decided", failure },
+    seen("makerPaymentSpend"),
+  ];
+  const claims = (of: SwapTerms, ...more: readonly SwapEvent[]): boolean =>
+    duties(fold([{ type: "started", terms: of }, ...givenUp, ...more])).some((d) => d.do === "claim");
+  const shown: SwapEvent = { type: "secret_learned", secret: "33".repeat(32) };
+  expect(claims(takenOver)).toBe(false);
+  expect(claims(takenOver, shown)).toBe(true);
+  // One in a block needs no second beside it.
+  expect(claims(takenOver, shown, { ...seen("takerPaymentSpend"), block: { height: 5, hash: "h" } } as SwapEvent)).toBe(false);
+  // Nothing of this is a road of a swap of this node's own.
+  expect(claims(terms("maker"), shown)).toBe(false);
+});

@@ -259,11 +259,10 @@ function takenOverDuties(s: SwapState): readonly Duty[] {
 }
 
 /**
- * Maker: the taker has taken our payment, which it can only with the secret. A swap of this node never gets there without its own
- * claim having left; of one that KDF began, or whose log was put back, it may have left unrecorded.
+ * Maker: the secret was seen on a chain, in the claim of either payment. A swap of this node never gets there without its own claim
+ * having left; of one that KDF began, or whose log was put back, it may have left unrecorded.
  */
-export const secretIsPublic = (s: SwapState): boolean =>
-  s.terms.role === "maker" && s.terms.takenOver !== undefined && s.facts.makerPaymentSpend !== undefined;
+export const secretIsPublic = (s: SwapState): boolean => s.terms.role === "maker" && s.terms.takenOver !== undefined && s.secret !== null;
 
 /** What money already locked obliges us to, on any road. */
 function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
@@ -308,7 +307,8 @@ function childDuties(s: SwapState, published: readonly Duty[]): readonly Duty[] 
 function wantsClaim(s: SwapState, straight: boolean): boolean {
   const { role } = s.terms;
   if (s.own[ownClaim(role)]) return false;
-  if (secretIsPublic(s)) return s.facts.takerPayment !== undefined;
+  // A claim that KDF sent and nobody mines is made anew beside it.
+  if (secretIsPublic(s)) return s.facts.takerPayment !== undefined && !s.facts.takerPaymentSpend?.block;
   if (role === "maker") return straight && s.own.makerPayment?.attempted === true && s.facts.takerPayment?.confirmed === true;
   return s.secret !== null && (s.facts[theirPayment(role)] !== undefined || s.received.makerPayment !== undefined);
 }

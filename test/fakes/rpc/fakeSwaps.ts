@@ -57,8 +57,11 @@ export function fakeSwaps(busy: boolean, kickStart: () => readonly string[]): Sw
     coinsNeededForKickStart: kickStart,
     importEnded: async (given) => ({
       imported: [],
-      skipped: new Map(given.map((s) => [(s as { uuid: string }).uuid, "money may be in it: take it over with swapnode import-kdf"])),
+      skipped: new Map(given.map((s, i) => [nameOf(s) ?? `swaps[${i}]`, "money may be in it: take it over with swapnode import-kdf"])),
     }),
     recoverFunds: async (uuid) => err((busy && RECOVERIES.get(uuid)) || { kind: "SwapNotFound" }),
   };
 }
+
+const nameOf = (json: unknown): string | null =>
+  typeof json === "object" && json !== null && "uuid" in json && typeof json.uuid === "string" ? json.uuid : null;

@@ -12,7 +12,7 @@ import {
 import { type OwnTx, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex, hexOf, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
-import { sleep } from "../../../ports/clock.ts";
+import { sleep, withDeadline } from "../../../ports/clock.ts";
 import { chainOf, contractOf, depthOf, notDeep, type PaymentSlot, unitsOf } from "../contracts.ts";
 import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
@@ -39,16 +39,32 @@ export async function observe(task: SwapTask, signal: AbortSignal): Promise<void
   }
 }
 
+/** The other coin's chain is waited for so long: a refund does not hang on it. */
+const OTHER_CHAIN_MS = 30_000;
+
 /**
- * Records what the chain of the own payment says of this swap now. Rejects when it could not be read. Without it a swap that was
- * taken over would take its confirmed payment for one that missed its time, before the first look.
+ * Records what the chains say of this swap now. Rejects when that of the own payment could not be read. Without it a swap that was
+ * taken over would take what confirmed while nobody looked for late, before the first look.
  */
-export async function observeOwnChain(task: SwapTask, signal: AbortSignal): Promise<void> {
+export async function observeFirst(task: SwapTask, signal: AbortSignal): Promise<void> {
+  const { role } = task.state.terms;
+  await lookOnce(task, role, signal);
+  const other = role === "maker" ? "taker" : "maker";
+  try {
+    await withDeadline(task.deps.clock, OTHER_CHAIN_MS, signal, (s) => lookOnce(task, other, s));
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    task.trouble(`looking at ${task.coin(other).ticker} first: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  await learnSecret(task);
+}
+
+async function lookOnce(task: SwapTask, side: "maker" | "taker", signal: AbortSignal): Promise<void> {
   const { role, makerStartHeight, takerStartHeight } = task.state.terms;
-  const coin = task.coin(role);
-  const script = coin.contractScript(contractOf(task.state, ownPayment(role)));
-  await coin.chain.watchScript(script, role === "maker" ? makerStartHeight : takerStartHeight, signal);
-  for (const slot of SLOTS) if (chainOf(role, slot) === role) await record(task, slot, look(task, slot));
+  const coin = task.coin(side);
+  const script = coin.contractScript(contractOf(task.state, `${side}Payment`));
+  await coin.chain.watchScript(script, side === "maker" ? makerStartHeight : takerStartHeight, signal);
+  for (const slot of SLOTS) if (chainOf(role, slot) === side) await record(task, slot, look(task, slot));
 }
 
 /** Has the chain of a payment follow its contract, however often that takes; never rejects. */
@@ -189,14 +205,21 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null): Pr
   if (notDeep(coin.chain, block, depthOf(task.state, slot)) === null) await task.emit({ type: "tx_confirmed", slot, txid, block });
 }
 
-/** Taker: the maker's claim, even unconfirmed, shows the secret. */
+/**
+ * Taker: the maker's claim, even unconfirmed, shows the secret. Maker of a swap that KDF began: so does any claim, also one of KDF's
+ * that nothing tells of. A transaction that only looks like a claim shows nothing.
+ */
 async function learnSecret(task: SwapTask): Promise<void> {
   const s = task.state;
-  const spend = s.facts.takerPaymentSpend;
-  if (s.terms.role !== "taker" || s.secret !== null || !spend || !s.negotiated) return;
-  const secret = task.coin("taker").findSecret(fromHex(spend.raw), fromHex(s.negotiated.secretHash));
-  if (secret) await task.emit({ type: "secret_learned", secret: toHex(secret) });
-  else task.trouble(`the spend ${spend.txid} of our payment carries no secret`);
+  const { role, takenOver } = s.terms;
+  if (s.secret !== null || !s.negotiated || (role === "maker" && !takenOver)) return;
+  for (const slot of role === "taker" ? (["takerPaymentSpend"] as const) : (["takerPaymentSpend", "makerPaymentSpend"] as const)) {
+    const spend = s.facts[slot];
+    if (!spend) continue;
+    const secret = task.coin(chainOf(role, slot)).findSecret(fromHex(spend.raw), fromHex(s.negotiated.secretHash));
+    if (secret) return task.emit({ type: "secret_learned", secret: toHex(secret) });
+    task.trouble(`the spend ${spend.txid} carries no secret`);
+  }
 }
 
 /** Slots whose depth decides that a finished swap needs no more watching. */

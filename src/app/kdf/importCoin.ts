@@ -1,0 +1,31 @@
+import type { CoinEntry } from "../../core/coin/coinEntry.ts";
+import { type UtxoKind, utxoKind } from "../../core/coin/utxoKind.ts";
+import { revealMarginSec, type SafetyRules, slowBlockSec } from "../../core/swap/safety.ts";
+
+/** A coin of this node as a swap of KDF needs it: its rules, and our key on it, 66 hex. */
+export type ImportCoin = {
+  readonly kind: UtxoKind;
+  readonly pubkey: string;
+  /** It has no value: `is_testnet` in the coins file. */
+  readonly isTest: boolean;
+  /** Seconds that must be left before the taker's lock when the secret is shown on its chain, and between two coins without value. */
+  readonly revealMarginSec: { readonly always: number; readonly betweenTests: number };
+};
+/** A coin by its ticker; a text says why this node does not trade it. */
+export type ImportCoins = (ticker: string) => ImportCoin | string;
+
+/** @param pubkey our key on it, 66 hex @returns or why this node does not trade it */
+export function importCoinOf(entry: CoinEntry, pubkey: string, rules: SafetyRules): ImportCoin | string {
+  const kind = utxoKind(entry);
+  if (!kind.ok) return `${entry.ticker} is no coin this node trades: ${kind.error.reason}`;
+  const blockSec = slowBlockSec(rules, entry.avgBlocktime);
+  return {
+    kind: kind.value,
+    pubkey,
+    isTest: entry.isTestnet,
+    revealMarginSec: {
+      always: Math.ceil(revealMarginSec(rules, blockSec)),
+      betweenTests: Math.ceil(revealMarginSec({ ...rules, networkGraceSec: 0 }, blockSec)),
+    },
+  };
+}
