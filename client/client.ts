@@ -104,14 +104,14 @@ export type FlatCalls = {
   coins_needed_for_kick_start: { params: Record<string, never>; result: string[] };
   /** Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order. */
   trade_preimage: { params: { "base": string; "rel": string; "swap_method": "setprice" | "buy" | "sell"; "price": MmNumber; "volume"?: MmNumber; "max"?: boolean }; result: TradePreimage };
-  /** Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees. */
+  /** Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees. For ETH-like coins and tokens it is the gas of the dearest swap transaction at the present price, in the platform coin. */
   get_trade_fee: { params: { "coin": string }; result: { "coin": string; "amount": string; "amount_rat": RationalValue; "amount_fraction": FractionalValue } };
   /** Greatest volume a `sell` of this coin (or a `buy` paid with it) could have, fees taken off. */
   max_taker_vol: { params: { "coin": string; "trade_with"?: string }; result: { "result": FractionalValue; "coin": string } };
   /** Least volume of this coin in a trade. */
   min_trading_vol: { params: { "coin": string }; result: { "coin": string; "min_trading_vol": string; "min_trading_vol_rat": RationalValue; "min_trading_vol_fraction": FractionalValue } };
-  /** Enable a UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`. */
-  enable: { params: { "coin": string; "mm2"?: number; "required_confirmations"?: number; "requires_notarization"?: boolean; "rpc_url"?: string; "rpc_user"?: string; "rpc_password"?: string; "rescan"?: boolean; "birthday_height"?: number }; result: { "result": "success"; "address": string; "balance": string; "unspendable_balance": string; "coin": string; "required_confirmations": number; "requires_notarization": boolean; "mature_confirmations"?: number } };
+  /** Enable a coin. A UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`. An ETH-like coin or an ERC-20 token through the nodes in `urls`; a token may do without when its platform coin is enabled. */
+  enable: { params: { "coin": string; "mm2"?: number; "required_confirmations"?: number; "requires_notarization"?: boolean; "urls"?: string[]; "swap_contract_address"?: string; "fallback_swap_contract"?: string; "rpc_url"?: string; "rpc_user"?: string; "rpc_password"?: string; "rescan"?: boolean; "birthday_height"?: number }; result: { "result": "success"; "address": string; "balance": string; "unspendable_balance": string; "coin": string; "required_confirmations": number; "requires_notarization": boolean; "mature_confirmations"?: number } };
   /** Disable a coin. Refused while it is in use, unless forced: then it stays for its swaps and takes no new order. */
   disable_coin: { params: { "coin": string; "force_disable"?: boolean }; result: { "coin": string; "cancelled_orders": string[]; "passivized": boolean } };
   /** List the enabled coins with their addresses. */
@@ -119,15 +119,15 @@ export type FlatCalls = {
   /** Balance and address of an enabled coin. */
   my_balance: { params: { "coin": string }; result: { "coin": string; "balance": string; "unspendable_balance": string; "address": string } };
   /** Build and sign a payment. It is sent only with `broadcast: true`, or by `send_raw_transaction`. */
-  withdraw: { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte"; "amount": string | number }; "from"?: unknown; "broadcast"?: boolean }; result: { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } };
+  withdraw: { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte" | "EthGas" | "EthGasEip1559"; "amount"?: string | number; "gas_price"?: string | number; "gas"?: number; "max_fee_per_gas"?: string | number; "max_priority_fee_per_gas"?: string | number; "gas_option"?: unknown }; "from"?: unknown; "broadcast"?: boolean }; result: { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string } | { "type": "Eth"; "coin": string; "gas": number; "gas_price": string; "max_fee_per_gas": string | null; "max_priority_fee_per_gas": string | null; "total_fee": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } };
   /** Send a finished transaction. */
   send_raw_transaction: { params: { "coin": string; "tx_hex": string }; result: { "tx_hash": string } };
   /** The transactions of a coin's wallet. This node keeps no such history and says so: `sync_status` is `NotEnabled`. */
   my_tx_history: { params: { "coin": string; "limit"?: number; "max"?: boolean; "from_id"?: string; "page_number"?: number }; result: { "transactions": unknown[]; "limit": number; "skipped": number; "from_id": string | null; "total": number; "current_block": number; "sync_status": { "state": "NotEnabled" }; "page_number": number | null; "total_pages": number } };
   /** Check whether a text is an address of a coin. */
   validateaddress: { params: { "coin": string; "address": string }; result: { "is_valid": boolean; "reason"?: string } };
-  /** Write an address of a coin in another of the coin's forms. */
-  convertaddress: { params: { "coin": string; "from": string; "to_address_format": { "format": "standard" | "segwit" | "cashaddress"; "network"?: string } }; result: { "address": string } };
+  /** Write an address of a coin in another of the coin's forms; of an account chain in mixed case with its checksum. */
+  convertaddress: { params: { "coin": string; "from": string; "to_address_format": { "format": "standard" | "segwit" | "cashaddress" | "mixedcase" | "singlecase"; "network"?: string } }; result: { "address": string } };
   /** Confirmations that new orders ask for this coin, until the node stops. */
   set_required_confirmations: { params: { "coin": string; "confirmations": number }; result: { "coin": string; "confirmations": number } };
   /** Whether new orders ask that payments of this coin be notarized, until the node stops. */
@@ -179,12 +179,16 @@ export type V2Calls = {
   trade_preimage: { params: { "base": string; "rel": string; "swap_method": "setprice" | "buy" | "sell"; "price": MmNumber; "volume"?: MmNumber; "max"?: boolean }; result: TradePreimage };
   /** Greatest volume a maker order of this coin could have. */
   max_maker_vol: { params: { "coin": string }; result: { "coin": string; "volume": NumberDetail; "balance": NumberDetail; "locked_by_swaps": NumberDetail } };
+  /** Enable an ETH-like coin and any number of its ERC-20 tokens at once, all of them or none. */
+  enable_eth_with_tokens: { params: { "ticker": string; "mm2"?: number; "nodes": Array<{ "url": string }>; "swap_contract_address"?: string; "fallback_swap_contract"?: string; "erc20_tokens_requests"?: Array<{ "ticker": string; "required_confirmations"?: number }>; "required_confirmations"?: number; "requires_notarization"?: boolean; "get_balances"?: boolean }; result: { "current_block": number; "eth_addresses_infos": { [key: string]: { "derivation_method": { "type": "Iguana" }; "pubkey": string; "balances"?: { "spendable": string; "unspendable": string } } }; "erc20_addresses_infos": { [key: string]: { "derivation_method": { "type": "Iguana" }; "pubkey": string; "balances"?: { [key: string]: { "spendable": string; "unspendable": string } }; "tickers"?: string[] } }; "nfts_infos": Record<string, never> } };
+  /** Enable one ERC-20 token beside its enabled platform coin, with that coin's nodes and swap contract. */
+  enable_erc20: { params: { "ticker": string; "activation_params"?: { "required_confirmations"?: number } }; result: { "platform_coin": string; "token_contract_address": string; "balances": { [key: string]: { "spendable": string; "unspendable": string } }; "required_confirmations": number } };
   /** List the enabled coins. */
   get_enabled_coins: { params: Record<string, never> | null; result: { "coins": Array<{ "ticker": string }> } };
   /** What running swaps and open handshakes hold of a coin. */
   get_locked_amount: { params: { "coin": string }; result: { "coin": string; "locked_amount": NumberDetail } };
   /** Build and sign a payment. It is sent only with `broadcast: true`, or by `send_raw_transaction`. */
-  withdraw: { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte"; "amount": string | number }; "from"?: unknown; "broadcast"?: boolean }; result: { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } };
+  withdraw: { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte" | "EthGas" | "EthGasEip1559"; "amount"?: string | number; "gas_price"?: string | number; "gas"?: number; "max_fee_per_gas"?: string | number; "max_priority_fee_per_gas"?: string | number; "gas_option"?: unknown }; "from"?: unknown; "broadcast"?: boolean }; result: { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string } | { "type": "Eth"; "coin": string; "gas": number; "gas_price": string; "max_fee_per_gas": string | null; "max_priority_fee_per_gas": string | null; "total_fee": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } };
   /** Show a transaction that this node follows: one that pays or spends from the wallet, or is part of a swap of its own. The node asks no daemon for others. */
   get_raw_transaction: { params: { "coin": string; "tx_hash": string }; result: { "tx_hex": string } };
   /** The transactions of a coin's wallet. This node keeps no such history and says so: `sync_status` is `NotEnabled`. */
@@ -216,10 +220,12 @@ export type ErrorType =
   | "Internal"
   | "InternalError"
   | "InvalidAddress"
+  | "InvalidConfig"
   | "InvalidFeePolicy"
   | "InvalidHashError"
   | "InvalidMmRpcVersion"
   | "InvalidParam"
+  | "InvalidPayload"
   | "InvalidRequest"
   | "LocalHostOnly"
   | "NoFeeKey"
@@ -229,16 +235,26 @@ export type ErrorType =
   | "NoSuchMethod"
   | "NoSwapWithUuid"
   | "NotSufficientBalance"
+  | "NotSufficientPlatformBalanceForFee"
+  | "NotTraded"
   | "NumberTooLong"
   | "P2PError"
   | "P2PSubscribeError"
+  | "PlatformCoinIsNotActivated"
+  | "PlatformCoinMismatch"
+  | "PlatformConfigIsNotFound"
+  | "PlatformIsAlreadyActivated"
   | "PrefixNotFound"
   | "PriceTooLow"
   | "SignatureDecodingError"
   | "Timeout"
+  | "TokenConfigIsNotFound"
+  | "TokenIsAlreadyActivated"
   | "TooManySwaps"
   | "Transport"
   | "UnexpectedFromAddress"
+  | "UnexpectedPlatformProtocol"
+  | "UnexpectedTokenProtocol"
   | "UserpassIsInvalid"
   | "UserpassIsNotSet"
   | "VolumeTooLow"

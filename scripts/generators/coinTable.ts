@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
 import { coinSupport } from "../../src/core/coin/coinSupport.ts";
+import { isEvmProtocol } from "../../src/core/coin/evmProtocol.ts";
 import type { Generated } from "../gen.ts";
 import { ROOT } from "../sourceFiles.ts";
 
@@ -53,10 +54,12 @@ function render(entries: readonly CoinEntry[]): string {
     table(["Ticker", "Name", "Own address", "Transactions", "Signature hash", "Relay policy"], tradeable),
     `\n### UTXO coins that are refused: ${utxoRefused.length}\n`,
     table(["Ticker", "Name", "Reason"], refused),
-    "\n### Other protocols, all refused\n",
+    "\n### Other protocols\n",
     table(
-      ["Protocol", "Coins"],
-      [...protocols].sort(([a], [b]) => (a < b ? -1 : 1)).map(([type, count]) => [type, String(count)]),
+      ["Protocol", "Coins", "This node"],
+      [...protocols]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([type, count]) => [type, String(count), isEvmProtocol(type) ? "holds and sends them" : "refuses them"]),
     ),
   ].join("\n");
 }

@@ -7,6 +7,7 @@ import { deriveSwapSecret } from "../core/keys/swapSecret.ts";
 import { fromUnits } from "../core/money/rational.ts";
 import type { NetworkProfile } from "../core/network/networkProfile.ts";
 import type { StoredEvent } from "../core/swap/events.ts";
+import { slowBlockSec } from "../core/swap/safety.ts";
 import { fromHex } from "../core/util/bytes.ts";
 import { err, type Result } from "../core/util/result.ts";
 import { addressText, pubkeyToAddress } from "../core/utxo/address.ts";
@@ -20,6 +21,7 @@ import type { Rng } from "../ports/rng.ts";
 import type { SignatureVerifier } from "../ports/signatures.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
 import { CoinRegistry, type OpenChain } from "./coin/coinRegistry.ts";
+import type { EvmParts } from "./coin/evmParts.ts";
 import { DexFees } from "./dexFees.ts";
 import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
 import type { OrderFiles } from "./orders/ordersDeps.ts";
@@ -49,14 +51,13 @@ export type NodeParts = {
   readonly hdKeyOf?: (entry: CoinEntry, id?: HdAddressId) => KeyPair | null;
   readonly entries: ReadonlyMap<string, CoinEntry>;
   readonly openChain: OpenChain;
+  /** Absent: no account chains. */
+  readonly evm?: EvmParts;
   readonly profile: NetworkProfile;
   readonly makerOrderTimeoutMs: number;
   readonly gui: string | null;
   readonly version: string;
 };
-
-/** Block time assumed where the coins file has none, seconds. */
-const DEFAULT_BLOCK_SEC = 600;
 
 /** How far back received messages are counted. */
 export const RECEIVED_WINDOW_SEC = 60;
@@ -95,6 +96,7 @@ export class Node {
       keyOf: (entry) => this.#keyOf(entry),
       ...(parts.hdKeyOf ? { hdKeyOf: parts.hdKeyOf } : {}),
       openChain: parts.openChain,
+      ...(parts.evm ? { evm: parts.evm } : {}),
       feeCeilingFactor: profile.safety.feeCeilingFactor,
       prepare: (coin) => this.swaps.prepare(coin),
       beforeClose: (ticker) => this.swaps.park(ticker),
@@ -154,7 +156,7 @@ export class Node {
       rules: {
         lock: { baseSec: profile.paymentLocktimeSec, slowTickers: profile.slowTickers, slowFactor: profile.slowFactor },
         blockTimes: (ticker) => ({
-          slowBlockSec: profile.safety.slowBlockFactor * (entries.get(ticker)?.avgBlocktime ?? DEFAULT_BLOCK_SEC),
+          slowBlockSec: slowBlockSec(profile.safety, entries.get(ticker)?.avgBlocktime),
           notarizationSec: profile.safety.notarizationSec,
         }),
         safety: profile.safety,
@@ -175,6 +177,7 @@ export class Node {
       keyElsewhere: () => ownKey.elsewhere(),
       ownKey: key.publicKey,
       coin: (ticker) => this.coins.active(ticker),
+      isHeldOnly: (ticker) => this.coins.wallet(ticker)?.family === "account",
       ...(parts.orderFiles ? { files: parts.orderFiles } : {}),
     });
     this.book = new OrderbookService(

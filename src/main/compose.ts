@@ -1,4 +1,5 @@
 import { openHttpServer } from "../adapters/httpServer/openHttpServer.ts";
+import { createAccountTxStore } from "../adapters/sqlite/accountTxStore.ts";
 import { createOrderStore } from "../adapters/sqlite/orderStore.ts";
 import { createPeerStore } from "../adapters/sqlite/peerStore.ts";
 import { createSwapStore } from "../adapters/sqlite/swapStore.ts";
@@ -59,6 +60,15 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
       entries: config.coins,
       openChain: createChainOpener({ clock, log, db }),
+      evm: {
+        store: createAccountTxStore(db),
+        // All of it is loaded for the first coin that needs it.
+        openChain: async ({ logsBlockRange, ...chain }) =>
+          (await import("./openEvmChain.ts")).openEvmChain(
+            { ...chain, ...(logsBlockRange === null ? {} : { options: { logsBlockRange } }) },
+            { clock, rng, log },
+          ),
+      },
       profile: config.profile,
       makerOrderTimeoutMs: config.makerOrderTimeoutSec * 1_000,
       gui: config.gui,

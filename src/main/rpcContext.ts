@@ -92,7 +92,8 @@ function orderbookApi(node: Node, online: boolean): OrderbookApi {
 
 function coinsApi(coins: CoinRegistry): CoinsApi {
   return {
-    active: (ticker) => coins.active(ticker),
+    active: (ticker) => coins.wallet(ticker),
+    trading: (ticker) => coins.active(ticker),
     all: () => coins.all(),
     entry(ticker) {
       const entry = coins.entry(ticker);
@@ -105,6 +106,7 @@ function coinsApi(coins: CoinRegistry): CoinsApi {
       );
     },
     enable: (request, signal) => coins.enable(request, signal),
+    enableTokens: (platform, tokens, signal) => coins.enableTokens(platform, tokens, signal),
     disable: (ticker, force) => coins.disable(ticker, force),
   };
 }

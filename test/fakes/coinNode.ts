@@ -1,11 +1,13 @@
 import type { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
+import type { EvmParts } from "../../src/app/coin/evmParts.ts";
 import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
 import { err, ok } from "../../src/core/util/result.ts";
 import { Secret } from "../../src/core/util/secret.ts";
 import { nodeKeys } from "../../src/main/nodeKeys.ts";
-import type { Compatibility } from "../../src/rpc/ctx.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import type { Compatibility, RpcContext } from "../../src/rpc/ctx.ts";
 import type { Json } from "../../src/rpc/parseJson.ts";
 import { fakeNode, PASSWORD } from "./fakeNode.ts";
 import { fakeDispatcher } from "./rpcServer.ts";
@@ -13,6 +15,7 @@ import { SilentLog } from "./silentLog.ts";
 import { StillChain } from "./stillChain.ts";
 
 export type CoinNode = {
+  readonly ctx: RpcContext;
   readonly clock: VirtualClock;
   readonly chains: ReadonlyMap<string, StillChain>;
   coin(ticker: string): UtxoCoin;
@@ -30,6 +33,7 @@ export type CoinNode = {
 /**
  * The RPC over real coins: real keys and transactions on chains that stand still.
  * @param trouble what the daemons have, while `StillChain.trouble` is not set to null
+ * @param evm account chains; `clock`: the one they live by, where it is not the node's
  */
 export async function coinNode(
   entries: readonly unknown[],
@@ -37,8 +41,9 @@ export async function coinNode(
   hd = false,
   trouble: string | null = null,
   compatibility: Compatibility = "spec",
+  evm?: { readonly parts: EvmParts; readonly clock?: Clock },
 ): Promise<CoinNode> {
-  const fake = await fakeNode({ compatibility });
+  const fake = await fakeNode({ compatibility, isHeldOnly: (t) => coins.wallet(t)?.family === "account" });
   const keys = nodeKeys(new Secret(passphrase), hd);
   const chains = new Map<string, StillChain>();
   const parsed = entries.map((value): CoinEntry => {
@@ -47,7 +52,7 @@ export async function coinNode(
     return entry.value;
   });
   const coins = new CoinRegistry({
-    clock: fake.clock,
+    clock: evm?.clock ?? fake.clock,
     log: new SilentLog(),
     entries: new Map(parsed.map((e) => [e.ticker, e])),
     keyOf: (entry) => {
@@ -56,6 +61,7 @@ export async function coinNode(
     },
     ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
     feeCeilingFactor: 8,
+    ...(evm ? { evm: evm.parts } : {}),
     openChain: async (entry) => {
       const chain = new StillChain(entry.ticker);
       chain.trouble = trouble;
@@ -67,19 +73,27 @@ export async function coinNode(
     prepare: () => undefined,
     beforeClose: async () => undefined,
   });
-  const dispatcher = fakeDispatcher({
-    ...fake,
-    ctx: {
-      ...fake.ctx,
-      node: { ...fake.ctx.node, hd },
-      coins: {
-        ...fake.ctx.coins,
-        active: (t) => coins.active(t),
-        all: () => coins.all(),
-        enable: (request, signal) => coins.enable(request, signal),
+  const byTicker = new Map(parsed.map((e) => [e.ticker, e]));
+  const ctx: RpcContext = {
+    ...fake.ctx,
+    node: { ...fake.ctx.node, hd },
+    coins: {
+      ...fake.ctx.coins,
+      active: (t) => coins.wallet(t),
+      trading: (t) => coins.active(t),
+      all: () => coins.all(),
+      entry: (t) => {
+        const entry = byTicker.get(t);
+        return (
+          entry && { walletOnly: entry.walletOnly, orderbookTicker: entry.orderbookTicker, protocol: JSON.stringify(entry.raw.protocol) }
+        );
       },
+      enable: (request, signal) => coins.enable(request, signal),
+      enableTokens: (platform, tokens, signal) => coins.enableTokens(platform, tokens, signal),
+      disable: (ticker, force) => coins.disable(ticker, force),
     },
-  });
+  };
+  const dispatcher = fakeDispatcher({ ...fake, ctx });
   const ask = async (body: { readonly [key: string]: Json }) => {
     const { status, body: text } = await dispatcher.answer({ userpass: PASSWORD, ...body }, "127.0.0.1");
     const reply: Record<string, unknown> = JSON.parse(text);
@@ -91,6 +105,7 @@ export async function coinNode(
     return found;
   };
   return {
+    ctx,
     clock: fake.clock,
     chains,
     coin,

@@ -52,6 +52,8 @@ export type FakeNodeOptions = {
   readonly rules?: Partial<OrdersDeps["rules"]>;
   /** Set: its key was heard trading elsewhere. */
   readonly keyElsewhere?: KeyElsewhere;
+  /** Enabled coins that are not traded; default none. */
+  readonly isHeldOnly?: (ticker: string) => boolean;
 };
 
 export type FakeNode = { readonly ctx: RpcContext; readonly clock: VirtualClock; readonly orders: OrdersService; stopped: boolean };
@@ -67,6 +69,7 @@ export async function fakeNode({
   others = [],
   rules = {},
   keyElsewhere,
+  isHeldOnly = () => false,
 }: FakeNodeOptions = {}): Promise<FakeNode> {
   const clock = new VirtualClock(NOW_MS);
   const coins = new Map(active.map((ticker) => [ticker, new FakeRpcCoin(ticker, { balance: "200", walletOnly: ticker === "WALLET" })]));
@@ -101,6 +104,7 @@ export async function fakeNode({
     keyElsewhere: () => keyElsewhere ?? null,
     ownKey: fromHex(NODE_KEY),
     coin: (ticker) => coins.get(ticker),
+    isHeldOnly,
   });
   if (busy)
     for (const uuid of [OPEN_ORDER, MATCHING_ORDER])

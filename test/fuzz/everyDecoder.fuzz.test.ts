@@ -8,10 +8,13 @@ const FUZZ = join(ROOT, "test/fuzz");
 
 /** Readers of outside data under other names: a `parse…` finds itself. */
 const OTHER_NAMES = [
+  "src/adapters/evmRpc/rebuildTx.ts#rebuildTx",
+  "src/adapters/evmRpc/wsFrames.ts#WsFrameReader",
   "src/adapters/jsonRpc/daemonConf.ts#readDaemonConf",
   "src/adapters/libp2p/lengthPrefix.ts#FrameDecoder",
   "src/adapters/sqlite/swapStore.ts#createSwapStore",
   "src/config/load.ts#loadConfig",
+  "src/core/evm/ethMessage.ts#verifyEthMessage",
   "src/core/keys/iguana.ts#passphraseToKeyPair",
   "src/core/keys/signMessage.ts#verifyMessage",
   "src/core/message/healthcheck.ts#openHealthcheck",

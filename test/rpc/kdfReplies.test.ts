@@ -66,7 +66,7 @@ const notThere = (reason: string, firstKey: string): Deviation => {
 };
 const NO_ELECTRUM = notThere("docs/compatibility.md: Electrum servers are not spoken to yet", "coin");
 const NO_EVM: Deviation = {
-  reason: "docs/compatibility.md: no account chains, so this coins file has no ETH",
+  reason: "the coins file of the imitated node has no ETH; conformance/wallet.ts asks both of a node that has",
   status: 500,
   reply: { error: "mm2 param is not set neither in coins config nor enable request, assuming that coin is not supported" },
 };

@@ -2,8 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../src/adapters/sqlite/accountTxStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { ok } from "../../src/core/util/result.ts";
 import type { Compatibility } from "../../src/rpc/ctx.ts";
 import type { Json } from "../../src/rpc/parseJson.ts";
+import { type CoinNode, coinNode } from "../fakes/coinNode.ts";
+import { FakeAccountChain } from "../fakes/fakeAccountChain.ts";
 import { fakeNode, MATCHING_ORDER, PASSWORD } from "../fakes/fakeNode.ts";
 import { ADDRESS, MUTE } from "../fakes/rpc/fakeRpcCoin.ts";
 import { FINISHED_SWAP } from "../fakes/rpc/fakeSwaps.ts";
@@ -18,10 +23,30 @@ type Ask = (body: { readonly [key: string]: Json }) => Promise<readonly [status:
 
 async function node(compatibility: Compatibility): Promise<Ask> {
   const dispatcher = fakeDispatcher(await fakeNode({ active: ["DOC", "MARTY", MUTE], busy: true, compatibility }));
+  const eth = await accountNode(compatibility);
   return async (body) => {
+    const { method, params } = body;
+    if (typeof params === "object" && params !== null && "coin" in params && params.coin === "ETH") {
+      const { status, reply } = await eth.v2(String(method), params);
+      return [status, reply];
+    }
     const { status, body: text } = await dispatcher.answer({ userpass: PASSWORD, ...body }, "127.0.0.1");
     return [status, JSON.parse(text)];
   };
+}
+const ETH_ADDRESS = "0xbAB36286672fbdc7B250804bf6D14Be0dF69fa29";
+
+/** The same with an enabled coin of an account chain, which the imitated node has not. */
+async function accountNode(compatibility: Compatibility): Promise<CoinNode> {
+  const entry = { coin: "ETH", mm2: 1, sign_message_prefix: "Ethereum Signed Message:\n" };
+  const parts = {
+    openChain: async () => ok(new FakeAccountChain()),
+    store: createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA])),
+  };
+  const protocol = { type: "ETH", protocol_data: { chain_id: 1 } };
+  const eth = await coinNode([{ ...entry, protocol }], "nobody's words", false, null, compatibility, { parts });
+  await eth.flat("enable", { coin: "ETH", urls: ["http://127.0.0.1:8545"], swap_contract_address: ETH_ADDRESS });
+  return eth;
 }
 const v2 = (method: string, params: Json): { readonly [key: string]: Json } => ({ mmrpc: "2.0", method, params, id: 1 });
 const pair = { base: "DOC", rel: "MARTY", price: "1", volume: "1" };
@@ -146,7 +171,16 @@ const ROWS: readonly Row[] = [
       },
     ],
   },
-  { topic: "`verify_message`, undecodable ETH signature", none: "no such coin can be enabled" },
+  {
+    topic: "`verify_message`, undecodable ETH signature",
+    calls: [
+      {
+        ask: v2("verify_message", { coin: "ETH", message: "hello", signature: "0x00", address: ETH_ADDRESS }),
+        spec: [400, { error: "Signature decoding error: Invalid Signature", ...error("SignatureDecodingError", "Invalid Signature") }],
+        kdf: [500, { error: "Internal error: Invalid Signature", ...error("InternalError", "Invalid Signature") }],
+      },
+    ],
+  },
   {
     topic: "Unsupported coin type",
     calls: [

@@ -8,6 +8,7 @@ const RPC_IN_WARMUP = -28;
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
+const TOO_MANY_REQUESTS = 429;
 
 type Fields = { readonly [key: string]: unknown };
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -53,6 +54,7 @@ const NOT_JSON_RPC: DaemonError = {
 function statusError(status: number): DaemonError | null {
   if (status === UNAUTHORIZED) return { kind: "unreachable", message: "wrong rpc user or password" };
   if (status === FORBIDDEN) return { kind: "unreachable", message: "it does not accept this address (rpcallowip)" };
+  if (status === TOO_MANY_REQUESTS) return { kind: "unreachable", message: "it limits how often it may be asked" };
   return null;
 }
 
@@ -71,7 +73,8 @@ function open(answer: Result<HttpAnswer, DaemonError>): Result<unknown, DaemonEr
 function readError(error: unknown): DaemonError {
   if (!isFields(error) || typeof error.code !== "number") return NOT_JSON_RPC;
   const message = typeof error.message === "string" ? error.message.slice(0, MAX_MESSAGE) : "";
-  return error.code === RPC_IN_WARMUP ? { kind: "busy", message } : { kind: "rpc", code: error.code, message };
+  if (error.code === RPC_IN_WARMUP) return { kind: "busy", message };
+  return { kind: "rpc", code: error.code, message, ...(error.data === undefined ? {} : { data: error.data }) };
 }
 
 /** One member of JSON-RPC 1.0 (both fields, one null) or 2.0 (one field). */

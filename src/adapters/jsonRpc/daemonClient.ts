@@ -19,6 +19,8 @@ export type DaemonClientOptions = {
   readonly parallel?: number;
   /** Calls waiting for their turn; one more is answered `busy`. Default 256. */
   readonly maxWaiting?: number;
+  /** What single calls say they are. Default 1.0, which every coin daemon takes; batches are always 2.0. */
+  readonly version?: "1.0" | "2.0";
 };
 
 export interface DaemonClient extends DaemonRpc {
@@ -47,7 +49,7 @@ function closeIdle(agent: HttpAgent): void {
  * connection turned out to be closed before a byte came back.
  */
 export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, options: DaemonClientOptions = {}): DaemonClient {
-  const { timeoutMs: usualTimeoutMs = 15_000, maxAnswerBytes = 72_000_000, parallel = 8, maxWaiting = 256 } = options;
+  const { timeoutMs: usualTimeoutMs = 15_000, maxAnswerBytes = 72_000_000, parallel = 8, maxWaiting = 256, version = "1.0" } = options;
   const agent =
     endpoint.url.protocol === "https:"
       ? new HttpsAgent({ keepAlive: true, maxSockets: parallel })
@@ -91,7 +93,7 @@ export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, optio
 
   const call = (method: string, params: readonly unknown[], callOptions: DaemonCallOptions = {}): Promise<Result<unknown, DaemonError>> => {
     const id = nextId++;
-    const body = JSON.stringify({ jsonrpc: "1.0", id, method, params });
+    const body = JSON.stringify({ jsonrpc: version, id, method, params });
     return exchange(body, callOptions, (answer) => parseSingleAnswer(answer, id));
   };
 

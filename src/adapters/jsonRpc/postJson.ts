@@ -9,7 +9,7 @@ export type HttpAnswer = { readonly status: number; readonly body: Buffer };
 
 /** System error codes by what they mean to the person who set the daemon up. */
 const SENTENCES: { readonly [code: string]: string } = {
-  ECONNREFUSED: "nothing listens there; is the daemon running with server=1?",
+  ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "there is no such host",
   ETIMEDOUT: "the connection timed out",
   ECONNRESET: "it closed the connection",
@@ -17,9 +17,15 @@ const SENTENCES: { readonly [code: string]: string } = {
   EHOSTUNREACH: "no route to the host",
 };
 
+const DAEMON_HINT = "; is the daemon running with server=1?";
+
+/** A daemon's sentence begins with its host. */
+const about = (endpoint: DaemonEndpoint, ofDaemon: string, ofNode: string): string =>
+  endpoint.what === "node" ? ofNode : `${endpoint.url.host}: ${ofDaemon}`;
+
 function failure(endpoint: DaemonEndpoint, cause: NodeJS.ErrnoException): Result<never, DaemonError> {
   const said = SENTENCES[cause.code ?? ""] ?? cause.code ?? "the connection failed";
-  return err({ kind: "unreachable", message: `${endpoint.url.host}: ${said}` });
+  return err({ kind: "unreachable", message: about(endpoint, cause.code === "ECONNREFUSED" ? `${said}${DAEMON_HINT}` : said, said) });
 }
 
 /** A kept connection the daemon closed while it was idle: the request never reached it. */
@@ -57,10 +63,11 @@ function postOnce(
     const request = endpoint.url.protocol === "https:" ? httpsRequest : httpRequest;
     const login = Buffer.from(`${endpoint.user}:${endpoint.password.reveal()}`).toString("base64");
     let answered = false;
+    const authorization = endpoint.user === "" ? {} : { authorization: `Basic ${login}` };
     const req = request(endpoint.url, {
       method: "POST",
       agent,
-      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), authorization: `Basic ${login}` },
+      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...authorization },
     });
     const onAbort = (): void => {
       req.destroy();
@@ -84,7 +91,8 @@ function postOnce(
           return;
         }
         req.destroy();
-        finish(err({ kind: "unreachable", message: `${endpoint.url.host}: its answer is larger than ${maxBytes} bytes` }));
+        const said = `its answer is larger than ${maxBytes} bytes`;
+        finish(err({ kind: "unreachable", message: about(endpoint, said, said) }));
       });
       response.on("error", onError);
       response.on("end", () => finish(ok({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) })));

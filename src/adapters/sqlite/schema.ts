@@ -1,3 +1,4 @@
+import { ACCOUNT_TX_SCHEMA } from "./accountTxStore.ts";
 import { CHAIN_SCHEMA } from "./chainStore.ts";
 import type { ComponentSchema } from "./migrations.ts";
 import { ORDER_SCHEMA } from "./orderStore.ts";
@@ -6,4 +7,4 @@ import { STORE_SCHEMA } from "./storeMark.ts";
 import { SWAP_SCHEMA } from "./swapStore.ts";
 
 /** The tables of the node, one entry per repository file of this folder. Order matters only to foreign keys. */
-export const SCHEMA: readonly ComponentSchema[] = [CHAIN_SCHEMA, ORDER_SCHEMA, SWAP_SCHEMA, STORE_SCHEMA, PEER_SCHEMA];
+export const SCHEMA: readonly ComponentSchema[] = [CHAIN_SCHEMA, ORDER_SCHEMA, SWAP_SCHEMA, STORE_SCHEMA, PEER_SCHEMA, ACCOUNT_TX_SCHEMA];

@@ -1,16 +1,24 @@
 import type { CoinEntry } from "../../core/coin/coinEntry.ts";
+import { isEvmProtocol } from "../../core/coin/evmProtocol.ts";
+import { FieldReader } from "../../core/coin/fieldReader.ts";
 import { type UtxoKind, utxoKind } from "../../core/coin/utxoKind.ts";
 import type { HdAddressId } from "../../core/keys/hd.ts";
 import type { KeyPair } from "../../core/keys/keyPair.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { addressScript, addressText, pubkeyToAddress } from "../../core/utxo/address.ts";
-import { hash160 } from "../../core/utxo/hash.ts";
-import { p2pkhScript, p2pkScript, p2wpkhScript } from "../../core/utxo/outputScript.ts";
 import type { ScanProgress, UtxoChain } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { CoinWallet } from "./coinSpec.ts";
+import type { EvmCoin } from "./evm/evmCoin.ts";
+import type { EvmCoins } from "./evm/evmCoins.ts";
+import type { AccountNodes, EnableTokensError, EvmEnableError, EvmParts, TokenRequest } from "./evmParts.ts";
+import { FAILING_MS, FIRST_BALANCE_MS } from "./firstLook.ts";
+import { ownWallet } from "./ownWallet.ts";
 import { UtxoCoin } from "./utxoCoin.ts";
+import { whenFailing } from "./whenFailing.ts";
+
+/** An activated coin of either family. What only one of them can do is asked for by `family`. */
+export type ActiveCoin = UtxoCoin | EvmCoin;
 
 /** Where a coin's daemon is; null: the coins file's `rpcport` and the daemon's own conf file (KDF's native mode). */
 export type DaemonAddress = { readonly url: string; readonly user: string; readonly password: { reveal(): string } };
@@ -25,6 +33,8 @@ export type EnableRequest = {
   readonly birthdayHeight: number | undefined;
   /** Forget the index of this coin first: it was built from another chain, or is doubted. */
   readonly rescan?: boolean;
+  /** Of an account chain. */
+  readonly nodes?: AccountNodes;
 };
 
 /** The daemon cannot be reached with what is known of it. */
@@ -42,15 +52,14 @@ export type OpenChain = (
 
 export type EnableError =
   | OpenChainError
+  | EvmEnableError
   /** `progress`: the node still reads the coin's chain; null when it has. */
   | { readonly kind: "AlreadyActive"; readonly coin: string; readonly progress: ScanProgress | null }
   /** By an earlier request that has no answer yet; `progress` null: its daemon has not answered. */
   | { readonly kind: "BeingEnabled"; readonly coin: string; readonly progress: ScanProgress | null }
   | { readonly kind: "BeingDisabled"; readonly coin: string }
   | { readonly kind: "Mm2NotSet"; readonly coin: string }
-  | { readonly kind: "ProtocolMissing"; readonly coin: string }
-  | { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }
-  | { readonly kind: "DaemonFailed"; readonly coin: string; readonly message: string };
+  | { readonly kind: "ProtocolMissing"; readonly coin: string };
 
 export type DisableError =
   | { readonly kind: "NoSuchCoin"; readonly coin: string }
@@ -70,9 +79,11 @@ export type CoinRegistryDeps = {
   /** HD mode: the key of any address of a coin. */
   readonly hdKeyOf?: (entry: CoinEntry, id: HdAddressId) => KeyPair | null;
   readonly openChain: OpenChain;
+  /** Absent: coins of account chains cannot be enabled. */
+  readonly evm?: EvmParts;
   /** See `SafetyRules`. */
   readonly feeCeilingFactor: number;
-  /** Called before an opened coin can be used by anybody: what stored swaps have of it is taken out of circulation. */
+  /** Called before an opened coin that trades can be used by anybody: what stored swaps have of it is taken out of circulation. */
   readonly prepare: (coin: UtxoCoin) => void;
   /** Called before a coin closes. */
   readonly beforeClose: (ticker: string) => Promise<void>;
@@ -82,16 +93,14 @@ export type CoinRegistryDeps = {
   readonly cancelOrdersOf: (ticker: string) => Promise<readonly string[]>;
 };
 
-/** KDF takes a coin out again when its balance does not come within this. */
-const FIRST_BALANCE_MS = 20_000;
-/** A daemon that refuses or does not answer may be starting; after this it is told. */
-const FAILING_MS = 3_000;
 const DEFAULT_FEE_TARGET_BLOCKS = 1;
 
 /** The activated coins. */
 export class CoinRegistry {
   readonly #deps: CoinRegistryDeps;
-  readonly #coins = new Map<string, UtxoCoin>();
+  readonly #coins = new Map<string, ActiveCoin>();
+  /** Loaded with the first coin of an account chain. */
+  #evm: Promise<EvmCoins> | null = null;
   /** Disabled by force while swaps still use them: no new trades. */
   readonly #passive = new Set<string>();
   /** Being opened; null until the chain is there. An index has one writer at a time. */
@@ -106,15 +115,20 @@ export class CoinRegistry {
   entry(ticker: string): CoinEntry | undefined {
     return this.#deps.entries.get(ticker);
   }
-  /** For new trades. */
+  /** For new trades: coins of account chains do not trade yet, so nothing that matches orders ever sees one. */
   active(ticker: string): UtxoCoin | undefined {
-    return this.#passive.has(ticker) ? undefined : this.#coins.get(ticker);
+    return this.#passive.has(ticker) ? undefined : this.running(ticker);
   }
   /** For swaps that run already. */
   running(ticker: string): UtxoCoin | undefined {
-    return this.#coins.get(ticker);
+    const coin = this.#coins.get(ticker);
+    return coin?.family === "utxo" ? coin : undefined;
   }
-  all(): readonly UtxoCoin[] {
+  /** For the wallet: a coin of either family. */
+  wallet(ticker: string): ActiveCoin | undefined {
+    return this.#passive.has(ticker) ? undefined : this.#coins.get(ticker);
+  }
+  all(): readonly ActiveCoin[] {
     return [...this.#coins.values()].filter((c) => !this.#passive.has(c.ticker));
   }
   onActivated(listener: () => void): () => void {
@@ -122,7 +136,7 @@ export class CoinRegistry {
     return () => this.#listeners.delete(listener);
   }
 
-  async enable(request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
+  async enable(request: EnableRequest, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
     const { coin: ticker } = request;
     const entry = this.#deps.entries.get(ticker);
     const taken = this.#taken(ticker);
@@ -143,16 +157,72 @@ export class CoinRegistry {
 
   /** Why a coin cannot be enabled now, with how far its first scan is: the way to ask for it while it runs. */
   #taken(ticker: string): EnableError | null {
-    const coin = this.active(ticker);
-    if (coin) return { kind: "AlreadyActive", coin: ticker, progress: coin.chain.status().progress };
+    const coin = this.wallet(ticker);
+    if (coin) return { kind: "AlreadyActive", coin: ticker, progress: coin.family === "utxo" ? coin.chain.status().progress : null };
     const chain = this.#opening.get(ticker);
     if (chain !== undefined) return { kind: "BeingEnabled", coin: ticker, progress: chain?.status().progress ?? null };
     return this.#closing.has(ticker) ? { kind: "BeingDisabled", coin: ticker } : null;
   }
 
-  async #open(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
-    const { ticker } = entry;
+  async #open(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
+    const { ticker, protocol } = entry;
     if (entry.protocol.type === "") return err({ kind: "ProtocolMissing", coin: ticker });
+    const opened = isEvmProtocol(protocol.type)
+      ? await this.#openEvm(entry, request, signal)
+      : await this.#openUtxo(entry, request, signal);
+    if (!opened.ok) return opened;
+    this.#coins.set(ticker, opened.value);
+    this.#deps.log.info("coin_activated", { coin: ticker, address: opened.value.address });
+    for (const l of this.#listeners) l();
+    return opened;
+  }
+
+  async #openEvm(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<EvmCoin, EnableError>> {
+    const { evm, clock, log, entries, keyOf, hdKeyOf } = this.#deps;
+    if (!evm) return err({ kind: "NotSupported", coin: entry.ticker, reason: "this node was started without account chains" });
+    this.#evm ??= import("./evm/evmCoins.ts").then(
+      ({ EvmCoins: Coins }) => new Coins({ clock, log, entries, keyOf, hdKeyOf: hdKeyOf ?? null, parts: evm }),
+    );
+    const { requiredConfirmations, requiresNotarization } = request;
+    const nodes = request.nodes ?? { urls: undefined, swapContract: undefined, fallbackSwapContract: undefined };
+    return (await this.#evm).open(entry, { nodes, requiredConfirmations, requiresNotarization, inheritsPrefix: false }, signal);
+  }
+
+  /** Tokens beside their enabled platform coin, all or none. `platform` null: the one the entry of the first token names. */
+  async enableTokens(
+    platform: string | null,
+    requests: readonly TokenRequest[],
+    signal: AbortSignal,
+  ): Promise<Result<readonly EvmCoin[], EnableTokensError>> {
+    const evm = await this.#evm;
+    const tokens: { readonly entry: CoinEntry; readonly requiredConfirmations: number | undefined }[] = [];
+    for (const { ticker, requiredConfirmations } of requests) {
+      const entry = this.#deps.entries.get(ticker);
+      if (!entry) return err({ kind: "TokenConfigIsNotFound", ticker });
+      if (entry.protocol.type !== "ERC20") return err({ kind: "UnexpectedTokenProtocol", ticker, protocol: entry.protocol.type });
+      const isTwice = tokens.some((other) => other.entry === entry);
+      if (isTwice || this.#coins.has(ticker) || this.#opening.has(ticker) || this.#closing.has(ticker))
+        return err({ kind: "TokenIsAlreadyActivated", ticker });
+      tokens.push({ entry, requiredConfirmations });
+    }
+    const name = platform ?? platformOf(tokens[0]?.entry);
+    const coin = this.wallet(name);
+    if (!evm || coin?.family !== "account" || coin.contract !== null) return err({ kind: "PlatformCoinIsNotActivated", platform: name });
+    for (const { entry } of tokens) this.#opening.set(entry.ticker, null);
+    try {
+      const opened = await evm.openTokens(coin, tokens, signal);
+      // It was disabled meanwhile, and its account closed with it.
+      if (this.wallet(name) !== coin) return err({ kind: "PlatformCoinIsNotActivated", platform: name });
+      for (const token of opened.ok ? opened.value : []) this.#coins.set(token.ticker, token);
+      if (opened.ok) this.#deps.log.info("tokens_activated", { coin: name, count: opened.value.length });
+      return opened;
+    } finally {
+      for (const { entry } of tokens) this.#opening.delete(entry.ticker);
+    }
+  }
+
+  async #openUtxo(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
+    const { ticker } = entry;
     const kind = utxoKind(entry);
     if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
     const key = this.#deps.keyOf(entry);
@@ -171,7 +241,7 @@ export class CoinRegistry {
         confirmations: request.requiredConfirmations ?? kind.value.confirmations,
         notarization: request.requiresNotarization ?? kind.value.notarization,
       },
-      { ...walletOf(kind.value, key.value), ...this.#hdWallet(entry) },
+      { ...ownWallet(kind.value, key.value), ...this.#hdWallet(entry) },
       chain.value,
       this.#deps.clock,
     );
@@ -181,9 +251,6 @@ export class CoinRegistry {
       return err({ kind: "DaemonFailed", coin: ticker, message: failed });
     }
     this.#deps.prepare(coin);
-    this.#coins.set(ticker, coin);
-    this.#deps.log.info("coin_activated", { coin: ticker, address: coin.address });
-    for (const l of this.#listeners) l();
     return ok(coin);
   }
 
@@ -219,8 +286,14 @@ export class CoinRegistry {
     ticker: string,
     force: boolean,
   ): Promise<Result<{ readonly cancelledOrders: readonly string[]; readonly passivized: boolean }, DisableError>> {
-    const coin = this.active(ticker);
+    const coin = this.wallet(ticker);
     if (!coin) return err({ kind: "NoSuchCoin", coin: ticker });
+    const tokens = this.#tokensOf(coin);
+    if (tokens.length > 0 && !force) {
+      this.#passive.add(ticker);
+      return ok({ cancelledOrders: [], passivized: true });
+    }
+    for (const token of tokens) await this.#take(token);
     const usedNow = this.#inUse(ticker, []);
     if (usedNow && !force) return err(usedNow);
     // No new order from here on; a swap may still begin before the last order is cancelled.
@@ -233,15 +306,33 @@ export class CoinRegistry {
     if (used && force) return ok({ cancelledOrders, passivized: true });
     this.#passive.delete(ticker);
     if (used) return err(used);
+    await this.#take(coin);
+    return ok({ cancelledOrders, passivized: false });
+  }
+
+  /** Tokens that need this platform coin's account. */
+  #tokensOf(coin: ActiveCoin): readonly EvmCoin[] {
+    if (coin.family !== "account" || coin.contract !== null) return [];
+    return [...this.#coins.values()].filter((c): c is EvmCoin => c.family === "account" && c !== coin && c.account === coin.account);
+  }
+
+  /** Takes a coin out and closes it. */
+  async #take(coin: ActiveCoin): Promise<void> {
+    const { ticker } = coin;
     this.#coins.delete(ticker);
+    this.#passive.delete(ticker);
     this.#closing.add(ticker);
     try {
       await this.#deps.beforeClose(ticker);
-      await coin.close();
+      await this.#close(coin);
     } finally {
       this.#closing.delete(ticker);
     }
-    return ok({ cancelledOrders, passivized: false });
+  }
+
+  async #close(coin: ActiveCoin): Promise<void> {
+    if (coin.family === "utxo") await coin.close();
+    else await (await this.#evm)?.close(coin);
   }
 
   #inUse(ticker: string, cancelledOrders: readonly string[]): (DisableError & { kind: "CoinInUse" }) | null {
@@ -253,47 +344,15 @@ export class CoinRegistry {
   async close(): Promise<void> {
     const coins = [...this.#coins.values()];
     this.#coins.clear();
-    await Promise.all(coins.map((c) => c.close()));
+    await Promise.all(coins.map((c) => this.#close(c)));
   }
 }
 
-/** Every plain form that pays to the key is ours; the coin's own form comes first and receives change. */
-function walletOf(
-  kind: UtxoKind,
-  key: KeyPair,
-): { readonly key: KeyPair; readonly address: string; readonly scripts: readonly Uint8Array[] } {
-  const own = pubkeyToAddress(key.publicKey, kind.address);
-  const hash = hash160(key.publicKey);
-  const others = [p2pkhScript(hash), p2pkScript(key.publicKey), ...(kind.address.segwit ? [p2wpkhScript(hash)] : [])];
-  const first = addressScript(own);
-  return {
-    key,
-    address: addressText(own, kind.address),
-    scripts: [first, ...others.filter((s) => s.length !== first.length || s.some((b, i) => b !== first[i]))],
-  };
-}
-
-/** Fires when the chain has been unreachable for `ms`. */
-function whenFailing(chain: UtxoChain, clock: Clock, ms: number): { readonly signal: AbortSignal; stop(): void } {
-  const given = new AbortController();
-  let cancel: (() => void) | null = null;
-  const look = (): void => {
-    const bad = chain.status().state === "unreachable";
-    if (bad) cancel ??= clock.after(ms, () => given.abort());
-    else {
-      cancel?.();
-      cancel = null;
-    }
-  };
-  const off = chain.onChange(look);
-  look();
-  return {
-    signal: given.signal,
-    stop() {
-      off();
-      cancel?.();
-    },
-  };
+/** The platform coin an entry of a token names; empty: none. */
+function platformOf(entry: CoinEntry | undefined): string {
+  const protocol = entry ? new FieldReader(entry.raw).object("protocol") : null;
+  const data = protocol ? new FieldReader(protocol).object("protocol_data") : null;
+  return (data && new FieldReader(data).text("platform")) ?? "";
 }
 
 function feeTargetBlocks(entry: CoinEntry): number {

@@ -69,7 +69,8 @@ function base64Fault(text: string): string {
   return text.length % 4 === 0 ? `Invalid last symbol ${bytes[body.length - 1]}, offset ${body.length - 1}.` : "Invalid padding";
 }
 
-function addressId(derivationPath: string, address: AddressSelector): HdAddressId | null {
+/** The address a selector names below a coin's path; null: none. */
+export function addressId(derivationPath: string, address: AddressSelector): HdAddressId | null {
   if (address.kind === "path") return parseAddressPath(derivationPath, address.path);
   const id = { account: address.account, chain: address.chain === "Internal" ? (1 as const) : (0 as const), index: address.index };
   return isAddressId(id) ? id : null;

@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
 import { type BuildError, type BuiltTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
-import { type AddressForm, convertAddress } from "../../core/utxo/convertAddress.ts";
+import { convertAddress } from "../../core/utxo/convertAddress.ts";
 import { type ExactFee, type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
 import { feeOutputs, paymentOutputs } from "../../core/utxo/swapTx.ts";
@@ -17,6 +17,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Contract, OwnSignedTx, SignedTx, SpendRates, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
 import type { FundsError, NotSufficientBalance, Outage, Reservation, Unfunded } from "../tradingCoin.ts";
 import { addressErrorText } from "./addressErrorText.ts";
+import { type AnyAddressForm, isUtxoForm } from "./addressForm.ts";
 import { buildErrorToFunds, raisedRate, type Stage } from "./coinFees.ts";
 import { CoinRates } from "./coinRates.ts";
 import { type CoinSpec, type CoinWallet, ownAddressFormat } from "./coinSpec.ts";
@@ -25,6 +26,7 @@ import { lookAgain } from "./lookAgain.ts";
 import { type AddressSelector, MessageSigner } from "./messageSigner.ts";
 import { OwnTxBuilder } from "./ownTxBuilder.ts";
 import { type ExpectedDexFee, type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
+import type { TradeFee } from "./tradeFee.ts";
 import { type AskedHold, UtxoLedger } from "./utxoLedger.ts";
 import {
   broadcastToResult,
@@ -44,6 +46,7 @@ const TRADE_TXS = 2;
 
 /** An activated coin of the UTXO family. */
 export class UtxoCoin implements SwapCoin, WithdrawFrom {
+  readonly family = "utxo";
   readonly chain: UtxoChain;
   readonly spec: CoinSpec;
   readonly wallet: CoinWallet;
@@ -343,10 +346,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return this.#builder.parse(raw).outputs.reduce((n, o) => n + o.value, 0n);
   }
 
-  /** Miner fee per 1000 bytes, whole coins: the answer of `get_trade_fee`. */
-  async feeRate(signal: AbortSignal): Promise<Rational> {
+  /** Miner fee per 1000 bytes: the answer of `get_trade_fee`. */
+  async tradeFee(signal: AbortSignal): Promise<TradeFee> {
     await this.#rates.refresh(signal);
-    return this.#whole(this.rate(null).perKb);
+    return { coin: this.ticker, amount: this.#whole(this.rate(null).perKb) };
   }
 
   validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }> {
@@ -358,9 +361,13 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   privKey(): Secret<string> {
     return secretToWif(this.wallet.key.secret, this.spec.kind.wifPrefix);
   }
-  convertAddress(address: string, to: AddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }> {
+  convertAddress(address: string, to: AnyAddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }> {
+    if (!isUtxoForm(to)) return err({ kind: "NotConvertible", reason: `${this.ticker} has no ${to.format} addresses` });
     const converted = convertAddress(address, to, this.spec.kind.address);
     return converted.ok ? converted : err({ kind: "NotConvertible", reason: convertErrorText(this.ticker, converted.error) });
+  }
+  accountInfo(): null {
+    return null;
   }
   rawTx(id: string): Uint8Array | null {
     return this.chain.tx(id)?.raw ?? null;
@@ -380,9 +387,12 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
 
   async withdraw(request: WithdrawRequest, signal: AbortSignal): Promise<Result<Withdrawal, WithdrawError>> {
+    const { fee } = request;
+    if (fee && fee.kind !== "fixed" && fee.kind !== "perKbyte")
+      return err({ kind: "InvalidFeePolicy", reason: `Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found ${fee.type}` });
     const script = addressToScript(request.to, this.spec.kind.address);
     if (!script.ok) return err({ kind: "InvalidAddress", reason: addressErrorText(this.ticker, script.error) });
-    return withdraw(this, request, script.value, signal);
+    return withdraw(this, { ...request, fee }, script.value, signal);
   }
 
   async sendRaw(raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {

@@ -28,11 +28,20 @@ export interface WithdrawFrom {
   after(delayMs: number, task: () => void): void;
 }
 
-/** A withdrawal as asked for; `fee` undefined: the coin's own rule, else 0 or more. Amounts in whole coins. */
+/** Whole coins, 0 or more. */
+export type UtxoFee = { readonly kind: "fixed" | "perKbyte"; readonly amount: Rational };
+/** Prices in gwei, 0 or more; `gas` null: estimated. */
+export type GasFee =
+  | { readonly kind: "gasPrice"; readonly gasPrice: Rational; readonly gas: bigint | null }
+  | { readonly kind: "feeMarket"; readonly maxFee: Rational; readonly maxPriority: Rational; readonly gas: bigint | null };
+/** `type`: the name KDF gives it. A coin refuses the kinds of others. */
+export type WithdrawFee = (UtxoFee | GasFee | { readonly kind: "foreign" }) & { readonly type: string };
+
+/** A withdrawal as asked for; `fee` undefined: the coin's own rule. Amounts in whole coins. */
 export type WithdrawRequest = {
   readonly to: string;
   readonly amount: Rational | "max";
-  readonly fee: { readonly kind: "fixed" | "perKbyte"; readonly amount: Rational } | undefined;
+  readonly fee: WithdrawFee | undefined;
   readonly broadcast: boolean;
 };
 
@@ -41,11 +50,22 @@ export type Withdrawal = {
   readonly txid: string;
   readonly from: readonly string[];
   readonly to: readonly string[];
-  /** Sum of the inputs. */
+  /** Sum of the inputs; on account chains the amount. */
   readonly total: Rational;
   readonly spentByMe: Rational;
   readonly receivedByMe: Rational;
+  /** On account chains the most it can cost, in `gas.coin`. */
   readonly fee: Rational;
+  readonly gas?: GasDetails;
+};
+
+/** What a transaction of an account chain offers. Prices of one unit of gas in whole coins of `coin`, the platform coin. */
+export type GasDetails = {
+  readonly coin: string;
+  readonly gas: bigint;
+  readonly gasPrice: Rational;
+  /** Null: it offers one price. */
+  readonly market: { readonly maxFee: Rational; readonly maxPriority: Rational } | null;
 };
 
 /** How long the inputs of a withdrawal that was sent, or may have been, stay taken whatever the backend shows. */
@@ -59,6 +79,14 @@ export type SendError =
 
 export type WithdrawError =
   | { readonly kind: "NotSufficientBalance"; readonly coin: string; readonly available: Rational; readonly required: Rational }
+  /** A token's fee is paid in its platform coin. */
+  | {
+      readonly kind: "NotSufficientPlatformBalanceForFee";
+      readonly coin: string;
+      readonly available: Rational;
+      readonly required: Rational;
+    }
+  | { readonly kind: "InvalidFeePolicy"; readonly reason: string }
   | { readonly kind: "ZeroBalanceToWithdrawMax" }
   | { readonly kind: "AmountTooLow"; readonly amount: Rational; readonly threshold: Rational }
   | { readonly kind: "InvalidAddress"; readonly reason: string }
@@ -84,7 +112,7 @@ export function broadcastToResult(outcome: BroadcastOutcome, id: string): Result
  */
 export async function withdraw(
   coin: WithdrawFrom,
-  request: WithdrawRequest,
+  request: WithdrawRequest & { readonly fee: UtxoFee | undefined },
   script: Uint8Array,
   signal: AbortSignal,
 ): Promise<Result<Withdrawal, WithdrawError>> {
@@ -132,7 +160,7 @@ export async function withdraw(
   return sent.ok ? ok(done) : sent;
 }
 
-function feeRateOf(coin: WithdrawFrom, fee: WithdrawRequest["fee"]): FeeRate | ExactFee {
+function feeRateOf(coin: WithdrawFrom, fee: UtxoFee | undefined): FeeRate | ExactFee {
   if (!fee) return coin.rate("start");
   const units = toUnits(fee.amount, coin.decimals);
   return fee.kind === "fixed" ? { exact: units } : { perKb: units, wholeKb: false };

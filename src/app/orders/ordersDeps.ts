@@ -114,6 +114,8 @@ export type OrdersDeps = {
   readonly ownKey: Uint8Array;
   /** Active coins only. */
   coin(ticker: string): TradingCoin | undefined;
+  /** Whether a coin is enabled of a kind that is held and sent, but not traded. `coin` then gives nothing. */
+  isHeldOnly?(ticker: string): boolean;
   /** Without a book every offer waits the full window. */
   readonly book?: BookView;
   readonly files?: OrderFiles;

@@ -43,6 +43,12 @@ export function canBeSafe(deps: OrdersDeps, coins: SwapCoins, wishes: SwapConfs,
   return fitTerms(deps.rules, coins, wishes, [wishes], receiving);
 }
 
+/** A coin of the pair that is enabled and cannot be traded. */
+function heldOnly(deps: OrdersDeps, pair: { readonly base: string; readonly rel: string }): Result<never, PlaceOrderError> | null {
+  const ticker = [pair.base, pair.rel].find((t) => deps.isHeldOnly?.(t));
+  return ticker === undefined ? null : err({ kind: "WalletOnly", ticker, by: "kind" });
+}
+
 const tooMany: Result<never, PlaceOrderError> = err({ kind: "TooManyOrders", limit: MAX_OWN_ORDERS });
 
 /**
@@ -58,6 +64,8 @@ export async function placeTakerOrder(
   // Before the checks, which hold only as long as nothing is waited for.
   await Promise.all([deps.coin(input.base)?.reach(), deps.coin(input.rel)?.reach()]);
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
+  const held = heldOnly(deps, input);
+  if (held) return held;
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, ownSide(action));
   if (!pair.ok) return pair;
   const elsewhere = deps.keyElsewhere();
@@ -114,6 +122,8 @@ export async function placeMakerOrder(
 ): Promise<Result<MakerOrder, PlaceOrderError>> {
   // Before the checks, which hold only as long as nothing is waited for.
   await deps.coin(input.base)?.reach();
+  const held = heldOnly(deps, input);
+  if (held) return held;
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, "base");
   if (!pair.ok) return pair;
   const elsewhere = deps.keyElsewhere();

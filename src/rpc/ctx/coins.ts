@@ -1,9 +1,11 @@
+import type { AnyAddressForm } from "../../app/coin/addressForm.ts";
+import type { AccountInfo, AccountNodes, EnableTokensError, TokenRequest } from "../../app/coin/evmParts.ts";
+import type { TradeFee } from "../../app/coin/tradeFee.ts";
 import type { SendError, Withdrawal, WithdrawError, WithdrawRequest } from "../../app/coin/withdraw.ts";
 import type { TradingCoin } from "../../app/tradingCoin.ts";
 import type { Rational } from "../../core/money/rational.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
-import type { AddressForm } from "../../core/utxo/convertAddress.ts";
 import type { ScanProgress } from "../../ports/chain.ts";
 
 /** A coin of the coins file, activated or not. */
@@ -16,12 +18,20 @@ export type CoinEntry = {
 
 export interface CoinsApi {
   /** An enabled coin that is not being passivized. */
-  active(ticker: string): RpcCoin | undefined;
+  active(ticker: string): WalletCoin | undefined;
+  /** The same, if it can be traded: coins of account chains are held and sent, and not traded yet. */
+  trading(ticker: string): RpcCoin | undefined;
   /** Enabled coins in the order they were enabled. */
-  all(): readonly RpcCoin[];
+  all(): readonly WalletCoin[];
   /** Entry of the coins file. */
   entry(ticker: string): CoinEntry | undefined;
-  enable(request: EnableRequest, signal: AbortSignal): Promise<Result<RpcCoin, EnableError>>;
+  enable(request: EnableRequest, signal: AbortSignal): Promise<Result<WalletCoin, EnableError>>;
+  /** Tokens beside an enabled platform coin, all or none. `platform` null: the one the entry of the token names. */
+  enableTokens(
+    platform: string | null,
+    tokens: readonly TokenRequest[],
+    signal: AbortSignal,
+  ): Promise<Result<readonly WalletCoin[], EnableTokensError>>;
   disable(ticker: string, force: boolean): Promise<Result<DisabledCoin, DisableError>>;
 }
 
@@ -37,6 +47,8 @@ export type EnableRequest = {
   readonly birthdayHeight: number | undefined;
   /** Forget the own index of this coin first. */
   readonly rescan: boolean;
+  /** Of an account chain. */
+  readonly nodes: AccountNodes;
 };
 
 export type EnableError =
@@ -52,7 +64,11 @@ export type EnableError =
   /** The daemon's conf file cannot be used. */
   | { readonly kind: "DaemonConfig"; readonly path: string; readonly reason: string }
   | { readonly kind: "BadDaemonUrl"; readonly reason: string }
-  /** The daemon gave no balance; the coin was taken out again. */
+  /** What `urls` or a contract address of the request lacks. */
+  | { readonly kind: "BadAccountNodes"; readonly reason: string }
+  /** The nodes of an account chain, or the contracts on it, are not what the request and the coins file say. */
+  | { readonly kind: "ChainMismatch"; readonly coin: string; readonly reason: string }
+  /** The backend gave no balance; the coin was taken out again. */
   | { readonly kind: "DaemonFailed"; readonly coin: string; readonly message: string };
 
 export type DisabledCoin = { readonly cancelledOrders: readonly string[]; readonly passivized: boolean };
@@ -65,20 +81,30 @@ export type DisableError =
       readonly activeSwaps: readonly string[];
     };
 
-/** What the wallet methods need of an enabled coin beyond trading. Amounts in whole coins. */
-export interface RpcCoin extends TradingCoin {
+/** What the wallet methods need of an enabled coin of any kind. Amounts in whole coins. */
+export interface WalletCoin {
+  readonly ticker: string;
+  readonly decimals: number;
+  readonly address: string;
+  readonly settings: { readonly confirmations: number; readonly notarization: boolean };
+  /** Balance that can be spent. */
+  spendable(): Rational;
+  /** Locked by running swaps and open handshakes. */
+  locked(): Rational;
   /** Balance that exists but cannot be spent yet. */
   unspendable(): Rational;
   /** Confirmations a coinbase output needs; null for coins without the notion. */
   readonly matureConfirmations: number | null;
-  /** Miner fee per 1000 bytes: the answer of `get_trade_fee`. */
-  feeRate(signal: AbortSignal): Promise<Rational>;
+  /** The answer of `get_trade_fee`. */
+  tradeFee(signal: AbortSignal): Promise<TradeFee>;
   setRequiredConfirmations(confirmations: number): void;
   setRequiresNotarization(required: boolean): void;
-  /** The key of the address shown for the coin, in wallet import format. */
+  /** The key of the address shown for the coin: in wallet import format, or of an account chain as hex with `0x`. */
   privKey(): Secret<string>;
   /** The address in another form. The reason is a sentence. */
-  convertAddress(address: string, to: AddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }>;
+  convertAddress(address: string, to: AnyAddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }>;
+  /** Null for a coin that is on no account chain. */
+  accountInfo(): AccountInfo | null;
   /** A transaction this node follows; `txid`: 64 hex, lower case. */
   rawTx(txid: string): Uint8Array | null;
   /** Height of the last block the node knows; 0 before the first. */
@@ -93,6 +119,16 @@ export interface RpcCoin extends TradingCoin {
   withdraw(request: WithdrawRequest, signal: AbortSignal): Promise<Result<Withdrawal, WithdrawError>>;
   /** Sends a finished transaction; the answer is its id. */
   sendRaw(raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>>;
+}
+
+/** A coin that trades. */
+export interface RpcCoin extends TradingCoin, WalletCoin {
+  readonly ticker: string;
+  readonly decimals: number;
+  readonly address: string;
+  readonly settings: { readonly confirmations: number; readonly notarization: boolean };
+  spendable(): Rational;
+  locked(): Rational;
 }
 
 /** One address of an HD wallet, as a path or by its place below the coin's account. */

@@ -1,20 +1,23 @@
 import { z } from "zod";
+import type { AnyAddressForm } from "../../app/coin/addressForm.ts";
 import { err, ok } from "../../core/util/result.ts";
-import type { AddressForm } from "../../core/utxo/convertAddress.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { type Read, required, text } from "../field.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { MISSING, unknownVariant, wrongType } from "../serdeText.ts";
 
+/** Those of UTXO coins, which the reference node names where it knows none of the name. */
 const FORMATS = ["standard", "segwit", "cashaddress"];
+const ACCOUNT_FORMATS = ["mixedcase", "singlecase"];
 
-const readForm: Read<AddressForm> = (value) => {
+const readForm: Read<AnyAddressForm> = (value) => {
   if (!isJsonObject(value)) return err(wrongType(value, "internally tagged enum UtxoAddressFormat"));
   const { format, network } = value;
   if (format === undefined) return err(`${MISSING} \`format\``);
   if (typeof format !== "string") return err(wrongType(format, "variant identifier"));
   if (format === "standard" || format === "segwit") return ok({ format });
+  if (format === "mixedcase" || format === "singlecase") return ok({ format });
   if (format !== "cashaddress") return err(unknownVariant(format, FORMATS));
   if (network === undefined) return err(`${MISSING} \`network\``);
   return typeof network === "string" ? ok({ format, network }) : err(wrongType(network, "a string"));
@@ -23,14 +26,17 @@ const readForm: Read<AddressForm> = (value) => {
 export const convertaddress = defineMethod<NoSuchCoin | { readonly kind: "NotConvertible"; readonly reason: string }>()({
   name: "convertaddress",
   style: "flat",
-  summary: "Write an address of a coin in another of the coin's forms.",
+  summary: "Write an address of a coin in another of the coin's forms; of an account chain in mixed case with its checksum.",
   source: "reference rpc.md 5.4",
   params: z.object({
     coin: text(),
     from: text().describe("The address."),
     to_address_format: required(readForm, {
       type: "object",
-      properties: { format: { enum: FORMATS }, network: { type: "string", description: "Of cash addresses, as `bitcoincash`." } },
+      properties: {
+        format: { enum: [...FORMATS, ...ACCOUNT_FORMATS] },
+        network: { type: "string", description: "Of cash addresses, as `bitcoincash`." },
+      },
       required: ["format"],
     }),
   }),

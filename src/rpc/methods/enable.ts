@@ -3,10 +3,21 @@ import { toDecimalString } from "../../core/money/rational.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import type { ScanProgress } from "../../ports/chain.ts";
-import type { EnableError, RpcCoin } from "../ctx/coins.ts";
+import type { EnableError, WalletCoin } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import type { FaultTable } from "../fault.ts";
-import { flag, legacyCoin, optional, optionalCount, optionalFlag, optionalText, type Read, readString, readU32 } from "../field.ts";
+import {
+  flag,
+  legacyCoin,
+  optional,
+  optionalCount,
+  optionalFlag,
+  optionalText,
+  type Read,
+  readList,
+  readString,
+  readU32,
+} from "../field.ts";
 import { decimalText } from "../money.ts";
 import { found } from "../serdeText.ts";
 
@@ -36,7 +47,7 @@ const result = z.object({
   mature_confirmations: z.number().optional(),
 });
 
-const enabled = (coin: RpcCoin): z.input<typeof result> => ({
+const enabled = (coin: WalletCoin): z.input<typeof result> => ({
   result: "success",
   address: coin.address,
   balance: toDecimalString(coin.spendable()),
@@ -86,9 +97,19 @@ const errors: FaultTable<Failure> = {
     text: ({ path, reason }) => `Error parsing the native wallet configuration '${path}': ${reason}`,
   },
   BadDaemonUrl: { http: 400, when: "`rpc_url` is no http(s) address.", text: ({ reason }) => `rpc_url: ${reason}` },
+  BadAccountNodes: {
+    http: 400,
+    when: "Account chains: `urls` or a contract address is missing or wrong.",
+    text: ({ reason }) => reason,
+  },
+  ChainMismatch: {
+    http: 400,
+    when: "Account chains: a node serves another chain, there is no swap contract at the address, or the token is not what the coins file says.",
+    text: ({ coin, reason }) => `${coin} cannot be enabled: ${reason}`,
+  },
   DaemonFailed: {
     http: 500,
-    when: "The daemon gave no balance; the coin is not enabled.",
+    when: "The daemon, or no node of an account chain, gave a balance; the coin is not enabled.",
     text: ({ message }) => `Deactivated coin due to error in balance querying: ${message}`,
   },
   HalfCredentials: {
@@ -102,13 +123,21 @@ export const enable = defineMethod<Failure>()({
   name: "enable",
   style: "flat",
   flatReply: "bare",
-  summary: "Enable a UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`.",
+  summary:
+    "Enable a coin. A UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`. An ETH-like coin or an ERC-20 token through the nodes in `urls`; a token may do without when its platform coin is enabled.",
   source: "reference rpc.md 5.1; rpc_url, rpc_user, rpc_password, rescan and birthday_height are ours",
   params: z.object({
     coin: legacyCoin(),
     mm2: optional(readPresence, { type: "integer" }).describe("Stands in for `mm2` of the coins file."),
     required_confirmations: optionalCount().describe("Default: the coins file, else 1."),
     requires_notarization: optionalFlag().describe("Default: the coins file, else false."),
+    urls: optional(readList(readString), { type: "array", items: { type: "string" } }).describe(
+      "Account chains: `http(s)` or `ws(s)` addresses of nodes, up to 32.",
+    ),
+    swap_contract_address: optionalText().describe(
+      "Account chains: the contract swaps go through. Needed unless the coin is `wallet_only`.",
+    ),
+    fallback_swap_contract: optionalText().describe("Account chains: one that others may still use."),
     rpc_url: optionalText().describe("http(s) address of the coin's daemon."),
     rpc_user: optionalText(),
     rpc_password: optional(readSecret, { type: "string", format: "password" }),
@@ -132,6 +161,7 @@ export const enable = defineMethod<Failure>()({
         daemon,
         birthdayHeight: p.birthday_height,
         rescan: p.rescan,
+        nodes: { urls: p.urls, swapContract: p.swap_contract_address, fallbackSwapContract: p.fallback_swap_contract },
       },
       signal,
     );

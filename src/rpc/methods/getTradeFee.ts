@@ -11,14 +11,15 @@ export const getTradeFee = defineMethod<NoSuchCoin>()({
   name: "get_trade_fee",
   style: "flat",
   summary:
-    "Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees.",
+    "Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees. For ETH-like coins and tokens it is the gas of the dearest swap transaction at the present price, in the platform coin.",
   source: "interface document, get_trade_fee; reference rpc.md 4.6, 9.3",
   params: z.object({ coin: legacyCoin() }),
   result,
   async handle(p, ctx, { signal }) {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
-    return ok({ coin: p.coin, ...tripleOf("amount", await coin.value.feeRate(signal)) });
+    const fee = await coin.value.tradeFee(signal);
+    return ok({ coin: fee.coin, ...tripleOf("amount", fee.amount) });
   },
   errors: { NoSuchCoin: noSuchCoin(true) },
   examples: [

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { maxMakerVolume } from "../../app/fees/tradeVolumes.ts";
 import type { NotSufficientBalance, Outage } from "../../app/tradingCoin.ts";
 import { ok } from "../../core/util/result.ts";
-import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import { NOT_TRADED, type NoSuchCoin, type NotTraded, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { text } from "../field.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
@@ -10,7 +10,7 @@ import { detailOf, numberDetail } from "../money.ts";
 
 const result = z.object({ coin: z.string(), volume: numberDetail, balance: numberDetail, locked_by_swaps: numberDetail });
 
-export const maxMakerVol = defineMethod<NoSuchCoin | NotSufficientBalance | Outage>()({
+export const maxMakerVol = defineMethod<NoSuchCoin | NotTraded | NotSufficientBalance | Outage>()({
   name: "max_maker_vol",
   style: "v2",
   struct: "MaxMakerVolRequest",
@@ -19,7 +19,7 @@ export const maxMakerVol = defineMethod<NoSuchCoin | NotSufficientBalance | Outa
   params: z.object({ coin: text() }),
   result,
   async handle(p, ctx) {
-    const coin = activeCoin(ctx, p.coin);
+    const coin = tradingCoin(ctx, p.coin);
     if (!coin.ok) return coin;
     const most = maxMakerVolume(coin.value, "preimage");
     if (!most.ok) return most;
@@ -31,7 +31,12 @@ export const maxMakerVol = defineMethod<NoSuchCoin | NotSufficientBalance | Outa
       locked_by_swaps: detailOf(value.locked()),
     });
   },
-  errors: { NotSufficientBalance: FUNDS_FAULTS.NotSufficientBalance, Transport: FUNDS_FAULTS.Transport, NoSuchCoin: noSuchCoin(false) },
+  errors: {
+    NotSufficientBalance: FUNDS_FAULTS.NotSufficientBalance,
+    Transport: FUNDS_FAULTS.Transport,
+    NoSuchCoin: noSuchCoin(false),
+    NotTraded: NOT_TRADED,
+  },
   examples: [
     { title: "All that is free", style: "v2", params: { coin: "DOC" } },
     { title: "The coin is not enabled", style: "v2", params: { coin: "KMD" }, error: "NoSuchCoin" },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { maxTakerVolume } from "../../app/fees/tradeVolumes.ts";
 import type { Outage } from "../../app/tradingCoin.ts";
 import { ok } from "../../core/util/result.ts";
-import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import { NOT_TRADED, type NoSuchCoin, type NotTraded, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin, optionalText } from "../field.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
@@ -10,7 +10,7 @@ import { fractionalValue, toFraction } from "../money.ts";
 
 const result = z.object({ result: fractionalValue.describe("Whole coins, exact. Zero when the balance is too small."), coin: z.string() });
 
-export const maxTakerVol = defineMethod<NoSuchCoin | Outage>()({
+export const maxTakerVol = defineMethod<NoSuchCoin | NotTraded | Outage>()({
   name: "max_taker_vol",
   style: "flat",
   flatReply: "bare",
@@ -22,12 +22,12 @@ export const maxTakerVol = defineMethod<NoSuchCoin | Outage>()({
   }),
   result,
   async handle(p, ctx) {
-    const coin = activeCoin(ctx, p.coin);
+    const coin = tradingCoin(ctx, p.coin);
     if (!coin.ok) return coin;
     const volume = maxTakerVolume(coin.value, ctx.dexFee.rule(coin.value, p.trade_with ?? p.coin), "preimage");
     return volume.ok ? ok({ result: toFraction(volume.value), coin: p.coin }) : volume;
   },
-  errors: { Transport: FUNDS_FAULTS.Transport, NoSuchCoin: noSuchCoin(true) },
+  errors: { Transport: FUNDS_FAULTS.Transport, NoSuchCoin: noSuchCoin(true), NotTraded: NOT_TRADED },
   examples: [
     {
       title: "All that swaps and open handshakes leave free",

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { ok } from "../../core/util/result.ts";
-import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import { NOT_TRADED, type NoSuchCoin, type NotTraded, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin } from "../field.ts";
 import { tripleOf, tripleShape } from "../money.ts";
 
-export const minTradingVol = defineMethod<NoSuchCoin>()({
+export const minTradingVol = defineMethod<NoSuchCoin | NotTraded>()({
   name: "min_trading_vol",
   style: "flat",
   summary: "Least volume of this coin in a trade.",
@@ -13,10 +13,10 @@ export const minTradingVol = defineMethod<NoSuchCoin>()({
   params: z.object({ coin: legacyCoin() }),
   result: z.object({ coin: z.string(), ...tripleShape("min_trading_vol") }),
   async handle(p, ctx) {
-    const coin = activeCoin(ctx, p.coin);
+    const coin = tradingCoin(ctx, p.coin);
     return coin.ok ? ok({ coin: p.coin, ...tripleOf("min_trading_vol", coin.value.minTradingVol) }) : coin;
   },
-  errors: { NoSuchCoin: noSuchCoin(true) },
+  errors: { NoSuchCoin: noSuchCoin(true), NotTraded: NOT_TRADED },
   examples: [
     {
       title: "A UTXO coin",

@@ -25,7 +25,7 @@ export const sendRawTransaction = defineMethod<Failure>()({
   async handle(p, ctx, { signal }) {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
-    const raw = parseHex(p.tx_hex);
+    const raw = parseHex(p.tx_hex.replace(/^0x/, ""));
     if (!raw.ok) return err({ kind: "BadHex", text: p.tx_hex });
     const sent = await coin.value.sendRaw(raw.value, signal);
     return sent.ok ? ok({ tx_hash: sent.value }) : sent;

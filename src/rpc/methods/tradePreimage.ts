@@ -3,7 +3,7 @@ import { type PreimageError, tradePreimage as preimageOf } from "../../app/fees/
 import { toDecimalString, ZERO } from "../../core/money/rational.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import { err, ok } from "../../core/util/result.ts";
-import { type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import { NOT_TRADED, type NoSuchCoin, type NotTraded, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { NO_FEE_KEY } from "../feeKeyFault.ts";
 import { flag, type Read, readString, required, text } from "../field.ts";
@@ -22,7 +22,7 @@ const readMethod: Read<(typeof METHODS)[number]> = (value) => {
 };
 
 const MAX_REASON = "'max' cannot be used with 'sell' or 'buy' method";
-type Failure = PreimageError | NoSuchCoin | NoFeeKey | { readonly kind: "CoinIsWalletOnly"; readonly coin: string };
+type Failure = PreimageError | NoSuchCoin | NotTraded | NoFeeKey | { readonly kind: "CoinIsWalletOnly"; readonly coin: string };
 
 export const tradePreimage = defineMethod<Failure>()({
   name: "trade_preimage",
@@ -43,9 +43,10 @@ export const tradePreimage = defineMethod<Failure>()({
     for (const ticker of [p.base, p.rel]) {
       if (ctx.coins.entry(ticker)?.walletOnly !== false) return err({ kind: "CoinIsWalletOnly", coin: ticker });
     }
-    const [base, rel] = [ctx.coins.active(p.base), ctx.coins.active(p.rel)];
-    if (!base) return err({ kind: "NoSuchCoin", coin: p.base });
-    if (!rel) return err({ kind: "NoSuchCoin", coin: p.rel });
+    const [baseCoin, relCoin] = [tradingCoin(ctx, p.base), tradingCoin(ctx, p.rel)];
+    if (!baseCoin.ok) return baseCoin;
+    if (!relCoin.ok) return relCoin;
+    const [base, rel] = [baseCoin.value, relCoin.value];
     const [taker, maker] = p.swap_method === "buy" ? [rel, base] : [base, rel];
     // Of a maker order the takers pay, in rel.
     const noKey = ctx.dexFee.noFeeKey(p.swap_method === "setprice" ? rel.ticker : taker.ticker);
@@ -65,6 +66,7 @@ export const tradePreimage = defineMethod<Failure>()({
       data: ({ coin }) => ({ coin }),
     },
     NoSuchCoin: noSuchCoin(false, 400),
+    NotTraded: NOT_TRADED,
     NoFeeKey: NO_FEE_KEY,
     MaxWithTaker: {
       http: 400,

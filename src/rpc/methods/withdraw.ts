@@ -1,29 +1,59 @@
 import { z } from "zod";
-import type { WithdrawError, WithdrawRequest } from "../../app/coin/withdraw.ts";
-import { lt, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
+import type { GasDetails, WithdrawError, WithdrawFee } from "../../app/coin/withdraw.ts";
+import { lt, type Rational, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
-import { defaulted, flag, optional, type Read, text } from "../field.ts";
+import { defaulted, flag, optional, type Read, readU64, text } from "../field.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { readDecimal } from "../mmNumber.ts";
 import { decimalText } from "../money.ts";
 import { found, MISSING, unknownVariant, wrongType } from "../serdeText.ts";
 
 const FEE_TYPES = ["UtxoFixed", "UtxoPerKbyte", "EthGas", "Qrc20Gas", "CosmosGas", "EthGasEip1559"];
-type FeePolicy = NonNullable<WithdrawRequest["fee"]> | { readonly kind: "foreign"; readonly type: string };
 
-const readFee: Read<FeePolicy> = (value) => {
+/** A gas limit, an object with one, or whatever asks for an estimate (null, absent, `{"type":"Calc"}`). */
+function readGas(value: unknown): Result<bigint | null, string> {
+  const given = isJsonObject(value) ? value.gas_limit : value;
+  if (given === undefined || given === null) return ok(null);
+  const gas = readU64(given);
+  return gas.ok ? ok(BigInt(gas.value)) : gas;
+}
+
+type Named = { readonly [key: string]: unknown };
+function readPrice(fields: Named, name: string): Result<Rational, string> {
+  return name in fields ? readDecimal(fields[name]) : err(`${MISSING} \`${name}\``);
+}
+
+function readGasPrice(fields: Named): Result<WithdrawFee, string> {
+  const price = readPrice(fields, "gas_price");
+  if (!price.ok) return price;
+  const gas = readGas(fields.gas);
+  return gas.ok ? ok({ kind: "gasPrice", type: "EthGas", gasPrice: price.value, gas: gas.value }) : gas;
+}
+
+function readFeeMarket(fields: Named): Result<WithdrawFee, string> {
+  const priority = readPrice(fields, "max_priority_fee_per_gas");
+  if (!priority.ok) return priority;
+  const most = readPrice(fields, "max_fee_per_gas");
+  if (!most.ok) return most;
+  const gas = readGas(fields.gas_option);
+  return gas.ok ? ok({ kind: "feeMarket", type: "EthGasEip1559", maxFee: most.value, maxPriority: priority.value, gas: gas.value }) : gas;
+}
+
+const readFee: Read<WithdrawFee> = (value) => {
   if (!isJsonObject(value)) return err(wrongType(value, "internally tagged enum WithdrawFee"));
   const type: unknown = "type" in value ? value.type : undefined;
   if (type === undefined) return err(`${MISSING} \`type\``);
   if (typeof type !== "string") return err(wrongType(type, "variant identifier"));
   if (!FEE_TYPES.includes(type)) return err(unknownVariant(type, FEE_TYPES));
+  if (type === "EthGas") return readGasPrice(value);
+  if (type === "EthGasEip1559") return readFeeMarket(value);
   if (type !== "UtxoFixed" && type !== "UtxoPerKbyte") return ok({ kind: "foreign", type });
   if (!("amount" in value)) return err(`${MISSING} \`amount\``);
   const amount = readDecimal(value.amount);
-  return amount.ok ? ok({ kind: type === "UtxoFixed" ? "fixed" : "perKbyte", amount: amount.value }) : amount;
+  return amount.ok ? ok({ kind: type === "UtxoFixed" ? "fixed" : "perKbyte", type, amount: amount.value }) : amount;
 };
 
 /** Any value: the presence alone matters. */
@@ -34,24 +64,54 @@ const result = z.object({
   tx_hash: z.string(),
   from: z.array(z.string()),
   to: z.array(z.string()),
-  total_amount: decimalText.describe("Sum of the inputs."),
+  total_amount: decimalText.describe("Sum of the inputs; on account chains the amount."),
   spent_by_me: decimalText,
   received_by_me: decimalText,
   my_balance_change: decimalText,
   block_height: z.number(),
   timestamp: z.number().describe("Unix seconds."),
-  fee_details: z.object({ type: z.literal("Utxo"), coin: z.string(), amount: decimalText }),
+  fee_details: z.union([
+    z.object({ type: z.literal("Utxo"), coin: z.string(), amount: decimalText }),
+    z.object({
+      type: z.literal("Eth"),
+      coin: z.string().describe("The platform coin."),
+      gas: z.number(),
+      gas_price: decimalText.describe("Whole coins for a unit of gas; with EIP-1559 the most."),
+      max_fee_per_gas: decimalText.nullable(),
+      max_priority_fee_per_gas: decimalText.nullable(),
+      total_fee: decimalText.describe("The most it can cost."),
+    }),
+  ]),
   coin: z.string(),
   internal_id: z.string(),
   transaction_type: z.literal("StandardTransfer"),
   memo: z.null(),
 });
 
-type Failure =
-  | WithdrawError
-  | NoSuchCoin
-  | { readonly kind: "UnexpectedFromAddress" }
-  | { readonly kind: "InvalidFeePolicy"; readonly reason: string };
+type Failure = WithdrawError | NoSuchCoin | { readonly kind: "UnexpectedFromAddress" };
+
+const gasFee = (gas: GasDetails, total: Rational) => ({
+  type: "Eth" as const,
+  coin: gas.coin,
+  gas: Number(gas.gas),
+  gas_price: toDecimalString(gas.gasPrice),
+  max_fee_per_gas: gas.market && toDecimalString(gas.market.maxFee),
+  max_priority_fee_per_gas: gas.market && toDecimalString(gas.market.maxPriority),
+  total_fee: toDecimalString(total),
+});
+
+/** The first of a fee's figures that is below 0. */
+function negativeFigure(fee: WithdrawFee): Rational | undefined {
+  const figures =
+    fee.kind === "gasPrice"
+      ? [fee.gasPrice]
+      : fee.kind === "feeMarket"
+        ? [fee.maxFee, fee.maxPriority]
+        : "amount" in fee
+          ? [fee.amount]
+          : [];
+  return figures.find((figure) => lt(figure, ZERO));
+}
 
 export const withdraw = defineMethod<Failure>()({
   name: "withdraw",
@@ -67,9 +127,19 @@ export const withdraw = defineMethod<Failure>()({
     max: flag(false).describe("Send everything, the fee taken off."),
     fee: optional(readFee, {
       type: "object",
-      properties: { type: { enum: ["UtxoFixed", "UtxoPerKbyte"] }, amount: { type: ["string", "number"] } },
-      required: ["type", "amount"],
-    }).describe("A fixed fee, or a rate per 1000 bytes, in whole coins. Default: the coin's own rule."),
+      properties: {
+        type: { enum: ["UtxoFixed", "UtxoPerKbyte", "EthGas", "EthGasEip1559"] },
+        amount: { type: ["string", "number"] },
+        gas_price: { type: ["string", "number"] },
+        gas: { type: "integer" },
+        max_fee_per_gas: { type: ["string", "number"] },
+        max_priority_fee_per_gas: { type: ["string", "number"] },
+        gas_option: {},
+      },
+      required: ["type"],
+    }).describe(
+      "A fixed fee, or a rate per 1000 bytes, in whole coins (`amount`). Of account chains prices in gwei: `gas_price` with `gas` units, or the two of EIP-1559 with `gas_option`, a number of units or null for an estimate. Default: the coin's own rule.",
+    ),
     from: optional(readPresence, {}).describe("Refused: a coin has one address here."),
     broadcast: flag(false).describe("Also send it."),
   }),
@@ -78,10 +148,8 @@ export const withdraw = defineMethod<Failure>()({
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
     if (p.from !== undefined) return err({ kind: "UnexpectedFromAddress" });
-    if (p.fee?.kind === "foreign")
-      return err({ kind: "InvalidFeePolicy", reason: `Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found ${p.fee.type}` });
-    if (p.fee && lt(p.fee.amount, ZERO))
-      return err({ kind: "InvalidFeePolicy", reason: `the fee ${toDecimalString(p.fee.amount)} must not be negative` });
+    const negative = p.fee && negativeFigure(p.fee);
+    if (negative) return err({ kind: "InvalidFeePolicy", reason: `the fee ${toDecimalString(negative)} must not be negative` });
     const request = { to: p.to, amount: p.max ? ("max" as const) : p.amount, fee: p.fee, broadcast: p.broadcast };
     const built = await coin.value.withdraw(request, signal);
     if (!built.ok) return built;
@@ -97,7 +165,7 @@ export const withdraw = defineMethod<Failure>()({
       my_balance_change: toDecimalString(sub(w.receivedByMe, w.spentByMe)),
       block_height: 0,
       timestamp: Math.floor(ctx.clock.nowMs() / 1000),
-      fee_details: { type: "Utxo", coin: p.coin, amount: toDecimalString(w.fee) },
+      fee_details: w.gas ? gasFee(w.gas, w.fee) : { type: "Utxo", coin: p.coin, amount: toDecimalString(w.fee) },
       coin: p.coin,
       internal_id: "",
       transaction_type: "StandardTransfer",
@@ -111,6 +179,13 @@ export const withdraw = defineMethod<Failure>()({
       when: "The balance does not cover amount and fee.",
       text: ({ coin, available, required }) =>
         `Not enough ${coin} to withdraw: available ${toDecimalString(available)}, required at least ${toDecimalString(required)}`,
+      data: ({ coin, available, required }) => ({ coin, available: toDecimalString(available), required: toDecimalString(required) }),
+    },
+    NotSufficientPlatformBalanceForFee: {
+      http: 400,
+      when: "A token's platform coin does not cover the fee.",
+      text: ({ coin, available, required }) =>
+        `Not enough ${coin} to afford fee. Available ${toDecimalString(available)}, required at least ${toDecimalString(required)}`,
       data: ({ coin, available, required }) => ({ coin, available: toDecimalString(available), required: toDecimalString(required) }),
     },
     ZeroBalanceToWithdrawMax: { http: 400, when: "`max` with an empty balance.", text: () => "Balance is zero" },

@@ -2,6 +2,8 @@ import type { Method } from "../define.ts";
 import { convertaddress } from "../methods/convertaddress.ts";
 import { disableCoin } from "../methods/disableCoin.ts";
 import { enable } from "../methods/enable.ts";
+import { enableErc20 } from "../methods/enableErc20.ts";
+import { enableEthWithTokens } from "../methods/enableEthWithTokens.ts";
 import { getEnabledCoins, getEnabledCoinsV2 } from "../methods/getEnabledCoins.ts";
 import { getLockedAmount } from "../methods/getLockedAmount.ts";
 import { getRawTransaction } from "../methods/getRawTransaction.ts";
@@ -19,6 +21,8 @@ import { withdraw } from "../methods/withdraw.ts";
 /** Coins of the wallet. In the order of the documents. */
 export const WALLET_METHODS: readonly Method[] = [
   enable,
+  enableEthWithTokens,
+  enableErc20,
   disableCoin,
   getEnabledCoins,
   getEnabledCoinsV2,

@@ -1,8 +1,22 @@
+import type { AccountInfo } from "../../../src/app/coin/evmParts.ts";
 import { err, ok } from "../../../src/core/util/result.ts";
 import type { CoinEntry, CoinsApi } from "../../../src/rpc/ctx/coins.ts";
 import { FakeRpcCoin } from "./fakeRpcCoin.ts";
 
 const entryOf = (walletOnly = false): CoinEntry => ({ walletOnly, orderbookTicker: null, protocol: '{"type":"UTXO"}' });
+
+/** A coin of the account chain that the imitated node knows. */
+class FakeAccountCoin extends FakeRpcCoin {
+  override readonly address = "0xbAB36286672fbdc7B250804bf6D14Be0dF69fa29";
+  readonly #contract: string | null;
+  constructor(ticker: string, contract: string | null) {
+    super(ticker, { balance: "200" });
+    this.#contract = contract;
+  }
+  override accountInfo(): AccountInfo {
+    return { platform: "POL", contract: this.#contract, publicKey: Uint8Array.of(4, ...new Uint8Array(64).fill(1)) };
+  }
+}
 
 /** The coins file and the enabled coins of it. `matching`: an order of ours that is being matched. */
 export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | null): CoinsApi {
@@ -12,14 +26,17 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     ["KMD", entryOf()],
     ["BTC", entryOf()],
     ["WALLET", entryOf(true)],
+    ["POL", { ...entryOf(), protocol: '{"type":"ETH","protocol_data":{"chain_id":137}}' }],
   ]);
   return {
     active: (ticker) => coins.get(ticker),
+    trading: (ticker) => coins.get(ticker),
     all: () => [...coins.values()],
     entry: (ticker) => entries.get(ticker),
     async enable({ coin, daemon }) {
       if (coins.has(coin)) return err({ kind: "AlreadyActive", coin, progress: null });
       if (!entries.has(coin)) return err({ kind: "Mm2NotSet", coin });
+      if (coin === "POL") return ok(new FakeAccountCoin(coin, null));
       if (!daemon) {
         return err({
           kind: "DaemonConfig",
@@ -30,6 +47,11 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
       const enabled = new FakeRpcCoin(coin, { balance: "200" });
       coins.set(coin, enabled);
       return ok(enabled);
+    },
+    async enableTokens(_platform, tokens) {
+      const foreign = tokens.find(({ ticker }) => !ticker.endsWith("-PLG20"));
+      if (foreign) return err({ kind: "PlatformCoinIsNotActivated", platform: "ETH" });
+      return ok(tokens.map(({ ticker }) => new FakeAccountCoin(ticker, "0xc2132D05D31c914a87C6611C10748AEb04B58e8F")));
     },
     async disable(coin, force) {
       if (!coins.has(coin)) return err({ kind: "NoSuchCoin", coin });

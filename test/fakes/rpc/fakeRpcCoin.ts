@@ -1,5 +1,8 @@
 import { addressErrorText } from "../../../src/app/coin/addressErrorText.ts";
+import { type AnyAddressForm, isUtxoForm } from "../../../src/app/coin/addressForm.ts";
 import { convertErrorText } from "../../../src/app/coin/convertErrorText.ts";
+import type { AccountInfo } from "../../../src/app/coin/evmParts.ts";
+import type { TradeFee } from "../../../src/app/coin/tradeFee.ts";
 import type { WithdrawRequest } from "../../../src/app/coin/withdraw.ts";
 import type { Unfunded } from "../../../src/app/tradingCoin.ts";
 import { verifyMessage } from "../../../src/core/keys/signMessage.ts";
@@ -8,7 +11,7 @@ import { fromHex } from "../../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../../src/core/util/result.ts";
 import { Secret } from "../../../src/core/util/secret.ts";
 import { type AddressRules, parseAddress } from "../../../src/core/utxo/address.ts";
-import { type AddressForm, convertAddress } from "../../../src/core/utxo/convertAddress.ts";
+import { convertAddress } from "../../../src/core/utxo/convertAddress.ts";
 import type { BadSelector, RpcCoin, SignMessageError, VerifyMessageError } from "../../../src/rpc/ctx/coins.ts";
 import { FakeTradingCoin } from "../fakeTradingCoin.ts";
 
@@ -35,7 +38,7 @@ const RULES: AddressRules = {
 /** A coin with a number for a balance, behind the wallet methods, too. */
 export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   readonly matureConfirmations = 100;
-  override readonly address = ADDRESS;
+  override readonly address: string = ADDRESS;
   override readonly htlcPubkey = Uint8Array.from(fromHex(NODE_KEY));
 
   override paymentFee(volume: Rational): Result<Rational, Unfunded> {
@@ -45,8 +48,8 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   unspendable(): Rational {
     return ZERO;
   }
-  async feeRate(): Promise<Rational> {
-    return this.fee;
+  async tradeFee(): Promise<TradeFee> {
+    return { coin: this.ticker, amount: this.fee };
   }
   setRequiredConfirmations(confirmations: number): void {
     this.settings.confirmations = confirmations;
@@ -58,9 +61,13 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   privKey(): Secret<string> {
     return new Secret("Up1YVLk7uuErCHVQyFCtfinZngmdwfyfc47WCQ8oJxgowjVzNeqs");
   }
-  convertAddress(address: string, to: AddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }> {
+  convertAddress(address: string, to: AnyAddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }> {
+    if (!isUtxoForm(to)) return err({ kind: "NotConvertible", reason: `${this.ticker} has no ${to.format} addresses` });
     const converted = convertAddress(address, to, RULES);
     return converted.ok ? converted : err({ kind: "NotConvertible", reason: convertErrorText(this.ticker, converted.error) });
+  }
+  accountInfo(): AccountInfo | null {
+    return null;
   }
   rawTx(txid: string): Uint8Array | null {
     return txid === TXID ? fromHex(GOOD_TX) : null;
@@ -89,7 +96,9 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
     const { error } = checked;
     return err(error.kind === "InvalidSignature" ? error : { kind: "SignatureDecoding", message: error.reason });
   }
-  async withdraw({ to, amount }: WithdrawRequest): ReturnType<RpcCoin["withdraw"]> {
+  async withdraw({ to, amount, fee }: WithdrawRequest): ReturnType<RpcCoin["withdraw"]> {
+    if (fee && fee.kind !== "fixed" && fee.kind !== "perKbyte")
+      return err({ kind: "InvalidFeePolicy", reason: `Expected 'UtxoFixed' or 'UtxoPerKbyte' fee type, found ${fee.type}` });
     if (amount === "max") return err({ kind: "ZeroBalanceToWithdrawMax" });
     const required = add(amount, this.fee);
     if (lt(this.spendable(), required)) {

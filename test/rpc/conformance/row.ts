@@ -19,7 +19,8 @@ export type Expected = Check | null | boolean | number | string | readonly Expec
  * chains: `busy` (an open order, one in a handshake, a finished swap), `full` (as many orders and bans as it holds, 1,001 swaps),
  * `slow` and `capped` (chains too slow, blocks too cheap for the amount), `raised` (the coins' least volumes have gone up since the
  * order), `unpaid` (a coin lost its dex fee key), `elsewhere` (another node trades with its key), `mute` (a kind of coin that does
- * not sign messages), `recovers` (a swap there is something to recover of).
+ * not sign messages), `recovers` (a swap there is something to recover of), `accounts` (real coins, some of an account chain that
+ * stands still).
  */
 export type State =
   | "trade"
@@ -34,7 +35,8 @@ export type State =
   | "unpaid"
   | "elsewhere"
   | "mute"
-  | "recovers";
+  | "recovers"
+  | "accounts";
 
 type Failure = {
   /** The declared kind; `bad_params` where the parameters are refused before the method runs, `NoKeys` where it needs keys. */

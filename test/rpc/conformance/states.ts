@@ -3,22 +3,27 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SimNode } from "../../../sim/world/simNode.ts";
 import { type SimCoin, SimWorld } from "../../../sim/world/simWorld.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../src/adapters/sqlite/accountTxStore.ts";
 import { openInlineDatabase } from "../../../src/adapters/sqlite/inlineDatabase.ts";
 import { createSwapStore, SWAP_SCHEMA } from "../../../src/adapters/sqlite/swapStore.ts";
 import { createSystemClock } from "../../../src/adapters/system/systemClock.ts";
 import { createSystemRng } from "../../../src/adapters/system/systemRng.ts";
+import type { EvmParts } from "../../../src/app/coin/evmParts.ts";
 import { loadConfig } from "../../../src/config/load.ts";
+import type { EvmAddress } from "../../../src/core/evm/address.ts";
 import { signEnvelope } from "../../../src/core/message/envelope.ts";
 import { encodeOrderMessage } from "../../../src/core/message/orderMessage.ts";
 import { decimal } from "../../../src/core/money/rational.ts";
 import { toHex } from "../../../src/core/util/bytes.ts";
-import { ok } from "../../../src/core/util/result.ts";
+import { err, ok } from "../../../src/core/util/result.ts";
 import { DEMO_COINS } from "../../../src/devnet/demoCoins.ts";
 import { startNode } from "../../../src/main/compose.ts";
 import { nodeMetrics } from "../../../src/main/nodeMetrics.ts";
 import { createRpcContext } from "../../../src/main/rpcContext.ts";
 import { swapPages } from "../../../src/main/swapPages.ts";
 import type { Compatibility } from "../../../src/rpc/ctx.ts";
+import { coinNode } from "../../fakes/coinNode.ts";
+import { FakeAccountChain } from "../../fakes/fakeAccountChain.ts";
 import { type FakeNode, fakeNode } from "../../fakes/fakeNode.ts";
 import { FakeRpcCoin, MUTE } from "../../fakes/rpc/fakeRpcCoin.ts";
 import { SilentLog } from "../../fakes/silentLog.ts";
@@ -186,7 +191,7 @@ async function composed(fields: object): Promise<Stage> {
       ...COINS,
       coin("NOMM2", { mm2: undefined }),
       coin("NOPROTO", { protocol: undefined }),
-      { coin: "ETH", mm2: 1, protocol: { type: "ETH", protocol_data: { chain_id: 1 } } },
+      { coin: "IRIS", mm2: 1, protocol: { type: "TENDERMINT" } },
     ],
     ...fields,
   };
@@ -221,7 +226,48 @@ async function composed(fields: object): Promise<Stage> {
   };
 }
 
-async function imitated(node: FakeNode, steps: Stage["steps"] = {}): Promise<Stage> {
+/** A platform coin and tokens on an account chain that stands still; DOC beside them. */
+async function accounts(): Promise<Stage> {
+  const [token, other] = ["ab".repeat(20), "cd".repeat(20)] as readonly string[] as readonly [EvmAddress, EvmAddress];
+  const erc20 = (ticker: string, contract: string) => ({
+    ...{ coin: ticker, mm2: 1, decimals: 6 },
+    protocol: { type: "ERC20", protocol_data: { platform: "ETH", contract_address: `0x${contract}` } },
+  });
+  const eth = { coin: "ETH", mm2: 1, sign_message_prefix: "Ethereum Signed Message:\n" };
+  const chain = new FakeAccountChain();
+  chain.tokenBalances.set(token, 500_000_000n);
+  chain.decimals.set(other, 8);
+  const openChain: EvmParts["openChain"] = async ({ urls }) => {
+    const index = urls.findIndex((url) => !url.startsWith("http"));
+    return index < 0 ? ok(chain) : err({ kind: "BadNodeUrl", index });
+  };
+  const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
+  const entries = [
+    coin("DOC"),
+    { ...eth, protocol: { type: "ETH", protocol_data: { chain_id: 1 } } },
+    erc20("TOK-ERC20", token),
+    erc20("ODD-ERC20", other),
+    erc20("BAD-ERC20", "12"),
+    { ...erc20("FAR-ERC20", token), protocol: { type: "ERC20", protocol_data: { platform: "BNB", contract_address: `0x${token}` } } },
+  ];
+  const node = await coinNode(entries, SEED_A, false, null, "spec", { parts: { openChain, store } });
+  if (!(await node.enable("DOC")).ok) throw new Error("DOC cannot be enabled");
+  return imitated(node, {
+    "the nodes are away": async () => {
+      chain.trouble = "None of the ETH nodes can be used";
+    },
+    "the nodes are back": async () => {
+      chain.trouble = null;
+    },
+    "the account is paid 10 ETH": async () => {
+      chain.balance = 10n ** 19n;
+    },
+  });
+}
+/** Of reference rpc.md 8.4. */
+const SEED_A = "spice describe gravity federal blast come thank unfair canal monkey style afraid";
+
+async function imitated(node: Pick<FakeNode, "ctx" | "clock">, steps: Stage["steps"] = {}): Promise<Stage> {
   return { ...(await serve(node.ctx, node.clock, (until) => node.clock.run({ until, untilMs: node.clock.nowMs() }))), kept: {}, steps };
 }
 
@@ -271,6 +317,7 @@ export const STATES: { readonly [S in State]: () => Promise<Stage> } = {
       ok({ action: "RefundedMyPayment", coin: "DOC", txid: "ab".repeat(32), raw: Uint8Array.of(4, 0, 0, 128) });
     return imitated({ ...node, ctx: { ...node.ctx, swaps: { ...node.ctx.swaps, recoverFunds } } });
   },
+  accounts,
   mute: async () => imitated(await fakeNode({ active: ["DOC", "MARTY", MUTE] })),
   raised: async () => {
     const node = await fakeNode({ busy: true });

@@ -14,6 +14,7 @@ import {
   having,
   type Row,
   SOME_HEX,
+  triple,
 } from "./row.ts";
 
 /** The wallet (interface document: sign_message, verify_message; reference rpc.md 4.7, 4.8, 5.1, 5.4). */
@@ -136,7 +137,275 @@ const MUTE_SIGN = "Message signing is not supported by the given coin type";
 const MUTE_VERIFY = "Message verification is not supported by the given coin type";
 const NO_KEY = `${"A".repeat(87)}=`;
 
+/** Account chains (reference rpc.md 5.1, 8.2). The address and the signature are those of seed A. */
+const UNCOMPRESSED = { what: "an uncompressed key", holds: (v: unknown): boolean => typeof v === "string" && /^04[0-9a-f]{128}$/.test(v) };
+const SWAP_CONTRACT = `0x${"24".repeat(20)}`;
+const ETH_NODES = { urls: ["http://127.0.0.1:8545"], swap_contract_address: SWAP_CONTRACT };
+const ETH_ADDRESS = "0xbAB36286672fbdc7B250804bf6D14Be0dF69fa29";
+const ETH_SIGNATURE =
+  "0xcdf11a9c4591fb7334daa4b21494a2590d3f7de41c7d2b333a5b61ca59da9b311b492374cc0ba4fbae53933260fa4b1c18f15d95b694629a7b0620eec77a938600";
+const [eth, ethV2, ethFails, ethFailsV2] = [
+  call("accounts", "flat"),
+  call("accounts", "v2"),
+  refusal("accounts", "flat"),
+  refusal("accounts", "v2"),
+];
+const notTraded = (ticker: string): string =>
+  `'${ticker}' can be held and sent, but not traded: this version of the node has no swaps on account chains`;
+const enabledAs = (ticker: string, balance: string, confirmations = 1): Expected => ({
+  ...{ result: "success", address: ETH_ADDRESS, balance, unspendable_balance: "0", coin: ticker },
+  ...{ required_confirmations: confirmations, requires_notarization: false },
+});
+const noFee = { coin: "TOK-ERC20", to: ETH_ADDRESS, amount: "1", fee: { type: "EthGas", gas_price: "10", gas: 60_000 } };
+const POOR = "Not enough ETH to afford fee. Available 0, required at least 0.0006";
+const sendEth = { coin: "ETH", to: ETH_ADDRESS, amount: "1", fee: { type: "EthGas", gas_price: "10", gas: 21_000 } };
+
+const BAD_CONTRACT = "contract_address must have 40 hex digits after 0x, not 2";
+const ODD_DECIMALS = "its contract has 8 decimal places, and the coins file says 6";
+const ODD = { coin: "ODD-ERC20", reason: ODD_DECIMALS };
+const AWAY = "None of the ETH nodes can be used";
+const ethWith = (ticker: string, tokens: readonly string[]): Fields => ({
+  ticker,
+  nodes: [{ url: "http://127.0.0.1:8545" }],
+  swap_contract_address: SWAP_CONTRACT,
+  erc20_tokens_requests: tokens.map((token) => ({ ticker: token })),
+});
+const withTokens = (
+  ticker: string,
+  tokens: readonly string[],
+  error: string,
+  text: string,
+  data: Expected,
+  type?: string,
+): readonly Entry[] => [
+  ethFailsV2("enable_eth_with_tokens", ethWith(ticker, tokens), error, text, { status: 400, data, ...(type ? { type } : {}) }),
+];
+const activated = (balances: { readonly spendable: string; readonly unspendable: string } | undefined): Expected => {
+  const common = { derivation_method: { type: "Iguana" }, pubkey: UNCOMPRESSED };
+  const tokens = balances ? { balances: { "TOK-ERC20": { spendable: "500", unspendable: "0" } } } : { tickers: [] };
+  return {
+    ...{ current_block: 100, nfts_infos: {} },
+    eth_addresses_infos: { [ETH_ADDRESS]: { ...common, ...(balances ? { balances } : {}) } },
+    erc20_addresses_infos: { [ETH_ADDRESS]: { ...common, ...tokens } },
+  };
+};
+
+const ACCOUNT_ROWS: readonly Entry[] = [
+  ethFails("enable", { coin: "ETH", swap_contract_address: SWAP_CONTRACT }, "BadAccountNodes", "invalid type: null, expected a sequence"),
+  ethFails(
+    "enable",
+    { coin: "ETH", ...ETH_NODES, urls: [] },
+    "BadAccountNodes",
+    "Enable request for ETH coin must have at least 1 node URL",
+  ),
+  ethFails(
+    "enable",
+    { coin: "ETH", ...ETH_NODES, urls: ["ftp://x"] },
+    "BadAccountNodes",
+    "Invalid node address 'ftp://x'. Only http(s) and ws(s) nodes are supported",
+  ),
+  ethFails(
+    "enable",
+    { coin: "ETH", ...ETH_NODES, swap_contract_address: `0x${"0".repeat(40)}` },
+    "BadAccountNodes",
+    "swap_contract_address can't be zero address",
+  ),
+  ethFails(
+    "enable",
+    { coin: "ETH", urls: ETH_NODES.urls },
+    "BadAccountNodes",
+    "swap_contract_address is required for trading-capable coins",
+  ),
+  eth("enable", { coin: "ETH", ...ETH_NODES, required_confirmations: 3 }, enabledAs("ETH", "0", 3)),
+  eth("enable", { coin: "TOK-ERC20", swap_contract_address: SWAP_CONTRACT }, enabledAs("TOK-ERC20", "500"), {
+    note: "the platform coin's nodes serve it",
+  }),
+  ethFails(
+    "enable",
+    { coin: "ODD-ERC20", ...ETH_NODES },
+    "ChainMismatch",
+    "ODD-ERC20 cannot be enabled: its contract has 8 decimal places, and the coins file says 6",
+  ),
+  eth("my_balance", { coin: "TOK-ERC20" }, { coin: "TOK-ERC20", balance: "500", unspendable_balance: "0", address: ETH_ADDRESS }),
+  eth("validateaddress", { coin: "ETH", address: ETH_ADDRESS }, { is_valid: true }),
+  eth("validateaddress", { coin: "ETH", address: ETH_ADDRESS.toLowerCase() }, { is_valid: false, reason: "Invalid address checksum" }),
+  eth("validateaddress", { coin: "ETH", address: ETH_ADDRESS.slice(2) }, { is_valid: false, reason: "Address must be prefixed with 0x" }),
+  eth(
+    "convertaddress",
+    { coin: "ETH", from: ETH_ADDRESS.toLowerCase(), to_address_format: { format: "mixedcase" } },
+    { address: ETH_ADDRESS },
+  ),
+  ethFails(
+    "convertaddress",
+    { coin: "ETH", from: ETH_ADDRESS, to_address_format: { format: "singlecase" } },
+    "NotConvertible",
+    "conversion is available only to mixed-case",
+  ),
+  ethFails(
+    "convertaddress",
+    { coin: "ETH", from: ETH_ADDRESS, to_address_format: { format: "segwit" } },
+    "NotConvertible",
+    "ETH has no segwit addresses",
+  ),
+  eth("show_priv_key", { coin: "ETH" }, { coin: "ETH", priv_key: "0x809465b17d0a4ddb3e4c69e8f23c2cabad868f51f8bed5c765ad1d6516c3306f" }),
+  ethV2("sign_message", { coin: "ETH", message: "test" }, { signature: ETH_SIGNATURE }),
+  ethFailsV2("sign_message", { coin: "TOK-ERC20", message: "test" }, "PrefixNotFound", "sign_message_prefix is not set in coin config", {
+    status: 500,
+    note: "flat enable takes the token's own prefix",
+  }),
+  ethV2("verify_message", { coin: "ETH", message: "test", signature: ETH_SIGNATURE, address: ETH_ADDRESS }, { is_valid: true }),
+  ethFailsV2(
+    "verify_message",
+    { coin: "ETH", message: "test", signature: ETH_SIGNATURE.slice(0, -2), address: ETH_ADDRESS },
+    "InvalidSignature",
+    "Signature decoding error: Invalid Signature",
+    { status: 400, type: "SignatureDecodingError", data: "Invalid Signature" },
+  ),
+  eth("get_trade_fee", { coin: "TOK-ERC20" }, { coin: "ETH", ...triple("amount", "0.000309", 309n, 1_000_000n) }),
+  ethFails("withdraw", noFee, "NotSufficientPlatformBalanceForFee", POOR),
+  ethFailsV2("withdraw", noFee, "NotSufficientPlatformBalanceForFee", POOR, {
+    status: 400,
+    data: { coin: "ETH", available: "0", required: "0.0006" },
+  }),
+  ethFails("withdraw", { coin: "ETH", to: ETH_ADDRESS, max: true }, "ZeroBalanceToWithdrawMax", "Balance is zero"),
+  { on: "accounts", step: "the account is paid 10 ETH" },
+  eth(
+    "withdraw",
+    sendEth,
+    {
+      ...{ tx_hex: SOME_HEX, tx_hash: A_HASH, from: [ETH_ADDRESS], to: [ETH_ADDRESS] },
+      ...{ total_amount: "1", spent_by_me: "1.00021", received_by_me: "1", my_balance_change: "-0.00021" },
+      ...{ block_height: 0, timestamp: A_TIME_SEC, coin: "ETH", internal_id: "", transaction_type: "StandardTransfer", memo: null },
+      fee_details: {
+        ...{ type: "Eth", coin: "ETH", gas: 21_000, gas_price: "0.00000001" },
+        ...{ max_fee_per_gas: null, max_priority_fee_per_gas: null, total_fee: "0.00021" },
+      },
+    },
+    { keep: { first: "tx_hex", firstHash: "tx_hash" } },
+  ),
+  eth("withdraw", { ...sendEth, amount: "2" }, having({ total_amount: "2" }), { keep: { second: "tx_hex" } }),
+  eth("send_raw_transaction", { coin: "ETH", tx_hex: "0x$first" }, { tx_hash: "$firstHash" }),
+  ethFails(
+    "send_raw_transaction",
+    { coin: "ETH", tx_hex: "$second" },
+    "Rejected",
+    "nonce 0 is taken by $firstHash, which was sent; make a new one with withdraw",
+  ),
+  ethFails(
+    "withdraw",
+    { ...sendEth, amount: "9" },
+    "NotSufficientBalance",
+    "Not enough ETH to withdraw: available 8.99979, required at least 9",
+    { note: "what was sent and is in no block yet counts as gone" },
+  ),
+  ethFails(
+    "withdraw",
+    { ...sendEth, fee: { type: "UtxoFixed", amount: "1" } },
+    "InvalidFeePolicy",
+    "Invalid fee policy: Expected 'EthGas' or 'EthGasEip1559' fee types, found UtxoFixed",
+  ),
+  ...["buy", "sell", "setprice"].flatMap((method) => [
+    ethFails(method, { base: "DOC", rel: "ETH", price: "1", volume: "1" }, "WalletOnly", notTraded("ETH")),
+    ethFails(method, { base: "TOK-ERC20", rel: "DOC", price: "1", volume: "1" }, "WalletOnly", notTraded("TOK-ERC20")),
+  ]),
+  ethFails("max_taker_vol", { coin: "ETH" }, "NotTraded", notTraded("ETH")),
+  ethFailsV2("max_maker_vol", { coin: "ETH" }, "NotTraded", notTraded("ETH"), { status: 400, data: { coin: "ETH" } }),
+  ethFails("min_trading_vol", { coin: "ETH" }, "NotTraded", notTraded("ETH")),
+  ...[
+    { base: "DOC", rel: "ETH" },
+    { base: "TOK-ERC20", rel: "DOC" },
+  ].flatMap((pair) => {
+    const [ask, ticker] = [{ ...pair, swap_method: "sell", price: "1", volume: "1" }, pair.base === "DOC" ? "ETH" : pair.base];
+    return [
+      ethFails("trade_preimage", ask, "NotTraded", notTraded(ticker)),
+      ethFailsV2("trade_preimage", ask, "NotTraded", notTraded(ticker), { status: 400, data: { coin: ticker } }),
+    ];
+  }),
+  eth("disable_coin", { coin: "ETH" }, { coin: "ETH", cancelled_orders: [], passivized: true }, { note: "a token needs it" }),
+  ethFails("my_balance", { coin: "ETH" }, "NoSuchCoin", "No such coin: ETH"),
+  eth("disable_coin", { coin: "TOK-ERC20" }, { coin: "TOK-ERC20", cancelled_orders: [], passivized: false }),
+  eth("enable", { coin: "ETH", ...ETH_NODES }, enabledAs("ETH", "10", 3), { note: "it comes back as it was" }),
+  eth("disable_coin", { coin: "ETH" }, { coin: "ETH", cancelled_orders: [], passivized: false }),
+
+  ethFailsV2("enable_erc20", { ticker: "TOK-ERC20" }, "PlatformCoinIsNotActivated", "Platform coin ETH is not activated", {
+    status: 400,
+    data: "ETH",
+  }),
+  ...withTokens("NOSUCH", [], "PlatformConfigIsNotFound", "Platform NOSUCH config is not found", "NOSUCH"),
+  ...withTokens("DOC", [], "UnexpectedPlatformProtocol", "Unexpected platform protocol for DOC: ETH is needed", "DOC"),
+  ethFailsV2(
+    "enable_eth_with_tokens",
+    { ticker: "ETH", nodes: [], swap_contract_address: SWAP_CONTRACT },
+    "BadAccountNodes",
+    "Enable request for ETH coin must have at least 1 node URL",
+    { status: 400, type: "InvalidPayload", data: "Enable request for ETH coin must have at least 1 node URL" },
+  ),
+  ...withTokens("ETH", ["NOSUCH"], "TokenConfigIsNotFound", "Token NOSUCH config is not found", "NOSUCH"),
+  ...withTokens("ETH", ["DOC"], "UnexpectedTokenProtocol", "Unexpected token protocol UTXO for DOC", { ticker: "DOC", protocol: "UTXO" }),
+  ...withTokens("ETH", ["TOK-ERC20", "TOK-ERC20"], "TokenIsAlreadyActivated", "Token TOK-ERC20 is already activated", "TOK-ERC20"),
+  ...withTokens("ETH", ["FAR-ERC20"], "PlatformCoinMismatch", "Token FAR-ERC20 is not a token of the platform coin ETH", {
+    token_ticker: "FAR-ERC20",
+    platform_coin_ticker: "ETH",
+  }),
+  ...withTokens(
+    "ETH",
+    ["BAD-ERC20"],
+    "NotSupported",
+    `BAD-ERC20 is not supported by this node: ${BAD_CONTRACT}`,
+    { coin: "BAD-ERC20", reason: BAD_CONTRACT },
+    "InvalidConfig",
+  ),
+  ...withTokens("ETH", ["ODD-ERC20"], "ChainMismatch", `ODD-ERC20 cannot be enabled: ${ODD_DECIMALS}`, ODD, "InvalidConfig"),
+  { on: "accounts", step: "the nodes are away" },
+  ethFailsV2("enable_eth_with_tokens", ethWith("ETH", ["TOK-ERC20"]), "DaemonFailed", `Transport error: ${AWAY}`, {
+    ...{ status: 502, type: "Transport", data: AWAY },
+  }),
+  { on: "accounts", step: "the nodes are back" },
+  eth("get_enabled_coins", {}, [{ ticker: "DOC", address: "R9o9xTocqr6CeEDGDH6mEYpwLoMz6jNjMW" }], { note: "all or none" }),
+  ethV2("enable_eth_with_tokens", { ...ethWith("ETH", []), get_balances: false, required_confirmations: 3 }, activated(undefined)),
+  ...withTokens("ETH", [], "PlatformIsAlreadyActivated", "Platform coin ETH is already activated", "ETH"),
+  ethFailsV2("enable_erc20", { ticker: "NOSUCH" }, "TokenConfigIsNotFound", "Token NOSUCH config is not found", {
+    ...{ status: 400, data: "NOSUCH" },
+  }),
+  ethFailsV2("enable_erc20", { ticker: "DOC" }, "UnexpectedTokenProtocol", "Unexpected token protocol UTXO for DOC", {
+    status: 400,
+    data: { ticker: "DOC", protocol: "UTXO" },
+  }),
+  ethFailsV2("enable_erc20", { ticker: "BAD-ERC20" }, "NotSupported", `BAD-ERC20 is not supported by this node: ${BAD_CONTRACT}`, {
+    ...{ status: 400, type: "InvalidConfig", data: { coin: "BAD-ERC20", reason: BAD_CONTRACT } },
+  }),
+  ethFailsV2("enable_erc20", { ticker: "ODD-ERC20" }, "ChainMismatch", `ODD-ERC20 cannot be enabled: ${ODD_DECIMALS}`, {
+    ...{ status: 400, type: "InvalidConfig", data: ODD },
+  }),
+  { on: "accounts", step: "the nodes are away" },
+  ethFailsV2("enable_erc20", { ticker: "TOK-ERC20" }, "DaemonFailed", `Transport error: ${AWAY}`, {
+    ...{ status: 502, type: "Transport", data: AWAY },
+  }),
+  { on: "accounts", step: "the nodes are back" },
+  ethV2(
+    "enable_erc20",
+    { ticker: "TOK-ERC20", activation_params: { required_confirmations: 7 } },
+    {
+      ...{ platform_coin: "ETH", token_contract_address: "0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB", required_confirmations: 7 },
+      balances: { [ETH_ADDRESS]: { spendable: "500", unspendable: "0" } },
+    },
+  ),
+  ethFailsV2("enable_erc20", { ticker: "TOK-ERC20" }, "TokenIsAlreadyActivated", "Token TOK-ERC20 is already activated", {
+    ...{ status: 400, data: "TOK-ERC20" },
+  }),
+  ethV2(
+    "sign_message",
+    { coin: "TOK-ERC20", message: "test" },
+    { signature: ETH_SIGNATURE },
+    { note: "such a token inherits the platform coin's prefix" },
+  ),
+  eth("disable_coin", { coin: "ETH", force_disable: true }, { coin: "ETH", cancelled_orders: [], passivized: false }),
+  ethFails("my_balance", { coin: "TOK-ERC20" }, "NoSuchCoin", "No such coin: TOK-ERC20"),
+  ethV2("enable_eth_with_tokens", ethWith("ETH", ["TOK-ERC20"]), activated({ spendable: "10", unspendable: "0" })),
+];
+
 export const WALLET_ROWS: readonly Entry[] = [
+  ...ACCOUNT_ROWS,
   flat("my_balance", { coin: "DOC" }, { coin: "DOC", balance: "100", unspendable_balance: "0", address: "$aliceAddress" }),
   fails("my_balance", { coin: "LTC" }, "NoSuchCoin", "No such coin: LTC"),
   ...ONE_COIN.map((method) => fails(method, {}, "bad_params", "No 'coin' field")),
@@ -425,7 +694,12 @@ export const WALLET_ROWS: readonly Entry[] = [
     "ProtocolMissing",
     '"protocol" field is missing in coins file. The entry of NOPROTO needs one, for example {"type":"UTXO"}',
   ),
-  refusal("offline", "flat")("enable", { coin: "ETH" }, "NotSupported", "ETH is not supported by this node: protocol ETH is not supported"),
+  refusal("offline", "flat")(
+    "enable",
+    { coin: "IRIS" },
+    "NotSupported",
+    "IRIS is not supported by this node: protocol TENDERMINT is not supported",
+  ),
   refusal("offline", "flat")(
     "enable",
     { coin: "LTC" },

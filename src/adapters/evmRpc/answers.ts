@@ -1,0 +1,132 @@
+import { z } from "zod";
+import { parseAnyCaseAddress } from "../../core/evm/address.ts";
+import { fromHex } from "../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+
+// What the methods of an Ethereum node answer (Ethereum execution API specification). Texts come out as lower-case hex
+// without `0x`, numbers as bigint or, where they are heights and times, as number.
+
+/** Why a value is not what the method answers. Never holds the value itself: it may be large. */
+export type BadAnswer = { readonly detail: string };
+export type AnswerParser<T> = (value: unknown) => Result<T, BadAnswer>;
+
+/** Logs of one answer; a node that sends more is asked for fewer blocks. */
+const MAX_LOGS = 10_000;
+/** Logs of one transaction: a full block of nothing else has fewer. */
+const MAX_RECEIPT_LOGS = 40_000;
+/** Largest calldata, result or signed transaction read, bytes. */
+const MAX_DATA_BYTES = 1_000_000;
+/** Heights and times beyond this are nonsense and would not be exact. */
+const MAX_NUMBER = 1_000_000_000_000n;
+const MAX_FEE_BLOCKS = 1_024;
+const MAX_ACCESS_ENTRIES = 10_000;
+/** Of what a schema says is wrong. */
+const MAX_DETAIL = 200;
+
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,64}$/)
+  .transform((text) => BigInt(text));
+const number = quantity.refine((value) => value <= MAX_NUMBER, "a number too large").transform(Number);
+const hash = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .transform((text) => text.slice(2).toLowerCase());
+const data = (maxBytes: number) =>
+  z
+    .string()
+    .max(2 + 2 * maxBytes)
+    .regex(/^0x(?:[0-9a-fA-F]{2})*$/)
+    .transform((text) => fromHex(text.slice(2)));
+const address = z.string().transform((text, ctx) => {
+  const parsed = parseAnyCaseAddress(text);
+  if (parsed.ok) return parsed.value;
+  ctx.addIssue({ code: "custom", message: "not an address" });
+  return z.NEVER;
+});
+
+const header = z.object({
+  number,
+  hash,
+  parentHash: hash,
+  timestamp: number,
+  gasUsed: quantity,
+  gasLimit: quantity,
+  baseFeePerGas: quantity.nullish().transform((fee) => fee ?? null),
+});
+export type HeaderAnswer = z.infer<typeof header>;
+
+const log = z.object({
+  address,
+  topics: z.array(hash).max(4),
+  data: data(MAX_DATA_BYTES),
+  blockNumber: number,
+  blockHash: hash,
+  transactionHash: hash,
+  removed: z.boolean().nullish(),
+});
+export type LogAnswer = z.infer<typeof log>;
+
+const receipt = z.object({
+  transactionHash: hash,
+  blockHash: hash,
+  blockNumber: number,
+  status: quantity.refine((status) => status <= 1n, "no status").transform((status) => status === 1n),
+  gasUsed: quantity,
+  effectiveGasPrice: quantity.nullish().transform((price) => price ?? null),
+  logs: z.array(log).max(MAX_RECEIPT_LOGS),
+});
+export type ReceiptAnswer = z.infer<typeof receipt>;
+
+const accessList = z
+  .array(z.object({ address, storageKeys: z.array(hash).max(MAX_ACCESS_ENTRIES) }))
+  .max(MAX_ACCESS_ENTRIES)
+  .nullish();
+const tx = z.object({
+  hash,
+  type: number.nullish(),
+  chainId: quantity.nullish(),
+  nonce: quantity,
+  gas: quantity,
+  gasPrice: quantity.nullish(),
+  maxFeePerGas: quantity.nullish(),
+  maxPriorityFeePerGas: quantity.nullish(),
+  to: address.nullish(),
+  value: quantity,
+  input: data(MAX_DATA_BYTES),
+  accessList,
+  v: quantity.nullish(),
+  yParity: quantity.nullish(),
+  r: quantity,
+  s: quantity,
+});
+export type TxAnswer = z.infer<typeof tx>;
+
+const feeHistory = z.object({
+  baseFeePerGas: z.array(quantity).max(MAX_FEE_BLOCKS).nullish(),
+  reward: z.array(z.array(quantity).length(3)).max(MAX_FEE_BLOCKS).nullish(),
+});
+export type FeeHistoryAnswer = z.infer<typeof feeHistory>;
+
+function reader<S extends z.ZodType>(schema: S): AnswerParser<z.output<S>> {
+  return (value) => {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return ok(parsed.data);
+    const [issue] = parsed.error.issues;
+    const where = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
+    return err({ detail: `${where}${issue?.message ?? "unreadable"}`.slice(0, MAX_DETAIL) });
+  };
+}
+
+export const parseQuantity = reader(quantity);
+/** Null: there is no such block. */
+export const parseMaybeHeader = reader(header.nullable());
+/** Null: not in a block the node knows. */
+export const parseReceipt = reader(receipt.nullable());
+/** Null: the node does not know it. */
+export const parseTxAnswer = reader(tx.nullable());
+export const parseLogs = reader(z.array(log).max(MAX_LOGS));
+export const parseFeeHistory = reader(feeHistory);
+export const parseData = reader(data(MAX_DATA_BYTES));
+export const parseMaybeData = reader(data(MAX_DATA_BYTES).nullable());
+export const parseTxHash = reader(hash);

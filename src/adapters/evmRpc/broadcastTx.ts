@@ -1,0 +1,46 @@
+import type { BroadcastOutcome } from "../../ports/chain.ts";
+import { parseTxHash } from "./answers.ts";
+import type { EvmNode } from "./evmNode.ts";
+import { nodeFaultText } from "./fault.ts";
+import { hexData, type Query, txQuery } from "./query.ts";
+
+const sendQuery = (raw: Uint8Array): Query<string> => ({
+  method: "eth_sendRawTransaction",
+  params: () => [hexData(raw)],
+  parse: parseTxHash,
+});
+
+async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: number, signal: AbortSignal): Promise<BroadcastOutcome> {
+  const [sent] = await node.ask([sendQuery(raw)], null, timeoutMs, signal);
+  if (sent === undefined) return { kind: "unknown", message: `${node.name} gave no answer.` };
+  if (sent.ok) {
+    if (sent.value === txid) return { kind: "accepted" };
+    return { kind: "unknown", message: `${node.name} answered the broadcast with another transaction's id.` };
+  }
+  const { error } = sent;
+  // A node refuses what it has already; only asking for it tells that from other refusals.
+  if (error.kind === "rpc") {
+    const [there] = await node.ask([txQuery(txid)], null, timeoutMs, signal);
+    if (there?.ok && there.value !== null && there.value.hash === txid) return { kind: "already_known" };
+    if (there?.ok) return { kind: "rejected", code: error.code, message: error.message };
+  }
+  return { kind: "unknown", message: `${node.name}: ${nodeFaultText(error)}.` };
+}
+
+const RANK = { accepted: 0, already_known: 1, unknown: 2, rejected: 3 } as const;
+
+/**
+ * Gives the transaction to every node at once. What one of them took is out; a refusal counts only when all refuse, because a
+ * node that gave no answer may have passed it on.
+ */
+export async function broadcastTx(
+  nodes: readonly EvmNode[],
+  txid: string,
+  raw: Uint8Array,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<BroadcastOutcome> {
+  const outcomes = await Promise.all(nodes.map((node) => sendTo(node, txid, raw, timeoutMs, signal)));
+  const [best] = outcomes.sort((a, b) => RANK[a.kind] - RANK[b.kind]);
+  return best ?? { kind: "unknown", message: "There is no node to give it to." };
+}

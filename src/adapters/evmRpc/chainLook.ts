@@ -1,0 +1,268 @@
+import type { EvmAddress } from "../../core/evm/address.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { AccountState, AccountTip, AccountTx, PaymentEvent, SwapPayment, TokenState } from "../../ports/accountChain.ts";
+import type { BlockRef } from "../../ports/chain.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { HeaderAnswer } from "./answers.ts";
+import { type ChainView, paymentKey } from "./chainView.ts";
+import { EVENTS_OF, type EventKind, EventSearch } from "./eventSearch.ts";
+import { type LookFault, lookFaultText } from "./fault.ts";
+import { eventIn, type FollowedTx, lookAtTxs, type TxLook } from "./followedTxs.ts";
+import { readGasPrices } from "./gasReader.ts";
+import type { ChosenHead, NodePool } from "./nodePool.ts";
+import { readPayments } from "./paymentReader.ts";
+import { balanceQuery, blockQuery, nonceQuery, pendingNonceQuery } from "./query.ts";
+import { type Quorum, quorumRead, wholeRead } from "./quorum.ts";
+import { readTokens } from "./tokenBalances.ts";
+import type { Watches } from "./watches.ts";
+
+export type ChainLookDeps = {
+  readonly ticker: string;
+  readonly pool: NodePool;
+  readonly watches: Watches;
+  readonly clock: Clock;
+};
+
+/** What a look brought. `trouble`: one sentence on what is missing in it; everything else is right. */
+export type LookResult = { readonly view: ChainView; readonly trouble: string | null };
+
+/** Tips remembered, to tell nodes that are behind from a chain that went back. */
+const MAX_TIPS = 256;
+/** A majority that stays behind so long is right: what was above is gone. */
+const BEHIND_MS = 30_000;
+
+type Known = { readonly view: ChainView; readonly version: number; readonly quorum: Quorum };
+type Step = "same" | "onward" | "behind" | "reorg";
+
+const tipOf = ({ header, finalized }: ChosenHead): AccountTip => ({
+  height: header.number,
+  hash: header.hash,
+  timeSec: header.timestamp,
+  medianTimePastSec: header.timestamp,
+  finalized,
+  baseFeePerGas: header.baseFeePerGas,
+});
+
+/** Makes the view: one look after the other, each from the nodes' present answers and what the last one left. */
+export class ChainLook {
+  readonly #deps: ChainLookDeps;
+  readonly #search = new EventSearch();
+  readonly #tips = new Map<number, string>();
+  #known: Known | null = null;
+  #followed: ReadonlyMap<string, FollowedTx> = new Map();
+  /** Transactions of events found, by payment. */
+  #eventTxs = new Map<string, Map<EventKind, string>>();
+  #behindSinceMs: number | null = null;
+  #trouble: string | null = null;
+
+  constructor(deps: ChainLookDeps) {
+    this.#deps = deps;
+  }
+
+  /** The nodes and the block of the last look; null before the first. */
+  get quorum(): Quorum | null {
+    return this.#known?.quorum ?? null;
+  }
+
+  async take(signal: AbortSignal): Promise<Result<LookResult, LookFault>> {
+    const { pool, watches, clock } = this.#deps;
+    const chosen = await pool.chooseHead(signal);
+    if (!chosen.ok) return chosen;
+    const { header, quorum } = chosen.value;
+    const { version } = watches;
+    const before = this.#known;
+    const step = before === null ? ok<Step>("reorg") : await this.#stepFrom(before.view.tip, header, quorum, signal);
+    if (!step.ok) return step;
+    if (before !== null && step.value === "behind") {
+      this.#behindSinceMs ??= clock.nowMs();
+      if (clock.nowMs() - this.#behindSinceMs < BEHIND_MS) {
+        const { tip } = before.view;
+        if (version === before.version) return ok({ view: before.view, trouble: this.#trouble });
+        return err({ kind: "too_few", what: `block ${tip.height}`, have: 0, need: quorum.need, troubles: [] });
+      }
+    }
+    this.#behindSinceMs = null;
+    const isFresh = before === null || step.value !== "same" || version !== before.version;
+    const look: TxLook = { quorum, nowMs: clock.nowMs(), known: this.#stillTrue(step.value, before) };
+    const made = isFresh ? await this.#whole(chosen.value, look, signal) : await this.#between(before.view, chosen.value, look, signal);
+    if (!made.ok) return made;
+    this.#known = { view: made.value.view, version, quorum };
+    this.#remember(header);
+    return made;
+  }
+
+  #remember({ number, hash }: HeaderAnswer): void {
+    for (const height of [...this.#tips.keys()]) if (height > number) this.#tips.delete(height);
+    this.#tips.set(number, hash);
+    const [oldest] = this.#tips.keys();
+    if (this.#tips.size > MAX_TIPS && oldest !== undefined) this.#tips.delete(oldest);
+  }
+
+  async #stepFrom(tip: AccountTip, header: HeaderAnswer, quorum: Quorum, signal: AbortSignal): Promise<Result<Step, LookFault>> {
+    if (header.hash === tip.hash) return ok("same");
+    if (header.parentHash === tip.hash) return ok("onward");
+    if (header.number <= tip.height) return ok(this.#tips.get(header.number) === header.hash ? "behind" : "reorg");
+    const there = wholeRead(await quorumRead(quorum, [blockQuery(tip.height)], signal));
+    if (!there.ok) return there;
+    return ok(there.value[0]?.hash === tip.hash ? "onward" : "reorg");
+  }
+
+  /** Transactions in blocks need not be read again while the chain only grows; after a reorg only final ones stay as they are. */
+  #stillTrue(step: Step, before: Known | null): ReadonlyMap<string, FollowedTx> {
+    if (step === "same" || step === "onward") return this.#followed;
+    const final = before?.view.tip.finalized ?? -1;
+    return new Map([...this.#followed].map(([id, tx]) => [id, tx.block === null || tx.block.height <= final ? tx : withdrawn(tx)]));
+  }
+
+  /** Everything, at a new head or for new watches. */
+  async #whole(chosen: ChosenHead, look: TxLook, signal: AbortSignal): Promise<Result<LookResult, LookFault>> {
+    const { ticker, watches } = this.#deps;
+    const { quorum, header } = chosen;
+    const accounts = await readAccounts(quorum, [...watches.accounts], signal);
+    if (!accounts.ok) return accounts;
+    const watched = [...watches.payments.values()];
+    const read = await readPayments(ticker, quorum, watched, signal);
+    if (!read.ok) return read;
+    const blank = watched.flatMap((key): SwapPayment[] => {
+      const record = read.value.records.get(paymentKey(key));
+      const { contract, id } = key;
+      return record === undefined
+        ? []
+        : [{ contract, id, block: quorum.block, ...record, sent: null, spent: null, refunded: null, events: "complete" }];
+    });
+    const rest = await this.#eventsAndTxs(blank, look, signal);
+    if (!rest.ok) return rest;
+    const old = this.#known?.view ?? null;
+    // Neither of these may keep the facts above from whoever waits for them.
+    const tokens = await readTokens(quorum, [...watches.tokens.values()], signal);
+    const prices = await readGasPrices(quorum, header, signal);
+    const view: ChainView = {
+      tip: tipOf(chosen),
+      accounts: accounts.value,
+      tokens: tokens.ok ? tokens.value : (old?.tokens ?? new Map<string, TokenState>()),
+      prices: prices.ok ? prices.value : (old?.prices ?? null),
+      ...rest.value,
+    };
+    const lesser = tokens.ok ? (prices.ok ? null : lookFaultText(ticker, prices.error)) : lookFaultText(ticker, tokens.error);
+    this.#trouble = read.value.trouble ?? lesser;
+    return ok({ view, trouble: this.#trouble });
+  }
+
+  /** What can change while the head stays: what waits in the pools, and searches that go on. */
+  async #between(view: ChainView, chosen: ChosenHead, look: TxLook, signal: AbortSignal): Promise<Result<LookResult, LookFault>> {
+    const { quorum } = chosen;
+    const pending = await pendingNonces(quorum, [...view.accounts.keys()], signal);
+    const accounts = new Map(
+      [...view.accounts].map(([address, state]): [EvmAddress, AccountState] => {
+        const asked = pending.get(address) ?? state.pendingNonce;
+        return [address, { ...state, pendingNonce: asked > state.nonce ? asked : state.nonce }];
+      }),
+    );
+    const rest = await this.#eventsAndTxs([...view.payments.values()], look, signal);
+    if (!rest.ok) return rest;
+    return ok({ view: { ...view, tip: tipOf(chosen), accounts, ...rest.value }, trouble: this.#trouble });
+  }
+
+  async #eventsAndTxs(
+    payments: readonly SwapPayment[],
+    look: TxLook,
+    signal: AbortSignal,
+  ): Promise<Result<Pick<ChainView, "txs" | "payments">, LookFault>> {
+    const { watches } = this.#deps;
+    const keys = new Set(payments.map(paymentKey));
+    for (const key of [...this.#eventTxs.keys()]) if (!keys.has(key)) this.#eventTxs.delete(key);
+    this.#search.keepOnly(keys);
+    const wanted = new Set([...watches.txs, ...[...this.#eventTxs.values()].flatMap((events) => [...events.values()])]);
+    const looked = await lookAtTxs(look, [...wanted], signal);
+    if (!looked.ok) return looked;
+    const followed = new Map(looked.value);
+    this.#noteEvents(followed.values(), keys);
+    const missing = payments.flatMap((payment) => {
+      const watch = watches.payments.get(paymentKey(payment));
+      const kinds = EVENTS_OF[payment.state].filter((kind) => this.#event(followed, payment, kind) === null);
+      return watch === undefined || kinds.length === 0 ? [] : [{ payment: watch, kinds }];
+    });
+    const found = await this.#search.step({ ...look, known: followed }, missing, signal);
+    if (!found.ok) return found;
+    for (const tx of found.value) followed.set(tx.txid, tx);
+    this.#noteEvents(found.value, keys);
+    this.#followed = followed;
+    return ok({
+      txs: new Map([...followed].flatMap(([txid, tx]): [string, AccountTx][] => (tx.raw === null ? [] : [[txid, seen(tx, tx.raw)]]))),
+      payments: new Map(payments.map((payment) => [paymentKey(payment), this.#withEvents(followed, payment)])),
+    });
+  }
+
+  /** Events of watched payments in transactions that are followed anyway need no search. */
+  #noteEvents(txs: Iterable<FollowedTx>, keys: ReadonlySet<string>): void {
+    for (const { txid, swapLogs } of txs) {
+      for (const { contract, id, kind } of swapLogs) {
+        const key = `${contract}/${id}`;
+        if (!keys.has(key)) continue;
+        const events = this.#eventTxs.get(key) ?? new Map<EventKind, string>();
+        this.#eventTxs.set(key, events.set(kind, txid));
+      }
+    }
+  }
+
+  #event(followed: ReadonlyMap<string, FollowedTx>, payment: SwapPayment, kind: EventKind): PaymentEvent | null {
+    const txid = this.#eventTxs.get(paymentKey(payment))?.get(kind);
+    const tx = txid === undefined ? undefined : followed.get(txid);
+    return tx === undefined ? null : eventIn(tx, payment.contract, payment.id, kind);
+  }
+
+  #withEvents(followed: ReadonlyMap<string, FollowedTx>, payment: SwapPayment): SwapPayment {
+    const expected = EVENTS_OF[payment.state];
+    const of = (kind: EventKind): PaymentEvent | null => (expected.includes(kind) ? this.#event(followed, payment, kind) : null);
+    const [sent, spent, refunded] = [of("sent"), of("spent"), of("refunded")];
+    const have = [sent, spent, refunded].filter((event) => event !== null).length;
+    const events = have === expected.length ? "complete" : this.#search.isExhausted(paymentKey(payment)) ? "missing" : "searching";
+    return { ...payment, sent, spent, refunded, events };
+  }
+}
+
+const withdrawn = (tx: FollowedTx): FollowedTx => ({ ...tx, block: null, receipt: null, swapLogs: [] });
+
+const seen = ({ txid, seenAtMs, block, receipt }: FollowedTx, raw: Uint8Array): AccountTx => ({ txid, raw, block, seenAtMs, receipt });
+
+async function readAccounts(
+  quorum: Quorum,
+  watched: readonly EvmAddress[],
+  signal: AbortSignal,
+): Promise<Result<ReadonlyMap<EvmAddress, AccountState>, LookFault>> {
+  if (watched.length === 0) return ok(new Map());
+  const read = wholeRead(await quorumRead(quorum, [...watched.map(balanceQuery), ...watched.map(nonceQuery)], signal));
+  if (!read.ok) return read;
+  const pending = await pendingNonces(quorum, watched, signal);
+  const block: BlockRef = quorum.block;
+  return ok(
+    new Map(
+      watched.map((address, i) => {
+        const balance = read.value[i] ?? 0n;
+        const nonce = read.value[watched.length + i] ?? 0n;
+        const asked = pending.get(address) ?? nonce;
+        return [address, { block, balance, nonce, pendingNonce: asked > nonce ? asked : nonce }];
+      }),
+    ),
+  );
+}
+
+/** What a majority has in its pools at least; accounts no node answered for are left out. */
+async function pendingNonces(
+  quorum: Quorum,
+  watched: readonly EvmAddress[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<EvmAddress, bigint>> {
+  if (watched.length === 0) return new Map();
+  const nodes = [...quorum.nodes].sort((a, b) => a.cost - b.cost).slice(0, quorum.need);
+  const answers = await Promise.all(nodes.map((node) => node.ask(watched.map(pendingNonceQuery), null, quorum.timeoutMs, signal)));
+  const least = new Map<EvmAddress, bigint>();
+  for (const list of answers) {
+    for (const [i, address] of watched.entries()) {
+      const answer = list[i];
+      const known = least.get(address);
+      if (answer?.ok && (known === undefined || answer.value < known)) least.set(address, answer.value);
+    }
+  }
+  return least;
+}

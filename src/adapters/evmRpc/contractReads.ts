@@ -1,0 +1,135 @@
+import { decodeWords } from "../../core/evm/abi.ts";
+import { type EvmAddress, ZERO_ADDRESS } from "../../core/evm/address.ts";
+import { allowanceCall, DECIMALS_CALL } from "../../core/evm/erc20.ts";
+import { encodeSwapCall, paymentsCall } from "../../core/evm/swapContract.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { CallRequest, ChainReadError } from "../../ports/accountChain.ts";
+import { lookFaultText } from "./fault.ts";
+import { noCode, otherInterface, recordOf } from "./paymentReader.ts";
+import { callQuery, codeQuery, estimateQuery, type Query, trialQuery } from "./query.ts";
+import { type Quorum, quorumRead, type ReadFault } from "./quorum.ts";
+
+/** More decimal places make no coin; the coins file has the same limit. */
+const MAX_DECIMALS = 30n;
+const MAX_REASON = 300;
+
+/** Questions somebody asks and waits for, at the block of the last look. */
+export type ContractReads = { readonly ticker: string; readonly quorum: Quorum; readonly signal: AbortSignal };
+type Answered<T> = Promise<Result<T, ChainReadError>>;
+
+function toReadError(ticker: string, fault: ReadFault): ChainReadError {
+  switch (fault.kind) {
+    case "reverted": {
+      const message = `The ${ticker} chain would refuse the transaction: ${fault.message.slice(0, MAX_REASON)}.`;
+      return { kind: "Reverted", data: fault.data, message };
+    }
+    case "refused":
+      return { kind: "Refused", message: `The ${ticker} nodes refused the request: ${fault.message.slice(0, MAX_REASON)}.` };
+    default:
+      return { kind: "Unreachable", message: lookFaultText(ticker, fault) };
+  }
+}
+
+async function ask<T>({ ticker, quorum, signal }: ContractReads, query: Query<T>): Answered<T> {
+  const [read] = await quorumRead(quorum, [query], signal);
+  if (read === undefined) return err({ kind: "Unreachable", message: lookFaultText(ticker, { kind: "no_nodes", troubles: [] }) });
+  return read.ok ? read : err(toReadError(ticker, read.error));
+}
+
+/** One word from a token. A token that reverts here has another interface. */
+async function askToken(reads: ContractReads, token: EvmAddress, data: Uint8Array, what: string): Answered<bigint> {
+  const answer = await ask(reads, callQuery(token, data));
+  const other = (): Result<never, ChainReadError> =>
+    err(otherInterface(reads.ticker, token, `is no ERC-20 token: it does not answer ${what}`));
+  if (!answer.ok) return answer.error.kind === "Reverted" ? other() : answer;
+  if (answer.value.length === 0) {
+    const code = await ask(reads, codeQuery(token));
+    if (!code.ok) return code;
+    return code.value.length === 0 ? err(noCode(reads.ticker, token)) : other();
+  }
+  const word = decodeWords(answer.value, ["uint256"]);
+  return word.ok ? ok(word.value[0]) : other();
+}
+
+export async function readDecimals(reads: ContractReads, token: EvmAddress): Answered<number> {
+  const decimals = await askToken(reads, token, DECIMALS_CALL, "decimals()");
+  if (!decimals.ok) return decimals;
+  if (decimals.value <= MAX_DECIMALS) return ok(Number(decimals.value));
+  return err(otherInterface(reads.ticker, token, `says it has ${decimals.value} decimal places, more than ${MAX_DECIMALS}`));
+}
+
+/** Most are answered by one request; what a token answers oddly is asked again, for the reason. */
+export async function readManyDecimals(
+  reads: ContractReads,
+  tokens: readonly EvmAddress[],
+): Answered<readonly Result<number, ChainReadError>[]> {
+  const answers = await quorumRead(
+    reads.quorum,
+    tokens.map((token) => callQuery(token, DECIMALS_CALL)),
+    reads.signal,
+  );
+  const decimals: Result<number, ChainReadError>[] = [];
+  for (const [i, token] of tokens.entries()) {
+    const answer = answers[i];
+    const word = answer?.ok ? decodeWords(answer.value, ["uint256"]) : null;
+    const told = word?.ok && word.value[0] <= MAX_DECIMALS ? ok(Number(word.value[0])) : await readDecimals(reads, token);
+    if (!told.ok && told.error.kind === "Unreachable") return told;
+    decimals.push(told);
+  }
+  return ok(decimals);
+}
+
+export function readAllowance(reads: ContractReads, token: EvmAddress, owner: EvmAddress, spender: EvmAddress): Answered<bigint> {
+  return askToken(reads, token, allowanceCall(owner, spender), "allowance(address,address)");
+}
+
+/** An id nobody has: it is no hash of anything. */
+const UNUSED_ID = new Uint8Array(32).fill(0xa5);
+
+/**
+ * A contract with code, that answers `payments` of an unused id with zeros, and that refuses a claim and a refund of what it
+ * never got: one that takes any call would pass for a swap contract and keep the money.
+ */
+export async function checkSwapContract(reads: ContractReads, contract: EvmAddress): Answered<undefined> {
+  const { ticker, quorum, signal } = reads;
+  const common = { id: UNUSED_ID, amount: 1n, token: ZERO_ADDRESS };
+  const claim = encodeSwapCall({ kind: "receiverSpend", ...common, secret: UNUSED_ID, sender: ZERO_ADDRESS });
+  const refund = encodeSwapCall({ kind: "senderRefund", ...common, secretHash: UNUSED_ID.subarray(0, 20), receiver: ZERO_ADDRESS });
+  const queries = [codeQuery(contract), ...[paymentsCall(UNUSED_ID), claim, refund].map((data) => callQuery(contract, data))];
+  const [code, state, ...refusals] = await quorumRead(quorum, queries, signal);
+  if (code === undefined || state === undefined) throw new Error("a question without an answer");
+  if (!code.ok) return err(toReadError(ticker, code.error));
+  if (code.value.length === 0) return err(noCode(ticker, contract));
+  const record = recordOf(ticker, contract, state);
+  if (!record.ok) {
+    const { error } = record;
+    return err(error.kind === "OtherInterface" || error.kind === "NoCode" ? error : toReadError(ticker, error));
+  }
+  for (const refusal of refusals) {
+    if (refusal.ok) return err(otherInterface(ticker, contract, "is not a swap contract: it takes claims of payments that do not exist"));
+    if (refusal.error.kind !== "reverted" && refusal.error.kind !== "refused") return err(toReadError(ticker, refusal.error));
+  }
+  return ok(undefined);
+}
+
+export function tryCall(reads: ContractReads, request: CallRequest): Answered<Uint8Array> {
+  return ask(reads, trialQuery(request));
+}
+
+/** From as many nodes as must agree elsewhere; they may differ by a little, and too much gas costs nothing. */
+export async function readGasEstimate(reads: ContractReads, request: CallRequest): Answered<bigint> {
+  const { ticker, quorum } = reads;
+  const same: Query<bigint> = { ...estimateQuery(request), vote: () => "an estimate" };
+  let greatest = 0n;
+  const noting: Query<bigint> = {
+    ...same,
+    parse: (value) => {
+      const parsed = same.parse(value);
+      if (parsed.ok && parsed.value > greatest) greatest = parsed.value;
+      return parsed;
+    },
+  };
+  const [read] = await quorumRead(quorum, [noting], reads.signal);
+  if (read === undefined || !read.ok) return err(toReadError(ticker, read?.error ?? { kind: "no_nodes", troubles: [] }));
+  return ok(greatest);
+}

@@ -1,0 +1,167 @@
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { MAX_EVM_TX_BYTES, parseEvmTx } from "../../core/evm/parseTx.ts";
+import { toHex } from "../../core/util/bytes.ts";
+import { err, type Result } from "../../core/util/result.ts";
+import type { AccountChain, ChainReadError, PaymentKey } from "../../ports/accountChain.ts";
+import type { BlockRef, BroadcastOutcome } from "../../ports/chain.ts";
+import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import { broadcastTx } from "./broadcastTx.ts";
+import { ChainLook } from "./chainLook.ts";
+import { paymentKey, tokenKey } from "./chainView.ts";
+import {
+  type ContractReads,
+  checkSwapContract,
+  readAllowance,
+  readDecimals,
+  readGasEstimate,
+  readManyDecimals,
+  tryCall,
+} from "./contractReads.ts";
+import { type EvmBackend, EvmNode } from "./evmNode.ts";
+import { LookLoop } from "./lookLoop.ts";
+import { NodePool } from "./nodePool.ts";
+import { Watches } from "./watches.ts";
+
+export type EvmRpcOptions = {
+  /** Time between looks, ms; a new head a node tells of hurries one. Default 4000. */
+  readonly pollMs?: number;
+  /** Least time between looks, ms, however often a node tells of heads. Default 1000. */
+  readonly leastMs?: number;
+  /** Deadline of one request, ms. Default 10 000. */
+  readonly timeoutMs?: number;
+  /** Blocks per log question (`logs_block_range` of the coin). Default 1000. */
+  readonly logsBlockRange?: number;
+};
+
+export type EvmRpcDeps = {
+  /** The platform coin. */
+  readonly ticker: string;
+  readonly chainId: bigint;
+  /** At least one; at most `MAX_NODES`. */
+  readonly backends: readonly EvmBackend[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly options?: EvmRpcOptions;
+};
+
+const MAX_NODES = 32;
+const HEX_64 = /^[0-9a-f]{64}$/;
+/** A question waits so long for a fresh look. */
+const FRESH_LOOK_MS = 20_000;
+/** Of a whole question, failover included. */
+const QUESTION_MS = 60_000;
+
+/**
+ * Follows one account chain over JSON-RPC nodes. The nodes may be down; reads answer once a look succeeded. Closing it closes
+ * the backends.
+ */
+export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
+  const { ticker, chainId, backends, clock, options = {} } = deps;
+  const { pollMs = 4_000, leastMs = 1_000, timeoutMs = 10_000, logsBlockRange = 1_000 } = options;
+  if (backends.length === 0 || backends.length > MAX_NODES) throw new RangeError(`${backends.length} nodes for one chain`);
+  const log = deps.log.child({ coin: ticker });
+  const nodes = backends.map((backend) => new EvmNode(backend, clock, logsBlockRange));
+  const pool = new NodePool({ nodes, chainId, clock, timeoutMs });
+  const watches = new Watches();
+  const look = new ChainLook({ ticker, pool, watches, clock });
+  const loop = new LookLoop({ ticker, pool, look, clock, log, pollMs, leastMs });
+  const unsubscribe = backends.flatMap((backend) => (backend.onHead ? [backend.onHead(() => loop.hurry())] : []));
+  const done = loop.run();
+
+  /** Asks at the block of a look just made: the state of old blocks is not kept by every node. */
+  async function question<T>(
+    signal: AbortSignal | undefined,
+    work: (reads: ContractReads) => Promise<Result<T, ChainReadError>>,
+  ): Promise<Result<T, ChainReadError>> {
+    const parent = signal ? AbortSignal.any([signal, loop.signal]) : loop.signal;
+    try {
+      if (loop.ageMs > leastMs) await withDeadline(clock, FRESH_LOOK_MS, parent, (s) => loop.fresh(s));
+      return await withDeadline(clock, QUESTION_MS, parent, async (s) => {
+        const { quorum } = look;
+        if (quorum === null) return err({ kind: "Unreachable", message: loop.status().error ?? `The ${ticker} chain was not read yet.` });
+        return work({ ticker, quorum, signal: s });
+      });
+    } catch (cause) {
+      if (!(cause instanceof Aborted) || parent.aborted) throw cause;
+      return err({ kind: "Unreachable", message: loop.status().error ?? `The ${ticker} nodes did not answer in time.` });
+    }
+  }
+
+  return {
+    ticker,
+    chainId,
+    status: () => loop.status(),
+    onChange: (listener) => loop.onChange(listener),
+    async watchAccount(address, signal) {
+      watches.addAccount(address);
+      await loop.fresh(signal);
+    },
+    account: (address) => loop.view?.accounts.get(address),
+    async watchTokens(owner, tokens, signal) {
+      watches.addTokens(owner, tokens);
+      await loop.fresh(signal);
+    },
+    token: (token, owner) => loop.view?.tokens.get(tokenKey(token, owner)),
+    async watchTx(txid, _fromHeight, signal) {
+      if (!HEX_64.test(txid)) throw new Error("not a transaction id");
+      watches.addTx(txid);
+      await loop.fresh(signal);
+    },
+    tx: (txid) => loop.view?.txs.get(txid),
+    async watchPayment(key, fromHeight, signal) {
+      if (!HEX_64.test(key.id)) throw new Error("not a payment id");
+      if (!Number.isSafeInteger(fromHeight) || fromHeight < 0) throw new Error(`fromHeight ${fromHeight} is not a height`);
+      watches.addPayment(key, fromHeight);
+      await loop.fresh(signal);
+    },
+    payment: (key: PaymentKey) => loop.view?.payments.get(paymentKey(key)),
+    unwatch({ accounts = [], tokens = [], txids = [], payments = [] }) {
+      for (const address of accounts) watches.accounts.delete(address);
+      for (const { token, owner } of tokens) watches.tokens.delete(tokenKey(token, owner));
+      for (const txid of txids) watches.txs.delete(txid);
+      for (const key of payments) watches.payments.delete(paymentKey(key));
+    },
+    confirmations(block: BlockRef | null): number {
+      const tip = loop.view?.tip;
+      return block === null || tip === undefined ? 0 : Math.max(0, tip.height - block.height + 1);
+    },
+    isFinal(block: BlockRef): boolean {
+      const finalized = loop.view?.tip.finalized ?? null;
+      return finalized !== null && block.height <= finalized;
+    },
+    gasPrices: () => loop.view?.prices ?? null,
+    tokenDecimals: (token, signal) => question(signal, (reads) => readDecimals(reads, token)),
+    tokensDecimals: (tokens, signal) => question(signal, (reads) => readManyDecimals(reads, tokens)),
+    allowance: (token, owner, spender, signal) => question(signal, (reads) => readAllowance(reads, token, owner, spender)),
+    checkSwapContract: (contract, signal) => question(signal, (reads) => checkSwapContract(reads, contract)),
+    call: (request, signal) => question(signal, (reads) => tryCall(reads, request)),
+    estimateGas: (request, signal) => question(signal, (reads) => readGasEstimate(reads, request)),
+    async broadcast(raw, signal): Promise<BroadcastOutcome> {
+      const txid = idToSend(raw, chainId);
+      const parent = signal ? AbortSignal.any([signal, loop.signal]) : loop.signal;
+      const outcome = await broadcastTx(pool.senders(), txid, raw, timeoutMs, parent);
+      log.info("broadcast", { txid, outcome: outcome.kind });
+      if (watches.txs.has(txid)) loop.hurry();
+      return outcome;
+    },
+    refresh: (signal) => loop.fresh(signal),
+    async close(): Promise<void> {
+      for (const stop of unsubscribe) stop();
+      loop.close();
+      await done;
+      for (const { close } of backends) close();
+    },
+  };
+}
+
+/** The id of what is to be sent. A transaction of a type this node does not read is passed on; one of another chain is a mistake. */
+function idToSend(raw: Uint8Array, chainId: bigint): string {
+  if (raw.length > MAX_EVM_TX_BYTES) throw new Error("broadcast of bytes that are no transaction: too many");
+  const parsed = parseEvmTx(raw);
+  if (!parsed.ok && parsed.error.kind === "NotATransaction")
+    throw new Error(`broadcast of bytes that are no transaction: ${parsed.error.detail}`);
+  if (parsed.ok && parsed.value.tx.chainId !== null && parsed.value.tx.chainId !== chainId)
+    throw new Error(`broadcast of a transaction for the chain with id ${parsed.value.tx.chainId}`);
+  return toHex(keccak_256(raw));
+}

@@ -1,0 +1,59 @@
+import { assertNever } from "../../core/util/result.ts";
+import type { DaemonError } from "../../ports/daemonRpc.ts";
+
+/** Why one node gave no answer to use. */
+export type NodeFault =
+  | DaemonError
+  /** JSON of another shape or size than the method answers. */
+  | { readonly kind: "bad_answer"; readonly method: string; readonly detail: string };
+
+/** Why a look at the chain, or a question to it, did not end. None of them changes what the view says. */
+export type LookFault =
+  /** No node answers. `trouble` of each, with its name. */
+  | { readonly kind: "no_nodes"; readonly troubles: readonly string[] }
+  /** All nodes that answer serve another chain. */
+  | { readonly kind: "wrong_chain"; readonly troubles: readonly string[] }
+  /** Fewer nodes answered than have to agree. */
+  | { readonly kind: "too_few"; readonly what: string; readonly have: number; readonly need: number; readonly troubles: readonly string[] }
+  /** Nodes contradict each other and none of the answers has a majority. */
+  | { readonly kind: "disagree"; readonly what: string; readonly nodes: readonly string[] }
+  /** The best chain changed meanwhile; the next look sees the new one. */
+  | { readonly kind: "moved" };
+
+/** Of one sentence; nodes' own words are cut before. */
+const MAX_TROUBLES = 5;
+const list = (parts: readonly string[]): string => parts.slice(0, MAX_TROUBLES).join("; ");
+
+export function nodeFaultText(fault: NodeFault): string {
+  switch (fault.kind) {
+    case "rpc":
+      return `it refused a request: ${fault.message} (code ${fault.code})`;
+    case "unreachable":
+    case "busy":
+      return fault.message;
+    case "bad_answer":
+      return `its answer to ${fault.method} cannot be used: ${fault.detail}`;
+    default:
+      return assertNever(fault);
+  }
+}
+
+/** One sentence for people: what is wrong and, where there is something to do, what. */
+export function lookFaultText(ticker: string, fault: LookFault): string {
+  switch (fault.kind) {
+    case "no_nodes":
+      return `None of the ${ticker} nodes can be used: ${list(fault.troubles)}.`;
+    case "wrong_chain":
+      return `The ${ticker} nodes given serve another chain: ${list(fault.troubles)}; check the URLs.`;
+    case "too_few":
+      return `Only ${fault.have} of the ${fault.need} ${ticker} nodes that must agree on ${fault.what} answered${
+        fault.troubles.length > 0 ? `: ${list(fault.troubles)}` : ""
+      }.`;
+    case "disagree":
+      return `The ${ticker} nodes contradict each other about ${fault.what} (${fault.nodes.slice(0, MAX_TROUBLES).join(", ")}): remove the one that is wrong or add another.`;
+    case "moved":
+      return `The ${ticker} chain is changing too fast to follow; trying again.`;
+    default:
+      return assertNever(fault);
+  }
+}

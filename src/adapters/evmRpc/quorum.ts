@@ -1,0 +1,139 @@
+import { parseHex, toHex } from "../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { BlockRef } from "../../ports/chain.ts";
+import type { EvmNode, NodeAnswer } from "./evmNode.ts";
+import type { LookFault, NodeFault } from "./fault.ts";
+import type { Query } from "./query.ts";
+
+/** At which block something is read, and how many of which nodes must say the same. All of them had the block. */
+export type Quorum = {
+  readonly block: BlockRef;
+  readonly nodes: readonly EvmNode[];
+  readonly need: number;
+  readonly timeoutMs: number;
+};
+
+/**
+ * Why one question has no answer although nodes were reached.
+ * - `reverted`: the contract refused the call; so a majority says.
+ * - `refused`: none of the nodes carries the request out.
+ */
+export type ReadFault =
+  | LookFault
+  | { readonly kind: "reverted"; readonly data: Uint8Array | null; readonly message: string }
+  | { readonly kind: "refused"; readonly message: string };
+export type Read<T> = Result<T, ReadFault>;
+
+/** Geth's "execution reverted", taken over by most; OpenEthereum's "VM execution error". */
+const REVERT_CODES = [3, -32015];
+/** Geth's catch-all; Besu answers a revert with it and the returned data. */
+const SERVER_ERROR = -32000;
+const MAX_REVERT_CHARS = 2_000;
+
+function revertData(fault: NodeFault): Uint8Array | null {
+  if (fault.kind !== "rpc" || typeof fault.data !== "string" || fault.data.length > MAX_REVERT_CHARS) return null;
+  const bytes = fault.data.startsWith("0x") ? parseHex(fault.data.slice(2)) : null;
+  return bytes?.ok ? bytes.value : null;
+}
+
+const isRevert = (fault: NodeFault): boolean =>
+  fault.kind === "rpc" && (REVERT_CODES.includes(fault.code) || (fault.code === SERVER_ERROR && revertData(fault) !== null));
+
+/** The same text for the same answer. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_key, v: unknown) => (typeof v === "bigint" ? `${v}n` : v instanceof Uint8Array ? toHex(v) : v));
+}
+
+const REVERTED = "reverted";
+
+/** Votes of the nodes on one question. */
+class Ballot<T> {
+  readonly #query: Query<T>;
+  readonly #voters = new Map<string, { readonly answer: Read<T>; readonly nodes: EvmNode[] }>();
+  readonly #troubles: string[] = [];
+  #refusal: string | null = null;
+
+  constructor(query: Query<T>) {
+    this.#query = query;
+  }
+
+  take(node: EvmNode, answer: NodeAnswer<T>): void {
+    if (answer.ok) {
+      this.#vote(node, `=${this.#query.vote?.(answer.value) ?? textOf(answer.value)}`, answer);
+      return;
+    }
+    const { error } = answer;
+    if (isRevert(error)) {
+      const message = error.kind === "rpc" ? error.message : "";
+      this.#vote(node, REVERTED, err({ kind: "reverted", data: revertData(error), message }));
+      return;
+    }
+    if (error.kind === "rpc") this.#refusal ??= error.message;
+    this.#troubles.push(node.trouble ?? `${node.name}: ${error.kind === "rpc" ? error.message : "no answer"}`);
+  }
+
+  #vote(node: EvmNode, text: string, answer: Read<T>): void {
+    const known = this.#voters.get(text);
+    if (known === undefined) this.#voters.set(text, { answer, nodes: [node] });
+    else known.nodes.push(node);
+  }
+
+  isDecided(need: number): boolean {
+    return [...this.#voters.values()].some(({ nodes }) => nodes.length >= need);
+  }
+
+  /** The answer of the majority; those who said otherwise are noted. */
+  result(need: number): Read<T> {
+    const what = `the answer to ${this.#query.method}`;
+    const ballots = [...this.#voters.values()];
+    const winner = ballots.find(({ nodes }) => nodes.length >= need);
+    if (winner !== undefined) {
+      for (const other of ballots) if (other !== winner) for (const node of other.nodes) node.contradicted(what);
+      return winner.answer;
+    }
+    if (ballots.length > 1) return err({ kind: "disagree", what, nodes: ballots.flatMap(({ nodes }) => nodes.map((n) => n.name)) });
+    if (ballots.length === 0 && this.#refusal !== null) return err({ kind: "refused", message: this.#refusal });
+    return err({ kind: "too_few", what, have: ballots[0]?.nodes.length ?? 0, need, troubles: this.#troubles });
+  }
+}
+
+/**
+ * Asks `need` nodes, the best first, and further ones where they do not agree or do not answer. One result for each query, in
+ * order. Rejects only with `Aborted`.
+ */
+export async function quorumRead<T>(quorum: Quorum, queries: readonly Query<T>[], signal: AbortSignal): Promise<readonly Read<T>[]> {
+  const { block, need, timeoutMs } = quorum;
+  const ballots = queries.map((query) => new Ballot(query));
+  const queue = [...quorum.nodes].sort((a, b) => a.cost - b.cost);
+  let open = queries.map((_, i) => i);
+  for (let wave = queue.splice(0, need); wave.length > 0 && open.length > 0; wave = queue.splice(0, 1)) {
+    const asked = open.flatMap((i) => queries[i] ?? []);
+    const got = await Promise.all(wave.map((node) => node.askAt(asked, block, timeoutMs, signal)));
+    for (const [w, node] of wave.entries()) {
+      const answers = got[w];
+      if (answers === undefined || answers === "moved") continue;
+      for (const [a, i] of open.entries()) {
+        const answer = answers[a];
+        if (answer !== undefined) ballots[i]?.take(node, answer);
+      }
+    }
+    open = open.filter((i) => !ballots[i]?.isDecided(need));
+  }
+  return ballots.map((ballot) => ballot.result(need));
+}
+
+/** All of the results, or the first that is missing because of the nodes. */
+export function wholeRead<T>(reads: readonly Read<T>[]): Result<readonly T[], LookFault> {
+  const values: T[] = [];
+  for (const read of reads) {
+    if (read.ok) values.push(read.value);
+    else return err(asLookFault(read.error));
+  }
+  return ok(values);
+}
+
+/** For questions that cannot be refused or reverted: such an answer is the nodes' failure. */
+export function asLookFault(fault: ReadFault): LookFault {
+  if (fault.kind !== "reverted" && fault.kind !== "refused") return fault;
+  return { kind: "too_few", what: "the state of a block", have: 0, need: 1, troubles: [fault.message] };
+}

@@ -1,0 +1,134 @@
+import { decodeWords, encodeWords, WORD_BYTES } from "../../core/evm/abi.ts";
+import { addressBytes, type EvmAddress } from "../../core/evm/address.ts";
+import { concatBytes, fromHex } from "../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { TokenState } from "../../ports/accountChain.ts";
+import { tokenKey } from "./chainView.ts";
+import type { EvmNode } from "./evmNode.ts";
+import type { LookFault } from "./fault.ts";
+import { initCodeQuery, tokenBalanceQuery } from "./query.ts";
+import type { Quorum } from "./quorum.ts";
+
+/**
+ * Init code that asks each of the tokens that stand behind it for the balance of the owner behind it, and returns for each a
+ * word that says whether the token answered (1) and a word with the balance. `eth_call` runs it and nothing is deployed, so
+ * it needs no helper contract on the chain. Assembled by hand, without PUSH0, which older chains lack.
+ */
+const READER = fromHex(
+  [
+    "6370a0823160e01b600052", // PUSH4 balanceOf(address), PUSH1 224, SHL, PUSH1 0, MSTORE: the call's data begins at memory 0
+    "60206050600439", // PUSH1 32, PUSH1 80, PUSH1 4, CODECOPY: the owner, behind these 80 bytes, to behind the selector
+    "60706060", // PUSH1 112, PUSH1 96: where the next token stands in the code, and where the next answer goes
+    "5b", // byte 22: JUMPDEST
+    "38821015604857", // CODESIZE, DUP3, LT, ISZERO, PUSH1 72, JUMPI: no token left
+    "601482604c39", // PUSH1 20, DUP3, PUSH1 76, CODECOPY: the token into the word at memory 64
+    "602081602001602460006040", // outSize 32, outOffset answer + 32, inSize 36, inOffset 0, PUSH1 64
+    "5162030d40fa", // MLOAD, PUSH3 200000, STATICCALL: one token cannot use up the gas of all
+    "601f3d11168152", // PUSH1 31, RETURNDATASIZE, GT, AND, DUP2, MSTORE: it succeeded and returned a word
+    "604001", // PUSH1 64, ADD: the next answer
+    "9060140190", // SWAP1, PUSH1 20, ADD, SWAP1: the next token
+    "601656", // PUSH1 22, JUMP
+    "5b606090036060f3", // byte 72: JUMPDEST, PUSH1 96, SWAP1, SUB, PUSH1 96, RETURN
+  ].join(""),
+);
+
+/** What init code returns may have 24 576 bytes (EIP-170): 64 for each token. */
+const TOKENS_PER_CALL = 250;
+
+type Balances = ReadonlyMap<string, TokenState>;
+type Owned = { readonly token: EvmAddress; readonly owner: EvmAddress };
+
+/** One call of the reader: an owner and up to 250 tokens. */
+type Portion = { readonly owner: EvmAddress; readonly tokens: readonly EvmAddress[] };
+
+function portions(watched: Iterable<Owned>): Portion[] {
+  const byOwner = new Map<EvmAddress, EvmAddress[]>();
+  for (const { token, owner } of watched) {
+    const tokens = byOwner.get(owner);
+    if (tokens === undefined) byOwner.set(owner, [token]);
+    else tokens.push(token);
+  }
+  return [...byOwner].flatMap(([owner, tokens]) =>
+    Array.from({ length: Math.ceil(tokens.length / TOKENS_PER_CALL) }, (_, i) => ({
+      owner,
+      tokens: tokens.slice(i * TOKENS_PER_CALL, (i + 1) * TOKENS_PER_CALL),
+    })),
+  );
+}
+
+const readerCode = ({ owner, tokens }: Portion): Uint8Array =>
+  concatBytes(READER, encodeWords(["address"], [owner]), ...tokens.map(addressBytes));
+
+/** Balances of the tokens that answered; null when the answer is not one of the reader. */
+function readerAnswer({ tokens }: Portion, answer: Uint8Array): readonly (bigint | null)[] | null {
+  if (answer.length !== tokens.length * 2 * WORD_BYTES) return null;
+  const balances: (bigint | null)[] = [];
+  for (let at = 0; at < answer.length; at += 2 * WORD_BYTES) {
+    // What a token that failed left in the second word means nothing.
+    const flag = decodeWords(answer.subarray(at, at + WORD_BYTES), ["bool"]);
+    const balance = decodeWords(answer.subarray(at + WORD_BYTES, at + 2 * WORD_BYTES), ["uint256"]);
+    if (!flag.ok || !balance.ok) return null;
+    balances.push(flag.value[0] ? balance.value[0] : null);
+  }
+  return balances;
+}
+
+type Found = readonly { readonly portion: Portion; readonly balances: readonly (bigint | null)[] }[];
+
+async function byInitCode(node: EvmNode, wanted: readonly Portion[], quorum: Quorum, signal: AbortSignal): Promise<Found | null> {
+  const answers = await node.askAt(
+    wanted.map((portion) => initCodeQuery(readerCode(portion))),
+    quorum.block,
+    quorum.timeoutMs,
+    signal,
+  );
+  if (answers === "moved") return null;
+  const found = wanted.map((portion, i) => {
+    const answer = answers[i];
+    return { portion, balances: answer?.ok ? readerAnswer(portion, answer.value) : null };
+  });
+  // A node that answers, and not this, will not do it next time either.
+  if (node.state !== "away" && found.some(({ balances }) => balances === null)) node.runsInitCode = false;
+  return found.flatMap(({ portion, balances }) => (balances === null ? [] : { portion, balances }));
+}
+
+async function oneByOne(node: EvmNode, wanted: readonly Portion[], quorum: Quorum, signal: AbortSignal): Promise<Found | null> {
+  const queries = wanted.flatMap(({ owner, tokens }) => tokens.map((token) => tokenBalanceQuery(token, owner)));
+  const answers = await node.askAt(queries, quorum.block, quorum.timeoutMs, signal);
+  if (answers === "moved" || answers.some((a) => !a.ok && a.error.kind === "unreachable")) return null;
+  let next = 0;
+  return wanted.map((portion) => ({
+    portion,
+    balances: portion.tokens.map(() => {
+      const answer = answers[next++];
+      const word = answer?.ok ? decodeWords(answer.value.subarray(0, WORD_BYTES), ["uint256"]) : null;
+      return word?.ok ? word.value[0] : null;
+    }),
+  }));
+}
+
+/**
+ * Balances of all watched tokens at the block of a quorum, from one of its nodes: they show what there is to trade, and no
+ * payment of somebody else is believed because of them. 500 tokens are two calls in one request.
+ */
+export async function readTokens(quorum: Quorum, watched: Iterable<Owned>, signal: AbortSignal): Promise<Result<Balances, LookFault>> {
+  let wanted: readonly Portion[] = portions(watched);
+  const states = new Map<string, TokenState>();
+  const keep = (found: Found): void => {
+    for (const { portion, balances } of found) {
+      for (const [i, token] of portion.tokens.entries()) {
+        const balance = balances[i];
+        if (balance !== null && balance !== undefined) states.set(tokenKey(token, portion.owner), { block: quorum.block, balance });
+      }
+    }
+    wanted = wanted.filter((portion) => !found.some((f) => f.portion === portion));
+  };
+  for (const node of [...quorum.nodes].sort((a, b) => a.cost - b.cost)) {
+    if (wanted.length === 0) break;
+    if (node.runsInitCode) keep((await byInitCode(node, wanted, quorum, signal)) ?? []);
+    if (wanted.length > 0 && node.state !== "away") keep((await oneByOne(node, wanted, quorum, signal)) ?? []);
+  }
+  if (wanted.length === 0) return ok(states);
+  const troubles = quorum.nodes.flatMap((node) => node.trouble ?? []);
+  return err({ kind: "too_few", what: "token balances", have: 0, need: 1, troubles });
+}

@@ -1,0 +1,150 @@
+import { addressOfPubkey, type EvmAddress } from "../../../core/evm/address.ts";
+import type { EvmKind } from "../../../core/evm/evmKind.ts";
+import type { KeyPair } from "../../../core/keys/keyPair.ts";
+import { err, ok, type Result } from "../../../core/util/result.ts";
+import type { AccountChain } from "../../../ports/accountChain.ts";
+import { Aborted, type Clock, withDeadline } from "../../../ports/clock.ts";
+import type { Log } from "../../../ports/log.ts";
+import type { EvmEnableError, EvmParts } from "../evmParts.ts";
+import { FAILING_MS, FIRST_BALANCE_MS } from "../firstLook.ts";
+import { whenFailing } from "../whenFailing.ts";
+import type { EvmAccount } from "./evmAccount.ts";
+import { NonceLedger } from "./nonceLedger.ts";
+
+/** The adapter's own bound. */
+const MAX_URLS = 32;
+
+export type AccountPoolDeps = { readonly clock: Clock; readonly log: Log; readonly parts: EvmParts };
+
+export type PlatformKind = EvmKind & { readonly decimals: number; readonly chainId: bigint; readonly logsBlockRange: number | null };
+
+type Opened = Result<EvmAccount, EvmEnableError>;
+type Shared = { readonly opened: Promise<Opened>; readonly users: Set<string> };
+
+/** The accounts that enabled coins share: one chain, one account and one nonce ledger for a platform coin and all its tokens. */
+export class AccountPool {
+  readonly #deps: AccountPoolDeps;
+  readonly #shared = new Map<string, Shared>();
+
+  constructor(deps: AccountPoolDeps) {
+    this.#deps = deps;
+  }
+
+  /** Why the account cannot be opened with these; null: it can be tried, or is there already. */
+  refusal(platform: PlatformKind, key: KeyPair, urls: readonly string[] | undefined): string | null {
+    return this.#shared.has(idOf(platform.ticker, addressOfPubkey(key.publicKey))) ? null : badUrls(urls);
+  }
+
+  /** The account of a key, opened with `urls` unless it is there already. `user` gives it back with `release`, unless this fails. */
+  async take(user: string, platform: PlatformKind, key: KeyPair, urls: readonly string[], signal: AbortSignal): Promise<Opened> {
+    const address = addressOfPubkey(key.publicKey);
+    const id = idOf(platform.ticker, address);
+    let shared = this.#shared.get(id);
+    if (!shared) {
+      shared = { opened: this.#open(user, platform, key, address, urls, signal), users: new Set() };
+      this.#shared.set(id, shared);
+    }
+    shared.users.add(user);
+    try {
+      const opened = await shared.opened;
+      if (!opened.ok) this.#shared.delete(id);
+      return opened;
+    } catch (cause) {
+      this.#shared.delete(id);
+      throw cause;
+    }
+  }
+
+  /** Another user of an account that is in use. */
+  share(user: string, account: EvmAccount): void {
+    this.#shared.get(idOf(account.platform, account.address))?.users.add(user);
+  }
+
+  async release(user: string, account: EvmAccount): Promise<void> {
+    const id = idOf(account.platform, account.address);
+    const shared = this.#shared.get(id);
+    shared?.users.delete(user);
+    if (!shared || shared.users.size > 0) return;
+    this.#shared.delete(id);
+    await account.chain.close();
+  }
+
+  async #open(
+    user: string,
+    platform: PlatformKind,
+    key: KeyPair,
+    address: EvmAddress,
+    urls: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Opened> {
+    const { clock, log, parts } = this.#deps;
+    const { ticker, chainId, logsBlockRange } = platform;
+    const chain = await parts.openChain({ ticker, chainId, urls, logsBlockRange });
+    if (!chain.ok) {
+      const url = urls[chain.error.index] ?? "";
+      return err({ kind: "BadAccountNodes", reason: `Invalid node address '${url}'. Only http(s) and ws(s) nodes are supported` });
+    }
+    const nonces = new NonceLedger({ chain: chain.value, address, store: parts.store, log });
+    try {
+      const failed = await this.#firstLook(user, chain.value, address, signal);
+      if (failed === null) {
+        await nonces.open(signal);
+        return ok({
+          platform: ticker,
+          platformDecimals: platform.decimals,
+          gas: platform.gas,
+          signMessagePrefix: platform.signMessagePrefix,
+          chain: chain.value,
+          key,
+          address,
+          nonces,
+          clock,
+        });
+      }
+      await chain.value.close();
+      return err(failed);
+    } catch (cause) {
+      await chain.value.close();
+      throw cause;
+    }
+  }
+
+  /** The account is seen and every node that answered serves this chain; what went wrong otherwise. */
+  async #firstLook(user: string, chain: AccountChain, address: EvmAddress, signal: AbortSignal): Promise<EvmEnableError | null> {
+    const { clock } = this.#deps;
+    const foreign = () => chain.status().nodes.filter((node) => node.state === "refused");
+    const failing = whenFailing(chain, clock, FAILING_MS);
+    const wrongChain = new AbortController();
+    const off = chain.onChange(() => {
+      // Waiting would not help.
+      if (foreign().length > 0) wrongChain.abort();
+    });
+    let failed: EvmEnableError | null = null;
+    try {
+      const given = AbortSignal.any([signal, failing.signal, wrongChain.signal]);
+      await withDeadline(clock, FIRST_BALANCE_MS, given, (s) => chain.watchAccount(address, s));
+      if (!chain.account(address) || !chain.gasPrices()) failed = unreached(user, "the nodes gave no balance or no price of gas");
+    } catch (cause) {
+      if (!(cause instanceof Aborted) || signal.aborted) throw cause;
+      failed = unreached(user, chain.status().error ?? "the nodes did not answer in time");
+    } finally {
+      off();
+      failing.stop();
+    }
+    if (foreign().length === 0) return failed;
+    const list = foreign()
+      .map((node) => `${node.name}: ${node.trouble}`)
+      .join("; ");
+    return { kind: "ChainMismatch", coin: user, reason: `a node of urls serves another chain: ${list}` };
+  }
+}
+
+const idOf = (platform: string, address: EvmAddress): string => `${platform}/${address}`;
+const unreached = (coin: string, message: string): EvmEnableError => ({ kind: "DaemonFailed", coin, message });
+
+/** KDF's words for what `urls` lacks (rpc.md 5.1); null: it can be tried. */
+function badUrls(urls: readonly string[] | undefined): string | null {
+  if (urls === undefined) return "invalid type: null, expected a sequence";
+  if (urls.length === 0) return "Enable request for ETH coin must have at least 1 node URL";
+  return urls.length > MAX_URLS ? `${urls.length} node URLs; at most ${MAX_URLS} are used` : null;
+}

@@ -1,0 +1,42 @@
+import type { EvmAddress } from "../../../core/evm/address.ts";
+import type { GasRules } from "../../../core/evm/evmKind.ts";
+import type { GasPrices } from "../../../core/evm/gas.ts";
+import type { KeyPair } from "../../../core/keys/keyPair.ts";
+import type { AccountChain, AccountState } from "../../../ports/accountChain.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { NonceLedger } from "./nonceLedger.ts";
+
+/** What the platform coin and the tokens of one account share. Closed when the last of them goes. */
+export type EvmAccount = {
+  /** Ticker of the platform coin, which pays all fees; its decimals. */
+  readonly platform: string;
+  readonly platformDecimals: number;
+  /** The platform coin's own, for what a token's entry leaves out. */
+  readonly gas: GasRules;
+  readonly signMessagePrefix: string | null;
+  readonly chain: AccountChain;
+  readonly key: KeyPair;
+  readonly address: EvmAddress;
+  readonly nonces: NonceLedger;
+  readonly clock: Clock;
+};
+
+/** The account as last seen. It was seen before the first coin of it could be used. */
+export function accountState({ chain, address }: Pick<EvmAccount, "chain" | "address">): AccountState {
+  const state = chain.account(address);
+  if (!state) throw new Error(`the ${chain.ticker} account is not followed`);
+  return state;
+}
+
+/** Prices as last seen; see `accountState`. */
+export function gasPricesOf({ chain }: Pick<EvmAccount, "chain">): GasPrices {
+  const prices = chain.gasPrices();
+  if (!prices) throw new Error(`no gas prices of ${chain.ticker} are known`);
+  return prices;
+}
+
+/** Wei the account has and no sent transaction may still take; never below 0. */
+export function freeWei(account: EvmAccount): bigint {
+  const free = accountState(account).balance - account.nonces.outgoing().wei;
+  return free > 0n ? free : 0n;
+}

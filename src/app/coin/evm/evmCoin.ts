@@ -1,0 +1,205 @@
+import { addressFaultText, checksumAddress, type EvmAddress, parseAddress, parseAnyCaseAddress } from "../../../core/evm/address.ts";
+import { signEthMessage, verifyEthMessage } from "../../../core/evm/ethMessage.ts";
+import type { EvmKind, GasPolicy } from "../../../core/evm/evmKind.ts";
+import { parseEvmTx } from "../../../core/evm/parseTx.ts";
+import type { HdAddressId } from "../../../core/keys/hd.ts";
+import { type KeyPair, uncompressedPubkey } from "../../../core/keys/keyPair.ts";
+import { fromUnits, type Rational, ZERO } from "../../../core/money/rational.ts";
+import { toHex } from "../../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../../core/util/result.ts";
+import { Secret } from "../../../core/util/secret.ts";
+import type { AnyAddressForm } from "../addressForm.ts";
+import type { AccountInfo } from "../evmParts.ts";
+import { lookAgain } from "../lookAgain.ts";
+import { type AddressSelector, addressId } from "../messageSigner.ts";
+import type { TradeFee } from "../tradeFee.ts";
+import { broadcastToResult, type SendError, type Withdrawal, type WithdrawError, type WithdrawRequest } from "../withdraw.ts";
+import { accountState, type EvmAccount, freeWei, gasPricesOf } from "./evmAccount.ts";
+import { marketBid, priceOf } from "./gasBid.ts";
+import { withdrawEvm } from "./withdrawEvm.ts";
+
+/** What an ETH-like coin or token is, fixed at activation. */
+export type EvmSpec = {
+  readonly kind: EvmKind;
+  /** The entry's, or what the contract says. */
+  readonly decimals: number;
+  readonly signMessagePrefix: string | null;
+  readonly swapContract: EvmAddress | null;
+  readonly fallbackSwapContract: EvmAddress | null;
+  readonly confirmations: number;
+  readonly notarization: boolean;
+  /** HD wallets: the coin's path, and the key of each of its addresses. */
+  readonly hd: { readonly derivationPath: string; readonly keyAt: (id: HdAddressId) => KeyPair | null } | null;
+};
+
+/** Greatest type of transaction sent where the coins file names none (rpc.md 2.6): the one before EIP-1559's is not used. */
+const DEFAULT_TX_TYPE = 2;
+
+/**
+ * An activated coin of an account chain: the platform coin, or a token on it, which shares the platform's account. A wallet
+ * only: it is no `TradingCoin`, so no order can be matched into it.
+ */
+export class EvmCoin {
+  readonly family = "account";
+  readonly spec: EvmSpec;
+  readonly account: EvmAccount;
+  readonly matureConfirmations = null;
+  #settings: { readonly confirmations: number; readonly notarization: boolean };
+
+  constructor(spec: EvmSpec, account: EvmAccount) {
+    this.spec = spec;
+    this.account = account;
+    this.#settings = { confirmations: spec.confirmations, notarization: spec.notarization };
+  }
+
+  get ticker(): string {
+    return this.spec.kind.ticker;
+  }
+  get decimals(): number {
+    return this.spec.decimals;
+  }
+  get address(): string {
+    return checksumAddress(this.account.address);
+  }
+  get settings(): { readonly confirmations: number; readonly notarization: boolean } {
+    return this.#settings;
+  }
+  /** Contract of the token; null for the platform coin. */
+  get contract(): EvmAddress | null {
+    const { asset } = this.spec.kind;
+    return asset.kind === "token" ? asset.contract : null;
+  }
+  accountInfo(): AccountInfo {
+    const { platform, key } = this.account;
+    return {
+      platform,
+      contract: this.contract === null ? null : checksumAddress(this.contract),
+      publicKey: uncompressedPubkey(key.publicKey),
+    };
+  }
+  setRequiredConfirmations(confirmations: number): void {
+    this.#settings = { ...this.#settings, confirmations };
+  }
+  setRequiresNotarization(notarization: boolean): void {
+    this.#settings = { ...this.#settings, notarization };
+  }
+
+  /** What the chain says the account has, base units. */
+  balanceUnits(): bigint {
+    const { chain, address } = this.account;
+    if (this.contract === null) return accountState(this.account).balance;
+    const state = chain.token(this.contract, address);
+    if (!state) throw new Error(`the balance of ${this.ticker} is not followed`);
+    return state.balance;
+  }
+  /** The same less what sent transactions may still take; never below 0. */
+  freeUnits(): bigint {
+    if (this.contract === null) return freeWei(this.account);
+    const free = this.balanceUnits() - this.account.nonces.outgoing().token(this.contract);
+    return free > 0n ? free : 0n;
+  }
+  spendable(): Rational {
+    return fromUnits(this.balanceUnits(), this.decimals);
+  }
+  unspendable(): Rational {
+    return ZERO;
+  }
+  /** No swap holds anything: account coins do not trade yet. */
+  locked(): Rational {
+    return ZERO;
+  }
+
+  bidRule(): { readonly policy: GasPolicy; readonly maxTxType: number } {
+    const [own, platform] = [this.spec.kind.gas, this.account.gas];
+    return { policy: own.policy ?? platform.policy ?? "legacy", maxTxType: own.maxTxType ?? platform.maxTxType ?? DEFAULT_TX_TYPE };
+  }
+  /** KDF's figure: a swap transaction's gas at today's price, paid in the platform coin. */
+  async tradeFee(signal: AbortSignal): Promise<TradeFee> {
+    await lookAgain(this.account.clock, this.account.chain, signal);
+    const price = priceOf(marketBid(gasPricesOf(this.account), this.bidRule()));
+    const { platform, platformDecimals } = this.account;
+    return { coin: platform, amount: fromUnits(price * this.spec.kind.gas.limits.tradeFee, platformDecimals) };
+  }
+
+  privKey(): Secret<string> {
+    return new Secret(`0x${toHex(this.account.key.secret.reveal())}`);
+  }
+  validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }> {
+    const parsed = parseAddress(address);
+    return parsed.ok ? ok(undefined) : err({ kind: "InvalidAddress", reason: addressFaultText(parsed.error) });
+  }
+  convertAddress(address: string, to: AnyAddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }> {
+    const no = (reason: string): Result<never, { readonly kind: "NotConvertible"; readonly reason: string }> =>
+      err({ kind: "NotConvertible", reason });
+    if (to.format === "singlecase") return no("conversion is available only to mixed-case");
+    if (to.format !== "mixedcase") return no(`${this.ticker} has no ${to.format} addresses`);
+    const parsed = parseAnyCaseAddress(address);
+    return parsed.ok ? ok(checksumAddress(parsed.value)) : no(addressFaultText(parsed.error));
+  }
+  rawTx(id: string): Uint8Array | null {
+    return this.account.chain.tx(id)?.raw ?? null;
+  }
+  tipHeight(): number {
+    return this.account.chain.status().tip?.height ?? 0;
+  }
+
+  signMessage(message: string): Result<string, { readonly kind: "PrefixNotFound" }> {
+    const prefix = this.spec.signMessagePrefix;
+    return prefix === null ? err({ kind: "PrefixNotFound" }) : ok(signEthMessage(prefix, message, this.account.key));
+  }
+  /** With the key of another address of an HD wallet. The reasons are sentences. */
+  signMessageAs(
+    address: AddressSelector,
+    message: string,
+  ): Result<string, { readonly kind: "PrefixNotFound" } | { readonly kind: "BadSelector"; readonly reason: string }> {
+    const { hd, signMessagePrefix: prefix } = this.spec;
+    if (hd === null) return err({ kind: "BadSelector", reason: "the wallet has one address only" });
+    if (prefix === null) return err({ kind: "PrefixNotFound" });
+    const id = addressId(hd.derivationPath, address);
+    const key = id && hd.keyAt(id);
+    return key ? ok(signEthMessage(prefix, message, key)) : err({ kind: "BadSelector", reason: badPath(hd.derivationPath) });
+  }
+  verifyMessage(
+    message: string,
+    signature: string,
+    address: string,
+  ): Result<
+    boolean,
+    | { readonly kind: "PrefixNotFound" }
+    | { readonly kind: "AddressDecoding" | "SignatureDecoding"; readonly message: string }
+    | { readonly kind: "InvalidSignature" }
+  > {
+    const parsed = parseAddress(address);
+    if (!parsed.ok) return err({ kind: "AddressDecoding", message: addressFaultText(parsed.error) });
+    const prefix = this.spec.signMessagePrefix;
+    if (prefix === null) return err({ kind: "PrefixNotFound" });
+    const checked = verifyEthMessage(prefix, message, signature, parsed.value);
+    // KDF answers every one of them with the same kind (rpc.md 4.8 row 5).
+    return checked.ok ? checked : err({ kind: "InvalidSignature" });
+  }
+
+  async withdraw(request: WithdrawRequest, signal: AbortSignal): Promise<Result<Withdrawal, WithdrawError>> {
+    return withdrawEvm(this, request, signal);
+  }
+
+  /** Own transactions go by the nonce ledger; those of other accounts are passed on. */
+  async sendRaw(raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {
+    const { chain, address, nonces } = this.account;
+    const parsed = parseEvmTx(raw);
+    const reject = (message: string): Result<never, SendError> => err({ kind: "Rejected", message });
+    if (!parsed.ok)
+      return reject(
+        parsed.error.kind === "Unsupported"
+          ? `transactions of type ${parsed.error.type} are not sent by this node`
+          : `not a transaction of ${this.ticker}: ${parsed.error.detail}`,
+      );
+    const { tx, from, txid } = parsed.value;
+    if (tx.chainId !== chain.chainId)
+      return reject(
+        `the transaction is for ${tx.chainId === null ? "any chain" : `the chain with id ${tx.chainId}`}, not for ${chain.chainId}`,
+      );
+    return from === address ? nonces.send(parsed.value, signal) : broadcastToResult(await chain.broadcast(raw, signal), txid);
+  }
+}
+
+const badPath = (path: string): string => `the address must be ${path}/<account>'/<0 or 1>/<index>, each number below 2147483648`;

@@ -1,0 +1,230 @@
+import type { CoinEntry } from "../../../core/coin/coinEntry.ts";
+import { FieldReader } from "../../../core/coin/fieldReader.ts";
+import type { EvmAddress } from "../../../core/evm/address.ts";
+import { type EvmKind, evmKind, parseContractAddress } from "../../../core/evm/evmKind.ts";
+import type { HdAddressId } from "../../../core/keys/hd.ts";
+import type { KeyPair } from "../../../core/keys/keyPair.ts";
+import { err, ok, type Result } from "../../../core/util/result.ts";
+import { Aborted, withDeadline } from "../../../ports/clock.ts";
+import type { AccountNodes, EnableTokensError, EvmEnableError } from "../evmParts.ts";
+import { FIRST_BALANCE_MS } from "../firstLook.ts";
+import { AccountPool, type AccountPoolDeps, type PlatformKind } from "./accountPool.ts";
+import type { EvmAccount } from "./evmAccount.ts";
+import { EvmCoin } from "./evmCoin.ts";
+
+export type EvmCoinsDeps = AccountPoolDeps & {
+  readonly entries: ReadonlyMap<string, CoinEntry>;
+  readonly keyOf: (entry: CoinEntry) => Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }>;
+  readonly hdKeyOf: ((entry: CoinEntry, id: HdAddressId) => KeyPair | null) | null;
+};
+
+export type EvmEnable = {
+  readonly nodes: AccountNodes;
+  readonly requiredConfirmations: number | undefined;
+  readonly requiresNotarization: boolean | undefined;
+  /** Through the platform's own call, where a token inherits the prefix of signed messages (rpc.md 8.2). */
+  readonly inheritsPrefix: boolean;
+};
+
+type Wanted = {
+  readonly entry: CoinEntry;
+  readonly kind: EvmKind;
+  readonly contract: EvmAddress;
+  readonly requiredConfirmations: number | undefined;
+};
+
+/** Of tokens beside their platform coin. */
+const NO_NODES: AccountNodes = { urls: undefined, swapContract: undefined, fallbackSwapContract: undefined };
+
+type Contracts = { readonly swap: EvmAddress | null; readonly fallback: EvmAddress | null };
+
+/** Opens and closes the coins of account chains. Loaded when the first of them is enabled. */
+export class EvmCoins {
+  readonly #deps: EvmCoinsDeps;
+  readonly #pool: AccountPool;
+
+  constructor(deps: EvmCoinsDeps) {
+    this.#deps = deps;
+    this.#pool = new AccountPool(deps);
+  }
+
+  async open(entry: CoinEntry, request: EvmEnable, signal: AbortSignal): Promise<Result<EvmCoin, EvmEnableError>> {
+    const kind = evmKind(entry);
+    if (!kind.ok) return notSupported(entry.ticker, kind.error.reason);
+    const platform = this.#platform(kind.value);
+    if (!platform.ok) return platform;
+    const key = this.#deps.keyOf(entry);
+    if (!key.ok) return key;
+    const refused = this.#pool.refusal(platform.value, key.value, request.nodes.urls);
+    if (refused !== null) return err({ kind: "BadAccountNodes", reason: refused });
+    const contracts = readContracts(entry, request.nodes);
+    if (!contracts.ok) return contracts;
+    const account = await this.#pool.take(entry.ticker, platform.value, key.value, request.nodes.urls ?? [], signal);
+    if (!account.ok) return account;
+    try {
+      const coin = await this.#check(entry, kind.value, account.value, contracts.value, request, signal);
+      if (!coin.ok) await this.#pool.release(entry.ticker, account.value);
+      return coin;
+    } catch (cause) {
+      await this.#pool.release(entry.ticker, account.value);
+      throw cause;
+    }
+  }
+
+  /**
+   * Opens tokens beside their platform coin, all or none of them: its swap contracts, its prefix of signed messages, and a
+   * handful of requests however many they are.
+   */
+  async openTokens(
+    platform: EvmCoin,
+    tokens: readonly { readonly entry: CoinEntry; readonly requiredConfirmations: number | undefined }[],
+    signal: AbortSignal,
+  ): Promise<Result<readonly EvmCoin[], EnableTokensError>> {
+    const { account } = platform;
+    const { chain, address } = account;
+    const wanted: Wanted[] = [];
+    for (const { entry, requiredConfirmations } of tokens) {
+      const kind = evmKind(entry);
+      if (!kind.ok) return notSupported(entry.ticker, kind.error.reason);
+      const { asset } = kind.value;
+      if (asset.kind !== "token" || asset.platform !== account.platform)
+        return err({ kind: "PlatformCoinMismatch", ticker: entry.ticker, platform: account.platform });
+      wanted.push({ entry, kind: kind.value, contract: asset.contract, requiredConfirmations });
+    }
+    const contracts = wanted.map((w) => w.contract);
+    const decimals = await chain.tokensDecimals(contracts, signal);
+    if (!decimals.ok) return chainFault(account.platform, decimals.error);
+    try {
+      await withDeadline(account.clock, FIRST_BALANCE_MS, signal, (s) => chain.watchTokens(address, contracts, s));
+    } catch (cause) {
+      if (!(cause instanceof Aborted) || signal.aborted) throw cause;
+      return err({ kind: "DaemonFailed", coin: account.platform, message: chain.status().error ?? "the nodes did not answer in time" });
+    }
+    const opened = this.#besides(platform, wanted, decimals.value);
+    if (!opened.ok) {
+      chain.unwatch({ tokens: contracts.map((token) => ({ token, owner: address })) });
+      return opened;
+    }
+    for (const { entry } of wanted) this.#pool.share(entry.ticker, account);
+    return opened;
+  }
+
+  #besides(
+    platform: EvmCoin,
+    wanted: readonly Wanted[],
+    decimals: readonly Result<number, { readonly kind: string; readonly message: string }>[],
+  ): Result<readonly EvmCoin[], EnableTokensError> {
+    const { account } = platform;
+    const contracts = { swap: platform.spec.swapContract, fallback: platform.spec.fallbackSwapContract };
+    const coins: EvmCoin[] = [];
+    for (const [i, { entry, kind, contract, requiredConfirmations }] of wanted.entries()) {
+      const told = decimals[i];
+      if (!told) throw new Error("fewer answers than tokens");
+      if (!told.ok) return chainFault(entry.ticker, told.error);
+      const fault = decimalsFault(kind, told.value);
+      if (fault) return fault;
+      if (!account.chain.token(contract, account.address)) return noBalance(entry.ticker);
+      const request = { nodes: NO_NODES, requiredConfirmations, requiresNotarization: undefined, inheritsPrefix: true };
+      coins.push(this.#coin(entry, kind, told.value, account, contracts, request));
+    }
+    return ok(coins);
+  }
+
+  async close(coin: EvmCoin): Promise<void> {
+    const { account, contract } = coin;
+    if (contract !== null) account.chain.unwatch({ tokens: [{ token: contract, owner: account.address }] });
+    await this.#pool.release(coin.ticker, account);
+  }
+
+  /** What the chain has at the contracts' addresses, and the token's decimals and balance. */
+  async #check(
+    entry: CoinEntry,
+    kind: EvmKind,
+    account: EvmAccount,
+    contracts: Contracts,
+    request: EvmEnable,
+    signal: AbortSignal,
+  ): Promise<Result<EvmCoin, EvmEnableError>> {
+    const { chain, address } = account;
+    const { ticker, asset } = kind;
+    for (const contract of [contracts.swap, contracts.fallback]) {
+      const checked = contract === null ? null : await chain.checkSwapContract(contract, signal);
+      if (checked && !checked.ok) return chainFault(ticker, checked.error);
+    }
+    let { decimals } = kind;
+    if (asset.kind === "token") {
+      const told = await chain.tokenDecimals(asset.contract, signal);
+      if (!told.ok) return chainFault(ticker, told.error);
+      const fault = decimalsFault(kind, told.value);
+      if (fault) return fault;
+      decimals = told.value;
+      try {
+        await withDeadline(account.clock, FIRST_BALANCE_MS, signal, (s) => chain.watchTokens(address, [asset.contract], s));
+      } catch (cause) {
+        if (!(cause instanceof Aborted) || signal.aborted) throw cause;
+        return err({ kind: "DaemonFailed", coin: ticker, message: chain.status().error ?? "the nodes did not answer in time" });
+      }
+      if (!chain.token(asset.contract, address)) return noBalance(ticker);
+    }
+    if (decimals === null) throw new Error(`${ticker} has no decimals`);
+    return ok(this.#coin(entry, kind, decimals, account, contracts, request));
+  }
+
+  #coin(entry: CoinEntry, kind: EvmKind, decimals: number, account: EvmAccount, contracts: Contracts, request: EvmEnable): EvmCoin {
+    const { hdKeyOf } = this.#deps;
+    const { derivationPath } = entry;
+    return new EvmCoin(
+      {
+        kind,
+        decimals,
+        signMessagePrefix: request.inheritsPrefix ? account.signMessagePrefix : kind.signMessagePrefix,
+        swapContract: contracts.swap,
+        fallbackSwapContract: contracts.fallback,
+        confirmations: request.requiredConfirmations ?? kind.confirmations,
+        notarization: request.requiresNotarization ?? kind.notarization,
+        hd: hdKeyOf && derivationPath !== null ? { derivationPath, keyAt: (id) => hdKeyOf(entry, id) } : null,
+      },
+      account,
+    );
+  }
+
+  /** The platform coin of a coin: itself, or the one its entry names. */
+  #platform(kind: EvmKind): Result<PlatformKind, EvmEnableError> {
+    const { ticker, asset } = kind;
+    const name = asset.kind === "native" ? ticker : asset.platform;
+    const entry = this.#deps.entries.get(name);
+    const platform = entry ? evmKind(entry) : null;
+    if (!entry || !platform) return notSupported(ticker, `its platform coin ${name} is not in the coins file`);
+    if (!platform.ok) return notSupported(ticker, `its platform coin ${name}: ${platform.error.reason}`);
+    const { asset: native, decimals } = platform.value;
+    if (native.kind !== "native" || decimals === null) return notSupported(ticker, `its platform coin ${name} is a token itself`);
+    const logsBlockRange = new FieldReader(entry.raw).uint("logs_block_range");
+    return ok({ ...platform.value, decimals, chainId: native.chainId, logsBlockRange: logsBlockRange === 0 ? null : logsBlockRange });
+  }
+}
+
+const notSupported = (coin: string, reason: string): Result<never, EvmEnableError> => err({ kind: "NotSupported", coin, reason });
+const mismatch = (coin: string, reason: string): Result<never, EvmEnableError> => err({ kind: "ChainMismatch", coin, reason });
+
+const noBalance = (coin: string): Result<never, EvmEnableError> => mismatch(coin, "its contract does not answer balanceOf(address)");
+const decimalsFault = ({ ticker, decimals }: EvmKind, told: number): Result<never, EvmEnableError> | null =>
+  decimals === null || decimals === told
+    ? null
+    : mismatch(ticker, `its contract has ${told} decimal places, and the coins file says ${decimals}`);
+
+function chainFault(coin: string, fault: { readonly kind: string; readonly message: string }): Result<never, EvmEnableError> {
+  const message = fault.message.replace(/\.$/, "");
+  return fault.kind === "Unreachable" ? err({ kind: "DaemonFailed", coin, message }) : mismatch(coin, message);
+}
+
+/** The contracts a request names; a coin that may trade needs the first (rpc.md 5.1). */
+function readContracts(entry: CoinEntry, nodes: AccountNodes): Result<Contracts, EvmEnableError> {
+  const bad = (reason: string): Result<never, EvmEnableError> => err({ kind: "BadAccountNodes", reason });
+  const { swapContract, fallbackSwapContract } = nodes;
+  if (swapContract === undefined && !entry.walletOnly) return bad("swap_contract_address is required for trading-capable coins");
+  const swap = swapContract === undefined ? null : parseContractAddress(swapContract);
+  if (swap && !swap.ok) return bad(`swap_contract_address ${swap.error.reason}`);
+  const fallback = fallbackSwapContract === undefined ? null : parseContractAddress(fallbackSwapContract);
+  if (fallback && !fallback.ok) return bad(`fallback_swap_contract ${fallback.error.reason}`);
+  return ok({ swap: swap?.value ?? null, fallback: fallback?.value ?? null });
+}

@@ -1,0 +1,123 @@
+import { beforeEach, expect, test } from "vitest";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../../../test/fakes/silentLog.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
+import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
+import { addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { transferCall } from "../../../core/evm/erc20.ts";
+import { signEvmTx } from "../../../core/evm/signTx.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
+import { NonceLedger } from "./nonceLedger.ts";
+
+const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
+const address = addressOfPubkey(key.publicKey);
+const { signal } = new AbortController();
+const GAS = 21_000n;
+
+let chain: FakeAccountChain;
+let store: AccountTxStore;
+beforeEach(() => {
+  chain = new FakeAccountChain();
+  store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
+});
+
+const pay = (nonce: bigint, value = 1n, gasPrice = 10n): SignedEvmTx =>
+  signEvmTx({ type: "legacy", chainId: 1n, nonce, gasLimit: GAS, to: ZERO_ADDRESS, value, data: new Uint8Array(0), gasPrice }, key);
+
+async function open(): Promise<NonceLedger> {
+  const ledger = new NonceLedger({ chain, address, store, log: new SilentLog() });
+  await chain.watchAccount(address);
+  await ledger.open(signal);
+  return ledger;
+}
+
+test("the next nonce is the least that neither the chain, nor the pools, nor an own sent transaction has", async () => {
+  chain.nonce = 3n;
+  const ledger = await open();
+  expect(ledger.next()).toBe(3n);
+  chain.pendingNonce = 5n;
+  expect(ledger.next()).toBe(5n);
+  await ledger.send(pay(5n), signal);
+  expect(ledger.next()).toBe(6n);
+  await ledger.send(pay(7n), signal);
+  expect(ledger.next()).toBe(6n);
+  await ledger.send(pay(6n), signal);
+  expect(ledger.next()).toBe(8n);
+});
+
+test("a transaction that is only signed takes no nonce; the second of two to be sent is refused, also after a restart", async () => {
+  const ledger = await open();
+  const first = await ledger.signNext((nonce) => pay(nonce, 1n), false, signal);
+  const second = await ledger.signNext((nonce) => pay(nonce, 2n), false, signal);
+  if (!first.ok || !second.ok) expect.fail("not signed");
+  expect([first.value.tx.nonce, second.value.tx.nonce]).toEqual([0n, 0n]);
+  expect(chain.sent).toEqual([]);
+  expect(await ledger.send(second.value, signal)).toEqual({ ok: true, value: second.value.txid });
+  const refused = { ok: false, error: { kind: "Rejected", message: expect.stringContaining(`is taken by ${second.value.txid}`) } };
+  expect(await ledger.send(first.value, signal)).toMatchObject(refused);
+  expect(await (await open()).send(first.value, signal)).toMatchObject(refused);
+});
+
+test("it is stored before it is sent, so a crash in between cannot give its nonce to another", async () => {
+  const tx = pay(0n);
+  chain.broadcast = async () => {
+    expect(await store.load(1n, address)).toMatchObject([{ txid: tx.txid, state: "sent", raw: tx.raw }]);
+    throw new Error("the process ends here");
+  };
+  await expect((await open()).send(tx, signal)).rejects.toThrow("the process ends here");
+  chain = new FakeAccountChain();
+  const later = await open();
+  expect(chain.sent).toEqual([tx.raw]);
+  expect(later.next()).toBe(1n);
+});
+
+test("a refusal by the nodes frees the nonce, silence does not", async () => {
+  const ledger = await open();
+  chain.outcomes.push({ kind: "rejected", code: -32_000, message: "gas too low" }, { kind: "unknown", message: "no answer" });
+  expect(await ledger.send(pay(0n), signal)).toEqual({ ok: false, error: { kind: "Rejected", message: "gas too low" } });
+  expect(ledger.next()).toBe(0n);
+  expect(await ledger.send(pay(0n, 2n), signal)).toMatchObject({ error: { kind: "Transport" } });
+  expect(ledger.next()).toBe(1n);
+});
+
+test("the same payment at a higher price replaces the one before; another payment, or the same at that price, does not", async () => {
+  const ledger = await open();
+  await ledger.send(pay(0n, 1n, 10n), signal);
+  expect(await ledger.send(pay(0n, 2n, 20n), signal)).toMatchObject({ error: { kind: "Rejected" } });
+  expect(await ledger.send(pay(0n, 1n, 9n), signal)).toMatchObject({ error: { kind: "Rejected" } });
+  expect(await ledger.send(pay(0n, 1n, 12n), signal)).toMatchObject({ ok: true });
+  // One of the two will be mined: the dearer one counts.
+  expect(ledger.outgoing().wei).toBe(1n + GAS * 12n);
+  chain.nonce = 1n;
+  expect(ledger.outgoing().wei).toBe(0n);
+  expect(await ledger.send(pay(0n, 5n, 50n), signal)).toMatchObject({
+    error: { message: "nonce 0 has been used by another transaction of this account; make a new one with withdraw" },
+  });
+});
+
+test("what tokens a waiting transfer takes is counted by contract", async () => {
+  const ledger = await open();
+  const token = addressOfPubkey(key.publicKey);
+  const data = transferCall(ZERO_ADDRESS, 500n);
+  const common = { type: "legacy", chainId: 1n, nonce: 0n, gasLimit: 60_000n, value: 0n, gasPrice: 10n } as const;
+  await ledger.send(signEvmTx({ ...common, to: token, data }, key), signal);
+  expect([ledger.outgoing().token(token), ledger.outgoing().token(ZERO_ADDRESS)]).toEqual([500n, 0n]);
+});
+
+test("withdrawals asked for at once are sent with one nonce each", async () => {
+  const ledger = await open();
+  const all = await Promise.all([1n, 2n, 3n, 4n].map((value) => ledger.signNext((nonce) => pay(nonce, value), true, signal)));
+  expect(all.map((r) => (r.ok ? r.value.tx.nonce : null))).toEqual([0n, 1n, 2n, 3n]);
+});
+
+test("what is long mined, and more than 200 that were never sent, are forgotten", async () => {
+  const ledger = await open();
+  await ledger.send(pay(0n), signal);
+  for (let i = 0; i < 205; i++) await ledger.signNext((nonce) => pay(nonce, BigInt(i)), false, signal);
+  expect((await store.load(1n, address)).length).toBe(201);
+  chain.nonce = 66n;
+  await open();
+  expect(await store.load(1n, address)).toEqual([]);
+});

@@ -1,0 +1,157 @@
+import { addressFaultText, checksumAddress, type EvmAddress, parseAddress } from "../../../core/evm/address.ts";
+import { transferCall } from "../../../core/evm/erc20.ts";
+import { effectiveGasPrice, type GasBid, greatestFee } from "../../../core/evm/gas.ts";
+import { signEvmTx } from "../../../core/evm/signTx.ts";
+import type { SignableTx, SignedEvmTx } from "../../../core/evm/tx.ts";
+import { add, fromUnits, type Rational, toUnits, ZERO } from "../../../core/money/rational.ts";
+import { err, ok, type Result } from "../../../core/util/result.ts";
+import { lookAgain } from "../lookAgain.ts";
+import type { GasFee, Withdrawal, WithdrawError, WithdrawRequest } from "../withdraw.ts";
+import { freeWei, gasPricesOf } from "./evmAccount.ts";
+import type { EvmCoin } from "./evmCoin.ts";
+import { marketBid, priceOf } from "./gasBid.ts";
+
+const GWEI_DECIMALS = 9;
+const PER_CENT = 100n;
+/** Hundredths a token transfer's estimate is raised to where the coins file names none: what it touches may change until then. */
+const TOKEN_ESTIMATE_PERCENT = 110n;
+
+type Fail = Result<never, WithdrawError>;
+
+/** What is to be sent; `value` in wei. */
+type Call = { readonly to: EvmAddress; readonly value: bigint; readonly data: Uint8Array };
+type Offer = { readonly bid: GasBid; readonly gas: bigint; readonly fee: bigint };
+
+const badFee = (reason: string): Fail => err({ kind: "InvalidFeePolicy", reason });
+
+/** The bid and the gas units a request names; null: the coin's own rule, an estimate. */
+function askedBid(coin: EvmCoin, request: WithdrawRequest): Result<{ readonly bid: GasBid; readonly gas: bigint | null }, WithdrawError> {
+  const prices = gasPricesOf(coin.account);
+  const { fee } = request;
+  if (!fee) return ok({ bid: marketBid(prices, coin.bidRule()), gas: null });
+  if (fee.kind !== "gasPrice" && fee.kind !== "feeMarket")
+    return badFee(`Expected 'EthGas' or 'EthGasEip1559' fee types, found ${fee.type}`);
+  const bid = bidOfFee(fee);
+  if (bid.kind === "eip1559" && prices.nextBaseFee === null)
+    return badFee(`the ${coin.account.platform} chain has no EIP-1559 fees; use EthGas`);
+  if (bid.kind === "eip1559" && bid.maxPriorityFeePerGas > bid.maxFeePerGas)
+    return badFee("max_priority_fee_per_gas must not be above max_fee_per_gas");
+  if (priceOf(bid) === 0n) return badFee("the price of gas must be above 0");
+  if (prices.nextBaseFee !== null && effectiveGasPrice(bid, prices.nextBaseFee - prices.nextBaseFee / 8n) === null)
+    return badFee(`the price of gas is below the chain's base fee of ${prices.nextBaseFee} wei`);
+  return ok({ bid, gas: fee.gas });
+}
+
+function bidOfFee(fee: GasFee): GasBid {
+  const wei = (gwei: Rational): bigint => toUnits(gwei, GWEI_DECIMALS);
+  return fee.kind === "gasPrice"
+    ? { kind: "legacy", gasPrice: wei(fee.gasPrice) }
+    : { kind: "eip1559", maxFeePerGas: wei(fee.maxFee), maxPriorityFeePerGas: wei(fee.maxPriority) };
+}
+
+async function estimate(coin: EvmCoin, call: Call, signal: AbortSignal): Promise<Result<bigint, WithdrawError>> {
+  const { chain, address, gas } = coin.account;
+  const found = await chain.estimateGas({ from: address, ...call }, signal);
+  if (!found.ok) {
+    const { kind, message } = found.error;
+    return err({ kind: kind === "Unreachable" ? "Transport" : "Rejected", message });
+  }
+  const percent = coin.spec.kind.gas.estimatePercent ?? gas.estimatePercent ?? (coin.contract === null ? PER_CENT : TOKEN_ESTIMATE_PERCENT);
+  return ok((found.value * percent + PER_CENT - 1n) / PER_CENT);
+}
+
+/**
+ * Builds and signs a payment; sends it if asked. The nonce it proposes is taken only when it is sent (`NonceLedger`). What
+ * own transactions that wait may still cost counts as gone. `max` of the platform coin is all but the greatest fee; the
+ * fee of a token comes from the platform coin.
+ */
+export async function withdrawEvm(
+  coin: EvmCoin,
+  request: WithdrawRequest,
+  signal: AbortSignal,
+): Promise<Result<Withdrawal, WithdrawError>> {
+  await lookAgain(coin.account.clock, coin.account.chain, signal);
+  const asked = askedBid(coin, request);
+  if (!asked.ok) return asked;
+  const to = parseAddress(request.to);
+  if (!to.ok) return err({ kind: "InvalidAddress", reason: addressFaultText(to.error) });
+  const isMax = request.amount === "max";
+  const free = coin.freeUnits();
+  if (isMax && free === 0n) return err({ kind: "ZeroBalanceToWithdrawMax" });
+  const wanted = request.amount === "max" ? free : toUnits(request.amount, coin.decimals);
+  if (wanted <= 0n) return tooLow(coin, request.amount === "max" ? ZERO : request.amount);
+  if (wanted > free) return tooMuch(coin, free, wanted);
+  const callOf = (amount: bigint): Call =>
+    coin.contract === null
+      ? { to: to.value, value: amount, data: new Uint8Array(0) }
+      : { to: coin.contract, value: 0n, data: transferCall(to.value, amount) };
+  // All of the platform coin leaves nothing for gas, which an estimate would be refused for.
+  const units =
+    asked.value.gas === null ? await estimate(coin, callOf(isMax && coin.contract === null ? 1n : wanted), signal) : ok(asked.value.gas);
+  if (!units.ok) return units;
+  const offer: Offer = { bid: asked.value.bid, gas: units.value, fee: greatestFee(asked.value.bid, units.value) };
+  const amount = isMax && coin.contract === null ? wanted - offer.fee : wanted;
+  const short = shortOfFee(coin, amount, offer.fee, free);
+  if (short) return short;
+  const signed = await coin.account.nonces.signNext((nonce) => sign(coin, callOf(amount), offer, nonce), request.broadcast, signal);
+  return signed.ok ? ok(toWithdrawal(coin, to.value, amount, offer, signed.value)) : signed;
+}
+
+const tooLow = (coin: EvmCoin, amount: Rational): Fail => err({ kind: "AmountTooLow", amount, threshold: fromUnits(1n, coin.decimals) });
+const tooMuch = (coin: EvmCoin, available: bigint, required: bigint): Fail =>
+  err({
+    kind: "NotSufficientBalance",
+    coin: coin.ticker,
+    available: fromUnits(available, coin.decimals),
+    required: fromUnits(required, coin.decimals),
+  });
+
+function shortOfFee(coin: EvmCoin, amount: bigint, fee: bigint, free: bigint): Fail | null {
+  if (coin.contract === null) {
+    if (amount <= 0n) return tooMuch(coin, free, fee + 1n);
+    return amount + fee > free ? tooMuch(coin, free, amount + fee) : null;
+  }
+  const { platform, platformDecimals } = coin.account;
+  const wei = freeWei(coin.account);
+  if (fee <= wei) return null;
+  return err({
+    kind: "NotSufficientPlatformBalanceForFee",
+    coin: platform,
+    available: fromUnits(wei, platformDecimals),
+    required: fromUnits(fee, platformDecimals),
+  });
+}
+
+function sign(coin: EvmCoin, call: Call, { bid, gas }: Offer, nonce: bigint): SignedEvmTx {
+  const { chain, key } = coin.account;
+  const common = { chainId: chain.chainId, nonce, gasLimit: gas, ...call };
+  const tx: SignableTx =
+    bid.kind === "legacy"
+      ? { type: "legacy", ...common, gasPrice: bid.gasPrice }
+      : { type: "eip1559", ...common, maxFeePerGas: bid.maxFeePerGas, maxPriorityFeePerGas: bid.maxPriorityFeePerGas, accessList: [] };
+  return signEvmTx(tx, key);
+}
+
+function toWithdrawal(coin: EvmCoin, to: EvmAddress, amount: bigint, offer: Offer, signed: SignedEvmTx): Withdrawal {
+  const { platform, platformDecimals, address } = coin.account;
+  const whole = fromUnits(amount, coin.decimals);
+  const inPlatform = (wei: bigint): Rational => fromUnits(wei, platformDecimals);
+  const fee = inPlatform(offer.fee);
+  const { bid } = offer;
+  return {
+    raw: signed.raw,
+    txid: signed.txid,
+    from: [coin.address],
+    to: [checksumAddress(to)],
+    total: whole,
+    spentByMe: coin.contract === null ? add(whole, fee) : whole,
+    receivedByMe: to === address ? whole : ZERO,
+    fee,
+    gas: {
+      coin: platform,
+      gas: offer.gas,
+      gasPrice: inPlatform(priceOf(bid)),
+      market: bid.kind === "eip1559" ? { maxFee: inPlatform(bid.maxFeePerGas), maxPriority: inPlatform(bid.maxPriorityFeePerGas) } : null,
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { EvmBackend } from "../adapters/evmRpc/evmNode.ts";
+import { type EvmRpcOptions, openEvmRpcChain } from "../adapters/evmRpc/evmRpcChain.ts";
+import { type BadNodeUrl, type NodeUrl, parseNodeUrl } from "../adapters/evmRpc/nodeUrl.ts";
+import { createWsRpc } from "../adapters/evmRpc/wsRpc.ts";
+import { webSocketOpener } from "../adapters/evmRpc/wsSocket.ts";
+import { createDaemonClient } from "../adapters/jsonRpc/daemonClient.ts";
+import { err, ok, type Result } from "../core/util/result.ts";
+import type { AccountChain } from "../ports/accountChain.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Rng } from "../ports/rng.ts";
+
+export type EvmChainDeps = { readonly clock: Clock; readonly rng: Rng; readonly log: Log };
+
+/** Largest answer of a node: 10 000 logs, or a hundred receipts full of them. */
+const MAX_ANSWER_BYTES = 20_000_000;
+const PARALLEL = 4;
+
+function backendOf(node: NodeUrl, name: string, { clock, rng }: EvmChainDeps): EvmBackend {
+  const { url, user, password } = node;
+  if (node.transport === "ws") return createWsRpc(name, webSocketOpener(node, rng, MAX_ANSWER_BYTES), clock);
+  const rpc = createDaemonClient({ url, user, password, what: "node" }, clock, {
+    version: "2.0",
+    maxAnswerBytes: MAX_ANSWER_BYTES,
+    parallel: PARALLEL,
+  });
+  return { name, rpc, close: () => rpc.close() };
+}
+
+/** Follows an account chain over the URLs of an activation request: `http`, `https`, `ws` or `wss`, at least one and at most 32. */
+export function openEvmChain(
+  chain: { readonly ticker: string; readonly chainId: bigint; readonly urls: readonly string[]; readonly options?: EvmRpcOptions },
+  deps: EvmChainDeps,
+): Result<AccountChain, BadNodeUrl & { readonly index: number }> {
+  const backends: EvmBackend[] = [];
+  const names = new Map<string, number>();
+  const nodes: NodeUrl[] = [];
+  for (const [index, text] of chain.urls.entries()) {
+    const node = parseNodeUrl(text);
+    if (!node.ok) return err({ ...node.error, index });
+    nodes.push(node.value);
+  }
+  for (const node of nodes) {
+    // Two accounts with one provider differ in their paths only, which are secret.
+    const count = (names.get(node.name) ?? 0) + 1;
+    names.set(node.name, count);
+    backends.push(backendOf(node, count === 1 ? node.name : `${node.name} (${count})`, deps));
+  }
+  const { ticker, chainId, options = {} } = chain;
+  return ok(openEvmRpcChain({ ticker, chainId, backends, clock: deps.clock, log: deps.log, options }));
+}

@@ -1,0 +1,526 @@
+import { expect, test } from "vitest";
+import { signEvmTx } from "../../src/core/evm/signTx.ts";
+import { keyPairFromScalar } from "../../src/core/keys/keyPair.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
+import type { PaymentKey } from "../../src/ports/accountChain.ts";
+import {
+  eventLogJson,
+  headerJson,
+  OWNER,
+  PAYMENT_ID,
+  RpcRefusal,
+  SCRIPT_CHAIN_ID,
+  type ScriptedNode,
+  type ScriptedWorld,
+  SECRET,
+  SWAP_CONTRACT,
+  scriptedWorld,
+  txJson,
+} from "./support/scriptedEvm.ts";
+
+const KEY: PaymentKey = { contract: SWAP_CONTRACT, id: PAYMENT_ID };
+const SENT = { kind: "sent", id: PAYMENT_ID } as const;
+const SPENT = { kind: "spent", id: PAYMENT_ID } as const;
+
+const node = (world: ScriptedWorld, n: number): ScriptedNode => world.nodes[n] ?? expect.fail(`no node ${n}`);
+const health = (world: ScriptedWorld, n: number) => world.chain.status().nodes[n] ?? expect.fail(`no node ${n}`);
+/** Time passes, and the chain with it. */
+async function pass(world: ScriptedWorld, seconds: number): Promise<void> {
+  await world.evm.clock.advance(seconds * 1_000);
+}
+/** The sentence of the next failed look. */
+async function failure(world: ScriptedWorld): Promise<string> {
+  const waiting = world.chain.refresh();
+  waiting.catch(() => undefined);
+  await world.evm.clock.run({ until: () => world.chain.status().error !== null, untilMs: world.evm.clock.nowMs() + 600_000 });
+  return world.chain.status().error ?? expect.fail("no failure");
+}
+
+test("the majority of three nodes decides a payment's state; the one that lies is named", async () => {
+  const world = scriptedWorld(3);
+  world.evm.mine([SENT]);
+  node(world, 0).says.set("eth_call", (params, honest) => String(honest()).replace(/1$/, "2") + String(params.length).slice(9));
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete" });
+  expect(health(world, 0)).toMatchObject({
+    name: "a",
+    contradictions: 1,
+    trouble: "it contradicts the other nodes about the answer to eth_call",
+  });
+  expect([health(world, 1).contradictions, health(world, 2).contradictions]).toEqual([0, 0]);
+});
+
+test("two nodes that contradict each other give no fact at all, and the sentence names both", async () => {
+  const world = scriptedWorld(2);
+  world.evm.mine([SENT]);
+  node(world, 1).says.set("eth_call", (_params, honest) => String(honest()).replace(/1$/, "2"));
+  const watching = world.chain.watchPayment(KEY, 0);
+  watching.catch(() => undefined);
+  expect(await failure(world)).toBe(
+    "The ETH nodes contradict each other about the answer to eth_call (a, b): remove the one that is wrong or add another.",
+  );
+  expect(world.chain.payment(KEY)).toBeUndefined();
+  expect(world.chain.status().state).toBe("unreachable");
+  node(world, 1).says.clear();
+  await world.drive(watching);
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+});
+
+test("a node whose head is stale while others move on is not asked for facts", async () => {
+  const world = scriptedWorld(2);
+  await world.drive(world.chain.watchAccount(OWNER));
+  for (let i = 0; i < 10; i++) {
+    await pass(world, 12);
+    world.evm.mine();
+    node(world, 1).behind++;
+  }
+  await world.drive(world.chain.refresh());
+  expect(world.chain.status().tip?.height).toBe(world.evm.tip.number);
+  expect(health(world, 1)).toMatchObject({ state: "lagging", trouble: expect.stringContaining("behind the others") });
+  const asked = node(world, 1).calls.filter(({ method }) => method === "eth_getBalance").length;
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(node(world, 1).calls.filter(({ method }) => method === "eth_getBalance").length).toBe(asked);
+  node(world, 1).behind = 0;
+  await world.drive(world.chain.refresh());
+  expect(health(world, 1)).toMatchObject({ state: "good", trouble: null });
+});
+
+test("one node that invents far higher blocks makes no laggards of the honest ones, not even on a chain that stands still", async () => {
+  const world = scriptedWorld(3);
+  const lying = world.evm.fork();
+  node(world, 0).chain = lying;
+  for (const standstillSec of [0, 300]) {
+    await pass(world, standstillSec);
+    for (let i = 0; i < 50; i++) lying.mine([SENT]);
+    await world.drive(world.chain.watchPayment(KEY, 0));
+    expect(world.chain.status().tip?.hash).toBe(world.evm.tip.hash.slice(2));
+    expect(world.chain.payment(KEY)?.state).toBe("uninitialized");
+  }
+});
+
+test("a node that forks off at the same height is outvoted and named", async () => {
+  const world = scriptedWorld(3);
+  node(world, 2).chain = world.evm.fork();
+  node(world, 2).chain.mine([SENT]);
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.status().tip?.hash).toBe(world.evm.tip.hash.slice(2));
+  expect(health(world, 2).trouble).toBe(`it contradicts the other nodes about block ${world.evm.tip.number}`);
+});
+
+test("a header with the right hash and another time or base fee is another header", async () => {
+  const world = scriptedWorld(3);
+  node(world, 1).says.set("eth_getBlockByNumber", (_params, honest) => ({ ...(honest() as object), timestamp: "0x70000000" }));
+  await world.drive(world.chain.refresh());
+  expect(world.chain.status().tip?.timeSec).toBe(world.evm.tip.timestamp);
+  expect(health(world, 1).contradictions).toBeGreaterThan(0);
+});
+
+test("a node that hangs costs one deadline; from then on nobody waits for it, and it may come back", async () => {
+  const world = scriptedWorld(3, { timeoutMs: 4_000, pollMs: 60_000, leastMs: 1 });
+  await world.drive(world.chain.watchAccount(OWNER));
+  node(world, 0).hangs = true;
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(health(world, 0)).toMatchObject({ state: "away", trouble: "no answer within 4 s" });
+  world.evm.mine();
+  const beganMs = world.evm.clock.nowMs();
+  await world.drive(world.chain.refresh());
+  expect(world.evm.clock.nowMs() - beganMs).toBeLessThan(1_000);
+  expect(world.chain.status().tip?.height).toBe(world.evm.tip.number);
+  node(world, 0).hangs = false;
+  await pass(world, 200);
+  await world.drive(world.chain.refresh());
+  expect(health(world, 0).state).toBe("good");
+});
+
+test("a node that dies between its head and its state costs nothing but the next look", async () => {
+  const world = scriptedWorld(2);
+  await world.drive(world.chain.watchAccount(OWNER));
+  const dying = node(world, 0);
+  dying.says.set("eth_chainId", (_params, honest) => {
+    world.evm.clock.after(1, () => {
+      dying.dead = true;
+    });
+    return honest();
+  });
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(dying.dead).toBe(true);
+  expect(world.chain.account(OWNER)?.block.hash).toBe(world.evm.tip.hash.slice(2));
+  expect(world.chain.status().state).toBe("ready");
+});
+
+test("all nodes away: the sentence names each, the view stays, and waits go on until one is back", async () => {
+  const world = scriptedWorld(2);
+  await world.drive(world.chain.watchAccount(OWNER));
+  const before = world.chain.account(OWNER);
+  for (const n of world.nodes) n.dead = true;
+  const waiting = world.chain.refresh();
+  expect(await failure(world)).toBe("None of the ETH nodes can be used: a: nothing listens there; b: nothing listens there.");
+  expect(world.chain.account(OWNER)).toBe(before);
+  const asked = world.chain.tokenDecimals(SWAP_CONTRACT);
+  expect(await world.drive(asked)).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
+  node(world, 1).dead = false;
+  await world.drive(waiting);
+  expect(world.chain.status()).toMatchObject({ state: "ready", error: null });
+});
+
+test("an old node is enough: no block hashes in calls, no finalized tag, no fee history, no init code, no raw transactions", async () => {
+  const world = scriptedWorld(1, {}, ([only]) => {
+    const refuse = (): never => {
+      throw new RpcRefusal(-32602, "invalid argument");
+    };
+    only?.says.set("eth_getBlockByNumber", ([at], honest) => (at === "finalized" ? refuse() : honest()));
+    only?.says.set("eth_feeHistory", refuse);
+    for (const method of ["eth_getBalance", "eth_getTransactionCount", "eth_call", "eth_getCode"]) {
+      only?.says.set(method, ([first, block], honest) =>
+        typeof block === "object" || (method === "eth_call" && !Object.hasOwn(first as object, "to")) ? refuse() : honest(),
+      );
+    }
+  });
+  const [paid] = world.evm.mine([SENT]);
+  await world.drive(world.chain.watchTokens(OWNER, [OWNER]));
+  await world.drive(world.chain.watchAccount(OWNER));
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.status()).toMatchObject({ state: "ready", error: null, tip: { finalized: null } });
+  expect(world.chain.token(OWNER, OWNER)?.balance).toBe(9n);
+  expect(world.chain.account(OWNER)?.balance).toBe(BigInt(1_000 + world.evm.tip.number));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", sent: { txid: paid?.txid } });
+  expect(world.chain.gasPrices()).toEqual({
+    legacy: 2_000_000_000n,
+    nextBaseFee: 875_000_000n,
+    priority: { low: 1_125_000_000n, medium: 1_125_000_000n, high: 1_125_000_000n },
+  });
+});
+
+test("a state read by number from a node that changed its block meanwhile is not taken", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  only.says.set("eth_getBalance", ([, block], honest) => {
+    if (typeof block === "object") throw new RpcRefusal(-32602, "invalid argument");
+    return honest();
+  });
+  await world.drive(world.chain.watchAccount(OWNER));
+  world.evm.mine();
+  let swapped = false;
+  only.says.set("eth_getTransactionCount", (_params, honest) => {
+    if (!swapped) {
+      swapped = true;
+      world.evm.rewind(1);
+      world.evm.mine();
+      world.evm.mine();
+    }
+    return honest();
+  });
+  await world.drive(world.chain.refresh());
+  expect(world.chain.account(OWNER)?.block.hash).toBe(world.evm.tip.hash.slice(2));
+});
+
+test("logs without what the contract's state says there must be: the next node is asked, and the first is named", async () => {
+  const world = scriptedWorld(2);
+  const [paid] = world.evm.mine([SENT]);
+  node(world, 0).latencyMs = 0;
+  node(world, 0).says.set("eth_getLogs", () => []);
+  await world.drive(world.chain.watchPayment(KEY, world.evm.tip.number - 1));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete", sent: { txid: paid?.txid } });
+  expect(health(world, 0).trouble).toBe("it contradicts the other nodes about the logs of a swap contract");
+});
+
+test("when no node's logs have it the payment says so, its state stands, and the search is repeated", async () => {
+  const world = scriptedWorld(1);
+  const [paid] = world.evm.mine([SENT]);
+  node(world, 0).says.set("eth_getLogs", () => []);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", sent: null, events: "missing" });
+  const asked = node(world, 0).calls.length;
+  await pass(world, 30);
+  expect(
+    node(world, 0)
+      .calls.slice(asked)
+      .filter(({ method }) => method === "eth_getLogs"),
+  ).toEqual([]);
+  node(world, 0).says.clear();
+  await pass(world, 60);
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete", sent: { txid: paid?.txid } });
+});
+
+test("a log that no receipt holds is an invention: it is not believed, and who named it is", async () => {
+  const world = scriptedWorld(2);
+  const [other] = world.evm.mine([], [world.evm.transaction(null)]);
+  const [paid] = world.evm.mine([SENT]);
+  node(world, 0).latencyMs = 0;
+  const invented = eventLogJson({ hash: world.evm.tip.hash, number: world.evm.tip.number }, other?.txid ?? "", SENT);
+  node(world, 0).says.set("eth_getLogs", () => [invented]);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete", sent: { txid: paid?.txid } });
+  // Once for the invention, once for not naming the right one.
+  expect(health(world, 0).contradictions).toBe(2);
+});
+
+test("logs of another contract, another id, a removed log and blocks not asked for are passed over", async () => {
+  const world = scriptedWorld(1);
+  const [paid] = world.evm.mine([SENT]);
+  const good = eventLogJson(world.evm.tip, paid?.txid ?? "", SENT);
+  const odd = [
+    { ...good, address: `0x${OWNER}` },
+    { ...good, data: `0x${"00".repeat(32)}` },
+    { ...good, data: "0x" },
+    { ...good, removed: true },
+    { ...good, blockNumber: "0x1" },
+    { ...good, topics: [] },
+  ];
+  node(world, 0).says.set("eth_getLogs", () => odd.map((log, i) => ({ ...log, transactionHash: `0x${String(i).padStart(64, "0")}` })));
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  expect(world.chain.payment(KEY)?.sent).toBeNull();
+  expect(node(world, 0).calls.filter(({ method }) => method === "eth_getTransactionReceipt")).toEqual([]);
+});
+
+test("endless logs: the range shrinks until an answer is small enough, and every look has a bound", async () => {
+  const world = scriptedWorld(1);
+  const [paid] = world.evm.mine([SENT]);
+  for (let i = 0; i < 200; i++) world.evm.mine();
+  const only = node(world, 0);
+  only.says.set("eth_getLogs", ([filter], honest) => {
+    const { fromBlock, toBlock } = filter as { fromBlock: string; toBlock: string };
+    if (Number(toBlock) - Number(fromBlock) < 32) return honest();
+    return Array.from({ length: 10_001 }, () => eventLogJson(world.evm.tip, "ff".repeat(32), SENT));
+  });
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  for (let i = 0; i < 5; i++) await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete", sent: { txid: paid?.txid } });
+  const perLook = 30;
+  const looks = 8;
+  expect(only.calls.filter(({ method }) => method === "eth_getLogs").length).toBeLessThan(perLook * looks);
+});
+
+test("a node that refuses every log question does not stop the look", async () => {
+  const world = scriptedWorld(1);
+  world.evm.mine([SENT]);
+  node(world, 0).says.set("eth_getLogs", () => {
+    throw new RpcRefusal(-32005, "query returned more than 10000 results");
+  });
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "missing" });
+});
+
+test("the fields of a transaction are believed only as far as their hash proves them", async () => {
+  const world = scriptedWorld(1);
+  const [paid] = world.evm.mine([SENT]);
+  const txid = paid?.txid ?? "";
+  node(world, 0).says.set("eth_getTransactionByHash", (_params, honest) => ({ ...(honest() as object), value: "0x1" }));
+  await world.drive(world.chain.watchTx(txid, 0));
+  expect(world.chain.tx(txid)).toBeUndefined();
+  node(world, 0).says.set("eth_getRawTransactionByHash", () => `0x${toHex(paid?.raw ?? new Uint8Array(0))}`);
+  await world.drive(world.chain.refresh());
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.tx(txid)).toMatchObject({ raw: paid?.raw, receipt: { succeeded: true } });
+});
+
+test("a receipt of a block that is not on the chain is not believed", async () => {
+  const world = scriptedWorld(1);
+  const [paid] = world.evm.mine([SENT]);
+  node(world, 0).says.set("eth_getTransactionReceipt", (_params, honest) => ({
+    ...(honest() as object),
+    blockHash: `0x${"9".repeat(64)}`,
+  }));
+  const watching = world.chain.watchTx(paid?.txid ?? "", 0);
+  watching.catch(() => undefined);
+  expect(await failure(world)).toBe("The ETH chain is changing too fast to follow; trying again.");
+  expect(world.chain.tx(paid?.txid ?? "")).toBeUndefined();
+});
+
+test("a majority that is behind what was seen is waited for; when it stays behind, it is right", async () => {
+  const world = scriptedWorld(2);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  world.evm.mine([SENT]);
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+  for (const n of world.nodes) n.behind = 1;
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+  await pass(world, 40);
+  expect(world.chain.payment(KEY)?.state).toBe("uninitialized");
+});
+
+test("a reorg takes facts back, and the transaction is followed to its new block", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  const tx = world.evm.transaction(null);
+  world.evm.mine([SENT], [tx]);
+  world.evm.mine([SPENT]);
+  await world.drive(world.chain.watchTx(tx.txid, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", spent: { secret: Uint8Array.from(Buffer.from(SECRET, "hex")) } });
+  const before = world.chain.tx(tx.txid)?.block ?? expect.fail("not in a block");
+  world.evm.rewind(2);
+  world.evm.pool.set(tx.txid, tx);
+  world.evm.mine();
+  world.evm.mine();
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "uninitialized", sent: null, spent: null });
+  expect(world.chain.tx(tx.txid)).toMatchObject({ block: null, receipt: null });
+  world.evm.mine([], [tx]);
+  await world.drive(world.chain.refresh());
+  const after = world.chain.tx(tx.txid)?.block ?? expect.fail("not in a block");
+  expect(after.height).toBeGreaterThan(before.height);
+  expect(world.chain.confirmations(after)).toBe(1);
+});
+
+test("facts in blocks are not read again while the chain only grows", async () => {
+  const world = scriptedWorld(1);
+  const [paid] = world.evm.mine([SENT]);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  const receipts = (): number => node(world, 0).calls.filter(({ method }) => method === "eth_getTransactionReceipt").length;
+  const before = receipts();
+  for (let i = 0; i < 3; i++) {
+    world.evm.mine();
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+  }
+  expect(receipts()).toBe(before);
+  expect(world.chain.confirmations(world.chain.tx(paid?.txid ?? "")?.block ?? null)).toBe(7);
+});
+
+test("a transaction is out as soon as one node took it, and unknown while one of those that did not answer may have", async () => {
+  const world = scriptedWorld(3, { timeoutMs: 2_000 });
+  await world.drive(world.chain.refresh());
+  const tx = world.evm.transaction(null);
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "rejected", code: -32000, message: "nonce too low" });
+  node(world, 1).hangs = true;
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "unknown", message: "b: no answer within 2 s." });
+  node(world, 2).pending.set(tx.txid, tx);
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "accepted" });
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "already_known" });
+  node(world, 0).says.set("eth_sendRawTransaction", () => `0x${"1".repeat(64)}`);
+  const next = world.evm.transaction(null);
+  expect(await world.drive(world.chain.broadcast(next.raw))).toMatchObject({ kind: "unknown" });
+});
+
+test("whatever a method answers instead, the look ends, nothing is believed, and a later right answer is", async () => {
+  const wrong: readonly unknown[] = [
+    null,
+    true,
+    1,
+    "",
+    "0x",
+    "0xzz",
+    "1",
+    [],
+    {},
+    [[[[[]]]]],
+    { hash: 1 },
+    "0x".padEnd(3_000_000, "0"),
+    `0x${"f".repeat(65)}`,
+  ];
+  const methods = ["eth_chainId", "eth_getBlockByNumber", "eth_getBalance", "eth_getTransactionCount", "eth_call"];
+  const others = ["eth_gasPrice", "eth_feeHistory", "eth_getTransactionReceipt", "eth_getTransactionByHash", "eth_getLogs"];
+  for (const method of [...methods, ...others]) {
+    for (const answer of wrong) {
+      const world = scriptedWorld(1, {}, ([only]) => only?.says.set(method, () => answer));
+      const [paid] = world.evm.mine([SENT]);
+      const watched = Promise.all([
+        world.chain.watchAccount(OWNER),
+        world.chain.watchTx(paid?.txid ?? "", 0),
+        world.chain.watchPayment(KEY, 0),
+      ]);
+      await pass(world, 10);
+      if (methods.includes(method)) expect([world.chain.account(OWNER), world.chain.payment(KEY)], method).toContain(undefined);
+      node(world, 0).says.clear();
+      await world.drive(watched);
+      world.evm.mine();
+      await pass(world, 200);
+      expect(world.chain.payment(KEY), `${method} ${JSON.stringify(answer)?.slice(0, 50)}`).toMatchObject({
+        state: "sent",
+        sent: { txid: paid?.txid },
+      });
+      expect(world.log.lines.filter(({ level }) => level === "error")).toEqual([]);
+      await world.drive(world.chain.close());
+    }
+  }
+});
+
+test("a refresh asked for while a look is under way waits for the next one", async () => {
+  const world = scriptedWorld(1, { leastMs: 1 });
+  node(world, 0).latencyMs = 100;
+  const first = world.chain.refresh();
+  await pass(world, 0.15);
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  await first;
+  expect(world.chain.status().tip?.height).toBe(world.evm.tip.number);
+});
+
+test("a transaction of another chain, and bytes that are none, are mistakes of ours and not sent", async () => {
+  const world = scriptedWorld(1);
+  const key = keyPairFromScalar(new Uint8Array(32).fill(3)) ?? expect.fail("a bad key");
+  const price = { gasPrice: 1n, gasLimit: 21_000n, value: 0n, nonce: 0n, data: new Uint8Array(0) };
+  const foreign = signEvmTx({ type: "legacy", chainId: SCRIPT_CHAIN_ID + 1n, to: OWNER, ...price }, key);
+  await expect(world.chain.broadcast(foreign.raw)).rejects.toThrow("for the chain with id 8");
+  await expect(world.chain.broadcast(new Uint8Array(200_000))).rejects.toThrow("no transaction");
+  expect(node(world, 0).calls.filter(({ method }) => method === "eth_sendRawTransaction")).toEqual([]);
+});
+
+test("a head told by a node hurries the look, no more often than allowed", async () => {
+  const world = scriptedWorld(1, { pollMs: 60_000, leastMs: 1_000 });
+  await world.drive(world.chain.refresh());
+  const only = node(world, 0);
+  world.evm.mine();
+  for (const tell of only.listeners) tell();
+  await pass(world, 2);
+  expect(world.chain.status().tip?.height).toBe(world.evm.tip.number);
+  const before = only.requests;
+  for (let i = 0; i < 100; i++) {
+    for (const tell of only.listeners) tell();
+    await pass(world, 0.01);
+  }
+  expect(only.requests - before).toBeLessThan(5);
+});
+
+test("closing ends every wait, tells the transport, and leaves no timer", async () => {
+  const world = scriptedWorld(2);
+  for (const n of world.nodes) n.hangs = true;
+  const waits = [world.chain.refresh(), world.chain.watchAccount(OWNER), world.chain.tokenDecimals(SWAP_CONTRACT)];
+  const ends = waits.map((wait) =>
+    wait.then(
+      () => "done",
+      (cause: unknown) => (cause instanceof Error ? cause.name : "thrown"),
+    ),
+  );
+  await pass(world, 1);
+  await world.drive(world.chain.close());
+  expect(await Promise.all(ends)).toEqual(["Aborted", "Aborted", "Aborted"]);
+  expect(world.nodes.map((n) => n.closed && n.listeners.size === 0)).toEqual([true, true]);
+  expect(await world.evm.clock.run()).toBe("idle");
+  await expect(world.chain.refresh()).rejects.toThrow("closed");
+});
+
+test("a caller's signal ends its wait and no other", async () => {
+  const world = scriptedWorld(1);
+  node(world, 0).hangs = true;
+  const stop = new AbortController();
+  const mine = world.chain.watchAccount(OWNER, stop.signal);
+  const other = world.chain.refresh();
+  stop.abort();
+  await expect(mine).rejects.toThrow("aborted");
+  node(world, 0).hangs = false;
+  await world.drive(other);
+});
+
+test("what is watched is bounded", async () => {
+  const world = scriptedWorld(1);
+  const tokens = Array.from({ length: 10_001 }, (_, i) => i.toString(16).padStart(40, "0") as typeof OWNER);
+  await expect(world.chain.watchTokens(OWNER, tokens)).rejects.toThrow(RangeError);
+  await expect(world.chain.watchTx("xyz", 0)).rejects.toThrow("not a transaction id");
+});
+
+test("the scripted chain's own header and transaction are what a node would answer", () => {
+  const { evm } = scriptedWorld(1);
+  const tx = evm.transaction(null);
+  expect(Object.keys(headerJson(evm.tip))).toContain("parentHash");
+  expect(txJson(tx).hash).toBe(`0x${tx.txid}`);
+});

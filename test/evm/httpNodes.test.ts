@@ -1,0 +1,67 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { createSystemClock } from "../../src/adapters/system/systemClock.ts";
+import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
+import { openEvmChain } from "../../src/main/openEvmChain.ts";
+import { SilentLog } from "../fakes/silentLog.ts";
+
+const closing: (() => Promise<unknown> | unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function serve(behave: (response: ServerResponse, request: IncomingMessage) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    behave(response, request);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The sentence of the first failed look over one URL. */
+async function sentence(url: string): Promise<{ readonly text: string; readonly log: string }> {
+  const log = new SilentLog();
+  const deps = { clock: createSystemClock(), rng: seededRng(1), log };
+  const opened = openEvmChain({ ticker: "ETH", chainId: 1n, urls: [url], options: { timeoutMs: 300 } }, deps);
+  const chain = opened.ok ? opened.value : expect.fail(opened.error.reason);
+  closing.push(() => chain.close());
+  await new Promise<void>((resolve) => chain.onChange(() => resolve()));
+  return { text: chain.status().error ?? "none", log: JSON.stringify(log.lines) };
+}
+
+test("a node over HTTP that is no node is named in one sentence, and its secret path in none", async () => {
+  const trouble = async (behave: Parameters<typeof serve>[0]): Promise<string> => {
+    const url = await serve(behave);
+    const { text, log } = await sentence(`${url.replace("://", "://user:pass-word@")}/v3/secret-key`);
+    for (const seen of [text, log]) expect(seen).not.toMatch(/secret-key|pass-word/);
+    return text.replace(/127\.0\.0\.1:\d+/g, "host");
+  };
+  const all = (what: string): string => `None of the ETH nodes can be used: host: ${what}.`;
+  expect(await trouble((r) => r.writeHead(429).end("slow down"))).toBe(all("it limits how often it may be asked"));
+  expect(await trouble((r) => r.writeHead(401).end())).toBe(all("wrong rpc user or password"));
+  expect(await trouble((r) => void r.socket?.destroy())).toBe(all("it closed the connection"));
+  expect(await trouble(() => undefined)).toBe(all("no answer within 0.3 s"));
+  expect(await trouble((r) => r.end(`"${"x".repeat(20_000_001)}"`))).toBe(all("its answer is larger than 20000000 bytes"));
+  expect(await trouble((r) => r.end("[".repeat(100_000)))).toContain("not JSON-RPC");
+  expect(await trouble((r) => r.end(`[${"{},".repeat(1_300_000)}{}]`))).toContain("more than 1200000 values");
+  expect((await sentence("http://127.0.0.1:1/secret-key")).text).toBe(
+    "None of the ETH nodes can be used: 127.0.0.1:1: nothing listens there.",
+  );
+});
+
+test("a login in the URL is sent as one, and none is sent without", async () => {
+  const seen: (string | undefined)[] = [];
+  const url = await serve((response, request) => {
+    seen.push(request.headers.authorization);
+    response.end("{}");
+  });
+  await sentence(url.replace("://", "://user:pw@"));
+  await sentence(url);
+  expect([seen[0], seen.at(-1)]).toEqual([`Basic ${Buffer.from("user:pw").toString("base64")}`, undefined]);
+});

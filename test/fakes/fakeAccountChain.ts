@@ -1,0 +1,119 @@
+import type { EvmAddress } from "../../src/core/evm/address.ts";
+import type { GasPrices } from "../../src/core/evm/gas.ts";
+import { parseEvmTx } from "../../src/core/evm/parseTx.ts";
+import { err, ok, type Result } from "../../src/core/util/result.ts";
+import type {
+  AccountChain,
+  AccountChainStatus,
+  AccountState,
+  CallRequest,
+  ChainReadError,
+  NodeHealth,
+  TokenState,
+} from "../../src/ports/accountChain.ts";
+import type { BroadcastOutcome, ChainChange } from "../../src/ports/chain.ts";
+
+const GWEI = 1_000_000_000n;
+const BLOCK = { height: 100, hash: "ab".repeat(32) };
+
+/** An account chain in memory that stands still: what tests set is what it says. Watches resolve at once. */
+export class FakeAccountChain implements AccountChain {
+  readonly ticker: string;
+  readonly chainId: bigint;
+  balance = 0n;
+  nonce = 0n;
+  pendingNonce = 0n;
+  readonly tokenBalances = new Map<EvmAddress, bigint>();
+  /** Tokens with other than 6 decimals. */
+  readonly decimals = new Map<EvmAddress, number>();
+  /** Contracts that are swap contracts; null: all are. */
+  swapContracts: ReadonlySet<string> | null = null;
+  prices: GasPrices = { legacy: 2n * GWEI, nextBaseFee: GWEI, priority: { low: 1n, medium: GWEI, high: 2n * GWEI } };
+  gas = 21_000n;
+  /** Set: nobody answers. */
+  trouble: string | null = null;
+  nodes: readonly NodeHealth[] = [];
+  /** What the next broadcasts come to; accepted when empty. */
+  readonly outcomes: BroadcastOutcome[] = [];
+  readonly sent: Uint8Array[] = [];
+  closed = false;
+  readonly #accounts = new Set<EvmAddress>();
+  readonly #watchedTokens = new Set<EvmAddress>();
+  readonly #listeners = new Set<(change: ChainChange) => void>();
+
+  constructor(ticker = "ETH", chainId = 1n) {
+    this.ticker = ticker;
+    this.chainId = chainId;
+  }
+
+  status(): AccountChainStatus {
+    const tip = { ...BLOCK, timeSec: 1_700_000_000, medianTimePastSec: 1_700_000_000, finalized: 90, baseFeePerGas: GWEI };
+    return { state: this.trouble === null ? "ready" : "unreachable", tip, progress: null, error: this.trouble, nodes: this.nodes };
+  }
+  onChange(listener: (change: ChainChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+  async watchAccount(address: EvmAddress): Promise<void> {
+    this.#accounts.add(address);
+  }
+  account(address: EvmAddress): AccountState | undefined {
+    if (!this.#accounts.has(address)) return undefined;
+    return { block: BLOCK, balance: this.balance, nonce: this.nonce, pendingNonce: this.pendingNonce };
+  }
+  async watchTokens(_owner: EvmAddress, tokens: readonly EvmAddress[]): Promise<void> {
+    for (const token of tokens) this.#watchedTokens.add(token);
+  }
+  token(token: EvmAddress): TokenState | undefined {
+    return this.#watchedTokens.has(token) ? { block: BLOCK, balance: this.tokenBalances.get(token) ?? 0n } : undefined;
+  }
+  async watchTx(): Promise<void> {}
+  tx(): undefined {
+    return undefined;
+  }
+  async watchPayment(): Promise<void> {}
+  payment(): undefined {
+    return undefined;
+  }
+  unwatch({ tokens = [] }: Parameters<AccountChain["unwatch"]>[0]): void {
+    for (const { token } of tokens) this.#watchedTokens.delete(token);
+  }
+  confirmations(): number {
+    return 0;
+  }
+  isFinal(): boolean {
+    return false;
+  }
+  gasPrices(): GasPrices {
+    return this.prices;
+  }
+  async tokenDecimals(token: EvmAddress): Promise<Result<number, ChainReadError>> {
+    return ok(this.decimals.get(token) ?? 6);
+  }
+  async tokensDecimals(tokens: readonly EvmAddress[]): Promise<Result<readonly Result<number, ChainReadError>[], ChainReadError>> {
+    if (this.trouble !== null) return err({ kind: "Unreachable", message: this.trouble });
+    return ok(tokens.map((token) => ok(this.decimals.get(token) ?? 6)));
+  }
+  async allowance(): Promise<Result<bigint, ChainReadError>> {
+    return ok(0n);
+  }
+  async checkSwapContract(contract: EvmAddress): Promise<Result<undefined, ChainReadError>> {
+    if (this.swapContracts === null || this.swapContracts.has(contract)) return ok(undefined);
+    return err({ kind: "NoCode", address: contract, message: `There is no contract at 0x${contract} on the ${this.ticker} chain.` });
+  }
+  async call(): Promise<Result<Uint8Array, ChainReadError>> {
+    return ok(new Uint8Array(32));
+  }
+  async estimateGas(_request: CallRequest): Promise<Result<bigint, ChainReadError>> {
+    return this.trouble === null ? ok(this.gas) : err({ kind: "Unreachable", message: this.trouble });
+  }
+  async broadcast(raw: Uint8Array): Promise<BroadcastOutcome> {
+    if (!parseEvmTx(raw).ok) throw new Error("broadcast of bytes that are no transaction");
+    this.sent.push(raw);
+    return this.outcomes.shift() ?? { kind: "accepted" };
+  }
+  async refresh(): Promise<void> {}
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
