@@ -1,31 +1,11 @@
 import type { Json } from "../../../src/rpc/parseJson.ts";
-import { A_COUNT, A_TEXT, A_TIME_SEC, A_UUID, anyDetail, detail, type Entry, type Expected, having, type Row, triple } from "./row.ts";
+import { A_COUNT, A_TEXT, A_TIME_SEC, A_UUID, anyDetail, detail, type Entry, type Expected, having, triple } from "./row.ts";
+import { calls, refusals } from "./rowMakers.ts";
 
 /** The book (reference rpc.md 3.4, 5.2, 5.4): both styles of each method. */
 
 type Fields = { readonly [key: string]: Json };
-const call =
-  (on: Row["on"], style: Row["style"]) =>
-  (method: string, params: Fields, result: Expected, more: Partial<Pick<Row, "keep" | "note">> = {}): Entry => ({
-    on,
-    method,
-    style,
-    params,
-    result,
-    ...more,
-  });
-const refusal =
-  (on: Row["on"], style: Row["style"]) =>
-  (method: string, params: Fields, error: string, text: string, more: { status?: number; type?: string; data?: Expected } = {}): Entry => ({
-    on,
-    method,
-    style,
-    params,
-    error,
-    text,
-    ...more,
-  });
-const [flat, v2, fails, failsV2] = [call("trade", "flat"), call("trade", "v2"), refusal("trade", "flat"), refusal("trade", "v2")];
+const [flat, v2, fails, failsV2] = [calls("trade", "flat"), calls("trade", "v2"), refusals("trade", "flat"), refusals("trade", "v2")];
 const step = (name: string): Entry => ({ on: "trade", step: name });
 
 const conf = { base_confs: 1, base_nota: false, rel_confs: 1, rel_nota: false };
@@ -78,9 +58,9 @@ const mineV2 = {
 } as const;
 
 const NO_NETWORK = "The peer-to-peer network is switched off on this node (disable_p2p)";
-const offline = (method: string, params: Fields): Entry => refusal("offline", "flat")(method, params, "NoNetwork", NO_NETWORK);
+const offline = (method: string, params: Fields): Entry => refusals("offline", "flat")(method, params, "NoNetwork", NO_NETWORK);
 const offlineV2 = (method: string, params: Fields, more: { status: number; type?: string; data?: Expected }): Entry =>
-  refusal("offline", "v2")(method, params, "NoNetwork", NO_NETWORK, more);
+  refusals("offline", "v2")(method, params, "NoNetwork", NO_NETWORK, more);
 
 export const BOOK_ROWS: readonly Entry[] = [
   flat("setprice", { base: "DOC", rel: "MARTY", price: "2.5", volume: "3", min_volume: "0.5" }, having({ price: "2.5" }), {

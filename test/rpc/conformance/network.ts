@@ -1,32 +1,9 @@
-import type { Json } from "../../../src/rpc/parseJson.ts";
-import { A_COUNT, A_PEER, A_TEXT, ANYTHING, type Entry, type Expected, having, listOf, mapOf, type Row } from "./row.ts";
+import { A_COUNT, A_PEER, A_TEXT, ANYTHING, type Entry, type Expected, having, listOf, mapOf } from "./row.ts";
+import { calls, refusals } from "./rowMakers.ts";
 
 /** The node and its peers (reference rpc.md 1.4, 5.3 to 5.5), and what a node without keys or without a network answers. */
 
-type Fields = { readonly [key: string]: Json };
-type Failing = { readonly status?: number; readonly type?: string; readonly data?: Expected; readonly path?: string };
-const call =
-  (on: Row["on"], style: Row["style"]) =>
-  (method: string, params: Fields, result: Expected, more: Partial<Pick<Row, "keep" | "note">> = {}): Entry => ({
-    on,
-    method,
-    style,
-    params,
-    result,
-    ...more,
-  });
-const refusal =
-  (on: Row["on"], style: Row["style"]) =>
-  (method: string, params: Fields, error: string, text: string, more: Failing = {}): Entry => ({
-    on,
-    method,
-    style,
-    params,
-    error,
-    text,
-    ...more,
-  });
-const [flat, v2, fails] = [call("trade", "flat"), call("trade", "v2"), refusal("trade", "flat")];
+const [flat, v2, fails] = [calls("trade", "flat"), calls("trade", "v2"), refusals("trade", "flat")];
 
 const MINE = "b1".repeat(32);
 const OTHER = "c2".repeat(32);
@@ -88,28 +65,28 @@ export const NETWORK_ROWS: readonly Entry[] = [
   ),
   flat("unban_pubkeys", { unban_by: { type: "All" } }, { still_banned: {}, unbanned: { [OTHER]: MANUAL }, were_not_banned: [] }),
   fails("unban_pubkeys", { unban_by: { type: "Few" } }, "bad_params", "missing field `data`"),
-  refusal("full", "flat")(
+  refusals("full", "flat")(
     "ban_pubkey",
     { pubkey: "e4".repeat(32), reason: "one more" },
     "TooManyBans",
     "Too many keys are banned; lift some bans first",
   ),
 
-  ...PEER_METHODS.map((method) => refusal("offline", "flat")(method, {}, "NoNetwork", NO_NETWORK)),
-  call("offline", "flat")("version", {}, having({ result: A_TEXT })),
+  ...PEER_METHODS.map((method) => refusals("offline", "flat")(method, {}, "NoNetwork", NO_NETWORK)),
+  calls("offline", "flat")("version", {}, having({ result: A_TEXT })),
 
   ...["get_public_key", "get_public_key_hash"].map((method) =>
-    refusal("keyless", "v2")(method, {}, "NoLogin", "public_key not available", {
+    refusals("keyless", "v2")(method, {}, "NoLogin", "public_key not available", {
       status: 500,
       type: "Internal",
       data: "public_key not available",
     }),
   ),
-  refusal("keyless", "flat")("my_orders", {}, "NoKeys", NO_KEYS("my_orders")),
-  refusal("keyless", "v2")("sign_message", { coin: "DOC", message: "test" }, "NoKeys", NO_KEYS("sign_message"), { status: 500 }),
-  call("keyless", "flat")("get_enabled_coins", {}, []),
-  call("keyless", "flat")("active_swaps", {}, { uuids: [], statuses: null }),
-  call("keyless", "flat")("coins_needed_for_kick_start", {}, []),
+  refusals("keyless", "flat")("my_orders", {}, "NoKeys", NO_KEYS("my_orders")),
+  refusals("keyless", "v2")("sign_message", { coin: "DOC", message: "test" }, "NoKeys", NO_KEYS("sign_message"), { status: 500 }),
+  calls("keyless", "flat")("get_enabled_coins", {}, []),
+  calls("keyless", "flat")("active_swaps", {}, { uuids: [], statuses: null }),
+  calls("keyless", "flat")("coins_needed_for_kick_start", {}, []),
 
   flat("stop", {}, "success", { note: "the last row: the node is gone after it" }),
 ];

@@ -13,37 +13,15 @@ import {
   type Expected,
   having,
   listOf,
-  type Row,
   SOME_HEX,
   triple,
 } from "./row.ts";
+import { calls, type Failing, refusals } from "./rowMakers.ts";
 
 /** Swaps and what they cost (interface document: my_recent_swaps, trade_preimage, get_trade_fee; reference rpc.md 4.4 to 4.6, 5.3, 5.4, 7). */
 
 type Fields = { readonly [key: string]: Json };
-type Failing = { readonly status?: number; readonly type?: string; readonly data?: Expected; readonly note?: string };
-const call =
-  (on: Row["on"], style: Row["style"]) =>
-  (method: string, params: Fields, result: Expected, more: Partial<Pick<Row, "keep" | "note">> = {}): Entry => ({
-    on,
-    method,
-    style,
-    params,
-    result,
-    ...more,
-  });
-const refusal =
-  (on: Row["on"], style: Row["style"]) =>
-  (method: string, params: Fields, error: string, text: string, more: Failing = {}): Entry => ({
-    on,
-    method,
-    style,
-    params,
-    error,
-    text,
-    ...more,
-  });
-const [flat, v2, fails, failsV2] = [call("trade", "flat"), call("trade", "v2"), refusal("trade", "flat"), refusal("trade", "v2")];
+const [flat, v2, fails, failsV2] = [calls("trade", "flat"), calls("trade", "v2"), refusals("trade", "flat"), refusals("trade", "v2")];
 const step = (name: string): Entry => ({ on: "trade", step: name });
 
 /** Reference rpc.md 1.8: no `params` at all. */
@@ -506,19 +484,19 @@ export const SWAP_ROWS: readonly Entry[] = [
     { imported: [], skipped: { "bb2e902d-a810-4d81-aecb-202c8b037216": A_TEXT } },
   ),
   fails("import_swaps", {}, "bad_params", "missing field `swaps`"),
-  call("recovers", "flat")(
+  calls("recovers", "flat")(
     "recover_funds_of_swap",
     { params: { uuid: NONE } },
     { action: "RefundedMyPayment", coin: "DOC", tx_hash: "ab".repeat(32), tx_hex: "04000080" },
     { note: "swaps of this node recover by themselves, so only the form of the reply is looked at" },
   ),
-  refusal("full", "flat")(
+  refusals("full", "flat")(
     "my_recent_swaps",
     { limit: 1_001 },
     "TooManySwaps",
     "more than 1000 swaps to return, the most in one reply; ask with a limit of at most 1000 and page_number",
   ),
-  refusal("full", "v2")(
+  refusals("full", "v2")(
     "my_recent_swaps",
     { limit: 1_001 },
     "TooManySwaps",

@@ -12,44 +12,15 @@ import {
   type Entry,
   type Expected,
   having,
-  type Row,
   SOME_HEX,
   triple,
 } from "./row.ts";
+import { calls, type Failing, refusals } from "./rowMakers.ts";
 
 /** The wallet (interface document: sign_message, verify_message; reference rpc.md 4.7, 4.8, 5.1, 5.4). */
 
 type Fields = { readonly [key: string]: Json };
-type Failing = {
-  readonly status?: number;
-  readonly type?: string;
-  readonly data?: Expected;
-  readonly note?: string;
-  readonly path?: string;
-  readonly extra?: { readonly [key: string]: Expected };
-};
-const call =
-  (on: Row["on"], style: Row["style"]) =>
-  (method: string, params: Fields, result: Expected, more: Partial<Pick<Row, "keep" | "note">> = {}): Entry => ({
-    on,
-    method,
-    style,
-    params,
-    result,
-    ...more,
-  });
-const refusal =
-  (on: Row["on"], style: Row["style"]) =>
-  (method: string, params: Fields, error: string, text: string, more: Failing = {}): Entry => ({
-    on,
-    method,
-    style,
-    params,
-    error,
-    text,
-    ...more,
-  });
-const [flat, v2, fails, failsV2] = [call("trade", "flat"), call("trade", "v2"), refusal("trade", "flat"), refusal("trade", "v2")];
+const [flat, v2, fails, failsV2] = [calls("trade", "flat"), calls("trade", "v2"), refusals("trade", "flat"), refusals("trade", "v2")];
 const step = (name: string): Entry => ({ on: "trade", step: name });
 const unparsed = (method: string, params: Fields, reason: string): Entry =>
   failsV2(method, params, "bad_params", `Error parsing request: ${reason}`, {
@@ -145,10 +116,10 @@ const ETH_ADDRESS = "0xbAB36286672fbdc7B250804bf6D14Be0dF69fa29";
 const ETH_SIGNATURE =
   "0xcdf11a9c4591fb7334daa4b21494a2590d3f7de41c7d2b333a5b61ca59da9b311b492374cc0ba4fbae53933260fa4b1c18f15d95b694629a7b0620eec77a938600";
 const [eth, ethV2, ethFails, ethFailsV2] = [
-  call("accounts", "flat"),
-  call("accounts", "v2"),
-  refusal("accounts", "flat"),
-  refusal("accounts", "v2"),
+  calls("accounts", "flat"),
+  calls("accounts", "v2"),
+  refusals("accounts", "flat"),
+  refusals("accounts", "v2"),
 ];
 const notTraded = (ticker: string): string =>
   `'${ticker}' can be held and sent, but not traded: this version of the node has no swaps on account chains`;
@@ -535,24 +506,24 @@ export const WALLET_ROWS: readonly Entry[] = [
     type: "SignatureDecodingError",
     data: "Invalid Signature",
   }),
-  refusal("kdf", "v2")("sign_message", message({ coin: "LTC" }), "InternalError", "Internal error: No such coin: LTC", {
+  refusals("kdf", "v2")("sign_message", message({ coin: "LTC" }), "InternalError", "Internal error: No such coin: LTC", {
     status: 500,
     data: "No such coin: LTC",
   }),
-  refusal("kdf", "v2")("verify_message", checked({ address: "RXX", signature: "x" }), "InvalidAddress", `Invalid request: ${NO_ADDRESS}`, {
+  refusals("kdf", "v2")("verify_message", checked({ address: "RXX", signature: "x" }), "InvalidAddress", `Invalid request: ${NO_ADDRESS}`, {
     status: 400,
     type: "InvalidRequest",
     data: NO_ADDRESS,
   }),
-  refusal("kdf", "v2")("verify_message", checked({ signature: NO_KEY }), "InternalError", "Internal error: Invalid Signature", {
+  refusals("kdf", "v2")("verify_message", checked({ signature: NO_KEY }), "InternalError", "Internal error: Invalid Signature", {
     status: 500,
     data: "Invalid Signature",
   }),
-  refusal("mute", "v2")("sign_message", message({ coin: MUTE }), "NotSupported", `Invalid request: ${MUTE_SIGN}`, {
+  refusals("mute", "v2")("sign_message", message({ coin: MUTE }), "NotSupported", `Invalid request: ${MUTE_SIGN}`, {
     ...{ status: 400, type: "InvalidRequest", data: MUTE_SIGN },
     note: "no coin that can be enabled yet is of such a kind",
   }),
-  refusal("mute", "v2")("verify_message", checked({ coin: MUTE }), "NotSupported", `Invalid request: ${MUTE_VERIFY}`, {
+  refusals("mute", "v2")("verify_message", checked({ coin: MUTE }), "NotSupported", `Invalid request: ${MUTE_VERIFY}`, {
     status: 400,
     type: "InvalidRequest",
     data: MUTE_VERIFY,
@@ -682,31 +653,31 @@ export const WALLET_ROWS: readonly Entry[] = [
   step("KMD is being disabled"),
   fails("enable", { coin: "KMD" }, "BeingDisabled", "Coin KMD is being disabled; try again"),
   step("KMD is disabled"),
-  refusal("offline", "flat")(
+  refusals("offline", "flat")(
     "enable",
     { coin: "NOMM2" },
     "Mm2NotSet",
     "mm2 param is not set neither in coins config nor enable request, assuming that coin is not supported",
   ),
-  refusal("offline", "flat")(
+  refusals("offline", "flat")(
     "enable",
     { coin: "NOPROTO" },
     "ProtocolMissing",
     '"protocol" field is missing in coins file. The entry of NOPROTO needs one, for example {"type":"UTXO"}',
   ),
-  refusal("offline", "flat")(
+  refusals("offline", "flat")(
     "enable",
     { coin: "IRIS" },
     "NotSupported",
     "IRIS is not supported by this node: protocol TENDERMINT is not supported",
   ),
-  refusal("offline", "flat")(
+  refusals("offline", "flat")(
     "enable",
     { coin: "LTC" },
     "DaemonConfig",
     "Error parsing the native wallet configuration '$home/.komodo/LTC/LTC.conf': Cannot read the daemon's conf file $home/.komodo/LTC/LTC.conf: there is no such file.",
   ),
-  refusal("offline", "flat")(
+  refusals("offline", "flat")(
     "enable",
     { coin: "LTC", rpc_url: "ftp://127.0.0.1" },
     "BadDaemonUrl",
