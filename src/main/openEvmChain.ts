@@ -1,12 +1,13 @@
 import type { EvmBackend } from "../adapters/evmRpc/evmNode.ts";
 import { type EvmRpcOptions, openEvmRpcChain } from "../adapters/evmRpc/evmRpcChain.ts";
-import { type BadNodeUrl, type NodeUrl, parseNodeUrl } from "../adapters/evmRpc/nodeUrl.ts";
+import { type BadNodeUrl, type NodeUrl, parseNodeUrl, withoutKeys } from "../adapters/evmRpc/nodeUrl.ts";
 import { createWsRpc } from "../adapters/evmRpc/wsRpc.ts";
 import { webSocketOpener } from "../adapters/evmRpc/wsSocket.ts";
 import { createDaemonClient } from "../adapters/jsonRpc/daemonClient.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import type { AccountChain } from "../ports/accountChain.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { DaemonError, DaemonRpc } from "../ports/daemonRpc.ts";
 import type { Log } from "../ports/log.ts";
 import type { Rng } from "../ports/rng.ts";
 
@@ -16,15 +17,32 @@ export type EvmChainDeps = { readonly clock: Clock; readonly rng: Rng; readonly 
 const MAX_ANSWER_BYTES = 20_000_000;
 const PARALLEL = 4;
 
+/** What a node says of a failure gets into logs and statuses. */
+function discreet(rpc: DaemonRpc, node: NodeUrl): DaemonRpc {
+  const clean = withoutKeys(node);
+  const cleaned = (answer: Result<unknown, DaemonError>): Result<unknown, DaemonError> =>
+    answer.ok ? answer : err({ ...answer.error, message: clean(answer.error.message) });
+  return {
+    call: async (...args) => cleaned(await rpc.call(...args)),
+    async callBatch(calls, options) {
+      if (rpc.callBatch) return (await rpc.callBatch(calls, options)).map(cleaned);
+      return Promise.all(calls.map(async ({ method, params }) => cleaned(await rpc.call(method, params, options))));
+    },
+  };
+}
+
 function backendOf(node: NodeUrl, name: string, { clock, rng }: EvmChainDeps): EvmBackend {
   const { url, user, password } = node;
-  if (node.transport === "ws") return createWsRpc(name, webSocketOpener(node, rng, MAX_ANSWER_BYTES), clock);
+  if (node.transport === "ws") {
+    const backend = createWsRpc(name, webSocketOpener(node, rng, MAX_ANSWER_BYTES), clock);
+    return { ...backend, rpc: discreet(backend.rpc, node) };
+  }
   const rpc = createDaemonClient({ url, user, password, what: "node" }, clock, {
     version: "2.0",
     maxAnswerBytes: MAX_ANSWER_BYTES,
     parallel: PARALLEL,
   });
-  return { name, rpc, close: () => rpc.close() };
+  return { name, rpc: discreet(rpc, node), close: () => rpc.close() };
 }
 
 /** Follows an account chain over the URLs of an activation request: `http`, `https`, `ws` or `wss`, at least one and at most 32. */
@@ -38,7 +56,8 @@ export function openEvmChain(
   for (const [index, text] of chain.urls.entries()) {
     const node = parseNodeUrl(text);
     if (!node.ok) return err({ ...node.error, index });
-    nodes.push(node.value);
+    // One that is named twice must not have two votes.
+    if (!nodes.some(({ url }) => url.href === node.value.url.href)) nodes.push(node.value);
   }
   for (const node of nodes) {
     // Two accounts with one provider differ in their paths only, which are secret.

@@ -192,7 +192,7 @@ export interface AccountChain {
   checkSwapContract(contract: EvmAddress, signal?: AbortSignal): Promise<Result<undefined, ChainReadError>>;
   /** What the call would return at the tip. */
   call(request: CallRequest, signal?: AbortSignal): Promise<Result<Uint8Array, ChainReadError>>;
-  /** Gas units the transaction would need at the tip, without a margin; the greatest figure of the nodes asked. */
+  /** Gas units the transaction would need at the tip, without a margin; the middle one of what the nodes say, of two the greater. */
   estimateGas(request: CallRequest, signal?: AbortSignal): Promise<Result<bigint, ChainReadError>>;
 
   /** Idempotent; every node of this chain gets it; the deadline is the adapter's own. Throws on bytes that are no transaction of this chain. */

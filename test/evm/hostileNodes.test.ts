@@ -524,3 +524,73 @@ test("the scripted chain's own header and transaction are what a node would answ
   expect(Object.keys(headerJson(evm.tip))).toContain("parentHash");
   expect(txJson(tx).hash).toBe(`0x${tx.txid}`);
 });
+
+const GWEI = 10n ** 9n;
+const quantity = (n: bigint): string => `0x${n.toString(16)}`;
+
+test("one of three nodes moves neither the price of gas nor its estimate, up or down, however fast it answers", async () => {
+  for (const lie of [0n, 10n ** 30n]) {
+    const world = scriptedWorld(3, {}, (nodes) => {
+      for (const n of nodes) n.says.set("eth_estimateGas", () => quantity(60_000n));
+    });
+    const liar = node(world, 2);
+    for (const n of world.nodes) n.latencyMs = 200;
+    liar.latencyMs = 1;
+    for (const method of ["eth_gasPrice", "eth_estimateGas"]) liar.says.set(method, () => quantity(lie));
+    liar.says.set("eth_feeHistory", () => ({ baseFeePerGas: ["0x1"], reward: [[lie + 1n, lie + 1n, lie + 1n].map(quantity)] }));
+    for (let i = 0; i < 3; i++) {
+      world.evm.mine();
+      await world.drive(world.chain.refresh());
+    }
+    expect(world.chain.gasPrices()).toMatchObject({ legacy: 2n * GWEI, priority: { low: 1n, medium: 2n, high: 3n } });
+    const asked = world.chain.estimateGas({ from: OWNER, to: OWNER, value: 1n, data: new Uint8Array(0) });
+    expect(await world.drive(asked)).toEqual({ ok: true, value: 60_000n });
+    await world.drive(world.chain.close());
+  }
+});
+
+test("a token balance is what a majority of the nodes says; one that lies, or says the token does not answer, is outvoted", async () => {
+  for (const lie of [`${"1".padStart(64, "0")}${"f".repeat(64)}`, "0".repeat(128)]) {
+    const world = scriptedWorld(3);
+    for (const n of world.nodes) n.latencyMs = 200;
+    const liar = node(world, 1);
+    liar.latencyMs = 1;
+    liar.says.set("eth_call", (params, honest) => ((params[0] as { to?: string }).to === undefined ? `0x${lie}` : honest()));
+    await world.drive(world.chain.watchTokens(OWNER, [SWAP_CONTRACT]));
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+    expect(world.chain.token(SWAP_CONTRACT, OWNER)).toMatchObject({ balance: 9n });
+    expect(world.chain.status()).toMatchObject({ state: "ready", error: null });
+    await world.drive(world.chain.close());
+  }
+});
+
+test("two nodes that say different balances of a token: the last one both agreed on stays, and the status names them", async () => {
+  const world = scriptedWorld(2);
+  await world.drive(world.chain.watchTokens(OWNER, [SWAP_CONTRACT]));
+  node(world, 1).says.set("eth_call", (params, honest) =>
+    (params[0] as { to?: string }).to === undefined ? `0x${"1".padStart(64, "0")}${"8".padStart(64, "0")}` : honest(),
+  );
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.token(SWAP_CONTRACT, OWNER)).toMatchObject({ balance: 9n });
+  expect(world.chain.status().error).toContain("contradict each other about token balances (a, b)");
+});
+
+test("a nonce or an amount of gas that cannot be is not believed, not even of the only node", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  only.says.set("eth_getTransactionCount", (params, honest) => (params[1] === "pending" ? quantity(1_006n) : honest()));
+  only.says.set("eth_estimateGas", () => quantity(2n ** 64n));
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect(world.chain.account(OWNER)).toMatchObject({ nonce: 5n, pendingNonce: 5n });
+  only.says.set("eth_getTransactionCount", (params, honest) => (params[1] === "pending" ? quantity(1_005n) : honest()));
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.account(OWNER)).toMatchObject({ nonce: 5n, pendingNonce: 1_005n });
+  const gas = world.chain.estimateGas({ from: OWNER, to: OWNER, value: 1n, data: new Uint8Array(0) });
+  expect(await world.drive(gas)).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
+  only.says.set("eth_getTransactionCount", () => quantity(2n ** 64n - 1n));
+  world.evm.mine();
+  expect(await failure(world)).toContain("a nonce too large");
+});

@@ -25,10 +25,10 @@ async function serve(behave: (response: ServerResponse, request: IncomingMessage
 }
 
 /** The sentence of the first failed look over one URL. */
-async function sentence(url: string): Promise<{ readonly text: string; readonly log: string }> {
+async function sentence(url: string, timeoutMs = 10_000): Promise<{ readonly text: string; readonly log: string }> {
   const log = new SilentLog();
   const deps = { clock: createSystemClock(), rng: seededRng(1), log };
-  const opened = openEvmChain({ ticker: "ETH", chainId: 1n, urls: [url], options: { timeoutMs: 300 } }, deps);
+  const opened = openEvmChain({ ticker: "ETH", chainId: 1n, urls: [url], options: { timeoutMs } }, deps);
   const chain = opened.ok ? opened.value : expect.fail(opened.error.reason);
   closing.push(() => chain.close());
   await new Promise<void>((resolve) => chain.onChange(() => resolve()));
@@ -36,9 +36,9 @@ async function sentence(url: string): Promise<{ readonly text: string; readonly 
 }
 
 test("a node over HTTP that is no node is named in one sentence, and its secret path in none", async () => {
-  const trouble = async (behave: Parameters<typeof serve>[0]): Promise<string> => {
+  const trouble = async (behave: Parameters<typeof serve>[0], timeoutMs?: number): Promise<string> => {
     const url = await serve(behave);
-    const { text, log } = await sentence(`${url.replace("://", "://user:pass-word@")}/v3/secret-key`);
+    const { text, log } = await sentence(`${url.replace("://", "://user:pass-word@")}/v3/secret-key`, timeoutMs);
     for (const seen of [text, log]) expect(seen).not.toMatch(/secret-key|pass-word/);
     return text.replace(/127\.0\.0\.1:\d+/g, "host");
   };
@@ -46,13 +46,34 @@ test("a node over HTTP that is no node is named in one sentence, and its secret 
   expect(await trouble((r) => r.writeHead(429).end("slow down"))).toBe(all("it limits how often it may be asked"));
   expect(await trouble((r) => r.writeHead(401).end())).toBe(all("wrong rpc user or password"));
   expect(await trouble((r) => void r.socket?.destroy())).toBe(all("it closed the connection"));
-  expect(await trouble(() => undefined)).toBe(all("no answer within 0.3 s"));
+  expect(await trouble(() => undefined, 300)).toBe(all("no answer within 0.3 s"));
   expect(await trouble((r) => r.end(`"${"x".repeat(20_000_001)}"`))).toBe(all("its answer is larger than 20000000 bytes"));
   expect(await trouble((r) => r.end("[".repeat(100_000)))).toContain("not JSON-RPC");
   expect(await trouble((r) => r.end(`[${"{},".repeat(1_300_000)}{}]`))).toContain("more than 1200000 values");
   expect((await sentence("http://127.0.0.1:1/secret-key")).text).toBe(
     "None of the ETH nodes can be used: 127.0.0.1:1: nothing listens there.",
   );
+});
+
+test("a provider that repeats the key of its address in an error does not bring it into a status or a log", async () => {
+  const url = await serve((response, request) => {
+    const message = `no access to ${request.url ?? ""} with 0123456789abcdef and pass-word`;
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message } }));
+  });
+  const { text, log } = await sentence(`${url.replace("://", "://user:pass-word@")}/v3/fedcba9876543210?apikey=0123456789abcdef`);
+  expect(text).toContain("no access to /v3/***?*** with *** and ***");
+  for (const seen of [text, log]) expect(seen).not.toMatch(/0123456789abcdef|fedcba9876543210|pass-word/);
+});
+
+test("a node that is named twice has one vote; another path at the same host is another node", () => {
+  const urls = ["http://127.0.0.1:1/a", "HTTP://127.0.0.1:1/x/../a", "http://user:pw@127.0.0.1:1/a", "http://127.0.0.1:1/b"];
+  const opened = openEvmChain(
+    { ticker: "ETH", chainId: 1n, urls },
+    { clock: createSystemClock(), rng: seededRng(1), log: new SilentLog() },
+  );
+  const chain = opened.ok ? opened.value : expect.fail(opened.error.reason);
+  closing.push(() => chain.close());
+  expect(chain.status().nodes.map(({ name }) => name)).toEqual(["127.0.0.1:1", "127.0.0.1:1 (2)"]);
 });
 
 test("a login in the URL is sent as one, and none is sent without", async () => {

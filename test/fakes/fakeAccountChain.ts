@@ -23,6 +23,7 @@ export class FakeAccountChain implements AccountChain {
   balance = 0n;
   nonce = 0n;
   pendingNonce = 0n;
+  tipHash = BLOCK.hash;
   readonly tokenBalances = new Map<EvmAddress, bigint>();
   /** Tokens with other than 6 decimals. */
   readonly decimals = new Map<EvmAddress, number>();
@@ -59,7 +60,7 @@ export class FakeAccountChain implements AccountChain {
   }
   account(address: EvmAddress): AccountState | undefined {
     if (!this.#accounts.has(address)) return undefined;
-    return { block: BLOCK, balance: this.balance, nonce: this.nonce, pendingNonce: this.pendingNonce };
+    return { block: { ...BLOCK, hash: this.tipHash }, balance: this.balance, nonce: this.nonce, pendingNonce: this.pendingNonce };
   }
   async watchTokens(_owner: EvmAddress, tokens: readonly EvmAddress[]): Promise<void> {
     for (const token of tokens) this.#watchedTokens.add(token);

@@ -3,9 +3,11 @@ import {
   type AnswerParser,
   parseData,
   parseFeeHistory,
+  parseGas,
   parseLogs,
   parseMaybeData,
   parseMaybeHeader,
+  parseNonce,
   parseQuantity,
   parseReceipt,
   parseTxAnswer,
@@ -18,6 +20,7 @@ import { parseWsText } from "../../src/adapters/evmRpc/wsRpc.ts";
 import { addressFromBytes, checksumAddress, parseAddress, parseAnyCaseAddress } from "../../src/core/evm/address.ts";
 import { approveCall, parseErc20Call, parseTransferEvent, transferCall } from "../../src/core/evm/erc20.ts";
 import { signEthMessage, verifyEthMessage } from "../../src/core/evm/ethMessage.ts";
+import { parseContractAddress } from "../../src/core/evm/evmKind.ts";
 import { parseGasLimits } from "../../src/core/evm/gasLimits.ts";
 import { parseEvmTx } from "../../src/core/evm/parseTx.ts";
 import { encodeRlp, parseRlp } from "../../src/core/evm/rlp.ts";
@@ -102,6 +105,7 @@ test(`${RUNS} damaged calls (seed ${SEED}) are refused, or read as the call that
 test(`${RUNS} damaged addresses, URLs, signatures and gas limits (seed ${SEED}) are read or refused`, () => {
   const address = checksumAddress(addressFromBytes(HASH));
   feed([address], mutateText, (text) => parseAddress(text).ok && parseAnyCaseAddress(text).ok);
+  feed([address, address.toLowerCase()], mutateText, (text) => parseContractAddress(text).ok);
   feed(
     ["https://user:pw@node.example:8545/key"],
     (text, pick) => mutateText(text, pick).slice(pick(9)),
@@ -127,6 +131,8 @@ const RECEIPT = { ...LOG, status: "0x1", gasUsed: "0x5208", effectiveGasPrice: "
 
 const ANSWERS: readonly (readonly [method: string, answer: unknown, parse: AnswerParser<unknown>])[] = [
   ["eth_chainId", "0x1", parseQuantity],
+  ["eth_getTransactionCount", "0x1f", parseNonce],
+  ["eth_estimateGas", "0x5208", parseGas],
   ["eth_getBlockByNumber", headerJson(evm.tip), parseMaybeHeader],
   ["eth_call", `0x${toHex(WORD)}`, parseData],
   ["eth_getRawTransactionByHash", `0x${toHex(paid.raw)}`, parseMaybeData],

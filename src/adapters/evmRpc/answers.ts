@@ -18,6 +18,8 @@ const MAX_RECEIPT_LOGS = 40_000;
 const MAX_DATA_BYTES = 1_000_000;
 /** Heights and times beyond this are nonsense and would not be exact. */
 const MAX_NUMBER = 1_000_000_000_000n;
+/** EIP-2681: a transaction with a higher nonce is none, and one that was signed and kept could not be read again. */
+const MAX_NONCE = 2n ** 64n - 2n;
 const MAX_FEE_BLOCKS = 1_024;
 const MAX_ACCESS_ENTRIES = 10_000;
 /** Of what a schema says is wrong. */
@@ -119,6 +121,9 @@ function reader<S extends z.ZodType>(schema: S): AnswerParser<z.output<S>> {
 }
 
 export const parseQuantity = reader(quantity);
+export const parseNonce = reader(quantity.refine((nonce) => nonce <= MAX_NONCE, "a nonce too large"));
+/** More than any block holds is nonsense. */
+export const parseGas = reader(quantity.refine((gas) => gas <= MAX_NUMBER, "more gas than there can be"));
 /** Null: there is no such block. */
 export const parseMaybeHeader = reader(header.nullable());
 /** Null: not in a block the node knows. */

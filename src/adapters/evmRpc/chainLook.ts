@@ -28,6 +28,8 @@ export type LookResult = { readonly view: ChainView; readonly trouble: string | 
 
 /** Tips remembered, to tell nodes that are behind from a chain that went back. */
 const MAX_TIPS = 256;
+/** Transactions of one account that pools hold; their own limits are far lower. */
+const MAX_PENDING = 1_000n;
 /** A majority that stays behind so long is right: what was above is gone. */
 const BEHIND_MS = 30_000;
 
@@ -155,7 +157,7 @@ export class ChainLook {
     const accounts = new Map(
       [...view.accounts].map(([address, state]): [EvmAddress, AccountState] => {
         const asked = pending.get(address) ?? state.pendingNonce;
-        return [address, { ...state, pendingNonce: asked > state.nonce ? asked : state.nonce }];
+        return [address, { ...state, pendingNonce: pendingNonce(state.nonce, asked) }];
       }),
     );
     const rest = await this.#eventsAndTxs([...view.payments.values()], look, signal);
@@ -241,11 +243,14 @@ async function readAccounts(
         const balance = read.value[i] ?? 0n;
         const nonce = read.value[watched.length + i] ?? 0n;
         const asked = pending.get(address) ?? nonce;
-        return [address, { block, balance, nonce, pendingNonce: asked > nonce ? asked : nonce }];
+        return [address, { block, balance, nonce, pendingNonce: pendingNonce(nonce, asked) }];
       }),
     ),
   );
 }
+
+/** A count far above what blocks have is no hint but a mistake: a transaction with that nonce would wait for ever. */
+const pendingNonce = (nonce: bigint, asked: bigint): bigint => (asked > nonce && asked - nonce <= MAX_PENDING ? asked : nonce);
 
 /** What a majority has in its pools at least; accounts no node answered for are left out. */
 async function pendingNonces(

@@ -116,20 +116,22 @@ export function tryCall(reads: ContractReads, request: CallRequest): Answered<Ui
   return ask(reads, trialQuery(request));
 }
 
-/** From as many nodes as must agree elsewhere; they may differ by a little, and too much gas costs nothing. */
+/**
+ * The middle one of what all nodes say, of an even number the higher of the two: with too little gas the transaction fails and
+ * costs its fee, and too much of it is not paid, but must be there. A refusal counts when a majority refuses.
+ */
 export async function readGasEstimate(reads: ContractReads, request: CallRequest): Answered<bigint> {
   const { ticker, quorum } = reads;
-  const same: Query<bigint> = { ...estimateQuery(request), vote: () => "an estimate" };
-  let greatest = 0n;
-  const noting: Query<bigint> = {
-    ...same,
-    parse: (value) => {
-      const parsed = same.parse(value);
-      if (parsed.ok && parsed.value > greatest) greatest = parsed.value;
-      return parsed;
+  const told: bigint[] = [];
+  const query: Query<bigint> = {
+    ...estimateQuery(request),
+    vote: (gas) => {
+      told.push(gas);
+      return "an estimate";
     },
   };
-  const [read] = await quorumRead(quorum, [noting], reads.signal);
+  const [read] = await quorumRead(quorum, [query], reads.signal, quorum.nodes.length);
   if (read === undefined || !read.ok) return err(toReadError(ticker, read?.error ?? { kind: "no_nodes", troubles: [] }));
-  return ok(greatest);
+  told.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return ok(told[Math.floor(told.length / 2)] ?? read.value);
 }

@@ -5,7 +5,7 @@ import type { LookFault } from "./fault.ts";
 import { feeHistoryQuery, gasPriceQuery, type Query } from "./query.ts";
 import type { Quorum } from "./quorum.ts";
 
-/** The middle one; of an even number the lower of the two: a single node can then push a price neither up nor down for long. */
+/** The middle one; of an even number the lower of the two. Of three or more nodes no single one can push it anywhere. */
 function middle(values: readonly bigint[]): bigint | null {
   const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
@@ -20,12 +20,11 @@ function tipsOf({ reward }: FeeHistoryAnswer): Tips | null {
   return blocks.length === 0 ? null : { low: column(0), medium: column(1), high: column(2) };
 }
 
-/** What gas costs after `header`, as the middle one of the nodes of the quorum says. */
+/** What gas costs after `header`, as the middle one of the nodes of the quorum says. All are asked: two cannot outvote one that lies. */
 export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal: AbortSignal): Promise<Result<GasPrices, LookFault>> {
   const { baseFeePerGas, gasUsed, gasLimit } = header;
-  const asked = [...quorum.nodes].sort((a, b) => a.cost - b.cost).slice(0, quorum.need);
   const queries: Query<bigint | FeeHistoryAnswer>[] = baseFeePerGas === null ? [gasPriceQuery] : [gasPriceQuery, feeHistoryQuery];
-  const answers = await Promise.all(asked.map((node) => node.ask(queries, null, quorum.timeoutMs, signal)));
+  const answers = await Promise.all(quorum.nodes.map((node) => node.ask(queries, null, quorum.timeoutMs, signal)));
   const values = answers.flatMap((list) => list.flatMap((answer) => (answer.ok ? [answer.value] : [])));
   const legacy = middle(values.filter((value) => typeof value === "bigint"));
   if (legacy === null) {

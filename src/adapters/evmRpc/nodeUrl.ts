@@ -2,6 +2,8 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 
 const MAX_URL = 2_048;
+/** Parts of an address with so many characters may be a key; shorter ones are words. */
+const LEAST_KEY = 12;
 
 /** Where a node listens. The URL's path may hold a provider's key: it is shown to nobody. */
 export type NodeUrl = {
@@ -39,4 +41,12 @@ export function parseNodeUrl(text: string): Result<NodeUrl, BadNodeUrl> {
   url.username = "";
   url.password = "";
   return ok({ transport, url, user, password: new Secret(password), name: host });
+}
+
+/** Takes out of a text what in the node's address may be a key: a provider's error may repeat it. */
+export function withoutKeys({ url, password }: NodeUrl): (text: string) => string {
+  const parts = [...url.pathname.split("/"), ...url.searchParams.values(), url.search.slice(1)].filter((part) => part.length >= LEAST_KEY);
+  const secret = password.reveal();
+  const keys = [...parts, ...(secret === "" ? [] : [secret])].sort((a, b) => b.length - a.length);
+  return (text) => keys.reduce((rest, key) => rest.replaceAll(key, "***"), text);
 }

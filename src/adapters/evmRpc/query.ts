@@ -9,9 +9,11 @@ import {
   type LogAnswer,
   parseData,
   parseFeeHistory,
+  parseGas,
   parseLogs,
   parseMaybeData,
   parseMaybeHeader,
+  parseNonce,
   parseQuantity,
   parseReceipt,
   parseTxAnswer,
@@ -55,10 +57,10 @@ export const balanceQuery = (owner: EvmAddress): Query<bigint> => ({
 export const nonceQuery = (owner: EvmAddress): Query<bigint> => ({
   method: "eth_getTransactionCount",
   params: (block) => [`0x${owner}`, block],
-  parse: parseQuantity,
+  parse: parseNonce,
 });
 export const pendingNonceQuery = (owner: EvmAddress): Query<bigint> =>
-  fixed("eth_getTransactionCount", [`0x${owner}`, "pending"], parseQuantity);
+  fixed("eth_getTransactionCount", [`0x${owner}`, "pending"], parseNonce);
 export const codeQuery = (contract: EvmAddress): Query<Uint8Array> => ({
   method: "eth_getCode",
   params: (block) => [`0x${contract}`, block],
@@ -91,7 +93,7 @@ export const trialQuery = (request: CallRequest): Query<Uint8Array> => ({
   parse: parseData,
 });
 /** At the latest block of the node: not every node takes another. */
-export const estimateQuery = (request: CallRequest): Query<bigint> => fixed("eth_estimateGas", [requestObject(request)], parseQuantity);
+export const estimateQuery = (request: CallRequest): Query<bigint> => fixed("eth_estimateGas", [requestObject(request)], parseGas);
 
 /** The price a transaction paid is left out of the vote: old nodes do not say it. */
 export const receiptQuery = (txid: string): Query<ReceiptAnswer | null> => ({

@@ -98,15 +98,20 @@ class Ballot<T> {
 }
 
 /**
- * Asks `need` nodes, the best first, and further ones where they do not agree or do not answer. One result for each query, in
+ * Asks `first` nodes, as many as must agree unless told otherwise, the best first, and further ones where they do not agree or do not answer. One result for each query, in
  * order. Rejects only with `Aborted`.
  */
-export async function quorumRead<T>(quorum: Quorum, queries: readonly Query<T>[], signal: AbortSignal): Promise<readonly Read<T>[]> {
+export async function quorumRead<T>(
+  quorum: Quorum,
+  queries: readonly Query<T>[],
+  signal: AbortSignal,
+  first = quorum.need,
+): Promise<readonly Read<T>[]> {
   const { block, need, timeoutMs } = quorum;
   const ballots = queries.map((query) => new Ballot(query));
   const queue = [...quorum.nodes].sort((a, b) => a.cost - b.cost);
   let open = queries.map((_, i) => i);
-  for (let wave = queue.splice(0, need); wave.length > 0 && open.length > 0; wave = queue.splice(0, 1)) {
+  for (let wave = queue.splice(0, first); wave.length > 0 && open.length > 0; wave = queue.splice(0, 1)) {
     const asked = open.flatMap((i) => queries[i] ?? []);
     const got = await Promise.all(wave.map((node) => node.askAt(asked, block, timeoutMs, signal)));
     for (const [w, node] of wave.entries()) {

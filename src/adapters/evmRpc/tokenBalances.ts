@@ -107,28 +107,85 @@ async function oneByOne(node: EvmNode, wanted: readonly Portion[], quorum: Quoru
   }));
 }
 
-/**
- * Balances of all watched tokens at the block of a quorum, from one of its nodes: they show what there is to trade, and no
- * payment of somebody else is believed because of them. 500 tokens are two calls in one request.
- */
-export async function readTokens(quorum: Quorum, watched: Iterable<Owned>, signal: AbortSignal): Promise<Result<Balances, LookFault>> {
-  let wanted: readonly Portion[] = portions(watched);
-  const states = new Map<string, TokenState>();
-  const keep = (found: Found): void => {
+/** What one node says of the portions; those it gave no answer for are left out. */
+async function askNode(node: EvmNode, wanted: readonly Portion[], quorum: Quorum, signal: AbortSignal): Promise<Found> {
+  const found = node.runsInitCode ? ((await byInitCode(node, wanted, quorum, signal)) ?? []) : [];
+  const rest = wanted.filter((portion) => !found.some((f) => f.portion === portion));
+  if (rest.length === 0 || node.state === "away") return found;
+  return [...found, ...((await oneByOne(node, rest, quorum, signal)) ?? [])];
+}
+
+type Vote = { readonly balance: bigint | null; readonly nodes: readonly EvmNode[] };
+
+/** What the nodes say of each token, and whether `need` of them say the same. */
+class Ballots {
+  readonly #need: number;
+  readonly #votes = new Map<string, Map<bigint | null, EvmNode[]>>();
+
+  constructor(need: number) {
+    this.#need = need;
+  }
+
+  take(node: EvmNode, found: Found): void {
     for (const { portion, balances } of found) {
       for (const [i, token] of portion.tokens.entries()) {
-        const balance = balances[i];
-        if (balance !== null && balance !== undefined) states.set(tokenKey(token, portion.owner), { block: quorum.block, balance });
+        const key = tokenKey(token, portion.owner);
+        const votes = this.#votes.get(key) ?? new Map<bigint | null, EvmNode[]>();
+        const balance = balances[i] ?? null;
+        this.#votes.set(key, votes.set(balance, [...(votes.get(balance) ?? []), node]));
       }
     }
-    wanted = wanted.filter((portion) => !found.some((f) => f.portion === portion));
-  };
-  for (const node of [...quorum.nodes].sort((a, b) => a.cost - b.cost)) {
-    if (wanted.length === 0) break;
-    if (node.runsInitCode) keep((await byInitCode(node, wanted, quorum, signal)) ?? []);
-    if (wanted.length > 0 && node.state !== "away") keep((await oneByOne(node, wanted, quorum, signal)) ?? []);
   }
-  if (wanted.length === 0) return ok(states);
-  const troubles = quorum.nodes.flatMap((node) => node.trouble ?? []);
-  return err({ kind: "too_few", what: "token balances", have: 0, need: 1, troubles });
+
+  of(owner: EvmAddress, token: EvmAddress): readonly Vote[] {
+    return [...(this.#votes.get(tokenKey(token, owner)) ?? [])].map(([balance, nodes]) => ({ balance, nodes }));
+  }
+
+  winner(votes: readonly Vote[]): Vote | undefined {
+    return votes.find(({ nodes }) => nodes.length >= this.#need);
+  }
+
+  isOpen({ owner, tokens }: Portion): boolean {
+    return tokens.some((token) => this.winner(this.of(owner, token)) === undefined);
+  }
+}
+
+/**
+ * Balances of all watched tokens at the block of a quorum, as a majority of its nodes says. 500 tokens are two calls in one
+ * request to each. A token of which a majority says that it does not answer has none.
+ */
+export async function readTokens(quorum: Quorum, watched: Iterable<Owned>, signal: AbortSignal): Promise<Result<Balances, LookFault>> {
+  const { need } = quorum;
+  const all = portions(watched);
+  const ballots = new Ballots(need);
+  const queue = [...quorum.nodes].sort((a, b) => a.cost - b.cost);
+  let open: readonly Portion[] = all;
+  for (let wave = queue.splice(0, need); wave.length > 0 && open.length > 0; wave = queue.splice(0, 1)) {
+    const asked = open;
+    const found = await Promise.all(wave.map((node) => askNode(node, asked, quorum, signal)));
+    for (const [i, node] of wave.entries()) ballots.take(node, found[i] ?? []);
+    open = open.filter((portion) => ballots.isOpen(portion));
+  }
+  const states = new Map<string, TokenState>();
+  for (const { owner, tokens } of all) {
+    for (const token of tokens) {
+      const votes = ballots.of(owner, token);
+      const winner = ballots.winner(votes);
+      if (winner === undefined) continue;
+      if (winner.balance !== null) states.set(tokenKey(token, owner), { block: quorum.block, balance: winner.balance });
+      // A node that could not ask a token does not lie about it.
+      for (const vote of votes) if (vote !== winner && vote.balance !== null) for (const node of vote.nodes) node.contradicted(WHAT);
+    }
+  }
+  return open.length === 0 ? ok(states) : err(undecided(open, ballots, quorum));
+}
+
+const WHAT = "token balances";
+
+function undecided(open: readonly Portion[], ballots: Ballots, { nodes, need }: Quorum): LookFault {
+  const votes = open.flatMap(({ owner, tokens }) => tokens.map((token) => ballots.of(owner, token)));
+  const split = votes.find((on) => on.length > 1 && ballots.winner(on) === undefined);
+  if (split) return { kind: "disagree", what: WHAT, nodes: split.flatMap((vote) => vote.nodes.map(({ name }) => name)) };
+  const have = Math.min(...votes.map((on) => on[0]?.nodes.length ?? 0));
+  return { kind: "too_few", what: WHAT, have, need, troubles: nodes.flatMap((node) => node.trouble ?? []) };
 }

@@ -211,11 +211,19 @@ export class CoinRegistry {
     for (const { entry } of tokens) this.#opening.set(entry.ticker, null);
     try {
       const opened = await evm.openTokens(coin, tokens, signal);
-      // It was disabled meanwhile, and its account closed with it.
-      if (this.wallet(name) !== coin) return err({ kind: "PlatformCoinIsNotActivated", platform: name });
+      if (this.wallet(name) !== coin) {
+        // It was disabled meanwhile; its account may live on under other tokens.
+        for (const token of opened.ok ? opened.value : []) await evm.close(token);
+        return err({ kind: "PlatformCoinIsNotActivated", platform: name });
+      }
       for (const token of opened.ok ? opened.value : []) this.#coins.set(token.ticker, token);
       if (opened.ok) this.#deps.log.info("tokens_activated", { coin: name, count: opened.value.length });
       return opened;
+    } catch (cause) {
+      // Its account was closed under the work.
+      if (cause instanceof Aborted && !signal.aborted && this.wallet(name) !== coin)
+        return err({ kind: "PlatformCoinIsNotActivated", platform: name });
+      throw cause;
     } finally {
       for (const { entry } of tokens) this.#opening.delete(entry.ticker);
     }

@@ -156,12 +156,17 @@ export const enableEthWithTokens = defineMethod<Failure>()({
       signal,
     );
     if (!platform.ok) return err(platformFailure(platform.error));
-    const tokens = p.erc20_tokens_requests.length === 0 ? ok([]) : await ctx.coins.enableTokens(ticker, p.erc20_tokens_requests, signal);
+    const openTokens = async (): Promise<Result<readonly WalletCoin[], EnableTokensError>> =>
+      p.erc20_tokens_requests.length === 0 ? ok([]) : ctx.coins.enableTokens(ticker, p.erc20_tokens_requests, signal);
+    const tokens = await openTokens().catch(async (cause: unknown) => {
+      await ctx.coins.disable(ticker, true);
+      throw cause;
+    });
     if (tokens.ok) return ok(reply(platform.value, tokens.value, p.get_balances));
     await ctx.coins.disable(ticker, true);
     const { error } = tokens;
-    if (error.kind === "PlatformCoinIsNotActivated") throw new Error("the platform coin was disabled while its tokens were being enabled");
-    return err(error);
+    if (error.kind !== "PlatformCoinIsNotActivated") return err(error);
+    return err({ kind: "DaemonFailed", coin: ticker, message: `${ticker} was disabled while its tokens were being enabled` });
   },
   errors: {
     ...TOKEN_FAULTS,

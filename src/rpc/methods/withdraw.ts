@@ -198,13 +198,13 @@ export const withdraw = defineMethod<Failure>()({
     },
     InvalidAddress: {
       http: 400,
-      when: "`to` is no address of this coin.",
+      when: "`to` is no address of this coin; on account chains also the zero address and the contracts of the token and of swaps, from which nothing comes back.",
       text: ({ reason }) => `Invalid address: ${reason}`,
       data: ({ reason }) => reason,
     },
     InvalidFeePolicy: {
       http: 400,
-      when: "`fee` belongs to another kind of coin, or is negative.",
+      when: "`fee` belongs to another kind of coin, or is negative; or there is none and the nodes ask more than 10000 gwei for a unit of gas.",
       text: ({ reason }) => `Invalid fee policy: ${reason}`,
       data: ({ reason }) => reason,
     },

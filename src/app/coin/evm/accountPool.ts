@@ -13,18 +13,28 @@ import { NonceLedger } from "./nonceLedger.ts";
 
 /** The adapter's own bound. */
 const MAX_URLS = 32;
+/** Characters of a refused address that are shown. */
+const MAX_SHOWN = 100;
 
 export type AccountPoolDeps = { readonly clock: Clock; readonly log: Log; readonly parts: EvmParts };
 
 export type PlatformKind = EvmKind & { readonly decimals: number; readonly chainId: bigint; readonly logsBlockRange: number | null };
 
 type Opened = Result<EvmAccount, EvmEnableError>;
-type Shared = { readonly opened: Promise<Opened>; readonly users: Set<string> };
+type Shared = {
+  readonly platform: string;
+  readonly opened: Promise<Opened>;
+  /** Null until it is open. */
+  account: EvmAccount | null;
+  readonly users: Set<string>;
+};
 
 /** The accounts that enabled coins share: one chain, one account and one nonce ledger for a platform coin and all its tokens. */
 export class AccountPool {
   readonly #deps: AccountPoolDeps;
+  /** By chain id and address: that is what a sequence of nonces belongs to. */
   readonly #shared = new Map<string, Shared>();
+  readonly #closing = new Map<string, Promise<void>>();
 
   constructor(deps: AccountPoolDeps) {
     this.#deps = deps;
@@ -32,41 +42,58 @@ export class AccountPool {
 
   /** Why the account cannot be opened with these; null: it can be tried, or is there already. */
   refusal(platform: PlatformKind, key: KeyPair, urls: readonly string[] | undefined): string | null {
-    return this.#shared.has(idOf(platform.ticker, addressOfPubkey(key.publicKey))) ? null : badUrls(urls);
+    return this.#shared.has(idOf(platform.chainId, addressOfPubkey(key.publicKey))) ? null : badUrls(urls);
   }
 
   /** The account of a key, opened with `urls` unless it is there already. `user` gives it back with `release`, unless this fails. */
   async take(user: string, platform: PlatformKind, key: KeyPair, urls: readonly string[], signal: AbortSignal): Promise<Opened> {
     const address = addressOfPubkey(key.publicKey);
-    const id = idOf(platform.ticker, address);
+    const id = idOf(platform.chainId, address);
     let shared = this.#shared.get(id);
+    if (shared && shared.platform !== platform.ticker) return err(clash(user, platform, shared.platform));
     if (!shared) {
-      shared = { opened: this.#open(user, platform, key, address, urls, signal), users: new Set() };
+      const before = this.#closing.get(id) ?? Promise.resolve();
+      const opened = before.then(() => this.#open(user, platform, key, address, urls, signal));
+      shared = { platform: platform.ticker, opened, account: null, users: new Set() };
       this.#shared.set(id, shared);
     }
     shared.users.add(user);
     try {
       const opened = await shared.opened;
-      if (!opened.ok) this.#shared.delete(id);
+      if (opened.ok) shared.account = opened.value;
+      else this.#forget(id, shared);
       return opened;
     } catch (cause) {
-      this.#shared.delete(id);
+      this.#forget(id, shared);
       throw cause;
     }
   }
 
-  /** Another user of an account that is in use. */
+  #forget(id: string, shared: Shared): void {
+    if (this.#shared.get(id) === shared) this.#shared.delete(id);
+  }
+
+  /** Another user of an account that is in use; without effect on one that was closed meanwhile. */
   share(user: string, account: EvmAccount): void {
-    this.#shared.get(idOf(account.platform, account.address))?.users.add(user);
+    const shared = this.#shared.get(idOf(account.chain.chainId, account.address));
+    if (shared?.account === account) shared.users.add(user);
   }
 
   async release(user: string, account: EvmAccount): Promise<void> {
-    const id = idOf(account.platform, account.address);
+    const id = idOf(account.chain.chainId, account.address);
     const shared = this.#shared.get(id);
-    shared?.users.delete(user);
-    if (!shared || shared.users.size > 0) return;
+    if (shared?.account !== account) return;
+    shared.users.delete(user);
+    if (shared.users.size > 0) return;
     this.#shared.delete(id);
-    await account.chain.close();
+    // Whoever opens the account again must find everything the old ledger still writes.
+    const closed = account.nonces.close().then(() => account.chain.close());
+    this.#closing.set(id, closed);
+    try {
+      await closed;
+    } finally {
+      if (this.#closing.get(id) === closed) this.#closing.delete(id);
+    }
   }
 
   async #open(
@@ -81,7 +108,7 @@ export class AccountPool {
     const { ticker, chainId, logsBlockRange } = platform;
     const chain = await parts.openChain({ ticker, chainId, urls, logsBlockRange });
     if (!chain.ok) {
-      const url = urls[chain.error.index] ?? "";
+      const url = shownUrl(urls[chain.error.index] ?? "");
       return err({ kind: "BadAccountNodes", reason: `Invalid node address '${url}'. Only http(s) and ws(s) nodes are supported` });
     }
     const nonces = new NonceLedger({ chain: chain.value, address, store: parts.store, log });
@@ -139,7 +166,22 @@ export class AccountPool {
   }
 }
 
-const idOf = (platform: string, address: EvmAddress): string => `${platform}/${address}`;
+const idOf = (chainId: bigint, address: EvmAddress): string => `${chainId}/${address}`;
+/** The coins file may have two platform coins with one chain id. */
+const clash = (coin: string, { ticker, chainId }: PlatformKind, other: string): EvmEnableError => ({
+  kind: "ChainMismatch",
+  coin,
+  reason: `${ticker} has the chain id of ${other}, which is enabled (${chainId}); both would take the same nonces, so disable ${other} first`,
+});
+
+/** Of an address that cannot be used: without login, path and query, which may hold a provider's key. */
+function shownUrl(text: string): string {
+  const [, scheme = "", rest = ""] = /^([a-z0-9+.-]{0,20}:\/\/)?(.*)$/is.exec(text) ?? [];
+  const authority = rest.replace(/[/?#].*$/s, "");
+  const host = authority.slice(authority.lastIndexOf("@") + 1).slice(0, MAX_SHOWN);
+  return `${scheme}${host}${authority === rest ? "" : "/..."}`;
+}
+
 const unreached = (coin: string, message: string): EvmEnableError => ({ kind: "DaemonFailed", coin, message });
 
 /** KDF's words for what `urls` lacks (rpc.md 5.1); null: it can be tried. */

@@ -198,6 +198,7 @@ export class EvmCoin {
       return reject(
         `the transaction is for ${tx.chainId === null ? "any chain" : `the chain with id ${tx.chainId}`}, not for ${chain.chainId}`,
       );
+    if (chain.status().state !== "ready") await lookAgain(this.account.clock, chain, signal);
     return from === address ? nonces.send(parsed.value, signal) : broadcastToResult(await chain.broadcast(raw, signal), txid);
   }
 }

@@ -42,6 +42,8 @@ type Contracts = { readonly swap: EvmAddress | null; readonly fallback: EvmAddre
 export class EvmCoins {
   readonly #deps: EvmCoinsDeps;
   readonly #pool: AccountPool;
+  /** How many enabled tokens follow a balance. */
+  readonly #followers = new Map<string, number>();
 
   constructor(deps: EvmCoinsDeps) {
     this.#deps = deps;
@@ -53,7 +55,7 @@ export class EvmCoins {
     if (!kind.ok) return notSupported(entry.ticker, kind.error.reason);
     const platform = this.#platform(kind.value);
     if (!platform.ok) return platform;
-    const key = this.#deps.keyOf(entry);
+    const key = this.#keyOf(entry, platform.value.ticker);
     if (!key.ok) return key;
     const refused = this.#pool.refusal(platform.value, key.value, request.nodes.urls);
     if (refused !== null) return err({ kind: "BadAccountNodes", reason: refused });
@@ -81,7 +83,7 @@ export class EvmCoins {
     signal: AbortSignal,
   ): Promise<Result<readonly EvmCoin[], EnableTokensError>> {
     const { account } = platform;
-    const { chain, address } = account;
+    const { chain } = account;
     const wanted: Wanted[] = [];
     for (const { entry, requiredConfirmations } of tokens) {
       const kind = evmKind(entry);
@@ -89,20 +91,18 @@ export class EvmCoins {
       const { asset } = kind.value;
       if (asset.kind !== "token" || asset.platform !== account.platform)
         return err({ kind: "PlatformCoinMismatch", ticker: entry.ticker, platform: account.platform });
+      const key = this.#keyOf(entry, account.platform);
+      if (!key.ok) return key;
       wanted.push({ entry, kind: kind.value, contract: asset.contract, requiredConfirmations });
     }
     const contracts = wanted.map((w) => w.contract);
     const decimals = await chain.tokensDecimals(contracts, signal);
     if (!decimals.ok) return chainFault(account.platform, decimals.error);
-    try {
-      await withDeadline(account.clock, FIRST_BALANCE_MS, signal, (s) => chain.watchTokens(address, contracts, s));
-    } catch (cause) {
-      if (!(cause instanceof Aborted) || signal.aborted) throw cause;
-      return err({ kind: "DaemonFailed", coin: account.platform, message: chain.status().error ?? "the nodes did not answer in time" });
-    }
+    const watched = await this.#watch(account.platform, account, contracts, signal);
+    if (!watched.ok) return watched;
     const opened = this.#besides(platform, wanted, decimals.value);
     if (!opened.ok) {
-      chain.unwatch({ tokens: contracts.map((token) => ({ token, owner: address })) });
+      this.#unwatch(account, contracts);
       return opened;
     }
     for (const { entry } of wanted) this.#pool.share(entry.ticker, account);
@@ -130,9 +130,58 @@ export class EvmCoins {
     return ok(coins);
   }
 
+  /** Follows balances; two entries of one contract follow the same one. */
+  async #watch(
+    coin: string,
+    account: EvmAccount,
+    contracts: readonly EvmAddress[],
+    signal: AbortSignal,
+  ): Promise<Result<undefined, EvmEnableError>> {
+    const { chain, address, clock } = account;
+    for (const contract of contracts) this.#followers.set(followKey(account, contract), this.#followersOf(account, contract) + 1);
+    try {
+      await withDeadline(clock, FIRST_BALANCE_MS, signal, (s) => chain.watchTokens(address, contracts, s));
+      return ok(undefined);
+    } catch (cause) {
+      this.#unwatch(account, contracts);
+      if (!(cause instanceof Aborted) || signal.aborted) throw cause;
+      return err({ kind: "DaemonFailed", coin, message: chain.status().error ?? "the nodes did not answer in time" });
+    }
+  }
+
+  #unwatch(account: EvmAccount, contracts: readonly EvmAddress[]): void {
+    for (const contract of contracts) {
+      const left = this.#followersOf(account, contract) - 1;
+      if (left > 0) this.#followers.set(followKey(account, contract), left);
+      else {
+        this.#followers.delete(followKey(account, contract));
+        account.chain.unwatch({ tokens: [{ token: contract, owner: account.address }] });
+      }
+    }
+  }
+
+  #followersOf(account: EvmAccount, contract: EvmAddress): number {
+    return this.#followers.get(followKey(account, contract)) ?? 0;
+  }
+
+  /**
+   * A token's account is its platform coin's, which pays its fees. In an HD wallet an entry with another path would be another
+   * address, whichever way the token is enabled.
+   */
+  #keyOf(entry: CoinEntry, platform: string): Result<KeyPair, EvmEnableError> {
+    const { entries, keyOf, hdKeyOf } = this.#deps;
+    const other = entries.get(platform) ?? entry;
+    const { ticker, derivationPath: path } = entry;
+    if (hdKeyOf === null || path === null || path === other.derivationPath) return keyOf(other);
+    return notSupported(
+      ticker,
+      `its derivation_path is ${path}, and that of its platform coin ${platform}, which pays its fees, is another`,
+    );
+  }
+
   async close(coin: EvmCoin): Promise<void> {
     const { account, contract } = coin;
-    if (contract !== null) account.chain.unwatch({ tokens: [{ token: contract, owner: account.address }] });
+    if (contract !== null) this.#unwatch(account, [contract]);
     await this.#pool.release(coin.ticker, account);
   }
 
@@ -158,13 +207,12 @@ export class EvmCoins {
       const fault = decimalsFault(kind, told.value);
       if (fault) return fault;
       decimals = told.value;
-      try {
-        await withDeadline(account.clock, FIRST_BALANCE_MS, signal, (s) => chain.watchTokens(address, [asset.contract], s));
-      } catch (cause) {
-        if (!(cause instanceof Aborted) || signal.aborted) throw cause;
-        return err({ kind: "DaemonFailed", coin: ticker, message: chain.status().error ?? "the nodes did not answer in time" });
+      const watched = await this.#watch(ticker, account, [asset.contract], signal);
+      if (!watched.ok) return watched;
+      if (!chain.token(asset.contract, address)) {
+        this.#unwatch(account, [asset.contract]);
+        return noBalance(ticker);
       }
-      if (!chain.token(asset.contract, address)) return noBalance(ticker);
     }
     if (decimals === null) throw new Error(`${ticker} has no decimals`);
     return ok(this.#coin(entry, kind, decimals, account, contracts, request));
@@ -203,6 +251,7 @@ export class EvmCoins {
   }
 }
 
+const followKey = ({ chain, address }: EvmAccount, contract: EvmAddress): string => `${chain.chainId}/${address}/${contract}`;
 const notSupported = (coin: string, reason: string): Result<never, EvmEnableError> => err({ kind: "NotSupported", coin, reason });
 const mismatch = (coin: string, reason: string): Result<never, EvmEnableError> => err({ kind: "ChainMismatch", coin, reason });
 

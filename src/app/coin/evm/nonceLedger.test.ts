@@ -8,6 +8,7 @@ import { transferCall } from "../../../core/evm/erc20.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import { ok } from "../../../core/util/result.ts";
 import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
 import { NonceLedger } from "./nonceLedger.ts";
 
@@ -49,8 +50,8 @@ test("the next nonce is the least that neither the chain, nor the pools, nor an 
 
 test("a transaction that is only signed takes no nonce; the second of two to be sent is refused, also after a restart", async () => {
   const ledger = await open();
-  const first = await ledger.signNext((nonce) => pay(nonce, 1n), false, signal);
-  const second = await ledger.signNext((nonce) => pay(nonce, 2n), false, signal);
+  const first = await ledger.signNext((nonce) => ok(pay(nonce, 1n)), false, signal);
+  const second = await ledger.signNext((nonce) => ok(pay(nonce, 2n)), false, signal);
   if (!first.ok || !second.ok) expect.fail("not signed");
   expect([first.value.tx.nonce, second.value.tx.nonce]).toEqual([0n, 0n]);
   expect(chain.sent).toEqual([]);
@@ -108,16 +109,99 @@ test("what tokens a waiting transfer takes is counted by contract", async () => 
 
 test("withdrawals asked for at once are sent with one nonce each", async () => {
   const ledger = await open();
-  const all = await Promise.all([1n, 2n, 3n, 4n].map((value) => ledger.signNext((nonce) => pay(nonce, value), true, signal)));
+  const all = await Promise.all([1n, 2n, 3n, 4n].map((value) => ledger.signNext((nonce) => ok(pay(nonce, value)), true, signal)));
   expect(all.map((r) => (r.ok ? r.value.tx.nonce : null))).toEqual([0n, 1n, 2n, 3n]);
 });
 
 test("what is long mined, and more than 200 that were never sent, are forgotten", async () => {
   const ledger = await open();
   await ledger.send(pay(0n), signal);
-  for (let i = 0; i < 205; i++) await ledger.signNext((nonce) => pay(nonce, BigInt(i)), false, signal);
+  for (let i = 0; i < 205; i++) await ledger.signNext((nonce) => ok(pay(nonce, BigInt(i))), false, signal);
   expect((await store.load(1n, address)).length).toBe(201);
   chain.nonce = 66n;
   await open();
   expect(await store.load(1n, address)).toEqual([]);
+});
+
+test("a sent transaction that all nodes refuse after a restart frees its nonce: it would hold up everything after it for ever", async () => {
+  chain.outcomes.push({ kind: "unknown", message: "no answer" });
+  await (await open()).send(pay(0n), signal);
+  chain.outcomes.push({ kind: "rejected", code: -32_000, message: "insufficient funds" });
+  const later = await open();
+  expect(later.next()).toBe(0n);
+  expect(later.outgoing().wei).toBe(0n);
+});
+
+test("what did not arrive is sent once more before the next one, without a restart; what arrived is not", async () => {
+  const ledger = await open();
+  chain.outcomes.push({ kind: "unknown", message: "no answer" });
+  await ledger.send(pay(0n), signal);
+  expect(await ledger.send(pay(1n), signal)).toMatchObject({ ok: true });
+  expect(chain.sent).toEqual([pay(0n).raw, pay(0n).raw, pay(1n).raw]);
+  await ledger.signNext((nonce) => ok(pay(nonce)), true, signal);
+  expect(chain.sent).toEqual([pay(0n).raw, pay(0n).raw, pay(1n).raw, pay(2n).raw]);
+});
+
+test("while no node answers for a transaction nothing after it is sent: a withdrawal tried thrice is not paid thrice", async () => {
+  const ledger = await open();
+  const unknown = { kind: "unknown", message: "a: no answer within 10 s." } as const;
+  chain.outcomes.push(unknown, unknown, unknown);
+  const tries = [];
+  for (let i = 0; i < 3; i++) tries.push(await ledger.signNext((nonce) => ok(pay(nonce)), true, signal));
+  const { txid } = pay(0n);
+  const again = `transaction ${txid} may be out, and is sent again before any other of this account`;
+  expect(tries[0]).toEqual({ ok: false, error: { kind: "Transport", message: `a: no answer within 10 s; ${again}` } });
+  const refused = { error: { kind: "Rejected", message: expect.stringContaining(`no node answers for ${txid}`) } };
+  expect(tries.slice(1)).toMatchObject([refused, refused]);
+  expect(chain.sent).toEqual([pay(0n).raw, pay(0n).raw, pay(0n).raw]);
+  // The same one again, and a dearer one in its place, may be sent.
+  expect(await ledger.send(pay(0n), signal)).toMatchObject({ ok: true });
+});
+
+test("while the nodes are away nothing is sent, nor kept to be sent later", async () => {
+  const ledger = await open();
+  chain.trouble = "None of the ETH nodes can be used: a: nothing listens there.";
+  const words = "None of the ETH nodes can be used: a: nothing listens there; nothing was sent";
+  expect(await ledger.signNext((nonce) => ok(pay(nonce)), true, signal)).toEqual({
+    ok: false,
+    error: { kind: "Rejected", message: words },
+  });
+  expect(await ledger.send(pay(0n), signal)).toEqual({ ok: false, error: { kind: "Rejected", message: words } });
+  expect([chain.sent, await store.load(1n, address)]).toEqual([[], []]);
+});
+
+test("what the pools dropped is sent once more when the chain has moved on", async () => {
+  const ledger = await open();
+  await ledger.send(pay(0n), signal);
+  chain.pendingNonce = 1n;
+  chain.tipHash = "cd".repeat(32);
+  await ledger.send(pay(1n), signal);
+  expect(chain.sent.length).toBe(2);
+  chain.pendingNonce = 0n;
+  chain.tipHash = "ef".repeat(32);
+  await ledger.send(pay(2n), signal);
+  expect(chain.sent.slice(2)).toEqual([pay(0n).raw, pay(1n).raw, pay(2n).raw]);
+});
+
+test("a closed ledger waits for what is under way and takes no more, so that the next one knows all", async () => {
+  const ledger = await open();
+  let [arrive, answer] = [(): void => undefined, (): void => undefined];
+  const arrived = new Promise<void>((resolve) => (arrive = resolve));
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  chain.broadcast = async (raw) => {
+    chain.sent.push(raw);
+    arrive();
+    await answered;
+    return { kind: "rejected", code: -32_000, message: "gas too low" };
+  };
+  const first = ledger.send(pay(0n), signal);
+  const second = ledger.signNext((nonce) => ok(pay(nonce, 2n)), true, signal);
+  await arrived;
+  const closed = ledger.close().then(() => store.load(1n, address));
+  answer();
+  // The refusal came after the closing began and is stored all the same.
+  expect((await closed).map(({ nonce, state }) => [nonce, state])).toEqual([[0n, "signed"]]);
+  expect(await first).toMatchObject({ error: { message: "gas too low" } });
+  expect(await second).toMatchObject({ error: { kind: "Rejected", message: expect.stringContaining("just disabled") } });
+  expect(chain.sent.length).toBe(1);
 });

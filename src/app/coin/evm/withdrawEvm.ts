@@ -1,4 +1,4 @@
-import { addressFaultText, checksumAddress, type EvmAddress, parseAddress } from "../../../core/evm/address.ts";
+import { addressFaultText, checksumAddress, type EvmAddress, parseAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { transferCall } from "../../../core/evm/erc20.ts";
 import { effectiveGasPrice, type GasBid, greatestFee } from "../../../core/evm/gas.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
@@ -12,6 +12,12 @@ import type { EvmCoin } from "./evmCoin.ts";
 import { marketBid, priceOf } from "./gasBid.ts";
 
 const GWEI_DECIMALS = 9;
+const WEI_PER_GWEI = 10n ** 9n;
+/**
+ * Most that is paid for a unit of gas unless the request names a price: 0.21 coins for a plain transfer. Nodes say what gas
+ * costs, and one that lies must not make a withdrawal burn the balance. No chain of the coins file ever asked as much.
+ */
+const MOST_GWEI = 10_000n;
 const PER_CENT = 100n;
 /** Hundredths a token transfer's estimate is raised to where the coins file names none: what it touches may change until then. */
 const TOKEN_ESTIMATE_PERCENT = 110n;
@@ -28,7 +34,14 @@ const badFee = (reason: string): Fail => err({ kind: "InvalidFeePolicy", reason 
 function askedBid(coin: EvmCoin, request: WithdrawRequest): Result<{ readonly bid: GasBid; readonly gas: bigint | null }, WithdrawError> {
   const prices = gasPricesOf(coin.account);
   const { fee } = request;
-  if (!fee) return ok({ bid: marketBid(prices, coin.bidRule()), gas: null });
+  if (!fee) {
+    const bid = marketBid(prices, coin.bidRule());
+    if (priceOf(bid) > MOST_GWEI * WEI_PER_GWEI)
+      return badFee(
+        `the nodes ask ${priceOf(bid) / WEI_PER_GWEI} gwei for a unit of gas, more than ${MOST_GWEI}; to pay a price like that, name it in fee`,
+      );
+    return ok({ bid, gas: null });
+  }
   if (fee.kind !== "gasPrice" && fee.kind !== "feeMarket")
     return badFee(`Expected 'EthGas' or 'EthGasEip1559' fee types, found ${fee.type}`);
   const bid = bidOfFee(fee);
@@ -75,6 +88,8 @@ export async function withdrawEvm(
   if (!asked.ok) return asked;
   const to = parseAddress(request.to);
   if (!to.ok) return err({ kind: "InvalidAddress", reason: addressFaultText(to.error) });
+  const lost = lostAt(coin, to.value);
+  if (lost !== null) return err({ kind: "InvalidAddress", reason: lost });
   const isMax = request.amount === "max";
   const free = coin.freeUnits();
   if (isMax && free === 0n) return err({ kind: "ZeroBalanceToWithdrawMax" });
@@ -93,8 +108,21 @@ export async function withdrawEvm(
   const amount = isMax && coin.contract === null ? wanted - offer.fee : wanted;
   const short = shortOfFee(coin, amount, offer.fee, free);
   if (short) return short;
-  const signed = await coin.account.nonces.signNext((nonce) => sign(coin, callOf(amount), offer, nonce), request.broadcast, signal);
+  const make = (nonce: bigint): Result<SignedEvmTx, WithdrawError> => {
+    // Another withdrawal may have been sent since: together they must not take more than there is.
+    const gone =
+      wanted > coin.freeUnits() ? tooMuch(coin, coin.freeUnits(), wanted) : shortOfFee(coin, amount, offer.fee, coin.freeUnits());
+    return gone ?? ok(sign(coin, callOf(amount), offer, nonce));
+  };
+  const signed = await coin.account.nonces.signNext(make, request.broadcast, signal);
   return signed.ok ? ok(toWithdrawal(coin, to.value, amount, offer, signed.value)) : signed;
+}
+
+/** Addresses nothing comes back from; null: none of them. */
+function lostAt({ contract, ticker, spec }: EvmCoin, to: EvmAddress): string | null {
+  if (to === ZERO_ADDRESS) return "the zero address is nobody's: what is sent there is lost";
+  if (to === contract) return `this is the contract of ${ticker} itself: what is sent there is lost`;
+  return to === spec.swapContract || to === spec.fallbackSwapContract ? "this is the swap contract: what is sent there is lost" : null;
 }
 
 const tooLow = (coin: EvmCoin, amount: Rational): Fail => err({ kind: "AmountTooLow", amount, threshold: fromUnits(1n, coin.decimals) });

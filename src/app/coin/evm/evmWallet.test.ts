@@ -1,0 +1,214 @@
+import { expect, test } from "vitest";
+import { type CoinNode, coinNode } from "../../../../test/fakes/coinNode.ts";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
+import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
+import { addressFromBytes, checksumAddress } from "../../../core/evm/address.ts";
+import { err, ok } from "../../../core/util/result.ts";
+
+const SEED = "spice describe gravity federal blast come thank unfair canal monkey style afraid";
+const MNEMONIC = "tank abandon bind salon remove wisdom net size aspect direct source fossil";
+const GWEI = 10n ** 9n;
+const ETHER = 10n ** 18n;
+const TOKEN = addressFromBytes(new Uint8Array(20).fill(0x11));
+const CONTRACT = addressFromBytes(new Uint8Array(20).fill(0x24));
+const OTHER = checksumAddress(addressFromBytes(new Uint8Array(20).fill(0x55)));
+
+const platform = (coin: string, more: object = {}) => ({
+  coin,
+  mm2: 1,
+  protocol: { type: "ETH", protocol_data: { chain_id: 1 } },
+  ...more,
+});
+const token = (coin: string, more: object = {}) => ({
+  ...{ coin, mm2: 1, decimals: 6, ...more },
+  protocol: { type: "ERC20", protocol_data: { platform: "ETH", contract_address: `0x${TOKEN}` } },
+});
+const NODES = { urls: ["http://127.0.0.1:8545"], swap_contract_address: checksumAddress(CONTRACT) };
+
+type World = { readonly node: CoinNode; readonly chains: FakeAccountChain[]; chain(): FakeAccountChain };
+
+async function world(
+  entries: readonly object[],
+  options: { readonly hd?: boolean; readonly prepare?: (c: FakeAccountChain) => void } = {},
+) {
+  const chains: FakeAccountChain[] = [];
+  const parts = {
+    openChain: async ({ urls }: { readonly urls: readonly string[] }) => {
+      const bad = urls.findIndex((url) => !url.startsWith("http"));
+      if (bad >= 0) return err({ kind: "BadNodeUrl" as const, index: bad });
+      const chain = new FakeAccountChain();
+      chain.balance = 100n * ETHER;
+      chain.tokenBalances.set(TOKEN, 500_000_000n);
+      options.prepare?.(chain);
+      chains.push(chain);
+      return ok(chain);
+    },
+    store: createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA])),
+  };
+  const seed = options.hd ? MNEMONIC : SEED;
+  const node = await coinNode(JSON.parse(JSON.stringify(entries)), seed, options.hd ?? false, null, "spec", { parts });
+  const made: World = { node, chains, chain: () => chains.at(-1) ?? expect.fail("no chain was opened") };
+  return made;
+}
+
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+const reply = async (node: CoinNode, method: string, params: Parameters<CoinNode["flat"]>[1]): Promise<Record<string, unknown>> =>
+  (await node.flat(method, params)).reply as Record<string, unknown>;
+
+test("withdrawals of the whole balance asked for at once: one is sent, the others are refused before they cost a fee", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  const all = await Promise.all([1, 2, 3].map(() => reply(node, "withdraw", { coin: "USDT", to: OTHER, max: true, broadcast: true })));
+  expect(all.filter((r) => r.tx_hash !== undefined).length).toBe(1);
+  expect(all.filter((r) => String(r.error).includes("Not enough USDT")).length).toBe(2);
+  expect(chain().sent.length).toBe(1);
+});
+
+test("an absurd price of gas is not paid unless the request names it", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  chain().prices = { legacy: 1_000_000n * GWEI, nextBaseFee: null, priority: null };
+  const send = { coin: "ETH", to: OTHER, amount: "1" };
+  expect((await reply(node, "withdraw", { ...send, broadcast: true })).error).toContain("1030000 gwei for a unit of gas, more than 10000");
+  expect(chain().sent).toEqual([]);
+  const named = { type: "EthGas", gas_price: "1000000", gas: 21_000 };
+  expect(await reply(node, "withdraw", { ...send, fee: named })).toMatchObject({ fee_details: { total_fee: "21" } });
+});
+
+test("nothing is withdrawn to nobody, to the token's own contract or to the swap contract", async () => {
+  const { node } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  for (const [coin, to, words] of [
+    ["USDT", checksumAddress(TOKEN), "the contract of USDT itself"],
+    ["USDT", checksumAddress(CONTRACT), "the swap contract"],
+    ["ETH", checksumAddress(CONTRACT), "the swap contract"],
+    ["ETH", `0x${"0".repeat(40)}`, "the zero address is nobody's"],
+  ] as const)
+    expect((await reply(node, "withdraw", { coin, to, amount: "1" })).error).toContain(words);
+});
+
+test("of a node address that cannot be used, nothing is repeated that may be a key", async () => {
+  const { node } = await world([platform("ETH")]);
+  for (const [url, shown] of [
+    ["ftp://x", "ftp://x"],
+    ["htps://user:hunter2@rpc.example.org:8545/v3/hunter2?key=hunter2", "htps://rpc.example.org:8545/..."],
+    ["rpc.example.org/v3/hunter2", "rpc.example.org/..."],
+    ["ftp:/user:hunter2@rpc.example.org", "ftp:/..."],
+  ] as const) {
+    const { error } = await reply(node, "enable", { coin: "ETH", ...NODES, urls: [url] });
+    expect(error).toContain(`Invalid node address '${shown}'.`);
+    expect(error).not.toContain("hunter2");
+  }
+});
+
+test("two platform coins with one chain id are not enabled at once: they would take the same nonces", async () => {
+  const { node, chain } = await world([platform("ETH"), platform("ETH-CLONE")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  expect((await reply(node, "enable", { coin: "ETH-CLONE", ...NODES })).error).toContain("has the chain id of ETH, which is enabled (1)");
+  await reply(node, "disable_coin", { coin: "ETH" });
+  expect(chain().closed).toBe(true);
+  expect(await reply(node, "enable", { coin: "ETH-CLONE", ...NODES })).toMatchObject({ result: "success" });
+});
+
+test("a platform coin disabled while its tokens are being enabled: they are not, and its account is closed when the last coin goes", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT"), token("USDC")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDC", swap_contract_address: NODES.swap_contract_address });
+  const [begun, held] = [gate(), gate()];
+  const usual = chain().watchTokens.bind(chain());
+  chain().watchTokens = async (...args) => {
+    begun.open();
+    await held.opened;
+    await usual(...args);
+  };
+  const enabling = node.v2("enable_erc20", { ticker: "USDT", activation_params: {} });
+  await begun.opened;
+  // USDC keeps the account: the platform coin is put aside only.
+  expect(await reply(node, "disable_coin", { coin: "ETH" })).toMatchObject({ result: { passivized: true } });
+  held.open();
+  expect((await enabling).reply).toMatchObject({ error_type: "PlatformCoinIsNotActivated" });
+  expect(await reply(node, "my_balance", { coin: "USDC" })).toMatchObject({ balance: "500" });
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "disable_coin", { coin: "ETH", force_disable: true });
+  expect(chain().closed).toBe(true);
+});
+
+test("a token that cannot be enabled takes nothing from another entry of the same contract", async () => {
+  const { node } = await world([platform("ETH"), token("USDT"), token("USDT-8", { decimals: 8 })]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await node.v2("enable_erc20", { ticker: "USDT", activation_params: {} });
+  expect((await node.v2("enable_erc20", { ticker: "USDT-8", activation_params: {} })).reply).toHaveProperty("error");
+  expect(await reply(node, "my_balance", { coin: "USDT" })).toMatchObject({ balance: "500" });
+});
+
+test("in an HD wallet a token has its platform coin's address however it is enabled, and one with another path is refused", async () => {
+  const path = { derivation_path: "m/44'/60'" };
+  const { node } = await world(
+    [platform("ETH", path), token("SAME", path), token("NONE"), token("ELSEWHERE", { derivation_path: "m/44'/61'" })],
+    { hd: true },
+  );
+  const { address } = await reply(node, "enable", { coin: "ETH", ...NODES });
+  for (const coin of ["SAME", "NONE"]) expect(await reply(node, "enable", { coin, ...NODES })).toMatchObject({ address });
+  const refusal = "its derivation_path is m/44'/61', and that of its platform coin ETH, which pays its fees, is another";
+  expect((await reply(node, "enable", { coin: "ELSEWHERE", ...NODES })).error).toContain(refusal);
+  const besides = await node.v2("enable_erc20", { ticker: "ELSEWHERE", activation_params: {} });
+  expect(JSON.stringify(besides.reply)).toContain(refusal);
+});
+
+test("disabling waits for a withdrawal that is under way, and a later one is told", async () => {
+  const { node, chain, chains } = await world([platform("ETH")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  const old = chain();
+  const [arrived, answered] = [gate(), gate()];
+  let wasClosed = false;
+  old.broadcast = async (raw) => {
+    old.sent.push(raw);
+    arrived.open();
+    await answered.opened;
+    wasClosed = old.closed;
+    return { kind: "accepted" };
+  };
+  const withdrawing = reply(node, "withdraw", { coin: "ETH", to: OTHER, amount: "1", broadcast: true });
+  await arrived.opened;
+  const disabling = reply(node, "disable_coin", { coin: "ETH" });
+  // The coin is gone from the list when its closing begins.
+  while ((await reply(node, "my_balance", { coin: "ETH" })).error === undefined);
+  expect((await reply(node, "enable", { coin: "ETH", ...NODES })).error).toContain("is being disabled");
+  answered.open();
+  expect(await withdrawing).toHaveProperty("tx_hash");
+  await disabling;
+  expect(wasClosed).toBe(false);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  expect(await reply(node, "withdraw", { coin: "ETH", to: OTHER, amount: "1", broadcast: true })).toHaveProperty("tx_hash");
+  expect(chains.length).toBe(2);
+  // The new ledger knows what the old one sent: it repeats it, and takes the nonce after it.
+  expect(chain().sent[0]).toEqual(old.sent[0]);
+  expect(chain().sent.length).toBe(2);
+});
+
+test("a platform coin whose tokens could not be enabled for a reason nobody foresaw is not left behind enabled", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")], {
+    prepare: (c) => {
+      c.tokensDecimals = async () => {
+        throw new Error("a bug");
+      };
+    },
+  });
+  const params = {
+    ...{ ticker: "ETH", nodes: [{ url: "http://127.0.0.1:8545" }], swap_contract_address: NODES.swap_contract_address },
+    erc20_tokens_requests: [{ ticker: "USDT" }],
+  };
+  expect((await node.v2("enable_eth_with_tokens", params)).reply).toHaveProperty("error");
+  expect(chain().closed).toBe(true);
+  expect((await reply(node, "my_balance", { coin: "ETH" })).error).toContain("No such coin");
+});
