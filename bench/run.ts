@@ -20,6 +20,7 @@ const QUESTIONS: { readonly [name: string]: string } = {
   rpc: "rpcRate.ts",
   rpcHistory: "rpcHistory.ts",
   chain: "chainCatchUp.ts",
+  electrum: "electrumActivation.ts",
   orders: "manyOrders.ts",
   open: "openSwaps.ts",
   sim: "simRate.ts",

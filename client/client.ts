@@ -104,14 +104,16 @@ export type FlatCalls = {
   coins_needed_for_kick_start: { params: Record<string, never>; result: string[] };
   /** Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order. */
   trade_preimage: { params: { "base": string; "rel": string; "swap_method": "setprice" | "buy" | "sell"; "price": MmNumber; "volume"?: MmNumber; "max"?: boolean }; result: TradePreimage };
-  /** Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees. For ETH-like coins and tokens it is the gas of the dearest swap transaction at the present price, in the platform coin. */
+  /** Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees. For ETH-like coins and tokens it is the gas of the dearest swap transaction at the present price, in the platform coin. For a QRC-20 token, which cannot be enabled, it is the rate of its platform coin, while that is enabled, and the gas of two approvals and the payment. */
   get_trade_fee: { params: { "coin": string }; result: { "coin": string; "amount": string; "amount_rat": RationalValue; "amount_fraction": FractionalValue } };
   /** Greatest volume a `sell` of this coin (or a `buy` paid with it) could have, fees taken off. */
   max_taker_vol: { params: { "coin": string; "trade_with"?: string }; result: { "result": FractionalValue; "coin": string } };
   /** Least volume of this coin in a trade. */
   min_trading_vol: { params: { "coin": string }; result: { "coin": string; "min_trading_vol": string; "min_trading_vol_rat": RationalValue; "min_trading_vol_fraction": FractionalValue } };
   /** Enable a coin. A UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`. An ETH-like coin or an ERC-20 token through the nodes in `urls`; a token may do without when its platform coin is enabled. */
-  enable: { params: { "coin": string; "mm2"?: number; "required_confirmations"?: number; "requires_notarization"?: boolean; "urls"?: string[]; "swap_contract_address"?: string; "fallback_swap_contract"?: string; "rpc_url"?: string; "rpc_user"?: string; "rpc_password"?: string; "rescan"?: boolean; "birthday_height"?: number }; result: { "result": "success"; "address": string; "balance": string; "unspendable_balance": string; "coin": string; "required_confirmations": number; "requires_notarization": boolean; "mature_confirmations"?: number } };
+  enable: { params: { "coin": string; "mm2"?: number; "required_confirmations"?: number; "requires_notarization"?: boolean; "urls"?: string[]; "swap_contract_address"?: string; "fallback_swap_contract"?: string; "rpc_url"?: string; "rpc_user"?: string; "rpc_password"?: string; "rescan"?: boolean; "birthday_height"?: number; "tx_history"?: boolean }; result: { "result": "success"; "address": string; "balance": string; "unspendable_balance": string; "coin": string; "required_confirmations": number; "requires_notarization": boolean; "mature_confirmations"?: number } };
+  /** Enable a UTXO coin through Electrum servers. None of them is believed alone: headers and Merkle branches are checked, and what cannot be proven is asked of several. */
+  electrum: { params: { "coin": string; "servers": Array<{ "url": string; "protocol"?: "TCP" | "SSL" | "WS" | "WSS"; "disable_cert_verification"?: boolean; "timeout_sec"?: number }>; "mm2"?: number; "min_connected"?: number; "max_connected"?: number; "tx_history"?: boolean; "required_confirmations"?: number; "requires_notarization"?: boolean; "address_format"?: { "format": "standard" | "segwit" | "cashaddress" }; "check_utxo_maturity"?: boolean; "utxo_merge_params"?: unknown; "path_to_address"?: unknown; "scan_policy"?: unknown; "min_addresses_number"?: unknown; "rescan"?: boolean; "birthday_height"?: number }; result: { "result": "success"; "address": string; "balance": string; "unspendable_balance": string; "coin": string; "required_confirmations": number; "requires_notarization": boolean; "mature_confirmations"?: number } };
   /** Disable a coin. Refused while it is in use, unless forced: then it stays for its swaps and takes no new order. */
   disable_coin: { params: { "coin": string; "force_disable"?: boolean }; result: { "coin": string; "cancelled_orders": string[]; "passivized": boolean } };
   /** List the enabled coins with their addresses. */
@@ -122,8 +124,8 @@ export type FlatCalls = {
   withdraw: { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte" | "EthGas" | "EthGasEip1559"; "amount"?: string | number; "gas_price"?: string | number; "gas"?: number; "max_fee_per_gas"?: string | number; "max_priority_fee_per_gas"?: string | number; "gas_option"?: unknown }; "from"?: unknown; "broadcast"?: boolean }; result: { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string } | { "type": "Eth"; "coin": string; "gas": number; "gas_price": string; "max_fee_per_gas": string | null; "max_priority_fee_per_gas": string | null; "total_fee": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } };
   /** Send a finished transaction. */
   send_raw_transaction: { params: { "coin": string; "tx_hex": string }; result: { "tx_hash": string } };
-  /** The transactions of a coin's wallet. This node keeps no such history and says so: `sync_status` is `NotEnabled`. */
-  my_tx_history: { params: { "coin": string; "limit"?: number; "max"?: boolean; "from_id"?: string; "page_number"?: number }; result: { "transactions": unknown[]; "limit": number; "skipped": number; "from_id": string | null; "total": number; "current_block": number; "sync_status": { "state": "NotEnabled" }; "page_number": number | null; "total_pages": number } };
+  /** The transactions of a UTXO coin's wallet, newest first, if it was enabled with `tx_history`: those of the addresses watched since. Without it the list is empty and `sync_status` is `NotEnabled`; so for account chains. */
+  my_tx_history: { params: { "coin": string; "limit"?: number; "max"?: boolean; "from_id"?: string; "page_number"?: number }; result: { "transactions": Array<{ "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null; "confirmations": number }>; "limit": number; "skipped": number; "from_id": string | null; "total": number; "current_block": number; "sync_status": { "state": "NotEnabled" | "Finished" } | { "state": "InProgress"; "additional_info": { "blocks_left": number } }; "page_number": number | null; "total_pages": number } };
   /** Check whether a text is an address of a coin. */
   validateaddress: { params: { "coin": string; "address": string }; result: { "is_valid": boolean; "reason"?: string } };
   /** Write an address of a coin in another of the coin's forms; of an account chain in mixed case with its checksum. */
@@ -179,6 +181,16 @@ export type V2Calls = {
   trade_preimage: { params: { "base": string; "rel": string; "swap_method": "setprice" | "buy" | "sell"; "price": MmNumber; "volume"?: MmNumber; "max"?: boolean }; result: TradePreimage };
   /** Greatest volume a maker order of this coin could have. */
   max_maker_vol: { params: { "coin": string }; result: { "coin": string; "volume": NumberDetail; "balance": NumberDetail; "locked_by_swaps": NumberDetail } };
+  /** Begin to enable a UTXO coin through Electrum servers or its daemon. `task::enable_utxo::status` tells how far it is. */
+  "task::enable_utxo::init": { params: { "ticker": string; "activation_params": { "mode": { "rpc": "Electrum"; "rpc_data": { "servers": Array<{ "url": string; "protocol"?: "TCP" | "SSL" | "WS" | "WSS"; "disable_cert_verification"?: boolean; "timeout_sec"?: number }>; "min_connected"?: number; "max_connected"?: number } } | { "rpc": "Native"; "rpc_data"?: { "rpc_url": string; "rpc_user"?: string; "rpc_password"?: string } }; "mm2"?: number; "tx_history"?: boolean; "required_confirmations"?: number; "requires_notarization"?: boolean; "address_format"?: { "format": "standard" | "segwit" | "cashaddress" }; "check_utxo_maturity"?: boolean; "utxo_merge_params"?: unknown; "path_to_address"?: unknown; "scan_policy"?: unknown; "min_addresses_number"?: unknown } }; result: { "task_id": number } };
+  /** How a task stands that enables a UTXO coin. A finished one is forgotten once this was answered, unless told otherwise. */
+  "task::enable_utxo::status": { params: { "task_id": number; "forget_if_finished"?: boolean }; result: { "status": "InProgress"; "details": "ActivatingCoin" | "RequestingWalletBalance" | { "SyncingBlockHeaders": { "current_scanned_block": number; "last_block": number } } } | { "status": "Ok"; "details": { "ticker": string; "current_block": number; "wallet_balance": { "wallet_type": "Iguana"; "address": string; "balance": { [key: string]: { "spendable": string; "unspendable": string } } } } } | { "status": "Error"; "details": { "error": string; "error_path": string; "error_trace": string; "error_type": string; "error_data"?: unknown } } };
+  /** Give a task what it waits for. A task that enables a UTXO coin never waits here: there are no hardware wallets. */
+  "task::enable_utxo::user_action": { params: { "task_id": number; "user_action": { "action_type": "TrezorPin" | "TrezorPassphrase" } }; result: "success" };
+  /** Stop a running task that enables a UTXO coin. */
+  "task::enable_utxo::cancel": { params: { "task_id": number }; result: "success" };
+  /** How the Electrum servers of an enabled coin are doing. The list is empty for a coin that is followed through a daemon or on an account chain. */
+  electrum_servers: { params: { "coin": string }; result: { "coin": string; "servers": Array<{ "url": string; "state": "idle" | "connecting" | "connected" | "away" | "dropped"; "height": number | null; "latency_ms": number | null; "contradictions": number; "calls": number; "trouble": string | null }> } };
   /** Enable an ETH-like coin and any number of its ERC-20 tokens at once, all of them or none. */
   enable_eth_with_tokens: { params: { "ticker": string; "mm2"?: number; "nodes": Array<{ "url": string }>; "swap_contract_address"?: string; "fallback_swap_contract"?: string; "erc20_tokens_requests"?: Array<{ "ticker": string; "required_confirmations"?: number }>; "required_confirmations"?: number; "requires_notarization"?: boolean; "get_balances"?: boolean }; result: { "current_block": number; "eth_addresses_infos": { [key: string]: { "derivation_method": { "type": "Iguana" }; "pubkey": string; "balances"?: { "spendable": string; "unspendable": string } } }; "erc20_addresses_infos": { [key: string]: { "derivation_method": { "type": "Iguana" }; "pubkey": string; "balances"?: { [key: string]: { "spendable": string; "unspendable": string } }; "tickers"?: string[] } }; "nfts_infos": Record<string, never> } };
   /** Enable one ERC-20 token beside its enabled platform coin, with that coin's nodes and swap contract. */
@@ -189,10 +201,18 @@ export type V2Calls = {
   get_locked_amount: { params: { "coin": string }; result: { "coin": string; "locked_amount": NumberDetail } };
   /** Build and sign a payment. It is sent only with `broadcast: true`, or by `send_raw_transaction`. */
   withdraw: { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte" | "EthGas" | "EthGasEip1559"; "amount"?: string | number; "gas_price"?: string | number; "gas"?: number; "max_fee_per_gas"?: string | number; "max_priority_fee_per_gas"?: string | number; "gas_option"?: unknown }; "from"?: unknown; "broadcast"?: boolean }; result: { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string } | { "type": "Eth"; "coin": string; "gas": number; "gas_price": string; "max_fee_per_gas": string | null; "max_priority_fee_per_gas": string | null; "total_fee": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } };
+  /** Begin what `withdraw` does. `task::withdraw::status` has the transaction, or why there is none. */
+  "task::withdraw::init": { params: { "coin": string; "to": string; "amount"?: string | number; "max"?: boolean; "fee"?: { "type": "UtxoFixed" | "UtxoPerKbyte" | "EthGas" | "EthGasEip1559"; "amount"?: string | number; "gas_price"?: string | number; "gas"?: number; "max_fee_per_gas"?: string | number; "max_priority_fee_per_gas"?: string | number; "gas_option"?: unknown }; "from"?: unknown; "broadcast"?: boolean }; result: { "task_id": number } };
+  /** How a task stands that withdraws. A finished one is forgotten once this was answered, unless told otherwise. */
+  "task::withdraw::status": { params: { "task_id": number; "forget_if_finished"?: boolean }; result: { "status": "InProgress"; "details": "GeneratingTransaction" } | { "status": "Ok"; "details": { "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string } | { "type": "Eth"; "coin": string; "gas": number; "gas_price": string; "max_fee_per_gas": string | null; "max_priority_fee_per_gas": string | null; "total_fee": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null } } | { "status": "Error"; "details": { "error": string; "error_path": string; "error_trace": string; "error_type": string; "error_data"?: unknown } } };
+  /** Give a task what it waits for. A task that withdraws never waits here: there are no hardware wallets. */
+  "task::withdraw::user_action": { params: { "task_id": number; "user_action": { "action_type": "TrezorPin" | "TrezorPassphrase" } }; result: "success" };
+  /** Stop a running task that withdraws. */
+  "task::withdraw::cancel": { params: { "task_id": number }; result: "success" };
   /** Show a transaction that this node follows: one that pays or spends from the wallet, or is part of a swap of its own. The node asks no daemon for others. */
   get_raw_transaction: { params: { "coin": string; "tx_hash": string }; result: { "tx_hex": string } };
-  /** The transactions of a coin's wallet. This node keeps no such history and says so: `sync_status` is `NotEnabled`. */
-  my_tx_history: { params: { "coin": string; "limit"?: number; "paging_options"?: { "FromId": string } | { "PageNumber": number }; "target"?: { "type"?: "iguana" } }; result: { "coin": string; "target": { "type": "iguana" }; "current_block": number; "transactions": unknown[]; "sync_status": { "state": "NotEnabled" }; "limit": number; "skipped": number; "total": number; "total_pages": number; "paging_options": { "FromId": string } | { "PageNumber": number } } };
+  /** The transactions of a UTXO coin's wallet, newest first, if it was enabled with `tx_history`: those of the addresses watched since. Without it the list is empty and `sync_status` is `NotEnabled`; so for account chains. */
+  my_tx_history: { params: { "coin": string; "limit"?: number; "paging_options"?: { "FromId": string } | { "PageNumber": number }; "target"?: { "type"?: "iguana" } }; result: { "coin": string; "target": { "type": "iguana" }; "current_block": number; "transactions": Array<{ "tx_hex": string; "tx_hash": string; "from": string[]; "to": string[]; "total_amount": string; "spent_by_me": string; "received_by_me": string; "my_balance_change": string; "block_height": number; "timestamp": number; "fee_details": { "type": "Utxo"; "coin": string; "amount": string }; "coin": string; "internal_id": string; "transaction_type": "StandardTransfer"; "memo": null; "confirmations": number }>; "sync_status": { "state": "NotEnabled" | "Finished" } | { "state": "InProgress"; "additional_info": { "blocks_left": number } }; "limit": number; "skipped": number; "total": number; "total_pages": number; "paging_options": { "FromId": string } | { "PageNumber": number } } };
   /** Sign a message with a coin's address key to prove ownership of the address. */
   sign_message: { params: { "coin": string; "message": string; "address"?: { "derivation_path": string } | { "account_id": number; "chain": "External" | "Internal"; "address_id": number } }; result: { "signature": string } };
   /** Check a signature of a message against an address. A well-formed signature by another key is a normal reply. */
@@ -211,10 +231,13 @@ export type ErrorType =
   | "BaseEqualRel"
   | "BaseRelSame"
   | "BaseRelSameOrderbookTickersAndProtocols"
+  | "CoinConfigIsNotFound"
   | "CoinConfigNotFound"
+  | "CoinIsAlreadyActivated"
   | "CoinIsNotActive"
   | "CoinIsNotFound"
   | "CoinIsWalletOnly"
+  | "CoinProtocolParseError"
   | "DbError"
   | "HashNotExist"
   | "Internal"
@@ -233,10 +256,11 @@ export type ErrorType =
   | "NoNetwork"
   | "NoSuchCoin"
   | "NoSuchMethod"
+  | "NoSuchTask"
   | "NoSwapWithUuid"
   | "NotSufficientBalance"
+  | "NotSufficientBaseCoinBalance"
   | "NotSufficientPlatformBalanceForFee"
-  | "NotTraded"
   | "NumberTooLong"
   | "P2PError"
   | "P2PSubscribeError"
@@ -247,11 +271,14 @@ export type ErrorType =
   | "PrefixNotFound"
   | "PriceTooLow"
   | "SignatureDecodingError"
+  | "TaskFinished"
   | "Timeout"
   | "TokenConfigIsNotFound"
   | "TokenIsAlreadyActivated"
   | "TooManySwaps"
+  | "TooManyTasks"
   | "Transport"
+  | "UnexpectedCoinProtocol"
   | "UnexpectedFromAddress"
   | "UnexpectedPlatformProtocol"
   | "UnexpectedTokenProtocol"
@@ -262,7 +289,7 @@ export type ErrorType =
   | "ZeroBalanceToWithdrawMax";
 
 /** Flat methods whose reply is the value itself. */
-const BARE: ReadonlySet<string> = new Set(["order_status", "orderbook", "best_orders", "active_swaps", "max_taker_vol", "enable", "my_balance", "withdraw", "send_raw_transaction", "version", "metrics", "help"]);
+const BARE: ReadonlySet<string> = new Set(["order_status", "orderbook", "best_orders", "active_swaps", "max_taker_vol", "enable", "electrum", "my_balance", "withdraw", "send_raw_transaction", "version", "metrics", "help"]);
 /** A call that failed: `text` is the node's sentence, `type` the name of a versioned error. */
 export class RpcError extends Error {
   override readonly name = "RpcError";

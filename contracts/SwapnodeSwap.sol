@@ -47,7 +47,7 @@ contract SwapnodeSwap {
     error TooEarly();
     /// There is no contract at the token's address, or its transfer failed, answered false, or answered no boolean.
     error TokenRefused();
-    /// The transfer did not move exactly the amount: a fee on transfer, or a token that lies.
+    /// A payment did not bring exactly the amount (a fee on transfer, or a token that lies), or paying it out took more than that.
     error TokenAmountDiffers();
     /// The account to be paid did not accept the native coin.
     error PayoutRefused();

@@ -16,8 +16,13 @@ const RULES: { readonly [layer: string]: Rule } = {
   rpc: { layers: ["rpc", "app", "ports", "core"], packages: [/^zod$/, /^node:crypto$/, /^@noble\//] },
   config: { layers: ["config", "core"], packages: [...NODE, /^zod$/] },
   chain: { layers: ["chain", "ports", "core"], packages: [...NODE, ...PURE] },
-  adapters: { layers: ["ports", "core"], packages: ANY },
-  main: { layers: ["main", "devnet", "chain", "config", "rpc", "app", "net", "adapters", "ports", "core"], packages: ANY },
+  wire: { layers: ["wire", "ports", "core"], packages: NODE },
+  chainIndex: { layers: ["chainIndex", "ports", "core"], packages: NODE },
+  adapters: { layers: ["chainIndex", "wire", "ports", "core"], packages: ANY },
+  main: {
+    layers: ["main", "devnet", "chain", "config", "rpc", "app", "net", "adapters", "chainIndex", "wire", "ports", "core"],
+    packages: ANY,
+  },
   sim: { layers: ["sim", "devnet", "chain", "app", "net", "adapters", "ports", "core"], packages: [...NODE, ...PURE] },
   devnet: { layers: ["devnet", "main", "chain", "config", "rpc", "app", "net", "adapters", "ports", "core"], packages: ANY },
 };

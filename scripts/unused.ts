@@ -3,7 +3,12 @@ import { importsOf } from "./layers.ts";
 import type { SourceFile } from "./sourceFiles.ts";
 
 /** Files that are started, not imported. */
-const PROGRAMS = ["src/main/cli.ts", "src/adapters/sqlite/sqliteWorker.ts", "src/adapters/system/verifierWorker.ts"];
+const PROGRAMS = [
+  "src/main/cli.ts",
+  "src/adapters/sqlite/sqliteWorker.ts",
+  "src/adapters/system/verifierWorker.ts",
+  "src/devnet/keeper.ts",
+];
 /** Packages that are used without being imported. */
 const TOOLS = [
   "typescript",

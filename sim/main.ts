@@ -1,4 +1,4 @@
-import { type CliOptions, parseCli, USAGE } from "./run/cliOptions.ts";
+import { type CliOptions, parseCli, type SeedRange, USAGE } from "./run/cliOptions.ts";
 import { failureText } from "./run/failure.ts";
 import type { SimRunOptions } from "./run/options.ts";
 import { runPool } from "./run/pool.ts";
@@ -20,15 +20,19 @@ async function one(options: SimRunOptions, cli: CliOptions): Promise<number> {
   return 1;
 }
 
-async function many({ first, last, orders }: NonNullable<CliOptions["seeds"]>, cli: CliOptions): Promise<number> {
+const worldsOf = ({ first, last, orders, accounts }: SeedRange): readonly SimRunOptions[] =>
+  Array.from({ length: last - first + 1 }, (_, i) => worldOf(first + i, orders, accounts));
+
+async function many(ranges: readonly SeedRange[], cli: CliOptions): Promise<number> {
   const started = performance.now();
   const done: Summary[] = [];
   const failed: SimRunOptions[] = [];
   const broken: string[] = [];
-  let seed = first;
+  const worlds = new Map(ranges.flatMap((range) => worldsOf(range).map((world) => [world.seed, world] as const)));
+  const waiting = [...worlds.values()];
   await runPool(
     cli.jobs,
-    () => (seed > last ? null : worldOf(seed++, orders)),
+    () => waiting.shift() ?? null,
     (answer) => {
       if (!answer.ok) {
         broken.push(`seed ${answer.seed}: ${answer.error}`);
@@ -36,7 +40,8 @@ async function many({ first, last, orders }: NonNullable<CliOptions["seeds"]>, c
       }
       const { summary } = answer;
       done.push(summary);
-      if (summary.violations.length > 0) failed.push(worldOf(summary.seed, orders));
+      const world = worlds.get(summary.seed);
+      if (summary.violations.length > 0 && world) failed.push(world);
       if (!cli.json) {
         const rate = Math.round((summary.swaps / summary.cpuMs) * 60_000);
         const bad = summary.violations.length > 0 ? `, ${summary.violations.length} VIOLATIONS` : "";
@@ -72,7 +77,7 @@ async function main(): Promise<number> {
     say(USAGE);
     return 0;
   }
-  return cli.seeds ? many(cli.seeds, cli) : one(cli.run, cli);
+  return cli.seeds ? many(cli.accountSeeds ? [cli.seeds, cli.accountSeeds] : [cli.seeds], cli) : one(cli.run, cli);
 }
 
 process.exitCode = await main();

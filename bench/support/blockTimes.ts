@@ -1,4 +1,4 @@
-import type { DevChain } from "../../src/devnet/devnet.ts";
+import type { DevChain } from "../../src/devnet/devChain.ts";
 
 const LOOK_MS = 5;
 

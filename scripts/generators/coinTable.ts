@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
 import { coinSupport } from "../../src/core/coin/coinSupport.ts";
 import { isEvmProtocol } from "../../src/core/coin/evmProtocol.ts";
+import { utxoKind } from "../../src/core/coin/utxoKind.ts";
+import { headerRulesOf, type ProofOfWork } from "../../src/core/proof/headerRules.ts";
 import type { Generated } from "../gen.ts";
 import { ROOT } from "../sourceFiles.ts";
 
@@ -32,6 +34,22 @@ function byTicker(a: CoinEntry, b: CoinEntry): number {
   return a.ticker < b.ticker ? -1 : a.ticker > b.ticker ? 1 : 0;
 }
 
+const WORK_TEXT: { readonly [kind in ProofOfWork["kind"]]: string } = {
+  sha256d: "links, SHA-256 work, targets",
+  scrypt: "links, scrypt work, targets",
+  mergedScrypt: "links, scrypt work of parent chains, targets",
+  equihash: "links, Equihash solutions",
+  unchecked: "links",
+};
+
+/** What is checked of the headers that Electrum servers send; empty for a coin this node does not hold. */
+function headersText(entry: CoinEntry): string {
+  const kind = utxoKind(entry);
+  if (!kind.ok) return "";
+  const rules = headerRulesOf(entry, kind.value);
+  return rules.ok ? WORK_TEXT[rules.value.work.kind] : `with a daemon only: ${rules.error.reason}`;
+}
+
 function render(entries: readonly CoinEntry[]): string {
   const coins = [...entries].sort(byTicker).map((entry) => ({ entry, support: coinSupport(entry) }));
   const good = coins.filter((c) => c.support.tradeable);
@@ -47,11 +65,12 @@ function render(entries: readonly CoinEntry[]): string {
     support.txFormat,
     support.sighash,
     support.relayPolicy,
+    headersText(entry),
   ]);
   const refused = utxoRefused.map(({ entry, support }) => [entry.ticker, entry.name, support.reason]);
   return [
-    `### Tradeable: ${good.length} of ${coins.length}\n`,
-    table(["Ticker", "Name", "Own address", "Transactions", "Signature hash", "Relay policy"], tradeable),
+    `### UTXO coins that trade: ${good.length} of ${good.length + utxoRefused.length}\n`,
+    table(["Ticker", "Name", "Own address", "Transactions", "Signature hash", "Relay policy", "Headers from Electrum"], tradeable),
     `\n### UTXO coins that are refused: ${utxoRefused.length}\n`,
     table(["Ticker", "Name", "Reason"], refused),
     "\n### Other protocols\n",
@@ -59,7 +78,7 @@ function render(entries: readonly CoinEntry[]): string {
       ["Protocol", "Coins", "This node"],
       [...protocols]
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([type, count]) => [type, String(count), isEvmProtocol(type) ? "holds and sends them" : "refuses them"]),
+        .map(([type, count]) => [type, String(count), isEvmProtocol(type) ? "trades them" : "refuses them"]),
     ),
   ].join("\n");
 }

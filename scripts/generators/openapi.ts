@@ -32,7 +32,9 @@ function replySchema({ style, result, bare, title }: CallForm): JsonSchema {
   return { title, type: "object", properties, required: ["mmrpc", "result", "id"] };
 }
 
-const schemaName = ({ method, style }: CallForm): string => `${method.name}.${style}`;
+/** Names of components have no colons (OpenAPI 3.1, 4.8.7.1). */
+const plainName = (name: string): string => name.replaceAll("::", ".");
+const schemaName = ({ method, style }: CallForm): string => `${plainName(method.name)}.${style}`;
 const ref = (name: string): { readonly $ref: string } => ({ $ref: `#/components/schemas/${name}` });
 
 /** May have keys beside `error`, but none of the versioned envelope. */

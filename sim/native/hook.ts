@@ -2,16 +2,29 @@ import { registerHooks } from "node:module";
 
 // Loaded before the simulator (`node --import`): whoever asks for noble's secp256k1 or SHA-256 gets the same interface with
 // signatures, keys and hashes made by libsecp256k1 and OpenSSL, byte for byte the same and quicker (signatures forty times).
-// The product signs and hashes with noble alone (design D10).
+// The product signs and hashes with noble alone (design D10). And what nodes read from the bytes of a message, a pure function, is
+// worked out once for all of them.
+
+const here = (path: string): string => new URL(path, import.meta.url).href;
 
 const QUICK: ReadonlyMap<string, string> = new Map([
-  ["@noble/curves/secp256k1.js", new URL("./secp256k1.ts", import.meta.url).href],
-  ["@noble/hashes/sha2.js", new URL("./sha2.ts", import.meta.url).href],
+  ["@noble/curves/secp256k1.js", here("./secp256k1.ts")],
+  ["@noble/hashes/sha2.js", here("./sha2.ts")],
+]);
+
+const PURE: ReadonlyMap<string, string> = new Map([
+  [here("../../src/core/gossip/parseFrame.ts"), here("../pure/parseFrame.ts")],
+  [here("../../src/core/gossip/messageId.ts"), here("../pure/messageId.ts")],
+  [here("../../src/core/message/envelope.ts"), here("../pure/envelope.ts")],
+  [here("../../src/core/message/orderMessage.ts"), here("../pure/orderMessage.ts")],
 ]);
 
 registerHooks({
   resolve: (specifier, context, next) => {
-    const url = QUICK.get(specifier);
-    return url !== undefined && context.parentURL !== url ? { url, shortCircuit: true } : next(specifier, context);
+    const quick = QUICK.get(specifier);
+    if (quick !== undefined && context.parentURL !== quick) return { url: quick, shortCircuit: true };
+    const found = next(specifier, context);
+    const pure = PURE.get(found.url);
+    return pure !== undefined && context.parentURL !== pure ? { ...found, url: pure } : found;
   },
 });

@@ -3,7 +3,9 @@ import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
 
 /** The part of the `secp256k1` package used here. Deterministic by RFC 6979, low-S, as noble is asked to be. */
 type Binding = {
-  ecdsaSign(digest: Uint8Array, secretKey: Uint8Array): { readonly signature: Uint8Array<ArrayBuffer> };
+  ecdsaSign(digest: Uint8Array, secretKey: Uint8Array): { readonly signature: Uint8Array<ArrayBuffer>; readonly recid: number };
+  /** Throws where no key can have made it. */
+  ecdsaRecover(signature: Uint8Array, recid: number, digest: Uint8Array, compressed: boolean): Uint8Array<ArrayBuffer>;
   signatureExport(signature: Uint8Array): Uint8Array<ArrayBuffer>;
   publicKeyCreate(secretKey: Uint8Array, compressed: boolean): Uint8Array<ArrayBuffer>;
   publicKeyVerify(publicKey: Uint8Array): boolean;
@@ -18,8 +20,26 @@ function loadBinding(): Binding | null {
   }
 }
 
+type Signature = ReturnType<typeof noble.Signature.fromBytes>;
+
+/** A signature that names its key: found by libsecp256k1, and given as noble's point, which looks whether it is on the curve. */
+function recoverable(binding: Binding, bytes: Uint8Array, signature: Signature): Signature {
+  const recoverPublicKey = (digest: Uint8Array): ReturnType<Signature["recoverPublicKey"]> =>
+    noble.Point.fromBytes(binding.ecdsaRecover(bytes.subarray(1), bytes[0] ?? 0, digest, false));
+  return Object.create(signature, { recoverPublicKey: { value: recoverPublicKey } });
+}
+
+function quickSignature(binding: Binding): typeof noble.Signature {
+  const fromBytes: typeof noble.Signature.fromBytes = (bytes, format) => {
+    const signature = noble.Signature.fromBytes(bytes, format);
+    return format === "recovered" ? recoverable(binding, bytes, signature) : signature;
+  };
+  return Object.create(noble.Signature, { fromBytes: { value: fromBytes } });
+}
+
 const quick = (binding: Binding): typeof noble => ({
   ...noble,
+  Signature: quickSignature(binding),
   getPublicKey: (secretKey, isCompressed = true) => binding.publicKeyCreate(secretKey, isCompressed),
   utils: {
     ...noble.utils,
@@ -28,8 +48,9 @@ const quick = (binding: Binding): typeof noble => ({
   },
   sign: (message, secretKey, options) => {
     const isPlain = options?.prehash === false && options.lowS !== false && !options.extraEntropy;
-    if (!isPlain || options.format === "recovered") return noble.sign(message, secretKey, options);
-    const { signature } = binding.ecdsaSign(message, secretKey);
+    if (!isPlain) return noble.sign(message, secretKey, options);
+    const { signature, recid } = binding.ecdsaSign(message, secretKey);
+    if (options.format === "recovered") return Uint8Array.of(recid, ...signature);
     return options.format === "der" ? binding.signatureExport(signature) : signature;
   },
 });

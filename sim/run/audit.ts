@@ -3,15 +3,18 @@ import type { EmbeddedChain } from "../../src/chain/embeddedChain.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { SimWorld } from "../world/simWorld.ts";
+import { readAccountChains } from "./readAccounts.ts";
+import { chainTickerOf } from "./simAccounts.ts";
 import type { SwapRecord, SwapSide } from "./swapBook.ts";
 import type { Watch } from "./watch.ts";
 
 /** A chain read from end to end: who spends what, and where each transaction is. */
-type Read = {
-  readonly chain: EmbeddedChain;
+export type Read = {
   readonly spender: ReadonlyMap<string, string>;
   readonly heightOf: ReadonlyMap<string, number>;
 };
+
+type UtxoRead = Read & { readonly chain: EmbeddedChain };
 
 export type Ending = "traded" | "kept" | "lost" | "gained" | "locked";
 
@@ -23,7 +26,7 @@ export type Audit = {
   readonly dexFees: ReadonlyMap<string, bigint>;
 };
 
-function readChain(chain: EmbeddedChain): Read {
+function readChain(chain: EmbeddedChain): UtxoRead {
   const spender = new Map<string, string>();
   const heightOf = new Map<string, number>();
   for (let height = 0; height <= chain.state.tip.height; height++) {
@@ -47,7 +50,8 @@ export function audit(
 ): Audit {
   const reads = new Map([...world.chains.values()].map(({ ticker, chain }) => [ticker, readChain(chain)]));
   const endings = new Map<string, { maker: Ending; taker: Ending }>();
-  for (const swap of watch.book.swaps.values()) endings.set(swap.uuid, judge(watch, swap, reads));
+  const all = new Map<string, Read>([...reads, ...readAccountChains(world)]);
+  for (const swap of watch.book.swaps.values()) endings.set(swap.uuid, judge(watch, swap, all));
   const minerFees = new Map<string, bigint>();
   const dexFees = new Map<string, bigint>();
   const owners = new Set([...world.nodes.values()].map((n) => toHex(n.script)));
@@ -71,22 +75,28 @@ export function audit(
 function judge(watch: Watch, swap: SwapRecord, reads: ReadonlyMap<string, Read>): { maker: Ending; taker: Ending } {
   const { maker, taker } = swap.sides;
   const terms = (maker ?? taker)?.terms;
-  const makerRead = reads.get(terms?.makerCoin ?? "");
-  const takerRead = reads.get(terms?.takerCoin ?? "");
-  const fate = (read: Read | undefined, payment: Slot, refund: Slot): "none" | "locked" | "claimed" | "refunded" => {
-    const paid = watch.book.signedFor(swap.uuid, payment).filter((id) => read?.heightOf.has(id));
-    if (paid.length === 0) return "none";
-    const refunds = new Set(watch.book.signedFor(swap.uuid, refund));
-    const spends = paid.map((id) => read?.spender.get(`${id}:0`));
-    if (spends.some((s) => s === undefined)) return "locked";
-    return spends.every((s) => refunds.has(s ?? "")) ? "refunded" : "claimed";
+  const fate = (coin: string | undefined, payment: Slot, refund: Slot): Fate => {
+    const read = reads.get(chainTickerOf(coin ?? ""));
+    return read ? fateOf(watch, swap.uuid, read, payment, refund) : "none";
   };
-  const madeByMaker = fate(makerRead, "makerPayment", "makerPaymentRefund");
-  const madeByTaker = fate(takerRead, "takerPayment", "takerPaymentRefund");
+  const madeByMaker = fate(terms?.makerCoin, "makerPayment", "makerPaymentRefund");
+  const madeByTaker = fate(terms?.takerCoin, "takerPayment", "takerPaymentRefund");
   return { maker: ending(madeByMaker, madeByTaker), taker: ending(madeByTaker, madeByMaker) };
 }
 
-function ending(own: "none" | "locked" | "claimed" | "refunded", theirs: "none" | "locked" | "claimed" | "refunded"): Ending {
+/** What became of the payments of a swap in one slot. */
+export type Fate = "none" | "locked" | "claimed" | "refunded";
+
+export function fateOf(watch: Watch, uuid: string, read: Read, payment: Slot, refund: Slot): Fate {
+  const paid = watch.book.signedFor(uuid, payment).filter((id) => read.heightOf.has(id));
+  if (paid.length === 0) return "none";
+  const refunds = new Set(watch.book.signedFor(uuid, refund));
+  const spends = paid.map((id) => read.spender.get(`${id}:0`));
+  if (spends.some((s) => s === undefined)) return "locked";
+  return spends.every((s) => refunds.has(s ?? "")) ? "refunded" : "claimed";
+}
+
+function ending(own: Fate, theirs: Fate): Ending {
   if (own === "locked") return "locked";
   const given = own === "claimed";
   const got = theirs === "claimed";
@@ -99,7 +109,7 @@ type Books = { purses: bigint; contracts: bigint; minerFees: bigint; dexFees: bi
 function balance(
   watch: Watch,
   ticker: string,
-  { chain }: Read,
+  { chain }: UtxoRead,
   owners: ReadonlySet<string>,
   since: number,
   feeScripts: readonly string[],

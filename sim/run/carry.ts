@@ -1,10 +1,12 @@
 import { contractOf, unitsOf } from "../../src/app/swap/contracts.ts";
+import type { FaultEffect } from "../../src/chain/faults.ts";
 import { p2shOf, redeemScript } from "../../src/core/utxo/htlc.ts";
+import type { SimEvmChain } from "../world/evm/simEvmChain.ts";
 import type { Backup } from "../world/simBackup.ts";
 import type { SimNode } from "../world/simNode.ts";
 import type { SimWorld } from "../world/simWorld.ts";
 import type { Fault } from "./faults.ts";
-import type { Miner } from "./miner.ts";
+import { chainTickerOf } from "./simAccounts.ts";
 import type { SwapRecord, SwapSide } from "./swapBook.ts";
 
 const SECOND_MS = 1_000;
@@ -21,6 +23,17 @@ export const USUAL_PER_KB: Readonly<Record<string, bigint>> = { SEG: 1_000n, LEG
 /** Above the dust of every simulated coin, and no swap's amount. */
 const DUST_UNITS = 10_000n;
 
+/** What makes the blocks of a chain; `setFloor`: of those whose blocks have a price. */
+export type FaultyMiner = {
+  drought(forMs: number): void;
+  burst(blocks: number): void;
+  setFloor?(perKb: bigint): void;
+};
+/** What nodes of an account chain say to a transaction they do not want. */
+const REFUSED = { code: -32_000, message: "refused on request" } as const;
+/** Hundredths: prices as they are. */
+const TRUE_PRICES = 100n;
+
 /** What a fault came to. */
 export type FaultLife = {
   readonly fault: Fault;
@@ -31,7 +44,7 @@ export type FaultLife = {
 
 export type CarryDeps = {
   readonly world: SimWorld;
-  readonly miners: ReadonlyMap<string, Miner>;
+  readonly miners: ReadonlyMap<string, FaultyMiner>;
   readonly coins: readonly string[];
   /** A fault takes hold. */
   readonly onHappened: (life: FaultLife) => void;
@@ -81,7 +94,9 @@ export class Carry {
     if (this.#littered.has(swap.uuid)) return [];
     const txids: string[] = [];
     for (const slot of ["makerPayment", "takerPayment"] as const) {
-      const { chain, ticker } = world.chain(slot === "makerPayment" ? side.terms.makerCoin : side.terms.takerCoin);
+      const coin = slot === "makerPayment" ? side.terms.makerCoin : side.terms.takerCoin;
+      if (!world.chains.has(chainTickerOf(coin))) continue;
+      const { chain, ticker } = world.chain(coin);
       if ((this.#litter.get(ticker) ?? 0) < world.clock.nowMs()) continue;
       this.#littered.add(swap.uuid);
       const script = p2shOf(redeemScript(contractOf(side.state, slot)));
@@ -159,6 +174,7 @@ export class Carry {
   }
 
   #onDaemon(fault: Fault): number | null {
+    if ("coin" in fault && "node" in fault && this.#deps.world.accountChains.has(fault.coin)) return this.#onAccountNodes(fault);
     switch (fault.kind) {
       case "daemon_down":
         return this.#daemon(fault, { kind: "http_500", forMs: fault.forMs });
@@ -177,6 +193,60 @@ export class Carry {
     }
   }
 
+  /** The same of the nodes of an account chain that a node of the world asks. */
+  #onAccountNodes(fault: Fault & { readonly node: string; readonly coin: string }): number | null {
+    const link = this.#node(fault.node).link(fault.coin);
+    const add = (effect: FaultEffect, forMs: number, count?: number): number => {
+      link.fault(effect, count === undefined ? { forMs } : { forMs, count });
+      return forMs;
+    };
+    const during = (forMs: number, begin: () => void, end: () => void): number => {
+      begin();
+      this.#deps.world.clock.after(forMs, end);
+      return forMs;
+    };
+    const set = (name: "isStuck" | "isSwallowing" | "hasNoLogs", forMs: number): number =>
+      during(
+        forMs,
+        () => {
+          link[name] = true;
+        },
+        () => {
+          link[name] = false;
+        },
+      );
+    switch (fault.kind) {
+      case "daemon_down":
+        return add({ kind: "http_500" }, fault.forMs);
+      case "daemon_stall":
+        return fault.how === "stuck" ? set("isStuck", fault.forMs) : add({ kind: "stall" }, fault.forMs);
+      case "daemon_slow":
+        return fault.how === "no_logs" ? set("hasNoLogs", fault.forMs) : add({ kind: "slow", delayMs: fault.delayMs }, fault.forMs);
+      case "daemon_refuses":
+        return fault.how === "swallow" ? set("isSwallowing", fault.forMs) : add({ kind: "refuse_broadcast", ...REFUSED }, fault.forMs);
+      case "lost_reply":
+        return add({ kind: "lost_reply" }, LOST_REPLY_MS, fault.count);
+      case "daemon_lies": {
+        const { lies } = link;
+        const { delta, how, forMs } = fault;
+        if (how === undefined) return add({ kind: "wrong_height", delta }, forMs);
+        return during(
+          forMs,
+          () => {
+            if (how === "time") lies.timeSec = delta;
+            else lies.gasPercent = BigInt(delta);
+          },
+          () => {
+            if (how === "time") lies.timeSec = 0;
+            else lies.gasPercent = TRUE_PRICES;
+          },
+        );
+      }
+      default:
+        return null;
+    }
+  }
+
   #daemon({ node, coin, forMs }: { readonly node: string; readonly coin: string; readonly forMs: number }, effect: object): number {
     void this.#node(node).daemonFault(coin, effect);
     return forMs;
@@ -184,6 +254,8 @@ export class Carry {
 
   #onChain(fault: Fault): number | null {
     const { world, miners } = this.#deps;
+    const account = "coin" in fault ? world.accountChains.get(fault.coin) : undefined;
+    if (account && (fault.kind === "forget" || fault.kind === "reorg" || fault.kind === "fee_spike")) return onAccountChain(account, fault);
     switch (fault.kind) {
       case "forget": {
         const { graph } = world.chain(fault.coin).chain.mempool;
@@ -238,7 +310,7 @@ export class Carry {
 
   #setFees(coin: string, perKb: bigint | null): void {
     const { world, miners } = this.#deps;
-    miners.get(coin)?.setFloor(perKb ?? 0n);
+    miners.get(coin)?.setFloor?.(perKb ?? 0n);
     const rate = perKb === null ? null : Number(perKb) / 1e8;
     for (const node of world.nodes.values()) void node.daemon(coin).call("chain_setFeeRate", [rate]);
   }
@@ -326,5 +398,27 @@ export class Carry {
       this.#deps.world.trace.note(node.name, `not enabled: ${cause instanceof Error ? cause.message : String(cause)}`);
       this.#deps.world.clock.after(RETRY_MS, () => this.#enable(node, life));
     });
+  }
+}
+
+/** @returns how long it lasts, ms; null: nothing came of it */
+function onAccountChain(chain: SimEvmChain, fault: Fault & { readonly kind: "forget" | "reorg" | "fee_spike" }): number | null {
+  switch (fault.kind) {
+    case "forget": {
+      const last = chain.pool.ids().at(-1);
+      if (last === undefined) return null;
+      if (fault.all) chain.pool.clear();
+      else chain.pool.remove(last);
+      return 0;
+    }
+    case "reorg": {
+      const off = Array.from({ length: fault.depth }, (_, i) => chain.at(chain.tip.height - i)?.txs ?? []).flat();
+      const forget = fault.forget ? off.map(({ signed }) => signed.txid) : [];
+      // What is final stays: such a reorg cannot happen.
+      return chain.reorg(fault.depth, { forget }).ok ? 0 : null;
+    }
+    case "fee_spike":
+      chain.spike(BigInt(fault.factor), fault.forMs);
+      return fault.forMs;
   }
 }

@@ -2,12 +2,16 @@ import { parseArgs } from "node:util";
 import { FAULT_KINDS } from "./faults.ts";
 import { DEFAULTS, type SimRunOptions } from "./options.ts";
 
+export type SeedRange = { readonly first: number; readonly last: number; readonly orders: number; readonly accounts: number };
+
 /** What `npm run sim` is asked to do. */
 export type CliOptions = {
   /** Null: only the usage is wanted. */
   readonly run: SimRunOptions | null;
   /** Seeds to run, each in a world of its own; null: one run with the options given. */
-  readonly seeds: { readonly first: number; readonly last: number; readonly orders: number } | null;
+  readonly seeds: SeedRange | null;
+  /** After them these, with all coins of the account chain. */
+  readonly accountSeeds: SeedRange | null;
   /** Swaps that must have run in all, with every kind of fault and every rule; null: no matter. */
   readonly floor: number | null;
   readonly jobs: number;
@@ -15,7 +19,9 @@ export type CliOptions = {
   readonly json: boolean;
 };
 
-const CI_SEEDS = { first: 1, last: 55, orders: 470 } as const;
+const CI_SEEDS = { first: 1, last: 55, orders: 470, accounts: 0 } as const;
+/** Fewer orders: swaps of an account chain take longer to work out. */
+const CI_ACCOUNT_SEEDS = { first: 56, last: 60, orders: 100, accounts: 3 } as const;
 /** Swaps that must come of them: a run in which nothing happens proves nothing. */
 const CI_FLOOR = 20_000;
 
@@ -31,14 +37,15 @@ World
   --takers N       nodes that buy and sell (${DEFAULTS.takers})
   --relays N       relays between them (${DEFAULTS.relays})
   --policy P       what the segwit coin's nodes relay: replace, or child as Litecoin's do (${DEFAULTS.relayPolicy})
-  --coins N        2 to 4: segwit, legacy, notarized, quick (${DEFAULTS.coins})
+  --coins N        1 to 4: segwit, legacy, notarized, quick (${DEFAULTS.coins})
+  --accounts N     0 to 3 coins of an account chain beside them: its own, a token, one of the oldest kind (${DEFAULTS.accounts})
   --hours N        virtual hours of trading; what is open then is run to its end (${DEFAULTS.hours})
   --rate N         orders of each taker per hour (${DEFAULTS.rate})
   --swaps N        most orders in all
   --one-way        takers buy the first coin for the second and nothing else
   --poll 20s       how often nodes look at their daemons
   --fsync 20ms     longest fsync
-  --purse N        outputs of 2 coins a maker has of each coin; takers have 10 at most (${DEFAULTS.purse})
+  --purse N        outputs of 2 coins a maker has of each coin; takers have ten for each 24 (${DEFAULTS.purse})
 Lines, all through the run
   --loss 1%        messages lost on each hop
   --duplicate 1%   messages that come twice
@@ -51,10 +58,10 @@ Faults
   --reorg N        deepest reorganisation, blocks (${DEFAULTS.reorg}); inside the envelope less than a coin's confirmations
   --skew 60s       largest clock error; inside the envelope 60 s at most
 Runs
-  --seeds 1-50     these seeds instead, each in a world of its own drawn from it
+  --seeds 1-50     these seeds instead, each in a world of its own drawn from it, and of what is above only --accounts
   --orders N       orders per seed then (400)
-  --ci             what CI asks for: 55 seeds of 470 orders, all faults on; fails, too, when they become fewer than 20,000 swaps, or
-                   a kind of fault or a rule did not come up
+  --ci             what CI asks for: 55 seeds of 470 orders, 5 of 100 with an account chain, all faults on; fails, too, when they become
+                   fewer than 20,000 swaps, or a kind of fault or a rule did not come up
   --jobs N         processes for --seeds and --ci (2)
   --first          end a run at the first broken rule
   --no-shrink      do not look for a smaller schedule after a failure
@@ -99,12 +106,12 @@ function policyOf(text: string | undefined): SimRunOptions["relayPolicy"] {
   throw new RangeError(`--policy: ${text} is neither replace nor child`);
 }
 
-function seedsOf(text: string, orders: number): CliOptions["seeds"] {
+function seedsOf(text: string, orders: number, accounts: number): SeedRange {
   const found = /^(\d+)(?:-(\d+))?$/.exec(text);
   const first = Number(found?.[1]);
   const last = Number(found?.[2] ?? found?.[1]);
   if (!found || last < first) throw new RangeError(`--seeds: ${text} is no range such as 1-50`);
-  return { first, last, orders };
+  return { first, last, orders, accounts };
 }
 
 /** Reads the command line. Throws `RangeError` or `TypeError` with a sentence for people. */
@@ -119,6 +126,7 @@ export function parseCli(args: readonly string[]): CliOptions {
       takers: text,
       relays: text,
       coins: text,
+      accounts: text,
       hours: text,
       rate: text,
       swaps: text,
@@ -152,7 +160,8 @@ export function parseCli(args: readonly string[]): CliOptions {
     makers: number(v.makers, "makers", d.makers, 1, 100),
     takers: number(v.takers, "takers", d.takers, 1, 500),
     relays: number(v.relays, "relays", d.relays, 1, 10),
-    coins: number(v.coins, "coins", d.coins, 2, 4),
+    coins: number(v.coins, "coins", d.coins, 1, 4),
+    accounts: number(v.accounts, "accounts", d.accounts, 0, 3),
     hours: number(v.hours, "hours", d.hours, 0.01, 1_000, false),
     rate: number(v.rate, "rate", d.rate, 0.01, 1_000, false),
     swaps: v.swaps === undefined ? null : number(v.swaps, "swaps", 0, 1, 1_000_000),
@@ -172,11 +181,13 @@ export function parseCli(args: readonly string[]): CliOptions {
     oneWay: v["one-way"] === true,
     first: v.first === true,
   };
+  if (run.coins + run.accounts < 2) throw new RangeError("--coins: there must be two coins to trade, with those of --accounts");
   const orders = number(v.orders, "orders", 400, 1, 100_000);
-  const seeds = v.ci ? CI_SEEDS : v.seeds === undefined ? null : seedsOf(v.seeds, orders);
+  const seeds = v.ci ? CI_SEEDS : v.seeds === undefined ? null : seedsOf(v.seeds, orders, run.accounts);
   return {
     run: v.help ? null : run,
     seeds,
+    accountSeeds: v.ci === true ? CI_ACCOUNT_SEEDS : null,
     floor: v.ci === true ? CI_FLOOR : null,
     jobs: number(v.jobs, "jobs", 2, 1, 64),
     shrink: v["no-shrink"] !== true,

@@ -47,10 +47,15 @@ export type FaultPlan = At &
         Lasts)
     /** The machine dies at this moment, with whatever waits for the disk. */
     | ({ readonly kind: "power_cut" } & OnNode & Lasts)
-    | ({ readonly kind: "daemon_down" | "daemon_stall" | "daemon_refuses" } & OnNode & OnChain & Lasts)
-    | ({ readonly kind: "daemon_slow"; readonly delayMs: number } & OnNode & OnChain & Lasts)
-    /** It names heights that are wrong by so much. */
-    | ({ readonly kind: "daemon_lies"; readonly delta: number } & OnNode & OnChain & Lasts)
+    | ({ readonly kind: "daemon_down" } & OnNode & OnChain & Lasts)
+    /** `stuck`: it answers about a chain that stands still (nodes of account chains only). */
+    | ({ readonly kind: "daemon_stall"; readonly how?: "stuck" } & OnNode & OnChain & Lasts)
+    /** `swallow`: it says that it took the transaction, and passes it on to nobody (the same). */
+    | ({ readonly kind: "daemon_refuses"; readonly how?: "swallow" } & OnNode & OnChain & Lasts)
+    /** `no_logs`: what is late are the events of contracts, which never come meanwhile (the same). */
+    | ({ readonly kind: "daemon_slow"; readonly delayMs: number; readonly how?: "no_logs" } & OnNode & OnChain & Lasts)
+    /** It names heights that are wrong by so much; nodes of account chains, `how`: times, by so many seconds, or prices, so many hundredths of the true ones. */
+    | ({ readonly kind: "daemon_lies"; readonly delta: number; readonly how?: "time" | "gas" } & OnNode & OnChain & Lasts)
     | ({ readonly kind: "lost_reply"; readonly count: number } & OnNode & OnChain)
     /** Every mempool loses all it holds, or the youngest transaction. */
     | ({ readonly kind: "forget"; readonly all: boolean } & OnChain)
@@ -75,7 +80,13 @@ export type Fault = FaultPlan & { readonly id: number; readonly envelope: Side }
 
 export type Drawn = {
   readonly options: SimRunOptions;
-  readonly coins: readonly { readonly ticker: string; readonly confirmations: number; readonly blockSec: number }[];
+  /** One for each chain. */
+  readonly coins: readonly {
+    readonly ticker: string;
+    readonly confirmations: number;
+    readonly blockSec: number;
+    readonly isAccount: boolean;
+  }[];
   readonly outside: boolean;
   readonly atMs: number;
 };
@@ -85,6 +96,8 @@ const MINUTE_MS = 60_000;
 /** How long troubles last: short ones are as likely as long ones. */
 const SHORT_MS = [SECOND_MS, 20 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, ENVELOPE.troubleMs] as const;
 const LONG_MS = [40 * MINUTE_MS, 90 * MINUTE_MS, 180 * MINUTE_MS, 300 * MINUTE_MS] as const;
+/** Blocks of an account chain come so many times as often, and as deep are the reorganisations that are drawn beyond the envelope. */
+const ACCOUNT_REORG_FACTOR = 4;
 /** More writes or broadcasts than a swap makes on one side lie between two crashes. */
 const MAX_BOUNDARY = 40;
 
@@ -94,6 +107,43 @@ export function drawNode(rng: Rng, { makers, takers }: SimRunOptions): string {
   // Makers are in more swaps: each is hit as often as a few takers.
   const isMaker = happens(rng, 0.4);
   return isMaker ? `maker${between(rng, 0, makers - 1)}` : `taker${between(rng, 0, takers - 1)}`;
+}
+
+type DaemonKind = "daemon_down" | "daemon_stall" | "daemon_refuses" | "daemon_slow" | "daemon_lies";
+type DaemonBase = At & OnNode & OnChain;
+
+function drawDaemonTrouble(rng: Rng, kind: DaemonKind, base: DaemonBase, outside: boolean): FaultPlan | null {
+  switch (kind) {
+    case "daemon_slow":
+      return outside ? null : { ...base, kind, delayMs: between(rng, 1, 9) * SECOND_MS, forMs: lasting(rng, false) };
+    case "daemon_lies":
+      return { ...base, kind, delta: pick(rng, [-20, -3, -1, 1, 2, 500]), forMs: lasting(rng, outside) };
+    default:
+      return { ...base, kind, forMs: lasting(rng, outside) };
+  }
+}
+
+/** Of the nodes of an account chain. Most of them must agree before one is believed: heights above the true ones are lies of most. */
+function drawAccountTrouble(rng: Rng, kind: DaemonKind, base: DaemonBase, outside: boolean): FaultPlan | null {
+  const isOther = happens(rng, 0.5);
+  const forMs = lasting(rng, outside && kind !== "daemon_slow");
+  switch (kind) {
+    case "daemon_down":
+      return { ...base, kind, forMs };
+    case "daemon_stall":
+      return { ...base, kind, forMs, ...(isOther ? { how: "stuck" } : {}) };
+    case "daemon_refuses":
+      return { ...base, kind, forMs, ...(isOther ? { how: "swallow" } : {}) };
+    case "daemon_slow":
+      return outside ? null : { ...base, kind, delayMs: between(rng, 1, 9) * SECOND_MS, forMs, ...(isOther ? { how: "no_logs" } : {}) };
+    case "daemon_lies":
+      if (outside) return { ...base, kind, delta: pick(rng, [1, 2, 500]), forMs };
+      return pick(rng, [
+        { ...base, kind, delta: pick(rng, [-20, -3, -1]), forMs },
+        { ...base, kind, how: "time", delta: pick(rng, [-3_600, -60, 60, 3_600]), forMs },
+        { ...base, kind, how: "gas", delta: pick(rng, [10, 50, 200, 1_000]), forMs },
+      ] as const);
+  }
 }
 
 /** Draws one fault of a kind, inside or outside the envelope; null where the kind has nothing on that side. */
@@ -112,11 +162,9 @@ export function drawFault(rng: Rng, kind: FaultKind, at: Drawn): FaultPlan | nul
     case "daemon_down":
     case "daemon_stall":
     case "daemon_refuses":
-      return { ...base, kind, forMs: lasting(rng, outside) };
     case "daemon_slow":
-      return outside ? null : { ...base, kind, delayMs: between(rng, 1, 9) * SECOND_MS, forMs: lasting(rng, false) };
     case "daemon_lies":
-      return { ...base, kind, delta: pick(rng, [-20, -3, -1, 1, 2, 500]), forMs: lasting(rng, outside) };
+      return coin.isAccount ? drawAccountTrouble(rng, kind, base, outside) : drawDaemonTrouble(rng, kind, base, outside);
     case "lost_reply":
       return outside ? null : { ...base, kind, count: between(rng, 1, 3) };
     case "forget":
@@ -137,10 +185,12 @@ export function drawFault(rng: Rng, kind: FaultKind, at: Drawn): FaultPlan | nul
           };
     case "reorg": {
       const deepest = coin.confirmations - ENVELOPE.reorgBelowConfirmations;
+      // Below what is final it will not happen.
+      const most = coin.isAccount ? options.reorg * ACCOUNT_REORG_FACTOR : options.reorg;
       const depth = outside
-        ? between(rng, coin.confirmations, Math.max(coin.confirmations, options.reorg))
+        ? between(rng, coin.confirmations, Math.max(coin.confirmations, most))
         : between(rng, 1, Math.min(deepest, options.reorg));
-      return options.reorg === 0 || (outside && depth > options.reorg)
+      return options.reorg === 0 || (outside && depth > most)
         ? null
         : { atMs, coin: coin.ticker, kind, depth, reorgInside: depth <= deepest, forget: happens(rng, 0.5) };
     }
@@ -174,6 +224,7 @@ export function drawFault(rng: Rng, kind: FaultKind, at: Drawn): FaultPlan | nul
         ? { atMs, node, kind, ageMs: pick(rng, [MINUTE_MS, 10 * MINUTE_MS, 40 * MINUTE_MS]), forMs: pick(rng, SHORT_MS) }
         : null;
     case "litter":
-      return outside ? null : { atMs, coin: coin.ticker, kind, forMs: between(rng, 5, 30) * MINUTE_MS };
+      // Nobody can pay into a contract for somebody else there.
+      return outside || coin.isAccount ? null : { atMs, coin: coin.ticker, kind, forMs: between(rng, 5, 30) * MINUTE_MS };
   }
 }

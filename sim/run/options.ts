@@ -4,8 +4,10 @@ export type SimRunOptions = {
   readonly makers: number;
   readonly takers: number;
   readonly relays: number;
-  /** How many of the simulator's coins take part, 2 to 4. */
+  /** How many of the simulator's coins take part, 1 to 4; at least two with those of the account chain. */
   readonly coins: number;
+  /** How many coins of the account chain take part beside them, 0 to 3. */
+  readonly accounts: number;
   /** Virtual hours of trading; what is open then is run to its end. */
   readonly hours: number;
   /** Orders each taker places per hour, on average. */
@@ -33,7 +35,7 @@ export type SimRunOptions = {
   readonly pollSec: number;
   /** Longest fsync, ms. */
   readonly fsyncMs: number;
-  /** Outputs of 2 coins a maker has of each coin; a taker has the same or `TAKER_OUTPUTS`, whichever is less. */
+  /** Outputs of 2 coins a maker has of each coin; a taker has the same, up to 10, and of more than 24 ten for each 24. */
   readonly purse: number;
   /** Takers buy the first coin for the second and nothing else: what is spent does not come back. */
   readonly oneWay: boolean;
@@ -47,6 +49,7 @@ export const DEFAULTS: SimRunOptions = {
   takers: 8,
   relays: 2,
   coins: 3,
+  accounts: 0,
   hours: 2,
   rate: 24,
   swaps: null,

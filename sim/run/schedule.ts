@@ -3,6 +3,7 @@ import type { Rng } from "../../src/ports/rng.ts";
 import { between, happens, pick, waitFor } from "./dice.ts";
 import { type Drawn, drawFault, type Fault, type FaultKind } from "./faults.ts";
 import type { SimRunOptions } from "./options.ts";
+import { chainTickerOf } from "./simAccounts.ts";
 import { Envelope } from "./trouble.ts";
 
 /** One order a taker places. Amounts in thousandths of a coin. */
@@ -80,12 +81,14 @@ export function drawSchedule(options: SimRunOptions, coins: Drawn["coins"], kind
     coins.map((c) => c.ticker),
   );
   const last = trades.at(-1)?.atMs ?? 0;
+  // What happens to a chain happens to it once, however many coins are on it.
+  const chains = coins.filter(({ ticker }) => chainTickerOf(ticker) === ticker);
   // Litter has dice of its own: what it adds leaves the other faults of a seed as they were.
   const others = kinds.filter((kind) => kind !== "litter");
-  const faults = [...drawFaults(seededRng(options.seed * 2), options, coins, others, last)];
+  const faults = [...drawFaults(seededRng(options.seed * 2), options, chains, others, last)];
   if (others.length < kinds.length) {
     const rare = { ...options, faults: options.faults / kinds.length };
-    faults.push(...drawFaults(seededRng(options.seed ^ 0x11773), rare, coins, ["litter"], last));
+    faults.push(...drawFaults(seededRng(options.seed ^ 0x11773), rare, chains, ["litter"], last));
   }
   return { trades, faults: faults.map((fault, id) => ({ ...fault, id })) };
 }

@@ -1,5 +1,6 @@
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { coinEntryToChainParams } from "../../src/chain/chainParams.ts";
+import { addressOfPubkey } from "../../src/core/evm/address.ts";
 import { decimal, rational } from "../../src/core/money/rational.ts";
 import { feePubkey } from "../../src/core/network/dexFee.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
@@ -9,15 +10,19 @@ import { randomBelow } from "../../src/ports/rng.ts";
 import { blocksToFund, fundAll } from "../world/funding.ts";
 import type { SimNode } from "../world/simNode.ts";
 import { SimWorld } from "../world/simWorld.ts";
+import { auditAccounts } from "./accountBooks.ts";
 import { type Audit, audit, unfinished } from "./audit.ts";
 import { checkCalm } from "./calm.ts";
 import { Carry, type FaultLife } from "./carry.ts";
 import { between } from "./dice.ts";
 import { ENVELOPE } from "./envelope.ts";
+import { EvmMiner } from "./evmMiner.ts";
 import { FAULT_KINDS } from "./faults.ts";
+import { fundAccounts } from "./fundAccounts.ts";
 import { Miner } from "./miner.ts";
-import type { SimRunOptions } from "./options.ts";
+import { DEFAULTS, type SimRunOptions } from "./options.ts";
 import { drawSchedule, type Schedule, type Trade } from "./schedule.ts";
+import { ACCOUNT_BLOCK_SEC, chainTickerOf, isAccountCoin, SIM_ACCOUNT_CHAIN, SIM_ACCOUNTS } from "./simAccounts.ts";
 import { SIM_COINS, type SimCoinTraits } from "./simCoins.ts";
 import type { SwapRecord } from "./swapBook.ts";
 import { type Violation, Watch } from "./watch.ts";
@@ -26,7 +31,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const COIN_UNITS = 100_000_000n;
-/** Most outputs of a taker per coin, and coins in each output of anybody. */
+/** Outputs of a taker per coin where a maker has the usual purse, and coins in each output of anybody. */
 const TAKER_OUTPUTS = 10;
 const COINS_PER_OUTPUT = 2n;
 /** Makers look at their orders this often and put back what is gone or nearly used up. */
@@ -63,8 +68,10 @@ export type SimRun = {
   readonly chainFacts: (uuid: string) => readonly { readonly atMs: number; readonly text: string }[];
 };
 
-const coinsOf = ({ coins, relayPolicy }: SimRunOptions): readonly SimCoinTraits[] =>
-  SIM_COINS.slice(0, coins).map((c) => ("segwit" in c.entry ? { ...c, entry: { ...c.entry, relay_policy: relayPolicy } } : c));
+const coinsOf = ({ coins, accounts, relayPolicy }: SimRunOptions): readonly SimCoinTraits[] => [
+  ...SIM_COINS.slice(0, coins).map((c) => ("segwit" in c.entry ? { ...c, entry: { ...c.entry, relay_policy: relayPolicy } } : c)),
+  ...SIM_ACCOUNTS.slice(0, accounts),
+];
 
 /** The schedule that belongs to options. */
 export const scheduleOf = (options: SimRunOptions): Schedule =>
@@ -74,9 +81,14 @@ export const scheduleOf = (options: SimRunOptions): Schedule =>
       ticker: entry.coin,
       confirmations: entry.required_confirmations,
       blockSec: entry.avg_blocktime,
+      isAccount: isAccountCoin(entry),
     })),
     FAULT_KINDS.filter((kind) => options.kinds?.includes(kind) ?? true),
   );
+
+/** Outputs of a taker: fewer than a maker's, unless both have few. */
+const takerPurse = (purse: number): number =>
+  Math.min(purse, Math.max(TAKER_OUTPUTS, Math.floor((purse * TAKER_OUTPUTS) / DEFAULTS.purse)));
 
 /** Price of a maker: all coins are worth about the same, each maker has its own spread, in thousandths. */
 const makerMilli = (maker: number): number => 1_000 + 5 * (maker + 1);
@@ -113,12 +125,13 @@ class Runner {
     const dice = seededRng(options.seed ^ 0x5eed);
     const { makers, takers } = this.#people();
     const people = [...makers, ...takers];
-    const perNode = (name: string): number => (name.startsWith("maker") ? options.purse : Math.min(options.purse, TAKER_OUTPUTS));
+    const perNode = (name: string): number => (name.startsWith("maker") ? options.purse : takerPurse(options.purse));
     const perCoin = people.reduce((n, name) => n + BigInt(perNode(name)) * COINS_PER_OUTPUT * COIN_UNITS, 0n);
     const world = await SimWorld.create({
       seed: options.seed,
       pollMs: options.pollSec * SECOND_MS,
       coins: this.#coins.map((c) => c.entry),
+      accountChains: options.accounts > 0 ? [SIM_ACCOUNT_CHAIN] : [],
       mining: "by_hand",
       relays: options.relays,
       fsyncMs: options.fsyncMs,
@@ -128,7 +141,7 @@ class Runner {
       },
     });
     this.#world = world;
-    for (const { entry } of this.#coins) {
+    for (const { entry } of this.#utxo) {
       if ("segwit" in entry) world.chain(entry.coin).chain.policy.replacement = options.relayPolicy === "replace";
     }
     const watch = new Watch(world);
@@ -138,8 +151,9 @@ class Runner {
       const skewMs = Math.min(options.skewSec * SECOND_MS, USUAL_SKEW_MS);
       const node = world.addNode(name, { skewMs: skewMs === 0 ? 0 : between(dice, -skewMs, skewMs), birthdayHeight: birthday });
       node.onStored = (batch) => watch.onStored(name, batch);
-      node.onBroadcast = (ticker, when, raw) => {
+      node.onBroadcast = (ticker, when, raw, outcome) => {
         if (when === "before") watch.onBroadcast(name, ticker, raw);
+        else watch.onAnswer(name, ticker, raw, outcome);
       };
     }
     world.trace.onSwapMessage = (uuid, data) => watch.onFrame(data, uuid);
@@ -154,10 +168,16 @@ class Runner {
       sinceHeight.set(ticker, chain.state.tip.height + 1);
       units.set(ticker, perCoin);
     }
+    const accounts = this.#accounts.map(({ entry }) => entry.coin);
+    const given = fundAccounts(
+      world,
+      accounts,
+      people.map((name) => ({ name, coins: BigInt(perNode(name)) * COINS_PER_OUTPUT })),
+    );
     for (const name of people) await world.node(name).start(this.#tickers);
     await world.runUntil("all have a relay", () => people.every((name) => world.node(name).p2p.relays().length > 0), 10 * MINUTE_MS);
-    const miners = new Map(
-      this.#coins.map(({ entry, notarizedEverySec }) => {
+    const miners = new Map<string, Miner | EvmMiner>(
+      this.#utxo.map(({ entry, notarizedEverySec }) => {
         const miner = new Miner({
           sim: world.chain(entry.coin),
           clock: world.clock,
@@ -169,6 +189,10 @@ class Runner {
         return [entry.coin, miner] as const;
       }),
     );
+    for (const [ticker, chain] of world.accountChains) {
+      const rng = seededRng(randomBelow(dice, 2 ** 32));
+      miners.set(ticker, new EvmMiner({ chain, clock: world.clock, rng, blockSec: ACCOUNT_BLOCK_SEC }));
+    }
     const usualLine = (): void => {
       world.messageLoss = options.loss;
       world.net.setAll({ latencyMs: 10, jitterMs: options.lateMs, duplicate: options.duplicate, reorder: options.reorder });
@@ -181,7 +205,7 @@ class Runner {
         miners,
         coins: this.#tickers,
         onHappened: (life) => this.#happened(life),
-        onRestored: (node, logs) => watch.book.onRestored(node, logs),
+        onRestored: (node, logs) => watch.onRestored(node, logs),
         usualLine,
       },
       // What is drawn for a node that no order brings into the world befalls nobody.
@@ -208,6 +232,7 @@ class Runner {
     const feeKey = feePubkey(world.profile, this.#tickers[0] ?? "", true);
     const feeScripts = feeKey.ok ? [toHex(p2pkhScript(hash160(feeKey.value)))] : [];
     const done = audit(world, watch, { sinceHeight, units, feeScripts });
+    if (feeKey.ok) auditAccounts(world, watch, given, addressOfPubkey(feeKey.value));
     if (!isBroken()) this.#judge(watch, done);
     const traceHash = world.traceHash();
     const cpu = process.cpuUsage(cpuStart);
@@ -240,10 +265,12 @@ class Runner {
     const found: { atMs: number; text: string }[] = [];
     for (const { uuid: of, node, slot, txid } of this.watch.book.byTxid.values()) {
       if (of !== uuid) continue;
-      for (const { ticker, chain } of this.world.chains.values()) {
-        const entry = chain.state.blockOfTx(txid);
-        if (entry)
-          found.push({ atMs: entry.block.header.time * 1_000, text: `${ticker} ${entry.height} has the ${slot} ${txid} of ${node}` });
+      for (const ticker of [...this.world.chains.keys(), ...this.world.accountChains.keys()]) {
+        const facts = this.watch.facts(ticker);
+        const block = facts.blockOf(txid);
+        const failed = facts.depth(txid) === 0 ? "failed " : "";
+        if (block)
+          found.push({ atMs: block.timeSec * 1_000, text: `${ticker} ${block.height} has the ${failed}${slot} ${txid} of ${node}` });
       }
     }
     return found;
@@ -264,6 +291,12 @@ class Runner {
     return nowMs > lastMs && nowMs > this.#lastOpenMs + AFTER_MS && this.#carry?.isAnyDown === false;
   }
 
+  get #utxo(): readonly SimCoinTraits[] {
+    return this.#coins.filter(({ entry }) => !isAccountCoin(entry));
+  }
+  get #accounts(): readonly SimCoinTraits[] {
+    return this.#coins.filter(({ entry }) => isAccountCoin(entry));
+  }
   get world(): SimWorld {
     if (!this.#world) throw new Error("the run has not begun");
     return this.#world;
@@ -340,6 +373,7 @@ class Runner {
     if (fault.envelope !== "outside") return;
     swap.outside.add(fault.id);
     if (fault.kind === "clock" || fault.kind === "backup") swap.isTimeWrong = true;
+    if (fault.kind === "daemon_lies" && this.world.accountChains.has(fault.coin)) swap.misled.add(fault.node);
   }
 
   /** A swap that begins while a fault lasts is befallen, too. */
@@ -378,7 +412,7 @@ class Runner {
             `the ${role} ${side?.node ?? "?"} ${end[role]} (the other ${end[role === "maker" ? "taker" : "maker"]})`,
             uuid,
           );
-        else if (end[role] === "lost" && side && !side.isForgotten && side.state.finished !== "lost") {
+        else if (end[role] === "lost" && side && !side.isForgotten && !swap.misled.has(side.node) && side.state.finished !== "lost") {
           watch.violate("named", `the ${role} ${side.node} lost, its status says ${side.state.finished ?? "nothing"}`, uuid);
         }
       }
@@ -390,6 +424,7 @@ class Runner {
 function concerns(fault: FaultLife["fault"], { sides }: SwapRecord): boolean {
   const all = Object.values(sides);
   const isNode = !("node" in fault) || all.some((s) => s.node === fault.node);
-  const isCoin = !("coin" in fault) || all.some((s) => s.terms.makerCoin === fault.coin || s.terms.takerCoin === fault.coin);
+  const isCoin =
+    !("coin" in fault) || all.some(({ terms }) => [terms.makerCoin, terms.takerCoin].some((coin) => chainTickerOf(coin) === fault.coin));
   return isNode && isCoin;
 }

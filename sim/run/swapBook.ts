@@ -1,5 +1,6 @@
 import type { Role, Slot, StoredEvent, SwapEvent, SwapTerms } from "../../src/core/swap/events.ts";
 import { begin, type SwapState, step } from "../../src/core/swap/swapState.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
 import type { SqlStatement } from "../../src/ports/sql.ts";
 
 /** One side of a swap as its node's disk has it. */
@@ -24,11 +25,14 @@ export type SwapRecord = {
   readonly outside: Set<number>;
   /** One of them set a clock wrong or a disk back: what this node takes for now, or for its start, is not. */
   isTimeWrong: boolean;
+  /** Nodes that most of the nodes they ask told heights above the true ones: everything looked final to them. */
+  readonly misled: Set<string>;
 };
 
 export type Signed = { readonly node: string; readonly uuid: string; readonly slot: Slot; readonly txid: string };
 
 const INSERT = "INSERT INTO swap_events";
+const INSERT_ACCOUNT_TX = "INSERT INTO account_txs";
 
 /** Events in a batch of the store. */
 function eventsOf(batch: readonly SqlStatement[]): readonly { readonly uuid: string; readonly stored: StoredEvent }[] {
@@ -39,6 +43,12 @@ function eventsOf(batch: readonly SqlStatement[]): readonly { readonly uuid: str
       : [];
   });
 }
+
+/** Transactions of account chains that a batch stores outside the logs of swaps, in hex. */
+export const accountTxsOf = (batch: readonly SqlStatement[]): readonly string[] =>
+  batch.flatMap(({ sql, params = [] }) =>
+    sql.startsWith(INSERT_ACCOUNT_TX) ? params.flatMap((param) => (param instanceof Uint8Array ? toHex(param) : [])) : [],
+  );
 
 /** An own transaction in an event: signed here, or bumped. What the other side made is told by type. */
 export const ownTxOf = (e: SwapEvent): { readonly slot: Slot; readonly txid: string; readonly raw: string } | null =>
@@ -88,7 +98,7 @@ export class SwapBook {
   #sideOf(node: string, uuid: string, event: SwapEvent, worldMs: number): { swap: SwapRecord; side: SwapSide } {
     let swap = this.swaps.get(uuid);
     if (!swap) {
-      swap = { uuid, startedMs: worldMs, sides: {}, outside: new Set(), isTimeWrong: false };
+      swap = { uuid, startedMs: worldMs, sides: {}, outside: new Set(), isTimeWrong: false, misled: new Set() };
       this.swaps.set(uuid, swap);
     }
     const known = Object.values(swap.sides).find((s) => s.node === node);

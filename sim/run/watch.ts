@@ -1,15 +1,16 @@
 import { hkdfSync } from "node:crypto";
 import { chainOf, depthOf } from "../../src/app/swap/contracts.ts";
-import { outPointKey } from "../../src/chain/chainTx.ts";
 import type { Slot } from "../../src/core/swap/events.ts";
 import { ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
-import { fromHex, toHex } from "../../src/core/util/bytes.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
-import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import type { BroadcastOutcome } from "../../src/ports/chain.ts";
 import type { SqlStatement } from "../../src/ports/sql.ts";
 import type { SimWorld } from "../world/simWorld.ts";
+import { accountFacts, type ChainFacts, utxoFacts } from "./chainFacts.ts";
 import { ENVELOPE } from "./envelope.ts";
-import { SwapBook, type SwapRecord, type SwapSide } from "./swapBook.ts";
+import { chainTickerOf } from "./simAccounts.ts";
+import { accountTxsOf, SwapBook, type SwapRecord, type SwapSide } from "./swapBook.ts";
 
 /** Rules of docs/safety.md. */
 export const RULES = [
@@ -21,6 +22,7 @@ export const RULES = [
   "stored first",
   "truth",
   "one output",
+  "one nonce",
   "one fee",
   "conservation",
   "ends",
@@ -67,7 +69,14 @@ export class Watch {
   readonly strangers = new Set<string>();
   readonly #world: SimWorld;
   /** Outputs spent by transactions that left a node, by the swap. */
-  readonly #spentBy = new Map<string, { readonly uuid: string; readonly txid: string }>();
+  readonly #spentBy = new Map<string, { readonly owner: SwapRecord | string; readonly txid: string }>();
+  /** Transactions of account chains that belong to no swap, such as approvals: the node whose disk has them, by their bytes in hex. */
+  readonly #accountTxs = new Map<string, string>();
+  /** Those of them that some node may have taken, by their bytes in hex. */
+  readonly #maybeOut = new Set<string>();
+  /** Those of nodes whose disk was put back: they do not know of what was sent since. */
+  readonly #restored = new Set<string>();
+  readonly #facts = new Map<string, ChainFacts>();
   /** Ids of transactions that left before. */
   readonly #sent = new Set<string>();
   readonly #revealed = new Set<string>();
@@ -79,6 +88,20 @@ export class Watch {
 
   constructor(world: SimWorld) {
     this.#world = world;
+    for (const [ticker, sim] of world.chains) this.#facts.set(ticker, utxoFacts(sim));
+    for (const [ticker, chain] of world.accountChains) this.#facts.set(ticker, accountFacts(chain));
+  }
+
+  /** What the chain of a coin says. */
+  facts(ticker: string): ChainFacts {
+    const facts = this.#facts.get(chainTickerOf(ticker));
+    if (!facts) throw new Error(`no chain ${ticker}`);
+    return facts;
+  }
+
+  /** Whether these bytes are on some disk, as a swap's or an account's. */
+  isStored(raw: string): boolean {
+    return this.book.signed.has(raw) || this.#accountTxs.has(raw);
   }
 
   violate(rule: Rule, text: string, uuid: string | null = null): void {
@@ -90,11 +113,17 @@ export class Watch {
   }
 
   onStored(node: string, batch: readonly SqlStatement[]): void {
+    for (const raw of accountTxsOf(batch)) this.#accountTxs.set(raw, node);
     for (const { swap, side, event } of this.book.onStored(node, batch, this.#world.clock.nowMs())) {
       if (event.type === "started") this.#started(swap, side);
       if (event.type === "negotiated") this.onNegotiated(swap, side);
       if (event.type === "finished") this.checkStatus(swap, side);
     }
+  }
+
+  onRestored(node: string, logs: Parameters<SwapBook["onRestored"]>[1]): void {
+    this.#restored.add(accountOf(node));
+    this.book.onRestored(node, logs);
   }
 
   #started(swap: SwapRecord, side: SwapSide): void {
@@ -124,7 +153,7 @@ export class Watch {
     this.checked("deadline");
     const slot = ownPayment(side.role);
     const { txid } = side.state.facts[slot] ?? side.state.own[slot] ?? {};
-    if (txid === undefined || !this.#chainOf(side, slot).state.coins.get(`${txid}:0`)) return;
+    if (txid === undefined || !this.#factsOf(side, slot).isLocked(txid)) return;
     this.violate(
       "deadline",
       `${side.node}'s ${slot} ${txid} is still locked ${ENVELOPE.freeAfterLockMs / 60_000} min after the maker's lock`,
@@ -132,20 +161,19 @@ export class Watch {
     );
   }
 
-  #chainOf(side: SwapSide, slot: Slot) {
+  #factsOf(side: SwapSide, slot: Slot): ChainFacts {
     const { makerCoin, takerCoin } = side.terms;
-    return this.#world.chain(chainOf(side.role, slot) === "maker" ? makerCoin : takerCoin).chain;
+    return this.facts(chainOf(side.role, slot) === "maker" ? makerCoin : takerCoin);
   }
 
-  /** Blocks over a transaction by the chain itself, its own included; 0: in none. */
+  /** Blocks over a transaction by the chain itself, its own included; 0: in none, or it failed there. */
   depth(side: SwapSide, slot: Slot, txid: string): number {
-    const { state } = this.#chainOf(side, slot);
-    const entry = state.blockOfTx(txid);
-    return entry ? state.tip.height - entry.height + 1 : 0;
+    return this.#factsOf(side, slot).depth(txid);
   }
 
   /** Rule "truth": what a finished side says is what its chain says. */
   checkStatus(swap: SwapRecord, side: SwapSide): void {
+    if (swap.misled.has(side.node)) return;
     this.checked("truth");
     const { state, role } = side;
     const wrong = (text: string): void => this.violate("truth", `${side.node} says ${state.finished}, but ${text}`, swap.uuid);
@@ -166,6 +194,11 @@ export class Watch {
   onBroadcast(node: string, ticker: string, raw: string): void {
     this.checked("stored first");
     const signed = this.book.signed.get(raw);
+    if (!signed && this.#accountTxs.get(raw) === node) {
+      const { txid } = this.facts(ticker).read(raw) ?? { txid: "" };
+      this.#checkSpends(accountOf(node), "transaction", ticker, raw, txid);
+      return;
+    }
     if (!signed) {
       this.violate("stored first", `${node} sends a transaction of ${ticker} that no disk has: ${raw.slice(0, 80)}…`);
       return;
@@ -181,13 +214,25 @@ export class Watch {
     this.#sent.add(signed.txid);
   }
 
+  /**
+   * What became of a broadcast. An account's own transaction that all nodes refused, each time it was sent, was never out: another
+   * may have its nonce.
+   */
+  onAnswer(node: string, ticker: string, raw: string, outcome: BroadcastOutcome["kind"] | undefined): void {
+    if (this.#accountTxs.get(raw) !== node || this.book.signed.has(raw)) return;
+    if (outcome !== "rejected") this.#maybeOut.add(raw);
+    if (this.#maybeOut.has(raw)) return;
+    const tx = this.facts(ticker).read(raw);
+    for (const point of tx?.spends ?? []) if (this.#spentBy.get(point)?.txid === tx?.txid) this.#spentBy.delete(point);
+  }
+
   /** Rule "secret": the maker shows it only when the taker's payment stands as deep as agreed and there is time left. */
   #checkReveal(swap: SwapRecord, side: SwapSide): void {
     if (this.#revealed.has(swap.uuid)) return;
     this.#revealed.add(swap.uuid);
     this.checked("secret");
     const early = (text: string): void => this.violate("secret", `${side.node} reveals the secret of the swap although ${text}`, swap.uuid);
-    const wrong = this.#unfit(side, "takerPayment");
+    const wrong = swap.misled.has(side.node) ? null : this.#unfit(side, "takerPayment");
     if (wrong !== null) early(wrong);
     const lateSec = this.#lateSec(limitsOf(side).revealBy);
     if (lateSec > 0 && !swap.isTimeWrong) early(`it is ${lateSec} s past its limit`);
@@ -199,7 +244,7 @@ export class Watch {
     const { confs } = depthOf(side.state, slot);
     const depth = this.depth(side, slot, txid);
     if (depth < confs) return `the ${slot} has ${depth} of ${confs} confirmations`;
-    const isThere = confs === 0 || this.#chainOf(side, slot).state.coins.get(`${txid}:0`) !== undefined;
+    const isThere = confs === 0 || this.#factsOf(side, slot).isLocked(txid);
     return isThere ? null : `the ${slot} is not there or spent`;
   }
 
@@ -211,7 +256,7 @@ export class Watch {
   /** Rules "in order" and "in time", when a transaction leaves for the first time. */
   #checkLimits(swap: SwapRecord, side: SwapSide, slot: Slot, raw: string): void {
     const wrong = (rule: Rule, text: string): void => this.violate(rule, `${side.node}'s ${slot} leaves although ${text}`, swap.uuid);
-    if (slot === "takerPayment") {
+    if (slot === "takerPayment" && !swap.misled.has(side.node)) {
       this.checked("in order");
       const unfit = this.#unfit(side, "makerPayment");
       if (unfit !== null) wrong("in order", unfit);
@@ -223,9 +268,7 @@ export class Watch {
     }
     if (slot === ownRefund(side.role)) {
       this.checked("in time");
-      const chain = this.#chainOf(side, slot);
-      const tx = parseTx(fromHex(raw), chain.params.template.format);
-      const earlySec = tx.ok ? tx.value.lockTime - chain.state.tip.medianTime : 0;
+      const earlySec = this.#factsOf(side, slot).refundEarlySec(raw);
       if (earlySec > 0) wrong("in time", `its chain's time is ${earlySec} s before its lock`);
     }
   }
@@ -246,27 +289,50 @@ export class Watch {
       this.violate("secret", "the secret is in a message", uuid);
   }
 
-  /** Rules "one output" and "one fee". */
+  /** Rules "one output", "one nonce" and "one fee". */
   #checkInputs(swap: SwapRecord, slot: Slot, ticker: string, raw: string, txid: string): void {
-    if (slot !== "fee" && slot !== "makerPayment" && slot !== "takerPayment" && slot !== "cancel") return;
+    const takesNonce = this.facts(ticker).kind === "account";
+    if (slot !== "fee" && slot !== "makerPayment" && slot !== "takerPayment" && slot !== "cancel" && !takesNonce) return;
     if (this.#sent.has(txid)) return;
-    this.checked("one output");
-    const tx = parseTx(fromHex(raw), this.#world.chain(ticker).chain.params.template.format);
-    if (!tx.ok) {
-      this.violate("stored first", `${slot} ${txid} does not parse`, swap.uuid);
-      return;
-    }
-    for (const input of tx.value.inputs) {
-      const point = `${ticker} ${outPointKey(input)}`;
-      const other = this.#spentBy.get(point);
-      if (other && other.uuid !== swap.uuid && swap.outside.size === 0)
-        this.violate("one output", `${slot} ${txid} spends ${point}, which ${other.txid} of swap ${other.uuid} spends, too`, swap.uuid);
-      this.#spentBy.set(point, { uuid: swap.uuid, txid });
-    }
-    if (slot !== "fee") return;
+    if (!this.#checkSpends(swap, slot, ticker, raw, txid) || slot !== "fee") return;
     this.checked("one fee");
     const fees = this.#feeOf.get(swap.uuid) ?? new Set();
     this.#feeOf.set(swap.uuid, fees.add(txid));
     if (fees.size > 1 && swap.outside.size === 0) this.violate("one fee", `a second fee ${txid} leaves`, swap.uuid);
   }
+
+  /**
+   * Nobody else's transaction spends what this one spends.
+   * @param owner a swap, or whom it belongs to
+   * @returns whether it is a transaction of that chain
+   */
+  #checkSpends(owner: SwapRecord | string, slot: string, ticker: string, raw: string, txid: string): boolean {
+    const facts = this.facts(ticker);
+    const rule = facts.kind === "utxo" ? "one output" : "one nonce";
+    this.checked(rule);
+    const points = facts.read(raw)?.spends ?? null;
+    const uuidOf = (whose: SwapRecord | string): string | null => (typeof whose === "string" ? null : whose.uuid);
+    if (points === null) {
+      this.violate("stored first", `${slot} ${txid} does not parse`, uuidOf(owner));
+      return false;
+    }
+    for (const point of points) {
+      const other = this.#spentBy.get(point);
+      // A disk put back does not know what was sent since then: only of outputs can others tell.
+      const isInside = [owner, ...(rule === "one nonce" && other ? [other.owner] : [])].every((whose) =>
+        typeof whose === "string" ? !this.#restored.has(whose) : whose.outside.size === 0,
+      );
+      if (other && other.owner !== owner && isInside)
+        this.violate(
+          rule,
+          `${slot} ${txid} spends ${point}, which ${other.txid} of ${whoIs(other.owner)} spends, too`,
+          uuidOf(owner) ?? uuidOf(other.owner),
+        );
+      this.#spentBy.set(point, { owner, txid });
+    }
+    return true;
+  }
 }
+
+const accountOf = (node: string): string => `the account of ${node}`;
+const whoIs = (owner: SwapRecord | string): string => (typeof owner === "string" ? owner : `swap ${owner.uuid}`);

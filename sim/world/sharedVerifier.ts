@@ -1,7 +1,10 @@
+import { equalBytes } from "../../src/core/util/bytes.ts";
 import type { SignatureVerifier } from "../../src/ports/signatures.ts";
 
 /** Answers kept; the oldest half goes when it is full. */
 const MAX_KEPT = 50_000;
+
+type Known = { readonly digest: Uint8Array; readonly publicKey: Uint8Array; readonly answer: boolean };
 
 /** A character for each byte. */
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
@@ -11,15 +14,16 @@ const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.by
  * Each is worked out once, by the real one.
  */
 export function sharedVerifier(real: SignatureVerifier): SignatureVerifier {
-  const known = new Map<string, boolean>();
+  const known = new Map<string, Known>();
   return {
     verify(signature, digest, publicKey) {
-      const key = latin1(signature) + latin1(digest) + latin1(publicKey);
+      const key = latin1(signature);
       const before = known.get(key);
-      if (before !== undefined) return before;
+      if (before && equalBytes(before.digest, digest) && equalBytes(before.publicKey, publicKey)) return before.answer;
       const answer = real.verify(signature, digest, publicKey);
+      if (before) return answer;
       if (known.size >= MAX_KEPT) for (const old of [...known.keys()].slice(0, MAX_KEPT / 2)) known.delete(old);
-      known.set(key, answer);
+      known.set(key, { digest: digest.slice(), publicKey: publicKey.slice(), answer });
       return answer;
     },
   };

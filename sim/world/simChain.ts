@@ -5,14 +5,18 @@ import { TransportFault } from "../../src/chain/faults.ts";
 import { RpcError } from "../../src/chain/rpc/rpcError.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { err, ok } from "../../src/core/util/result.ts";
+import type { BroadcastOutcome } from "../../src/ports/chain.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { DaemonRpc } from "../../src/ports/daemonRpc.ts";
 import type { Rng } from "../../src/ports/rng.ts";
 import type { SignatureVerifier } from "../../src/ports/signatures.ts";
 import type { Life } from "./life.ts";
 
-/** Called around each broadcast a node makes: before it reaches the daemon, and when the daemon has carried it out. */
-export type BroadcastHook = (ticker: string, when: "before" | "after", raw: string) => void;
+/**
+ * Called around each broadcast a node makes: before it reaches the daemon, and when the daemon has carried it out.
+ * `outcome`: of account chains, what the node was told.
+ */
+export type BroadcastHook = (ticker: string, when: "before" | "after", raw: string, outcome?: BroadcastOutcome["kind"]) => void;
 
 export type SimChainDeps = {
   readonly clock: Clock;

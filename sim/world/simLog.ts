@@ -26,12 +26,13 @@ export class SimLog implements Log {
 
   /** Written out only here: most lines are never asked for. */
   get lines(): readonly string[] {
-    return this.#lines.map(lineText);
+    return this.#lines.slice(-KEPT).map(lineText);
   }
 
   #note(level: string, event: string, fields: LogFields = {}): void {
     this.#lines.push({ head: `${this.#prefix()} ${level} ${event}`, bound: this.#bound, fields });
-    if (this.#lines.length > KEPT) this.#lines.shift();
+    // Not one at a time: each would move all others.
+    if (this.#lines.length > 2 * KEPT) this.#lines.splice(0, KEPT);
   }
 
   debug(): void {

@@ -1,4 +1,5 @@
 import type { MemoryNet } from "../../src/adapters/memoryNet/memoryNet.ts";
+import { createAccountTxStore } from "../../src/adapters/sqlite/accountTxStore.ts";
 import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { createOrderStore } from "../../src/adapters/sqlite/orderStore.ts";
@@ -8,9 +9,14 @@ import { createSwapStore } from "../../src/adapters/sqlite/swapStore.ts";
 import { openUtxoRpcChain } from "../../src/adapters/utxoRpc/utxoRpcChain.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import type { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
+import { EvmCoins } from "../../src/app/coin/evm/evmCoins.ts";
+import type { AccountNodes } from "../../src/app/coin/evmParts.ts";
 import { Node } from "../../src/app/node.ts";
 import type { ChainDaemon } from "../../src/chain/daemon.ts";
 import type { CoinEntry } from "../../src/core/coin/coinEntry.ts";
+import { isEvmProtocol } from "../../src/core/coin/evmProtocol.ts";
+import { addressOfPubkey, checksumAddress, type EvmAddress } from "../../src/core/evm/address.ts";
+import { evmKind } from "../../src/core/evm/evmKind.ts";
 import { textToKeyPair } from "../../src/core/keys/iguana.ts";
 import type { KeyPair } from "../../src/core/keys/keyPair.ts";
 import type { NetworkProfile } from "../../src/core/network/networkProfile.ts";
@@ -23,6 +29,9 @@ import { createP2p, type P2pNode } from "../../src/net/p2pNode.ts";
 import { type Rng, randomBelow } from "../../src/ports/rng.ts";
 import type { SignatureVerifier } from "../../src/ports/signatures.ts";
 import type { SqlStatement } from "../../src/ports/sql.ts";
+import { EvmLink } from "./evm/evmLink.ts";
+import type { SimEvmChain } from "./evm/simEvmChain.ts";
+import { SimEvmView } from "./evm/simEvmView.ts";
 import { Life } from "./life.ts";
 import { type Backup, makeBackup, restoreBackup } from "./simBackup.ts";
 import { type BroadcastHook, daemonRpc, type SimChain } from "./simChain.ts";
@@ -44,6 +53,8 @@ export type SimShared = {
   readonly verifier: SignatureVerifier;
   readonly entries: ReadonlyMap<string, CoinEntry>;
   readonly chains: ReadonlyMap<string, SimChain>;
+  /** By platform coin. */
+  readonly accountChains: ReadonlyMap<string, SimEvmChain>;
   readonly profile: NetworkProfile;
   readonly pollMs: number;
   /** Longest virtual time of an fsync; 0: none. */
@@ -59,6 +70,8 @@ export type SimNodeOptions = {
   readonly listen?: string;
   readonly seeds?: readonly string[];
   readonly skewMs?: number;
+  /** See the configuration's `unlimited_allowances`; default: no. */
+  readonly unlimitedAllowances?: boolean;
   /** Height from which on its addresses may have coins; default: unknown. */
   readonly birthdayHeight?: number;
 };
@@ -96,6 +109,7 @@ export class SimNode {
   /** The swap log, whoever is alive. */
   readonly #log = createSwapStore(this.#db);
   readonly #daemons = new Map<string, ChainDaemon>();
+  readonly #links = new Map<string, EvmLink>();
   #running: Running | null = null;
 
   constructor(name: string, shared: SimShared, options: SimNodeOptions) {
@@ -119,6 +133,7 @@ export class SimNode {
     });
     this.log = new SimLog(() => `${shared.clock.nowMs()} ${name}`);
     for (const [ticker, chain] of shared.chains) this.#daemons.set(ticker, chain.daemon());
+    for (const ticker of shared.accountChains.keys()) this.#links.set(ticker, new EvmLink(shared.clock));
   }
 
   get isRunning(): boolean {
@@ -134,7 +149,7 @@ export class SimNode {
   }
   /** Its swap logs, as on its disk. */
   get swapStore(): ReturnType<typeof createSwapStore> {
-    return this.#log;
+    return createSwapStore(this.#db);
   }
   /** Where its coins are, on every chain. */
   get script(): Uint8Array {
@@ -145,6 +160,17 @@ export class SimNode {
     const daemon = this.#daemons.get(ticker);
     if (!daemon) throw new Error(`no chain ${ticker}`);
     return daemon;
+  }
+
+  /** The nodes of an account chain it asks. */
+  link(ticker: string): EvmLink {
+    const link = this.#links.get(ticker);
+    if (!link) throw new Error(`no account chain ${ticker}`);
+    return link;
+  }
+  /** Where its coins are, on every account chain. */
+  get account(): EvmAddress {
+    return addressOfPubkey(this.key.publicKey);
   }
 
   /** Has its daemon of a coin misbehave; see `chain_fault`. */
@@ -188,12 +214,26 @@ export class SimNode {
         requiresNotarization: undefined,
         daemon: undefined,
         birthdayHeight: this.#options.birthdayHeight,
+        nodes: this.#nodesOf(coin),
       };
       const enabled = await settle(running.node.coins.enable(request, new AbortController().signal));
       if (!enabled.ok) throw new Error(`${this.name}: ${coin} was not enabled: ${JSON.stringify(enabled.error)}`);
       // It may have died of a fault meanwhile.
       if (!running.life.isAlive) return;
     }
+  }
+
+  /** Where the chain of an account coin is, as a client's request says. */
+  #nodesOf(coin: string): AccountNodes {
+    const entry = this.#shared.entries.get(coin);
+    const kind = entry && isEvmProtocol(entry.protocol.type) ? evmKind(entry) : null;
+    const platform = kind?.ok && (kind.value.asset.kind === "token" ? kind.value.asset.platform : coin);
+    const [contract, other] = (platform && this.#shared.accountChains.get(platform)?.swapContracts) || [];
+    return {
+      urls: platform ? ["http://simulated"] : undefined,
+      swapContract: contract && checksumAddress(contract),
+      fallbackSwapContract: other && checksumAddress(other),
+    };
   }
 
   #build(life: Life): Running {
@@ -244,6 +284,23 @@ export class SimNode {
             options: { pollMs: this.#shared.pollMs, decimals: kind.decimals },
           }),
         ),
+      evm: {
+        store: createAccountTxStore(db),
+        unlimitedAllowances: this.#options.unlimitedAllowances ?? false,
+        // Files are read in real time, which the virtual clock does not wait for.
+        load: async () => ({ EvmCoins }),
+        openChain: async ({ ticker }) => {
+          const chain = this.#shared.accountChains.get(ticker);
+          if (!chain) throw new Error(`no account chain ${ticker}`);
+          const onBroadcast: BroadcastHook = (of, when, raw, outcome) => {
+            this.onBroadcast(of, when, raw, outcome);
+            this.crashAtBroadcast(when);
+          };
+          return ok(
+            new SimEvmView({ chain, link: this.link(ticker), life, clock, log: this.log, pollMs: this.#shared.pollMs, onBroadcast }),
+          );
+        },
+      },
       profile,
       makerOrderTimeoutMs: MAKER_ORDER_TIMEOUT_MS,
       gui: null,

@@ -3,9 +3,11 @@ import { createNativeVerifier } from "../../src/adapters/system/nativeVerifier.t
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
+import { isEvmProtocol } from "../../src/core/coin/evmProtocol.ts";
 import { type NetworkProfile, profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { DEMO_COINS } from "../../src/devnet/demoCoins.ts";
 import { randomBelow } from "../../src/ports/rng.ts";
+import { SimEvmChain, type SimEvmOptions } from "./evm/simEvmChain.ts";
 import { sharedVerifier } from "./sharedVerifier.ts";
 import { SimChain } from "./simChain.ts";
 import { SimLog } from "./simLog.ts";
@@ -34,6 +36,8 @@ export type SimOptions = {
   readonly confirmations?: number;
   /** Entries of a coins file; default: the demo's two coins, with the block time and confirmations above. */
   readonly coins?: readonly SimCoin[];
+  /** Account chains beside them; the entries of their coins and tokens stand in `coins`. */
+  readonly accountChains?: readonly Omit<SimEvmOptions, "clock">[];
   /** Who mines. Default: every chain by itself, a block each `blockTimeMs`. */
   readonly mining?: "auto" | "by_hand";
   /** Blocks each chain begins with, mined to its faucet; default 101. */
@@ -50,6 +54,8 @@ export class SimWorld {
   readonly net: MemoryNet;
   readonly trace = new SimTrace(this.clock);
   readonly chains = new Map<string, SimChain>();
+  /** By platform coin. */
+  readonly accountChains = new Map<string, SimEvmChain>();
   readonly nodes = new Map<string, SimNode>();
   /** Names of the relays. */
   readonly relays: readonly string[];
@@ -70,10 +76,14 @@ export class SimWorld {
       const entry = parseCoinEntry(raw);
       if (!entry.ok) throw new Error(entry.error.detail);
       entries.set(raw.coin, entry.value);
+      if (isEvmProtocol(entry.value.protocol.type)) continue;
       this.chains.set(
         raw.coin,
         new SimChain(raw, { clock: this.clock, rng, verifier, initialBlocks: options.initialBlocks?.(raw) ?? 101 }),
       );
+    }
+    for (const account of options.accountChains ?? []) {
+      this.accountChains.set(account.ticker, new SimEvmChain({ ...account, clock: this.clock }));
     }
     this.#shared = {
       clock: this.clock,
@@ -83,13 +93,17 @@ export class SimWorld {
       verifier,
       entries,
       chains: this.chains,
+      accountChains: this.accountChains,
       profile: { ...profileOfNetid(NETID), ...options.profile },
       pollMs: options.pollMs ?? 5_000,
       fsyncMs: options.fsyncMs ?? 0,
       isMessageLost: () => this.messageLoss > 0 && randomBelow(dice, 1_000) < this.messageLoss * 1_000,
       settle: (promise) => this.settle(promise),
     };
-    if (options.mining !== "by_hand") for (const { chain } of this.chains.values()) chain.autoMine(blockTimeMs);
+    if (options.mining !== "by_hand") {
+      for (const { chain } of this.chains.values()) chain.autoMine(blockTimeMs);
+      for (const chain of this.accountChains.values()) chain.autoMine(blockTimeMs);
+    }
   }
 
   /** A world with its chains growing and a relay without coins running. */
@@ -111,6 +125,12 @@ export class SimWorld {
   chain(ticker: string): SimChain {
     const chain = this.chains.get(ticker);
     if (!chain) throw new Error(`no chain ${ticker}`);
+    return chain;
+  }
+
+  accountChain(ticker: string): SimEvmChain {
+    const chain = this.accountChains.get(ticker);
+    if (!chain) throw new Error(`no account chain ${ticker}`);
     return chain;
   }
 
@@ -159,6 +179,7 @@ export class SimWorld {
   /** One hash of everything that happened, the blocks of every chain included. */
   traceHash(): string {
     for (const chain of this.chains.values()) for (const hash of chain.hashes()) this.trace.note(chain.ticker, hash);
+    for (const chain of this.accountChains.values()) for (const hash of chain.hashes()) this.trace.note(chain.ticker, hash);
     return this.trace.digest();
   }
 
@@ -174,5 +195,6 @@ export class SimWorld {
       await node.close();
     }
     for (const { chain } of this.chains.values()) chain.stop();
+    for (const chain of this.accountChains.values()) chain.autoMine(null);
   }
 }

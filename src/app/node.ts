@@ -1,6 +1,5 @@
 import { ORDERBOOK_TOPIC_PREFIX } from "../core/book/bookPair.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
-import { utxoKind } from "../core/coin/utxoKind.ts";
 import type { HdAddressId } from "../core/keys/hd.ts";
 import type { KeyPair } from "../core/keys/keyPair.ts";
 import { deriveSwapSecret } from "../core/keys/swapSecret.ts";
@@ -8,9 +7,7 @@ import { fromUnits } from "../core/money/rational.ts";
 import type { NetworkProfile } from "../core/network/networkProfile.ts";
 import type { StoredEvent } from "../core/swap/events.ts";
 import { slowBlockSec } from "../core/swap/safety.ts";
-import { fromHex } from "../core/util/bytes.ts";
 import { err, type Result } from "../core/util/result.ts";
-import { addressText, pubkeyToAddress } from "../core/utxo/address.ts";
 import { hash160 } from "../core/utxo/hash.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -20,9 +17,11 @@ import type { PeerStore } from "../ports/peerStore.ts";
 import type { Rng } from "../ports/rng.ts";
 import type { SignatureVerifier } from "../ports/signatures.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
-import { CoinRegistry, type OpenChain } from "./coin/coinRegistry.ts";
+import { CoinRegistry } from "./coin/coinRegistry.ts";
 import type { EvmParts } from "./coin/evmParts.ts";
+import type { OpenChain } from "./coin/utxoOpener.ts";
 import { DexFees } from "./dexFees.ts";
+import { type AddressOf, makerAddresses } from "./orderbook/makerAddresses.ts";
 import { type BookEntry, OrderbookService } from "./orderbook/orderbookService.ts";
 import type { OrderFiles } from "./orders/ordersDeps.ts";
 import { createOrders, type OrdersService } from "./orders/ordersService.ts";
@@ -45,6 +44,8 @@ export type NodeParts = {
   readonly peerStore: PeerStore;
   readonly orderFiles?: OrderFiles;
   readonly onSwapEvent: (uuid: string, log: readonly StoredEvent[]) => void;
+  /** Nothing about the swap changes any more; must not throw. */
+  readonly onSwapSettled?: (uuid: string, log: readonly StoredEvent[]) => void;
   /** The node's own key: envelopes, identity of orders, and in single-key mode every coin's key. */
   readonly key: KeyPair;
   /** Key of a coin's first address, or of another one, in HD mode; absent in single-key mode. */
@@ -108,7 +109,8 @@ export class Node {
       log,
       store: peerStore,
       coin: (ticker) => {
-        const coin = this.coins.active(ticker);
+        // Also one that was put aside: it pays for its tokens.
+        const coin = this.coins.running(ticker);
         return coin ? { spendable: coin.spendable(), decimals: coin.decimals } : null;
       },
     });
@@ -134,6 +136,7 @@ export class Node {
       profileOfFee: (terms, raw, takerCoin, takerKey) => fees.profileOf(terms, raw, takerCoin, takerKey),
       gui: parts.gui,
       version: parts.version,
+      ...(parts.onSwapSettled ? { onSettled: parts.onSwapSettled } : {}),
       onEvent: (uuid, events) => {
         parts.onSwapEvent(uuid, events);
         if (events.at(-1)?.event.type === "finished") this.#finishedSwaps++;
@@ -162,7 +165,7 @@ export class Node {
         safety: profile.safety,
         isTestCoin,
         blockReward: (ticker) => {
-          const coin = isTestCoin(ticker) ? undefined : this.coins.active(ticker);
+          const coin = isTestCoin(ticker) ? undefined : this.coins.utxo(ticker);
           const units = coin?.chain.blockRewardUnits() ?? null;
           return coin === undefined || units === null ? null : fromUnits(units, coin.decimals);
         },
@@ -177,7 +180,6 @@ export class Node {
       keyElsewhere: () => ownKey.elsewhere(),
       ownKey: key.publicKey,
       coin: (ticker) => this.coins.active(ticker),
-      isHeldOnly: (ticker) => this.coins.wallet(ticker)?.family === "account",
       ...(parts.orderFiles ? { files: parts.orderFiles } : {}),
     });
     this.book = new OrderbookService(
@@ -249,11 +251,9 @@ export class Node {
     return { asks: this.book.entries(base, rel), bids: this.book.entries(rel, base) };
   }
 
-  /** The address a maker's key has on a coin of the coins file; null where that cannot be told. */
-  addressOf(ticker: string, pubkey: string): string | null {
-    const entry = this.#parts.entries.get(ticker);
-    const kind = entry ? utxoKind(entry) : null;
-    return kind?.ok ? addressText(pubkeyToAddress(fromHex(pubkey), kind.value.address), kind.value.address) : null;
+  /** Shows makers' addresses on coins of the coins file, `tickers` among them. */
+  makerAddresses(tickers: Iterable<string>): Promise<AddressOf> {
+    return makerAddresses(this.#parts.entries, tickers);
   }
 
   #keyOf(entry: CoinEntry): Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }> {

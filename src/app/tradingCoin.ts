@@ -11,23 +11,50 @@ export type FundsError =
       readonly required: Rational;
       readonly lockedBySwaps: Rational | null;
     }
+  /** `coin` pays the fees of another one, a token's platform coin, and has too little for them. */
+  | {
+      readonly kind: "NotSufficientBaseCoinBalance";
+      readonly coin: string;
+      readonly available: Rational;
+      readonly required: Rational;
+      readonly lockedBySwaps: Rational | null;
+    }
   | { readonly kind: "VolumeTooLow"; readonly coin: string; readonly volume: Rational; readonly threshold: Rational }
   | { readonly kind: "Transport"; readonly coin: string; readonly message: string }
   | { readonly kind: "Internal"; readonly coin: string; readonly message: string };
 
 type FundsErrorOf<K extends FundsError["kind"]> = Extract<FundsError, { readonly kind: K }>;
 export type NotSufficientBalance = FundsErrorOf<"NotSufficientBalance">;
-/** Why the present outputs do not make up a transaction. */
-export type Unfunded = FundsErrorOf<"NotSufficientBalance" | "VolumeTooLow">;
+/** Too little of a coin, or of the one that pays its fees. */
+export type MissingFunds = FundsErrorOf<"NotSufficientBalance" | "NotSufficientBaseCoinBalance">;
+/** Why the present funds do not make up a transaction. */
+export type Unfunded = MissingFunds | FundsErrorOf<"VolumeTooLow">;
 /** The backend cannot be reached. */
 export type Outage = FundsErrorOf<"Transport">;
 
-/** A hold on outputs and fees for one match. Held until released or taken over by its swap. */
+/** A hold on funds and fees for one match. Held until released or taken over by its swap. */
 export type Reservation = { readonly id: string };
 
-/** What orders need from an activated coin. Implemented by `app/utxoCoin.ts`. */
+/** What is left for fees, whole coins of the coin that pays them. `locked`: held by swaps and open handshakes, and not in `available`. */
+export type FeeFunds = { readonly available: Rational; readonly locked: Rational | null };
+
+/**
+ * - `start`: now. `order`: with the margin of an order that may wait; an account coin counts what `reserve` would hold, so that what
+ *   passed the check at placing is not refused at the match for its fees. `preimage`: as `trade_preimage` tells it.
+ */
+export type FeeStage = "start" | "order" | "preimage";
+
+/**
+ * What orders need from an activated coin. Fees of its transactions are paid in `feeTicker`: in itself, or a token's in its
+ * platform coin. A claim or refund takes its fee out of the contract (UTXO chains: `spendsFrom` "contract"; nobody needs a balance
+ * for it) or from the account that sends it (account chains: "account"; the balance must be there, and is held from the match on).
+ */
 export interface TradingCoin {
   readonly ticker: string;
+  /** The coin that the fees of its transactions are paid in. Its own ticker, or of a token that of its platform coin. */
+  readonly feeTicker: string;
+  /** Where the fee of a claim or refund on this coin comes from. */
+  readonly spendsFrom: "contract" | "account";
   /** `orderbook_ticker` of the coins file, or null. */
   readonly orderbookTicker: string | null;
   readonly decimals: number;
@@ -36,41 +63,68 @@ export interface TradingCoin {
   readonly address: string;
   /** Compressed key that HTLCs on this coin use, 33 bytes. */
   readonly htlcPubkey: Uint8Array;
-  /** MessagePack of the address format, sent in order messages. */
+  /** MessagePack of the address format, sent in order messages; of ETH-like coins and tokens no bytes at all. */
   readonly protocolInfo: Uint8Array;
-  /** Whether a counterparty's protocol info suits this coin (reference p2p-wire.md section 9). */
+  /** Whether a counterparty's protocol info suits this coin; ETH-like coins take any (reference p2p-wire.md section 9). */
   acceptsProtocolInfo(info: Uint8Array | undefined): boolean;
   /** Settings used where an order names none; changed by `set_required_confirmations`. */
   readonly settings: { readonly confirmations: number; readonly notarization: boolean };
-  /** Dust, whole coins (`min_tx_amount`). */
+  /** Least amount of a transaction, whole coins (`min_tx_amount`): dust; 0 on account chains. */
   readonly dust: Rational;
-  /** Least contract whose claim or refund leaves more than dust should the fee rate rise to the ceiling; whole coins. */
+  /**
+   * Least contract whose claim or refund leaves more than dust should the fee rate rise to the ceiling; whole coins. Where the
+   * account pays for those: one base unit.
+   */
   leastContract(): Rational;
   /** Least volume of a trade, whole coins: the greater of KDF's rule and the entry's `min_trading_vol`. */
   readonly minTradingVol: Rational;
-  /** Why no new trade may begin now: the backend cannot be reached, so what is known may be old. Null: nothing. */
+  /**
+   * Why no new trade may begin now: the backend cannot be reached, so what is known may be old; or the own account could not take
+   * this coin from a contract. Null: nothing.
+   */
   outage(): Outage | null;
+  /**
+   * What of the own account waits for a block and nothing here knows of, one sentence: nothing is paid behind it. Null or no such
+   * method: nothing does.
+   */
+  unexplained?(): string | null;
   /** `outage`, after one more look of at most five seconds at a backend that is away. @throws Aborted when `signal` fires */
   reach(signal?: AbortSignal): Promise<Outage | null>;
   /** Spendable minus nothing: the confirmed and own-change outputs, whole coins. */
   spendable(): Rational;
   /** Sum locked by running swaps and open reservations, whole coins. */
   locked(): Rational;
-  /** Miner fee of a payment of `volume` built from the present outputs. */
-  paymentFee(volume: Rational, stage: "start" | "order" | "preimage"): Result<Rational, Unfunded>;
-  /** Greatest payment the present, unlocked outputs allow, with its fee. */
-  maxPayment(stage: "start" | "order" | "preimage"): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance>;
-  /** Miner fee of the transaction that pays the dex fee of `amount`. */
-  dexFeeTxFee(amount: Rational, stage: "start" | "order" | "preimage"): Result<Rational, Unfunded>;
-  /** Fee of spending the other side's payment; taken from the received amount on UTXO chains. */
-  spendFee(): Rational;
   /**
-   * Takes outputs worth `amounts` (one transaction each) plus worst-case fees out of circulation, atomically.
-   * `ttlMs`: released by itself unless a swap takes it over.
+   * What `feeTicker` has left for fees. For a coin that pays its own fees `spendable` less `locked`. Reservations of all coins that
+   * one account pays for count: two coins with the same `feeTicker` draw on the same funds.
+   */
+  feeFunds(): FeeFunds;
+  /**
+   * Miner fee of a payment of `volume` built from the present funds, whole coins of `feeTicker`. Of a token with the approvals it needs
+   * in the worst case. On account chains the funds are not looked at.
+   */
+  paymentFee(volume: Rational, stage: FeeStage): Result<Rational, Unfunded>;
+  /**
+   * Greatest payment the present, unlocked funds allow, in this coin, and its fee in `feeTicker`. A coin that pays its own fees
+   * leaves room for that one fee (not for `refundFee`); of a token it is all that is free, whoever pays for it.
+   */
+  maxPayment(stage: FeeStage): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance>;
+  /** Miner fee of the transaction that pays the dex fee of `amount`, whole coins of `feeTicker`. */
+  dexFeeTxFee(amount: Rational, stage: FeeStage): Result<Rational, Unfunded>;
+  /** Fee of spending the other side's payment, whole coins of `feeTicker`: out of the received amount, or the account's (`spendsFrom`). */
+  spendFee(stage: FeeStage): Rational;
+  /** What the account must keep for taking the own payment back, whole coins of `feeTicker`; 0 where the contract pays. */
+  refundFee(stage: FeeStage): Rational;
+  /**
+   * Takes funds worth `amounts` (one transaction each, the last is the payment) plus the worst-case fees of all of the own chain,
+   * the refund's included, out of circulation, atomically. `ttlMs`: released by itself unless a swap takes it over.
    */
   reserve(amounts: readonly Rational[], ttlMs: number): Result<Reservation, FundsError>;
+  /** The same for the fee of claiming the other side's payment on this coin; null where the contract pays it. */
+  reserveClaim(ttlMs: number): Result<Reservation | null, FundsError>;
+  /** Of either kind. Nothing happens for one that is gone. */
   release(reservation: Reservation): void;
-  /** Fires when the balance or the locks change. */
+  /** Fires when the balance or the locks change, of this coin or of the one that pays its fees. */
   onBalanceChange(listener: () => void): () => void;
 }
 
@@ -95,8 +149,10 @@ export type SwapMatch = {
   readonly takerNota: boolean;
   /** L, seconds; both sides compute the same. */
   readonly lockDurationSec: number;
-  /** Funds held for this side since the handshake. */
+  /** Funds of the own coin held for this side since the handshake, the fees of payment, dex fee and refund with them. */
   readonly reservation: Reservation;
+  /** What the other coin's claim costs the account, held since the same moment; null where the contract pays it. */
+  readonly claimReservation: Reservation | null;
   /** What this side wants proven beyond that; the other side knows nothing of it. */
   readonly safety?: SwapSafety;
 };

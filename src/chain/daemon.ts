@@ -17,6 +17,8 @@ export type DaemonOptions = {
   readonly txIndex?: boolean;
   /** Called, once per call, when `stop` was answered. */
   readonly onStop?: () => void;
+  /** Further methods, of servers that stand on this daemon. */
+  readonly methods?: RpcMethods;
 };
 
 /**
@@ -47,6 +49,7 @@ export class ChainDaemon {
       ...INFO_METHODS,
       ...CONTROL_METHODS,
       ...faultMethods(this.#faults),
+      ...options.methods,
     };
   }
 
@@ -67,15 +70,19 @@ export class ChainDaemon {
    * @throws RpcError for what a daemon refuses; TransportFault when a fault breaks the connection
    */
   async call(name: string, params: unknown = []): Promise<unknown> {
+    const work = (): unknown => this.answer(name, params);
+    return name.startsWith("chain_") || !this.#find(name) ? work() : this.#faults.around(name, work);
+  }
+
+  /** The same without faults, at once: for a server that stands on this daemon. */
+  answer(name: string, params: unknown = []): unknown {
     const method = this.#find(name);
     if (!method) throw new RpcError(RPC_CODE.methodNotFound, "Method not found");
-    const work = (): unknown => {
-      const result = method.run(this.#context, new Args(positions(name, method, params)));
-      if (typeof result === "string" || typeof result === "boolean") return result;
-      if (Array.isArray(result) && result.every((item) => typeof item === "string")) return [...result];
-      return result === undefined ? null : JSON.parse(JSON.stringify(result));
-    };
-    return name.startsWith("chain_") ? work() : this.#faults.around(name, work);
+    const result = method.run(this.#context, new Args(positions(name, method, params)));
+    if (typeof result === "string" || typeof result === "boolean") return result;
+    if (Array.isArray(result) && result.every((item) => typeof item === "string")) return [...result];
+    if (result === undefined) return null;
+    return isFlat(result) ? { ...result } : JSON.parse(JSON.stringify(result));
   }
 
   /** Ends faults, held calls and the miner's timer. */
@@ -83,6 +90,15 @@ export class ChainDaemon {
     this.#faults.close();
     this.chain.stop();
   }
+}
+
+/** An object of texts, truth values and numbers that JSON can hold: a copy of it is what JSON would make of it. */
+function isFlat(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || "toJSON" in value) return false;
+  for (const member of Object.values(value)) {
+    if (typeof member !== "string" && typeof member !== "boolean" && member !== null && !Number.isFinite(member)) return false;
+  }
+  return true;
 }
 
 function positions(name: string, method: RpcMethod, params: unknown): readonly unknown[] {

@@ -72,6 +72,7 @@ export class EmbeddedChain {
   #extraNonce: number;
   #disconnected: BlockEntry[] = [];
   #stopAutoMine: (() => void) | null = null;
+  readonly #listeners = new Set<() => void>();
 
   constructor(deps: EmbeddedChainDeps, options: EmbeddedChainOptions = {}) {
     const { params, clock, rng } = deps;
@@ -82,14 +83,18 @@ export class EmbeddedChain {
     this.startedSec = this.time.nowSec;
     const scripts = new ScriptChecks(params, deps.verifier ?? { verify: nobleVerify });
     this.state = new ChainState(params, scripts, () => this.time.nowSec, options.maxBlocks ?? 200_000);
-    this.mempool = new Mempool(this.state, scripts, options.maxMempoolVbytes ?? 5_000_000, this.policy);
+    this.mempool = new Mempool(this.state, scripts, options.maxMempoolVbytes ?? 5_000_000, this.policy, () => this.#changed());
     this.wallet = new WatchWallet(this.state, this.mempool);
     this.#extraNonce = new DataView(rng.bytes(4).slice().buffer).getUint32(0) * 2 ** 20;
     this.state.setListener({
       connected: (entry) => {
         if (this.#disconnected.length === 0) this.mempool.blockConnected(entry);
+        this.#changed();
       },
-      disconnected: (entry) => this.#disconnected.push(entry),
+      disconnected: (entry) => {
+        this.#disconnected.push(entry);
+        this.#changed();
+      },
     });
     const spacing = options.initialSpacingSec ?? 1;
     const count = options.initialBlocks ?? 120;
@@ -97,6 +102,19 @@ export class EmbeddedChain {
       const made = this.#mineOne(this.faucetScript, [], 0n, this.startedSec - (count - i) * spacing);
       if (!made.ok) throw new Error(`cannot mine the first blocks: ${made.error.reason}`);
     }
+  }
+
+  /**
+   * Tells of every change of blocks and mempool, in the middle of what changes it: a listener notes it and looks later.
+   * @returns the unsubscriber
+   */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   get faucetScript(): Uint8Array {

@@ -1,7 +1,8 @@
 import type { Clock } from "../ports/clock.ts";
+import { type ActiveFault, type FaultLimits, FaultList } from "./faultList.ts";
 import { RpcError } from "./rpc/rpcError.ts";
 
-/** Ways to misbehave that last until they are used up, their time is over, or they are cleared. */
+/** Ways of a daemon to misbehave. */
 export type FaultEffect =
   /** No answer while it lasts; what waits is carried out when it ends. */
   | { readonly kind: "stall" }
@@ -16,16 +17,7 @@ export type FaultEffect =
   /** Heights are told wrong by so much. */
   | { readonly kind: "wrong_height"; readonly delta: number };
 
-export type FaultPlan = FaultEffect & {
-  /** Only these methods; all when null. */
-  readonly methods: readonly string[] | null;
-  /** Ends after so many uses; null: no limit. */
-  readonly count: number | null;
-  /** Ends after so long; null: no limit. */
-  readonly forMs: number | null;
-};
-
-export type ActiveFault = FaultPlan & { readonly id: number; used: number };
+export type FaultPlan = FaultEffect & FaultLimits;
 
 /** The connection broke, or the server answered with something that is not JSON-RPC. */
 export class TransportFault extends Error {
@@ -38,47 +30,36 @@ export class TransportFault extends Error {
   }
 }
 
-/** Most faults active at once, and most calls held back. */
-const MAX_FAULTS = 100;
+/** Most calls held back. */
 const MAX_WAITING = 1_000;
 
 /** The faults of one daemon. Each rule that applies to a call is used up by it once. */
 export class Faults {
   readonly #clock: Clock;
-  readonly #active = new Map<number, ActiveFault>();
-  readonly #timers = new Map<number, () => void>();
+  readonly #faults: FaultList<FaultEffect>;
   #waiting: { readonly method: string; readonly wake: () => void; readonly fail: (cause: TransportFault) => void }[] = [];
-  #nextId = 1;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#faults = new FaultList(clock, () => this.#wake());
   }
 
-  list(): readonly ActiveFault[] {
-    return [...this.#active.values()];
+  list(): readonly ActiveFault<FaultEffect>[] {
+    return this.#faults.list();
   }
 
-  add(plan: FaultPlan): ActiveFault {
-    if (this.#active.size >= MAX_FAULTS) throw new RpcError(-8, `at most ${MAX_FAULTS} faults at once`);
-    const fault = { ...plan, id: this.#nextId++, used: 0 };
-    this.#active.set(fault.id, fault);
-    if (plan.forMs !== null)
-      this.#timers.set(
-        fault.id,
-        this.#clock.after(plan.forMs, () => this.clear(fault.id)),
-      );
-    return fault;
+  add(plan: FaultPlan): ActiveFault<FaultEffect> {
+    return this.#faults.add(plan);
   }
 
   /** Ends one fault, or all. */
   clear(id?: number): void {
-    for (const fault of this.list()) {
-      if (id !== undefined && fault.id !== id) continue;
-      this.#active.delete(fault.id);
-      this.#timers.get(fault.id)?.();
-      this.#timers.delete(fault.id);
-    }
-    const ready = this.#waiting.filter((w) => !this.#find("stall", w.method));
+    this.#faults.clear(id);
+  }
+
+  #wake(): void {
+    if (this.#waiting.length === 0) return;
+    const ready = this.#waiting.filter((w) => !this.#faults.find("stall", [w.method]));
     this.#waiting = this.#waiting.filter((w) => !ready.includes(w));
     for (const w of ready) w.wake();
   }
@@ -92,34 +73,21 @@ export class Faults {
   }
 
   heightLie(): number {
-    return this.list().reduce((n, f) => n + (f.kind === "wrong_height" ? f.delta : 0), 0);
-  }
-
-  #find<K extends FaultEffect["kind"]>(kind: K, method: string): (ActiveFault & { kind: K }) | undefined {
-    for (const fault of this.#active.values()) {
-      if (fault.kind === kind && (fault.methods?.includes(method) ?? true)) return fault as ActiveFault & { kind: K };
-    }
-    return undefined;
-  }
-
-  /** The fault of this kind that hits the call, counted as used. */
-  #use<K extends FaultEffect["kind"]>(kind: K, method: string): (ActiveFault & { kind: K }) | undefined {
-    const fault = this.#find(kind, method);
-    if (fault && fault.count !== null && ++fault.used >= fault.count) this.clear(fault.id);
-    return fault;
+    return this.#faults.ofKind("wrong_height").reduce((n, f) => n + f.delta, 0);
   }
 
   /** Carries out `work` as the active faults let it. */
   async around(method: string, work: () => unknown): Promise<unknown> {
-    if (this.#active.size === 0) return work();
-    if (this.#find("stall", method)) await this.#wait(method);
-    const slow = this.#use("slow", method);
+    if (this.#faults.size === 0) return work();
+    const hit = [method];
+    if (this.#faults.find("stall", hit)) await this.#wait(method);
+    const slow = this.#faults.use("slow", hit);
     if (slow) await new Promise<void>((resolve) => void this.#clock.after(slow.delayMs, resolve));
-    if (this.#use("http_500", method)) throw new TransportFault("http_500");
-    const refuse = method === "sendrawtransaction" ? this.#use("refuse_broadcast", method) : undefined;
+    if (this.#faults.use("http_500", hit)) throw new TransportFault("http_500");
+    const refuse = method === "sendrawtransaction" ? this.#faults.use("refuse_broadcast", hit) : undefined;
     if (refuse) throw new RpcError(refuse.code, refuse.message);
     const result = work();
-    if (this.#use("lost_reply", method)) throw new TransportFault("connection_closed");
+    if (this.#faults.use("lost_reply", hit)) throw new TransportFault("connection_closed");
     return result;
   }
 

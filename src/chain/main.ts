@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../core/util/result.ts";
 import type { Log } from "../ports/log.ts";
 import { startChainServer } from "./startChainServer.ts";
 
-const USAGE = `Usage: npm run chain -- --coin TICKER --coins FILE [--port P] [--block-time S] [--user U] [--password P] [--txindex]
+const USAGE = `Usage: npm run chain -- --coin TICKER --coins FILE [--port P] [--block-time S] [--user U] [--password P] [--txindex] [--electrum N]
 
 One embedded chain that imitates the coin, behind a daemon's JSON-RPC on 127.0.0.1.
   --coin TICKER      entry of the coins file to imitate
@@ -17,7 +17,8 @@ One embedded chain that imitates the coin, behind a daemon's JSON-RPC on 127.0.0
   --block-time S     mine a block every S seconds; absent: only when asked (chain_mine, generatetoaddress)
   --user, --password absent: user "chain" and a random password
   --txindex          find confirmed transactions by id alone
-Prints one line of JSON when ready: {"ready":true,"rpc_url":"..."}. Stops on SIGINT, SIGTERM or the method stop.`;
+  --electrum N       N Electrum servers over it, each on a free port, plain TCP
+Prints one line of JSON when ready: {"ready":true,"rpc_url":"...","electrum":["127.0.0.1:port"]}. Stops on SIGINT, SIGTERM or the method stop.`;
 
 /** Largest coins file read, bytes. */
 const MAX_COINS_BYTES = 20_000_000;
@@ -52,6 +53,7 @@ const OPTIONS = {
   user: { type: "string", default: "chain" },
   password: { type: "string" },
   txindex: { type: "boolean", default: false },
+  electrum: { type: "string", default: "0" },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -63,7 +65,9 @@ function readOptions(args: readonly string[]) {
     if (!Number.isInteger(port) || port < 0 || port > 65_535) return wrong(`--port ${values.port}: 0 to 65535`);
     if (blockTime !== null && !(blockTime >= 0.01 && blockTime <= 86_400))
       return wrong(`--block-time ${values["block-time"]}: 0.01 to 86400 seconds`);
-    return ok({ ...values, port, blockTimeMs: blockTime === null ? null : Math.round(blockTime * 1_000) });
+    const electrum = Number(values.electrum);
+    if (!Number.isInteger(electrum) || electrum < 0 || electrum > 10) return wrong(`--electrum ${values.electrum}: 0 to 10`);
+    return ok({ ...values, port, electrum, blockTimeMs: blockTime === null ? null : Math.round(blockTime * 1_000) });
   } catch (cause) {
     return wrong(textOf(cause));
   }
@@ -77,7 +81,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return 2;
   };
   if (!options.ok) return complain(options.error.text);
-  const { coin, coins, help, port, blockTimeMs, user, password, txindex } = options.value;
+  const { coin, coins, help, port, blockTimeMs, user, password, txindex, electrum } = options.value;
   if (help) {
     process.stdout.write(`${USAGE}\n`);
     return 0;
@@ -100,12 +104,15 @@ export async function main(args: readonly string[]): Promise<number> {
     password: password ?? randomBytes(16).toString("hex"),
     blockTimeMs,
     txIndex: txindex,
+    electrumPorts: Array.from({ length: electrum }, () => 0),
     onStop: () => stop(),
   });
   if (!started.ok) return complain(started.error.detail);
   process.once("SIGINT", () => stop());
   process.once("SIGTERM", () => stop());
-  process.stdout.write(`${JSON.stringify({ ready: true, rpc_url: started.value.rpcUrl })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ ready: true, rpc_url: started.value.rpcUrl, electrum: started.value.electrum.map((e) => `127.0.0.1:${e.port}`) })}\n`,
+  );
   await stopped;
   // The answer to `stop` leaves before its connection is closed.
   await new Promise((resolve) => setImmediate(resolve));

@@ -37,7 +37,7 @@ const invalid = (reason: string, detail?: string): Result<never, MempoolReject> 
 
 /** Unconfirmed transactions that could be in the next block, kept by Bitcoin Core's relay rules. */
 export class Mempool {
-  readonly graph = new MempoolGraph();
+  readonly graph: MempoolGraph;
   readonly #state: ChainState;
   readonly #scripts: ScriptChecks;
   readonly #maxVbytes: number;
@@ -45,7 +45,9 @@ export class Mempool {
   /** Rate below which nothing enters after transactions were pushed out for lack of room; base units per 1000 bytes. */
   #floorFeePerKb = 0n;
 
-  constructor(state: ChainState, scripts: ScriptChecks, maxVbytes: number, policy: ChainPolicy) {
+  /** @param onChange called after every change of the graph */
+  constructor(state: ChainState, scripts: ScriptChecks, maxVbytes: number, policy: ChainPolicy, onChange?: () => void) {
+    this.graph = new MempoolGraph(onChange);
     this.#state = state;
     this.#scripts = scripts;
     this.#maxVbytes = maxVbytes;

@@ -19,7 +19,19 @@ export type MempoolEntry = {
 export class MempoolGraph {
   readonly #entries = new Map<string, MempoolEntry>();
   readonly #spentBy = new Map<string, string>();
+  readonly #onChange: () => void;
   #vbytes = 0;
+  #revision = 0;
+
+  /** @param onChange called after every change */
+  constructor(onChange: () => void = () => {}) {
+    this.#onChange = onChange;
+  }
+
+  /** Another number after every change. */
+  get revision(): number {
+    return this.#revision;
+  }
 
   get size(): number {
     return this.#entries.size;
@@ -49,6 +61,12 @@ export class MempoolGraph {
     this.#vbytes += vsize;
     for (const input of tx.inputs) this.#spentBy.set(outPointKey(input), txid);
     for (const parent of entry.parents) this.#entries.get(parent)?.children.add(txid);
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#revision++;
+    this.#onChange();
   }
 
   /** Takes one transaction out; those that spend from it stay. */
@@ -60,6 +78,7 @@ export class MempoolGraph {
     for (const input of entry.chainTx.tx.inputs) this.#spentBy.delete(outPointKey(input));
     for (const parent of entry.parents) this.#entries.get(parent)?.children.delete(txid);
     for (const child of entry.children) this.#entries.get(child)?.parents.delete(txid);
+    this.#changed();
   }
 
   /** Takes a transaction out with all that spend from it. @returns their ids */
@@ -105,5 +124,6 @@ export class MempoolGraph {
     this.#entries.clear();
     this.#spentBy.clear();
     this.#vbytes = 0;
+    this.#changed();
   }
 }

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { TEST_COINS } from "../../test/fakes/chainWorld.ts";
+import { pipedClient } from "../../test/fakes/electrumClient.ts";
 import { seededRng } from "../adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../adapters/virtualClock/virtualClock.ts";
 import { type ChainServer, startChainServer } from "./startChainServer.ts";
 
-async function started(): Promise<ChainServer> {
+async function started(electrumPorts: readonly number[] = []): Promise<ChainServer> {
   const server = await startChainServer({
     coin: TEST_COINS.segwit,
     clock: new VirtualClock(),
@@ -14,6 +15,7 @@ async function started(): Promise<ChainServer> {
     password: "p:ä",
     blockTimeMs: null,
     initialBlocks: 3,
+    electrumPorts,
   });
   if (!server.ok) throw new Error(server.error.detail);
   return server.value;
@@ -100,4 +102,27 @@ test("the address it gives carries the credentials, and a coin it cannot imitate
     blockTimeMs: null,
   });
   expect(refused).toEqual({ ok: false, error: { kind: "BadCoin", detail: "BCH: fork-id signatures are not imitated" } });
+});
+
+test("two Electrum servers stand over the chain, and each misbehaves by itself", async () => {
+  const server = await started([0, 0]);
+  try {
+    const fault = (plan: object): Promise<unknown> => server.daemon.call("chain_electrumFault", [plan]);
+    const tips = async (): Promise<number[]> => {
+      const all = server.electrum.map(async (e) => (await (await pipedClient(e.server)).call("blockchain.headers.subscribe")).height);
+      return Promise.all(all);
+    };
+    expect(new Set([server.port, ...server.electrum.map((e) => e.port)]).size).toBe(3);
+    expect(await fault({ kind: "lag", blocks: 2, server: 1 })).toMatchObject({ id: 1, active: [{ kind: "lag", blocks: 2 }] });
+    expect(await tips()).toEqual([3, 1]);
+    await fault({ kind: "clear", server: 1 });
+    expect(await tips()).toEqual([3, 3]);
+    await expect(fault({ kind: "lag", blocks: 1, server: 2 })).rejects.toThrow("there is no such Electrum server");
+    await expect(fault({ kind: "toString" })).rejects.toThrow(/^kind must be one of stall, slow/);
+    await expect(fault({ kind: "garbage" })).rejects.toThrow("text must be a text");
+    const ports = server.electrum.map((e) => e.port);
+    await expect(started([0, ports[0] ?? 0])).rejects.toThrow("EADDRINUSE");
+  } finally {
+    await server.close();
+  }
 });

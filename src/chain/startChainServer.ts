@@ -4,6 +4,9 @@ import type { Rng } from "../ports/rng.ts";
 import type { SignatureVerifier } from "../ports/signatures.ts";
 import { type BadCoin, coinEntryToChainParams } from "./chainParams.ts";
 import { ChainDaemon } from "./daemon.ts";
+import { electrumFaultMethods } from "./electrum/electrumFaultMethods.ts";
+import { ElectrumListener } from "./electrum/electrumListener.ts";
+import { ElectrumServer } from "./electrum/electrumServer.ts";
 import { EmbeddedChain, type EmbeddedChainOptions } from "./embeddedChain.ts";
 import { RpcServer } from "./rpcServer.ts";
 
@@ -20,6 +23,8 @@ export type ChainServerOptions = EmbeddedChainOptions & {
   /** A block every so often by the clock; null: only when asked. */
   readonly blockTimeMs: number | null;
   readonly txIndex?: boolean;
+  /** Electrum servers over the chain, by their ports (0: any free one). Default: none. */
+  readonly electrumPorts?: readonly number[];
   /** Called when a client calls `stop`; closing is up to the caller. */
   readonly onStop?: () => void;
 };
@@ -29,6 +34,8 @@ export type ChainServer = {
   readonly port: number;
   /** With user and password in it. */
   readonly rpcUrl: string;
+  /** Each with its port on loopback, plain TCP. */
+  readonly electrum: readonly { readonly server: ElectrumServer; readonly port: number }[];
   close(): Promise<void>;
 };
 
@@ -38,17 +45,35 @@ export async function startChainServer(options: ChainServerOptions): Promise<Res
   if (!params.ok) return err(params.error);
   const { clock, rng, verifier, txIndex, onStop, user, password } = options;
   const chain = new EmbeddedChain({ params: params.value, clock, rng, ...(verifier ? { verifier } : {}) }, options);
-  const daemon = new ChainDaemon(chain, clock, { ...(txIndex === undefined ? {} : { txIndex }), ...(onStop ? { onStop } : {}) });
-  const server = new RpcServer(daemon, { port: options.port, user, password });
-  const port = await server.listen();
-  chain.autoMine(options.blockTimeMs);
-  return ok({
-    daemon,
-    port,
-    rpcUrl: `http://${encodeURIComponent(user)}:${encodeURIComponent(password)}@127.0.0.1:${port}`,
-    close: async () => {
-      daemon.close();
-      await server.close();
-    },
+  const electrum: { server: ElectrumServer; port: number; listener: ElectrumListener }[] = [];
+  const daemon = new ChainDaemon(chain, clock, {
+    ...(txIndex === undefined ? {} : { txIndex }),
+    ...(onStop ? { onStop } : {}),
+    methods: electrumFaultMethods(() => electrum.map((e) => e.server)),
   });
+  const server = new RpcServer(daemon, { port: options.port, user, password });
+  const close = async (): Promise<void> => {
+    for (const { server: one, listener } of electrum) {
+      one.close();
+      await listener.close();
+    }
+    daemon.close();
+    await server.close();
+  };
+  const port = await server.listen();
+  try {
+    for (const wanted of options.electrumPorts ?? []) electrum.push(await startElectrum(daemon, clock, wanted));
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+  chain.autoMine(options.blockTimeMs);
+  const rpcUrl = `http://${encodeURIComponent(user)}:${encodeURIComponent(password)}@127.0.0.1:${port}`;
+  return ok({ daemon, port, rpcUrl, electrum, close });
+}
+
+async function startElectrum(daemon: ChainDaemon, clock: Clock, wanted: number) {
+  const server = new ElectrumServer(daemon, clock);
+  const listener = new ElectrumListener(server, { port: wanted });
+  return { server, listener, port: await listener.listen() };
 }

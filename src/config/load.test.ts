@@ -55,6 +55,8 @@ test("a light node's configuration as the first argument gives every default", (
       maxConnections: 512,
     },
     compatibility: "spec",
+    autostartCoins: false,
+    unlimitedAllowances: false,
     makerOrderTimeoutSec: 90,
     log: { level: "info", file: null, silentConsole: false },
   });
@@ -273,6 +275,8 @@ test("an RPC that other machines can reach is told of at the start", () => {
 
 test("replies follow KDF where it and the interface document disagree when asked for", () => {
   expect(loaded(load({ ...BASE, swapnode: { compatibility: "kdf" } })).config.compatibility).toBe("kdf");
+  expect(loaded(load({ ...BASE, swapnode: { autostart_coins: true } })).config.autostartCoins).toBe(true);
+  expect(loaded(load({ ...BASE, swapnode: { unlimited_allowances: true } })).config.unlimitedAllowances).toBe(true);
   expect(refusal(load({ ...BASE, swapnode: { compatibility: "mm2" } }))).toMatch(/swapnode\.compatibility: .*"spec"\|"kdf"/);
 });
 

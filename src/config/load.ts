@@ -209,6 +209,8 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
       inMemory: fields.p2p_in_memory,
     },
     compatibility: section.value.compatibility,
+    autostartCoins: section.value.autostart_coins,
+    unlimitedAllowances: section.value.unlimited_allowances,
     makerOrderTimeoutSec: fields.maker_order_timeout,
     coins: coins.value.coins,
     log: { level: logLevel(section.value, at.env), file: logFile, silentConsole: fields.silent_console },

@@ -45,6 +45,10 @@ export type NodeConfig = {
   };
   /** Whose RPC reply is given where the interface document and KDF disagree. */
   readonly compatibility: "spec" | "kdf";
+  /** The coins of the last run are enabled after a start. */
+  readonly autostartCoins: boolean;
+  /** Swap contracts are allowed all of a token at once. */
+  readonly unlimitedAllowances: boolean;
   /** Seconds a silent maker's orders stay in the book. */
   readonly makerOrderTimeoutSec: number;
   /** The coins file by ticker. */

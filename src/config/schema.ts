@@ -48,10 +48,10 @@ export const profileOverridesSchema = z
     negotiation_wait_sec: seconds.describe("Wait for each negotiation message, seconds."),
     payment_message_wait_sec: seconds.describe("Wait for the fee and the maker payment message, seconds."),
     negotiation_resend_sec: seconds.describe("Interval between repeats of Negotiation and its reply, seconds."),
-    negotiated_resend_sec: seconds.describe("Interval between repeats of Negotiated, seconds."),
-    taker_fee_resend_sec: seconds.describe("Interval between repeats of TakerFee, seconds."),
-    maker_payment_resend_sec: seconds.describe("Interval between repeats of MakerPayment, seconds."),
-    taker_payment_resend_sec: seconds.describe("Interval between repeats of TakerPayment, seconds."),
+    negotiated_resend_sec: seconds.describe("First pause before Negotiated is repeated, seconds; it doubles up to 240."),
+    taker_fee_resend_sec: seconds.describe("First pause before TakerFee is repeated, seconds; it doubles up to 240."),
+    maker_payment_resend_sec: seconds.describe("First pause before MakerPayment is repeated, seconds; it doubles up to 240."),
+    taker_payment_resend_sec: seconds.describe("First pause before TakerPayment is repeated, seconds; it doubles up to 240."),
     confirmation_value_factor: factor.describe(
       "Safety, can only be raised: confirmations x block reward must be this many times the payment received.",
     ),
@@ -73,6 +73,18 @@ export const swapnodeSchema = z.strictObject({
     .enum(["spec", "kdf"])
     .default("spec")
     .describe("Whose RPC reply is given where the interface document and KDF disagree; docs/compatibility.md has the list."),
+  unlimited_allowances: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Swap contracts are allowed all of a token at once, not exactly what open payments need: fewer approvals, more trust in the contract.",
+    ),
+  autostart_coins: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Enable the coins of the last run by itself after a start: those followed through Electrum servers or the local daemon's conf file. Activations that name a daemon's password or nodes of account chains are not written down.",
+    ),
   public_seednodes: z.boolean().default(false).describe("Add the public seed nodes of the profile to seednodes."),
   log_level: z
     .enum(["debug", "info", "warn", "error"])

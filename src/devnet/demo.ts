@@ -1,23 +1,29 @@
 import { add, cmp, decimal, type Rational, sub, toDecimalString, ZERO } from "../core/money/rational.ts";
+import { ok } from "../core/util/result.ts";
+import { needsAnvil } from "./accountCoins.ts";
+import { anvilProgram, NO_ANVIL } from "./anvilProcess.ts";
+import { type DemoPair, demoPair, feeBound, PLAIN_PAIR } from "./demoPair.ts";
+import type { DevChain } from "./devChain.ts";
 import { type DevNode, type Devnet, startDevnet, until } from "./devnet.ts";
 import { readOptions } from "./readOptions.ts";
-import { DEFAULT_TOPOLOGY } from "./topology.ts";
 
-export const DEMO_HELP = `Usage: swapnode demo [--keep]
+export const DEMO_HELP = `Usage: swapnode demo [--pair BASE/REL] [--backend daemon|electrum] [--keep]
 
-Two nodes on two embedded chains find each other, match and swap, atomically. Takes less than a minute.
+Two nodes on two private chains find each other, match and swap, atomically. Takes less than a minute.
 
-  --keep   leave the network running afterwards and print commands to try
+  --pair BASE/REL   two different ones of UTXO, ETH and ERC20, for example UTXO/ERC20. ETH and ERC20 run on anvil, with
+                    a swap contract and a test token deployed for the demo (default: two UTXO coins)
+  --backend B       what the nodes follow UTXO coins through: the chains' own daemons, or Electrum servers over them (default: daemon)
+  --keep            leave the network running afterwards and print commands to try
 `;
 
-/** What the demo trades: the maker sells DOC for MARTY, the taker buys part of it. */
-const [BASE, REL] = ["DOC", "MARTY"];
+/** The maker sells base for rel, the taker buys part of it. */
 const PRICE = "0.5";
 const OFFERED = "10";
 const BOUGHT = "4";
 const SWAP_TIMEOUT_MS = 50_000;
-/** Miner fees of a demo transaction stay far below this. */
-const FEE_BOUND = decimal("0.001");
+const PAID = "2";
+const DEX_FEE_BOUND = decimal("0.003");
 
 type TimedEvent = { readonly timestamp: number; readonly event: { readonly type: string; readonly data?: unknown } };
 type Status = { readonly events: readonly TimedEvent[]; readonly is_finished: boolean; readonly is_success?: boolean };
@@ -31,17 +37,23 @@ function nodeOf(net: Devnet, name: string): DevNode {
   return node;
 }
 
-async function balances(nodes: readonly DevNode[]): Promise<Balances> {
+/** As the chains say it, or the nodes where the demo's chain keeps no list of what an address has. */
+async function balances(net: Devnet, coins: readonly string[]): Promise<Balances> {
   const out = new Map<string, Map<string, Rational>>();
-  for (const node of nodes) {
+  for (const node of [nodeOf(net, "alice"), nodeOf(net, "bob")]) {
     const row = new Map<string, Rational>();
-    for (const coin of [BASE, REL]) {
-      const reply = await node.rpc.call("my_balance", { coin });
-      row.set(coin, add(decimal(String(reply.balance)), decimal(String(reply.unspendable_balance))));
+    for (const coin of coins) {
+      const onChain = await net.chains.get(coin)?.balance?.(node.addresses[coin] ?? "");
+      row.set(coin, onChain === undefined ? await balanceOf(node, coin) : decimal(onChain));
     }
     out.set(node.name, row);
   }
   return out;
+}
+
+async function balanceOf(node: DevNode, coin: string): Promise<Rational> {
+  const reply = await node.rpc.call("my_balance", { coin });
+  return add(decimal(String(reply.balance)), decimal(String(reply.unspendable_balance)));
 }
 
 const at = (b: Balances, node: string, coin: string): Rational => b.get(node)?.get(coin) ?? ZERO;
@@ -59,11 +71,22 @@ function txidOf(e: TimedEvent): string | null {
 
 async function confirmationsOf(net: Devnet, txid: string): Promise<string> {
   for (const [ticker, chain] of net.chains) {
-    const found = await chain.daemon.call("getrawtransaction", [txid, 1]).catch(() => null);
-    const { confirmations, rawconfirmations } = (found ?? {}) as { confirmations?: number; rawconfirmations?: number };
-    if (found) return `${rawconfirmations ?? confirmations ?? 0} on ${ticker}`;
+    const found = await (chain.contracts ? accountConfirmations(chain, txid) : utxoConfirmations(chain, txid));
+    if (found !== null) return `${found} on ${ticker}`;
   }
   return "?";
+}
+
+async function utxoConfirmations(chain: DevChain, txid: string): Promise<number | null> {
+  const found = await chain.daemon.call("getrawtransaction", [txid, 1]).catch(() => null);
+  const { confirmations, rawconfirmations } = (found ?? {}) as { confirmations?: number; rawconfirmations?: number };
+  return found === null ? null : (rawconfirmations ?? confirmations ?? 0);
+}
+
+async function accountConfirmations(chain: DevChain, txid: string): Promise<number | null> {
+  const hash = `0x${txid.replace(/^0x/, "")}`;
+  const receipt = (await chain.daemon.call("eth_getTransactionReceipt", [hash])) as { blockNumber: string } | null;
+  return receipt === null ? null : Number(await chain.daemon.call("eth_blockNumber")) - Number(receipt.blockNumber) + 1;
 }
 
 async function timeline(net: Devnet, who: readonly { readonly role: string; readonly status: Status }[]): Promise<void> {
@@ -86,40 +109,46 @@ function expectBetween(what: string, value: Rational, low: Rational, high: Ratio
   }
 }
 
-function checkBalances(before: Balances, after: Balances): void {
+function checkBalances({ base, rel, coins }: DemoPair, before: Balances, after: Balances): void {
   const change = (node: string, coin: string): Rational => sub(at(after, node, coin), at(before, node, coin));
-  const bought = decimal(BOUGHT);
-  const paid = decimal("2");
-  const dexFeeBound = decimal("0.003");
-  expectBetween(`alice's ${BASE}`, change("alice", BASE), sub(sub(ZERO, bought), FEE_BOUND), sub(ZERO, bought));
-  expectBetween(`alice's ${REL}`, change("alice", REL), sub(paid, FEE_BOUND), paid);
-  expectBetween(`bob's ${BASE}`, change("bob", BASE), sub(bought, FEE_BOUND), bought);
-  expectBetween(`bob's ${REL}`, change("bob", REL), sub(sub(sub(ZERO, paid), dexFeeBound), FEE_BOUND), sub(ZERO, paid));
+  const [bought, paid] = [decimal(BOUGHT), decimal(PAID)];
+  const wanted: Readonly<Record<string, Readonly<Record<string, Rational>>>> = {
+    alice: { [base]: sub(ZERO, bought), [rel]: paid },
+    bob: { [base]: bought, [rel]: sub(ZERO, paid) },
+  };
+  for (const [node, changes] of Object.entries(wanted)) {
+    for (const coin of coins) {
+      const most = changes[coin] ?? ZERO;
+      const dexFee = node === "bob" && coin === rel ? DEX_FEE_BOUND : ZERO;
+      expectBetween(`${node}'s ${coin}`, change(node, coin), sub(sub(most, dexFee), feeBound(coin)), most);
+    }
+  }
 }
 
 function printBalances(title: string, b: Balances): void {
   print(title);
   for (const [node, row] of b)
-    print(`  ${node.padEnd(8)}${[...row].map(([coin, v]) => `${toDecimalString(v)} ${coin}`.padEnd(26)).join("")}`);
+    print(`  ${node.padEnd(8)}${[...row].map(([coin, v]) => `${toDecimalString(v)} ${coin}`.padEnd(32)).join("")}`);
 }
 
-async function trade(net: Devnet): Promise<void> {
+async function trade(net: Devnet, pair: DemoPair): Promise<void> {
+  const { base, rel } = pair;
   const alice = nodeOf(net, "alice");
   const bob = nodeOf(net, "bob");
-  const before = await balances([alice, bob]);
+  const before = await balances(net, pair.coins);
   print();
   printBalances("Balances before", before);
   print();
-  await alice.rpc.call("setprice", { base: BASE, rel: REL, price: PRICE, volume: OFFERED });
-  print(`alice offers ${OFFERED} ${BASE} at ${PRICE} ${REL} each`);
+  await alice.rpc.call("setprice", { base, rel, price: PRICE, volume: OFFERED });
+  print(`alice offers ${OFFERED} ${base} at ${PRICE} ${rel} each`);
   await until("bob sees the order", async () => {
-    const book = await bob.rpc.call("orderbook", { base: BASE, rel: REL });
+    const book = await bob.rpc.call("orderbook", { base, rel });
     return Number(book.numasks) > 0 ? true : null;
   });
   print("bob sees the order in his order book");
-  const { result } = await bob.rpc.call("buy", { base: BASE, rel: REL, price: PRICE, volume: BOUGHT });
+  const { result } = await bob.rpc.call("buy", { base, rel, price: PRICE, volume: BOUGHT });
   const { uuid } = result as { uuid: string };
-  print(`bob buys ${BOUGHT} ${BASE}: swap ${uuid}`);
+  print(`bob buys ${BOUGHT} ${base}: swap ${uuid}`);
   const shown = new Set<string>();
   const done = await until(
     "the swap",
@@ -145,36 +174,54 @@ async function trade(net: Devnet): Promise<void> {
     { role: "bob", status: done.taker },
   ]);
   if (!done.maker.is_success || !done.taker.is_success) throw new Error("the swap ended without success: see the steps above");
-  const after = await balances([alice, bob]);
+  const after = await balances(net, pair.coins);
   print();
   printBalances("Balances after", after);
-  checkBalances(before, after);
+  checkBalances(pair, before, after);
   print();
   print("Every figure is as it must be: the swap is complete on both chains.");
 }
 
-function printCommands(net: Devnet): void {
+function printCommands(net: Devnet, { base, rel }: DemoPair): void {
   const bob = nodeOf(net, "bob");
   const line = (body: Record<string, unknown>): string =>
     `  curl -s ${bob.rpc.url} -d '${JSON.stringify({ userpass: bob.rpc.userpass, ...body })}'`;
   print("\nThe network stays up until Ctrl-C. Things to try:");
-  print(line({ method: "orderbook", base: BASE, rel: REL }));
-  print(line({ method: "buy", base: BASE, rel: REL, price: PRICE, volume: "1" }));
+  print(line({ method: "orderbook", base, rel }));
+  print(line({ method: "buy", base, rel, price: PRICE, volume: "1" }));
   print(line({ method: "my_recent_swaps" }));
-  print(line({ method: "my_balance", coin: BASE }));
+  print(line({ method: "my_balance", coin: base }));
 }
 
-/** `swapnode demo`. @returns the exit code */
-export async function main(args: readonly string[]): Promise<number> {
-  const options = readOptions(args, { keep: { type: "boolean" }, help: { type: "boolean", short: "h" } });
-  if (!options.ok) {
-    process.stderr.write(`swapnode demo: ${options.error} (see swapnode demo --help)\n`);
+/**
+ * `swapnode demo`.
+ * @param findAnvil where the program of account chains is
+ * @returns the exit code
+ */
+export async function main(args: readonly string[], findAnvil = anvilProgram): Promise<number> {
+  const options = readOptions(args, {
+    pair: { type: "string" },
+    backend: { type: "string", default: "daemon" },
+    keep: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
+  });
+  const refuse = (reason: string): number => {
+    process.stderr.write(`swapnode demo: ${reason} (see swapnode demo --help)\n`);
     return 2;
-  }
+  };
+  if (!options.ok) return refuse(options.error);
   const values = options.value;
   if (values.help) {
     process.stdout.write(DEMO_HELP);
     return 0;
+  }
+  const pair = values.pair === undefined ? ok(PLAIN_PAIR) : demoPair(values.pair);
+  if (!pair.ok) return refuse(pair.error);
+  const { backend } = values;
+  if (backend !== "daemon" && backend !== "electrum") return refuse(`--backend takes daemon or electrum, not ${JSON.stringify(backend)}`);
+  if (needsAnvil(pair.value.topology.coins) && findAnvil() === null) {
+    process.stderr.write(`swapnode demo: ${NO_ANVIL}\n`);
+    return 1;
   }
   const interrupted = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
@@ -182,11 +229,11 @@ export async function main(args: readonly string[]): Promise<number> {
   let net: Devnet | null = null;
   try {
     print("Starting two chains, a seed node, a maker (alice) and a taker (bob) …");
-    net = await startDevnet({ topology: DEFAULT_TOPOLOGY, keepDataDir: null, say: (line) => print(`  ${line}`) });
-    const wasInterrupted = await Promise.race([trade(net).then(() => false), interrupted.then(() => true)]);
+    net = await startDevnet({ topology: { ...pair.value.topology, backend }, keepDataDir: null, say: (line) => print(`  ${line}`) });
+    const wasInterrupted = await Promise.race([trade(net, pair.value).then(() => false), interrupted.then(() => true)]);
     if (wasInterrupted) throw new Error("interrupted before the swap was done");
     if (values.keep) {
-      printCommands(net);
+      printCommands(net, pair.value);
       await interrupted;
     }
     return 0;

@@ -6,10 +6,13 @@ import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { startChainServer } from "../chain/startChainServer.ts";
 import { decimal, gte } from "../core/money/rational.ts";
+import type { AccountChainOfNet, AccountChainOptions } from "./accountChain.ts";
+import { wantedCoin } from "./accountCoins.ts";
+import type { DevChain } from "./devChain.ts";
 import { freeNetid, freePort } from "./freePorts.ts";
 import { type NodeFiles, type NodeProcess, startNodeProcess } from "./nodeProcess.ts";
 import { createRpcClient, type RpcClient } from "./rpcClient.ts";
-import type { Topology, TopologyNode } from "./topology.ts";
+import { backendOf, needsElectrum, type Topology, type TopologyNode } from "./topology.ts";
 
 /** One running node of the network. */
 export type DevNode = {
@@ -21,16 +24,6 @@ export type DevNode = {
   readonly process: NodeProcess;
   /** The configuration it was started with; start it again with the same to simulate a restart. */
   readonly config: NodeFiles;
-};
-
-/** A chain of the network, as its nodes and whoever started it use it. */
-export type DevChain = {
-  /** With user and password in it. */
-  readonly rpcUrl: string;
-  readonly daemon: { call(method: string, params?: unknown): Promise<unknown> };
-  /** Pays an address; a block soon has it. */
-  fund(address: string, amount: string): Promise<void>;
-  close(): Promise<void>;
 };
 
 export type Devnet = {
@@ -52,10 +45,14 @@ export type DevnetOptions = {
   readonly onLog?: (node: string, line: string) => void;
   /** Resolves when the start is called off. */
   readonly interrupted?: Promise<void>;
-  /** Starts the chain of a coin; default: an embedded one. */
-  readonly startChain?: (entry: Topology["coins"][number], blockTimeMs: number) => Promise<DevChain>;
+  /** Starts the chain of a UTXO coin; default: an embedded one. */
+  readonly startChain?: (entry: Topology["coins"][number], blockTimeMs: number, servers: number) => Promise<DevChain>;
+  /** Starts the chain of a platform coin and its tokens; default: anvil. */
+  readonly startAccountChain?: (options: AccountChainOptions) => Promise<AccountChainOfNet>;
 };
 
+/** Over each chain that is followed through such: enough that one may lie. */
+const ELECTRUM_SERVERS = 3;
 const READY_MS = 60_000;
 const LOOK_MS = 100;
 
@@ -110,15 +107,12 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     if (options.keepDataDir === null) await rm(root, { recursive: true, force: true });
   };
   const bringUp = async (): Promise<Devnet> => {
-    for (const entry of topology.coins) {
-      chains.set(entry.coin, await (options.startChain ?? startEmbedded)(entry, topology.block_time_s * 1_000));
-      say(`chain ${entry.coin} is up`);
-    }
+    const coins = await startChains(options, chains);
     const seeds = topology.nodes.filter((n) => n.seed);
     const hosts = seeds.map((_, i) => `127.0.0.${i + 1}`);
     const netid = await freeNetid(hosts);
     const start = async (n: TopologyNode): Promise<DevNode> => {
-      const node = await startNode(n, await configOf(n, netid, seeds, hosts), topology.coins, join(root, n.name), launch);
+      const node = await startNode(n, await configOf(n, netid, seeds, hosts), coins, join(root, n.name), launch);
       nodes.set(n.name, node);
       return node;
     };
@@ -129,7 +123,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     await Promise.all([...nodes.values()].map((n) => (topology.nodes.length > 1 ? connected(n) : null)));
     const wanted = new Map(topology.nodes.map((n) => [n.name, n]));
     const enableCoins = async (node: DevNode): Promise<void> => {
-      for (const coin of wanted.get(node.name)?.enable ?? []) node.addresses[coin] = await enable(node, coin, chains);
+      for (const coin of wanted.get(node.name)?.enable ?? []) node.addresses[coin] = await enable(node, coin, chains, topology);
     };
     await Promise.all([...nodes.values()].map(enableCoins));
     say("coins are active");
@@ -200,8 +194,36 @@ async function firstAnswer(name: string, config: NodeFiles, dir: string, process
   return { name, rpc, pubkey, addresses: {}, dataDir: dir, process, config };
 }
 
+/** Every chain of the topology into `chains`. @returns the coins file's entries, each token at the address it has there */
+async function startChains(options: DevnetOptions, chains: Map<string, DevChain>): Promise<NodeFiles["coins"]> {
+  const { topology, say } = options;
+  const blockTimeMs = topology.block_time_s * 1_000;
+  const changed = new Map<string, unknown>();
+  for (const entry of topology.coins) {
+    const { kind } = wantedCoin(entry);
+    // Comes with its platform coin.
+    if (kind === "token") continue;
+    if (kind === "utxo") {
+      const servers = needsElectrum(topology, entry.coin) ? ELECTRUM_SERVERS : 0;
+      chains.set(entry.coin, await (options.startChain ?? startEmbedded)(entry, blockTimeMs, servers));
+      say(`chain ${entry.coin} is up${servers === 0 ? "" : `, with ${servers} Electrum servers`}`);
+      continue;
+    }
+    const tokens = topology.coins.filter((other) => {
+      const token = wantedCoin(other);
+      return token.kind === "token" && token.platform === entry.coin;
+    });
+    const { startAccountChain } = await import("./accountChain.ts");
+    const started = await (options.startAccountChain ?? startAccountChain)({ platform: entry, tokens, blockTimeMs });
+    for (const [ticker, chain] of started.chains) chains.set(ticker, chain);
+    for (const coin of started.entries) changed.set(coin.coin, coin);
+    say(`chain ${entry.coin} is up, with the swap contract${tokens.map(({ coin }) => ` and the token ${coin}`).join("")}`);
+  }
+  return topology.coins.map((entry) => changed.get(entry.coin) ?? entry);
+}
+
 /** The chain `swapnode devnet` uses when nobody brings another. */
-async function startEmbedded(entry: Topology["coins"][number], blockTimeMs: number): Promise<DevChain> {
+async function startEmbedded(entry: Topology["coins"][number], blockTimeMs: number, servers: number): Promise<DevChain> {
   const chain = await startChainServer({
     coin: entry,
     clock: createSystemClock(),
@@ -212,10 +234,17 @@ async function startEmbedded(entry: Topology["coins"][number], blockTimeMs: numb
     blockTimeMs,
     // For people who look at transactions; the nodes get along without.
     txIndex: true,
+    electrumPorts: Array.from({ length: servers }, () => 0),
   });
   if (!chain.ok) throw new Error(`coin ${entry.coin}: ${chain.error.detail}`);
-  const { daemon, rpcUrl, close } = chain.value;
-  return { daemon, rpcUrl, close, fund: async (address, amount) => void (await daemon.call("chain_faucet", [address, amount])) };
+  const { daemon, rpcUrl, close, electrum } = chain.value;
+  return {
+    daemon,
+    rpcUrl,
+    close,
+    ...(servers === 0 ? {} : { electrum: electrum.map(({ port }) => `127.0.0.1:${port}`) }),
+    fund: async (address, amount) => void (await daemon.call("chain_faucet", [address, amount])),
+  };
 }
 
 async function connected(node: DevNode): Promise<void> {
@@ -225,21 +254,33 @@ async function connected(node: DevNode): Promise<void> {
   });
 }
 
-async function enable(node: DevNode, coin: string, chains: ReadonlyMap<string, DevChain>): Promise<string> {
+async function enable(node: DevNode, coin: string, chains: ReadonlyMap<string, DevChain>, topology: Topology): Promise<string> {
   const chain = chains.get(coin);
   if (!chain) throw new Error(`no chain for ${coin}`);
-  const reply = await node.rpc.call("enable", { coin, rpc_url: chain.rpcUrl });
-  return String(reply.address);
+  const { contracts, rpcUrl } = chain;
+  if (contracts?.token) {
+    const { result } = await node.rpc.call("enable_erc20", { mmrpc: "2.0", id: 1, params: { ticker: coin } });
+    return Object.keys((result as { balances: object }).balances)[0] ?? "";
+  }
+  const wanted = topology.nodes.find((n) => n.name === node.name);
+  if (chain.electrum && wanted && backendOf(topology, wanted, coin) === "electrum") {
+    const servers = chain.electrum.map((url) => ({ url }));
+    return String((await node.rpc.call("electrum", { coin, servers, tx_history: true })).address);
+  }
+  const where = contracts ? { urls: chain.urls ?? [rpcUrl], swap_contract_address: contracts.swap } : { rpc_url: rpcUrl };
+  return String((await node.rpc.call("enable", { coin, ...where })).address);
 }
 
 async function fund(n: TopologyNode, nodes: ReadonlyMap<string, DevNode>, chains: ReadonlyMap<string, DevChain>): Promise<void> {
   const node = nodes.get(n.name);
   if (!node) return;
-  for (const [coin, amount] of Object.entries(n.fund)) {
+  // All at once: each waits for a block of its chain.
+  const fundCoin = async ([coin, amount]: readonly [string, string]): Promise<void> => {
     await chains.get(coin)?.fund(node.addresses[coin] ?? "", amount);
     await until(`${n.name} has ${amount} ${coin}`, async () => {
       const { balance } = await node.rpc.call("my_balance", { coin });
       return gte(decimal(String(balance)), decimal(amount)) ? true : null;
     });
-  }
+  };
+  await Promise.all(Object.entries(n.fund).map(fundCoin));
 }

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { DevChain } from "./devChain.ts";
 import { type Devnet, startDevnet } from "./devnet.ts";
 import { readOptions } from "./readOptions.ts";
 import { DEFAULT_TOPOLOGY, parseTopology, type Topology } from "./topology.ts";
@@ -12,6 +13,13 @@ Starts a private network on this machine and leaves it running until Ctrl-C.
   --keep-data DIR   keep the nodes' data in DIR instead of a temporary folder
 `;
 
+const chainLine = ({ rpcUrl, electrum, contracts }: DevChain): object => ({
+  rpc_url: rpcUrl,
+  ...(electrum ? { electrum } : {}),
+  ...(contracts ? { swap_contract_address: contracts.swap } : {}),
+  ...(contracts?.token ? { contract_address: contracts.token } : {}),
+});
+
 /** The one line of `--json`. */
 export function readyLine(net: Devnet): string {
   const nodes = Object.fromEntries(
@@ -20,7 +28,7 @@ export function readyLine(net: Devnet): string {
       { url: n.rpc.url, userpass: n.rpc.userpass, pubkey: n.pubkey, addresses: n.addresses, data_dir: n.dataDir, pid: n.process.pid },
     ]),
   );
-  const chains = Object.fromEntries([...net.chains].map(([ticker, c]) => [ticker, { rpc_url: c.rpcUrl }]));
+  const chains = Object.fromEntries([...net.chains].map(([ticker, c]) => [ticker, chainLine(c)]));
   return JSON.stringify({ ready: true, nodes, chains });
 }
 

@@ -1,21 +1,28 @@
 import { openHttpServer } from "../adapters/httpServer/openHttpServer.ts";
 import { createAccountTxStore } from "../adapters/sqlite/accountTxStore.ts";
+import { createActivationStore } from "../adapters/sqlite/activationStore.ts";
 import { createOrderStore } from "../adapters/sqlite/orderStore.ts";
 import { createPeerStore } from "../adapters/sqlite/peerStore.ts";
 import { createSwapStore } from "../adapters/sqlite/swapStore.ts";
+import { createSwapViews } from "../adapters/sqlite/swapViews.ts";
 import { createNativeVerifier } from "../adapters/system/nativeVerifier.ts";
 import { createThreadedVerifier } from "../adapters/system/verifierThreads.ts";
+import { LastCoins } from "../app/coin/lastCoins.ts";
 import { Node } from "../app/node.ts";
+import { ShownSwap } from "../core/swap/shownSwap.ts";
+import { statusMaker, swapStatus } from "../core/swap/swapStatus.ts";
 import { Auth } from "../rpc/auth.ts";
 import { countedHandler } from "../rpc/countedHandler.ts";
 import { Dispatcher } from "../rpc/dispatch.ts";
 import { createRpcHandler } from "../rpc/rpcHandler.ts";
 import { methodTable } from "../rpc/table.ts";
+import { createChainOpener } from "./chainOpener.ts";
+import { keepViews } from "./keepViews.ts";
 import { nodeMetrics } from "./nodeMetrics.ts";
 import { noAccount, openAccount } from "./openAccount.ts";
-import { createChainOpener } from "./openDaemonChain.ts";
 import { openMetrics } from "./openMetrics.ts";
 import { openNetwork } from "./openNetwork.ts";
+import { refillViews } from "./refillViews.ts";
 import { createRpcContext } from "./rpcContext.ts";
 import { type NodeOptions, type RunningNode, StartRefused } from "./runningNode.ts";
 import { packageVersion } from "./version.ts";
@@ -45,6 +52,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const verifier = createThreadedVerifier(createNativeVerifier(log), { clock, log });
     closers.push(() => verifier.close());
     const swapStore = createSwapStore(db);
+    const swapViews = createSwapViews(db, statusMaker(version));
+    const viewKeeper = keepViews(swapViews, { clock, log });
+    closers.push(() => viewKeeper.close());
     const node = new Node({
       clock,
       rng,
@@ -56,13 +66,16 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       swapStore,
       ...(files.orders ? { orderFiles: files.orders } : {}),
       onSwapEvent: files.onSwapEvent,
+      onSwapSettled: (uuid, events) => viewKeeper.keep([{ uuid, events: events.length, status: ShownSwap.of(swapStatus(events)) }]),
       key: keys.node,
       ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
       entries: config.coins,
-      openChain: createChainOpener({ clock, log, db }),
+      openChain: createChainOpener({ clock, rng, log, db }),
       evm: {
         store: createAccountTxStore(db),
+        unlimitedAllowances: config.unlimitedAllowances,
         // All of it is loaded for the first coin that needs it.
+        load: () => import("../app/coin/evm/evmCoins.ts"),
         openChain: async ({ logsBlockRange, ...chain }) =>
           (await import("./openEvmChain.ts")).openEvmChain(
             { ...chain, ...(logsBlockRange === null ? {} : { options: { logsBlockRange } }) },
@@ -75,6 +88,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       version,
     });
     await node.open();
+    closers.push(refillViews({ views: swapViews, store: swapStore, clock, log }));
     closers.push(() => node.close());
 
     let ended: () => void = () => undefined;
@@ -87,21 +101,32 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       return stopping;
     };
     const measured = nodeMetrics(node, network.p2p, () => rpc.counts());
+    const lastCoins = config.autostartCoins ? new LastCoins({ coins: node.coins, store: createActivationStore(db), clock, log }) : null;
+    closers.push(async () => lastCoins?.close());
+    const ctx = createRpcContext({
+      clock,
+      log,
+      compatibility: config.compatibility,
+      node,
+      swapStore,
+      swapViews,
+      keepStatuses: viewKeeper.keep,
+      version,
+      startedAt: new Date(clock.nowMs()).toISOString(),
+      netid: config.netid,
+      publicKey: account.publicKey,
+      hd: keys.hdKeyOf !== undefined,
+      p2p: network.online ? network.p2p : null,
+      metrics: measured,
+      lastCoins,
+      stop: () => void stop().catch((cause: unknown) => log.error("stop_failed", { error: cause })),
+    });
+    closers.push(async () => {
+      ctx.tasks.enableUtxo.close();
+      ctx.tasks.withdraw.close();
+    });
     const dispatcher = new Dispatcher({
-      ctx: createRpcContext({
-        clock,
-        compatibility: config.compatibility,
-        node,
-        swapStore,
-        version,
-        startedAt: new Date(clock.nowMs()).toISOString(),
-        netid: config.netid,
-        publicKey: account.publicKey,
-        hd: keys.hdKeyOf !== undefined,
-        p2p: network.online ? network.p2p : null,
-        metrics: measured,
-        stop: () => void stop().catch((cause: unknown) => log.error("stop_failed", { error: cause })),
-      }),
+      ctx,
       table: methodTable(account.methods),
       auth: new Auth(config.rpcPassword, clock),
       clock,
@@ -128,6 +153,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       );
     });
     closers.push(() => server.close());
+    await lastCoins?.start();
     // The RPC answers first; peers are looked for while a client may already ask.
     await network.start();
     closers.push(() => network.stop());

@@ -4,7 +4,8 @@ export function helpText(version: string): string {
 
 Usage:
   swapnode demo [--keep]    two nodes swap coins on two private chains: nothing
-                            to set up, no real money, under a minute
+                            to set up, no real money, under a minute; --pair
+                            UTXO/ERC20 (or ETH): with an account chain
   swapnode start            run a node with the configuration found (see below)
   swapnode start <JSON>     ... with this configuration
   swapnode start -          ... with the configuration on standard input

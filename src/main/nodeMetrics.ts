@@ -1,3 +1,4 @@
+import type { ActiveCoin } from "../app/coin/coinRegistry.ts";
 import { type Node, RECEIVED_WINDOW_SEC } from "../app/node.ts";
 import type { Metric, ReadMetrics } from "../ports/metrics.ts";
 import type { P2p } from "../ports/network.ts";
@@ -22,6 +23,18 @@ export function nodeMetrics(node: Node, p2p: P2p, requests: () => RequestCounts)
       metric("counter", "swaps.finished.count", node.finishedSwaps()),
       metric("counter", "rpc.requests.count", answered),
       metric("counter", "rpc.failures.count", failed),
+      ...node.coins.all().flatMap(serverMetrics),
     ];
   };
+}
+
+/** Of a coin that is followed through Electrum servers: how many are connected, and how many were found to lie and left. */
+function serverMetrics(coin: ActiveCoin): Metric[] {
+  const servers = coin.servers();
+  if (servers.length === 0) return [];
+  const count = (key: string, state: string): Metric => ({
+    ...{ type: "gauge", key, labels: { coin: coin.ticker } },
+    value: servers.filter((s) => s.state === state).length,
+  });
+  return [count("electrum.servers.connected", "connected"), count("electrum.servers.dropped", "dropped")];
 }

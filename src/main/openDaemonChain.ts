@@ -2,11 +2,13 @@ import { homedir } from "node:os";
 import { createDaemonClient, type DaemonEndpoint } from "../adapters/jsonRpc/daemonClient.ts";
 import { daemonConfSentence, readDaemonConf } from "../adapters/jsonRpc/daemonConf.ts";
 import { parseDaemonUrl } from "../adapters/jsonRpc/daemonUrl.ts";
-import { forgetChain, openChainStore } from "../adapters/sqlite/chainStore.ts";
+import { openChainStore } from "../adapters/sqlite/chainStore.ts";
 import { openUtxoRpcChain } from "../adapters/utxoRpc/utxoRpcChain.ts";
-import type { DaemonAddress, OpenChain, OpenChainError } from "../app/coin/coinRegistry.ts";
+import type { DaemonAddress, OpenChainError } from "../app/coin/utxoOpener.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
+import type { UtxoKind } from "../core/coin/utxoKind.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
+import type { UtxoChainWithHistory } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { SqlDatabase } from "../ports/sql.ts";
@@ -52,33 +54,35 @@ async function fromConfFile(entry: CoinEntry): Promise<Result<DaemonEndpoint, Op
 }
 
 /** Opens the index of a coin over its daemon: explicit address, or the daemon's own conf file as KDF's native mode does. */
-export function createChainOpener(deps: DaemonChainDeps): OpenChain {
-  return async (entry, kind, daemon, rescan) => {
-    const endpoint = await endpointOf(entry, daemon);
-    if (!endpoint.ok) return endpoint;
-    if (rescan) await forgetChain(deps.db, entry.ticker);
-    const client = createDaemonClient(endpoint.value, deps.clock);
-    const mode = entry.raw.estimate_fee_mode;
-    const chain = await openUtxoRpcChain({
-      ticker: entry.ticker,
-      format: kind.template.format,
-      rpc: client,
-      store: openChainStore(deps.db, entry.ticker),
-      clock: deps.clock,
-      log: deps.log,
-      options: {
-        pollMs: LOCAL_POLL_MS,
-        decimals: kind.decimals,
-        readsReward: !entry.isTestnet,
-        ...(typeof mode === "string" ? { estimateFeeMode: mode } : {}),
-      },
-    });
-    return ok({
-      ...chain,
-      async close() {
-        await chain.close();
-        client.close();
-      },
-    });
-  };
+export async function openDaemonChain(
+  entry: CoinEntry,
+  kind: UtxoKind,
+  address: DaemonAddress | undefined,
+  deps: DaemonChainDeps,
+): Promise<Result<UtxoChainWithHistory, OpenChainError>> {
+  const endpoint = await endpointOf(entry, address);
+  if (!endpoint.ok) return endpoint;
+  const client = createDaemonClient(endpoint.value, deps.clock);
+  const mode = entry.raw.estimate_fee_mode;
+  const chain = await openUtxoRpcChain({
+    ticker: entry.ticker,
+    format: kind.template.format,
+    rpc: client,
+    store: openChainStore(deps.db, entry.ticker),
+    clock: deps.clock,
+    log: deps.log,
+    options: {
+      pollMs: LOCAL_POLL_MS,
+      decimals: kind.decimals,
+      readsReward: !entry.isTestnet,
+      ...(typeof mode === "string" ? { estimateFeeMode: mode } : {}),
+    },
+  });
+  return ok({
+    ...chain,
+    async close() {
+      await chain.close();
+      client.close();
+    },
+  });
 }

@@ -2,7 +2,6 @@ import type { EvmBackend } from "../adapters/evmRpc/evmNode.ts";
 import { type EvmRpcOptions, openEvmRpcChain } from "../adapters/evmRpc/evmRpcChain.ts";
 import { type BadNodeUrl, type NodeUrl, parseNodeUrl, withoutKeys } from "../adapters/evmRpc/nodeUrl.ts";
 import { createWsRpc } from "../adapters/evmRpc/wsRpc.ts";
-import { webSocketOpener } from "../adapters/evmRpc/wsSocket.ts";
 import { createDaemonClient } from "../adapters/jsonRpc/daemonClient.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import type { AccountChain } from "../ports/accountChain.ts";
@@ -10,11 +9,12 @@ import type { Clock } from "../ports/clock.ts";
 import type { DaemonError, DaemonRpc } from "../ports/daemonRpc.ts";
 import type { Log } from "../ports/log.ts";
 import type { Rng } from "../ports/rng.ts";
+import { webSocketOpener } from "../wire/wsSocket.ts";
 
 export type EvmChainDeps = { readonly clock: Clock; readonly rng: Rng; readonly log: Log };
 
-/** Largest answer of a node: 10 000 logs, or a hundred receipts full of them. */
-const MAX_ANSWER_BYTES = 20_000_000;
+/** Largest answer of a node: 10 000 logs, or the receipt of a transaction that made nothing but logs with all the gas it may use (EIP-7825). */
+const MAX_ANSWER_BYTES = 40_000_000;
 const PARALLEL = 4;
 
 /** What a node says of a failure gets into logs and statuses. */

@@ -26,7 +26,7 @@ export async function openMetrics(
   let cancel: () => void = () => undefined;
   const schedule = (seconds: number): void => {
     cancel = clock.after(seconds * 1_000, () => {
-      log.info("metrics", Object.fromEntries(read().map(({ key, value }) => [key, value])));
+      log.info("metrics", Object.fromEntries(read().map(({ key, labels, value }) => [[key, ...Object.values(labels)].join("."), value])));
       schedule(seconds);
     });
   };

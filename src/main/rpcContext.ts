@@ -1,16 +1,24 @@
+import { platformOf } from "../app/coin/accountOpener.ts";
 import type { CoinRegistry } from "../app/coin/coinRegistry.ts";
+import type { LastCoins } from "../app/coin/lastCoins.ts";
 import type { Node } from "../app/node.ts";
+import type { AddressOf } from "../app/orderbook/makerAddresses.ts";
 import type { BookEntry } from "../app/orderbook/orderbookService.ts";
+import { TaskBook } from "../app/taskBook.ts";
 import { err, ok } from "../core/util/result.ts";
-import type { Clock } from "../ports/clock.ts";
+import { Aborted, type Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
 import type { ReadMetrics } from "../ports/metrics.ts";
 import type { P2p } from "../ports/network.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
+import type { MadeStatus, SwapViews } from "../ports/swapViews.ts";
 import type { CoinsApi } from "../rpc/ctx/coins.ts";
 import type { NodeApi } from "../rpc/ctx/network.ts";
 import type { OrderbookApi } from "../rpc/ctx/orders.ts";
 import type { SwapsApi } from "../rpc/ctx/swaps.ts";
 import type { Compatibility, RpcContext } from "../rpc/ctx.ts";
+import type { Fault } from "../rpc/fault.ts";
+import { taskCrash } from "../rpc/taskMethods.ts";
 import { importEndedSwaps } from "./importEndedSwaps.ts";
 import { recoverFunds } from "./recoverFunds.ts";
 import { swapPages } from "./swapPages.ts";
@@ -18,9 +26,13 @@ import { swapStatuses } from "./swapStatuses.ts";
 
 export type RpcContextParts = {
   readonly clock: Clock;
+  readonly log: Log;
   readonly compatibility: Compatibility;
   readonly node: Node;
   readonly swapStore: SwapStore;
+  readonly swapViews: SwapViews;
+  /** Keeps statuses of settled swaps for the next list. */
+  readonly keepStatuses: (made: readonly MadeStatus[]) => void;
   readonly version: string;
   readonly startedAt: string;
   readonly netid: number;
@@ -28,6 +40,8 @@ export type RpcContextParts = {
   readonly hd: boolean;
   readonly p2p: P2p | null;
   readonly metrics: ReadMetrics;
+  /** Remembers enabled coins for the next start; null: they are not. */
+  readonly lastCoins: Pick<LastCoins, "remember" | "forget"> | null;
   readonly stop: () => void;
 };
 
@@ -44,21 +58,26 @@ export function createRpcContext(parts: RpcContextParts): RpcContext {
     metrics: parts.metrics,
     stop: parts.stop,
   };
+  const crashed = (cause: unknown): Fault => {
+    if (!(cause instanceof Aborted)) parts.log.error("rpc_task_failed", { error: cause });
+    return taskCrash();
+  };
   return {
     clock: parts.clock,
     compatibility: parts.compatibility,
     node: nodeApi,
-    coins: coinsApi(node.coins),
+    coins: coinsApi(node.coins, parts.lastCoins),
     orders: node.orders,
     orderbook: orderbookApi(node, p2p !== null),
-    swaps: swapsApi(node, parts.swapStore, parts.clock),
+    swaps: swapsApi(parts),
     dexFee: node.dexFees,
     peers: node.peers,
+    tasks: { enableUtxo: new TaskBook(crashed), withdraw: new TaskBook(crashed) },
   };
 }
 
 function orderbookApi(node: Node, online: boolean): OrderbookApi {
-  const shown = ({ item, conf, isMine }: BookEntry, addressCoin = item.base) => ({
+  const shown = ({ item, conf, isMine }: BookEntry, addressOf: AddressOf, addressCoin = item.base) => ({
     uuid: item.uuid,
     pubkey: item.pubkey,
     base: item.base,
@@ -69,19 +88,21 @@ function orderbookApi(node: Node, online: boolean): OrderbookApi {
     createdAt: item.createdAt,
     conf,
     isMine,
-    address: node.addressOf(addressCoin, item.pubkey),
+    address: addressOf(addressCoin, item.pubkey),
   });
   return {
     async pair(base, rel) {
       if (!online) return err({ kind: "NoNetwork" });
       const { asks, bids } = await node.bookPair(base, rel);
-      return ok({ asks: asks.map((entry) => shown(entry)), bids: bids.map((entry) => shown(entry)) });
+      const addressOf = await node.makerAddresses([...asks, ...bids].map(({ item }) => item.base));
+      return ok({ asks: asks.map((entry) => shown(entry, addressOf)), bids: bids.map((entry) => shown(entry, addressOf)) });
     },
     async best(coin, action, limit, signal) {
       if (!online) return err({ kind: "NoNetwork" });
       const best = await node.book.bestOrders(coin, action, limit, signal);
       if (best === null) return err({ kind: "NoPeerAnswered" });
-      return ok(new Map([...best].map(([other, entries]) => [other, entries.map((entry) => shown(entry, other))])));
+      const addressOf = await node.makerAddresses(best.keys());
+      return ok(new Map([...best].map(([other, entries]) => [other, entries.map((entry) => shown(entry, addressOf, other))])));
     },
     async depths(pairs, signal) {
       return online ? ok(await node.book.depths(pairs, signal)) : err({ kind: "NoNetwork" });
@@ -90,7 +111,7 @@ function orderbookApi(node: Node, online: boolean): OrderbookApi {
   };
 }
 
-function coinsApi(coins: CoinRegistry): CoinsApi {
+function coinsApi(coins: CoinRegistry, lastCoins: RpcContextParts["lastCoins"]): CoinsApi {
   return {
     active: (ticker) => coins.wallet(ticker),
     trading: (ticker) => coins.active(ticker),
@@ -102,22 +123,37 @@ function coinsApi(coins: CoinRegistry): CoinsApi {
           walletOnly: entry.walletOnly,
           orderbookTicker: entry.orderbookTicker,
           protocol: JSON.stringify(entry.raw.protocol ?? null),
+          qrc20Platform: entry.protocol.type === "QRC20" ? platformOf(entry) : null,
         }
       );
     },
-    enable: (request, signal) => coins.enable(request, signal),
+    opening: (ticker) => coins.opening(ticker),
+    async enable(request, signal) {
+      const done = await coins.enable(request, signal);
+      if (done.ok) await lastCoins?.remember(request);
+      return done;
+    },
     enableTokens: (platform, tokens, signal) => coins.enableTokens(platform, tokens, signal),
-    disable: (ticker, force) => coins.disable(ticker, force),
+    async disable(ticker, force) {
+      const done = await coins.disable(ticker, force);
+      // One that is put aside goes when its swaps end, and so does not come back either.
+      if (done.ok) await lastCoins?.forget(ticker);
+      return done;
+    },
   };
 }
 
-function swapsApi(node: Node, store: SwapStore, clock: Clock): SwapsApi {
+function swapsApi(parts: RpcContextParts): SwapsApi {
+  const { node, swapStore: store, clock } = parts;
   const { swaps } = node;
   return {
-    status: swapStatuses({
+    ...swapStatuses({
       log: (uuid) => swaps.log(uuid),
       isSettled: (uuid) => swaps.isSettled(uuid),
+      unseenOf: (uuid) => swaps.unseenOf(uuid),
       endedElsewhere: (uuid) => store.endedElsewhere(uuid),
+      views: parts.swapViews,
+      keep: parts.keepStatuses,
     }),
     page: swapPages(store),
     active: () => swaps.activeUuids(),

@@ -1,15 +1,17 @@
-import { mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, openSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SilentLog } from "../../test/fakes/silentLog.ts";
 import { firstStore, recordedLogs } from "../../test/vectors/eventLogs/eventLogs.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
+import { VirtualClock } from "../adapters/virtualClock/virtualClock.ts";
 import { loadConfig } from "../config/load.ts";
 import { rmd160Hex } from "../core/keys/dbIds.ts";
 import { Secret } from "../core/util/secret.ts";
+import type { Clock } from "../ports/clock.ts";
 import { startNode } from "./compose.ts";
 import { nodeKeys } from "./nodeKeys.ts";
 import type { RunningNode } from "./runningNode.ts";
@@ -32,7 +34,9 @@ afterEach(async () => {
 });
 
 /** A node that finds four swaps of the first version: two that ended, two that wait for their coins. */
-async function start(): Promise<(body: object) => Promise<{ status: number; reply: Record<string, unknown> }>> {
+async function start(
+  clock: Clock = createSystemClock(),
+): Promise<(body: object) => Promise<{ status: number; reply: Record<string, unknown> }>> {
   const own = nodeKeys(new Secret(PASSPHRASE), false).node;
   const home = join(folder, "DB", rmd160Hex(own?.publicKey ?? new Uint8Array()));
   mkdirSync(home, { recursive: true });
@@ -43,7 +47,7 @@ async function start(): Promise<(body: object) => Promise<{ status: number; repl
   const loaded = loadConfig({ args: [JSON.stringify(mm2)], env: {}, cwd: folder, home: folder, stdin: NULL_DEVICE });
   if (!loaded.ok) throw new Error(loaded.error);
   const { config } = loaded.value;
-  const [clock, rng, log] = [createSystemClock(), createSystemRng(), new SilentLog()];
+  const [rng, log] = [createSystemRng(), new SilentLog()];
   node = await startNode({ config, passphrase: config.passphrase, clock, rng, log });
   const { rpcUrl } = node;
   return async (body) => {
@@ -81,6 +85,47 @@ test("lists, statuses, statistics and recoveries of the swaps that are there", a
 
     const coin = (status as { maker_coin: string }).maker_coin;
     expect((await flat("recover_funds_of_swap", { params: { uuid } })).reply).toEqual({ error: `Coin ${coin} is not activated` });
+  }
+});
+
+test("a list shows what a settled swap's record said while it was whole; the swap by itself tells of the damage", async () => {
+  const ask = await start();
+  const flat = async (method: string, params: object = {}) => (await ask({ userpass: PASSWORD, method, ...params })).reply;
+  const list = async () => ((await flat("my_recent_swaps")).result as { swaps: { uuid: string; is_finished: boolean }[] }).swaps;
+  const first = await list();
+  const uuid = first.find((s) => s.is_finished)?.uuid ?? "";
+  const db = new DatabaseSync(join(folder, "DB", readdirSync(join(folder, "DB"))[0] ?? "", "swapnode.db"));
+  try {
+    // A list comes behind the views of the one before it.
+    expect(await list()).toEqual(first);
+    expect(db.prepare("SELECT count(*) AS n FROM swap_views").get()).toEqual({ n: 2 });
+    db.prepare("UPDATE swap_events SET event = replace(event, '1', '2') WHERE uuid = ? AND seq = 1").run(uuid);
+    expect(await list()).toEqual(first);
+    expect((await flat("my_swap_status", { params: { uuid } })).error).toContain(`the stored record of swap ${uuid} is damaged at event 1`);
+    // Nothing depends on the views: without them there is nothing to show of this one.
+    db.exec("DELETE FROM swap_views");
+    expect(await list()).toEqual(first.filter((s) => s.uuid !== uuid));
+  } finally {
+    db.close();
+  }
+});
+
+test("a node makes the statuses of settled swaps that an earlier version left behind, without being asked", async () => {
+  const clock = new VirtualClock();
+  await start(clock);
+  const db = new DatabaseSync(join(folder, "DB", readdirSync(join(folder, "DB"))[0] ?? "", "swapnode.db"));
+  try {
+    const kept = () => db.prepare("SELECT uuid FROM swap_views ORDER BY uuid").all();
+    const settled = db.prepare("SELECT uuid FROM swaps WHERE settled = 1 ORDER BY uuid").all();
+    expect(settled).toHaveLength(2);
+    expect(kept()).toEqual([]);
+    // The store answers from another thread, which the clock does not wait for.
+    await vi.waitFor(async () => {
+      await clock.run({ untilMs: clock.nowMs() + 61_000 });
+      expect(kept()).toEqual(settled);
+    }, 20_000);
+  } finally {
+    db.close();
   }
 });
 

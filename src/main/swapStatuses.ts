@@ -1,41 +1,61 @@
 import type { StoredEvent } from "../core/swap/events.ts";
 import { type KeptSwap, kdfStatus } from "../core/swap/kdfStatus.ts";
+import { ShownSwap } from "../core/swap/shownSwap.ts";
 import { swapStatus } from "../core/swap/swapStatus.ts";
-import type { SwapStatus, SwapsApi } from "../rpc/ctx/swaps.ts";
+import { StorageError } from "../ports/sql.ts";
+import type { MadeStatus, SwapViews } from "../ports/swapViews.ts";
+import type { SwapsApi } from "../rpc/ctx/swaps.ts";
 
-/** Statuses of settled swaps kept, some 10 kB each: the pages a client asks for again and again. */
-const KEPT = 500;
-
-/** What the statuses are made of: the logs, and which of them are final. */
+/** What the statuses are made of: the logs, which of them are final, and what was made of those before. */
 export type SwapLogs = {
   log(uuid: string): Promise<readonly StoredEvent[] | null>;
   isSettled(uuid: string): boolean;
+  /** What a chain of a running swap knows and cannot show, one sentence; null: nothing. */
+  unseenOf(uuid: string): string | null;
   /** A swap that has no log because it ended in KDF. */
   endedElsewhere(uuid: string): Promise<KeptSwap | null>;
+  readonly views: Pick<SwapViews, "read">;
+  /** Takes the status of a settled swap for the next list. */
+  readonly keep: (made: readonly MadeStatus[]) => void;
 };
 
 /**
- * Statuses from the swaps' logs. Those of settled swaps are kept, the last ones asked for: to read, check and fold a stored log
- * takes most of the time of a page, and it always comes to the same. One that ended in KDF is read anew: there is nothing to fold,
- * and it may be a hundred times as large, at the choice of whoever made it.
+ * Statuses from the swaps' logs. One that is asked for by itself is made of its log each time, so damage is found and named. Lists
+ * show what was made of the logs of settled swaps before: to read, check and fold ten takes most of the time of a page, and it
+ * always comes to the same (docs/adr/0027-views-of-settled-swaps.md).
  */
-export function swapStatuses(swaps: SwapLogs): SwapsApi["status"] {
-  const kept = new Map<string, SwapStatus>();
-  return async (uuid) => {
-    const known = kept.get(uuid);
-    // Asked before the log is read: what settles meanwhile may have had another event before.
-    const isSettled = known !== undefined || swaps.isSettled(uuid);
-    const log = known ? null : await swaps.log(uuid);
-    if (!known && !log) {
-      const ended = await swaps.endedElsewhere(uuid);
-      return ended ? kdfStatus(ended) : undefined;
-    }
-    const status = known ?? (log ? swapStatus(log) : undefined);
-    if (!status || !isSettled) return status;
-    kept.delete(uuid);
-    kept.set(uuid, status);
-    const oldest = kept.keys().next();
-    if (kept.size > KEPT && !oldest.done) kept.delete(oldest.value);
-    return status;
+export function swapStatuses(swaps: SwapLogs): Pick<SwapsApi, "status" | "statuses"> {
+  const status = async (uuid: string): Promise<ShownSwap | undefined> => (await made(uuid))?.status;
+  /** `events`: of its log; null for a swap that ended elsewhere. */
+  async function made(uuid: string): Promise<{ readonly status: ShownSwap; readonly events: number | null } | undefined> {
+    const log = await swaps.log(uuid);
+    if (log) return { status: ShownSwap.of(swapStatus(log, swaps.unseenOf(uuid))), events: log.length };
+    const ended = await swaps.endedElsewhere(uuid);
+    return ended ? { status: ShownSwap.of(kdfStatus(ended)), events: null } : undefined;
+  }
+  /** Undefined as well when the record is damaged: the log of the node has named it. */
+  const madeUnlessDamaged = (uuid: string): ReturnType<typeof made> =>
+    made(uuid).catch((cause: unknown) => {
+      if (cause instanceof StorageError && cause.kind === "Corrupt") return undefined;
+      throw cause;
+    });
+  return {
+    status,
+    async statuses(uuids) {
+      const settled = new Set(uuids.filter((uuid) => swaps.isSettled(uuid)));
+      const views = await swaps.views.read([...settled]);
+      const fresh: MadeStatus[] = [];
+      const found = await Promise.all(
+        uuids.map(async (uuid): Promise<readonly [string, ShownSwap | undefined]> => {
+          const view = views.get(uuid);
+          if (view) return [uuid, "kept" in view ? ShownSwap.of(kdfStatus(view.kept)) : view.status];
+          const made = await madeUnlessDamaged(uuid);
+          if (made && made.events !== null && settled.has(uuid)) fresh.push({ uuid, events: made.events, status: made.status });
+          return [uuid, made?.status];
+        }),
+      );
+      if (fresh.length > 0) swaps.keep(fresh);
+      return new Map(found.flatMap(([uuid, status]) => (status ? [[uuid, status]] : [])));
+    },
   };
 }

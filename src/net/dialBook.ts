@@ -70,6 +70,15 @@ export class DialBook {
     return [...this.#seeds, ...this.#learned.values()].filter(({ state }) => state === "dialling").length;
   }
 
+  /** No address is left that might be dialled before something changes: each is in use, its peer is connected, or it is this node's own. */
+  isExhausted(isConnected: (peer: PeerId) => boolean): boolean {
+    const isUsed = ({ state, peer }: DialTarget): boolean =>
+      state !== "idle" || peer === this.#self || (peer !== undefined && isConnected(peer));
+    if (!this.#seeds.every(isUsed)) return false;
+    for (const target of this.#learned.values()) if (!isUsed(target)) return false;
+    return true;
+  }
+
   connected(target: DialTarget, peer: PeerId, nowMs: number): void {
     target.state = "connected";
     target.peer = peer;

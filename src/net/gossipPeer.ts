@@ -50,6 +50,10 @@ export class GossipPeer {
 
   /** Once per heartbeat. False: the peer has taken nothing for a minute or too much is waiting. */
   flush(): boolean {
+    if (this.#unsent.length === 0) {
+      this.#stuck = 0;
+      return !this.#isOverfull;
+    }
     let sent = 0;
     for (const frame of this.#unsent) {
       if (!this.#send(this.id, frame)) break;

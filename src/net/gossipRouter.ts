@@ -78,7 +78,13 @@ export class GossipRouter {
       isChosen: deps.isChosen,
       onChange: () => this.#onMeshChange(),
     });
-    this.#mesh = new TopicMesh({ sizes, rng, send, candidates: (topic) => this.#directPeers(topic) });
+    this.#mesh = new TopicMesh({
+      sizes,
+      rng,
+      send,
+      hasCandidates: () => !this.#topics.isEmpty,
+      candidates: (topic) => this.#directPeers(topic),
+    });
     this.#haveWant = new HaveWant({
       cache: this.#cache,
       isSeen: (key, topic) => this.#intake.isSeen(key, topic, deps.clock.nowMs()),
@@ -310,14 +316,15 @@ export class GossipRouter {
     const { clock, log } = this.#deps;
     this.#cancelHeartbeat = clock.after(HEARTBEAT_MS, () => this.#heartbeat());
     const nowMs = clock.nowMs();
-    for (const peer of [...this.#peers.values()]) {
+    for (const peer of this.#peers.values()) {
       if (!peer.flush()) this.#deps.drop(peer.id, "does not read");
       const lost = peer.takeLostMessages();
       if (lost > 0) log.debug("gossip_messages_lost", { peer: peer.id, count: lost });
     }
     this.#intake.expire(nowMs);
     this.#mesh.heartbeat(nowMs);
-    for (const topic of this.#subscribed) this.#haveWant.announce(topic, this.#outsideMesh(topic));
+    if (!this.#cache.isEmpty && !this.#topics.isEmpty)
+      for (const topic of this.#subscribed) this.#haveWant.announce(topic, this.#outsideMesh(topic));
     this.#haveWant.heartbeat();
     this.#cache.shift();
     this.#heartbeats++;

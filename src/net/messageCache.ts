@@ -46,8 +46,13 @@ export class MessageCache {
     return ids;
   }
 
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
   /** Once per heartbeat. */
   shift(): void {
+    if (this.isEmpty) return;
     this.#windows.unshift([]);
     if (this.#windows.length <= KEPT_WINDOWS) return;
     for (const key of this.#windows.pop() ?? []) {

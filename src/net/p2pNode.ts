@@ -87,6 +87,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     drop: (peer, reason) => manager.ban(peer, reason),
     isChosen: (peer) => manager.isChosen(peer),
     onRelaysChanged: () => {
+      manager.wake();
       tellRelays();
       for (const listener of [...relayListeners]) listener();
     },

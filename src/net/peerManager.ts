@@ -6,9 +6,11 @@ import { type BanList, LONGEST_BAN_MS, routableHost } from "./banList.ts";
 import type { DialBook, DialTarget } from "./dialBook.ts";
 import { EXCHANGE_PROTOCOL, type PeerRequests } from "./peerRequests.ts";
 import type { PeersExchange } from "./peersExchange.ts";
-import { LIGHT_MESH, RELAY_MESH } from "./relayMesh.ts";
+import { LIGHT_MESH, type MeshSizes, RELAY_MESH } from "./relayMesh.ts";
 
 const TICK_MS = 1000;
+/** Longest pause between two looks where nothing is left to dial, to ask or to drop: what may change that wakes the manager. */
+const REST_MS = 30_000;
 const DIAL_DEADLINE_MS = 20_000;
 /** A dialled peer that has not said it is a relay by then no longer counts as one to come. */
 const RELAY_GREETING_MS = 10_000;
@@ -52,6 +54,8 @@ export class PeerManager {
   readonly #stopping = new AbortController();
   #cancelTick: (() => void) | undefined;
   #nextExchangeMs = 0;
+  /** The next look is further off than a second. */
+  #isResting = false;
 
   constructor(deps: PeerManagerDeps) {
     this.#deps = deps;
@@ -80,6 +84,7 @@ export class PeerManager {
       return false;
     }
     this.#peers.set(connection.id, { connection, sinceMs: nowMs, versionAsked: false });
+    this.wake();
     return true;
   }
 
@@ -117,6 +122,7 @@ export class PeerManager {
   remove(peer: PeerId): boolean {
     if (!this.#peers.delete(peer)) return false;
     this.#deps.book.lost(peer, this.#deps.clock.nowMs());
+    this.wake();
     return true;
   }
 
@@ -130,25 +136,54 @@ export class PeerManager {
   }
 
   #tick(): void {
-    const { clock } = this.#deps;
-    this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
-    const nowMs = clock.nowMs();
+    const nowMs = this.#deps.clock.nowMs();
     this.#dialMissing(nowMs);
-    this.#dropSurplusRelays();
+    const isSurplus = this.#dropSurplusRelays();
     this.#askVersions();
-    if (nowMs < this.#nextExchangeMs) return;
-    this.#nextExchangeMs = nowMs + EXCHANGE_MS;
-    this.#inBackground("peers_exchange_failed", this.#learnPeers());
+    if (nowMs >= this.#nextExchangeMs) {
+      this.#nextExchangeMs = nowMs + EXCHANGE_MS;
+      this.#inBackground("peers_exchange_failed", this.#learnPeers());
+    }
+    const mayRest = !isSurplus && (this.#isContent() || this.#deps.book.isExhausted((peer) => this.#peers.has(peer)));
+    this.#isResting = mayRest;
+    this.#lookIn(mayRest ? Math.max(TICK_MS, Math.min(REST_MS, this.#nextExchangeMs - nowMs)) : TICK_MS);
+  }
+
+  #lookIn(delayMs: number): void {
+    this.#cancelTick?.();
+    this.#cancelTick = this.#deps.clock.after(delayMs, () => this.#tick());
+  }
+
+  /** Peers, relays or addresses have changed: it looks within the second. */
+  wake(): void {
+    if (!this.#isResting || this.#stopping.signal.aborted) return;
+    this.#isResting = false;
+    this.#lookIn(TICK_MS);
+  }
+
+  /** As many relays of its own choice as it wants. */
+  #isContent(): boolean {
+    return this.#chosenRelays() >= this.#sizes.low;
+  }
+
+  #chosenRelays(): number {
+    // Strangers that came in by themselves do not count: they could be one and the same.
+    let chosen = 0;
+    for (const peer of this.#deps.relays().connected) if (this.isChosen(peer)) chosen++;
+    return chosen;
+  }
+
+  get #sizes(): MeshSizes {
+    return this.#deps.isRelay ? RELAY_MESH : LIGHT_MESH;
   }
 
   #dialMissing(nowMs: number): void {
-    const { bans, book, isRelay } = this.#deps;
-    const sizes = isRelay ? RELAY_MESH : LIGHT_MESH;
+    const { bans, book } = this.#deps;
+    const sizes = this.#sizes;
     const relays = this.#deps.relays().connected;
-    // Strangers that came in by themselves do not count: they could be one and the same.
-    const chosen = [...relays].filter((peer) => this.isChosen(peer)).length;
-    let expected = chosen + book.dialling;
+    const chosen = this.#chosenRelays();
     if (chosen >= sizes.low) return;
+    let expected = chosen + book.dialling;
     for (const { connection, sinceMs } of this.#peers.values()) {
       if (connection.direction === "outbound" && !relays.has(connection.id) && nowMs - sinceMs < RELAY_GREETING_MS) expected++;
     }
@@ -169,17 +204,20 @@ export class PeerManager {
       book.failed(target, clock.nowMs());
       if (this.#stopping.signal.aborted) return;
       log.debug("dial_failed", { address: target.address, failures: target.failures, cause: String(cause) });
+    } finally {
+      this.wake();
     }
   }
 
-  /** The reference keeps at most twice the upper mesh size of relays. */
-  #dropSurplusRelays(): void {
-    const { book, isRelay, relays, rng, transport } = this.#deps;
+  /** The reference keeps at most twice the upper mesh size of relays. @returns whether there were more */
+  #dropSurplusRelays(): boolean {
+    const { book, relays, rng, transport } = this.#deps;
     const { connected, mesh } = relays();
-    const surplus = connected.size - 2 * (isRelay ? RELAY_MESH : LIGHT_MESH).high;
-    if (surplus <= 0) return;
+    const surplus = connected.size - 2 * this.#sizes.high;
+    if (surplus <= 0) return false;
     const outside = [...connected].filter((peer) => !mesh.includes(peer) && !book.isSeed(peer));
     for (const peer of shuffled(rng, outside).slice(0, surplus)) transport.disconnect(peer, "more relays than needed");
+    return true;
   }
 
   async #checkClock(peer: PeerId): Promise<void> {
@@ -217,6 +255,7 @@ export class PeerManager {
     if (peer === undefined) return;
     const payload = await requests.askRaw(peer, EXCHANGE_PROTOCOL, exchange.request, this.#stopping.signal);
     for (const found of exchange.read(payload)) book.learn(found.address, found.peer);
+    this.wake();
   }
 
   /** Work nobody waits for: its failure is logged, never thrown. */

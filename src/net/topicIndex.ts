@@ -48,6 +48,11 @@ export class TopicIndex {
     this.#byPeer.delete(peer);
   }
 
+  /** No connected peer is subscribed to anything. */
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
   /** Whether the peer has announced a subscription since it connected, also one it has left again. */
   hasEverSubscribed(peer: PeerId): boolean {
     return this.#byPeer.has(peer);

@@ -13,6 +13,8 @@ type Deps = {
   readonly sizes: MeshSizes;
   readonly rng: Rng;
   readonly send: (peer: PeerId, control: Control) => void;
+  /** Whether any connected peer is subscribed to any topic. Without one every mesh is empty. */
+  readonly hasCandidates: () => boolean;
   /** Connected peers subscribed to a topic that are no relays. */
   readonly candidates: (topic: string) => readonly PeerId[];
 };
@@ -81,6 +83,7 @@ export class TopicMesh {
   heartbeat(nowMs: number): void {
     const { sizes, rng, send, candidates } = this.#deps;
     this.#forgetBackoffs(nowMs);
+    if (!this.#deps.hasCandidates()) return;
     for (const [topic, mesh] of this.#meshes) {
       if (mesh.size < sizes.low) {
         const all = candidates(topic);

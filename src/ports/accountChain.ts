@@ -73,12 +73,18 @@ export type PaymentKey = {
   readonly id: string;
 };
 
+/** What a token told that it brought a swap contract (ERC-20 `Transfer`), base units. */
+export type TokenArrival = { readonly token: EvmAddress; readonly amount: bigint };
+
 /** The transaction that made, claimed or refunded a payment, proven by its receipt. */
 export type PaymentEvent = {
   readonly txid: string;
   readonly block: BlockRef;
   /** The 32 bytes the contract was shown; null for payments and refunds. Whoever uses them compares the hash. */
   readonly secret: Uint8Array | null;
+  /** Of a transaction that makes payments: how many this contract opened in it, and what tokens brought the contract in it. Else 0, none. */
+  readonly payments: number;
+  readonly arrivals: readonly TokenArrival[];
 };
 
 /** What the contract itself says of a payment at `block`, and which transactions did it. */
@@ -162,6 +168,9 @@ export interface AccountChain {
   /** A followed transaction, or one of a watched payment's events; undefined while no node knows it. */
   tx(txid: string): AccountTx | undefined;
 
+  /** Whether too few nodes gave an answer on a followed transaction that can be read: what `tx` says of it may be old. */
+  isUnread(txid: string): boolean;
+
   /** Follows one payment; its transactions are looked for from `fromHeight` on. An earlier `fromHeight` extends the search. */
   watchPayment(key: PaymentKey, fromHeight: number, signal?: AbortSignal): Promise<void>;
   payment(key: PaymentKey): SwapPayment | undefined;
@@ -190,6 +199,8 @@ export interface AccountChain {
   allowance(token: EvmAddress, owner: EvmAddress, spender: EvmAddress, signal?: AbortSignal): Promise<Result<bigint, ChainReadError>>;
   /** Whether there is a contract with the interface of swap-protocol.md 5.1. Asks for nothing that costs. */
   checkSwapContract(contract: EvmAddress, signal?: AbortSignal): Promise<Result<undefined, ChainReadError>>;
+  /** Whether there is code at an address: a contract, or an account that delegated to one (EIP-7702). */
+  hasCode(address: EvmAddress, signal?: AbortSignal): Promise<Result<boolean, ChainReadError>>;
   /** What the call would return at the tip. */
   call(request: CallRequest, signal?: AbortSignal): Promise<Result<Uint8Array, ChainReadError>>;
   /** Gas units the transaction would need at the tip, without a margin; the middle one of what the nodes say, of two the greater. */

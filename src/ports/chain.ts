@@ -1,4 +1,6 @@
 import type { OutPoint } from "../core/utxo/tx.ts";
+import type { HistoryCursor, StoredTx } from "./chainStore.ts";
+import type { ServerHealth } from "./electrum.ts";
 
 /** A block on the best chain. `hash` in display order. */
 export type BlockRef = { readonly height: number; readonly hash: string };
@@ -17,6 +19,11 @@ export type SeenTx = {
   readonly block: BlockRef | null;
   /** When this node first saw it, unix ms. */
   readonly seenAtMs: number;
+  /**
+   * Account chains: as of `block` it is certain that it changes nothing. It was reverted there, or its nonce went to another
+   * transaction. Absent: it does what it says.
+   */
+  readonly failed?: true;
 };
 
 /** An output paying a watched script. `value` in base units. */
@@ -118,4 +125,18 @@ export interface UtxoChain {
   /** Looks at the backend now instead of at the next poll; resolves when the view is fresh. */
   refresh(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A UTXO chain with the history of what it watches. */
+export interface UtxoChainWithHistory extends UtxoChain {
+  /**
+   * Transactions that pay or spend `scripts`, unconfirmed first, then newest block first. Complete from each
+   * script's `fromHeight`; a script first found in a daemon's UTXO set has no older, spent past.
+   * @param before everything older than this one; the last of the page before
+   */
+  history(scripts: readonly Uint8Array[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
+  /** Header time of a block, unix seconds; null when the backend does not say now. */
+  blockTimeSec(block: BlockRef, signal?: AbortSignal): Promise<number | null>;
+  /** The Electrum servers it is followed through, in the order given; none with a daemon. */
+  servers(): readonly ServerHealth[];
 }

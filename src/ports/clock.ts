@@ -1,3 +1,5 @@
+import { onAbort } from "./onAbort.ts";
+
 /**
  * Time. Nothing outside `adapters/system` and the simulator reads a clock or starts a timer any other way.
  * The virtual clock of the simulator runs timers in order of (due time, creation), one at a time.
@@ -24,17 +26,21 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
       reject(new Aborted());
       return;
     }
-    const onAbort = (): void => {
-      cancel();
-      reject(new Aborted());
-    };
     const cancel = clock.after(delayMs, () => {
-      signal?.removeEventListener("abort", onAbort);
+      letGo?.();
       resolve();
     });
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const letGo =
+      signal &&
+      onAbort(signal, () => {
+        cancel();
+        reject(new Aborted());
+      });
   });
 }
+
+/** Something with a signal. That of an `AbortController` is made when it is asked for, which costs more than many a short piece of work. */
+export type Stoppable = { readonly signal: AbortSignal };
 
 /**
  * Runs `work` with a signal that fires after `timeoutMs` or with one of `parents`. Rejects with `Aborted` at the deadline
@@ -42,33 +48,52 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
  *
  * @param parents one or several; listened to here, because a signal made of others (`AbortSignal.any`) costs more than most work
  */
-export async function withDeadline<T>(
+export function withDeadline<T>(
   clock: Clock,
   timeoutMs: number,
   parents: AbortSignal | readonly AbortSignal[] | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController();
-  const onParent = (): void => controller.abort();
+  return withStop(clock, timeoutMs, parents, ({ signal }) => work(signal));
+}
+
+/** The same for work that may never ask for its signal. */
+export function withStop<T>(
+  clock: Clock,
+  timeoutMs: number,
+  parents: AbortSignal | readonly AbortSignal[] | undefined,
+  work: (given: Stoppable) => Promise<T>,
+): Promise<T> {
   const list = parents === undefined ? [] : parents instanceof AbortSignal ? [parents] : parents;
-  for (const parent of list) {
-    if (parent.aborted) controller.abort();
-    parent.addEventListener("abort", onParent, { once: true });
-  }
-  const cancel = clock.after(timeoutMs, () => controller.abort());
-  const { signal } = controller;
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      const stop = (): void => reject(new Aborted(list.some((parent) => parent.aborted) ? "aborted" : `no answer within ${timeoutMs} ms`));
-      if (signal.aborted) {
-        stop();
-        return;
-      }
-      signal.addEventListener("abort", stop, { once: true });
-      work(signal).then(resolve, reject);
-    });
-  } finally {
-    cancel();
-    for (const parent of list) parent.removeEventListener("abort", onParent);
-  }
+  if (list.some((parent) => parent.aborted)) return Promise.reject(new Aborted());
+  return new Promise((resolve, reject) => {
+    const given = new AbortController();
+    const letGo: (() => void)[] = [];
+    const end = (): void => {
+      cancel();
+      for (const go of letGo) go();
+    };
+    const stop = (reason: string): void => {
+      end();
+      const aborted = new Aborted(reason);
+      reject(aborted);
+      // With a reason of its own: the usual one is made anew, with a trace of the stack, each time.
+      given.abort(aborted);
+    };
+    const cancel = clock.after(timeoutMs, () => stop(`no answer within ${timeoutMs} ms`));
+    for (const parent of list) letGo.push(onAbort(parent, () => stop("aborted")));
+    const resolved = (value: T): void => {
+      end();
+      resolve(value);
+    };
+    const failed = (cause: unknown): void => {
+      end();
+      reject(cause);
+    };
+    try {
+      work(given).then(resolved, failed);
+    } catch (cause) {
+      failed(cause);
+    }
+  });
 }

@@ -54,7 +54,7 @@ export interface SwapStore {
   unsettled(): Promise<readonly ListedSwap[]>;
   /**
    * One page of the swaps under a filter, newest `startedAt` first, ties by insertion, newest first. None under the filter is an
-   * empty page; null: there are some, and `after` is none of them.
+   * empty page; null: there are some, and `after` is none of them. Swaps that others have stored since the first page are not seen.
    */
   page(filter: SwapFilter, start: SwapPageStart, limit: number): Promise<SwapPage | null>;
 }

@@ -1,5 +1,6 @@
+import type { TradingCoin } from "../app/tradingCoin.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
-import type { RpcCoin, WalletCoin } from "./ctx/coins.ts";
+import type { WalletCoin } from "./ctx/coins.ts";
 import type { RpcContext } from "./ctx.ts";
 import type { FaultSpec } from "./fault.ts";
 
@@ -10,24 +11,10 @@ export function activeCoin(ctx: RpcContext, ticker: string): Result<WalletCoin, 
   return coin ? ok(coin) : err({ kind: "NoSuchCoin", coin: ticker });
 }
 
-export type NotTraded = { readonly kind: "NotTraded"; readonly coin: string };
-
-/** What a client is told of a coin that this version can only hold and send. */
-export const notTradedText = (ticker: string): string =>
-  `'${ticker}' can be held and sent, but not traded: this version of the node has no swaps on account chains`;
-
-export function tradingCoin(ctx: RpcContext, ticker: string): Result<RpcCoin, NoSuchCoin | NotTraded> {
+export function tradingCoin(ctx: RpcContext, ticker: string): Result<TradingCoin, NoSuchCoin> {
   const coin = ctx.coins.trading(ticker);
-  if (coin) return ok(coin);
-  return err({ kind: ctx.coins.active(ticker) ? "NotTraded" : "NoSuchCoin", coin: ticker });
+  return coin ? ok(coin) : err({ kind: "NoSuchCoin", coin: ticker });
 }
-
-export const NOT_TRADED: FaultSpec<NotTraded> = {
-  http: 400,
-  when: "The coin lives on an account chain.",
-  text: ({ coin }) => notTradedText(coin),
-  data: ({ coin }) => ({ coin }),
-};
 
 /**
  * The coin is not enabled. Older flat methods have a colon in the text, newer ones have none (reference rpc.md section 10).

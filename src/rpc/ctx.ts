@@ -3,6 +3,7 @@ import type { CoinsApi } from "./ctx/coins.ts";
 import type { DexFeeApi, NodeApi, PeersApi } from "./ctx/network.ts";
 import type { OrderbookApi, OrdersApi } from "./ctx/orders.ts";
 import type { SwapsApi } from "./ctx/swaps.ts";
+import type { TasksApi } from "./ctx/tasks.ts";
 
 /**
  * `swapnode.compatibility`: whose reply is given where the interface document and KDF disagree and no other node sees the
@@ -21,4 +22,5 @@ export type RpcContext = {
   readonly swaps: SwapsApi;
   readonly dexFee: DexFeeApi;
   readonly peers: PeersApi;
+  readonly tasks: TasksApi;
 };

@@ -4,6 +4,7 @@ import type { RpcContext } from "./ctx.ts";
 import { type Fault, type FaultSpec, type FaultTable, faultOf } from "./fault.ts";
 import { isJsonObject, JsonNumber } from "./jsonNumber.ts";
 import { issueText, wrongType } from "./serdeText.ts";
+import type { SwapList } from "./swapList.ts";
 
 /** What one call brings along. `signal` fires at the deadline of the request. */
 export type CallInfo = { readonly signal: AbortSignal };
@@ -37,7 +38,8 @@ type Declaration<E extends { readonly kind: string }, P extends z.ZodType, R ext
   readonly struct?: string;
   readonly params: P;
   readonly result: R;
-  handle(params: z.output<P>, ctx: RpcContext, call: CallInfo): Promise<Result<z.input<R>, E>>;
+  /** A list of swaps may come as texts. */
+  handle(params: z.output<P>, ctx: RpcContext, call: CallInfo): Promise<Result<z.input<R> | SwapList, E>>;
   readonly errors: FaultTable<E>;
   readonly examples: readonly Example[];
 };

@@ -86,7 +86,7 @@ export class Dispatcher {
     const outcome = await this.#run(method, request);
     switch (outcome.kind) {
       case "reply":
-        return flatReply(method.flatReply === "wrapped" ? { result: outcome.value } : outcome.value);
+        return flatReply(outcome.value, method.flatReply === "wrapped");
       case "bad_params":
         return flatError(outcome.text);
       case "fault":

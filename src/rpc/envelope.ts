@@ -1,5 +1,6 @@
 import type { HttpReply } from "../ports/http.ts";
 import type { Fault } from "./fault.ts";
+import { SwapList } from "./swapList.ts";
 
 /** Request id of a versioned call: a non-negative integer, or null when none was given. */
 export type RequestId = number | bigint | null;
@@ -15,7 +16,7 @@ export function readableId(value: unknown): RequestId {
 
 /** `{"mmrpc":"2.0","result":…,"id":…}`, keys in that order. */
 export function v2Reply(value: unknown, id: RequestId): Answer {
-  return { status: 200, body: `{"mmrpc":"2.0","result":${JSON.stringify(value)},"id":${id}}` };
+  return { status: 200, body: `{"mmrpc":"2.0","result":${resultText(value)},"id":${id}}` };
 }
 
 export type V2Failure = Pick<Fault, "http" | "text" | "type" | "data">;
@@ -36,7 +37,13 @@ export function v2Error(failure: V2Failure, path: string, id: RequestId): Answer
   return { status: failure.http, body: `${JSON.stringify(envelope).slice(0, -1)},"id":${id}}` };
 }
 
-export const flatReply = (value: unknown): Answer => ({ status: 200, body: JSON.stringify(value) });
+/** `{"result":…}`, or the value itself. */
+export function flatReply(value: unknown, isWrapped: boolean): Answer {
+  if (value instanceof SwapList) return { status: 200, body: isWrapped ? `{"result":${value.text}}` : value.text };
+  return { status: 200, body: JSON.stringify(isWrapped ? { result: value } : value) };
+}
+
+const resultText = (value: unknown): string => (value instanceof SwapList ? value.text : JSON.stringify(value));
 
 /** `{"error": text}`. KDF puts `file:line] ` items in front of the text; clients look for the text within, so we leave them out. */
 export function flatError(text: string, status = 500, extra: { readonly [key: string]: unknown } = {}): Answer {

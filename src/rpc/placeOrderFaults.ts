@@ -1,7 +1,6 @@
 import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
 import { type Rational, toDecimalString } from "../core/money/rational.ts";
 import type { NumberTooLong } from "../core/order/orderRules.ts";
-import { notTradedText } from "./coinFaults.ts";
 import type { FaultTable } from "./fault.ts";
 import { NO_FEE_KEY } from "./feeKeyFault.ts";
 import { FUNDS_FAULTS } from "./fundsFaults.ts";
@@ -54,8 +53,8 @@ const faults = (words: Words): FaultTable<PlaceOrderError> => ({
   },
   WalletOnly: {
     http: 400,
-    when: "A coin of the pair is marked `wallet_only`, or lives on an account chain.",
-    text: ({ ticker, by }) => (by === "kind" ? notTradedText(ticker) : `'${ticker}' is a wallet only asset and can't be used in orders.`),
+    when: "A coin of the pair is marked `wallet_only`.",
+    text: ({ ticker }) => `'${ticker}' is a wallet only asset and can't be used in orders.`,
   },
   PriceTooLow: {
     http: 400,

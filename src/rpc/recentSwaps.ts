@@ -1,10 +1,9 @@
 import { z } from "zod";
-import { err, ok, type Result } from "../core/util/result.ts";
-import type { SwapStatus } from "./ctx/swaps.ts";
+import { err, ok } from "../core/util/result.ts";
 import type { RpcContext } from "./ctx.ts";
 import type { FaultTable } from "./fault.ts";
 import { defaulted, optional, optionalCount, optionalText, readNonZero, readUsize, readUuid } from "./field.ts";
-import { listedStatus } from "./listedStatus.ts";
+import { type SwapForm, SwapList } from "./swapList.ts";
 
 /** `my_recent_swaps` of both styles: same parameters, same paging, another element (reference rpc.md 4.4). */
 
@@ -39,11 +38,7 @@ export type RecentSwapsError =
   | { readonly kind: "UnknownFromUuid"; readonly uuid: string }
   | { readonly kind: "TooManySwaps"; readonly most: number };
 
-export async function recentSwaps<T>(
-  p: z.output<typeof recentSwapsParams>,
-  { swaps, compatibility }: RpcContext,
-  show: (status: SwapStatus) => T,
-) {
+export async function recentSwaps(p: z.output<typeof recentSwapsParams>, { swaps, compatibility }: RpcContext, form: SwapForm) {
   const { limit, from_uuid } = p;
   const page = p.page_number ?? 1;
   const found = await swaps.page(
@@ -54,9 +49,9 @@ export async function recentSwaps<T>(
   );
   if (!found) return err({ kind: "UnknownFromUuid", uuid: from_uuid ?? "" } satisfies RecentSwapsError);
   if (found.uuids.length > MOST_SWAPS) return err({ kind: "TooManySwaps", most: MOST_SWAPS } satisfies RecentSwapsError);
-  const statuses = await Promise.all(found.uuids.map((uuid) => listedStatus(swaps, uuid)));
-  return ok({
-    swaps: statuses.filter((s) => s !== undefined).map(show),
+  const statuses = await swaps.statuses(found.uuids);
+  const shown = found.uuids.flatMap((uuid) => statuses.get(uuid) ?? []);
+  const counts = {
     from_uuid: from_uuid ?? null,
     // Nothing under the filters: nothing was skipped either, whatever page was asked for.
     skipped: found.total === 0 ? 0 : found.skipped,
@@ -65,7 +60,8 @@ export async function recentSwaps<T>(
     page_number: from_uuid === undefined || compatibility === "kdf" ? page : null,
     total_pages: limit === 0 ? 0 : Math.ceil(found.total / limit),
     found_records: found.uuids.length,
-  }) satisfies Result<unknown, never>;
+  };
+  return ok(new SwapList(shown, form, counts));
 }
 
 export const RECENT_SWAPS_FAULTS: FaultTable<RecentSwapsError> = {

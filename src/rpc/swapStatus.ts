@@ -1,6 +1,7 @@
 import { z } from "zod";
-import type { SwapStatus } from "./ctx/swaps.ts";
+import { type ShownSwap, WORKED_OUT, withEvents, without } from "../core/swap/shownSwap.ts";
 import { named } from "./named.ts";
+import { swapType } from "./swapList.ts";
 
 /** Swap statuses in replies (reference rpc.md 7). */
 
@@ -33,47 +34,25 @@ export const typedSwapShape = named(
   z.object({ swap_type: z.enum(["MakerV1", "TakerV1"]), swap_data: z.looseObject({ uuid: z.string() }) }),
 );
 
-const without = (status: SwapStatus, keys: readonly string[]): { [key: string]: unknown } =>
-  Object.fromEntries(Object.entries(status).filter(([key]) => !keys.includes(key)));
-
-/** The status as a flat reply shows it. Keys that would give money away are blanked whatever the source did. */
-export const statusToJson = (status: SwapStatus): z.input<typeof swapStatusShape> => hideSecrets(status) as z.input<typeof swapStatusShape>;
+/** The status as a flat reply shows it. */
+export const statusToJson = (swap: ShownSwap): z.input<typeof swapStatusShape> => swap.status as z.input<typeof swapStatusShape>;
 
 /** The versioned form: no `type`, nothing that is derived from the events. */
-export const typedSwap = (status: SwapStatus): z.input<typeof typedSwapShape> => ({
-  swap_type: status.type === "Maker" ? "MakerV1" : "TakerV1",
-  swap_data: without(hideSecrets(status), ["type", "my_info", "recoverable", "is_finished", "is_success"]) as { uuid: string },
+export const typedSwap = (swap: ShownSwap): z.input<typeof typedSwapShape> => ({
+  swap_type: swapType(swap),
+  swap_data: swap.bare as { uuid: string },
 });
 
 /** The form inside `active_swaps`. */
-export const savedSwap = (status: SwapStatus): { [key: string]: unknown } =>
-  without(hideSecrets(status), ["my_info", "recoverable", "is_finished", "is_success"]);
+export const savedSwap = (swap: ShownSwap): { [key: string]: unknown } => without(swap.status, WORKED_OUT);
 
 /**
  * What others may see of a finished swap: the saved form without `type`, nothing of our own about fees and dangers, and of a failure
  * the name of its event: the sentence may tell of balances and daemons, which are nobody's business.
  */
-export const publicSwap = (status: SwapStatus): { [key: string]: unknown; uuid: string } =>
-  without(savedSwap(withEvents(status, nameFailure)), ["type", "swapnode"]) as { uuid: string };
-
-type KdfEvent = { readonly type?: unknown; readonly data?: unknown };
-const isRecord = (value: unknown): value is object => typeof value === "object" && value !== null;
-const nameFailure = (event: KdfEvent): KdfEvent =>
-  isRecord(event.data) && "error" in event.data ? { ...event, data: { error: event.type } } : event;
-
-/** `secret` and `p2p_privkey` of the first event never leave the node, in no form (reference rpc.md 7.1 and 12). */
-function hideSecrets(status: SwapStatus): SwapStatus {
-  return withEvents(status, (event) => {
-    const { type, data } = event;
-    if (type !== "Started" || !isRecord(data)) return event;
-    return { ...event, data: { ...data, ...("secret" in data ? { secret: "0".repeat(64) } : {}), p2p_privkey: null } };
-  });
-}
-
-function withEvents(status: SwapStatus, change: (event: KdfEvent) => KdfEvent): SwapStatus {
-  if (!Array.isArray(status.events)) return status;
-  const events = status.events.map((timed: { readonly event?: KdfEvent }) =>
-    timed.event ? { ...timed, event: change(timed.event) } : timed,
+export function publicSwap(swap: ShownSwap): { [key: string]: unknown; uuid: string } {
+  const named = withEvents(swap.bare, (event) =>
+    typeof event.data === "object" && event.data !== null && "error" in event.data ? { ...event, data: { error: event.type } } : event,
   );
-  return { ...status, events };
+  return without(named, ["swapnode"]) as { uuid: string };
 }

@@ -212,9 +212,11 @@ export class Stage {
   }
   #contracts(makerStart: number, takerStart: number, secretHash: Uint8Array): Contracts {
     const [maker, taker] = [this.world.maker.key.publicKey, this.world.taker.key.publicKey];
+    // A script names neither.
+    const common = { secretHash, units: 0n, swapContract: null };
     return {
-      maker: { lock: makerLock(makerStart, L), secretHash, refundKey: maker, claimKey: taker },
-      taker: { lock: takerLock(takerStart, L), secretHash, refundKey: taker, claimKey: maker },
+      maker: { ...common, lock: makerLock(makerStart, L), refundKey: maker, claimKey: taker },
+      taker: { ...common, lock: takerLock(takerStart, L), refundKey: taker, claimKey: maker },
     };
   }
 }

@@ -20,7 +20,7 @@ export const LEGACY_COIN = { coin: "TST", pubtype: 60, p2shtype: 85 };
 export const SEGWIT_COIN = { ...LEGACY_COIN, segwit: true, bech32_hrp: "tst" };
 export const KMD_COIN = { ...LEGACY_COIN, txversion: 4, overwintered: 1 };
 
-function steer(chain: EmbeddedChain): Omit<ChainHarness, "rpc" | "clock" | "pollMs" | "pass" | "close"> {
+export function steer(chain: EmbeddedChain): Omit<ChainHarness, "rpc" | "clock" | "pollMs" | "pass" | "close"> {
   function must<T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown }): T {
     if (!result.ok)
       throw new Error(

@@ -1,81 +1,52 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
-import { openUtxoRpcChain, type UtxoRpcChain } from "../../src/adapters/utxoRpc/utxoRpcChain.ts";
-import type { UtxoRpcOptions } from "../../src/adapters/utxoRpc/utxoRpcOptions.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
-import type { Tx } from "../../src/core/utxo/tx.ts";
 import { serializeTx, txid } from "../../src/core/utxo/txCodec.ts";
+import type { UtxoChainWithHistory } from "../../src/ports/chain.ts";
 import type { SqlDatabase } from "../../src/ports/sql.ts";
-import { quietLog } from "../fakes/quietLog.ts";
-import type { ChainHarness } from "./chainHarness.ts";
+import { seenBy, truthOf } from "./chainTruth.ts";
+import type { ContractChain, OpenOptions } from "./contractChain.ts";
 import { scriptNumber, spendOf } from "./spendable.ts";
 
 const COIN = 100_000_000n;
 const PAID = 2n * COIN;
 
-/** What the reads must answer for a script, worked out from the chain itself in the plainest way. */
-function truthOf(h: ChainHarness, script: Uint8Array): string[] {
-  const placed: { readonly tx: Tx; readonly height: number | null }[] = [
-    ...h.blocks().flatMap((b) => b.txs.map((tx) => ({ tx, height: b.height }))),
-    ...h.mempool().map((tx) => ({ tx, height: null })),
-  ];
-  return placed
-    .flatMap(({ tx, height }) =>
-      tx.outputs.flatMap((o, vout) => {
-        if (toHex(o.script) !== toHex(script)) return [];
-        const id = txid(tx);
-        const spender = placed.find((p) => p.tx.inputs.some((i) => i.txid === id && i.vout === vout));
-        const spent = spender ? `${txid(spender.tx)}@${spender.height}` : "unspent";
-        return [`${id}:${vout} ${o.value} @${height} ${spent}`];
-      }),
-    )
-    .sort();
-}
-
-const seenBy = (chain: UtxoRpcChain, script: Uint8Array): string[] =>
-  chain
-    .outputs(script)
-    .map((o) => {
-      const spent = o.spentBy ? `${o.spentBy.txid}@${o.spentBy.block?.height ?? null}` : "unspent";
-      return `${o.txid}:${o.vout} ${o.value} @${o.block?.height ?? null} ${spent}`;
-    })
-    .sort();
-
-/** The promises of the `UtxoChain` port over a daemon, for every daemon a test can steer. */
-export function utxoChainContract(name: string, start: () => Promise<ChainHarness>): void {
+/** The promises of the `UtxoChain` port, for every backend a test can steer. */
+export function utxoChainContract(name: string, start: () => Promise<ContractChain>): void {
   const cleanup: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const undo of cleanup.splice(0).reverse()) await undo();
   });
 
-  async function begin(): Promise<ChainHarness> {
+  async function begin(): Promise<ContractChain> {
     const h = await start();
     cleanup.push(() => h.close());
     return h;
   }
 
-  async function open(h: ChainHarness, db?: SqlDatabase, options: UtxoRpcOptions = {}): Promise<UtxoRpcChain> {
+  async function open(h: ContractChain, db?: SqlDatabase, options: OpenOptions = {}): Promise<UtxoChainWithHistory> {
     const store = openChainStore(db ?? openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
-    const { rpc, format, clock, pollMs } = h;
-    const chain = await openUtxoRpcChain({
-      ticker: "TST",
-      format,
-      rpc,
-      store,
-      clock,
-      log: quietLog,
-      options: { pollMs, timeoutMs: 2_000, ...options },
-    });
+    const chain = await h.open(store, { timeoutMs: 2_000, ...options });
     cleanup.push(() => chain.close());
     return chain;
   }
 
   /** Lets time pass until the condition holds. */
-  async function until(h: ChainHarness, condition: () => boolean): Promise<void> {
+  async function until(h: ContractChain, condition: () => boolean): Promise<void> {
     for (let i = 0; i < 400 && !condition(); i++) await h.pass(h.pollMs);
     expect(condition()).toBe(true);
+  }
+
+  /** A look that needs time to pass: connections are made again. */
+  async function refreshed(h: ContractChain, chain: UtxoChainWithHistory): Promise<void> {
+    let fresh = false;
+    const look = chain.refresh().then(() => {
+      fresh = true;
+    });
+    await until(h, () => fresh);
+    await look;
   }
 
   describe(name, () => {
@@ -160,7 +131,7 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       expect(chain.outputs(script)).toEqual([]);
     });
 
-    test("a script without birthday is found on a long chain by whatever the daemon offers", async () => {
+    test("a script without birthday is found on a long chain by whatever the backend offers", async () => {
       const h = await begin();
       const script = scriptNumber(13);
       const id = h.pay(script, PAID);
@@ -201,37 +172,36 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       expect(chain.outputs(script)[0]?.spentBy).toEqual({ txid: spend, block: null });
     });
 
-    test("the daemon goes away and comes back: nothing is lost, the status says so meanwhile", async () => {
+    test("the backend goes away and comes back: nothing is lost, the status says so meanwhile", async () => {
       const h = await begin();
       const chain = await open(h);
       const script = scriptNumber(7);
       await chain.watchScript(script, 0);
-      h.rpc.down = true;
+      h.down.set(true);
       await until(h, () => chain.status().state === "unreachable");
-      expect(chain.status().error).toContain("TST daemon cannot be used");
+      expect(chain.status().error).toContain(h.down.says);
       const id = h.pay(script, PAID);
       h.mine(2);
       await h.pass(10 * h.pollMs);
-      h.rpc.down = false;
+      h.down.set(false);
       await until(h, () => chain.status().state === "ready");
       expect(chain.status().error).toBeNull();
       expect(chain.tx(id)?.block?.height).toBe(h.blocks().length - 2);
     });
 
-    test("a daemon that lies about its height changes nothing and is named", async () => {
+    test("a backend that lies about its height changes nothing and is named", async () => {
       const h = await begin();
       const chain = await open(h);
       await chain.watchScript(scriptNumber(8), 0);
       const before = chain.status().tip;
       h.mine();
-      h.rpc.twist.set("getblockheader", (answer) =>
-        answer.ok && typeof answer.value === "object" ? { ok: true, value: { ...answer.value, height: 77_777_777 } } : answer,
-      );
+      h.falseHeight.set(true);
       await until(h, () => chain.status().state === "unreachable");
-      expect(chain.status().error).toContain("contradicts itself");
+      expect(chain.status().error).toContain(h.falseHeight.says);
       expect(chain.status().tip).toEqual(before);
-      h.rpc.twist.clear();
+      h.falseHeight.set(false);
       await until(h, () => chain.status().state === "ready");
+      await refreshed(h, chain);
       expect(chain.status().tip?.height).toBe(h.blocks().length - 1);
     });
 
@@ -239,10 +209,10 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       const h = await begin();
       const chain = await open(h, undefined, { timeoutMs: 5 * h.pollMs });
       await chain.refresh();
-      h.rpc.stalled.add("getbestblockhash");
+      h.stall.set(true);
       await until(h, () => chain.status().state === "unreachable");
-      expect(chain.status().error).toContain("no answer to getbestblockhash within");
-      h.rpc.stalled.clear();
+      expect(chain.status().error).toContain(h.stall.says);
+      h.stall.set(false);
       await until(h, () => chain.status().state === "ready");
     });
 
@@ -258,13 +228,13 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       const before = seenBy(first, script);
       await first.close();
       h.mine(2);
-      h.rpc.counts.clear();
+      h.reads.clear();
       const second = await open(h, db);
       expect(seenBy(second, script)).toEqual(before);
       await second.refresh();
       expect(second.tx(id)?.block?.height).toBe(h.blocks().length - 7);
       expect(second.status().tip?.height).toBe(h.blocks().length - 1);
-      expect(h.rpc.counts.get("getblock")).toBe(2);
+      expect(h.reads.count()).toBeLessThanOrEqual(2);
     });
 
     test("a broadcast whose reply is lost is asked for, and one nobody has stays unknown", async () => {
@@ -276,18 +246,19 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
       h.mine();
       await chain.refresh();
       const raw = serializeTx(spendOf(h.format, 10, chain.outputs(script), scriptNumber(902)));
-      h.rpc.twist.set("sendrawtransaction", () => ({ ok: false, error: { kind: "unreachable", message: "it closed the connection" } }));
-      expect(await chain.broadcast(raw)).toEqual({ kind: "already_known" });
-      h.rpc.twist.clear();
+      h.lostReply.set(true);
+      expect(h.lostReply.outcomes).toContain((await chain.broadcast(raw)).kind);
+      h.lostReply.set(false);
+      await refreshed(h, chain);
       // Daemons differ: some take it once more, some say they have it.
       expect(["accepted", "already_known"]).toContain((await chain.broadcast(raw)).kind);
       h.mine();
       await chain.refresh();
       expect((await chain.broadcast(raw)).kind).toBe("already_known");
-      h.rpc.down = true;
+      h.down.set(true);
       const other = serializeTx(spendOf(h.format, 10, [{ txid: "11".repeat(32), vout: 0, value: PAID }], script));
       expect((await chain.broadcast(other)).kind).toBe("unknown");
-      h.rpc.down = false;
+      h.down.set(false);
     });
 
     test("median time past is that of the last eleven headers", async () => {
@@ -378,7 +349,7 @@ export function utxoChainContract(name: string, start: () => Promise<ChainHarnes
         // What is stored is what was answered.
         const before = watched.map((script) => seenBy(chain, script));
         await chain.close();
-        h.rpc.down = true;
+        h.down.set(true);
         const again = await open(h, db);
         expect(watched.map((script) => seenBy(again, script))).toEqual(before);
         expect(again.status().tip?.hash).toBe(h.blocks().at(-1)?.hash);

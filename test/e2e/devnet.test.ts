@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { until } from "../../src/devnet/devnet.ts";
 import { createRpcClient } from "../../src/devnet/rpcClient.ts";
-import { DEFAULT_TOPOLOGY, parseTopology } from "../../src/devnet/topology.ts";
+import { backendOf, DEFAULT_TOPOLOGY, needsElectrum, parseTopology } from "../../src/devnet/topology.ts";
+import { noAnvil, noAnvilReason } from "../support/anvil.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CLI = join(ROOT, "src", "main", "cli.ts");
@@ -82,9 +83,11 @@ function isAlive(pid: number): boolean {
 }
 
 const allGone = (pids: readonly number[]): Promise<true> =>
-  until("every node is gone", async () => (pids.some(isAlive) ? null : true), 10_000);
+  until("every node is gone", async () => (pids.some(isAlive) ? null : true), 30_000);
 
 const SEED = { name: "seed", seed: true };
+const PLATFORM = { coin: "ETH", mm2: 1, is_testnet: true, protocol: { type: "ETH", protocol_data: { chain_id: 1_234 } } };
+const TOKEN = { coin: "TOK", mm2: 1, is_testnet: true, decimals: 8, protocol: { type: "ERC20", protocol_data: { platform: "ETH" } } };
 const WRONG: readonly (readonly [string, unknown, RegExp])[] = [
   ["text that is not JSON", "{", /^the topology is not JSON: /],
   ["no nodes", { nodes: [] }, /^topology: nodes: /],
@@ -105,12 +108,45 @@ const WRONG: readonly (readonly [string, unknown, RegExp])[] = [
     /^topology: nodes\.0\.fund\.DOC: a decimal amount/,
   ],
   ["blocks that never come", { block_time_s: 0, nodes: [SEED] }, /^topology: block_time_s: /],
+  [
+    "a token without its platform coin",
+    { coins: [TOKEN], nodes: [SEED] },
+    /^topology: the token TOK needs its platform coin ETH among the coins$/,
+  ],
+  [
+    "a token enabled before its platform coin",
+    { coins: [PLATFORM, TOKEN], nodes: [{ ...SEED, enable: ["TOK", "ETH"] }] },
+    /^topology: node seed enables TOK, which needs ETH enabled before it$/,
+  ],
+  ["a backend that is none", { backend: "light", nodes: [SEED] }, /^topology: backend: /],
+  ["a node's backend that is none", { nodes: [{ ...SEED, backend: "light" }] }, /^topology: nodes\.0\.backend: "daemon" or "electrum"/],
+  [
+    "a backend for a coin that is not enabled",
+    { nodes: [{ ...SEED, enable: ["DOC"], backend: { MARTY: "electrum" } }] },
+    /^topology: node seed names a backend for MARTY but does not enable it$/,
+  ],
   ["a coin without a name", { coins: [{}], nodes: [SEED] }, /^topology: coins\.0\.coin: /],
 ];
 
 test.each(WRONG)("a topology with %s is refused in one sentence that names the place", (_what, content, sentence) => {
   const parsed = parseTopology(typeof content === "string" ? content : JSON.stringify(content));
   expect(parsed.ok ? "accepted" : parsed.error).toMatch(sentence);
+});
+
+test("a node's backend goes before the network's, and a ticker's before both", () => {
+  const parsed = parseTopology(
+    JSON.stringify({
+      backend: "electrum",
+      nodes: [SEED, { name: "A", enable: ["DOC", "MARTY"], backend: { DOC: "daemon" } }, { name: "B", enable: ["DOC"], backend: "daemon" }],
+    }),
+  );
+  if (!parsed.ok) throw new Error(parsed.error);
+  const [, a, b] = parsed.value.nodes;
+  if (!a || !b) throw new Error("two nodes and a seed");
+  expect([backendOf(parsed.value, a, "DOC"), backendOf(parsed.value, a, "MARTY"), backendOf(parsed.value, b, "DOC")]).toEqual([
+    ...["daemon", "electrum", "daemon"],
+  ]);
+  expect([needsElectrum(parsed.value, "DOC"), needsElectrum(parsed.value, "MARTY")]).toEqual([false, true]);
 });
 
 test("devnet with a bad topology, a coin no chain imitates, or a wrong option says so on standard error and ends with 1 or 2", async () => {
@@ -213,6 +249,43 @@ test("a topology file decides names, keys, coins and any field of a node's confi
     return ready;
   }
 });
+
+test.skipIf(noAnvil)(
+  `account coins in a topology bring anvil, with the swap contract and each token deployed, and nothing of it outlives kill -9${noAnvilReason}`,
+  async () => {
+    const coins = [PLATFORM, TOKEN, { ...TOKEN, coin: "TOK2", decimals: 0 }];
+    const nodes = [SEED, { name: "A", enable: ["ETH", "TOK", "TOK2"], fund: { ETH: "2.5", TOK: "1.00000001", TOK2: "7" } }];
+    const run = devnet("--json", "--topology", topologyFile({ coins, nodes }));
+    const { nodes: ready, chains } = await run.ready;
+    const address = expect.stringMatching(/^0x[0-9a-fA-F]{40}$/);
+    const chain = { rpc_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), swap_contract_address: address };
+    expect(chains).toEqual({ ETH: chain, TOK: { ...chain, contract_address: address }, TOK2: { ...chain, contract_address: address } });
+    const rpc = createRpcClient(ready.A?.url ?? "", ready.A?.userpass ?? "");
+    for (const [coin, balance] of [
+      ["ETH", "2.5"],
+      ["TOK", "1.00000001"],
+      ["TOK2", "7"],
+    ]) {
+      expect(await rpc.call("my_balance", { coin })).toMatchObject({ balance, address: ready.A?.addresses.ETH });
+    }
+    const url = chains.ETH?.rpc_url ?? "";
+    const ask = (): Promise<unknown> =>
+      fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }),
+      }).then((r) => r.json());
+    expect(await ask()).toMatchObject({ result: "0x4d2" });
+    run.child.kill("SIGKILL");
+    await run.exited;
+    await until("anvil is gone", () =>
+      ask().then(
+        () => null,
+        () => true,
+      ),
+    );
+  },
+);
 
 test("devnet stops at once when it is interrupted or a node ends while it starts", async () => {
   const interrupted = devnet("--json");

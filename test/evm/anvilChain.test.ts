@@ -122,6 +122,25 @@ describe.skipIf(noAnvil)(`an account chain over anvil${noAnvilReason}`, () => {
     expect(narrow.payment(key)).toEqual(chain.payment(key));
   });
 
+  test("a payment of a token tells what the token brought the contract", async () => {
+    const token = await world.deployToken(maker, 1_000n);
+    await world.send(maker, { to: token, data: approveCall(contract, 700n) });
+    const id = paymentId(1_877_000_000, HASH);
+    const call = {
+      kind: "erc20Payment",
+      id,
+      amount: 700n,
+      token,
+      receiver: taker.address,
+      secretHash: HASH,
+      lockTime: 1_877_000_000n,
+    } as const;
+    await world.send(maker, { to: contract, data: encodeSwapCall(call) });
+    const key = { contract, id: toHex(id) };
+    await chain.watchPayment(key, 0);
+    expect(chain.payment(key)?.sent).toMatchObject({ payments: 1, arrivals: [{ token, amount: 700n }] });
+  });
+
   test("a refund is found; a reverted claim before it is seen as such", async () => {
     const now = Number(((await anvil.call("eth_getBlockByNumber", ["latest", false])) as { timestamp: string }).timestamp);
     const lockTime = now - 100;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { TRANSFER_TOPIC } from "../../src/core/evm/erc20.ts";
 import { signEvmTx } from "../../src/core/evm/signTx.ts";
 import { keyPairFromScalar } from "../../src/core/keys/keyPair.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
@@ -195,6 +196,40 @@ test("an old node is enough: no block hashes in calls, no finalized tag, no fee 
   });
 });
 
+test("what a node refuses while it starts it is asked again later: the finalized tag, init code, logs of many blocks", async () => {
+  let isStarting = true;
+  const world = scriptedWorld(1, {}, ([only]) => {
+    const whenStarted = (honest: () => unknown): unknown => {
+      if (isStarting) throw new RpcRefusal(-32005, "try again");
+      return honest();
+    };
+    only?.says.set("eth_getBlockByNumber", ([at], honest) => (at === "finalized" ? whenStarted(honest) : honest()));
+    only?.says.set("eth_call", ([first], honest) => (Object.hasOwn(first as object, "to") ? honest() : whenStarted(honest)));
+    only?.says.set("eth_getLogs", (_params, honest) => whenStarted(honest));
+  });
+  world.evm.mine([SENT]);
+  for (let i = 0; i < 100; i++) world.evm.mine();
+  await world.drive(world.chain.watchTokens(OWNER, [OWNER]));
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.status().tip?.finalized).toBeNull();
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "missing" });
+  isStarting = false;
+  await pass(world, 700);
+  expect(world.chain.status().tip?.finalized).not.toBeNull();
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete" });
+  const { calls } = node(world, 0);
+  const from = calls.length;
+  world.chain.unwatch({ payments: [KEY] });
+  world.evm.mine();
+  await pass(world, 30);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  await pass(world, 30);
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete" });
+  const since = calls.slice(from);
+  expect(since.filter(({ method }) => method === "eth_getLogs").length).toBe(1);
+  expect(since.some(({ method, params }) => method === "eth_call" && !Object.hasOwn((params as object[])[0] ?? {}, "to"))).toBe(true);
+});
+
 test("a state read by number from a node that changed its block meanwhile is not taken", async () => {
   const world = scriptedWorld(1);
   const only = node(world, 0);
@@ -319,6 +354,124 @@ test("the fields of a transaction are believed only as far as their hash proves 
   world.evm.mine();
   await world.drive(world.chain.refresh());
   expect(world.chain.tx(txid)).toMatchObject({ raw: paid?.raw, receipt: { succeeded: true } });
+});
+
+test("what tokens brought a swap contract is told with the payments it opened in that transaction, and nothing else of the receipt is", async () => {
+  const world = scriptedWorld(3);
+  const [paid] = world.evm.mine([SENT]);
+  const event = eventLogJson(world.evm.tip, paid?.txid ?? "", SENT);
+  const word = (text: string): string => `0x${text.padStart(64, "0")}`;
+  const [token, other] = ["11".repeat(20), "22".repeat(20)];
+  const transfer = (to: string, amount: number, of = token) => ({
+    ...event,
+    address: `0x${of}`,
+    topics: [`0x${TRANSFER_TOPIC}`, word(OWNER), word(to)],
+    data: word(amount.toString(16)),
+  });
+  const nft = { ...transfer(SWAP_CONTRACT, 4), topics: [...transfer(SWAP_CONTRACT, 4).topics, word("5")], data: "0x" };
+  const noise = Array.from({ length: 41_000 }, () => transfer(OWNER, 9));
+  const elsewhere = "33".repeat(20);
+  const logs = [
+    { ...event, address: `0x${elsewhere}` },
+    transfer(elsewhere, 90),
+    event,
+    transfer(OWNER, 10),
+    { ...event, data: word("77") },
+    transfer(SWAP_CONTRACT, 3, other),
+    nft,
+  ];
+  for (const [i, one] of world.nodes.entries())
+    one.says.set("eth_getTransactionReceipt", (_params, honest) => {
+      const receipt = honest();
+      // The first node makes the transfer whole.
+      return receipt === null ? null : { ...(receipt as object), logs: [transfer(SWAP_CONTRACT, i === 0 ? 100 : 90), ...logs, ...noise] };
+    });
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  expect(world.chain.payment(KEY)?.sent).toMatchObject({
+    txid: paid?.txid,
+    payments: 2,
+    arrivals: [
+      { token, amount: 90n },
+      { token: other, amount: 3n },
+    ],
+  });
+  expect(health(world, 0).contradictions).toBeGreaterThan(0);
+});
+
+test("a claim among any number of other logs, in a transaction nobody can rebuild, shows its secret all the same", async () => {
+  const world = scriptedWorld(1);
+  world.evm.mine([SENT]);
+  const [claim] = world.evm.mine([SPENT]);
+  const { tip } = world.evm;
+  const event = eventLogJson(tip, claim?.txid ?? "", SPENT);
+  const others = Array.from({ length: 300 }, () => ({ ...event, address: `0x${OWNER}` }));
+  const noise = Array.from({ length: 41_000 }, () => ({ ...event, topics: [], data: "0x" }));
+  const only = node(world, 0);
+  only.says.set("eth_getTransactionReceipt", ([txid], honest) => {
+    const receipt = honest();
+    return txid === `0x${claim?.txid}` ? { ...(receipt as object), logs: [...others, ...noise, event] } : receipt;
+  });
+  only.says.set("eth_getTransactionByHash", ([txid], honest) => ({
+    ...(honest() as object),
+    ...(txid === `0x${claim?.txid}` ? { type: "0x4" } : {}),
+  }));
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  for (let i = 0; i < 3; i++) await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", events: "complete", spent: { txid: claim?.txid } });
+  expect(toHex(world.chain.payment(KEY)?.spent?.secret ?? new Uint8Array(0))).toBe(SECRET);
+});
+
+test("a claim whose receipt is too large to be read shows its secret by its log, and keeps no look from the rest", async () => {
+  const world = scriptedWorld(2);
+  world.evm.mine([SENT]);
+  const [claim] = world.evm.mine([SPENT]);
+  for (const one of world.nodes)
+    one.says.set("eth_getTransactionReceipt", ([txid], honest) => {
+      if (txid === `0x${claim?.txid}`) throw new RpcRefusal(-32000, "response too large");
+      return honest();
+    });
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  const asked = (): number => world.nodes.flatMap(({ calls }) => calls.filter(({ method }) => method.endsWith("Receipt"))).length;
+  const seen = () => world.chain.payment(KEY);
+  for (let i = 0; i < 3; i++) {
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+  }
+  expect(seen()).toMatchObject({ state: "spent", events: "complete", spent: { txid: claim?.txid, block: { height: 102 } } });
+  expect(toHex(seen()?.spent?.secret ?? new Uint8Array(0))).toBe(SECRET);
+  expect(world.nodes.map((one) => health(world, world.nodes.indexOf(one)).contradictions)).toEqual([0, 0]);
+  expect(asked()).toBeLessThan(8);
+  world.evm.rewind(4);
+  world.evm.mine();
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(seen()).toMatchObject({ state: "sent", spent: null });
+});
+
+test("the log of a claim in a block that is not on the chain counts for nothing, whether or not its receipt can be read", async () => {
+  const world = scriptedWorld(1);
+  world.evm.mine([SENT]);
+  const [claim] = world.evm.mine([SPENT]);
+  const elsewhere = { number: world.evm.tip.number, hash: `0x${"9".repeat(64)}` };
+  node(world, 0).says.set("eth_getLogs", () => [eventLogJson(elsewhere, claim?.txid ?? "", SPENT)]);
+  node(world, 0).says.set("eth_getTransactionReceipt", () => ({ logs: "a great many" }));
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", spent: null });
+});
+
+test("a node that gives the logs of ten blocks at most gives them", async () => {
+  const world = scriptedWorld(1);
+  const [paid] = world.evm.mine([SENT]);
+  for (let i = 0; i < 30; i++) world.evm.mine();
+  node(world, 0).says.set("eth_getLogs", ([filter], honest) => {
+    const { fromBlock, toBlock } = filter as { fromBlock: string; toBlock: string };
+    if (Number(toBlock) - Number(fromBlock) >= 10) throw new RpcRefusal(-32600, "up to a 10 block range");
+    return honest();
+  });
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  for (let i = 0; i < 3; i++) await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete", sent: { txid: paid?.txid } });
 });
 
 test("a receipt of a block that is not on the chain is not believed", async () => {
@@ -594,3 +747,49 @@ test("a nonce or an amount of gas that cannot be is not believed, not even of th
   world.evm.mine();
   expect(await failure(world)).toContain("a nonce too large");
 });
+
+test("one node of three cannot name a nonce that is too high, also while another does not answer", async () => {
+  const world = scriptedWorld(3);
+  const pending = (n: number, count: () => string): void =>
+    void node(world, n).says.set("eth_getTransactionCount", (params, honest) => (params[1] === "pending" ? count() : honest()));
+  pending(0, () => quantity(9n));
+  pending(1, () => {
+    throw new RpcRefusal(-32000, "try later");
+  });
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect(world.chain.account(OWNER)).toMatchObject({ nonce: 5n, pendingNonce: 5n });
+  pending(2, () => {
+    throw new RpcRefusal(-32000, "try later");
+  });
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.account(OWNER)).toMatchObject({ nonce: 5n, pendingNonce: 5n });
+});
+
+test.each([1, 2] as const)(
+  "a receipt of a watched transaction that cannot be read keeps no look of %i nodes from the rest, and counts when it can",
+  async (count) => {
+    const world = scriptedWorld(count);
+    const [tx] = world.evm.mine([{ kind: "sent", id: "77".repeat(32) }]);
+    const txid = tx?.txid ?? expect.fail("no transaction");
+    for (const one of world.nodes)
+      one.says.set("eth_getTransactionReceipt", ([asked], honest) => (asked === `0x${txid}` ? { status: "yes" } : honest()));
+    await world.drive(world.chain.watchTx(txid, 0));
+    await world.drive(world.chain.watchAccount(OWNER));
+    world.evm.mine([SENT]);
+    await world.drive(world.chain.watchPayment(KEY, 0));
+    expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete" });
+    expect([world.chain.isUnread(txid), world.chain.status().state]).toEqual([true, "ready"]);
+    expect(world.chain.status().error).toContain(`The receipt of ${txid} could not be read.`);
+    const asked = (): number => world.nodes.flatMap(({ calls }) => calls.filter(({ params }) => params[0] === `0x${txid}`)).length;
+    const before = asked();
+    for (let i = 0; i < 5; i++) await world.drive(world.chain.refresh());
+    expect(asked()).toBe(before);
+    for (const one of world.nodes) one.says.clear();
+    await pass(world, 61);
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+    expect(world.chain.tx(txid)).toMatchObject({ receipt: { succeeded: true } });
+    expect([world.chain.isUnread(txid), world.chain.status().error]).toEqual([false, null]);
+  },
+);

@@ -47,7 +47,7 @@ test("a node over HTTP that is no node is named in one sentence, and its secret 
   expect(await trouble((r) => r.writeHead(401).end())).toBe(all("wrong rpc user or password"));
   expect(await trouble((r) => void r.socket?.destroy())).toBe(all("it closed the connection"));
   expect(await trouble(() => undefined, 300)).toBe(all("no answer within 0.3 s"));
-  expect(await trouble((r) => r.end(`"${"x".repeat(20_000_001)}"`))).toBe(all("its answer is larger than 20000000 bytes"));
+  expect(await trouble((r) => r.end(`"${"x".repeat(40_000_001)}"`))).toBe(all("its answer is larger than 40000000 bytes"));
   expect(await trouble((r) => r.end("[".repeat(100_000)))).toContain("not JSON-RPC");
   expect(await trouble((r) => r.end(`[${"{},".repeat(1_300_000)}{}]`))).toContain("more than 1200000 values");
   expect((await sentence("http://127.0.0.1:1/secret-key")).text).toBe(

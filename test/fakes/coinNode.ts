@@ -1,5 +1,6 @@
 import type { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
+import { EvmCoins } from "../../src/app/coin/evm/evmCoins.ts";
 import type { EvmParts } from "../../src/app/coin/evmParts.ts";
 import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
@@ -41,9 +42,9 @@ export async function coinNode(
   hd = false,
   trouble: string | null = null,
   compatibility: Compatibility = "spec",
-  evm?: { readonly parts: EvmParts; readonly clock?: Clock },
+  evm?: { readonly parts: Omit<EvmParts, "load" | "unlimitedAllowances">; readonly clock?: Clock },
 ): Promise<CoinNode> {
-  const fake = await fakeNode({ compatibility, isHeldOnly: (t) => coins.wallet(t)?.family === "account" });
+  const fake = await fakeNode({ compatibility });
   const keys = nodeKeys(new Secret(passphrase), hd);
   const chains = new Map<string, StillChain>();
   const parsed = entries.map((value): CoinEntry => {
@@ -61,7 +62,7 @@ export async function coinNode(
     },
     ...(keys.hdKeyOf ? { hdKeyOf: keys.hdKeyOf } : {}),
     feeCeilingFactor: 8,
-    ...(evm ? { evm: evm.parts } : {}),
+    ...(evm ? { evm: { ...evm.parts, unlimitedAllowances: false, load: async () => ({ EvmCoins }) } } : {}),
     openChain: async (entry) => {
       const chain = new StillChain(entry.ticker);
       chain.trouble = trouble;
@@ -84,10 +85,11 @@ export async function coinNode(
       all: () => coins.all(),
       entry: (t) => {
         const entry = byTicker.get(t);
-        return (
-          entry && { walletOnly: entry.walletOnly, orderbookTicker: entry.orderbookTicker, protocol: JSON.stringify(entry.raw.protocol) }
-        );
+        if (!entry) return undefined;
+        const { walletOnly, orderbookTicker, raw } = entry;
+        return { walletOnly, orderbookTicker, protocol: JSON.stringify(raw.protocol), qrc20Platform: null };
       },
+      opening: (t) => coins.opening(t),
       enable: (request, signal) => coins.enable(request, signal),
       enableTokens: (platform, tokens, signal) => coins.enableTokens(platform, tokens, signal),
       disable: (ticker, force) => coins.disable(ticker, force),
@@ -100,7 +102,7 @@ export async function coinNode(
     return { status, reply };
   };
   const coin = (ticker: string): UtxoCoin => {
-    const found = coins.active(ticker);
+    const found = coins.utxo(ticker);
     if (!found) throw new Error(`${ticker} is not enabled`);
     return found;
   };

@@ -16,7 +16,7 @@ import type { BroadcastOutcome, ChainChange } from "../../src/ports/chain.ts";
 const GWEI = 1_000_000_000n;
 const BLOCK = { height: 100, hash: "ab".repeat(32) };
 
-/** An account chain in memory that stands still: what tests set is what it says. Watches resolve at once. */
+/** An account chain in memory that stands still but for `mine`: what tests set is what it says. Watches resolve at once. */
 export class FakeAccountChain implements AccountChain {
   readonly ticker: string;
   readonly chainId: bigint;
@@ -24,13 +24,22 @@ export class FakeAccountChain implements AccountChain {
   nonce = 0n;
   pendingNonce = 0n;
   tipHash = BLOCK.hash;
+  height = BLOCK.height;
   readonly tokenBalances = new Map<EvmAddress, bigint>();
   /** Tokens with other than 6 decimals. */
   readonly decimals = new Map<EvmAddress, number>();
   /** Contracts that are swap contracts; null: all are. */
   swapContracts: ReadonlySet<string> | null = null;
+  /** Addresses with code. */
+  readonly withCode = new Set<EvmAddress>();
   prices: GasPrices = { legacy: 2n * GWEI, nextBaseFee: GWEI, priority: { low: 1n, medium: GWEI, high: 2n * GWEI } };
   gas = 21_000n;
+  /** What estimates come to for a call; null: `gas`. */
+  estimate: (request: CallRequest) => Result<bigint, ChainReadError> | null = () => null;
+  /** What calls come to; null: a word of zeros. */
+  answer: (request: CallRequest) => Result<Uint8Array, ChainReadError> | null = () => null;
+  /** What swap contracts may take, by `token/spender`. */
+  readonly allowances = new Map<string, bigint>();
   /** Set: nobody answers. */
   trouble: string | null = null;
   nodes: readonly NodeHealth[] = [];
@@ -48,7 +57,14 @@ export class FakeAccountChain implements AccountChain {
   }
 
   status(): AccountChainStatus {
-    const tip = { ...BLOCK, timeSec: 1_700_000_000, medianTimePastSec: 1_700_000_000, finalized: 90, baseFeePerGas: GWEI };
+    const tip = {
+      height: this.height,
+      hash: this.tipHash,
+      timeSec: 1_700_000_000,
+      medianTimePastSec: 1_700_000_000,
+      finalized: 90,
+      baseFeePerGas: GWEI,
+    };
     return { state: this.trouble === null ? "ready" : "unreachable", tip, progress: null, error: this.trouble, nodes: this.nodes };
   }
   onChange(listener: (change: ChainChange) => void): () => void {
@@ -60,7 +76,12 @@ export class FakeAccountChain implements AccountChain {
   }
   account(address: EvmAddress): AccountState | undefined {
     if (!this.#accounts.has(address)) return undefined;
-    return { block: { ...BLOCK, hash: this.tipHash }, balance: this.balance, nonce: this.nonce, pendingNonce: this.pendingNonce };
+    return {
+      block: { height: this.height, hash: this.tipHash },
+      balance: this.balance,
+      nonce: this.nonce,
+      pendingNonce: this.pendingNonce,
+    };
   }
   async watchTokens(_owner: EvmAddress, tokens: readonly EvmAddress[]): Promise<void> {
     for (const token of tokens) this.#watchedTokens.add(token);
@@ -71,6 +92,11 @@ export class FakeAccountChain implements AccountChain {
   async watchTx(): Promise<void> {}
   tx(): undefined {
     return undefined;
+  }
+  /** Of which no answer can be read. */
+  readonly unread = new Set<string>();
+  isUnread(txid: string): boolean {
+    return this.unread.has(txid);
   }
   async watchPayment(): Promise<void> {}
   payment(): undefined {
@@ -95,23 +121,36 @@ export class FakeAccountChain implements AccountChain {
     if (this.trouble !== null) return err({ kind: "Unreachable", message: this.trouble });
     return ok(tokens.map((token) => ok(this.decimals.get(token) ?? 6)));
   }
-  async allowance(): Promise<Result<bigint, ChainReadError>> {
-    return ok(0n);
+  async allowance(token: EvmAddress, _owner: EvmAddress, spender: EvmAddress): Promise<Result<bigint, ChainReadError>> {
+    if (this.trouble !== null) return err({ kind: "Unreachable", message: this.trouble });
+    return ok(this.allowances.get(`${token}/${spender}`) ?? 0n);
   }
   async checkSwapContract(contract: EvmAddress): Promise<Result<undefined, ChainReadError>> {
     if (this.swapContracts === null || this.swapContracts.has(contract)) return ok(undefined);
     return err({ kind: "NoCode", address: contract, message: `There is no contract at 0x${contract} on the ${this.ticker} chain.` });
   }
-  async call(): Promise<Result<Uint8Array, ChainReadError>> {
-    return ok(new Uint8Array(32));
+  async hasCode(address: EvmAddress): Promise<Result<boolean, ChainReadError>> {
+    if (this.trouble !== null) return err({ kind: "Unreachable", message: this.trouble });
+    return ok(this.withCode.has(address));
   }
-  async estimateGas(_request: CallRequest): Promise<Result<bigint, ChainReadError>> {
-    return this.trouble === null ? ok(this.gas) : err({ kind: "Unreachable", message: this.trouble });
+  async call(request: CallRequest): Promise<Result<Uint8Array, ChainReadError>> {
+    return this.answer(request) ?? ok(new Uint8Array(32));
+  }
+  async estimateGas(request: CallRequest): Promise<Result<bigint, ChainReadError>> {
+    return this.trouble === null ? (this.estimate(request) ?? ok(this.gas)) : err({ kind: "Unreachable", message: this.trouble });
   }
   async broadcast(raw: Uint8Array): Promise<BroadcastOutcome> {
     if (!parseEvmTx(raw).ok) throw new Error("broadcast of bytes that are no transaction");
     this.sent.push(raw);
     return this.outcomes.shift() ?? { kind: "accepted" };
+  }
+  /** So many empty blocks, each of which is told of. */
+  mine(count = 1): void {
+    for (let i = 0; i < count; i++) {
+      this.height++;
+      this.tipHash = this.height.toString(16).padStart(64, "0");
+      for (const listener of this.#listeners) listener({ all: true, keys: new Set() });
+    }
   }
   async refresh(): Promise<void> {}
   async close(): Promise<void> {

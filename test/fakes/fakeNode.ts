@@ -20,6 +20,7 @@ import { fakeCoins } from "./rpc/fakeCoins.ts";
 import { fakeNetwork } from "./rpc/fakeNetwork.ts";
 import { FakeRpcCoin, NODE_KEY } from "./rpc/fakeRpcCoin.ts";
 import { fakeSwaps } from "./rpc/fakeSwaps.ts";
+import { fakeTasks } from "./rpc/fakeTasks.ts";
 import { SilentLog } from "./silentLog.ts";
 
 export const OPEN_ORDER = "144ce75d-d765-4ecc-b29a-1504c99c1112";
@@ -41,8 +42,8 @@ function countingRng(): Rng {
 }
 
 export type FakeNodeOptions = {
-  /** Enabled coins; default DOC and MARTY with 200 each. */
-  readonly active?: readonly string[];
+  /** Enabled coins; default DOC and MARTY. Those only named have 200. */
+  readonly active?: readonly (string | FakeRpcCoin)[];
   /** One open order, one order whose handshake is open, one finished swap. */
   readonly busy?: boolean;
   /** Default spec. */
@@ -52,8 +53,6 @@ export type FakeNodeOptions = {
   readonly rules?: Partial<OrdersDeps["rules"]>;
   /** Set: its key was heard trading elsewhere. */
   readonly keyElsewhere?: KeyElsewhere;
-  /** Enabled coins that are not traded; default none. */
-  readonly isHeldOnly?: (ticker: string) => boolean;
 };
 
 export type FakeNode = { readonly ctx: RpcContext; readonly clock: VirtualClock; readonly orders: OrdersService; stopped: boolean };
@@ -69,10 +68,10 @@ export async function fakeNode({
   others = [],
   rules = {},
   keyElsewhere,
-  isHeldOnly = () => false,
 }: FakeNodeOptions = {}): Promise<FakeNode> {
   const clock = new VirtualClock(NOW_MS);
-  const coins = new Map(active.map((ticker) => [ticker, new FakeRpcCoin(ticker, { balance: "200", walletOnly: ticker === "WALLET" })]));
+  const coinOf = (ticker: string): FakeRpcCoin => new FakeRpcCoin(ticker, { balance: "200", walletOnly: ticker === "WALLET" });
+  const coins = new Map(active.map((c) => (typeof c === "string" ? [c, coinOf(c)] : [c.ticker, c])));
   const store = createOrderStore(openInlineDatabase(":memory:", [ORDER_SCHEMA]));
   const orders = createOrders({
     clock,
@@ -98,13 +97,13 @@ export async function fakeNode({
       isUnpaid: () => false,
       unpaidUnits: () => 0n,
       mayReserve: () => ({ kind: "granted", alone: null, connectWithinMs: 30_000 }),
+      mayHoldFees: () => ({ kind: "granted", alone: null, connectWithinMs: 30_000 }),
       onReserved: () => undefined,
       onNeverConnected: () => undefined,
     },
     keyElsewhere: () => keyElsewhere ?? null,
     ownKey: fromHex(NODE_KEY),
     coin: (ticker) => coins.get(ticker),
-    isHeldOnly,
   });
   if (busy)
     for (const uuid of [OPEN_ORDER, MATCHING_ORDER])
@@ -136,6 +135,7 @@ export async function fakeNode({
       orderbook: fakeBook(orders, others),
       swaps: fakeSwaps(busy, () => orders.coinsNeededForKickStart()),
       peers,
+      tasks: fakeTasks(),
       dexFee: { rule: () => ({ rate: rational(1n, 777n), floor: decimal("0.00001") }), noFeeKey },
     },
   };

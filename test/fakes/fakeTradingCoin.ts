@@ -1,4 +1,13 @@
-import type { FundsError, NotSufficientBalance, Outage, Reservation, TradingCoin, Unfunded } from "../../src/app/tradingCoin.ts";
+import type {
+  FeeFunds,
+  FeeStage,
+  FundsError,
+  NotSufficientBalance,
+  Outage,
+  Reservation,
+  TradingCoin,
+  Unfunded,
+} from "../../src/app/tradingCoin.ts";
 import { add, decimal, isPositive, lt, type Rational, sub, ZERO } from "../../src/core/money/rational.ts";
 import { err, ok, type Result } from "../../src/core/util/result.ts";
 
@@ -15,22 +24,27 @@ type Options = {
 /** A coin with a number for a balance. Every transaction costs `fee`. Locks are what was reserved and not released. */
 export class FakeTradingCoin implements TradingCoin {
   readonly ticker: string;
+  readonly spendsFrom: "contract" | "account" = "contract";
   readonly orderbookTicker: string | null;
-  readonly decimals = 8;
+  readonly decimals: number = 8;
   readonly walletOnly: boolean;
   readonly address: string;
   readonly htlcPubkey: Uint8Array = new Uint8Array(33).fill(2);
   readonly protocolInfo: Uint8Array;
   readonly settings: { confirmations: number; notarization: boolean };
-  readonly dust = decimal("0.00001");
+  readonly dust: Rational = decimal("0.00001");
   minTradingVol = decimal("0.0001");
-  readonly fee = decimal("0.0001");
+  readonly fee: Rational = decimal("0.0001");
   /** Least contract that pays for its claim at the fee ceiling. */
   least = ZERO;
   /** Set: the backend is away, or every reservation ends with this. */
   trouble: FundsError | null = null;
+  /** Set: transactions of the own account wait that nothing here knows of. */
+  hidden: string | null = null;
   /** Set: the next look at the backend finds it answering again. */
   isBack = false;
+  /** Set: a look at the backend takes until this resolves. */
+  look: Promise<void> | null = null;
   #balance: Rational;
   #nextId = 1;
   readonly #locks = new Map<string, Rational>();
@@ -46,10 +60,20 @@ export class FakeTradingCoin implements TradingCoin {
     this.#balance = decimal(options.balance ?? "100");
   }
 
+  get feeTicker(): string {
+    return this.ticker;
+  }
+  feeFunds(): FeeFunds {
+    return { available: sub(this.spendable(), this.locked()), locked: this.locked() };
+  }
   outage(): Outage | null {
     return this.trouble?.kind === "Transport" ? this.trouble : null;
   }
+  unexplained(): string | null {
+    return this.hidden;
+  }
   async reach(): Promise<Outage | null> {
+    await this.look;
     if (this.isBack) this.trouble = null;
     return this.outage();
   }
@@ -61,7 +85,7 @@ export class FakeTradingCoin implements TradingCoin {
   }
   setBalance(balance: string): void {
     this.#balance = decimal(balance);
-    this.#notify();
+    this.notify();
   }
   spendable(): Rational {
     return this.#balance;
@@ -73,22 +97,28 @@ export class FakeTradingCoin implements TradingCoin {
   get openReservations(): number {
     return this.#locks.size;
   }
-  paymentFee(volume: Rational): Result<Rational, Unfunded> {
+  paymentFee(volume: Rational, _stage: FeeStage): Result<Rational, Unfunded> {
     const required = add(volume, this.fee);
     if (!lt(this.#balance, required)) return ok(this.fee);
     return err({ kind: "NotSufficientBalance", coin: this.ticker, available: this.#balance, required, lockedBySwaps: null });
   }
-  maxPayment(): Result<{ volume: Rational; fee: Rational }, NotSufficientBalance> {
+  maxPayment(_stage: FeeStage): Result<{ volume: Rational; fee: Rational }, NotSufficientBalance> {
     const available = sub(this.#balance, this.locked());
     const volume = sub(available, this.fee);
     if (isPositive(volume)) return ok({ volume, fee: this.fee });
     return err({ kind: "NotSufficientBalance", coin: this.ticker, available, required: this.fee, lockedBySwaps: this.locked() });
   }
-  dexFeeTxFee(amount: Rational): Result<Rational, Unfunded> {
-    return this.paymentFee(amount);
+  dexFeeTxFee(amount: Rational, stage: FeeStage): Result<Rational, Unfunded> {
+    return this.paymentFee(amount, stage);
   }
-  spendFee(): Rational {
+  spendFee(_stage: FeeStage): Rational {
     return this.fee;
+  }
+  refundFee(_stage: FeeStage): Rational {
+    return ZERO;
+  }
+  reserveClaim(): Result<Reservation | null, FundsError> {
+    return ok(null);
   }
   reserve(amounts: readonly Rational[]): Result<Reservation, FundsError> {
     if (this.trouble) return err(this.trouble);
@@ -97,19 +127,23 @@ export class FakeTradingCoin implements TradingCoin {
     if (lt(available, required)) {
       return err({ kind: "NotSufficientBalance", coin: this.ticker, available, required, lockedBySwaps: this.locked() });
     }
+    return ok(this.lock(required));
+  }
+  /** Takes `amount` out of circulation, asked or not. */
+  protected lock(amount: Rational): Reservation {
     const id = `${this.ticker}-${this.#nextId++}`;
-    this.#locks.set(id, required);
-    this.#notify();
-    return ok({ id });
+    this.#locks.set(id, amount);
+    this.notify();
+    return { id };
   }
   release(reservation: Reservation): void {
-    if (this.#locks.delete(reservation.id)) this.#notify();
+    if (this.#locks.delete(reservation.id)) this.notify();
   }
   onBalanceChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
-  #notify(): void {
+  protected notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -146,6 +146,7 @@ export class OrderWorld {
           isUnpaid: () => false,
           unpaidUnits: () => 0n,
           mayReserve: () => ({ kind: "granted", alone: null, connectWithinMs: 30_000 }),
+          mayHoldFees: () => ({ kind: "granted", alone: null, connectWithinMs: 30_000 }),
           onReserved: () => undefined,
           onNeverConnected: () => undefined,
           ...options.policy,

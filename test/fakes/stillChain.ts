@@ -7,16 +7,18 @@ import type {
   ScanProgress,
   SeenOutput,
   SeenTx,
-  UtxoChain,
+  UtxoChainWithHistory,
 } from "../../src/ports/chain.ts";
+import type { StoredTx } from "../../src/ports/chainStore.ts";
 import { Aborted } from "../../src/ports/clock.ts";
+import type { ServerHealth } from "../../src/ports/electrum.ts";
 
 const TIP: BlockRef = { height: 100, hash: "00".repeat(32) };
 
 const EVERYTHING: ChainChange = { all: true, keys: new Set() };
 
 /** A chain on which nothing moves: it has the outputs a test gives it, and remembers what it is asked to send. */
-export class StillChain implements UtxoChain {
+export class StillChain implements UtxoChainWithHistory {
   readonly ticker: string;
   readonly sent: Uint8Array[] = [];
   /** Transactions it knows, by id. */
@@ -24,6 +26,9 @@ export class StillChain implements UtxoChain {
   /** What becomes of the next broadcasts. */
   outcome: BroadcastOutcome = { kind: "accepted" };
   reward: bigint | null = null;
+  isClosed = false;
+  /** What it says of its servers. */
+  health: readonly ServerHealth[] = [];
   /** Why the daemon cannot be used; null: it can. */
   trouble: string | null = null;
   /** How far the first scan is; null: it is over. */
@@ -104,5 +109,16 @@ export class StillChain implements UtxoChain {
     return this.reward;
   }
   async refresh(): Promise<void> {}
-  async close(): Promise<void> {}
+  async history(): Promise<readonly StoredTx[]> {
+    return [];
+  }
+  servers(): readonly ServerHealth[] {
+    return this.health;
+  }
+  async blockTimeSec(): Promise<number | null> {
+    return null;
+  }
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
 }

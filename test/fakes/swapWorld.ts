@@ -81,6 +81,8 @@ export class SwapSide {
   readonly salts: number[] = [];
   /** Hears of each stored event of a swap, with its whole log. */
   onEvent: (uuid: string, log: readonly StoredEvent[]) => void = () => undefined;
+  /** Hears of each swap about which nothing can change any more, with its whole log. */
+  onSettled: (uuid: string, log: readonly StoredEvent[]) => void = () => undefined;
   /** What this side takes for the dex fee of swaps that start. */
   dexFee: DexFeeUnits = { feeUnits: FEE_UNITS, burnUnits: 0n, feePubkey: FEE_KEY.publicKey };
   /** The network profile under which a refused fee would be right. */
@@ -129,7 +131,7 @@ export class SwapSide {
     return rpc;
   }
   coin(ticker: Ticker): UtxoCoin {
-    const coin = this.#coins.running(ticker);
+    const coin = this.#coins.utxo(ticker);
     if (!coin) throw new Error(`${ticker} is not active`);
     return coin;
   }
@@ -193,6 +195,7 @@ export class SwapSide {
         this.#judge(log);
         this.onEvent(uuid, log);
       },
+      onSettled: (uuid, log) => this.onSettled(uuid, log),
     });
   }
 
@@ -441,6 +444,7 @@ export class SwapWorld {
       takerNota: false,
       lockDurationSec,
       reservation,
+      claimReservation: null,
       ...(options.safety?.[role] ? { safety: options.safety[role] } : {}),
     };
   }

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { parseBatchAnswer, parseSingleAnswer } from "../../src/adapters/jsonRpc/daemonAnswer.ts";
 import {
   type AnswerParser,
-  parseAmount,
   parseFeeField,
   parseFeeRate,
   parseFoundTxs,
@@ -17,6 +16,7 @@ import {
   parseUtxoScan,
 } from "../../src/adapters/utxoRpc/answers.ts";
 import { parseBlock } from "../../src/adapters/utxoRpc/parseBlock.ts";
+import { parseAmount } from "../../src/chainIndex/coinAmount.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { ok } from "../../src/core/util/result.ts";
 import { parseTx, serializeTx } from "../../src/core/utxo/txCodec.ts";

@@ -9,7 +9,7 @@ const FUZZ = join(ROOT, "test/fuzz");
 /** Readers of outside data under other names: a `parse…` finds itself. */
 const OTHER_NAMES = [
   "src/adapters/evmRpc/rebuildTx.ts#rebuildTx",
-  "src/adapters/evmRpc/wsFrames.ts#WsFrameReader",
+  "src/wire/wsFrames.ts#WsFrameReader",
   "src/adapters/jsonRpc/daemonConf.ts#readDaemonConf",
   "src/adapters/libp2p/lengthPrefix.ts#FrameDecoder",
   "src/adapters/sqlite/swapStore.ts#createSwapStore",
@@ -18,6 +18,10 @@ const OTHER_NAMES = [
   "src/core/keys/iguana.ts#passphraseToKeyPair",
   "src/core/keys/signMessage.ts#verifyMessage",
   "src/core/message/healthcheck.ts#openHealthcheck",
+  "src/core/proof/equihash.ts#isEquihashSolution",
+  "src/core/proof/headerChain.ts#extend",
+  "src/core/proof/merkleBranch.ts#checkInclusion",
+  "src/core/proof/parentProof.ts#commitsTo",
   "src/core/utxo/htlc.ts#extractSecret",
   "src/core/utxo/outputScript.ts#classifyOutput",
   "src/core/utxo/script.ts#decodeScript",

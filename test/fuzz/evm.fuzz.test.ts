@@ -15,7 +15,6 @@ import {
 } from "../../src/adapters/evmRpc/answers.ts";
 import { parseNodeUrl } from "../../src/adapters/evmRpc/nodeUrl.ts";
 import { rebuildTx } from "../../src/adapters/evmRpc/rebuildTx.ts";
-import { WsFrameReader } from "../../src/adapters/evmRpc/wsFrames.ts";
 import { parseWsText } from "../../src/adapters/evmRpc/wsRpc.ts";
 import { addressFromBytes, checksumAddress, parseAddress, parseAnyCaseAddress } from "../../src/core/evm/address.ts";
 import { approveCall, parseErc20Call, parseTransferEvent, transferCall } from "../../src/core/evm/erc20.ts";
@@ -29,6 +28,7 @@ import { encodeSwapCall, parsePaymentRecord, parseSwapCall, parseSwapEvent, SWAP
 import { serializeEvmTx } from "../../src/core/evm/txFields.ts";
 import { keyPairFromScalar } from "../../src/core/keys/keyPair.ts";
 import { equalBytes, toHex } from "../../src/core/util/bytes.ts";
+import { WsFrameReader } from "../../src/wire/wsFrames.ts";
 import { eventLogJson, headerJson, OWNER, PAYMENT_ID, ScriptedEvm, txJson } from "../evm/support/scriptedEvm.ts";
 import { mutateBytes, mutateText, RUNS, SEED, source, watchMemory } from "./support/fuzz.ts";
 
@@ -52,6 +52,15 @@ const CALLS = [
   encodeSwapCall({ kind: "senderRefund", id: WORD, amount: 1n, secretHash: HASH, token: OWNER, receiver: OWNER }),
 ];
 
+/** Whether it is slow every time: a busy machine stands still now and then. */
+function isSlow(work: () => void): boolean {
+  return [1, 2, 3].every(() => {
+    const startMs = performance.now();
+    work();
+    return performance.now() - startMs > SLOW_MS;
+  });
+}
+
 /** Feeds `RUNS` damaged inputs and sees that some are refused, none is thrown at, none is slow and none leaves memory behind. */
 function feed<T>(goods: readonly T[], damage: (good: T, pick: ReturnType<typeof source>) => T, read: (input: T) => boolean): void {
   const pick = source(SEED);
@@ -65,7 +74,7 @@ function feed<T>(goods: readonly T[], damage: (good: T, pick: ReturnType<typeof 
     const input = damage(good, pick);
     const startMs = performance.now();
     if (!read(input)) refused++;
-    if (performance.now() - startMs > SLOW_MS) throw new Error(`input ${i} took too long`);
+    if (performance.now() - startMs > SLOW_MS && isSlow(() => read(input))) throw new Error(`input ${i} took too long`);
   }
   memory.check();
   expect(refused).toBeGreaterThan(RUNS / 20);

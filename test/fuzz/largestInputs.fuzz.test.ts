@@ -11,8 +11,11 @@ import { parseOrderbookAnswer, parseSyncAnswer } from "../../src/core/message/or
 import { parseOrderMessage } from "../../src/core/message/orderMessage.ts";
 import { parseSwapMessage } from "../../src/core/message/swapMessage.ts";
 import { MAX_DECIMAL_CHARS, parseDecimal } from "../../src/core/money/rational.ts";
+import { MAX_HEADERS, MAX_HEADERS_BYTES, parseHeaders } from "../../src/core/proof/blockHeader.ts";
+import { concatBytes } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { parseJson } from "../../src/rpc/parseJson.ts";
+import { EASY_RULES, mineHeader, mineHeaders } from "../fakes/mineHeaders.ts";
 import { usedBytes } from "./support/fuzz.ts";
 
 /** Bytes of the longest answer the daemon client takes, and of the longest body the HTTP server takes. */
@@ -75,6 +78,18 @@ const CASES: readonly (readonly [name: string, input: () => Uint8Array, perByte:
     () => filled([1, 0, 0, 0, 0, 0xfe, 0xa0, 0xbb, 0x0d, 0], 0, 4 * MB),
     40,
     (b) => parseTx(b, { kind: "sapling" }),
+  ],
+  [
+    "headers, none of which follows another",
+    () => new Uint8Array(MAX_HEADERS_BYTES),
+    0.1,
+    (b) => parseHeaders(b, { ...EASY_RULES, layouts: ["equihash", "plain", "auxpow", "accumulator"] }),
+  ],
+  [
+    "headers as many as are read",
+    () => concatBytes(...mineHeaders(mineHeader({}), MAX_HEADERS).map((h) => h.raw)),
+    15,
+    (b) => parseHeaders(b, EASY_RULES),
   ],
   // Field 1 (subscriptions), 2 (messages), 3 (control), each an empty message again and again.
   ...[0x0a, 0x12, 0x1a].map(

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { parseEventText } from "../../src/adapters/sqlite/storedEvent.ts";
 import { createSwapStore, SWAP_SCHEMA } from "../../src/adapters/sqlite/swapStore.ts";
+import { activationToText, parseActivation } from "../../src/app/coin/activationRecord.ts";
 import { orderToRecord, parseOrderRecord } from "../../src/app/orders/orderRecord.ts";
 import { rational } from "../../src/core/money/rational.ts";
 import type { StoredEvent } from "../../src/core/swap/events.ts";
@@ -157,4 +158,41 @@ test(`${RUNS} damaged records of own orders (seed ${SEED}) are read or refused b
   memory.check();
   expect(refused).toBeGreaterThan(RUNS / 10);
   expect(refused).toBeLessThan(RUNS);
+});
+
+test(`${RUNS} damaged notes of how a coin was enabled (seed ${SEED}) are read or refused, and what is read is written as it was read`, () => {
+  const pick = source(SEED + 4);
+  const memory = watchMemory();
+  const servers = [
+    { url: "electrum.example:50002", protocol: "SSL", anyCertificate: false, timeoutSec: 20 },
+    { url: "ws.example:50003/x", protocol: "WS", anyCertificate: true, timeoutSec: undefined },
+  ] as const;
+  const plain = {
+    coin: "LTC",
+    mm2: true,
+    requiredConfirmations: 3,
+    requiresNotarization: false,
+    daemon: undefined,
+    birthdayHeight: 7,
+  } as const;
+  const texts = [
+    activationToText({ ...plain, electrum: undefined, txHistory: false }),
+    activationToText({ ...plain, electrum: { servers, minConnected: 1, maxConnected: 2 }, txHistory: true, addressFormat: "segwit" }),
+  ];
+  let accepted = 0;
+  for (let i = 0; i < RUNS; i++) {
+    memory.tick();
+    const bad = damage(texts[i % texts.length] ?? "", pick);
+    const read = parseActivation(bad);
+    if (!read.ok) {
+      if (read.error.length > 300) throw new Error(`input ${i}: ${read.error.length} characters`);
+      continue;
+    }
+    accepted++;
+    const again = parseActivation(activationToText(read.value) ?? "");
+    expect([bad, again]).toEqual([bad, read]);
+  }
+  memory.check();
+  expect(accepted).toBeGreaterThan(0);
+  expect(accepted).toBeLessThan(RUNS / 2);
 });

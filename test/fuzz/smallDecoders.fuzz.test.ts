@@ -16,6 +16,8 @@ import { parseWif } from "../../src/core/keys/wif.ts";
 import { parseDecimal } from "../../src/core/money/rational.ts";
 import { NEW_PEER } from "../../src/core/peers/peerRecord.ts";
 import { parsePeerRecord, peerRecordToJson } from "../../src/core/peers/peerRecordJson.ts";
+import { parseHeader, parseHeaders } from "../../src/core/proof/blockHeader.ts";
+import type { HeaderRules } from "../../src/core/proof/headerRules.ts";
 import { parseHex, toHex } from "../../src/core/util/bytes.ts";
 import { parseUtf8 } from "../../src/core/util/utf8.ts";
 import { parseCashAddr } from "../../src/core/utxo/cashAddr.ts";
@@ -23,16 +25,33 @@ import { parseTxAt, serializeTx } from "../../src/core/utxo/txCodec.ts";
 import { parseJson } from "../../src/rpc/parseJson.ts";
 import { startScriptedChain } from "../contract/scriptedChain.ts";
 import { scriptNumber, spendOf } from "../contract/spendable.ts";
+import { headerVectors } from "../vectors/headers/headerVectors.ts";
 import { keyFacts } from "../vectors/keys/keyVectors.ts";
 import { mutateBytes, mutateText, RUNS, SEED, source, watchMemory } from "./support/fuzz.ts";
 
 const FORMAT = { kind: "bitcoin" } as const;
 const MAX_ASCII = 256;
 const HASH = "ab".repeat(32);
+function parsedHex(text: string): Uint8Array {
+  const bytes = parseHex(text);
+  if (!bytes.ok) throw new Error("a vector is not hex");
+  return bytes.value;
+}
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const tx = serializeTx(spendOf(FORMAT, 1, [{ txid: HASH, vout: 0, value: 20_000n }], scriptNumber(1)));
 const chain = startScriptedChain(1);
 const DER = Uint8Array.from([0x30, 0x06, 0x02, 0x01, 0x05, 0x02, 0x01, 0x07, 0x01]);
+/** Every layout, so that damaged bytes are tried as each. */
+const HEADERS: HeaderRules = {
+  layouts: ["plain", "auxpow", "accumulator", "equihash"],
+  work: { kind: "unchecked", reason: "test" },
+  target: null,
+  anchorBits: null,
+  checkpoint: null,
+};
+const bitcoinHeaders = parsedHex(headerVectors.bitcoin.headers.join(""));
+const dogecoinHeaders = parsedHex(headerVectors.dogecoin.headers.join(""));
+const zcashHeaders = parsedHex(headerVectors.zcash.headers.join(""));
 /** A refusal this decoder makes by throwing: its caller answers it. */
 const refusal = (read: () => unknown): unknown => {
   try {
@@ -67,6 +86,8 @@ const BYTES: readonly (readonly [name: string, good: readonly Uint8Array[], pars
   ["parseMessageId", [new Uint8Array(8).fill(7)], parseMessageId],
   ["parseDerSignature", [DER], parseDerSignature],
   ["parseTxAt", [tx], (b) => parseTxAt(b, 0, FORMAT)],
+  ["parseHeaders", [bitcoinHeaders, zcashHeaders, dogecoinHeaders], (b) => parseHeaders(b, HEADERS)],
+  ["parseHeader", [bitcoinHeaders.slice(0, 80), zcashHeaders.slice(0, 1_487)], (b) => parseHeader(b, HEADERS)],
   ["parseChainTxAt", [tx], (b) => parseChainTxAt(b, 0, FORMAT)],
   ["parseBlock of the development chain", [chain.daemon.rawBlock(1)], (b) => parseBlock(b, FORMAT)],
   ["parseJson", [utf8('{"a":[1,-2.5e3,"é\\u00e9",null,true,{"b":18446744073709551615}]}')], parseJson],

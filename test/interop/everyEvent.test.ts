@@ -36,5 +36,6 @@ for (const who of ["maker", "taker"] as const) {
         }
       });
     },
+    1_200_000,
   );
 }

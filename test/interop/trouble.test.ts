@@ -26,8 +26,7 @@ for (const name of ["litecoind", "btcd"] as const) {
           const waits = slot === "makerPayment" ? "taker" : "maker";
           const confirmed = logs.next(waits, { event: "swap_event", type: "tx_confirmed", slot });
           const uuid = await match(maker, taker, trade);
-          await confirmed;
-          await struck.reorg(2);
+          await struck.reorg(Number((await confirmed).height));
           const done = await ended(maker, taker, uuid);
           expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
           expectTraded(trade, before, await sidesOf(maker, taker, BOTH));

@@ -72,7 +72,7 @@ export class MatrixNode {
     return this.#running.runner;
   }
   coin(ticker: Ticker): UtxoCoin {
-    const coin = this.#running?.coins.running(ticker);
+    const coin = this.#running?.coins.utxo(ticker);
     if (!coin) throw new Error(`${ticker} is not active`);
     return coin;
   }

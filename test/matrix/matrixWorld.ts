@@ -146,6 +146,7 @@ export class MatrixWorld {
       takerNota: false,
       lockDurationSec: LOCK_SEC,
       reservation: held.value,
+      claimReservation: null,
       safety: { valueConfs: 0, revealMarginSec: REVEAL_MARGIN_SEC, feeConfs: 0 },
     });
   }

@@ -167,7 +167,7 @@ export class Villain {
       .flatMap((h) => state.at(h)?.block.txs ?? [])
       .find((t) => t.tx.inputs.some((i) => i.txid === paid?.txid && i.vout === 0))?.raw;
     const raw = seen ?? mined;
-    this.#secret = s.secret ? fromHex(s.secret) : raw ? this.#node.coin("BBB").findSecret(raw, hash) : null;
+    this.#secret = s.secret ? fromHex(s.secret) : raw ? this.#node.coin("BBB").findSecret({ txid: "", raw }, hash) : null;
     return this.#secret;
   }
 

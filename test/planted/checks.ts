@@ -19,9 +19,9 @@ export const CHECKS: readonly PlantedBug[] = [
   ),
   program(
     "an adapter uses another one",
-    "src/adapters/utxoRpc/medianTime.ts",
-    "/** Headers a median time past is made of (BIP-113). */",
-    'import "../sqlite/migrations.ts";\n/** Headers a median time past is made of (BIP-113). */',
+    "src/adapters/utxoRpc/fault.ts",
+    "/** Why a look at the daemon did not end with a fresh view. None of them changes what the index knows. */",
+    'import "../sqlite/migrations.ts";\n/** Why a look at the daemon did not end with a fresh view. None of them changes what the index knows. */',
     "scripts/check-layers.ts",
   ),
   program(

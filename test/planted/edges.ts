@@ -320,10 +320,10 @@ export const EDGES: readonly PlantedBug[] = [
   ),
   bug(
     "the median time is the tip's own",
-    "src/adapters/utxoRpc/medianTime.ts",
+    "src/chainIndex/medianTime.ts",
     "last[Math.floor(last.length / 2)] ?? 0",
     "last.at(-1) ?? 0",
-    "src/adapters/utxoRpc/medianTime.test.ts",
+    "src/chainIndex/medianTime.test.ts",
   ),
   bug(
     "a daemon on another chain is believed",
@@ -334,7 +334,7 @@ export const EDGES: readonly PlantedBug[] = [
   ),
   bug(
     "a reorg leaves transactions in blocks that are gone",
-    "src/adapters/utxoRpc/chainIndex.ts",
+    "src/chainIndex/chainIndex.ts",
     "if (tx.block && tx.block.height > height) this.#putTx({ ...tx, block: null });",
     "if (tx.block && tx.block.height > height + 1) this.#putTx({ ...tx, block: null });",
     CONTRACT_TEST,
@@ -357,10 +357,10 @@ export const EDGES: readonly PlantedBug[] = [
   ),
   bug(
     "a mempool's word overrules a block",
-    "src/adapters/utxoRpc/factsBuilder.ts",
+    "src/chainIndex/factsBuilder.ts",
     "if (known?.raw && (block === null || known.block?.hash === block.hash)) return;\n    const kept = block ?? known?.block ?? null;",
     "const kept = block;",
-    "src/adapters/utxoRpc/factsBuilder.test.ts",
+    "src/chainIndex/factsBuilder.test.ts",
   ),
   bug(
     "an acknowledged write is not on the disk",
@@ -407,7 +407,7 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "setprice promises over a daemon that is away",
     "src/app/orders/placeOrders.ts",
-    "  const outage = base.outage();\n  if (outage) return err(outage);\n",
+    "  const outage = base.outage() ?? claimOutage(rel);\n  if (outage) return err(outage);\n",
     "",
     "test/rpc/conformance/orders.test.ts",
   ),
@@ -435,9 +435,31 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "trade_preimage of a maker does not look whether the daemon is there",
     "src/app/fees/tradePreimage.ts",
-    "  const outage = base.outage();\n  if (outage) return err(outage);\n",
+    "  const outage = base.outage() ?? claimOutage(rel);\n  if (outage) return err(outage);\n",
     "",
     "test/rpc/conformance/swaps.test.ts",
+  ),
+  bug(
+    "a kept status is shown without a look for secrets in it",
+    "src/core/swap/shownSwap.ts",
+    " && isBlanked(text)\n",
+    "\n",
+    "src/core/swap/shownSwap.test.ts",
+  ),
+  bug(
+    "what lists show is not blanked",
+    "src/core/swap/shownSwap.ts",
+    "new ShownSwap(hideSecrets(status), null)",
+    "new ShownSwap(status, null)",
+    "src/core/swap/shownSwap.test.ts",
+    "test/rpc/swapListText.test.ts",
+  ),
+  bug(
+    "a swap stored while a page is read is in no list until the next one is stored",
+    "src/adapters/sqlite/swapIndex.ts",
+    "this.#read = added;",
+    "this.#read = this.#added;",
+    "src/adapters/sqlite/swapIndex.test.ts",
   ),
   bug(
     "anybody may read why a swap of ours failed",
@@ -452,6 +474,20 @@ export const EDGES: readonly PlantedBug[] = [
     '    if (entry.protocol.type === "") return err({ kind: "ProtocolMissing", coin: ticker });\n',
     "",
     "test/rpc/conformance/wallet.test.ts",
+  ),
+  bug(
+    "a coin that is just being disabled is enabled once more",
+    "src/app/coin/coinRegistry.ts",
+    "    this.#passive.add(ticker);\n    this.#closing.add(ticker);\n",
+    "    this.#passive.add(ticker);\n",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "a coin that is being enabled outlives the node",
+    "src/app/coin/coinRegistry.ts",
+    "    this.#stopping.abort();\n    await Promise.allSettled(this.#work);\n",
+    "",
+    "src/app/coin/coinRegistry.test.ts",
   ),
   bug(
     "spare bits of a signature's last symbol are called padding",

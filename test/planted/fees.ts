@@ -71,7 +71,7 @@ export const FEE_BUGS: readonly PlantedBug[] = [
     "if (!current) return null;",
     DEEP,
   ),
-  bug("the first version is sent for ever", VERSIONS, "return versionsOf(tx).findLast((v)", "return versionsOf(tx).find((v)", FEES),
+  bug("the first version is sent for ever", VERSIONS, "open.findLast((v)", "open.find((v)", FEES),
   bug(
     "a refusal for a low fee changes nothing",
     PUBLISH,
@@ -97,15 +97,15 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a malleated payment is taken for its own cancellation",
     OBSERVE,
-    "?.block || malleated(task, coin, slot)?.block) return undefined;",
-    "?.block) return undefined;",
+    "!seen.failed) || malleated(task, coin, slot)?.block) return undefined;",
+    "!seen.failed)) return undefined;",
     DEEP,
   ),
   bug(
     "a malleated payment is not known again",
     OBSERVE,
-    "return byTxid(coin, s.own[slot]?.txid) ?? malleated(task, coin, slot);",
-    "return byTxid(coin, s.own[slot]?.txid);",
+    "return own?.block ? own : (malleated(task, coin, slot) ?? own);",
+    "return own;",
     DEEP,
   ),
   bug(
@@ -158,5 +158,12 @@ export const FEE_BUGS: readonly PlantedBug[] = [
     '(finished !== "success" || isDeep(task, ownPayment(terms.role)))',
     "true",
     "test/swap/deepReorgs.test.ts",
+  ),
+  bug(
+    "a cancellation pays what daemons take for a mistake",
+    BUILDER,
+    "const asked = offered > sane ? sane : offered;",
+    "const asked = offered;",
+    FEES,
   ),
 ];

@@ -97,17 +97,17 @@ export const MONEY: readonly PlantedBug[] = [
   bug("the same margin is added at every stage", "src/app/coin/coinFees.ts", "order: 20n", "order: 10n", "src/app/coin/coinFees.test.ts"),
   bug(
     "an amount of a daemon with too many digits is rounded",
-    "src/adapters/utxoRpc/answers.ts",
+    "src/chainIndex/coinAmount.ts",
     'if (rest !== 0n && round === "exact")',
     'if (rest !== 0n && round !== "exact")',
-    "src/adapters/utxoRpc/answers.test.ts",
+    "src/chainIndex/coinAmount.test.ts",
   ),
   bug(
     "an amount a double cannot hold is believed",
-    "src/adapters/utxoRpc/answers.ts",
+    "src/chainIndex/coinAmount.ts",
     'if (typeof value === "number" && !isExactDouble(value, digits))',
     'if (typeof value === "string" && !isExactDouble(0, digits))',
-    "src/adapters/utxoRpc/answers.test.ts",
+    "src/chainIndex/coinAmount.test.ts",
   ),
   bug(
     "a request's big integer loses its last digits",

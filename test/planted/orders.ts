@@ -14,6 +14,7 @@ const UPKEEP = "src/app/orders/orderUpkeep.ts";
 const PLACE = "src/app/orders/placeOrders.ts";
 const UPDATE = "src/app/orders/updateMaker.ts";
 const UPDATE_TEST = "src/app/orders/updateMaker.test.ts";
+const AWAY_TEST = "src/app/orders/backendAway.test.ts";
 
 /** Own orders and the matching handshake. */
 export const ORDERS: readonly PlantedBug[] = [
@@ -235,7 +236,7 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "an order is placed without the money for it",
     PLACE,
-    "ok(undefined) : checkMakerFunds(base, volume);",
+    "ok(undefined) : checkMakerFunds(sides, volume);",
     "ok(undefined) : ok(undefined);",
     SERVICE_TEST,
   ),
@@ -243,16 +244,16 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a taker's check forgets the dex fee",
     "src/app/orders/fundsChecks.ts",
-    "[dexFee, dexFeeFee.value, paymentFee.value].reduce(add, volume)",
-    "[dexFeeFee.value, paymentFee.value].reduce(add, volume)",
+    "given: add(volume, dexFee), fees, other",
+    "given: volume, fees, other",
     SERVICE_TEST,
     "src/app/fees/tradePreimage.test.ts",
   ),
   bug(
     "setprice with max keeps nothing back",
     "src/app/orders/fundsChecks.ts",
-    "min(most.value.volume, sub(available, leastReserve))",
-    "most.value.volume",
+    "min(sub(most.value.volume, beside), sub(available, leastReserve))",
+    "sub(most.value.volume, beside)",
     SERVICE_TEST,
   ),
   bug("a request is answered twice", MAKER_SIDE, " || this.#answered.get(`${sender} ${uuid}`)", "", HOSTILE_TEST, SERVICE_TEST),
@@ -267,8 +268,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a sender may reserve the whole balance",
     MAKER_SIDE,
-    'if (share.kind === "refused" || (isLate && share.alone !== null)) {',
-    'if (isLate && share.kind === "granted" && share.alone !== null) {',
+    "if (refused !== null || (isLate && alone !== null)) {",
+    "if (isLate && alone !== null) {",
     SERVICE_TEST,
   ),
   bug("an answer leaves before the funds are held", MAKER_SIDE, "    if (!taken.ok) {\n", "    if (!taken.ok && isLate) {\n", SERVICE_TEST),
@@ -276,15 +277,15 @@ export const ORDERS: readonly PlantedBug[] = [
     "connected is said before the swap is stored",
     MAKER_SIDE,
     'await this.#ledger.commit([{ step: "maker", order: next }, agreed]);',
-    'this.#publishConnected(order, pair);\n    await this.#ledger.commit([{ step: "maker", order: next }, agreed]);',
+    'this.#repeats.sayConnected(order, pair);\n    await this.#ledger.commit([{ step: "maker", order: next }, agreed]);',
     SERVICE_TEST,
   ),
   bug("funds stay held after a failed start", MAKER_SIDE, "this.#holds.release(pair.takerOrderUuid);\n      await", "await", SERVICE_TEST),
   bug(
     "connected is repeated to anybody",
-    MAKER_SIDE,
-    "if (known.taker === sender) this.#repeatConnected",
-    "this.#repeatConnected",
+    "src/app/orders/makerRepeats.ts",
+    "if (known.taker === sender && this.#mayRepeat(",
+    "if (this.#mayRepeat(",
     SERVICE_TEST,
     HOSTILE_TEST,
   ),
@@ -390,10 +391,17 @@ export const ORDERS: readonly PlantedBug[] = [
     UPDATE_TEST,
   ),
   bug(
+    "one look at a backend that is away holds up all matching",
+    "src/app/orders/ordersService.ts",
+    "afterLook(payersOf(input), () => mailbox.call(() => placeMakerOrder(deps, orders, input))),",
+    "mailbox.call(() => afterLook(payersOf(input), () => placeMakerOrder(deps, orders, input))),",
+    AWAY_TEST,
+  ),
+  bug(
     "a request comes in between an order's update and its write",
     "src/app/orders/ordersService.ts",
-    "mailbox.call(() => updateMakerOrder(deps, orders, update)),",
-    "updateMakerOrder(deps, orders, update),",
+    "() => mailbox.call(() => updateMakerOrder(deps, orders, update))",
+    "() => updateMakerOrder(deps, orders, update)",
     UPDATE_TEST,
   ),
   bug(

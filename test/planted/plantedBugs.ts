@@ -1,11 +1,15 @@
+import { ACCOUNT_SWAPS } from "./accountSwaps.ts";
+import { ACCOUNTS } from "./accounts.ts";
 import { CHECKS } from "./checks.ts";
 import { EDGES } from "./edges.ts";
+import { ELECTRUM } from "./electrum.ts";
 import { FEE_BUGS } from "./fees.ts";
 import { HTLC_BUGS } from "./htlc.ts";
 import { MONEY } from "./money.ts";
 import { NETWORK } from "./network.ts";
 import { ORDERS } from "./orders.ts";
 import type { PlantedBug } from "./plantedBug.ts";
+import { PROOF } from "./proof.ts";
 import { SIM_BUGS } from "./sim.ts";
 import { SWAP } from "./swap.ts";
 
@@ -14,7 +18,11 @@ export const PLANTED_BUGS: { readonly [group: string]: readonly PlantedBug[] } =
   money: MONEY,
   htlc: HTLC_BUGS,
   orders: ORDERS,
+  accounts: ACCOUNTS,
+  evm: ACCOUNT_SWAPS,
   network: NETWORK,
+  proof: PROOF,
+  electrum: ELECTRUM,
   swap: SWAP,
   fees: FEE_BUGS,
   edges: EDGES,

@@ -34,9 +34,13 @@ const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const OUTPUTS = "src/app/coin/ownOutputs.ts";
 const FUNDS = "src/app/swap/storedFunds.ts";
+const NONCES = "src/app/coin/evm/nonceLedger.ts";
+const BUILDER = "src/app/coin/evm/evmSwapBuilder.ts";
 
 /** Nothing goes wrong but what always does: messages lost and late, clocks a little off. */
 const CALM = "--seed 1 --makers 1 --takers 3 --coins 2 --hours 0.3 --rate 20 --faults 0";
+/** The same, with a coin and a token of an account chain. */
+const CALM_ACCOUNTS = "--seed 1 --makers 1 --takers 3 --coins 1 --accounts 2 --hours 0.1 --rate 40 --faults 0";
 /** Strangers pay to every contract. */
 const LITTER = "--seed 1 --makers 1 --takers 3 --coins 2 --hours 0.3 --rate 20 --faults 40 --kinds litter";
 /** More swaps at a time than outputs, and a slow disk between signing and sending. */
@@ -44,7 +48,7 @@ const TIGHT = "--seed 1 --makers 1 --takers 6 --coins 2 --hours 0.2 --rate 60 --
 /** More is asked for than there is, and what is spent does not come back. */
 const SHORT = "--seed 1 --makers 4 --takers 2 --coins 2 --hours 0.1 --rate 300 --faults 0 --purse 3 --one-way";
 /** Processes that die and come back hours later. */
-const CRASHED = "--seed 3 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
+const CRASHED = "--seed 17 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
 /** Daemons away for hours. */
 const CUT_OFF = "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 40 --outside 80% --kinds daemon_down,daemon_stall";
 /** Processes that die while their daemons refuse what they send. */
@@ -199,5 +203,22 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     PUBLISH,
     "if (mayLeave && !isInBlock(task, slot) && resend",
     "if (mayLeave && !isInBlock(task, slot) && !task.state.facts[slot] && resend",
+  ),
+  caught("one nonce", CALM_ACCOUNTS, "two swaps are given one nonce", NONCES, "while (taken.has(nonce)) nonce++;", ""),
+  caught(
+    "stored first",
+    CALM_ACCOUNTS,
+    "an approval is sent before it is stored",
+    NONCES,
+    'await this.#put(signed, "sent");\n    } finally',
+    'this.#entries.set(signed.txid, { signed, state: "sent", takenAt: null });\n    } finally',
+  ),
+  caught(
+    "conservation",
+    CALM_ACCOUNTS,
+    "a dex fee of an account chain is a unit more than agreed",
+    BUILDER,
+    "? { to, value: units, data: NO_DATA, gas }",
+    "? { to, value: units + 1n, data: NO_DATA, gas }",
   ),
 ];

@@ -27,6 +27,8 @@ const LIMITS = "test/swap/limits.test.ts";
 const LOST_TO_TEST = "src/app/swap/lostTo.test.ts";
 const CLAIM_BUILT_ON = "test/sim/found/claimBuiltOn.test.ts";
 const PAYMENT_TEST = "src/app/swap/duties/payment.test.ts";
+const TASK_TEST = "src/app/swap/swapTask.test.ts";
+const RESENDER_TEST = "src/app/swap/resender.test.ts";
 
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
 export const SWAP: readonly PlantedBug[] = [
@@ -300,7 +302,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a refused payment's bytes are sent at every piece of news",
     PAYMENT,
-    "offered?.repeat.isDue(LOOK_AGAIN_MS)",
+    "offered?.repeat.isDue(pause.ms(coin, received.txid))",
     "offered?.repeat.isDue(0)",
     LIMITS,
   ),
@@ -445,8 +447,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "nothing of one chain counts while the other is away",
     OBSERVE,
-    "for (const slot of SLOTS) if (covered.has(chainOf(role, slot)))",
-    "for (const slot of SLOTS) if (covered.size === 2)",
+    "if (!covered.has(chainOf(role, slot))) continue;",
+    "if (covered.size < 2) continue;",
     LIMITS,
   ),
   bug(
@@ -510,8 +512,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a restarted swap's promise is not renewed",
     "src/app/swap/storedFunds.ts",
-    ".filter(({ amounts, ttlMs }) => amounts.length > 0 && ttlMs >= 1_000)",
-    ".filter(({ amounts, ttlMs }) => amounts.length < 0 && ttlMs >= 1_000)",
+    "isDue: amounts.length > 0 ||",
+    "isDue: amounts.length < 0 ||",
     FUNDS,
   ),
   bug(
@@ -634,7 +636,7 @@ export const SWAP: readonly PlantedBug[] = [
     "if (!this.#deps.policy.isKnown(sender, order.base)) continue;",
     WAITING,
   ),
-  bug("a fee is signed while its backend is away", FEE, "(await outageOf(coin, signal)) ?? (task", "(task", OUTBOX),
+  bug("a fee is signed while its backend is away", FEE, "(await outageOf(coin, signal)) ??\n    (task", "(task", OUTBOX),
   bug("a payment is signed while its own backend is away", PAYMENT, "(await outageOf(coin, signal)) ??", "", OUTBOX),
   bug(
     "a fee is handed to a backend that is away",
@@ -677,5 +679,36 @@ export const SWAP: readonly PlantedBug[] = [
     "if (!isUndone && !isOldFee) this.#slots",
     "if (!isUndone) this.#slots",
     "src/app/swap/mailbox.test.ts",
+  ),
+  bug(
+    "a message of the other side wakes nobody who waits for one",
+    TASK,
+    'peer: ["messages", "anything"],',
+    'peer: ["anything"],',
+    TASK_TEST,
+  ),
+  bug("news of the chain wakes nobody who looks at it alone", TASK, 'chain: ["chain", "anything"],', 'chain: ["anything"],', TASK_TEST),
+  bug("news between the look and the wait is missed", TASK, "if (this.#counts[of] !== count) return resolve();", "", TASK_TEST),
+  bug(
+    "a message is silent while the other side stops waiting",
+    "src/core/swap/resendPause.ts",
+    "leftSec > 0 ? Math.min(LONGEST_SEC, leftSec / PART_OF_WAIT) : LONGEST_SEC",
+    "LONGEST_SEC",
+    "src/core/swap/resendPause.test.ts",
+  ),
+  bug(
+    "who asks is answered when it is time",
+    "src/app/swap/resender.ts",
+    "isAsked ? AT_ONCE_MS : this.#pauseMs",
+    "this.#pauseMs",
+    RESENDER_TEST,
+  ),
+  bug("the pauses do not begin anew for who asks", "src/app/swap/resender.ts", "      this.#repeated = 0;\n", "", RESENDER_TEST),
+  bug(
+    "a new block does not have a refused transaction offered sooner",
+    "src/app/swap/offerPause.ts",
+    "if (meets !== this.#met) this.#offers = 0;",
+    "",
+    "src/app/swap/offerPause.test.ts",
   ),
 ];

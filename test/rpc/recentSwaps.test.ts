@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { createSwapStore, SWAP_SCHEMA } from "../../src/adapters/sqlite/swapStore.ts";
+import { ShownSwap } from "../../src/core/swap/shownSwap.ts";
 import { swapPages } from "../../src/main/swapPages.ts";
 import { fakeNode, PASSWORD } from "../fakes/fakeNode.ts";
 import { fakeDispatcher } from "../fakes/rpcServer.ts";
@@ -29,8 +30,9 @@ async function dispatcherOver(stored: readonly Stored[]) {
     const summary = { uuid: s.uuid, role: "taker", myCoin: s.my, otherCoin: s.other, startedAt: s.at, finished: false } as const;
     await store.create(summary, { v: 1, atMs: s.at * 1_000, event: { type: "secret_learned", secret: "00" } }, []);
   }
-  const status = async (uuid: string) => ({ type: "Taker", uuid, events: [] });
-  return fakeDispatcher({ ...node, ctx: { ...node.ctx, swaps: { ...node.ctx.swaps, status, page: swapPages(store) } } });
+  const statuses = async (uuids: readonly string[]) =>
+    new Map(uuids.map((uuid) => [uuid, ShownSwap.of({ type: "Taker", uuid, events: [] })]));
+  return fakeDispatcher({ ...node, ctx: { ...node.ctx, swaps: { ...node.ctx.swaps, statuses, page: swapPages(store) } } });
 }
 
 /** Newest first; of one second, the one stored last. */

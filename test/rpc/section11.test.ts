@@ -300,7 +300,16 @@ const ROWS: readonly Row[] = [
       },
     ],
   },
-  { topic: "`get_trade_fee` for QRC20", none: "no such coin can be enabled" },
+  {
+    topic: "`get_trade_fee` for QRC20",
+    calls: [
+      {
+        ask: { method: "get_trade_fee", coin: "QRC" },
+        spec: [200, { result: { coin: "DOC", amount: "0.1201" } }],
+        kdf: [200, { result: { coin: "DOC", amount: "0.1601" } }],
+      },
+    ],
+  },
   {
     topic: "`get_trade_fee` meaning",
     calls: [{ ask: { method: "get_trade_fee", coin: "DOC" }, spec: [200, { result: { amount: "0.0001" } }] }],

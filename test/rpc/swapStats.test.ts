@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { createSwapStore, SWAP_SCHEMA } from "../../src/adapters/sqlite/swapStore.ts";
 import type { StoredEvent } from "../../src/core/swap/events.ts";
+import { ShownSwap } from "../../src/core/swap/shownSwap.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { swapPages } from "../../src/main/swapPages.ts";
 import type { HttpServer } from "../../src/ports/http.ts";
@@ -23,11 +24,9 @@ afterEach(async () => {
 
 async function overLogs() {
   const node = await fakeNode();
-  const status = async (uuid: string) => {
-    const log = logs.get(uuid);
-    return log && swapStatus(log);
-  };
-  return { ...node, ctx: { ...node.ctx, swaps: { ...node.ctx.swaps, status } } };
+  const statuses = async (uuids: readonly string[]) =>
+    new Map([...logs].flatMap(([uuid, log]) => (uuids.includes(uuid) ? [[uuid, ShownSwap.of(swapStatus(log))]] : [])));
+  return { ...node, ctx: { ...node.ctx, swaps: { ...node.ctx.swaps, statuses } } };
 }
 
 test.each(recordedLogs)("a $role, $name: anybody may see it once it is over, on its side, without what is ours", async (recorded) => {

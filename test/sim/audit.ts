@@ -107,7 +107,7 @@ export function leftovers(t: TradingWorld): readonly string[] {
   const found: string[] = [];
   for (const node of [t.maker, t.taker]) {
     for (const ticker of COINS) {
-      const ledger = node.node.coins.active(ticker)?.ledger;
+      const ledger = node.node.coins.utxo(ticker)?.ledger;
       const spendable = ledger?.spendable().reduce((n, u) => n + u.value, 0n) ?? 0n;
       const held = ledger?.promises.held() ?? 0n;
       if (held !== 0n) found.push(`${node.name} still promises ${held} units of ${ticker}`);

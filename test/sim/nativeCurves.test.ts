@@ -5,6 +5,15 @@ import { secp256k1 as quick } from "../../sim/native/secp256k1.ts";
 import { sha256 as quickSha256 } from "../../sim/native/sha2.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 
+/** Null: no key can have made it. */
+function recover(curve: typeof noble, signature: Uint8Array, digest: Uint8Array): Uint8Array | null {
+  try {
+    return curve.Signature.fromBytes(signature, "recovered").recoverPublicKey(digest).toBytes(true);
+  } catch {
+    return null;
+  }
+}
+
 test("the simulator's quick signatures and keys are noble's, byte for byte", () => {
   const rng = seededRng(20_261_122);
   for (let i = 0; i < 50; i++) {
@@ -13,7 +22,10 @@ test("the simulator's quick signatures and keys are noble's, byte for byte", () 
     expect(quick.sign(digest, key, options)).toEqual(noble.sign(digest, key, options));
     expect(quick.sign(digest, key, { ...options, format: "der" })).toEqual(noble.sign(digest, key, { ...options, format: "der" }));
     const recovered = { prehash: false, format: "recovered" } as const;
-    expect(quick.sign(digest, key, recovered)).toEqual(noble.sign(digest, key, recovered));
+    const signed = noble.sign(digest, key, recovered);
+    expect(quick.sign(digest, key, recovered)).toEqual(signed);
+    const bad = Uint8Array.from(signed, (b, at) => (at === 5 ? b ^ 1 : b));
+    for (const bytes of [signed, bad]) expect(recover(quick, bytes, digest)).toEqual(recover(noble, bytes, digest));
     const publicKey = noble.getPublicKey(key, true);
     expect(quick.getPublicKey(key, true)).toEqual(publicKey);
     expect(quick.utils.isValidPublicKey(publicKey, true)).toBe(true);

@@ -18,7 +18,7 @@ const confirmed = (node: SimNode, uuid: string, slot: string): boolean =>
   node.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === slot);
 const claimed = (node: SimNode, uuid: string): boolean => node.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPaymentSpend");
 const requireNotarization = (t: TradingWorld, who: "maker" | "taker", coin: string): void =>
-  t[who].node.coins.active(coin)?.setRequiresNotarization(true);
+  t[who].node.coins.utxo(coin)?.setRequiresNotarization(true);
 /** Notaries confirm the chain up to its tip. */
 const notarize = (t: TradingWorld, coin: string): Promise<unknown> => t.world.node("relay").daemon(coin).call("chain_notarize");
 
@@ -96,7 +96,7 @@ test("for the coin it sends each side waits for the fewer of both wishes, for th
   const { world, maker, taker } = t;
   const before = purses(t);
   const wish = (node: SimNode, coin: string, confirmations: number): void =>
-    node.node.coins.active(coin)?.setRequiredConfirmations(confirmations);
+    node.node.coins.utxo(coin)?.setRequiredConfirmations(confirmations);
   wish(maker, "DOC", 2);
   wish(maker, "MARTY", 5);
   wish(taker, "DOC", 4);

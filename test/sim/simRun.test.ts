@@ -10,6 +10,7 @@ import { shrink } from "../../sim/run/shrink.ts";
 import { scheduleOf, simRun } from "../../sim/run/simRun.ts";
 import { addUp, notExercised, type Summary, summarize, summaryText } from "../../sim/run/summary.ts";
 import { RULES } from "../../sim/run/watch.ts";
+import { worldOf } from "../../sim/run/worldOf.ts";
 
 /** A small world: a few swaps of a few nodes. */
 const SMALL: SimRunOptions = { ...DEFAULTS, seed: 7, makers: 2, takers: 4, hours: 0.5, rate: 10, pollSec: 30, faults: 30, outside: 0 };
@@ -108,4 +109,31 @@ test("shrinking finds the one fault and the one trade that matter", async () => 
   });
   expect(smallest.schedule.faults.map((f) => f.id)).toEqual([fault]);
   expect(smallest.schedule.trades.map((t) => t.id)).toEqual([trade]);
+});
+
+const ACCOUNT_ARGS = "--seed 2 --makers 1 --takers 2 --coins 1 --accounts 3 --hours 0.2 --rate 45 --faults 60 --outside 0%";
+
+test(
+  "coins and tokens of an account chain trade under the same rules, faults and all, with books that come out for every node",
+  async () => {
+    const { run: options } = parseCli(ACCOUNT_ARGS.split(" "));
+    if (!options) throw new Error("no options");
+    const run = await simRun(options, scheduleOf(options));
+    const here = summarize(run);
+    console.log(`seed 2, accounts:\n${summaryText(here)}`);
+    expect(here.violations).toEqual([]);
+    expect(here.ends.inside["success/success"]).toBeGreaterThan(3);
+    for (const rule of ["secret", "stored first", "one nonce", "one fee", "truth", "ends", "conservation", "funds", "in time", "in order"])
+      expect([rule, (here.checks[rule] ?? 0) > 0]).toEqual([rule, true]);
+    const again = await simRun(options, scheduleOf(options));
+    expect(again.traceHash).toBe(here.traceHash);
+  },
+  LIMIT_MS,
+);
+
+test("without accounts the worlds of seeds are what they were; with them there are one or two other coins", () => {
+  const { accounts, coins } = worldOf(56, 100, 3);
+  expect([accounts, coins === 1 || coins === 2]).toEqual([3, true]);
+  expect(worldOf(56, 100)).toEqual({ ...worldOf(56, 100, 3), accounts: 0, coins: worldOf(56, 100).coins });
+  expect(() => parseCli(["--coins", "1"])).toThrow(RangeError);
 });

@@ -1,13 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { startAnvilProcess } from "../../src/devnet/anvilProcess.ts";
 
-const BINARY = fileURLToPath(new URL("../../node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil", import.meta.url));
-/** Ends what it started when its standard input closes, so that no test run, however it ends, leaves a chain behind. */
-const KEEPER = fileURLToPath(new URL("../interop/support/keeper.ts", import.meta.url));
 /** npm serves the program for this platform; anywhere else there is none to start. */
 const isServed = process.platform === "linux" && process.arch === "x64";
-const READY_MS = 20_000;
 const CALL_MS = 20_000;
 
 /** For `describe.skipIf`: true only where no program exists for the platform and this is not CI. A missing program is a failure elsewhere. */
@@ -65,59 +59,17 @@ export class AnvilError extends Error {
 
 /** Starts an Ethereum chain for tests on 127.0.0.1 and waits until it listens. Throws when it is not installed or does not come up. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
-  if (!existsSync(BINARY)) throw new Error(`anvil is not installed: ${BINARY} is missing; npm ci --ignore-scripts brings it on Linux x64`);
-  const child = spawn(process.execPath, [KEEPER, BINARY, ...commandLine(options)], { stdio: ["pipe", "pipe", "pipe"] });
-  const exited = new Promise<void>((resolve) => {
-    child.once("exit", () => resolve());
-    child.once("error", () => resolve());
-  });
-  const stop = async (): Promise<void> => {
-    child.stdin.end();
-    await exited;
-  };
-  try {
-    const said = await greeting(child);
-    const port = Number(/Listening on 127\.0\.0\.1:(\d+)/.exec(said)?.[1]);
-    const url = `http://127.0.0.1:${port}`;
-    return { url, wsUrl: `ws://127.0.0.1:${port}`, port, accounts: accountsOf(said), ...caller(url), stop };
-  } catch (cause) {
-    await stop();
-    throw cause;
-  }
+  const { url, port, said, stop } = await startAnvilProcess(commandLine(options));
+  return { url, wsUrl: `ws://127.0.0.1:${port}`, port, accounts: accountsOf(said), ...caller(url), stop };
 }
 
 function commandLine(o: AnvilOptions): string[] {
-  const line = ["--host", "127.0.0.1", "--port", String(o.port ?? 0), "--chain-id", String(o.chainId ?? 31337)];
+  const line = ["--port", String(o.port ?? 0), "--chain-id", String(o.chainId ?? 31337)];
   if (o.blockTimeSec !== undefined) line.push("--block-time", String(o.blockTimeSec));
   if (o.noMining === true) line.push("--no-mining");
   if (o.timestampSec !== undefined) line.push("--timestamp", String(o.timestampSec));
   if (o.hardfork !== undefined) line.push("--hardfork", o.hardfork);
   return [...line, ...(o.args ?? [])];
-}
-
-/** What it prints until it listens: the accounts, their keys, the port. Its later output is read and dropped. */
-function greeting(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let said = "";
-    const fail = (what: string): void => reject(new Error(`anvil ${what}: ${said.slice(-1_000)}`));
-    const timer = setTimeout(() => fail(`did not listen within ${READY_MS} ms`), READY_MS);
-    child.once("error", (cause) => fail(cause.message));
-    child.once("exit", (code) => {
-      clearTimeout(timer);
-      fail(`ended with ${code}`);
-    });
-    let isUp = false;
-    const hear = (data: Buffer): void => {
-      if (isUp) return;
-      said += data.toString("utf8");
-      if (!/Listening on 127\.0\.0\.1:\d+\s/.test(said)) return;
-      isUp = true;
-      clearTimeout(timer);
-      resolve(said);
-    };
-    child.stdout?.on("data", hear);
-    child.stderr?.on("data", hear);
-  });
 }
 
 function accountsOf(said: string): AnvilAccount[] {

@@ -80,6 +80,8 @@ async function untilMakerPays(uuid: string): Promise<Contract> {
     secretHash: hash160(SECRET),
     refundKey: world.maker.key.publicKey,
     claimKey: world.taker.key.publicKey,
+    units: 0n,
+    swapContract: null,
   };
 }
 
@@ -94,8 +96,8 @@ describe("a maker payment", () => {
       return tx.raw;
     };
     const built = [
-      unsent(ok(coin.buildPayment({ contract, units: 199_999_999n, reservation: null }))),
-      unsent(ok(coin.buildPayment({ contract: { ...contract, lock: contract.lock - 1 }, units: 200_000_000n, reservation: null }))),
+      unsent(ok(coin.buildPayment({ contract: { ...contract, units: 199_999_999n }, reservation: null }))),
+      unsent(ok(coin.buildPayment({ contract: { ...contract, lock: contract.lock - 1, units: 200_000_000n }, reservation: null }))),
       unsent(ok(coin.buildDexFee({ feeUnits: 200_000_000n, burnUnits: 0n, feeKey: world.taker.key.publicKey, reservation: null }))),
       new Uint8Array(300).fill(255),
       NONE,
@@ -115,7 +117,7 @@ describe("a maker payment", () => {
     const uuid = await world.start({ only: "taker" });
     const contract = await untilMakerPays(uuid);
     const coin = world.maker.coin("AAA");
-    const other = ok(coin.buildPayment({ contract: { ...contract, lock: contract.lock - 1 }, units: 200_000_000n, reservation: null }));
+    const other = ok(coin.buildPayment({ contract: { ...contract, lock: contract.lock - 1, units: 200_000_000n }, reservation: null }));
     coin.releaseInputs(other.raw);
     const fee = ok(coin.buildDexFee({ feeUnits: FEE_UNITS, burnUnits: 0n, feeKey: FEE_KEY.publicKey, reservation: null }));
     expect(world.chain("AAA").payFromFaucet(coin.contractScript(contract), 199_999_999n).ok).toBe(true);
@@ -138,9 +140,9 @@ describe("a maker payment", () => {
       expect(world.chain("AAA").payFromFaucet(coin.contractScript(contract), units).ok).toBe(true);
     await world.advance(60);
     expect((await world.taker.state(uuid)).facts.makerPayment).toBeUndefined();
-    const first = ok(coin.buildPayment({ contract, units: 200_000_000n, reservation: null }));
+    const first = ok(coin.buildPayment({ contract: { ...contract, units: 200_000_000n }, reservation: null }));
     await world.drive(coin.chain.broadcast(first.raw));
-    const second = ok(coin.buildPayment({ contract, units: 200_000_000n, reservation: null }));
+    const second = ok(coin.buildPayment({ contract: { ...contract, units: 200_000_000n }, reservation: null }));
     await world.drive(coin.chain.broadcast(second.raw));
     await world.until("the taker pays", async () => (await world.taker.state(uuid)).own.takerPayment !== undefined);
     const paid = (await world.taker.state(uuid)).facts.makerPayment?.txid;
@@ -159,7 +161,7 @@ describe("a maker payment", () => {
     const ids = new Set<string>();
     for (let i = 0; i < 9; i++) {
       // Another second, another lock time, another transaction.
-      const { txid, raw } = ok(coin.buildPayment({ contract, units: 200_000_000n, reservation: null }));
+      const { txid, raw } = ok(coin.buildPayment({ contract: { ...contract, units: 200_000_000n }, reservation: null }));
       coin.releaseInputs(raw);
       ids.add(txid);
       world.inject(world.maker, world.taker, uuid, { type: "MakerPayment", tx: { data: raw } });
@@ -174,7 +176,7 @@ describe("a maker payment", () => {
     const uuid = await world.start({ only: "taker" });
     const contract = await untilMakerPays(uuid);
     const coin = world.maker.coin("AAA");
-    const payment = ok(coin.buildPayment({ contract, units: 200_000_000n, reservation: null }));
+    const payment = ok(coin.buildPayment({ contract: { ...contract, units: 200_000_000n }, reservation: null }));
     expect(await world.drive(coin.chain.broadcast(payment.raw))).toMatchObject({ kind: "accepted" });
     await world.advance(5);
     // The same key on another machine takes it, with the secret that this test knows; the block has the payment alone.

@@ -36,7 +36,7 @@ test("whoever is told first of an enabled coin finds stored swaps served before 
   const opened = world.maker.restart([]);
   await opened;
   world.maker.coins.onActivated(() => {
-    const coin = world.maker.coins.active("AAA");
+    const coin = world.maker.coins.utxo("AAA");
     if (coin) seen.push(coin.ledger.spendable().reduce((n, u) => n + u.value, 0n));
   });
   await world.maker.enable("AAA");

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { ownPayment, type Role, type SwapEvent } from "../../src/core/swap/events.ts";
-import { SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
+import { payTo } from "../fakes/chainWorld.ts";
+import { FEE_KEY, FEE_UNITS, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
 afterEach(() => world.close());
@@ -14,15 +15,20 @@ const isPaid =
   (e: SwapEvent): boolean =>
     e.type === "tx_seen" && e.slot === ownPayment(role) && e.block !== null;
 
-/** Runs a swap until one side's payment is in a block, and puts that side's log back to how it was after `keep` events. */
-async function putBack(role: Role, keep: (events: readonly SwapEvent[]) => number): Promise<string> {
+/** Runs a swap until one side's payment (or what `at` says) is in its log, and puts that log back to how it was after `keep` events. */
+async function putBack(role: Role, keep: (events: readonly SwapEvent[]) => number, at = isPaid(role)): Promise<string> {
   world = await SwapWorld.open({ funds: FUNDS });
   const uuid = await world.start();
   const side = world.side(role);
-  await world.until("the payment is in a block", async () => (await side.events(uuid)).some((e) => isPaid(role)(e.event)));
+  await world.until("it is in the log", async () => (await side.events(uuid)).some((e) => at(e.event)));
   await side.stop();
   const events = (await side.events(uuid)).map((e) => e.event);
-  await side.db.write([{ sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, keep(events)] }]);
+  const kept = keep(events);
+  const isFeeKept = events.slice(0, kept).some((e) => (e.type === "tx_signed" || e.type === "tx_received") && e.slot === "fee");
+  await side.db.write([
+    { sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, kept] },
+    ...(isFeeKept ? [] : [{ sql: "DELETE FROM swap_marks WHERE kind = 'fee_tx' AND uuid = ?", params: [uuid] }]),
+  ]);
   return uuid;
 }
 
@@ -33,6 +39,7 @@ const MOMENTS: readonly (readonly [Role, string, (events: readonly SwapEvent[]) 
   ["maker", "negotiated", after("negotiated")],
   ["maker", "the fee received", after("tx_received", "fee")],
   ["maker", "the payment signed", after("tx_signed", "makerPayment")],
+  ["taker", "negotiated", after("negotiated")],
   ["taker", "the fee sent", after("tx_attempted", "fee")],
   ["taker", "the maker's payment confirmed", after("tx_confirmed", "makerPayment")],
   ["taker", "the payment signed", after("tx_signed", "takerPayment")],
@@ -50,6 +57,70 @@ test.each(MOMENTS)(
     expect(spent).toBeLessThan(units + FEES);
   },
 );
+
+/** What all dex fees of this world's swaps came to. */
+const feesPaid = (): bigint => world.unitsOf("BBB", payTo(FEE_KEY));
+
+test("a taker whose store was put back to before its dex fee, which had left, pays that fee no second time", async () => {
+  const uuid = await putBack("taker", after("negotiated"), (e) => e.type === "tx_attempted" && e.slot === "fee");
+  await world.side("taker").restart();
+  const ends = await world.finish(uuid);
+  expect([ends, feesPaid()]).toEqual([{ maker: "success", taker: "success" }, FEE_UNITS]);
+});
+
+test("a taker pays the fee of its next swap for the same amounts, though the one before paid just as much", async () => {
+  world = await SwapWorld.open({ funds: FUNDS });
+  for (const due of [FEE_UNITS, 2n * FEE_UNITS]) {
+    expect(await world.finish(await world.start())).toEqual({ maker: "success", taker: "success" });
+    expect(feesPaid()).toBe(due);
+  }
+});
+
+test.each([0, 1])(
+  "a taker put back to before the fee of one of two swaps that ran side by side takes up that one's (swap %i)",
+  async (lost) => {
+    world = await SwapWorld.open({ funds: FUNDS });
+    const uuids = [await world.start(), await world.start()];
+    const { taker } = world;
+    const isSent = (e: SwapEvent): boolean => e.type === "tx_attempted" && e.slot === "fee";
+    for (const uuid of uuids) await world.until("the fee is sent", async () => (await taker.events(uuid)).some((e) => isSent(e.event)));
+    const fees = await Promise.all(uuids.map(async (uuid) => (await taker.state(uuid)).own.fee?.txid));
+    const [uuid, other] = lost === 0 ? uuids : uuids.toReversed();
+    if (uuid === undefined || other === undefined) throw new Error("two swaps");
+    await taker.stop();
+    const keep = after("negotiated")((await taker.events(uuid)).map((e) => e.event));
+    await taker.db.write([
+      { sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, keep] },
+      { sql: "DELETE FROM swap_marks WHERE kind = 'fee_tx' AND uuid = ?", params: [uuid] },
+      // Nothing but its mark tells of the other one any more.
+      { sql: "UPDATE swaps SET finished = 1, settled = 1 WHERE uuid = ?", params: [other] },
+    ]);
+    await taker.restart();
+    await world.until("a fee is taken up", async () => (await taker.state(uuid)).own.fee !== undefined);
+    expect((await taker.state(uuid)).own.fee?.txid).toBe(fees[lost]);
+  },
+);
+
+test("two swaps of a taker put back to before their fees take up one fee each", async () => {
+  world = await SwapWorld.open({ funds: FUNDS });
+  const uuids = [await world.start(), await world.start()];
+  const { taker } = world;
+  const isSent = (e: SwapEvent): boolean => e.type === "tx_attempted" && e.slot === "fee";
+  for (const uuid of uuids) await world.until("the fee is sent", async () => (await taker.events(uuid)).some((e) => isSent(e.event)));
+  await taker.stop();
+  for (const uuid of uuids) {
+    const keep = after("negotiated")((await taker.events(uuid)).map((e) => e.event));
+    await taker.db.write([
+      { sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, keep] },
+      { sql: "DELETE FROM swap_marks WHERE kind = 'fee_tx'", params: [] },
+    ]);
+  }
+  await taker.restart();
+  for (const uuid of uuids) await world.finish(uuid);
+  expect(feesPaid()).toBe(2n * FEE_UNITS);
+  const fees = await Promise.all(uuids.map(async (uuid) => (await taker.state(uuid)).own.fee?.txid));
+  expect(new Set(fees).size).toBe(2);
+});
 
 test.each(MOMENTS)(
   "a %s put back to '%s' that returns when it is too late to pay still knows that it has paid",

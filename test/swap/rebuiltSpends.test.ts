@@ -43,7 +43,7 @@ function isRevealed(ticker: Ticker, secretHash: string): boolean {
   const coin = world.taker.coin(ticker);
   const txs = mempool.graph.entries().map((e) => e.chainTx);
   for (let h = 0; h <= state.tip.height; h++) txs.push(...(state.at(h)?.block.txs ?? []));
-  return txs.some((tx) => coin.findSecret(tx.raw, fromHex(secretHash)) !== null);
+  return txs.some((tx) => coin.findSecret({ txid: "", raw: tx.raw }, fromHex(secretHash)) !== null);
 }
 async function mineBoth(times: number): Promise<void> {
   for (let i = 0; i < times; i++) {

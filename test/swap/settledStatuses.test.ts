@@ -1,33 +1,51 @@
 import { afterEach, expect, test } from "vitest";
-import { type SwapLogs, swapStatuses } from "../../src/main/swapStatuses.ts";
-import type { SwapStatus } from "../../src/rpc/ctx/swaps.ts";
+import { createSwapViews } from "../../src/adapters/sqlite/swapViews.ts";
+import { ShownSwap, type SwapStatus } from "../../src/core/swap/shownSwap.ts";
+import { statusMaker, swapStatus } from "../../src/core/swap/swapStatus.ts";
+import { swapStatuses } from "../../src/main/swapStatuses.ts";
+import type { SwapsApi } from "../../src/rpc/ctx/swaps.ts";
 import { type SwapSide, SwapWorld } from "../fakes/swapWorld.ts";
 
-/** Statuses that are kept must say what the logs say, whatever becomes of the swaps. */
+/** Statuses that are kept beside the logs must say what the logs say, whatever becomes of the swaps. */
 
 let world: SwapWorld;
 afterEach(() => world?.close());
 
+const MAKER = statusMaker("test");
+
 /** The statuses as the RPC reads them, of whatever runner a side has, and how often a log was read for them. */
-function statusesOf(side: SwapSide): { readonly status: (uuid: string) => Promise<SwapStatus | undefined>; reads: number } {
-  const logs: SwapLogs = {
-    log: (uuid) => {
-      counted.reads++;
-      return side.runner.log(uuid);
-    },
-    isSettled: (uuid) => side.runner.isSettled(uuid),
-    endedElsewhere: async () => null,
-  };
-  const counted = { status: swapStatuses(logs), reads: 0 };
-  return counted;
+class Lists {
+  readonly #statuses: Pick<SwapsApi, "status" | "statuses">;
+  reads = 0;
+
+  constructor(side: SwapSide) {
+    const views = createSwapViews(side.db, MAKER);
+    this.#statuses = swapStatuses({
+      log: (uuid) => {
+        this.reads++;
+        return side.runner.log(uuid);
+      },
+      isSettled: (uuid) => side.runner.isSettled(uuid),
+      unseenOf: (uuid) => side.runner.unseenOf(uuid),
+      endedElsewhere: async () => null,
+      views,
+      keep: (made) => void views.keep(made),
+    });
+  }
+
+  async listed(uuid: string): Promise<SwapStatus | undefined> {
+    return (await this.#statuses.statuses([uuid])).get(uuid)?.status;
+  }
+
+  alone = async (uuid: string): Promise<SwapStatus | undefined> => (await this.#statuses.status(uuid))?.status;
 }
 
 test("at every step of a swap, over a reorganisation after its end, a disabled coin and a restart, the status is that of the log", async () => {
   world = await SwapWorld.open();
   const uuid = await world.start();
-  const sides = [world.maker, world.taker].map((side) => ({ side, kept: statusesOf(side) }));
+  const sides = [world.maker, world.taker].map((side) => ({ side, kept: new Lists(side) }));
   const same = async (): Promise<void> => {
-    for (const { side, kept } of sides) expect(await kept.status(uuid)).toEqual(await side.status(uuid));
+    for (const { side, kept } of sides) expect(await kept.listed(uuid)).toEqual(await side.status(uuid));
   };
   const until = (what: string, isDone: () => Promise<boolean>): Promise<void> =>
     world.until(
@@ -62,6 +80,12 @@ test("at every step of a swap, over a reorganisation after its end, a disabled c
   for (let i = 0; i < 5; i++) await same();
   // The first of these may have read the log; the others did not.
   for (const { kept } of sides) expect(kept.reads).toBeLessThanOrEqual(1);
+  // Asked for by itself it is made of its log each time.
+  for (const { kept, side } of sides) {
+    kept.reads = 0;
+    expect(await kept.alone(uuid)).toEqual(await side.status(uuid));
+    expect(kept.reads).toBe(1);
+  }
 
   await world.maker.stop();
   await world.maker.restart();
@@ -69,51 +93,47 @@ test("at every step of a swap, over a reorganisation after its end, a disabled c
   await same();
 });
 
-test("a swap nobody has is not settled, nor kept: it may start at any moment", async () => {
+test("a swap is told of once when nothing about it can change any more; the status kept then is the one of the log, and no list reads it", async () => {
   world = await SwapWorld.open();
-  const kept = statusesOf(world.maker);
-  const uuid = "00000000-0000-4000-8000-000000000001";
-  expect(await kept.status(uuid)).toBeUndefined();
-  expect(world.maker.runner.isSettled(uuid)).toBe(false);
-  expect(await world.start()).toBe(uuid);
-  expect(await kept.status(uuid)).toMatchObject({ uuid, is_finished: false });
-  expect(world.maker.runner.isSettled(uuid)).toBe(false);
-});
-
-test("no more than 500 are kept, those asked for last", async () => {
-  world = await SwapWorld.open();
+  const told: string[] = [];
+  for (const side of [world.maker, world.taker])
+    side.onSettled = (uuid, log) => {
+      told.push(`${side.role} ${uuid}`);
+      void createSwapViews(side.db, MAKER).keep([{ uuid, events: log.length, status: ShownSwap.of(swapStatus(log)) }]);
+    };
   const uuid = await world.start();
   await world.finish(uuid);
-  const log = await world.maker.events(uuid);
-  const read: string[] = [];
-  const status = swapStatuses({
-    log: async (id) => {
-      read.push(id);
-      return log;
-    },
-    isSettled: () => true,
-    endedElsewhere: async () => null,
-  });
-  for (let i = 0; i < 500; i++) await status(String(i));
-  await status("0");
-  await status("500");
-  read.length = 0;
-  for (const id of ["0", "2", "499", "500"]) await status(id);
-  expect(read).toEqual([]);
-  await status("1");
-  expect(read).toEqual(["1"]);
+  expect(told).toEqual([]);
+  await world.until("nothing can change", async () => [world.maker, world.taker].every((side) => side.runner.isSettled(uuid)), 4_000);
+  expect(told.sort()).toEqual([`maker ${uuid}`, `taker ${uuid}`]);
+  for (const side of [world.maker, world.taker]) {
+    const lists = new Lists(side);
+    expect(await lists.listed(uuid)).toEqual(await side.status(uuid));
+    expect(lists.reads).toBe(0);
+  }
 });
 
-test("what ended in KDF is not kept: a million bytes each, for anybody who asks for them", async () => {
-  const read: string[] = [];
-  const status = swapStatuses({
+test("a swap nobody has is not settled, nor kept: it may start at any moment", async () => {
+  world = await SwapWorld.open();
+  const kept = new Lists(world.maker);
+  const uuid = "00000000-0000-4000-8000-000000000001";
+  expect(await kept.listed(uuid)).toBeUndefined();
+  expect(world.maker.runner.isSettled(uuid)).toBe(false);
+  expect(await world.start()).toBe(uuid);
+  expect(await kept.listed(uuid)).toMatchObject({ uuid, is_finished: false });
+  expect(world.maker.runner.isSettled(uuid)).toBe(false);
+});
+
+test("what ended in KDF is shown as it was stored, and not kept a second time", async () => {
+  const kept: string[] = [];
+  const { statuses } = swapStatuses({
     log: async () => null,
     isSettled: () => true,
-    endedElsewhere: async (uuid) => {
-      read.push(uuid);
-      return { type: "Maker", uuid, events: [{ timestamp: 1, event: { type: "Finished" } }] };
-    },
+    unseenOf: () => null,
+    endedElsewhere: async (uuid) => ({ type: "Maker", uuid, events: [{ timestamp: 1, event: { type: "Finished" } }] }),
+    views: { read: async () => new Map() },
+    keep: (made) => void kept.push(...made.map((m) => m.uuid)),
   });
-  for (let i = 0; i < 2; i++) expect(await status("a")).toMatchObject({ uuid: "a", is_finished: true });
-  expect(read).toEqual(["a", "a"]);
+  expect((await statuses(["a"])).get("a")?.status).toMatchObject({ uuid: "a", is_finished: true });
+  expect(kept).toEqual([]);
 });

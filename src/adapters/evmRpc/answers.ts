@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { parseAnyCaseAddress } from "../../core/evm/address.ts";
+import { TRANSFER_TOPIC } from "../../core/evm/erc20.ts";
+import { SWAP_TOPICS } from "../../core/evm/swapContract.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 
@@ -12,8 +14,10 @@ export type AnswerParser<T> = (value: unknown) => Result<T, BadAnswer>;
 
 /** Logs of one answer; a node that sends more is asked for fewer blocks. */
 const MAX_LOGS = 10_000;
-/** Logs of one transaction: a full block of nothing else has fewer. */
+/** Events of swap contracts in one transaction: all the gas one may use (EIP-7825) is not enough for as many. */
 const MAX_RECEIPT_LOGS = 40_000;
+const MAX_TOPICS = 4;
+const SWAP_TOPIC_TEXTS: ReadonlySet<string> = new Set(Object.values(SWAP_TOPICS).map((topic) => `0x${topic}`));
 /** Largest calldata, result or signed transaction read, bytes. */
 const MAX_DATA_BYTES = 1_000_000;
 /** Heights and times beyond this are nonsense and would not be exact. */
@@ -60,7 +64,7 @@ export type HeaderAnswer = z.infer<typeof header>;
 
 const log = z.object({
   address,
-  topics: z.array(hash).max(4),
+  topics: z.array(hash).max(MAX_TOPICS),
   data: data(MAX_DATA_BYTES),
   blockNumber: number,
   blockHash: hash,
@@ -69,6 +73,30 @@ const log = z.object({
 });
 export type LogAnswer = z.infer<typeof log>;
 
+/** Topics and address of a log nobody has looked at, in lower case; what is no text is left out. */
+function rawLog(value: unknown): { readonly topics: readonly string[]; readonly address: string } {
+  const { topics, address }: { topics?: unknown; address?: unknown } = typeof value === "object" && value !== null ? value : {};
+  const texts = Array.isArray(topics) ? topics.slice(0, MAX_TOPICS).filter((topic) => typeof topic === "string") : [];
+  return { topics: texts.map((topic) => topic.toLowerCase()), address: typeof address === "string" ? address.toLowerCase() : "" };
+}
+
+/**
+ * Logs of swap contracts, and of tokens that came to one which opened a payment in the same transaction. Whoever claims may fill its
+ * transaction with other logs: they are passed over, however many there are.
+ */
+function wantedLogs(logs: readonly unknown[]): unknown[] {
+  const paid = new Set<string>();
+  for (const value of logs) {
+    const { topics, address } = rawLog(value);
+    if (topics[0] === `0x${SWAP_TOPICS.sent}`) paid.add(`0x${address.slice(2).padStart(64, "0")}`);
+  }
+  return logs.filter((value) => {
+    const { topics } = rawLog(value);
+    const [first = "", , to = ""] = topics;
+    return SWAP_TOPIC_TEXTS.has(first) || (first === `0x${TRANSFER_TOPIC}` && topics.length === 3 && paid.has(to));
+  });
+}
+
 const receipt = z.object({
   transactionHash: hash,
   blockHash: hash,
@@ -76,7 +104,8 @@ const receipt = z.object({
   status: quantity.refine((status) => status <= 1n, "no status").transform((status) => status === 1n),
   gasUsed: quantity,
   effectiveGasPrice: quantity.nullish().transform((price) => price ?? null),
-  logs: z.array(log).max(MAX_RECEIPT_LOGS),
+  /** See `wantedLogs`. */
+  logs: z.array(z.unknown()).transform(wantedLogs).pipe(z.array(log).max(MAX_RECEIPT_LOGS)),
 });
 export type ReceiptAnswer = z.infer<typeof receipt>;
 

@@ -7,7 +7,7 @@ import type { HeaderAnswer } from "./answers.ts";
 import { type ChainView, paymentKey } from "./chainView.ts";
 import { EVENTS_OF, type EventKind, EventSearch } from "./eventSearch.ts";
 import { type LookFault, lookFaultText } from "./fault.ts";
-import { eventIn, type FollowedTx, lookAtTxs, type TxLook } from "./followedTxs.ts";
+import { eventIn, type FollowedTx, lookAtNamed, lookAtWatched, type TxLook, type WatchedTxs } from "./followedTxs.ts";
 import { readGasPrices } from "./gasReader.ts";
 import type { ChosenHead, NodePool } from "./nodePool.ts";
 import { readPayments } from "./paymentReader.ts";
@@ -30,6 +30,8 @@ export type LookResult = { readonly view: ChainView; readonly trouble: string | 
 const MAX_TIPS = 256;
 /** Transactions of one account that pools hold; their own limits are far lower. */
 const MAX_PENDING = 1_000n;
+/** An answer that could not be read may be very large: it is not asked for at every look. */
+const UNREAD_REST_MS = 60_000;
 /** A majority that stays behind so long is right: what was above is gone. */
 const BEHIND_MS = 30_000;
 
@@ -54,6 +56,8 @@ export class ChainLook {
   #followed: ReadonlyMap<string, FollowedTx> = new Map();
   /** Transactions of events found, by payment. */
   #eventTxs = new Map<string, Map<EventKind, string>>();
+  /** Watched transactions of which nothing could be read, when they are asked for again, and a sentence on it. */
+  readonly #unread = new Map<string, { readonly againAtMs: number; readonly trouble: string }>();
   #behindSinceMs: number | null = null;
   #trouble: string | null = null;
 
@@ -147,7 +151,7 @@ export class ChainLook {
     };
     const lesser = tokens.ok ? (prices.ok ? null : lookFaultText(ticker, prices.error)) : lookFaultText(ticker, tokens.error);
     this.#trouble = read.value.trouble ?? lesser;
-    return ok({ view, trouble: this.#trouble });
+    return ok({ view, trouble: this.#unreadTrouble ?? this.#trouble });
   }
 
   /** What can change while the head stays: what waits in the pools, and searches that go on. */
@@ -162,22 +166,36 @@ export class ChainLook {
     );
     const rest = await this.#eventsAndTxs([...view.payments.values()], look, signal);
     if (!rest.ok) return rest;
-    return ok({ view: { ...view, tip: tipOf(chosen), accounts, ...rest.value }, trouble: this.#trouble });
+    return ok({ view: { ...view, tip: tipOf(chosen), accounts, ...rest.value }, trouble: this.#unreadTrouble ?? this.#trouble });
   }
 
   async #eventsAndTxs(
     payments: readonly SwapPayment[],
     look: TxLook,
     signal: AbortSignal,
-  ): Promise<Result<Pick<ChainView, "txs" | "payments">, LookFault>> {
+  ): Promise<Result<Pick<ChainView, "txs" | "unread" | "payments">, LookFault>> {
     const { watches } = this.#deps;
     const keys = new Set(payments.map(paymentKey));
     for (const key of [...this.#eventTxs.keys()]) if (!keys.has(key)) this.#eventTxs.delete(key);
     this.#search.keepOnly(keys);
-    const wanted = new Set([...watches.txs, ...[...this.#eventTxs.values()].flatMap((events) => [...events.values()])]);
-    const looked = await lookAtTxs(look, [...wanted], signal);
+    const named = new Set([...this.#eventTxs.values()].flatMap((events) => [...events.values()]));
+    for (const txid of [...this.#unread.keys()]) if (!watches.txs.has(txid)) this.#unread.delete(txid);
+    const rests = (txid: string): boolean => (this.#unread.get(txid)?.againAtMs ?? 0) > look.nowMs;
+    const looked = await lookAtWatched(
+      look,
+      [...watches.txs].filter((txid) => !rests(txid)),
+      signal,
+    );
     if (!looked.ok) return looked;
-    const followed = new Map(looked.value);
+    this.#noteUnread(looked.value, look.nowMs);
+    const resting = [...watches.txs].filter(rests).flatMap((txid) => look.known.get(txid) ?? []);
+    const others = await lookAtNamed(
+      look,
+      [...named].filter((txid) => !looked.value.found.has(txid) || this.#unread.has(txid)),
+      signal,
+    );
+    if (!others.ok) return others;
+    const followed = new Map([...resting.map((tx) => [tx.txid, tx] as const), ...looked.value.found, ...others.value]);
     this.#noteEvents(followed.values(), keys);
     const missing = payments.flatMap((payment) => {
       const watch = watches.payments.get(paymentKey(payment));
@@ -190,9 +208,22 @@ export class ChainLook {
     this.#noteEvents(found.value, keys);
     this.#followed = followed;
     return ok({
+      unread: new Set([...this.#unread.keys()].filter((txid) => !followed.get(txid)?.block)),
       txs: new Map([...followed].flatMap(([txid, tx]): [string, AccountTx][] => (tx.raw === null ? [] : [[txid, seen(tx, tx.raw)]]))),
       payments: new Map(payments.map((payment) => [paymentKey(payment), this.#withEvents(followed, payment)])),
     });
+  }
+
+  #noteUnread({ found, unread }: WatchedTxs, nowMs: number): void {
+    for (const txid of found.keys()) if (!unread.has(txid)) this.#unread.delete(txid);
+    for (const [txid, fault] of unread) {
+      const trouble = `The receipt of ${txid} could not be read. ${lookFaultText(this.#deps.ticker, fault)}`;
+      this.#unread.set(txid, { againAtMs: nowMs + UNREAD_REST_MS, trouble });
+    }
+  }
+  get #unreadTrouble(): string | null {
+    const [first] = this.#unread.values();
+    return first?.trouble ?? null;
   }
 
   /** Events of watched payments in transactions that are followed anyway need no search. */
@@ -223,7 +254,7 @@ export class ChainLook {
   }
 }
 
-const withdrawn = (tx: FollowedTx): FollowedTx => ({ ...tx, block: null, receipt: null, swapLogs: [] });
+const withdrawn = (tx: FollowedTx): FollowedTx => ({ ...tx, block: null, receipt: null, swapLogs: [], arrivals: [] });
 
 const seen = ({ txid, seenAtMs, block, receipt }: FollowedTx, raw: Uint8Array): AccountTx => ({ txid, raw, block, seenAtMs, receipt });
 
@@ -252,22 +283,24 @@ async function readAccounts(
 /** A count far above what blocks have is no hint but a mistake: a transaction with that nonce would wait for ever. */
 const pendingNonce = (nonce: bigint, asked: bigint): bigint => (asked > nonce && asked - nonce <= MAX_PENDING ? asked : nonce);
 
-/** What a majority has in its pools at least; accounts no node answered for are left out. */
+/**
+ * The least of what as many nodes as must agree have in their pools: one alone cannot name a count that is too high, nor by the others'
+ * silence. Accounts that too few answered for are left out.
+ */
 async function pendingNonces(
   quorum: Quorum,
   watched: readonly EvmAddress[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<EvmAddress, bigint>> {
-  if (watched.length === 0) return new Map();
-  const nodes = [...quorum.nodes].sort((a, b) => a.cost - b.cost).slice(0, quorum.need);
-  const answers = await Promise.all(nodes.map((node) => node.ask(watched.map(pendingNonceQuery), null, quorum.timeoutMs, signal)));
-  const least = new Map<EvmAddress, bigint>();
-  for (const list of answers) {
-    for (const [i, address] of watched.entries()) {
-      const answer = list[i];
-      const known = least.get(address);
-      if (answer?.ok && (known === undefined || answer.value < known)) least.set(address, answer.value);
-    }
+  const told = new Map<EvmAddress, bigint[]>(watched.map((address) => [address, []]));
+  const queue = [...quorum.nodes].sort((a, b) => a.cost - b.cost);
+  const isOpen = (address: EvmAddress): boolean => (told.get(address)?.length ?? 0) < quorum.need;
+  for (let wave = queue.splice(0, quorum.need); wave.length > 0; wave = queue.splice(0, 1)) {
+    const open = watched.filter(isOpen);
+    if (open.length === 0) break;
+    const answers = await Promise.all(wave.map((node) => node.ask(open.map(pendingNonceQuery), null, quorum.timeoutMs, signal)));
+    for (const list of answers) for (const [i, address] of open.entries()) if (list[i]?.ok) told.get(address)?.push(list[i].value);
   }
-  return least;
+  const known = watched.filter((address) => !isOpen(address));
+  return new Map(known.map((address) => [address, (told.get(address) ?? []).reduce((a, b) => (a < b ? a : b))]));
 }

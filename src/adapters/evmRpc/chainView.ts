@@ -10,6 +10,8 @@ export type ChainView = {
   readonly accounts: ReadonlyMap<EvmAddress, AccountState>;
   readonly tokens: ReadonlyMap<string, TokenState>;
   readonly txs: ReadonlyMap<string, AccountTx>;
+  /** Followed transactions of which no answer could be read. */
+  readonly unread: ReadonlySet<string>;
   readonly payments: ReadonlyMap<string, SwapPayment>;
   readonly prices: GasPrices | null;
 };
@@ -63,6 +65,8 @@ export function viewChange(before: ChainView | null, after: ChainView): ChainCha
   differing(before.accounts, after.accounts, sameAccount, add);
   differing(before.tokens, after.tokens, sameToken, add);
   differing(before.txs, after.txs, sameTx, add);
+  for (const txid of before.unread) if (!after.unread.has(txid)) add(txid);
+  for (const txid of after.unread) if (!before.unread.has(txid)) add(txid);
   differing(before.payments, after.payments, samePayment, (_key, payment) => add(payment.id));
   const all =
     before.tip.hash !== after.tip.hash || before.tip.finalized !== after.tip.finalized || !samePrices(before.prices, after.prices);

@@ -2,6 +2,7 @@ import { decodeWords } from "../../core/evm/abi.ts";
 import { type EvmAddress, ZERO_ADDRESS } from "../../core/evm/address.ts";
 import { allowanceCall, DECIMALS_CALL } from "../../core/evm/erc20.ts";
 import { encodeSwapCall, paymentsCall } from "../../core/evm/swapContract.ts";
+import { swapRevertReason } from "../../core/evm/swapRevert.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { CallRequest, ChainReadError } from "../../ports/accountChain.ts";
 import { lookFaultText } from "./fault.ts";
@@ -20,7 +21,9 @@ type Answered<T> = Promise<Result<T, ChainReadError>>;
 function toReadError(ticker: string, fault: ReadFault): ChainReadError {
   switch (fault.kind) {
     case "reverted": {
-      const message = `The ${ticker} chain would refuse the transaction: ${fault.message.slice(0, MAX_REASON)}.`;
+      // Nodes show a custom error as they like, some as raw bytes.
+      const reason = swapRevertReason(fault.data) ?? fault.message.replace(/\p{Cc}+/gu, " ").slice(0, MAX_REASON);
+      const message = `The ${ticker} chain would refuse the transaction: ${reason}.`;
       return { kind: "Reverted", data: fault.data, message };
     }
     case "refused":
@@ -110,6 +113,11 @@ export async function checkSwapContract(reads: ContractReads, contract: EvmAddre
     if (refusal.error.kind !== "reverted" && refusal.error.kind !== "refused") return err(toReadError(ticker, refusal.error));
   }
   return ok(undefined);
+}
+
+export async function readHasCode(reads: ContractReads, address: EvmAddress): Answered<boolean> {
+  const code = await ask(reads, codeQuery(address));
+  return code.ok ? ok(code.value.length > 0) : code;
 }
 
 export function tryCall(reads: ContractReads, request: CallRequest): Answered<Uint8Array> {

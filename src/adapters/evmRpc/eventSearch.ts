@@ -1,10 +1,11 @@
 import { type PaymentState, parseSwapEvent, SWAP_TOPICS } from "../../core/evm/swapContract.ts";
 import { toHex } from "../../core/util/bytes.ts";
-import { err, ok, type Result } from "../../core/util/result.ts";
+import { ok, type Result } from "../../core/util/result.ts";
+import type { LogAnswer } from "./answers.ts";
 import { paymentKey } from "./chainView.ts";
 import type { EvmNode } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
-import { eventIn, type FollowedTx, lookAtTxs, type SwapLog, type TxLook } from "./followedTxs.ts";
+import { claimOfLog, eventIn, type FollowedTx, lookAtTxs, type SwapLog, type TxLook } from "./followedTxs.ts";
 import { logsQuery } from "./query.ts";
 import type { WatchedPayment } from "./watches.ts";
 
@@ -20,8 +21,8 @@ export const EVENTS_OF: { readonly [state in PaymentState]: readonly EventKind[]
 
 /** Log questions of one look, over all payments: a look must end. */
 const QUESTIONS_PER_LOOK = 30;
-/** A node that refuses so few blocks has no logs to give. */
-const LEAST_RANGE = 16;
+/** A node that refuses so few blocks has no logs to give. Some give those of ten at most, and one block may hold very many. */
+const LEAST_RANGE = 1;
 /** Wait before all blocks are searched once more for what no node's logs have. */
 const REPEAT_MS = 60_000;
 /** Transactions one answer may name for one event; honest ones name one. */
@@ -115,18 +116,18 @@ export class EventSearch {
     const topics = [...open].map((kind) => SWAP_TOPICS[kind]);
     const [answer] = await node.ask([logsQuery(payment.contract, topics, from, to)], null, quorum.timeoutMs, signal);
     if (answer === undefined || !answer.ok) {
-      if (node.logRange > LEAST_RANGE) node.logRange = Math.floor(node.logRange / 2);
+      if (node.logRange > LEAST_RANGE) node.halveLogRange();
       else this.#finish(search, node, quorum.block.height);
       return ok([]);
     }
     search.to = from - 1;
-    const named = new Set<string>();
+    const named = new Map<string, LogAnswer>();
     for (const log of answer.value) {
       if (log.address !== payment.contract || log.blockNumber < from || log.blockNumber > to || log.removed === true) continue;
       const event = parseSwapEvent(log.topics, log.data);
-      if (event.ok && open.has(event.value.kind) && toHex(event.value.id) === payment.id) named.add(log.transactionHash);
+      if (event.ok && open.has(event.value.kind) && toHex(event.value.id) === payment.id) named.set(log.transactionHash, log);
     }
-    return named.size === 0 ? ok([]) : this.#proven(node, payment, open, [...named].slice(0, MAX_CANDIDATES), look, signal);
+    return named.size === 0 ? ok([]) : this.#proven(node, payment, open, new Map([...named].slice(0, MAX_CANDIDATES)), look, signal);
   }
 
   /** The next node begins at the newest block again. */
@@ -135,20 +136,28 @@ export class EventSearch {
     search.to = height;
   }
 
+  /**
+   * A claim whose receipt cannot be read counts as the node's log has it: the contract's state says that there is one, and whoever uses
+   * the secret compares its hash.
+   */
   async #proven(
     node: EvmNode,
     payment: WatchedPayment,
     open: ReadonlySet<EventKind>,
-    txids: readonly string[],
+    named: ReadonlyMap<string, LogAnswer>,
     look: TxLook,
     signal: AbortSignal,
   ): Promise<Result<readonly Found[], LookFault>> {
-    const txs = await lookAtTxs(look, txids, signal);
-    if (!txs.ok) return err(txs.error);
-    const found = [...txs.value.values()].filter((tx) =>
-      [...open].some((kind) => eventIn(tx, payment.contract, payment.id, kind) !== null),
-    );
-    if (found.length < txids.length) node.contradicted("the logs of a swap contract");
+    const found: FollowedTx[] = [];
+    let isContradicted = false;
+    for (const [txid, log] of named) {
+      const read = await lookAtTxs(look, [txid], signal);
+      if (!read.ok && read.error.kind === "moved") return read;
+      const tx = read.ok ? (read.value.get(txid) ?? null) : await claimOfLog(look, log, signal);
+      if (tx && [...open].some((kind) => eventIn(tx, payment.contract, payment.id, kind) !== null)) found.push(tx);
+      else if (read.ok) isContradicted = true;
+    }
+    if (isContradicted) node.contradicted("the logs of a swap contract");
     return ok(found.map((tx) => ({ tx, payment })));
   }
 }

@@ -29,6 +29,8 @@ const FIRST_REST_MS = 2_000;
 const MAX_REST_MS = 60_000;
 /** A node of another chain is looked at again, should its operator mend it. */
 const REFUSED_REST_MS = 120_000;
+/** What a node once refused it is asked again after this: it may have been starting, or too busy. */
+const AGAIN_MS = 600_000;
 const MAX_TROUBLE = 300;
 
 export type NodeAnswer<T> = Result<T, NodeFault>;
@@ -49,18 +51,42 @@ export class EvmNode {
   #trouble: string | null = null;
   /** Null: not tried. */
   #takesBlockHash: boolean | null = null;
-  /** Whether it knows the `finalized` tag. */
-  finalizes = true;
-  /** Whether it runs init code that is not deployed. */
-  runsInitCode = true;
-  /** Blocks it is asked logs of at once; halved when it refuses. */
-  logRange: number;
+  #finalizesFromMs = 0;
+  #runsInitCodeFromMs = 0;
+  readonly #mostLogRange: number;
+  #logRange: number;
+  #logRangeUntilMs = 0;
 
   constructor(backend: EvmBackend, clock: Clock, logRange: number) {
     this.name = backend.name;
     this.backend = backend;
     this.#clock = clock;
-    this.logRange = logRange;
+    this.#mostLogRange = logRange;
+    this.#logRange = logRange;
+  }
+
+  /** Whether it knows the `finalized` tag. */
+  get finalizes(): boolean {
+    return this.#clock.nowMs() >= this.#finalizesFromMs;
+  }
+  cannotFinalize(): void {
+    this.#finalizesFromMs = this.#clock.nowMs() + AGAIN_MS;
+  }
+  /** Whether it runs init code that is not deployed. */
+  get runsInitCode(): boolean {
+    return this.#clock.nowMs() >= this.#runsInitCodeFromMs;
+  }
+  cannotRunInitCode(): void {
+    this.#runsInitCodeFromMs = this.#clock.nowMs() + AGAIN_MS;
+  }
+  /** Blocks it is asked logs of at once. */
+  get logRange(): number {
+    return this.#clock.nowMs() < this.#logRangeUntilMs ? this.#logRange : this.#mostLogRange;
+  }
+  /** It gave no answer for so many. */
+  halveLogRange(): void {
+    this.#logRange = Math.floor(this.logRange / 2);
+    this.#logRangeUntilMs = this.#clock.nowMs() + AGAIN_MS;
   }
 
   get state(): NodeHealth["state"] {

@@ -6,6 +6,7 @@ import type { AccountChain, ChainReadError, PaymentKey } from "../../ports/accou
 import type { BlockRef, BroadcastOutcome } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import { withParents } from "../../ports/withParents.ts";
 import { broadcastTx } from "./broadcastTx.ts";
 import { ChainLook } from "./chainLook.ts";
 import { paymentKey, tokenKey } from "./chainView.ts";
@@ -15,6 +16,7 @@ import {
   readAllowance,
   readDecimals,
   readGasEstimate,
+  readHasCode,
   readManyDecimals,
   tryCall,
 } from "./contractReads.ts";
@@ -74,16 +76,16 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
     signal: AbortSignal | undefined,
     work: (reads: ContractReads) => Promise<Result<T, ChainReadError>>,
   ): Promise<Result<T, ChainReadError>> {
-    const parent = signal ? AbortSignal.any([signal, loop.signal]) : loop.signal;
+    const parents = signal ? [signal, loop.signal] : [loop.signal];
     try {
-      if (loop.ageMs > leastMs) await withDeadline(clock, FRESH_LOOK_MS, parent, (s) => loop.fresh(s));
-      return await withDeadline(clock, QUESTION_MS, parent, async (s) => {
+      if (loop.ageMs > leastMs) await withDeadline(clock, FRESH_LOOK_MS, parents, (s) => loop.fresh(s));
+      return await withDeadline(clock, QUESTION_MS, parents, async (s) => {
         const { quorum } = look;
         if (quorum === null) return err({ kind: "Unreachable", message: loop.status().error ?? `The ${ticker} chain was not read yet.` });
         return work({ ticker, quorum, signal: s });
       });
     } catch (cause) {
-      if (!(cause instanceof Aborted) || parent.aborted) throw cause;
+      if (!(cause instanceof Aborted) || parents.some(({ aborted }) => aborted)) throw cause;
       return err({ kind: "Unreachable", message: loop.status().error ?? `The ${ticker} nodes did not answer in time.` });
     }
   }
@@ -109,6 +111,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
       await loop.fresh(signal);
     },
     tx: (txid) => loop.view?.txs.get(txid),
+    isUnread: (txid) => loop.view?.unread.has(txid) ?? false,
     async watchPayment(key, fromHeight, signal) {
       if (!HEX_64.test(key.id)) throw new Error("not a payment id");
       if (!Number.isSafeInteger(fromHeight) || fromHeight < 0) throw new Error(`fromHeight ${fromHeight} is not a height`);
@@ -135,12 +138,13 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
     tokensDecimals: (tokens, signal) => question(signal, (reads) => readManyDecimals(reads, tokens)),
     allowance: (token, owner, spender, signal) => question(signal, (reads) => readAllowance(reads, token, owner, spender)),
     checkSwapContract: (contract, signal) => question(signal, (reads) => checkSwapContract(reads, contract)),
+    hasCode: (address, signal) => question(signal, (reads) => readHasCode(reads, address)),
     call: (request, signal) => question(signal, (reads) => tryCall(reads, request)),
     estimateGas: (request, signal) => question(signal, (reads) => readGasEstimate(reads, request)),
     async broadcast(raw, signal): Promise<BroadcastOutcome> {
       const txid = idToSend(raw, chainId);
-      const parent = signal ? AbortSignal.any([signal, loop.signal]) : loop.signal;
-      const outcome = await broadcastTx(pool.senders(), txid, raw, timeoutMs, parent);
+      const parents = signal ? [signal, loop.signal] : [loop.signal];
+      const outcome = await withParents(parents, (s) => broadcastTx(pool.senders(), txid, raw, timeoutMs, s));
       log.info("broadcast", { txid, outcome: outcome.kind });
       if (watches.txs.has(txid)) loop.hurry();
       return outcome;

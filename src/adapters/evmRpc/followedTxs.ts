@@ -1,9 +1,10 @@
+import { parseTransferEvent } from "../../core/evm/erc20.ts";
 import { parseSwapEvent } from "../../core/evm/swapContract.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { PaymentEvent, Receipt } from "../../ports/accountChain.ts";
+import type { PaymentEvent, Receipt, TokenArrival } from "../../ports/accountChain.ts";
 import type { BlockRef } from "../../ports/chain.ts";
-import type { ReceiptAnswer, TxAnswer } from "./answers.ts";
+import type { LogAnswer, ReceiptAnswer, TxAnswer } from "./answers.ts";
 import type { EvmNode } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
 import { blockQuery, rawTxQuery, receiptQuery, txQuery } from "./query.ts";
@@ -18,7 +19,10 @@ export type SwapLog = {
   readonly secret: Uint8Array | null;
 };
 
-/** What is known of a transaction. `block` and `receipt` are null together. */
+/** What a token told that it brought a swap contract. */
+export type ArrivalLog = TokenArrival & { readonly contract: string };
+
+/** What is known of a transaction. `block` and `receipt` are null together, unless `againAtMs` says otherwise. */
 export type FollowedTx = {
   readonly txid: string;
   readonly seenAtMs: number;
@@ -27,26 +31,46 @@ export type FollowedTx = {
   readonly block: BlockRef | null;
   readonly receipt: Receipt | null;
   readonly swapLogs: readonly SwapLog[];
+  /** To contracts that opened a payment in it. */
+  readonly arrivals: readonly ArrivalLog[];
+  /** Only a node's log says so: the receipt could not be read, and is asked for again from then on. */
+  readonly againAtMs?: number;
 };
 
-/** Events of swap contracts one receipt is read for: a claim of many at once has no more. */
-const MAX_SWAP_LOGS = 200;
+/** A receipt that could not be read may be very large: it is not asked for at every look. */
+const RECEIPT_AGAIN_MS = 300_000;
 
+/** All of them: whoever claims could put any number of others before the one that shows the secret. */
 function swapLogsOf({ logs }: ReceiptAnswer): SwapLog[] {
   const found: SwapLog[] = [];
   for (const { address, topics, data } of logs) {
     const event = parseSwapEvent(topics, data);
-    if (!event.ok || found.length >= MAX_SWAP_LOGS) continue;
+    if (!event.ok) continue;
     const secret = event.value.kind === "spent" ? event.value.secret : null;
     found.push({ contract: address, id: toHex(event.value.id), kind: event.value.kind, secret });
   }
   return found;
 }
 
+function arrivalsOf({ logs }: ReceiptAnswer): ArrivalLog[] {
+  return logs.flatMap(({ address, topics, data }) => {
+    const event = parseTransferEvent(topics, data);
+    return event.ok ? { contract: event.value.to, token: address, amount: event.value.amount } : [];
+  });
+}
+
 /** The event of a payment that a transaction in a block made. */
 export function eventIn(tx: FollowedTx, contract: string, id: string, kind: SwapLog["kind"]): PaymentEvent | null {
   const log = tx.swapLogs.find((l) => l.contract === contract && l.id === id && l.kind === kind);
-  return log === undefined || tx.block === null ? null : { txid: tx.txid, block: tx.block, secret: log.secret };
+  if (log === undefined || tx.block === null) return null;
+  const isPayment = kind === "sent";
+  return {
+    txid: tx.txid,
+    block: tx.block,
+    secret: log.secret,
+    payments: isPayment ? tx.swapLogs.filter((l) => l.contract === contract && l.kind === kind).length : 0,
+    arrivals: isPayment ? tx.arrivals.filter((a) => a.contract === contract) : [],
+  };
 }
 
 /**
@@ -144,7 +168,7 @@ export async function lookAtTxs(
     const raw = got instanceof Uint8Array ? got : (old?.raw ?? null);
     const seenAtMs = old?.seenAtMs ?? nowMs;
     if (receipt === null) {
-      now.set(txid, { txid, seenAtMs, raw, block: null, receipt: null, swapLogs: [] });
+      now.set(txid, { txid, seenAtMs, raw, block: null, receipt: null, swapLogs: [], arrivals: [] });
       continue;
     }
     const { blockNumber, blockHash, status, gasUsed, effectiveGasPrice } = receipt;
@@ -155,7 +179,68 @@ export async function lookAtTxs(
       block: { height: blockNumber, hash: blockHash },
       receipt: { succeeded: status, gasUsed, effectiveGasPrice },
       swapLogs: status ? swapLogsOf(receipt) : [],
+      arrivals: status ? arrivalsOf(receipt) : [],
     });
   }
   return ok(now);
+}
+
+/** What is known of watched transactions; `unread`: of these nothing could be read, and why, a fault of the nodes. */
+export type WatchedTxs = { readonly found: ReadonlyMap<string, FollowedTx>; readonly unread: ReadonlyMap<string, LookFault> };
+
+/**
+ * The same of transactions that somebody watches. One whose receipt is answered in a way that cannot be read, or by too few alike, must not
+ * keep a look from all the rest: it stays as it was known. Fails only when the chain `moved`, or too few nodes are left to ask.
+ */
+export async function lookAtWatched(look: TxLook, txids: readonly string[], signal: AbortSignal): Promise<Result<WatchedTxs, LookFault>> {
+  const { nodes, need } = look.quorum;
+  const together = await lookAtTxs(look, txids, signal);
+  if (together.ok) return ok({ found: together.value, unread: new Map() });
+  const found = new Map<string, FollowedTx>();
+  const unread = new Map<string, LookFault>();
+  for (const txid of txids) {
+    const isServed = nodes.filter(({ state }) => state !== "away").length >= need;
+    const read = isServed ? await lookAtTxs(look, [txid], signal) : together;
+    if (!read.ok && (!isServed || read.error.kind === "moved")) return read;
+    if (!read.ok) unread.set(txid, read.error);
+    const tx = read.ok ? read.value.get(txid) : look.known.get(txid);
+    if (tx !== undefined) found.set(txid, tx);
+  }
+  return ok({ found, unread });
+}
+
+/**
+ * The same of transactions that nodes' logs named. Whoever claims can make its receipt too large to be read: such a one must not keep a
+ * look from all the rest. It stays as it was known, or is left out. Fails only when the chain `moved`.
+ */
+export async function lookAtNamed(
+  look: TxLook,
+  txids: readonly string[],
+  signal: AbortSignal,
+): Promise<Result<ReadonlyMap<string, FollowedTx>, LookFault>> {
+  const now = new Map<string, FollowedTx>();
+  for (const txid of txids) {
+    const old = look.known.get(txid);
+    if (old?.againAtMs !== undefined && old.block !== null && look.nowMs < old.againAtMs) {
+      now.set(txid, old);
+      continue;
+    }
+    const read = await lookAtTxs(look, [txid], signal);
+    if (!read.ok && read.error.kind === "moved") return read;
+    const tx = read.ok ? read.value.get(txid) : old && { ...old, againAtMs: look.nowMs + RECEIPT_AGAIN_MS };
+    if (tx !== undefined && (read.ok || tx.block !== null)) now.set(txid, tx);
+  }
+  return ok(now);
+}
+
+/** A claim as one node's log tells of it, if its block is on the best chain; null: it is not, or the log shows no secret. */
+export async function claimOfLog(look: TxLook, log: LogAnswer, signal: AbortSignal): Promise<FollowedTx | null> {
+  const event = parseSwapEvent(log.topics, log.data);
+  const [header] = await quorumRead(look.quorum, [blockQuery(log.blockNumber)], signal);
+  if (!event.ok || event.value.kind !== "spent" || !header?.ok || header.value?.hash !== log.blockHash) return null;
+  const { kind, id, secret } = event.value;
+  const swapLogs = [{ contract: log.address, id: toHex(id), kind, secret }];
+  const block = { height: log.blockNumber, hash: log.blockHash };
+  const againAtMs = look.nowMs + RECEIPT_AGAIN_MS;
+  return { txid: log.transactionHash, seenAtMs: look.nowMs, raw: null, block, receipt: null, swapLogs, arrivals: [], againAtMs };
 }

@@ -9,8 +9,8 @@ import type { NodePool } from "./nodePool.ts";
 
 export type LookLoopDeps = {
   readonly ticker: string;
-  readonly pool: NodePool;
-  readonly look: ChainLook;
+  readonly pool: Pick<NodePool, "health">;
+  readonly look: Pick<ChainLook, "take">;
   readonly clock: Clock;
   readonly log: Log;
   /** Time between looks while nothing hurries, ms. */

@@ -105,7 +105,7 @@ export class NodePool {
       unusable(node, latest !== undefined && !latest.ok ? latest.error : { kind: "unreachable", message: "it has no latest block" });
       return null;
     }
-    if (finalized !== undefined && !finalized.ok && finalized.error.kind === "rpc") node.finalizes = false;
+    if (finalized !== undefined && !finalized.ok && finalized.error.kind === "rpc") node.cannotFinalize();
     const last = finalized?.ok && finalized.value !== null && typeof finalized.value !== "bigint" ? finalized.value.number : null;
     return { node, head, finalized: last };
   }

@@ -43,10 +43,21 @@ export function parseNodeUrl(text: string): Result<NodeUrl, BadNodeUrl> {
   return ok({ transport, url, user, password: new Secret(password), name: host });
 }
 
-/** Takes out of a text what in the node's address may be a key: a provider's error may repeat it. */
-export function withoutKeys({ url, password }: NodeUrl): (text: string) => string {
-  const parts = [...url.pathname.split("/"), ...url.searchParams.values(), url.search.slice(1)].filter((part) => part.length >= LEAST_KEY);
+/** Takes out of a text what in the node's address may be a key, with `%` signs or without: a provider's error may repeat it. */
+export function withoutKeys({ url, user, password }: NodeUrl): (text: string) => string {
+  const query = url.search.slice(1);
+  const written = [...url.pathname.split("/"), ...query.split(/[&=]/), query];
+  const parts = [...written, ...written.map(plain), user].filter((part) => part.length >= LEAST_KEY);
   const secret = password.reveal();
   const keys = [...parts, ...(secret === "" ? [] : [secret])].sort((a, b) => b.length - a.length);
   return (text) => keys.reduce((rest, key) => rest.replaceAll(key, "***"), text);
+}
+
+function plain(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (cause) {
+    if (cause instanceof URIError) return part;
+    throw cause;
+  }
 }

@@ -98,8 +98,10 @@ class Ballot<T> {
 }
 
 /**
- * Asks `first` nodes, as many as must agree unless told otherwise, the best first, and further ones where they do not agree or do not answer. One result for each query, in
- * order. Rejects only with `Aborted`.
+ * Asks the best nodes, as many as must agree, and further ones where they do not agree or do not answer. One result for each
+ * query, in order. Rejects only with `Aborted`.
+ *
+ * @param first how many are asked at once instead
  */
 export async function quorumRead<T>(
   quorum: Quorum,

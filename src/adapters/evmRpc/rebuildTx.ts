@@ -1,12 +1,8 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import type { EvmSignature, EvmTx } from "../../core/evm/tx.ts";
-import { serializeEvmTx } from "../../core/evm/txFields.ts";
+import { serializeEvmTx, V_EIP155, V_OLD } from "../../core/evm/txFields.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
 import type { TxAnswer } from "./answers.ts";
-
-/** `v` of a legacy signature (EIP-155): 27 and 28 without a chain id, 35 and above with it. */
-const V_OLD = 27n;
-const V_EIP155 = 35n;
 
 function legacy(answer: TxAnswer, v: bigint): { readonly tx: EvmTx; readonly yParity: bigint } | null {
   const { gasPrice } = answer;

@@ -87,8 +87,8 @@ async function byInitCode(node: EvmNode, wanted: readonly Portion[], quorum: Quo
     const answer = answers[i];
     return { portion, balances: answer?.ok ? readerAnswer(portion, answer.value) : null };
   });
-  // A node that answers, and not this, will not do it next time either.
-  if (node.state !== "away" && found.some(({ balances }) => balances === null)) node.runsInitCode = false;
+  // A node that answers, and not this, will not do it at the next look either.
+  if (node.state !== "away" && found.some(({ balances }) => balances === null)) node.cannotRunInitCode();
   return found.flatMap(({ portion, balances }) => (balances === null ? [] : { portion, balances }));
 }
 

@@ -1,9 +1,9 @@
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { DaemonCall, DaemonCallOptions, DaemonError } from "../../ports/daemonRpc.ts";
+import type { OpenTextSocket, TextSocket } from "../../wire/wsSocket.ts";
 import type { EvmBackend } from "./evmNode.ts";
 import { countsValues } from "./jsonBounds.ts";
-import type { OpenTextSocket, TextSocket } from "./wsSocket.ts";
 
 /** Deadline of a call that names none, and of connecting. */
 const USUAL_TIMEOUT_MS = 15_000;
@@ -140,10 +140,10 @@ export function createWsRpc(name: string, open: OpenTextSocket, clock: Clock): E
     { signal, timeoutMs = USUAL_TIMEOUT_MS }: DaemonCallOptions,
   ): Promise<readonly Answer[]> {
     if (pending.size + calls.length > MAX_PENDING) return calls.map(() => err({ kind: "busy", message: "too many requests wait for it" }));
-    const parent = signal ? AbortSignal.any([signal, closed.signal]) : closed.signal;
+    const parents = signal ? [signal, closed.signal] : closed.signal;
     const ids: number[] = [];
     try {
-      return await withDeadline(clock, timeoutMs, parent, async () => {
+      return await withDeadline(clock, timeoutMs, parents, async () => {
         const ready = await connected();
         if (!ready.ok) return calls.map(() => lost(ready.error.why));
         const bodies = calls.map(({ method, params }) => ({ jsonrpc: "2.0", id: nextId++, method, params }));

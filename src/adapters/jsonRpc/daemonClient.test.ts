@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { queryObjects } from "node:v8";
 import { afterEach, expect, test } from "vitest";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import { VirtualClock } from "../virtualClock/virtualClock.ts";
@@ -150,6 +151,13 @@ test("the caller's signal ends a call with Aborted", async () => {
   const call = client.call("x", [], { signal: stop.signal });
   stop.abort();
   await expect(call).rejects.toBeInstanceOf(Aborted);
+});
+
+test("a thousand answered calls, each with a signal, leave no signal behind", async () => {
+  const client = await serve((body, response) => reply(response, { result: 1, error: null, id: idOf(body) }));
+  const before = queryObjects(AbortSignal, { format: "count" });
+  for (let i = 0; i < 1_000; i++) await client.call("x", [], { signal: new AbortController().signal });
+  expect(queryObjects(AbortSignal, { format: "count" }) - before).toBeLessThan(20);
 });
 
 test("more waiting calls than allowed are turned away at once", async () => {

@@ -76,10 +76,10 @@ export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, optio
     read: (answer: Result<HttpAnswer, DaemonError>) => T,
   ): Promise<T> {
     const { signal, timeoutMs = usualTimeoutMs } = callOptions;
-    const parent = signal ? AbortSignal.any([signal, closed.signal]) : closed.signal;
+    const parents = signal ? [signal, closed.signal] : closed.signal;
     if (queue.isFull) return read(err({ kind: "busy", message: `more than ${maxWaiting} requests wait for it` }));
     try {
-      return read(await withDeadline(clock, timeoutMs, parent, (s) => queue.run(s, () => post(body, s))));
+      return read(await withDeadline(clock, timeoutMs, parents, (s) => queue.run(s, () => post(body, s))));
     } catch (cause) {
       if (!(cause instanceof Aborted) || signal?.aborted) throw cause;
       return read(

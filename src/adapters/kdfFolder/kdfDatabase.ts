@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const KDF_DATABASE = "MM2.db";
-/** Rows of one table that are read. */
+/** Rows of one table that are taken, the newest. */
 const MAX_ROWS = 2_000_000;
 
 export type KdfSwapRow = {
@@ -46,7 +46,7 @@ export const hasKdfDatabase = (root: string): boolean =>
  * What KDF's database knows of swaps and orders. A copy is read, in a folder of its own: SQLite makes files beside the database
  * it opens, and finishes in it what a crash has left open.
  */
-export function readKdfDatabase(root: string): KdfTables {
+export function readKdfDatabase(root: string, maxRows = MAX_ROWS): KdfTables {
   const folder = mkdtempSync(join(tmpdir(), "swapnode-kdf-"));
   const faults: string[] = [];
   try {
@@ -60,7 +60,7 @@ export function readKdfDatabase(root: string): KdfTables {
     const db = new DatabaseSync(join(folder, KDF_DATABASE));
     try {
       db.prepare("SELECT count(*) FROM sqlite_schema").get();
-      return { swaps: rowsOf(db, "my_swaps", toSwap, faults), orders: rowsOf(db, "my_orders", toOrder, faults), faults };
+      return { swaps: rowsOf(db, "my_swaps", toSwap, maxRows, faults), orders: rowsOf(db, "my_orders", toOrder, maxRows, faults), faults };
     } finally {
       db.close();
     }
@@ -77,25 +77,31 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 type Row = { readonly [column: string]: unknown };
 
 /** What can be read of a table: one that is damaged must not hide what the other knows. */
-function rowsOf<T>(db: DatabaseSync, table: string, read: (row: Row) => T | null, faults: string[]): T[] {
+function rowsOf<T>(db: DatabaseSync, table: string, read: (row: Row) => T | null, maxRows: number, faults: string[]): T[] {
   const rows: T[] = [];
   let unread = 0;
+  let leftOut = 0;
   try {
     const found = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table);
     if (!found) return [];
-    const all = db.prepare(`SELECT * FROM ${table} ORDER BY id LIMIT ${MAX_ROWS}`);
+    const all = db.prepare(`SELECT * FROM ${table} ORDER BY id`);
     // Otherwise a whole number beyond 2^53 ends the reading of all rows.
     all.setReadBigInts(true);
     for (const row of all.iterate()) {
       const value = read(withNumbers(row));
       if (value === null) unread++;
-      else rows.push(value);
+      else if (rows.length < maxRows) rows.push(value);
+      // The oldest gives way: what is unfinished is among the newest.
+      else rows[leftOut++ % maxRows] = value;
     }
   } catch (error) {
     faults.push(`${table} cannot be read${rows.length > 0 ? ` after ${rows.length} rows` : ""}: ${messageOf(error)}`);
   }
   if (unread > 0) faults.push(`${unread} rows of ${table} are not as KDF writes them`);
-  return rows;
+  if (leftOut === 0) return rows;
+  faults.push(`the ${leftOut} oldest rows of ${table} are left out: no more than ${maxRows} are taken`);
+  const oldest = leftOut % maxRows;
+  return [...rows.slice(oldest), ...rows.slice(0, oldest)];
 }
 
 /** Whole numbers as such where they are exact; the others stay what no column is taken for. */

@@ -11,7 +11,7 @@ export type KdfFile =
   | { readonly name: string; readonly uuid: string | null; readonly fault: string };
 
 /** A name for people, of a length to read. */
-const shown = (name: string): string => (/^[\x20-\x7e]{1,120}$/.test(name) ? name : JSON.stringify(name.slice(0, 120)));
+export const shownName = (name: string): string => (/^[\x20-\x7e]{1,120}$/.test(name) ? name : JSON.stringify(name.slice(0, 120)));
 
 /** Names in a folder in order; none when there is no such folder. Throws the system's error on any other trouble. */
 export function namesIn(folder: string): readonly string[] {
@@ -37,8 +37,9 @@ export function readSmall(path: string, maxBytes = MAX_FILE_BYTES): { readonly t
     return { fault: code === "ELOOP" ? "it is a link" : `it cannot be opened (${code})` };
   }
   try {
-    const { size, isFile } = { size: fstatSync(file).size, isFile: fstatSync(file).isFile() };
-    if (!isFile) return { fault: "it is no file" };
+    const found = fstatSync(file);
+    if (!found.isFile()) return { fault: "it is no file" };
+    const { size } = found;
     if (size > maxBytes) return { fault: `it has ${size} bytes, more than the ${maxBytes} that are read` };
     return { text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)) };
   } catch (error) {
@@ -52,7 +53,7 @@ export function readSmall(path: string, maxBytes = MAX_FILE_BYTES): { readonly t
 export function* kdfFiles(root: string, folder: string): Generator<KdfFile> {
   for (const name of namesIn(join(root, folder))) {
     if (!name.endsWith(".json")) continue;
-    const at = `${folder}/${shown(name)}`;
+    const at = `${folder}/${shownName(name)}`;
     const [, uuid] = UUID_FILE.exec(name) ?? [];
     if (uuid === undefined) {
       yield { name: at, uuid: null, fault: "its name is not one KDF gives" };

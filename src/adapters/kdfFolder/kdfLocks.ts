@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { namesIn, readSmall } from "./kdfFiles.ts";
+import { namesIn, readSmall, shownName } from "./kdfFiles.ts";
 
 /** KDF writes the time into the lock of a running swap every 30 s; one this old belongs to nobody (reference swap-protocol.md 6.5). */
 const STALE_AFTER_SEC = 40;
@@ -17,7 +17,7 @@ export function freshLock(root: string, nowSec: number): { readonly name: string
     const text = "text" in read ? read.text.trim() : "";
     if (!/^\d{1,12}$/.test(text)) continue;
     const ageSec = nowSec - Number(text);
-    if (ageSec < STALE_AFTER_SEC) return { name: `${FOLDER}/${name}`, ageSec };
+    if (ageSec < STALE_AFTER_SEC) return { name: `${FOLDER}/${shownName(name)}`, ageSec };
   }
   return null;
 }

@@ -28,11 +28,12 @@ function create(listen: readonly string[], { seed = rng.bytes(32), clock: ownClo
   return createLibp2pTransport({ clock: ownClock, log: new SilentLog() }, { identitySeed: new Secret(seed), listen, ...extra });
 }
 
+/** Looks at the condition at every turn of the event loop. */
 async function until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
   const endMs = Date.now() + timeoutMs;
   while (!condition()) {
     if (Date.now() > endMs) throw new Error("it did not happen in time");
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
@@ -59,14 +60,28 @@ peerTransportContract("libp2p", async () => {
   };
 });
 
-type End = { readonly transport: Libp2pTransport; readonly peers: PeerConnection[]; readonly gone: string[]; frames: number };
+type End = {
+  readonly transport: Libp2pTransport;
+  readonly peers: PeerConnection[];
+  readonly gone: string[];
+  /** Resolves when the first peer is gone. */
+  readonly left: Promise<void>;
+  frames: number;
+};
 
 async function open(listen: readonly string[], extra: Extra = {}): Promise<End> {
   const transport = create(listen, extra);
-  const end: End = { transport, peers: [], gone: [], frames: 0 };
+  let leave = (): void => undefined;
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const end: End = { transport, peers: [], gone: [], left, frames: 0 };
   await transport.start({
     onPeer: (peer) => end.peers.push(peer),
-    onPeerGone: (peer) => end.gone.push(peer),
+    onPeerGone(peer) {
+      end.gone.push(peer);
+      leave();
+    },
     onFrame: () => {
       end.frames++;
     },
@@ -115,7 +130,7 @@ test("a frame above the limit ends the connection to that peer only", async () =
     const stream = await connection.newStream(["/meshsub/1.1.0"]);
     // The length 1,048,477 as a varint.
     stream.send(Uint8Array.of(0x9d, 0xff, 0x3f, 1, 2, 3));
-    await until(() => listener.gone.length === 1);
+    await listener.left;
     expect(listener.gone).toEqual([rogue.libp2p.peerId.toString()]);
     honest.transport.sendFrame(id, Uint8Array.of(1));
     await until(() => listener.frames === 1);
@@ -249,7 +264,7 @@ test("pings go out every 15 seconds and a peer that does not answer is closed", 
     expect(dialler.gone).toEqual([]);
     await other.libp2p.unhandle("/ipfs/ping/1.0.0");
     await other.libp2p.handle("/ipfs/ping/1.0.0", () => undefined);
-    await until(() => dialler.gone.length === 1);
+    await dialler.left;
     expect(dialler.gone).toEqual([id]);
   } finally {
     await dialler.transport.stop();

@@ -1,3 +1,4 @@
+import { equalBytes } from "../../core/util/bytes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { PeerId } from "../../ports/network.ts";
 import type { Rng } from "../../ports/rng.ts";
@@ -48,6 +49,15 @@ function pooledCopy(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }
 
+/** The frame sent last, and its copy: one that goes to many peers is copied once. Receivers only read. */
+let last: { readonly frame: Uint8Array; readonly copy: Uint8Array } | null = null;
+
+function copyOf(frame: Uint8Array): Uint8Array {
+  // A sender that has written to it since has made another of it.
+  if (last?.frame !== frame || !equalBytes(last.copy, frame)) last = { frame, copy: pooledCopy(frame) };
+  return last.copy;
+}
+
 /** One connection of the memory net. Whatever is on the way when it closes is lost. */
 export class MemoryLink {
   readonly #deps: Deps;
@@ -72,8 +82,8 @@ export class MemoryLink {
     if (frame.length > MAX_FRAME_BYTES) throw new RangeError(`a frame of ${frame.length} bytes`);
     if (!this.#open || direction.frames >= MAX_QUEUED_FRAMES || direction.bytes + frame.length > MAX_QUEUED_BYTES) return false;
     const to = this.#other(from);
-    // Both ends must not share memory: a receiver that changes its bytes would change the sender's.
-    const copy = pooledCopy(frame);
+    // Both ends must not share memory: a sender that goes on writing would change what is on its way.
+    const copy = copyOf(frame);
     direction.frames++;
     direction.bytes += copy.length;
     const arrivalMs = this.#arrivalMs(direction, copy.length);

@@ -67,7 +67,7 @@ export class MemoryNet {
 
   /** For the transports of this net. */
   conduct(a: PeerId, b: PeerId): LinkConduct {
-    return this.#conduct.get(pairKey(a, b)) ?? this.#default;
+    return (this.#conduct.size === 0 ? undefined : this.#conduct.get(pairKey(a, b))) ?? this.#default;
   }
 
   /** For the transports of this net. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { fromHex } from "../../core/util/bytes.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
 import type { SqlStatement } from "../../ports/sql.ts";
 import { CHAIN_SCHEMA, forgetChain, openChainStore } from "./chainStore.ts";
@@ -91,4 +92,40 @@ test("a forgotten chain has no first block and no facts; its watches begin anew,
     spends: [],
   });
   expect(await openChainStore(db, "BBB").load()).toEqual(other);
+});
+
+test("what is no longer watched goes with what nothing else holds, and nothing else goes", async () => {
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+  const store = openChainStore(db, "AAA");
+  const other = openChainStore(db, "BBB");
+  const output = (n: number, vout: number, script: string) => ({ txid: id(n), vout, value: 1n, script: fromHex(script), coinbase: false });
+  const delta: ChainDelta = {
+    // 1 pays both scripts, 2 spends the first and pays the second, 3 spends the first only, 4 does and is watched itself.
+    txs: [1, 2, 3, 4].map((n) => ({ txid: id(n), raw: Uint8Array.of(n), block: null, seenAtMs: n })),
+    outputs: [output(1, 0, "aa"), output(1, 1, "bb"), output(1, 2, "aa"), output(1, 3, "aa"), output(2, 0, "bb")],
+    spends: [
+      { txid: id(1), vout: 0, spender: id(2) },
+      { txid: id(1), vout: 1, spender: id(2) },
+      { txid: id(1), vout: 2, spender: id(3) },
+      { txid: id(1), vout: 3, spender: id(4) },
+    ],
+    watches: [
+      { kind: "script", key: "aa", fromHeight: 0, nextHeight: null },
+      { kind: "script", key: "bb", fromHeight: 0, nextHeight: null },
+      { kind: "tx", key: id(4), fromHeight: 0, nextHeight: null },
+    ],
+  };
+  await store.commit(delta);
+  await other.commit(delta);
+  const left = async () => {
+    const { txs, outputs, spends, watches } = await store.load();
+    return [txs.map((t) => Number(t.txid)), outputs.map((o) => `${Number(o.txid)}:${o.vout}`), spends.length, watches.length];
+  };
+  await store.commit({ unwatch: [{ kind: "script", key: "aa" }] });
+  expect(await left()).toEqual([[1, 2, 4], ["1:1", "2:0"], 1, 2]);
+  await store.commit({ unwatch: [{ kind: "tx", key: id(4) }] });
+  expect(await left()).toEqual([[1, 2], ["1:1", "2:0"], 1, 1]);
+  await store.commit({ unwatch: [{ kind: "script", key: "bb" }] });
+  expect(await left()).toEqual([[], [], 0, 0]);
+  expect((await other.load()).txs).toHaveLength(4);
 });

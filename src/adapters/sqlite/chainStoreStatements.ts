@@ -1,5 +1,5 @@
 import { toHex } from "../../core/util/bytes.ts";
-import type { ChainDelta } from "../../ports/chainStore.ts";
+import type { ChainDelta, WatchKey } from "../../ports/chainStore.ts";
 import type { SqlStatement } from "../../ports/sql.ts";
 
 const TABLES_OF_FACTS = ["chain_header", "chain_tx", "chain_output", "chain_spend"] as const;
@@ -27,21 +27,36 @@ function goneStatements(ticker: string, txid: string): SqlStatement[] {
   ];
 }
 
-/** Transactions that pay nothing watched, spend nothing watched and are not watched themselves. */
-function forgetOrphans(ticker: string): SqlStatement[] {
+/** A transaction stays for what else it pays or spends, or because it is watched itself. @param outputs and `spends`: which of them count, as SQL */
+const isOrphan = (outputs: string, spends: string): string =>
+  `NOT EXISTS (SELECT 1 FROM chain_output o WHERE o.ticker = chain_tx.ticker AND o.txid = chain_tx.txid ${outputs})
+   AND NOT EXISTS (SELECT 1 FROM chain_spend s ${spends} s.ticker = chain_tx.ticker AND s.spender = chain_tx.txid)
+   AND NOT EXISTS (SELECT 1 FROM chain_watch w WHERE w.ticker = chain_tx.ticker AND w.kind = 'tx' AND w.key = chain_tx.txid)`;
+
+const FORGET_TX = `DELETE FROM chain_tx WHERE ticker = ? AND txid = ? AND ${isOrphan("", "WHERE")}`;
+
+const FORGET_TXS_OF_SCRIPT = `DELETE FROM chain_tx WHERE ticker = ?1 AND txid IN (
+    SELECT txid FROM chain_output WHERE ticker = ?1 AND script = ?2
+    UNION SELECT spender FROM chain_spend s JOIN chain_output o ON o.ticker = s.ticker AND o.txid = s.txid AND o.vout = s.vout
+      WHERE o.ticker = ?1 AND o.script = ?2)
+  AND ${isOrphan(
+    "AND o.script <> ?2",
+    "JOIN chain_output o ON o.ticker = s.ticker AND o.txid = s.txid AND o.vout = s.vout AND o.script <> ?2 WHERE",
+  )}`;
+
+const FORGET_SPENDS_OF_SCRIPT = `DELETE FROM chain_spend WHERE ticker = ?1
+  AND (txid, vout) IN (SELECT txid, vout FROM chain_output WHERE ticker = ?1 AND script = ?2)`;
+
+/** What is no longer watched goes, with what nothing else holds. By their keys: the tables may be large, and each swap that settles does it. */
+function unwatchStatements(ticker: string, { kind, key }: WatchKey): SqlStatement[] {
+  const params = [ticker, key];
+  const watch = { sql: "DELETE FROM chain_watch WHERE ticker = ? AND kind = ? AND key = ?", params: [ticker, kind, key] };
+  if (kind === "tx") return [watch, { sql: FORGET_TX, params }];
   return [
-    {
-      sql: `DELETE FROM chain_spend WHERE ticker = ? AND NOT EXISTS (
-              SELECT 1 FROM chain_output o WHERE o.ticker = chain_spend.ticker AND o.txid = chain_spend.txid AND o.vout = chain_spend.vout)`,
-      params: [ticker],
-    },
-    {
-      sql: `DELETE FROM chain_tx WHERE ticker = ?
-              AND NOT EXISTS (SELECT 1 FROM chain_output o WHERE o.ticker = chain_tx.ticker AND o.txid = chain_tx.txid)
-              AND NOT EXISTS (SELECT 1 FROM chain_spend s WHERE s.ticker = chain_tx.ticker AND s.spender = chain_tx.txid)
-              AND NOT EXISTS (SELECT 1 FROM chain_watch w WHERE w.ticker = chain_tx.ticker AND w.kind = 'tx' AND w.key = chain_tx.txid)`,
-      params: [ticker],
-    },
+    watch,
+    { sql: FORGET_TXS_OF_SCRIPT, params },
+    { sql: FORGET_SPENDS_OF_SCRIPT, params },
+    { sql: "DELETE FROM chain_output WHERE ticker = ? AND script = ?", params },
   ];
 }
 
@@ -79,11 +94,6 @@ export function deltaToStatements(ticker: string, delta: ChainDelta): SqlStateme
       sql: "INSERT OR REPLACE INTO chain_watch (ticker, kind, key, from_height, next_height) VALUES (?, ?, ?, ?, ?)",
       params: [ticker, w.kind, w.key, w.fromHeight, w.nextHeight],
     });
-  const unwatch = delta.unwatch ?? [];
-  for (const { kind, key } of unwatch) {
-    batch.push({ sql: "DELETE FROM chain_watch WHERE ticker = ? AND kind = ? AND key = ?", params: [ticker, kind, key] });
-    if (kind === "script") batch.push({ sql: "DELETE FROM chain_output WHERE ticker = ? AND script = ?", params: [ticker, key] });
-  }
-  if (unwatch.length > 0) batch.push(...forgetOrphans(ticker));
+  for (const key of delta.unwatch ?? []) batch.push(...unwatchStatements(ticker, key));
   return batch;
 }

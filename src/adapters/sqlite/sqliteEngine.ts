@@ -90,10 +90,18 @@ export class SqliteEngine {
       const failure = toStorageError(error, "cannot start a transaction");
       return batches.map(() => failure);
     }
-    for (const batch of batches) {
-      const outcome = this.#runBatch(batch);
-      if (!this.#db.isTransaction) return batches.length > 1 ? undefined : [outcome];
-      outcomes.push(outcome);
+    const [only] = batches;
+    if (batches.length === 1 && only) {
+      // Alone in its transaction, which is undone with it.
+      const failure = this.#runOnly(only);
+      if (failure) return [failure];
+      outcomes.push(null);
+    } else {
+      for (const batch of batches) {
+        const outcome = this.#runBatch(batch);
+        if (!this.#db.isTransaction) return undefined;
+        outcomes.push(outcome);
+      }
     }
     try {
       this.#db.exec(this.#mark === null ? "COMMIT" : `${this.#mark.countSql}; COMMIT`);
@@ -108,14 +116,28 @@ export class SqliteEngine {
     }
   }
 
-  #runBatch(batch: readonly SqlStatement[]): StorageError | null {
-    this.#db.exec("SAVEPOINT batch");
+  #runStatements(batch: readonly SqlStatement[]): void {
+    for (const { sql, params } of batch) this.#statements.get(sql).run(...(params ?? []).map(toBinding));
+  }
+
+  #runOnly(batch: readonly SqlStatement[]): StorageError | null {
     try {
-      for (const { sql, params } of batch) this.#statements.get(sql).run(...(params ?? []).map(toBinding));
-      this.#db.exec("RELEASE batch");
+      this.#runStatements(batch);
       return null;
     } catch (error) {
       // SQLite gives up the whole transaction by itself on a full disk and a few others.
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      return toStorageError(error, "cannot store");
+    }
+  }
+
+  #runBatch(batch: readonly SqlStatement[]): StorageError | null {
+    this.#db.exec("SAVEPOINT batch");
+    try {
+      this.#runStatements(batch);
+      this.#db.exec("RELEASE batch");
+      return null;
+    } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK TO batch; RELEASE batch");
       return toStorageError(error, "cannot store");
     }

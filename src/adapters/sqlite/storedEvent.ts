@@ -38,6 +38,9 @@ const slot = z.enum(Object.keys(SLOTS) as Slot[]);
 const block = z.object({ height: whole, hash: hash32 });
 const failure = z.object({ event: z.string(), reason: z.string(), theirFault: z.exactOptional(z.literal(true)) });
 
+const contract = z.string().regex(/^[0-9a-f]{40}$/);
+const contracts = z.object({ own: contract, fallback: contract.nullable() });
+
 const terms = z.object({
   role: z.enum(["maker", "taker"]),
   uuid: z.string(),
@@ -75,6 +78,10 @@ const terms = z.object({
       events: z.array(z.object({ timestamp: whole, event: z.object({ type: z.string(), data: z.unknown().optional() }) })),
     }),
   ),
+  makerContracts: z.exactOptional(contracts),
+  takerContracts: z.exactOptional(contracts),
+  makerFeeValue: z.exactOptional(units),
+  takerFeeValue: z.exactOptional(units),
 });
 
 const negotiated = z.object({
@@ -83,6 +90,8 @@ const negotiated = z.object({
   makerCoinPub: pubkey,
   takerCoinPub: pubkey,
   secretHash,
+  makerContract: z.exactOptional(contract),
+  takerContract: z.exactOptional(contract),
 });
 
 /** Does not compile while the schema lacks an event: what is written must be readable. */

@@ -34,12 +34,11 @@ const FILTERS: readonly SwapFilter[] = [
   { myCoin: "DOC", otherCoin: "MARTY", fromSec: 1_010, toSec: 1_040 },
 ];
 
-test("no page, whatever filter, place and depth, makes SQLite read through all swaps; what was read once is not read again", async () => {
+test("no page, whatever filter, place and depth, makes SQLite read through all swaps; rows are read once, and nothing is asked while there are no new ones", async () => {
   const { db, asked } = watched();
   const store = createSwapStore(db);
   for (let i = 0; i < 60; i++) await store.create(swap(i, i % 3 ? "DOC" : "KMD", "MARTY", 1_000 + i), first, []);
   await store.page({}, { skip: 0 }, 10);
-  asked.length = 0;
   const starts: readonly SwapPageStart[] = [{ skip: 0 }, { skip: 25 }, { skip: 1_000_000 }, { after: uuidOf(20) }, { after: "none" }];
   for (const filter of FILTERS) for (const start of starts) await store.page(filter, start, 10);
   await store.log(uuidOf(3));
@@ -53,7 +52,50 @@ test("no page, whatever filter, place and depth, makes SQLite read through all s
     expect(plan.join("\n"), sql).toMatch(/^SEARCH/);
     expect(plan.join("\n"), sql).not.toMatch(/SCAN|TEMP B-TREE/);
   }
-  expect(asked.filter(({ sql }) => sql.startsWith("SELECT id, uuid")).every(({ rows }) => rows === 0)).toBe(true);
+  expect(asked.filter(({ sql }) => sql.startsWith("SELECT id, uuid")).map(({ rows }) => rows)).toEqual([60]);
+  asked.length = 0;
+  await store.page({ myCoin: "DOC" }, { skip: 10 }, 10);
+  expect(asked).toEqual([]);
+});
+
+test("a swap stored while a page is being read, or by a write that failed in the end, is in the next page", async () => {
+  const { db } = watched();
+  const gate = () => {
+    let open: () => void = () => undefined;
+    const passed = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    return { open, passed };
+  };
+  const [isRead, release] = [gate(), gate()];
+  let isBroken = false;
+  const store = createSwapStore({
+    ...db,
+    async read(sql, params) {
+      const rows = await db.read(sql, params);
+      isRead.open();
+      await release.passed;
+      return rows;
+    },
+    async write(batch) {
+      await db.write(batch);
+      if (isBroken) throw new Error("the answer was lost");
+    },
+  });
+  const uuids = async () => (await store.page({}, { skip: 0 }, 10))?.uuids;
+  const before = uuids();
+  await isRead.passed;
+  await store.create(swap(1, "DOC", "MARTY", 1_000), first, []);
+  release.open();
+  expect(await before).toEqual([]);
+  expect(await uuids()).toEqual([uuidOf(1)]);
+  isBroken = true;
+  await expect(store.create(swap(2, "DOC", "MARTY", 1_001), first, [])).rejects.toThrow("the answer was lost");
+  expect(await uuids()).toEqual([uuidOf(2), uuidOf(1)]);
+  isBroken = false;
+  const ended = { summary: swap(3, "DOC", "MARTY", 1_002), kept: { type: "Taker", uuid: uuidOf(3), events: [] }, marks: [] } as const;
+  await store.addEnded([ended]);
+  expect(await uuids()).toEqual([uuidOf(3), uuidOf(2), uuidOf(1)]);
 });
 
 test("swaps stored between two pages stand in the next one at their place, also those that began earlier", async () => {

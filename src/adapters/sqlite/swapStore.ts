@@ -98,9 +98,11 @@ function rowsToLog(uuid: string, rows: readonly SqlRow[]): StoredEvent[] {
 /** The swap log over SQLite. One write = one transaction. */
 export function createSwapStore(db: SqlDatabase): SwapStore {
   const index = new SwapIndex(db);
+  /** A failure may have stored them all the same. */
+  const addSwaps = (batch: readonly SqlStatement[]): Promise<void> => db.write(batch).finally(() => index.rowsAdded());
   return {
     create: (s, first, marks) =>
-      db.write([
+      addSwaps([
         {
           sql: "INSERT INTO swaps (uuid, role, my_coin, other_coin, started_at) VALUES (?, ?, ?, ?, ?)",
           params: [s.uuid, s.role, s.myCoin, s.otherCoin, s.startedAt],
@@ -115,7 +117,7 @@ export function createSwapStore(db: SqlDatabase): SwapStore {
         ...(event.event.type === "finished" ? [{ sql: "UPDATE swaps SET finished = 1 WHERE uuid = ?", params: [uuid] }] : []),
       ]),
     markSettled: (uuid) => db.write([{ sql: "UPDATE swaps SET settled = 1 WHERE uuid = ?", params: [uuid] }]),
-    addEnded: (swaps) => db.write(swaps.flatMap(endedStatements)),
+    addEnded: (swaps) => addSwaps(swaps.flatMap(endedStatements)),
     async endedElsewhere(uuid) {
       const [row] = await db.read("SELECT swap FROM ended_elsewhere WHERE uuid = ?", [uuid]);
       // Our own text, of what was checked before it was stored.

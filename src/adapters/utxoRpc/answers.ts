@@ -1,8 +1,7 @@
+import { type BadAnswer, parseAmount } from "../../chainIndex/coinAmount.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { MAX_BLOCK_BYTES } from "./parseBlock.ts";
 
-/** Why a value is not what the method answers. Never holds the value itself: it may be large. */
-export type BadAnswer = { readonly detail: string };
 export type AnswerParser<T> = (value: unknown) => Result<T, BadAnswer>;
 
 /** Greatest height accepted: below BIP-65's border between heights and times. */
@@ -13,15 +12,13 @@ const MAX_MEMPOOL_TXS = 400_000;
 const MAX_UNSPENTS = 100_000;
 /** Largest raw transaction, bytes. */
 const MAX_TX_BYTES = 4_000_000;
-/** Greatest value of an output: a signed 64-bit integer. */
-const MAX_AMOUNT = 2n ** 63n - 1n;
 const ZERO_HASH = "0".repeat(64);
 
 const bad = (detail: string): Result<never, BadAnswer> => err({ detail });
 
 type Fields = { readonly [key: string]: unknown };
 const fieldsOf = (value: unknown): Fields | null =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : null;
+  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
 
 const isHash = (value: unknown): value is string => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
 const isHeight = (value: unknown): value is number =>
@@ -53,43 +50,17 @@ function parseHexBytes(value: unknown, maxBytes: number): Result<Uint8Array, Bad
 export const parseRawBlock: AnswerParser<Uint8Array> = (value) => parseHexBytes(value, MAX_BLOCK_BYTES);
 export const parseRawTx: AnswerParser<Uint8Array> = (value) => parseHexBytes(value, MAX_TX_BYTES);
 
-/** `getrawmempool`: txids. */
-export const parseMempool: AnswerParser<readonly string[]> = (value) => {
+/** `getrawmempool`: txids. What `isKnown` was one in an earlier answer. */
+export const parseMempool = (value: unknown, isKnown: (id: string) => boolean = () => false): Result<readonly string[], BadAnswer> => {
   if (!Array.isArray(value)) return bad("not a list");
   if (value.length > MAX_MEMPOOL_TXS) return bad(`more than ${MAX_MEMPOOL_TXS} transactions`);
   const txids: string[] = [];
   for (const id of value) {
-    if (!isHash(id)) return bad("not a list of txids");
+    if (typeof id !== "string" || !(isKnown(id) || isHash(id))) return bad("not a list of txids");
     txids.push(id);
   }
   return ok(txids);
 };
-
-/**
- * Whole coins as a JSON number or decimal text, to base units.
- * @param round where digits beyond the coin's decimals go; amounts must have none, fee rates are rounded up
- */
-export function parseAmount(value: unknown, decimals: number, round: "exact" | "up"): Result<bigint, BadAnswer> {
-  const text = typeof value === "number" ? (Number.isFinite(value) ? decimalText(value, decimals + 1) : "") : value;
-  if (typeof text !== "string" || text.length > 40) return bad("not an amount");
-  const match = /^(\d{1,18})(?:\.(\d{1,20}))?(?:[eE](-?\d{1,2}))?$/.exec(text);
-  if (match === null) return bad("not an amount");
-  const [, whole = "", fraction = "", exponent = "0"] = match;
-  const shift = decimals + Number(exponent) - fraction.length;
-  const digits = BigInt(whole + fraction);
-  if (typeof value === "number" && !isExactDouble(value, digits)) return bad("an amount too large to be exact");
-  const unit = 10n ** BigInt(Math.max(0, -shift));
-  const rest = digits % unit;
-  if (rest !== 0n && round === "exact") return bad("more digits than the coin has");
-  const units = (digits * 10n ** BigInt(Math.max(0, shift))) / unit + (rest === 0n ? 0n : 1n);
-  return units <= MAX_AMOUNT ? ok(units) : bad("an amount larger than any output can hold");
-}
-
-/** Whether a decimal of up to 8 places survives being a double: 15 digits always do, and below 2^25 neighbours are closer than 1e-8. */
-const isExactDouble = (value: number, digits: bigint): boolean => digits < 10n ** 15n || value < 2 ** 25;
-
-/** Plain or exponent form, as short as it goes; never negative here. */
-const decimalText = (value: number, digits: number): string => (value !== 0 && value < 1e-6 ? value.toFixed(digits) : String(value));
 
 /** `estimatesmartfee` (`feerate`) or `estimatefee` (a bare number); null when there is no estimate. */
 export function parseFeeRate(value: unknown, decimals: number): Result<bigint | null, BadAnswer> {

@@ -1,7 +1,7 @@
+import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { StoredWatch } from "../../ports/chainStore.ts";
 import type { Answer } from "./daemonCalls.ts";
-import { FactsBuilder } from "./factsBuilder.ts";
 import type { SyncContext } from "./syncContext.ts";
 
 /** The first block's coinbase cannot be spent and is in no UTXO set. */
@@ -20,7 +20,7 @@ export async function backfillStep(ctx: SyncContext, pending: readonly StoredWat
     await ctx.commit({ watches: pending.map((w) => ({ ...w, nextHeight: null })) });
     return ok(undefined);
   }
-  const blocks = await ctx.reader.read(from, tip.height - from + 1);
+  const blocks = await ctx.reader.read(from, tip.height - from + 1, (height) => ctx.index.headerAt(height)?.hash);
   if (!blocks.ok) return blocks;
   const facts = new FactsBuilder(ctx.index, ctx.clock.nowMs());
   for (const { height, hash, block } of blocks.value) {

@@ -10,6 +10,10 @@ const BYTES_PER_STEP = 8_000_000;
 /** Blocks asked for at the same time. */
 const PARALLEL = 4;
 
+/** Blocks kept for whoever asks for them again soon: at most so many, and as many bytes raw, together. */
+const MAX_KEPT = 32;
+const MAX_KEPT_BYTES = 1_000_000;
+
 export type ReadBlock = { readonly height: number; readonly hash: string; readonly block: ParsedBlock };
 
 /** Fetches runs of blocks of the best chain and parses them. */
@@ -19,6 +23,9 @@ export class BlockReader {
   #layout: HeaderLayout = "plain";
   /** Running guess of a block's size; starts at a full Bitcoin block, so the first step is small. */
   #usualBytes = 2_000_000;
+  /** By hash, the oldest first. A block never changes: a new watch reads the last ones again, and each new swap has one. */
+  readonly #kept = new Map<string, { readonly block: ParsedBlock; readonly bytes: number }>();
+  #keptBytes = 0;
 
   constructor(calls: DaemonCalls, format: TxFormat) {
     this.#calls = calls;
@@ -28,10 +35,11 @@ export class BlockReader {
   /**
    * Blocks `from`, `from + 1`, … linked to each other, at least one, at most `count`; fewer when that is enough for one step or a later one
    * failed. The caller checks the link to what it already has.
+   * @param knownHash the hash at a height as far as the caller knows it: of such heights the daemon is not asked for theirs
    */
-  async read(from: number, count: number): Promise<Answer<readonly ReadBlock[]>> {
+  async read(from: number, count: number, knownHash: (height: number) => string | undefined): Promise<Answer<readonly ReadBlock[]>> {
     const wanted = Math.max(1, Math.min(count, MAX_BLOCKS_PER_STEP, Math.floor(BYTES_PER_STEP / this.#usualBytes)));
-    const hashes = await this.#calls.hashesAt(from, wanted);
+    const hashes = await this.#hashesAt(from, wanted, knownHash);
     if (!hashes.ok) return hashes;
     const answers = await this.#fetchAll(from, hashes.value);
     const blocks: ReadBlock[] = [];
@@ -42,6 +50,11 @@ export class BlockReader {
       blocks.push(answer.value);
     }
     return ok(blocks);
+  }
+
+  async #hashesAt(from: number, count: number, knownHash: (height: number) => string | undefined): Promise<Answer<readonly string[]>> {
+    const known = Array.from({ length: count }, (_, i) => knownHash(from + i)).filter((hash) => hash !== undefined);
+    return known.length === count ? ok(known) : this.#calls.hashesAt(from, count);
   }
 
   async #fetchAll(from: number, hashes: readonly string[]): Promise<Answer<ReadBlock>[]> {
@@ -63,12 +76,33 @@ export class BlockReader {
   }
 
   async #fetch(height: number, hash: string): Promise<Answer<ReadBlock>> {
+    const kept = this.#kept.get(hash);
+    if (kept) return ok({ height, hash, block: kept.block });
     const raw = await this.#calls.block(hash, height);
-    if (!raw.ok) return raw;
+    if (!raw.ok) return raw.error.kind === "block_gone" ? this.#gone(raw.error, hash) : raw;
     this.#usualBytes = Math.max(1, Math.round(0.8 * this.#usualBytes + 0.2 * raw.value.length));
     const parsed = parseBlock(raw.value, this.#format, this.#layout);
     if (!parsed.ok) return err({ kind: "bad_answer", method: "getblock", detail: `block ${height}: ${parsed.error.detail}` });
     this.#layout = parsed.value.layout;
+    this.#keep(hash, parsed.value.block, raw.value.length);
     return ok({ height, hash, block: parsed.value.block });
+  }
+
+  /** A block that the daemon no longer has may have been replaced since its hash was learned: then the chain moved. */
+  async #gone(fault: ChainFault & { readonly kind: "block_gone" }, hash: string): Promise<Answer<never>> {
+    const there = await this.#calls.hashAt(fault.height);
+    if (!there.ok) return there;
+    return err(there.value === hash ? fault : { kind: "moved" });
+  }
+
+  #keep(hash: string, block: ParsedBlock, bytes: number): void {
+    if (bytes > MAX_KEPT_BYTES || this.#kept.has(hash)) return;
+    this.#kept.set(hash, { block, bytes });
+    this.#keptBytes += bytes;
+    for (const [oldest, { bytes: freed }] of this.#kept) {
+      if (this.#kept.size <= MAX_KEPT && this.#keptBytes <= MAX_KEPT_BYTES) return;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= freed;
+    }
   }
 }

@@ -2,12 +2,13 @@ import { expect, test } from "vitest";
 import { type ScriptedChain, startScriptedChain } from "../../../test/contract/scriptedChain.ts";
 import { spendOf } from "../../../test/contract/spendable.ts";
 import { quietLog } from "../../../test/fakes/quietLog.ts";
+import { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
+import type { UtxoChainWithHistory } from "../../ports/chain.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../sqlite/chainStore.ts";
 import { openInlineDatabase } from "../sqlite/inlineDatabase.ts";
 import type { ReadBlock } from "./blockReader.ts";
-import { BlockRewards } from "./blockRewards.ts";
-import { openUtxoRpcChain, type UtxoRpcChain } from "./utxoRpcChain.ts";
+import { openUtxoRpcChain } from "./utxoRpcChain.ts";
 import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
 
 function blocks(from: number, ...rewards: readonly (readonly bigint[])[]): readonly ReadBlock[] {
@@ -48,7 +49,7 @@ test("the coinbases of a reorganisation take the place of those it removes", () 
   expect(known.median).toBe(10n);
 });
 
-function open(h: ScriptedChain, options: UtxoRpcOptions = {}): Promise<UtxoRpcChain> {
+function open(h: ScriptedChain, options: UtxoRpcOptions = {}): Promise<UtxoChainWithHistory> {
   const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
   return openUtxoRpcChain({ ticker: "TST", format: h.format, rpc: h.rpc, store, clock: h.clock, log: quietLog, options });
 }

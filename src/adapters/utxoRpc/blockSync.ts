@@ -1,9 +1,9 @@
+import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { MEDIAN_SPAN } from "../../chainIndex/medianTime.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { ChainStore, StoredHeader } from "../../ports/chainStore.ts";
 import { type HeaderAnswer, parseHeader } from "./answers.ts";
 import type { Answer } from "./daemonCalls.ts";
-import { FactsBuilder } from "./factsBuilder.ts";
-import { MEDIAN_SPAN } from "./medianTime.ts";
 import type { SyncContext } from "./syncContext.ts";
 
 /** Headers kept: reorganisations up to this depth are followed block by block; a deeper one reads everything again. */
@@ -47,15 +47,15 @@ export class BlockSync {
     if (!genesis.ok) return genesis;
     const tip = this.#ctx.index.tipHeader;
     if (tip?.hash === best.value) return ok({ target: tip.height, atTip: true });
-    const header = await this.#bestHeader(best.value);
+    const header = await this.#bestHeader(best.value, tip);
     if (!header.ok) return header;
     const target = header.value.height;
     if (tip === undefined) return this.#startAt(header.value, false);
-    const fork = await this.#findFork(tip, target);
+    const fork = isNext(header.value, tip) ? ok(tip.height) : await this.#findFork(tip, target);
     if (!fork.ok) return fork;
     if (fork.value === null) return this.#startAt(header.value, true);
     if (fork.value === target) return this.#shrinkTo(target);
-    return this.#extend(fork.value, target);
+    return this.#extend(fork.value, header.value);
   }
 
   async #checkGenesis(): Promise<Answer<undefined>> {
@@ -75,12 +75,13 @@ export class BlockSync {
     return ok(undefined);
   }
 
-  /** Header of the best block, its height proven by asking for the hash at that height. */
-  async #bestHeader(hash: string): Promise<Answer<HeaderAnswer>> {
+  /** Header of the best block, its height proven by asking for the hash at that height, unless it is the next one on ours. */
+  async #bestHeader(hash: string, tip: StoredHeader | undefined): Promise<Answer<HeaderAnswer>> {
     const { calls } = this.#ctx;
     const header = await calls.header(hash);
     if (!header.ok) return header;
     const { height } = header.value;
+    if (tip !== undefined && isNext(header.value, tip)) return header;
     const there = await calls.hashAt(height);
     if (!there.ok) return there;
     if (there.value === hash) return header;
@@ -141,9 +142,10 @@ export class BlockSync {
   }
 
   /** Reads the next blocks above `fork` and commits them together with what they replace. */
-  async #extend(fork: number, target: number): Promise<Answer<FollowStep>> {
+  async #extend(fork: number, best: HeaderAnswer): Promise<Answer<FollowStep>> {
+    const target = best.height;
     const { index, reader, rewards, commit, outputsFound, clock, log } = this.#ctx;
-    const blocks = await reader.read(fork + 1, target - fork);
+    const blocks = await reader.read(fork + 1, target - fork, (height) => (height === target ? best.hash : undefined));
     if (!blocks.ok) return blocks;
     if (blocks.value[0]?.block.prevHash !== index.headerAt(fork)?.hash) return err({ kind: "moved" });
     const facts = new FactsBuilder(index, clock.nowMs());
@@ -163,3 +165,6 @@ export class BlockSync {
     return ok({ target, atTip: reached === target });
   }
 }
+
+/** The block after our tip: what is known of ours says how high it is and where it forks off. */
+const isNext = (header: HeaderAnswer, tip: StoredHeader): boolean => header.prevHash === tip.hash && header.height === tip.height + 1;

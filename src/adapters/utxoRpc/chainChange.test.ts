@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { ChangeListeners } from "../../chainIndex/changeListeners.ts";
 import type { ChainChange } from "../../ports/chain.ts";
 import type { ChainDelta, ChainSnapshot, StoredHeader, StoredTx } from "../../ports/chainStore.ts";
-import { ChainIndex } from "./chainIndex.ts";
-import { ChangeListeners } from "./changeListeners.ts";
 
 const SEED = 20_261_122;
 const EMPTY: ChainSnapshot = { genesis: null, headers: [], watches: [], txs: [], outputs: [], spends: [] };

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
-import type { DaemonCall, DaemonError, DaemonRpc } from "../../ports/daemonRpc.ts";
+import { Aborted, type Clock, type Stoppable, withStop } from "../../ports/clock.ts";
+import type { DaemonCall, DaemonCallOptions, DaemonError, DaemonRpc } from "../../ports/daemonRpc.ts";
 import {
   type AnswerParser,
   type HeaderAnswer,
@@ -52,10 +52,8 @@ export class DaemonCalls {
     options: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
   ): Promise<Answer<T>> {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
-    const answer = await this.#within(method, timeoutMs, options.signal, async (signal) => [
-      await this.#rpc.call(method, params, { signal, timeoutMs }),
-    ]);
-    return readAnswer(method, answer[0], parse);
+    const answer = await this.#within(method, timeoutMs, options.signal, (given) => this.#rpc.call(method, params, given));
+    return readAnswer(method, answer, parse);
   }
 
   /** The same question with different parameters, many at once; answers in order. */
@@ -63,7 +61,8 @@ export class DaemonCalls {
     const answers: Answer<T>[] = [];
     for (let at = 0; at < paramsList.length; at += BATCH_SIZE) {
       const calls = paramsList.slice(at, at + BATCH_SIZE).map((params): DaemonCall => ({ method, params }));
-      const got = await this.#within(method, this.#timeoutMs, undefined, (signal) => this.#batch(calls, signal));
+      const answered = await this.#within(method, this.#timeoutMs, undefined, async (given) => ok(await this.#batch(calls, given)));
+      const got = answered.ok ? answered.value : [answered];
       // A request that failed as a whole has one failure for all.
       const lost = got.length === 1 && got[0]?.ok === false ? got[0] : undefined;
       for (const i of calls.keys()) answers.push(readAnswer(method, got[i] ?? lost, parse));
@@ -71,24 +70,25 @@ export class DaemonCalls {
     return answers;
   }
 
-  #batch(calls: readonly DaemonCall[], signal: AbortSignal): Promise<readonly Result<unknown, DaemonError>[]> {
-    const options = { signal, timeoutMs: this.#timeoutMs };
+  #batch(calls: readonly DaemonCall[], given: DaemonCallOptions): Promise<readonly Result<unknown, DaemonError>[]> {
     return this.#rpc.callBatch
-      ? this.#rpc.callBatch(calls, options)
-      : Promise.all(calls.map((c) => this.#rpc.call(c.method, c.params, options)));
+      ? this.#rpc.callBatch(calls, given)
+      : Promise.all(calls.map((c) => this.#rpc.call(c.method, c.params, given)));
   }
 
-  async #within(
+  async #within<T>(
     method: string,
     timeoutMs: number,
     parent: AbortSignal | undefined,
-    work: (signal: AbortSignal) => Promise<readonly Result<unknown, DaemonError>[]>,
-  ): Promise<readonly Result<unknown, DaemonError>[]> {
+    work: (given: DaemonCallOptions) => Promise<Result<T, DaemonError>>,
+  ): Promise<Result<T, DaemonError>> {
     try {
-      return await withDeadline(this.#clock, timeoutMs, parent ? [parent, this.#closed] : this.#closed, work);
+      return await withStop(this.#clock, timeoutMs, parent ? [parent, this.#closed] : this.#closed, (given) =>
+        work(new CallOptions(given, timeoutMs)),
+      );
     } catch (cause) {
       if (!(cause instanceof Aborted) || parent?.aborted || this.#closed.aborted) throw cause;
-      return [err({ kind: "unreachable", message: `no answer to ${method} within ${timeoutMs / 1000} s` })];
+      return err({ kind: "unreachable", message: `no answer to ${method} within ${timeoutMs / 1000} s` });
     }
   }
 
@@ -137,8 +137,9 @@ export class DaemonCalls {
     return code === RPC_MISC_ERROR || code === RPC_INVALID_ADDRESS_OR_KEY ? err({ kind: "block_gone", height, message }) : answer;
   }
 
-  mempool(): Promise<Answer<readonly string[]>> {
-    return this.ask("getrawmempool", [], parseMempool);
+  /** @param isKnown a txid of an earlier answer: most of a list is what it was a moment ago */
+  mempool(isKnown: (txid: string) => boolean): Promise<Answer<readonly string[]>> {
+    return this.ask("getrawmempool", [], (value) => parseMempool(value, isKnown));
   }
 
   /** A transaction the daemon can name without a transaction index: in the mempool, as a rule. Null when it cannot. */
@@ -158,6 +159,21 @@ export class DaemonCalls {
   /** Whether an output is in the UTXO set (or the mempool), and whether a coinbase made it. */
   txOut(txid: string, vout: number, signal?: AbortSignal): Promise<Answer<{ readonly coinbase: boolean } | null>> {
     return this.ask("gettxout", [txid, vout, true], parseTxOut, signal ? { signal } : {});
+  }
+}
+
+/** Makes the signal when the transport asks for it. */
+class CallOptions implements DaemonCallOptions {
+  readonly timeoutMs: number;
+  readonly #given: Stoppable;
+
+  constructor(given: Stoppable, timeoutMs: number) {
+    this.#given = given;
+    this.timeoutMs = timeoutMs;
+  }
+
+  get signal(): AbortSignal {
+    return this.#given.signal;
   }
 }
 

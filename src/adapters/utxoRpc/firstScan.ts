@@ -1,3 +1,5 @@
+import { type Facts, FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
@@ -5,8 +7,6 @@ import type { BlockRef } from "../../ports/chain.ts";
 import type { StoredOutput, StoredTx, StoredWatch } from "../../ports/chainStore.ts";
 import { type FoundTx, parseFoundTxs, parseHash, parseScriptAddress, parseUtxoScan, SEARCH_PAGE, type Unspent } from "./answers.ts";
 import type { Answer, DaemonCalls } from "./daemonCalls.ts";
-import { type Facts, FactsBuilder } from "./factsBuilder.ts";
-import { type RawTx, rawTxid } from "./parseBlock.ts";
 import type { SyncContext } from "./syncContext.ts";
 
 /** Reading the whole UTXO set of a large chain takes minutes. */

@@ -1,8 +1,8 @@
+import { outKey } from "../../chainIndex/outKey.ts";
 import type { TxFormat } from "../../core/utxo/txCodec.ts";
 import type { StoredWatch } from "../../ports/chainStore.ts";
 import type { Answer } from "./daemonCalls.ts";
 import { type FirstScan, firstScan } from "./firstScan.ts";
-import { outKey } from "./outKey.ts";
 import type { SyncContext } from "./syncContext.ts";
 
 /** Wait before a scan that failed is tried again. */

@@ -1,10 +1,10 @@
+import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { outKey } from "../../chainIndex/outKey.ts";
+import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import type { Answer } from "./daemonCalls.ts";
-import { FactsBuilder } from "./factsBuilder.ts";
-import { outKey } from "./outKey.ts";
-import { type RawTx, rawTxid } from "./parseBlock.ts";
 import type { SyncContext } from "./syncContext.ts";
 
 /** 32-bit FNV-1a of a script or outpoint: a hit by chance only costs one more look. */
@@ -47,7 +47,7 @@ export class MempoolWatch {
   /** One look. `size`: transactions in the mempool; `waiting`: how many of them are left for later rounds. */
   async round(): Promise<Answer<{ readonly size: number; readonly waiting: number }>> {
     const { calls, index, commit, clock } = this.#ctx;
-    const list = await calls.mempool();
+    const list = await calls.mempool((txid) => this.#examined.has(txid));
     if (!list.ok) return list;
     const present = new Set(list.value);
     for (const txid of this.#examined.keys()) if (!present.has(txid)) this.#examined.delete(txid);

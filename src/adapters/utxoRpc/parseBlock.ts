@@ -1,17 +1,14 @@
 import { hash } from "node:crypto";
+import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import { reversed, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { ByteReader } from "../../core/utxo/byteReader.ts";
-import type { Tx } from "../../core/utxo/tx.ts";
-import { hasWitness, parseTxAt, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
+import { parseTxAt, type TxFormat } from "../../core/utxo/txCodec.ts";
 
 /** Largest block read, bytes. The largest consensus limit of a supported chain is 32 MB. */
 export const MAX_BLOCK_BYTES = 32_000_000;
 /** Smallest transaction a block can hold: version, one input, one output, lock time. Those without either carry a longer payload. */
 const MIN_TX_BYTES = 4 + 1 + 41 + 1 + 9 + 4;
-
-/** A transaction with the bytes it came in. `raw` and the scripts of `tx` are views; copy what is kept. */
-export type RawTx = { readonly txid: string; readonly tx: Tx; readonly raw: Uint8Array };
 
 export type ParsedBlock = { readonly prevHash: string; readonly timeSec: number; readonly txs: readonly RawTx[] };
 
@@ -30,12 +27,6 @@ const AUXPOW_BIT = 0x100;
 
 const sha256 = (data: Uint8Array): Buffer => hash("sha256", data, "buffer");
 const sha256d = (data: Uint8Array): Buffer => sha256(sha256(data));
-
-/** Id of a parsed transaction from its own bytes, display order. */
-export function rawTxid(tx: Tx, raw: Uint8Array): string {
-  const stripped = hasWitness(tx) || tx.hogEx ? serializeTx(tx, { witness: false }) : raw;
-  return sha256d(stripped).reverse().toString("hex");
-}
 
 /** Merkle root over txids, display order in and out. */
 function merkleRoot(txids: readonly string[]): string {

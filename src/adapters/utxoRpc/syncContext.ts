@@ -1,9 +1,9 @@
+import type { BlockRewards } from "../../chainIndex/blockRewards.ts";
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { BlockReader } from "./blockReader.ts";
-import type { BlockRewards } from "./blockRewards.ts";
-import type { ChainIndex } from "./chainIndex.ts";
 import type { DaemonCalls } from "./daemonCalls.ts";
 
 /** What the parts of one chain's index share. Everything that commits runs inside the chain's one loop, never side by side. */

@@ -1,3 +1,10 @@
+import { BlockRewards } from "../../chainIndex/blockRewards.ts";
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { chainStatus } from "../../chainIndex/chainStatus.ts";
+import { ChangeListeners } from "../../chainIndex/changeListeners.ts";
+import { ProgressReport } from "../../chainIndex/progressReport.ts";
+import { RetryTimer } from "../../chainIndex/retryTimer.ts";
+import { Waiters } from "../../chainIndex/waiters.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { TxFormat } from "../../core/utxo/txCodec.ts";
 import { BlockGone, type ChainChange, type ChainStatus } from "../../ports/chain.ts";
@@ -6,21 +13,14 @@ import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { backfillStep } from "./backfill.ts";
 import { BlockReader } from "./blockReader.ts";
-import { BlockRewards } from "./blockRewards.ts";
 import { BlockSync } from "./blockSync.ts";
-import type { ChainIndex } from "./chainIndex.ts";
-import { chainStatus } from "./chainStatus.ts";
-import { ChangeListeners } from "./changeListeners.ts";
 import type { Answer, DaemonCalls } from "./daemonCalls.ts";
 import { type ChainFault, faultSentence } from "./fault.ts";
 import type { FeeRates } from "./feeRates.ts";
 import { FirstScans } from "./firstScans.ts";
 import { MempoolWatch } from "./mempoolWatch.ts";
-import { ProgressReport } from "./progressReport.ts";
-import { RetryTimer } from "./retryTimer.ts";
 import type { SyncContext } from "./syncContext.ts";
 import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
-import { Waiters } from "./waiters.ts";
 
 export type SyncLoopDeps = {
   readonly ticker: string;
@@ -171,7 +171,7 @@ export class SyncLoop {
     this.#triedReward = true;
     const { reader, rewards, log } = this.#ctx;
     if (!rewards.isEmpty) return;
-    const read = await reader.read(tip.height, 1);
+    const read = await reader.read(tip.height, 1, () => tip.hash);
     if (read.ok) rewards.note(read.value);
     else log.info("block_reward_unknown", { fault: read.error.kind });
   }

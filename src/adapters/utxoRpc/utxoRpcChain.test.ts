@@ -6,17 +6,18 @@ import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
+import type { UtxoChainWithHistory } from "../../ports/chain.ts";
 import { Aborted, sleep } from "../../ports/clock.ts";
 import type { DaemonRpc } from "../../ports/daemonRpc.ts";
 import type { SqlDatabase } from "../../ports/sql.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../sqlite/chainStore.ts";
 import { openInlineDatabase } from "../sqlite/inlineDatabase.ts";
-import { openUtxoRpcChain, type UtxoRpcChain } from "./utxoRpcChain.ts";
+import { openUtxoRpcChain } from "./utxoRpcChain.ts";
 import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
 
 const memory = (): SqlDatabase => openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
 
-function open(h: ScriptedChain, options: UtxoRpcOptions = {}, db = memory()): Promise<UtxoRpcChain> {
+function open(h: ScriptedChain, options: UtxoRpcOptions = {}, db = memory()): Promise<UtxoChainWithHistory> {
   const { rpc, format, clock } = h;
   return openUtxoRpcChain({ ticker: "TST", format, rpc, clock, store: openChainStore(db, "TST"), log: quietLog, options });
 }
@@ -246,17 +247,50 @@ test("a chain that changes between two questions is not glued together from both
   const id = h.pay(script, 5_000n);
   h.mine();
   await chain.refresh();
-  h.mine();
+  h.mine(2);
   let asked = 0;
   h.rpc.twist.set("getblockhash", (answer, [height]) => {
-    if (height !== 32 || ++asked !== 2) return answer;
+    if (height !== 33 || ++asked !== 2) return answer;
     // After the look at the tip and before its blocks are read.
-    h.reorg(2, 3, [id]);
-    return { ok: true, value: h.daemon.blocks[32]?.hash };
+    h.reorg(3, 4, [id]);
+    return { ok: true, value: h.daemon.blocks[33]?.hash };
   });
   await chain.refresh();
   expect(asked).toBeGreaterThanOrEqual(2);
   expect(chain.tx(id)).toBeUndefined();
+  expect(chain.status().tip?.hash).toBe(h.daemon.blocks.at(-1)?.hash);
+  await chain.close();
+});
+
+test("the next block on ours costs three questions, and blocks read a moment ago are not asked for again", async () => {
+  const h = startScriptedChain(30);
+  const chain = await open(h);
+  await chain.watchScript(scriptNumber(1), 30);
+  h.rpc.counts.clear();
+  const id = h.pay(scriptNumber(2), 5_000n);
+  h.mine();
+  await chain.refresh();
+  const asked = ["getbestblockhash", "getblockheader", "getblockhash", "getblock"].map((method) => h.rpc.counts.get(method) ?? 0);
+  expect(asked).toEqual([1, 1, 0, 1]);
+  await chain.watchScript(scriptNumber(2), 31);
+  expect(chain.tx(id)?.block?.height).toBe(31);
+  expect(h.rpc.counts.get("getblock")).toBe(1);
+  await chain.close();
+});
+
+test("a block that is replaced while a new watch reads old blocks is read again, not refused as gone", async () => {
+  const h = startScriptedChain(30);
+  const chain = await open(h);
+  await chain.refresh();
+  let isReplaced = false;
+  h.rpc.twist.set("getblock", (answer) => {
+    if (isReplaced) return answer;
+    isReplaced = true;
+    h.reorg(3, 4);
+    return { ok: false, error: { kind: "rpc", code: -5, message: "Block not found" } };
+  });
+  await chain.watchScript(scriptNumber(1), 29);
+  expect(chain.status().error).toBeNull();
   expect(chain.status().tip?.hash).toBe(h.daemon.blocks.at(-1)?.hash);
   await chain.close();
 });

@@ -1,16 +1,16 @@
+import { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { rawTxid } from "../../chainIndex/rawTx.ts";
 import { hexOf, toHex } from "../../core/util/bytes.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
-import type { BlockRef, BroadcastOutcome, ChainStatus, SeenOutput, SeenTx, UtxoChain } from "../../ports/chain.ts";
-import type { ChainStore, HistoryCursor, StoredTx, WatchKey } from "../../ports/chainStore.ts";
+import type { BlockRef, BroadcastOutcome, ChainStatus, SeenOutput, SeenTx, UtxoChainWithHistory } from "../../ports/chain.ts";
+import type { ChainStore, WatchKey } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { DaemonRpc } from "../../ports/daemonRpc.ts";
 import type { Log } from "../../ports/log.ts";
 import { broadcastTx } from "./broadcastTx.ts";
-import { ChainIndex } from "./chainIndex.ts";
 import { DaemonCalls } from "./daemonCalls.ts";
-import { FactsBuilder } from "./factsBuilder.ts";
 import { FeeRates } from "./feeRates.ts";
-import { rawTxid } from "./parseBlock.ts";
 import { SyncLoop } from "./syncLoop.ts";
 import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
 
@@ -24,15 +24,6 @@ export type UtxoRpcDeps = {
   readonly options?: UtxoRpcOptions;
 };
 
-export interface UtxoRpcChain extends UtxoChain {
-  /**
-   * Transactions that pay or spend `scripts`, unconfirmed first, then newest block first. Complete from each
-   * script's `fromHeight`; a script first found in the daemon's UTXO set has no older, spent past.
-   * @param before everything older than this one; the last of the page before
-   */
-  history(scripts: readonly Uint8Array[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
-}
-
 /** Greatest value of BIP-65's heights: a `fromHeight` is never above it. */
 const MAX_HEIGHT = 499_999_999;
 
@@ -43,7 +34,7 @@ const MAX_HEIGHT = 499_999_999;
  * or `close`. A watch rejects with `BlockGone` when a block it needs is pruned away.
  * A script watched from height 0 has no birthday: on a long chain only its present outputs are looked for.
  */
-export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoRpcChain> {
+export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoChainWithHistory> {
   const { ticker, format, store, clock, options = {} } = deps;
   const log = deps.log.child({ coin: ticker });
   const closing = new AbortController();
@@ -102,6 +93,13 @@ export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoRpcChain>
     blockRewardUnits: () => loop.blockReward,
     refresh: (signal) => loop.refresh(signal),
     history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
+    servers: () => [],
+    async blockTimeSec(block): Promise<number | null> {
+      const known = index.headerAt(block.height);
+      if (known?.hash === block.hash) return known.timeSec;
+      const header = await calls.header(block.hash);
+      return header.ok ? header.value.timeSec : null;
+    },
     async close(): Promise<void> {
       closing.abort(new Aborted("closed"));
       loop.wake();

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { Aborted, sleep, withDeadline } from "../../ports/clock.ts";
+import { Aborted, type Stoppable, sleep, withDeadline, withStop } from "../../ports/clock.ts";
 import { randomBelow, shuffled } from "../../ports/rng.ts";
 import { seededRng } from "./seededRng.ts";
 import { VirtualClock } from "./virtualClock.ts";
@@ -83,6 +83,21 @@ test("a thousand shuffled timers come in order", async () => {
   expect(ran).toEqual([...delays].sort((a, b) => a - b));
 });
 
+test("timers that are left after thousands were cancelled come in order", async () => {
+  const rng = seededRng(8);
+  const clock = new VirtualClock(0);
+  const ran: number[] = [];
+  const kept: number[] = [];
+  for (let i = 0; i < 5_000; i++) {
+    const delay = randomBelow(rng, 1_000);
+    const cancel = clock.after(delay, () => ran.push(delay));
+    if (i % 10 === 0) kept.push(delay);
+    else cancel();
+  }
+  await clock.run();
+  expect(ran).toEqual(kept.sort((a, b) => a - b));
+});
+
 test("the same seed gives the same bytes, another seed others", () => {
   expect(seededRng(1).bytes(33)).toEqual(seededRng(1).bytes(33));
   expect(seededRng(1).bytes(33)).not.toEqual(seededRng(2).bytes(33));
@@ -113,6 +128,30 @@ test("withDeadline ends with any of its parents and lets go of all of them", asy
     parents[which]?.abort();
     await expect(outcome).rejects.toThrow("aborted");
     expect(inner).toMatchObject({ aborted: true });
-    for (const signal of signals) expect(getEventListeners(signal, "abort")).toEqual([]);
+    // The listener that all who wait for a signal share may stay.
+    for (const signal of signals) expect(getEventListeners(signal, "abort").length).toBeLessThanOrEqual(1);
   }
+});
+
+test("a signal that is waited for a thousand times has one listener, and tells only who still waits", async () => {
+  const clock = new VirtualClock(0);
+  const parent = new AbortController();
+  const ended = Array.from({ length: 500 }, () => withDeadline(clock, 10, parent.signal, async () => "done"));
+  const slept = Array.from({ length: 500 }, () => sleep(clock, 10, parent.signal));
+  await clock.run();
+  expect(await Promise.all(ended)).toHaveLength(500);
+  await Promise.all(slept);
+  const waits = sleep(clock, 10, parent.signal).catch((cause: unknown) => cause);
+  const given: Stoppable[] = [];
+  const stopped = withStop(clock, 10, parent.signal, (one) => {
+    given.push(one);
+    return new Promise(() => undefined);
+  }).catch((cause: unknown) => cause);
+  expect(getEventListeners(parent.signal, "abort")).toHaveLength(1);
+  parent.abort();
+  expect(await waits).toBeInstanceOf(Aborted);
+  expect(await stopped).toBeInstanceOf(Aborted);
+  expect(given[0]?.signal.aborted).toBe(true);
+  expect(await clock.run()).toBe("idle");
+  expect(clock.nowMs()).toBe(10);
 });

@@ -2,6 +2,9 @@ import type { Clock } from "../../ports/clock.ts";
 
 type Timer = { readonly dueMs: number; readonly order: number; task: (() => void) | undefined };
 
+/** Fewer cancelled timers than this are no burden. */
+const LEAST_SWEPT = 256;
+
 /** Why `run` came back: the condition holds, the time is reached, or no timer is left. */
 export type RunEnd = "until" | "time" | "idle";
 
@@ -12,8 +15,10 @@ export type RunEnd = "until" | "time" | "idle";
 export class VirtualClock implements Clock {
   #nowMs: number;
   #created = 0;
-  /** Binary heap on (dueMs, order). Cancelled timers stay until they surface. */
-  readonly #heap: Timer[] = [];
+  /** Binary heap on (dueMs, order). Cancelled timers stay until they surface, or until they are most of it. */
+  #heap: Timer[] = [];
+  /** Cancelled timers in the heap. */
+  #cancelled = 0;
 
   /** @param startMs unix milliseconds at the start; the default is an arbitrary fixed date */
   constructor(startMs = 1_700_000_000_000) {
@@ -30,7 +35,10 @@ export class VirtualClock implements Clock {
     const timer: Timer = { dueMs: Math.ceil(this.#nowMs + delayMs), order: this.#created++, task };
     this.#push(timer);
     return () => {
+      if (timer.task === undefined) return;
       timer.task = undefined;
+      this.#cancelled++;
+      if (this.#cancelled > LEAST_SWEPT && this.#cancelled * 2 > this.#heap.length) this.#sweep();
     };
   }
 
@@ -38,20 +46,37 @@ export class VirtualClock implements Clock {
    * Runs timers until `until` holds (looked at after each timer), the clock stands at `untilMs` with everything due
    * by then done, or no timer is left. An exception of a timer's task ends the run and is thrown.
    */
-  async run(options: { readonly untilMs?: number; readonly until?: () => boolean } = {}): Promise<RunEnd> {
+  run(options: { readonly untilMs?: number; readonly until?: () => boolean } = {}): Promise<RunEnd> {
     const { untilMs = Number.POSITIVE_INFINITY, until } = options;
-    await settle();
+    return new Promise((resolve, reject) => {
+      const next = (): void => {
+        try {
+          const end = until?.() ? "until" : this.#step(untilMs);
+          if (end === null) settle(next);
+          else resolve(end);
+        } catch (cause) {
+          reject(cause);
+        }
+      };
+      settle(next);
+    });
+  }
+
+  /** Runs the next timer that is due by then. @returns null: there was one */
+  #step(untilMs: number): RunEnd | null {
     for (;;) {
-      if (until?.()) return "until";
       const timer = this.#heap[0];
       if (timer === undefined || timer.dueMs > untilMs) break;
       this.#pop();
       const { task } = timer;
-      if (task === undefined) continue;
+      if (task === undefined) {
+        this.#cancelled--;
+        continue;
+      }
       timer.task = undefined;
       if (timer.dueMs > this.#nowMs) this.#nowMs = timer.dueMs;
       task();
-      await settle();
+      return null;
     }
     if (untilMs === Number.POSITIVE_INFINITY) return "idle";
     if (untilMs > this.#nowMs) this.#nowMs = untilMs;
@@ -61,6 +86,12 @@ export class VirtualClock implements Clock {
   /** Runs everything due within the next `durationMs`. */
   advance(durationMs: number): Promise<RunEnd> {
     return this.run({ untilMs: this.#nowMs + durationMs });
+  }
+
+  /** Throws out what was cancelled. A sorted list is a heap. */
+  #sweep(): void {
+    this.#heap = this.#heap.filter(({ task }) => task !== undefined).sort((a, b) => a.dueMs - b.dueMs || a.order - b.order);
+    this.#cancelled = 0;
   }
 
   #push(timer: Timer): void {
@@ -105,12 +136,14 @@ function isBefore(a: Timer, b: Timer): boolean {
 const TURNS_PER_LOOP = 256;
 let turns = 0;
 
+const done = Promise.resolve();
+
 /**
- * Every promise continuation that can run has run, and no virtual time has passed. Node runs a tick asked for by a
+ * Calls `then` when every promise continuation that can run has run, and no virtual time has passed. Node runs a tick asked for by a
  * continuation when none is left; a turn of the event loop, which asks the operating system for news, costs ten times as much.
  */
-function settle(): Promise<void> {
+function settle(then: () => void): void {
   turns = (turns + 1) % TURNS_PER_LOOP;
-  if (turns === 0) return new Promise((resolve) => setImmediate(resolve));
-  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
+  if (turns === 0) setImmediate(then);
+  else void done.then(() => process.nextTick(then));
 }

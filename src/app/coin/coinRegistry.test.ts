@@ -7,6 +7,7 @@ import { parseCoinEntry } from "../../core/coin/coinEntry.ts";
 import { ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { nodeKeys } from "../../main/nodeKeys.ts";
+import { Aborted } from "../../ports/clock.ts";
 import { CoinRegistry } from "./coinRegistry.ts";
 
 const DOC = { coin: "DOC", pubtype: 60, p2shtype: 85, mm2: 1, protocol: { type: "UTXO" } };
@@ -43,7 +44,7 @@ test("while the first scan of a coin runs, enabling it once more tells how far i
     const { status, reply } = await node.flat("enable", { coin: "DOC" });
     return [status, reply.error];
   };
-  expect(await refusal()).toEqual([500, "Coin DOC is being enabled; its daemon has not answered yet"]);
+  expect(await refusal()).toEqual([500, "Coin DOC is being enabled; nothing has answered yet"]);
   const chain = node.chains.get("DOC");
   if (!chain) throw new Error("no chain was opened");
   chain.scanned({ done: 300, total: 1_200, height: 1_299, target: 2_199 });
@@ -61,7 +62,7 @@ test("while the first scan of a coin runs, enabling it once more tells how far i
 type Users = { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
 
 /** A registry of one enabled coin whose orders and swaps the test plays. */
-async function registry(cancelOrdersOf: () => Promise<readonly string[]>, users: () => Users) {
+async function registry(cancelOrdersOf: () => Promise<readonly string[]>, users: () => Users, chain = () => new StillChain("DOC")) {
   const entry = parseCoinEntry(DOC);
   const { node } = nodeKeys(new Secret("registry test"), false);
   if (!entry.ok) throw new Error(entry.error.detail);
@@ -71,7 +72,7 @@ async function registry(cancelOrdersOf: () => Promise<readonly string[]>, users:
     log: new SilentLog(),
     entries: new Map([["DOC", entry.value]]),
     keyOf: () => ok(node),
-    openChain: async () => ok(new StillChain("DOC")),
+    openChain: async () => ok(chain()),
     feeCeilingFactor: 8,
     prepare: () => undefined,
     beforeClose: () => closing,
@@ -136,4 +137,73 @@ test("a coin is not opened again before it has closed: two indexes would write o
   closed();
   expect((await disabling).ok).toBe(true);
   expect((await enable()).ok).toBe(true);
+});
+
+test("a coin that is being disabled is not enabled again before it is: whoever asked would have been told of a coin that goes", async () => {
+  const seen: unknown[] = [];
+  const made = await registry(
+    async () => {
+      seen.push(await made.enable());
+      return [];
+    },
+    () => NOBODY,
+  );
+  expect(await made.coins.disable("DOC", false)).toEqual({ ok: true, value: { cancelledOrders: [], passivized: false } });
+  expect(seen).toEqual([{ ok: false, error: { kind: "BeingDisabled", coin: "DOC" } }]);
+  expect((await made.enable()).ok).toBe(true);
+});
+
+test("a coin whose orders cannot be cancelled stays enabled, and can be disabled once they can", async () => {
+  let isDiskFull = true;
+  const { coins, enable } = await registry(
+    async () => {
+      if (isDiskFull) throw new Error("disk is full");
+      return [];
+    },
+    () => NOBODY,
+  );
+  await expect(coins.disable("DOC", false)).rejects.toThrow("disk is full");
+  expect(coins.active("DOC")).toBeDefined();
+  expect(await enable()).toMatchObject({ ok: false, error: { kind: "AlreadyActive" } });
+  isDiskFull = false;
+  expect(await coins.disable("DOC", false)).toMatchObject({ ok: true });
+});
+
+test("a coin that is being opened when the node stops is closed with it, and none is opened afterwards", async () => {
+  const chains: StillChain[] = [];
+  const { coins, enable } = await registry(
+    async () => [],
+    () => NOBODY,
+    () => {
+      const chain = new StillChain("DOC");
+      if (chains.length > 0) chain.trouble = "The DOC daemon is starting.";
+      chains.push(chain);
+      return chain;
+    },
+  );
+  await coins.disable("DOC", false);
+  const enabling = enable();
+  const told = expect(enabling).rejects.toThrow(Aborted);
+  await coins.close();
+  await told;
+  expect(chains.map((chain) => chain.isClosed)).toEqual([true, true]);
+  await expect(enable()).rejects.toThrow(Aborted);
+  expect([chains.length, coins.all()]).toEqual([2, []]);
+});
+
+test("a mistake of this node while a coin opens is not told as a failure of its daemon, and leaves nothing open", async () => {
+  const chains: StillChain[] = [];
+  const { coins, enable } = await registry(
+    async () => [],
+    () => NOBODY,
+    () => {
+      const chain = new StillChain("DOC");
+      if (chains.length > 0) chain.watchScript = () => Promise.reject(new TypeError("a mistake"));
+      chains.push(chain);
+      return chain;
+    },
+  );
+  await coins.disable("DOC", false);
+  await expect(enable()).rejects.toThrow("a mistake");
+  expect([chains.map((chain) => chain.isClosed), coins.all()]).toEqual([[true, true], []]);
 });

@@ -15,6 +15,8 @@ export type CoinSpec = {
   readonly feeCeilingFactor: number;
   readonly confirmations: number;
   readonly notarization: boolean;
+  /** The history of transactions was asked for at activation. */
+  readonly txHistory: boolean;
 };
 
 export type CoinWallet = {

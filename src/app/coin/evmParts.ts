@@ -1,6 +1,7 @@
 import type { Result } from "../../core/util/result.ts";
 import type { AccountChain } from "../../ports/accountChain.ts";
 import type { AccountTxStore } from "../../ports/accountTxStore.ts";
+import type { EvmCoins } from "./evm/evmCoins.ts";
 
 /** Where an account chain is and which contracts swaps use, as an activation request says. */
 export type AccountNodes = {
@@ -10,7 +11,7 @@ export type AccountNodes = {
   readonly fallbackSwapContract: string | undefined;
 };
 
-/** What account coins need of the outside. The rest of what they need is loaded when the first of them is enabled. */
+/** What account coins need of the outside. The rest of what they need is loaded when the first of them is enabled: nobody else pays for it. */
 export type EvmParts = {
   readonly openChain: (chain: {
     readonly ticker: string;
@@ -19,6 +20,10 @@ export type EvmParts = {
     readonly logsBlockRange: number | null;
   }) => Promise<Result<AccountChain, { readonly kind: "BadNodeUrl"; readonly index: number }>>;
   readonly store: AccountTxStore;
+  /** Swap contracts are allowed all of a token at once, instead of exactly what payments need. */
+  readonly unlimitedAllowances: boolean;
+  /** The rest. */
+  readonly load: () => Promise<{ readonly EvmCoins: typeof EvmCoins }>;
 };
 
 /** A token to be enabled beside its platform coin. */

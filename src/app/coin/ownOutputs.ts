@@ -3,7 +3,7 @@ import type { Unspent } from "../../core/utxo/buildTx.ts";
 import { pushesOf } from "../../core/utxo/script.ts";
 import type { OutPoint, Tx, TxInput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
-import type { SeenOutput, UtxoChain } from "../../ports/chain.ts";
+import type { SeenOutput, SeenTx, UtxoChain } from "../../ports/chain.ts";
 import { byValue, keyOf, MAX_CLUSTER, type Pool } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
@@ -23,6 +23,9 @@ export class OwnOutputs {
   readonly #locked = new Map<string, string>();
   /** Own signed transactions whose change is counted on while the chain does not list them. */
   readonly #signed = new Map<string, Tx>();
+
+  /** What `isOurs` found, by the bytes as the chain index keeps them: every look at the funds asks for all that is unconfirmed. */
+  readonly #judged = new WeakMap<Uint8Array, boolean>();
 
   constructor(deps: OwnOutputsDeps) {
     this.#deps = deps;
@@ -114,8 +117,21 @@ export class OwnOutputs {
   /** Whether every input of a transaction the backend has is signed with the own key alone. */
   isOurs(id: string): boolean {
     const seen = this.#deps.chain.tx(id);
-    const tx = seen && parseTx(seen.raw, this.#deps.format);
-    return tx?.ok === true && tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey));
+    if (!seen) return false;
+    let isOurs = this.#judged.get(seen.raw);
+    if (isOurs === undefined) {
+      const tx = parseTx(seen.raw, this.#deps.format);
+      isOurs = tx.ok && tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey));
+      this.#judged.set(seen.raw, isOurs);
+    }
+    return isOurs;
+  }
+
+  /** Transactions that pay or spend own outputs and are in no block up to this height, each once. */
+  touchedSince(height: number): readonly SeenTx[] {
+    const ids = this.#own().flatMap(({ txid: id, spentBy }) => (spentBy ? [id, spentBy.txid] : [id]));
+    const found = [...new Set(ids)].flatMap((id) => this.#deps.chain.tx(id) ?? []);
+    return found.filter(({ block }) => block === null || block.height > height);
   }
 
   #own(): readonly SeenOutput[] {

@@ -143,7 +143,8 @@ export class OwnTxBuilder {
 
   /**
    * A spend of the inputs of an own payment back to ourselves. It offers more than the payment and all that was added for it
-   * together, as a replacement must (BIP-125 rules 3 and 4) and a miner who has both would.
+   * together, as a replacement must (BIP-125 rules 3 and 4) and a miner who has both would; but never what a daemon takes for a
+   * mistake, because such a one would be refused for good: less gets in once the payment has left the mempools.
    * @param childFees what children of the payment pay
    * @param least the fee is at least this
    */
@@ -161,7 +162,7 @@ export class OwnTxBuilder {
     const offered = wanted > least ? wanted : least;
     // Its size is below that of the payment, which has more outputs; daemons refuse what looks like a mistake.
     const sane = (absurdFee({ relayPerKb: this.#deps.chain.relayFeePerKb(), size: payment.length }) * 3n) / 5n;
-    const asked = offered > sane ? (sane > enough ? sane : enough) : offered;
+    const asked = offered > sane ? sane : offered;
     const fee = asked < most ? asked : most;
     const inputs = paid.inputs.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));
     const outputs = [{ value: total - fee, script: this.#changeScript() }];

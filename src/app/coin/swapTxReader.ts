@@ -2,19 +2,11 @@ import type { UtxoKind } from "../../core/coin/utxoKind.ts";
 import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
-import { type FeeFault, HTLC_VOUT, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
+import { type FeeFault, feeOutputs, HTLC_VOUT, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
-import type { Contract, SignedTx, TxRefusal } from "../swap/swapCoin.ts";
+import type { Contract, ExpectedDexFee, SignedTx, TxRefusal } from "../swap/swapCoin.ts";
 
 export type SpendBranch = "claim" | "refund" | "other";
-
-/** The dex fee a swap is owed. Keys 33 bytes, amounts in base units. */
-export type ExpectedDexFee = {
-  readonly takerKey: Uint8Array;
-  readonly feeKey: Uint8Array;
-  readonly feeUnits: bigint;
-  readonly burnUnits: bigint;
-};
 
 /** Reads the transactions of swaps on one coin: the other side's before they are trusted, and any from the chain. */
 export class SwapTxReader {
@@ -37,8 +29,8 @@ export class SwapTxReader {
     return script;
   }
 
-  checkPayment(raw: Uint8Array, contract: Contract, units: bigint): Result<SignedTx, TxRefusal> {
-    const checked = validatePayment(raw, this.#kind.template.format, contract, units);
+  checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal> {
+    const checked = validatePayment(raw, this.#kind.template.format, contract, contract.units);
     if (checked.ok) return ok({ txid: checked.value.txid, raw });
     const reason = faultText(checked.error);
     return checked.error.kind === "WrongValue" ? err({ kind: "OtherValue", reason }) : refused(reason);
@@ -52,6 +44,14 @@ export class SwapTxReader {
       scheme: this.#kind.scheme,
     });
     return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
+  }
+  /** Besides: pays not a unit more. */
+  isExactDexFee(raw: Uint8Array, expected: ExpectedDexFee): boolean {
+    const checked = this.checkDexFee(raw, expected);
+    const tx = parseTx(raw, this.#kind.template.format);
+    const { feeKey, feeUnits, burnUnits } = expected;
+    const due = feeOutputs({ feeKey, fee: feeUnits, burn: burnUnits });
+    return checked.ok && tx.ok && due.every(({ value }, vout) => tx.value.outputs[vout]?.value === value);
   }
   classifySpend(raw: Uint8Array, paymentTxid: string): SpendBranch {
     const known = this.#spendBranches.get(raw);

@@ -7,15 +7,16 @@ import type { Secret } from "../../core/util/secret.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
 import { type BuildError, type BuiltTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
 import { convertAddress } from "../../core/utxo/convertAddress.ts";
-import { type ExactFee, type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
+import { type ExactFee, type FeeRate, feeForSize, HTLC_SPEND_BYTES, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
 import { feeOutputs, paymentOutputs } from "../../core/utxo/swapTx.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
-import type { UtxoChain } from "../../ports/chain.ts";
+import type { ScanProgress, UtxoChainWithHistory } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Contract, OwnSignedTx, SignedTx, SpendRates, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
-import type { FundsError, NotSufficientBalance, Outage, Reservation, Unfunded } from "../tradingCoin.ts";
+import type { ServerHealth } from "../../ports/electrum.ts";
+import type { Contract, ExpectedDexFee, OwnSignedTx, SignedTx, SpendRates, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
+import type { FeeFunds, FundsError, NotSufficientBalance, Outage, Reservation, Unfunded } from "../tradingCoin.ts";
 import { addressErrorText } from "./addressErrorText.ts";
 import { type AnyAddressForm, isUtxoForm } from "./addressForm.ts";
 import { buildErrorToFunds, raisedRate, type Stage } from "./coinFees.ts";
@@ -25,8 +26,9 @@ import { convertErrorText } from "./convertErrorText.ts";
 import { lookAgain } from "./lookAgain.ts";
 import { type AddressSelector, MessageSigner } from "./messageSigner.ts";
 import { OwnTxBuilder } from "./ownTxBuilder.ts";
-import { type ExpectedDexFee, type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
+import { type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
 import type { TradeFee } from "./tradeFee.ts";
+import { type ReadHistory, readHistory } from "./txHistory.ts";
 import { type AskedHold, UtxoLedger } from "./utxoLedger.ts";
 import {
   broadcastToResult,
@@ -47,7 +49,9 @@ const TRADE_TXS = 2;
 /** An activated coin of the UTXO family. */
 export class UtxoCoin implements SwapCoin, WithdrawFrom {
   readonly family = "utxo";
-  readonly chain: UtxoChain;
+  /** A claim or refund is paid out of what it spends. */
+  readonly spendsFrom = "contract";
+  readonly chain: UtxoChainWithHistory;
   readonly spec: CoinSpec;
   readonly wallet: CoinWallet;
   readonly ledger: UtxoLedger;
@@ -61,7 +65,7 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   readonly #rates: CoinRates;
   readonly #builder: OwnTxBuilder;
 
-  constructor(spec: CoinSpec, wallet: CoinWallet, chain: UtxoChain, clock: Clock) {
+  constructor(spec: CoinSpec, wallet: CoinWallet, chain: UtxoChainWithHistory, clock: Clock) {
     this.spec = spec;
     this.wallet = wallet;
     this.chain = chain;
@@ -106,6 +110,9 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
 
   get ticker(): string {
     return this.spec.kind.ticker;
+  }
+  get feeTicker(): string {
+    return this.ticker;
   }
   get orderbookTicker(): string | null {
     return this.spec.orderbookTicker;
@@ -176,6 +183,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return this.#whole(this.ledger.promises.held());
   }
 
+  feeFunds(): FeeFunds {
+    const locked = this.locked();
+    return { available: sub(this.spendable(), locked), locked };
+  }
   paymentFee(volume: Rational, stage: Stage): Result<Rational, Unfunded> {
     return this.#feeOf(samplePayment(toUnits(volume, this.decimals)), stage);
   }
@@ -184,6 +195,9 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
   spendFee(): Rational {
     return this.#whole(htlcSpendFee(this.rate(null)));
+  }
+  refundFee(): Rational {
+    return ZERO;
   }
 
   maxPayment(stage: Stage): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance> {
@@ -227,6 +241,9 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
       ttlMs,
     );
   }
+  reserveClaim(): Result<null, never> {
+    return ok(null);
+  }
   reserveAgain(asked: readonly AskedHold[]): readonly Result<Reservation, FundsError>[] {
     return this.ledger.holdEach(asked).map((held, i) => this.#reservation(held, asked[i]?.amounts ?? []));
   }
@@ -244,20 +261,18 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   contractScript(contract: Contract): Uint8Array {
     return this.#reader.contractScript(contract);
   }
-  buildDexFee(args: {
-    readonly feeUnits: bigint;
-    readonly burnUnits: bigint;
-    readonly feeKey: Uint8Array;
-    readonly reservation: Reservation | null;
-  }): Result<OwnSignedTx, FundsError> {
+  ownDexFees(wanted: Parameters<SwapCoin["ownDexFees"]>[0], sinceHeight: number): readonly OwnSignedTx[] {
+    const expected = { ...wanted, takerKey: this.wallet.key.publicKey };
+    return this.ledger.own
+      .touchedSince(sinceHeight)
+      .filter(({ raw }) => this.#reader.isExactDexFee(raw, expected))
+      .map(({ txid, raw }) => ({ txid, raw, fee: this.feeOf(raw) ?? 0n }));
+  }
+  buildDexFee(args: Parameters<SwapCoin["buildDexFee"]>[0]): Result<OwnSignedTx, FundsError> {
     return this.#builder.takeAndSign(feeOutputs({ feeKey: args.feeKey, fee: args.feeUnits, burn: args.burnUnits }), args.reservation);
   }
-  buildPayment(args: {
-    readonly contract: Contract;
-    readonly units: bigint;
-    readonly reservation: Reservation | null;
-  }): Result<OwnSignedTx, FundsError> {
-    return this.#builder.takeAndSign(paymentOutputs(args.contract, args.units), args.reservation);
+  buildPayment({ contract, reservation }: Parameters<SwapCoin["buildPayment"]>[0]): Result<OwnSignedTx, FundsError> {
+    return this.#builder.takeAndSign(paymentOutputs(contract, contract.units), reservation);
   }
 
   buildClaim(args: Parameters<SwapCoin["buildClaim"]>[0]): Result<OwnSignedTx, FundsError> {
@@ -272,11 +287,22 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   get relayPolicy(): SwapCoin["relayPolicy"] {
     return this.spec.kind.relayPolicy;
   }
+  readonly swapContracts = null;
+  spendSize(): number {
+    return HTLC_SPEND_BYTES;
+  }
+  feeValue(): null {
+    return null;
+  }
+  prepareToPay(): null {
+    return null;
+  }
   spendRates(): SpendRates {
     return {
       rate: this.#rates.spendRate(),
       floorPerKb: this.#rates.floorPerKb(),
       relayPerKb: this.chain.relayFeePerKb(),
+      mostPerTx: null,
       isFixed: this.spec.kind.feePolicy.kind === "fixed",
       childSize: this.#rates.childSize,
     };
@@ -302,6 +328,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   isOurs(txid: string): boolean {
     return this.ledger.own.isOurs(txid);
   }
+  /** What is in the mempool shows like what is in a block. */
+  unexplained(): null {
+    return null;
+  }
   builtOn(raw: Uint8Array): ReadonlySet<string> {
     return this.ledger.own.builtOn(this.#parseOwn(raw));
   }
@@ -318,16 +348,23 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     this.ledger.unlock(this.#parseOwn(raw));
   }
 
-  checkPayment(raw: Uint8Array, contract: Contract, units: bigint): Result<SignedTx, TxRefusal> {
-    return this.#reader.checkPayment(raw, contract, units);
+  checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal> {
+    return this.#reader.checkPayment(raw, contract);
   }
   checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal> {
     return this.#reader.checkDexFee(raw, expected);
   }
-  classifySpend(raw: Uint8Array, paymentTxid: string): SpendBranch {
+  /** A script pays whoever meets it, out of the contract. */
+  prepareToSpend(): null {
+    return null;
+  }
+  claimObstacle(): null {
+    return null;
+  }
+  classifySpend({ raw }: SignedTx, paymentTxid: string): SpendBranch {
     return this.#reader.classifySpend(raw, paymentTxid);
   }
-  findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null {
+  findSecret({ raw }: SignedTx, secretHash: Uint8Array): Uint8Array | null {
     return this.#reader.findSecret(raw, secretHash);
   }
   sameTx(a: Uint8Array, b: Uint8Array): boolean {
@@ -371,6 +408,19 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
   rawTx(id: string): Uint8Array | null {
     return this.chain.tx(id)?.raw ?? null;
+  }
+  scanProgress(): ScanProgress | null {
+    return this.chain.status().progress;
+  }
+  servers(): readonly ServerHealth[] {
+    return this.chain.servers();
+  }
+  /** Null: it was not asked for at activation. */
+  history(): ReadHistory | null {
+    const { spec, wallet, chain } = this;
+    if (!spec.txHistory) return null;
+    const of = { chain, scripts: wallet.scripts, format: spec.kind.template.format, rules: spec.kind.address, decimals: this.decimals };
+    return (start, limit, signal) => readHistory(of, start, limit, signal);
   }
   tipHeight(): number {
     return this.chain.status().tip?.height ?? 0;

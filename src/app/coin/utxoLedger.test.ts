@@ -17,6 +17,8 @@ const CONTRACT: Contract = {
   secretHash: new Uint8Array(20),
   refundKey: testKey("maker").publicKey,
   claimKey: testKey("taker").publicKey,
+  units: COIN,
+  swapContract: null,
 };
 
 let world: SwapWorld;
@@ -41,7 +43,7 @@ function reserve(coin: UtxoCoin, ...amounts: readonly string[]): Reservation {
   return held.value;
 }
 function payment(coin: UtxoCoin, units: bigint, reservation: Reservation | null): SignedTx {
-  const built = coin.buildPayment({ contract: CONTRACT, units, reservation });
+  const built = coin.buildPayment({ contract: { ...CONTRACT, units }, reservation });
   if (!built.ok) throw new Error(built.error.kind);
   return built.value;
 }
@@ -93,12 +95,12 @@ describe("promises", () => {
   test("of others are not touched by a transaction without a promise", async () => {
     const coin = await wallet(10n * COIN);
     reserve(coin, "8");
-    expect(coin.buildPayment({ contract: CONTRACT, units: 3n * COIN, reservation: null }).ok).toBe(false);
+    expect(coin.buildPayment({ contract: { ...CONTRACT, units: 3n * COIN }, reservation: null }).ok).toBe(false);
     const withdraw = (amount: string) =>
       world.drive(coin.withdraw({ to: coin.address, amount: decimal(amount), fee: undefined, broadcast: false }, NEVER));
     expect(await withdraw("3")).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance" } });
     expect((await withdraw("1")).ok).toBe(true);
-    expect(coin.buildPayment({ contract: CONTRACT, units: COIN, reservation: null }).ok).toBe(true);
+    expect(coin.buildPayment({ contract: { ...CONTRACT, units: COIN }, reservation: null }).ok).toBe(true);
   });
 
   test("are at most 1000", async () => {
@@ -127,7 +129,7 @@ describe("locks", () => {
     expect(free()).toBeGreaterThan(5n * COIN);
     // An order asked for now finds its fees: it is paid for later.
     expect(coin.paymentFee(decimal("1"), "order").ok).toBe(true);
-    expect(coin.buildPayment({ contract: CONTRACT, units: 4n * COIN, reservation: b })).toMatchObject({
+    expect(coin.buildPayment({ contract: { ...CONTRACT, units: 4n * COIN }, reservation: b })).toMatchObject({
       ok: false,
       error: { kind: "NotSufficientBalance" },
     });
@@ -146,7 +148,7 @@ describe("locks", () => {
     await world.drive(coin.chain.refresh());
     // Its swap sends it again: the change still counts, the inputs stay taken, and nothing is built before it is back.
     expect(free()).toBeLessThan(6n * COIN);
-    expect(coin.buildPayment({ contract: CONTRACT, units: COIN, reservation: null }).ok).toBe(false);
+    expect(coin.buildPayment({ contract: { ...CONTRACT, units: COIN }, reservation: null }).ok).toBe(false);
   });
 
   test("are told to whoever sends a transaction of his own", async () => {
@@ -191,7 +193,7 @@ describe("unconfirmed chains", () => {
       const tx = payment(coin, COIN / 100n, reserve(coin, "0.01"));
       expect(await send(coin, tx)).toBe("accepted");
     }
-    const all = coin.buildPayment({ contract: CONTRACT, units: 5n * COIN, reservation: null });
+    const all = coin.buildPayment({ contract: { ...CONTRACT, units: 5n * COIN }, reservation: null });
     expect(all.ok).toBe(false);
     const one = payment(coin, COIN, null);
     expect(await send(coin, one)).toBe("accepted");

@@ -1,8 +1,9 @@
-import { add, eq, isZero, lt, mul, type Rational, sub, ZERO } from "../../core/money/rational.ts";
+import { add, eq, isZero, lt, mul, type Rational, ZERO } from "../../core/money/rational.ts";
 import { checkMakerNumbers, type NumberTooLong, type OrderRuleError } from "../../core/order/orderRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { negativeVolume } from "../orders/fundsChecks.ts";
-import type { FundsError, TradingCoin } from "../tradingCoin.ts";
+import type { FeeStage, FundsError, TradingCoin } from "../tradingCoin.ts";
+import { claimOutage, heldStage, missingFunds } from "./tradeFunds.ts";
 import { type DexFeeRule, dexFeeOf, dexFeeTxFee, maxMakerVolume } from "./tradeVolumes.ts";
 
 export type PreimageRequest = {
@@ -16,7 +17,10 @@ export type PreimageRequest = {
   readonly max: boolean;
 };
 
-/** One fee in whole coins of `coin`. `paidFromTradingVol`: it comes out of the received amount, no balance is needed. */
+/**
+ * One fee in whole coins of `coin`, which is a token's platform coin for its miner fees. `paidFromTradingVol`: it comes out of the
+ * received amount, no balance is needed.
+ */
 export type ExtendedFee = { readonly coin: string; readonly amount: Rational; readonly paidFromTradingVol: boolean };
 export type TotalFee = { readonly coin: string; readonly amount: Rational; readonly requiredBalance: Rational };
 
@@ -41,7 +45,8 @@ const STAGE = "preimage";
 
 /**
  * Fees of a whole swap before it is ordered, with the checks the order would meet (reference rpc.md 4.5, rows 3 to 7, in
- * that order). Nothing is reserved.
+ * that order). Nothing is reserved. The fee of the coin given has a refund's in it where the account would pay for one
+ * (reference rpc.md 9.4). The figures are today's; the balance must cover what the order would hold.
  *
  * @param rule dex fee of the taker coin, for `buy` and `sell`
  */
@@ -54,14 +59,19 @@ function makerPreimage(r: PreimageRequest): Result<TradePreimage, PreimageError>
   if (!r.max && isZero(r.volume)) {
     return err({ kind: "VolumeTooLow", coin: base.ticker, volume: r.volume, threshold: base.minTradingVol });
   }
-  const outage = base.outage();
+  const outage = base.outage() ?? claimOutage(rel);
   if (outage) return err(outage);
-  const sending = r.max ? maxMakerVolume(base, STAGE) : withVolume(paymentFee(base, r.volume), r.volume);
-  if (!sending.ok) return sending;
-  const { volume, fee } = sending.value;
-  const baseCoinFee = { coin: base.ticker, amount: fee, paidFromTradingVol: false };
-  const relCoinFee = { coin: rel.ticker, amount: rel.spendFee(), paidFromTradingVol: true };
-  const short = shortfall(base, add(volume, fee));
+  const most = r.max ? maxMakerVolume(base, rel, STAGE) : null;
+  if (most && !most.ok) return most;
+  const volume = most ? most.value.volume : r.volume;
+  const giving = most && heldStage(base, STAGE) === STAGE ? ok(most.value.fee) : givingFee(base, volume, STAGE);
+  if (!giving.ok) return giving;
+  const fee = giving.value;
+  const baseCoinFee = { coin: base.feeTicker, amount: fee, paidFromTradingVol: false };
+  const relCoinFee = receivingFee(rel);
+  const held = heldFees(base, volume, null, fee);
+  if (!held.ok) return held;
+  const short = missingFunds({ coin: base, given: volume, fees: held.value, other: rel });
   if (short) return err(short);
   if (base.ticker === rel.ticker) return err({ kind: "BaseEqualRel" });
   const rules = checkMakerNumbers({
@@ -84,13 +94,15 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   const dexFee = dexFeeOf(rule, volume);
   const feeTx = dexFeeTxFee(mine, dexFee, STAGE);
   if (!feeTx.ok) return feeTx;
-  const payment = paymentFee(mine, volume);
-  if (!payment.ok) return payment;
-  const sendFee = { coin: mine.ticker, amount: payment.value, paidFromTradingVol: false };
-  const receiveFee = { coin: other.ticker, amount: other.spendFee(), paidFromTradingVol: true };
+  const giving = givingFee(mine, volume, STAGE);
+  if (!giving.ok) return giving;
+  const sendFee = { coin: mine.feeTicker, amount: giving.value, paidFromTradingVol: false };
+  const receiveFee = receivingFee(other);
   const takerFee = { coin: mine.ticker, amount: dexFee, paidFromTradingVol: false };
-  const sending = { coin: mine.ticker, amount: feeTx.value, paidFromTradingVol: false };
-  const short = shortfall(mine, [volume, dexFee, feeTx.value, payment.value].reduce(add));
+  const sending = { coin: mine.feeTicker, amount: feeTx.value, paidFromTradingVol: false };
+  const held = heldFees(mine, volume, dexFee, add(feeTx.value, giving.value));
+  if (!held.ok) return held;
+  const short = missingFunds({ coin: mine, given: add(volume, dexFee), fees: held.value, other });
   if (short) return err(short);
   if (mine.ticker === other.ticker) return err({ kind: "BaseEqualRel" });
   const tooLow = takerVolumeTooLow(r);
@@ -105,22 +117,28 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   });
 }
 
-function paymentFee(coin: TradingCoin, volume: Rational): Result<Rational, FundsError> {
+/** Of the payment, and of a refund the account would pay for. */
+function givingFee(coin: TradingCoin, volume: Rational, stage: FeeStage): Result<Rational, FundsError> {
   const negative = negativeVolume(coin, volume);
-  return negative ? err(negative) : coin.paymentFee(volume, STAGE);
+  const payment = negative ? err(negative) : coin.paymentFee(volume, stage);
+  return payment.ok ? ok(add(payment.value, coin.refundFee(stage))) : payment;
 }
 
-const withVolume = (fee: Result<Rational, FundsError>, volume: Rational): Result<{ volume: Rational; fee: Rational }, FundsError> =>
-  fee.ok ? ok({ volume, fee: fee.value }) : fee;
-
-/** Free balance against the whole need, locks counted (reference rpc.md 4.1.1 step 5). */
-function shortfall(coin: TradingCoin, required: Rational): FundsError | undefined {
-  const locked = coin.locked();
-  const available = sub(coin.spendable(), locked);
-  return lt(available, required)
-    ? { kind: "NotSufficientBalance", coin: coin.ticker, available, required, lockedBySwaps: locked }
-    : undefined;
+/** What an order would hold for the own transactions, where that is not the figure `shown`. */
+function heldFees(coin: TradingCoin, volume: Rational, dexFee: Rational | null, shown: Rational): Result<Rational, FundsError> {
+  const stage = heldStage(coin, STAGE);
+  if (stage === STAGE) return ok(shown);
+  const giving = givingFee(coin, volume, stage);
+  const feeTx = dexFee === null ? ok(ZERO) : dexFeeTxFee(coin, dexFee, stage);
+  if (!giving.ok) return giving;
+  return feeTx.ok ? ok(add(giving.value, feeTx.value)) : feeTx;
 }
+
+const receivingFee = (coin: TradingCoin): ExtendedFee => ({
+  coin: coin.feeTicker,
+  amount: coin.spendFee(STAGE),
+  paidFromTradingVol: coin.spendsFrom === "contract",
+});
 
 /** A preimage has no least price of its own for takers: only the volumes count (reference rpc.md 4.5 row 7). */
 function takerVolumeTooLow({ base, rel, volume, price }: PreimageRequest): FundsError | undefined {

@@ -9,7 +9,7 @@ const SPEC = { rate: rational(1n, 777n), floor: decimal("0.0001") };
 const coin = (balance: string): FakeTradingCoin => new FakeTradingCoin("DOC", { balance });
 
 test("the greatest taker volume is the one the recorded node gave", () => {
-  const volume = maxTakerVolume(coin("200"), KDF, "preimage");
+  const volume = maxTakerVolume(coin("200"), null, KDF, "preimage");
   expect(volume).toEqual({ ok: true, value: rational(776_999_223n, 3_890_000n) });
 });
 
@@ -18,7 +18,7 @@ test("volume, dex fee and both miner fees are exactly the free balance, whatever
     fc.property(fc.bigInt({ min: 100_000n, max: 10n ** 12n }), fc.constantFrom(KDF, SPEC), (units, rule) => {
       const balance = rational(units, 100_000_000n);
       const owner = coin(toDecimalString(balance));
-      const volume = maxTakerVolume(owner, rule, "preimage");
+      const volume = maxTakerVolume(owner, null, rule, "preimage");
       if (!volume.ok) throw new Error(volume.error.kind);
       if (isZero(volume.value)) return;
       const needed = [dexFeeOf(rule, volume.value), owner.fee, owner.fee].reduce(add, volume.value);
@@ -29,7 +29,7 @@ test("volume, dex fee and both miner fees are exactly the free balance, whatever
 });
 
 test("where no dex fee is due, nothing is taken for one", () => {
-  expect(maxTakerVolume(coin("1"), { rate: rational(0n), floor: rational(0n) }, "preimage")).toEqual({
+  expect(maxTakerVolume(coin("1"), null, { rate: rational(0n), floor: rational(0n) }, "preimage")).toEqual({
     ok: true,
     value: decimal("0.9999"),
   });
@@ -37,16 +37,16 @@ test("where no dex fee is due, nothing is taken for one", () => {
 
 test("too little for any trade is a volume of zero, not an error; other trouble is an error", () => {
   for (const balance of ["0", "0.0001", "0.0002", "0.00022"])
-    expect(maxTakerVolume(coin(balance), KDF, "preimage")).toEqual({ ok: true, value: rational(0n) });
+    expect(maxTakerVolume(coin(balance), null, KDF, "preimage")).toEqual({ ok: true, value: rational(0n) });
   const down = coin("1");
   down.trouble = { kind: "Transport", coin: "DOC", message: "the daemon is away" };
-  expect(maxTakerVolume(down, KDF, "preimage")).toMatchObject({ ok: false, error: { kind: "Transport" } });
+  expect(maxTakerVolume(down, null, KDF, "preimage")).toMatchObject({ ok: false, error: { kind: "Transport" } });
 });
 
 test("a maker volume that no chain would carry is missing funds, with the numbers", () => {
-  const most = maxMakerVolume(coin("1"), "preimage");
+  const most = maxMakerVolume(coin("1"), null, "preimage");
   expect(most).toEqual({ ok: true, value: { volume: decimal("0.9999"), fee: decimal("0.0001") } });
-  const poor = maxMakerVolume(coin("0.000105"), "preimage");
+  const poor = maxMakerVolume(coin("0.000105"), null, "preimage");
   if (poor.ok || poor.error.kind !== "NotSufficientBalance") throw new Error("expected missing funds");
   expect(lte(poor.error.available, poor.error.required)).toBe(true);
   expect(toDecimalString(poor.error.required)).toBe("0.00011");

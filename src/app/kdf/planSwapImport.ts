@@ -82,7 +82,7 @@ function ended({ events, kept, role }: SavedSwap, nowMs: number): KeptSwap {
 
 const HASH = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Hashes and fees that must not serve another swap. */
+/** Hashes and fees, received or paid, that must not serve another swap. */
 function marksOf({ role, events }: SavedSwap): readonly UniqueMark[] {
   const field = (type: string, key: string): string | null => {
     const data = events.find((e) => e.event.type === type)?.event.data;
@@ -90,7 +90,7 @@ function marksOf({ role, events }: SavedSwap): readonly UniqueMark[] {
     return typeof value === "string" && HASH.test(value) ? value : null;
   };
   const hash = role === "maker" ? field("Started", "secret_hash") : field("Negotiated", "secret_hash");
-  const fee = role === "maker" ? field("TakerFeeValidated", "tx_hash") : null;
+  const fee = field(role === "maker" ? "TakerFeeValidated" : "TakerFeeSent", "tx_hash");
   return [
     ...(hash === null ? [] : [{ kind: "secret_hash" as const, value: hash }]),
     ...(fee === null ? [] : [{ kind: "fee_tx" as const, value: fee }]),

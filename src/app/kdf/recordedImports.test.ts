@@ -69,6 +69,13 @@ describe.each(SIDES)("swap $uuid of KDF, $role", ({ uuid, role }) => {
     return planSwapImport(swap.value, coins, ownKey, NOW_MS);
   };
 
+  test("its fee, received or paid, serves no other swap", () => {
+    const [name, taken] = [role === "maker" ? "TakerFeeValidated" : "TakerFeeSent", plan(status.events)];
+    const fee = (status.events.find(({ event }) => event.type === name)?.event.data as Json | undefined)?.tx_hash;
+    const marks = "marks" in taken ? taken.marks.filter(({ kind }) => kind === "fee_tx") : expect.fail("not taken over");
+    expect(marks).toEqual(fee === undefined ? [] : [{ kind: "fee_tx", value: fee }]);
+  });
+
   test("as it ended it is history, and its status is what KDF answered", () => {
     const ended = plan(status.events);
     if (ended.plan !== "history") throw new Error(ended.plan);

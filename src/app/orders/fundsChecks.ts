@@ -1,17 +1,20 @@
 import { add, gt, isPositive, lt, max, min, mul, type Rational, rational, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { FundsError, NotSufficientBalance, TradingCoin, Unfunded } from "../tradingCoin.ts";
+import { feesBeside, missingFunds, type Outlay } from "../fees/tradeFunds.ts";
+import type { FundsError, MissingFunds, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 
 /** Whole coins kept back by `setprice` with `max`, unless the fees are more (interface spec, Limits). */
 export const MAX_RESERVE = rational(1n, 1_000n);
 
-const availableOf = (coin: TradingCoin): Rational => sub(coin.spendable(), coin.locked());
+const STAGE = "order";
 
-function enough(coin: TradingCoin, required: Rational): Result<void, NotSufficientBalance> {
-  const available = availableOf(coin);
-  if (!lt(available, required)) return ok(undefined);
-  return err({ kind: "NotSufficientBalance", coin: coin.ticker, available, required, lockedBySwaps: coin.locked() });
+/** A trade by its two coins: the one this node gives and the one it receives. */
+export type TradeCoins = { readonly coin: TradingCoin; readonly other: TradingCoin };
+
+function enough(outlay: Outlay): Result<void, MissingFunds> {
+  const missing = missingFunds(outlay);
+  return missing ? err(missing) : ok(undefined);
 }
 
 /** KDF cannot turn it into base units, and says so before anything else (reference rpc.md 3.1). */
@@ -29,26 +32,27 @@ function aboveDust(coin: TradingCoin, volume: Rational): Result<void, Unfunded> 
 }
 
 /**
- * Can this node pay a taker order's payment, dex fee and both miner fees? In KDF's order: each transaction alone over
+ * Can this node pay a taker order's payment, dex fee and all fees? In KDF's order: each transaction alone over
  * the whole balance, then all of it over what swaps leave free (reference rpc.md 4.1.1). Open orders reserve nothing.
  *
- * @param volume whole coins of `coin`, the one given
+ * @param volume whole coins of the one given
  */
-export function checkTakerFunds(rules: TradeRules, coin: TradingCoin, otherTicker: string, volume: Rational): Result<void, FundsError> {
-  const dexFee = rules.dexFee(coin.ticker, otherTicker, volume);
-  const dexFeeFee = isPositive(dexFee) ? coin.dexFeeTxFee(dexFee, "order") : ok(ZERO);
+export function checkTakerFunds(rules: TradeRules, { coin, other }: TradeCoins, volume: Rational): Result<void, FundsError> {
+  const dexFee = rules.dexFee(coin.ticker, other.ticker, volume);
+  const dexFeeFee = isPositive(dexFee) ? coin.dexFeeTxFee(dexFee, STAGE) : ok(ZERO);
   if (!dexFeeFee.ok) return dexFeeFee;
   const negative = negativeVolume(coin, volume);
   if (negative) return err(negative);
   const paid = aboveDust(coin, volume);
   if (!paid.ok) return paid;
-  const paymentFee = coin.paymentFee(volume, "order");
+  const paymentFee = coin.paymentFee(volume, STAGE);
   if (!paymentFee.ok) return paymentFee;
-  return enough(coin, [dexFee, dexFeeFee.value, paymentFee.value].reduce(add, volume));
+  const fees = [dexFeeFee.value, paymentFee.value, coin.refundFee(STAGE)].reduce(add);
+  return enough({ coin, given: add(volume, dexFee), fees, other });
 }
 
 /**
- * Claims and refunds pay their fee out of the contract. Is each of a swap's amounts enough for that should the rate rise to the
+ * Claims and refunds on UTXO chains pay their fee out of the contract. Is each of a swap's amounts enough for that should the rate rise to the
  * ceiling? `amounts`: coin and whole coins.
  */
 export function coverSpends(
@@ -61,30 +65,47 @@ export function coverSpends(
   return ok(undefined);
 }
 
-/** Can this node pay a maker order's whole volume, which is not negative? (reference rpc.md 4.2, 5b) */
-export function checkMakerFunds(coin: TradingCoin, volume: Rational): Result<void, Unfunded> {
+/** Can this node pay a maker order's whole volume, which is not negative, in one swap? (reference rpc.md 4.2, 5b) */
+export function checkMakerFunds({ coin, other }: TradeCoins, volume: Rational): Result<void, Unfunded> {
   const paid = aboveDust(coin, volume);
   if (!paid.ok) return paid;
-  const fee = coin.paymentFee(volume, "order");
-  return fee.ok ? enough(coin, add(volume, fee.value)) : fee;
+  const fee = coin.paymentFee(volume, STAGE);
+  return fee.ok ? enough({ coin, given: volume, fees: add(fee.value, coin.refundFee(STAGE)), other }) : fee;
 }
 
 /**
- * Volume of `setprice` with `max`: what is free, less the fee of sending it or 0.001 coins, whichever is more. The
+ * What lacks for the fees that another coin than the one given pays in a swap of `volume`, which is not negative: a token's, and
+ * those of the claim. Null where nothing does, or no other coin pays.
+ */
+export function missingFees({ coin, other }: TradeCoins, volume: Rational): MissingFunds | null {
+  const paysItself = coin.feeTicker === coin.ticker;
+  if (paysItself && other.spendsFrom === "contract") return null;
+  const fee = paysItself ? ok(ZERO) : coin.paymentFee(volume, STAGE);
+  const fees = paysItself || !fee.ok ? ZERO : add(fee.value, coin.refundFee(STAGE));
+  const missing = missingFunds({ coin, given: ZERO, fees, other });
+  return missing?.coin === coin.ticker ? null : missing;
+}
+
+/**
+ * Volume of `setprice` with `max`: what is free, less all the coin must pay beside it or 0.001 coins, whichever is more. The
  * interface document names the fixed reserve, KDF the fee; the greater satisfies both.
  *
  * @param leastReserve whole coins kept back whatever the fee
  */
-export function maxMakerVolume(coin: TradingCoin, leastReserve: Rational = MAX_RESERVE): Result<Rational, NotSufficientBalance> {
-  const most = coin.maxPayment("order");
+export function maxMakerVolume({ coin, other }: TradeCoins, leastReserve: Rational = MAX_RESERVE): Result<Rational, MissingFunds> {
+  const most = coin.maxPayment(STAGE);
   if (!most.ok) return most;
-  const available = availableOf(coin);
-  const volume = min(most.value.volume, sub(available, leastReserve));
+  const lockedBySwaps = coin.locked();
+  const available = sub(coin.spendable(), lockedBySwaps);
+  const beside = feesBeside(coin, other, STAGE);
+  const volume = min(sub(most.value.volume, beside), sub(available, leastReserve));
   if (gt(coin.dust, volume)) {
-    const required = add(coin.dust, max(most.value.fee, leastReserve));
-    return err({ kind: "NotSufficientBalance", coin: coin.ticker, available, required, lockedBySwaps: coin.locked() });
+    const ownFees = coin.feeTicker === coin.ticker ? add(most.value.fee, beside) : ZERO;
+    const required = add(coin.dust, max(ownFees, leastReserve));
+    return err({ kind: "NotSufficientBalance", coin: coin.ticker, available, required, lockedBySwaps });
   }
-  return ok(volume);
+  const paid = enough({ coin, given: ZERO, fees: add(most.value.fee, coin.refundFee(STAGE)), other });
+  return paid.ok ? ok(volume) : paid;
 }
 
 /** What a taker gives for `volume` base coins at `price`. */

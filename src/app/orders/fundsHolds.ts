@@ -1,6 +1,6 @@
 import { add, fromUnits, type Rational, toUnits, ZERO } from "../../core/money/rational.ts";
 import { ok, type Result } from "../../core/util/result.ts";
-import type { FundsError, Reservation, TradingCoin } from "../tradingCoin.ts";
+import type { FundsError, Reservation, SwapMatch, TradingCoin } from "../tradingCoin.ts";
 import type { ReserveAsk } from "./ordersDeps.ts";
 
 /**
@@ -9,15 +9,21 @@ import type { ReserveAsk } from "./ordersDeps.ts";
  */
 const HOLD_TTL_MS = 120_000;
 
-type Hold = {
-  readonly coin: TradingCoin;
-  readonly reservation: Reservation;
+type Held = { readonly coin: TradingCoin; readonly reservation: Reservation };
+
+type Hold = Held & {
+  /** What claiming on the other coin costs the account; null where the contract pays it. */
+  readonly claim: Held | null;
   /** Base units: what is paid, each amount cut as the chain cuts it. */
   readonly units: bigint;
   /** Envelope key of the other side, 66 hex. */
   readonly sender: string;
   readonly share: HeldShare | null;
+  readonly fees: readonly HeldFees[];
 };
+
+/** What a maker's match holds of a balance that pays fees, whole coins. */
+export type HeldFees = { readonly payer: string; readonly amount: Rational };
 
 /** What a maker's hold is for. `alone`: it may make room for a key with history. `isLate`: its taker may be gone, and is not blamed for it. */
 export type HeldShare = { readonly orderUuid: string; readonly alone: boolean; readonly isLate: boolean; readonly connectByMs: number };
@@ -26,9 +32,11 @@ export type HeldShare = { readonly orderUuid: string; readonly alone: boolean; r
 export class FundsHolds {
   readonly #holds = new Map<string, Hold>();
   readonly #counts = new Map<string, number>();
+  /** Of swaps that were handed their holds, by taker uuid: while their takers have paid nothing. */
+  readonly #handed = new Map<string, Pick<Hold, "sender" | "fees">>();
   readonly #onEnd: (ticker: string) => void;
 
-  /** @param onEnd called with the coin whenever a hold ends either way */
+  /** @param onEnd called whenever a hold ends either way, with each coin it was of or paid fees in */
   constructor(onEnd: (ticker: string) => void) {
     this.#onEnd = onEnd;
   }
@@ -37,18 +45,34 @@ export class FundsHolds {
     return this.#holds.has(takerUuid);
   }
 
-  /** `amounts`: one transaction each, whole coins. `share`: of a maker order, else null. */
+  /**
+   * Both holds of a trade, or none: the own coin with its fees, and what the other coin's claim costs.
+   * `amounts`: one transaction each, whole coins. `share`: of a maker order, else null.
+   */
   take(
     takerUuid: string,
-    coin: TradingCoin,
-    amounts: readonly Rational[],
+    { coin, other, amounts }: { readonly coin: TradingCoin; readonly other: TradingCoin; readonly amounts: readonly Rational[] },
     sender: string,
     share: HeldShare | null = null,
+    fees: readonly HeldFees[] = [],
   ): Result<void, FundsError> {
     if (this.#holds.has(takerUuid)) throw new Error("funds are held for this request already");
-    const reservation = coin.reserve(amounts, HOLD_TTL_MS);
-    if (!reservation.ok) return reservation;
-    this.#holds.set(takerUuid, { coin, reservation: reservation.value, units: unitsOf(amounts, coin.decimals), sender, share });
+    const own = coin.reserve(amounts, HOLD_TTL_MS);
+    if (!own.ok) return own;
+    const claim = other.reserveClaim(HOLD_TTL_MS);
+    if (!claim.ok) {
+      coin.release(own.value);
+      return claim;
+    }
+    this.#holds.set(takerUuid, {
+      coin,
+      reservation: own.value,
+      claim: claim.value && { coin: other, reservation: claim.value },
+      units: unitsOf(amounts, coin.decimals),
+      sender,
+      share,
+      fees,
+    });
     this.#counts.set(sender, this.countOf(sender) + 1);
     return ok(undefined);
   }
@@ -57,18 +81,37 @@ export class FundsHolds {
     const hold = this.#remove(takerUuid);
     if (!hold) return;
     hold.coin.release(hold.reservation);
-    this.#onEnd(hold.coin.ticker);
+    hold.claim?.coin.release(hold.claim.reservation);
+    this.#tellEnd(hold);
   }
 
   /** What the swap is handed; it stays ours to release until `handedOver`. */
-  reservationOf(takerUuid: string): Reservation | undefined {
-    return this.#holds.get(takerUuid)?.reservation;
+  reservationsOf(takerUuid: string): Pick<SwapMatch, "reservation" | "claimReservation"> | undefined {
+    const hold = this.#holds.get(takerUuid);
+    return hold && { reservation: hold.reservation, claimReservation: hold.claim?.reservation ?? null };
   }
 
   /** The swap has the hold now. */
   handedOver(takerUuid: string): void {
     const hold = this.#remove(takerUuid);
-    if (hold) this.#onEnd(hold.coin.ticker);
+    if (!hold) return;
+    if (hold.fees.length > 0) this.#handed.set(takerUuid, hold);
+    this.#tellEnd(hold);
+  }
+
+  /**
+   * What matches hold of a balance that pays fees, before their takers have paid anything.
+   * @param isUnpaid whether a swap that began is still there and its taker has paid nothing
+   */
+  feesOf(payer: string, isUnpaid: (uuid: string) => boolean): readonly { readonly sender: string; readonly amount: Rational }[] {
+    for (const uuid of [...this.#handed.keys()]) if (!isUnpaid(uuid)) this.#handed.delete(uuid);
+    return [...this.#holds.values(), ...this.#handed.values()].flatMap(({ sender, fees }) =>
+      fees.filter((held) => held.payer === payer).map(({ amount }) => ({ sender, amount })),
+    );
+  }
+
+  #tellEnd({ coin, claim }: Hold): void {
+    for (const ticker of new Set([coin.ticker, coin.feeTicker, ...(claim ? [claim.coin.feeTicker] : [])])) this.#onEnd(ticker);
   }
 
   #remove(takerUuid: string): Hold | undefined {
@@ -86,6 +129,15 @@ export class FundsHolds {
     let sum = ZERO;
     for (const { coin, units } of this.#holds.values()) if (coin.ticker === ticker) sum = add(sum, fromUnits(units, coin.decimals));
     return sum;
+  }
+
+  /** Whether open handshakes hold fees that this coin pays out of the account. */
+  holdsFeesIn(ticker: string): boolean {
+    for (const { coin, claim } of this.#holds.values()) {
+      const payers = [coin.spendsFrom === "account" ? coin.feeTicker : null, claim?.coin.feeTicker];
+      if (payers.includes(ticker)) return true;
+    }
+    return false;
   }
 
   /** Open handshakes of own maker orders that hold a coin. */

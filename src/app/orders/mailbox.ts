@@ -9,12 +9,15 @@ const MAX_WAITING = 10_000;
  */
 export class Mailbox {
   readonly #log: Log;
+  readonly #onDone: () => void;
   #waiting = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(log: Log) {
+  /** @param onDone called after each task */
+  constructor(log: Log, onDone: () => void = () => undefined) {
     this.#log = log;
+    this.#onDone = onDone;
   }
 
   /** Runs `task` in its turn and gives its outcome. */
@@ -25,6 +28,7 @@ export class Mailbox {
         return await task();
       } finally {
         this.#waiting--;
+        this.#onDone();
       }
     });
     this.#tail = run.catch(() => undefined);

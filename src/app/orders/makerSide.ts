@@ -13,13 +13,15 @@ import {
 } from "../../core/order/makerOrder.ts";
 import { fittingOrders, type SwapAmounts } from "../../core/order/matching.ts";
 import { toHex } from "../../core/util/bytes.ts";
+import { heldFees } from "../fees/tradeFunds.ts";
 import type { FundsError, SwapMatch } from "../tradingCoin.ts";
 import { ExpiringMap } from "./expiringMap.ts";
 import { coverSpends } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
+import { CONNECTED_REPEAT_MS, MakerRepeats } from "./makerRepeats.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
-import type { OrdersDeps } from "./ordersDeps.ts";
+import type { OrdersDeps, Share } from "./ordersDeps.ts";
 import { type SwapCoins, swapMatch, termsOfMatch } from "./swapTerms.ts";
 import { WaitingRequests } from "./waitingRequests.ts";
 
@@ -29,11 +31,6 @@ const MAX_OPEN = 1_000;
 /** A request answered once gets no second offer: a replay of old messages must not hold funds. KDF sends each request once. */
 const ANSWERED_MEMORY_MS = 600_000;
 const MAX_ANSWERED = 20_000;
-/** `connected` is repeated for a taker that repeats its `connect`, a few times and not for ever: ours do when a message got lost. */
-const CONNECTED_REPEAT_MS = 60_000;
-const MAX_CONNECTED_REPEATS = 10;
-/** The same for the offer, for a taker of ours that repeats its request. */
-const MAX_OFFER_REPEATS = 5;
 /** Waiting requests looked at in one round, and those of them the funds are asked for: a round must not hold up the rest. */
 const MAX_LOOKS = 100;
 const MAX_TRIES = 20;
@@ -45,9 +42,9 @@ const LATE_MS = 5_000;
 const LATE_CONNECT_MS = 10_000;
 
 /** `later`: not now, but perhaps when a handshake has ended, a swap's fee is paid or a block has come. */
-/** A match whose swap is stored: what it takes to say so again. */
-type Connected = { readonly makerUuid: string; readonly taker: string; readonly base: string; readonly rel: string };
 type Answer = "served" | "later" | "never";
+
+const feePair = ({ base, rel }: MakerOrder): string => `${base} ${rel}`;
 
 const swapCoins = (order: MakerOrder): SwapCoins => ({
   maker: order.base,
@@ -64,13 +61,13 @@ export class MakerSide {
   readonly #announcer: OrderAnnouncer;
   readonly #ownX: string;
   readonly #answered: ExpiringMap<true>;
-  readonly #repeats: ExpiringMap<number>;
-  /** Connected matches by taker uuid: an order that is sold out ends at once, and its last taker may not have heard us. */
-  readonly #connected: ExpiringMap<Connected>;
+  readonly #repeats: MakerRepeats;
   readonly #waiting: WaitingRequests;
   /** What the last round of those that wait has met: the least amount of a coin that cannot be held, and senders with their share used up. */
   readonly #short = new Map<string, Rational>();
   readonly #shareless = new Set<string>();
+  /** Pairs whose fees, of the own coin or of the claim, another coin cannot pay now. */
+  readonly #feeless = new Set<string>();
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
     this.#deps = deps;
@@ -79,8 +76,7 @@ export class MakerSide {
     this.#announcer = announcer;
     this.#ownX = toHex(deps.ownKey.subarray(1));
     this.#answered = new ExpiringMap(deps.clock, ANSWERED_MEMORY_MS, MAX_ANSWERED);
-    this.#repeats = new ExpiringMap(deps.clock, CONNECTED_REPEAT_MS, MAX_ANSWERED);
-    this.#connected = new ExpiringMap(deps.clock, CONNECTED_REPEAT_MS, MAX_ANSWERED);
+    this.#repeats = new MakerRepeats(deps);
     this.#waiting = new WaitingRequests(deps.clock);
   }
 
@@ -98,6 +94,7 @@ export class MakerSide {
     if (this.#waiting.size === 0) return;
     this.#short.clear();
     this.#shareless.clear();
+    this.#feeless.clear();
     let [looks, tries] = [0, 0];
     for (const entry of this.#waiting.inOrder()) {
       const { sender, request, heardMs } = entry;
@@ -106,10 +103,10 @@ export class MakerSide {
         this.#waiting.drop(entry);
         continue;
       }
-      const before = this.#short.size + this.#shareless.size;
+      const before = this.#refusals();
       const answer = await this.#answer(sender, request, this.#deps.clock.nowMs() - heardMs);
       if (answer !== "later") this.#waiting.drop(entry);
-      if (answer === "served" || this.#short.size + this.#shareless.size > before) tries++;
+      if (answer === "served" || this.#refusals() > before) tries++;
       if (++looks < MAX_LOOKS && tries < MAX_TRIES) continue;
       this.#waiting.breakOffAt(entry);
       return;
@@ -149,10 +146,15 @@ export class MakerSide {
     return this.#serve(sender, request, fittingOrders(this.#ledger.makers.values(), request, this.#ownX), silentMs);
   }
 
+  #refusals(): number {
+    return this.#short.size + this.#shareless.size + this.#feeless.size;
+  }
+
   /** Whether the present round knows already that this cannot be had. */
   #isShort(sender: string, order: MakerOrder, { maker }: SwapAmounts): boolean {
     const least = this.#short.get(order.base);
-    return this.#shareless.has(`${sender} ${order.base}`) || (least !== undefined && !lt(maker, least));
+    if (least !== undefined && !lt(maker, least)) return true;
+    return this.#shareless.has(`${sender} ${order.base}`) || this.#feeless.has(feePair(order));
   }
 
   /** Answers with the first of the orders that can be served. */
@@ -173,15 +175,21 @@ export class MakerSide {
   /** The taker has not heard our offer: the same again, while it stands. */
   #repeatOffer(sender: string, uuid: string): void {
     const match = this.#ledger.makers.get(this.#holds.shareOf(uuid)?.orderUuid ?? "")?.matches.get(uuid);
-    const sent = this.#repeats.get(`offer ${uuid}`) ?? 0;
-    if (!match || match.taker !== sender || match.connectedAtMs !== null || sent >= MAX_OFFER_REPEATS) return;
-    this.#repeats.set(`offer ${uuid}`, sent + 1);
-    this.#deps.network.publish(match.reserved.base, match.reserved.rel, { type: "MakerReserved", body: match.reserved });
+    if (match?.taker === sender && match.connectedAtMs === null) this.#repeats.offer(match.reserved);
   }
 
-  /** A backend that cannot be reached: what it last told of our money may be old. */
+  /**
+   * A backend that cannot be reached: what it last told of our money may be old. And an account whose own transactions would wait
+   * behind somebody else's: the taker would pay its fee for a swap that is not paid for.
+   */
   #outage(order: MakerOrder): FundsError | null {
-    return this.#deps.coin(order.base)?.outage() ?? this.#deps.coin(order.rel)?.outage() ?? null;
+    for (const coin of [this.#deps.coin(order.base), this.#deps.coin(order.rel)]) {
+      const outage = coin?.outage();
+      if (outage) return outage;
+      const message = coin?.unexplained?.();
+      if (coin && message) return { kind: "Transport", coin: coin.ticker, message };
+    }
+    return null;
   }
 
   #isKnown(sender: string, fitting: ReturnType<typeof fittingOrders>): boolean {
@@ -258,22 +266,36 @@ export class MakerSide {
       orderAvailable: availableVolume(order),
       held: this.#holds.sharesOf(base.ticker),
     });
+    const fees = heldFees(base, amounts.maker, rel);
+    const shares = [share, ...fees.map(({ payer, amount }) => this.#feeShare(sender, base.ticker, payer, amount))];
     const isLate = silentMs > LATE_MS;
+    const [alone = null] = shares.flatMap((s) => (s.kind === "granted" && s.alone !== null ? s.alone : []));
+    const [refused = null] = shares.flatMap((s) => (s.kind === "refused" ? s.reason : []));
     // More than a share is lent to nobody who may be gone: the next would have to wait for it.
-    if (share.kind === "refused" || (isLate && share.alone !== null)) {
+    if (refused !== null || (isLate && alone !== null)) {
       this.#shareless.add(`${sender} ${base.ticker}`);
-      return wait(share.kind === "refused" ? share.reason : "alone");
+      return wait(refused ?? "alone");
     }
-    const connectByMs = clock.nowMs() + Math.min(share.connectWithinMs, isLate ? LATE_CONNECT_MS : share.connectWithinMs);
-    const held = { orderUuid: order.uuid, alone: share.alone !== null, isLate, connectByMs };
-    const taken = this.#holds.take(request.uuid, base, [amounts.maker], sender, held);
+    const withinMs = Math.min(
+      ...shares.flatMap((s) => (s.kind === "granted" ? s.connectWithinMs : [])),
+      ...(isLate ? [LATE_CONNECT_MS] : []),
+    );
+    const held = { orderUuid: order.uuid, alone: alone !== null, isLate, connectByMs: clock.nowMs() + withinMs };
+    const taken = this.#holds.take(request.uuid, { coin: base, other: rel, amounts: [amounts.maker] }, sender, held, fees);
     if (!taken.ok) {
-      this.#short.set(base.ticker, amounts.maker);
-      return wait("funds", { error: taken.error.kind });
+      // Whatever of the pair is asked for, its fees are the same.
+      if (taken.error.coin === base.ticker) this.#short.set(base.ticker, amounts.maker);
+      else this.#feeless.add(feePair(order));
+      return wait("funds", { error: taken.error.kind, coin: taken.error.coin });
     }
-    if (share.alone !== null) policy.onReserved(request.uuid, share.alone);
+    if (alone !== null) policy.onReserved(request.uuid, alone);
     this.#ledger.setInMemory(next.value);
     return reserved;
+  }
+
+  #feeShare(sender: string, coin: string, payer: string, amount: Rational): Share {
+    const { policy } = this.#deps;
+    return policy.mayHoldFees({ sender, coin, payer, amount, held: this.#holds.feesOf(payer, (uuid) => policy.isUnpaid(uuid)) });
   }
 
   /**
@@ -283,12 +305,7 @@ export class MakerSide {
   async onConnect(sender: string, pair: OrderPair): Promise<void> {
     const { clock, log, swaps } = this.#deps;
     const order = this.#ledger.makers.get(pair.makerOrderUuid);
-    const known = this.#connected.get(pair.takerOrderUuid);
-    if (known && known.makerUuid === pair.makerOrderUuid) {
-      if (known.taker === sender) this.#repeatConnected(known, pair);
-      return;
-    }
-    if (!order) return;
+    if (this.#repeats.isConnected(sender, pair) || !order) return;
     const connected = connectMatch(order, pair.takerOrderUuid, sender, clock.nowMs());
     if (!connected.ok) return;
     const swap = this.#deps.keyElsewhere() ? null : this.#swapOf(order, pair.takerOrderUuid, sender);
@@ -321,21 +338,21 @@ export class MakerSide {
   /** The swap is stored and runs, whatever else happens: its funds are its own, and the taker is told. */
   #swapBegan(order: MakerOrder, pair: OrderPair): void {
     this.#holds.handedOver(pair.takerOrderUuid);
-    this.resume(order);
-    this.#publishConnected(makerBaseTicker(order), makerRelTicker(order), pair);
+    this.#repeats.remember(order);
+    this.#repeats.sayConnected(order, pair);
     this.#deps.log.info("order_matched", { order: order.uuid, swap: pair.takerOrderUuid, role: "maker" });
     if (gte(availableVolume(order), order.minBaseVol)) this.#announcer.updateVolume(order);
   }
 
   #swapOf(order: MakerOrder, takerUuid: string, sender: string): SwapMatch | null {
     const match = order.matches.get(takerUuid);
-    const reservation = this.#holds.reservationOf(takerUuid);
-    if (!match || !reservation || !this.#deps.coin(order.base) || !this.#deps.coin(order.rel)) return null;
+    const held = this.#holds.reservationsOf(takerUuid);
+    if (!match || !held || !this.#deps.coin(order.base) || !this.#deps.coin(order.rel)) return null;
     const { reserved, request } = match;
     const settings = { maker: reserved.conf, taker: request.conf, action: request.action };
     const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "maker", settings, reserved);
     if (!terms.ok) return null;
-    return swapMatch("maker", order.uuid, swapCoins(order), reserved, sender, terms.value, reservation);
+    return swapMatch("maker", order.uuid, swapCoins(order), reserved, sender, terms.value, held);
   }
 
   #giveBack(order: MakerOrder, takerUuid: string): void {
@@ -354,30 +371,8 @@ export class MakerSide {
     }
   }
 
-  /** Remembers the matches of an order whose swaps are stored, for takers that ask again. Also after a restart. */
+  /** An order of before a restart: its takers may not have heard that their swaps are stored. */
   resume(order: MakerOrder): void {
-    const nowMs = this.#deps.clock.nowMs();
-    for (const [takerUuid, match] of order.matches) {
-      if (match.connectedAtMs === null || nowMs - match.connectedAtMs > CONNECTED_REPEAT_MS) continue;
-      if (this.#connected.get(takerUuid)) continue;
-      this.#connected.set(takerUuid, {
-        makerUuid: order.uuid,
-        taker: match.taker,
-        base: makerBaseTicker(order),
-        rel: makerRelTicker(order),
-      });
-      this.#deps.network.follow(makerBaseTicker(order), makerRelTicker(order));
-    }
-  }
-
-  #repeatConnected({ base, rel }: Connected, pair: OrderPair): void {
-    const sent = this.#repeats.get(pair.takerOrderUuid) ?? 0;
-    if (sent >= MAX_CONNECTED_REPEATS) return;
-    this.#repeats.set(pair.takerOrderUuid, sent + 1);
-    this.#publishConnected(base, rel, pair);
-  }
-
-  #publishConnected(base: string, rel: string, pair: OrderPair): void {
-    this.#deps.network.publish(base, rel, { type: "MakerConnected", body: pair });
+    this.#repeats.remember(order);
   }
 }

@@ -85,8 +85,9 @@ test("a request's funds are held once; each hold that ends is told, and the send
   const ended: string[] = [];
   const holds = new FundsHolds((ticker) => ended.push(ticker));
   const coin = new FakeTradingCoin("AAA");
-  for (const uuid of ["t1", "t2"]) expect(holds.take(uuid, coin, [rational(1n)], "peer").ok).toBe(true);
-  expect(() => holds.take("t1", coin, [rational(1n)], "peer")).toThrow("held for this request already");
+  const wanted = { coin, other: new FakeTradingCoin("BBB"), amounts: [rational(1n)] };
+  for (const uuid of ["t1", "t2"]) expect(holds.take(uuid, wanted, "peer").ok).toBe(true);
+  expect(() => holds.take("t1", wanted, "peer")).toThrow("held for this request already");
   expect([coin.openReservations, holds.countOf("peer"), holds.shareOf("t1")]).toEqual([2, 2, null]);
   holds.handedOver("t1");
   holds.handedOver("t1");
@@ -263,15 +264,16 @@ test("the funds of a taker order: what the fee of the dex fee says comes first, 
   const coin = new FakeTradingCoin("AAA", { balance: "10" });
   const asked: string[] = [];
   const { dexFeeTxFee } = coin;
-  coin.dexFeeTxFee = (amount) => {
+  coin.dexFeeTxFee = (amount, stage) => {
     asked.push(toDecimalString(amount));
-    return dexFeeTxFee.call(coin, amount);
+    return dexFeeTxFee.call(coin, amount, stage);
   };
   const rules = (fee: string): TradeRules => ({ dexFee: () => decimal(fee) }) as unknown as TradeRules;
-  expect(checkTakerFunds(rules("0"), coin, "BBB", decimal("9")).ok).toBe(true);
+  const sides = { coin, other: new FakeTradingCoin("BBB") };
+  expect(checkTakerFunds(rules("0"), sides, decimal("9")).ok).toBe(true);
   expect(asked).toEqual([]);
-  expect(checkTakerFunds(rules("0.5"), coin, "BBB", decimal("9")).ok).toBe(true);
-  expect(checkTakerFunds(rules("20"), coin, "BBB", decimal("9"))).toMatchObject({ ok: false, error: { required: decimal("20.0001") } });
+  expect(checkTakerFunds(rules("0.5"), sides, decimal("9")).ok).toBe(true);
+  expect(checkTakerFunds(rules("20"), sides, decimal("9"))).toMatchObject({ ok: false, error: { required: decimal("20.0001") } });
 });
 
 test("messages to a node that is closing are dropped and said so", async () => {

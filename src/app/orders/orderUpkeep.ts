@@ -1,16 +1,20 @@
-import { add, fromUnits, type Rational, ZERO } from "../../core/money/rational.ts";
+import { add, fromUnits, type Rational, sub, ZERO } from "../../core/money/rational.ts";
 import { noFeeKeyText } from "../../core/network/dexFee.ts";
 import { dropMatch, isHalfMatched, type MakerOrder, makerEndReason, shrinkToFunds, staleMatches } from "../../core/order/makerOrder.ts";
 import { makerCoinOf, takerTimeout, takerToMaker } from "../../core/order/takerOrder.ts";
+import { claimFee, claimOutage, feesBeside } from "../fees/tradeFunds.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
+import { missingFees } from "./fundsChecks.ts";
 import { type EndedMaker, endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import type { TakerSide } from "./takerSide.ts";
 
 /** Balances are compared at least this often (reference rpc.md 6.1). */
 const BALANCE_LOOP_MS = 30_000;
+/** An order taken back is announced again after this long: until then other nodes drop what they hear of it (reference p2p-wire.md section 9). */
+const TAKEN_BACK_MS = 120_000;
 
-/** What time and balances do to open orders. Run in the mailbox every 0.777 s; each part picks up where a failed run stopped. */
+/** What time and balances do to open orders. Run in the mailbox every 0.777 s, unless there is nothing to do; each part picks up where a failed run stopped. */
 export class OrderUpkeep {
   readonly #deps: OrdersDeps;
   readonly #orders: MakerEndingDeps;
@@ -19,7 +23,11 @@ export class OrderUpkeep {
   readonly #changed = new Set<string>();
   /** Orders kept back that were reported; as many as there are open orders at most. */
   readonly #told = new Set<string>();
+  /** When an announced order was taken back because its fees could not be paid; orders that are open only. */
+  readonly #takenBackMs = new Map<string, number>();
   #lastBalanceLoopMs = 0;
+  /** Whether the last turn left something for the next, and nothing was done to an order since. */
+  #isSettled = false;
 
   constructor(deps: OrdersDeps, orders: MakerEndingDeps, takerSide: TakerSide) {
     this.#deps = deps;
@@ -27,7 +35,39 @@ export class OrderUpkeep {
     this.#takerSide = takerSide;
   }
 
+  /** Without orders, and with nothing left of earlier ones, a turn would do nothing. */
+  get isIdle(): boolean {
+    const { makers, takers } = this.#orders.ledger;
+    return makers.size === 0 && takers.size === 0 && this.#watched.size === 0 && this.#changed.size === 0 && this.#takerSide.isQuiet;
+  }
+
+  /** Something was done to an order: the next turn looks at all of them. */
+  stir(): void {
+    this.#isSettled = false;
+  }
+
+  /** A turn would do nothing: orders stand as the last one left them, and no time has run out. */
+  mayRest(): boolean {
+    const { clock } = this.#deps;
+    if (!this.#isSettled || this.#changed.size > 0 || clock.nowMs() - this.#lastBalanceLoopMs >= BALANCE_LOOP_MS) return false;
+    if (this.#deps.keyElsewhere() || !this.#takerSide.isQuiet) return false;
+    for (const [ticker, { coin }] of this.#watched) if (this.#deps.coin(ticker) !== coin) return false;
+    return true;
+  }
+
+  /** Every order is announced, and none of them waits for time, for its taker or for somebody's payment. */
+  #isAllDone(): boolean {
+    const { ledger, announcer } = this.#orders;
+    if (ledger.takers.size > 0) return false;
+    for (const order of ledger.makers.values())
+      if (order.timeoutMinutes !== null || !announcer.has(order.uuid) || isHalfMatched(order) || makerEndReason(order, 0) !== null)
+        return false;
+    return true;
+  }
+
   async tick(): Promise<void> {
+    // What is done to an order while this turn waits is for the next one.
+    this.#isSettled = true;
     await this.#takerTimeouts();
     this.#dropStaleMatches();
     await this.#endMakers();
@@ -40,6 +80,7 @@ export class OrderUpkeep {
     else await this.#announceWaiting();
     this.#takerSide.repeatConnects();
     this.#takerSide.repeatRequests();
+    if (!this.#isAllDone()) this.#isSettled = false;
   }
 
   async #takerTimeouts(): Promise<void> {
@@ -91,30 +132,60 @@ export class OrderUpkeep {
     await endMakers(this.#orders, ended);
   }
 
-  /** Listens to the base coins of open orders, and refits the orders of those that changed (`all`: of every one). */
+  /**
+   * Listens to the base coins of open orders, and to the rel coins whose claims the account pays for, and refits the orders of
+   * those that changed (`all`: of every one).
+   */
   async #followBalances(all: boolean): Promise<void> {
-    const bases = new Set<string>();
-    for (const order of this.#orders.ledger.makers.values()) bases.add(order.base);
-    for (const ticker of bases) {
+    const [coins, rels] = [new Set<string>(), new Set<string>()];
+    for (const { base, rel } of this.#orders.ledger.makers.values()) {
+      coins.add(base);
+      rels.add(rel);
+    }
+    for (const rel of rels) if (this.#deps.coin(rel)?.spendsFrom === "account") coins.add(rel);
+    for (const ticker of coins) {
       this.#watch(ticker);
       if (all) this.#changed.add(ticker);
     }
     for (const [ticker, { stop }] of [...this.#watched]) {
-      if (bases.has(ticker)) continue;
+      if (coins.has(ticker)) continue;
       stop();
       this.#watched.delete(ticker);
     }
     for (const ticker of [...this.#changed]) {
-      if (!bases.has(ticker)) {
+      if (!coins.has(ticker)) {
         this.#changed.delete(ticker);
         continue;
       }
       const funds = this.#fundsOf(ticker);
       if (!funds) continue;
       this.#changed.delete(ticker);
-      const orders = [...this.#orders.ledger.makers.values()].filter((o) => o.base === ticker && this.#orders.announcer.has(o.uuid));
-      for (const order of orders) await this.#refit(order, funds);
+      const concerned = [...this.#orders.ledger.makers.values()].filter(
+        (o) => (o.base === ticker || o.rel === ticker) && this.#orders.announcer.has(o.uuid),
+      );
+      for (const order of concerned) {
+        const left = order.base === ticker ? await this.#refit(order, funds) : order;
+        if (left && this.#lacksFees(left)) this.#takeBack(left);
+      }
     }
+  }
+
+  /**
+   * Whether another coin than the one given cannot pay this order's fees now. What open handshakes hold may come back at any
+   * moment, and prices may fall: the order stays as it is, it is only not offered.
+   */
+  #lacksFees(order: MakerOrder): boolean {
+    const [base, rel] = [this.#deps.coin(order.base), this.#deps.coin(order.rel)];
+    if (!base || !rel || claimOutage(rel)) return false;
+    const missing = missingFees({ coin: base, other: rel }, order.minBaseVol);
+    return missing !== null && !this.#orders.holds.holdsFeesIn(missing.coin);
+  }
+
+  #takeBack(order: MakerOrder): void {
+    for (const uuid of this.#takenBackMs.keys()) if (!this.#orders.ledger.makers.has(uuid)) this.#takenBackMs.delete(uuid);
+    this.#takenBackMs.set(order.uuid, this.#deps.clock.nowMs());
+    this.#orders.announcer.withdraw(order);
+    this.#deps.log.warn("maker_order_taken_back", { order: order.uuid, reason: "its fees cannot be paid now" });
   }
 
   #watch(ticker: string): void {
@@ -142,13 +213,16 @@ export class OrderUpkeep {
     const coin = this.#deps.coin(ticker);
     if (!coin || coin.outage()) return null;
     const most = coin.maxPayment("order");
+    const volume = most.ok ? sub(most.value.volume, feesBeside(coin, null, "order")) : ZERO;
     const held = add(this.#orders.holds.heldOf(ticker), fromUnits(this.#deps.policy.unpaidUnits(ticker), coin.decimals));
-    return add(most.ok ? most.value.volume : ZERO, held);
+    return add(volume, held);
   }
 
   /** The order as it stands, cut or ended to fit the funds. Null: ended. */
   async #refit(order: MakerOrder, funds: Rational): Promise<MakerOrder | null> {
-    const fitted = shrinkToFunds(order, funds);
+    const rel = this.#deps.coin(order.rel);
+    const claim = rel?.feeTicker === order.base ? claimFee(rel) : ZERO;
+    const fitted = shrinkToFunds(order, sub(funds, claim));
     if (fitted === order) return order;
     if (!fitted) {
       await endMakers(this.#orders, [{ order, reason: "InsufficientBalance" }]);
@@ -165,11 +239,19 @@ export class OrderUpkeep {
     const { ledger, announcer } = this.#orders;
     for (const order of [...ledger.makers.values()]) {
       if (announcer.has(order.uuid) || !this.#deps.coin(order.base) || !this.#deps.coin(order.rel)) continue;
-      if (this.#keptBack(order)) continue;
+      if (this.#keptBack(order) || this.#isTakenBack(order)) continue;
       const funds = this.#fundsOf(order.base);
       const fitted = funds ? await this.#refit(order, funds) : null;
-      if (fitted) announcer.announce(fitted);
+      if (fitted && !this.#lacksFees(fitted)) announcer.announce(fitted);
     }
+  }
+
+  #isTakenBack({ uuid }: MakerOrder): boolean {
+    const sinceMs = this.#takenBackMs.get(uuid);
+    if (sinceMs === undefined) return false;
+    if (this.#deps.clock.nowMs() - sinceMs < TAKEN_BACK_MS) return true;
+    this.#takenBackMs.delete(uuid);
+    return false;
   }
 
   /** Placed under another network profile: nobody could pay the dex fee of a swap with it. Told once. */

@@ -60,6 +60,17 @@ export type ReserveAsk = {
   readonly held: readonly { readonly sender: string; readonly units: bigint; readonly orderUuid: string }[];
 };
 
+/** Whether a match may hold fees that the account pays. Whole coins of `payer`, with the amount itself where that coin is given. */
+export type FeesAsk = {
+  readonly sender: string;
+  /** Given by the order: history in it vouches for the key. */
+  readonly coin: string;
+  readonly payer: string;
+  readonly amount: Rational;
+  /** What other matches hold of it whose takers have paid nothing yet. */
+  readonly held: readonly { readonly sender: string; readonly amount: Rational }[];
+};
+
 /**
  * `alone`: more than the share of a key without history, granted for want of anybody else: the name of what it was
  * granted of, to be handed to `onReserved`.
@@ -79,6 +90,8 @@ export type PeerPolicy = {
   isKnown(sender: string, coin: string): boolean;
   /** Asked before funds are held for a taker. */
   mayReserve(ask: ReserveAsk): Share;
+  /** The same for what the match holds of a balance that pays fees. */
+  mayHoldFees(ask: FeesAsk): Share;
   /** Whether the taker of this running swap, in which this node is maker, has paid no fee yet. */
   isUnpaid(swap: string): boolean;
   /** What such swaps hold of a coin, base units. */
@@ -114,8 +127,6 @@ export type OrdersDeps = {
   readonly ownKey: Uint8Array;
   /** Active coins only. */
   coin(ticker: string): TradingCoin | undefined;
-  /** Whether a coin is enabled of a kind that is held and sent, but not traded. `coin` then gives nothing. */
-  isHeldOnly?(ticker: string): boolean;
   /** Without a book every offer waits the full window. */
   readonly book?: BookView;
   readonly files?: OrderFiles;

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
 import { available, buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
 import { keyHex, OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
@@ -755,4 +755,20 @@ test("what waits when the node closes is finished, nothing runs after, and open 
   await world.clock.advance(120_000);
   expect(world.sent.length).toBe(sent);
   expect(await maker.disk.db.read("SELECT kind FROM live_orders")).toEqual([{ kind: "Maker" }]);
+});
+
+test("a node without orders sets no timer; one whose orders stand looks at them twice a minute, and at once when its balance falls", async () => {
+  const { world, maker } = await pair();
+  await world.clock.advance(2_000);
+  const after = vi.spyOn(world.clock, "after");
+  await world.clock.advance(60_000);
+  expect(after).not.toHaveBeenCalled();
+  const uuid = await place(maker, sell());
+  await world.clock.advance(2_000);
+  const asked = vi.spyOn(maker.coin("AAA"), "maxPayment");
+  await world.clock.advance(60_000);
+  expect(asked.mock.calls.length).toBeLessThanOrEqual(2);
+  maker.coin("AAA").setBalance("4");
+  await world.clock.advance(1_000);
+  expect(Number(texts(makerOrder(maker, uuid)?.maxBaseVol)[0])).toBeLessThan(4);
 });

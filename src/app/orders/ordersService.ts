@@ -77,9 +77,10 @@ export function createOrders(deps: OrdersDeps): OrdersService {
   const holds = new FundsHolds((ticker) => {
     upkeep.balanceChanged(ticker);
     serveSoon();
+    stir();
   });
   const announcer = new OrderAnnouncer(deps);
-  const mailbox = new Mailbox(log);
+  const mailbox = new Mailbox(log, () => stir());
   const orders = { log, ledger, holds, announcer };
   const makerSide = new MakerSide(deps, ledger, holds, announcer);
   const takerSide = new TakerSide(deps, ledger, holds, mailbox);
@@ -88,17 +89,30 @@ export function createOrders(deps: OrdersDeps): OrdersService {
   const kickStart = new Set<string>();
   let stopLoop: () => void = () => undefined;
   let running = false;
+  /** The loop waits for something to do. */
+  let isAsleep = false;
+  /** The task that ends now is a turn of the loop. */
+  let isTurn = false;
   let isServing = false;
-  const placing = new Set<Promise<unknown>>();
+  const asked = new Set<Promise<unknown>>();
   let loopFault: { readonly text: string; readonly toldMs: number } | null = null;
 
   function loop(): void {
     if (!running) return;
+    if (upkeep.isIdle && !makerSide.hasWaiting) {
+      isAsleep = true;
+      return;
+    }
+    if (upkeep.mayRest() && !makerSide.hasWaiting) {
+      schedule();
+      return;
+    }
     // the next turn is set when this one is done, so that turns never pile up
     mailbox
       .call(async () => {
         await upkeep.tick();
         await makerSide.serveWaiting();
+        isTurn = true;
       })
       .then(
         () => {
@@ -128,8 +142,33 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     loopFault = { text, toldMs: nowMs };
     log.error("order_loop_failed", { error });
   }
+  /** Something was done to an order, or to the funds for one. */
+  function stir(): void {
+    if (isTurn) isTurn = false;
+    else upkeep.stir();
+    if (!running || !isAsleep) return;
+    isAsleep = false;
+    schedule();
+  }
   function schedule(): void {
     if (running) stopLoop = clock.after(LOOP_MS, loop);
+  }
+
+  /** The coins whose balances a maker order needs: what is received only where the account pays for the claim. */
+  const payersOf = ({ base, rel }: { readonly base: string; readonly rel: string }): readonly string[] =>
+    deps.coin(rel)?.spendsFrom === "account" ? [base, rel] : [base];
+
+  /**
+   * Does what the user asked once the coins that are away were looked at again: before the mailbox, which a look of seconds would hold up,
+   * and before the checks, which hold only as long as nothing is waited for. `close` waits for it.
+   */
+  function afterLook<T>(tickers: readonly string[], task: () => Promise<T>): Promise<T> {
+    const away = tickers.flatMap((ticker) => deps.coin(ticker) ?? []).filter((coin) => coin.outage() !== null);
+    const done = away.length === 0 ? task() : Promise.all(away.map((coin) => coin.reach())).then(task);
+    asked.add(done);
+    const forget = (): void => void asked.delete(done);
+    done.then(forget, forget);
+    return done;
   }
 
   async function restore(): Promise<void> {
@@ -171,31 +210,32 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     start(): void {
       if (running) return;
       running = true;
+      isAsleep = false;
       loop();
     },
     async close(): Promise<void> {
       running = false;
       stopLoop();
-      await Promise.allSettled(placing);
+      await Promise.allSettled(asked);
       takerSide.close();
       upkeep.close();
       await mailbox.close();
       holds.releaseAll();
       await ledger.close();
     },
-    placeTakerOrder(input) {
+    placeTakerOrder: (input) =>
       // Not in the mailbox: it decides at once and touches no other order, and so many at a time share one write.
-      const done = placeTakerOrder(deps, orders, input).then((placed) => {
+      afterLook([input.base, input.rel], async () => {
+        const placed = await placeTakerOrder(deps, orders, input);
         if (placed.ok) takerSide.publishRequest(placed.value);
+        stir();
         return placed;
-      });
-      placing.add(done);
-      const forget = (): void => void placing.delete(done);
-      done.then(forget, forget);
-      return done;
+      }),
+    placeMakerOrder: (input) => afterLook(payersOf(input), () => mailbox.call(() => placeMakerOrder(deps, orders, input))),
+    updateMakerOrder(update) {
+      const order = update.volumeDelta === undefined ? undefined : ledger.makers.get(update.uuid);
+      return afterLook(order ? payersOf(order) : [], () => mailbox.call(() => updateMakerOrder(deps, orders, update)));
     },
-    placeMakerOrder: (input) => mailbox.call(() => placeMakerOrder(deps, orders, input)),
-    updateMakerOrder: (update) => mailbox.call(() => updateMakerOrder(deps, orders, update)),
     cancelOrder: (uuid) => mailbox.call(() => cancelOrder(orders, takerSide, uuid)),
     cancelAllOrders: (by) => mailbox.call(() => cancelAllOrders(orders, takerSide, by)),
     matchingWith: (ticker) => sortOrders(orders, { type: "Coin", ticker }).matching,

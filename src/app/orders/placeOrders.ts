@@ -6,6 +6,7 @@ import { makerWishes, type SwapConfs, takerWishes } from "../../core/order/swapC
 import { DEFAULT_TAKER_TIMEOUT_SEC, type TakerOrder } from "../../core/order/takerOrder.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { randomUuid } from "../../ports/rng.ts";
+import { claimOutage } from "../fees/tradeFunds.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
 import { checkMakerFunds, checkTakerFunds, coverSpends, givenVolume, MAX_RESERVE, maxMakerVolume, negativeVolume } from "./fundsChecks.ts";
 import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
@@ -43,12 +44,6 @@ export function canBeSafe(deps: OrdersDeps, coins: SwapCoins, wishes: SwapConfs,
   return fitTerms(deps.rules, coins, wishes, [wishes], receiving);
 }
 
-/** A coin of the pair that is enabled and cannot be traded. */
-function heldOnly(deps: OrdersDeps, pair: { readonly base: string; readonly rel: string }): Result<never, PlaceOrderError> | null {
-  const ticker = [pair.base, pair.rel].find((t) => deps.isHeldOnly?.(t));
-  return ticker === undefined ? null : err({ kind: "WalletOnly", ticker, by: "kind" });
-}
-
 const tooMany: Result<never, PlaceOrderError> = err({ kind: "TooManyOrders", limit: MAX_OWN_ORDERS });
 
 /**
@@ -61,11 +56,7 @@ export async function placeTakerOrder(
   input: TakerOrderInput,
 ): Promise<Result<TakerOrder, PlaceOrderError>> {
   const { action, price, volume } = input;
-  // Before the checks, which hold only as long as nothing is waited for.
-  await Promise.all([deps.coin(input.base)?.reach(), deps.coin(input.rel)?.reach()]);
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
-  const held = heldOnly(deps, input);
-  if (held) return held;
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, ownSide(action));
   if (!pair.ok) return pair;
   const elsewhere = deps.keyElsewhere();
@@ -77,7 +68,7 @@ export async function placeTakerOrder(
   if (noKey) return noKey;
   const outage = given.outage() ?? received.outage();
   if (outage) return err(outage);
-  const funds = checkTakerFunds(deps.rules, given, received.ticker, givenVolume(action, volume, price));
+  const funds = checkTakerFunds(deps.rules, { coin: given, other: received }, givenVolume(action, volume, price));
   if (!funds.ok) return funds;
   const numbers = { price, volume, minVolume: input.minVolume, minTradingVolBase: base.minTradingVol, minTradingVolRel: rel.minTradingVol };
   const minVolume = checkTakerNumbers(numbers);
@@ -113,17 +104,13 @@ export async function placeTakerOrder(
 
 /**
  * `setprice`: checks in KDF's order (reference rpc.md 4.2), then replaces the previous orders by the new one in one
- * write and announces it. Unlike KDF, a refusal changes nothing: previous orders stay.
+ * write and announces it. Run in the mailbox. Unlike KDF, a refusal changes nothing: previous orders stay.
  */
 export async function placeMakerOrder(
   deps: OrdersDeps,
   orders: MakerEndingDeps,
   input: MakerOrderInput,
 ): Promise<Result<MakerOrder, PlaceOrderError>> {
-  // Before the checks, which hold only as long as nothing is waited for.
-  await deps.coin(input.base)?.reach();
-  const held = heldOnly(deps, input);
-  if (held) return held;
   const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, "base");
   if (!pair.ok) return pair;
   const elsewhere = deps.keyElsewhere();
@@ -131,16 +118,17 @@ export async function placeMakerOrder(
   const { base, rel } = pair.value;
   const noKey = feeKeyMissing(deps, rel.ticker);
   if (noKey) return noKey;
-  const outage = base.outage();
+  const outage = base.outage() ?? claimOutage(rel);
   if (outage) return err(outage);
   const conf = confSettings(input.conf, base, rel);
-  const most = input.volume === "max" ? maxMakerVolume(base, input.feeReserveOnly ? ZERO : MAX_RESERVE) : ok(input.volume);
+  const sides = { coin: base, other: rel };
+  const most = input.volume === "max" ? maxMakerVolume(sides, input.feeReserveOnly ? ZERO : MAX_RESERVE) : ok(input.volume);
   if (!most.ok) return most;
   const cap = input.volume === "max" && isPositive(input.price) ? makerCap(deps.rules, coinsOf(base, rel), makerWishes(conf)) : null;
   const volume = cap ? min(most.value, div(cap, input.price)) : most.value;
   const negative = negativeVolume(base, volume);
   if (negative) return err(negative);
-  const funds = input.volume === "max" ? ok(undefined) : checkMakerFunds(base, volume);
+  const funds = input.volume === "max" ? ok(undefined) : checkMakerFunds(sides, volume);
   if (!funds.ok) return funds;
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
   const numbers = {

@@ -137,7 +137,7 @@ export function swapMatch(
   reserved: MakerReserved,
   counterparty: string,
   terms: SwapTermsOfMatch,
-  reservation: SwapMatch["reservation"],
+  held: Pick<SwapMatch, "reservation" | "claimReservation">,
 ): SwapMatch {
   return {
     role,
@@ -150,7 +150,8 @@ export function swapMatch(
     counterparty: fromHex(counterparty),
     ...terms.confs,
     lockDurationSec: terms.lockSec,
-    reservation,
+    reservation: held.reservation,
+    claimReservation: held.claimReservation,
     safety: terms.safety,
   };
 }

@@ -235,8 +235,9 @@ export class TakerSide {
     }
     const fee = this.#deps.rules.dexFee(coin.ticker, makerCoinOf(order), reserved.relAmount);
     const payment = reserved.relAmount;
-    const held = this.#holds.take(order.uuid, coin, isPositive(fee) ? [fee, payment] : [payment], maker);
-    if (!held.ok) this.#deps.log.warn("offer_without_funds", { order: order.uuid, maker, error: held.error.kind, coin: coin.ticker });
+    const amounts = isPositive(fee) ? [fee, payment] : [payment];
+    const held = this.#holds.take(order.uuid, { coin, other: received, amounts }, maker);
+    if (!held.ok) this.#deps.log.warn("offer_without_funds", { order: order.uuid, maker, error: held.error.kind, coin: held.error.coin });
     return held.ok;
   }
 
@@ -245,6 +246,11 @@ export class TakerSide {
     this.#connectSentMs.set(order.uuid, this.#deps.clock.nowMs());
     const body: OrderPair = { takerOrderUuid: order.uuid, makerOrderUuid: order.match.reserved.makerOrderUuid };
     this.#deps.network.publish(takerBaseTicker(order), takerRelTicker(order), { type: "TakerConnect", body });
+  }
+
+  /** Nothing waits for its turn to be said again. */
+  get isQuiet(): boolean {
+    return this.#connectSentMs.size === 0 && this.#requestSentMs.size === 0;
   }
 
   /** Called by the loop: says `connect` again where nothing came back. */
@@ -263,12 +269,12 @@ export class TakerSide {
     const match = order?.match;
     if (!order || !match || match.maker !== sender || match.reserved.makerOrderUuid !== pair.makerOrderUuid) return;
     if (this.#deps.swaps.has(order.uuid)) return this.fulfil(order, match);
-    const reservation = this.#holds.reservationOf(order.uuid);
+    const held = this.#holds.reservationsOf(order.uuid);
     const settings = { maker: match.reserved.conf, taker: order.conf, action: order.action };
     const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings, match.reserved);
-    if (!reservation || !terms.ok || this.#deps.keyElsewhere()) return;
+    if (!held || !terms.ok || this.#deps.keyElsewhere()) return;
     try {
-      await this.#deps.swaps.start(swapMatch("taker", order.uuid, swapCoins(order), match.reserved, sender, terms.value, reservation));
+      await this.#deps.swaps.start(swapMatch("taker", order.uuid, swapCoins(order), match.reserved, sender, terms.value, held));
     } catch (error) {
       this.#deps.log.error("swap_not_started", { swap: order.uuid, error, stored: this.#deps.swaps.has(order.uuid) });
       // a swap that was stored all the same runs on, with the funds that are its own

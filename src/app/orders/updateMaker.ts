@@ -4,6 +4,7 @@ import { isHalfMatched, type MakerOrder, reservedVolume } from "../../core/order
 import { checkMakerTerms, checkMakerVolume, type OrderNumberError } from "../../core/order/orderRules.ts";
 import { makerWishes } from "../../core/order/swapConfs.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { claimOutage } from "../fees/tradeFunds.ts";
 import type { Outage, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import { checkMakerFunds, coverSpends, MAX_RESERVE, maxMakerVolume } from "./fundsChecks.ts";
 import type { MakerEndingDeps } from "./makerEnding.ts";
@@ -44,10 +45,11 @@ function newVolume(
 ): Result<Rational, UpdateOrderError> {
   const reserved = reservedVolume(order);
   if (volumeDelta === undefined) return ok(order.maxBaseVol);
-  const outage = coins.base.outage();
+  const outage = coins.base.outage() ?? claimOutage(coins.rel);
   if (outage) return err(outage);
+  const sides = { coin: coins.base, other: coins.rel };
   if (volumeDelta === "max") {
-    const most = maxMakerVolume(coins.base, feeReserveOnly ? ZERO : MAX_RESERVE);
+    const most = maxMakerVolume(sides, feeReserveOnly ? ZERO : MAX_RESERVE);
     if (!most.ok) return most;
     const cap = makerCap(deps.rules, coinsOf(coins.base, coins.rel), makerWishes(conf));
     return ok(add(reserved, cap ? min(most.value, div(cap, price)) : most.value));
@@ -55,7 +57,7 @@ function newVolume(
   const volume = add(order.maxBaseVol, volumeDelta);
   if (!isPositive(volume)) return err({ kind: "VolumeNotPositive", volume });
   const left = sub(volume, reserved);
-  const funds = isPositive(left) ? checkMakerFunds(coins.base, left) : ok(undefined);
+  const funds = isPositive(left) ? checkMakerFunds(sides, left) : ok(undefined);
   return funds.ok ? ok(volume) : funds;
 }
 

@@ -148,6 +148,21 @@ test.each(["AAA", "BBB"])(
   },
 );
 
+test.each(["AAA", "BBB"])(
+  "while somebody else's transactions of the %s account wait nobody is promised anything: the taker would pay its fee in vain",
+  async (coin) => {
+    const { world, maker } = await pair();
+    await place(maker, "50");
+    maker.coin(coin).hidden = "the nodes have a transaction of this account which nothing here sent";
+    world.send("maker", "taker", { type: "TakerRequest", body: request(1) });
+    await world.clock.advance(3_000);
+    expect(world.messages("MakerReserved")).toEqual([]);
+    maker.coin(coin).hidden = null;
+    await world.clock.advance(1_000);
+    expect(world.messages("MakerReserved")).toHaveLength(1);
+  },
+);
+
 test("offers that came while a backend was away are taken when it is back: some makers offer once", async () => {
   const { world, maker, taker } = await pair();
   await place(maker, "10");

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { FakeAccountCoin, GAS } from "../../../test/fakes/fakeAccountCoin.ts";
+import type { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
 import { OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
@@ -55,10 +57,11 @@ class Siege {
     clock: this.world.clock,
     log: this.log,
     store: createPeerStore(openInlineDatabase(":memory:", [PEER_SCHEMA])),
-    coin: () => ({ spendable: this.maker.coin("AAA").spendable(), decimals: 8 }),
+    coin: (ticker) => ({ spendable: this.maker.coin(ticker).spendable(), decimals: 8 }),
   });
   #maker: TestNode | null = null;
   #requests = 0;
+  #rel = "BBB";
   /** Takers that pay as soon as the swap is there, by key. */
   readonly honest = new Set<string>();
 
@@ -67,9 +70,11 @@ class Siege {
     return this.#maker;
   }
 
-  static async open(minVolume = "0.5"): Promise<Siege> {
+  static async open(minVolume = "0.5", rel = "BBB", coins: readonly FakeTradingCoin[] = []): Promise<Siege> {
     const siege = new Siege();
+    siege.#rel = rel;
     const maker = await siege.world.node("maker", { policy: policyOf(siege.policy) });
+    for (const coin of coins) maker.coins.set(coin.ticker, coin);
     siege.#maker = maker;
     const start = maker.swaps.start.bind(maker.swaps);
     maker.swaps.start = async (match) => {
@@ -78,7 +83,7 @@ class Siege {
     };
     const placed = await maker.orders.placeMakerOrder({
       base: "AAA",
-      rel: "BBB",
+      rel,
       price: decimal("2"),
       volume: decimal("90"),
       minVolume: decimal(minVolume),
@@ -104,8 +109,10 @@ class Siege {
     );
     const isHonest = this.honest.has(toHex(match.counterparty));
     clock.after(isHonest ? 2_000 : SILENT_SWAP_MS, () => {
+      if (isHonest && match.claimReservation) this.maker.coin(match.takerCoin).release(match.claimReservation);
       if (isHonest) return tell({ type: "tx_received", slot: "fee", txid: "aa", raw: "00" }, { type: "finished", outcome: "success" });
       this.maker.coin("AAA").release(match.reservation);
+      if (match.claimReservation) this.maker.coin(match.takerCoin).release(match.claimReservation);
       tell({ type: "abandoned", failure: { event: "NegotiateFailed", reason: "silence" } }, { type: "finished", outcome: "failed" });
     });
   }
@@ -114,7 +121,7 @@ class Siege {
     const uuid = `00000000-0000-4000-8000-${String(++this.#requests).padStart(12, "0")}`;
     const baseAmount = decimal(amount);
     const body: TakerRequest = {
-      ...{ base: "AAA", rel: "BBB", baseAmount, relAmount: rational(2n * baseAmount.n, baseAmount.d), action: "Buy", uuid },
+      ...{ base: "AAA", rel: this.#rel, baseAmount, relAmount: rational(2n * baseAmount.n, baseAmount.d), action: "Buy", uuid },
       ...{ matchBy: { type: "Any" }, conf, swapVersion: 1 },
     };
     this.maker.orders.onMessage(keyOf(key), { type: "TakerRequest", body });
@@ -155,6 +162,7 @@ const policyOf = (policy: PeerPolicy) => ({
   isBanned: (k: string) => policy.isBanned(k),
   isKnown: (k: string, c: string) => policy.isKnown(k, c),
   mayReserve: (ask: Parameters<PeerPolicy["mayReserve"]>[0]) => policy.mayReserve(ask),
+  mayHoldFees: (ask: Parameters<PeerPolicy["mayHoldFees"]>[0]) => policy.mayHoldFees(ask),
   isUnpaid: (u: string) => policy.isUnpaid(u),
   unpaidUnits: (c: string) => policy.unpaidUnits(c),
   onReserved: (u: string, alone: string) => policy.onReserved(u, alone),
@@ -299,4 +307,34 @@ test("a whole order that is paid for ends as fulfilled, once it is paid for", as
   expect(siege.maker.orders.myOrders().makers).toHaveLength(1);
   await siege.world.clock.advance(3_000);
   expect(siege.maker.orders.myOrders().makers).toEqual([]);
+});
+
+test("tiny requests of many keys, before and after they connect, hold at most half of what pays fees; a key with history is served", async () => {
+  // Enough for the claims of ten swaps.
+  const ETH = new FakeAccountCoin("ETH", toDecimalString(rational(10n * GAS.claim.n, GAS.claim.d)));
+  const siege = await Siege.open("0.5", "TOK", [ETH, new FakeAccountCoin("TOK", "1000", ETH)]);
+  siege.honest.add(toHex(keyOf(1)));
+  const first = siege.request(1, "1");
+  await siege.world.clock.advance(100);
+  siege.connect(1, first);
+  await siege.world.clock.advance(5_000);
+  expect(siege.policy.isKnown(toHex(keyOf(1)), "AAA")).toBe(true);
+  const strange = Array.from({ length: 10 }, (_, i) => ({ key: 100 + i, uuid: siege.request(100 + i, "0.5") }));
+  await siege.world.clock.advance(100);
+  const reserved = strange.filter(({ uuid }) => siege.isReserved(uuid));
+  expect(reserved.length).toBe(5);
+  for (const { key, uuid } of reserved) siege.connect(key, uuid);
+  await siege.world.clock.advance(1_000);
+  const more = Array.from({ length: 10 }, (_, i) => siege.request(200 + i, "0.5"));
+  await siege.world.clock.advance(100);
+  expect(more.filter((uuid) => siege.isReserved(uuid))).toEqual([]);
+  const known = siege.request(1, "1");
+  await siege.world.clock.advance(100);
+  expect(siege.isReserved(known)).toBe(true);
+  // The swaps of the silent ones end, and others come in their place.
+  siege.connect(1, known);
+  await siege.world.clock.advance(SILENT_SWAP_MS);
+  const later = siege.request(300, "0.5");
+  await siege.world.clock.advance(1_000);
+  expect(siege.isReserved(later)).toBe(true);
 });

@@ -9,10 +9,10 @@ import {
   withProof,
   withSilence,
 } from "../../core/peers/peerRecord.ts";
-import { heldByStrangers, type OpenHold, SHARE_DIVISOR, shareOf } from "../../core/peers/strangersShare.ts";
+import { feeShareOf, heldByStrangers, type OpenHold, SHARE_DIVISOR, shareOf } from "../../core/peers/strangersShare.ts";
 import { conductOf } from "../../core/peers/swapConduct.ts";
 import type { StoredEvent } from "../../core/swap/events.ts";
-import type { PeerPolicy as OrdersPolicy, ReserveAsk, Share } from "../orders/ordersDeps.ts";
+import type { FeesAsk, PeerPolicy as OrdersPolicy, ReserveAsk, Share } from "../orders/ordersDeps.ts";
 import { LoanPauses } from "./loanPauses.ts";
 import { PeerBook, type PeerBookDeps, peerIdOf } from "./peerBook.ts";
 import { UnpaidSwaps } from "./unpaidSwaps.ts";
@@ -174,6 +174,21 @@ export class PeerPolicy implements OrdersPolicy {
     if (known) return { kind: "granted", alone: null, connectWithinMs: CONNECT_MS.known };
     if (this.#loans.isPaused(alone)) return this.#refuse(ask, "alone_too_often");
     return { kind: "granted", alone, connectWithinMs: CONNECT_MS.alone };
+  }
+
+  mayHoldFees(ask: FeesAsk): Share {
+    const payer = this.#deps.coin(ask.payer);
+    if (!payer) return { kind: "refused", reason: "coin" };
+    if (this.isKnown(ask.sender, ask.coin)) return { kind: "granted", alone: null, connectWithinMs: CONNECT_MS.known };
+    const units = (amount: Rational): bigint => toUnits(amount, payer.decimals);
+    const held = ask.held.filter(({ sender }) => !this.isKnown(sender, ask.coin)).reduce((sum, { amount }) => sum + units(amount), 0n);
+    const verdict = feeShareOf(units(ask.amount), held, units(payer.spendable));
+    if (verdict.kind === "refused") return verdict;
+    if (verdict.kind === "within") return { kind: "granted", alone: null, connectWithinMs: CONNECT_MS.stranger };
+    const alone = `fees ${ask.payer}`;
+    return this.#loans.isPaused(alone)
+      ? { kind: "refused", reason: "alone_too_often" }
+      : { kind: "granted", alone, connectWithinMs: CONNECT_MS.alone };
   }
 
   isUnpaid(swap: string): boolean {

@@ -2,8 +2,8 @@ import { type Negotiated, type Role, type Slot, type SwapTerms, theirPayment } f
 import type { SwapState } from "../../core/swap/swapState.ts";
 import { makerLock, takerLock } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
-import type { BlockRef, UtxoChain } from "../../ports/chain.ts";
-import type { Contract } from "./swapCoin.ts";
+import type { BlockRef } from "../../ports/chain.ts";
+import type { Contract, SwapChain } from "./swapCoin.ts";
 
 export type PaymentSlot = "makerPayment" | "takerPayment";
 
@@ -61,12 +61,16 @@ function buildContract(terms: SwapTerms, n: Negotiated, slot: PaymentSlot): Cont
         secretHash,
         refundKey: fromHex(keys.makerOnMakerCoin),
         claimKey: fromHex(keys.takerOnMakerCoin),
+        units: BigInt(terms.makerUnits),
+        swapContract: n.makerContract ?? null,
       }
     : {
         lock: takerLock(takerStart, lockDurationSec),
         secretHash,
         refundKey: fromHex(keys.takerOnTakerCoin),
         claimKey: fromHex(keys.makerOnTakerCoin),
+        units: BigInt(terms.takerUnits),
+        swapContract: n.takerContract ?? null,
       };
 }
 
@@ -99,7 +103,7 @@ export function depthOf(s: SwapState, slot: Slot): NeededDepth {
 }
 
 /** Why a block is not deep enough on its chain, in words that follow a transaction's name; null when it is. */
-export function notDeep(chain: UtxoChain, block: BlockRef | null, { confs, nota, valueConfs }: NeededDepth): string | null {
+export function notDeep(chain: SwapChain, block: BlockRef | null, { confs, nota, valueConfs }: NeededDepth): string | null {
   const depth = chain.confirmations(block);
   const isNotarized = block !== null && chain.isNotarized(block.height);
   if (depth < confs) return `has ${depth} of ${confs} confirmations`;

@@ -1,4 +1,4 @@
-import { CHILD_SLOTS, ownPayment, type Slot } from "../../core/swap/events.ts";
+import { CHILD_SLOTS, ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/events.ts";
 import { type OwnTx, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf, contractOf } from "./contracts.ts";
@@ -15,6 +15,11 @@ export async function forgetSwap(task: SwapTask): Promise<void> {
   for (const slot of CHILD_SLOTS) {
     const tx = s.own[slot];
     for (const { raw } of tx ? versionsOf(tx) : []) task.coin(chainOf(role, slot)).releaseInputs(fromHex(raw));
+  }
+  // Somebody else may have ended the payment first, and no block ever took ours: nothing later of the account may wait for its nonce.
+  for (const slot of [ownClaim(role), ownRefund(role), "cancel"] as const) {
+    const [coin, tx] = [task.coin(chainOf(role, slot)), s.own[slot]];
+    if (tx && coin.relayPolicy === "nonce") for (const { raw } of versionsOf(tx)) coin.releaseInputs(fromHex(raw));
   }
   for (const side of ["maker", "taker"] as const) {
     const coin = task.coin(side);

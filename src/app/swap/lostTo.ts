@@ -1,13 +1,12 @@
 import { isChildSlot, ownClaim, ownPayment, ownRefund, type Slot, theirClaim, theirRefund } from "../../core/swap/events.ts";
 import { type SwapState, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
-import type { UtxoChain } from "../../ports/chain.ts";
-import type { SwapCoin } from "./swapCoin.ts";
+import type { SwapChain, SwapCoin } from "./swapCoin.ts";
 
 /** An own transaction, and the swap that made it. */
 export type OwnTxOfSwap = { readonly state: SwapState; readonly slot: Slot; readonly raw: string };
 
-type View = Pick<SwapCoin, "conflictOf" | "parentsOf"> & { readonly chain: Pick<UtxoChain, "tx"> };
+type View = Pick<SwapCoin, "conflictOf" | "parentsOf"> & { readonly chain: Pick<SwapChain, "tx"> };
 
 /** Nodes relay 25 transactions that hang together. */
 const MAX_ANCESTORS = 25;

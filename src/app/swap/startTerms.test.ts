@@ -20,6 +20,10 @@ const coin = (ticker: string, height: number | null, knowsFee = true): SwapCoin 
     paymentFee: () => (knowsFee ? ok(decimal("0.0002")) : err(NONE)),
     dexFeeTxFee: () => (knowsFee ? ok(decimal("0.0003")) : err(NONE)),
     spendFee: () => decimal("0.0001"),
+    spendsFrom: "contract",
+    feeTicker: ticker,
+    swapContracts: null,
+    feeValue: () => null,
     chain: { status: () => ({ state: "ready", tip: height === null ? null : { height }, progress: null, error: null }) },
   }) as unknown as SwapCoin;
 

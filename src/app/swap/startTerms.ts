@@ -39,6 +39,7 @@ export async function startTerms(
 ): Promise<{ readonly terms: SwapTerms; readonly marks: readonly UniqueMark[] }> {
   const secret = match.role === "maker" ? await drawSecret(deps, startedAt) : null;
   const fee = deps.dexFee(match, takerCoin);
+  const [makerUnits, takerUnits] = [toUnits(match.makerAmount, makerCoin.decimals), toUnits(match.takerAmount, takerCoin.decimals)];
   const terms: SwapTerms = {
     role: match.role,
     uuid: match.uuid,
@@ -47,8 +48,8 @@ export async function startTerms(
     takerCoin: match.takerCoin,
     makerAmount: rationalToText(match.makerAmount),
     takerAmount: rationalToText(match.takerAmount),
-    makerUnits: toUnits(match.makerAmount, makerCoin.decimals).toString(),
-    takerUnits: toUnits(match.takerAmount, takerCoin.decimals).toString(),
+    makerUnits: makerUnits.toString(),
+    takerUnits: takerUnits.toString(),
     makerConfs: match.makerConfs,
     makerNota: match.makerNota,
     takerConfs: match.takerConfs,
@@ -70,6 +71,10 @@ export async function startTerms(
     gui: deps.gui,
     version: deps.version,
     ...(match.safety ? { safety: match.safety } : {}),
+    ...(makerCoin.swapContracts ? { makerContracts: makerCoin.swapContracts } : {}),
+    ...(takerCoin.swapContracts ? { takerContracts: takerCoin.swapContracts } : {}),
+    ...feeValue("makerFeeValue", makerCoin.feeValue(makerUnits)),
+    ...feeValue("takerFeeValue", takerCoin.feeValue(takerUnits)),
   };
   return { terms, marks: secret ? [{ kind: "secret_hash", value: toHex(secret.hash) }] : [] };
 }
@@ -101,14 +106,21 @@ export function summaryOf(t: SwapTerms): SwapSummary {
   };
 }
 
+const feeValue = <K extends "makerFeeValue" | "takerFeeValue">(key: K, value: bigint | null): { readonly [P in K]?: string } =>
+  value === null ? {} : ({ [key]: value.toString() } as { readonly [P in K]: string });
+
 /** The figures of the `Started` event: own payment (and fee) transactions, and the spend of the other side's. */
 function feeFigures(match: SwapMatch, makerCoin: SwapCoin, takerCoin: SwapCoin): readonly FeeFigure[] {
   const paid = (coin: SwapCoin, amount: ReturnType<SwapCoin["paymentFee"]>): FeeFigure => ({
-    coin: coin.ticker,
-    amount: rationalToText(amount.ok ? amount.value : coin.spendFee()),
+    coin: coin.feeTicker,
+    amount: rationalToText(amount.ok ? amount.value : coin.spendFee("start")),
     paidFromTradingVol: false,
   });
-  const spend = (coin: SwapCoin): FeeFigure => ({ coin: coin.ticker, amount: rationalToText(coin.spendFee()), paidFromTradingVol: true });
+  const spend = (coin: SwapCoin): FeeFigure => ({
+    coin: coin.feeTicker,
+    amount: rationalToText(coin.spendFee("start")),
+    paidFromTradingVol: coin.spendsFrom === "contract",
+  });
   if (match.role === "maker") return [paid(makerCoin, makerCoin.paymentFee(match.makerAmount, "start")), spend(takerCoin)];
   return [
     paid(takerCoin, takerCoin.dexFeeTxFee(takerCoin.dust, "start")),

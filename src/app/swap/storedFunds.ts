@@ -1,4 +1,4 @@
-import { type ChildSlot, ownPayment } from "../../core/swap/events.ts";
+import { ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/events.ts";
 import { outcomeOf, paymentMayExist, type SwapState, type TxVersion, versionsOf } from "../../core/swap/swapState.ts";
 import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
@@ -6,7 +6,8 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
 import { takeChild } from "./duties/feeVersions.ts";
-import type { SwapCoin } from "./swapCoin.ts";
+import { StandInGas } from "./standInGas.ts";
+import type { SwapCoin, TokenSteps } from "./swapCoin.ts";
 
 /** What a stored swap needs of its own coin. */
 type Needs = {
@@ -21,7 +22,18 @@ type Needs = {
   readonly amounts: readonly bigint[];
   /** Unix seconds after which they are not paid any more. */
   readonly until: number;
+  /** The other coin, and what account chains ask beside: there, whoever claims or takes back needs a nonce and gas. */
+  readonly otherTicker: string;
+  readonly refunds: readonly Uint8Array[];
+  readonly claims: readonly Uint8Array[];
+  readonly mayRefund: boolean;
+  readonly mayClaim: boolean;
+  /** Unix seconds until which gas is kept for them while nobody takes the swap up. */
+  readonly spendUntil: number;
 };
+
+/** What a swap that is taken up has of its coins. */
+export type Reserved = { readonly own: Reservation | null; readonly claim: Reservation | null };
 
 /**
  * The funds of swaps that are stored and do not run: because the other coin is not enabled, or because both are only
@@ -33,10 +45,13 @@ export class StoredFunds {
   readonly #log: Log;
   readonly #needs = new Map<string, Needs>();
   readonly #reservations = new Map<string, Reservation>();
+  readonly #claimReservations = new Map<string, Reservation>();
+  readonly #standIns: StandInGas;
 
   constructor(clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
+    this.#standIns = new StandInGas(log);
   }
 
   add(uuid: string, s: SwapState): void {
@@ -45,29 +60,72 @@ export class StoredFunds {
 
   /** Takes what every stored swap needs of a coin that is about to become active. */
   take(coin: SwapCoin): void {
+    for (const uuid of this.#needs.keys()) this.#standIns.release(uuid, coin.ticker);
     const own = [...this.#needs].filter(([, n]) => n.ticker === coin.ticker);
     for (const [, { raws }] of own) for (const raw of raws) coin.lockInputs(raw);
     for (const [, { raws, isOver }] of own) if (isOver) for (const raw of raws) coin.dropChange(raw);
     for (const [, { children }] of own) for (const child of children) takeChild(coin, child);
     const nowMs = this.#clock.nowMs();
+    const hasGas = coin.spendsFrom === "account";
+    if (hasGas) this.#takeSpends(coin);
+    // What the account signed for coins that are enabled later: their nonces, and what those transactions cost.
+    for (const { raws, refunds, claims } of this.#needs.values()) for (const raw of [...raws, ...refunds, ...claims]) coin.lockNonce?.(raw);
     const open = own
-      .map(([uuid, { amounts, until }]) => ({ uuid, amounts, ttlMs: until * 1_000 - nowMs + 1_000 }))
-      .filter(({ amounts, ttlMs }) => amounts.length > 0 && ttlMs >= 1_000);
+      .map(([uuid, { amounts, until, mayRefund, spendUntil }]) => ({
+        uuid,
+        amounts,
+        isDue: amounts.length > 0 || (hasGas && mayRefund),
+        ttlMs: (amounts.length > 0 ? until : spendUntil) * 1_000 - nowMs + 1_000,
+      }))
+      .filter(({ isDue, ttlMs }) => isDue && ttlMs >= 1_000);
     coin.reserveAgain(open).forEach((reserved, i) => {
       const uuid = open[i]?.uuid;
       if (uuid === undefined) return;
       if (reserved.ok) this.#reservations.set(uuid, reserved.value);
       else this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
     });
+    this.#takeForTokens(coin);
+  }
+
+  /** What this coin pays for tokens that are enabled later. Those that are enabled hold it themselves. */
+  #takeForTokens(coin: SwapCoin): void {
+    const nowMs = this.#clock.nowMs();
+    const hold = (uuid: string, ticker: string, steps: TokenSteps, until: number): void => {
+      const ttlMs = until * 1_000 - nowMs + 1_000;
+      if (ttlMs >= 1_000) this.#standIns.take(coin, uuid, ticker, steps, ttlMs);
+    };
+    for (const [uuid, { ticker, otherTicker, amounts, until, mayRefund, mayClaim, spendUntil }] of this.#needs) {
+      const mayPay = amounts.length > 0;
+      if ((mayPay || mayRefund) && !this.#reservations.has(uuid))
+        hold(uuid, ticker, { payments: amounts.length, refund: true, claim: false }, mayPay ? until : spendUntil);
+      if (mayClaim && !this.#claimReservations.has(uuid)) hold(uuid, otherTicker, { payments: 0, refund: false, claim: true }, spendUntil);
+    }
+  }
+
+  /** On account chains claims and refunds have a nonce, and their gas comes from the account. */
+  #takeSpends(coin: SwapCoin): void {
+    const nowMs = this.#clock.nowMs();
+    for (const [uuid, { ticker, otherTicker, refunds, claims, mayClaim, spendUntil }] of this.#needs) {
+      if (ticker === coin.ticker) for (const raw of refunds) coin.lockInputs(raw);
+      if (otherTicker !== coin.ticker) continue;
+      for (const raw of claims) coin.lockInputs(raw);
+      const reserved = mayClaim ? coin.reserveClaim(Math.max(1_000, spendUntil * 1_000 - nowMs)) : null;
+      if (reserved?.ok && reserved.value) this.#claimReservations.set(uuid, reserved.value);
+      else if (reserved && !reserved.ok)
+        this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
+    }
   }
 
   /** The swap runs: its funds are its own from here on. */
-  handOver(uuid: string, coin: SwapCoin): Reservation | null {
-    const reservation = this.#reservations.get(uuid) ?? null;
+  handOver(uuid: string, coin: SwapCoin, other: SwapCoin): Reserved {
+    const [own, claim] = [this.#reservations.get(uuid) ?? null, this.#claimReservations.get(uuid) ?? null];
+    for (const { ticker } of [coin, other]) this.#standIns.release(uuid, ticker);
     this.#needs.delete(uuid);
     this.#reservations.delete(uuid);
-    if (reservation) coin.adopt(reservation);
-    return reservation;
+    this.#claimReservations.delete(uuid);
+    if (own) coin.adopt(own);
+    if (claim) other.adopt(claim);
+    return { own, claim };
   }
 }
 
@@ -80,6 +138,7 @@ function needsOf(s: SwapState): Needs {
   });
   const isPaid = paymentMayExist(s) || s.own[ownPayment(role)] !== undefined;
   const times = deadlinesOf(s);
+  const [claim, refund] = [ownClaim(role), ownRefund(role)];
   return {
     ticker: role === "maker" ? makerCoin : takerCoin,
     raws,
@@ -87,10 +146,16 @@ function needsOf(s: SwapState): Needs {
     children: (["feeChild", "paymentChild", "refundChild"] as const).flatMap((slot) => versionsOfSlot(s, slot)),
     amounts: isOver || s.refund || s.abandoned || s.terms.takenOver || isPaid ? [] : openAmounts(s),
     until: role === "maker" ? times.firstSendBy : times.makerPaymentConfirmedBy,
+    otherTicker: role === "maker" ? takerCoin : makerCoin,
+    refunds: ([refund, "cancel"] as const).flatMap((slot) => versionsOfSlot(s, slot).map((v) => fromHex(v.raw))),
+    claims: versionsOfSlot(s, claim).map((v) => fromHex(v.raw)),
+    mayRefund: !isOver && isPaid && !s.own[refund],
+    mayClaim: !isOver && !s.abandoned && !s.own[claim],
+    spendUntil: times.makerLock + s.terms.lockDurationSec,
   };
 }
 
-const versionsOfSlot = (s: SwapState, slot: ChildSlot): readonly TxVersion[] => {
+const versionsOfSlot = (s: SwapState, slot: Slot): readonly TxVersion[] => {
   const tx = s.own[slot];
   return tx ? versionsOf(tx) : [];
 };

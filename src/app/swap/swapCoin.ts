@@ -1,17 +1,57 @@
 import type { RelayPolicy } from "../../core/coin/relayPolicy.ts";
+import type { OwnContracts } from "../../core/swap/events.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { FundsError, Reservation, TradingCoin } from "../tradingCoin.ts";
 
-/** The HTLC of one payment (reference swap-protocol.md 4.1). Keys 33 bytes, `secretHash` 20 or 32 bytes as negotiated. */
+/**
+ * The HTLC of one payment (reference swap-protocol.md 4.1; on account chains 5.1). Keys 33 bytes, `secretHash` 20 or 32 bytes as
+ * negotiated.
+ */
 export type Contract = {
   /** unix seconds */
   readonly lock: number;
   readonly secretHash: Uint8Array;
   readonly refundKey: Uint8Array;
   readonly claimKey: Uint8Array;
+  /** What is locked, base units. A script does not commit to it, a swap contract does. */
+  readonly units: bigint;
+  /** Address of the swap contract, 40 hex; null: the money is locked in a script. */
+  readonly swapContract: string | null;
 };
+
+/**
+ * A chain as swaps look at it. On account chains a "script" is what `contractScript` made of a contract, and its output the
+ * payment the swap contract holds for it.
+ */
+export type SwapChain = Pick<
+  UtxoChain,
+  | "ticker"
+  | "status"
+  | "onChange"
+  | "watchScript"
+  | "watchTx"
+  | "unwatch"
+  | "outputs"
+  | "tx"
+  | "confirmations"
+  | "isNotarized"
+  | "broadcast"
+  | "refresh"
+> & {
+  /**
+   * What the chain says of a watched script that no node can show, or why what is there does not count, one sentence with what to do; null:
+   * it shows everything.
+   */
+  unseen?(script: Uint8Array): string | null;
+};
+
+/**
+ * What may be done for an own transaction that no block takes: the policies of scripts' chains, and `nonce`: whatever has the same
+ * nonce and pays an eighth more replaces it; nobody pays for another.
+ */
+export type BumpPolicy = RelayPolicy | "nonce";
 
 export type SignedTx = { readonly txid: string; readonly raw: Uint8Array };
 /** `fee`: base units it pays for itself. */
@@ -24,6 +64,8 @@ export type SpendRates = {
   readonly floorPerKb: bigint | null;
   /** What the backend itself relays, per 1000 bytes; null when it does not say. */
   readonly relayPerKb: bigint | null;
+  /** Most a node takes for one transaction; null: see `absurdFee`. */
+  readonly mostPerTx: bigint | null;
   /** The coins file names the rate: there is no market to follow. */
   readonly isFixed: boolean;
   /** Virtual bytes of a child. */
@@ -36,41 +78,83 @@ export type SpendRates = {
  */
 export type TxRefusal = { readonly kind: "Refused" | "OtherValue"; readonly reason: string };
 
+/** Transactions of a token's swap still to come. `payments`: the dex fee among them. */
+export type TokenSteps = { readonly payments: number; readonly refund: boolean; readonly claim: boolean };
+
+export type SpendArgs = {
+  readonly contract: Contract;
+  readonly payment: Uint8Array;
+  readonly fee?: bigint;
+  readonly replaces?: Uint8Array;
+};
+
+/** The dex fee a swap is owed. Keys 33 bytes, amounts in base units. */
+export type ExpectedDexFee = {
+  readonly takerKey: Uint8Array;
+  readonly feeKey: Uint8Array;
+  readonly feeUnits: bigint;
+  readonly burnUnits: bigint;
+};
+
 /** What a swap needs from an activated coin beyond what orders need. Builders lock the outputs they use at once. */
 export interface SwapCoin extends TradingCoin {
-  readonly chain: UtxoChain;
+  readonly chain: SwapChain;
+  /** The own swap contracts; null: money is locked in scripts. */
+  readonly swapContracts: OwnContracts | null;
   /** Keeps a reservation until `release`, however long the swap takes. */
   adopt(reservation: Reservation): void;
   /** Same as `reserve`, for swaps taken up after a restart whose outputs were never signed for: one answer for each, in order. */
   reserveAgain(
     asked: readonly { readonly amounts: readonly bigint[]; readonly ttlMs: number }[],
   ): readonly Result<Reservation, FundsError>[];
+  /**
+   * Holds gas for steps of a token that this coin pays for and that is not enabled yet. Null: `ticker` is none. Only platform coins have
+   * it.
+   */
+  reserveTokenGas?(ticker: string, steps: TokenSteps, ttlMs: number): Result<Reservation, FundsError> | null;
   contractScript(contract: Contract): Uint8Array;
   /** Pays `feeUnits` to the hash of `feeKey` (and burns `burnUnits`) from inputs of the HTLC key. */
-  buildDexFee(args: {
-    readonly feeUnits: bigint;
-    readonly burnUnits: bigint;
-    readonly feeKey: Uint8Array;
-    readonly reservation: Reservation | null;
-  }): Result<OwnSignedTx, FundsError>;
-  buildPayment(args: {
-    readonly contract: Contract;
-    readonly units: bigint;
-    readonly reservation: Reservation | null;
-  }): Result<OwnSignedTx, FundsError>;
+  buildDexFee(args: Omit<ExpectedDexFee, "takerKey"> & { readonly reservation: Reservation | null }): Result<OwnSignedTx, FundsError>;
+  /**
+   * Own transactions the chain has, signed with the own key alone, that pay exactly this dex fee and are in no block up to
+   * `sinceHeight`. None on account chains: they show no account's transactions.
+   */
+  ownDexFees(wanted: Omit<ExpectedDexFee, "takerKey">, sinceHeight: number): readonly OwnSignedTx[];
+  /**
+   * What must be on the chain before a payment into `contract` can be made (the allowance of a token) is brought about.
+   * @returns why it is not yet, one sentence; null: it is, or the coin needs nothing of the kind
+   */
+  prepareToPay(contract: Contract, reservation: Reservation | null, signal: AbortSignal): Promise<string | null> | null;
+  buildPayment(args: { readonly contract: Contract; readonly reservation: Reservation | null }): Result<OwnSignedTx, FundsError>;
   /** Why the present rate asks for more than was reserved for a payment or dex fee, with the numbers; null when it does not. */
   dearerThanReserved(reservation: Reservation): string | null;
-  readonly relayPolicy: RelayPolicy;
+  /**
+   * Looks whether a claim or refund out of `contract` would be paid now, and what it needs; nothing is sent and no secret is shown. Before
+   * the payment is there: whether the own account could be paid at all, as far as that can be asked.
+   * @returns why it would not be, one sentence; null: it would, or nobody can say, or the coin's chain knows no such thing
+   */
+  prepareToSpend(contract: Contract, signal: AbortSignal): Promise<string | null> | null;
+  /**
+   * Why the claim that reveals the secret would not get into a block soon, one sentence; null: nothing is in its way.
+   * @param claim its bytes, if it is signed already
+   */
+  claimObstacle(claim: Uint8Array | null): string | null;
+  readonly relayPolicy: BumpPolicy;
+  /** What a claim or refund is reckoned as: virtual bytes, or gas; a cancellation only where it has a nonce. */
+  spendSize(what: "claim" | "refund" | "cancel"): number;
+  /**
+   * What fees of claims and refunds of so many base units are measured by where the amount itself does not do: base units of the coin
+   * that pays them. Null: the amount itself.
+   */
+  feeValue(units: bigint): bigint | null;
   spendRates(): SpendRates;
-  /** Spends output 0 of `payment` with the secret. Pays to the own address, less the fee (default: the quoted one). */
-  buildClaim(args: {
-    readonly contract: Contract;
-    readonly payment: Uint8Array;
-    readonly secret: Uint8Array;
-    readonly fee?: bigint;
-  }): Result<OwnSignedTx, FundsError>;
+  /**
+   * Spends output 0 of `payment` with the secret. Pays to the own address, less the fee (default: the quoted one).
+   * `replaces`: the former version, whose nonce is used again where there are nonces.
+   */
+  buildClaim(args: SpendArgs & { readonly secret: Uint8Array }): Result<OwnSignedTx, FundsError>;
   /** Spends output 0 of `payment` back to the own address; valid once the median time past exceeds the lock. */
-  buildRefund(args: { readonly contract: Contract; readonly payment: Uint8Array; readonly fee?: bigint }): Result<OwnSignedTx, FundsError>;
+  buildRefund(args: SpendArgs): Result<OwnSignedTx, FundsError>;
   /** Spends the largest own output of an own transaction back to the own address, so that its fee counts for both. */
   buildChild(parent: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError>;
   /** Whether a contract of so many base units leaves more than dust once a claim or refund has paid its miner fee. */
@@ -86,30 +170,37 @@ export interface SwapCoin extends TradingCoin {
   outputValue(raw: Uint8Array): bigint;
   /** Whether a transaction the backend has is signed with the own key alone. */
   isOurs(txid: string): boolean;
+  /**
+   * What of the own account waits for a block and nothing here knows of, one sentence: it may be a payment that a log lacks, and
+   * shows only then. Null: nothing does, or payments show before they are in a block.
+   */
+  unexplained(): string | null;
   /** The ids of own transactions that spend an output of this one. */
   builtOn(raw: Uint8Array): ReadonlySet<string>;
   /** The id of another transaction, in a block, that spends an input of this own one: it can never confirm. Null: none. */
   conflictOf(raw: Uint8Array): string | null;
   /** Takes the inputs of a stored own transaction out of circulation after a restart. */
   lockInputs(raw: Uint8Array): void;
+  /**
+   * Takes the nonce of a stored transaction of another coin's swap, if the same account signed it: a token may be enabled later than
+   * what pays for it. Only coins whose `spendsFrom` is `account` have it.
+   */
+  lockNonce?(raw: Uint8Array): void;
   /** A stored own transaction that may never confirm: nothing is built on its change any more. Its inputs stay taken. */
   dropChange(raw: Uint8Array): void;
   /** The transaction was never sent and never will be: its inputs are free again. */
   releaseInputs(raw: Uint8Array): void;
   /** Exact value at output 0 to the contract's script, well-formed bytes. */
-  checkPayment(raw: Uint8Array, contract: Contract, units: bigint): Result<SignedTx, TxRefusal>;
+  checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal>;
   /** Every input signed by `takerKey`, output 0 pays at least the fee to the fee key, burn output if due. */
-  checkDexFee(
-    raw: Uint8Array,
-    expected: { readonly takerKey: Uint8Array; readonly feeKey: Uint8Array; readonly feeUnits: bigint; readonly burnUnits: bigint },
-  ): Result<SignedTx, TxRefusal>;
-  /** Which branch of the contract a transaction takes when it spends output 0 of `paymentTxid`. */
-  classifySpend(raw: Uint8Array, paymentTxid: string): "claim" | "refund" | "other";
+  checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal>;
+  /** Which branch of the contract a transaction takes when it spends output 0 of `paymentTxid`. Bytes that cannot be had are empty. */
+  classifySpend(spend: SignedTx, paymentTxid: string): "claim" | "refund" | "other";
   /** The 32-byte preimage of the contract's hash, if the transaction carries it. */
-  findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null;
+  findSecret(spend: SignedTx, secretHash: Uint8Array): Uint8Array | null;
   /** Same transaction, whatever the witness form of its bytes. */
   sameTx(a: Uint8Array, b: Uint8Array): boolean;
-  /** Both spend exactly the same outputs, in the same order. */
+  /** Both spend exactly the same outputs, in the same order; on account chains: at most one of them can pay. */
   sameInputs(a: Uint8Array, b: Uint8Array): boolean;
   /** The ids of the transactions whose outputs this one spends, each once. */
   parentsOf(raw: Uint8Array): readonly string[];

@@ -10,7 +10,7 @@ import { type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
-import type { Reservation, SwapMatch, SwapStarter } from "../tradingCoin.ts";
+import type { SwapMatch, SwapStarter } from "../tradingCoin.ts";
 import { observeFirst } from "./duties/observe.ts";
 import { runDuty } from "./duties/runDuty.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
@@ -18,6 +18,7 @@ import { forgetSwap } from "./forgetSwap.ts";
 import { isSettled } from "./isSettled.ts";
 import { ownTxIn } from "./lostTo.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
+import type { Reserved } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import { SwapTask, type SwapTiming } from "./swapTask.ts";
 import { mayHavePaid, takeUpPayment } from "./takeUpPayment.ts";
@@ -37,6 +38,8 @@ export type SwapRunnerDeps = StartDeps & {
   readonly profileOfFee: (terms: SwapTerms, raw: Uint8Array, takerCoin: SwapCoin, takerKey: Uint8Array) => string | null;
   /** Export and stream hook; must not throw. */
   readonly onEvent: (uuid: string, log: readonly StoredEvent[]) => void;
+  /** Nothing about the swap changes any more; must not throw. */
+  readonly onSettled?: (uuid: string, log: readonly StoredEvent[]) => void;
 };
 
 const TOPIC_PREFIX = "swap/";
@@ -158,6 +161,11 @@ export class SwapRunner implements SwapStarter {
     return this.#tasks.get(uuid)?.lastTrouble ?? null;
   }
 
+  /** What a chain of a running swap knows and cannot show, one sentence for the status; null: nothing. */
+  unseenOf(uuid: string): string | null {
+    return this.#tasks.get(uuid)?.unseen ?? null;
+  }
+
   /** Joins the topic of a swap that may start in a moment, so that its first message is not missed. */
   expect(uuid: string): void {
     if (!this.#tasks.has(uuid)) this.#expected.add(uuid);
@@ -169,18 +177,21 @@ export class SwapRunner implements SwapStarter {
     const takerCoin = this.#deps.coin(match.takerCoin);
     if (!makerCoin || !takerCoin) throw new Error(`swap ${match.uuid}: ${makerCoin ? match.takerCoin : match.makerCoin} is not active`);
     if (await store.has(match.uuid)) throw new Error(`swap ${match.uuid} exists already`);
-    const own = match.role === "maker" ? makerCoin : takerCoin;
+    const [own, other] = match.role === "maker" ? [makerCoin, takerCoin] : [takerCoin, makerCoin];
     own.adopt(match.reservation);
+    if (match.claimReservation) other.adopt(match.claimReservation);
     this.#unsettled.add(match.uuid);
     const first = await this.#create(match, makerCoin, takerCoin).catch((cause: unknown) => {
       this.#unsettled.delete(match.uuid);
       own.release(match.reservation);
+      if (match.claimReservation) other.release(match.claimReservation);
       throw cause;
     });
     const { terms } = first.event;
     this.#known.add(terms.uuid);
     const task = this.#launch([first], makerCoin, takerCoin);
     task.reservation = match.reservation;
+    task.claimReservation = match.claimReservation;
     this.#deps.onEvent(task.uuid, task.events);
     task.run();
     for (const early of this.#expected.take(task.uuid)) this.onGossip(early);
@@ -207,9 +218,11 @@ export class SwapRunner implements SwapStarter {
     }
   }
 
-  #resume(log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin, reserve: () => Reservation | null): void {
+  #resume(log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin, reserve: () => Reserved): void {
     const task = this.#launch(log, makerCoin, takerCoin);
-    task.reservation = reserve();
+    const { own, claim } = reserve();
+    task.reservation = own;
+    task.claimReservation = claim;
     this.#deps.log.info("swap_resumed", { swap: task.uuid, events: log.length });
     void this.#takeUp(task);
   }
@@ -261,7 +274,7 @@ export class SwapRunner implements SwapStarter {
     p2p.subscribe(topic);
     const wake = (change: ChainChange): void => {
       if (!task.isConcerned(change)) return;
-      task.wake();
+      task.wake("chain");
       this.#settleIfDeep(task);
     };
     const offMaker = makerCoin.chain.onChange(wake);
@@ -313,9 +326,10 @@ export class SwapRunner implements SwapStarter {
     // What never left never will. A fee that was sent may confirm yet, by whoever has it: its inputs stay taken.
     const unsent = [s.own.fee, s.own[ownPayment(s.terms.role)]].filter((tx) => tx && !tx.attempted);
     if (s.finished === "failed") for (const tx of unsent) coin.releaseInputs(fromHex(tx?.raw ?? ""));
-    if (!task.reservation) return;
-    coin.release(task.reservation);
+    if (task.reservation) coin.release(task.reservation);
     task.reservation = null;
+    if (task.claimReservation) task.coin(s.terms.role === "maker" ? "taker" : "maker").release(task.claimReservation);
+    task.claimReservation = null;
   }
 
   /** A finished swap is watched until nothing about it can change any more; a reorg before that sends its transactions again. */
@@ -328,6 +342,7 @@ export class SwapRunner implements SwapStarter {
       .then(() => this.#unsettled.delete(task.uuid))
       .then(() => forgetSwap(task))
       .then(() => this.#deps.store.markSettled(task.uuid))
+      .then(() => this.#deps.onSettled?.(task.uuid, task.events))
       .catch((cause: unknown) => this.#deps.log.warn("swap_not_marked_settled", { swap: task.uuid, error: String(cause) }));
   }
 
@@ -367,6 +382,6 @@ export class SwapRunner implements SwapStarter {
   #deliver(task: SwapTask, message: SwapMessage): void {
     this.#deps.log.debug("swap_message", { swap: task.uuid, message: message.type });
     task.mailbox.put(message);
-    task.wake();
+    task.wake("peer");
   }
 }

@@ -4,13 +4,13 @@ import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import { Aborted } from "../../ports/clock.ts";
 import type { SwapStore } from "../../ports/swapStore.ts";
-import { SwapTask, type SwapTaskDeps } from "./swapTask.ts";
+import { type NewsOf, SwapTask, type SwapTaskDeps } from "./swapTask.ts";
 
 const STARTED = { v: 1, atMs: 0, event: { type: "started", terms: swapTerms("maker") } } as const;
 const FAILURE = { event: "NegotiateFailed", reason: "nobody answered" };
 
 /** A task of which every duty waits for news and notes how its wait ended. Nothing of the coins is asked. */
-function waitingTask(clock: VirtualClock, waitMs: number): { readonly task: SwapTask; readonly ends: string[] } {
+function waitingTask(clock: VirtualClock, waitMs: number, of: NewsOf = "chain"): { readonly task: SwapTask; readonly ends: string[] } {
   const ends: string[] = [];
   const deps: Partial<SwapTaskDeps> = {
     clock,
@@ -18,7 +18,7 @@ function waitingTask(clock: VirtualClock, waitMs: number): { readonly task: Swap
     store: { append: async () => undefined } as Partial<SwapStore> as SwapStore,
     onEvent: () => undefined,
     runDuty: (task, duty, signal) =>
-      task.news(task.version, waitMs, signal).then(
+      task.news(task.seen(of), waitMs, signal).then(
         () => void ends.push(`${duty.do} woken at ${clock.nowMs()}`),
         (cause: unknown) => {
           ends.push(`${duty.do} ${cause instanceof Aborted ? "called off" : String(cause)} at ${clock.nowMs()}`);
@@ -51,8 +51,51 @@ test("news ends the wait of every duty, and so does its time", async () => {
   const { task, ends } = waitingTask(clock, 60_000);
   task.run();
   await clock.advance(1_000);
-  task.wake();
+  task.wake("chain");
   await clock.advance(62_000);
   expect(ends).toEqual(["negotiate woken at 1000", "negotiate woken at 61000"]);
   await task.stop();
+});
+
+test.each([
+  ["chain", { chain: true, peer: false, log: true }],
+  ["messages", { chain: false, peer: true, log: true }],
+  ["anything", { chain: true, peer: true, log: true }],
+] as const)("who waits for news of %s is woken by such and by what the swap stores, and by nothing else", async (of, wakes) => {
+  for (const from of ["chain", "peer", "log"] as const) {
+    const clock = new VirtualClock(0);
+    const { task } = waitingTask(clock, 60_000, of);
+    const woken: number[] = [];
+    const { signal } = new AbortController();
+    void task.news(task.seen(of), 60_000, signal).then(() => woken.push(clock.nowMs()));
+    await clock.advance(1_000);
+    task.wake(from);
+    await clock.advance(1_000);
+    expect(woken).toEqual(wakes[from] ? [1_000] : []);
+  }
+});
+
+test.each([
+  ["chain", "chain"],
+  ["messages", "peer"],
+  ["anything", "chain"],
+  ["anything", "peer"],
+  ["messages", "log"],
+] as const)("news that comes between the look and the wait is not missed: %s, by %s", async (of, from) => {
+  const clock = new VirtualClock(0);
+  const { task } = waitingTask(clock, 60_000, of);
+  const seen = task.seen(of);
+  task.wake(from);
+  await task.news(seen, 60_000, new AbortController().signal);
+  expect(clock.nowMs()).toBe(0);
+});
+
+test("an event that is stored wakes who waits for messages and who waits for the chain", async () => {
+  const clock = new VirtualClock(0);
+  const { task } = waitingTask(clock, 60_000);
+  const { signal } = new AbortController();
+  const waits = (["chain", "messages", "anything"] as const).map((of) => task.news(task.seen(of), 60_000, signal));
+  await task.emit({ type: "abandoned", failure: FAILURE });
+  await Promise.all(waits);
+  expect(clock.nowMs()).toBe(0);
 });

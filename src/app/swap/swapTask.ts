@@ -48,6 +48,19 @@ export type SwapTaskDeps = {
   readonly onEvent: (task: SwapTask) => void;
 };
 
+/** What a duty looks at: the chains, the other side's messages, or both. What this swap has stored is news for all. */
+export type NewsOf = "chain" | "messages" | "anything";
+/** How much news of a kind there had been at a look; from `seen`, for `news`. */
+export type Seen = { readonly of: NewsOf; readonly count: number };
+const HEARD_BY = {
+  chain: ["chain", "anything"],
+  peer: ["messages", "anything"],
+  log: ["chain", "messages", "anything"],
+} as const satisfies { readonly [from: string]: readonly NewsOf[] };
+
+/** Why a duty's signal fires. One for all: without a reason an error with a trace of the stack is made for each. */
+const CALLED_OFF = new Aborted("called off");
+
 /** Pause before a duty that failed unexpectedly is tried again: doubles from the first to the last value. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_LAST_MS = 60_000;
@@ -61,9 +74,15 @@ const IDLE_RECHECK_MS = 5_000;
 export class SwapTask {
   readonly deps: SwapTaskDeps;
   readonly mailbox = new Mailbox();
+  /** What is held of the own coin, and of the other one for the claim; null: nothing. */
   reservation: Reservation | null = null;
-  /** Last refusal by a backend or a peer, for the status and the log; not part of the state. */
+  claimReservation: Reservation | null = null;
+  /** Last refusal by a backend or a peer, for the log and for the reasons of what follows from it; not part of the state. */
   lastTrouble: string | null = null;
+  /** What a chain knows and cannot show, for the status; null: nothing. */
+  unseen: string | null = null;
+  /** The chains that follow this swap's contracts up to their tips. */
+  readonly covered = new Set<"maker" | "taker">();
   /** When a backend last refused the dex fee in this run, unix seconds; null: never. */
   feeRefusedAt: number | null = null;
   #state: SwapState;
@@ -72,8 +91,8 @@ export class SwapTask {
   #keys: ReadonlySet<string> | null = null;
   #queue: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, AbortController>();
-  readonly #waiters = new Set<() => void>();
-  #version = 0;
+  readonly #waiters: { readonly [of in NewsOf]: Set<() => void> } = { chain: new Set(), messages: new Set(), anything: new Set() };
+  readonly #counts: { [of in NewsOf]: number } = { chain: 0, messages: 0, anything: 0 };
   readonly #stopped = new AbortController();
   /** Until `run`, events only change the state. */
   #started = false;
@@ -124,9 +143,9 @@ export class SwapTask {
 
   /** Cancels every duty; the log stays as it is and a later task resumes from it. */
   async stop(): Promise<void> {
-    this.#stopped.abort();
-    for (const c of this.#running.values()) c.abort();
-    this.wake();
+    this.#stopped.abort(CALLED_OFF);
+    for (const c of this.#running.values()) c.abort(CALLED_OFF);
+    this.wake("log");
     await this.#queue.catch(() => undefined);
   }
 
@@ -138,36 +157,39 @@ export class SwapTask {
     return false;
   }
 
-  /** News from outside (chain, peer): every waiting duty looks again. */
-  wake(): void {
-    this.#version++;
-    const waiting = [...this.#waiters];
-    this.#waiters.clear();
+  /** There is news: every waiting duty that looks at such things looks again. `log`: this swap's own state. */
+  wake(from: keyof typeof HEARD_BY): void {
+    const waiting: (() => void)[] = [];
+    for (const of of HEARD_BY[from]) {
+      this.#counts[of]++;
+      waiting.push(...this.#waiters[of]);
+      this.#waiters[of].clear();
+    }
     for (const w of waiting) w();
   }
 
-  /** A number that changes with every piece of news: read it before looking, pass it to `news` to miss nothing. */
-  get version(): number {
-    return this.#version;
+  /** To be asked before looking, and passed to `news`: so nothing that comes in between is missed. */
+  seen(of: NewsOf): Seen {
+    return { of, count: this.#counts[of] };
   }
 
   /**
-   * Resolves at the next news after `seen`, or after `timeoutMs`; rejects with `Aborted` when the duty is called off.
+   * Resolves at the next news of its kind after `seen`, or after `timeoutMs`; rejects with `Aborted` when the duty is called off.
    * @param signal the duty's own: this task alone aborts it, and wakes whoever waits then
    */
-  news(seen: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  news({ of, count }: Seen, timeoutMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(new Aborted());
-      if (this.#version !== seen) return resolve();
+      if (this.#counts[of] !== count) return resolve();
       const end = (): void => {
         cancel();
-        this.#waiters.delete(end);
+        this.#waiters[of].delete(end);
         if (signal.aborted) reject(new Aborted());
         else resolve();
       };
       const cancel = this.deps.clock.after(timeoutMs, end);
       // No listener on the signal: a swap that waits for hours does so thousands of times, and it would be most of the cost.
-      this.#waiters.add(end);
+      this.#waiters[of].add(end);
     });
   }
 
@@ -212,7 +234,7 @@ export class SwapTask {
     this.deps.onEvent(this);
     this.#settleOutcome();
     this.#reconcile();
-    this.wake();
+    this.wake("log");
   }
 
   /** Stores the outcome when the facts decide it, and tries until it is stored. A log may end in between. */
@@ -233,7 +255,7 @@ export class SwapTask {
     for (const [key, controller] of this.#running) {
       if (wanted.has(key)) continue;
       this.#running.delete(key);
-      controller.abort();
+      controller.abort(CALLED_OFF);
     }
     for (const [key, duty] of wanted) {
       if (this.#running.has(key)) continue;
@@ -247,7 +269,7 @@ export class SwapTask {
   async #supervise(duty: Duty, signal: AbortSignal): Promise<void> {
     let retryMs = RETRY_FIRST_MS;
     while (!signal.aborted) {
-      const seen = this.#version;
+      const seen = this.seen("chain");
       try {
         await this.deps.runDuty(this, duty, signal);
         retryMs = RETRY_FIRST_MS;
@@ -256,7 +278,7 @@ export class SwapTask {
         if (signal.aborted) return;
         if (!(cause instanceof Aborted)) this.trouble(`${dutyKey(duty)}: ${cause instanceof Error ? cause.message : String(cause)}`);
         try {
-          await this.news(this.#version, retryMs, signal);
+          await this.news(this.seen("anything"), retryMs, signal);
         } catch {
           return; // called off while pausing
         }

@@ -14,7 +14,7 @@ export function mayHavePaid(s: SwapState): boolean {
  * Takes over the own payment from the chain when the log lacks it: the store was put back to an older state, or lost its
  * end. To be called before any duty of a swap that was stored: it would pay a second time, or call the swap failed
  * while its money is locked. Only a payment of the exact value, signed with the own key, counts: anybody can pay the contract.
- * Rejects when the chain could not be read.
+ * Rejects when the chain could not be read, or has a transaction of ours in no block yet that may be it.
  */
 export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
   const s = task.state;
@@ -25,7 +25,11 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
   await coin.chain.watchScript(script, role === "maker" ? makerStartHeight : takerStartHeight, signal);
   const exact = coin.chain.outputs(script).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
   const found = exact.flatMap((o) => coin.chain.tx(o.txid) ?? []).find((tx) => coin.isOurs(tx.txid));
-  if (!found) return;
+  if (!found) {
+    const unexplained = coin.unexplained();
+    if (unexplained !== null) throw new Error(unexplained);
+    return;
+  }
   task.deps.log.warn("swap_payment_found", { swap: task.uuid, txid: found.txid });
   coin.lockInputs(found.raw);
   if (!s.own[slot]) await task.emit({ type: "tx_signed", slot, txid: found.txid, raw: toHex(found.raw), notAfter: null });

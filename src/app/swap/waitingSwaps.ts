@@ -3,9 +3,8 @@ import { duties, fold, type SwapState } from "../../core/swap/swapState.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ListedSwap, SwapStore } from "../../ports/swapStore.ts";
-import type { Reservation } from "../tradingCoin.ts";
 import { summaryOf } from "./startTerms.ts";
-import { StoredFunds } from "./storedFunds.ts";
+import { type Reserved, StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { UnreadRecords } from "./unreadRecords.ts";
 
@@ -20,7 +19,7 @@ export type WaitingDeps = {
   readonly store: Pick<SwapStore, "log">;
   readonly coin: (ticker: string) => SwapCoin | undefined;
   /** A swap whose coins are both enabled, and what is reserved for it. Throws when it cannot run. */
-  readonly takeUp: (log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin, reserve: () => Reservation | null) => void;
+  readonly takeUp: (log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin, reserve: () => Reserved) => void;
 };
 
 const listed = (s: SwapState): ListedSwap => ({ ...summaryOf(s.terms), finished: s.finished !== null });
@@ -69,7 +68,7 @@ export class WaitingSwaps {
       if (isNeeded) for (const ticker of [swap.myCoin, swap.otherCoin]) needed.add(ticker);
     }
     this.#kickStartCoins = [...needed];
-    for (const ticker of new Set([...this.#waiting.values()].map((s) => s.myCoin))) {
+    for (const ticker of new Set([...this.#waiting.values()].flatMap((s) => [s.myCoin, s.otherCoin]))) {
       const coin = this.#deps.coin(ticker);
       if (coin) this.prepare(coin);
     }
@@ -102,7 +101,7 @@ export class WaitingSwaps {
         const [makerCoin, takerCoin] = role === "maker" ? [myCoin, otherCoin] : [otherCoin, myCoin];
         this.#deps.takeUp(log, makerCoin, takerCoin, () => {
           this.#waiting.delete(swap.uuid);
-          return this.#funds.handOver(swap.uuid, myCoin);
+          return this.#funds.handOver(swap.uuid, myCoin, otherCoin);
         });
       } catch (cause) {
         this.#cancelRetry ??= this.#deps.clock.after(RETRY_MS, () => {

@@ -1,63 +1,37 @@
 import type { FaultPlan, Faults } from "../faults.ts";
 import type { Args } from "./args.ts";
 import { parseHash } from "./args.ts";
+import { bad, type Fields, limitsOf, MAX_COUNT, MAX_MS, names, whole } from "./faultFields.ts";
 import type { RpcContext, RpcMethods } from "./method.ts";
 import { RPC_CODE, RpcError } from "./rpcError.ts";
 import { decodeTx } from "./txMethods.ts";
 
-type Fields = { readonly [key: string]: unknown };
-
-/** Longest delay or stall asked for, ms, and most uses. */
-const MAX_MS = 86_400_000;
-const MAX_COUNT = 1_000_000;
-const MAX_NAMES = 100;
-
-const bad = (text: string): RpcError => new RpcError(RPC_CODE.parameter, text);
-
-function whole(fields: Fields, key: string, min: number, max: number, fallback: number | null = null): number {
-  const value = fields[key] ?? fallback;
-  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max)
-    throw bad(`${key} must be a whole number from ${min} to ${max}`);
-  return value;
-}
-
-const optional = (fields: Fields, key: string, max: number): number | null => (fields[key] == null ? null : whole(fields, key, 1, max));
-
-function names(fields: Fields, key: string, fallback: readonly string[] | null): readonly string[] | null {
-  const value = fields[key];
-  if (value == null) return fallback;
-  const list = Array.isArray(value) ? value : [value];
-  if (list.length > MAX_NAMES || !list.every((v): v is string => typeof v === "string"))
-    throw bad(`${key} must be up to ${MAX_NAMES} names`);
-  return list;
-}
-
 const BROADCAST = ["sendrawtransaction"] as const;
 
 function planOf(fields: Fields): FaultPlan {
-  const limits = { count: optional(fields, "count", MAX_COUNT), forMs: optional(fields, "forMs", MAX_MS) };
-  const methods = names(fields, "methods", null);
+  const limits = limitsOf(fields);
+  const { methods } = limits;
   switch (fields.kind) {
     case "stall":
-      return { kind: "stall", methods, ...limits };
+      return { kind: "stall", ...limits };
     case "slow":
-      return { kind: "slow", delayMs: whole(fields, "delayMs", 0, MAX_MS), methods, ...limits };
+      return { kind: "slow", delayMs: whole(fields, "delayMs", 0, MAX_MS), ...limits };
     case "http_500":
-      return { kind: "http_500", methods, ...limits };
+      return { kind: "http_500", ...limits };
     case "lost_reply":
-      return { kind: "lost_reply", methods: names(fields, "methods", BROADCAST), ...limits, count: limits.count ?? 1 };
+      return { kind: "lost_reply", ...limits, methods: methods ?? BROADCAST, count: limits.count ?? 1 };
     case "refuse_broadcast": {
       const message = typeof fields.message === "string" ? fields.message.slice(0, 200) : "refused on request";
       return {
         kind: "refuse_broadcast",
         code: whole(fields, "code", -40_000, -1, RPC_CODE.rejected),
         message,
-        methods: BROADCAST,
         ...limits,
+        methods: BROADCAST,
       };
     }
     case "wrong_height":
-      return { kind: "wrong_height", delta: whole(fields, "delta", -1_000_000, 1_000_000), methods: null, ...limits };
+      return { kind: "wrong_height", delta: whole(fields, "delta", -1_000_000, 1_000_000), ...limits, methods: null };
     default:
       throw bad(
         "kind must be one of stall, slow, http_500, lost_reply, refuse_broadcast, wrong_height, reorg, forget, hold, release, clear, list",

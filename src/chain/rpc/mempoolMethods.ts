@@ -1,3 +1,4 @@
+import type { ChainState } from "../chainState.ts";
 import type { MempoolEntry } from "../mempoolGraph.ts";
 import { unitsToJson } from "../money.ts";
 import { isReplaceable } from "../replacement.ts";
@@ -78,8 +79,19 @@ function feeEstimate(context: RpcContext): bigint | null {
   const { chain, feeEstimate: wanted } = context;
   if (wanted === "none") return null;
   if (wanted !== "auto") return wanted;
+  const median = medianRate(chain.state);
+  const least = chain.mempool.minFeePerKb > chain.policy.blockFeePerKb ? chain.mempool.minFeePerKb : chain.policy.blockFeePerKb;
+  return median > least ? median : least;
+}
+
+/** By tip block: every node asks after each. */
+const medians = new WeakMap<object, bigint>();
+
+function medianRate(state: ChainState): bigint {
+  const tip = state.at(state.tip.height)?.block;
+  const known = tip && medians.get(tip);
+  if (known !== undefined) return known;
   const rates: bigint[] = [];
-  const { state } = chain;
   for (let height = state.tip.height; height > Math.max(0, state.tip.height - ESTIMATE_BLOCKS); height--) {
     const entry = state.at(height);
     for (const [i, { tx, vsize }] of entry?.block.txs.entries() ?? []) {
@@ -91,8 +103,8 @@ function feeEstimate(context: RpcContext): bigint | null {
   }
   rates.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const median = rates[Math.floor(rates.length / 2)] ?? 0n;
-  const least = chain.mempool.minFeePerKb > chain.policy.blockFeePerKb ? chain.mempool.minFeePerKb : chain.policy.blockFeePerKb;
-  return median > least ? median : least;
+  if (tip) medians.set(tip, median);
+  return median;
 }
 
 export const MEMPOOL_METHODS: RpcMethods = {

@@ -7,7 +7,8 @@ import type { EvmAddress } from "./address.ts";
 
 const TRANSFER = { selector: "a9059cbb", types: ["address", "uint256"] } as const;
 const APPROVE = { selector: "095ea7b3", types: ["address", "uint256"] } as const;
-const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+/** Hash of the event's signature: first topic of its logs. */
+export const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
 export const DECIMALS_CALL = encodeCall("313ce567", [], []);
 

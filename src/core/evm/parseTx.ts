@@ -136,6 +136,9 @@ function typeOf(first: number | undefined): EvmTx["type"] | null {
   return first === TYPE_BYTES.eip2930 ? "eip2930" : first === TYPE_BYTES.eip1559 ? "eip1559" : null;
 }
 
+/** Id of signed bytes: Keccak-256, lower-case hex. */
+export const evmTxid = (raw: Uint8Array): string => toHex(keccak_256(raw));
+
 /**
  * Reads a signed transaction of type 0 (with or without chain id), 1 or 2 and recovers its sender. Only the one canonical
  * form passes, so `serializeEvmTx` of what is read gives the same bytes.
@@ -154,5 +157,5 @@ export function parseEvmTx(raw: Uint8Array): Result<SignedEvmTx, EvmTxFault> {
   if (f.problem !== null) return bad(f.problem);
   const from = recoverAddress(keccak_256(signingBytes(tx)), signature);
   if (from === null) return bad("a signature nobody can have made");
-  return ok({ tx, signature, from, txid: toHex(keccak_256(raw)), raw });
+  return ok({ tx, signature, from, txid: evmTxid(raw), raw });
 }

@@ -1,7 +1,7 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { expect, test } from "vitest";
-import { add, decimal, eq, mul, type Rational, rational, toDecimalString, toUnits } from "../money/rational.ts";
+import { add, decimal, eq, mul, type Rational, rational, toDecimalString, toUnits, ZERO } from "../money/rational.ts";
 import { toHex } from "../util/bytes.ts";
 import { dexFee, feePubkey, isFeeExempt, noFeeKeyText, TEST_FEE_PUBKEY } from "./dexFee.ts";
 import { findProfile, type NetworkProfile, PROFILES, profileOfNetid } from "./networkProfile.ts";
@@ -59,6 +59,16 @@ test("spec: the greatest of dust, 0.0001 and 1/777, for every pair", () => {
   expect(spec("777")).toBe("1");
   expect(spec("0.01", "0.001")).toBe("0.001");
   expect(dexFee(profile("spec"), "KMD", "GLEEC", decimal("777"), DUST).burn.n).toBe(0n);
+});
+
+test("a taker coin without a least amount owes the rate alone and burns nothing, but for what the document sets as the least", () => {
+  const owed = (p: string, amount: string) => {
+    const { fee, burn } = dexFee(profile(p), "ETH", "KMD", decimal(amount), ZERO);
+    return [toDecimalString(fee), toDecimalString(burn)];
+  };
+  expect(owed("kdf-3", "0.00000000000000005")).toEqual(["0.000000000000000001", "0"]);
+  expect(owed("kdf-2", "0.000000000000007770")).toEqual(["0.000000000000000009", "0"]);
+  expect(owed("spec", "0.00000000000000777")).toEqual(["0.0001", "0"]);
 });
 
 test("the published test key belongs to the published text", () => {

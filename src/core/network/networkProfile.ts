@@ -40,8 +40,9 @@ export type NetworkProfile = {
   /** Waits for `TakerFee` and `MakerPayment`. */
   readonly paymentMessageWaitSec: number;
   /**
-   * How often own messages are repeated. Nothing two nodes must agree on: a repeat counts as the same message. KDF waits 100 s
-   * for `Negotiated` and `TakerFee`, and 2.x 600 s for the payments; a lost message then costs that long.
+   * After how long own messages are repeated first; but for the negotiation, later pauses are longer (`resendPauseSec`). Nothing two
+   * nodes must agree on: a repeat counts as the same message. KDF waits 100 s for `Negotiated` and `TakerFee`, and 2.x 600 s for
+   * the payments; a lost message then costs that long.
    */
   readonly negotiationResendSec: number;
   readonly negotiatedResendSec: number;

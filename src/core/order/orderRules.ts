@@ -16,8 +16,7 @@ export type NumberTooLong = { readonly kind: "NumberTooLong"; readonly what: "pr
 export type OrderRuleError =
   | { readonly kind: "SameCoin"; readonly ticker: string }
   | { readonly kind: "CoinNotActive"; readonly side: "base" | "rel"; readonly ticker: string }
-  /** `by` absent: the coins file says so; `kind`: this version cannot trade coins of that kind. */
-  | { readonly kind: "WalletOnly"; readonly ticker: string; readonly by?: "kind" }
+  | { readonly kind: "WalletOnly"; readonly ticker: string }
   | { readonly kind: "PriceTooLow"; readonly price: Rational; readonly required: Rational }
   | { readonly kind: "BaseVolumeTooLow"; readonly volume: Rational; readonly required: Rational }
   | { readonly kind: "RelVolumeTooLow"; readonly volume: Rational; readonly required: Rational }

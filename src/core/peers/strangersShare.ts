@@ -52,3 +52,13 @@ export function shareOf(ask: ShareAsk): ShareVerdict {
   if (!orderFits && ofOrder.length > 0) return { kind: "refused", reason: "strangers_share" };
   return { kind: "alone", of: balanceFits ? "order" : "balance" };
 }
+
+/**
+ * The same for a balance that pays fees: each match holds those of all its steps whatever its amount, so that tiny requests would tie up all of
+ * it. Base units.
+ * @param held what matches with keys without history hold of it
+ */
+export function feeShareOf(units: bigint, held: bigint, balance: bigint): ShareVerdict {
+  if (SHARE_DIVISOR * (held + units) <= balance) return { kind: "within" };
+  return held > 0n ? { kind: "refused", reason: "strangers_share" } : { kind: "alone", of: "balance" };
+}

@@ -28,8 +28,10 @@ export type RationalText = string;
 /** One fee figure of the status: whole coins. */
 export type FeeFigure = { readonly coin: string; readonly amount: RationalText; readonly paidFromTradingVol: boolean };
 
-/** An event as KDF's files and replies have it (reference rpc.md 7.1). `timestamp`: unix milliseconds. */
-export type TimedKdfEvent = { readonly timestamp: number; readonly event: { readonly type: string; readonly data?: unknown } };
+/** An event as KDF's files and replies have it (reference rpc.md 7.1). */
+export type KdfEvent = { readonly type: string; readonly data?: unknown };
+/** `timestamp`: unix milliseconds. */
+export type TimedKdfEvent = { readonly timestamp: number; readonly event: KdfEvent };
 
 /**
  * What a swap brings along that KDF began and this node took over (docs/adr/0023). Such a swap never starts a payment here: KDF
@@ -41,6 +43,9 @@ export type TakenOver = {
   /** KDF's own events, without what no status shows. */
   readonly events: readonly TimedKdfEvent[];
 };
+
+/** Addresses of the swap contract an own coin would use, 40 hex each: the first, and the one it also accepts (swap-protocol.md 5.3). */
+export type OwnContracts = { readonly own: string; readonly fallback: string | null };
 
 /** What both sides agreed on at the match, plus what this side fixed at its start. Hex lower-case; units = base units. */
 export type SwapTerms = {
@@ -83,6 +88,15 @@ export type SwapTerms = {
   readonly safety?: SwapSafety;
   /** Only of a swap that KDF began. */
   readonly takenOver?: TakenOver;
+  /** Absent: a coin that locks money in scripts. */
+  readonly makerContracts?: OwnContracts;
+  readonly takerContracts?: OwnContracts;
+  /**
+   * What the fees of claims and refunds are measured by on a coin that pays them in another: base units of that other coin,
+   * decimal text. Absent: the amount itself.
+   */
+  readonly makerFeeValue?: string;
+  readonly takerFeeValue?: string;
 };
 
 export type Negotiated = {
@@ -93,6 +107,9 @@ export type Negotiated = {
   readonly takerCoinPub: string;
   /** 20 or 32 bytes, as negotiated. */
   readonly secretHash: string;
+  /** The contracts both use, 40 hex; absent: a coin that locks money in scripts. */
+  readonly makerContract?: string;
+  readonly takerContract?: string;
 };
 
 /**

@@ -1,6 +1,6 @@
 import { type FeeRate, feeForSize } from "../utxo/feeRate.ts";
 
-/** What the fee of one transaction depends on. Base units, unix seconds, virtual bytes. */
+/** What the fee of one transaction depends on. Base units, unix seconds, virtual bytes (on account chains gas, and wei per 1000 gas). */
 export type FeeQuestion = {
   /** What is lost, or stays locked, while the transaction does not confirm. */
   readonly value: bigint;
@@ -11,6 +11,8 @@ export type FeeQuestion = {
   readonly floorPerKb: bigint | null;
   /** What the backend itself relays, per 1000 bytes: what it finds absurd follows from that. Null when it does not say. */
   readonly relayPerKb: bigint | null;
+  /** Most a node takes for one transaction whatever its size; null: what it finds absurd goes by the size. */
+  readonly mostPerTx: bigint | null;
   /** When it could be sent first, and by when it must be in a block. */
   readonly since: number;
   readonly deadline: number;
@@ -88,7 +90,7 @@ export const absurdFee = ({ relayPerKb, size }: Pick<FeeQuestion, "relayPerKb" |
 export function payableCap(q: FeeQuestion): bigint {
   const isOverdue = q.stake === "time" && q.now >= q.deadline;
   const last = isOverdue ? min(goingFee(q), feeCap({ ...q, stake: "race" })) : 0n;
-  const sane = max((absurdFee(q) * 2n) / 5n, 2n * relayFee(q));
+  const sane = q.mostPerTx ?? max((absurdFee(q) * 2n) / 5n, 2n * relayFee(q));
   return min(sane, max(feeCap(q), last));
 }
 

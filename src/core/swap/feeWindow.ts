@@ -5,7 +5,7 @@ import { deadlinesOf } from "./timelocks.ts";
 
 /** The time a transaction has for its confirmation and what hangs on it; the fee follows both. */
 export type FeeWindow = {
-  /** Base units of its coin. */
+  /** Base units of the coin its fee is paid in. */
   readonly value: bigint;
   /** Unix seconds. */
   readonly since: number;
@@ -27,10 +27,11 @@ export type FeeWindow = {
  *   new: what of it has passed counts
  */
 export function feeWindow(s: SwapState, slot: Slot, firstSent: number): FeeWindow {
-  const { role, lockDurationSec, makerUnits, takerUnits } = s.terms;
+  const { role, lockDurationSec, makerUnits, takerUnits, makerFeeValue, takerFeeValue } = s.terms;
   const times = deadlinesOf(s);
   const of = isChildSlot(slot) ? parentOf(role, slot) : slot;
-  const [own, other] = role === "maker" ? [BigInt(makerUnits), BigInt(takerUnits)] : [BigInt(takerUnits), BigInt(makerUnits)];
+  const values = [BigInt(makerFeeValue ?? makerUnits), BigInt(takerFeeValue ?? takerUnits)] as const;
+  const [own, other] = role === "maker" ? values : [values[1], values[0]];
   const opened = (at: number): number => Math.min(firstSent, at);
   if (of === ownClaim(role)) {
     return role === "maker"

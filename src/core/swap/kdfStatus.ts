@@ -5,8 +5,9 @@ import { isRecoverable } from "./recovery.ts";
 type Json = { readonly [key: string]: unknown };
 const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 
-const ZERO_KEY_32 = "0".repeat(64);
-const ZERO_KEY_33 = "0".repeat(66);
+/** What a status shows in place of a secret or a key of 32 bytes, and of a compressed key: hex zeros. */
+export const ZERO_KEY_32 = "0".repeat(64);
+export const ZERO_KEY_33 = "0".repeat(66);
 
 /** Fields of `Started` on either side (reference rpc.md 7.3). */
 const START_FIELDS: ReadonlySet<string> = new Set([

@@ -65,15 +65,15 @@ const check = (data: NegotiationData, t = terms("taker")) => checkNegotiation(t,
 
 test("offer and reply of the known swap are the known bytes", () => {
   const bytes = (role: Role, type: "Negotiation" | "NegotiationReply"): string =>
-    toHex(encodeSwapMessage({ type, data: ownNegotiation(terms(role), HASH) }));
+    toHex(encodeSwapMessage({ type, data: ownNegotiation(terms(role), { secretHash: HASH }) }));
   expect(Object.values(swapVectors)).toContain(bytes("maker", "Negotiation"));
   expect(Object.values(swapVectors)).toContain(bytes("taker", "NegotiationReply"));
 });
 
 test("version 3 is sent where the keys of the two coins differ, or are not the node's own, and names both", () => {
-  const sent = ownNegotiation(terms("maker", { myTakerCoinPub: TAKER }), HASH);
+  const sent = ownNegotiation(terms("maker", { myTakerCoinPub: TAKER }), { secretHash: HASH });
   expect(sent).toMatchObject({ version: 3, makerCoinHtlcPub: fromHex(MAKER), takerCoinHtlcPub: fromHex(TAKER) });
-  expect(ownNegotiation(terms("maker", { myPersistentPub: TAKER }), HASH).version).toBe(3);
+  expect(ownNegotiation(terms("maker", { myPersistentPub: TAKER }), { secretHash: HASH }).version).toBe(3);
 });
 
 test("all three versions are understood: one key for both coins, or one for each", () => {
@@ -112,6 +112,60 @@ test.each([
   if (refused.ok) throw new Error("accepted");
   expect(refused.error.kind).toBe(kind);
   expect(negotiationErrorText(refused.error).length).toBeGreaterThan(20);
+});
+
+const OWN = "11".repeat(20);
+const FALLBACK = "22".repeat(20);
+const OTHER = "33".repeat(20);
+const agreed = (role: Role, named: string | null, contracts = { own: OWN, fallback: FALLBACK as string | null }) => {
+  const t = terms(role, { takerContracts: contracts });
+  const [startedAt, lock] = role === "taker" ? [START.maker, 2 * L] : [START.taker, L];
+  const common = { startedAt, paymentLocktime: startedAt + lock, secretHash: fromHex(HASH), persistentPubkey: fromHex(MAKER) };
+  const checked = check(
+    named === null
+      ? { version: 1, ...common }
+      : { version: 2, ...common, makerCoinContract: new Uint8Array(), takerCoinContract: fromHex(named) },
+    t,
+  );
+  return checked.ok ? checked.value.takerContract : checked.error.kind;
+};
+
+test.each([
+  ["maker", OWN, OWN],
+  ["maker", FALLBACK, FALLBACK],
+  ["maker", OTHER, "OtherContract"],
+  ["maker", null, FALLBACK],
+  ["maker", "", "OtherContract"],
+  ["maker", "11".repeat(19), "OtherContract"],
+  ["taker", OWN, OWN],
+  ["taker", FALLBACK, FALLBACK],
+  ["taker", OTHER, FALLBACK],
+  ["taker", null, FALLBACK],
+  ["taker", "", "OtherContract"],
+  ["taker", "11".repeat(21), "OtherContract"],
+] as const)("a %s that is told of contract '%s' uses %s (reference 5.3)", (role, named, result) => {
+  expect(agreed(role, named)).toBe(result);
+});
+
+test("without a fallback only the own contract will do, and the refusal names both", () => {
+  const only = { own: OWN, fallback: null };
+  expect([agreed("taker", OWN, only), agreed("taker", OTHER, only), agreed("maker", null, only)]).toEqual([
+    OWN,
+    "OtherContract",
+    "OtherContract",
+  ]);
+  const refused = check(offerOf({ takerCoinContract: fromHex(OTHER) }), terms("taker", { takerContracts: only }));
+  if (refused.ok) throw new Error("accepted");
+  expect(negotiationErrorText(refused.error)).toBe(
+    `the other side uses swap contract ${OTHER} for the taker coin, this side uses ${OWN}; both must enable the coin with the same one`,
+  );
+});
+
+test("an offer names the own contracts, an answer those agreed on, a coin without contracts none", () => {
+  const t = terms("taker", { takerContracts: { own: OWN, fallback: FALLBACK } });
+  expect(ownNegotiation(t, { secretHash: HASH })).toMatchObject({ makerCoinContract: new Uint8Array(), takerCoinContract: fromHex(OWN) });
+  const said = { secretHash: HASH, takerContract: FALLBACK };
+  expect(ownNegotiation(t, said)).toMatchObject({ makerCoinContract: new Uint8Array(), takerCoinContract: fromHex(FALLBACK) });
 });
 
 test("a maker keeps its own hash, whatever a reply echoes, and knows a reply to another offer", () => {

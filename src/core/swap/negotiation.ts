@@ -1,7 +1,7 @@
 import type { NegotiationData } from "../message/types.ts";
 import { equalBytes, fromHex, toHex } from "../util/bytes.ts";
 import { err, ok, type Result } from "../util/result.ts";
-import type { Negotiated, SwapTerms } from "./events.ts";
+import type { Negotiated, OwnContracts, Role, SwapTerms } from "./events.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
 
 /** Most seconds by which the two starts may differ. Source: reference swap-protocol.md 1.5, check 1. */
@@ -11,6 +11,7 @@ export type NegotiationError =
   | { readonly kind: "StartTimesDiffer"; readonly mine: number; readonly theirs: number; readonly limit: number }
   | { readonly kind: "WrongLocktime"; readonly expected: number; readonly got: number }
   | { readonly kind: "UnexpectedContract" }
+  | { readonly kind: "OtherContract"; readonly which: "maker coin" | "taker coin"; readonly own: string; readonly theirs: string | null }
   | { readonly kind: "BadPubkey"; readonly which: "maker coin" | "taker coin" }
   | { readonly kind: "BadSecretHash"; readonly length: number };
 
@@ -23,6 +24,10 @@ export function negotiationErrorText(e: NegotiationError): string {
       return `the other side asks for lock time ${e.got}, expected ${e.expected}`;
     case "UnexpectedContract":
       return "the other side names a swap contract for a coin that has none";
+    case "OtherContract": {
+      const theirs = e.theirs === null ? "names no swap contract" : `uses swap contract ${e.theirs}`;
+      return `the other side ${theirs} for the ${e.which}, this side uses ${e.own}; both must enable the coin with the same one`;
+    }
     case "BadPubkey":
       return `the other side's key for the ${e.which} is not a point of the curve`;
     case "BadSecretHash":
@@ -33,15 +38,21 @@ export function negotiationErrorText(e: NegotiationError): string {
 /**
  * What this side sends. V2 when one key serves both coins and is the persistent one, else V3
  * (reference swap-protocol.md 1.5).
- * @param secretHash for the taker: the maker's, echoed unchanged
+ * @param said for the taker: the maker's hash, echoed unchanged, and the contracts agreed on
  */
-export function ownNegotiation(terms: SwapTerms, secretHash: string): NegotiationData {
+export function ownNegotiation(
+  terms: SwapTerms,
+  said: Pick<Negotiated, "secretHash" | "makerContract" | "takerContract">,
+): NegotiationData {
   const common = {
     startedAt: terms.startedAt,
     paymentLocktime: (terms.role === "maker" ? makerLock : takerLock)(terms.startedAt, terms.lockDurationSec),
-    secretHash: fromHex(secretHash),
+    secretHash: fromHex(said.secretHash),
   };
-  const contracts = { makerCoinContract: new Uint8Array(), takerCoinContract: new Uint8Array() };
+  const contracts = {
+    makerCoinContract: fromHex(said.makerContract ?? terms.makerContracts?.own ?? ""),
+    takerCoinContract: fromHex(said.takerContract ?? terms.takerContracts?.own ?? ""),
+  };
   if (terms.myMakerCoinPub === terms.myPersistentPub && terms.myTakerCoinPub === terms.myPersistentPub) {
     return { version: 2, ...common, persistentPubkey: fromHex(terms.myPersistentPub), ...contracts };
   }
@@ -69,8 +80,10 @@ export function checkNegotiation(
   }
   const expected = (terms.role === "maker" ? takerLock : makerLock)(data.startedAt, terms.lockDurationSec);
   if (data.paymentLocktime !== expected) return err({ kind: "WrongLocktime", expected, got: data.paymentLocktime });
-  if (data.version !== 1 && (data.makerCoinContract.length > 0 || data.takerCoinContract.length > 0))
-    return err({ kind: "UnexpectedContract" });
+  const makerContract = agreedContract("maker coin", terms.role, terms.makerContracts, data.version === 1 ? null : data.makerCoinContract);
+  if (!makerContract.ok) return makerContract;
+  const takerContract = agreedContract("taker coin", terms.role, terms.takerContracts, data.version === 1 ? null : data.takerCoinContract);
+  if (!takerContract.ok) return takerContract;
   const makerCoinPub = data.version === 3 ? data.makerCoinHtlcPub : data.persistentPubkey;
   const takerCoinPub = data.version === 3 ? data.takerCoinHtlcPub : data.persistentPubkey;
   if (!isPoint(makerCoinPub)) return err({ kind: "BadPubkey", which: "maker coin" });
@@ -83,7 +96,30 @@ export function checkNegotiation(
     takerCoinPub: toHex(takerCoinPub),
     // The echo of a taker is not trusted: the maker's own hash is what its script commits to.
     secretHash: terms.secretHash ?? toHex(data.secretHash),
+    ...(makerContract.value === null ? {} : { makerContract: makerContract.value }),
+    ...(takerContract.value === null ? {} : { takerContract: takerContract.value }),
   });
+}
+
+const CONTRACT_BYTES = 20;
+
+/**
+ * The contract both use on a coin (reference swap-protocol.md 5.3): the own address or the own fallback, where the other side names
+ * it. A taker answers another address with its fallback, and the maker has the last word; who names none speaks an old version, and
+ * only the fallback is left. Null: the coin has no contracts.
+ */
+function agreedContract(
+  which: "maker coin" | "taker coin",
+  role: Role,
+  contracts: OwnContracts | undefined,
+  theirs: Uint8Array | null,
+): Result<string | null, NegotiationError> {
+  if (!contracts) return theirs === null || theirs.length === 0 ? ok(null) : err({ kind: "UnexpectedContract" });
+  const { own, fallback } = contracts;
+  const named = theirs === null || theirs.length === 0 ? null : toHex(theirs);
+  if (named !== null && (named === own || named === fallback)) return ok(named);
+  const mayFallBack = theirs === null || (role === "taker" && theirs.length === CONTRACT_BYTES);
+  return mayFallBack && fallback !== null ? ok(fallback) : err({ kind: "OtherContract", which, own, theirs: named });
 }
 
 /** Whether a reply echoes the hash this maker sent; a stale reply of another swap does not. */

@@ -241,7 +241,7 @@ describe.each(recordedSwaps.map((s) => [s.uuid, s] as const))("the swap %s recor
 
     test(`the ${role}'s negotiation message comes out byte for byte`, () => {
       const type = role === "maker" ? "Negotiation" : "NegotiationReply";
-      const data = ownNegotiation(termsOf(role, side), s.secretHash);
+      const data = ownNegotiation(termsOf(role, side), { secretHash: s.secretHash });
       expect(data.version).toBe(2);
       expect(toHex(encodeSwapMessage({ type, data }))).toBe(messageOf(uuid, type).payload);
     });

@@ -259,8 +259,9 @@ function takenOverDuties(s: SwapState): readonly Duty[] {
 }
 
 /**
- * Maker: the secret was seen on a chain, in the claim of either payment. A swap of this node never gets there without its own claim
- * having left; of one that KDF began, or whose log was put back, it may have left unrecorded.
+ * Maker of a swap that KDF began: the secret was seen on a chain, in the claim of either payment. KDF's own claim may have left unrecorded.
+ * Never true of a swap of this node: its claim is stored before it leaves, and one that a log put back to an older state lacks is seen on
+ * the chain as the own one.
  */
 export const secretIsPublic = (s: SwapState): boolean => s.terms.role === "maker" && s.terms.takenOver !== undefined && s.secret !== null;
 

@@ -5,7 +5,7 @@ import type { Role, Slot, SwapEvent, SwapTerms } from "./events.ts";
 import { swapStatus } from "./swapStatus.ts";
 
 const BLOCK = { height: 7, hash: "ab" };
-const negotiated: SwapEvent = {
+const negotiated: SwapEvent & { readonly type: "negotiated" } = {
   type: "negotiated",
   with: {
     theirStartedAt: 1_700_000_001,
@@ -118,4 +118,16 @@ test("every event a status can show is in one of the lists clients compare with"
     ];
     for (const name of names(statusOf(role, everything))) expect(known).toContain(name);
   }
+});
+
+test("swap contracts are told as KDF tells them: the own one at the start, the agreed one after it, and nothing for a coin without (reference rpc.md 7.2)", () => {
+  const [own, fallback] = ["11".repeat(20), "22".repeat(20)];
+  const agreed: SwapEvent = { type: "negotiated", with: { ...negotiated.with, takerContract: fallback } };
+  const eventsOf = (events: readonly SwapEvent[], change: Partial<SwapTerms>) =>
+    (statusOf("maker", events, change).events as { event: { data: object } }[]).map((e) => e.event.data);
+  const [started, negotiatedData] = eventsOf([agreed], { takerContracts: { own, fallback } });
+  expect(started).toMatchObject({ taker_coin_swap_contract_address: own });
+  expect(started).not.toHaveProperty("maker_coin_swap_contract_address");
+  expect(negotiatedData).toMatchObject({ maker_coin_swap_contract_addr: null, taker_coin_swap_contract_addr: fallback });
+  expect(Object.keys(eventsOf([negotiated], {})[0] ?? {}).filter((key) => key.includes("contract"))).toEqual([]);
 });

@@ -1,8 +1,12 @@
 import { textToDecimal } from "./amountText.ts";
 import {
   type FeeFigure,
+  isChildSlot,
   isReplaceableSlot,
+  type KdfEvent,
+  ownClaim,
   ownPayment,
+  parentOf,
   type Role,
   type Slot,
   type StoredEvent,
@@ -13,17 +17,19 @@ import {
 import { feeCap } from "./feeSchedule.ts";
 import { feeWindow } from "./feeWindow.ts";
 import { MAKER_ERROR_EVENTS, MAKER_SUCCESS_EVENTS, TAKER_ERROR_EVENTS, TAKER_SUCCESS_EVENTS } from "./kdfEventNames.ts";
+import { ZERO_KEY_32, ZERO_KEY_33 } from "./kdfStatus.ts";
 import { isRecoverable } from "./recovery.ts";
 import { dangerOf } from "./swapDanger.ts";
 import { begin, type OwnTx, outcomeOf, type SwapState, step, versionsOf } from "./swapState.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
 
-const ZERO_KEY_32 = "0".repeat(64);
-const ZERO_KEY_33 = "0".repeat(66);
+/** Raise it when an old log comes to another status than before: statuses that were kept of settled swaps are made anew then. */
+const STATUS_FORM = 2;
+/** Names what makes statuses of this form: the program and the form. */
+export const statusMaker = (version: string): string => `${version}, form ${STATUS_FORM}`;
 /** `wait_until` of the refund events: payment lock plus this. Source: reference swap-protocol.md 2.2. */
 const REFUND_WAIT_EXTRA_SEC = 3_700;
 
-type KdfEvent = { readonly type: string; readonly data?: unknown };
 /** A shown event and, where its data is a transaction, the slot that is in. */
 type ShownEvent = TimedKdfEvent & { readonly slot: Slot | null };
 const tx = (t: { readonly raw: string; readonly txid: string }): unknown => ({ tx_hex: t.raw, tx_hash: t.txid });
@@ -46,7 +52,13 @@ function started(t: SwapTerms): KdfEvent {
     taker_amount: textToDecimal(t.takerAmount),
   };
   const blocks = { maker_coin_start_block: t.makerStartHeight, taker_coin_start_block: t.takerStartHeight };
-  const keys = { maker_coin_htlc_pubkey: t.myMakerCoinPub, taker_coin_htlc_pubkey: t.myTakerCoinPub, p2p_privkey: null };
+  const keys = {
+    ...(t.makerContracts ? { maker_coin_swap_contract_address: t.makerContracts.own } : {}),
+    ...(t.takerContracts ? { taker_coin_swap_contract_address: t.takerContracts.own } : {}),
+    maker_coin_htlc_pubkey: t.myMakerCoinPub,
+    taker_coin_htlc_pubkey: t.myTakerCoinPub,
+    p2p_privkey: null,
+  };
   const coins = { taker_coin: t.takerCoin, maker_coin: t.makerCoin };
   if (t.role === "maker") {
     return {
@@ -92,8 +104,8 @@ function started(t: SwapTerms): KdfEvent {
 
 function negotiated(role: Role, n: Extract<SwapEvent, { type: "negotiated" }>["with"]): KdfEvent {
   const tail = {
-    maker_coin_swap_contract_addr: null,
-    taker_coin_swap_contract_addr: null,
+    maker_coin_swap_contract_addr: n.makerContract ?? null,
+    taker_coin_swap_contract_addr: n.takerContract ?? null,
     maker_coin_htlc_pubkey: n.makerCoinPub,
     taker_coin_htlc_pubkey: n.takerCoinPub,
   };
@@ -199,7 +211,7 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
  * The swap as KDF shows it (reference rpc.md 7.1), from its log. A projection: each KDF event appears once and is
  * never taken back; `swapnode` is our own field with what KDF's linear list cannot say (docs/compatibility.md, "Of our own").
  */
-export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown> {
+export function swapStatus(log: readonly StoredEvent[], unseen: string | null = null): Record<string, unknown> {
   const first = log[0];
   if (!first) throw new Error("empty swap log");
   let state = begin(first.event);
@@ -261,7 +273,7 @@ export function swapStatus(log: readonly StoredEvent[]): Record<string, unknown>
       outcome: state.finished,
       on_chain: outcomeOf(state),
       withdrawn_after_finish: state.withdrawnAfterFinish,
-      danger: dangerOf(state),
+      danger: dangerOf(state) ?? (state.finished ? null : unseen),
       fees: feesOf(state, signedAt),
       value_confirmations: t.safety?.valueConfs ?? 0,
     },
@@ -282,7 +294,7 @@ function withPresentTx(s: SwapState, { timestamp, event, slot }: ShownEvent): Ti
 
 /**
  * The fees of transactions that can be raised: what the newest version pays, the most any will pay and by when it must be in
- * a block, in base units and unix seconds, and how many versions there are.
+ * a block, in base units of `coin` and unix seconds, and how many versions there are.
  */
 function feesOf(s: SwapState, signedAt: ReadonlyMap<Slot, number>): readonly unknown[] {
   return (Object.entries(s.own) as [Slot, OwnTx][])
@@ -291,6 +303,7 @@ function feesOf(s: SwapState, signedAt: ReadonlyMap<Slot, number>): readonly unk
       const window = feeWindow(s, slot, Math.floor((signedAt.get(slot) ?? 0) / 1_000));
       return {
         transaction: slot,
+        coin: feeCoin(s.terms, slot),
         fee: own.fee ?? null,
         fee_cap: feeCap(window).toString(),
         deadline: window.deadline,
@@ -298,4 +311,13 @@ function feesOf(s: SwapState, signedAt: ReadonlyMap<Slot, number>): readonly unk
         versions: versionsOf(own).length,
       };
     });
+}
+
+/** The coin an own transaction's fee is paid in: that of its chain, of a token the platform coin. */
+function feeCoin({ role, makerCoin, takerCoin, fees }: SwapTerms, slot: Slot): string {
+  const of = isChildSlot(slot) ? parentOf(role, slot) : slot;
+  const isClaim = of === ownClaim(role);
+  const [own, claim] = role === "maker" ? [fees[0], fees[1]] : [fees[1], fees[2]];
+  const [ownTicker, otherTicker] = role === "maker" ? [makerCoin, takerCoin] : [takerCoin, makerCoin];
+  return isClaim ? (claim?.coin ?? otherTicker) : (own?.coin ?? ownTicker);
 }

@@ -1,12 +1,16 @@
 import type { AnyAddressForm } from "../../app/coin/addressForm.ts";
 import type { AccountInfo, AccountNodes, EnableTokensError, TokenRequest } from "../../app/coin/evmParts.ts";
 import type { TradeFee } from "../../app/coin/tradeFee.ts";
+import type { ReadHistory } from "../../app/coin/txHistory.ts";
+import type { ElectrumServers } from "../../app/coin/utxoOpener.ts";
 import type { SendError, Withdrawal, WithdrawError, WithdrawRequest } from "../../app/coin/withdraw.ts";
 import type { TradingCoin } from "../../app/tradingCoin.ts";
 import type { Rational } from "../../core/money/rational.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
+import type { AddressFormat } from "../../core/utxo/address.ts";
 import type { ScanProgress } from "../../ports/chain.ts";
+import type { ServerHealth } from "../../ports/electrum.ts";
 
 /** A coin of the coins file, activated or not. */
 export type CoinEntry = {
@@ -14,17 +18,21 @@ export type CoinEntry = {
   readonly orderbookTicker: string | null;
   /** `protocol` of the entry as canonical JSON text: equal texts are the same protocol. */
   readonly protocol: string;
+  /** The coin that pays the fees of a QRC-20 token; null for all others. Such tokens are never enabled. */
+  readonly qrc20Platform: string | null;
 };
 
 export interface CoinsApi {
   /** An enabled coin that is not being passivized. */
   active(ticker: string): WalletCoin | undefined;
-  /** The same, if it can be traded: coins of account chains are held and sent, and not traded yet. */
-  trading(ticker: string): RpcCoin | undefined;
+  /** The same coin as orders see it. */
+  trading(ticker: string): TradingCoin | undefined;
   /** Enabled coins in the order they were enabled. */
   all(): readonly WalletCoin[];
   /** Entry of the coins file. */
   entry(ticker: string): CoinEntry | undefined;
+  /** A coin that is just being enabled: null until its chain is there, then how far the reading of it is. */
+  opening(ticker: string): { readonly progress: ScanProgress | null } | null | undefined;
   enable(request: EnableRequest, signal: AbortSignal): Promise<Result<WalletCoin, EnableError>>;
   /** Tokens beside an enabled platform coin, all or none. `platform` null: the one the entry of the token names. */
   enableTokens(
@@ -47,6 +55,12 @@ export type EnableRequest = {
   readonly birthdayHeight: number | undefined;
   /** Forget the own index of this coin first. */
   readonly rescan: boolean;
+  /** Electrum servers in place of a daemon. */
+  readonly electrum: ElectrumServers | undefined;
+  /** Keep the history of transactions at hand. */
+  readonly txHistory: boolean;
+  /** Own addresses in another form than the coins file says. */
+  readonly addressFormat: AddressFormat | undefined;
   /** Of an account chain. */
   readonly nodes: AccountNodes;
 };
@@ -64,6 +78,8 @@ export type EnableError =
   /** The daemon's conf file cannot be used. */
   | { readonly kind: "DaemonConfig"; readonly path: string; readonly reason: string }
   | { readonly kind: "BadDaemonUrl"; readonly reason: string }
+  /** An Electrum server cannot be one, or their numbers make no sense. */
+  | { readonly kind: "BadServers"; readonly reason: string }
   /** What `urls` or a contract address of the request lacks. */
   | { readonly kind: "BadAccountNodes"; readonly reason: string }
   /** The nodes of an account chain, or the contracts on it, are not what the request and the coins file say. */
@@ -107,6 +123,12 @@ export interface WalletCoin {
   accountInfo(): AccountInfo | null;
   /** A transaction this node follows; `txid`: 64 hex, lower case. */
   rawTx(txid: string): Uint8Array | null;
+  /** The transactions of the wallet; null where they were not asked for at activation. */
+  history(): ReadHistory | null;
+  /** The Electrum servers it is followed through, in the order given; none with a daemon or on an account chain. */
+  servers(): readonly ServerHealth[];
+  /** How far the reading of the coin's blocks is; null when it is over. */
+  scanProgress(): ScanProgress | null;
   /** Height of the last block the node knows; 0 before the first. */
   tipHeight(): number;
   /** The reason is a sentence in KDF's words (reference rpc.md 4.8 row 2). */
@@ -122,14 +144,7 @@ export interface WalletCoin {
 }
 
 /** A coin that trades. */
-export interface RpcCoin extends TradingCoin, WalletCoin {
-  readonly ticker: string;
-  readonly decimals: number;
-  readonly address: string;
-  readonly settings: { readonly confirmations: number; readonly notarization: boolean };
-  spendable(): Rational;
-  locked(): Rational;
-}
+export type RpcCoin = TradingCoin & WalletCoin;
 
 /** One address of an HD wallet, as a path or by its place below the coin's account. */
 export type AddressSelector =

@@ -1,7 +1,6 @@
+import type { ShownSwap } from "../../core/swap/shownSwap.ts";
 import type { Result } from "../../core/util/result.ts";
 
-/** A swap status in the shape of reference rpc.md 7.1. */
-export type SwapStatus = { readonly [key: string]: unknown };
 export type SwapFilter = {
   readonly myCoin: string | undefined;
   readonly otherCoin: string | undefined;
@@ -10,8 +9,10 @@ export type SwapFilter = {
   readonly toTimestamp: number | undefined;
 };
 export interface SwapsApi {
-  /** Undefined when there is no such swap. */
-  status(uuid: string): Promise<SwapStatus | undefined>;
+  /** From the stored record. Undefined when there is no such swap; rejects with `StorageError` `Corrupt` when the record is damaged. */
+  status(uuid: string): Promise<ShownSwap | undefined>;
+  /** For lists: swaps that are not there, or of which nothing can be shown because the record is damaged, are left out. */
+  statuses(uuids: readonly string[]): Promise<ReadonlyMap<string, ShownSwap>>;
   /**
    * Swaps under the filter, newest first. `after`: start behind this uuid's place among them; null when it is not among
    * them although there are some. `total` counts all under the filter, `skipped` those left out in front.

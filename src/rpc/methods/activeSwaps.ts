@@ -1,16 +1,15 @@
 import { z } from "zod";
+import type { ShownSwap } from "../../core/swap/shownSwap.ts";
 import { ok } from "../../core/util/result.ts";
 import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { flag } from "../field.ts";
-import { listedStatus } from "../listedStatus.ts";
 import { savedSwap, typedSwap, typedSwapShape } from "../swapStatus.ts";
 
 const params = z.object({ include_status: flag(false).describe("Also give the status of each.") });
 
-async function statuses<T>({ swaps }: RpcContext, uuids: readonly string[], show: (status: { readonly [key: string]: unknown }) => T) {
-  const found = await Promise.all(uuids.map(async (uuid) => [uuid, await listedStatus(swaps, uuid)] as const));
-  return Object.fromEntries(found.flatMap(([uuid, status]) => (status ? [[uuid, show(status)]] : [])));
+async function statuses<T>({ swaps }: RpcContext, uuids: readonly string[], show: (swap: ShownSwap) => T) {
+  return Object.fromEntries([...(await swaps.statuses(uuids))].map(([uuid, swap]) => [uuid, show(swap)]));
 }
 
 export const activeSwaps = defineMethod()({

@@ -82,6 +82,7 @@ function platformFailure(error: EnableError): Failure {
       return { kind: "PlatformConfigIsNotFound", coin: error.coin };
     case "DaemonConfig":
     case "BadDaemonUrl":
+    case "BadServers":
       throw new Error(`${error.kind} of a coin without a daemon`);
     default:
       return error;
@@ -149,6 +150,9 @@ export const enableEthWithTokens = defineMethod<Failure>()({
         requiredConfirmations: p.required_confirmations,
         requiresNotarization: p.requires_notarization,
         daemon: undefined,
+        electrum: undefined,
+        txHistory: false,
+        addressFormat: undefined,
         birthdayHeight: undefined,
         rescan: false,
         nodes: { urls: p.nodes, swapContract: p.swap_contract_address, fallbackSwapContract: p.fallback_swap_contract },

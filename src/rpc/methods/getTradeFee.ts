@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { QRC20_TRADE_GAS } from "../../core/coin/qrc20.ts";
+import { add } from "../../core/money/rational.ts";
 import { ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
@@ -11,15 +13,18 @@ export const getTradeFee = defineMethod<NoSuchCoin>()({
   name: "get_trade_fee",
   style: "flat",
   summary:
-    "Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees. For ETH-like coins and tokens it is the gas of the dearest swap transaction at the present price, in the platform coin.",
+    "Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees. For ETH-like coins and tokens it is the gas of the dearest swap transaction at the present price, in the platform coin. For a QRC-20 token, which cannot be enabled, it is the rate of its platform coin, while that is enabled, and the gas of two approvals and the payment.",
   source: "interface document, get_trade_fee; reference rpc.md 4.6, 9.3",
   params: z.object({ coin: legacyCoin() }),
   result,
   async handle(p, ctx, { signal }) {
-    const coin = activeCoin(ctx, p.coin);
+    const platform = ctx.coins.entry(p.coin)?.qrc20Platform ?? null;
+    const payer = platform === null ? undefined : ctx.coins.active(platform);
+    const coin = payer ? ok(payer) : activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
     const fee = await coin.value.tradeFee(signal);
-    return ok({ coin: fee.coin, ...tripleOf("amount", fee.amount) });
+    const amount = payer ? add(fee.amount, QRC20_TRADE_GAS[ctx.compatibility]) : fee.amount;
+    return ok({ coin: fee.coin, ...tripleOf("amount", amount) });
   },
   errors: { NoSuchCoin: noSuchCoin(true) },
   examples: [

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { maxMakerVolume } from "../../app/fees/tradeVolumes.ts";
-import type { NotSufficientBalance, Outage } from "../../app/tradingCoin.ts";
+import type { MissingFunds, Outage } from "../../app/tradingCoin.ts";
 import { ok } from "../../core/util/result.ts";
-import { NOT_TRADED, type NoSuchCoin, type NotTraded, noSuchCoin, tradingCoin } from "../coinFaults.ts";
+import { type NoSuchCoin, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { text } from "../field.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
@@ -10,7 +10,7 @@ import { detailOf, numberDetail } from "../money.ts";
 
 const result = z.object({ coin: z.string(), volume: numberDetail, balance: numberDetail, locked_by_swaps: numberDetail });
 
-export const maxMakerVol = defineMethod<NoSuchCoin | NotTraded | NotSufficientBalance | Outage>()({
+export const maxMakerVol = defineMethod<NoSuchCoin | MissingFunds | Outage>()({
   name: "max_maker_vol",
   style: "v2",
   struct: "MaxMakerVolRequest",
@@ -21,7 +21,7 @@ export const maxMakerVol = defineMethod<NoSuchCoin | NotTraded | NotSufficientBa
   async handle(p, ctx) {
     const coin = tradingCoin(ctx, p.coin);
     if (!coin.ok) return coin;
-    const most = maxMakerVolume(coin.value, "preimage");
+    const most = maxMakerVolume(coin.value, null, "preimage");
     if (!most.ok) return most;
     const { value } = coin;
     return ok({
@@ -33,9 +33,9 @@ export const maxMakerVol = defineMethod<NoSuchCoin | NotTraded | NotSufficientBa
   },
   errors: {
     NotSufficientBalance: FUNDS_FAULTS.NotSufficientBalance,
+    NotSufficientBaseCoinBalance: FUNDS_FAULTS.NotSufficientBaseCoinBalance,
     Transport: FUNDS_FAULTS.Transport,
     NoSuchCoin: noSuchCoin(false),
-    NotTraded: NOT_TRADED,
   },
   examples: [
     { title: "All that is free", style: "v2", params: { coin: "DOC" } },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { maxTakerVolume } from "../../app/fees/tradeVolumes.ts";
 import type { Outage } from "../../app/tradingCoin.ts";
 import { ok } from "../../core/util/result.ts";
-import { NOT_TRADED, type NoSuchCoin, type NotTraded, noSuchCoin, tradingCoin } from "../coinFaults.ts";
+import { type NoSuchCoin, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin, optionalText } from "../field.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
@@ -10,7 +10,7 @@ import { fractionalValue, toFraction } from "../money.ts";
 
 const result = z.object({ result: fractionalValue.describe("Whole coins, exact. Zero when the balance is too small."), coin: z.string() });
 
-export const maxTakerVol = defineMethod<NoSuchCoin | NotTraded | Outage>()({
+export const maxTakerVol = defineMethod<NoSuchCoin | Outage>()({
   name: "max_taker_vol",
   style: "flat",
   flatReply: "bare",
@@ -18,16 +18,20 @@ export const maxTakerVol = defineMethod<NoSuchCoin | NotTraded | Outage>()({
   source: "reference rpc.md 5.3, 9.2",
   params: z.object({
     coin: legacyCoin(),
-    trade_with: optionalText().describe("The other coin: it can change the dex fee. Default: `coin` itself."),
+    trade_with: optionalText().describe(
+      "The other coin: it can change the dex fee, and the same balance may have to pay for claiming it. Default: `coin` itself.",
+    ),
   }),
   result,
   async handle(p, ctx) {
     const coin = tradingCoin(ctx, p.coin);
     if (!coin.ok) return coin;
-    const volume = maxTakerVolume(coin.value, ctx.dexFee.rule(coin.value, p.trade_with ?? p.coin), "preimage");
+    const tradeWith = p.trade_with ?? p.coin;
+    const other = tradeWith === p.coin ? null : (ctx.coins.trading(tradeWith) ?? null);
+    const volume = maxTakerVolume(coin.value, other, ctx.dexFee.rule(coin.value, tradeWith), "preimage");
     return volume.ok ? ok({ result: toFraction(volume.value), coin: p.coin }) : volume;
   },
-  errors: { Transport: FUNDS_FAULTS.Transport, NoSuchCoin: noSuchCoin(true), NotTraded: NOT_TRADED },
+  errors: { Transport: FUNDS_FAULTS.Transport, NoSuchCoin: noSuchCoin(true) },
   examples: [
     {
       title: "All that swaps and open handshakes leave free",

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { ok } from "../../core/util/result.ts";
-import { NOT_TRADED, type NoSuchCoin, type NotTraded, noSuchCoin, tradingCoin } from "../coinFaults.ts";
+import { type NoSuchCoin, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin } from "../field.ts";
 import { tripleOf, tripleShape } from "../money.ts";
 
-export const minTradingVol = defineMethod<NoSuchCoin | NotTraded>()({
+export const minTradingVol = defineMethod<NoSuchCoin>()({
   name: "min_trading_vol",
   style: "flat",
   summary: "Least volume of this coin in a trade.",
@@ -16,7 +16,7 @@ export const minTradingVol = defineMethod<NoSuchCoin | NotTraded>()({
     const coin = tradingCoin(ctx, p.coin);
     return coin.ok ? ok({ coin: p.coin, ...tripleOf("min_trading_vol", coin.value.minTradingVol) }) : coin;
   },
-  errors: { NoSuchCoin: noSuchCoin(true), NotTraded: NOT_TRADED },
+  errors: { NoSuchCoin: noSuchCoin(true) },
   examples: [
     {
       title: "A UTXO coin",

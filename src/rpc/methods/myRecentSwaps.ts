@@ -1,6 +1,6 @@
 import { defineMethod } from "../define.ts";
 import { RECENT_SWAPS_FAULTS, type RecentSwapsError, recentSwaps, recentSwapsParams, recentSwapsShape } from "../recentSwaps.ts";
-import { statusToJson, swapStatusShape, typedSwap, typedSwapShape } from "../swapStatus.ts";
+import { swapStatusShape, typedSwapShape } from "../swapStatus.ts";
 
 const NONE = { swaps: [], from_uuid: null, skipped: 0, limit: 10, total: 0, page_number: 1, total_pages: 0, found_records: 0 };
 
@@ -11,7 +11,7 @@ export const myRecentSwaps = defineMethod<RecentSwapsError>()({
   source: "interface document, my_recent_swaps; reference rpc.md 4.4",
   params: recentSwapsParams,
   result: recentSwapsShape(swapStatusShape),
-  handle: (params, ctx) => recentSwaps(params, ctx, statusToJson),
+  handle: (params, ctx) => recentSwaps(params, ctx, "status"),
   errors: RECENT_SWAPS_FAULTS,
   examples: [
     { title: "The last ten", style: "flat", params: {} },
@@ -33,7 +33,7 @@ export const myRecentSwapsV2 = defineMethod<RecentSwapsError>()({
   source: "reference rpc.md 4.4",
   params: recentSwapsParams,
   result: recentSwapsShape(typedSwapShape),
-  handle: (params, ctx) => recentSwaps(params, ctx, typedSwap),
+  handle: (params, ctx) => recentSwaps(params, ctx, "typed"),
   errors: RECENT_SWAPS_FAULTS,
   examples: [{ title: "A coin never traded", style: "v2", params: { my_coin: "KMD" }, result: NONE }],
 });

@@ -1,22 +1,30 @@
 import { z } from "zod";
+import type { HistoryPage, PageStart } from "../../app/coin/txHistory.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { defaulted, flag, optional, type Read, readNonZero, readString, readUsize, text } from "../field.ts";
+import { historyTx, historyTxToJson, syncStatus, syncStatusOf } from "../historyShape.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { MISSING, unknownVariant, wrongType } from "../serdeText.ts";
 
-/** This node keeps no history of transactions: what KDF answers for a coin enabled without `tx_history`. */
+/** What is answered for a coin enabled without `tx_history`. */
 const NOT_ENABLED = { state: "NotEnabled" as const };
+const NO_PAGE: HistoryPage = { txs: [], skipped: 0, total: 0 };
+const SUMMARY =
+  "The transactions of a UTXO coin's wallet, newest first, if it was enabled with `tx_history`: those of the addresses watched since. Without it the list is empty and `sync_status` is `NotEnabled`; so for account chains.";
+
+/** Most transactions of one page. */
+const MAX_PAGE = 10_000;
+const pagesOf = (total: number, limit: number): number => (limit === 0 ? 0 : Math.ceil(total / limit));
 
 const limit = () => defaulted(readUsize, 10, { type: "integer", minimum: 0, default: 10 });
-const noTransactions = z.array(z.never()).describe("Always empty.");
-const syncStatus = z.object({ state: z.literal("NotEnabled") });
+const transactions = z.array(historyTx);
 
-export const myTxHistory = defineMethod<NoSuchCoin>()({
+export const myTxHistory = defineMethod<NoSuchCoin | { readonly kind: "UnknownFromId"; readonly id: string }>()({
   name: "my_tx_history",
   style: "flat",
-  summary: "The transactions of a coin's wallet. This node keeps no such history and says so: `sync_status` is `NotEnabled`.",
+  summary: SUMMARY,
   source: "reference rpc.md 5.4",
   params: z.object({
     coin: text(),
@@ -26,7 +34,7 @@ export const myTxHistory = defineMethod<NoSuchCoin>()({
     page_number: optional(readNonZero, { type: "integer", minimum: 1 }),
   }),
   result: z.object({
-    transactions: noTransactions,
+    transactions,
     limit: z.number(),
     skipped: z.number(),
     from_id: z.string().nullable(),
@@ -36,25 +44,34 @@ export const myTxHistory = defineMethod<NoSuchCoin>()({
     page_number: z.number().nullable(),
     total_pages: z.number(),
   }),
-  async handle(p, ctx) {
+  async handle(p, ctx, { signal }) {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
+    const start: PageStart =
+      p.from_id !== undefined ? { kind: "after", txid: p.from_id.toLowerCase() } : { kind: "page", number: p.page_number ?? 1 };
+    const limit = p.max ? MAX_PAGE : Math.min(p.limit, MAX_PAGE);
+    const read = coin.value.history();
+    const page = read ? await read(start, limit, signal) : NO_PAGE;
+    if (!page) return err({ kind: "UnknownFromId", id: p.from_id ?? "" });
     return ok({
-      transactions: [],
-      limit: p.max ? 0 : p.limit,
-      skipped: 0,
+      transactions: page.txs.map((tx) => historyTxToJson(p.coin, tx)),
+      limit: p.max ? page.total : p.limit,
+      skipped: page.skipped,
       from_id: p.from_id ?? null,
-      total: 0,
+      total: page.total,
       current_block: coin.value.tipHeight(),
-      sync_status: NOT_ENABLED,
+      sync_status: syncStatusOf(read !== null, coin.value.scanProgress()),
       page_number: p.page_number ?? null,
-      total_pages: 0,
+      total_pages: pagesOf(page.total, limit),
     });
   },
-  errors: { NoSuchCoin: noSuchCoin(true) },
+  errors: {
+    NoSuchCoin: noSuchCoin(true),
+    UnknownFromId: { http: 400, when: "The history has no transaction `from_id`.", text: ({ id }) => `from_id ${id} is not found` },
+  },
   examples: [
     {
-      title: "No history is kept",
+      title: "Enabled without `tx_history`",
       style: "flat",
       params: { coin: "DOC", limit: 5 },
       result: {
@@ -107,7 +124,7 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
   name: "my_tx_history",
   style: "v2",
   struct: "MyTxHistoryRequestV2",
-  summary: "The transactions of a coin's wallet. This node keeps no such history and says so: `sync_status` is `NotEnabled`.",
+  summary: SUMMARY,
   source: "reference rpc.md 5.4",
   params: z.object({
     coin: text(),
@@ -119,7 +136,7 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
     coin: z.string(),
     target: z.object({ type: z.literal("iguana") }),
     current_block: z.number(),
-    transactions: noTransactions,
+    transactions,
     sync_status: syncStatus,
     limit: z.number(),
     skipped: z.number(),
@@ -127,19 +144,26 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
     total_pages: z.number(),
     paging_options: z.union([z.object({ FromId: z.string() }), z.object({ PageNumber: z.number() })]),
   }),
-  async handle(p, ctx) {
+  async handle(p, ctx, { signal }) {
     const coin = ctx.coins.active(p.coin);
     if (!coin) return err({ kind: "CoinIsNotActive", coin: p.coin });
+    const { paging_options: paging } = p;
+    const start: PageStart =
+      "FromId" in paging ? { kind: "after", txid: paging.FromId.toLowerCase() } : { kind: "page", number: paging.PageNumber };
+    const limit = Math.min(p.limit, MAX_PAGE);
+    const read = coin.history();
+    // Behind a transaction that is not there comes nothing.
+    const page = (read && (await read(start, limit, signal))) ?? NO_PAGE;
     return ok({
       coin: p.coin,
       target: p.target,
       current_block: coin.tipHeight(),
-      transactions: [],
-      sync_status: NOT_ENABLED,
+      transactions: page.txs.map((tx) => historyTxToJson(p.coin, tx)),
+      sync_status: syncStatusOf(read !== null, coin.scanProgress()),
       limit: p.limit,
-      skipped: 0,
-      total: 0,
-      total_pages: 0,
+      skipped: page.skipped,
+      total: page.total,
+      total_pages: pagesOf(page.total, limit),
       paging_options: p.paging_options,
     });
   },
@@ -148,7 +172,7 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
   },
   examples: [
     {
-      title: "No history is kept",
+      title: "Enabled without `tx_history`",
       style: "v2",
       params: { coin: "DOC" },
       result: {

@@ -25,8 +25,9 @@ export const sendRawTransaction = defineMethod<Failure>()({
   async handle(p, ctx, { signal }) {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
-    const raw = parseHex(p.tx_hex.replace(/^0x/, ""));
-    if (!raw.ok) return err({ kind: "BadHex", text: p.tx_hex });
+    const hex = p.tx_hex.replace(/^0x/, "");
+    const raw = parseHex(hex);
+    if (!raw.ok) return err({ kind: "BadHex", text: hex });
     const sent = await coin.value.sendRaw(raw.value, signal);
     return sent.ok ? ok({ tx_hash: sent.value }) : sent;
   },
@@ -34,7 +35,7 @@ export const sendRawTransaction = defineMethod<Failure>()({
     NoSuchCoin: noSuchCoin(true),
     BadHex: {
       http: 400,
-      when: "`tx_hex` is not hex.",
+      when: "`tx_hex` is not hex. Positions count behind a `0x`.",
       text: ({ text }) => {
         const at = text.search(/[^0-9a-fA-F]/);
         return text.length % 2 === 1 ? "Odd number of digits" : `Invalid character '${text[at]}' at position ${at}`;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { err, ok } from "../../core/util/result.ts";
 import { defineMethod } from "../define.ts";
-import { listedStatus } from "../listedStatus.ts";
 import { publicSwap } from "../swapStatus.ts";
 import { nestedUuid } from "./mySwapStatus.ts";
 
@@ -21,10 +20,10 @@ export const statsSwapStatus = defineMethod<{ readonly kind: "SwapNotFound" }>()
     taker: side.describe("The swap as its taker saw it; null unless that was this node."),
   }),
   async handle({ params }, { swaps }) {
-    const status = await listedStatus(swaps, params.uuid);
-    if (status?.is_finished !== true) return err({ kind: "SwapNotFound" });
-    const shown = publicSwap(status);
-    return ok(status.type === "Maker" ? { maker: shown, taker: null } : { maker: null, taker: shown });
+    const swap = (await swaps.statuses([params.uuid])).get(params.uuid);
+    if (swap?.status.is_finished !== true) return err({ kind: "SwapNotFound" });
+    const shown = publicSwap(swap);
+    return ok(swap.isMaker ? { maker: shown, taker: null } : { maker: null, taker: shown });
   },
   errors: {
     SwapNotFound: { http: 400, when: "This node has no such swap, or it still runs.", text: () => "swap data is not found" },

@@ -3,7 +3,7 @@ import { type PreimageError, tradePreimage as preimageOf } from "../../app/fees/
 import { toDecimalString, ZERO } from "../../core/money/rational.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import { err, ok } from "../../core/util/result.ts";
-import { NOT_TRADED, type NoSuchCoin, type NotTraded, noSuchCoin, tradingCoin } from "../coinFaults.ts";
+import { type NoSuchCoin, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { NO_FEE_KEY } from "../feeKeyFault.ts";
 import { flag, type Read, readString, required, text } from "../field.ts";
@@ -22,7 +22,7 @@ const readMethod: Read<(typeof METHODS)[number]> = (value) => {
 };
 
 const MAX_REASON = "'max' cannot be used with 'sell' or 'buy' method";
-type Failure = PreimageError | NoSuchCoin | NotTraded | NoFeeKey | { readonly kind: "CoinIsWalletOnly"; readonly coin: string };
+type Failure = PreimageError | NoSuchCoin | NoFeeKey | { readonly kind: "CoinIsWalletOnly"; readonly coin: string };
 
 export const tradePreimage = defineMethod<Failure>()({
   name: "trade_preimage",
@@ -66,7 +66,6 @@ export const tradePreimage = defineMethod<Failure>()({
       data: ({ coin }) => ({ coin }),
     },
     NoSuchCoin: noSuchCoin(false, 400),
-    NotTraded: NOT_TRADED,
     NoFeeKey: NO_FEE_KEY,
     MaxWithTaker: {
       http: 400,

@@ -4,7 +4,9 @@ import { lt, type Rational, sub, toDecimalString, ZERO } from "../../core/money/
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
+import type { FaultTable } from "../fault.ts";
 import { defaulted, flag, optional, type Read, readU64, text } from "../field.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { readDecimal } from "../mmNumber.ts";
@@ -59,7 +61,7 @@ const readFee: Read<WithdrawFee> = (value) => {
 /** Any value: the presence alone matters. */
 const readPresence: Read<string> = (value) => ok(found(value));
 
-const result = z.object({
+export const withdrawal = z.object({
   tx_hex: z.string().describe("The signed transaction; send it with `send_raw_transaction`."),
   tx_hash: z.string(),
   from: z.array(z.string()),
@@ -88,7 +90,7 @@ const result = z.object({
   memo: z.null(),
 });
 
-type Failure = WithdrawError | NoSuchCoin | { readonly kind: "UnexpectedFromAddress" };
+export type WithdrawFailure = WithdrawError | NoSuchCoin | { readonly kind: "UnexpectedFromAddress" };
 
 const gasFee = (gas: GasDetails, total: Rational) => ({
   type: "Eth" as const,
@@ -113,121 +115,131 @@ function negativeFigure(fee: WithdrawFee): Rational | undefined {
   return figures.find((figure) => lt(figure, ZERO));
 }
 
-export const withdraw = defineMethod<Failure>()({
+export const withdrawParams = z.object({
+  coin: text(),
+  to: text().describe("Address of the receiver."),
+  amount: defaulted(readDecimal, ZERO, { type: ["string", "number"] }).describe("Whole coins; no rational forms."),
+  max: flag(false).describe("Send everything, the fee taken off."),
+  fee: optional(readFee, {
+    type: "object",
+    properties: {
+      type: { enum: ["UtxoFixed", "UtxoPerKbyte", "EthGas", "EthGasEip1559"] },
+      amount: { type: ["string", "number"] },
+      gas_price: { type: ["string", "number"] },
+      gas: { type: "integer" },
+      max_fee_per_gas: { type: ["string", "number"] },
+      max_priority_fee_per_gas: { type: ["string", "number"] },
+      gas_option: {},
+    },
+    required: ["type"],
+  }).describe(
+    "A fixed fee, or a rate per 1000 bytes, in whole coins (`amount`). Of account chains prices in gwei: `gas_price` with `gas` units, or the two of EIP-1559 with `gas_option`, a number of units or null for an estimate. Default: the coin's own rule.",
+  ),
+  from: optional(readPresence, {}).describe("Refused: a coin has one address here."),
+  broadcast: flag(false).describe("Also send it."),
+});
+
+/** Carries out a request to withdraw. */
+export async function runWithdraw(
+  p: z.output<typeof withdrawParams>,
+  ctx: RpcContext,
+  signal: AbortSignal,
+): Promise<Result<z.input<typeof withdrawal>, WithdrawFailure>> {
+  const coin = activeCoin(ctx, p.coin);
+  if (!coin.ok) return coin;
+  if (p.from !== undefined) return err({ kind: "UnexpectedFromAddress" });
+  const negative = p.fee && negativeFigure(p.fee);
+  if (negative) return err({ kind: "InvalidFeePolicy", reason: `the fee ${toDecimalString(negative)} must not be negative` });
+  const request = { to: p.to, amount: p.max ? ("max" as const) : p.amount, fee: p.fee, broadcast: p.broadcast };
+  const built = await coin.value.withdraw(request, signal);
+  if (!built.ok) return built;
+  const w = built.value;
+  return ok({
+    tx_hex: toHex(w.raw),
+    tx_hash: w.txid,
+    from: [...w.from],
+    to: [...w.to],
+    total_amount: toDecimalString(w.total),
+    spent_by_me: toDecimalString(w.spentByMe),
+    received_by_me: toDecimalString(w.receivedByMe),
+    my_balance_change: toDecimalString(sub(w.receivedByMe, w.spentByMe)),
+    block_height: 0,
+    timestamp: Math.floor(ctx.clock.nowMs() / 1000),
+    fee_details: w.gas ? gasFee(w.gas, w.fee) : { type: "Utxo", coin: p.coin, amount: toDecimalString(w.fee) },
+    coin: p.coin,
+    internal_id: "",
+    transaction_type: "StandardTransfer",
+    memo: null,
+  });
+}
+
+export const WITHDRAW_FAULTS: FaultTable<WithdrawFailure> = {
+  NoSuchCoin: noSuchCoin(false),
+  NotSufficientBalance: {
+    http: 400,
+    when: "The balance does not cover amount and fee.",
+    text: ({ coin, available, required }) =>
+      `Not enough ${coin} to withdraw: available ${toDecimalString(available)}, required at least ${toDecimalString(required)}`,
+    data: ({ coin, available, required }) => ({ coin, available: toDecimalString(available), required: toDecimalString(required) }),
+  },
+  NotSufficientPlatformBalanceForFee: {
+    http: 400,
+    when: "A token's platform coin does not cover the fee.",
+    text: ({ coin, available, required }) =>
+      `Not enough ${coin} to afford fee. Available ${toDecimalString(available)}, required at least ${toDecimalString(required)}`,
+    data: ({ coin, available, required }) => ({ coin, available: toDecimalString(available), required: toDecimalString(required) }),
+  },
+  ZeroBalanceToWithdrawMax: { http: 400, when: "`max` with an empty balance.", text: () => "Balance is zero" },
+  AmountTooLow: {
+    http: 400,
+    when: "The amount is below the coin's dust.",
+    text: ({ amount, threshold }) => `The amount ${toDecimalString(amount)} is too small, required at least ${toDecimalString(threshold)}`,
+    data: ({ amount, threshold }) => ({ amount: toDecimalString(amount), threshold: toDecimalString(threshold) }),
+  },
+  InvalidAddress: {
+    http: 400,
+    when: "`to` is no address of this coin; on account chains also the zero address and the contracts of the token and of swaps, from which nothing comes back.",
+    text: ({ reason }) => `Invalid address: ${reason}`,
+    data: ({ reason }) => reason,
+  },
+  InvalidFeePolicy: {
+    http: 400,
+    when: "`fee` belongs to another kind of coin, is negative, or no block would take it (0, below the base fee, EIP-1559 where there is none); or there is none and the nodes ask more than 10000 gwei for a unit of gas.",
+    text: ({ reason }) => `Invalid fee policy: ${reason}`,
+    data: ({ reason }) => reason,
+  },
+  UnexpectedFromAddress: {
+    http: 400,
+    when: "`from` is given.",
+    text: () => "Unexpected 'from': the coin has one address, and everything is sent from it",
+    data: () => "from",
+  },
+  Rejected: {
+    http: 502,
+    type: "Transport",
+    when: "The daemon refused the transaction.",
+    text: (e) => `Transport error: ${e.message}`,
+    data: (e) => e.message,
+  },
+  Transport: {
+    http: 502,
+    when: "The daemon gave no answer; the transaction may have been sent.",
+    text: (e) => `Transport error: ${e.message}`,
+    data: (e) => e.message,
+  },
+};
+
+export const withdraw = defineMethod<WithdrawFailure>()({
   name: "withdraw",
   style: "both",
   flatReply: "bare",
   struct: "WithdrawRequest",
   summary: "Build and sign a payment. It is sent only with `broadcast: true`, or by `send_raw_transaction`.",
   source: "reference rpc.md 5.1",
-  params: z.object({
-    coin: text(),
-    to: text().describe("Address of the receiver."),
-    amount: defaulted(readDecimal, ZERO, { type: ["string", "number"] }).describe("Whole coins; no rational forms."),
-    max: flag(false).describe("Send everything, the fee taken off."),
-    fee: optional(readFee, {
-      type: "object",
-      properties: {
-        type: { enum: ["UtxoFixed", "UtxoPerKbyte", "EthGas", "EthGasEip1559"] },
-        amount: { type: ["string", "number"] },
-        gas_price: { type: ["string", "number"] },
-        gas: { type: "integer" },
-        max_fee_per_gas: { type: ["string", "number"] },
-        max_priority_fee_per_gas: { type: ["string", "number"] },
-        gas_option: {},
-      },
-      required: ["type"],
-    }).describe(
-      "A fixed fee, or a rate per 1000 bytes, in whole coins (`amount`). Of account chains prices in gwei: `gas_price` with `gas` units, or the two of EIP-1559 with `gas_option`, a number of units or null for an estimate. Default: the coin's own rule.",
-    ),
-    from: optional(readPresence, {}).describe("Refused: a coin has one address here."),
-    broadcast: flag(false).describe("Also send it."),
-  }),
-  result,
-  async handle(p, ctx, { signal }): Promise<Result<z.input<typeof result>, Failure>> {
-    const coin = activeCoin(ctx, p.coin);
-    if (!coin.ok) return coin;
-    if (p.from !== undefined) return err({ kind: "UnexpectedFromAddress" });
-    const negative = p.fee && negativeFigure(p.fee);
-    if (negative) return err({ kind: "InvalidFeePolicy", reason: `the fee ${toDecimalString(negative)} must not be negative` });
-    const request = { to: p.to, amount: p.max ? ("max" as const) : p.amount, fee: p.fee, broadcast: p.broadcast };
-    const built = await coin.value.withdraw(request, signal);
-    if (!built.ok) return built;
-    const w = built.value;
-    return ok({
-      tx_hex: toHex(w.raw),
-      tx_hash: w.txid,
-      from: [...w.from],
-      to: [...w.to],
-      total_amount: toDecimalString(w.total),
-      spent_by_me: toDecimalString(w.spentByMe),
-      received_by_me: toDecimalString(w.receivedByMe),
-      my_balance_change: toDecimalString(sub(w.receivedByMe, w.spentByMe)),
-      block_height: 0,
-      timestamp: Math.floor(ctx.clock.nowMs() / 1000),
-      fee_details: w.gas ? gasFee(w.gas, w.fee) : { type: "Utxo", coin: p.coin, amount: toDecimalString(w.fee) },
-      coin: p.coin,
-      internal_id: "",
-      transaction_type: "StandardTransfer",
-      memo: null,
-    });
-  },
-  errors: {
-    NoSuchCoin: noSuchCoin(false),
-    NotSufficientBalance: {
-      http: 400,
-      when: "The balance does not cover amount and fee.",
-      text: ({ coin, available, required }) =>
-        `Not enough ${coin} to withdraw: available ${toDecimalString(available)}, required at least ${toDecimalString(required)}`,
-      data: ({ coin, available, required }) => ({ coin, available: toDecimalString(available), required: toDecimalString(required) }),
-    },
-    NotSufficientPlatformBalanceForFee: {
-      http: 400,
-      when: "A token's platform coin does not cover the fee.",
-      text: ({ coin, available, required }) =>
-        `Not enough ${coin} to afford fee. Available ${toDecimalString(available)}, required at least ${toDecimalString(required)}`,
-      data: ({ coin, available, required }) => ({ coin, available: toDecimalString(available), required: toDecimalString(required) }),
-    },
-    ZeroBalanceToWithdrawMax: { http: 400, when: "`max` with an empty balance.", text: () => "Balance is zero" },
-    AmountTooLow: {
-      http: 400,
-      when: "The amount is below the coin's dust.",
-      text: ({ amount, threshold }) =>
-        `The amount ${toDecimalString(amount)} is too small, required at least ${toDecimalString(threshold)}`,
-      data: ({ amount, threshold }) => ({ amount: toDecimalString(amount), threshold: toDecimalString(threshold) }),
-    },
-    InvalidAddress: {
-      http: 400,
-      when: "`to` is no address of this coin; on account chains also the zero address and the contracts of the token and of swaps, from which nothing comes back.",
-      text: ({ reason }) => `Invalid address: ${reason}`,
-      data: ({ reason }) => reason,
-    },
-    InvalidFeePolicy: {
-      http: 400,
-      when: "`fee` belongs to another kind of coin, or is negative; or there is none and the nodes ask more than 10000 gwei for a unit of gas.",
-      text: ({ reason }) => `Invalid fee policy: ${reason}`,
-      data: ({ reason }) => reason,
-    },
-    UnexpectedFromAddress: {
-      http: 400,
-      when: "`from` is given.",
-      text: () => "Unexpected 'from': the coin has one address, and everything is sent from it",
-      data: () => "from",
-    },
-    Rejected: {
-      http: 502,
-      type: "Transport",
-      when: "The daemon refused the transaction.",
-      text: (e) => `Transport error: ${e.message}`,
-      data: (e) => e.message,
-    },
-    Transport: {
-      http: 502,
-      when: "The daemon gave no answer; the transaction may have been sent.",
-      text: (e) => `Transport error: ${e.message}`,
-      data: (e) => e.message,
-    },
-  },
+  params: withdrawParams,
+  result: withdrawal,
+  handle: (p, ctx, { signal }) => runWithdraw(p, ctx, signal),
+  errors: WITHDRAW_FAULTS,
   examples: [
     {
       title: "Send 1 DOC",

@@ -1,9 +1,12 @@
 import type { Method } from "../define.ts";
 import { convertaddress } from "../methods/convertaddress.ts";
 import { disableCoin } from "../methods/disableCoin.ts";
+import { electrum } from "../methods/electrum.ts";
+import { electrumServers } from "../methods/electrumServers.ts";
 import { enable } from "../methods/enable.ts";
 import { enableErc20 } from "../methods/enableErc20.ts";
 import { enableEthWithTokens } from "../methods/enableEthWithTokens.ts";
+import { ENABLE_UTXO_TASK } from "../methods/enableUtxoTask.ts";
 import { getEnabledCoins, getEnabledCoinsV2 } from "../methods/getEnabledCoins.ts";
 import { getLockedAmount } from "../methods/getLockedAmount.ts";
 import { getRawTransaction } from "../methods/getRawTransaction.ts";
@@ -17,10 +20,14 @@ import { signMessage } from "../methods/signMessage.ts";
 import { validateaddress } from "../methods/validateaddress.ts";
 import { verifyMessage } from "../methods/verifyMessage.ts";
 import { withdraw } from "../methods/withdraw.ts";
+import { WITHDRAW_TASK } from "../methods/withdrawTask.ts";
 
 /** Coins of the wallet. In the order of the documents. */
 export const WALLET_METHODS: readonly Method[] = [
   enable,
+  electrum,
+  ...ENABLE_UTXO_TASK,
+  electrumServers,
   enableEthWithTokens,
   enableErc20,
   disableCoin,
@@ -29,6 +36,7 @@ export const WALLET_METHODS: readonly Method[] = [
   myBalance,
   getLockedAmount,
   withdraw,
+  ...WITHDRAW_TASK,
   sendRawTransaction,
   getRawTransaction,
   myTxHistory,

@@ -26,7 +26,7 @@ export function topologyOf(value: unknown): Topology {
 export async function withNetwork(
   topology: Topology,
   work: (network: TestNetwork) => Promise<void>,
-  startChain?: DevnetOptions["startChain"],
+  starters: Pick<DevnetOptions, "startChain" | "startAccountChain"> = {},
 ): Promise<void> {
   const logs = new NodeLogs();
   let net: Devnet | null = null;
@@ -36,7 +36,7 @@ export async function withNetwork(
       keepDataDir: null,
       say: () => undefined,
       onLog: (node, line) => logs.add(node, line),
-      ...(startChain ? { startChain } : {}),
+      ...starters,
     });
     await work(networkOf(net, logs));
   } catch (cause) {

@@ -5,8 +5,8 @@ type Listener = (line: LogLine) => void;
 
 /** Lines kept of each node. */
 const KEPT = 2_000;
-/** A swap comes to each of its steps well within this. */
-const WAIT_MS = 60_000;
+/** A swap comes to each of its steps well within this, also where other tests run beside it. */
+const WAIT_MS = 120_000;
 
 /** What the nodes of a network log, as it comes. */
 export class NodeLogs {

@@ -23,7 +23,7 @@ export type Trade = {
 };
 
 /** Swaps of these tests need a handful of blocks; a loaded machine may take long for each. */
-const SWAP_MS = 90_000;
+const SWAP_MS = 180_000;
 
 export async function swapStatus(node: DevNode, uuid: string): Promise<SwapStatus> {
   return (await node.rpc.call("my_swap_status", { params: { uuid } })).result as SwapStatus;

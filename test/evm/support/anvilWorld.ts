@@ -25,7 +25,7 @@ export function httpBackend(url: string, clock = createSystemClock()): EvmBacken
   const parsed = new URL(url);
   const client = createDaemonClient({ url: parsed, user: "", password: new Secret(""), what: "node" }, clock, {
     version: "2.0",
-    maxAnswerBytes: 20_000_000,
+    maxAnswerBytes: 40_000_000,
   });
   return { name: parsed.host, rpc: client, close: () => client.close() };
 }

@@ -3,7 +3,12 @@ import { err, ok } from "../../../src/core/util/result.ts";
 import type { CoinEntry, CoinsApi } from "../../../src/rpc/ctx/coins.ts";
 import { FakeRpcCoin } from "./fakeRpcCoin.ts";
 
-const entryOf = (walletOnly = false): CoinEntry => ({ walletOnly, orderbookTicker: null, protocol: '{"type":"UTXO"}' });
+const entryOf = (walletOnly = false): CoinEntry => ({
+  walletOnly,
+  orderbookTicker: null,
+  protocol: '{"type":"UTXO"}',
+  qrc20Platform: null,
+});
 
 /** A coin of the account chain that the imitated node knows. */
 class FakeAccountCoin extends FakeRpcCoin {
@@ -26,6 +31,8 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     ["KMD", entryOf()],
     ["BTC", entryOf()],
     ["WALLET", entryOf(true)],
+    ["TOK", { ...entryOf(), protocol: '{"type":"ERC20","protocol_data":{"platform":"ETH"}}' }],
+    ["QRC", { ...entryOf(), protocol: '{"type":"QRC20","protocol_data":{"platform":"DOC"}}', qrc20Platform: "DOC" }],
     ["POL", { ...entryOf(), protocol: '{"type":"ETH","protocol_data":{"chain_id":137}}' }],
   ]);
   return {
@@ -33,11 +40,15 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     trading: (ticker) => coins.get(ticker),
     all: () => [...coins.values()],
     entry: (ticker) => entries.get(ticker),
-    async enable({ coin, daemon }) {
+    opening: () => undefined,
+    async enable({ coin, daemon, electrum }) {
       if (coins.has(coin)) return err({ kind: "AlreadyActive", coin, progress: null });
       if (!entries.has(coin)) return err({ kind: "Mm2NotSet", coin });
       if (coin === "POL") return ok(new FakeAccountCoin(coin, null));
-      if (!daemon) {
+      if (electrum?.servers.length === 0) {
+        return err({ kind: "BadServers", reason: "min_connected (1) must be <= max_connected (0)" });
+      }
+      if (!daemon && !electrum) {
         return err({
           kind: "DaemonConfig",
           path: `<HOME>/.komodo/${coin}/${coin}.conf`,

@@ -4,7 +4,7 @@ import { convertErrorText } from "../../../src/app/coin/convertErrorText.ts";
 import type { AccountInfo } from "../../../src/app/coin/evmParts.ts";
 import type { TradeFee } from "../../../src/app/coin/tradeFee.ts";
 import type { WithdrawRequest } from "../../../src/app/coin/withdraw.ts";
-import type { Unfunded } from "../../../src/app/tradingCoin.ts";
+import type { FeeStage, Unfunded } from "../../../src/app/tradingCoin.ts";
 import { verifyMessage } from "../../../src/core/keys/signMessage.ts";
 import { add, lt, type Rational, sub, ZERO } from "../../../src/core/money/rational.ts";
 import { fromHex } from "../../../src/core/util/bytes.ts";
@@ -12,6 +12,7 @@ import { err, ok, type Result } from "../../../src/core/util/result.ts";
 import { Secret } from "../../../src/core/util/secret.ts";
 import { type AddressRules, parseAddress } from "../../../src/core/utxo/address.ts";
 import { convertAddress } from "../../../src/core/utxo/convertAddress.ts";
+import type { ServerHealth } from "../../../src/ports/electrum.ts";
 import type { BadSelector, RpcCoin, SignMessageError, VerifyMessageError } from "../../../src/rpc/ctx/coins.ts";
 import { FakeTradingCoin } from "../fakeTradingCoin.ts";
 
@@ -41,9 +42,9 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   override readonly address: string = ADDRESS;
   override readonly htlcPubkey = Uint8Array.from(fromHex(NODE_KEY));
 
-  override paymentFee(volume: Rational): Result<Rational, Unfunded> {
+  override paymentFee(volume: Rational, stage: FeeStage): Result<Rational, Unfunded> {
     if (lt(volume, this.dust)) return err({ kind: "VolumeTooLow", coin: this.ticker, volume, threshold: this.dust });
-    return super.paymentFee(volume);
+    return super.paymentFee(volume, stage);
   }
   unspendable(): Rational {
     return ZERO;
@@ -71,6 +72,24 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   }
   rawTx(txid: string): Uint8Array | null {
     return txid === TXID ? fromHex(GOOD_TX) : null;
+  }
+  history(): null {
+    return null;
+  }
+  servers(): readonly ServerHealth[] {
+    return [
+      {
+        ...{ name: "electrum1.example.com:50002", state: "connected", height: 100, latencyMs: 42, contradictions: 0, calls: 17 },
+        trouble: null,
+      },
+      {
+        ...{ name: "electrum2.example.com:50002", state: "dropped", height: 99, latencyMs: 51.5, contradictions: 1, calls: 9 },
+        trouble: "its branch does not lead to the header of block 99",
+      },
+    ];
+  }
+  scanProgress(): null {
+    return null;
   }
   tipHeight(): number {
     return 100;

@@ -1,5 +1,6 @@
+import { ShownSwap, type SwapStatus } from "../../../src/core/swap/shownSwap.ts";
 import { err } from "../../../src/core/util/result.ts";
-import type { RecoverError, SwapStatus, SwapsApi } from "../../../src/rpc/ctx/swaps.ts";
+import type { RecoverError, SwapsApi } from "../../../src/rpc/ctx/swaps.ts";
 
 export const FINISHED_SWAP = "aa2e902d-a810-4d81-aecb-202c8b037216";
 /** Known to `recover_funds_of_swap` alone: one that runs, and one of a coin that is not enabled. */
@@ -42,8 +43,10 @@ const SWAP: SwapStatus = {
 /** One finished swap, or none. */
 export function fakeSwaps(busy: boolean, kickStart: () => readonly string[]): SwapsApi {
   const swaps = new Map(busy ? [[FINISHED_SWAP, SWAP]] : []);
+  const shown = new Map([...swaps].map(([uuid, status]) => [uuid, ShownSwap.of(status)]));
   return {
-    status: async (uuid) => swaps.get(uuid),
+    status: async (uuid) => shown.get(uuid),
+    statuses: async (uuids) => new Map([...shown].filter(([uuid]) => uuids.includes(uuid))),
     async page(filter, page, limit) {
       const found = [...swaps.values()]
         .filter((s) => filter.myCoin === undefined || filter.myCoin === s.taker_coin)

@@ -93,7 +93,7 @@ export async function startDaemon(program: DaemonProgram): Promise<Daemon> {
 
 type Running = { readonly child: ChildProcess; readonly exited: Promise<number | string>; said(): string };
 
-const KEEPER = fileURLToPath(new URL("./keeper.ts", import.meta.url));
+const KEEPER = fileURLToPath(new URL("../../../src/devnet/keeper.ts", import.meta.url));
 
 function run(program: DaemonProgram, args: readonly string[]): Running {
   // Its standard input is the thread the daemon hangs by: no test run, however it ends, leaves a daemon behind.

@@ -33,14 +33,12 @@ export async function withRealChains(
     if (!found) throw new Error(`no chain ${ticker}`);
     return found;
   };
-  await withNetwork(
-    topology,
-    (network) => work(network, { ltc: chain(LTC.coin), btc: chain(BTC.coin) }),
-    async (entry, blockTimeMs) => {
+  await withNetwork(topology, (network) => work(network, { ltc: chain(LTC.coin), btc: chain(BTC.coin) }), {
+    startChain: async (entry, blockTimeMs) => {
       const starter = entry.coin === LTC.coin ? (options.startLitecoin ?? startLitecoin) : startBtcd;
       const running = await starter(blockTimeMs);
       started.set(entry.coin, running);
       return running;
     },
-  );
+  });
 }

@@ -1,5 +1,5 @@
 import { setTimeout as later } from "node:timers/promises";
-import type { DevChain } from "../../../src/devnet/devnet.ts";
+import type { DevChain } from "../../../src/devnet/devChain.ts";
 import { type Daemon, startDaemon } from "./daemonProcess.ts";
 import { MATURITY, MINER_ADDRESS, OTHER_ADDRESS, payFromReward } from "./miner.ts";
 import { btcdProgram, litecoinProgram } from "./programs.ts";
@@ -47,8 +47,8 @@ export type RegtestChain = DevChain & {
   mine(count: number): Promise<void>;
   /** Stops the daemon and starts it again, with these arguments more. btcd forgets its regtest chain then: litecoind only. */
   restart(more?: readonly string[]): Promise<void>;
-  /** Takes the last blocks out of the chain and mines one more than there were, from what is in the mempool then. */
-  reorg(depth: number): Promise<void>;
+  /** Takes the block of this height and all after it out of the chain and mines one more than there were, from what is in the mempool then. */
+  reorg(height: number): Promise<void>;
 };
 
 /** Rewards that can be spent before the first half hour of blocks: payments a chain can make. */
@@ -104,13 +104,13 @@ async function regtestChain(
         extra.push(...more);
         return daemon.restart();
       }),
-    reorg: (depth) =>
+    reorg: (height) =>
       inTurn(async () => {
-        const from = Number(await daemon.call("getblockcount")) - depth + 1;
-        const gone = await daemon.call("getblockhash", [from]);
+        const depth = Number(await daemon.call("getblockcount")) - height + 1;
+        const gone = await daemon.call("getblockhash", [height]);
         await daemon.call("invalidateblock", [gone]);
         await other(depth + 1);
-        if ((await daemon.call("getblockhash", [from])) === gone) throw new Error(`block ${from} is still there`);
+        if ((await daemon.call("getblockhash", [height])) === gone) throw new Error(`block ${height} is still there`);
       }),
     leapTo: (sec) =>
       inTurn(async () => {

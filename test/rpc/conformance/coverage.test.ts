@@ -5,6 +5,8 @@ import { CONFORMANCE_ROWS } from "./tables.ts";
 
 /** The rows against the declarations: the other tests run the rows, this one says that none is missing. */
 
+/** A task waits for a hardware wallet only, and there are none. */
+const NEVER_SUCCEEDS = /^task::\w+::user_action$/;
 const STYLES = ["flat", "v2"] as const;
 const FORMS = METHODS.flatMap((method) =>
   STYLES.filter((style) => method.style === style || method.style === "both").map((style) => ({ method, style })),
@@ -14,7 +16,9 @@ const EVERYWHERE = new Set(["bad_params", "NoKeys"]);
 const rowsOf = (name: string, style: string): readonly Row[] => CONFORMANCE_ROWS.filter((r) => r.method === name && r.style === style);
 
 test("every method succeeds in every style it has", () => {
-  const missing = FORMS.filter(({ method, style }) => !rowsOf(method.name, style).some((row) => "result" in row));
+  const missing = FORMS.filter(
+    ({ method, style }) => !NEVER_SUCCEEDS.test(method.name) && !rowsOf(method.name, style).some((row) => "result" in row),
+  );
   expect(missing.map(({ method, style }) => `${method.name} ${style}`)).toEqual([]);
 });
 

@@ -20,7 +20,7 @@ export type Expected = Check | null | boolean | number | string | readonly Expec
  * `slow` and `capped` (chains too slow, blocks too cheap for the amount), `raised` (the coins' least volumes have gone up since the
  * order), `unpaid` (a coin lost its dex fee key), `elsewhere` (another node trades with its key), `mute` (a kind of coin that does
  * not sign messages), `recovers` (a swap there is something to recover of), `accounts` (real coins, some of an account chain that
- * stands still).
+ * stands still), `tokens` (DOC and a token whose platform coin pays its fees).
  */
 export type State =
   | "trade"
@@ -36,7 +36,8 @@ export type State =
   | "elsewhere"
   | "mute"
   | "recovers"
-  | "accounts";
+  | "accounts"
+  | "tokens";
 
 type Failure = {
   /** The declared kind; `bad_params` where the parameters are refused before the method runs, `NoKeys` where it needs keys. */

@@ -26,6 +26,7 @@ import { coinNode } from "../../fakes/coinNode.ts";
 import { FakeAccountChain } from "../../fakes/fakeAccountChain.ts";
 import { type FakeNode, fakeNode } from "../../fakes/fakeNode.ts";
 import { FakeRpcCoin, MUTE } from "../../fakes/rpc/fakeRpcCoin.ts";
+import { FakeRpcToken } from "../../fakes/rpc/fakeRpcToken.ts";
 import { SilentLog } from "../../fakes/silentLog.ts";
 import type { State } from "./row.ts";
 import { PASSWORD, type Stage, serve } from "./stage.ts";
@@ -59,9 +60,13 @@ async function trade(compatibility: Compatibility): Promise<Stage> {
   const served = await serve(
     createRpcContext({
       clock: world.clock,
+      log: new SilentLog(),
       compatibility,
       node: alice.node,
-      swapStore: alice.swapStore,
+      // A store lists what was stored through it; here that is done by the node's own.
+      swapStore: { ...alice.swapStore, page: (...asked) => alice.swapStore.page(...asked) },
+      swapViews: { read: async () => new Map(), missing: async () => ({ looked: 0, uuids: [] }), keep: async () => undefined },
+      keepStatuses: () => undefined,
       version: "swapnode-0.1.0",
       startedAt: new Date(world.clock.nowMs()).toISOString(),
       netid: 9_998,
@@ -69,6 +74,7 @@ async function trade(compatibility: Compatibility): Promise<Stage> {
       hd: false,
       p2p: alice.p2p,
       metrics: nodeMetrics(alice.node, alice.p2p, () => ({ answered: 0, failed: 0 })),
+      lastCoins: null,
       stop: () => void world.clock.after(0, () => void alice.stop()),
     }),
     world.clock,
@@ -131,6 +137,7 @@ function tradeSteps(world: SimWorld, alice: SimNode, bob: SimNode): Stage["steps
       await world.runUntil("the swap begins", () => alice.swaps.size > known);
       bob.crash();
     },
+    "bob falls silent": async () => bob.crash(),
     "alice's request is taken": () => world.runUntil("a swap begins", () => swapsOf(alice).some((uuid) => alice.outcome(uuid) === null)),
     "all swaps end": async () => {
       await world.runUntil("every swap is over", isOver, 12 * HOUR_MS);
@@ -148,6 +155,14 @@ function tradeSteps(world: SimWorld, alice: SimNode, bob: SimNode): Stage["steps
     "LTC is enabled": async () => {
       await alice.daemonFault("LTC", { kind: "clear" });
       await world.runUntil("it is enabled", () => alice.node.coins.active("LTC") !== undefined);
+    },
+    "the daemon of LTC does not answer": () => alice.daemonFault("LTC", { kind: "stall" }),
+    "the daemon of LTC is back": () => alice.daemonFault("LTC", { kind: "clear" }),
+    "alice is paid 1 LTC three times": async () => {
+      for (let i = 0; i < 3; i++) {
+        world.fund(alice, "LTC", COIN_UNITS);
+        await world.advance(60_000);
+      }
     },
     "the daemon of LTC fails": () => alice.daemonFault("LTC", { kind: "http_500" }),
     "KMD is being disabled": async () => {
@@ -282,6 +297,8 @@ async function full(): Promise<Stage> {
   }
   const request = { action: "Buy", base: "DOC", rel: "MARTY", price: decimal("1"), volume: decimal("0.01"), timeoutSec: 600 } as const;
   await Promise.all(Array.from({ length: 10_000 }, () => node.orders.placeTakerOrder(request)));
+  for (const tasks of [node.ctx.tasks.enableUtxo, node.ctx.tasks.withdraw])
+    for (let i = 0; i < 100; i++) tasks.start("DOC", () => new Promise(() => undefined));
   for (let i = 0; i < 10_000; i++) node.ctx.peers.ban(i.toString(16).padStart(64, "0"), "one of many", null);
   return imitated({ ...node, ctx: { ...node.ctx, swaps: { ...node.ctx.swaps, page: swapPages(store) } } });
 }
@@ -318,6 +335,14 @@ export const STATES: { readonly [S in State]: () => Promise<Stage> } = {
     return imitated({ ...node, ctx: { ...node.ctx, swaps: { ...node.ctx.swaps, recoverFunds } } });
   },
   accounts,
+  tokens: async () => {
+    const token = new FakeRpcToken("TOK");
+    return imitated(await fakeNode({ active: ["DOC", token] }), {
+      "the platform coin is spent": async () => {
+        token.gas = decimal("0.001");
+      },
+    });
+  },
   mute: async () => imitated(await fakeNode({ active: ["DOC", "MARTY", MUTE] })),
   raised: async () => {
     const node = await fakeNode({ busy: true });

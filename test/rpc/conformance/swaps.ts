@@ -456,6 +456,40 @@ export const SWAP_ROWS: readonly Entry[] = [
     { note: "anybody may ask, so of a failure there is only the name" },
   ),
   fails("recover_funds_of_swap", { params: { uuid: "$failed" } }, "NotRecoverable", "Maker payment transaction was not found"),
+  step("bob is back"),
+  step("bob buys 1 DOC"),
+  step("bob falls silent"),
+  flat("active_swaps", {}, { uuids: [A_UUID], statuses: null }, { keep: { refunded: "uuids.0" } }),
+  fails(
+    "recover_funds_of_swap",
+    { params: { uuid: "$refunded" } },
+    "SwapNotFinished",
+    "Swap must be finished before recover funds attempt",
+    {
+      note: "the refund is not due yet",
+    },
+  ),
+  step("all swaps end"),
+  flat(
+    "my_swap_status",
+    { params: { uuid: "$refunded" } },
+    having({
+      events: [
+        ...[having({}), having({}), having({}), having({})],
+        ...[event("MakerPaymentSent", TX), event("TakerPaymentValidateFailed", { error: A_TEXT })],
+        ...[event("MakerPaymentWaitRefundStarted", { wait_until: A_TIME_SEC }), event("MakerPaymentRefundStarted")],
+        ...[event("MakerPaymentRefunded", TX), event("MakerPaymentRefundFinished"), event("Finished")],
+      ],
+      ...{ recoverable: false, is_finished: true, is_success: false },
+    }),
+  ),
+  fails(
+    "recover_funds_of_swap",
+    { params: { uuid: "$refunded" } },
+    "NotRecoverable",
+    "Maker payment is refunded, swap is not recoverable",
+    { note: "it was due, and the node has taken it" },
+  ),
   step("the daemon of DOC goes away"),
   fails("trade_preimage", { ...order, swap_method: "sell" }, "Transport", "Transport error: The DOC daemon cannot be used: HTTP 500."),
   failsV2(

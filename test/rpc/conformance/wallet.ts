@@ -121,8 +121,6 @@ const [eth, ethV2, ethFails, ethFailsV2] = [
   refusals("accounts", "flat"),
   refusals("accounts", "v2"),
 ];
-const notTraded = (ticker: string): string =>
-  `'${ticker}' can be held and sent, but not traded: this version of the node has no swaps on account chains`;
 const enabledAs = (ticker: string, balance: string, confirmations = 1): Expected => ({
   ...{ result: "success", address: ETH_ADDRESS, balance, unspendable_balance: "0", coin: ticker },
   ...{ required_confirmations: confirmations, requires_notarization: false },
@@ -275,23 +273,30 @@ const ACCOUNT_ROWS: readonly Entry[] = [
     "InvalidFeePolicy",
     "Invalid fee policy: Expected 'EthGas' or 'EthGasEip1559' fee types, found UtxoFixed",
   ),
-  ...["buy", "sell", "setprice"].flatMap((method) => [
-    ethFails(method, { base: "DOC", rel: "ETH", price: "1", volume: "1" }, "WalletOnly", notTraded("ETH")),
-    ethFails(method, { base: "TOK-ERC20", rel: "DOC", price: "1", volume: "1" }, "WalletOnly", notTraded("TOK-ERC20")),
-  ]),
-  ethFails("max_taker_vol", { coin: "ETH" }, "NotTraded", notTraded("ETH")),
-  ethFailsV2("max_maker_vol", { coin: "ETH" }, "NotTraded", notTraded("ETH"), { status: 400, data: { coin: "ETH" } }),
-  ethFails("min_trading_vol", { coin: "ETH" }, "NotTraded", notTraded("ETH")),
-  ...[
-    { base: "DOC", rel: "ETH" },
-    { base: "TOK-ERC20", rel: "DOC" },
-  ].flatMap((pair) => {
-    const [ask, ticker] = [{ ...pair, swap_method: "sell", price: "1", volume: "1" }, pair.base === "DOC" ? "ETH" : pair.base];
-    return [
-      ethFails("trade_preimage", ask, "NotTraded", notTraded(ticker)),
-      ethFailsV2("trade_preimage", ask, "NotTraded", notTraded(ticker), { status: 400, data: { coin: ticker } }),
-    ];
-  }),
+  eth("min_trading_vol", { coin: "ETH" }, { coin: "ETH", ...triple("min_trading_vol", "0.000000000000000001", 1n, 10n ** 18n) }),
+  eth("min_trading_vol", { coin: "TOK-ERC20" }, { coin: "TOK-ERC20", ...triple("min_trading_vol", "0.000001", 1n, 1_000_000n) }),
+  ethV2(
+    "max_maker_vol",
+    { coin: "ETH" },
+    {
+      coin: "ETH",
+      volume: detail("8.9970708", 22_492_677n, 2_500_000n),
+      balance: detail("10", 10n, 1n),
+      locked_by_swaps: detail("1.00021", 100_021n, 100_000n),
+    },
+    { note: "room for payment and refund at eight times the price: 165000 x 16.48 gwei" },
+  ),
+  ethV2("max_maker_vol", { coin: "TOK-ERC20" }, having({ volume: detail("500", 500n, 1n) })),
+  eth("max_taker_vol", { coin: "ETH" }, { coin: "ETH", result: { numer: "87380688843", denom: "9725000000" } }),
+  eth(
+    "trade_preimage",
+    { base: "TOK-ERC20", rel: "DOC", price: "1", volume: "1", swap_method: "setprice" },
+    having({
+      base_coin_fee: { coin: "ETH", ...triple("amount", "0.0011021", 11_021n, 10_000_000n), paid_from_trading_vol: false },
+      rel_coin_fee: having({ coin: "DOC", paid_from_trading_vol: true }),
+    }),
+    { note: "500000 gas for two approvals, the payment and the refund, at today's price and 7 %" },
+  ),
   eth("disable_coin", { coin: "ETH" }, { coin: "ETH", cancelled_orders: [], passivized: true }, { note: "a token needs it" }),
   ethFails("my_balance", { coin: "ETH" }, "NoSuchCoin", "No such coin: ETH"),
   eth("disable_coin", { coin: "TOK-ERC20" }, { coin: "TOK-ERC20", cancelled_orders: [], passivized: false }),
@@ -582,6 +587,7 @@ export const WALLET_ROWS: readonly Entry[] = [
   fails("send_raw_transaction", { coin: "LTC", tx_hex: "00" }, "NoSuchCoin", "No such coin: LTC"),
   fails("send_raw_transaction", { coin: "DOC" }, "bad_params", "No 'tx_hex' or 'tx_json' field"),
   fails("send_raw_transaction", { coin: "DOC", tx_hex: "zz" }, "BadHex", "Invalid character 'z' at position 0"),
+  fails("send_raw_transaction", { coin: "DOC", tx_hex: "0x0z" }, "BadHex", "Invalid character 'z' at position 1"),
   fails("send_raw_transaction", { coin: "DOC", tx_hex: "000" }, "BadHex", "Odd number of digits"),
   fails("send_raw_transaction", { coin: "DOC", tx_hex: "00" }, "Rejected", "not a transaction of DOC: unexpected end of data"),
   flat("withdraw", { coin: "DOC", to: TO, amount: "2" }, withdrawal(), { keep: { next: "tx_hex" } }),
@@ -639,7 +645,7 @@ export const WALLET_ROWS: readonly Entry[] = [
     "Deactivated coin due to error in balance querying: The LTC daemon cannot be used: HTTP 500.",
   ),
   step("LTC is being enabled"),
-  fails("enable", { coin: "LTC" }, "BeingEnabled", "Coin LTC is being enabled; its daemon has not answered yet"),
+  fails("enable", { coin: "LTC" }, "BeingEnabled", "Coin LTC is being enabled; nothing has answered yet"),
   step("LTC is enabled"),
   flat("disable_coin", { coin: "LTC" }, { coin: "LTC", cancelled_orders: [], passivized: false }),
   flat(

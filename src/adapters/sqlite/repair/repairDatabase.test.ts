@@ -19,12 +19,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { firstStore, recordedLogs } from "../../../../test/vectors/eventLogs/eventLogs.ts";
 import { parseOrderRecord } from "../../../app/orders/orderRecord.ts";
 import type { StoredEvent } from "../../../core/swap/events.ts";
+import { ShownSwap } from "../../../core/swap/shownSwap.ts";
+import { swapStatus } from "../../../core/swap/swapStatus.ts";
 import { StorageError } from "../../../ports/sql.ts";
 import { checkDatabase } from "../checkDatabase.ts";
 import { openInlineDatabase } from "../inlineDatabase.ts";
 import { createOrderStore } from "../orderStore.ts";
 import { SCHEMA } from "../schema.ts";
 import { createSwapStore } from "../swapStore.ts";
+import { createSwapViews } from "../swapViews.ts";
 import { repairDatabase } from "./repairDatabase.ts";
 
 const PAGE = 4096;
@@ -72,6 +75,9 @@ async function makeTemplate(): Promise<Made[]> {
     { sql: "INSERT INTO chain_watch VALUES ('AAA', 'script', '76a9', 7, 90)" },
     { sql: "INSERT INTO chain_meta VALUES ('AAA', '00')" },
   ]);
+  await createSwapViews(db, "test").keep(
+    made.map(({ uuid, events }) => ({ uuid, events: events.length, status: ShownSwap.of(swapStatus(events)) })),
+  );
   await db.close();
   return made;
 }
@@ -296,7 +302,22 @@ test("an event whose text was changed is kept, and its swap is held, not folded"
   expect((await logsNow(made)).get(victim?.uuid ?? "")).toBe("held");
 });
 
-test("an order that cannot be read is put aside with its text, and the block index is left out to be found again", () => {
+test.each(["tx_received", "tx_signed"] as const)("a lost mark of a fee is made again, of one with %s: it serves no other swap", (type) => {
+  const isFee = ({ event }: StoredEvent): boolean => event.type === type && event.slot === "fee" && event.txid !== "";
+  const { uuid, events } = fill().find((swap) => swap.events.some(isFee)) ?? expect.fail("no such swap");
+  const raw = new DatabaseSync(path);
+  for (const table of ["swaps", "swap_events"]) raw.prepare(`DELETE FROM ${table} WHERE uuid <> ?`).run(uuid);
+  raw.exec("DELETE FROM swap_marks");
+  raw.close();
+  repair();
+  const db = new DatabaseSync(path, { readOnly: true });
+  const marks = db.prepare("SELECT value, uuid FROM swap_marks WHERE kind = 'fee_tx'").all();
+  db.close();
+  const fee = events.find(isFee)?.event;
+  expect(marks).toEqual([{ value: fee && "txid" in fee ? fee.txid : "", uuid }]);
+});
+
+test("an order that cannot be read is put aside with its text, and what is made again of chains and logs is left out", () => {
   fill();
   const raw = new DatabaseSync(path);
   raw.exec("UPDATE live_orders SET record = '{}'");
@@ -309,6 +330,7 @@ test("an order that cannot be read is put aside with its text, and the block ind
     { origin: "live_orders", row: expect.stringContaining('"record":"{}"') },
   ]);
   expect(db.prepare("SELECT * FROM chain_meta").all()).toEqual([]);
+  expect(db.prepare("SELECT * FROM swap_views").all()).toEqual([]);
   expect(db.prepare("SELECT from_height, next_height FROM chain_watch").all()).toEqual([{ from_height: 7, next_height: 7 }]);
   db.close();
 });

@@ -11,8 +11,8 @@ import { couldPayAgain, findLog, foundSwaps, heldSentence, holdSwap } from "../s
 import { readPageFile } from "./pageFile.ts";
 import { addFromPages, copyTable, putAside, store, type TableReport } from "./recoverRows.ts";
 
-/** What the node finds on the chains again when the coins are enabled. */
-const INDEX_TABLES = ["chain_meta", "chain_header", "chain_tx", "chain_output", "chain_spend"];
+/** What the node finds on the chains again when the coins are enabled, and what it makes anew from the swaps' logs. */
+const DERIVED_TABLES = ["chain_meta", "chain_header", "chain_tx", "chain_output", "chain_spend", "swap_views"];
 /** Tables that belong to the new file itself. */
 const OWN_TABLES = ["schema_migrations", "store_mark"];
 
@@ -83,7 +83,9 @@ function fromLog(uuid: string, events: readonly StoredEvent[], finished: boolean
       if (secretHash !== null) mark("secret_hash", secretHash);
     }
     if (event.type === "negotiated") mark("secret_hash", event.with.secretHash);
-    if (event.type === "tx_received" && event.slot === "fee" && event.txid !== "") mark("fee_tx", event.txid);
+    // A fee that was received, and one of our own (see `takeUpFee`).
+    if ((event.type === "tx_received" || event.type === "tx_signed") && event.slot === "fee" && event.txid !== "")
+      mark("fee_tx", event.txid);
   }
   batch.push({
     sql: "UPDATE swaps SET finished = ?, settled = settled AND ? WHERE uuid = ?",
@@ -142,7 +144,7 @@ function rebuild(path: string, partial: string, schema: readonly ComponentSchema
     const names = target
       .read("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
       .map((row) => String(row.name))
-      .filter((name) => !INDEX_TABLES.includes(name) && !OWN_TABLES.includes(name));
+      .filter((name) => !DERIVED_TABLES.includes(name) && !OWN_TABLES.includes(name));
     const tables = names.map((table) =>
       source ? copyTable(source, target, table) : { table, kept: 0, aside: 0, fromPages: 0, stopped: "SQLite cannot open the file" },
     );

@@ -8,8 +8,12 @@ import type { Log } from "../../../ports/log.ts";
 import type { EvmEnableError, EvmParts } from "../evmParts.ts";
 import { FAILING_MS, FIRST_BALANCE_MS } from "../firstLook.ts";
 import { whenFailing } from "../whenFailing.ts";
+import { AccountFunds } from "./accountFunds.ts";
+import { AllowanceKeeper } from "./allowanceKeeper.ts";
 import type { EvmAccount } from "./evmAccount.ts";
+import { NonceKeeper } from "./nonceKeeper.ts";
 import { NonceLedger } from "./nonceLedger.ts";
+import { PayoutGate } from "./payoutGate.ts";
 
 /** The adapter's own bound. */
 const MAX_URLS = 32;
@@ -87,7 +91,11 @@ export class AccountPool {
     if (shared.users.size > 0) return;
     this.#shared.delete(id);
     // Whoever opens the account again must find everything the old ledger still writes.
-    const closed = account.nonces.close().then(() => account.chain.close());
+    const closed = account.keeper
+      .close()
+      .then(() => account.payouts.close())
+      .then(() => account.nonces.close())
+      .then(() => account.chain.close());
     this.#closing.set(id, closed);
     try {
       await closed;
@@ -116,15 +124,28 @@ export class AccountPool {
       const failed = await this.#firstLook(user, chain.value, address, signal);
       if (failed === null) {
         await nonces.open(signal);
+        const { gas, signMessagePrefix } = platform;
+        const funds = new AccountFunds({ chain: chain.value, address, nonces, clock });
+        const keeper = new NonceKeeper({ chain: chain.value, key, address, gas, nonces, funds, clock, log });
+        const unlimited = parts.unlimitedAllowances;
+        const allowances = new AllowanceKeeper({ chain: chain.value, key, address, gas, nonces, funds, log, unlimited });
+        const payouts = new PayoutGate({ chain: chain.value, address, platform: ticker, log });
+        await payouts.look(signal);
+        keeper.start();
+        payouts.start();
         return ok({
           platform: ticker,
           platformDecimals: platform.decimals,
-          gas: platform.gas,
-          signMessagePrefix: platform.signMessagePrefix,
+          gas,
+          signMessagePrefix,
           chain: chain.value,
           key,
           address,
           nonces,
+          funds,
+          keeper,
+          payouts,
+          allowances,
           clock,
         });
       }
@@ -148,8 +169,8 @@ export class AccountPool {
     });
     let failed: EvmEnableError | null = null;
     try {
-      const given = AbortSignal.any([signal, failing.signal, wrongChain.signal]);
-      await withDeadline(clock, FIRST_BALANCE_MS, given, (s) => chain.watchAccount(address, s));
+      const parents = [signal, failing.signal, wrongChain.signal];
+      await withDeadline(clock, FIRST_BALANCE_MS, parents, (s) => chain.watchAccount(address, s));
       if (!chain.account(address) || !chain.gasPrices()) failed = unreached(user, "the nodes gave no balance or no price of gas");
     } catch (cause) {
       if (!(cause instanceof Aborted) || signal.aborted) throw cause;

@@ -4,7 +4,11 @@ import type { GasPrices } from "../../../core/evm/gas.ts";
 import type { KeyPair } from "../../../core/keys/keyPair.ts";
 import type { AccountChain, AccountState } from "../../../ports/accountChain.ts";
 import type { Clock } from "../../../ports/clock.ts";
+import type { AccountFunds } from "./accountFunds.ts";
+import type { AllowanceKeeper } from "./allowanceKeeper.ts";
+import type { NonceKeeper } from "./nonceKeeper.ts";
 import type { NonceLedger } from "./nonceLedger.ts";
+import type { PayoutGate } from "./payoutGate.ts";
 
 /** What the platform coin and the tokens of one account share. Closed when the last of them goes. */
 export type EvmAccount = {
@@ -18,6 +22,13 @@ export type EvmAccount = {
   readonly key: KeyPair;
   readonly address: EvmAddress;
   readonly nonces: NonceLedger;
+  /** What of it is promised to swaps. */
+  readonly funds: AccountFunds;
+  readonly keeper: NonceKeeper;
+  /** Whether it takes the platform coin from contracts. */
+  readonly payouts: PayoutGate;
+  /** What swap contracts may take of its tokens. */
+  readonly allowances: AllowanceKeeper;
   readonly clock: Clock;
 };
 
@@ -35,8 +46,5 @@ export function gasPricesOf({ chain }: Pick<EvmAccount, "chain">): GasPrices {
   return prices;
 }
 
-/** Wei the account has and no sent transaction may still take; never below 0. */
-export function freeWei(account: EvmAccount): bigint {
-  const free = accountState(account).balance - account.nonces.outgoing().wei;
-  return free > 0n ? free : 0n;
-}
+/** Wei the account has that no sent transaction may still take and no swap was promised; never below 0. */
+export const freeWei = (account: EvmAccount): bigint => account.funds.free(null);

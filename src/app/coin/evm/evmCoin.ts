@@ -1,6 +1,6 @@
 import { addressFaultText, checksumAddress, type EvmAddress, parseAddress, parseAnyCaseAddress } from "../../../core/evm/address.ts";
 import { signEthMessage, verifyEthMessage } from "../../../core/evm/ethMessage.ts";
-import type { EvmKind, GasPolicy } from "../../../core/evm/evmKind.ts";
+import type { EvmKind } from "../../../core/evm/evmKind.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import type { HdAddressId } from "../../../core/keys/hd.ts";
 import { type KeyPair, uncompressedPubkey } from "../../../core/keys/keyPair.ts";
@@ -8,14 +8,15 @@ import { fromUnits, type Rational, ZERO } from "../../../core/money/rational.ts"
 import { toHex } from "../../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import { Secret } from "../../../core/util/secret.ts";
+import type { SwapCoin } from "../../swap/swapCoin.ts";
 import type { AnyAddressForm } from "../addressForm.ts";
 import type { AccountInfo } from "../evmParts.ts";
 import { lookAgain } from "../lookAgain.ts";
 import { type AddressSelector, addressId } from "../messageSigner.ts";
 import type { TradeFee } from "../tradeFee.ts";
 import { broadcastToResult, type SendError, type Withdrawal, type WithdrawError, type WithdrawRequest } from "../withdraw.ts";
-import { accountState, type EvmAccount, freeWei, gasPricesOf } from "./evmAccount.ts";
-import { marketBid, priceOf } from "./gasBid.ts";
+import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
+import { type BidRule, bidRuleOf, marketBid, priceOf } from "./gasBid.ts";
 import { withdrawEvm } from "./withdrawEvm.ts";
 
 /** What an ETH-like coin or token is, fixed at activation. */
@@ -26,29 +27,33 @@ export type EvmSpec = {
   readonly signMessagePrefix: string | null;
   readonly swapContract: EvmAddress | null;
   readonly fallbackSwapContract: EvmAddress | null;
+  readonly orderbookTicker: string | null;
+  readonly walletOnly: boolean;
+  /** Whole coins. */
+  readonly minTradingVol: Rational | null;
   readonly confirmations: number;
   readonly notarization: boolean;
   /** HD wallets: the coin's path, and the key of each of its addresses. */
   readonly hd: { readonly derivationPath: string; readonly keyAt: (id: HdAddressId) => KeyPair | null } | null;
 };
 
-/** Greatest type of transaction sent where the coins file names none (rpc.md 2.6): the one before EIP-1559's is not used. */
-const DEFAULT_TX_TYPE = 2;
-
 /**
- * An activated coin of an account chain: the platform coin, or a token on it, which shares the platform's account. A wallet
- * only: it is no `TradingCoin`, so no order can be matched into it.
+ * An activated coin of an account chain as the wallet uses it: the platform coin, or a token on it, which shares the platform's
+ * account.
  */
 export class EvmCoin {
   readonly family = "account";
   readonly spec: EvmSpec;
   readonly account: EvmAccount;
   readonly matureConfirmations = null;
+  /** The same coin as orders and swaps use it. */
+  readonly swapCoin: SwapCoin;
   #settings: { readonly confirmations: number; readonly notarization: boolean };
 
-  constructor(spec: EvmSpec, account: EvmAccount) {
+  constructor(spec: EvmSpec, account: EvmAccount, toSwapCoin: (coin: EvmCoin) => SwapCoin) {
     this.spec = spec;
     this.account = account;
+    this.swapCoin = toSwapCoin(this);
     this.#settings = { confirmations: spec.confirmations, notarization: spec.notarization };
   }
 
@@ -92,11 +97,9 @@ export class EvmCoin {
     if (!state) throw new Error(`the balance of ${this.ticker} is not followed`);
     return state.balance;
   }
-  /** The same less what sent transactions may still take; never below 0. */
+  /** The same less what sent transactions may still take and what is promised to swaps; never below 0. */
   freeUnits(): bigint {
-    if (this.contract === null) return freeWei(this.account);
-    const free = this.balanceUnits() - this.account.nonces.outgoing().token(this.contract);
-    return free > 0n ? free : 0n;
+    return this.account.funds.free(this.contract);
   }
   spendable(): Rational {
     return fromUnits(this.balanceUnits(), this.decimals);
@@ -104,14 +107,13 @@ export class EvmCoin {
   unspendable(): Rational {
     return ZERO;
   }
-  /** No swap holds anything: account coins do not trade yet. */
+  /** Promised to swaps and not signed for yet; of the platform coin with the gas of its tokens' swaps. */
   locked(): Rational {
-    return ZERO;
+    return fromUnits(this.account.funds.held(this.contract), this.decimals);
   }
 
-  bidRule(): { readonly policy: GasPolicy; readonly maxTxType: number } {
-    const [own, platform] = [this.spec.kind.gas, this.account.gas];
-    return { policy: own.policy ?? platform.policy ?? "legacy", maxTxType: own.maxTxType ?? platform.maxTxType ?? DEFAULT_TX_TYPE };
+  bidRule(): BidRule {
+    return bidRuleOf(this.account.gas, this.spec.kind.gas);
   }
   /** KDF's figure: a swap transaction's gas at today's price, paid in the platform coin. */
   async tradeFee(signal: AbortSignal): Promise<TradeFee> {
@@ -138,6 +140,16 @@ export class EvmCoin {
   }
   rawTx(id: string): Uint8Array | null {
     return this.account.chain.tx(id)?.raw ?? null;
+  }
+  /** Account chains do not list the transactions of an address. */
+  history(): null {
+    return null;
+  }
+  servers(): readonly [] {
+    return [];
+  }
+  scanProgress(): null {
+    return null;
   }
   tipHeight(): number {
     return this.account.chain.status().tip?.height ?? 0;
@@ -184,7 +196,7 @@ export class EvmCoin {
 
   /** Own transactions go by the nonce ledger; those of other accounts are passed on. */
   async sendRaw(raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {
-    const { chain, address, nonces } = this.account;
+    const { chain, address, nonces, funds } = this.account;
     const parsed = parseEvmTx(raw);
     const reject = (message: string): Result<never, SendError> => err({ kind: "Rejected", message });
     if (!parsed.ok)
@@ -199,7 +211,8 @@ export class EvmCoin {
         `the transaction is for ${tx.chainId === null ? "any chain" : `the chain with id ${tx.chainId}`}, not for ${chain.chainId}`,
       );
     if (chain.status().state !== "ready") await lookAgain(this.account.clock, chain, signal);
-    return from === address ? nonces.send(parsed.value, signal) : broadcastToResult(await chain.broadcast(raw, signal), txid);
+    if (from !== address) return broadcastToResult(await chain.broadcast(raw, signal), txid);
+    return nonces.send(parsed.value, signal, () => funds.refusal(parsed.value));
   }
 }
 

@@ -11,11 +11,14 @@ import { FIRST_BALANCE_MS } from "../firstLook.ts";
 import { AccountPool, type AccountPoolDeps, type PlatformKind } from "./accountPool.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { EvmCoin } from "./evmCoin.ts";
+import { EvmSwapCoin } from "./evmSwapCoin.ts";
 
 export type EvmCoinsDeps = AccountPoolDeps & {
   readonly entries: ReadonlyMap<string, CoinEntry>;
   readonly keyOf: (entry: CoinEntry) => Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }>;
   readonly hdKeyOf: ((entry: CoinEntry, id: HdAddressId) => KeyPair | null) | null;
+  /** See `SafetyRules`. */
+  readonly feeCeilingFactor: number;
 };
 
 export type EvmEnable = {
@@ -219,7 +222,7 @@ export class EvmCoins {
   }
 
   #coin(entry: CoinEntry, kind: EvmKind, decimals: number, account: EvmAccount, contracts: Contracts, request: EvmEnable): EvmCoin {
-    const { hdKeyOf } = this.#deps;
+    const { hdKeyOf, feeCeilingFactor } = this.#deps;
     const { derivationPath } = entry;
     return new EvmCoin(
       {
@@ -228,12 +231,22 @@ export class EvmCoins {
         signMessagePrefix: request.inheritsPrefix ? account.signMessagePrefix : kind.signMessagePrefix,
         swapContract: contracts.swap,
         fallbackSwapContract: contracts.fallback,
+        orderbookTicker: entry.orderbookTicker,
+        walletOnly: entry.walletOnly,
+        minTradingVol: entry.minTradingVol,
         confirmations: request.requiredConfirmations ?? kind.confirmations,
         notarization: request.requiresNotarization ?? kind.notarization,
         hd: hdKeyOf && derivationPath !== null ? { derivationPath, keyAt: (id) => hdKeyOf(entry, id) } : null,
       },
       account,
+      (coin) => new EvmSwapCoin(coin, feeCeilingFactor, (ticker) => this.#isTokenOf(ticker, coin)),
     );
+  }
+
+  #isTokenOf(ticker: string, { ticker: platform, contract }: EvmCoin): boolean {
+    const entry = this.#deps.entries.get(ticker);
+    const kind = entry && contract === null ? evmKind(entry) : null;
+    return kind?.ok === true && kind.value.asset.kind === "token" && kind.value.asset.platform === platform;
   }
 
   /** The platform coin of a coin: itself, or the one its entry names. */

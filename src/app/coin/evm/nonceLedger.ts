@@ -1,20 +1,26 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
-import { parseErc20Call } from "../../../core/evm/erc20.ts";
-import { type GasBid, greatestFee } from "../../../core/evm/gas.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
-import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
-import { equalBytes } from "../../../core/util/bytes.ts";
-import { err, type Result } from "../../../core/util/result.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
 import type { BroadcastOutcome } from "../../../ports/chain.ts";
 import type { Log } from "../../../ports/log.ts";
 import { broadcastToResult, type SendError } from "../withdraw.ts";
+import { type Outgoing, outgoingOf } from "./outgoing.ts";
+import { isDearer, samePayment } from "./replacement.ts";
+import { SwapTxs } from "./swapTxs.ts";
 
 /** Nonces below the chain's that are still remembered: deeper than a reorg goes. */
 const KEEP_BEHIND = 64n;
 /** Transactions remembered that were handed out and not sent; the oldest go first. */
 const MAX_SIGNED = 200;
+
+/**
+ * Transactions of this account in the nodes' pools that nothing here knows of, at most. geth keeps 16 of one account for sure; a node that
+ * names more has nothing, or lies, and whatever is signed behind them would wait for ever.
+ */
+const MOST_UNKNOWN = 16;
 
 export type NonceLedgerDeps = {
   readonly chain: AccountChain;
@@ -26,6 +32,9 @@ export type NonceLedgerDeps = {
 type State = "signed" | "sent";
 /** `takenAt`: hash of the tip when the nodes last took it; null: not known to have arrived. */
 type Entry = { readonly signed: SignedEvmTx; readonly state: State; takenAt: string | null };
+
+/** An own transaction whose nonce no block has used. `ofSwap`: its swap sends and replaces it, nobody else. */
+export type WaitingTx = { readonly signed: SignedEvmTx; readonly ofSwap: boolean };
 
 /**
  * Who has which nonce of one account. Every own transaction is stored before it leaves this node, so that a crash between
@@ -40,13 +49,22 @@ type Entry = { readonly signed: SignedEvmTx; readonly state: State; takenAt: str
  * Whatever was sent and is in no pool (it never arrived, or was dropped) holds up all that come after it. So it is sent once
  * more when the account is opened and before anything new is signed or sent; while no node answers for it, nothing after it is
  * sent: whoever repeats a withdrawal that had no answer must not pay once for each try.
+ *
+ * Transactions of swaps have their nonce from the moment they are signed (`take`), in memory: their swap stores them before it
+ * sends them, gives them here again after a restart (`adopt`), and sends and replaces them itself. Nothing else is sent with
+ * a nonce one of them has. They must be adopted before the first withdrawal after a start.
  */
 export class NonceLedger {
   readonly #deps: NonceLedgerDeps;
   /** By txid, in the order they were signed. */
   readonly #entries = new Map<string, Entry>();
+  readonly #swapTxs = new SwapTxs();
+  /** On its way into the store: `take` comes at any moment, and must not give its nonce away meanwhile. */
+  #storing: SignedEvmTx | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #isClosed = false;
+  /** What the pools are said to hold below is not believed. */
+  #doubtBelow = 0n;
 
   constructor(deps: NonceLedgerDeps) {
     this.#deps = deps;
@@ -71,14 +89,17 @@ export class NonceLedger {
     await this.#turn;
   }
 
-  /** Sends what no pool has, the least nonce first. Ends at the first the nodes do not answer for, and gives it back. */
-  async #sendAgain(except: string | null, signal?: AbortSignal): Promise<SignedEvmTx | null> {
+  /**
+   * Sends what no pool has, the least nonce first, but what has the nonce `except`. Ends at the first the nodes do not answer
+   * for, and gives it back.
+   */
+  async #sendAgain(except: bigint | null, signal?: AbortSignal): Promise<SignedEvmTx | null> {
     const { chain, address, log } = this.#deps;
     const account = chain.account(address);
     if (!account) return null;
     const missing = [...this.#entries.values()].filter(
       ({ signed, state, takenAt }) =>
-        state === "sent" && signed.tx.nonce >= account.pendingNonce && takenAt !== account.block.hash && signed.txid !== except,
+        state === "sent" && signed.tx.nonce >= account.pendingNonce && takenAt !== account.block.hash && signed.tx.nonce !== except,
     );
     missing.sort((a, b) => (a.signed.tx.nonce < b.signed.tx.nonce ? -1 : a.signed.tx.nonce > b.signed.tx.nonce ? 1 : 0));
     for (const { signed } of missing) {
@@ -103,20 +124,115 @@ export class NonceLedger {
   next(): bigint | null {
     const account = this.#deps.chain.account(this.#deps.address);
     if (!account) return null;
-    const taken = new Set([...this.#entries.values()].filter((e) => e.state === "sent").map((e) => e.signed.tx.nonce));
-    let nonce = account.pendingNonce > account.nonce ? account.pendingNonce : account.nonce;
+    const taken = new Set(this.#taking().map(({ signed }) => signed.tx.nonce));
+    const isBelieved = account.nonce >= this.#doubtBelow && this.unknown().length <= MOST_UNKNOWN;
+    let nonce = isBelieved && account.pendingNonce > account.nonce ? account.pendingNonce : account.nonce;
     while (taken.has(nonce)) nonce++;
     return nonce;
   }
 
-  /** What sent transactions that are in no block yet may still take, at most; of a nonce with several, the dearest. */
-  outgoing(): { readonly wei: bigint; token(contract: EvmAddress): bigint } {
-    const used = this.#deps.chain.account(this.#deps.address)?.nonce ?? 0n;
-    const waiting = [...this.#entries.values()].filter((e) => e.state === "sent" && e.signed.tx.nonce >= used).map((e) => e.signed.tx);
-    return {
-      wei: sumOfDearest(waiting, (tx) => tx.value + greatestFee(bidOf(tx), tx.gasLimit)),
-      token: (contract) => sumOfDearest(waiting, (tx) => tokenAmount(tx, contract)),
-    };
+  /** Nonces that the nodes' pools are said to have and nothing of ours has, the least first. */
+  unknown(): readonly bigint[] {
+    const account = this.#deps.chain.account(this.#deps.address);
+    if (!account) return [];
+    const taken = new Set(this.#taking().map(({ signed }) => signed.tx.nonce));
+    const unknown: bigint[] = [];
+    for (let nonce = account.nonce; nonce < account.pendingNonce; nonce++) if (!taken.has(nonce)) unknown.push(nonce);
+    return unknown;
+  }
+
+  /** What the pools are said to have below `nonce` was waited for in vain: these nonces are given away again. */
+  doubt(nonce: bigint): void {
+    this.#doubtBelow = nonce;
+  }
+
+  /** Everything that has a nonce, also used ones that are still remembered. */
+  #taking(): readonly WaitingTx[] {
+    const sent = [...this.#entries.values()].filter((e) => e.state === "sent").map(({ signed }) => ({ signed, ofSwap: false }));
+    const held = this.#swapTxs.all().map((signed) => ({ signed, ofSwap: true }));
+    return [...sent, ...held, ...(this.#storing ? [{ signed: this.#storing, ofSwap: false }] : [])];
+  }
+
+  /** Own transactions that have a nonce no block has used, as the chain was last seen: sent ones, and all of swaps. */
+  waiting(): readonly WaitingTx[] {
+    const used = this.#used();
+    return this.#taking().filter(({ signed }) => signed.tx.nonce >= used);
+  }
+
+  /** What `waiting` may still take, at most; of a nonce with several, the dearest. */
+  outgoing(): Outgoing {
+    return outgoingOf(this.waiting().map(({ signed }) => signed.tx));
+  }
+
+  /**
+   * A transaction of a swap with the least free nonce, which is its own from now on; not stored, not sent. Null: the chain has
+   * not told the account's nonce yet, the account is closing, or too many are held.
+   */
+  take(sign: (nonce: bigint) => SignedEvmTx): SignedEvmTx | null {
+    this.#pruneSwapTxs();
+    const nonce = this.#isClosed || this.#swapTxs.isFull ? null : this.next();
+    if (nonce === null) return null;
+    const signed = sign(nonce);
+    this.#mustBeOwn(signed);
+    if (signed.tx.nonce !== nonce) throw new Error(`signed with nonce ${signed.tx.nonce} in place of ${nonce}`);
+    this.#swapTxs.add(signed);
+    return signed;
+  }
+
+  /**
+   * Takes the nonce of a swap's stored transaction: after a restart, or of another version of one that is held. Idempotent,
+   * and not bounded: what is stored may be sent at any time. @throws on bytes that are no transaction of this account
+   */
+  adopt(raw: Uint8Array): void {
+    const parsed = parseEvmTx(raw);
+    if (!parsed.ok) throw new Error(`a swap's transaction of ${this.#deps.chain.ticker} cannot be read`);
+    this.#mustBeOwn(parsed.value);
+    this.#swapTxs.add(parsed.value);
+    this.#pruneSwapTxs();
+  }
+
+  /** A swap's transaction was never sent and never will be: its nonce is free again if nothing else has it. */
+  free(txid: string): void {
+    this.#swapTxs.remove(txid);
+  }
+
+  /** A swap's transaction that is held; null also when its nonce was used so long ago that it was forgotten. */
+  txAt(txid: string): SignedEvmTx | null {
+    return this.#swapTxs.get(txid);
+  }
+
+  /** Everything of this account that has this nonce: sent, or of a swap. At most one of them is ever mined. */
+  othersAt(nonce: bigint): readonly SignedEvmTx[] {
+    return this.#taking()
+      .map(({ signed }) => signed)
+      .filter(({ tx }) => tx.nonce === nonce);
+  }
+
+  /** Transactions that do the same with the same nonce, in the order they were signed; none that was forgotten. */
+  versionsOf({ tx }: SignedEvmTx): readonly SignedEvmTx[] {
+    const signed = [...this.#entries.values()].map((entry) => entry.signed);
+    return signed.filter((other) => other.tx.nonce === tx.nonce && samePayment(other.tx, tx));
+  }
+
+  #mustBeOwn({ txid, tx, from }: SignedEvmTx): void {
+    const { chain, address } = this.#deps;
+    if (from !== address || tx.chainId !== chain.chainId) throw new Error(`${txid} is no transaction of this ${chain.ticker} account`);
+  }
+
+  #used(): bigint {
+    return this.#deps.chain.account(this.#deps.address)?.nonce ?? 0n;
+  }
+
+  #pruneSwapTxs(): void {
+    this.#swapTxs.dropBelow(this.#used() - KEEP_BEHIND);
+  }
+
+  /** Sends once more what no pool has, in its turn. */
+  repeat(signal: AbortSignal): Promise<Result<undefined, SendError>> {
+    return this.#inTurn(async () => {
+      await this.#sendAgain(null, signal);
+      return ok(undefined);
+    });
   }
 
   /**
@@ -137,25 +253,39 @@ export class NonceLedger {
       if (obstacle) return err(obstacle);
       const made = sign(nonce);
       if (!made.ok) return made;
-      await this.#put(made.value, "signed");
-      if (!send) return made;
+      if (!send) {
+        await this.#put(made.value, "signed");
+        return made;
+      }
       const sent = await this.#send(made.value, signal);
       return sent.ok ? made : sent;
     });
   }
 
-  /** Sends a transaction of this account that was signed before, here or elsewhere. */
-  send(signed: SignedEvmTx, signal: AbortSignal): Promise<Result<string, SendError>> {
+  /**
+   * Sends a transaction of this account that was signed before, here or elsewhere.
+   * @param refuse called in its turn; why it must not be sent, a sentence, or null
+   */
+  send(signed: SignedEvmTx, signal: AbortSignal, refuse: () => string | null = () => null): Promise<Result<string, SendError>> {
     return this.#inTurn(async () => {
-      const obstacle = this.#obstacle(await this.#sendAgain(signed.txid, signal), signed.tx.nonce);
-      return obstacle ? err(obstacle) : this.#send(signed, signal);
+      const obstacle = this.#obstacle(await this.#sendAgain(signed.tx.nonce, signal), signed.tx.nonce);
+      if (obstacle) return err(obstacle);
+      const refusal = refuse();
+      return refusal === null ? this.#send(signed, signal) : err({ kind: "Rejected", message: refusal });
     });
   }
 
   async #send(signed: SignedEvmTx, signal: AbortSignal): Promise<Result<string, SendError>> {
     const refusal = this.#refusal(signed);
     if (refusal !== null) return err({ kind: "Rejected", message: refusal });
-    await this.#put(signed, "sent");
+    // Its swap has stored it, and decides what its nonce is used for.
+    if (this.#swapTxs.get(signed.txid)) return broadcastToResult(await this.#deps.chain.broadcast(signed.raw, signal), signed.txid);
+    this.#storing = signed;
+    try {
+      await this.#put(signed, "sent");
+    } finally {
+      this.#storing = null;
+    }
     const outcome = await this.#give(signed, signal);
     if (outcome.kind !== "unknown") return broadcastToResult(outcome, signed.txid);
     // Whoever asked must not take it for lost and pay again.
@@ -177,12 +307,11 @@ export class NonceLedger {
   #refusal(signed: SignedEvmTx): string | null {
     const { nonce } = signed.tx;
     if (this.#entries.get(signed.txid)?.state === "sent") return null;
-    const used = this.#deps.chain.account(this.#deps.address)?.nonce ?? 0n;
-    if (nonce < used) return `nonce ${nonce} has been used by another transaction of this account; make a new one with withdraw`;
-    for (const other of this.#entries.values()) {
-      if (other.state !== "sent" || other.signed.tx.nonce !== nonce || other.signed.txid === signed.txid) continue;
-      if (samePayment(other.signed.tx, signed.tx) && isDearer(signed.tx, other.signed.tx)) continue;
-      return `nonce ${nonce} is taken by ${other.signed.txid}, which was sent; make a new one with withdraw`;
+    if (nonce < this.#used()) return `nonce ${nonce} has been used by another transaction of this account; make a new one with withdraw`;
+    for (const { signed: other, ofSwap } of this.#taking()) {
+      if (other.tx.nonce !== nonce || other.txid === signed.txid) continue;
+      if (!ofSwap && samePayment(other.tx, signed.tx) && isDearer(signed.tx, other.tx)) continue;
+      return `nonce ${nonce} is taken by ${other.txid}, which ${ofSwap ? "belongs to a swap" : "was sent"}; make a new one with withdraw`;
     }
     return null;
   }
@@ -195,7 +324,8 @@ export class NonceLedger {
   }
 
   async #prune(): Promise<void> {
-    const used = this.#deps.chain.account(this.#deps.address)?.nonce ?? 0n;
+    this.#pruneSwapTxs();
+    const used = this.#used();
     const unsent = [...this.#entries.values()].filter((e) => e.state === "signed");
     const surplus = unsent.slice(0, Math.max(0, unsent.length - MAX_SIGNED));
     const old = [...this.#entries.values()].filter((e) => e.signed.tx.nonce + KEEP_BEHIND < used);
@@ -214,35 +344,4 @@ export class NonceLedger {
     this.#turn = mine.catch(() => undefined);
     return mine;
   }
-}
-
-/** How a transaction of any type bids. */
-const bidOf = (tx: EvmTx): GasBid =>
-  tx.type === "eip1559"
-    ? { kind: "eip1559", maxFeePerGas: tx.maxFeePerGas, maxPriorityFeePerGas: tx.maxPriorityFeePerGas }
-    : { kind: "legacy", gasPrice: tx.gasPrice };
-
-function sumOfDearest(txs: readonly EvmTx[], cost: (tx: EvmTx) => bigint): bigint {
-  const byNonce = new Map<bigint, bigint>();
-  for (const tx of txs) {
-    const found = cost(tx);
-    if (found > (byNonce.get(tx.nonce) ?? 0n)) byNonce.set(tx.nonce, found);
-  }
-  return [...byNonce.values()].reduce((sum, n) => sum + n, 0n);
-}
-
-function tokenAmount(tx: EvmTx, contract: EvmAddress): bigint {
-  if (tx.to !== contract) return 0n;
-  const call = parseErc20Call(tx.data);
-  return call.ok && call.value.kind === "transfer" ? call.value.amount : 0n;
-}
-
-const samePayment = (a: EvmTx, b: EvmTx): boolean => a.to === b.to && a.value === b.value && equalBytes(a.data, b.data);
-
-function isDearer(later: EvmTx, earlier: EvmTx): boolean {
-  const [a, b] = [bidOf(later), bidOf(earlier)];
-  const figures = (bid: GasBid): readonly [bigint, bigint] =>
-    bid.kind === "legacy" ? [bid.gasPrice, bid.gasPrice] : [bid.maxFeePerGas, bid.maxPriorityFeePerGas];
-  const [[maxA, tipA], [maxB, tipB]] = [figures(a), figures(b)];
-  return maxA > maxB && tipA > tipB;
 }

@@ -1,31 +1,24 @@
 import { addressFaultText, checksumAddress, type EvmAddress, parseAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { transferCall } from "../../../core/evm/erc20.ts";
 import { effectiveGasPrice, type GasBid, greatestFee } from "../../../core/evm/gas.ts";
-import { signEvmTx } from "../../../core/evm/signTx.ts";
-import type { SignableTx, SignedEvmTx } from "../../../core/evm/tx.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { add, fromUnits, type Rational, toUnits, ZERO } from "../../../core/money/rational.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { GasFee, Withdrawal, WithdrawError, WithdrawRequest } from "../withdraw.ts";
 import { freeWei, gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
-import { marketBid, priceOf } from "./gasBid.ts";
+import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
+import { type Call, signCall } from "./signCall.ts";
 
 const GWEI_DECIMALS = 9;
 const WEI_PER_GWEI = 10n ** 9n;
-/**
- * Most that is paid for a unit of gas unless the request names a price: 0.21 coins for a plain transfer. Nodes say what gas
- * costs, and one that lies must not make a withdrawal burn the balance. No chain of the coins file ever asked as much.
- */
-const MOST_GWEI = 10_000n;
 const PER_CENT = 100n;
 /** Hundredths a token transfer's estimate is raised to where the coins file names none: what it touches may change until then. */
 const TOKEN_ESTIMATE_PERCENT = 110n;
 
 type Fail = Result<never, WithdrawError>;
 
-/** What is to be sent; `value` in wei. */
-type Call = { readonly to: EvmAddress; readonly value: bigint; readonly data: Uint8Array };
 type Offer = { readonly bid: GasBid; readonly gas: bigint; readonly fee: bigint };
 
 const badFee = (reason: string): Fail => err({ kind: "InvalidFeePolicy", reason });
@@ -36,9 +29,9 @@ function askedBid(coin: EvmCoin, request: WithdrawRequest): Result<{ readonly bi
   const { fee } = request;
   if (!fee) {
     const bid = marketBid(prices, coin.bidRule());
-    if (priceOf(bid) > MOST_GWEI * WEI_PER_GWEI)
+    if (priceOf(bid) > MOST_PRICE)
       return badFee(
-        `the nodes ask ${priceOf(bid) / WEI_PER_GWEI} gwei for a unit of gas, more than ${MOST_GWEI}; to pay a price like that, name it in fee`,
+        `the nodes ask ${priceOf(bid) / WEI_PER_GWEI} gwei for a unit of gas, more than ${MOST_PRICE / WEI_PER_GWEI}; to pay a price like that, name it in fee`,
       );
     return ok({ bid, gas: null });
   }
@@ -112,7 +105,7 @@ export async function withdrawEvm(
     // Another withdrawal may have been sent since: together they must not take more than there is.
     const gone =
       wanted > coin.freeUnits() ? tooMuch(coin, coin.freeUnits(), wanted) : shortOfFee(coin, amount, offer.fee, coin.freeUnits());
-    return gone ?? ok(sign(coin, callOf(amount), offer, nonce));
+    return gone ?? ok(signCall(coin.account, callOf(amount), { bid: offer.bid, gasLimit: offer.gas, nonce }));
   };
   const signed = await coin.account.nonces.signNext(make, request.broadcast, signal);
   return signed.ok ? ok(toWithdrawal(coin, to.value, amount, offer, signed.value)) : signed;
@@ -148,16 +141,6 @@ function shortOfFee(coin: EvmCoin, amount: bigint, fee: bigint, free: bigint): F
     available: fromUnits(wei, platformDecimals),
     required: fromUnits(fee, platformDecimals),
   });
-}
-
-function sign(coin: EvmCoin, call: Call, { bid, gas }: Offer, nonce: bigint): SignedEvmTx {
-  const { chain, key } = coin.account;
-  const common = { chainId: chain.chainId, nonce, gasLimit: gas, ...call };
-  const tx: SignableTx =
-    bid.kind === "legacy"
-      ? { type: "legacy", ...common, gasPrice: bid.gasPrice }
-      : { type: "eip1559", ...common, maxFeePerGas: bid.maxFeePerGas, maxPriorityFeePerGas: bid.maxPriorityFeePerGas, accessList: [] };
-  return signEvmTx(tx, key);
 }
 
 function toWithdrawal(coin: EvmCoin, to: EvmAddress, amount: bigint, offer: Offer, signed: SignedEvmTx): Withdrawal {

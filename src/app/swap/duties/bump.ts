@@ -20,7 +20,7 @@ export async function bump(task: SwapTask, slot: Slot, signal: AbortSignal): Pro
   const isSpend = slot === ownClaim(role) || slot === ownRefund(role);
   const canHelp = coin.relayPolicy === "child" || (coin.relayPolicy === "replace" && !isSpend);
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("chain");
     const s = task.state;
     const tx = s.own[slot];
     const known = tx && coin.chain.tx(tx.txid);

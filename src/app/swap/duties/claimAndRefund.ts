@@ -1,18 +1,21 @@
 import { ownClaim, ownPayment, ownRefund, theirPayment } from "../../../core/swap/events.ts";
 import { secretIsPublic } from "../../../core/swap/swapState.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { buildSpend, firstFee } from "./feeVersions.ts";
+import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
-import { emitSigned } from "./storeSigned.ts";
+import { storeSpend } from "./storeSigned.ts";
 
 const LOOK_AGAIN_MS = 2_000;
-/** The refund waits for blocks; between news of the chain it looks this often. */
+/** The refund waits for blocks; between news of the chain it looks this often once the clock has passed the lock, and before that so often. */
 const REFUND_LOOK_MS = 15_000;
+const LOCKED_LOOK_MS = 300_000;
 
 /**
  * Why the maker must not reveal the secret now; null when it is safe (promise "Secret", reference swap-protocol.md 9.2):
- * the taker payment stands deep and unspent, and there is time to confirm the claim before the taker may refund.
+ * the taker payment stands deep and unspent, nothing keeps the claim out of a block, and there is time to confirm it before the taker may
+ * refund.
  */
 export async function revealUnsafe(
   task: SwapTask,
@@ -23,14 +26,25 @@ export async function revealUnsafe(
   const late = { final: true, reason: `too late to reveal the secret: the limit was ${revealBy}` };
   if (tooLate()) return late;
   const unsafe = await theirPaymentUnsafe(task, signal);
+  const obstacle = unsafe === null ? await whyNotClaim(task, signal) : null;
   // Looking at the chain may have taken long: the clock decides last.
   if (tooLate()) return late;
-  if (unsafe) return { final: false, reason: unsafe };
+  const reason = unsafe ?? obstacle;
+  if (reason !== null) return { final: false, reason };
   const mtp = task.coin("taker").chain.status().tip?.medianTimePastSec ?? Number.POSITIVE_INFINITY;
   const margin = takerLock - revealBy;
   if (mtp >= takerLock - margin)
     return { final: true, reason: `the taker chain's time ${mtp} is within ${margin} s of the taker's refund time ${takerLock}` };
   return null;
+}
+
+/** Why a claim would show the secret and not be paid, or not in time; null when it would. */
+async function whyNotClaim(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  const coin = task.coin("taker");
+  const trying = coin.prepareToSpend(contractOf(task.state, "takerPayment"), signal);
+  const refused = trying && (await trying);
+  const claim = task.state.own.takerPaymentSpend;
+  return refused ?? coin.claimObstacle(claim ? fromHex(claim.raw) : null);
 }
 
 /** Builds and stores the claim of the other payment. The maker's claim reveals the secret, so it is proven safe first. */
@@ -46,11 +60,12 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
     if (unsafe?.final) return task.emit({ type: "refund_decided", failure: { event: "TakerPaymentSpendFailed", reason: unsafe.reason } });
     if (unsafe) {
       task.trouble(unsafe.reason);
-      return task.news(task.version, LOOK_AGAIN_MS, signal);
+      return task.news(task.seen("chain"), LOOK_AGAIN_MS, signal);
     }
   }
+  if (role === "taker") await whyNotSpend(task, slot, signal);
   const built = buildSpend(task, ownClaim(role), slot, firstFee(task, ownClaim(role)));
-  if (built) await emitSigned(task, ownClaim(role), built, role === "maker" && !secretIsPublic(s) ? task.times().revealBy : null);
+  if (built) await storeSpend(task, ownClaim(role), built, role === "maker" && !secretIsPublic(s) ? task.times().revealBy : null);
 }
 
 /**
@@ -68,7 +83,7 @@ function lockHasPassed(task: SwapTask, chain: "maker" | "taker", lock: number): 
  */
 export async function refund(task: SwapTask, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("chain");
     const s = task.state;
     const { role } = s.terms;
     const slot = ownPayment(role);
@@ -86,9 +101,11 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
             : "TakerPaymentValidateFailed"
           : "TakerPaymentWaitForSpendFailed";
       if (!s.refund) await task.emit({ type: "refund_decided", failure: { event, reason } });
+      await whyNotSpend(task, slot, signal);
       const built = buildSpend(task, ownRefund(role), slot, firstFee(task, ownRefund(role)));
-      if (built) return emitSigned(task, ownRefund(role), built, null);
+      if (built) return storeSpend(task, ownRefund(role), built, null);
     }
-    await task.news(seen, REFUND_LOOK_MS, signal);
+    const lockedMs = (contract.lock - task.nowSec() + 1) * 1_000;
+    await task.news(seen, Math.min(LOCKED_LOOK_MS, Math.max(REFUND_LOOK_MS, lockedMs)), signal);
   }
 }

@@ -1,9 +1,11 @@
 import { ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { lostTo } from "../lostTo.ts";
-import { Repeater } from "../repeater.ts";
+import { Resender } from "../resender.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { takeUpFee } from "../takeUpFee.ts";
 import { awaitFunds } from "./awaitFunds.ts";
+import { whyNotPaidOut } from "./feeVersions.ts";
 import { outageOf } from "./outageOf.ts";
 import { storeSigned } from "./storeSigned.ts";
 
@@ -11,23 +13,27 @@ import { storeSigned } from "./storeSigned.ts";
 const feeWaitSec = ({ deps }: SwapTask): number => deps.timing.paymentMessageWaitSec + deps.timing.messageGraceSec;
 /** Time for the fee to show up at our backend after its message. KDF: 7 looks, 10 s apart. */
 const FEE_VISIBLE_SEC = 120;
-const RESEND_AT_ONCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2_000;
 
 /** Taker: builds the dex fee once and stores it; `publish` sends exactly those bytes, however often. */
 export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { terms } = task.state;
   if (terms.dexFeePubkey === null) return;
+  if (await takeUpFee(task)) return;
   const negotiatedAt = task.timeOf((e) => e.type === "negotiated") ?? terms.startedAt;
   // Past its wait without the grace the maker has given up, or soon will: a fee sent then buys nothing.
   const limit = Math.min(task.times().firstSendBy, negotiatedAt + task.deps.timing.paymentMessageWaitSec);
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeSendFailed", reason } });
   if (task.nowSec() > limit) return giveUp(`too late to send the fee: the limit was ${limit}`);
   const coin = task.coin("taker");
-  const unfit = (await outageOf(coin, signal)) ?? (task.reservation && coin.dearerThanReserved(task.reservation));
+  const unfit =
+    (await outageOf(coin, signal)) ??
+    (task.reservation && coin.dearerThanReserved(task.reservation)) ??
+    coin.unexplained() ??
+    (await whyNotPaidOut(task, signal));
   if (unfit) {
     task.trouble(unfit);
-    return task.news(task.version, LOOK_AGAIN_MS, signal);
+    return task.news(task.seen("chain"), LOOK_AGAIN_MS, signal);
   }
   const built = coin.buildDexFee({
     feeUnits: BigInt(terms.dexFeeUnits),
@@ -50,11 +56,10 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
   const refuse = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event: "TakerFeeValidateFailed", reason } });
   let repliesSeen = task.mailbox.arrivals("NegotiationReply");
   let unfit = null as string | null;
-  const resend = new Repeater(task.deps.clock);
-  const everyMs = task.deps.timing.negotiatedResendSec * 1_000;
   const waitSec = feeWaitSec(task);
+  const resend = new Resender(task.deps.clock, task.deps.timing.negotiatedResendSec, () => since + waitSec - task.nowSec());
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("messages");
     const message = task.mailbox.take("TakerFee");
     const fault = message ? await judgeFee(task, message.tx.data, signal) : null;
     if (task.state.received.fee) return;
@@ -65,14 +70,14 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
     if (task.nowSec() > since + waitSec)
       return refuse(`the taker sent no ${unfit ? "right " : ""}fee within ${waitSec} s${unfit ? `: ${unfit}` : ""}`);
     // A taker that has told of a fee knows of the consent: it answers the offer only because it came again.
-    const repeated = task.mailbox.arrivals("NegotiationReply") > repliesSeen && task.mailbox.arrivals("TakerFee") === 0;
-    if (resend.isDue(repeated ? RESEND_AT_ONCE_MS : everyMs)) {
+    const isAsked = task.mailbox.arrivals("NegotiationReply") > repliesSeen && task.mailbox.arrivals("TakerFee") === 0;
+    if (resend.isDue(isAsked)) {
       repliesSeen = task.mailbox.arrivals("NegotiationReply");
       // The offer goes along for a taker that restarted before it had stored the answer.
-      task.deps.send({ type: "Negotiation", data: ownNegotiation(terms, terms.secretHash ?? "") });
+      task.deps.send({ type: "Negotiation", data: ownNegotiation(terms, { secretHash: terms.secretHash ?? "" }) });
       task.deps.send({ type: "Negotiated", accepted: true });
     }
-    await task.news(seen, Math.max(1, resend.leftMs(everyMs)), signal);
+    await task.news(seen, resend.leftMs, signal);
   }
 }
 
@@ -114,9 +119,10 @@ async function notOnChain(task: SwapTask, txid: string, raw: Uint8Array, signal:
   await coin.chain.watchTx(txid, terms.takerStartHeight, signal);
   const until = task.nowSec() + FEE_VISIBLE_SEC;
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("anything");
     const known = coin.chain.tx(txid);
     if (known) {
+      if (known.failed) return `the fee transaction ${txid} was reverted`;
       if (!coin.sameTx(known.raw, raw)) return `the chain knows ${txid} with other bytes than the taker sent`;
       if (known.block && known.block.height <= terms.takerStartHeight) {
         return `the fee confirmed in block ${known.block.height}, before this swap began at ${terms.takerStartHeight}`;
@@ -160,6 +166,7 @@ export function feeGone(task: SwapTask): string | null {
   const coin = task.coin("taker");
   const known = coin.chain.tx(txid);
   if (!known) return `the fee transaction ${txid} is not known to our backend any more`;
+  if (known.failed) return `the fee transaction ${txid} was reverted`;
   if (!coin.sameTx(known.raw, fromHex(raw))) return `the chain knows ${txid} with other bytes than the taker sent`;
   const needed = terms.safety?.feeConfs ?? 0;
   const depth = coin.chain.confirmations(known.block);

@@ -12,8 +12,8 @@ import { type FeeQuestion, goingFee, MAX_VERSIONS, nextFee, relayFee, scheduledF
 import { feeWindow } from "../../../core/swap/feeWindow.ts";
 import { type OwnTx, type TxVersion, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
-import { HTLC_SPEND_BYTES, htlcSpendFee } from "../../../core/utxo/feeRate.ts";
-import { Aborted } from "../../../ports/clock.ts";
+import { feeForSize } from "../../../core/utxo/feeRate.ts";
+import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf, type PaymentSlot, unitsOf } from "../contracts.ts";
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
@@ -50,19 +50,22 @@ function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
   const coin = coinOf(task, of);
   const now = task.nowSec();
   const firstSent = task.timeOf((e) => e.type === "tx_signed" && e.slot === of) ?? now;
-  const { rate, floorPerKb, relayPerKb } = coin.spendRates();
+  const { rate, floorPerKb, relayPerKb, mostPerTx } = coin.spendRates();
   const tip = coin.chain.status().tip?.height;
   const from = task.state.own[of]?.height;
   const blocksMissed = tip === undefined || from === undefined ? 0 : Math.max(0, tip - from);
-  return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, relayPerKb, now, blocksMissed };
+  return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, relayPerKb, mostPerTx, now, blocksMissed };
 }
+
+const spendSize = (task: SwapTask, slot: Slot): number =>
+  coinOf(task, slot).spendSize(slot === ownRefund(task.state.terms.role) ? "refund" : "claim");
 
 /** Fee of the first version of a claim or refund: cheap where it can be raised, enough at once where it cannot. */
 export function firstFee(task: SwapTask, slot: Slot): bigint {
   const coin = coinOf(task, slot);
-  const question = feeQuestion(task, slot, HTLC_SPEND_BYTES);
+  const question = feeQuestion(task, slot, spendSize(task, slot));
   if (coin.relayPolicy !== "overpay") return scheduledFee(question);
-  if (coin.spendRates().isFixed) return htlcSpendFee(question.rate);
+  if (coin.spendRates().isFixed) return feeForSize(question.rate, question.size);
   const [paid, due] = [upFrontFee(question.value, goingFee(question)), scheduledFee(question)];
   return paid > due ? paid : due;
 }
@@ -106,8 +109,48 @@ export function currentVersion(task: SwapTask, slot: Slot): TxVersion | undefine
   if (!tx) return undefined;
   const payment = spentPayment(task, slot);
   const fact = payment && task.state.facts[payment];
-  if (!fact?.block) return versionsOf(tx).at(-1);
-  return versionsOf(tx).findLast((v) => coinOf(task, slot).spends(fromHex(v.raw), fact.txid));
+  const coin = coinOf(task, slot);
+  // One that failed for good spends nothing any more.
+  const open = versionsOf(tx).filter((v) => !coin.chain.tx(v.txid)?.failed);
+  return fact?.block ? open.findLast((v) => coin.spends(fromHex(v.raw), fact.txid)) : open.at(-1);
+}
+
+/** A question to a backend that is away must not hold up a claim or refund. */
+const TRY_MS = 10_000;
+
+/**
+ * Has the coin look what a claim or refund of a payment needs, where its chain can tell.
+ * @returns why it would not be paid now; null: it would, or nobody said
+ */
+export async function whyNotSpend(task: SwapTask, payment: PaymentSlot, signal: AbortSignal): Promise<string | null> {
+  const coin = coinOf(task, payment);
+  try {
+    return await withDeadline(task.deps.clock, TRY_MS, signal, async (s) => coin.prepareToSpend(contractOf(task.state, payment), s));
+  } catch (cause) {
+    if (signal.aborted || !(cause instanceof Aborted)) throw cause;
+    return null;
+  }
+}
+
+/**
+ * Why the own accounts could not be paid what a swap brings, or what it may have to give back; asked before money moves. Null: they could,
+ * or nobody said.
+ */
+export async function whyNotPaidOut(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  for (const slot of ["makerPayment", "takerPayment"] as const) {
+    const asked = task.coin(chainOf(task.state.terms.role, slot)).prepareToSpend(contractOf(task.state, slot), signal);
+    const refused = asked && (await asked);
+    if (refused) return refused;
+  }
+  return null;
+}
+
+/** Why a claim or refund that failed on its chain would fail again: each try costs gas, and there are `MAX_VERSIONS` of them. */
+export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSignal): Promise<string | null> {
+  const payment = spentPayment(task, slot);
+  const tx = task.state.own[slot];
+  if (!payment || !tx || coinOf(task, slot).relayPolicy !== "nonce" || currentVersion(task, slot)) return null;
+  return whyNotSpend(task, payment, signal);
 }
 
 /**
@@ -147,23 +190,27 @@ function nextSpend(task: SwapTask, slot: Slot, refused: boolean): OwnSignedTx | 
   const tx = task.state.own[slot];
   if (!payment || !tx) return null;
   const coin = coinOf(task, slot);
-  const question = feeQuestion(task, slot, HTLC_SPEND_BYTES);
+  const question = feeQuestion(task, slot, spendSize(task, slot));
   const current = currentVersion(task, slot);
   const paid = feeOf(task, slot, current ?? tx);
   if (paid === null) return null;
   if (!current) return buildSpend(task, slot, payment, paid);
   if (!refused && !isLate(question) && coin.builtOn(fromHex(current.raw)).size > 0) return null;
-  const fee = coin.relayPolicy === "replace" || refused ? nextFee(question, paid) : null;
-  return fee === null ? null : buildSpend(task, slot, payment, fee);
+  const canReplace = coin.relayPolicy === "replace" || coin.relayPolicy === "nonce";
+  const fee = canReplace || refused ? nextFee(question, paid) : null;
+  return fee === null ? null : buildSpend(task, slot, payment, fee, fromHex(current.raw));
 }
 
-/** A claim or refund of a payment as the chain has it, or as it was signed or received. Null when it cannot be built. */
-export function buildSpend(task: SwapTask, slot: Slot, payment: PaymentSlot, fee: bigint): OwnSignedTx | null {
+/**
+ * A claim or refund of a payment as the chain has it, or as it was signed or received. Null when it cannot be built.
+ * @param replaces the former version, where this one takes its place
+ */
+export function buildSpend(task: SwapTask, slot: Slot, payment: PaymentSlot, fee: bigint, replaces?: Uint8Array): OwnSignedTx | null {
   const s = task.state;
   const raw = s.facts[payment]?.raw ?? s.own[payment]?.raw ?? s.received[payment]?.raw;
   if (raw === undefined) return null;
   const coin = coinOf(task, slot);
-  const args = { contract: contractOf(s, payment), payment: fromHex(raw), fee };
+  const args = { contract: contractOf(s, payment), payment: fromHex(raw), fee, ...(replaces ? { replaces } : {}) };
   const isRefund = slot === ownRefund(s.terms.role);
   const secret = isRefund ? null : s.terms.role === "maker" ? task.deps.secret() : s.secret === null ? null : fromHex(s.secret);
   if (!isRefund && secret === null) return null;
@@ -173,12 +220,20 @@ export function buildSpend(task: SwapTask, slot: Slot, payment: PaymentSlot, fee
   return null;
 }
 
-/** A cancellation is not urgent, the refund is armed: it is only made anew where what it pays is not relayed any more. */
+/**
+ * A cancellation is not urgent, the refund is armed: it is only made anew where what it pays is not relayed any more. Where it has a
+ * nonce, everything later of the account waits for it: its fee rises with time.
+ */
 function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | null {
   const { role } = task.state.terms;
   const coin = coinOf(task, "cancel");
   const payment = task.state.own[ownPayment(role)];
   const paid = feeOf(task, "cancel", tx);
+  if (coin.relayPolicy === "nonce") {
+    const due = payment && paid !== null ? nextFee(feeQuestion(task, "cancel", coin.spendSize("cancel")), paid) : null;
+    const raised = payment && due !== null ? coin.buildCancel(fromHex(payment.raw), 0n, due) : null;
+    return raised?.ok ? raised.value : null;
+  }
   const { floorPerKb } = coin.spendRates();
   if (!refused || !payment || paid === null || floorPerKb === null) return null;
   const least = relayFee({ floorPerKb, size: tx.raw.length / 2 });

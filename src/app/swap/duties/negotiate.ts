@@ -38,13 +38,13 @@ export function negotiate(task: SwapTask, signal: AbortSignal): Promise<void> {
 
 async function negotiateAsMaker(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { terms } = task.state;
-  const offer = { type: "Negotiation", data: ownNegotiation(terms, terms.secretHash ?? "") } as const;
+  const offer = { type: "Negotiation", data: ownNegotiation(terms, { secretHash: terms.secretHash ?? "" }) } as const;
   const until = terms.startedAt + waitSec(task);
   const waits = [...FIRST_RESENDS_MS];
   let everyMs = 0;
   const resend = new Repeater(task.deps.clock);
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("messages");
     const reply = task.mailbox.take("NegotiationReply");
     if (reply && echoesSecretHash(terms, reply.data)) {
       const checked = checkNegotiation(terms, reply.data, isValidPubkey);
@@ -71,11 +71,11 @@ async function negotiateAsTaker(task: SwapTask, signal: AbortSignal): Promise<vo
   const until = task.nowSec() + waitSec(task);
   let refusedAtMs: number | null = null;
   let resend = new Repeater(task.deps.clock);
-  const reply = (): void => task.deps.send({ type: "NegotiationReply", data: ownNegotiation(task.state.terms, agreed.secretHash) });
+  const reply = (): void => task.deps.send({ type: "NegotiationReply", data: ownNegotiation(task.state.terms, agreed) });
   // Before any consent counts: one that is an old message must not have us pay a fee to a maker that never heard from us.
   if (resend.isDue(0)) reply();
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("messages");
     const answer = task.mailbox.take("Negotiated");
     const nowMs = task.deps.clock.nowMs();
     if (answer?.accepted) return task.emit({ type: "negotiated", with: agreed }, [markOf(agreed)]);
@@ -106,12 +106,12 @@ export async function answerOffers(task: SwapTask, signal: AbortSignal): Promise
   const again = new Repeater(task.deps.clock);
   again.isDue(0);
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("messages");
     const offer = task.mailbox.take("Negotiation");
     // A maker that does not compare would take our hash for its own: an offer of another swap is not answered.
     const isAgreed = offer !== undefined && toHex(offer.data.secretHash) === negotiated.secretHash;
     if (isAgreed && again.isDue(ANSWER_AGAIN_MS)) {
-      task.deps.send({ type: "NegotiationReply", data: ownNegotiation(terms, negotiated.secretHash) });
+      task.deps.send({ type: "NegotiationReply", data: ownNegotiation(terms, negotiated) });
     }
     await task.news(seen, REST_MS, signal);
   }
@@ -124,7 +124,7 @@ async function awaitOffer(task: SwapTask, signal: AbortSignal): Promise<Result<N
   const until = task.state.terms.startedAt + waitSec(task);
   let unfit = null as (Unfit & { readonly sinceMs: number }) | null;
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("messages");
     const nowMs = task.deps.clock.nowMs();
     const offer = await judgeOffer(task);
     if (offer?.ok) return offer;

@@ -18,8 +18,13 @@ import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 
-/** News wakes this duty; without any it still looks this often (notarization and depth come without news of our own). */
-const LOOK_MS = 15_000;
+/**
+ * News of both chains wakes this duty, a block and a notarization included. Without any it still looks this often: what became of
+ * another swap of this node may explain what became of this one.
+ */
+const LOOK_MS = 60_000;
+/** Pause before a contract that could not be followed is tried again. */
+const COVER_AGAIN_MS = 15_000;
 
 /** `bytes`: what `raw` is the hex of, the same object each time. */
 type Sighting = { readonly txid: string; readonly raw: string; readonly bytes: Uint8Array; readonly block: BlockRef | null };
@@ -28,15 +33,34 @@ type Sighting = { readonly txid: string; readonly raw: string; readonly bytes: U
 export async function observe(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;
   // What one chain says counts while the other is away; and before it covers the contract, it says nothing.
-  const covered = new Set<"maker" | "taker">();
-  void cover(task, "makerPayment", covered, signal);
-  void cover(task, "takerPayment", covered, signal);
+  const { covered } = task;
+  void cover(task, "makerPayment", signal);
+  void cover(task, "takerPayment", signal);
   for (;;) {
-    const seen = task.version;
-    for (const slot of SLOTS) if (covered.has(chainOf(role, slot))) await record(task, slot, look(task, slot));
-    await learnSecret(task);
+    const seen = task.seen("chain");
+    for (const slot of SLOTS) {
+      if (!covered.has(chainOf(role, slot))) continue;
+      const sighting = look(task, slot);
+      // Most looks find nothing new, and a wait for nothing at each of them would be most of their cost.
+      if (isNews(task, slot, sighting)) await record(task, slot, sighting);
+    }
+    if (mayLearnSecret(task)) await learnSecret(task);
+    const unseen = whatIsUnseen(task);
+    if (unseen && unseen !== task.unseen) task.trouble(unseen);
+    task.unseen = unseen;
     await task.news(seen, LOOK_MS, signal);
   }
+}
+
+/** Why a chain does not show what it knows of a payment: nobody but the user can help. */
+function whatIsUnseen(task: SwapTask): string | null {
+  if (!task.state.negotiated) return null;
+  for (const slot of ["makerPayment", "takerPayment"] as const) {
+    const coin = task.coin(chainOf(task.state.terms.role, slot));
+    const unseen = coin.chain.unseen?.(coin.contractScript(contractOf(task.state, slot)));
+    if (unseen) return unseen;
+  }
+  return null;
 }
 
 /** The other coin's chain is waited for so long: a refund does not hang on it. */
@@ -67,23 +91,42 @@ async function lookOnce(task: SwapTask, side: "maker" | "taker", signal: AbortSi
   for (const slot of SLOTS) if (chainOf(role, slot) === side) await record(task, slot, look(task, slot));
 }
 
-/** Has the chain of a payment follow its contract, however often that takes; never rejects. */
-async function cover(task: SwapTask, slot: PaymentSlot, covered: Set<"maker" | "taker">, signal: AbortSignal): Promise<void> {
+/**
+ * Has the chain of a payment follow its contract, however often that takes; never rejects. News only the first time: a duty that
+ * fails and is begun anew would otherwise wake itself out of its own pause.
+ */
+async function cover(task: SwapTask, slot: PaymentSlot, signal: AbortSignal): Promise<void> {
   const { role, makerStartHeight, takerStartHeight } = task.state.terms;
   const coin = task.coin(chainOf(role, slot));
   const from = slot === "makerPayment" ? makerStartHeight : takerStartHeight;
   while (!signal.aborted) {
     try {
       await coin.chain.watchScript(coin.contractScript(contractOf(task.state, slot)), from, signal);
-      covered.add(chainOf(role, slot));
-      task.wake();
+      // Nobody else asks for what a log is taken up with, and what is not asked for would count as undone.
+      if (coin.relayPolicy === "nonce")
+        await Promise.all(txidsOn(task, chainOf(role, slot)).map((txid) => coin.chain.watchTx(txid, from, signal)));
+      if (!task.covered.has(chainOf(role, slot))) {
+        task.covered.add(chainOf(role, slot));
+        task.wake("chain");
+      }
       return;
     } catch (cause) {
       if (signal.aborted) return;
       task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
     }
-    await sleep(task.deps.clock, LOOK_MS, signal).catch(() => undefined);
+    await sleep(task.deps.clock, COVER_AGAIN_MS, signal).catch(() => undefined);
   }
+}
+
+/** Every transaction the log knows of on one chain. */
+function txidsOn(task: SwapTask, side: "maker" | "taker"): readonly string[] {
+  const { own, received, facts, terms } = task.state;
+  const known = SLOTS.filter((slot) => chainOf(terms.role, slot) === side).flatMap((slot) => [
+    ...(own[slot] ? versionsOf(own[slot]) : []),
+    received[slot],
+    facts[slot],
+  ]);
+  return [...new Set(known.flatMap((tx) => (tx && tx.txid !== "" ? [tx.txid] : [])))];
 }
 
 /** Payments first: the spends are found through them. */
@@ -105,13 +148,16 @@ function look(task: SwapTask, slot: Slot): Sighting | null {
   const { role } = s.terms;
   const coin = task.coin(chainOf(role, slot));
   if (slot === theirPayment(role)) return theirs(task, coin, slot);
-  if (slot === "cancel") return ownVersion(coin, s.own.cancel) ?? byTxid(coin, conflict(task, coin));
-  if (slot === ownPayment(role)) return byTxid(coin, s.own[slot]?.txid) ?? malleated(task, coin, slot);
+  if (slot === "cancel") return cancelled(task, coin);
+  if (slot === ownPayment(role)) {
+    const own = byTxid(coin, s.own[slot]?.txid);
+    return own?.block ? own : (malleated(task, coin, slot) ?? own);
+  }
   if (slot === "fee" || isChildSlot(slot)) return ownVersion(coin, s.own[slot]);
   const payment = slot === "takerPaymentSpend" || slot === "takerPaymentRefund" ? "takerPayment" : "makerPayment";
   const branch = slot === ownClaim(role) || slot === theirClaim(role) ? "claim" : "refund";
   const spend = spendOf(task, coin, payment);
-  if (spend && coin.classifySpend(spend.bytes, spend.payment) === branch) return spend;
+  if (spend && coin.classifySpend({ txid: spend.txid, raw: spend.bytes }, spend.payment) === branch) return spend;
   return slot === ownClaim(role) || slot === ownRefund(role) ? ownVersion(coin, s.own[slot]) : null;
 }
 
@@ -122,8 +168,9 @@ function ownVersion(coin: SwapCoin, tx: OwnTx | undefined): Sighting | null {
 }
 
 /**
- * The own payment under another id: its signatures were changed on the way, which where scripts allow it needs no key. It
- * spends the same outputs as the one that was signed, so a stranger's payment to the contract is never taken for it.
+ * The own payment under another id: its signatures were changed on the way, which where scripts allow it needs no key; or it was
+ * made before a log was put back. It spends the same outputs as the one that was signed, or has the same key and contract, so a
+ * stranger's payment to the contract is never taken for it.
  */
 function malleated(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): Sighting | null {
   const s = task.state;
@@ -134,24 +181,38 @@ function malleated(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): Sighting 
   return forms.find((t) => t.block) ?? forms[0] ?? null;
 }
 
+/** What keeps the own payment from ever confirming. Where the same payment was made under two nonces, one that stands is not undone. */
+function cancelled(task: SwapTask, coin: SwapCoin): Sighting | null {
+  const found = ownVersion(coin, task.state.own.cancel) ?? anyByTxid(coin, conflict(task, coin));
+  return found?.block && malleated(task, coin, ownPayment(task.state.terms.role))?.block ? null : found;
+}
+
 /**
  * What makes it impossible that the own payment confirms: another wallet of the same seed may have spent its inputs; or the fee
- * or claim it is built on confirmed in another form or version. A malleated form of the payment itself is the payment.
+ * or claim it is built on confirmed in another form or version. A malleated form of the payment itself is the payment. One that
+ * failed on its chain excludes itself.
  */
 function conflict(task: SwapTask, coin: SwapCoin): string | undefined {
   const s = task.state;
   const slot = ownPayment(s.terms.role);
   const [payment, known] = [s.own[slot], s.facts.cancel];
-  if (!payment?.attempted || coin.chain.tx(payment.txid)?.block || malleated(task, coin, slot)?.block) return undefined;
+  const seen = payment && coin.chain.tx(payment.txid);
+  if (!payment?.attempted || (seen?.block && !seen.failed) || malleated(task, coin, slot)?.block) return undefined;
+  if (seen?.failed) return payment.txid;
   // What excluded it once does so for as long as it is in a block, also when the swap that explains it is forgotten.
   if (known && coin.chain.tx(known.txid)?.block) return known.txid;
   // One the backend has stands on what the backend has.
   const raw = fromHex(payment.raw);
   const ownTx = (txid: string): OwnTxOfSwap | null => ownTxIn([s], txid) ?? task.deps.ownTx(txid);
-  return (coin.chain.tx(payment.txid) ? coin.conflictOf(raw) : lostTo(coin, raw, ownTx)) ?? undefined;
+  return (seen ? coin.conflictOf(raw) : lostTo(coin, raw, ownTx)) ?? undefined;
 }
 
+/** One that failed never happened. */
 function byTxid(coin: SwapCoin, txid: string | undefined): Sighting | null {
+  return txid !== undefined && coin.chain.tx(txid)?.failed ? null : anyByTxid(coin, txid);
+}
+
+function anyByTxid(coin: SwapCoin, txid: string | undefined): Sighting | null {
   const tx = txid === undefined ? undefined : coin.chain.tx(txid);
   return tx ? { txid: tx.txid, raw: hexOf(tx.raw), bytes: tx.raw, block: tx.block } : null;
 }
@@ -186,6 +247,13 @@ function spendOf(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): (Sighting &
   return output && spend ? { ...spend, payment: output.txid } : null;
 }
 
+/** Whether `record` may have anything to do: the fact is not known as it is seen, or not known to be deep. */
+function isNews(task: SwapTask, slot: Slot, sighting: Sighting | null): boolean {
+  const known = task.state.facts[slot];
+  if (!sighting || !known) return known !== undefined || sighting !== null;
+  return known.txid !== sighting.txid || known.block?.hash !== sighting.block?.hash || !known.confirmed;
+}
+
 async function record(task: SwapTask, slot: Slot, sighting: Sighting | null): Promise<void> {
   const known = task.state.facts[slot];
   if (!sighting) {
@@ -205,18 +273,25 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null): Pr
   if (notDeep(coin.chain, block, depthOf(task.state, slot)) === null) await task.emit({ type: "tx_confirmed", slot, txid, block });
 }
 
+function mayLearnSecret({ state }: SwapTask): boolean {
+  const { role, takenOver } = state.terms;
+  return state.secret === null && Boolean(state.negotiated) && (role === "taker" || takenOver !== undefined);
+}
+
 /**
  * Taker: the maker's claim, even unconfirmed, shows the secret. Maker of a swap that KDF began: so does any claim, also one of KDF's
  * that nothing tells of. A transaction that only looks like a claim shows nothing.
  */
 async function learnSecret(task: SwapTask): Promise<void> {
   const s = task.state;
-  const { role, takenOver } = s.terms;
-  if (s.secret !== null || !s.negotiated || (role === "maker" && !takenOver)) return;
+  const { role } = s.terms;
+  if (!mayLearnSecret(task) || !s.negotiated) return;
   for (const slot of role === "taker" ? (["takerPaymentSpend"] as const) : (["takerPaymentSpend", "makerPaymentSpend"] as const)) {
     const spend = s.facts[slot];
     if (!spend) continue;
-    const secret = task.coin(chainOf(role, slot)).findSecret(fromHex(spend.raw), fromHex(s.negotiated.secretHash));
+    const secret = task
+      .coin(chainOf(role, slot))
+      .findSecret({ txid: spend.txid, raw: fromHex(spend.raw) }, fromHex(s.negotiated.secretHash));
     if (secret) return task.emit({ type: "secret_learned", secret: toHex(secret) });
     task.trouble(`the spend ${spend.txid} carries no secret`);
   }

@@ -1,11 +1,14 @@
-import { type Failure, ownPayment, theirPayment } from "../../../core/swap/events.ts";
+import { type Failure, ownPayment, type SwapEvent, theirPayment } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts";
+import { OfferPause } from "../offerPause.ts";
 import { Repeater } from "../repeater.ts";
+import { Resender } from "../resender.ts";
 import type { TxRefusal } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { feeGone, feeUnsafe } from "./fee.ts";
+import { whyNotPaidOut } from "./feeVersions.ts";
 import { outageOf } from "./outageOf.ts";
 import { storeSigned } from "./storeSigned.ts";
 
@@ -13,8 +16,6 @@ import { storeSigned } from "./storeSigned.ts";
 const waitSec = ({ deps }: SwapTask): number => deps.timing.paymentMessageWaitSec + deps.timing.messageGraceSec;
 /** News wakes a waiting side; without any it still looks this often. */
 const LOOK_MS = 15_000;
-/** Two answers to repetitions of the other side are at least this far apart. */
-const RESEND_AT_ONCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2_000;
 /** Different payments of the other side that are taken from messages. */
 const MAX_ANNOUNCED = 5;
@@ -27,11 +28,12 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const limit = payBy(task);
   const event = role === "maker" ? "MakerPaymentTransactionFailed" : "TakerPaymentTransactionFailed";
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event, reason } });
-  if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}`);
+  const before = task.lastTrouble === null ? "" : `; before that: ${task.lastTrouble}`;
+  if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}${before}`);
   const unsafe = await whyNotLock(task, signal);
   if (unsafe) {
     task.trouble(unsafe);
-    return task.news(task.version, LOOK_AGAIN_MS, signal);
+    return task.news(task.seen("chain"), LOOK_AGAIN_MS, signal);
   }
   const coin = task.coin(chainOf(role, slot));
   const claimed = task.coin(chainOf(role, theirPayment(role)));
@@ -45,7 +47,13 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const contract = contractOf(s, slot);
   const start = role === "maker" ? s.terms.makerStartHeight : s.terms.takerStartHeight;
   await coin.chain.watchScript(coin.contractScript(contract), start, signal);
-  const built = coin.buildPayment({ contract, units: unitsOf(s, slot), reservation: task.reservation });
+  const preparing = coin.prepareToPay(contract, task.reservation, signal);
+  const unprepared = (preparing && (await preparing)) ?? (await whyNotPaidOut(task, signal));
+  if (unprepared) {
+    task.trouble(unprepared);
+    return task.news(task.seen("chain"), LOOK_AGAIN_MS, signal);
+  }
+  const built = coin.buildPayment({ contract, reservation: task.reservation });
   if (!built.ok) return awaitFunds(task, built.error, giveUp, signal);
   await storeSigned(task, slot, built.value, limit);
 }
@@ -86,7 +94,9 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   const { role } = task.state.terms;
   const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
   const coin = task.coin(chainOf(role, ownPayment(role)));
-  return unsafe ?? (await outageOf(coin, signal)) ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
+  return (
+    unsafe ?? (await outageOf(coin, signal)) ?? coin.unexplained() ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null)
+  );
 }
 
 /** What was proven of the fee when the maker's payment was signed stands for so long, as far as our index says nothing else. */
@@ -104,15 +114,16 @@ export async function whyNotSendPayment(task: SwapTask, signal: AbortSignal): Pr
 export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
   // Every piece of news comes by here: a backend that refuses the bytes is not asked each time.
   let offered = null as { readonly txid: string; readonly repeat: Repeater } | null;
+  const pause = new OfferPause(LOOK_AGAIN_MS);
   let unfit = null as TxRefusal | null;
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("anything");
     const s = task.state;
     const slot = theirPayment(s.terms.role);
     const coin = task.coin(chainOf(s.terms.role, slot));
     const raw = slot === "makerPayment" ? task.mailbox.take("MakerPayment")?.tx.data : task.mailbox.take("TakerPayment")?.tx;
     if (raw && !s.facts[slot] && mayAnnounce(task, slot)) {
-      const checked = coin.checkPayment(raw, contractOf(s, slot), unitsOf(s, slot));
+      const checked = coin.checkPayment(raw, contractOf(s, slot));
       if (checked.ok) {
         await task.emit({ type: "tx_received", slot, txid: checked.value.txid, raw: toHex(raw) });
         continue;
@@ -123,14 +134,20 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
     }
     const received = s.received[slot];
     if (received && offered?.txid !== received.txid) offered = { txid: received.txid, repeat: new Repeater(task.deps.clock) };
-    if (received && !s.facts[slot] && offered?.repeat.isDue(LOOK_AGAIN_MS)) await coin.chain.broadcast(fromHex(received.raw), signal);
+    // In a block it may be without counting: the chain says why.
+    const isWanted = received !== undefined && !s.facts[slot] && !coin.chain.tx(received.txid)?.block;
+    if (isWanted && offered?.repeat.isDue(pause.ms(coin, received.txid))) {
+      await coin.chain.broadcast(fromHex(received.raw), signal);
+      pause.offered();
+    }
     const late = lateness(task, unfit);
     if (late) {
       return s.terms.role === "maker"
         ? task.emit({ type: "refund_decided", failure: late })
         : task.emit({ type: "abandoned", failure: late });
     }
-    await task.news(seen, received && !s.facts[slot] ? LOOK_AGAIN_MS : LOOK_MS, signal);
+    const againMs = isWanted ? (offered?.repeat.leftMs(pause.ms(coin, received.txid)) ?? 0) : LOOK_MS;
+    await task.news(seen, Math.min(LOOK_MS, Math.max(LOOK_AGAIN_MS, againMs)), signal);
   }
 }
 
@@ -138,6 +155,9 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
 function mayAnnounce(task: SwapTask, slot: "makerPayment" | "takerPayment"): boolean {
   return task.events.filter((e) => e.event.type === "tx_received" && e.event.slot === slot).length < MAX_ANNOUNCED;
 }
+
+/** What the chain says of a payment that does not count for it, as the end of a reason. */
+const said = ({ unseen }: SwapTask): string => (unseen === null ? "" : `: ${unseen}`);
 
 /**
  * Which limit of reference swap-protocol.md 2.2 has passed while waiting for the other payment; null if none.
@@ -154,12 +174,12 @@ function lateness(task: SwapTask, unfit: TxRefusal | null): Failure | null {
     }
     if (now <= times.revealBy) return null;
     return s.received.takerPayment || s.facts.takerPayment
-      ? { event: "TakerPaymentWaitConfirmFailed", reason: `taker payment not confirmed by ${times.revealBy}` }
+      ? { event: "TakerPaymentWaitConfirmFailed", reason: `taker payment not confirmed by ${times.revealBy}${said(task)}` }
       : missing("TakerPaymentValidateFailed", `no valid taker payment by ${times.revealBy}`, unfit);
   }
   if (s.received.makerPayment || s.facts.makerPayment) {
     return now > times.makerPaymentConfirmedBy
-      ? { event: "MakerPaymentWaitConfirmFailed", reason: `maker payment not confirmed by ${times.makerPaymentConfirmedBy}` }
+      ? { event: "MakerPaymentWaitConfirmFailed", reason: `maker payment not confirmed by ${times.makerPaymentConfirmedBy}${said(task)}` }
       : null;
   }
   const since =
@@ -179,21 +199,30 @@ function missing(event: string, reason: string, unfit: TxRefusal | null): Failur
   return unfit.kind === "OtherValue" ? { ...said, theirFault: true } : said;
 }
 
-/** Repeats the own fee or payment message; at once when the other side shows that it still waits. */
+/** Until when the other side waits for the own fee or payment message, by this side's clock (reference swap-protocol.md 1.8 and 2.2). */
+function heardUntil(task: SwapTask, what: "fee" | "payment"): number {
+  const { role, startedAt } = task.state.terms;
+  if (what === "payment" && role === "taker") return task.times().revealBy;
+  const from =
+    role === "maker" ? (e: SwapEvent) => e.type === "tx_received" && e.slot === "fee" : (e: SwapEvent) => e.type === "negotiated";
+  return (task.timeOf(from) ?? startedAt) + waitSec(task);
+}
+
+/** Repeats the own fee or payment message, ever more rarely; at once when the other side shows that it still waits. */
 export async function tell(task: SwapTask, what: "fee" | "payment", signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;
   const asks = role === "maker" ? "TakerFee" : what === "fee" ? "Negotiated" : "MakerPayment";
   const { takerFeeResendSec, makerPaymentResendSec, takerPaymentResendSec } = task.deps.timing;
-  const everyMs = (what === "fee" ? takerFeeResendSec : role === "maker" ? makerPaymentResendSec : takerPaymentResendSec) * 1_000;
+  const firstSec = what === "fee" ? takerFeeResendSec : role === "maker" ? makerPaymentResendSec : takerPaymentResendSec;
   let asked = task.mailbox.arrivals(asks);
-  const resend = new Repeater(task.deps.clock);
+  const resend = new Resender(task.deps.clock, firstSec, () => heardUntil(task, what) - task.nowSec());
   for (;;) {
-    const seen = task.version;
-    if (resend.isDue(task.mailbox.arrivals(asks) > asked ? RESEND_AT_ONCE_MS : everyMs)) {
+    const seen = task.seen("messages");
+    if (resend.isDue(task.mailbox.arrivals(asks) > asked)) {
       asked = task.mailbox.arrivals(asks);
       sendOwn(task, what);
     }
-    await task.news(seen, Math.max(1, resend.leftMs(everyMs)), signal);
+    await task.news(seen, resend.leftMs, signal);
   }
 }
 

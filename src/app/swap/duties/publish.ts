@@ -1,26 +1,38 @@
-import { type Failure, isChildSlot, ownClaim, ownPayment, type Slot, theirClaim, theirPayment } from "../../../core/swap/events.ts";
+import {
+  type Failure,
+  isChildSlot,
+  ownClaim,
+  ownPayment,
+  ownRefund,
+  type Slot,
+  theirClaim,
+  theirPayment,
+} from "../../../core/swap/events.ts";
 import { secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf } from "../contracts.ts";
+import { OfferPause } from "../offerPause.ts";
 import { Repeater } from "../repeater.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeLostTo } from "./fee.ts";
-import { childFees, currentVersion, isBuiltOnByOthers, isChained, renew } from "./feeVersions.ts";
+import { childFees, currentVersion, isBuiltOnByOthers, isChained, renew, whyNotAgain } from "./feeVersions.ts";
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
-import { emitSigned } from "./storeSigned.ts";
+import { storeSpend } from "./storeSigned.ts";
 
-/** Pause between two attempts while the backend refuses or does not answer. */
+/** First pause between two attempts while the backend does not have it; then see `OfferPause`. */
 const RETRY_MS = 5_000;
+/** Two looks without news are at least this far apart. */
+const LEAST_MS = 1_000;
 /** A cancellation is refused until the payment has left the mempool, or for good. */
 const CANCEL_RETRY_MS = 30_000;
 /** A transaction the backend has is sent again this often until it confirms; mempools forget. */
 const REPEAT_MS = 120_000;
-/** A payment the backend lost is sent again at once; this bounds how often that is looked at. */
-const LOOK_MS = 10_000;
+/** News of the chain and of this swap wakes this duty; without any it looks this often: fees and time limits follow the clock. */
+const LOOK_MS = 30_000;
 
 /**
  * The outbox (design D4): sends a stored transaction, and goes on sending it, until a chain fact ends the duty.
@@ -37,14 +49,15 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     // A payment that came back under another id meanwhile needs another claim, which is then judged like the first.
     if (!currentVersion(task, slot)) await renew(task, slot, false);
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
-    if (refused === "wait") return task.news(task.version, RETRY_MS, signal);
+    if (refused === "wait") return task.news(task.seen("chain"), RETRY_MS, signal);
     if (refused) return drop(task, slot, raw, refused);
     await task.emit({ type: "tx_attempted", slot });
   }
   let sending = null as { readonly txid: string; readonly repeat: Repeater } | null;
+  const pause = new OfferPause(slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS);
   let refused = false;
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("chain");
     // One that lost its inputs can be sent by nobody.
     if (slot === "fee" && feeLostTo(task) !== null) {
       await task.news(seen, LOOK_MS, signal);
@@ -54,7 +67,11 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));
     if (signal.aborted) return;
     // A swap that came to nothing pays nothing more for its fee.
-    if (!isInBlock(task, slot) && task.state.finished !== "failed") await renew(task, slot, refused);
+    if (!isInBlock(task, slot) && task.state.finished !== "failed") {
+      const hopeless = await whyNotAgain(task, slot, signal);
+      if (hopeless) task.trouble(hopeless);
+      else await renew(task, slot, refused);
+    }
     const version = currentVersion(task, slot);
     if (!version) {
       await task.news(seen, LOOK_MS, signal);
@@ -67,12 +84,13 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     }
     const resend = sending.repeat;
     const known = coin.chain.tx(version.txid);
-    let waitMs = LOOK_MS;
-    if (mayLeave && !isInBlock(task, slot) && resend.isDue(known ? REPEAT_MS : slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS)) {
+    const pauseMs = pause.ms(coin, version.txid);
+    if (mayLeave && !isInBlock(task, slot) && resend.isDue(known ? REPEAT_MS : pauseMs)) {
       if (!known && slot === ownClaim(role)) await bringBackPayment(task, signal);
       if (isChained(task, slot)) await sendEarlier(task, slot, version.txid, signal);
       if (!known) await sendForsaken(task, coin, version.raw, signal);
       const outcome = await coin.chain.broadcast(fromHex(version.raw), signal);
+      pause.offered();
       if (outcome.kind === "accepted" || outcome.kind === "already_known") {
         refused = false;
         // What comes after the end of a swap that came to nothing is no part of its story.
@@ -83,10 +101,11 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
         refused = outcome.kind === "rejected" && !anyKnown(task, slot);
         if (slot === "fee" && outcome.kind === "rejected") feeRefused(task, coin, raw);
         if (refused) await sendOlder(task, slot, version.txid, signal);
-        waitMs = RETRY_MS;
       }
     }
-    await task.news(seen, waitMs, signal);
+    const isOut = !mayLeave || coin.chain.tx(version.txid) !== undefined || isInBlock(task, slot);
+    const againMs = isOut ? LOOK_MS : resend.leftMs(pause.ms(coin, version.txid));
+    await task.news(seen, Math.min(LOOK_MS, Math.max(LEAST_MS, againMs)), signal);
   }
 }
 
@@ -96,13 +115,20 @@ function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
   if (task.state.finished === "failed" && coin.builtOn(raw).size === 0) coin.dropChange(raw);
 }
 
-/** Some version of it, or a malleated form, is in a block as the index has it now. */
+/**
+ * Some version of it, or a malleated form, is in a block as the index has it now. A claim or refund that failed there is not over:
+ * there will be another; whatever else failed is not sent again.
+ */
 function isInBlock(task: SwapTask, slot: Slot): boolean {
   const { chain } = task.coin(chainOf(task.state.terms.role, slot));
   const fact = task.state.facts[slot];
   const tx = task.state.own[slot];
   const ids = [...(fact ? [fact.txid] : []), ...(tx ? versionsOf(tx).map((v) => v.txid) : [])];
-  return ids.some((id) => chain.tx(id)?.block);
+  const mayBeRebuilt = slot === ownClaim(task.state.terms.role) || slot === ownRefund(task.state.terms.role);
+  return ids.some((id) => {
+    const known = chain.tx(id);
+    return known?.block && !(known.failed && mayBeRebuilt);
+  });
 }
 
 function anyKnown(task: SwapTask, slot: Slot): boolean {
@@ -247,7 +273,7 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const built = coin.buildCancel(raw, childFees(task, "paymentChild"));
   if (built.ok) {
     coin.dropChange(raw);
-    await emitSigned(task, "cancel", built.value, null);
+    await storeSpend(task, "cancel", built.value, null);
   } else {
     task.trouble(`the payment could not be cancelled: ${fundsErrorText(built.error)}`);
   }

@@ -22,7 +22,7 @@ export async function seek(task: SwapTask, signal: AbortSignal): Promise<void> {
   const coin = task.coin(chainOf(role, slot));
   const until = contractOf(task.state, slot).lock + SEEK_AFTER_LOCK_SEC;
   for (;;) {
-    const seen = task.version;
+    const seen = task.seen("chain");
     await coin.chain.refresh(signal);
     await takeUpPayment(task, signal);
     if (task.state.own[slot]) return;

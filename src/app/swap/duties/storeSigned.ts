@@ -1,15 +1,45 @@
-import { isChildSlot, type Slot } from "../../../core/swap/events.ts";
+import { isChildSlot, ownClaim, type Slot } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import type { UniqueMark } from "../../../ports/swapStore.ts";
 import { chainOf, type PaymentSlot } from "../contracts.ts";
 import type { OwnSignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 
+/**
+ * Stores the first version of a claim, refund or cancellation. Where the store refuses it, it never existed: the nonce it took is
+ * free again, on chains that have them.
+ */
+export async function storeSpend(task: SwapTask, slot: Slot, tx: OwnSignedTx, notAfter: number | null): Promise<void> {
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
+  try {
+    await emitSigned(task, slot, tx, notAfter);
+  } finally {
+    const stored = task.state.own[slot];
+    // The claim that is signed counts by itself from here on.
+    if (stored && slot === ownClaim(task.state.terms.role) && task.claimReservation) {
+      coin.release(task.claimReservation);
+      task.claimReservation = null;
+    }
+    if (stored?.txid !== tx.txid && coin.relayPolicy === "nonce") {
+      coin.releaseInputs(tx.raw);
+      // An earlier try was stored and its answer lost: that one counts.
+      if (stored) coin.lockInputs(fromHex(stored.raw));
+    }
+  }
+}
+
 /** Stores the first version of an own transaction, with what later versions are reckoned from. */
-export function emitSigned(task: SwapTask, slot: Slot, tx: OwnSignedTx, notAfter: number | null): Promise<void> {
+function emitSigned(
+  task: SwapTask,
+  slot: Slot,
+  tx: OwnSignedTx,
+  notAfter: number | null,
+  marks: readonly UniqueMark[] = [],
+): Promise<void> {
   const height = task.coin(chainOf(task.state.terms.role, slot)).chain.status().tip?.height;
   const { txid, fee } = tx;
   const at = height === undefined ? {} : { height };
-  return task.emit({ type: "tx_signed", slot, txid, raw: toHex(tx.raw), notAfter, fee: fee.toString(), ...at });
+  return task.emit({ type: "tx_signed", slot, txid, raw: toHex(tx.raw), notAfter, fee: fee.toString(), ...at }, marks);
 }
 
 /**
@@ -24,7 +54,8 @@ export async function storeSigned(
 ): Promise<void> {
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   try {
-    await emitSigned(task, slot, tx, notAfter);
+    // Nothing in a fee names its swap: the mark does (see `takeUpFee`).
+    await emitSigned(task, slot, tx, notAfter, slot === "fee" ? [{ kind: "fee_tx", value: tx.txid }] : []);
   } catch (cause) {
     coin.releaseInputs(tx.raw);
     throw cause;
@@ -45,8 +76,10 @@ export async function storeReplaced(task: SwapTask, slot: Slot, tx: OwnSignedTx)
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   const giveBack = (): void => {
     const former = task.state.own[slot];
-    if (!isChildSlot(slot) || !former || former.txid === tx.txid) return;
+    const hasTaken = isChildSlot(slot) || coin.relayPolicy === "nonce";
+    if (!hasTaken || !former || former.txid === tx.txid) return;
     coin.releaseInputs(tx.raw);
+    if (!isChildSlot(slot)) return;
     coin.lockInputs(fromHex(former.raw));
     coin.dropChange(fromHex(former.raw));
   };

@@ -1,0 +1,44 @@
+import { type FaultEffect, Faults } from "../../../src/chain/faults.ts";
+import type { Clock } from "../../../src/ports/clock.ts";
+
+/** What the nodes of a user say wrong while those that lie are the majority; for heights there is the fault `wrong_height`. */
+export type EvmLies = {
+  /** Time of the tip, seconds. */
+  timeSec: number;
+  /** All prices of gas, in hundredths of the true ones. */
+  gasPercent: bigint;
+};
+
+/** Name of the call a broadcast counts as, for `Faults`. */
+export const SEND = "sendrawtransaction";
+
+/**
+ * The nodes of an account chain that one node of the world asks, taken as one: what is wrong with them outlives the crashes of
+ * whoever asks. Faults as of daemons; a `stall` is no answer at all, `isStuck` one about a chain that stands still.
+ */
+export class EvmLink {
+  readonly faults: Faults;
+  readonly lies: EvmLies = { timeSec: 0, gasPercent: 100n };
+  /** While true they see no new blocks and transactions; what they are sent they pass on. */
+  isStuck = false;
+  /** While true they take a transaction, say so, and pass it on to nobody. */
+  isSwallowing = false;
+  /** While true their logs have no events of the swap contracts. */
+  hasNoLogs = false;
+  /** How long after a block they tell of it, ms; null: they do not, and the view waits for its next look. */
+  headDelayMs: number | null = null;
+
+  constructor(clock: Clock) {
+    this.faults = new Faults(clock);
+  }
+
+  /** Misbehave from now on: until `count` uses, for `forMs`, or until `faults.clear()`. */
+  fault(effect: FaultEffect, until: { readonly count?: number; readonly forMs?: number } = {}): void {
+    this.faults.add({
+      ...effect,
+      methods: effect.kind === "lost_reply" ? [SEND] : null,
+      count: until.count ?? null,
+      forMs: until.forMs ?? null,
+    });
+  }
+}

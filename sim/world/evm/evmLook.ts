@@ -1,0 +1,82 @@
+import type { ChainView } from "../../../src/adapters/evmRpc/chainView.ts";
+import { paymentKey } from "../../../src/adapters/evmRpc/chainView.ts";
+import type { WatchedPayment, Watches } from "../../../src/adapters/evmRpc/watches.ts";
+import type { GasPrices } from "../../../src/core/evm/gas.ts";
+import type { AccountTx, PaymentEvent, SwapPayment } from "../../../src/ports/accountChain.ts";
+import type { BlockRef } from "../../../src/ports/chain.ts";
+import type { EvmLink } from "./evmLink.ts";
+import type { SimEvmChain } from "./simEvmChain.ts";
+
+/** What must have happened for a payment to be in a state. */
+const EVENTS_OF = { uninitialized: [], sent: ["sent"], spent: ["sent", "spent"], refunded: ["sent", "refunded"] } as const;
+
+const ref = ({ height, hash }: BlockRef): BlockRef => ({ height, hash });
+
+function pricesOf(chain: SimEvmChain, { lies }: EvmLink): GasPrices {
+  const told = (wei: bigint): bigint => (wei * lies.gasPercent) / 100n;
+  const [nextBaseFee, medium] = [told(chain.nextBaseFee), told(chain.usualTip)];
+  return { legacy: nextBaseFee + medium, nextBaseFee, priority: { low: medium / 2n, medium, high: 2n * medium } };
+}
+
+function txOf(chain: SimEvmChain, txid: string, seen: ReadonlyMap<string, AccountTx>, nowMs: number): AccountTx | null {
+  const found = chain.find(txid);
+  if (found === undefined) return null;
+  const { signed, block, receipt } = found;
+  return { txid, raw: signed.raw, block: block === null ? null : ref(block), receipt, seenAtMs: seen.get(txid)?.seenAtMs ?? nowMs };
+}
+
+function paymentOf(
+  chain: SimEvmChain,
+  link: EvmLink,
+  { contract, id, fromHeight }: WatchedPayment,
+  followed: ReadonlySet<string>,
+): SwapPayment {
+  const record = chain.payment(contract, id);
+  const expected: readonly string[] = EVENTS_OF[record.state];
+  const of = (kind: "sent" | "spent" | "refunded"): PaymentEvent | null => {
+    const event = expected.includes(kind) ? chain.event(contract, id, kind) : null;
+    // In the logs of the blocks that are searched, or in the receipt of a transaction that is followed anyway.
+    const isFound = event !== null && ((!link.hasNoLogs && event.block.height >= fromHeight) || followed.has(event.txid));
+    return isFound ? event : null;
+  };
+  const events = { sent: of("sent"), spent: of("spent"), refunded: of("refunded") };
+  const have = Object.values(events).filter((event) => event !== null).length;
+  return { contract, id, block: ref(chain.tip), ...record, ...events, events: have === expected.length ? "complete" : "missing" };
+}
+
+/** Everything that is watched, as it is at this moment and as the link tells it. */
+export function lookAt(chain: SimEvmChain, link: EvmLink, watches: Watches, before: ChainView | null, nowMs: number): ChainView {
+  const { tip, finalized } = chain;
+  const payments = [...watches.payments.values()]
+    .filter(({ contract }) => chain.swapContracts.includes(contract))
+    .map((watched) => paymentOf(chain, link, watched, watches.txs));
+  const eventTxs = payments.flatMap(({ sent, spent, refunded }) => [sent, spent, refunded].flatMap((event) => event?.txid ?? []));
+  const txs = [...new Set([...watches.txs, ...eventTxs])].flatMap((txid) => txOf(chain, txid, before?.txs ?? new Map(), nowMs) ?? []);
+  const wrong = link.faults.heightLie();
+  const timeSec = tip.timeSec + link.lies.timeSec;
+  return {
+    tip: {
+      height: tip.height + wrong,
+      hash: tip.hash,
+      timeSec,
+      medianTimePastSec: timeSec,
+      finalized: finalized === null ? null : finalized + wrong,
+      baseFeePerGas: (tip.baseFee * link.lies.gasPercent) / 100n,
+    },
+    accounts: new Map(
+      [...watches.accounts].map((address) => {
+        const [balance, nonce, pendingNonce] = [chain.balance(address), chain.nonceOf(address), chain.pendingNonce(address)];
+        return [address, { block: ref(tip), balance, nonce, pendingNonce }];
+      }),
+    ),
+    tokens: new Map(
+      [...watches.tokens]
+        .filter(([, { token }]) => chain.tokens.has(token))
+        .map(([key, { token, owner }]) => [key, { block: ref(tip), balance: chain.tokenBalance(token, owner) }]),
+    ),
+    txs: new Map(txs.map((tx) => [tx.txid, tx])),
+    unread: new Set(),
+    payments: new Map(payments.map((payment) => [paymentKey(payment), payment])),
+    prices: pricesOf(chain, link),
+  };
+}

@@ -1,0 +1,36 @@
+import type { RemoteServer } from "./remoteServer.ts";
+import type { Tracked } from "./scriptViews.ts";
+
+/** What the servers say of one transaction. */
+export type Claim = {
+  readonly txid: string;
+  /** By the height of the block they name. */
+  readonly blocks: Map<number, RemoteServer[]>;
+  /** Who has it in the mempool, or in a block above our tip. */
+  readonly pool: RemoteServer[];
+};
+
+/** Everything told of one script's transactions. Blocks above `tipHeight` are not proven yet and count as mempool. */
+export function claimsOf({ views, fromHeight, only }: Tracked, tipHeight: number): readonly Claim[] {
+  const claims = new Map<string, Claim>();
+  for (const [server, { lines }] of views) {
+    for (const { txid, height } of lines) {
+      if (only !== null ? !only.has(txid) : height > 0 && height < fromHeight) continue;
+      let claim = claims.get(txid);
+      if (claim === undefined) {
+        claim = { txid, blocks: new Map(), pool: [] };
+        claims.set(txid, claim);
+      }
+      if (height <= 0 || height > tipHeight) claim.pool.push(server);
+      else claim.blocks.set(height, [...(claim.blocks.get(height) ?? []), server]);
+    }
+  }
+  return [...claims.values()];
+}
+
+/** Whether somebody tells of a block above our tip: what he tells is to be looked at again when we are there. */
+export const isAhead = ({ views }: Tracked, tipHeight: number): boolean =>
+  [...views.values()].some(({ lines }) => lines.some(({ height }) => height > tipHeight));
+
+/** All who know the transaction. */
+export const knownBy = (claim: Claim): readonly RemoteServer[] => [...new Set([...claim.pool, ...[...claim.blocks.values()].flat()])];

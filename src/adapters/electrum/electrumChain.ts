@@ -1,0 +1,193 @@
+import { BlockRewards } from "../../chainIndex/blockRewards.ts";
+import { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { rawTxid } from "../../chainIndex/rawTx.ts";
+import { hexOf, toHex } from "../../core/util/bytes.ts";
+import { parseTx } from "../../core/utxo/txCodec.ts";
+import type { BlockRef, BroadcastOutcome } from "../../ports/chain.ts";
+import type { WatchKey } from "../../ports/chainStore.ts";
+import { Aborted, withDeadline } from "../../ports/clock.ts";
+import { broadcastTx } from "./broadcastTx.ts";
+import type { ElectrumChain, ElectrumDeps } from "./electrumDeps.ts";
+import { ElectrumLoop } from "./electrumLoop.ts";
+import { FeeRates } from "./feeRates.ts";
+import { HeaderFollower } from "./headerFollower.ts";
+import { HeaderReader } from "./headerReader.ts";
+import { HistoryWork } from "./historyWork.ts";
+import { MissingTxs } from "./missingTxs.ts";
+import { Notarizations } from "./notarizations.ts";
+import { Omissions } from "./omissions.ts";
+import { RemoteServer } from "./remoteServer.ts";
+import { RewardReader } from "./rewardReader.ts";
+import { ScriptViews } from "./scriptViews.ts";
+import { ServerPool } from "./serverPool.ts";
+import { TxProver } from "./txProver.ts";
+import { WatchedTxs } from "./watchedTxs.ts";
+
+/** Greatest value of BIP-65's heights: a `fromHeight` is never above it. */
+const MAX_HEIGHT = 499_999_999;
+const USUAL_POLL_MS = 15_000;
+const USUAL_TIMEOUT_MS = 10_000;
+const USUAL_MAX_CONNECTED = 5;
+/** About Bitcoin's difficulty 1. */
+const USUAL_COSTLY_WORK = 2n ** 32n;
+/** A broadcast and a fee estimate end in so many of a call's deadlines. */
+const CALLS_PER_REQUEST = 3;
+
+/**
+ * Opens the index of one coin over Electrum servers and starts following. Resolves when the stored index is in memory; all servers
+ * may be down. `refresh`, `watchScript` and `watchTx` resolve after a whole, successful look at the servers that began after the
+ * call, however long they are away; they reject with `Aborted` by their signal or `close`.
+ *
+ * What is believed (docs/adr): a transaction is in a block when a branch proves it against a checked header, and in the mempool when
+ * two servers say so (or the only one). That something is not there is what more than half of the connected servers say. A server
+ * whose word is disproven is left alone for an hour and named in the log and in `servers()`.
+ */
+export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumChain> {
+  const { ticker, format, headerRules, store, clock, options = {} } = deps;
+  if (deps.servers.length === 0) throw new Error("an Electrum chain needs a server");
+  const log = deps.log.child({ coin: ticker });
+  const closing = new AbortController();
+  const snapshot = await store.load();
+  const index = new ChainIndex(snapshot);
+  const timeoutMs = options.timeoutMs ?? USUAL_TIMEOUT_MS;
+  const servers = deps.servers.map(
+    (endpoint) =>
+      new RemoteServer({
+        endpoint,
+        rules: headerRules,
+        clock,
+        log,
+        timeoutMs: endpoint.timeoutMs ?? timeoutMs,
+        closed: closing.signal,
+        genesis: () => follower.genesis,
+        onNews: () => {
+          loop.hear();
+          pool.tend();
+        },
+      }),
+  );
+  const maxConnected = Math.min(servers.length, options.maxConnected ?? USUAL_MAX_CONNECTED);
+  const pool = new ServerPool({
+    servers,
+    clock,
+    minConnected: Math.min(options.minConnected ?? 1, maxConnected),
+    maxConnected,
+    closed: closing.signal,
+    onGathered: () => loop.wake(),
+  });
+  const reader = new HeaderReader(headerRules);
+  const follower = new HeaderFollower({
+    rules: headerRules,
+    index,
+    store,
+    reader,
+    clock,
+    log,
+    genesis: snapshot.genesis,
+    servers: servers.length,
+    costlyWork: options.costlyWork ?? USUAL_COSTLY_WORK,
+  });
+  const prover = new TxProver(format, reader);
+  const views = new ScriptViews();
+  const rewards = new BlockRewards();
+  const fees = new FeeRates(options.decimals ?? 8);
+  const notarizations = new Notarizations(index);
+  const loop: ElectrumLoop = new ElectrumLoop({
+    ticker,
+    pool,
+    follower,
+    views,
+    work: new HistoryWork({ index, follower, reader, prover, nowMs: () => clock.nowMs(), commit: (delta) => loop.commit(delta) }),
+    watchedTxs: new WatchedTxs(index, views, prover),
+    missing: new MissingTxs(index, views),
+    omissions: new Omissions(index, reader, clock),
+    notarizations,
+    fees,
+    rewards: options.readsReward ? new RewardReader(rewards, prover) : null,
+    index,
+    store,
+    clock,
+    log,
+    pollMs: options.pollMs ?? USUAL_POLL_MS,
+    closing,
+  });
+  const done = loop.run();
+
+  const keyOf = (script: Uint8Array): WatchKey => ({ kind: "script", key: toHex(script) });
+
+  async function watch(key: WatchKey, fromHeight: number, signal?: AbortSignal): Promise<void> {
+    if (!Number.isInteger(fromHeight) || fromHeight < 0 || fromHeight > MAX_HEIGHT)
+      throw new Error(`fromHeight ${fromHeight} is not a height`);
+    if (key.kind === "tx" && !/^[0-9a-f]{64}$/.test(key.key)) throw new Error("not a txid");
+    await loop.watch(key, fromHeight, signal);
+  }
+
+  /** Ends with the caller's signal, at the latest after some deadlines with `late`; the servers' calls end by themselves. */
+  async function bounded<T>(signal: AbortSignal | undefined, late: T, work: () => Promise<T>): Promise<T> {
+    try {
+      return await withDeadline(clock, CALLS_PER_REQUEST * timeoutMs, signal ? [signal, closing.signal] : closing.signal, work);
+    } catch (cause) {
+      if (!(cause instanceof Aborted) || signal?.aborted || closing.signal.aborted) throw cause;
+      return late;
+    }
+  }
+  /** Without an answer in time nothing is known of a broadcast. */
+  const unanswered: BroadcastOutcome = { kind: "unknown", message: `The ${ticker} servers did not answer in time.` };
+
+  return {
+    ticker,
+    status: () => loop.status(),
+    servers: () => pool.health(),
+    onChange: (listener) => loop.onChange(listener),
+    watchScript: (script, fromHeight, signal) => watch(keyOf(script), fromHeight, signal),
+    watchTx: (txid, fromHeight, signal) => watch({ kind: "tx", key: txid }, fromHeight, signal),
+    unwatch: ({ scripts = [], txids = [] }) =>
+      loop.unwatch([...scripts.map(keyOf), ...txids.map((key): WatchKey => ({ kind: "tx", key }))]),
+    outputs: (script) => index.outputsOf(hexOf(script)),
+    tx: (txid) => index.tx(txid),
+    confirmations(block: BlockRef | null): number {
+      const tip = index.tipHeader;
+      return block === null || tip === undefined ? 0 : Math.max(0, tip.height - block.height + 1);
+    },
+    isNotarized: (height) => height <= notarizations.height,
+    async broadcast(raw, signal): Promise<BroadcastOutcome> {
+      const parsed = parseTx(raw, format);
+      if (!parsed.ok) throw new Error(`broadcast of bytes that are no transaction: ${parsed.error.detail}`);
+      const txid = rawTxid(parsed.value, raw);
+      const mined = index.txEntry(txid)?.block != null;
+      const outcome = await bounded(signal, unanswered, () => broadcastTx(pool.connected(), ticker, { txid, raw }, mined));
+      log.info("broadcast", { txid, outcome: outcome.kind });
+      if (outcome.kind === "accepted") {
+        // Known at once, not only at the next look; a look that finds it missing takes it back.
+        const noted = loop.enqueue(async () => {
+          const facts = new FactsBuilder(index, clock.nowMs());
+          facts.add([{ txid, tx: parsed.value, raw }], null);
+          if (facts.size > 0) await loop.commit(facts.facts());
+        });
+        // It is out, whatever becomes of our note; the next look finds it again. A look that a slow server holds up is not waited for.
+        await bounded(signal, undefined, () => noted).catch((cause: unknown) =>
+          log.warn("broadcast_not_noted", { txid, cause: String(cause) }),
+        );
+      }
+      return outcome;
+    },
+    estimateFeePerKb: (targetBlocks, signal) => bounded(signal, null, () => fees.estimate(pool.present(), targetBlocks)),
+    relayFeePerKb: () => fees.relayFee,
+    blockRewardUnits: () => rewards.median,
+    refresh: (signal) => loop.refresh(signal),
+    history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
+    async blockTimeSec(block, signal): Promise<number | null> {
+      const known = index.headerAt(block.height);
+      if (known?.hash === block.hash) return known.timeSec;
+      const header = await bounded(signal, null, () => reader.withHash(pool.connected(), block.height, block.hash));
+      return header?.ok ? header.value.timeSec : null;
+    },
+    async close(): Promise<void> {
+      closing.abort(new Aborted("closed"));
+      pool.close();
+      loop.wake();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { afterEach, expect, test } from "vitest";
+import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../../../test/contract/embeddedChain.ts";
+import { scriptNumber } from "../../../test/contract/spendable.ts";
+import { quietLog } from "../../../test/fakes/quietLog.ts";
+import { coinEntryToChainParams } from "../../chain/chainParams.ts";
+import { ChainDaemon } from "../../chain/daemon.ts";
+import { ElectrumListener, type ElectrumListenerOptions } from "../../chain/electrum/electrumListener.ts";
+import { ElectrumServer } from "../../chain/electrum/electrumServer.ts";
+import { EmbeddedChain } from "../../chain/embeddedChain.ts";
+import { sleep } from "../../ports/clock.ts";
+import type { CertificatePins } from "../../ports/electrum.ts";
+import { newKeyPem, selfSignedCertificate } from "../httpServer/selfSigned.ts";
+import { createCertificatePins, PIN_SCHEMA } from "../sqlite/certificatePins.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../sqlite/chainStore.ts";
+import { openInlineDatabase } from "../sqlite/inlineDatabase.ts";
+import { createSystemClock } from "../system/systemClock.ts";
+import { seededRng } from "../virtualClock/seededRng.ts";
+import { openElectrumChain } from "./electrumChain.ts";
+import type { ElectrumChain } from "./electrumDeps.ts";
+import { electrumEndpoint } from "./electrumEndpoint.ts";
+import { parseServerUrl, type ServerProtocol } from "./serverAddress.ts";
+
+const clock = createSystemClock();
+const HOST = "127.0.0.1";
+const cleanup: (() => Promise<unknown> | unknown)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+type World = { readonly chain: EmbeddedChain; readonly server: ElectrumServer };
+
+function startWorld(): World {
+  const params = coinEntryToChainParams(SEGWIT_COIN);
+  if (!params.ok) expect.fail(params.error.detail);
+  const chain = new EmbeddedChain({ params: params.value, clock, rng: seededRng(1) });
+  const daemon = new ChainDaemon(chain, clock);
+  const server = new ElectrumServer(daemon, clock);
+  cleanup.push(() => server.close());
+  return { chain, server };
+}
+
+async function listen({ server }: World, options: Partial<ElectrumListenerOptions> = {}): Promise<number> {
+  const listener = new ElectrumListener(server, { port: 0, ...options });
+  const port = await listener.listen();
+  cleanup.push(() => listener.close());
+  return port;
+}
+
+const certificate = (): { readonly key: string; readonly cert: string } => {
+  const key = newKeyPem();
+  return { key, cert: selfSignedCertificate(key, [HOST], Date.now()) };
+};
+
+/** The same server behind WebSocket: each message is a line. */
+async function listenWs({ server }: World, tls?: { readonly key: string; readonly cert: string }): Promise<number> {
+  const listener = tls ? createTlsServer(tls) : createServer();
+  const sockets = new Set<Duplex>();
+  listener.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    const accept = createHash("sha1")
+      .update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest("base64");
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    );
+    const session = server.open({ data: (bytes) => void socket.write(textFrame(bytes)), closed: () => socket.destroy() });
+    socket.on("data", (bytes: Buffer) => session?.receive(Buffer.from(`${unmasked(bytes).join("\n")}\n`, "utf8")));
+  });
+  await new Promise<void>((resolve) => listener.listen(0, HOST, resolve));
+  cleanup.push(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => listener.close(resolve));
+  });
+  return (listener.address() as AddressInfo).port;
+}
+
+/** One message as a server sends it, the newline left out. */
+function textFrame(bytes: Uint8Array): Buffer {
+  const body = Buffer.from(bytes).subarray(0, bytes.length - 1);
+  if (body.length <= 125) return Buffer.concat([Buffer.from([0x81, body.length]), body]);
+  const head = Buffer.from([0x81, 127, 0, 0, 0, 0, 0, 0, 0, 0]);
+  head.writeBigUInt64BE(BigInt(body.length), 2);
+  return Buffer.concat([head, body]);
+}
+
+/** The texts of short, masked frames. */
+function unmasked(bytes: Buffer): string[] {
+  const texts: string[] = [];
+  for (let at = 0; at + 6 <= bytes.length; ) {
+    const short = (bytes[at + 1] ?? 0) & 0x7f;
+    const head = short === 126 ? 4 : 2;
+    const length = short === 126 ? bytes.readUInt16BE(at + 2) : short;
+    const mask = bytes.subarray(at + head, at + head + 4);
+    const body = Buffer.from(bytes.subarray(at + head + 4, at + head + 4 + length));
+    for (let i = 0; i < body.length; i++) body[i] = (body[i] ?? 0) ^ (mask[i & 3] ?? 0);
+    if (((bytes[at] ?? 0) & 15) === 1) texts.push(body.toString("utf8"));
+    at += head + 4 + length;
+  }
+  return texts;
+}
+
+function memoryPins(): CertificatePins {
+  return createCertificatePins(openInlineDatabase(":memory:", [PIN_SCHEMA]));
+}
+
+async function open(port: number, protocol: ServerProtocol, pins = memoryPins(), disableCertVerification = false): Promise<ElectrumChain> {
+  const chain = await openElectrumChain({
+    ticker: "TST",
+    format: { kind: "bitcoin" },
+    headerRules: TEST_RULES,
+    servers: [electrumEndpoint({ host: HOST, port, protocol, disableCertVerification }, { rng: seededRng(2), pins })],
+    store: openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"),
+    clock,
+    log: quietLog,
+    options: { timeoutMs: 2_000 },
+  });
+  cleanup.push(() => chain.close());
+  return chain;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let i = 0; i < 500 && !condition(); i++) await sleep(clock, 10);
+  expect(condition()).toBe(true);
+}
+
+async function seesAPayment(w: World, chain: ElectrumChain): Promise<void> {
+  const script = scriptNumber(1);
+  await chain.watchScript(script, 0);
+  const paid = w.chain.payFromFaucet(script, 100_000n);
+  if (!paid.ok) expect.fail("not paid");
+  // Nobody asks: the server tells.
+  await until(() => chain.tx(paid.value.txid)?.block === null);
+  w.chain.mine(1);
+  await until(() => chain.tx(paid.value.txid)?.block?.height === w.chain.state.tip.height);
+}
+
+test("a chain is followed over TCP, and after the server was gone over a new connection", async () => {
+  const w = startWorld();
+  const port = await listen(w);
+  const chain = await open(port, "TCP");
+  await seesAPayment(w, chain);
+  const fault = w.server.faults.add({ kind: "refuse" });
+  await until(() => chain.status().state === "unreachable");
+  w.chain.mine(2);
+  w.server.faults.clear(fault.id);
+  await until(() => chain.status().tip?.height === w.chain.state.tip.height);
+});
+
+test("a chain is followed over WebSocket, plain and with TLS", async () => {
+  const w = startWorld();
+  await seesAPayment(w, await open(await listenWs(w), "WS"));
+  const secure = startWorld();
+  await seesAPayment(secure, await open(await listenWs(secure, certificate()), "WSS"));
+});
+
+test("over TLS the key a server shows first is the one it must show later, also after a restart of the node", async () => {
+  const w = startWorld();
+  const pins = memoryPins();
+  const tls = certificate();
+  const port = await listen(w, { tls });
+  const first = await open(port, "SSL", pins);
+  await first.refresh();
+  await first.close();
+  expect(await pins.get(`${HOST}:${port}`)).toMatch(/^key [0-9a-f]{64}$/);
+  // The same key under another certificate is the same server.
+  const again = await open(port, "SSL", pins);
+  await again.refresh();
+  await again.close();
+  for (const undo of cleanup.splice(1).reverse()) await undo();
+  const other = startWorld();
+  const impostor = await listen(other, { port, tls: certificate() });
+  expect(impostor).toBe(port);
+  const fooled = await open(port, "SSL", pins);
+  await until(() => fooled.status().state === "unreachable");
+  expect(fooled.status().error).toContain("its certificate has another key than the first time");
+  expect(fooled.status().tip).toBeNull();
+  // Who says that certificates do not matter gets what they ask for.
+  const careless = await open(port, "SSL", pins, true);
+  await careless.refresh();
+  expect(careless.status().state).toBe("ready");
+});
+
+test("over secure WebSocket another key is refused, too", async () => {
+  const w = startWorld();
+  const pins = memoryPins();
+  const port = await listenWs(w, certificate());
+  await pins.set(`${HOST}:${port}`, `key ${"ab".repeat(32)}`);
+  const chain = await open(port, "WSS", pins);
+  await until(() => chain.status().state === "unreachable");
+  expect(chain.status().error).toContain("another key");
+});
+
+test("where nothing listens, or something that does not speak TLS, the status says so", async () => {
+  const w = startWorld();
+  const port = await listen(w);
+  const nobody = await open(1, "TCP");
+  const plain = await open(port, "SSL");
+  await until(() => nobody.status().state === "unreachable" && plain.status().state === "unreachable");
+  expect(nobody.status().error).toContain("127.0.0.1:1: ECONNREFUSED");
+  expect(plain.status().error).toContain(`127.0.0.1:${port}: `);
+});
+
+test.each([
+  ["electrum1.cipig.net:10001", "electrum1.cipig.net", 10001],
+  ["[2001:db8::1]:50002", "[2001:db8::1]", 50002],
+  ["127.0.0.1:1", "127.0.0.1", 1],
+  ["electrum1.cipig.net", null, 0],
+  ["electrum1.cipig.net:0", null, 0],
+  ["electrum1.cipig.net:65536", null, 0],
+  ["ssl://electrum1.cipig.net:20001", null, 0],
+  ["user@host:1", null, 0],
+  ["host name:1", null, 0],
+  [":1", null, 0],
+  ["999.1.1.1:50004", null, 0],
+])("the server address %s", (url, host, port) => {
+  const parsed = parseServerUrl(url);
+  expect(parsed.ok ? [parsed.value.host, parsed.value.port] : [null, 0]).toEqual([host, port]);
+});

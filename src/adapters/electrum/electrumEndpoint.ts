@@ -1,0 +1,43 @@
+import type { TLSSocket } from "node:tls";
+import { ok } from "../../core/util/result.ts";
+import { Secret } from "../../core/util/secret.ts";
+import type { CertificatePins, ElectrumEndpoint, OpenServerStream } from "../../ports/electrum.ts";
+import type { Rng } from "../../ports/rng.ts";
+import { webSocketOpener } from "../../wire/wsSocket.ts";
+import { judgeCertificate } from "./certificatePin.ts";
+import { type ServerAddress, serverName } from "./serverAddress.ts";
+import { tcpOpener } from "./tcpStream.ts";
+
+/** Longest WebSocket message read; see the bound of a line (serverConnection.ts). */
+const MAX_MESSAGE_BYTES = 10_000_000;
+
+const anyCertificate = async (): Promise<null> => null;
+
+/** The endpoint of a server for `openElectrumChain`. `pins` are asked and written for SSL and WSS whose certificates count. */
+export function electrumEndpoint(
+  address: ServerAddress,
+  deps: { readonly rng: Rng; readonly pins: CertificatePins },
+  timeoutMs?: number,
+): ElectrumEndpoint {
+  const name = serverName(address);
+  const judge = address.disableCertVerification
+    ? anyCertificate
+    : (socket: TLSSocket): Promise<string | null> => judgeCertificate(socket, name, deps.pins);
+  return { name, open: openerOf(address, judge, deps.rng), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+}
+
+function openerOf(
+  { host, port, protocol }: ServerAddress,
+  judge: (socket: TLSSocket) => Promise<string | null>,
+  rng: Rng,
+): OpenServerStream {
+  if (protocol === "TCP") return tcpOpener({ host, port, judge: null });
+  if (protocol === "SSL") return tcpOpener({ host, port, judge });
+  const url = new URL(`${protocol === "WS" ? "ws" : "wss"}://${host}:${port}/`);
+  const open = webSocketOpener({ url, user: "", password: new Secret(""), judge }, rng, MAX_MESSAGE_BYTES);
+  return async ({ onBytes, onClose }, signal) => {
+    // Each message is one line.
+    const socket = await open({ onText: (text) => onBytes(Buffer.from(`${text}\n`, "utf8")), onClose }, signal);
+    return socket.ok ? ok({ send: socket.value.send, close: socket.value.close }) : socket;
+  };
+}

@@ -1,0 +1,64 @@
+import { assertNever, type Result } from "../../core/util/result.ts";
+
+/** Why one server's answer is of no use. */
+export type ServerFault =
+  /** The connection broke, was never made, or gave no answer in time. Whether a call was carried out is not known. */
+  | { readonly kind: "unreachable"; readonly message: string }
+  /** The server refused (ElectrumX: 1 a bad request or a refused transaction, 2 the daemon's refusal). */
+  | { readonly kind: "rpc"; readonly code: number; readonly message: string }
+  /** We have too many calls waiting for it. */
+  | { readonly kind: "busy"; readonly message: string }
+  /** Of another shape or size than the method answers. */
+  | { readonly kind: "bad_answer"; readonly method: string; readonly detail: string };
+
+export type ServerAnswer<T> = Result<T, ServerFault>;
+
+/** Why a look at the servers did not end with a fresh view. None of them changes what the index knows. */
+export type LookFault =
+  | { readonly kind: "no_servers"; readonly have: number; readonly need: number; readonly troubles: readonly string[] }
+  /** The servers do not agree on anything that would let us go on. */
+  | { readonly kind: "disagree"; readonly what: string }
+  /** The servers are further back than what was proven before. */
+  | { readonly kind: "behind"; readonly height: number; readonly ours: number }
+  /** No server could give what a watched script or transaction needs. */
+  | { readonly kind: "missing"; readonly what: string; readonly why: string }
+  /** The best chain changed between two calls, or a server left; the next round sees what is there then. */
+  | { readonly kind: "moved" };
+
+export type Look<T> = Result<T, LookFault>;
+
+/** The end of a sentence about a server. */
+export function serverFaultText(fault: ServerFault): string {
+  switch (fault.kind) {
+    case "unreachable":
+    case "busy":
+      return fault.message;
+    case "rpc":
+      return `it refused a request: ${fault.message} (code ${fault.code})`;
+    case "bad_answer":
+      return `its answer to ${fault.method} cannot be used: ${fault.detail}`;
+    default:
+      return assertNever(fault);
+  }
+}
+
+/** One sentence for people: what is wrong and, where there is something to do, what. */
+export function lookFaultSentence(ticker: string, fault: LookFault): string {
+  switch (fault.kind) {
+    case "no_servers": {
+      const why = fault.troubles.length === 0 ? "" : `: ${fault.troubles.join("; ")}`;
+      if (fault.have === 0) return `No Electrum server of ${ticker} can be used${why}.`;
+      return `Only ${fault.have} Electrum ${fault.have === 1 ? "server" : "servers"} of ${ticker} can be used, ${fault.need} are wanted${why}.`;
+    }
+    case "disagree":
+      return `The ${ticker} servers contradict each other about ${fault.what}; enable ${ticker} with more servers.`;
+    case "behind":
+      return `The ${ticker} servers are at block ${fault.height} and this node has already seen block ${fault.ours}: waiting for them to catch up.`;
+    case "missing":
+      return `The ${ticker} servers do not give ${fault.what}: ${fault.why}.`;
+    case "moved":
+      return `The ${ticker} chain is changing too fast to follow; trying again.`;
+    default:
+      return assertNever(fault);
+  }
+}

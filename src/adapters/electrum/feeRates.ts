@@ -1,0 +1,65 @@
+import { parseFeePerKb, parseHistogram } from "./answers.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import { witnessesOf } from "./serverPool.ts";
+
+/** How long a relay floor stays good, ms. */
+const RELAY_FEE_MAX_AGE_MS = 600_000;
+/** Virtual bytes a block takes, for chains that say no more than their histogram. */
+const BLOCK_VBYTES = 1_000_000;
+const BYTES_PER_KB = 1_000n;
+
+/** The middle one, the lower of two: one server cannot push it beyond what another says. */
+function middleOf(values: readonly bigint[]): bigint | null {
+  const sorted = [...values].sort((a, b) => (a < b ? -1 : Number(a > b)));
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
+}
+
+/** What a transaction must pay to be among the first `targetBlocks` blocks of a mempool, base units per 1000 bytes; null: it is almost empty. */
+function rateOfHistogram(steps: readonly (readonly [number, number])[], targetBlocks: number): bigint | null {
+  let ahead = 0;
+  for (const [rate, size] of [...steps].sort((a, b) => b[0] - a[0])) {
+    ahead += size;
+    if (ahead > targetBlocks * BLOCK_VBYTES) return BigInt(Math.ceil(rate)) * BYTES_PER_KB;
+  }
+  return null;
+}
+
+/** What the servers say of fees: the middle of their words. Where others answer that they know none, one alone is not believed. */
+export class FeeRates {
+  readonly #decimals: number;
+  #relayFee: bigint | null = null;
+  #relayFeeAtMs: number | null = null;
+
+  constructor(decimals: number) {
+    this.#decimals = decimals;
+  }
+
+  get relayFee(): bigint | null {
+    return this.#relayFee;
+  }
+
+  /** Base units per 1000 bytes, rounded up; null without an estimate. Their estimates first, then their mempools. */
+  async estimate(servers: readonly RemoteServer[], targetBlocks: number): Promise<bigint | null> {
+    const estimate = await this.#middle(servers, "blockchain.estimatefee", [targetBlocks]);
+    if (estimate !== null) return estimate;
+    const answers = await Promise.all(servers.map((s) => s.ask("mempool.get_fee_histogram", [], parseHistogram)));
+    return middleOf(answers.flatMap((a) => (a.ok ? (rateOfHistogram(a.value, targetBlocks) ?? []) : [])));
+  }
+
+  /** @returns whether a read answer changed */
+  async refresh(servers: readonly RemoteServer[], nowMs: number): Promise<boolean> {
+    if (this.#relayFeeAtMs !== null && Math.abs(nowMs - this.#relayFeeAtMs) < RELAY_FEE_MAX_AGE_MS) return false;
+    const fee = await this.#middle(servers, "blockchain.relayfee", []);
+    this.#relayFeeAtMs = nowMs;
+    if (fee === null || fee === this.#relayFee) return false;
+    this.#relayFee = fee;
+    return true;
+  }
+
+  async #middle(servers: readonly RemoteServer[], method: string, params: readonly unknown[]): Promise<bigint | null> {
+    const answers = await Promise.all(servers.map((s) => s.ask(method, params, (v) => parseFeePerKb(v, this.#decimals))));
+    const told = answers.flatMap((a) => (a.ok ? [a.value] : []));
+    const rates = told.flatMap((rate) => rate ?? []);
+    return rates.length >= witnessesOf(told.length) ? middleOf(rates) : null;
+  }
+}

@@ -1,0 +1,127 @@
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import type { HeaderRules } from "../../core/proof/headerRules.ts";
+import { hasWork } from "../../core/proof/proofOfWork.ts";
+import { err, ok } from "../../core/util/result.ts";
+import { parseHeaderRun, parseOneHeader } from "./answers.ts";
+import { type Look, type ServerAnswer, serverFaultText } from "./fault.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import { majorityOf } from "./serverPool.ts";
+
+/** Headers asked for at once: with Equihash solutions 750 kB. */
+const RUN = 500;
+/** Headers kept that were asked for alone. */
+const MAX_KEPT = 1_000;
+
+/** Fetches headers from servers that claim to have them. */
+export class HeaderReader {
+  readonly #rules: HeaderRules;
+  /** By hash, oldest use first. */
+  readonly #kept = new Map<string, BlockHeader>();
+  /** Why a server did not give headers just now. */
+  #refusal: string | null = null;
+
+  constructor(rules: HeaderRules) {
+    this.#rules = rules;
+  }
+
+  /** One server's header at a height. */
+  headerOf(server: RemoteServer, height: number): Promise<ServerAnswer<BlockHeader>> {
+    return server.ask("blockchain.block.header", [height], (v) => parseOneHeader(v, this.#rules));
+  }
+
+  /** The header at a height by the first of `servers` that answers. */
+  async headerAt(servers: readonly RemoteServer[], height: number): Promise<Look<BlockHeader>> {
+    for (const server of servers) {
+      const header = await this.headerOf(server, height);
+      if (header.ok) return header;
+    }
+    return err({ kind: "moved" });
+  }
+
+  /** The header with a hash that is believed already. */
+  async withHash(servers: readonly RemoteServer[], height: number, hash: string): Promise<Look<BlockHeader>> {
+    const kept = this.#kept.get(hash);
+    if (kept !== undefined) return ok(kept);
+    for (const server of servers) {
+      const header = await this.headerOf(server, height);
+      if (header.ok && header.value.hash === hash) return ok(this.#keep(header.value));
+    }
+    return err({ kind: "moved" });
+  }
+
+  /** A header from before all that is kept of the chain: what most servers say is there, if it shows the work it claims. */
+  async agreedAt(servers: readonly RemoteServer[], height: number): Promise<Look<BlockHeader>> {
+    const answers = await Promise.all(servers.map((server) => this.headerOf(server, height)));
+    const need = majorityOf(servers.length);
+    const headers = answers.flatMap((a) => (a.ok ? [a.value] : []));
+    const agreed = headers.filter((h) => headers.filter(({ hash }) => hash === h.hash).length >= need);
+    // One of them may have left out what shows the work of a merge-mined block.
+    const shown = agreed.find((h) => hasWork(h, this.#rules));
+    if (shown !== undefined) return ok(this.#keep(shown));
+    return headers.length < need ? err({ kind: "moved" }) : err({ kind: "disagree", what: `block ${height}` });
+  }
+
+  #keep(header: BlockHeader): BlockHeader {
+    this.#kept.set(header.hash, header);
+    for (const [hash] of this.#kept) {
+      if (this.#kept.size <= MAX_KEPT) break;
+      this.#kept.delete(hash);
+    }
+    return header;
+  }
+
+  /**
+   * Headers `from` to `to` of the chain that ends at `end`, from the first server that can give them.
+   *
+   * @param check gives what is made of them, or the end of a sentence about the server that sent them
+   */
+  async run<T extends object>(
+    end: { readonly height: number; readonly hash: string; readonly servers: readonly RemoteServer[] },
+    from: number,
+    to: number,
+    check: (headers: readonly BlockHeader[]) => T | string,
+  ): Promise<Look<{ readonly headers: readonly BlockHeader[]; readonly value: T }>> {
+    this.#refusal = null;
+    for (const server of end.servers) {
+      const headers = await this.#fetch(server, from, to);
+      if (headers === null) continue;
+      const isOther = to === end.height && headers.at(-1)?.hash !== end.hash;
+      const value = isOther ? "its headers do not lead to the block it told of" : check(headers);
+      if (typeof value !== "string") return ok({ headers, value });
+      if (!isOther || (await this.#standsBy(server, end))) server.contradicted(value);
+    }
+    return this.#refusal === null ? err({ kind: "moved" }) : err({ kind: "missing", what: `headers ${from} to ${to}`, why: this.#refusal });
+  }
+
+  /** Null: this server is of no use for it. */
+  async #fetch(server: RemoteServer, from: number, to: number): Promise<readonly BlockHeader[] | null> {
+    const headers: BlockHeader[] = [];
+    while (from + headers.length <= to) {
+      const count = Math.min(RUN, to - from - headers.length + 1);
+      const part = await server.ask("blockchain.block.headers", [from + headers.length, count], (v) =>
+        parseHeaderRun(v, this.#rules, count),
+      );
+      if (!part.ok) {
+        if (part.error.kind === "rpc") this.#refusal = `${server.name}: ${serverFaultText(part.error)}`;
+        return null;
+      }
+      const before = headers.at(-1);
+      const [first] = part.value;
+      if (first === undefined) {
+        const tip = await server.askTip();
+        if (tip.ok && tip.value.height >= to)
+          server.contradicted(`it has no header at ${from + headers.length}, below the block it told of`);
+        return null;
+      }
+      if (before && before.hash !== first.prevHash) return null;
+      headers.push(...part.value);
+    }
+    return headers;
+  }
+
+  /** Whether a server still says that its chain has this block: otherwise the chain has just changed. */
+  async #standsBy(server: RemoteServer, end: { readonly height: number; readonly hash: string }): Promise<boolean> {
+    const tip = await server.askTip();
+    return tip.ok && tip.value.height === end.height && tip.value.header.hash === end.hash;
+  }
+}

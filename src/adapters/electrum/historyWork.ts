@@ -1,0 +1,233 @@
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import type { RawTx } from "../../chainIndex/rawTx.ts";
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import { err, ok } from "../../core/util/result.ts";
+import type { BlockRef } from "../../ports/chain.ts";
+import type { ChainDelta } from "../../ports/chainStore.ts";
+import { type Claim, claimsOf, isAhead, knownBy } from "./claims.ts";
+import type { Look } from "./fault.ts";
+import type { HeaderFollower, HeaderPlan } from "./headerFollower.ts";
+import type { HeaderReader } from "./headerReader.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import type { Tracked } from "./scriptViews.ts";
+import { majorityOf, witnessesOf } from "./serverPool.ts";
+import type { TxProver } from "./txProver.ts";
+
+/** Transactions read and proven before what they say is written. */
+const TXS_PER_WRITE = 500;
+/**
+ * Transactions of one server worked off at a look that most others leave out of the same history. One honest server is a few ahead of the others;
+ * a liar's twenty thousand, each answered as late as may be, would keep what the others tell waiting for an hour.
+ */
+const MAX_CONTESTED = 50;
+/** How often a history is gone through again because it made known outputs that others of it may spend. */
+const MAX_PASSES = 4;
+
+export type HistoryWorkDeps = {
+  readonly index: ChainIndex;
+  readonly follower: HeaderFollower;
+  readonly reader: HeaderReader;
+  readonly prover: TxProver;
+  readonly nowMs: () => number;
+  readonly commit: (delta: ChainDelta) => Promise<void>;
+};
+
+/** A transaction with what was found out of it: its block, or null in the mempool. */
+type Found = { readonly tx: RawTx; readonly block: BlockRef | null };
+/**
+ * `unproven`: most servers say it is in a block of ours and none could prove it now. `unheard`: too few say anything of it.
+ * `ungiven`: nobody gives its bytes now, or none that this node can read.
+ */
+type Finding = Found | "unproven" | "unheard" | "ungiven";
+/** What is to be found out, and for which scripts. */
+type Job = { readonly claim: Claim; readonly scripts: readonly Tracked[] };
+
+/** Makes facts of histories: what is in a block is proven, what is in the mempool has two witnesses. */
+export class HistoryWork {
+  readonly #deps: HistoryWorkDeps;
+
+  constructor(deps: HistoryWorkDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Works off the histories of `scripts` and writes what they say, the first time together with `before`.
+   * `moved`: a claim could not be proven now and not be disproven either.
+   */
+  async run(scripts: readonly Tracked[], plan: HeaderPlan, servers: readonly RemoteServer[], before: ChainDelta): Promise<Look<undefined>> {
+    let delta = before;
+    let moved = false;
+    for (let pass = 0, again = true; again && pass < MAX_PASSES; pass++) {
+      again = false;
+      for (const part of piecesOf(this.#open(scripts, plan), servers.length)) {
+        const findings = await Promise.all(part.map(({ claim }) => this.#find(claim, plan, servers)));
+        if (findings.includes("unproven")) moved = true;
+        const made = this.#facts(findings.filter(isFound));
+        await this.#deps.commit({ ...delta, ...made.facts });
+        delta = {};
+        mark(part, findings);
+        if (made.newOutputs) again = reopen(part) || again;
+      }
+    }
+    if (Object.keys(delta).length > 0) await this.#deps.commit(delta);
+    return moved ? err({ kind: "moved" }) : ok(undefined);
+  }
+
+  /** Claims of which something is still to be made, oldest block first, the mempool last. */
+  #open(scripts: readonly Tracked[], plan: HeaderPlan): readonly Job[] {
+    const open = new Map<string, { claim: Claim; scripts: Tracked[] }>();
+    for (const tracked of scripts) {
+      if (isAhead(tracked, plan.height)) tracked.changed = true;
+      const claims = claimsOf(tracked, plan.height);
+      const named = new Set(claims.map(({ txid }) => txid));
+      // What nobody names any more may be named again, in the same block, when its branch comes back.
+      for (const txid of tracked.done.keys()) if (!named.has(txid)) tracked.done.delete(txid);
+      for (const claim of claims) {
+        const done = tracked.done.get(claim.txid);
+        if (done !== undefined && this.#isSettled(claim, done, plan)) continue;
+        const known = open.get(claim.txid);
+        if (known === undefined) open.set(claim.txid, { claim, scripts: [tracked] });
+        else {
+          merge(known.claim, claim);
+          known.scripts.push(tracked);
+        }
+      }
+    }
+    const height = ({ claim }: Job): number => Math.min(...claim.blocks.keys(), Number.POSITIVE_INFINITY);
+    return [...open.values()].sort((a, b) => (height(a) < height(b) ? -1 : Number(height(a) > height(b))));
+  }
+
+  /** Nothing new since it was worked off: still in the block it was in, or still in no block. */
+  #isSettled(claim: Claim, done: string, plan: HeaderPlan): boolean {
+    if (done === "") return claim.blocks.size === 0 && this.#deps.index.txEntry(claim.txid) !== undefined;
+    const entry = this.#deps.index.txEntry(claim.txid);
+    // What is known without a block was taken back since then, with a branch that has come back.
+    if (entry !== undefined && entry.block === null) return false;
+    for (const height of claim.blocks.keys()) if (this.hashAt(height, plan) === done) return true;
+    const block = entry?.block;
+    return block != null && block.hash === done && this.#stands(block, plan);
+  }
+
+  /** Whether a block in which something was proven is still there. What is older than all headers kept cannot be undone any more. */
+  #stands(block: BlockRef, plan: HeaderPlan): boolean {
+    return block.height < this.#deps.index.windowBottom || this.hashAt(block.height, plan) === block.hash;
+  }
+
+  /** Hash of the block at a height as the plan has it; null below what is kept. */
+  hashAt(height: number, plan: HeaderPlan): string | null {
+    const { index } = this.#deps;
+    if (plan.fork === null || height > plan.fork) return plan.headers[height - (plan.height - plan.headers.length + 1)]?.hash ?? null;
+    return index.headerAt(height)?.hash ?? null;
+  }
+
+  async #header(height: number, plan: HeaderPlan, servers: readonly RemoteServer[]): Promise<BlockHeader | null> {
+    const { follower, reader } = this.#deps;
+    const hash = this.hashAt(height, plan);
+    const known = follower.known(height, plan);
+    if (known !== null && known.hash === hash) return known;
+    const asked = hash === null ? await reader.agreedAt(servers, height) : await reader.withHash(servers, height, hash);
+    return asked.ok ? asked.value : null;
+  }
+
+  async #find(claim: Claim, plan: HeaderPlan, servers: readonly RemoteServer[]): Promise<Finding> {
+    const { index, prover } = this.#deps;
+    const entry = index.txEntry(claim.txid);
+    const own = entry?.raw ? prover.read(entry.raw) : null;
+    const block = entry?.block ?? null;
+    if (own !== null && block !== null && this.#stands(block, plan)) return { tx: own, block };
+    const witnesses = (): number => knownBy(claim).filter((s) => s.state === "connected").length;
+    const present = (): number => servers.filter((s) => s.state === "connected").length;
+    if (own === null && claim.blocks.size === 0 && witnesses() < witnessesOf(present())) return "unheard";
+    const tx = own ?? (await prover.fetch(claim.txid, knownBy(claim)));
+    if (tx === null) return "ungiven";
+    for (const [height, claimants] of claim.blocks) {
+      const header = await this.#header(height, plan, servers);
+      if (header !== null && (await prover.isIn(tx, height, header, claimants))) return { tx, block: { height, hash: header.hash } };
+    }
+    const insisting = [...claim.blocks.values()].flat().filter((s) => s.state === "connected").length;
+    if (insisting >= majorityOf(present())) return "unproven";
+    return own !== null || witnesses() >= witnessesOf(present()) ? { tx, block: null } : "unheard";
+  }
+
+  #facts(found: readonly Found[]): { readonly facts: ChainDelta; readonly newOutputs: boolean } {
+    const { index, nowMs } = this.#deps;
+    const builder = new FactsBuilder(index, nowMs());
+    const blocks = new Map<string, { readonly ref: BlockRef; readonly txs: RawTx[] }>();
+    const pool: RawTx[] = [];
+    for (const { tx, block } of found) {
+      if (block === null) pool.push(tx);
+      else if (blocks.has(block.hash)) blocks.get(block.hash)?.txs.push(tx);
+      else blocks.set(block.hash, { ref: block, txs: [tx] });
+    }
+    for (const { ref, txs } of [...blocks.values()].sort((a, b) => a.ref.height - b.ref.height)) builder.add(txs, ref);
+    if (pool.length > 0) builder.add(pool, null);
+    return { facts: builder.facts(), newOutputs: builder.newOutputs().length > 0 };
+  }
+}
+
+const isFound = (finding: Finding): finding is Found => typeof finding === "object";
+
+function mark(jobs: readonly Job[], findings: readonly Finding[]): void {
+  for (const [i, { claim, scripts }] of jobs.entries()) {
+    const finding = findings[i];
+    for (const tracked of scripts) {
+      if (finding !== undefined && isFound(finding)) {
+        tracked.done.set(claim.txid, finding.block?.hash ?? "");
+        continue;
+      }
+      tracked.done.delete(claim.txid);
+      // What nobody proves or gives now is asked for again at the next look, whatever is new by then.
+      if (claim.blocks.size > 0 || finding === "ungiven") tracked.changed = true;
+    }
+  }
+}
+
+/** Whether most servers tell of the scripts of a claim and do not name it. */
+function isContested({ claim, scripts }: Job, servers: number): boolean {
+  const naming = knownBy(claim);
+  const without = new Set<RemoteServer>();
+  for (const { views } of scripts) {
+    for (const [server, { refusal }] of views) if (refusal === null && !naming.includes(server)) without.add(server);
+  }
+  return without.size >= majorityOf(servers);
+}
+
+/** Pieces of work, one after another. What most servers deny comes last, the newest of each who says it; the rest at a later look. */
+function piecesOf(jobs: readonly Job[], servers: number): readonly (readonly Job[])[] {
+  const plain: Job[] = [];
+  const contested: Job[] = [];
+  const counts = new Map<RemoteServer, number>();
+  for (const job of jobs.toReversed()) {
+    if (!isContested(job, servers)) {
+      plain.push(job);
+      continue;
+    }
+    const naming = knownBy(job.claim);
+    if (naming.some((server) => (counts.get(server) ?? 0) < MAX_CONTESTED)) contested.push(job);
+    else for (const tracked of job.scripts) tracked.changed = true;
+    for (const server of naming) counts.set(server, (counts.get(server) ?? 0) + 1);
+  }
+  return [...chunksOf(plain.reverse()), ...chunksOf(contested.reverse())];
+}
+
+const chunksOf = (jobs: readonly Job[]): readonly (readonly Job[])[] =>
+  Array.from({ length: Math.ceil(jobs.length / TXS_PER_WRITE) }, (_, i) => jobs.slice(i * TXS_PER_WRITE, (i + 1) * TXS_PER_WRITE));
+
+/** Outputs became known: whatever of the same scripts was worked off before them may spend them. */
+function reopen(jobs: readonly Job[]): boolean {
+  const now = new Set(jobs.map(({ claim }) => claim.txid));
+  let any = false;
+  for (const tracked of new Set(jobs.flatMap(({ scripts }) => scripts))) {
+    for (const txid of [...tracked.done.keys()]) {
+      if (!now.has(txid)) any = tracked.done.delete(txid) || any;
+    }
+  }
+  return any;
+}
+
+function merge(into: Claim, from: Claim): void {
+  const servers = new Set(into.pool);
+  for (const server of from.pool) if (!servers.has(server)) into.pool.push(server);
+  for (const [height, claimants] of from.blocks) into.blocks.set(height, [...new Set([...(into.blocks.get(height) ?? []), ...claimants])]);
+}

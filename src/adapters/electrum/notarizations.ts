@@ -1,0 +1,80 @@
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { parseDepth, parseTxid } from "./answers.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import { majorityOf } from "./serverPool.ts";
+
+/** Notarizations also come between blocks. */
+const MAX_AGE_MS = 10_000;
+/** A chain whose servers show none is asked again after this long, ms. */
+const NONE_MAX_AGE_MS = 600_000;
+/** Blocks below the tip in which a transaction still waits for one; notaries come every ten blocks or so. */
+const MAX_DEPTH = 200;
+/** Transactions asked about at a time. */
+const MAX_ASKED = 20;
+/** Below every height. */
+const NEVER = -1;
+
+/**
+ * Which blocks are notarized (KMD family), as far as followed transactions stand in them: servers tell it only in a transaction's
+ * details. What most servers say counts.
+ */
+export class Notarizations {
+  readonly #index: ChainIndex;
+  /** Servers that were seen to count by notarizations. */
+  readonly #capping = new Set<string>();
+  #height = NEVER;
+  #isShown = true;
+  #askedAtMs: number | null = null;
+  #askedAtTip = "";
+
+  constructor(index: ChainIndex) {
+    this.#index = index;
+  }
+
+  /** Height up to which all is notarized, as far as known; -1 where nothing is. */
+  get height(): number {
+    return this.#height;
+  }
+
+  /** @returns whether the height changed */
+  async refresh(servers: readonly RemoteServer[], nowMs: number): Promise<boolean> {
+    const tip = this.#index.tipHeader;
+    if (tip === undefined) return false;
+    const isOld = this.#askedAtMs === null || Math.abs(nowMs - this.#askedAtMs) >= (this.#isShown ? MAX_AGE_MS : NONE_MAX_AGE_MS);
+    if (!isOld && !(this.#isShown && tip.hash !== this.#askedAtTip)) return false;
+    const before = this.#height;
+    // What was notarized cannot be undone by the chain, but the chain may have been another one's.
+    if (this.#height > tip.height) this.#height = NEVER;
+    const waiting = this.#index.txsAbove(Math.max(this.#height, tip.height - MAX_DEPTH));
+    if (waiting.length === 0) return this.#height !== before;
+    this.#askedAtMs = nowMs;
+    this.#askedAtTip = tip.hash;
+    // The highest that is notarized says it of all below.
+    const asked = waiting.sort((a, b) => b.height - a.height).slice(0, MAX_ASKED);
+    const capping = await Promise.all(servers.map((s) => this.#caps(s, tip.height)));
+    for (const { txid, height } of asked) {
+      const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid, true], parseDepth)));
+      this.#isShown = answers.some((a) => a.ok && a.value !== null);
+      if (!this.#isShown) break;
+      const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && capping[i]);
+      if (sayNotarized.length >= majorityOf(servers.length)) {
+        this.#height = height;
+        break;
+      }
+    }
+    return this.#height !== before;
+  }
+
+  /**
+   * Whether a server's daemon counts by notarizations at all: before the first one that it has seen, all its blocks count (Komodo's
+   * `komodo_dpowconfs`). The block before the last shows it, which is hardly ever notarized already.
+   */
+  async #caps(server: RemoteServer, tipHeight: number): Promise<boolean> {
+    if (this.#capping.has(server.name) || tipHeight < 2) return this.#capping.has(server.name);
+    const coinbase = await server.ask("blockchain.transaction.id_from_pos", [tipHeight - 1, 0, false], parseTxid);
+    if (!coinbase.ok) return false;
+    const depth = await server.ask("blockchain.transaction.get", [coinbase.value, true], parseDepth);
+    if (depth.ok && depth.value !== null && depth.value.counted === 1 && depth.value.blocks > 1) this.#capping.add(server.name);
+    return this.#capping.has(server.name);
+  }
+}

@@ -1,0 +1,73 @@
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { HeaderReader } from "./headerReader.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import type { Tracked } from "./scriptViews.ts";
+
+/** A server may take this long to put a block it has told of into its histories, ms. */
+const PATIENCE_MS = 30_000;
+/** Omissions remembered. */
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * Finds servers that keep from us what another one has proven: a transaction in a block they have themselves is missing in the
+ * history they tell, or stands there elsewhere.
+ */
+export class Omissions {
+  readonly #index: ChainIndex;
+  readonly #reader: HeaderReader;
+  readonly #clock: Clock;
+  #sinceMs = new Map<string, number>();
+
+  constructor(index: ChainIndex, reader: HeaderReader, clock: Clock) {
+    this.#index = index;
+    this.#reader = reader;
+    this.#clock = clock;
+  }
+
+  /** To be called after a look that asked for every status anew: what is told by then is no matter of a late message. */
+  async look(scripts: readonly Tracked[]): Promise<void> {
+    const still = new Map<string, number>();
+    const nowMs = this.#clock.nowMs();
+    for (const { scriptHex, scriptHash, views, only } of scripts) {
+      const statuses = new Set([...views.values()].map((v) => v.status));
+      if (only !== null || statuses.size < 2) continue;
+      const touching = this.#touching(scriptHex);
+      for (const [server, view] of views) {
+        const heights = new Map(view.lines.map((l) => [l.txid, l.height]));
+        for (const txid of touching) {
+          const block = this.#index.txEntry(txid)?.block;
+          if (!block || view.refusal !== null || heights.get(txid) === block.height || still.size >= MAX_REMEMBERED) continue;
+          if (server.tip === null || server.tip.height < block.height) continue;
+          const key = `${server.name} ${scriptHash} ${txid} ${block.hash}`;
+          const sinceMs = this.#sinceMs.get(key) ?? nowMs;
+          still.set(key, sinceMs);
+          if (nowMs - sinceMs >= PATIENCE_MS && (await this.#has(server, block))) {
+            server.contradicted(`it hides transaction ${txid}, which is proven to be in block ${block.height}`);
+            break;
+          }
+        }
+      }
+    }
+    this.#sinceMs = still;
+  }
+
+  /**
+   * Transactions that pay a script or spend what pays it: these belong into its history, whoever names them. What somebody names there
+   * without reason nobody else has to.
+   */
+  #touching(scriptHex: string): ReadonlySet<string> {
+    const touching = new Set<string>();
+    for (const { txid, spentBy } of this.#index.outputsOf(scriptHex)) {
+      touching.add(txid);
+      if (spentBy !== null) touching.add(spentBy.txid);
+    }
+    return touching;
+  }
+
+  /** Whether the server's own chain has the block. */
+  async #has(server: RemoteServer, block: { readonly height: number; readonly hash: string }): Promise<boolean> {
+    const header = await this.#reader.headerOf(server, block.height);
+    return header.ok && header.value.hash === block.hash;
+  }
+}

@@ -1,0 +1,307 @@
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import type { HeaderRules } from "../../core/proof/headerRules.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
+import type { ElectrumEndpoint, ServerHealth } from "../../ports/electrum.ts";
+import type { Log } from "../../ports/log.ts";
+import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion, type TipAnswer } from "./answers.ts";
+import { type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
+import { ServerConnection } from "./serverConnection.ts";
+
+/** What we call ourselves, and the protocol spoken. */
+const CLIENT = "swapnode";
+/** What the first block names as the one before it. */
+const NO_BLOCK = "0".repeat(64);
+const PROTOCOL = "1.4";
+/** Wait before a server that failed is tried again; doubles up to the longest. */
+const FIRST_REST_MS = 1_000;
+const MAX_REST_MS = 300_000;
+/** Failures are forgotten after so long without one, ms. */
+const FORGIVEN_AFTER_MS = 600_000;
+/** A mean time to an answer that is slow, ms. */
+const SLOW_MS = 1_000;
+/** Wait after it said what is disproven, or serves another chain; doubles up to the longest. */
+const DROPPED_REST_MS = 3_600_000;
+const MAX_DROPPED_REST_MS = 24 * 3_600_000;
+/** The same while nobody else is left to ask. */
+const NEEDED_REST_MS = 60_000;
+/** Share of the newest in the running mean of latencies. */
+const LATENCY_SHARE = 0.2;
+/** A latency counted for a server that has not answered yet, ms. */
+const UNKNOWN_LATENCY_MS = 500;
+/** Characters of a sentence about a server. */
+const MAX_TROUBLE = 300;
+
+export type RemoteServerDeps = {
+  readonly endpoint: ElectrumEndpoint;
+  readonly rules: HeaderRules;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly timeoutMs: number;
+  readonly closed: AbortSignal;
+  /** The hash of the first block of the chain that is wanted; null: not known yet. */
+  readonly genesis: () => string | null;
+  /** The server's state, tip or a status is another now. */
+  readonly onNews: () => void;
+};
+
+/** One configured server: its connection, what it last told, and how far it is to be trusted. */
+export class RemoteServer {
+  readonly #deps: RemoteServerDeps;
+  readonly #log: Log;
+  readonly #statuses = new Map<string, string | null>();
+  #state: ServerHealth["state"] = "idle";
+  #connection: ServerConnection | null = null;
+  #genesis: string | null = null;
+  #tip: TipAnswer | null = null;
+  #latencyMs: number | null = null;
+  #failures = 0;
+  #contradictions = 0;
+  #calls = 0;
+  #trouble: string | null = null;
+  #restUntilMs = 0;
+  #leftAtMs = 0;
+  #arrivedAtMs = 0;
+
+  constructor(deps: RemoteServerDeps) {
+    this.#deps = deps;
+    this.#log = deps.log.child({ server: deps.endpoint.name });
+  }
+
+  get name(): string {
+    return this.#deps.endpoint.name;
+  }
+  get state(): ServerHealth["state"] {
+    return this.#state;
+  }
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+  /** The last block it told of; null while it is not connected. */
+  get tip(): TipAnswer | null {
+    return this.#tip;
+  }
+  /** Hash of its first block; null while it is not connected. */
+  get genesis(): string | null {
+    return this.#genesis;
+  }
+  /** Grows with slowness and misconduct: the cheapest are asked first. */
+  get cost(): number {
+    return (this.#latencyMs ?? UNKNOWN_LATENCY_MS) * (1 + this.#failures) * (1 + this.#contradictions);
+  }
+  /**
+   * When it may be connected again, unix ms; null while it is connected or connecting.
+   * @param isNeeded there is no other: one that was dropped is then tried again soon
+   */
+  restUntilMs(isNeeded: boolean): number | null {
+    if (this.#state === "connected" || this.#state === "connecting") return null;
+    return isNeeded && this.#state === "dropped" ? Math.min(this.#restUntilMs, this.#leftAtMs + NEEDED_REST_MS) : this.#restUntilMs;
+  }
+
+  health(): ServerHealth {
+    return {
+      name: this.name,
+      state: this.#state,
+      height: this.#tip?.height ?? null,
+      latencyMs: this.#latencyMs === null ? null : Math.round(this.#latencyMs),
+      contradictions: this.#contradictions,
+      calls: this.#calls,
+      trouble: this.#trouble,
+    };
+  }
+
+  /** Connects and greets: version, first block, tip. Ends in `connected`, `away` or `dropped`; rejects with `Aborted` when closed. */
+  async connect(): Promise<void> {
+    const { endpoint, clock, closed, timeoutMs } = this.#deps;
+    this.#state = "connecting";
+    const connection = new ServerConnection(clock, timeoutMs, {
+      onNotice: (method, params) => this.#hear(method, params),
+      onEnd: (why) => this.#lost(connection, why),
+      onAnswer: (latencyMs) => this.#timed(latencyMs),
+    });
+    this.#connection = connection;
+    try {
+      const opened = await withDeadline(clock, timeoutMs, closed, (signal) => connection.open(endpoint.open, signal));
+      if (!opened.ok) connection.end(opened.error.why);
+      else if (await this.#greet()) this.#arrived();
+    } catch (cause) {
+      if (!(cause instanceof Aborted)) throw cause;
+      if (closed.aborted) {
+        connection.close();
+        throw cause;
+      }
+      connection.end(`no connection within ${timeoutMs / 1000} s`);
+    }
+  }
+
+  /** False: the connection has ended meanwhile. */
+  async #greet(): Promise<boolean> {
+    const { rules, genesis } = this.#deps;
+    const version = await this.ask("server.version", [CLIENT, PROTOCOL], parseVersion);
+    if (!version.ok) return this.#refuse(version.error);
+    const first = await this.ask("blockchain.block.header", [0], (v) => parseOneHeader(v, rules));
+    if (!first.ok) return this.#refuse(first.error);
+    const wanted = genesis();
+    if (wanted !== null && first.value.hash !== wanted) {
+      this.contradicted(
+        `it serves another chain: its first block is ${first.value.hash}, not ${wanted}; if it is the right one, enable the coin once with "rescan": true`,
+      );
+      return false;
+    }
+    this.#genesis = first.value.hash;
+    const tip = await this.askTip();
+    if (!tip.ok) return this.#refuse(tip.error);
+    if (wanted === null && !(await this.#beginsWith(first.value, tip.value.height))) return false;
+    return (await this.#hasCheckpoint(tip.value.height)) && this.#connection !== null;
+  }
+
+  /** Whether a first block is one, and the second follows it: the first that is heard of is kept for good. */
+  async #beginsWith(first: BlockHeader, tipHeight: number): Promise<boolean> {
+    const { rules } = this.#deps;
+    const method = "blockchain.block.header";
+    if (first.prevHash !== NO_BLOCK) return this.#refuse({ kind: "bad_answer", method, detail: "a first block that follows another one" });
+    if (tipHeight === 0) return true;
+    const second = await this.ask(method, [1], (v) => parseOneHeader(v, rules));
+    if (!second.ok) return this.#refuse(second.error);
+    if (second.value.prevHash === first.hash) return true;
+    return this.#refuse({ kind: "bad_answer", method, detail: "a second block that does not follow the first one" });
+  }
+
+  /** Whether its chain has the block that the coins file names. */
+  async #hasCheckpoint(tipHeight: number): Promise<boolean> {
+    const { rules } = this.#deps;
+    const { checkpoint } = rules;
+    if (checkpoint === null || checkpoint.height > tipHeight) return true;
+    const header = await this.ask("blockchain.block.header", [checkpoint.height], (v) => parseOneHeader(v, rules));
+    if (!header.ok) return this.#refuse(header.error);
+    if (header.value.hash === checkpoint.hash) return true;
+    this.contradicted(`it serves another chain: its block ${checkpoint.height} is ${header.value.hash}, not ${checkpoint.hash}`);
+    return false;
+  }
+
+  #refuse(fault: ServerFault): false {
+    this.#connection?.end(serverFaultText(fault));
+    return false;
+  }
+
+  #arrived(): void {
+    this.#state = "connected";
+    this.#arrivedAtMs = this.#deps.clock.nowMs();
+    this.#trouble = null;
+    this.#log.info("server_connected", { height: this.#tip?.height });
+    this.#deps.onNews();
+  }
+
+  /** Asks for the tip now and is told of later ones. */
+  async askTip(): Promise<ServerAnswer<TipAnswer>> {
+    const tip = await this.ask("blockchain.headers.subscribe", [], (v) => parseTip(v, this.#deps.rules));
+    if (tip.ok) this.#tip = tip.value;
+    return tip;
+  }
+
+  /** The status of a script as told last; undefined: it was not asked for on this connection. */
+  statusOf(scriptHash: string): string | null | undefined {
+    return this.#statuses.get(scriptHash);
+  }
+
+  /** Asks for the status of a script now and is told of later ones. */
+  async askStatus(scriptHash: string): Promise<ServerAnswer<string | null>> {
+    const status = await this.ask("blockchain.scripthash.subscribe", [scriptHash], parseStatus);
+    if (status.ok) this.#statuses.set(scriptHash, status.value);
+    return status;
+  }
+
+  /** No longer told of a script. Older servers do not know how; they go on telling, and nobody listens. */
+  forget(scriptHash: string): void {
+    if (this.#statuses.delete(scriptHash)) void this.#connection?.call("blockchain.scripthash.unsubscribe", [scriptHash]);
+  }
+
+  /** One call. A server whose answer has another shape than the method's loses the connection. Never rejects. */
+  async ask<T>(method: string, params: readonly unknown[], parse: AnswerParser<T>): Promise<ServerAnswer<T>> {
+    const connection = this.#connection;
+    if (connection === null) return err({ kind: "unreachable", message: this.#trouble ?? "it is not connected" });
+    this.#calls++;
+    const answer = await connection.call(method, params);
+    if (!answer.ok) return answer;
+    const parsed = parse(answer.value);
+    if (parsed.ok) return ok(parsed.value);
+    const fault: ServerFault = { kind: "bad_answer", method, detail: parsed.error.detail };
+    connection.end(serverFaultText(fault));
+    return err(fault);
+  }
+
+  /** What it said is disproven: it is left alone for long and named. */
+  contradicted(what: string): void {
+    const was = this.#connection;
+    this.#connection = null;
+    was?.close();
+    this.#contradictions++;
+    this.#leave("dropped", what, Math.min(MAX_DROPPED_REST_MS, DROPPED_REST_MS * 2 ** Math.min(this.#contradictions - 1, 10)));
+    this.#log.warn("server_dropped", { why: this.#trouble, contradictions: this.#contradictions });
+  }
+
+  /** Something is wrong with it that proves nothing. */
+  suspect(what: string): void {
+    this.#trouble = what.slice(0, MAX_TROUBLE);
+  }
+
+  /** It is not needed now. */
+  release(): void {
+    const was = this.#connection;
+    this.#connection = null;
+    was?.close();
+    this.#leave("idle", this.#trouble, 0);
+  }
+
+  /** Answers so late that nobody waits for it while there are others. */
+  get isSlow(): boolean {
+    return (this.#latencyMs ?? 0) > SLOW_MS;
+  }
+
+  /** It answered all that a look wanted: earlier failures are forgiven once it has done so for long. */
+  forgive(): void {
+    if (this.#state === "connected" && this.#deps.clock.nowMs() - this.#arrivedAtMs >= FORGIVEN_AFTER_MS) this.#failures = 0;
+  }
+
+  #lost(connection: ServerConnection, why: string): void {
+    if (this.#connection !== connection) return;
+    this.#connection = null;
+    const restMs = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** Math.min(this.#failures++, 20));
+    this.#leave("away", why, restMs);
+    this.#log.info("server_lost", { why: this.#trouble, restMs });
+  }
+
+  #leave(state: ServerHealth["state"], why: string | null, restMs: number): void {
+    this.#state = state;
+    this.#tip = null;
+    this.#genesis = null;
+    this.#statuses.clear();
+    this.#trouble = why?.slice(0, MAX_TROUBLE) ?? null;
+    this.#leftAtMs = this.#deps.clock.nowMs();
+    this.#restUntilMs = this.#leftAtMs + restMs;
+    this.#deps.onNews();
+  }
+
+  #timed(latencyMs: number): void {
+    this.#latencyMs = this.#latencyMs === null ? latencyMs : this.#latencyMs * (1 - LATENCY_SHARE) + latencyMs * LATENCY_SHARE;
+  }
+
+  #hear(method: string, params: readonly unknown[]): void {
+    if (method === "blockchain.headers.subscribe") {
+      const tip: Result<TipAnswer, { readonly detail: string }> = parseTip(params[0], this.#deps.rules);
+      if (!tip.ok) {
+        this.#refuse({ kind: "bad_answer", method, detail: tip.error.detail });
+        return;
+      }
+      this.#tip = tip.value;
+      this.#deps.onNews();
+    }
+    if (method === "blockchain.scripthash.subscribe") {
+      const [scriptHash] = params;
+      const status = parseStatus(params[1]);
+      if (typeof scriptHash !== "string" || !this.#statuses.has(scriptHash) || !status.ok) return;
+      this.#statuses.set(scriptHash, status.value);
+      this.#deps.onNews();
+    }
+  }
+}

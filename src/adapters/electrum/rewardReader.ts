@@ -1,0 +1,30 @@
+import type { BlockRewards } from "../../chainIndex/blockRewards.ts";
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import { parsePlacedTx } from "./answers.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import type { TxProver } from "./txProver.ts";
+
+/** Reads the coinbase of a block, proven like any other transaction. Nothing waits for it and nothing fails with it. */
+export class RewardReader {
+  readonly #rewards: BlockRewards;
+  readonly #prover: TxProver;
+  #lastHash = "";
+
+  constructor(rewards: BlockRewards, prover: TxProver) {
+    this.#rewards = rewards;
+    this.#prover = prover;
+  }
+
+  async read(height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<void> {
+    if (this.#lastHash === header.hash) return;
+    this.#lastHash = header.hash;
+    for (const server of servers) {
+      const placed = await server.ask("blockchain.transaction.id_from_pos", [height, 0, true], parsePlacedTx);
+      if (!placed.ok) continue;
+      const tx = await this.#prover.fetch(placed.value.txid, [server]);
+      if (tx === null || this.#prover.flaw(tx, header, { branch: placed.value.branch, pos: 0 }) !== null) continue;
+      this.#rewards.note([{ height, block: { txs: [tx] } }]);
+      return;
+    }
+  }
+}

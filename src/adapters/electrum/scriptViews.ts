@@ -1,0 +1,158 @@
+import { type HistoryLine, parseHistory } from "./answers.ts";
+import { serverFaultText } from "./fault.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import { scriptHashOf, statusOfHistory } from "./scriptHash.ts";
+
+/** What one server says of one script. `refusal`: why it says nothing. */
+type View = { readonly status: string | null; readonly lines: readonly HistoryLine[]; readonly refusal: string | null };
+
+/** A script that is followed at the servers. */
+export type Tracked = {
+  readonly scriptHex: string;
+  readonly scriptHash: string;
+  /** Blocks below do not count. */
+  fromHeight: number;
+  /** Null: all of its history counts. Otherwise it is only followed to find these transactions. */
+  readonly only: ReadonlySet<string> | null;
+  readonly views: Map<RemoteServer, View>;
+  /** What was made of its history, by transaction: hash of the block, empty in the mempool. */
+  readonly done: Map<string, string>;
+  /** A view is another one than when it was last worked off. */
+  changed: boolean;
+};
+
+/** The histories of scripts as each server tells them. */
+export class ScriptViews {
+  readonly #tracked = new Map<string, Tracked>();
+
+  all(): readonly Tracked[] {
+    return [...this.#tracked.values()];
+  }
+
+  get(scriptHex: string): Tracked | undefined {
+    return this.#tracked.get(scriptHex);
+  }
+
+  /** Follows a script; one that is followed already keeps what is known of it, unless it has to go further back. */
+  add(scriptHex: string, fromHeight: number): void {
+    const known = this.#tracked.get(scriptHex);
+    if (known?.only === null && known.fromHeight <= fromHeight) return;
+    this.#put(scriptHex, fromHeight, null, known);
+  }
+
+  /** Follows a script only for the sake of a transaction that pays it. */
+  addFor(txid: string, scriptHex: string, fromHeight: number): void {
+    const known = this.#tracked.get(scriptHex);
+    if (known?.only === null || known?.only.has(txid)) return;
+    this.#put(scriptHex, Math.min(fromHeight, known?.fromHeight ?? fromHeight), new Set([...(known?.only ?? []), txid]), known);
+  }
+
+  #put(scriptHex: string, fromHeight: number, only: ReadonlySet<string> | null, known: Tracked | undefined): void {
+    this.#tracked.set(scriptHex, {
+      scriptHex,
+      scriptHash: scriptHashOf(scriptHex),
+      fromHeight,
+      only,
+      views: known?.views ?? new Map(),
+      done: new Map(),
+      changed: true,
+    });
+  }
+
+  remove(scriptHex: string, servers: readonly RemoteServer[]): void {
+    const tracked = this.#tracked.get(scriptHex);
+    if (tracked === undefined) return;
+    this.#tracked.delete(scriptHex);
+    for (const server of servers) server.forget(tracked.scriptHash);
+  }
+
+  /** What was made of the histories is forgotten: the index is empty again. */
+  restart(): void {
+    for (const tracked of this.#tracked.values()) {
+      tracked.done.clear();
+      tracked.changed = true;
+    }
+  }
+
+  /** A script is no longer needed for the sake of a transaction. */
+  removeFor(txid: string, scriptHex: string, servers: readonly RemoteServer[]): void {
+    const known = this.#tracked.get(scriptHex);
+    if (known === undefined || known.only === null || !known.only.has(txid)) return;
+    const only = new Set([...known.only].filter((id) => id !== txid));
+    if (only.size === 0) this.remove(scriptHex, servers);
+    else this.#put(scriptHex, known.fromHeight, only, known);
+  }
+
+  /**
+   * Brings the views up to date. A server that fails on the way simply is not there any more.
+   * @param fresh ask for every status again instead of trusting what the servers told by themselves
+   */
+  async look(servers: readonly RemoteServer[], fresh: boolean): Promise<void> {
+    const there = new Set(servers);
+    for (const tracked of this.#tracked.values()) {
+      for (const server of tracked.views.keys()) {
+        if (there.has(server)) continue;
+        tracked.views.delete(server);
+        tracked.changed = true;
+      }
+    }
+    await Promise.all(servers.flatMap((server) => this.all().map((tracked) => this.#update(server, tracked, fresh))));
+  }
+
+  async #update(server: RemoteServer, tracked: Tracked, fresh: boolean): Promise<void> {
+    let status = server.statusOf(tracked.scriptHash);
+    const known = tracked.views.get(server);
+    if (fresh || status === undefined) {
+      const answer = await server.askStatus(tracked.scriptHash);
+      if (!answer.ok) {
+        if (answer.error.kind === "rpc") this.#set(server, tracked, { status: "", lines: [], refusal: serverFaultText(answer.error) });
+        return;
+      }
+      status = answer.value;
+    }
+    if (known !== undefined && known.status === status && known.refusal === null) return;
+    if (status === null) {
+      this.#set(server, tracked, { status, lines: [], refusal: null });
+      return;
+    }
+    // What another server told under this status is the same history, to the letter.
+    const same = [...tracked.views.values()].find((v) => v.status === status && v.refusal === null && statusOfHistory(v.lines) === status);
+    if (same !== undefined) {
+      this.#set(server, tracked, same);
+      return;
+    }
+    const lines = await server.ask("blockchain.scripthash.get_history", [tracked.scriptHash], parseHistory);
+    if (!lines.ok) {
+      if (lines.error.kind === "rpc") this.#set(server, tracked, { status, lines: [], refusal: serverFaultText(lines.error) });
+    } else if (lines.value === "too_long") this.#set(server, tracked, { status, lines: [], refusal: "its history is too long" });
+    else this.#set(server, tracked, { status, lines: lines.value, refusal: null });
+  }
+
+  /** Which servers name a transaction in a history, in a block or in the mempool. */
+  namedBy(): ReadonlyMap<string, ReadonlySet<RemoteServer>> {
+    const named = new Map<string, Set<RemoteServer>>();
+    for (const { views } of this.#tracked.values()) {
+      for (const [server, { lines }] of views) {
+        for (const { txid } of lines) named.set(txid, (named.get(txid) ?? new Set()).add(server));
+      }
+    }
+    return named;
+  }
+
+  /** Who refuses a history: by the transaction it is followed for, those of scripts of our own under null. */
+  silent(): ReadonlyMap<string | null, ReadonlySet<RemoteServer>> {
+    const silent = new Map<string | null, Set<RemoteServer>>();
+    for (const { views, only } of this.#tracked.values()) {
+      for (const [server, { refusal }] of views) {
+        if (refusal === null) continue;
+        for (const txid of only ?? [null]) silent.set(txid, (silent.get(txid) ?? new Set()).add(server));
+      }
+    }
+    return silent;
+  }
+
+  #set(server: RemoteServer, tracked: Tracked, view: View): void {
+    tracked.views.set(server, view);
+    tracked.changed = true;
+  }
+}

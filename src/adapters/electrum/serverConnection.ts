@@ -1,0 +1,211 @@
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { OpenServerStream, ServerStream } from "../../ports/electrum.ts";
+import type { ServerAnswer } from "./fault.ts";
+import { LineReader } from "./lineReader.ts";
+
+/** Longest line read: a transaction of 4 MB in hex, and 2016 headers of any coin. */
+const MAX_LINE_BYTES = 10_000_000;
+/** Calls on the way at once: servers slow down who asks for more (ElectrumX's session costs). */
+const MAX_IN_FLIGHT = 100;
+/** Calls that wait for those; one more is answered `busy`. */
+const MAX_WAITING = 100_000;
+/** Messages nobody asked for: so many at once, and so many each second after that. */
+const MESSAGE_BURST = 5_000;
+const MESSAGES_PER_SEC = 500;
+/** Characters of a server's error message that are kept. */
+const MAX_MESSAGE = 300;
+
+type Fields = { readonly [key: string]: unknown };
+const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+
+type Call = {
+  readonly id: number;
+  readonly method: string;
+  readonly params: readonly unknown[];
+  readonly settle: (answer: ServerAnswer<unknown>) => void;
+};
+type Sent = Call & { readonly atMs: number };
+
+export type ConnectionHandlers = {
+  /** A message without an id: `method` as the server names it. */
+  readonly onNotice: (method: string, params: readonly unknown[]) => void;
+  /** Once, when the connection has ended for any reason but `close`. */
+  readonly onEnd: (why: string) => void;
+  /** After each answer. */
+  readonly onAnswer: (latencyMs: number) => void;
+};
+
+/** One member of an answer (JSON-RPC 2.0). Null: it is none. */
+function readAnswer(message: Fields): ServerAnswer<unknown> | null {
+  const { error } = message;
+  if (error === undefined || error === null) return "result" in message ? ok(message.result) : null;
+  // ElectrumX passes a daemon's refusal on as an object; some servers as a text.
+  if (typeof error === "string") return err({ kind: "rpc", code: 0, message: error.slice(0, MAX_MESSAGE) });
+  if (!isFields(error) || typeof error.code !== "number") return null;
+  return err({ kind: "rpc", code: error.code, message: typeof error.message === "string" ? error.message.slice(0, MAX_MESSAGE) : "" });
+}
+
+/** The messages a line holds: one, or those of a batch. Null: it is no JSON. */
+function messagesOf(line: string): readonly unknown[] | null {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    return Array.isArray(parsed) ? parsed : [parsed];
+  } catch (cause) {
+    // SyntaxError: no JSON. RangeError: nested beyond the stack. Both are the server's doing.
+    if (cause instanceof SyntaxError || cause instanceof RangeError) return null;
+    throw cause;
+  }
+}
+
+/**
+ * JSON-RPC over one connection to one server: calls go out together, as many at once as is polite, and are answered in any order.
+ * A server that leaves one unanswered beyond the deadline, or sends what is no answer, loses the connection; everything that waits
+ * for it is then answered `unreachable`.
+ */
+export class ServerConnection {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #handlers: ConnectionHandlers;
+  readonly #reader = new LineReader(MAX_LINE_BYTES);
+  readonly #sent = new Map<number, Sent>();
+  readonly #waiting: Call[] = [];
+  #stream: ServerStream | null = null;
+  #ended = false;
+  #nextId = 1;
+  #cancelWatch: (() => void) | null = null;
+  #credit = MESSAGE_BURST;
+  #creditAtMs: number;
+
+  constructor(clock: Clock, timeoutMs: number, handlers: ConnectionHandlers) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#handlers = handlers;
+    this.#creditAtMs = clock.nowMs();
+  }
+
+  /** Connects; to be called once, before anything is asked. Rejects only with `Aborted`. */
+  async open(open: OpenServerStream, signal: AbortSignal): Promise<Result<undefined, { readonly why: string }>> {
+    const stream = await open({ onBytes: (bytes) => this.#hear(bytes), onClose: (why) => this.end(why) }, signal);
+    if (!stream.ok) return stream;
+    if (this.#ended) {
+      stream.value.close();
+      return err({ why: "it closed the connection" });
+    }
+    this.#stream = stream.value;
+    return ok(undefined);
+  }
+
+  /** Never rejects. */
+  call(method: string, params: readonly unknown[]): Promise<ServerAnswer<unknown>> {
+    if (this.#ended) return Promise.resolve(err({ kind: "unreachable", message: "the connection is closed" }));
+    if (this.#waiting.length >= MAX_WAITING) return Promise.resolve(err({ kind: "busy", message: "too many requests wait for it" }));
+    return new Promise((settle) => {
+      this.#waiting.push({ id: this.#nextId++, method, params, settle });
+      this.#pump();
+    });
+  }
+
+  close(): void {
+    this.#finish("closed");
+  }
+
+  /** Ends the connection for a reason others are told. */
+  end(why: string): void {
+    if (this.#ended) return;
+    this.#finish(why);
+    this.#handlers.onEnd(why);
+  }
+
+  #finish(why: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#cancelWatch?.();
+    const lost = [...this.#sent.values(), ...this.#waiting];
+    this.#sent.clear();
+    this.#waiting.length = 0;
+    this.#stream?.close();
+    for (const { settle } of lost) settle(err({ kind: "unreachable", message: why }));
+  }
+
+  #pump(): void {
+    while (!this.#ended && this.#stream !== null && this.#sent.size < MAX_IN_FLIGHT) {
+      const call = this.#waiting.shift();
+      if (call === undefined) break;
+      this.#sent.set(call.id, { ...call, atMs: this.#clock.nowMs() });
+      const { id, method, params } = call;
+      if (!this.#stream.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }))) this.end("the connection was lost");
+    }
+    this.#watch();
+  }
+
+  /** One timer for the call that waits longest: answers mostly come in order, and a timer for each would cost more than the call. */
+  #watch(): void {
+    const oldest = this.#oldest();
+    if (this.#cancelWatch !== null || oldest === undefined) return;
+    const leftMs = Math.max(0, oldest.atMs + this.#timeoutMs - this.#clock.nowMs());
+    this.#cancelWatch = this.#clock.after(leftMs, () => {
+      this.#cancelWatch = null;
+      const late = this.#oldest();
+      if (late !== undefined && this.#clock.nowMs() - late.atMs >= this.#timeoutMs)
+        this.end(`no answer to ${late.method} within ${this.#timeoutMs / 1000} s`);
+      else this.#watch();
+    });
+  }
+
+  #oldest(): Sent | undefined {
+    return this.#sent.values().next().value;
+  }
+
+  #hear(bytes: Uint8Array): void {
+    if (this.#ended) return;
+    const lines = this.#reader.push(bytes);
+    if (lines === null) {
+      this.end("it sent a line without end");
+      return;
+    }
+    for (const line of lines) {
+      if (this.#ended) return;
+      const messages = messagesOf(line);
+      if (messages === null) {
+        this.end("it sent something that is not JSON");
+        return;
+      }
+      for (const message of messages) this.#take(message);
+    }
+    this.#pump();
+  }
+
+  #take(message: unknown): void {
+    if (this.#ended) return;
+    if (!isFields(message)) {
+      this.end("it sent something that is not JSON-RPC");
+      return;
+    }
+    const sent = typeof message.id === "number" ? this.#sent.get(message.id) : undefined;
+    if (sent === undefined) {
+      this.#unasked(message);
+      return;
+    }
+    const answer = readAnswer(message);
+    if (answer === null) {
+      this.end("it sent something that is not JSON-RPC");
+      return;
+    }
+    this.#sent.delete(sent.id);
+    this.#handlers.onAnswer(this.#clock.nowMs() - sent.atMs);
+    sent.settle(answer);
+  }
+
+  #unasked({ method, params }: Fields): void {
+    const nowMs = this.#clock.nowMs();
+    const earned = (Math.max(0, nowMs - this.#creditAtMs) * MESSAGES_PER_SEC) / 1000;
+    this.#credit = Math.min(MESSAGE_BURST, this.#credit + earned) - 1;
+    this.#creditAtMs = nowMs;
+    if (this.#credit < 0) {
+      this.end("it sends messages without end");
+      return;
+    }
+    if (typeof method === "string" && Array.isArray(params)) this.#handlers.onNotice(method, params);
+  }
+}

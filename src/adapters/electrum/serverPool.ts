@@ -1,0 +1,131 @@
+import { Aborted, type Clock } from "../../ports/clock.ts";
+import type { ServerHealth } from "../../ports/electrum.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+
+export type ServerPoolDeps = {
+  readonly servers: readonly RemoteServer[];
+  readonly clock: Clock;
+  readonly minConnected: number;
+  readonly maxConnected: number;
+  readonly closed: AbortSignal;
+  /** The wanted servers are there, or as many as come soon. */
+  readonly onGathered: () => void;
+};
+
+/** How long a look waits for servers that are still connecting while others are there, ms. */
+const GATHER_MS = 3_000;
+
+/** So many quick servers are enough to leave out the slow ones, if they are most of the connected. */
+const ENOUGH_QUICK = 2;
+/** How long the slow ones are waited for after the quick ones did not agree, ms. */
+const WIDE_MS = 300_000;
+
+/** More than half. */
+export const majorityOf = (count: number): number => Math.floor(count / 2) + 1;
+/** How many must say that something unproven is there: two, or the only one. */
+export const witnessesOf = (count: number): number => (count > 1 ? 2 : 1);
+
+/** Keeps as many servers connected as are wanted, the better ones first. */
+export class ServerPool {
+  readonly #deps: ServerPoolDeps;
+  readonly #connecting = new Map<RemoteServer, { readonly sinceMs: number; readonly cancel: () => void }>();
+  #cancelWake: () => void = () => undefined;
+  #wideUntilMs = 0;
+
+  constructor(deps: ServerPoolDeps) {
+    this.#deps = deps;
+  }
+
+  health(): readonly ServerHealth[] {
+    return this.#deps.servers.map((s) => s.health());
+  }
+
+  /**
+   * Those that are asked, the best first: all that are connected, without the slow ones while there are two others, these are most,
+   * and they agree.
+   */
+  present(): readonly RemoteServer[] {
+    const connected = this.connected();
+    const quick = connected.filter((s) => !s.isSlow);
+    const isWide = this.#deps.clock.nowMs() < this.#wideUntilMs;
+    return !isWide && quick.length >= Math.max(ENOUGH_QUICK, majorityOf(connected.length)) ? quick : connected;
+  }
+
+  /** Those asked do not agree: the slow ones have to be heard as well for some time. */
+  widen(): void {
+    this.#wideUntilMs = this.#deps.clock.nowMs() + WIDE_MS;
+  }
+
+  /** All that are connected, the best first. */
+  connected(): readonly RemoteServer[] {
+    return this.#deps.servers.filter((s) => s.state === "connected").sort((a, b) => a.cost - b.cost);
+  }
+
+  get minConnected(): number {
+    return this.#deps.minConnected;
+  }
+
+  /** What is wrong with those that are not there. */
+  troubles(): readonly string[] {
+    return this.#deps.servers.flatMap((s) => (s.state !== "connected" && s.trouble !== null ? [`${s.name}: ${s.trouble}`] : []));
+  }
+
+  /** Whether a look may begin: nobody is connecting who is worth waiting for. */
+  get isGathered(): boolean {
+    const enough = this.present().length >= this.#deps.minConnected;
+    const patientUntilMs = this.#deps.clock.nowMs() - GATHER_MS;
+    return [...this.#connecting.values()].every(({ sinceMs }) => enough && sinceMs <= patientUntilMs);
+  }
+
+  /** Connects who is missing. Called after every change; cheap. */
+  tend(): void {
+    const { servers, maxConnected, closed, clock, onGathered } = this.#deps;
+    if (closed.aborted) return;
+    const taken = servers.filter((s) => s.restUntilMs(false) === null).length;
+    const isNeeded = taken === 0;
+    const rests = servers.flatMap((server) => {
+      const untilMs = server.restUntilMs(isNeeded);
+      return untilMs === null ? [] : [{ server, untilMs }];
+    });
+    const nowMs = clock.nowMs();
+    const rested = rests.filter(({ untilMs }) => untilMs <= nowMs).sort((a, b) => a.server.cost - b.server.cost);
+    for (const { server } of rested.slice(0, Math.max(0, maxConnected - taken))) this.#connect(server);
+    this.#cancelWake();
+    const later = rests.map(({ untilMs }) => untilMs).filter((untilMs) => untilMs > nowMs);
+    if (taken + rested.length >= maxConnected || later.length === 0) return;
+    const nextMs = Math.min(...later);
+    this.#cancelWake = clock.after(nextMs - nowMs, () => {
+      this.tend();
+      onGathered();
+    });
+  }
+
+  #connect(server: RemoteServer): void {
+    const { clock, onGathered, closed } = this.#deps;
+    this.#connecting.set(server, { sinceMs: clock.nowMs(), cancel: clock.after(GATHER_MS, onGathered) });
+    server.connect().then(
+      () => this.#connected(server),
+      (cause: unknown) => {
+        this.#settled(server);
+        if (!(cause instanceof Aborted) || !closed.aborted) throw cause;
+      },
+    );
+  }
+
+  #settled(server: RemoteServer): void {
+    this.#connecting.get(server)?.cancel();
+    this.#connecting.delete(server);
+  }
+
+  #connected(server: RemoteServer): void {
+    this.#settled(server);
+    this.tend();
+    this.#deps.onGathered();
+  }
+
+  close(): void {
+    this.#cancelWake();
+    for (const server of this.#connecting.keys()) this.#settled(server);
+    for (const server of this.#deps.servers) server.release();
+  }
+}

@@ -1,0 +1,78 @@
+import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import { checkInclusion } from "../../core/proof/merkleBranch.ts";
+import { hasWitness, parseTx, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
+import { type BranchAnswer, parseBranch, parseRawTx } from "./answers.ts";
+import { serverFaultText } from "./fault.ts";
+import type { HeaderReader } from "./headerReader.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+
+/** A server that said a transaction is in a block of ours and could not prove it so often is dropped. */
+const MAX_UNPROVEN = 2;
+/** Unproven claims remembered. */
+const MAX_STRIKES = 10_000;
+
+/** Reads transactions and proves that they are in a block. */
+export class TxProver {
+  readonly #format: TxFormat;
+  readonly #reader: HeaderReader;
+  readonly #strikes = new Map<string, number>();
+
+  constructor(format: TxFormat, reader: HeaderReader) {
+    this.#format = format;
+    this.#reader = reader;
+  }
+
+  /**
+   * The bytes of a transaction, from the first of `servers` that gives them; null: none does. Bytes that cannot be read prove nothing
+   * against who gave them: daemons also know forms this node does not (Litecoin's with extension-block data, in the mempool).
+   */
+  async fetch(txid: string, servers: readonly RemoteServer[]): Promise<RawTx | null> {
+    for (const server of servers) {
+      const raw = await server.ask("blockchain.transaction.get", [txid], parseRawTx);
+      if (!raw.ok) continue;
+      const tx = this.read(raw.value);
+      if (tx?.txid === txid) return tx;
+      if (tx !== null) server.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
+    }
+    return null;
+  }
+
+  /** Null: they are no transaction of this coin that this node can read. */
+  read(raw: Uint8Array): RawTx | null {
+    const tx = parseTx(raw, this.#format);
+    return tx.ok ? { txid: rawTxid(tx.value, raw), tx: tx.value, raw } : null;
+  }
+
+  /**
+   * Whether one of `servers`, which all say so, proves that a transaction is in the block of a checked header. Those whose proof
+   * does not hold are dropped, unless they follow another branch just now.
+   */
+  async isIn(tx: RawTx, height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<boolean> {
+    for (const server of servers) {
+      const answer = await server.ask("blockchain.transaction.get_merkle", [tx.txid, height], parseBranch);
+      if (!answer.ok && answer.error.kind !== "rpc") continue;
+      const why = answer.ok ? this.flaw(tx, header, answer.value) : `it does not prove it: ${serverFaultText(answer.error)}`;
+      if (why === null) return true;
+      await this.#unproven(server, tx.txid, height, header, why, answer.ok);
+    }
+    return false;
+  }
+
+  /** Why a branch does not prove that a transaction is in the block of a header; null: it does. */
+  flaw({ txid, tx, raw }: RawTx, header: BlockHeader, { branch, pos }: BranchAnswer): string | null {
+    const strippedBytes = hasWitness(tx) || tx.hogEx ? serializeTx(tx, { witness: false }).length : raw.length;
+    const checked = checkInclusion({ txid, strippedBytes, branch, pos }, header.merkleRoot);
+    return checked.ok ? null : `its branch proves nothing (${checked.error.kind})`;
+  }
+
+  async #unproven(server: RemoteServer, txid: string, height: number, header: BlockHeader, why: string, atOnce: boolean): Promise<void> {
+    const own = await this.#reader.headerOf(server, height);
+    if (!own.ok || own.value.hash !== header.hash) return;
+    const key = `${server.name} ${txid} ${header.hash}`;
+    const strikes = (this.#strikes.get(key) ?? 0) + 1;
+    if (this.#strikes.size >= MAX_STRIKES) this.#strikes.clear();
+    this.#strikes.set(key, strikes);
+    if (atOnce || strikes >= MAX_UNPROVEN) server.contradicted(`it says transaction ${txid} is in block ${height}: ${why}`);
+  }
+}

@@ -1,0 +1,70 @@
+import { beforeEach, expect, test } from "vitest";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../../../test/fakes/silentLog.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
+import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
+import { addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { signEvmTx } from "../../../core/evm/signTx.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import { claimObstacle } from "./claimObstacle.ts";
+import { NonceLedger } from "./nonceLedger.ts";
+
+const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
+const address = addressOfPubkey(key.publicKey);
+const { signal } = new AbortController();
+const GWEI = 10n ** 9n;
+const FEE = 150_000n * 3n * GWEI;
+
+const pay = (nonce: bigint, maxFeePerGas: bigint): SignedEvmTx => {
+  const call = { chainId: 1n, nonce, gasLimit: 21_000n, to: ZERO_ADDRESS, value: 1n, data: new Uint8Array(0), accessList: [] };
+  return signEvmTx({ type: "eip1559", ...call, maxFeePerGas, maxPriorityFeePerGas: GWEI }, key);
+};
+
+let chain: FakeAccountChain;
+let nonces: NonceLedger;
+beforeEach(async () => {
+  chain = new FakeAccountChain();
+  chain.balance = 10n ** 18n;
+  chain.nonce = chain.pendingNonce = 5n;
+  const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
+  nonces = new NonceLedger({ chain, address, store, log: new SilentLog() });
+  await chain.watchAccount(address);
+  await nonces.open(signal);
+});
+const obstacle = (claim: SignedEvmTx | null = null): string | null =>
+  claimObstacle({ chain, address, nonces, platform: "ETH" }, claim, FEE);
+const take = (price: bigint): SignedEvmTx => nonces.take((nonce) => pay(nonce, price)) ?? expect.fail("no nonce");
+
+test("nothing waits, or only what the next block takes: the claim may go", () => {
+  expect(obstacle()).toBeNull();
+  take(2n * GWEI);
+  expect(obstacle()).toBeNull();
+});
+
+test("a payment below the base fee is before it: whoever reads the secret in a pool would be quicker", () => {
+  const stuck = take(GWEI - 1n);
+  expect(obstacle()).toContain(`${stuck.txid} waits at a price below what ETH asks`);
+  const claim = take(9n * GWEI);
+  expect(obstacle(claim)).toContain("waits at a price below");
+  nonces.adopt(pay(5n, 4n * GWEI).raw);
+  expect(obstacle(claim)).toBeNull();
+});
+
+test("what comes after the claim does not matter", () => {
+  const claim = take(9n * GWEI);
+  take(1n);
+  expect(obstacle(claim)).toBeNull();
+});
+
+test("a nonce that nothing of this node has stands before it", () => {
+  chain.pendingNonce = 7n;
+  expect(obstacle()).toContain("nonce 5 of the ETH account is used by nothing this node knows");
+});
+
+test("an account that cannot pay for the claim shows no secret", () => {
+  chain.balance = FEE - 1n;
+  expect(obstacle()).toBe("the ETH account lacks 1 wei for the claim's gas");
+  chain.balance = FEE;
+  expect(obstacle()).toBeNull();
+});

@@ -1,0 +1,40 @@
+import { effectiveGasPrice, type GasPrices } from "../../../core/evm/gas.ts";
+import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
+import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
+import { priceOf } from "./gasBid.ts";
+import { bidOf } from "./outgoing.ts";
+
+/** Whether a block of now would not take it. */
+function isStuck(tx: EvmTx, { nextBaseFee, legacy }: GasPrices): boolean {
+  const bid = bidOf(tx);
+  return nextBaseFee === null ? priceOf(bid) < legacy : effectiveGasPrice(bid, nextBaseFee) === null;
+}
+
+/**
+ * Why a claim of this account would not be mined soon, one sentence; null: nothing is in its way. Blocks take an account's transactions
+ * in the order of their nonces, so whatever is stuck before the claim holds it up, and who has read its secret in a pool meanwhile wins.
+ * @param claim null: not signed yet
+ * @param fee wei it may cost
+ */
+export function claimObstacle(
+  account: Pick<EvmAccount, "chain" | "address" | "nonces" | "platform">,
+  claim: SignedEvmTx | null,
+  fee: bigint,
+): string | null {
+  const { nonces, platform } = account;
+  const { nonce: first, balance } = accountState(account);
+  const prices = gasPricesOf(account);
+  const own = claim?.tx.nonce ?? nonces.next() ?? first;
+  const waiting = nonces.waiting().map(({ signed }) => signed);
+  const byNonce = new Map<bigint, SignedEvmTx[]>();
+  for (const signed of waiting) byNonce.set(signed.tx.nonce, [...(byNonce.get(signed.tx.nonce) ?? []), signed]);
+  for (let nonce = first; nonce < own; nonce++) {
+    const here = byNonce.get(nonce) ?? [];
+    if (here.length === 0)
+      return `nonce ${nonce} of the ${platform} account is used by nothing this node knows, and the claim would wait for it`;
+    if (here.every(({ tx }) => isStuck(tx, prices)))
+      return `${here.at(-1)?.txid} waits at a price below what ${platform} asks, and the claim would wait behind it`;
+  }
+  const left = balance - nonces.outgoing().wei - (claim === null ? fee : 0n);
+  return left < 0n ? `the ${platform} account lacks ${-left} wei for the claim's gas` : null;
+}

@@ -1,0 +1,193 @@
+import { addressOfPubkey } from "../../../core/evm/address.ts";
+import { transferCall } from "../../../core/evm/erc20.ts";
+import { type GasBid, greatestFee, replacementBid } from "../../../core/evm/gas.ts";
+import { parseEvmTx } from "../../../core/evm/parseTx.ts";
+import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import { toHex } from "../../../core/util/bytes.ts";
+import { err, ok, type Result } from "../../../core/util/result.ts";
+import type { OwnSignedTx, SpendArgs } from "../../swap/swapCoin.ts";
+import type { FundsError, Reservation } from "../../tradingCoin.ts";
+import { gasPricesOf } from "./evmAccount.ts";
+import type { EvmCoin } from "./evmCoin.ts";
+import type { EvmSwapChain } from "./evmSwapChain.ts";
+import { paymentCall } from "./evmSwapReader.ts";
+import type { GasUse } from "./evmTradeFunds.ts";
+import { marketBid, priceOf } from "./gasBid.ts";
+import { bidOf } from "./outgoing.ts";
+import { type PaymentTerms, paymentTerms } from "./paymentScript.ts";
+import { type Call as PlainCall, signCall } from "./signCall.ts";
+import { bidAt, lastingBid } from "./swapBids.ts";
+
+type Call = PlainCall & { readonly gas: bigint };
+
+const NO_DATA = new Uint8Array(0);
+/** An estimate of gas is of now; by the time of the block a storage slot may cost more. */
+const GAS_MARGIN_PERCENT = 130n;
+/** Of the usual limit: beyond it the token does something nobody agreed on. */
+const MOST_GAS_FACTOR = 10n;
+
+const ownTx = ({ txid, raw }: SignedEvmTx, fee: bigint): OwnSignedTx => ({ txid, raw, fee });
+const idText = ({ id }: PaymentTerms): string => toHex(id);
+
+/** What `EvmSwapBuilder` needs beside the coin. */
+export type EvmSwapBuilderDeps = {
+  readonly coin: EvmCoin;
+  readonly chain: EvmSwapChain;
+  /** Gas of a transaction by the usual limits. */
+  readonly gasOf: (use: GasUse) => bigint;
+  /** Wei per gas a reservation was reckoned with; null when there is none. */
+  readonly ceilingOf: (reservation: Reservation) => bigint | null;
+};
+
+/**
+ * Builds and signs the transactions of swaps on an account chain. Each takes its nonce at once; its swap stores it before it is sent,
+ * and gives the nonce back where it is not stored.
+ */
+export class EvmSwapBuilder {
+  readonly #deps: EvmSwapBuilderDeps;
+  /** Gas of payments that were tried on the chain, by payment id. */
+  readonly #paymentGas = new Map<string, bigint>();
+
+  constructor(deps: EvmSwapBuilderDeps) {
+    this.#deps = deps;
+  }
+
+  /** What gas costs now, as this coin bids. */
+  market(): GasBid {
+    const { coin } = this.#deps;
+    return marketBid(gasPricesOf(coin.account), coin.bidRule());
+  }
+
+  dexFee(feeKey: Uint8Array, units: bigint, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
+    const { contract } = this.#deps.coin;
+    const to = addressOfPubkey(feeKey);
+    const gas = this.#deps.gasOf("fee");
+    const call =
+      contract === null ? { to, value: units, data: NO_DATA, gas } : { to: contract, value: 0n, data: transferCall(to, units), gas };
+    return this.#pay(call, units, reservation);
+  }
+
+  payment(terms: PaymentTerms, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
+    const { coin, chain } = this.#deps;
+    const id = idText(terms);
+    const data = encodeSwapCall(paymentCall(terms));
+    const value = coin.contract === null ? terms.units : 0n;
+    const built = this.#pay(
+      { to: terms.contract, value, data, gas: this.#paymentGas.get(id) ?? this.#deps.gasOf("payment") },
+      terms.units,
+      reservation,
+    );
+    if (!built.ok) return built;
+    coin.account.allowances.done(id);
+    this.#paymentGas.delete(id);
+    chain.addSender(id, built.value.txid);
+    return built;
+  }
+
+  /**
+   * Sees to the allowance of a token, and tries the payment on the chain without sending it: a token may need more gas than the
+   * usual limit, or refuse.
+   * @returns why it cannot be made yet, one sentence; null: it goes through
+   */
+  async prepare(terms: PaymentTerms, reservation: Reservation | null, signal: AbortSignal): Promise<string | null> {
+    const { coin } = this.#deps;
+    const { account, contract, ticker } = coin;
+    if (contract !== null) {
+      const hold = reservation?.id ?? null;
+      const unapproved = await account.allowances.ensure(contract, terms.contract, idText(terms), terms.units, signal, hold);
+      if (unapproved !== null) return unapproved;
+    }
+    const value = contract === null ? terms.units : 0n;
+    const tried = await account.chain.estimateGas(
+      { from: account.address, to: terms.contract, value, data: encodeSwapCall(paymentCall(terms)) },
+      signal,
+    );
+    if (!tried.ok) return `the payment of ${ticker} would fail: ${tried.error.message.replace(/\.$/, "")}`;
+    const needed = (tried.value * GAS_MARGIN_PERCENT) / 100n;
+    const usual = this.#deps.gasOf("payment");
+    if (needed > usual * MOST_GAS_FACTOR) return `a payment of ${ticker} needs ${tried.value} gas, far more than the usual ${usual}`;
+    if (needed > usual) this.#paymentGas.set(idText(terms), needed);
+    return null;
+  }
+
+  /** A payment or dex fee: it is never replaced, so it must do. */
+  #pay(call: Call, units: bigint, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
+    const { coin, ceilingOf } = this.#deps;
+    const { nonces, funds } = coin.account;
+    const market = this.market();
+    const bid = lastingBid(market, (reservation && ceilingOf(reservation)) ?? priceOf(market));
+    const fee = greatestFee(bid, call.gas);
+    const signed = nonces.take((nonce) => this.#sign(call, bid, nonce));
+    if (!signed) return this.#noNonce();
+    if (reservation) funds.use(reservation.id, units, fee, signed.txid);
+    return ok(ownTx(signed, fee));
+  }
+
+  claim(args: SpendArgs & { readonly secret: Uint8Array }): Result<OwnSignedTx, FundsError> {
+    const terms = paymentTerms(args.contract, this.#deps.coin.contract);
+    const { id, units, token, sender } = terms;
+    const data = encodeSwapCall({ kind: "receiverSpend", id, amount: units, secret: args.secret, token, sender });
+    return this.#spend(terms, data, this.#deps.gasOf("claim"), args);
+  }
+
+  refund(args: SpendArgs): Result<OwnSignedTx, FundsError> {
+    const terms = paymentTerms(args.contract, this.#deps.coin.contract);
+    const { id, units, token, receiver, secretHash } = terms;
+    const data = encodeSwapCall({ kind: "senderRefund", id, amount: units, secretHash, token, receiver });
+    return this.#spend(terms, data, this.#deps.gasOf("refund"), args);
+  }
+
+  #spend(terms: PaymentTerms, data: Uint8Array, gas: bigint, { fee, replaces }: SpendArgs): Result<OwnSignedTx, FundsError> {
+    const { chain } = this.#deps;
+    const state = chain.payment({ contract: terms.contract, id: idText(terms) })?.state;
+    // It would be reverted, and cost its gas.
+    if (state !== "sent") return this.#internal(`the swap contract calls the payment ${state ?? "unknown"}`);
+    // Before a restart the token may have been found to need more than is known now; the price offered stays the one asked for.
+    const former = replaces ? parseEvmTx(replaces) : null;
+    const limit = former?.ok && former.value.tx.gasLimit > gas ? former.value.tx.gasLimit : gas;
+    const scaled = fee === undefined ? null : (fee * limit) / gas;
+    return this.#send({ to: terms.contract, value: 0n, data, gas: limit }, scaled, replaces ?? null);
+  }
+
+  /** An empty transfer to oneself with the nonce of a payment, so that the payment can no longer be mined. */
+  cancel(payment: Uint8Array, least: bigint | null): Result<OwnSignedTx, FundsError> {
+    const { account } = this.#deps.coin;
+    return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas: this.#deps.gasOf("cancel") }, least, payment);
+  }
+
+  /**
+   * @param fee offered at least, wei; null: what the market asks
+   * @param replaces with the nonce of these own bytes, and a higher bid than all that have it
+   */
+  #send(call: Call, fee: bigint | null, replaces: Uint8Array | null): Result<OwnSignedTx, FundsError> {
+    const { nonces } = this.#deps.coin.account;
+    const market = this.market();
+    const wanted = fee === null ? market : bidAt((fee + call.gas - 1n) / call.gas, market);
+    if (replaces === null) {
+      const signed = nonces.take((nonce) => this.#sign(call, wanted, nonce));
+      return signed ? ok(ownTx(signed, greatestFee(wanted, call.gas))) : this.#noNonce();
+    }
+    const former = parseEvmTx(replaces);
+    if (!former.ok) throw new Error("own bytes cannot be read");
+    const { nonce } = former.value.tx;
+    // A payment and its cancellations share a nonce: nodes ask for more than the dearest of them.
+    const bids = [former.value, ...nonces.othersAt(nonce)].map(({ tx }) => bidOf(tx));
+    const bid = bids.reduce((least, old) => replacementBid(old, least), wanted);
+    const signed = this.#sign(call, bid, nonce);
+    nonces.adopt(signed.raw);
+    return ok(ownTx(signed, greatestFee(bid, call.gas)));
+  }
+
+  #sign(call: Call, bid: GasBid, nonce: bigint): SignedEvmTx {
+    return signCall(this.#deps.coin.account, call, { bid, gasLimit: call.gas, nonce });
+  }
+
+  #noNonce(): Result<never, FundsError> {
+    const { ticker, account } = this.#deps.coin;
+    return err({ kind: "Transport", coin: ticker, message: `the ${account.platform} nodes have not told the account's nonce yet` });
+  }
+  #internal(message: string): Result<never, FundsError> {
+    return err({ kind: "Internal", coin: this.#deps.coin.ticker, message });
+  }
+}

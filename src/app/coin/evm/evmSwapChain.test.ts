@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../../../test/fakes/silentLog.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
+import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
+import { addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { signEvmTx } from "../../../core/evm/signTx.ts";
+import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import { EvmSwapChain } from "./evmSwapChain.ts";
+import { NonceLedger } from "./nonceLedger.ts";
+
+const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
+const address = addressOfPubkey(key.publicKey);
+const call = { chainId: 1n, gasLimit: 21_000n, to: ZERO_ADDRESS, value: 1n, data: new Uint8Array(0), gasPrice: 10n };
+const stored = signEvmTx({ type: "legacy", nonce: 5n, ...call }, key);
+
+/** The chain has used the stored transaction's nonce for another one long ago. */
+async function afterStart(): Promise<{ chain: FakeAccountChain; swapChain: EvmSwapChain }> {
+  const chain = new FakeAccountChain();
+  chain.nonce = chain.pendingNonce = 100n;
+  const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
+  const nonces = new NonceLedger({ chain, address, store, log: new SilentLog() });
+  await chain.watchAccount(address);
+  const swapChain = new EvmSwapChain({ chain, address, nonces, allowances: { done: () => undefined } });
+  nonces.adopt(stored.raw);
+  swapChain.addStored(stored);
+  return { chain, swapChain };
+}
+
+test("a swap's transaction whose nonce was used long before this start is lost, and deep from the block that showed it", async () => {
+  const { chain, swapChain } = await afterStart();
+  expect(swapChain.tx(stored.txid)).toBeUndefined();
+  await swapChain.watchTx(stored.txid, 0);
+  const first = swapChain.tx(stored.txid);
+  expect(first).toMatchObject({ failed: true, raw: stored.raw, block: { height: chain.height } });
+  chain.height++;
+  expect(swapChain.tx(stored.txid)?.block).toEqual(first?.block);
+  // A receipt nobody can read may be that of this very transaction.
+  chain.unread.add(stored.txid);
+  expect(swapChain.tx(stored.txid)).toBeUndefined();
+  chain.unread.clear();
+  chain.nonce = 5n;
+  expect(swapChain.tx(stored.txid)).toBeUndefined();
+});
+
+test("a lost transaction is no deeper than the chain is high after a reorganisation", async () => {
+  const { chain, swapChain } = await afterStart();
+  await swapChain.watchTx(stored.txid, 0);
+  const { height } = chain;
+  expect(swapChain.tx(stored.txid)?.block?.height).toBe(height);
+  chain.height = height - 2;
+  expect(swapChain.tx(stored.txid)?.block?.height).toBe(height - 2);
+  // The same nonce was used again in a block below: it grows deep from there.
+  chain.height = height + 5;
+  expect(swapChain.tx(stored.txid)?.block?.height).toBe(height - 2);
+});

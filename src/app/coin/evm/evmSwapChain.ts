@@ -1,0 +1,236 @@
+import { checksumAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import { equalBytes, hexOf } from "../../../core/util/bytes.ts";
+import type { AccountChain, PaymentEvent, PaymentKey, SwapPayment } from "../../../ports/accountChain.ts";
+import type { BlockRef, ChainChange, ChainStatus, SeenOutput, SeenTx } from "../../../ports/chain.ts";
+import type { SwapChain } from "../../swap/swapCoin.ts";
+import type { EvmAccount } from "./evmAccount.ts";
+import { type AgreedPayment, agreedPayment } from "./paymentScript.ts";
+
+/** Stands for a transaction that must exist, because the contract says so, and that no node's logs have shown yet. */
+const NOT_FOUND_YET = "";
+
+/** Amounts named in one sentence. */
+const MAX_TOLD = 3;
+
+/** `payment`: the transaction that made it. */
+export type PaymentEnd = { readonly kind: "claim" | "refund"; readonly payment: string; readonly secret: Uint8Array | null };
+
+type Account = Pick<EvmAccount, "chain" | "address" | "nonces"> & { readonly allowances: Pick<EvmAccount["allowances"], "done"> };
+type OwnNonce = { readonly nonce: bigint; readonly raw: Uint8Array };
+type Watched = AgreedPayment & { readonly script: Uint8Array };
+
+/**
+ * An account chain as swaps look at it. A script is what `paymentScript` made, its only output the payment that the swap contract
+ * holds: with the agreed value where hash and lock time are those agreed on and a token brought all of it, else with none.
+ */
+export class EvmSwapChain implements SwapChain {
+  readonly #account: Account;
+  readonly #chain: AccountChain;
+  /** By the hex of the script. */
+  readonly #watched = new Map<string, Watched>();
+  /** Own transactions that pay into a contract, by payment id: what shows them where no node's logs do. */
+  readonly #senders = new Map<string, Set<string>>();
+  /** Transactions whose absence means something: a whole look has covered them. */
+  readonly #followed = new Set<string>();
+  /** Own transactions whose nonce another one used, by txid. */
+  readonly #lost = new Map<string, OwnNonce & { readonly block: BlockRef }>();
+  /** Own transactions that swaps have stored, by txid: the ledger forgets nonces that were used long ago. */
+  readonly #stored = new Map<string, OwnNonce>();
+
+  constructor(account: Account) {
+    this.#account = account;
+    this.#chain = account.chain;
+  }
+
+  get ticker(): string {
+    return this.#chain.ticker;
+  }
+  status(): ChainStatus {
+    return this.#chain.status();
+  }
+  onChange(listener: (change: ChainChange) => void): () => void {
+    return this.#chain.onChange(({ all, keys }) => {
+      const scripts = [...this.#watched].filter(([, { key }]) => keys.has(key.id)).map(([hex]) => hex);
+      listener(scripts.length === 0 ? { all, keys } : { all, keys: new Set([...keys, ...scripts]) });
+    });
+  }
+
+  async watchScript(script: Uint8Array, fromHeight: number, signal?: AbortSignal): Promise<void> {
+    const agreed = agreedPayment(script);
+    this.#watched.set(hexOf(script), { ...agreed, script });
+    await this.#chain.watchPayment(agreed.key, fromHeight, signal);
+  }
+  async watchTx(txid: string, fromHeight: number, signal?: AbortSignal): Promise<void> {
+    await this.#chain.watchTx(txid, fromHeight, signal);
+    this.#followed.add(txid);
+  }
+  async unwatch({
+    scripts = [],
+    txids = [],
+  }: {
+    readonly scripts?: readonly Uint8Array[];
+    readonly txids?: readonly string[];
+  }): Promise<void> {
+    const gone = scripts.map((script) => agreedPayment(script).key);
+    for (const script of scripts) this.#watched.delete(hexOf(script));
+    for (const txid of txids) {
+      this.#followed.delete(txid);
+      this.#lost.delete(txid);
+      this.#stored.delete(txid);
+    }
+    for (const { id } of gone) {
+      this.#senders.delete(id);
+      this.#account.allowances.done(id);
+    }
+    const stays = ({ contract, id }: PaymentKey): boolean =>
+      [...this.#watched.values()].some(({ key }) => key.id === id && key.contract === contract);
+    this.#chain.unwatch({ payments: gone.filter((key) => !stays(key)), txids });
+  }
+
+  outputs(script: Uint8Array): readonly SeenOutput[] {
+    const watched = this.#watched.get(hexOf(script));
+    const payment = watched && this.#chain.payment(watched.key);
+    const sent = payment && payment.state !== "uninitialized" ? this.#sentBy(payment) : null;
+    if (!payment || !sent) return [];
+    const isAgreed = isAsAgreed(watched, payment) && this.#shortfall(watched, payment) === null;
+    const { txid, block } = sent;
+    const output = { txid, vout: 0, value: isAgreed ? watched.units : 0n, script: watched.script, coinbase: false };
+    return [{ ...output, block, spentBy: spentBy(payment) }];
+  }
+
+  unseen(script: Uint8Array): string | null {
+    const watched = this.#watched.get(hexOf(script));
+    const payment = watched && this.#chain.payment(watched.key);
+    if (watched && payment?.state === "sent" && isAsAgreed(watched, payment)) {
+      const brought = this.#shortfall(watched, payment);
+      if (brought !== null) return shortText(watched, brought);
+    }
+    if (payment?.events !== "missing") return null;
+    const { state, spent, refunded, id } = payment;
+    if (this.#sentBy(payment) && (state === "sent" || (state === "spent" ? spent : refunded))) return null;
+    return `the swap contract calls the payment 0x${id} ${state}, and the logs of no ${this.ticker} node have the transaction that did it: add a node that serves logs (eth_getLogs)`;
+  }
+
+  /**
+   * What the token of the other side's payment told that it brought, where that is not what the payment names; null: it is. The
+   * contract's hash has the amount that was called for, and a contract that trusts tokens may have got less: of a token that keeps a part
+   * of what it moves. Then nobody can be sure to be paid. As many transfers of exactly the amount count as payments were made.
+   */
+  #shortfall({ token, units, sender }: Watched, { sent }: SwapPayment): readonly bigint[] | null {
+    if (token === ZERO_ADDRESS || sender === this.#account.address || !sent) return null;
+    const brought = sent.arrivals.filter((arrival) => arrival.token === token).map(({ amount }) => amount);
+    return brought.filter((amount) => amount === units).length >= Math.max(1, sent.payments) ? null : brought;
+  }
+
+  /** An own transaction pays under this id, as soon as it is mined. */
+  addSender(id: string, txid: string): void {
+    const senders = this.#senders.get(id) ?? new Set();
+    this.#senders.set(id, senders.add(txid));
+  }
+
+  /** A swap has stored this own transaction, perhaps long ago. */
+  addStored({ txid, tx, raw }: SignedEvmTx): void {
+    this.#stored.set(txid, { nonce: tx.nonce, raw });
+  }
+
+  /** An id is used once: a call of ours that went through is the one, whether or not the logs tell of it. */
+  #sentBy({ sent, id }: SwapPayment): { readonly txid: string; readonly block: BlockRef } | null {
+    if (sent) return sent;
+    for (const txid of this.#senders.get(id) ?? []) {
+      const tx = this.#chain.tx(txid);
+      if (tx?.block && tx.receipt?.succeeded) return { txid, block: tx.block };
+    }
+    return null;
+  }
+
+  tx(txid: string): SeenTx | undefined {
+    const seen = this.#chain.tx(txid);
+    if (seen?.block) {
+      this.#lost.delete(txid);
+      return seen.receipt?.succeeded === false ? { ...seen, failed: true } : seen;
+    }
+    // Nobody can say whether it was the one that used its nonce.
+    if (this.#chain.isUnread(txid)) return seen;
+    return this.#superseded(txid) ?? seen ?? this.#unreadable(txid);
+  }
+
+  /**
+   * The end of a payment, proven by its receipt, in a transaction whose bytes no node can give: of a type that is not read here. Whoever
+   * claims chooses the type, and must not hide the secret with it.
+   */
+  #unreadable(txid: string): SeenTx | undefined {
+    for (const { key } of this.#watched.values()) {
+      const payment = this.#chain.payment(key);
+      const event = [payment?.spent, payment?.refunded].find((end) => end?.txid === txid);
+      if (event) return { txid, raw: new Uint8Array(0), block: event.block, seenAtMs: 0 };
+    }
+    return undefined;
+  }
+
+  /**
+   * An own transaction that can never be mined any more: a block has another one with its nonce. Its block is the one in which that
+   * was first seen, so that it grows deep as others do, also when the ledger has forgotten the nonce.
+   */
+  #superseded(txid: string): SeenTx | undefined {
+    const { nonces, address } = this.#account;
+    const state = this.#chain.account(address);
+    const held = nonces.txAt(txid);
+    const own = this.#stored.get(txid) ?? (held && { nonce: held.tx.nonce, raw: held.raw });
+    const lost = this.#lost.get(txid) ?? (own && state && this.#followed.has(txid) ? { ...own, block: state.block } : null);
+    if (!lost || !state || state.nonce <= lost.nonce) {
+      this.#lost.delete(txid);
+      return undefined;
+    }
+    // A reorganisation may have taken the block, and another one of the same height or below it used the nonce.
+    const block = lost.block.height <= state.block.height ? lost.block : state.block;
+    this.#lost.set(txid, { ...lost, block });
+    return { txid, raw: lost.raw, block, seenAtMs: 0, failed: true };
+  }
+
+  /** The payments that a transaction ended, and how: a contract that calls the swap contract may end many at once. */
+  endedBy(txid: string): readonly PaymentEnd[] {
+    return [...this.#watched.values()].flatMap(({ key }): PaymentEnd[] => {
+      const payment = this.#chain.payment(key);
+      const sent = payment && this.#sentBy(payment);
+      if (!sent) return [];
+      if (payment.spent?.txid === txid) return [{ kind: "claim", payment: sent.txid, secret: payment.spent.secret }];
+      return payment.refunded?.txid === txid ? [{ kind: "refund", payment: sent.txid, secret: null }] : [];
+    });
+  }
+
+  /** What the contract says of a payment; undefined while it is not followed. */
+  payment(key: PaymentKey): SwapPayment | undefined {
+    return this.#chain.payment(key);
+  }
+
+  confirmations(block: BlockRef | null): number {
+    return this.#chain.confirmations(block);
+  }
+  /** A block the chain calls final is never reorganised: what a notarization is elsewhere. */
+  isNotarized(height: number): boolean {
+    const finalized = this.#chain.status().tip?.finalized ?? null;
+    return finalized !== null && height <= finalized;
+  }
+  broadcast(raw: Uint8Array, signal?: AbortSignal): ReturnType<SwapChain["broadcast"]> {
+    return this.#chain.broadcast(raw, signal);
+  }
+  refresh(signal?: AbortSignal): Promise<void> {
+    return this.#chain.refresh(signal);
+  }
+}
+
+function shortText({ key, units, token }: AgreedPayment, brought: readonly bigint[]): string {
+  const told = brought.length === 0 ? "of no transfer" : `of ${brought.slice(0, MAX_TOLD).join(" and ")} units`;
+  return `the payment 0x${key.id} names ${units} units, and the token ${checksumAddress(token)} told ${told} to the swap contract: it may keep a part of what it moves and cannot be swapped there`;
+}
+
+const isAsAgreed = (agreed: AgreedPayment, { paymentHash, lockTime }: SwapPayment): boolean =>
+  equalBytes(paymentHash, agreed.paymentHash) && lockTime === agreed.lockTime;
+
+/** The contract's word counts before its logs: a payment it calls spent is spent, whoever did it. */
+function spentBy({ state, spent, refunded, block }: SwapPayment): SeenOutput["spentBy"] {
+  if (state === "sent") return null;
+  const by: PaymentEvent | null = state === "spent" ? spent : refunded;
+  return by ? { txid: by.txid, block: by.block } : { txid: NOT_FOUND_YET, block };
+}

@@ -1,0 +1,240 @@
+import { transferCall } from "../../../core/evm/erc20.ts";
+import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import type { OwnContracts } from "../../../core/swap/events.ts";
+import { equalBytes, toHex } from "../../../core/util/bytes.ts";
+import type { Result } from "../../../core/util/result.ts";
+import { hash160 } from "../../../core/utxo/hash.ts";
+import type { Contract, OwnSignedTx, SignedTx, SpendArgs, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
+import type { FundsError, Reservation } from "../../tradingCoin.ts";
+import { claimObstacle } from "./claimObstacle.ts";
+import type { EvmCoin } from "./evmCoin.ts";
+import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
+import { EvmSwapChain } from "./evmSwapChain.ts";
+import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
+import { EvmTradeFunds } from "./evmTradeFunds.ts";
+import { priceOf } from "./gasBid.ts";
+import { greatestCost } from "./outgoing.ts";
+import { paymentScript, paymentTerms } from "./paymentScript.ts";
+import { payoutObstacle } from "./payoutObstacle.ts";
+import { ReadTxs } from "./readTxs.ts";
+import { samePayment } from "./replacement.ts";
+
+/**
+ * Most wei a node takes for one transaction: geth refuses more over RPC (`rpc.txfeecap`, one coin by default), to save people from
+ * mistakes.
+ */
+const MOST_PER_TX = 10n ** 18n;
+/** A fee is raised to half of what it is measured by at most (`feeCap`), and the promise's worst spike is 50 times the usual price. */
+const SPIKE_ROOM = 2n * 50n;
+
+/** What the swap contract does for a claim beside the transfer, and the call itself: half of it as measured. */
+const CONTRACT_GAS = 60_000n;
+/** The transfer is tried now, and made in another block. */
+const SPEND_MARGIN_PERCENT = 130n;
+/** Ten times the usual limit: beyond it the token does something nobody agreed on. */
+const MOST_SPEND_GAS = 1_500_000n;
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** An ETH-like coin or a token, as orders and swaps use it (swap-protocol.md 5). */
+export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
+  readonly chain: EvmSwapChain;
+  readonly relayPolicy = "nonce";
+  readonly swapContracts: OwnContracts | null;
+  readonly #builder: EvmSwapBuilder;
+  /** Asked for at every look at the chain. */
+  readonly #scripts = new WeakMap<Contract, Uint8Array>();
+  readonly #txs = new ReadTxs();
+
+  /** @param ceilingFactor how far the gas price may rise between a match and its transactions; so much is held */
+  constructor(coin: EvmCoin, ceilingFactor: number, isOwnToken: (ticker: string) => boolean) {
+    super(coin, ceilingFactor, isOwnToken);
+    const { swapContract, fallbackSwapContract } = coin.spec;
+    this.swapContracts = swapContract === null ? null : { own: swapContract, fallback: fallbackSwapContract };
+    this.chain = new EvmSwapChain(coin.account);
+    this.#builder = new EvmSwapBuilder({
+      coin,
+      chain: this.chain,
+      gasOf: (use) => this.gasOf(use),
+      ceilingOf: (reservation) => this.ceilingOf(reservation),
+    });
+  }
+
+  contractScript(contract: Contract): Uint8Array {
+    let script = this.#scripts.get(contract);
+    if (!script) {
+      script = paymentScript(paymentTerms(contract, this.coin.contract));
+      this.#scripts.set(contract, script);
+    }
+    return script;
+  }
+
+  prepareToPay(contract: Contract, reservation: Reservation | null, signal: AbortSignal): Promise<string | null> {
+    return this.#builder.prepare(paymentTerms(contract, this.coin.contract), reservation, signal);
+  }
+
+  /** The contract pays with a transfer of its own, so that is what is tried: the whole claim would show the secret to the nodes. */
+  async prepareToSpend(contract: Contract, signal: AbortSignal): Promise<string | null> {
+    const { account, contract: token, ticker } = this.coin;
+    const { contract: from, id, units } = paymentTerms(contract, token);
+    const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
+    if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
+    if (!isThere) return null;
+    const request = { from, to: token, value: 0n, data: transferCall(account.address, units) };
+    const tried = await account.chain.estimateGas(request, signal);
+    if (!tried.ok)
+      return tried.error.kind === "Reverted"
+        ? `the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`
+        : null;
+    const needed = ((tried.value + CONTRACT_GAS) * SPEND_MARGIN_PERCENT) / 100n;
+    if (needed <= MOST_SPEND_GAS) this.needsSpendGas(needed);
+    return needed <= MOST_SPEND_GAS ? null : `a transfer of ${ticker} needs ${tried.value} gas, far more than any swap reckons with`;
+  }
+  claimObstacle(claim: Uint8Array | null): string | null {
+    const { account } = this.coin;
+    const obstacle = claimObstacle(account, claim && this.#own(claim), this.gasOf("claim") * priceOf(this.#builder.market()));
+    if (obstacle !== null) account.keeper.awaitLine();
+    return obstacle;
+  }
+
+  buildDexFee(args: Parameters<SwapCoin["buildDexFee"]>[0]): Result<OwnSignedTx, FundsError> {
+    return this.#builder.dexFee(args.feeKey, args.feeUnits, args.reservation);
+  }
+  buildPayment(args: Parameters<SwapCoin["buildPayment"]>[0]): Result<OwnSignedTx, FundsError> {
+    return this.#builder.payment(paymentTerms(args.contract, this.coin.contract), args.reservation);
+  }
+  buildClaim(args: Parameters<SwapCoin["buildClaim"]>[0]): Result<OwnSignedTx, FundsError> {
+    return this.#builder.claim(args);
+  }
+  buildRefund(args: SpendArgs): Result<OwnSignedTx, FundsError> {
+    return this.#builder.refund(args);
+  }
+  buildCancel(payment: Uint8Array, _childFees?: bigint, least?: bigint): Result<OwnSignedTx, FundsError> {
+    return this.#builder.cancel(payment, least ?? null);
+  }
+  /** Nobody pays for another on an account chain. */
+  buildChild(): Result<OwnSignedTx, FundsError> {
+    throw new Error("account chains have no children");
+  }
+
+  spendRates(): SpendRates {
+    const perKb = priceOf(this.#builder.market()) * 1_000n;
+    const rate = { perKb, wholeKb: false };
+    return { rate, floorPerKb: null, relayPerKb: null, mostPerTx: MOST_PER_TX, isFixed: false, childSize: 0 };
+  }
+  spendSize(what: "claim" | "refund" | "cancel"): number {
+    return Number(this.gasOf(what));
+  }
+  feeValue(units: bigint): bigint | null {
+    const [claim, refund] = [this.gasOf("claim"), this.gasOf("refund")];
+    const least = SPIKE_ROOM * (claim > refund ? claim : refund) * priceOf(this.#builder.market());
+    return this.coin.contract === null && units >= least ? null : least;
+  }
+  coversSpend(): boolean {
+    return true;
+  }
+
+  isOurs(txid: string): boolean {
+    const raw = this.chain.tx(txid)?.raw;
+    return raw !== undefined && this.#txs.parse(raw)?.from === this.coin.account.address;
+  }
+  /** What an account sent is in no list of the chain's: a nonce that is gone says nothing of what it paid. */
+  ownDexFees(): readonly OwnSignedTx[] {
+    return [];
+  }
+  unexplained(): string | null {
+    const { nonces, chain, address, platform } = this.coin.account;
+    const state = chain.account(address);
+    if (!state) return `the ${platform} nodes have not told the account's nonce yet`;
+    const [nonce] = nonces.unknown();
+    return nonce === undefined
+      ? null
+      : `the ${platform} nodes have a transaction of this account with nonce ${nonce}, which nothing here sent`;
+  }
+  builtOn(): ReadonlySet<string> {
+    return NONE;
+  }
+  parentsOf(): readonly string[] {
+    return [];
+  }
+  conflictOf(raw: Uint8Array): string | null {
+    const { txid } = this.#own(raw);
+    return this.chain.tx(txid)?.failed ? txid : null;
+  }
+  lockInputs(raw: Uint8Array): void {
+    const signed = this.#own(raw);
+    const { tx, txid } = signed;
+    this.coin.account.nonces.adopt(raw);
+    this.chain.addStored(signed);
+    const call = parseSwapCall(tx.data);
+    if (call.ok && (call.value.kind === "ethPayment" || call.value.kind === "erc20Payment"))
+      this.chain.addSender(toHex(call.value.id), txid);
+  }
+  lockNonce(raw: Uint8Array): void {
+    const { chain, address, nonces } = this.coin.account;
+    const signed = this.#txs.parse(raw);
+    if (signed?.from === address && signed.tx.chainId === chain.chainId) nonces.adopt(raw);
+  }
+  /** There is no change. */
+  dropChange(): void {}
+  releaseInputs(raw: Uint8Array): void {
+    const { txid } = this.#own(raw);
+    this.coin.account.nonces.free(txid);
+    this.coin.account.funds.giveBack(txid);
+  }
+  feeOf(raw: Uint8Array): bigint | null {
+    const { tx } = this.#own(raw);
+    return greatestCost(tx) - tx.value;
+  }
+  outputValue(raw: Uint8Array): bigint {
+    return this.#own(raw).tx.value;
+  }
+
+  checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal> {
+    return checkEvmPayment(raw, paymentTerms(contract, this.coin.contract), this.coin.account.chain.chainId);
+  }
+  checkDexFee(raw: Uint8Array, expected: Parameters<SwapCoin["checkDexFee"]>[1]): Result<SignedTx, TxRefusal> {
+    const { takerKey, feeKey, feeUnits } = expected;
+    return checkEvmDexFee(raw, this.coin.account.chain.chainId, this.coin.contract, { takerKey, feeKey, units: feeUnits });
+  }
+  classifySpend({ txid }: SignedTx, paymentTxid: string): "claim" | "refund" | "other" {
+    return this.chain.endedBy(txid).find(({ payment }) => payment === paymentTxid)?.kind ?? "other";
+  }
+  /** From the contract's event, whoever called it; before that is found, from the call itself. */
+  findSecret({ txid, raw }: SignedTx, secretHash: Uint8Array): Uint8Array | null {
+    const tx = this.#txs.parse(raw);
+    const call = tx && parseSwapCall(tx.tx.data);
+    const called = call?.ok && call.value.kind === "receiverSpend" ? call.value.secret : null;
+    const shown = [...this.chain.endedBy(txid).map(({ secret }) => secret), called];
+    return shown.find((secret): secret is Uint8Array => !!secret && equalBytes(hash160(secret), secretHash)) ?? null;
+  }
+  sameTx(a: Uint8Array, b: Uint8Array): boolean {
+    return equalBytes(a, b);
+  }
+  /** They have the same nonce; or make the same payment, whose id the contract takes once: a log put back to before one may hold another. */
+  sameInputs(a: Uint8Array, b: Uint8Array): boolean {
+    const [one, other] = [this.#txs.parse(a), this.#txs.parse(b)];
+    if (one === null || one.from !== other?.from) return false;
+    return one.tx.nonce === other.tx.nonce || (this.#callOf(a) !== null && samePayment(one.tx, other.tx));
+  }
+  /** A claim or refund names the id of its payment, in whichever transaction that was made. */
+  spends(raw: Uint8Array, payment: string): boolean {
+    const paid = this.chain.tx(payment)?.raw;
+    const [spend, made] = [this.#callOf(raw), paid ? this.#callOf(paid) : null];
+    return spend !== null && (made === null || equalBytes(spend.id, made.id));
+  }
+
+  #callOf(raw: Uint8Array): SwapCall | null {
+    const tx = this.#txs.parse(raw);
+    const call = tx && parseSwapCall(tx.tx.data);
+    return call?.ok ? call.value : null;
+  }
+
+  /** Bytes this node signed. */
+  #own(raw: Uint8Array): SignedEvmTx {
+    const tx = this.#txs.parse(raw);
+    if (!tx) throw new Error("own bytes cannot be read");
+    return tx;
+  }
+}

@@ -1,0 +1,253 @@
+import { STAGE_MARGINS, withMargin } from "../../../core/evm/gas.ts";
+import { fromUnits, max, type Rational, sub, toUnits, ZERO } from "../../../core/money/rational.ts";
+import { err, ok, type Result } from "../../../core/util/result.ts";
+import type { TokenSteps } from "../../swap/swapCoin.ts";
+import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance, Outage, Reservation } from "../../tradingCoin.ts";
+import { lookAgain } from "../lookAgain.ts";
+import type { Short } from "./accountFunds.ts";
+import { gasPricesOf } from "./evmAccount.ts";
+import type { EvmCoin } from "./evmCoin.ts";
+import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
+
+/** Transactions of a swap that cost gas. */
+export type GasUse = "payment" | "fee" | "claim" | "refund" | "cancel";
+
+/** Gas of one approval at most: the figure the interface names for QRC-20 (spec, get_trade_fee); usual tokens need half of it. */
+const APPROVAL_GAS = 100_000n;
+/** A token that must be reset first needs two. */
+const MOST_APPROVALS = 2n;
+
+/**
+ * What orders need of an account coin: its funds, and what its transactions cost. Fees are wei of the platform coin; `order` and the
+ * reservations count them at the ceiling, as far as the price may rise until they are due.
+ */
+export class EvmTradeFunds {
+  readonly coin: EvmCoin;
+  readonly spendsFrom = "account";
+  readonly dust = ZERO;
+  readonly #ceilingFactor: bigint;
+  readonly #isOwnToken: (ticker: string) => boolean;
+  /** Wei per gas that reservations were reckoned with. */
+  readonly #ceilings = new WeakMap<Reservation, bigint>();
+  /** Gas of a claim or refund as the token was found to need; 0: not above the usual limit. */
+  #spendGas = 0n;
+
+  /**
+   * @param ceilingFactor see `SafetyRules.feeCeilingFactor`
+   * @param isOwnToken whether the coins file has a token that this coin pays for, by its ticker
+   */
+  constructor(coin: EvmCoin, ceilingFactor: number, isOwnToken: (ticker: string) => boolean) {
+    this.coin = coin;
+    this.#ceilingFactor = BigInt(ceilingFactor);
+    this.#isOwnToken = isOwnToken;
+  }
+
+  get ticker(): string {
+    return this.coin.ticker;
+  }
+  get feeTicker(): string {
+    return this.coin.account.platform;
+  }
+  get orderbookTicker(): string | null {
+    return this.coin.spec.orderbookTicker;
+  }
+  get decimals(): number {
+    return this.coin.decimals;
+  }
+  get walletOnly(): boolean {
+    return this.coin.spec.walletOnly;
+  }
+  get address(): string {
+    return this.coin.address;
+  }
+  get htlcPubkey(): Uint8Array {
+    return this.coin.account.key.publicKey;
+  }
+  get settings(): { readonly confirmations: number; readonly notarization: boolean } {
+    return this.coin.settings;
+  }
+  /** Empty, and what others send says nothing (p2p-wire.md 9). */
+  get protocolInfo(): Uint8Array {
+    return new Uint8Array();
+  }
+  acceptsProtocolInfo(): boolean {
+    return true;
+  }
+  /** One base unit, or what the entry asks for (rpc.md 2.6). */
+  get minTradingVol(): Rational {
+    const least = fromUnits(1n, this.decimals);
+    const { minTradingVol } = this.coin.spec;
+    return minTradingVol === null ? least : max(least, minTradingVol);
+  }
+  leastContract(): Rational {
+    return fromUnits(1n, this.decimals);
+  }
+
+  outage(): Outage | null {
+    const { chain, payouts } = this.coin.account;
+    const { state, error } = chain.status();
+    const message = state === "unreachable" ? (error ?? "the nodes do not answer") : this.coin.contract === null ? payouts.obstacle : null;
+    return message === null ? null : { kind: "Transport", coin: this.ticker, message };
+  }
+  async reach(signal?: AbortSignal): Promise<Outage | null> {
+    const { clock, chain, payouts } = this.coin.account;
+    if (chain.status().state === "unreachable") await lookAgain(clock, chain, signal);
+    if (this.outage()) await lookAgain(clock, { refresh: (s) => payouts.look(s) }, signal);
+    return this.outage();
+  }
+
+  spendable(): Rational {
+    return this.coin.spendable();
+  }
+  /** What is promised to swaps or on its way. */
+  locked(): Rational {
+    return sub(this.spendable(), fromUnits(this.coin.freeUnits(), this.decimals));
+  }
+  feeFunds(): FeeFunds {
+    const { funds, platformDecimals, chain, address } = this.coin.account;
+    const free = funds.free(null);
+    const balance = chain.account(address)?.balance ?? free;
+    return { available: fromUnits(free, platformDecimals), locked: fromUnits(balance - free, platformDecimals) };
+  }
+  onBalanceChange(listener: () => void): () => void {
+    const { chain, funds, address } = this.coin.account;
+    const { contract } = this.coin;
+    const own = contract === null ? [address] : [address, `${contract}/${address}`];
+    const offChain = chain.onChange(({ all, keys }) => {
+      if (all || own.some((key) => keys.has(key))) listener();
+    });
+    const offFunds = funds.onChange(listener);
+    return () => {
+      offChain();
+      offFunds();
+    };
+  }
+
+  /** A claim or refund of this token needs so much, which the limits do not foresee. */
+  protected needsSpendGas(gas: bigint): void {
+    if (gas > this.#spendGas) this.#spendGas = gas;
+  }
+
+  /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need. */
+  gasOf(use: GasUse): bigint {
+    const usual = this.#usualGas(use);
+    return (use === "claim" || use === "refund") && this.#spendGas > usual ? this.#spendGas : usual;
+  }
+  #usualGas(use: GasUse): bigint {
+    const { limits } = this.coin.spec.kind.gas;
+    const isToken = this.coin.contract !== null;
+    switch (use) {
+      case "payment":
+        return isToken ? limits.tokenPayment : limits.nativePayment;
+      case "fee":
+        return isToken ? limits.tokenTransfer : limits.nativeSend;
+      case "claim":
+        return isToken ? limits.tokenSpend : limits.nativeSpend;
+      case "refund":
+        return isToken ? limits.tokenRefund : limits.nativeRefund;
+      case "cancel":
+        return limits.nativeSend;
+    }
+  }
+
+  paymentFee(_volume: Rational, stage: FeeStage): Result<Rational, never> {
+    return ok(this.#fee(this.#paymentGas(), stage));
+  }
+  dexFeeTxFee(_amount: Rational, stage: FeeStage): Result<Rational, never> {
+    return ok(this.#fee(this.gasOf("fee"), stage));
+  }
+  spendFee(stage: FeeStage): Rational {
+    return this.#fee(this.gasOf("claim"), stage);
+  }
+  refundFee(stage: FeeStage): Rational {
+    return this.#fee(this.gasOf("refund"), stage);
+  }
+  maxPayment(stage: FeeStage): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance> {
+    const fee = this.#fee(this.#paymentGas(), stage);
+    const free = fromUnits(this.coin.freeUnits(), this.decimals);
+    const volume = this.coin.contract === null ? sub(free, fee) : free;
+    if (volume.n > 0n) return ok({ volume, fee });
+    const required = this.coin.contract === null ? fee : this.leastContract();
+    return err({ kind: "NotSufficientBalance", coin: this.ticker, available: free, required, lockedBySwaps: this.locked() });
+  }
+
+  reserve(amounts: readonly Rational[], ttlMs: number): Result<Reservation, FundsError> {
+    return this.#hold(
+      amounts.map((a) => toUnits(a, this.decimals)),
+      ttlMs,
+    );
+  }
+  reserveClaim(ttlMs: number): Result<Reservation, FundsError> {
+    return this.#holdGas([], this.gasOf("claim"), ttlMs);
+  }
+  /** By the usual limits of tokens: the token's own entry is read when it is enabled. */
+  reserveTokenGas(ticker: string, { payments, refund, claim }: TokenSteps, ttlMs: number): Result<Reservation, FundsError> | null {
+    if (!this.#isOwnToken(ticker)) return null;
+    const { limits } = this.coin.spec.kind.gas;
+    const paying = payments === 0 ? 0n : limits.tokenPayment + MOST_APPROVALS * APPROVAL_GAS + limits.tokenTransfer * BigInt(payments - 1);
+    return this.#holdGas([], paying + (refund ? limits.tokenRefund : 0n) + (claim ? limits.tokenSpend : 0n), ttlMs);
+  }
+  /** `amounts` empty: all is paid, and the refund may be left. */
+  reserveAgain(
+    asked: readonly { readonly amounts: readonly bigint[]; readonly ttlMs: number }[],
+  ): readonly Result<Reservation, FundsError>[] {
+    return asked.map(({ amounts, ttlMs }) => this.#hold(amounts, ttlMs));
+  }
+  adopt(reservation: Reservation): void {
+    this.coin.account.funds.keep(reservation.id);
+  }
+  release(reservation: Reservation): void {
+    this.coin.account.funds.release(reservation.id);
+  }
+  /** Wei per gas a reservation was reckoned with; null when it is gone. */
+  ceilingOf(reservation: Reservation): bigint | null {
+    return this.#ceilings.get(reservation) ?? null;
+  }
+  dearerThanReserved(reservation: Reservation): string | null {
+    const ceiling = this.ceilingOf(reservation);
+    const price = this.#price();
+    // A legacy price, and a tip, are paid as they are offered: nodes that lied since before the match must not burn the balance.
+    if (price > MOST_PRICE) return `the nodes ask ${price} wei for a unit of gas, which is not paid`;
+    if (ceiling === null || price <= ceiling) return null;
+    return `gas on ${this.feeTicker} costs ${price} wei, above the ${ceiling} reserved for this swap`;
+  }
+
+  /** The payment is the last of `amounts`, the dex fee another. */
+  #hold(amounts: readonly bigint[], ttlMs: number): Result<Reservation, FundsError> {
+    const paying = amounts.length === 0 ? 0n : this.#paymentGas() + this.gasOf("fee") * BigInt(amounts.length - 1);
+    return this.#holdGas(amounts, paying + this.gasOf("refund"), ttlMs);
+  }
+  #holdGas(amounts: readonly bigint[], gas: bigint, ttlMs: number): Result<Reservation, FundsError> {
+    const { funds } = this.coin.account;
+    const ceiling = this.#price() * this.#ceilingFactor;
+    const held = funds.hold({ asset: this.coin.contract, amounts, gas: gas * ceiling }, ttlMs);
+    if (!held.ok) return err(this.#missing(held.error));
+    const reservation = { id: held.value };
+    this.#ceilings.set(reservation, ceiling);
+    return ok(reservation);
+  }
+  #missing({ asset, available, required }: Short): MissingFunds {
+    const { account, contract } = this.coin;
+    const isOther = asset === null && contract !== null;
+    const decimals = isOther ? account.platformDecimals : this.decimals;
+    return {
+      kind: isOther ? "NotSufficientBaseCoinBalance" : "NotSufficientBalance",
+      coin: isOther ? account.platform : this.ticker,
+      available: fromUnits(available, decimals),
+      required: fromUnits(required, decimals),
+      lockedBySwaps: isOther ? this.feeFunds().locked : this.locked(),
+    };
+  }
+
+  #paymentGas(): bigint {
+    return this.gasOf("payment") + (this.coin.contract === null ? 0n : MOST_APPROVALS * APPROVAL_GAS);
+  }
+  #price(): bigint {
+    return priceOf(marketBid(gasPricesOf(this.coin.account), this.coin.bidRule()));
+  }
+  #fee(gas: bigint, stage: FeeStage): Rational {
+    const price = this.#price();
+    const at = stage === "order" ? price * this.#ceilingFactor : stage === "preimage" ? withMargin(price, STAGE_MARGINS.preimage) : price;
+    return fromUnits(gas * at, this.coin.account.platformDecimals);
+  }
+}

@@ -1,0 +1,274 @@
+import { beforeEach, expect, test } from "vitest";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../../../test/fakes/silentLog.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
+import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
+import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
+import { addressFromBytes, addressOfPubkey } from "../../../core/evm/address.ts";
+import { approveCall } from "../../../core/evm/erc20.ts";
+import { parseGasLimits } from "../../../core/evm/gasLimits.ts";
+import { parseEvmTx } from "../../../core/evm/parseTx.ts";
+import { signEvmTx } from "../../../core/evm/signTx.ts";
+import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
+import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import { err } from "../../../core/util/result.ts";
+import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
+import { AccountFunds } from "./accountFunds.ts";
+import { NonceKeeper } from "./nonceKeeper.ts";
+import { NonceLedger } from "./nonceLedger.ts";
+
+const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
+const address = addressOfPubkey(key.publicKey);
+const OTHER = addressFromBytes(new Uint8Array(20).fill(0x55));
+const TOKEN = addressFromBytes(new Uint8Array(20).fill(0x11));
+const { signal } = new AbortController();
+const GWEI = 10n ** 9n;
+const ETHER = 10n ** 18n;
+const GAS = 21_000n;
+const limits = parseGasLimits(undefined) ?? expect.fail("no limits");
+const LEGACY = { policy: null, maxTxType: null, estimatePercent: null, limits } as const;
+
+let chain: FakeAccountChain;
+let store: AccountTxStore;
+let clock: VirtualClock;
+let nonces: NonceLedger;
+let funds: AccountFunds;
+let keeper: NonceKeeper | undefined;
+let log: SilentLog;
+const open = async (gas: typeof LEGACY | { readonly policy: "medium" } = LEGACY): Promise<void> => {
+  await keeper?.close();
+  nonces = new NonceLedger({ chain, address, store, log });
+  await nonces.open(signal);
+  funds = new AccountFunds({ chain, address, nonces, clock });
+  keeper = new NonceKeeper({ chain, key, address, gas: { ...LEGACY, ...gas }, nonces, funds, clock, log });
+  keeper.start();
+};
+beforeEach(async () => {
+  keeper = undefined;
+  chain = new FakeAccountChain();
+  chain.balance = ETHER;
+  clock = new VirtualClock();
+  log = new SilentLog();
+  store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
+  await chain.watchAccount(address);
+  await open();
+});
+
+const pay = (nonce: bigint, gwei = 2n, value = 1n, data: Uint8Array = new Uint8Array(0), to = OTHER): SignedEvmTx =>
+  signEvmTx({ type: "legacy", chainId: 1n, nonce, gasLimit: GAS, to, value, data, gasPrice: gwei * GWEI }, key);
+/** Blocks fifteen seconds apart, and all that each of them sets off. */
+async function blocks(count: number, seconds = 15): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    clock.after(seconds * 1_000, () => undefined);
+    await clock.run({ untilMs: clock.nowMs() + seconds * 1_000 });
+    chain.mine();
+    for (let turns = 0; turns < 300; turns++) await Promise.resolve();
+  }
+}
+const sent = (): readonly EvmTx[] =>
+  chain.sent.map((raw) => {
+    const parsed = parseEvmTx(raw);
+    return parsed.ok ? parsed.value.tx : expect.fail("no transaction");
+  });
+const priceIn = (tx: EvmTx | undefined): bigint => (tx?.type === "legacy" ? tx.gasPrice : expect.fail("no price"));
+
+test("a nonce that was freed below a sent one is filled after two minutes with an empty transfer to oneself, stored first", async () => {
+  const first = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  nonces.take((nonce) => pay(nonce));
+  nonces.free(first.txid);
+  await blocks(8);
+  expect(sent()).toEqual([]);
+  chain.broadcast = async (raw) => {
+    expect(await store.load(1n, address)).toMatchObject([{ nonce: 0n, state: "sent", raw }]);
+    chain.sent.push(raw);
+    return { kind: "accepted" };
+  };
+  await blocks(1);
+  expect(sent()).toMatchObject([{ nonce: 0n, to: address, value: 0n, data: new Uint8Array(0), gasLimit: (GAS * 11n + 9n) / 10n }]);
+  chain.pendingNonce = 2n;
+  await blocks(30);
+  expect(sent().length).toBe(1);
+});
+
+test("a nonce is filled also where the account's code refuses coins: a transaction that fails has used it", async () => {
+  chain.estimate = () => err({ kind: "Reverted", data: null, message: "refused" });
+  await nonces.send(pay(1n), signal);
+  await blocks(10);
+  expect(sent().find(({ nonce }) => nonce === 0n)).toMatchObject({ to: address, value: 0n, gasLimit: 23_100n });
+});
+
+test("what pools are said to have, and nobody mines, holds own transactions up for ten minutes; then these nonces are filled", async () => {
+  chain.pendingNonce = 3n;
+  const late = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  expect(late.tx.nonce).toBe(3n);
+  await blocks(40);
+  expect(sent()).toEqual([]);
+  await blocks(2);
+  expect(sent().map(({ nonce, to, value }) => [nonce, to, value])).toEqual([0n, 1n, 2n].map((nonce) => [nonce, address, 0n]));
+  expect(log.lines.filter(({ event }) => event === "nonces_not_believed").length).toBe(1);
+  expect(nonces.next()).toBe(4n);
+  // As soon as blocks have them, pools are believed again.
+  chain.nonce = 3n;
+  chain.pendingNonce = 6n;
+  expect(nonces.next()).toBe(6n);
+});
+
+test("another wallet's transaction that is mined in time is let be, and so is one that nothing of ours waits behind", async () => {
+  chain.pendingNonce = 1n;
+  nonces.take((nonce) => pay(nonce));
+  await blocks(30);
+  chain.nonce = 1n;
+  await blocks(30);
+  const filled = (): number => sent().filter(({ to }) => to === address).length;
+  expect(filled()).toBe(0);
+  chain.nonce = 2n;
+  chain.pendingNonce = 5n;
+  await blocks(60);
+  expect(filled()).toBe(0);
+});
+
+test("fast blocks do not shorten the two minutes, nor do slow ones the three blocks", async () => {
+  await nonces.send(pay(1n), signal);
+  await blocks(100, 1);
+  expect(sent().length).toBe(1);
+  chain.sent.length = 0;
+  await open();
+  await blocks(3, 60);
+  expect(sent().filter(({ nonce }) => nonce === 0n)).toEqual([]);
+  await blocks(1, 60);
+  expect(sent().filter(({ nonce }) => nonce === 0n).length).toBeGreaterThan(0);
+});
+
+test("nothing is filled where the pools have the nonce, a swap has it, nothing waits behind it, or what is before it is not there", async () => {
+  const later = pay(4n);
+  nonces.adopt(later.raw);
+  const cases: readonly (() => void)[] = [
+    () => (chain.pendingNonce = 5n),
+    () => {
+      chain.pendingNonce = 0n;
+      nonces.adopt(pay(0n).raw);
+    },
+    () => {
+      nonces.free(pay(0n).txid);
+      nonces.free(later.txid);
+    },
+  ];
+  for (const prepare of cases) {
+    prepare();
+    await blocks(20);
+  }
+  expect([sent(), log.lines]).toEqual([[], []]);
+});
+
+test("a filler is not sent when the account has nothing free for it, and tried again when it has", async () => {
+  nonces.adopt(pay(1n).raw);
+  const hold = funds.hold({ asset: null, amounts: [], gas: funds.free(null) }, null);
+  await blocks(20);
+  expect(sent()).toEqual([]);
+  expect(log.lines.filter(({ event }) => event === "nonce_filled").length).toBe(2);
+  funds.release(hold.ok ? hold.value : expect.fail("nothing held"));
+  await blocks(10);
+  chain.pendingNonce = 2n;
+  await blocks(10);
+  expect(new Set(sent().map(({ nonce }) => nonce))).toEqual(new Set([0n]));
+});
+
+test("a withdrawal whose bid fell below the market is sent again at the market's while a swap waits behind it", async () => {
+  await nonces.send(pay(0n, 2n), signal);
+  chain.pendingNonce = 1n;
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  await blocks(20);
+  // Nobody waits for it: its sender asked for this price.
+  expect(sent().length).toBe(1);
+  nonces.take((nonce) => pay(nonce));
+  await blocks(6);
+  expect(sent().length).toBe(1);
+  await blocks(1);
+  expect(sent()[1]).toMatchObject({ nonce: 0n, to: OTHER, value: 1n, gasLimit: GAS });
+  expect(priceIn(sent()[1])).toBe((10n * GWEI * 103n) / 100n);
+  await blocks(30);
+  expect(sent().length).toBe(2);
+});
+
+test("raises are at least six blocks apart, end at fifty times the first price, and survive a restart", async () => {
+  await nonces.send(pay(0n, 2n), signal);
+  nonces.take((nonce) => pay(nonce));
+  chain.pendingNonce = 2n;
+  let market = 4n * GWEI;
+  const prices: bigint[] = [];
+  for (let i = 0; i < 22; i++) {
+    chain.prices = { legacy: market, nextBaseFee: null, priority: null };
+    const before = sent().length;
+    await blocks(6);
+    expect(sent().length - before).toBeLessThanOrEqual(1);
+    if (sent().length > before) prices.push(priceIn(sent().at(-1)));
+    market = (market * 5n) / 4n;
+    if (i === 5) {
+      const swapTx = nonces.waiting().find(({ ofSwap }) => ofSwap)?.signed ?? expect.fail("no swap");
+      await nonces.close();
+      await open();
+      nonces.adopt(swapTx.raw);
+    }
+  }
+  expect(prices.length).toBeGreaterThan(4);
+  expect(prices).toEqual([...prices].sort((a, b) => (a < b ? -1 : 1)));
+  const last = prices.at(-1) ?? 0n;
+  // The least raise from there on would be above it.
+  expect([last <= 100n * GWEI, last + last / 8n + 1n > 100n * GWEI]).toEqual([true, true]);
+  expect(log.lines.some(({ event }) => event === "stuck_at_most_price")).toBe(true);
+});
+
+test("a raise takes no more than the account has free", async () => {
+  await nonces.send(pay(0n, 2n), signal);
+  nonces.take((nonce) => pay(nonce));
+  chain.pendingNonce = 2n;
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  const left = GAS * 3n * GWEI;
+  const hold = funds.hold({ asset: null, amounts: [], gas: funds.free(null) - left }, null);
+  expect(hold.ok).toBe(true);
+  await blocks(8);
+  expect(sent().map(priceIn)).toEqual([2n * GWEI, 5n * GWEI]);
+  expect(funds.free(null)).toBe(0n);
+  await blocks(20);
+  expect(sent().length).toBe(2);
+});
+
+test("an approval is raised with nothing behind it: a swap waits for it unseen; with EIP-1559 both figures rise", async () => {
+  await open({ policy: "medium" });
+  await nonces.send(pay(0n, 1n, 0n, approveCall(OTHER, 5n), TOKEN), signal);
+  chain.pendingNonce = 1n;
+  chain.prices = { legacy: 9n * GWEI, nextBaseFee: 8n * GWEI, priority: { low: 1n, medium: GWEI, high: 2n * GWEI } };
+  await blocks(8);
+  const [, raised] = sent();
+  expect(raised).toMatchObject({ type: "eip1559", nonce: 0n, to: TOKEN, data: approveCall(OTHER, 5n) });
+  const priority = GWEI + GWEI / 8n + 1n;
+  expect(raised?.type === "eip1559" && [raised.maxFeePerGas > 16n * GWEI, raised.maxPriorityFeePerGas]).toEqual([true, priority]);
+});
+
+test("what has a swap's transaction at the head of the line is left to the swap", async () => {
+  nonces.take((nonce) => pay(nonce, 1n));
+  await nonces.send(pay(1n, 1n, 0n, approveCall(OTHER, 5n), TOKEN), signal);
+  chain.pendingNonce = 2n;
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  await blocks(30);
+  expect([sent().length, log.lines]).toEqual([1, []]);
+});
+
+test("an approval that is in no pool is sent once more at each block, until a pool has it", async () => {
+  chain.outcomes.push({ kind: "unknown", message: "no answer" }, { kind: "unknown", message: "no answer" });
+  await nonces.send(pay(0n, 2n, 0n, approveCall(OTHER, 5n), TOKEN), signal);
+  await blocks(1);
+  expect(sent().length).toBe(2);
+  await blocks(1);
+  chain.pendingNonce = 1n;
+  await blocks(5);
+  expect(sent().length).toBe(3);
+});
+
+test("closed, it does nothing any more", async () => {
+  nonces.adopt(pay(1n).raw);
+  await blocks(8);
+  await keeper?.close();
+  await blocks(20);
+  expect(sent()).toEqual([]);
+});

@@ -1,0 +1,224 @@
+import { parseErc20Call } from "../../../core/evm/erc20.ts";
+import { greatestFee } from "../../../core/evm/gas.ts";
+import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import { err, ok } from "../../../core/util/result.ts";
+import type { AccountState } from "../../../ports/accountChain.ts";
+import type { Log } from "../../../ports/log.ts";
+import type { EvmAccount } from "./evmAccount.ts";
+import { BASE_FEE_BLOCKS, bidRuleOf, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
+import type { WaitingTx } from "./nonceLedger.ts";
+import { bidOf, greatestCost } from "./outgoing.ts";
+import { isDearer, raisedBid } from "./replacement.ts";
+import { signCall } from "./signCall.ts";
+
+/**
+ * How long a nonce must lie free below others before it is filled. Long enough for whoever freed it to use it again, and after
+ * a start for swaps to take up what they stored; the next transaction of any kind takes it anyway.
+ */
+const HOLE = { blocks: 3, ms: 120_000 } as const;
+/**
+ * How long what the pools are said to have, and nothing here knows, may hold up own transactions. Another wallet with this key gets so
+ * long; then it may be replaced, and a node that only says so has held up nobody for ever.
+ */
+const HIDDEN = { blocks: 10, ms: 600_000 } as const;
+/** Each costs the gas of a transfer: a lie must not cost more. */
+const MOST_FILLED = 16n;
+/** How long a bid is left alone: a market bid stays valid for so many blocks whatever they hold. On fast chains time decides. */
+const RAISE = { blocks: BASE_FEE_BLOCKS, ms: 30_000 } as const;
+/**
+ * How far a price may be raised above the one it was first sent with. A base fee rises by an eighth a block at most, so it is
+ * past this only after 33 full blocks beyond those the first bid was made for. A raise is at least an eighth, so there are no
+ * more than 33 of them.
+ */
+const MOST_RAISE = 50n;
+/** Hundredths an estimate is raised to: what a chain reckons besides the plain 21,000 may change until then. */
+const ESTIMATE_PERCENT = 110n;
+
+/** What a transfer to an account without code needs. */
+const PLAIN_GAS = 21_000n;
+
+export type NonceKeeperDeps = Pick<EvmAccount, "chain" | "key" | "address" | "gas" | "nonces" | "funds" | "clock"> & { readonly log: Log };
+
+/** For so long somebody who said that it waits for the line counts as waiting; it says so again. */
+const AWAITED_MS = 120_000;
+
+/** Since when the same nonce is in the same trouble. */
+type Since = { readonly nonce: bigint; readonly height: number; readonly ms: number };
+
+/**
+ * Keeps the line of one account's nonces moving: a nonce that nothing has below others is filled with an empty transfer to the
+ * account itself, and an own transaction at the head of the line whose bid fell below the market while swaps wait behind it
+ * is sent again at a higher price. Looks at each new block and does at most one thing for it. What belongs to a swap is left
+ * to the swap.
+ */
+export class NonceKeeper {
+  readonly #deps: NonceKeeperDeps;
+  readonly #closing = new AbortController();
+  #work: Promise<void> | null = null;
+  #seen: string | null = null;
+  #hole: Since | null = null;
+  #head: Since | null = null;
+  #hidden: Since | null = null;
+  #stop: (() => void) | null = null;
+  #awaitedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: NonceKeeperDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#stop ??= this.#deps.chain.onChange(() => this.#look());
+  }
+
+  /**
+   * A swap waits for the line to move before it signs: a claim that would stand behind something stuck must not show its secret. The
+   * line shows nothing of it.
+   */
+  awaitLine(): void {
+    this.#awaitedAtMs = this.#deps.clock.nowMs();
+  }
+
+  /** Does nothing any more when it resolves. */
+  async close(): Promise<void> {
+    this.#stop?.();
+    this.#closing.abort();
+    await this.#work;
+  }
+
+  #look(): void {
+    const { chain, address, log } = this.#deps;
+    const account = chain.account(address);
+    if (this.#work !== null || this.#closing.signal.aborted || !account || chain.status().state !== "ready") return;
+    if (account.block.hash === this.#seen) return;
+    this.#seen = account.block.hash;
+    this.#work = this.#tend(account, this.#closing.signal)
+      .catch((error: unknown) => {
+        if (!this.#closing.signal.aborted) log.error("nonces_not_tended", { coin: chain.ticker, error });
+      })
+      .finally(() => {
+        this.#work = null;
+      });
+  }
+
+  async #tend(account: AccountState, signal: AbortSignal): Promise<void> {
+    const waiting = this.#deps.nonces.waiting();
+    const free = freeBelowOthers(account, waiting);
+    this.#hole = free === null ? null : this.#since(this.#hole, free, account);
+    if (this.#hole && this.#isOver(this.#hole, HOLE, account)) {
+      // Whatever comes of it, the next try waits as long again.
+      this.#hole = null;
+      await this.#fill(free ?? 0n, signal);
+      return;
+    }
+    const hidden = hiddenBelowOthers(account, waiting);
+    this.#hidden = hidden === null ? null : this.#since(this.#hidden, hidden.from, account);
+    if (hidden && this.#hidden && this.#isOver(this.#hidden, HIDDEN, account)) {
+      this.#hidden = null;
+      this.#deps.nonces.doubt(hidden.to);
+      this.#deps.log.warn("nonces_not_believed", { coin: this.#deps.chain.ticker, from: String(hidden.from), to: String(hidden.to) });
+      for (let nonce = hidden.from; nonce < hidden.to && nonce < hidden.from + MOST_FILLED; nonce++) await this.#fill(nonce, signal);
+      return;
+    }
+    const isAwaited = this.#deps.clock.nowMs() - this.#awaitedAtMs < AWAITED_MS;
+    const head = headOf(account, waiting, isAwaited);
+    this.#head = head === null ? null : this.#since(this.#head, head.tx.nonce, account);
+    if (head === null || this.#head === null) return;
+    const prices = this.#deps.chain.gasPrices();
+    if (prices && isBelowMarket(bidOf(head.tx), prices)) {
+      // Not as it is: nodes may refuse now what they took before, and its nonce would count as free.
+      if (!this.#isOver(this.#head, RAISE, account)) return;
+      this.#head = null;
+      await this.#raise(head, signal);
+    } else if (account.pendingNonce === head.tx.nonce) {
+      // No pool has it.
+      await this.#deps.nonces.repeat(signal);
+    }
+  }
+
+  #since(before: Since | null, nonce: bigint, { block }: AccountState): Since {
+    return before?.nonce === nonce ? before : { nonce, height: block.height, ms: this.#deps.clock.nowMs() };
+  }
+
+  #isOver({ height, ms }: Since, wait: { readonly blocks: number; readonly ms: number }, { block }: AccountState): boolean {
+    return block.height - height >= wait.blocks && this.#deps.clock.nowMs() - ms >= wait.ms;
+  }
+
+  async #fill(nonce: bigint, signal: AbortSignal): Promise<void> {
+    const { chain, address, gas, nonces, funds, log } = this.#deps;
+    const call = { to: address, value: 0n, data: new Uint8Array(0) };
+    const [prices, units] = [chain.gasPrices(), await chain.estimateGas({ from: address, ...call }, signal)];
+    // An account whose code refuses coins (EIP-7702) refuses its own, too: the transaction fails, and has used the nonce.
+    const needed = units.ok ? units.value : units.error.kind === "Reverted" ? PLAIN_GAS : null;
+    if (!prices || needed === null) return;
+    const gasLimit = (needed * ESTIMATE_PERCENT + 99n) / 100n;
+    const bid = marketBid(prices, bidRuleOf(gas));
+    const fee = greatestFee(bid, gasLimit);
+    const filled = await nonces.signNext(
+      (next) => {
+        if (next !== nonce) return err({ kind: "Rejected", message: "it is free no longer" });
+        if (priceOf(bid) > MOST_PRICE || fee > funds.free(null))
+          return err({ kind: "Rejected", message: `${fee} wei for gas are too much` });
+        return ok(signCall(this.#deps, call, { bid, gasLimit, nonce }));
+      },
+      true,
+      signal,
+    );
+    const outcome = filled.ok ? { txid: filled.value.txid } : { error: filled.error };
+    log.info("nonce_filled", { coin: chain.ticker, nonce: String(nonce), ...outcome });
+  }
+
+  async #raise(head: SignedEvmTx, signal: AbortSignal): Promise<void> {
+    const { chain, gas, nonces, funds, log } = this.#deps;
+    const prices = chain.gasPrices();
+    if (!prices) return;
+    const { tx } = head;
+    const old = bidOf(tx);
+    const [first = head] = nonces.versionsOf(head);
+    const affordable = priceOf(old) + funds.free(null) / tx.gasLimit;
+    const most = [priceOf(bidOf(first.tx)) * MOST_RAISE, MOST_PRICE, affordable].reduce((a, b) => (a < b ? a : b));
+    const bid = raisedBid(old, marketBid(prices, bidRuleOf(gas)), most);
+    const line = { coin: chain.ticker, nonce: String(tx.nonce), txid: head.txid };
+    if (bid === null) {
+      log.warn("stuck_at_most_price", { ...line, most: String(most) });
+      return;
+    }
+    const accessList = tx.type === "legacy" ? [] : tx.accessList;
+    const raised = signCall(this.#deps, tx, { bid, gasLimit: tx.gasLimit, nonce: tx.nonce, accessList });
+    const more = greatestCost(raised.tx) - greatestCost(tx);
+    const sent = await nonces.send(raised, signal, () => (more > funds.free(null) ? "its fee would take what is promised" : null));
+    log.info("sent_dearer", { ...line, by: raised.txid, ...(sent.ok ? {} : { error: sent.error }) });
+  }
+}
+
+/**
+ * The nonce that holds up others: the pools have everything before it and not it, nothing of ours has it, and something of
+ * ours has a later one. What the pools hold beyond it cannot be asked for.
+ */
+function freeBelowOthers({ pendingNonce }: AccountState, waiting: readonly WaitingTx[]): bigint | null {
+  const nonces = waiting.map(({ signed }) => signed.tx.nonce);
+  return !nonces.includes(pendingNonce) && nonces.some((nonce) => nonce > pendingNonce) ? pendingNonce : null;
+}
+
+/** Nonces from the chain's on that the pools are said to have, nothing of ours has, and something of ours waits behind. */
+function hiddenBelowOthers(
+  { nonce, pendingNonce }: AccountState,
+  waiting: readonly WaitingTx[],
+): { readonly from: bigint; readonly to: bigint } | null {
+  const least = waiting.map(({ signed }) => signed.tx.nonce).reduce<bigint | null>((a, b) => (a === null || b < a ? b : a), null);
+  return least !== null && least > nonce && pendingNonce > nonce ? { from: nonce, to: least } : null;
+}
+
+/** The dearest own transaction at the head of the line, if swaps wait for it; null also where a swap has the head. */
+function headOf({ nonce }: AccountState, waiting: readonly WaitingTx[], isAwaited: boolean): SignedEvmTx | null {
+  const here = waiting.filter(({ signed }) => signed.tx.nonce === nonce);
+  if (here.some(({ ofSwap }) => ofSwap) || !(isAwaited || waiting.some(isForSwaps))) return null;
+  return here.map(({ signed }) => signed).reduce<SignedEvmTx | null>((a, b) => (a === null || isDearer(b.tx, a.tx) ? b : a), null);
+}
+
+/** Of a swap, an approval, which swaps wait for, or a filler. */
+function isForSwaps({ signed, ofSwap }: WaitingTx): boolean {
+  const { to, value, data } = signed.tx;
+  if (ofSwap || (to === signed.from && value === 0n && data.length === 0)) return true;
+  const call = parseErc20Call(data);
+  return call.ok && call.value.kind === "approve";
+}

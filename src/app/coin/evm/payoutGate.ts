@@ -1,0 +1,64 @@
+import { ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import type { Log } from "../../../ports/log.ts";
+import { withParents } from "../../../ports/withParents.ts";
+import type { EvmAccount } from "./evmAccount.ts";
+import { payoutObstacle } from "./payoutObstacle.ts";
+
+export type PayoutGateDeps = Pick<EvmAccount, "chain" | "address" | "platform"> & { readonly log: Log };
+
+/**
+ * Whether new swaps of the platform coin may begin on an account: not while it has code that is not shown to take coins. A
+ * delegation uses a nonce of its account (EIP-7702), so it is asked again whenever that has risen. What the code itself decides later is
+ * tried before money moves and before a secret is shown (`prepareToSpend`).
+ */
+export class PayoutGate {
+  readonly #deps: PayoutGateDeps;
+  readonly #closing = new AbortController();
+  #obstacle: string | null = null;
+  /** The nonce at which nothing was in the way. */
+  #nonce: bigint | null = null;
+  #work: Promise<void> | null = null;
+  #stop: (() => void) | null = null;
+
+  constructor(deps: PayoutGateDeps) {
+    this.#deps = deps;
+  }
+
+  /** As last asked: a sentence, or null. */
+  get obstacle(): string | null {
+    return this.#obstacle;
+  }
+
+  start(): void {
+    const { chain, address, log } = this.#deps;
+    this.#stop ??= chain.onChange(() => {
+      const nonce = chain.account(address)?.nonce ?? null;
+      if (this.#work !== null || this.#closing.signal.aborted || nonce === this.#nonce || chain.status().state !== "ready") return;
+      this.#work = this.look(this.#closing.signal)
+        .catch((error: unknown) => {
+          if (!this.#closing.signal.aborted) log.error("payouts_not_tried", { coin: chain.ticker, error });
+        })
+        .finally(() => {
+          this.#work = null;
+        });
+    });
+  }
+
+  /** Asks now. */
+  async look(signal?: AbortSignal): Promise<void> {
+    const { chain, address, log } = this.#deps;
+    const nonce = chain.account(address)?.nonce ?? null;
+    const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
+    const before = this.#obstacle;
+    this.#obstacle = await withParents(parents, (s) => payoutObstacle(this.#deps, ZERO_ADDRESS, 0n, s));
+    // While something is in the way, every block may have it gone.
+    this.#nonce = this.#obstacle === null ? nonce : null;
+    if (this.#obstacle !== before) log.warn("payouts", { coin: chain.ticker, obstacle: this.#obstacle });
+  }
+
+  async close(): Promise<void> {
+    this.#stop?.();
+    this.#closing.abort();
+    await this.#work;
+  }
+}

@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { SilentLog } from "../../../test/fakes/silentLog.ts";
+import { ACTIVATION_SCHEMA, createActivationStore } from "../../adapters/sqlite/activationStore.ts";
+import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
+import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
+import { err, type Result } from "../../core/util/result.ts";
+import { Secret } from "../../core/util/secret.ts";
+import { Aborted } from "../../ports/clock.ts";
+import { activationToText, parseActivation } from "./activationRecord.ts";
+import type { CoinRegistry, EnableError, EnableRequest } from "./coinRegistry.ts";
+import { LastCoins } from "./lastCoins.ts";
+
+const request = (coin: string, more: Partial<EnableRequest> = {}): EnableRequest => ({
+  ...{ coin, mm2: true, requiredConfirmations: 2, requiresNotarization: undefined, daemon: undefined, birthdayHeight: undefined },
+  ...{ electrum: undefined, rescan: false, txHistory: true, addressFormat: undefined },
+  ...more,
+});
+const ELECTRUM = {
+  servers: [{ url: "a:1", protocol: "SSL", anyCertificate: true, timeoutSec: undefined }],
+  minConnected: 1,
+  maxConnected: undefined,
+} as const;
+const NODES = { urls: ["https://node.example/key"], swapContract: undefined, fallbackSwapContract: undefined };
+
+type Enable = CoinRegistry["enable"];
+/** Nothing reads the coin that is enabled. */
+const enabled = { ok: true, value: {} } as Awaited<ReturnType<Enable>>;
+const away = (coin: string): Result<never, EnableError> => err({ kind: "DaemonFailed", coin, message: "away" });
+
+function world(
+  enable: (coin: string, tries: number) => Awaited<ReturnType<Enable>>,
+  db = openInlineDatabase(":memory:", [ACTIVATION_SCHEMA]),
+) {
+  const clock = new VirtualClock();
+  const asked: string[] = [];
+  const requests: EnableRequest[] = [];
+  const store = createActivationStore(db);
+  const coins = {
+    async enable(r: EnableRequest, signal: AbortSignal) {
+      if (signal.aborted) throw new Aborted();
+      asked.push(`${r.coin}@${Math.floor((clock.nowMs() - 1_700_000_000_000) / 1_000)}`);
+      requests.push(r);
+      return enable(r.coin, asked.filter((a) => a.startsWith(`${r.coin}@`)).length);
+    },
+  };
+  return { last: new LastCoins({ coins, store, clock, log: new SilentLog() }), clock, asked, requests, store, db };
+}
+
+test("what was enabled is enabled again after a start as it was, and not what was disabled", async () => {
+  const before = world(() => enabled);
+  await before.last.remember(request("A", { electrum: ELECTRUM, birthdayHeight: 7, addressFormat: "segwit" }));
+  await before.last.remember(request("B"));
+  await before.last.remember(request("C"));
+  await before.last.forget("C");
+  await before.last.remember(request("B", { requiredConfirmations: 5 }));
+  const after = world(() => enabled, before.db);
+  await after.last.start();
+  expect(after.requests).toEqual([
+    request("A", { electrum: ELECTRUM, birthdayHeight: 7, addressFormat: "segwit" }),
+    request("B", { requiredConfirmations: 5 }),
+  ]);
+});
+
+test("a coin whose backend is away is tried with longer and longer pauses, until it is there or is disabled", async () => {
+  const { last, clock, asked } = world((coin, tries) => (coin === "A" && tries === 4 ? enabled : away(coin)));
+  for (const coin of ["A", "B"]) await last.remember(request(coin));
+  await last.start();
+  await clock.advance(75_000);
+  await last.forget("B");
+  await clock.advance(3_600_000);
+  expect(asked).toEqual(["A@0", "B@0", "A@10", "B@10", "A@30", "B@30", "A@70", "B@70"]);
+});
+
+test("a refusal that waiting does not mend, and a coin a client enables meanwhile, end it", async () => {
+  const { last, clock, asked } = world((coin) =>
+    coin === "A" ? err({ kind: "BadServers", reason: "x" }) : err({ kind: "BeingEnabled", coin, progress: null }),
+  );
+  for (const coin of ["A", "B"]) await last.remember(request(coin));
+  await last.start();
+  await clock.advance(3_600_000);
+  expect(asked).toEqual(["A@0", "B@0"]);
+});
+
+test("closing ends the waiting", async () => {
+  const { last, clock, asked } = world((coin) => away(coin));
+  await last.remember(request("A"));
+  await last.start();
+  await clock.advance(5_000);
+  await last.close();
+  await clock.advance(3_600_000);
+  expect(asked).toEqual(["A@0"]);
+});
+
+test("what names a password or the nodes of an account chain is not written down, and drops what was", async () => {
+  const daemon = { url: "http://127.0.0.1:1", user: "u", password: new Secret("pass-word") };
+  expect([activationToText(request("A", { daemon })), activationToText(request("A", { nodes: NODES }))]).toEqual([null, null]);
+  const { last, store } = world(() => enabled);
+  await last.remember(request("A"));
+  await last.remember(request("A", { daemon }));
+  expect(await store.all()).toEqual([]);
+});
+
+test("a damaged record is passed over", async () => {
+  for (const text of ["{", "{}", '{"v":2}', `${activationToText(request("A"))?.slice(0, -1)},"extra":1}`])
+    expect(parseActivation(text).ok).toBe(false);
+  const { last, store, asked } = world(() => enabled);
+  await store.put({ coin: "A", request: "{" });
+  await last.remember(request("B"));
+  await last.start();
+  expect(asked).toEqual(["B@0"]);
+});

@@ -1,0 +1,124 @@
+import { fromUnits, type Rational, ZERO } from "../../core/money/rational.ts";
+import { equalBytes } from "../../core/util/bytes.ts";
+import { type AddressRules, scriptToAddress } from "../../core/utxo/address.ts";
+import { spentScript } from "../../core/utxo/spentScript.ts";
+import type { Tx } from "../../core/utxo/tx.ts";
+import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
+import type { BlockRef, UtxoChainWithHistory } from "../../ports/chain.ts";
+import type { HistoryCursor, StoredTx } from "../../ports/chainStore.ts";
+
+/** A transaction of the wallet. Amounts in whole coins. */
+export type HistoryTx = {
+  readonly txid: string;
+  readonly raw: Uint8Array;
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  /** Sum of the inputs; of the outputs where an input is not the wallet's, whose value its bytes do not tell. */
+  readonly total: Rational;
+  readonly spentByMe: Rational;
+  readonly receivedByMe: Rational;
+  /** Null: others paid it, and how much their bytes do not tell. */
+  readonly fee: Rational | null;
+  readonly block: BlockRef | null;
+  /** Of its block; when the node first saw it, where there is none or the backend does not say. Unix seconds. */
+  readonly timeSec: number;
+  readonly confirmations: number;
+};
+
+export type HistoryPage = {
+  /** Unconfirmed first, then newest block first. */
+  readonly txs: readonly HistoryTx[];
+  /** Before the page, and of all. */
+  readonly skipped: number;
+  readonly total: number;
+};
+
+/** Where a page begins: behind a transaction, or at a number, from 1 on. */
+export type PageStart = { readonly kind: "after"; readonly txid: string } | { readonly kind: "page"; readonly number: number };
+
+/** Null: there is no such transaction to begin behind. */
+export type ReadHistory = (start: PageStart, limit: number, signal: AbortSignal) => Promise<HistoryPage | null>;
+
+export type HistoryOf = {
+  readonly chain: UtxoChainWithHistory;
+  readonly scripts: readonly Uint8Array[];
+  readonly format: TxFormat;
+  readonly rules: AddressRules;
+  readonly decimals: number;
+};
+
+/** Rows read from the store at a time, and most transactions of a history. */
+const ROWS = 1_000;
+const MAX_TXS = 100_000;
+
+/** Reads a page of the history of a coin's own scripts from its index. See `ReadHistory`. */
+export async function readHistory(of: HistoryOf, start: PageStart, limit: number, signal: AbortSignal): Promise<HistoryPage | null> {
+  const all = await allTxs(of);
+  const skipped =
+    start.kind === "page" ? Math.min(all.length, (start.number - 1) * limit) : all.findIndex((t) => t.txid === start.txid) + 1;
+  if (start.kind === "after" && skipped === 0) return null;
+  const own = ownValues(of);
+  const txs: HistoryTx[] = [];
+  for (const stored of all.slice(skipped, skipped + limit)) {
+    const time = stored.block && (await of.chain.blockTimeSec(stored.block, signal));
+    txs.push(described(of, own, stored, time ?? Math.floor(stored.seenAtMs / 1_000)));
+  }
+  return { txs, skipped, total: all.length };
+}
+
+/** Those of which the bytes are known; a daemon's list of unspent outputs tells of some without them. */
+async function allTxs({ chain, scripts }: HistoryOf): Promise<readonly (StoredTx & { readonly raw: Uint8Array })[]> {
+  const found: (StoredTx & { readonly raw: Uint8Array })[] = [];
+  let before: HistoryCursor | undefined;
+  do {
+    const rows = await chain.history(scripts, ROWS, before);
+    for (const row of rows) if (row.raw !== null) found.push({ ...row, raw: row.raw });
+    const last = rows.at(-1);
+    before = last && rows.length === ROWS && found.length < MAX_TXS ? { height: last.block?.height ?? null, txid: last.txid } : undefined;
+  } while (before !== undefined);
+  return found;
+}
+
+/** Base units of every known own output, by `txid:vout`. */
+const ownValues = ({ chain, scripts }: HistoryOf): ReadonlyMap<string, { readonly value: bigint; readonly script: Uint8Array }> =>
+  new Map(scripts.flatMap((script) => chain.outputs(script).map((o) => [`${o.txid}:${o.vout}`, o] as const)));
+
+function described(
+  of: HistoryOf,
+  own: ReturnType<typeof ownValues>,
+  stored: StoredTx & { readonly raw: Uint8Array },
+  timeSec: number,
+): HistoryTx {
+  const { chain, scripts, format, rules, decimals } = of;
+  const parsed = parseTx(stored.raw, format);
+  if (!parsed.ok) throw new Error(`${chain.ticker}: a stored transaction does not parse: ${parsed.error.detail}`);
+  const tx: Tx = parsed.value;
+  const whole = (units: bigint): Rational => fromUnits(units, decimals);
+  const spent = tx.inputs.map((i) => own.get(`${i.txid}:${i.vout}`));
+  const spentByMe = spent.reduce((n, o) => n + (o?.value ?? 0n), 0n);
+  const paid = tx.outputs.reduce((n, o) => n + o.value, 0n);
+  const isOwn = (script: Uint8Array): boolean => scripts.some((s) => equalBytes(s, script));
+  const received = tx.outputs.reduce((n, o) => n + (isOwn(o.script) ? o.value : 0n), 0n);
+  const isAllOwn = spent.every((o) => o !== undefined);
+  const from = tx.inputs.map((input, i) => spent[i]?.script ?? spentScript(input));
+  return {
+    txid: stored.txid,
+    raw: stored.raw,
+    from: addresses(from, rules),
+    to: addresses(
+      tx.outputs.map((o) => o.script),
+      rules,
+    ),
+    total: whole(isAllOwn ? spentByMe : paid),
+    spentByMe: whole(spentByMe),
+    receivedByMe: whole(received),
+    fee: isAllOwn && spentByMe >= paid ? whole(spentByMe - paid) : isAllOwn ? ZERO : null,
+    block: stored.block,
+    timeSec,
+    confirmations: chain.confirmations(stored.block),
+  };
+}
+
+function addresses(scripts: readonly (Uint8Array | null)[], rules: AddressRules): readonly string[] {
+  return [...new Set(scripts.flatMap((script) => (script && scriptToAddress(script, rules)) ?? []))];
+}

@@ -1,0 +1,177 @@
+import type { CoinEntry } from "../../core/coin/coinEntry.ts";
+import { type UtxoKind, utxoKind } from "../../core/coin/utxoKind.ts";
+import type { HdAddressId } from "../../core/keys/hd.ts";
+import type { KeyPair } from "../../core/keys/keyPair.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { AddressFormat } from "../../core/utxo/address.ts";
+import { BlockGone, type UtxoChain, type UtxoChainWithHistory } from "../../ports/chain.ts";
+import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import { serversProblem } from "./checkServers.ts";
+import type { CoinWallet } from "./coinSpec.ts";
+import { FAILING_MS, FIRST_BALANCE_MS } from "./firstLook.ts";
+import { ownWallet } from "./ownWallet.ts";
+import { UtxoCoin } from "./utxoCoin.ts";
+import { whenFailing } from "./whenFailing.ts";
+
+/** Where a coin's daemon is; null: the coins file's `rpcport` and the daemon's own conf file (KDF's native mode). */
+export type DaemonAddress = { readonly url: string; readonly user: string; readonly password: { reveal(): string } };
+
+/** One Electrum server. `url`: host and port. */
+export type ElectrumServerAddress = {
+  readonly url: string;
+  readonly protocol: "TCP" | "SSL" | "WS" | "WSS";
+  /** TLS: any certificate is taken, another one every time. */
+  readonly anyCertificate: boolean;
+  /** Deadline of a call, seconds; undefined: the usual one. */
+  readonly timeoutSec: number | undefined;
+};
+
+/** Several servers of one chain, none of which is believed alone. */
+export type ElectrumServers = {
+  readonly servers: readonly ElectrumServerAddress[];
+  /** Default 1: with fewer connected the coin counts as unreachable. */
+  readonly minConnected: number | undefined;
+  /** Used at a time; default: all. */
+  readonly maxConnected: number | undefined;
+};
+
+/** What a coin's chain is followed through. `address` undefined: the daemon of this machine. */
+export type ChainSource =
+  | { readonly kind: "daemon"; readonly address: DaemonAddress | undefined }
+  | ({ readonly kind: "electrum" } & ElectrumServers);
+
+/** The daemon or the servers cannot be reached with what is known of them. */
+export type OpenChainError =
+  | { readonly kind: "DaemonConfig"; readonly path: string; readonly reason: string }
+  | { readonly kind: "BadDaemonUrl"; readonly reason: string }
+  | { readonly kind: "BadServers"; readonly reason: string };
+
+/** `rescan`: the stored index is forgotten first. */
+export type OpenChain = (
+  entry: CoinEntry,
+  kind: UtxoKind,
+  source: ChainSource,
+  rescan: boolean,
+) => Promise<Result<UtxoChainWithHistory, OpenChainError>>;
+
+export type UtxoOpenerDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The key of a coin: the node's in single-key mode, the first address of its path in HD mode. */
+  readonly keyOf: (entry: CoinEntry) => Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }>;
+  /** HD mode: the key of any address of a coin. */
+  readonly hdKeyOf?: (entry: CoinEntry, id: HdAddressId) => KeyPair | null;
+  readonly openChain: OpenChain;
+  /** See `SafetyRules`. */
+  readonly feeCeilingFactor: number;
+};
+
+export type UtxoEnable = {
+  readonly requiredConfirmations: number | undefined;
+  readonly requiresNotarization: boolean | undefined;
+  readonly daemon: DaemonAddress | undefined;
+  /** In place of a daemon. */
+  readonly electrum?: ElectrumServers | undefined;
+  /** Answer with the history of transactions. Default false. */
+  readonly txHistory?: boolean;
+  /** In place of the coins file's `address_format`. */
+  readonly addressFormat?: AddressFormat | undefined;
+  readonly birthdayHeight: number | undefined;
+  /** Forget the index of this coin first: it was built from another chain, or is doubted. */
+  readonly rescan?: boolean;
+};
+
+export type UtxoEnableError =
+  | OpenChainError
+  | { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }
+  /** It gave no balance. `message`: a sentence. */
+  | { readonly kind: "DaemonFailed"; readonly coin: string; readonly message: string };
+
+const DEFAULT_FEE_TARGET_BLOCKS = 1;
+
+/**
+ * Opens a coin over its daemon, with its first balance or while its first scan runs.
+ *
+ * @param onChain told the chain as soon as there is one, long before the coin can be used
+ * @throws Aborted when `signal` fires
+ */
+export async function openUtxoCoin(
+  deps: UtxoOpenerDeps,
+  entry: CoinEntry,
+  request: UtxoEnable,
+  onChain: (chain: UtxoChain) => void,
+  signal: AbortSignal,
+): Promise<Result<UtxoCoin, UtxoEnableError>> {
+  const { ticker } = entry;
+  const kind = utxoKind(entry, request.addressFormat);
+  if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
+  const key = deps.keyOf(entry);
+  if (!key.ok) return key;
+  const { electrum } = request;
+  const problem = electrum && serversProblem(electrum);
+  if (problem) return err({ kind: "BadServers", reason: problem });
+  const source: ChainSource = electrum ? { kind: "electrum", ...electrum } : { kind: "daemon", address: request.daemon };
+  const chain = await deps.openChain(entry, kind.value, source, request.rescan ?? false);
+  if (!chain.ok) return chain;
+  onChain(chain.value);
+  const coin = new UtxoCoin(
+    {
+      kind: kind.value,
+      orderbookTicker: entry.orderbookTicker,
+      walletOnly: entry.walletOnly,
+      signMessagePrefix: entry.signMessagePrefix,
+      feeTargetBlocks: feeTargetBlocks(entry),
+      feeCeilingFactor: deps.feeCeilingFactor,
+      confirmations: request.requiredConfirmations ?? kind.value.confirmations,
+      notarization: request.requiresNotarization ?? kind.value.notarization,
+      txHistory: request.txHistory ?? false,
+    },
+    { ...ownWallet(kind.value, key.value), ...hdWallet(deps, entry) },
+    chain.value,
+    deps.clock,
+  );
+  try {
+    const failed = await firstBalance(deps, coin, request.birthdayHeight ?? 0, signal);
+    if (failed === null) return ok(coin);
+    await coin.close();
+    return err({ kind: "DaemonFailed", coin: ticker, message: failed });
+  } catch (cause) {
+    await coin.close();
+    throw cause;
+  }
+}
+
+function hdWallet({ hdKeyOf }: UtxoOpenerDeps, entry: CoinEntry): Pick<CoinWallet, "hd"> {
+  const { derivationPath } = entry;
+  return hdKeyOf && derivationPath !== null ? { hd: { derivationPath, keyAt: (id) => hdKeyOf(entry, id) } } : {};
+}
+
+/** The index covers the own scripts up to the tip; what went wrong otherwise. */
+async function firstBalance({ clock, log }: UtxoOpenerDeps, coin: UtxoCoin, birthday: number, signal: AbortSignal): Promise<string | null> {
+  const failing = whenFailing(coin.chain, clock, FAILING_MS);
+  try {
+    await withDeadline(clock, FIRST_BALANCE_MS, [signal, failing.signal], async (s) => {
+      await Promise.all(coin.wallet.scripts.map((script) => coin.chain.watchScript(script, birthday, s)));
+      await coin.open(s);
+    });
+    return null;
+  } catch (cause) {
+    if (cause instanceof BlockGone) return cause.message;
+    if (!(cause instanceof Aborted) || signal.aborted) throw cause;
+    const { progress, error } = coin.chain.status();
+    if (progress && error === null) {
+      // A long first scan is no failure: the coin is usable, its balance grows as the scan goes on.
+      log.info("first_scan_goes_on", { coin: coin.ticker, ...progress });
+      return null;
+    }
+    return error ?? `The ${coin.ticker} backend did not answer in time.`;
+  } finally {
+    failing.stop();
+  }
+}
+
+function feeTargetBlocks(entry: CoinEntry): number {
+  const blocks = entry.raw.estimate_fee_blocks;
+  return typeof blocks === "number" && Number.isInteger(blocks) && blocks > 0 && blocks <= 1_008 ? blocks : DEFAULT_FEE_TARGET_BLOCKS;
+}

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
+import { buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
+import { decimal } from "../../core/money/rational.ts";
+
+const outage = { kind: "Transport", coin: "AAA", message: "nothing listens there" } as const;
+
+/** Has the coin's backend away, and back after a look that takes until `end`. */
+function slowLook(coin: FakeTradingCoin): { end(): void } {
+  coin.trouble = { ...outage, coin: coin.ticker };
+  coin.isBack = true;
+  let end = (): void => undefined;
+  coin.look = new Promise((resolve) => {
+    end = resolve;
+  });
+  return { end: () => end() };
+}
+
+test.each(["setprice", "update_maker_order"])(
+  "while %s looks at a backend that is away, other orders go on being matched",
+  async (method) => {
+    const { world, maker, taker } = await pair();
+    const coin = new FakeTradingCoin("CCC");
+    maker.coins.set("CCC", coin);
+    await place(maker);
+    const uuid = await place(maker, sell({ base: "CCC" }));
+    const look = slowLook(coin);
+    const asked =
+      method === "setprice"
+        ? maker.orders.placeMakerOrder(sell({ base: "CCC" }))
+        : maker.orders.updateMakerOrder({ uuid, volumeDelta: decimal("1") });
+    await take(taker, buy("1"));
+    await world.clock.advance(10_000);
+    expect(maker.swaps.started.map((s) => s.makerCoin)).toEqual(["AAA"]);
+    look.end();
+    expect(await asked).toMatchObject({ ok: true });
+  },
+);
+
+test("an order's volume can be changed again as soon as a look finds the backend back; its price needs no look", async () => {
+  const { maker } = await pair();
+  const uuid = await place(maker);
+  const coin = maker.coin("AAA");
+  coin.trouble = outage;
+  expect(await maker.orders.updateMakerOrder({ uuid, volumeDelta: decimal("1") })).toEqual({ ok: false, error: outage });
+  expect(await maker.orders.updateMakerOrder({ uuid, price: decimal("3") })).toMatchObject({ ok: true });
+  coin.isBack = true;
+  expect(await maker.orders.updateMakerOrder({ uuid, volumeDelta: "max" })).toMatchObject({ ok: true });
+});
+
+test("a node that is closed waits for what was asked of it and still looks at a backend", async () => {
+  const { maker } = await pair();
+  const look = slowLook(maker.coin("AAA"));
+  const asked = maker.orders.placeMakerOrder(sell());
+  const order: string[] = [];
+  const closed = maker.orders.close().then(() => order.push("closed"));
+  asked.then(() => order.push("placed")).catch(() => order.push("failed"));
+  look.end();
+  await closed;
+  expect(order).toEqual(["placed", "closed"]);
+});

@@ -1,0 +1,73 @@
+import { err, type Result } from "../core/util/result.ts";
+
+/** A task and how it stands. `about`: what it was begun with. */
+export type Task<P, V, E> = { readonly about: P; readonly outcome: Result<V, E> | null };
+
+/** Most tasks that run at once, and most that are finished and kept for somebody to ask; the oldest of these go first. */
+const MAX_RUNNING = 100;
+const MAX_FINISHED = 1_000;
+
+type Entry<P, V, E> = { readonly about: P; readonly stop: AbortController; outcome: Result<V, E> | null };
+
+/**
+ * Work that goes on after the call that began it. Numbers count from 0. A finished task is kept until it is forgotten; nothing of it
+ * survives a restart.
+ */
+export class TaskBook<P, V, E> {
+  readonly #tasks = new Map<number, Entry<P, V, E>>();
+  readonly #onCrash: (cause: unknown, about: P) => E;
+  #next = 0;
+
+  /** @param onCrash what there is to tell of work that rejected and was not cancelled */
+  constructor(onCrash: (cause: unknown, about: P) => E) {
+    this.#onCrash = onCrash;
+  }
+
+  /**
+   * Begins a task. Null: too many run.
+   * @param work resolves with what there is to tell; `signal` fires when it is cancelled, and then nobody asks any more
+   */
+  start(about: P, work: (signal: AbortSignal) => Promise<Result<V, E>>): number | null {
+    if ([...this.#tasks.values()].filter((t) => t.outcome === null).length >= MAX_RUNNING) return null;
+    const id = this.#next++;
+    const entry: Entry<P, V, E> = { about, stop: new AbortController(), outcome: null };
+    this.#tasks.set(id, entry);
+    const end = (outcome: Result<V, E>): void => {
+      entry.outcome = outcome;
+      this.#trim();
+    };
+    work(entry.stop.signal).then(end, (cause: unknown) => {
+      if (!entry.stop.signal.aborted) end(err(this.#onCrash(cause, about)));
+    });
+    return id;
+  }
+
+  get(id: number): Task<P, V, E> | undefined {
+    return this.#tasks.get(id);
+  }
+
+  forget(id: number): void {
+    this.#tasks.delete(id);
+  }
+
+  /** Stops a running task and forgets it. */
+  cancel(id: number): "cancelled" | "finished" | "unknown" {
+    const entry = this.#tasks.get(id);
+    if (!entry) return "unknown";
+    if (entry.outcome !== null) return "finished";
+    this.#tasks.delete(id);
+    entry.stop.abort();
+    return "cancelled";
+  }
+
+  /** Stops all. */
+  close(): void {
+    for (const { stop } of this.#tasks.values()) stop.abort();
+    this.#tasks.clear();
+  }
+
+  #trim(): void {
+    const finished = [...this.#tasks].filter(([, t]) => t.outcome !== null);
+    for (const [id] of finished.slice(0, Math.max(0, finished.length - MAX_FINISHED))) this.#tasks.delete(id);
+  }
+}

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { toHex } from "../core/util/bytes.ts";
+import type { Tx } from "../core/utxo/tx.ts";
+import { serializeTx, txid } from "../core/utxo/txCodec.ts";
+import { ChainIndex } from "./chainIndex.ts";
+import { FactsBuilder } from "./factsBuilder.ts";
+
+const SCRIPT = Uint8Array.of(0x51);
+const BLOCK = { height: 5, hash: "bb".repeat(32) };
+const TX: Tx = {
+  version: 1,
+  inputs: [{ txid: "22".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0xffffffff, witness: [] }],
+  outputs: [{ value: 7n, script: SCRIPT }],
+  lockTime: 0,
+};
+const RAW = { txid: txid(TX), tx: TX, raw: serializeTx(TX) };
+
+function anIndex(): ChainIndex {
+  const watch = { kind: "script", key: toHex(SCRIPT), fromHeight: 0, nextHeight: null } as const;
+  return new ChainIndex({ genesis: null, headers: [], watches: [watch], txs: [], outputs: [], spends: [] });
+}
+function take(index: ChainIndex, block: typeof BLOCK | null): void {
+  const builder = new FactsBuilder(index, 1);
+  builder.add([RAW], block);
+  index.apply(builder.facts());
+}
+
+test("a transaction that stands in a block stays there, though a mempool or a broadcast names it once more", () => {
+  const index = anIndex();
+  take(index, null);
+  expect(index.tx(RAW.txid)?.block).toBeNull();
+  take(index, BLOCK);
+  take(index, null);
+  expect(index.tx(RAW.txid)?.block).toEqual(BLOCK);
+  expect(index.outputsOf(toHex(SCRIPT)).map((o) => o.block)).toEqual([BLOCK]);
+});
+
+test("the block of a reorganisation replaces the one before", () => {
+  const index = anIndex();
+  take(index, BLOCK);
+  take(index, { height: 6, hash: "cc".repeat(32) });
+  expect(index.tx(RAW.txid)?.block?.height).toBe(6);
+});

@@ -1,0 +1,118 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parseCoinEntry } from "../coin/coinEntry.ts";
+import { utxoKind } from "../coin/utxoKind.ts";
+import { targetOfBits } from "./compactTarget.ts";
+import { type HeaderRules, headerRulesOf } from "./headerRules.ts";
+
+const shared = process.env.SWAPNODE_SHARED ?? new URL("../../../../shared", import.meta.url).pathname;
+const coinsFile = `${shared}/data/coins.json`;
+
+function rulesOf(fields: object) {
+  const entry = parseCoinEntry({ protocol: { type: "UTXO" }, ...fields });
+  if (!entry.ok) throw new Error(entry.error.detail);
+  const kind = utxoKind(entry.value);
+  if (!kind.ok) throw new Error(kind.error.reason);
+  return headerRulesOf(entry.value, kind.value);
+}
+function mustRules(fields: object): HeaderRules {
+  const rules = rulesOf(fields);
+  if (!rules.ok) throw new Error(rules.error.reason);
+  return rules.value;
+}
+
+const SEGWIT = { segwit: true, bech32_hrp: "bc" };
+const KMD = { coin: "KMD", txversion: 4, overwintered: 1 };
+const HASH = "000000000000000000024bead8df69990852c202db0e0097c1a12ea637d7e96d";
+
+test("Bitcoin and Litecoin have their work and targets checked, under their second tickers too", () => {
+  expect(mustRules({ coin: "BTC", ...SEGWIT })).toMatchObject({
+    layouts: ["plain"],
+    work: { kind: "sha256d" },
+    target: { kind: "period", limitBits: 0x1d00ffff, spanSec: 1_209_600, measuredFrom: 0 },
+  });
+  expect(mustRules({ coin: "BTC-segwit", ...SEGWIT })).toEqual(mustRules({ coin: "BTC", ...SEGWIT }));
+  expect(mustRules({ coin: "LTC", ...SEGWIT })).toMatchObject({ work: { kind: "scrypt" }, target: { spanSec: 302_400, measuredFrom: 1 } });
+});
+
+test("anchors may be far easier than known blocks of their chains, and no easier than that", () => {
+  const bits = (fields: object) => targetOfBits(mustRules(fields).anchorBits ?? 0) ?? 0n;
+  const times = (known: number, limit: bigint): bigint => limit / (targetOfBits(known) ?? 1n);
+  // Bitcoin's block 840000, Litecoin's 2000000, Dogecoin's 3631810.
+  expect(times(0x17034219, bits({ coin: "BTC", ...SEGWIT }))).toBe(78n);
+  expect(times(0x1a01a4a0, bits({ coin: "LTC", ...SEGWIT }))).toBe(155n);
+  expect(times(0x1a0370c2, bits({ coin: "DOGE" }))).toBe(74n);
+});
+
+test("Komodo's headers are Equihash ones, with no target of their own", () => {
+  expect(mustRules(KMD)).toMatchObject({ layouts: ["equihash"], work: { kind: "equihash", floorBits: 0x200f0f0f }, target: null });
+});
+
+test("a coin nothing is known of has its links checked and no work, and says why", () => {
+  expect(mustRules({ coin: "NEW" })).toEqual({
+    layouts: ["plain", "auxpow", "accumulator"],
+    work: { kind: "unchecked", reason: "what its work is and how its target moves is not known for certain" },
+    target: null,
+    anchorBits: null,
+    checkpoint: null,
+  });
+  expect(mustRules({ ...KMD, coin: "DOC", asset: "DOC" })).toMatchObject({ layouts: ["equihash", "plain"], work: { kind: "unchecked" } });
+});
+
+test("a test coin with a real one's ticker is held for no real chain", () => {
+  const work = { kind: "unchecked", reason: "it is a test chain" };
+  for (const fields of [{ coin: "BTC", ...SEGWIT }, { coin: "LTC", ...SEGWIT }, KMD]) {
+    expect(mustRules({ ...fields, is_testnet: true })).toMatchObject({ work, target: null });
+  }
+});
+
+test("a coin whose blocks have another hash is refused by name, on any network", () => {
+  expect(rulesOf({ coin: "DASH" })).toMatchObject({
+    ok: false,
+    error: { kind: "UnsupportedHeaders", reason: expect.stringContaining("X11") },
+  });
+  expect(rulesOf({ coin: "DASH", is_testnet: true }).ok).toBe(false);
+});
+
+test("the checkpoint is KDF's starting header, hash and height, in lower case", () => {
+  const start = (starting_block_header: unknown) => rulesOf({ coin: "BTC", ...SEGWIT, spv_conf: { starting_block_header } });
+  const full = start({ height: 840_000, hash: HASH.toUpperCase(), time: 1_713_571_767, bits: 386_089_497 });
+  expect(full.ok && full.value.checkpoint).toEqual({ height: 840_000, hash: HASH });
+  expect(start({ height: 840_000, time: 1 })).toMatchObject({ ok: true, value: { checkpoint: null } });
+  for (const none of [{}, { spv_conf: null }, { spv_conf: {} }]) {
+    expect(rulesOf({ coin: "BTC", ...SEGWIT, ...none })).toMatchObject({ ok: true, value: { checkpoint: null } });
+  }
+  for (const bad of [
+    7,
+    [],
+    { hash: HASH },
+    { height: -1, hash: HASH },
+    { height: 1, hash: "ab" },
+    { height: 1, hash: `${HASH}00` },
+    { height: 1, hash: 5 },
+  ]) {
+    expect(start(bad)).toMatchObject({ ok: false, error: { reason: expect.stringContaining("spv_conf.starting_block_header") } });
+  }
+  expect(rulesOf({ coin: "BTC", ...SEGWIT, spv_conf: 1 }).ok).toBe(false);
+});
+
+const withShared = existsSync(coinsFile) ? test : test.skip;
+
+withShared("of the public coins file every coin this node can hold has rules or a reason", () => {
+  const coins = JSON.parse(readFileSync(coinsFile, "utf8")) as object[];
+  const checked: string[] = [];
+  const refused: string[] = [];
+  let unchecked = 0;
+  for (const fields of coins) {
+    const entry = parseCoinEntry(fields);
+    const kind = entry.ok ? utxoKind(entry.value) : entry;
+    if (!entry.ok || !kind.ok) continue;
+    const rules = headerRulesOf(entry.value, kind.value);
+    if (!rules.ok) refused.push(entry.value.ticker);
+    else if (rules.value.work.kind === "unchecked") unchecked++;
+    else checked.push(entry.value.ticker);
+  }
+  expect(checked).toEqual(["BCH", "BTC", "BTC-segwit", "DOGE", "KMD", "LTC", "LTC-segwit", "XEC"]);
+  expect(refused.sort()).toEqual(["AXE", "BOLI", "DASH", "LBC", "LBC-segwit", "RVN", "VRSC", "XPM", "vARRR", "vDEX"]);
+  expect(unchecked).toBeGreaterThan(80);
+});

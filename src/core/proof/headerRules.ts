@@ -1,0 +1,81 @@
+import type { CoinEntry } from "../coin/coinEntry.ts";
+import type { UtxoKind } from "../coin/utxoKind.ts";
+import { err, ok, type Result } from "../util/result.ts";
+import { type Checkpoint, checkpointOf } from "./checkpoint.ts";
+import type { EquihashParams } from "./equihash.ts";
+import { chainFacts } from "./knownChains.ts";
+
+/**
+ * What a header is made of. All begin with version 4, previous hash 32, Merkle root 32.
+ * - `plain`: then time, bits, nonce (Bitcoin).
+ * - `accumulator`: plain and one more hash of 32 (PIVX).
+ * - `equihash`: then a hash of 32, time, bits, nonce 32 and a solution with its length (Zcash, Komodo).
+ * - `auxpow`: plain and, with version bit 8, the proof of a parent chain (Namecoin, Dogecoin), which Electrum servers
+ *   leave out or not.
+ */
+export type HeaderLayout = "plain" | "accumulator" | "equihash" | "auxpow";
+
+/**
+ * What is known of a chain's proof of work.
+ * - `sha256d`, `scrypt`: SHA-256 twice, or scrypt with N 1024, r 1, p 1, of the header is at most the target of its bits.
+ * - `equihash`: the header carries a solution and its hash is at most the target of `floorBits`, whatever its own say.
+ * - `mergedScrypt`: scrypt as above, of the header or, with version bit 8, of the parent chain's header, whose block
+ *   commits to this one (`commitsTo`). A server that leaves the parent's proof out shows no work.
+ * - `unchecked`: nothing that a header alone shows. Its headers prove their links and no more; which chain is the real
+ *   one only the agreement of servers tells.
+ */
+export type ProofOfWork =
+  | { readonly kind: "sha256d" }
+  | { readonly kind: "scrypt" }
+  | { readonly kind: "mergedScrypt"; readonly chainId: number }
+  | { readonly kind: "equihash"; readonly params: EquihashParams; readonly floorBits: number }
+  | { readonly kind: "unchecked"; readonly reason: string };
+
+/**
+ * Which target a header may have after those before it. None may be above that of `limitBits`.
+ * - `period`: one target for 2016 blocks, then by the time they took, which should be `spanSec`, at most by a factor 4;
+ *   measured from the first of them, or from the one before it (`measuredFrom` 0 or 1).
+ * - `smooth`: a new target with each block, of which only is sure that it is not above four times the easiest of the last
+ *   hundred.
+ */
+export type TargetRule =
+  | { readonly kind: "period"; readonly limitBits: number; readonly spanSec: number; readonly measuredFrom: 0 | 1 }
+  | { readonly kind: "smooth"; readonly limitBits: number };
+
+/** How the headers of one coin are read and checked. */
+export type HeaderRules = {
+  /** Tried in this order. */
+  readonly layouts: readonly HeaderLayout[];
+  readonly work: ProofOfWork;
+  /** Null: targets are not looked at. */
+  readonly target: TargetRule | null;
+  /** A chain begun without a checkpoint must begin with a target at most that of these bits (`anchorAt`); null: any. */
+  readonly anchorBits: number | null;
+  /** Of the coins file; null where it gives none. */
+  readonly checkpoint: Checkpoint | null;
+};
+
+export type UnsupportedHeaders = { readonly kind: "UnsupportedHeaders"; readonly reason: string };
+
+const ANY_LAYOUT: readonly HeaderLayout[] = ["plain", "auxpow", "accumulator"];
+/** The second: a test chain of ours has Bitcoin's header whatever it imitates. */
+const SAPLING_LAYOUTS: readonly HeaderLayout[] = ["equihash", "plain"];
+
+/**
+ * How the headers of a coin are read and checked. Only what is certain of a chain is claimed (`chainFacts`); of all
+ * others the links alone are checked. Refused: a coin whose block hash this node cannot work out, which can be used
+ * with a daemon of its own, and a malformed checkpoint.
+ */
+export function headerRulesOf(entry: CoinEntry, kind: UtxoKind): Result<HeaderRules, UnsupportedHeaders> {
+  const checkpoint = checkpointOf(entry);
+  if (!checkpoint.ok) return err({ kind: "UnsupportedHeaders", reason: checkpoint.error.detail });
+  const facts = chainFacts(entry);
+  if (facts.kind === "refused") return err({ kind: "UnsupportedHeaders", reason: facts.reason });
+  const layouts = kind.template.format.kind === "sapling" ? SAPLING_LAYOUTS : ANY_LAYOUT;
+  if (facts.kind === "unknown") {
+    const work: ProofOfWork = { kind: "unchecked", reason: facts.reason };
+    return ok({ layouts, work, target: null, anchorBits: null, checkpoint: checkpoint.value });
+  }
+  const { layout, work, target, anchorBits } = facts;
+  return ok({ layouts: [layout], work, target, anchorBits, checkpoint: checkpoint.value });
+}

@@ -1,0 +1,104 @@
+import type { CoinEntry } from "../coin/coinEntry.ts";
+import type { HeaderLayout, ProofOfWork, TargetRule } from "./headerRules.ts";
+
+/** What is certain of a chain's headers. */
+export type ChainFacts =
+  | {
+      readonly kind: "known";
+      readonly layout: HeaderLayout;
+      readonly work: ProofOfWork;
+      readonly target: TargetRule | null;
+      /** Dozens of times as easy as the chain has been for years. */
+      readonly anchorBits: number | null;
+    }
+  | { readonly kind: "unknown"; readonly reason: string }
+  /** The hash or the form of its headers is none that this node can work out. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+const DAY_SEC = 24 * 60 * 60;
+/** Bitcoin's easiest target, kept by the chains that split from it. */
+const BITCOIN_LIMIT = 0x1d00ffff;
+
+const refused = (reason: string): ChainFacts => ({ kind: "refused", reason });
+const namedBy = (hash: string): ChainFacts => refused(`its blocks are named by ${hash}, which this node cannot work out`);
+const OTHER_FORM = refused("its headers have a form of their own, which this node does not read");
+
+type Known = Omit<Extract<ChainFacts, { kind: "known" }>, "kind">;
+const known = (facts: Known): ChainFacts => ({ kind: "known", ...facts });
+
+const BITCOIN: Known = {
+  layout: "plain",
+  work: { kind: "sha256d" },
+  target: { kind: "period", limitBits: BITCOIN_LIMIT, spanSec: 14 * DAY_SEC, measuredFrom: 0 },
+  // Block 840000 had 0x17034219.
+  anchorBits: 0x1800ffff,
+};
+/** Targets follow each block's time smoothly (ASERT: twice as easy after two days without a block). */
+const CASH: TargetRule = { kind: "smooth", limitBits: BITCOIN_LIMIT };
+
+/**
+ * By ticker, because nothing in a coins-file entry tells these chains apart. A chain stands here only if a wrong refusal
+ * of its honest headers is out of the question: such a refusal would blind the node while a payment waits.
+ *
+ * - Bitcoin, Litecoin: targets as in Bitcoin Core and Litecoin Core (Litecoin measures from one block earlier).
+ * - Dogecoin: no target is more than half as easy again as the last (DigiShield). Its headers come with their parents'
+ *   proofs: KDF reads them so, and Electrum servers cut them only below a checkpoint that a client asks for.
+ * - Komodo: notaries may mine a block at the easiest target whatever its header says, so no header's own target binds
+ *   and its work is worth little; what protects it is notarization, and the agreement of servers.
+ */
+const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
+  ["BTC", known(BITCOIN)],
+  [
+    "LTC",
+    known({
+      layout: "plain",
+      work: { kind: "scrypt" },
+      target: { kind: "period", limitBits: 0x1e0fffff, spanSec: 3.5 * DAY_SEC, measuredFrom: 1 },
+      // Block 2000000 had 0x1a01a4a0.
+      anchorBits: 0x1b00ffff,
+    }),
+  ],
+  [
+    "DOGE",
+    known({
+      layout: "auxpow",
+      work: { kind: "mergedScrypt", chainId: 0x62 },
+      target: { kind: "smooth", limitBits: 0x1e0fffff },
+      // Block 3631810 had 0x1a0370c2.
+      anchorBits: 0x1b00ffff,
+    }),
+  ],
+  ["BCH", known({ ...BITCOIN, target: CASH, anchorBits: 0x1900ffff })],
+  ["XEC", known({ ...BITCOIN, target: CASH, anchorBits: 0x1a00ffff })],
+  [
+    "KMD",
+    known({
+      layout: "equihash",
+      work: { kind: "equihash", params: { n: 200, k: 9, person: "ZcashPoW" }, floorBits: 0x200f0f0f },
+      target: null,
+      anchorBits: null,
+    }),
+  ],
+  ["DASH", namedBy("X11")],
+  ["AXE", namedBy("X11")],
+  ["BOLI", namedBy("X11")],
+  ["RVN", namedBy("KawPow")],
+  ["VRSC", namedBy("VerusHash")],
+  ["vARRR", namedBy("VerusHash")],
+  ["vDEX", namedBy("VerusHash")],
+  ["LBC", OTHER_FORM],
+  ["XPM", OTHER_FORM],
+]);
+
+function reasonOf(entry: CoinEntry): string {
+  if (entry.isTestnet) return "it is a test chain";
+  if (entry.isPos || entry.isPosv) return "blocks are staked, not mined";
+  return "what its work is and how its target moves is not known for certain";
+}
+
+/** Looks a coin up; `X-segwit` is the same chain as `X`. A test coin may have a real one's ticker, and never has its work. */
+export function chainFacts(entry: CoinEntry): ChainFacts {
+  const facts = CHAINS.get(entry.ticker.replace(/-segwit$/, ""));
+  if (facts && !(entry.isTestnet && facts.kind === "known")) return facts;
+  return { kind: "unknown", reason: reasonOf(entry) };
+}

@@ -1,0 +1,61 @@
+import { openElectrumChain } from "../adapters/electrum/electrumChain.ts";
+import { electrumEndpoint } from "../adapters/electrum/electrumEndpoint.ts";
+import { parseServerUrl, serverName } from "../adapters/electrum/serverAddress.ts";
+import { createCertificatePins } from "../adapters/sqlite/certificatePins.ts";
+import { openChainStore } from "../adapters/sqlite/chainStore.ts";
+import type { ElectrumServers, OpenChainError } from "../app/coin/utxoOpener.ts";
+import type { CoinEntry } from "../core/coin/coinEntry.ts";
+import type { UtxoKind } from "../core/coin/utxoKind.ts";
+import { headerRulesOf } from "../core/proof/headerRules.ts";
+import { err, ok, type Result } from "../core/util/result.ts";
+import type { UtxoChainWithHistory } from "../ports/chain.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ElectrumEndpoint } from "../ports/electrum.ts";
+import type { Log } from "../ports/log.ts";
+import type { Rng } from "../ports/rng.ts";
+import type { SqlDatabase } from "../ports/sql.ts";
+
+export type ElectrumChainDeps = { readonly clock: Clock; readonly rng: Rng; readonly log: Log; readonly db: SqlDatabase };
+
+/** Opens the index of a coin over Electrum servers. One that is named twice has one vote, with and without the dot that may end a host name. */
+export async function openElectrum(
+  entry: CoinEntry,
+  kind: UtxoKind,
+  { servers, minConnected, maxConnected }: ElectrumServers,
+  deps: ElectrumChainDeps,
+): Promise<Result<UtxoChainWithHistory, OpenChainError>> {
+  const { clock, rng, log, db } = deps;
+  const headerRules = headerRulesOf(entry, kind);
+  if (!headerRules.ok) return err({ kind: "BadServers", reason: headerRules.error.reason });
+  const pins = createCertificatePins(db);
+  const endpoints = new Map<string, ElectrumEndpoint>();
+  for (const { url, protocol, anyCertificate, timeoutSec } of servers) {
+    const parsed = parseServerUrl(url);
+    if (!parsed.ok) return err({ kind: "BadServers", reason: `${url.slice(0, MAX_ECHO)} is no Electrum server: ${parsed.error.detail}` });
+    const address = { ...parsed.value, protocol, disableCertVerification: anyCertificate };
+    const timeoutMs = timeoutSec === undefined ? undefined : timeoutSec * 1_000;
+    endpoints.set(
+      serverName({ ...address, host: address.host.replace(/\.$/, "") }).toLowerCase(),
+      electrumEndpoint(address, { rng, pins }, timeoutMs),
+    );
+  }
+  const chain = await openElectrumChain({
+    ticker: entry.ticker,
+    format: kind.template.format,
+    headerRules: headerRules.value,
+    servers: [...endpoints.values()],
+    store: openChainStore(db, entry.ticker),
+    clock,
+    log,
+    options: {
+      decimals: kind.decimals,
+      readsReward: !entry.isTestnet,
+      ...(minConnected === undefined ? {} : { minConnected }),
+      ...(maxConnected === undefined ? {} : { maxConnected }),
+    },
+  });
+  return ok(chain);
+}
+
+/** Longest piece of an address repeated in a sentence. */
+const MAX_ECHO = 200;

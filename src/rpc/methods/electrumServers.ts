@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { ok } from "../../core/util/result.ts";
+import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import { defineMethod } from "../define.ts";
+import { text } from "../field.ts";
+
+const server = z.object({
+  url: z.string().describe("Host and port."),
+  state: z
+    .enum(["idle", "connecting", "connected", "away", "dropped"])
+    .describe(
+      "`away`: not reached, tried again. `dropped`: what it said is disproven, or it serves another chain; left alone for an hour.",
+    ),
+  height: z.number().nullable().describe("Of the last block it told of."),
+  latency_ms: z.number().nullable(),
+  contradictions: z.number().describe("How often it was found to say what is not so."),
+  calls: z.number().describe("What it was asked since the coin was enabled."),
+  trouble: z.string().nullable().describe("The last thing wrong with it."),
+});
+
+export const electrumServers = defineMethod<NoSuchCoin>()({
+  name: "electrum_servers",
+  style: "v2",
+  struct: "ElectrumServersRequest",
+  summary:
+    "How the Electrum servers of an enabled coin are doing. The list is empty for a coin that is followed through a daemon or on an account chain.",
+  source: "ours",
+  params: z.object({ coin: text() }),
+  result: z.object({ coin: z.string(), servers: z.array(server).describe("In the order they were given.") }),
+  async handle(p, ctx) {
+    const coin = activeCoin(ctx, p.coin);
+    if (!coin.ok) return coin;
+    const servers = coin.value.servers().map(({ name, latencyMs, ...health }) => ({
+      url: name,
+      ...health,
+      latency_ms: latencyMs === null ? null : Math.round(latencyMs),
+    }));
+    return ok({ coin: p.coin, servers });
+  },
+  errors: { NoSuchCoin: noSuchCoin(true) },
+  examples: [
+    { title: "One of two has lied", style: "v2", params: { coin: "DOC" } },
+    { title: "The coin is not enabled", style: "v2", params: { coin: "KMD" }, error: "NoSuchCoin" },
+  ],
+});

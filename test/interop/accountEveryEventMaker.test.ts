@@ -1,0 +1,3 @@
+import { testAccountKills } from "./support/accountKills.ts";
+
+testAccountKills("maker");

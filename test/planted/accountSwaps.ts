@@ -1,0 +1,145 @@
+import { bug, type PlantedBug } from "./plantedBug.ts";
+
+const OBSERVE = "src/app/swap/duties/observe.ts";
+const FUNDS = "src/app/swap/storedFunds.ts";
+const FORGET = "src/app/swap/forgetSwap.ts";
+const TAKE_UP = "src/app/swap/takeUpPayment.ts";
+const AWAIT = "src/app/swap/duties/awaitFunds.ts";
+const VERSIONS = "src/app/swap/duties/feeVersions.ts";
+const COIN = "src/app/coin/evm/evmSwapCoin.ts";
+const CHAIN = "src/app/coin/evm/evmSwapChain.ts";
+const BUILDER = "src/app/coin/evm/evmSwapBuilder.ts";
+const TRADE_FUNDS = "src/app/coin/evm/evmTradeFunds.ts";
+const OBSTACLE = "src/app/coin/evm/claimObstacle.ts";
+const BIDS = "src/app/coin/evm/swapBids.ts";
+const READ = "src/app/coin/evm/readTxs.ts";
+const KEEPER = "src/app/coin/evm/nonceKeeper.ts";
+const CHAIN_TEST = "src/app/coin/evm/evmSwapChain.test.ts";
+const SWAPS = "test/sim/accountSwaps.test.ts";
+const ATTACKS = "test/sim/accountAttacks.test.ts";
+const MEDDLING = "test/sim/accountMeddling.test.ts";
+const TROUBLE = "test/sim/accountTrouble.test.ts";
+
+/** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
+export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
+  bug(
+    "a swap whose facts cannot be stored wakes itself out of its own pause",
+    OBSERVE,
+    "if (!task.covered.has(chainOf(role, slot))) {",
+    "if (task.covered !== null) {",
+    SWAPS,
+  ),
+  bug(
+    "after a restart what a log knows of an account chain is not asked for again",
+    OBSERVE,
+    '      if (coin.relayPolicy === "nonce")\n        await Promise.all(txidsOn(task, chainOf(role, slot)).map((txid) => coin.chain.watchTx(txid, from, signal)));\n',
+    "",
+    MEDDLING,
+  ),
+  bug(
+    "a platform coin that is enabled before its tokens gives their stored transactions' nonces away",
+    FUNDS,
+    "    for (const { raws, refunds, claims } of this.#needs.values()) for (const raw of [...raws, ...refunds, ...claims]) coin.lockNonce?.(raw);\n",
+    "",
+    ATTACKS,
+  ),
+  bug(
+    "a claim that no block took holds its nonce after its swap has ended",
+    FORGET,
+    '    if (tx && coin.relayPolicy === "nonce") for (const { raw } of versionsOf(tx)) coin.releaseInputs(fromHex(raw));\n',
+    "",
+    MEDDLING,
+  ),
+  bug(
+    "a log that was put back pays again while the first payment waits for its block",
+    TAKE_UP,
+    "    if (unexplained !== null) throw new Error(unexplained);\n",
+    "",
+    MEDDLING,
+  ),
+  bug(
+    "a payment is given up because the nodes are away for a moment",
+    AWAIT,
+    'error.kind !== "NotSufficientBalance" && error.kind !== "Transport"',
+    'error.kind !== "NotSufficientBalance"',
+    "src/app/swap/duties/awaitFunds.test.ts",
+  ),
+  bug(
+    "a claim that is not signed yet has nobody move the line it would wait in",
+    COIN,
+    "    if (obstacle !== null) account.keeper.awaitLine();\n",
+    "",
+    MEDDLING,
+  ),
+  bug(
+    "one transaction that ends many payments ends only the first of them",
+    COIN,
+    "this.chain.endedBy(txid).find(({ payment }) => payment === paymentTxid)?.kind",
+    "this.chain.endedBy(txid).slice(0, 1).find(({ payment }) => payment === paymentTxid)?.kind",
+    ATTACKS,
+  ),
+  bug("a lost nonce is young again at every block", CHAIN, "    this.#lost.set(txid, { ...lost, block });\n", "", ATTACKS),
+  bug(
+    "a lost nonce is deep in a block that a reorganisation took",
+    CHAIN,
+    "const block = lost.block.height <= state.block.height ? lost.block : state.block;",
+    "const { block } = lost;",
+    CHAIN_TEST,
+  ),
+  bug(
+    "a claim whose bytes no node can give hides its secret",
+    CHAIN,
+    "return this.#superseded(txid) ?? seen ?? this.#unreadable(txid);",
+    "return this.#superseded(txid) ?? seen;",
+    ATTACKS,
+  ),
+  bug(
+    "a payment is signed at an absurd price of gas",
+    TRADE_FUNDS,
+    "if (price > MOST_PRICE) return",
+    "if (price > MOST_PRICE * MOST_PRICE) return",
+    ATTACKS,
+  ),
+  bug(
+    "the tip of a payment is raised with its limit, and the next market with it",
+    BIDS,
+    "{ ...market, maxFeePerGas: max(ceiling, market.maxFeePerGas) }",
+    "{ ...market, maxFeePerGas: max(ceiling, market.maxFeePerGas), maxPriorityFeePerGas: 2n * market.maxPriorityFeePerGas }",
+    "src/app/coin/evm/swapBids.test.ts",
+  ),
+  bug(
+    "the secret is shown behind a transaction that no block takes",
+    OBSTACLE,
+    "if (here.every(({ tx }) => isStuck(tx, prices)))",
+    "if (here.length > 1 && here.every(({ tx }) => isStuck(tx, prices)))",
+    "src/app/coin/evm/claimObstacle.test.ts",
+  ),
+  bug(
+    "transactions are read anew at every look",
+    READ,
+    "    this.#read.set(parsed.value.txid, parsed.value);\n",
+    "",
+    "src/app/coin/evm/readTxs.test.ts",
+  ),
+  bug(
+    "a claim on an account chain stays at its first price",
+    VERSIONS,
+    'coin.relayPolicy === "replace" || coin.relayPolicy === "nonce";',
+    'coin.relayPolicy === "replace";',
+    TROUBLE,
+  ),
+  bug(
+    "a cancelled payment's nonce is not used, and the payment may still be mined",
+    BUILDER,
+    'gas: this.#deps.gasOf("cancel") }, least, payment);',
+    'gas: this.#deps.gasOf("cancel") }, least, null);',
+    MEDDLING,
+  ),
+  bug(
+    "an approval below the market is left alone while swaps wait behind it",
+    KEEPER,
+    "      await this.#raise(head, signal);\n",
+    "",
+    "src/app/coin/evm/nonceKeeper.test.ts",
+  ),
+];

@@ -1,0 +1,170 @@
+import { bug, type PlantedBug } from "./plantedBug.ts";
+
+const HEADER = "src/core/proof/blockHeader.ts";
+const HEADER_TEST = "src/core/proof/blockHeader.test.ts";
+const CHAIN = "src/core/proof/headerChain.ts";
+const CHAIN_TEST = "src/core/proof/headerChain.test.ts";
+const WORK = "src/core/proof/proofOfWork.ts";
+const WORK_TEST = "src/core/proof/proofOfWork.test.ts";
+const TARGET = "src/core/proof/targetRule.ts";
+const TARGET_TEST = "src/core/proof/targetRule.test.ts";
+const COMPACT = "src/core/proof/compactTarget.ts";
+const COMPACT_TEST = "src/core/proof/compactTarget.test.ts";
+const EQUIHASH = "src/core/proof/equihash.ts";
+const EQUIHASH_TEST = "src/core/proof/equihash.test.ts";
+const MERKLE = "src/core/proof/merkleBranch.ts";
+const MERKLE_TEST = "src/core/proof/merkleBranch.test.ts";
+const PARENT = "src/core/proof/parentProof.ts";
+const PARENT_TEST = "src/core/proof/parentProof.test.ts";
+const RULES_TEST = "src/core/proof/headerRules.test.ts";
+
+/** What a server can make a node believe with headers and Merkle branches. */
+export const PROOF: readonly PlantedBug[] = [
+  bug(
+    "headers of one answer need not follow each other",
+    HEADER,
+    "before && before.hash !== header.prevHash",
+    "false",
+    HEADER_TEST,
+    CHAIN_TEST,
+  ),
+  bug("headers are read without end", HEADER, "if (headers.length === MAX_HEADERS)", "if (headers.length > 2 * MAX_HEADERS)", HEADER_TEST),
+  bug(
+    "one header keeps the whole answer in memory",
+    HEADER,
+    "bytes.slice(start, r.offset)",
+    "bytes.subarray(start, r.offset)",
+    HEADER_TEST,
+  ),
+  bug(
+    "the proof behind a merge-mined header is not read",
+    HEADER,
+    'layout === "auxpow" && r.problem === null',
+    'layout !== "auxpow" && r.problem === null',
+    HEADER_TEST,
+  ),
+  bug("a header need not follow the tip", CHAIN, "if (tipOf(before).hash !== prevHash)", "if (tipOf(before).hash === hash)", CHAIN_TEST),
+  bug(
+    "headers are followed whatever their time",
+    CHAIN,
+    "if (timeSec > limits.nowSec + MAX_AHEAD_SEC)",
+    "if (timeSec > 2 * limits.nowSec)",
+    CHAIN_TEST,
+  ),
+  bug("a header as old as the median is followed", CHAIN, "timeSec <= median", "timeSec < median", CHAIN_TEST),
+  bug(
+    "another block than the checkpoint's is followed",
+    CHAIN,
+    "checkpoint.hash !== hash",
+    "checkpoint.hash === header.prevHash",
+    CHAIN_TEST,
+  ),
+  bug(
+    "a chain may begin where a few machines can mine",
+    CHAIN,
+    "rules.anchorBits === null || rules",
+    "rules.anchorBits !== null || rules",
+    CHAIN_TEST,
+  ),
+  bug("a chain that is taken back keeps the work it lost", CHAIN, "work: chain.work - lost", "work: chain.work", CHAIN_TEST),
+  bug("a branch of as much work takes the chain's place", CHAIN, "branch.work > chain.work", "branch.work >= chain.work", CHAIN_TEST),
+  bug(
+    "the longer branch wins",
+    WORK,
+    "return target === null ? 0n : workOfTarget(target);",
+    "return target === null ? 0n : 1n;",
+    CHAIN_TEST,
+  ),
+  bug(
+    "scrypt work is compared as SHA-256 work",
+    WORK,
+    "meets(scryptHash(header.raw), header.bits)",
+    "meets(header.hash, header.bits)",
+    WORK_TEST,
+  ),
+  bug(
+    "an Equihash header needs no solution",
+    WORK,
+    "meets(header.hash, work.floorBits) &&",
+    "meets(header.hash, work.floorBits) ||",
+    WORK_TEST,
+  ),
+  bug("anybody's target counts where none binds", WORK, 'if (work.kind === "unchecked") return 1n;', "", WORK_TEST),
+  bug("a period's target moves by eight at most", TARGET, "const FACTOR = 4n;", "const FACTOR = 8n;", TARGET_TEST),
+  bug(
+    "Litecoin's periods are measured from Bitcoin's block",
+    TARGET,
+    "height - PERIOD - rule.measuredFrom",
+    "height - PERIOD",
+    TARGET_TEST,
+  ),
+  bug("a target may change within a period", TARGET, "return bits === last.bits;", "return bits <= last.bits;", TARGET_TEST),
+  bug("an old easy target lets the next be easy", TARGET, "before.headers.slice(-WINDOW)", "before.headers", TARGET_TEST),
+  bug("a negative target is a large one", COMPACT, "(bits & SIGN) !== 0 || size > 34", "size > 34", COMPACT_TEST),
+  bug("a written target has the sign of a negative one", COMPACT, "mantissa >>>= 8;\n    size++;", "size += 0;", COMPACT_TEST),
+  bug(
+    "one Equihash solution is thousands",
+    EQUIHASH,
+    "if (left >= right) return false;",
+    "if (left === right) return false;",
+    EQUIHASH_TEST,
+  ),
+  bug("an Equihash solution may use an index twice", EQUIHASH, " || new Set(indices).size !== indices.length", "", EQUIHASH_TEST),
+  bug(
+    "Equihash strings need not give zero in the end",
+    EQUIHASH,
+    "round === k ? n : round * roundBits",
+    "round * roundBits",
+    EQUIHASH_TEST,
+  ),
+  bug(
+    "a node of the tree passes for a transaction",
+    MERKLE,
+    "if (isTx(both)) return err",
+    "if (branch.length > MAX_DEPTH && isTx(both)) return err",
+    MERKLE_TEST,
+  ),
+  bug("a transaction of 64 bytes is proven", MERKLE, "claim.strippedBytes === NODE_BYTES", "claim.strippedBytes < NODE_BYTES", MERKLE_TEST),
+  bug("a transaction is proven at any place of the tree", MERKLE, "place % 2 === 0 ?", "text > txid ?", MERKLE_TEST),
+  bug("a place outside the tree is accepted", MERKLE, "|| pos >= 2 ** branch.length", "", MERKLE_TEST),
+  bug("any root will do", MERKLE, "return root.value === merkleRoot ? ok(null)", "return root.ok ? ok(null)", MERKLE_TEST),
+  bug(
+    "a test coin is held for the real chain of its ticker",
+    "src/core/proof/knownChains.ts",
+    'facts && !(entry.isTestnet && facts.kind === "known")',
+    "facts",
+    RULES_TEST,
+  ),
+  bug("a checkpoint in capitals matches nothing", "src/core/proof/checkpoint.ts", "hash: hash.toLowerCase()", "hash", RULES_TEST),
+  bug(
+    "a merge-mined block needs no proof",
+    WORK,
+    "return parentProof !== null && commitsTo",
+    "return parentProof === null ? raw : commitsTo",
+    PARENT_TEST,
+  ),
+  bug(
+    "any parent's work counts for any block",
+    PARENT,
+    "if (at < 0 || tail.length < 8) return false;",
+    "if (tail.length < 8) return false;",
+    PARENT_TEST,
+  ),
+  bug(
+    "a parent need not hold the coinbase",
+    PARENT,
+    "if (!equalBytes(rootOf(coinbase",
+    "if (parent.length === 0 && !equalBytes(rootOf(coinbase",
+    PARENT_TEST,
+  ),
+  bug(
+    "a chain may stand at any place of the merge-mined tree",
+    PARENT,
+    "chainBranch.index === placeOf(",
+    "chainBranch.index < 2 ** depth && 0 <= placeOf(",
+    PARENT_TEST,
+  ),
+  bug("a root may stand anywhere in the parent's script", PARENT, "&& at === magic + MAGIC.length ? at", "? at", PARENT_TEST),
+  bug("a merge-mined block of another chain counts", PARENT, "chainIdOf(raw) !== chainId || ", "", PARENT_TEST),
+  bug("a parent may be a block of the chain itself", PARENT, " || chainIdOf(parent) === chainId", "", PARENT_TEST),
+];
