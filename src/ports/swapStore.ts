@@ -26,7 +26,7 @@ export type SwapPageStart = { readonly after: string } | { readonly skip: number
 /** `total`: all under the filter; `skipped`: those in front of the page. */
 export type SwapPage = { readonly uuids: readonly string[]; readonly total: number; readonly skipped: number };
 
-/** Values that must never serve two swaps; storing one a second time rejects the whole write. */
+/** Values that must never serve two swaps; storing one for a second swap rejects the whole write. */
 export type UniqueMark = { readonly kind: "secret_hash" | "fee_tx"; readonly value: string };
 
 /** A swap of KDF that is over: nothing of it is folded, it is shown as KDF stored it. Marks taken already stay as they are. */

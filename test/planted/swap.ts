@@ -28,6 +28,7 @@ const LOST_TO_TEST = "src/app/swap/lostTo.test.ts";
 const CLAIM_BUILT_ON = "test/sim/found/claimBuiltOn.test.ts";
 const PAYMENT_TEST = "src/app/swap/duties/payment.test.ts";
 const TASK_TEST = "src/app/swap/swapTask.test.ts";
+const OLD_BACKUP = "test/swap/oldBackup.test.ts";
 const RESENDER_TEST = "src/app/swap/resender.test.ts";
 
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
@@ -131,8 +132,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a transaction is broadcast before its mark is stored",
     PUBLISH,
-    'await task.emit({ type: "tx_attempted", slot });',
-    'await coin.chain.broadcast(raw, signal);\n    await task.emit({ type: "tx_attempted", slot });',
+    'await task.emit({ type: "tx_attempted", slot }, marks);',
+    'await coin.chain.broadcast(raw, signal);\n    await task.emit({ type: "tx_attempted", slot }, marks);',
     OUTBOX,
     CLOCKS,
   ),
@@ -710,5 +711,26 @@ export const SWAP: readonly PlantedBug[] = [
     "if (meets !== this.#met) this.#offers = 0;",
     "",
     "src/app/swap/offerPause.test.ts",
+  ),
+  bug(
+    "an own fee that left is not marked: a node put back takes it up for another swap",
+    PUBLISH,
+    'await task.emit({ type: "tx_attempted", slot }, marks);',
+    'await task.emit({ type: "tx_attempted", slot });',
+    OLD_BACKUP,
+  ),
+  bug(
+    "a mark that its own swap has already stops that swap",
+    "src/adapters/sqlite/swapStore.ts",
+    " WHERE NOT EXISTS (SELECT 1 FROM swap_marks WHERE kind = ?1 AND value = ?2 AND uuid = ?3)",
+    "",
+    OLD_BACKUP,
+  ),
+  bug(
+    "the repair marks an own fee that never left",
+    "src/adapters/sqlite/repair/repairDatabase.ts",
+    'event.type === "tx_signed" && isFeeSent',
+    'event.type === "tx_signed"',
+    "src/adapters/sqlite/repair/repairDatabase.test.ts",
   ),
 ];

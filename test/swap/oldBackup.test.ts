@@ -68,12 +68,39 @@ test("a taker whose store was put back to before its dex fee, which had left, pa
   expect([ends, feesPaid()]).toEqual([{ maker: "success", taker: "success" }, FEE_UNITS]);
 });
 
+test("a fee that was taken up is that swap's own: a disk that is full right then costs it nothing", async () => {
+  const uuid = await putBack("taker", after("negotiated"), (e) => e.type === "tx_attempted" && e.slot === "fee");
+  let isFull = true;
+  world.taker.refuse = (e) => {
+    const fault = isFull && e.type === "tx_attempted" && e.slot === "fee" ? "full" : null;
+    if (fault) isFull = false;
+    return fault;
+  };
+  await world.taker.restart();
+  const ends = await world.finish(uuid);
+  expect([ends, feesPaid(), isFull]).toEqual([{ maker: "success", taker: "success" }, FEE_UNITS, false]);
+});
+
 test("a taker pays the fee of its next swap for the same amounts, though the one before paid just as much", async () => {
   world = await SwapWorld.open({ funds: FUNDS });
   for (const due of [FEE_UNITS, 2n * FEE_UNITS]) {
     expect(await world.finish(await world.start())).toEqual({ maker: "success", taker: "success" });
     expect(feesPaid()).toBe(due);
   }
+});
+
+test("only a fee that may have left serves no other swap: one that was signed and never sent can come again, byte for byte", async () => {
+  world = await SwapWorld.open({ funds: FUNDS });
+  const { taker } = world;
+  taker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "fee" ? "full" : null);
+  const lost = await world.start();
+  expect(await world.finish(lost)).toEqual({ maker: "failed", taker: "failed" });
+  taker.refuse = () => null;
+  const next = await world.start();
+  expect(await world.finish(next)).toEqual({ maker: "success", taker: "success" });
+  const isMarked = async (uuid: string): Promise<boolean> =>
+    taker.store.isMarked({ kind: "fee_tx", value: (await taker.state(uuid)).own.fee?.txid ?? "" });
+  expect([await isMarked(lost), await isMarked(next), feesPaid()]).toEqual([false, true, FEE_UNITS]);
 });
 
 test.each([0, 1])(

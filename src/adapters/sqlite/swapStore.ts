@@ -36,8 +36,12 @@ function insertEvent(uuid: string, seq: number, event: StoredEvent): SqlStatemen
   return { sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)", params: [uuid, seq, eventToText(event)] };
 }
 
+/** Statements that fail where another swap has the mark; the swap's own stays as it is. */
 function insertMarks(uuid: string, marks: readonly UniqueMark[]): readonly SqlStatement[] {
-  return marks.map((m) => ({ sql: "INSERT INTO swap_marks (kind, value, uuid) VALUES (?, ?, ?)", params: [m.kind, m.value, uuid] }));
+  return marks.map((m) => ({
+    sql: "INSERT INTO swap_marks (kind, value, uuid) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM swap_marks WHERE kind = ?1 AND value = ?2 AND uuid = ?3)",
+    params: [m.kind, m.value, uuid],
+  }));
 }
 
 /** A swap that comes from elsewhere, at the end of its story or not. Its marks may be taken: what KDF has done is done. */

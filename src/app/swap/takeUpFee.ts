@@ -4,7 +4,7 @@ import type { SwapTask } from "./swapTask.ts";
 /**
  * Takes over the dex fee from the chain when the log of a taker's swap lacks it: the store was put back to an older state. To be
  * called before the fee is built, or it is paid twice. Nothing in a fee names its swap:
- * an own transaction counts that pays exactly this fee, came after the swap began, and is in no log, for every fee signed is marked.
+ * an own transaction counts that pays exactly this fee, came after the swap began, and is in no log, for every fee that left is marked.
  *
  * @returns whether there was one
  */

@@ -302,19 +302,35 @@ test("an event whose text was changed is kept, and its swap is held, not folded"
   expect((await logsNow(made)).get(victim?.uuid ?? "")).toBe("held");
 });
 
-test.each(["tx_received", "tx_signed"] as const)("a lost mark of a fee is made again, of one with %s: it serves no other swap", (type) => {
-  const isFee = ({ event }: StoredEvent): boolean => event.type === type && event.slot === "fee" && event.txid !== "";
-  const { uuid, events } = fill().find((swap) => swap.events.some(isFee)) ?? expect.fail("no such swap");
+const isFee = ({ event }: StoredEvent, type: string): boolean =>
+  event.type === type && "slot" in event && event.slot === "fee" && !("txid" in event && event.txid === "");
+
+/** What repairing makes of the marks of fees, all lost, of the first swap with this event of a fee, of which only the first `keep` events are left. */
+function marksMadeAgain(type: string, keep: (events: readonly StoredEvent[]) => number): { marks: unknown; swap: Made } {
+  const swap = fill().find(({ events }) => events.some((e) => isFee(e, type))) ?? expect.fail("no such swap");
   const raw = new DatabaseSync(path);
-  for (const table of ["swaps", "swap_events"]) raw.prepare(`DELETE FROM ${table} WHERE uuid <> ?`).run(uuid);
+  for (const table of ["swaps", "swap_events"]) raw.prepare(`DELETE FROM ${table} WHERE uuid <> ?`).run(swap.uuid);
+  raw.prepare("DELETE FROM swap_events WHERE seq >= ?").run(keep(swap.events));
   raw.exec("DELETE FROM swap_marks");
+  // What was deleted stays on its page, where the repair would find it.
+  raw.exec("VACUUM");
   raw.close();
   repair();
   const db = new DatabaseSync(path, { readOnly: true });
   const marks = db.prepare("SELECT value, uuid FROM swap_marks WHERE kind = 'fee_tx'").all();
   db.close();
-  const fee = events.find(isFee)?.event;
-  expect(marks).toEqual([{ value: fee && "txid" in fee ? fee.txid : "", uuid }]);
+  return { marks, swap };
+}
+
+test.each(["tx_received", "tx_signed"] as const)("a lost mark of a fee is made again, of one with %s: it serves no other swap", (type) => {
+  const { marks, swap } = marksMadeAgain(type, (events) => events.length);
+  const fee = swap.events.find((e) => isFee(e, type))?.event;
+  expect(marks).toEqual([{ value: fee && "txid" in fee ? fee.txid : "", uuid: swap.uuid }]);
+});
+
+test("an own fee that was signed and never sent gets no mark: it may come again", () => {
+  const { marks } = marksMadeAgain("tx_signed", (events) => events.findIndex((e) => isFee(e, "tx_attempted")));
+  expect(marks).toEqual([]);
 });
 
 test("an order that cannot be read is put aside with its text, and what is made again of chains and logs is left out", () => {

@@ -72,6 +72,7 @@ function fromLog(uuid: string, events: readonly StoredEvent[], finished: boolean
   const batch: SqlStatement[] = [];
   const mark = (kind: string, value: string): void =>
     void batch.push({ sql: "INSERT OR IGNORE INTO swap_marks (kind, value, uuid) VALUES (?, ?, ?)", params: [kind, value, uuid] });
+  const isFeeSent = events.some(({ event }) => event.type === "tx_attempted" && event.slot === "fee");
   for (const { event } of events) {
     if ("terms" in event) {
       const { role, makerCoin, takerCoin, startedAt, secretHash } = event.terms;
@@ -83,9 +84,9 @@ function fromLog(uuid: string, events: readonly StoredEvent[], finished: boolean
       if (secretHash !== null) mark("secret_hash", secretHash);
     }
     if (event.type === "negotiated") mark("secret_hash", event.with.secretHash);
-    // A fee that was received, and one of our own (see `takeUpFee`).
-    if ((event.type === "tx_received" || event.type === "tx_signed") && event.slot === "fee" && event.txid !== "")
-      mark("fee_tx", event.txid);
+    // A fee that was received, and one of our own that left (see `takeUpFee`).
+    const isFeeOfUse = event.type === "tx_received" || (event.type === "tx_signed" && isFeeSent);
+    if (isFeeOfUse && event.slot === "fee" && event.txid !== "") mark("fee_tx", event.txid);
   }
   batch.push({
     sql: "UPDATE swaps SET finished = ?, settled = settled AND ? WHERE uuid = ?",

@@ -51,7 +51,9 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
     if (refused === "wait") return task.news(task.seen("chain"), RETRY_MS, signal);
     if (refused) return drop(task, slot, raw, refused);
-    await task.emit({ type: "tx_attempted", slot });
+    // Nothing in a fee names its swap: the mark does (see `takeUpFee`). One that never leaves has none, for its inputs serve again.
+    const marks = slot === "fee" && coin.relayPolicy !== "nonce" ? [{ kind: "fee_tx", value: first.txid } as const] : [];
+    await task.emit({ type: "tx_attempted", slot }, marks);
   }
   let sending = null as { readonly txid: string; readonly repeat: Repeater } | null;
   const pause = new OfferPause(slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS);

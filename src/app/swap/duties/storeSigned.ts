@@ -1,6 +1,5 @@
 import { isChildSlot, ownClaim, type Slot } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
-import type { UniqueMark } from "../../../ports/swapStore.ts";
 import { chainOf, type PaymentSlot } from "../contracts.ts";
 import type { OwnSignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -29,17 +28,11 @@ export async function storeSpend(task: SwapTask, slot: Slot, tx: OwnSignedTx, no
 }
 
 /** Stores the first version of an own transaction, with what later versions are reckoned from. */
-function emitSigned(
-  task: SwapTask,
-  slot: Slot,
-  tx: OwnSignedTx,
-  notAfter: number | null,
-  marks: readonly UniqueMark[] = [],
-): Promise<void> {
+function emitSigned(task: SwapTask, slot: Slot, tx: OwnSignedTx, notAfter: number | null): Promise<void> {
   const height = task.coin(chainOf(task.state.terms.role, slot)).chain.status().tip?.height;
   const { txid, fee } = tx;
   const at = height === undefined ? {} : { height };
-  return task.emit({ type: "tx_signed", slot, txid, raw: toHex(tx.raw), notAfter, fee: fee.toString(), ...at }, marks);
+  return task.emit({ type: "tx_signed", slot, txid, raw: toHex(tx.raw), notAfter, fee: fee.toString(), ...at });
 }
 
 /**
@@ -54,8 +47,7 @@ export async function storeSigned(
 ): Promise<void> {
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   try {
-    // Nothing in a fee names its swap: the mark does (see `takeUpFee`).
-    await emitSigned(task, slot, tx, notAfter, slot === "fee" ? [{ kind: "fee_tx", value: tx.txid }] : []);
+    await emitSigned(task, slot, tx, notAfter);
   } catch (cause) {
     coin.releaseInputs(tx.raw);
     throw cause;
