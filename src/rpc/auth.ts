@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../core/util/secret.ts";
 import type { Clock } from "../ports/clock.ts";
 
@@ -54,7 +54,7 @@ export class Auth {
   }
 }
 
-const sha256 = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest();
+const sha256 = (text: string): Buffer => hash("sha256", text, "buffer");
 
 /** 127.0.0.0/8, ::1 and their mapped form. */
 export function isLoopback(address: string): boolean {

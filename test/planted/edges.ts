@@ -462,6 +462,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/swapIndex.test.ts",
   ),
   bug(
+    "a page of several pairs lists the swaps of one before those of the next",
+    "src/adapters/sqlite/swapIndex.ts",
+    "if (wanted.length > 1) places.sort((a, b) => b - a);",
+    "",
+    "src/adapters/sqlite/swapIndex.test.ts",
+  ),
+  bug(
+    "swaps that began before the last stored one stand at wrong places of their pair",
+    "src/adapters/sqlite/swapIndex.ts",
+    "for (const pair of this.#pairs) pair.places = [];\n      first = 0;",
+    "",
+    "src/adapters/sqlite/swapIndex.test.ts",
+  ),
+  bug(
     "anybody may read why a swap of ours failed",
     "src/rpc/swapStatus.ts",
     "{ ...event, data: { error: event.type } }",

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { SqlDatabase, SqlRow, SqlValue } from "../../ports/sql.ts";
 import type { SwapFilter, SwapPageStart } from "../../ports/swapStore.ts";
+import { seededRng } from "../virtualClock/seededRng.ts";
 import { openInlineDatabase } from "./inlineDatabase.ts";
 import { createSwapStore, SWAP_SCHEMA } from "./swapStore.ts";
 
@@ -130,3 +131,48 @@ test("a database that does not answer fails the page, and the next one has every
   expect(a).toEqual({ uuids: [uuidOf(1)], total: 1, skipped: 0 });
   expect(b).toEqual(a);
 });
+
+/** Seeds; each stores swaps of four pairs in three rounds, some at the same second, and asks after each round. */
+const SEEDS = Array.from({ length: 20 }, (_, i) => 20_261_122 + i);
+
+test.each(SEEDS)(
+  "pages of every filter, from every place and of every length are those a walk over all swaps gives (seed %i)",
+  async (seed) => {
+    const rng = seededRng(seed);
+    const below = (n: number): number => (rng.bytes(1)[0] ?? 0) % n;
+    const pick = <T>(of: readonly T[]): T => of[below(of.length)] as T;
+    const store = createSwapStore(openInlineDatabase(":memory:", [SWAP_SCHEMA]));
+    const all: { readonly n: number; readonly uuid: string; readonly my: string; readonly other: string; readonly at: number }[] = [];
+    for (let round = 0; round < 3; round++) {
+      for (let i = below(25); i >= 0; i--) {
+        const made = {
+          n: all.length,
+          uuid: uuidOf(all.length),
+          my: pick(["DOC", "LTC"]),
+          other: pick(["MARTY", "KMD"]),
+          at: 1_000 + below(50),
+        };
+        all.push(made);
+        await store.create(swap(made.n, made.my, made.other, made.at), first, []);
+      }
+      for (let asked = 0; asked < 40; asked++) {
+        const filter = pick(FILTERS);
+        const listed = all
+          .filter(
+            ({ my, other, at }) => (filter.myCoin ?? my) === my && (filter.otherCoin ?? other) === other && at >= (filter.fromSec ?? 0),
+          )
+          .filter(({ at }) => filter.toSec === undefined || at < filter.toSec)
+          .toSorted((a, b) => b.at - a.at || b.n - a.n);
+        const limit = 1 + below(8);
+        const after = below(2) === 0 && listed.length > 0 ? below(listed.length) : null;
+        const skip = after === null ? below(all.length + 2) : after + 1;
+        const start = after === null ? { skip } : { after: listed[after]?.uuid ?? "" };
+        const page = await store.page(filter, start, limit);
+        const context = JSON.stringify({ filter, start, limit, all });
+        const expected = listed.slice(skip, skip + limit).map(({ uuid }) => uuid);
+        expect(page?.uuids, context).toEqual(expected);
+        expect(page?.total, context).toBe(listed.length);
+      }
+    }
+  },
+);

@@ -6,20 +6,29 @@ const CHUNK = 20_000;
 
 type Entry = { readonly id: number; readonly uuid: string; readonly pair: number; readonly at: number };
 
+/** Index of the first number that is `value` or more; of its length when there is none. Ascending. */
+function firstAtLeast(numbers: readonly number[], value: number): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((numbers[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /**
  * What lists and filters ask of every stored swap, kept in memory in the order of the lists: some 130 bytes a swap. SQL counts a
  * hundred thousand rows, or skips as many, in milliseconds; here a page without a coin in its filter is arithmetic, and one with it
- * a walk over numbers. Rows of `swaps` never leave and what stands here of them never changes; the store tells when there are new ones,
+ * a search among the places of each pair that it lets through. Rows of `swaps` never leave and what stands here of them never changes; the store tells when there are new ones,
  * and the next question reads those first.
  */
 export class SwapIndex {
   readonly #db: SqlDatabase;
   /** Oldest first: by `started_at`, then by insertion. */
   readonly #entries: Entry[] = [];
-  /** Pair of each entry, beside `#entries`: a walk over numbers alone is several times as fast as one over records. */
-  #pairOf: number[] = [];
-  /** Own and other coin of each pair. */
-  readonly #pairs: { readonly my: string; readonly other: string }[] = [];
+  /** Own and other coin of each pair, and where in `#entries` its swaps stand, ascending. */
+  readonly #pairs: { readonly my: string; readonly other: string; places: number[] }[] = [];
   readonly #pairIds = new Map<string, number>();
   #lastId = 0;
   /** Readings of new rows run one after the other. */
@@ -45,7 +54,7 @@ export class SwapIndex {
       filter.fromSec === undefined ? 0 : this.#firstFrom(filter.fromSec),
       filter.toSec === undefined ? this.#entries.length : this.#firstFrom(filter.toSec),
     ];
-    const wanted = this.#wantedPairs(filter);
+    const wanted = this.#wanted(filter);
     const total = this.#count(wanted, low, high);
     if (total === 0) return { uuids: [], total, skipped: 0 };
     let skipped: number;
@@ -58,31 +67,43 @@ export class SwapIndex {
     return { uuids: this.#uuids(wanted, low, high, skipped, limit), total, skipped };
   }
 
-  #uuids(wanted: Uint8Array | null, low: number, high: number, skipped: number, limit: number): readonly string[] {
-    const uuids: string[] = [];
-    const pairOf = this.#pairOf;
-    let i = high - 1;
-    if (wanted === null) i -= skipped;
-    else for (let left = skipped; left > 0 && i >= low; i--) left -= wanted[pairOf[i] as number] as number;
-    for (; i >= low && uuids.length < limit; i--) {
-      const entry = this.#entries[i];
-      if (entry && wanted?.[entry.pair] !== 0) uuids.push(entry.uuid);
+  #uuids(wanted: readonly (readonly number[])[] | null, low: number, high: number, skipped: number, limit: number): readonly string[] {
+    const places: number[] = [];
+    if (wanted === null) for (let i = high - 1 - skipped; i >= low && places.length < limit; i--) places.push(i);
+    else {
+      const end = this.#endBehind(wanted, low, high, skipped);
+      for (const own of wanted) {
+        const [from, to] = [firstAtLeast(own, low), firstAtLeast(own, end)];
+        for (let i = to - 1; i >= Math.max(from, to - limit); i--) places.push(own[i] as number);
+      }
+      // One pair's are in order already.
+      if (wanted.length > 1) places.sort((a, b) => b - a);
     }
-    return uuids;
+    return places.slice(0, limit).flatMap((place) => this.#entries[place]?.uuid ?? []);
   }
 
-  /** 1 at each pair the filter lets through; null when that is every pair. */
-  #wantedPairs({ myCoin, otherCoin }: SwapFilter): Uint8Array | null {
+  /** The place before which a page ends that leaves out the last `skipped` entries of these before `high`. */
+  #endBehind(wanted: readonly (readonly number[])[], low: number, high: number, skipped: number): number {
+    let [from, to] = [low, high];
+    while (from < to) {
+      const middle = (from + to + 1) >>> 1;
+      if (this.#count(wanted, middle, high) >= skipped) from = middle;
+      else to = middle - 1;
+    }
+    return from;
+  }
+
+  /** The places of each pair the filter lets through; null when that is every pair. */
+  #wanted({ myCoin, otherCoin }: SwapFilter): readonly (readonly number[])[] | null {
     if (myCoin === undefined && otherCoin === undefined) return null;
-    return Uint8Array.from(this.#pairs, ({ my, other }) => Number((myCoin ?? my) === my && (otherCoin ?? other) === other));
+    return this.#pairs.flatMap(({ my, other, places }) => ((myCoin ?? my) === my && (otherCoin ?? other) === other ? [places] : []));
   }
 
   /** Entries of wanted pairs from place `low` up to before `high`. */
-  #count(wanted: Uint8Array | null, low: number, high: number): number {
+  #count(wanted: readonly (readonly number[])[] | null, low: number, high: number): number {
     if (wanted === null) return Math.max(0, high - low);
-    const pairOf = this.#pairOf;
     let count = 0;
-    for (let i = low; i < high; i++) count += wanted[pairOf[i] as number] as number;
+    for (const places of wanted) count += Math.max(0, firstAtLeast(places, high) - firstAtLeast(places, low));
     return count;
   }
 
@@ -131,11 +152,13 @@ export class SwapIndex {
       this.#entries.push(entry);
       this.#lastId = entry.id;
     }
-    if (isSorted) for (const { pair } of fresh) this.#pairOf.push(pair);
-    else {
+    let first = this.#entries.length - fresh.length;
+    if (!isSorted) {
       this.#entries.sort((a, b) => a.at - b.at || a.id - b.id);
-      this.#pairOf = this.#entries.map(({ pair }) => pair);
+      for (const pair of this.#pairs) pair.places = [];
+      first = 0;
     }
+    for (let place = first; place < this.#entries.length; place++) this.#pairs[this.#entries[place]?.pair ?? -1]?.places.push(place);
   }
 
   #entry(row: SqlRow): Entry {
@@ -150,6 +173,6 @@ export class SwapIndex {
     const known = this.#pairIds.get(name);
     if (known !== undefined) return known;
     this.#pairIds.set(name, this.#pairs.length);
-    return this.#pairs.push({ my, other }) - 1;
+    return this.#pairs.push({ my, other, places: [] }) - 1;
   }
 }
