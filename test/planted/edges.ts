@@ -539,4 +539,25 @@ export const EDGES: readonly PlantedBug[] = [
     'return refused("InvalidRequest", timedOut(method.name, this.#o.deadlineMs), id);',
     "test/rpc/conformance/dispatcher.test.ts",
   ),
+  bug(
+    "a client that was told to be too slow keeps its connection",
+    "src/adapters/httpServer/connections.ts",
+    "() => socket.destroy()",
+    "() => undefined",
+    HTTP_TEST,
+  ),
+  bug(
+    "what is no HTTP behind a request takes the place of its answer",
+    "src/adapters/httpServer/connections.ts",
+    "if (!this.#isOwed(socket)) this.#leave(socket, last);",
+    "this.#leave(socket, last);",
+    HTTP_TEST,
+  ),
+  bug(
+    "requests behind a refused one are served",
+    "src/adapters/httpServer/connections.ts",
+    "if (this.#ending.has(socket)) return false;",
+    "",
+    HTTP_TEST,
+  ),
 ];

@@ -148,10 +148,74 @@ describe("how much", () => {
     expect((await send(server, "{}")).status).toBe(200);
   });
 
+  test("one who was told to be too slow does not keep the connection by not closing it", async () => {
+    const limits = { headersTimeoutMs: 80, requestTimeoutMs: 80, checkIntervalMs: 20, lingerMs: 20 };
+    const server = await plain(async () => ({ status: 200, body: "{}" }), limits);
+    const kept = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true }, () =>
+      kept.write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nab"),
+    );
+    const got: Buffer[] = [];
+    kept.on("data", (chunk: Buffer) => got.push(chunk)).on("error", () => undefined);
+    await new Promise((resolve) => kept.once("end", resolve));
+    expect(statusOf(Buffer.concat(got).toString())).toBe(408);
+    // A server that let go answers the next bytes by breaking the connection.
+    const closed = new Promise((resolve) => kept.once("close", resolve));
+    const more = setInterval(() => kept.write("c"), 5);
+    await closed;
+    clearInterval(more);
+  });
+
   test("deep nesting is refused with a sentence", async () => {
     const { status, text } = await send(await rpc(), "[".repeat(100_000));
     expect(status).toBe(500);
     expect(JSON.parse(text).error).toBe("recursion limit exceeded at line 1 column 128");
+  });
+});
+
+describe("requests behind one another", () => {
+  test("are answered in their order", async () => {
+    const server = await plain(async ({ body }) => ({ status: 200, body: `"${new TextDecoder().decode(body)}"` }));
+    const [one, two] = ["one", "two"].map((body) => request("localhost", "", body).replace("Connection: close\r\n", ""));
+    const reply = await raw(server, `${one}${two}${request("localhost", "", "three")}`);
+    expect(reply.match(/"(one|two|three)"/g)).toEqual(['"one"', '"two"', '"three"']);
+  });
+
+  test("what is no HTTP behind a request does not take the place of its answer", async () => {
+    let finish: () => void = () => undefined;
+    const server = await plain(async () => {
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return { status: 200, body: '"done"' };
+    });
+    const reply = raw(server, `${request("localhost").replace("Connection: close\r\n", "")}this is not HTTP\r\n\r\n`);
+    const probe = connect(server.port, "127.0.0.1", () => probe.write("nor is this\r\n\r\n"));
+    await new Promise((resolve) => probe.resume().once("close", resolve));
+    finish();
+    const text = await reply;
+    expect(statusOf(text)).toBe(200);
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+
+  test("behind a refused one nothing is done", async () => {
+    let calls = 0;
+    const server = await plain(async () => ({ status: 200, body: String(++calls) }), { bodyBytes: 30 });
+    const refused = [
+      request("evil.example").replace("Connection: close\r\n", ""),
+      request("localhost", "", "x".repeat(31)).replace("Connection: close\r\n", ""),
+      `POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n${"x".repeat(32)}\r\n0\r\n\r\n`,
+      "POST /event-stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
+    ];
+    for (const first of refused) {
+      const reply = await raw(server, `${first}${request("localhost")}`);
+      expect(statusOf(reply)).toBeGreaterThanOrEqual(403);
+      expect(reply.match(/HTTP\/1\.1/g), first).toHaveLength(1);
+    }
+    expect(calls).toBe(0);
+  });
+
+  test("an expectation this server does not know is no reason to answer otherwise", async () => {
+    expect(statusOf(await raw(await rpc(), request("localhost", "Expect: banana\r\n")))).toBe(200);
   });
 });
 

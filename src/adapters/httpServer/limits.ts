@@ -13,6 +13,8 @@ export type HttpLimits = {
   readonly keepAliveTimeoutMs: number;
   /** How often slow connections are looked for. */
   readonly checkIntervalMs: number;
+  /** How long a client that was told its connection ends may take to close its side. */
+  readonly lingerMs: number;
   /** How long `close` lets running requests finish. */
   readonly closeGraceMs: number;
 };
@@ -26,5 +28,6 @@ export const DEFAULT_LIMITS: HttpLimits = {
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 65_000,
   checkIntervalMs: 2_000,
+  lingerMs: 1_000,
   closeGraceMs: 3_000,
 };

@@ -5,6 +5,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { HttpHandler, HttpServer } from "../../ports/http.ts";
 import type { Log } from "../../ports/log.ts";
 import { type BodyError, BodyReader } from "./bodyReader.ts";
+import { Connections } from "./connections.ts";
 import { DEFAULT_LIMITS, type HttpLimits } from "./limits.ts";
 import { type GateOptions, isUnspecified, LOOPBACK_NAMES, refusal } from "./requestGate.ts";
 import { readTlsFiles, type TlsFiles } from "./tlsFiles.ts";
@@ -40,9 +41,9 @@ export async function openHttpServer(
     altNames: options.altNames ?? [],
     corsOrigin: options.corsOrigin ?? `${scheme}://localhost:3000`,
   };
-  const bodies = new BodyReader(limits);
+  const parts: Parts = { handler, gate, bodies: new BodyReader(limits), connections: new Connections(deps.clock, limits.lingerMs), limits };
   const listener: RequestListener = (request, response) => {
-    serve(request, response, handler, gate, bodies, limits).catch((cause: unknown) => {
+    serve(request, response, parts).catch((cause: unknown) => {
       deps.log.error("http_request_failed", { error: cause });
       response.destroy();
     });
@@ -60,7 +61,9 @@ export async function openHttpServer(
     ? await createTls(options.tls, [...LOOPBACK_NAMES, ...(isUnspecified(ip) ? [] : [ip]), ...gate.altNames], serverOptions, listener, deps)
     : createServer(serverOptions, listener);
   server.maxConnections = limits.connections;
-  server.on("clientError", refuseBrokenClient);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => refuseBrokenClient(error, socket, parts.connections));
+  // Whatever else is expected than "100-continue" is no reason to answer otherwise.
+  server.on("checkExpectation", listener);
   await listen(server, ip, options.port);
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : options.port;
@@ -101,14 +104,18 @@ function listen(server: Server, ip: string, port: number): Promise<void> {
   });
 }
 
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  handler: HttpHandler,
-  gate: GateOptions,
-  bodies: BodyReader,
-  limits: HttpLimits,
-): Promise<void> {
+type Parts = {
+  readonly handler: HttpHandler;
+  readonly gate: GateOptions;
+  readonly bodies: BodyReader;
+  readonly connections: Connections;
+  readonly limits: HttpLimits;
+};
+
+async function serve(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  const { handler, gate, bodies, connections, limits } = parts;
+  const { socket } = request;
+  if (!connections.begin(request, response)) return;
   // Someone who hangs up while we answer is no event of ours: the request itself runs on.
   response.on("error", () => response.destroy());
   response.setHeader("Access-Control-Allow-Origin", gate.corsOrigin);
@@ -122,11 +129,20 @@ async function serve(
     return;
   }
   const refused = refusal(request.headers, gate);
-  if (refused !== undefined) return refuse(response, 403, refused);
-  if (isEventStream(request.url)) return refuseEventStream(response);
+  if (refused !== undefined) {
+    connections.endWithAnswer(socket);
+    return refuse(response, 403, refused);
+  }
+  if (isEventStream(request.url)) {
+    connections.endWithAnswer(socket);
+    return refuseEventStream(response);
+  }
   const body = await bodies.read(request);
-  if (!body.ok) return refuseBody(response, body.error, limits);
-  const reply = await handler({ verb: request.method ?? "", body: body.value, remoteAddress: request.socket.remoteAddress ?? "" });
+  if (!body.ok) {
+    connections.endWithAnswer(socket);
+    return refuseBody(response, body.error, limits);
+  }
+  const reply = await handler({ verb: request.method ?? "", body: body.value, remoteAddress: socket.remoteAddress ?? "" });
   if (response.destroyed) return;
   response.statusCode = reply.status;
   response.end(reply.body);
@@ -163,7 +179,7 @@ function refuse(response: ServerResponse, status: number, error: string): void {
 }
 
 /** Not HTTP, headers too large, or too slow. */
-function refuseBrokenClient(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseBrokenClient(error: NodeJS.ErrnoException, socket: Socket, connections: Connections): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
     return;
@@ -175,7 +191,8 @@ function refuseBrokenClient(error: NodeJS.ErrnoException, socket: Socket): void 
         ? ["431 Request Header Fields Too Large", "The headers of the request are too large"]
         : ["400 Bad Request", "This is not an HTTP request"];
   const body = JSON.stringify({ error: text });
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  const last = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  connections.end(socket, last);
 }
 
 function close(server: Server, limits: HttpLimits, clock: Clock): Promise<void> {

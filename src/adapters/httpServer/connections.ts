@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../../ports/clock.ts";
+
+/**
+ * What is owed on each connection. A client may send requests behind one another; what goes wrong behind one that is being answered must
+ * not stand in the place of its answer, and whoever was told that the connection ends is asked nothing more.
+ */
+export class Connections {
+  readonly #clock: Clock;
+  readonly #lingerMs: number;
+  /** Requests whose answer has not left. */
+  readonly #open = new WeakMap<Socket, Set<IncomingMessage>>();
+  readonly #ending = new WeakSet<Socket>();
+
+  constructor(clock: Clock, lingerMs: number) {
+    this.#clock = clock;
+    this.#lingerMs = lingerMs;
+  }
+
+  /** Notes a request until its answer has left. False: the connection ends, and nothing is to be done for it. */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const { socket } = request;
+    if (this.#ending.has(socket)) return false;
+    const open = this.#open.get(socket) ?? new Set();
+    this.#open.set(socket, open.add(request));
+    response.once("close", () => {
+      open.delete(request);
+      if (this.#ending.has(socket) && !this.#isOwed(socket)) this.#leave(socket, "");
+    });
+    return true;
+  }
+
+  /** The connection ends with the answer under way: what else comes on it is not read. */
+  endWithAnswer(socket: Socket): void {
+    this.#ending.add(socket);
+  }
+
+  /** The connection ends, with `last` unless that would be taken for an answer that is still owed: then when that has left. */
+  end(socket: Socket, last: string): void {
+    this.#ending.add(socket);
+    if (!this.#isOwed(socket)) this.#leave(socket, last);
+  }
+
+  /** A request of which only a part arrived is owed nothing. */
+  #isOwed(socket: Socket): boolean {
+    for (const request of this.#open.get(socket) ?? []) if (request.complete) return true;
+    return false;
+  }
+
+  /** A client that does not close its own side would hold the connection, and the part of a body that it sent, for ever. */
+  #leave(socket: Socket, last: string): void {
+    if (socket.destroyed) return;
+    if (socket.writable) socket.end(last);
+    const cancel = this.#clock.after(this.#lingerMs, () => socket.destroy());
+    socket.once("close", cancel);
+  }
+}
