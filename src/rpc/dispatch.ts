@@ -8,7 +8,7 @@ import { DISPATCH_ERRORS, type DispatchErrorType } from "./dispatchErrors.ts";
 import { type Answer, flatError, flatReply, type RequestId, readableId, v2Error, v2Reply } from "./envelope.ts";
 import { isJsonObject } from "./jsonNumber.ts";
 import type { Json, JsonObject } from "./parseJson.ts";
-import { found, unknownVariant, wrongType } from "./serdeText.ts";
+import { cut, found, unknownVariant, wrongType } from "./serdeText.ts";
 import { isPublic, type MethodTable } from "./table.ts";
 
 export type DispatchOptions = {
@@ -171,8 +171,7 @@ const V2_KEYS = ["mmrpc", "userpass", "method", "params", "id"];
 /** The strict shape of a versioned body; undefined when it is right. Comes before authentication, as in KDF. */
 function shapeFault(request: JsonObject): string | undefined {
   for (const [key, value] of Object.entries(request)) {
-    if (!V2_KEYS.includes(key))
-      return `unknown field \`${key.slice(0, 100)}\`, expected one of ${V2_KEYS.map((k) => `\`${k}\``).join(", ")}`;
+    if (!V2_KEYS.includes(key)) return `unknown field \`${cut(key)}\`, expected one of ${V2_KEYS.map((k) => `\`${k}\``).join(", ")}`;
     if (key === "method" && typeof value !== "string") return wrongType(value, "a string");
     if (key === "userpass" && value !== null && typeof value !== "string") return wrongType(value, "a string");
     if (key === "id" && value !== null && readableId(value) === null) {

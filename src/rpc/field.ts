@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { err, ok, type Result } from "../core/util/result.ts";
-import { MISSING, wrongType, wrongValue } from "./serdeText.ts";
+import { cut, MISSING, wrongType, wrongValue } from "./serdeText.ts";
 
 /** Reads one JSON value; the error is the final text of the reply. Never called with `undefined`. */
 export type Read<T> = (value: unknown) => Result<T, string>;
@@ -75,9 +75,9 @@ export const readUuid: Read<string> = (v) => {
 };
 
 function uuidFault(text: string): string {
-  const at = text.search(/[^0-9a-fA-F-]/);
-  if (at >= 0) {
-    return `invalid character: expected an optional prefix of \`urn:uuid:\` followed by [0-9a-fA-F-], found \`${text[at]}\` at ${at + 1}`;
+  const odd = /[^0-9a-fA-F-]/u.exec(text);
+  if (odd) {
+    return `invalid character: expected an optional prefix of \`urn:uuid:\` followed by [0-9a-fA-F-], found \`${odd[0]}\` at ${odd.index + 1}`;
   }
   const groups = text.split("-").length;
   if (groups === 1) return `invalid length: expected length 32 for simple format, found ${text.length}`;
@@ -112,6 +112,9 @@ export const readList =
 
 /** Fields shared by many methods. */
 export const text = (): ReturnType<typeof required<string>> => required(readString, { type: "string" });
+/** A coin's ticker. One too long for a text is no coin's: it is kept as errors repeat it. */
+export const ticker = () =>
+  required<string>((v) => (typeof v === "string" ? ok(cut(v)) : err(wrongType(v, "a string"))), { type: "string" });
 export const optionalText = () => optional(readString, { type: "string" });
 export const flag = (fallback: boolean) => defaulted(readBool, fallback, { type: "boolean", default: fallback });
 export const optionalFlag = () => optional(readBool, { type: "boolean" });
@@ -121,4 +124,4 @@ export const uuid = () => required(readUuid, { type: "string", format: "uuid" })
 const NO_COIN = "No 'coin' field";
 
 /** `coin` of the older one-coin methods, which look the key up by hand (reference rpc.md section 10). */
-export const legacyCoin = () => required((v) => (typeof v === "string" ? ok(v) : err(NO_COIN)), { type: "string" }, NO_COIN);
+export const legacyCoin = () => required((v) => (typeof v === "string" ? ok(cut(v)) : err(NO_COIN)), { type: "string" }, NO_COIN);

@@ -3,7 +3,7 @@ import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
 import type { TakerAction } from "../core/message/types.ts";
 import { ok, type Result } from "../core/util/result.ts";
 import type { RpcContext } from "./ctx.ts";
-import { defaulted, flag, optional, optionalCount, optionalText, readPubkeyX, readU32, text } from "./field.ts";
+import { defaulted, flag, optional, optionalCount, optionalText, readPubkeyX, readU32, ticker } from "./field.ts";
 import { mmNumber, optionalMmNumber } from "./mmNumber.ts";
 import { confFields, confOverrides, matchBy, orderType } from "./orderInputs.ts";
 import { type takerResult, takerResultToJson } from "./orderShapes.ts";
@@ -13,8 +13,8 @@ const HASH = { type: "string", pattern: "^[0-9a-fA-F]{64}$", default: NOBODY };
 
 /** What `buy` and `sell` have in common: everything but the direction. */
 export const takerParams = z.object({
-  base: text().describe("`buy`: coin to receive. `sell`: coin to sell."),
-  rel: text().describe("`buy`: coin to sell. `sell`: coin to receive."),
+  base: ticker().describe("`buy`: coin to receive. `sell`: coin to sell."),
+  rel: ticker().describe("`buy`: coin to sell. `sell`: coin to receive."),
   price: mmNumber().describe("Rel per one base."),
   volume: mmNumber().describe("In base coins; it and `volume` x `price` must reach the coins' `min_trading_vol`."),
   min_volume: optionalMmNumber().describe("Least volume after a conversion to a maker order, base coins."),

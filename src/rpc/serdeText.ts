@@ -39,7 +39,12 @@ function floatText(source: string): string {
 /** Longest piece of input repeated in an error text. */
 export const MAX_ECHO = 200;
 
-const cut = (text: string): string => (text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text);
+/** Never in the middle of a character: half a pair is no text, and clients could not read the reply. */
+export function cut(text: string): string {
+  if (text.length <= MAX_ECHO) return text;
+  const endsInPair = /[\ud800-\udbff]/.test(text[MAX_ECHO - 1] ?? "");
+  return `${text.slice(0, endsInPair ? MAX_ECHO - 1 : MAX_ECHO)}…`;
+}
 const quoted = (value: string): string => JSON.stringify(cut(value));
 
 /** Compact JSON of the input, numbers as they were written, cut to a readable length, for texts that repeat it. */
@@ -62,7 +67,7 @@ export const wrongValue = (value: unknown, expected: string): string => `invalid
 export function unknownVariant(value: string, variants: readonly string[]): string {
   const names = variants.map((v) => `\`${v}\``);
   const list = names.length === 1 ? names[0] : names.length === 2 ? names.join(" or ") : `one of ${names.join(", ")}`;
-  return `unknown variant \`${value.slice(0, MAX_ECHO)}\`, expected ${list}`;
+  return `unknown variant \`${cut(value)}\`, expected ${list}`;
 }
 
 /**

@@ -160,14 +160,14 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a body may have any size",
     "src/adapters/httpServer/bodyReader.ts",
-    'if (size > this.#limits.bodyBytes) return err({ kind: "TooLarge" });',
-    "",
+    'if (size > this.#limits.bodyBytes) end(err({ kind: "TooLarge" }));',
+    "if (size < 0) return;",
     HTTP_TEST,
   ),
   bug(
     "all bodies together may take any memory",
     "src/adapters/httpServer/bodyReader.ts",
-    'if (this.#held > this.#limits.totalBodyBytes) return err({ kind: "Busy" });',
+    'else if (this.#held > this.#limits.totalBodyBytes) end(err({ kind: "Busy" }));',
     "",
     HTTP_TEST,
   ),
@@ -559,5 +559,19 @@ export const EDGES: readonly PlantedBug[] = [
     "if (this.#ending.has(socket)) return false;",
     "",
     HTTP_TEST,
+  ),
+  bug(
+    "an error text ends in half a character",
+    "src/rpc/serdeText.ts",
+    "endsInPair ? MAX_ECHO - 1 : MAX_ECHO",
+    "MAX_ECHO",
+    "test/rpc/repeatedInput.test.ts",
+  ),
+  bug(
+    "a ticker of any length is repeated",
+    "src/rpc/field.ts",
+    '(typeof v === "string" ? ok(cut(v)) : err(wrongType(v, "a string")))',
+    '(typeof v === "string" ? ok(v) : err(wrongType(v, "a string")))',
+    "test/rpc/repeatedInput.test.ts",
   ),
 ];

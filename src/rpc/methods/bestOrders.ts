@@ -6,7 +6,7 @@ import { bestLines, flatOrder, flatOrderToJson, type OrderLine, v2Order, v2Order
 import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import type { FaultTable } from "../fault.ts";
-import { flag, type Read, readUsize, required, text } from "../field.ts";
+import { flag, type Read, readUsize, required, ticker } from "../field.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { mmNumber, readMmNumber } from "../mmNumber.ts";
 import { NO_NETWORK } from "../networkFault.ts";
@@ -113,7 +113,7 @@ export const bestOrders = defineMethod<BestOrdersError>()({
   summary: SUMMARY,
   source: "reference rpc.md 5.4",
   params: z.object({
-    coin: text().describe("The coin to buy or to sell."),
+    coin: ticker().describe("The coin to buy or to sell."),
     action: action().describe("`buy`: orders that sell the coin; `sell`: orders that ask for it."),
     volume: mmNumber().describe("Units of the coin wanted of each other coin's orders."),
   }),
@@ -158,7 +158,7 @@ export const bestOrdersV2 = defineMethod<BestOrdersError>()({
   summary: SUMMARY,
   source: "reference rpc.md 5.4",
   params: z.object({
-    coin: text().describe("The coin to buy or to sell."),
+    coin: ticker().describe("The coin to buy or to sell."),
     action: action().describe("`buy`: orders that sell the coin; `sell`: orders that ask for it."),
     request_by: requestBy().describe("How much of each other coin's orders: units of the coin, or a number of orders."),
     exclude_mine: flag(false).describe("Leave out orders of this node."),

@@ -3,7 +3,7 @@ import type { AnyAddressForm } from "../../app/coin/addressForm.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
-import { type Read, required, text } from "../field.ts";
+import { type Read, required, text, ticker } from "../field.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { MISSING, unknownVariant, wrongType } from "../serdeText.ts";
 
@@ -29,7 +29,7 @@ export const convertaddress = defineMethod<NoSuchCoin | { readonly kind: "NotCon
   summary: "Write an address of a coin in another of the coin's forms; of an account chain in mixed case with its checksum.",
   source: "reference rpc.md 5.4",
   params: z.object({
-    coin: text(),
+    coin: ticker(),
     from: text().describe("The address."),
     to_address_format: required(readForm, {
       type: "object",

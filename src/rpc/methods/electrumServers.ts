@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
-import { text } from "../field.ts";
+import { ticker } from "../field.ts";
 
 const server = z.object({
   url: z.string().describe("Host and port."),
@@ -25,7 +25,7 @@ export const electrumServers = defineMethod<NoSuchCoin>()({
   summary:
     "How the Electrum servers of an enabled coin are doing. The list is empty for a coin that is followed through a daemon or on an account chain.",
   source: "ours",
-  params: z.object({ coin: text() }),
+  params: z.object({ coin: ticker() }),
   result: z.object({ coin: z.string(), servers: z.array(server).describe("In the order they were given.") }),
   async handle(p, ctx) {
     const coin = activeCoin(ctx, p.coin);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EnableTokensError } from "../../app/coin/evmParts.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { defineMethod } from "../define.ts";
-import { optionalCount, text } from "../field.ts";
+import { optionalCount, ticker } from "../field.ts";
 import { TOKEN_FAULTS } from "../tokenFaults.ts";
 import { balanceOf, balanceShape } from "../tokenShapes.ts";
 
@@ -22,7 +22,7 @@ export const enableErc20 = defineMethod<Failure>()({
   summary: "Enable one ERC-20 token beside its enabled platform coin, with that coin's nodes and swap contract.",
   source: "reference rpc.md 5.4",
   params: z.object({
-    ticker: text().describe("The token."),
+    ticker: ticker().describe("The token."),
     activation_params: z
       .object({ required_confirmations: optionalCount().describe("Default: the coins file, else 1.") })
       .optional()

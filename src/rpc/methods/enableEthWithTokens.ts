@@ -16,7 +16,7 @@ import {
   readString,
   readU64,
   required,
-  text,
+  ticker,
 } from "../field.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { found, MISSING, wrongType } from "../serdeText.ts";
@@ -117,7 +117,7 @@ export const enableEthWithTokens = defineMethod<Failure>()({
   summary: "Enable an ETH-like coin and any number of its ERC-20 tokens at once, all of them or none.",
   source: "reference rpc.md 5.4",
   params: z.object({
-    ticker: text().describe("The platform coin."),
+    ticker: ticker().describe("The platform coin."),
     mm2: optional(readPresence, { type: "integer" }).describe("Stands in for `mm2` of the coins file."),
     nodes: required(readList(readNode), {
       type: "array",

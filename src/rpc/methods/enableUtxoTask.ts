@@ -7,7 +7,7 @@ import type { RpcContext } from "../ctx.ts";
 import { defineMethod, type Method } from "../define.ts";
 import { ENABLE_FAULTS } from "../enableFaults.ts";
 import type { FaultTable } from "../fault.ts";
-import { type Read, readString, readU32, required, text } from "../field.ts";
+import { type Read, readString, readU32, required, ticker } from "../field.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { MISSING, unknownVariant, wrongType } from "../serdeText.ts";
 import { started, TOO_MANY, type TooManyTasks, taskFault, taskMethods } from "../taskMethods.ts";
@@ -163,7 +163,7 @@ const init = defineMethod<Refused | TooManyTasks>()({
   summary: "Begin to enable a UTXO coin through Electrum servers or its daemon. `task::enable_utxo::status` tells how far it is.",
   source: "reference rpc.md 5.4; rpc_data of Native is ours",
   params: z.object({
-    ticker: text(),
+    ticker: ticker(),
     activation_params: z.object(
       { mode: required(readMode, MODE), mm2: mm2(), ...commonFields() },
       { error: ({ input }) => (input === undefined ? MISSING : wrongType(input, "struct UtxoActivationParams")) },

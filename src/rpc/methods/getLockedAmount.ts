@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
-import { text } from "../field.ts";
+import { ticker } from "../field.ts";
 import { detailOf, numberDetail } from "../money.ts";
 
 export const getLockedAmount = defineMethod<NoSuchCoin>()({
@@ -11,7 +11,7 @@ export const getLockedAmount = defineMethod<NoSuchCoin>()({
   struct: "GetLockedAmountReq",
   summary: "What running swaps and open handshakes hold of a coin.",
   source: "reference rpc.md 5.4",
-  params: z.object({ coin: text() }),
+  params: z.object({ coin: ticker() }),
   result: z.object({ coin: z.string(), locked_amount: numberDetail }),
   async handle(p, ctx) {
     const coin = activeCoin(ctx, p.coin);

@@ -3,7 +3,7 @@ import { toHex } from "../../core/util/bytes.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
-import { text } from "../field.ts";
+import { text, ticker } from "../field.ts";
 
 type Failure =
   | NoSuchCoin
@@ -17,13 +17,13 @@ export const getRawTransaction = defineMethod<Failure>()({
   summary:
     "Show a transaction that this node follows: one that pays or spends from the wallet, or is part of a swap of its own. The node asks no daemon for others.",
   source: "reference rpc.md 5.4; error names as in KDF's documentation",
-  params: z.object({ coin: text(), tx_hash: text().describe("64 hex, as explorers show it.") }),
+  params: z.object({ coin: ticker(), tx_hash: text().describe("64 hex, as explorers show it.") }),
   result: z.object({ tx_hex: z.string() }),
   async handle(p, ctx) {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
-    const wrong = p.tx_hash.search(/[^0-9a-fA-F]/);
-    if (wrong >= 0) return err({ kind: "InvalidHashError", reason: `Invalid character '${p.tx_hash[wrong]}' at position ${wrong}` });
+    const wrong = /[^0-9a-fA-F]/u.exec(p.tx_hash);
+    if (wrong) return err({ kind: "InvalidHashError", reason: `Invalid character '${wrong[0]}' at position ${wrong.index}` });
     if (p.tx_hash.length !== 64) return err({ kind: "InvalidHashError", reason: "Invalid input length" });
     const raw = coin.value.rawTx(p.tx_hash.toLowerCase());
     return raw ? ok({ tx_hex: toHex(raw) }) : err({ kind: "HashNotExist", hash: p.tx_hash });

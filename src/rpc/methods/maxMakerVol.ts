@@ -4,7 +4,7 @@ import type { MissingFunds, Outage } from "../../app/tradingCoin.ts";
 import { ok } from "../../core/util/result.ts";
 import { type NoSuchCoin, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
-import { text } from "../field.ts";
+import { ticker } from "../field.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
 import { detailOf, numberDetail } from "../money.ts";
 
@@ -16,7 +16,7 @@ export const maxMakerVol = defineMethod<NoSuchCoin | MissingFunds | Outage>()({
   struct: "MaxMakerVolRequest",
   summary: "Greatest volume a maker order of this coin could have.",
   source: "reference rpc.md 5.3",
-  params: z.object({ coin: text() }),
+  params: z.object({ coin: ticker() }),
   result,
   async handle(p, ctx) {
     const coin = tradingCoin(ctx, p.coin);

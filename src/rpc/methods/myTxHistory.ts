@@ -3,7 +3,7 @@ import type { HistoryPage, PageStart } from "../../app/coin/txHistory.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
-import { defaulted, flag, optional, type Read, readNonZero, readString, readUsize, text } from "../field.ts";
+import { defaulted, flag, optional, type Read, readNonZero, readString, readUsize, ticker } from "../field.ts";
 import { historyTx, historyTxToJson, syncStatus, syncStatusOf } from "../historyShape.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { MISSING, unknownVariant, wrongType } from "../serdeText.ts";
@@ -27,7 +27,7 @@ export const myTxHistory = defineMethod<NoSuchCoin | { readonly kind: "UnknownFr
   summary: SUMMARY,
   source: "reference rpc.md 5.4",
   params: z.object({
-    coin: text(),
+    coin: ticker(),
     limit: limit(),
     max: flag(false).describe("All there are."),
     from_id: optional(readString, { type: "string" }),
@@ -127,7 +127,7 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
   summary: SUMMARY,
   source: "reference rpc.md 5.4",
   params: z.object({
-    coin: text(),
+    coin: ticker(),
     limit: limit(),
     paging_options: defaulted<Paging>(readPaging, { PageNumber: 1 }, PAGING),
     target: defaulted<Target>(readTarget, { type: "iguana" }, { type: "object", properties: { type: { const: "iguana" } } }),

@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { type BookSide, bookSide, flatEntry, flatEntryToJson, v2Entry, v2EntryToJson } from "../bookView.ts";
 import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
-import { text } from "../field.ts";
+import { ticker } from "../field.ts";
 import { detailOf, numberDetail, tripleOf, tripleShape } from "../money.ts";
 import { NO_NETWORK } from "../networkFault.ts";
 
@@ -14,7 +14,7 @@ type BookError =
   | { readonly kind: "BaseRelSameOrderbookTickersAndProtocols" }
   | { readonly kind: "NoNetwork" };
 
-const params = z.object({ base: text(), rel: text() });
+const params = z.object({ base: ticker(), rel: ticker() });
 
 /** Checks of reference rpc.md 5.2 in the order of their texts there. Coins need not be enabled. */
 async function readBook(

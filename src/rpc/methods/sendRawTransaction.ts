@@ -37,8 +37,8 @@ export const sendRawTransaction = defineMethod<Failure>()({
       http: 400,
       when: "`tx_hex` is not hex. Positions count behind a `0x`.",
       text: ({ text }) => {
-        const at = text.search(/[^0-9a-fA-F]/);
-        return text.length % 2 === 1 ? "Odd number of digits" : `Invalid character '${text[at]}' at position ${at}`;
+        const odd = /[^0-9a-fA-F]/u.exec(text);
+        return text.length % 2 === 1 ? "Odd number of digits" : `Invalid character '${odd?.[0]}' at position ${odd?.index}`;
       },
     },
     Rejected: { http: 500, when: "The daemon refused the transaction; its own words.", text: (e) => e.message },

@@ -2,14 +2,14 @@ import { z } from "zod";
 import { ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
-import { readU64, required, text } from "../field.ts";
+import { readU64, required, ticker } from "../field.ts";
 
 export const setRequiredConfirmations = defineMethod<NoSuchCoin>()({
   name: "set_required_confirmations",
   style: "flat",
   summary: "Confirmations that new orders ask for this coin, until the node stops.",
   source: "reference rpc.md 5.4",
-  params: z.object({ coin: text(), confirmations: required(readU64, { type: "integer", minimum: 0 }) }),
+  params: z.object({ coin: ticker(), confirmations: required(readU64, { type: "integer", minimum: 0 }) }),
   result: z.object({ coin: z.string(), confirmations: z.number() }),
   async handle(p, ctx) {
     const coin = activeCoin(ctx, p.coin);

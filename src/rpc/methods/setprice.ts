@@ -3,7 +3,7 @@ import type { PlaceOrderError } from "../../app/orders/placeOrders.ts";
 import { ZERO } from "../../core/money/rational.ts";
 import { ok } from "../../core/util/result.ts";
 import { defineMethod } from "../define.ts";
-import { flag, optional, readU16, text } from "../field.ts";
+import { flag, optional, readU16, ticker } from "../field.ts";
 import { defaultedMmNumber, mmNumber, optionalMmNumber } from "../mmNumber.ts";
 import { confFields, confOverrides } from "../orderInputs.ts";
 import { makerResult, makerResultToJson } from "../orderShapes.ts";
@@ -15,8 +15,8 @@ export const setprice = defineMethod<PlaceOrderError>()({
   summary: "Place a maker order on the orderbook. It always sells `base`, and this node acts as maker.",
   source: "interface document, setprice; reference rpc.md 4.2",
   params: z.object({
-    base: text().describe("Coin to sell."),
-    rel: text().describe("Coin to receive."),
+    base: ticker().describe("Coin to sell."),
+    rel: ticker().describe("Coin to receive."),
     price: mmNumber().describe("Rel per one base."),
     volume: defaultedMmNumber(ZERO).describe("Most base coins the order sells. Ignored with `max`."),
     max: flag(false).describe(

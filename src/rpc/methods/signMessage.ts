@@ -2,7 +2,7 @@ import { z } from "zod";
 import { err, ok } from "../../core/util/result.ts";
 import type { AddressSelector, BadSelector, SignMessageError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
-import { optional, type Read, readString, readU32, text } from "../field.ts";
+import { optional, type Read, readString, readU32, text, ticker } from "../field.ts";
 import {
   COIN_IS_NOT_FOUND,
   type CoinIsNotFound,
@@ -35,7 +35,7 @@ export const signMessage = defineMethod<Failure>()({
   summary: "Sign a message with a coin's address key to prove ownership of the address.",
   source: "interface document, sign_message; reference rpc.md 4.7, 8",
   params: z.object({
-    coin: text().describe("Ticker of an enabled coin with `sign_message_prefix` in its entry."),
+    coin: ticker().describe("Ticker of an enabled coin with `sign_message_prefix` in its entry."),
     message: text().describe("The text to sign."),
     address: optional(readAddressSelector, {
       oneOf: [

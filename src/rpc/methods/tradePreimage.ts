@@ -6,7 +6,7 @@ import { err, ok } from "../../core/util/result.ts";
 import { type NoSuchCoin, noSuchCoin, tradingCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { NO_FEE_KEY } from "../feeKeyFault.ts";
-import { flag, type Read, readString, required, text } from "../field.ts";
+import { flag, type Read, readString, required, ticker } from "../field.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
 import { defaultedMmNumber, mmNumber } from "../mmNumber.ts";
 import { NUMBER_TOO_LONG } from "../placeOrderFaults.ts";
@@ -31,8 +31,8 @@ export const tradePreimage = defineMethod<Failure>()({
   summary: "Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order.",
   source: "interface document, trade_preimage; reference rpc.md 4.5",
   params: z.object({
-    base: text(),
-    rel: text(),
+    base: ticker(),
+    rel: ticker(),
     swap_method: required(readMethod, { enum: METHODS }).describe("The call the order would be made with."),
     price: mmNumber().describe("Rel per one base."),
     volume: defaultedMmNumber(ZERO).describe("Base coins. Needed unless `max` with `setprice`."),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { err, ok } from "../../core/util/result.ts";
 import type { VerifyMessageError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
-import { text } from "../field.ts";
+import { text, ticker } from "../field.ts";
 import { COIN_IS_NOT_FOUND, type CoinIsNotFound, INTERNAL_FAULT, type InternalFault, invalidRequest } from "../messageFaults.ts";
 
 /** KDF's words (reference rpc.md 4.8 row 5). */
@@ -23,7 +23,7 @@ export const verifyMessage = defineMethod<Failure>()({
   summary: "Check a signature of a message against an address. A well-formed signature by another key is a normal reply.",
   source: "interface document, verify_message; reference rpc.md 4.8, 8",
   params: z.object({
-    coin: text().describe("Ticker of an enabled coin with `sign_message_prefix` in its entry."),
+    coin: ticker().describe("Ticker of an enabled coin with `sign_message_prefix` in its entry."),
     message: text().describe("The text that was signed."),
     signature: text().describe("Base64."),
     address: text().describe("The address that signed."),

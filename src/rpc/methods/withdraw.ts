@@ -7,7 +7,7 @@ import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import type { FaultTable } from "../fault.ts";
-import { defaulted, flag, optional, type Read, readU64, text } from "../field.ts";
+import { defaulted, flag, optional, type Read, readU64, text, ticker } from "../field.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { readDecimal } from "../mmNumber.ts";
 import { decimalText } from "../money.ts";
@@ -116,7 +116,7 @@ function negativeFigure(fee: WithdrawFee): Rational | undefined {
 }
 
 export const withdrawParams = z.object({
-  coin: text(),
+  coin: ticker(),
   to: text().describe("Address of the receiver."),
   amount: defaulted(readDecimal, ZERO, { type: ["string", "number"] }).describe("Whole coins; no rational forms."),
   max: flag(false).describe("Send everything, the fee taken off."),
