@@ -17,7 +17,7 @@ import type { SqlDatabase } from "../ports/sql.ts";
 
 export type ElectrumChainDeps = { readonly clock: Clock; readonly rng: Rng; readonly log: Log; readonly db: SqlDatabase };
 
-/** Opens the index of a coin over Electrum servers. One that is named twice has one vote, with and without the dot that may end a host name. */
+/** Opens the index of a coin over Electrum servers. */
 export async function openElectrum(
   entry: CoinEntry,
   kind: UtxoKind,
@@ -34,11 +34,13 @@ export async function openElectrum(
     if (!parsed.ok) return err({ kind: "BadServers", reason: `${url.slice(0, MAX_ECHO)} is no Electrum server: ${parsed.error.detail}` });
     const address = { ...parsed.value, protocol, disableCertVerification: anyCertificate };
     const timeoutMs = timeoutSec === undefined ? undefined : timeoutSec * 1_000;
-    endpoints.set(
-      serverName({ ...address, host: address.host.replace(/\.$/, "") }).toLowerCase(),
-      electrumEndpoint(address, { rng, pins }, timeoutMs),
-    );
+    // One that is named twice is one, with and without the dot that may end a host name.
+    const name = serverName({ ...address, host: address.host.replace(/\.$/, "") }).toLowerCase();
+    endpoints.set(name, electrumEndpoint(address, { rng, pins }, timeoutMs));
   }
+  const hosts = new Set([...endpoints.values()].map(({ voter }) => voter)).size;
+  if ((minConnected ?? 1) > hosts)
+    return err({ kind: "BadServers", reason: `min_connected (${minConnected}) is more than the ${hosts} hosts the servers are on` });
   const chain = await openElectrumChain({
     ticker: entry.ticker,
     format: kind.template.format,

@@ -1,6 +1,6 @@
 import type { OutPoint } from "../core/utxo/tx.ts";
 import type { HistoryCursor, StoredTx } from "./chainStore.ts";
-import type { ServerHealth } from "./electrum.ts";
+import type { ServerHealth, ServerNeeds } from "./electrum.ts";
 
 /** A block on the best chain. `hash` in display order. */
 export type BlockRef = { readonly height: number; readonly hash: string };
@@ -139,4 +139,6 @@ export interface UtxoChainWithHistory extends UtxoChain {
   blockTimeSec(block: BlockRef, signal?: AbortSignal): Promise<number | null>;
   /** The Electrum servers it is followed through, in the order given; none with a daemon. */
   servers(): readonly ServerHealth[];
+  /** Null with a daemon. */
+  serverNeeds(): ServerNeeds | null;
 }

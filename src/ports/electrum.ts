@@ -21,6 +21,8 @@ export type OpenServerStream = (
 /** How a server is reached. `name`: what people and logs see, host and port. */
 export type ElectrumEndpoint = {
   readonly name: string;
+  /** Whose word it is: of those with the same voter one is connected at a time. Absent: a voter of its own. */
+  readonly voter?: string;
   readonly open: OpenServerStream;
   /** Deadline of one call, ms; absent: the chain's own. */
   readonly timeoutMs?: number;
@@ -44,6 +46,13 @@ export type ServerHealth = {
   readonly calls: number;
   /** The last thing wrong with it, a sentence's end for people; null: nothing. */
   readonly trouble: string | null;
+};
+
+/** How many servers of a coin must be connected before anything is believed of it. */
+export type ServerNeeds = {
+  readonly minConnected: number;
+  /** Why that is little; a sentence. Null: it is not. */
+  readonly warning: string | null;
 };
 
 /** What a server showed the first time of its certificate, so that it must show the same later. */

@@ -19,9 +19,10 @@ import { steer } from "./embeddedChain.ts";
 export const TEST_RULES: HeaderRules = { layouts: ["plain"], work: { kind: "sha256d" }, target: null, anchorBits: null, checkpoint: null };
 
 /** Reaches a server of this process. `twist`: changes a line on its way from the server; null keeps it away. */
-export function inProcess(name: string, server: () => ElectrumServer, hooks: LineHooks = {}): ElectrumEndpoint {
+export function inProcess(name: string, server: () => ElectrumServer, hooks: LineHooks = {}, voter = name): ElectrumEndpoint {
   return {
     name,
+    voter,
     open: async (handlers) => {
       let rest = "";
       const pipe = server().connect({
@@ -66,6 +67,8 @@ export type ElectrumWorld = ContractChain & {
   readonly servers: readonly ElectrumServer[];
   /** Methods called at any server. */
   readonly asked: string[];
+  /** By server: whose word it is; none: each its own. */
+  readonly voters: (string | undefined)[];
   /** Another server answers at an address. */
   replace(at: number, server: ElectrumServer): void;
   openElectrum(store: ChainStore, options?: ElectrumOptions, log?: Log): Promise<ElectrumChain>;
@@ -101,6 +104,7 @@ export async function startElectrumChain(
     daemon,
     servers,
     asked,
+    voters: [],
     pollMs: 1_000,
     pass: async (ms) => void (await clock.advance(ms)),
     replace: (at, server) => void replaced.set(at, server),
@@ -109,7 +113,7 @@ export async function startElectrumChain(
         ticker: "TST",
         format: steered.format,
         headerRules: TEST_RULES,
-        servers: servers.map((server, i) => inProcess(`server${i}`, () => replaced.get(i) ?? server, hooks(i))),
+        servers: servers.map((server, i) => inProcess(`server${i}`, () => replaced.get(i) ?? server, hooks(i), world.voters[i])),
         store,
         clock,
         log,

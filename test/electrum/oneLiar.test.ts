@@ -9,9 +9,10 @@ import { ChainDaemon } from "../../src/chain/daemon.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
 import { EmbeddedChain } from "../../src/chain/embeddedChain.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
+import { serializeTx } from "../../src/core/utxo/txCodec.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { KMD_COIN, SEGWIT_COIN } from "../contract/embeddedChain.ts";
-import { scriptNumber } from "../contract/spendable.ts";
+import { scriptNumber, spendOf } from "../contract/spendable.ts";
 import { whileTimePasses } from "./whileTimePasses.ts";
 
 const PAID = 200_000_000n;
@@ -248,4 +249,39 @@ test("an unconfirmed transaction whose script servers refuse to tell of is not g
   }
   expect(seen).not.toContain(false);
   expect(chain.tx(paid)).toBeDefined();
+});
+
+test("a broadcast that one server alone says it took is not out: nothing shows it, and it goes to the others when they are there", async () => {
+  const w = await begin(3);
+  const chain = await open(w);
+  await watched(w, chain, 1);
+  const made = w.pay(scriptNumber(1), PAID);
+  w.mine();
+  await refreshed(w, chain);
+  const spend = serializeTx(spendOf(w.format, 1, chain.outputs(scriptNumber(1)), scriptNumber(2)));
+  const methods = ["blockchain.transaction.broadcast"];
+  w.servers[0]?.faults.add({ kind: "swallow_broadcast" });
+  for (const { faults } of w.servers.slice(1)) faults.add({ kind: "error", code: 2, message: "the daemon is away", methods });
+  const outcome = await whileTimePasses(w, chain.broadcast(spend));
+  if (outcome.kind !== "unknown") expect.fail(outcome.kind);
+  expect(outcome.message).toContain("Only one of the TST servers took the broadcast: server0: it says that it took it; server1: ");
+  expect(chain.outputs(scriptNumber(1))[0]).toMatchObject({ txid: made, spentBy: null });
+  for (const { faults } of w.servers.slice(1)) faults.clear();
+  expect(await whileTimePasses(w, chain.broadcast(spend))).toEqual({ kind: "accepted" });
+  const { txid: sent } = chain.outputs(scriptNumber(1))[0]?.spentBy ?? { txid: "" };
+  expect(w.chain.mempool.coin(sent, 0)).toBeDefined();
+});
+
+test("a broadcast that most refuse is refused, though one server says it took it", async () => {
+  const w = await begin(3);
+  const chain = await open(w);
+  await watched(w, chain, 1);
+  w.pay(scriptNumber(1), PAID);
+  w.mine();
+  await refreshed(w, chain);
+  const spend = serializeTx(spendOf(w.format, 1, chain.outputs(scriptNumber(1)), scriptNumber(2)));
+  const methods = ["blockchain.transaction.broadcast"];
+  w.servers[0]?.faults.add({ kind: "swallow_broadcast" });
+  for (const { faults } of w.servers.slice(1)) faults.add({ kind: "error", code: 1, message: "min relay fee not met", methods });
+  expect(await whileTimePasses(w, chain.broadcast(spend))).toMatchObject({ kind: "rejected", message: "min relay fee not met" });
 });

@@ -102,7 +102,7 @@ describe("a server with blocks of its own", () => {
     const fake = liar.chain.payFromFaucet(script, PAID);
     liar.chain.mine(6);
     const db = database();
-    const chain = await open(w, {}, storeOf(db));
+    const chain = await open(w, { minConnected: 1 }, storeOf(db));
     await whileTimePasses(w, chain.watchScript(script, 0));
     expect(chain.outputs(script)[0]?.block?.height).toBe(121);
     for (const server of w.servers.slice(1)) server.faults.clear();

@@ -112,6 +112,9 @@ export class StillChain implements UtxoChainWithHistory {
   async history(): Promise<readonly StoredTx[]> {
     return [];
   }
+  serverNeeds(): null {
+    return null;
+  }
   servers(): readonly ServerHealth[] {
     return this.health;
   }

@@ -5,6 +5,8 @@ const CHAIN_TEST = `${AT}/electrumChain.test.ts`;
 const SOCKET_TEST = `${AT}/electrumEndpoint.test.ts`;
 const SERVERS_TEST = "test/electrum/servers.test.ts";
 const LIAR_TEST = "test/electrum/oneLiar.test.ts";
+const FEW_TEST = "test/electrum/fewServers.test.ts";
+const VOTER_TEST = `${AT}/serverAddress.test.ts`;
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
@@ -129,14 +131,14 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a lost connection is not made again",
     `${AT}/serverPool.ts`,
-    "if (taken + rested.length >= maxConnected || later.length === 0) return;",
+    "if (taken + chosen.length >= maxConnected || later.length === 0) return;",
     "if (later.length >= 0) return;",
     CONTRACT_TEST,
   ),
   bug(
     "a server that was dropped is never asked again, though there is no other",
     `${AT}/serverPool.ts`,
-    "const isNeeded = taken === 0;",
+    "const isNeeded = taken < minConnected;",
     "const isNeeded = taken < 0;",
     CONTRACT_TEST,
   ),
@@ -148,9 +150,65 @@ export const ELECTRUM: readonly PlantedBug[] = [
     SERVERS_TEST,
   ),
   bug(
+    "of three servers the last one left is believed",
+    `${AT}/serverNeeds.ts`,
+    "(voters >= ENOUGH_TO_WAIT_FOR ? 2 : 1)",
+    "(voters > ENOUGH_TO_WAIT_FOR ? 2 : 1)",
+    FEW_TEST,
+  ),
+  bug(
+    "nobody is told that one server's word is all there is",
+    `${AT}/serverNeeds.ts`,
+    "if (minConnected > 1) return",
+    "if (minConnected > 0) return",
+    FEW_TEST,
+  ),
+  bug(
+    "two ports of one host are two voters",
+    `${AT}/serverPool.ts`,
+    "!resting.includes(voter) && taken.size < taken.add(voter).size",
+    "!resting.includes(voter)",
+    FEW_TEST,
+  ),
+  bug(
+    "who lied at one port is heard at another",
+    `${AT}/serverPool.ts`,
+    "!resting.includes(voter) && taken.size < taken.add(voter).size",
+    "taken.size < taken.add(voter).size",
+    FEW_TEST,
+  ),
+  bug(
+    "a host spelled in another way is another voter",
+    `${AT}/serverAddress.ts`,
+    'return bytes.join(".");',
+    "return hostname;",
+    VOTER_TEST,
+  ),
+  bug(
+    "all tunnels of this machine are one voter",
+    `${AT}/serverAddress.ts`,
+    "return isLoopback(host) ? serverName",
+    'return host === "" ? serverName',
+    VOTER_TEST,
+  ),
+  bug(
+    "a transaction is out by one server's word",
+    `${AT}/broadcastTx.ts`,
+    "const need = mined ? 1 : witnessesOf(heard);",
+    "const need = 1;",
+    LIAR_TEST,
+  ),
+  bug(
+    "a refusal of the last server left counts as that of most",
+    `${AT}/broadcastTx.ts`,
+    "const heard = Math.max(servers.length, minConnected);",
+    "const heard = servers.length + 0 * minConnected;",
+    FEW_TEST,
+  ),
+  bug(
     "one refusal ends a broadcast that others may have taken",
     `${AT}/broadcastTx.ts`,
-    "refusals.length >= majorityOf(servers.length)",
+    "refusals.length >= majorityOf(heard)",
     "refusals.length >= 1",
     CHAIN_TEST,
   ),

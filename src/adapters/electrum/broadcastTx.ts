@@ -2,21 +2,28 @@ import type { BroadcastOutcome } from "../../ports/chain.ts";
 import { parseRawTx, parseTxid } from "./answers.ts";
 import { type ServerAnswer, serverFaultText } from "./fault.ts";
 import type { RemoteServer } from "./remoteServer.ts";
-import { majorityOf } from "./serverPool.ts";
+import { majorityOf, witnessesOf } from "./serverPool.ts";
 
 /** Refusals of a transaction: ElectrumX says 1, others pass on the daemon's code. JSON-RPC's own codes say nothing of it. */
 const isVerdict = (code: number): boolean => code > -32000 && code !== 2;
 
-const NOT_TAKEN = new Error("not taken");
+/** Whom a transaction is given to. */
+export type Receivers = {
+  /** All that are connected. */
+  readonly servers: readonly RemoteServer[];
+  /** Below so many no word counts. */
+  readonly minConnected: number;
+};
 
 /**
- * Gives a transaction to all servers at once and says what is known of it then (design D4). One that takes it is enough; that it is
- * refused counts only by the word of most. Whatever they say, a transaction they turn out to have is `already_known`.
+ * Gives a transaction to all servers at once and says what is known of it then (design D4). It is out when two have taken it or turn out
+ * to have it, or the only one: one alone may say so and drop it, and whoever asks goes on sending. That it is refused counts by the word
+ * of most.
  *
  * @param mined whether the index already shows it in a block
  */
 export async function broadcastTx(
-  servers: readonly RemoteServer[],
+  { servers, minConnected }: Receivers,
   ticker: string,
   tx: { readonly txid: string; readonly raw: Uint8Array },
   mined: boolean,
@@ -25,29 +32,44 @@ export async function broadcastTx(
     return mined ? { kind: "already_known" } : { kind: "unknown", message: `No Electrum server of ${ticker} is connected.` };
   const hex = Buffer.from(tx.raw).toString("hex");
   const sending = servers.map((s) => s.ask("blockchain.transaction.broadcast", [hex], parseTxid));
-  // The first that takes it ends the wait; the others go on taking it.
-  const taken = sending.map((answer) => answer.then((a) => (a.ok && a.value === tx.txid ? undefined : Promise.reject(NOT_TAKEN))));
-  const isTaken = await Promise.any(taken).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken) return { kind: mined ? "already_known" : "accepted" };
-  const sent = await Promise.all(sending);
+  const heard = Math.max(servers.length, minConnected);
+  const need = mined ? 1 : witnessesOf(heard);
+  const isTaken = (answer: ServerAnswer<string>): boolean => answer.ok && answer.value === tx.txid;
+  // So many as are needed end the wait; the others go on taking it.
+  if (await atLeast(need, sending, isTaken)) return { kind: mined ? "already_known" : "accepted" };
   if (mined) return { kind: "already_known" };
-  const known = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [tx.txid], parseRawTx)));
-  if (known.some((a) => a.ok && Buffer.from(a.value).equals(tx.raw))) return { kind: "already_known" };
-  return verdictOf(sent, servers, ticker);
+  const sent = await Promise.all(sending);
+  const taken = sent.filter(isTaken).length;
+  const others = servers.filter((_, i) => !sent[i]?.ok);
+  const known = await Promise.all(others.map((s) => s.ask("blockchain.transaction.get", [tx.txid], parseRawTx)));
+  const having = known.filter((a) => a.ok && Buffer.from(a.value).equals(tx.raw)).length;
+  if (taken + having >= need) return { kind: taken > 0 ? "accepted" : "already_known" };
+  return verdictOf(
+    sent.map((answer, i) => ({ name: servers[i]?.name ?? "", answer, isTaken: isTaken(answer) })),
+    heard,
+    ticker,
+  );
 }
 
-function verdictOf(sent: readonly ServerAnswer<string>[], servers: readonly RemoteServer[], ticker: string): BroadcastOutcome {
-  const refusals = sent.flatMap((a) => (!a.ok && a.error.kind === "rpc" && isVerdict(a.error.code) ? [a.error] : []));
+/** Whether so many of `answers` are as asked, as soon as they are; false when all are there. */
+async function atLeast<T>(need: number, answers: readonly Promise<T>[], is: (answer: T) => boolean): Promise<boolean> {
+  let left = need;
+  const enough = new Promise<true>((resolve) => {
+    for (const answer of answers) void answer.then((a) => is(a) && --left === 0 && resolve(true));
+  });
+  return Promise.race([enough, Promise.all(answers).then((all) => all.filter(is).length >= need)]);
+}
+
+type Reply = { readonly name: string; readonly answer: ServerAnswer<string>; readonly isTaken: boolean };
+
+function verdictOf(replies: readonly Reply[], heard: number, ticker: string): BroadcastOutcome {
+  const refusals = replies.flatMap(({ answer: a }) => (!a.ok && a.error.kind === "rpc" && isVerdict(a.error.code) ? [a.error] : []));
   const [first] = refusals;
-  if (first !== undefined && refusals.length >= majorityOf(servers.length))
-    return { kind: "rejected", code: first.code, message: first.message };
-  const lost = sent.flatMap((a, i) =>
-    a.ok
-      ? [`${servers[i]?.name}: it answered with something else than the transaction's id`]
-      : [`${servers[i]?.name}: ${serverFaultText(a.error)}`],
-  );
-  return { kind: "unknown", message: `The ${ticker} servers did not take the broadcast: ${lost.join("; ")}.` };
+  if (first !== undefined && refusals.length >= majorityOf(heard)) return { kind: "rejected", code: first.code, message: first.message };
+  const said = replies.map(({ name, answer, isTaken }) => {
+    if (isTaken) return `${name}: it says that it took it`;
+    return `${name}: ${answer.ok ? "it answered with something else than the transaction's id" : serverFaultText(answer.error)}`;
+  });
+  const who = replies.some(({ isTaken }) => isTaken) ? "Only one of the" : "None of the";
+  return { kind: "unknown", message: `${who} ${ticker} servers took the broadcast: ${said.join("; ")}.` };
 }

@@ -20,6 +20,7 @@ import { Omissions } from "./omissions.ts";
 import { RemoteServer } from "./remoteServer.ts";
 import { RewardReader } from "./rewardReader.ts";
 import { ScriptViews } from "./scriptViews.ts";
+import { serverNeeds } from "./serverNeeds.ts";
 import { ServerPool } from "./serverPool.ts";
 import { TxProver } from "./txProver.ts";
 import { WatchedTxs } from "./watchedTxs.ts";
@@ -67,11 +68,14 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
         },
       }),
   );
-  const maxConnected = Math.min(servers.length, options.maxConnected ?? USUAL_MAX_CONNECTED);
+  const voters = new Set(servers.map(({ voter }) => voter)).size;
+  const maxConnected = Math.min(voters, options.maxConnected ?? USUAL_MAX_CONNECTED);
+  const needs = serverNeeds(ticker, voters, maxConnected, options.minConnected);
+  if (needs.warning !== null) log.warn("few_servers", { servers: voters, minConnected: needs.minConnected, warning: needs.warning });
   const pool = new ServerPool({
     servers,
     clock,
-    minConnected: Math.min(options.minConnected ?? 1, maxConnected),
+    minConnected: needs.minConnected,
     maxConnected,
     closed: closing.signal,
     onGathered: () => loop.wake(),
@@ -85,7 +89,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     clock,
     log,
     genesis: snapshot.genesis,
-    servers: servers.length,
+    servers: voters,
     costlyWork: options.costlyWork ?? USUAL_COSTLY_WORK,
   });
   const prover = new TxProver(format, reader);
@@ -139,6 +143,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     ticker,
     status: () => loop.status(),
     servers: () => pool.health(),
+    serverNeeds: () => needs,
     onChange: (listener) => loop.onChange(listener),
     watchScript: (script, fromHeight, signal) => watch(keyOf(script), fromHeight, signal),
     watchTx: (txid, fromHeight, signal) => watch({ kind: "tx", key: txid }, fromHeight, signal),
@@ -156,7 +161,9 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       if (!parsed.ok) throw new Error(`broadcast of bytes that are no transaction: ${parsed.error.detail}`);
       const txid = rawTxid(parsed.value, raw);
       const mined = index.txEntry(txid)?.block != null;
-      const outcome = await bounded(signal, unanswered, () => broadcastTx(pool.connected(), ticker, { txid, raw }, mined));
+      const outcome = await bounded(signal, unanswered, () =>
+        broadcastTx({ servers: pool.connected(), minConnected: needs.minConnected }, ticker, { txid, raw }, mined),
+      );
       log.info("broadcast", { txid, outcome: outcome.kind });
       if (outcome.kind === "accepted") {
         // Known at once, not only at the next look; a look that finds it missing takes it back.

@@ -3,7 +3,7 @@ import type { TxFormat } from "../../core/utxo/txCodec.ts";
 import type { UtxoChainWithHistory } from "../../ports/chain.ts";
 import type { ChainStore } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ElectrumEndpoint, ServerHealth } from "../../ports/electrum.ts";
+import type { ElectrumEndpoint, ServerHealth, ServerNeeds } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
 
 /** How one chain is looked at. */
@@ -12,7 +12,7 @@ export type ElectrumOptions = {
   readonly pollMs?: number;
   /** Deadline of one call at servers that name none, and of connecting, ms. Default 10 000. */
   readonly timeoutMs?: number;
-  /** With fewer connected servers the chain counts as unreachable. Default 1. */
+  /** With fewer connected servers the chain counts as unreachable. Default: 2 of three or more voters, else 1. */
   readonly minConnected?: number;
   /** Servers used at a time. Default: all, at most 5. */
   readonly maxConnected?: number;
@@ -49,4 +49,5 @@ export type ElectrumDeps = {
 export interface ElectrumChain extends UtxoChainWithHistory {
   /** The servers and how they are doing, in the order given. */
   servers(): readonly ServerHealth[];
+  serverNeeds(): ServerNeeds;
 }

@@ -5,7 +5,7 @@ import type { CertificatePins, ElectrumEndpoint, OpenServerStream } from "../../
 import type { Rng } from "../../ports/rng.ts";
 import { webSocketOpener } from "../../wire/wsSocket.ts";
 import { judgeCertificate } from "./certificatePin.ts";
-import { type ServerAddress, serverName } from "./serverAddress.ts";
+import { type ServerAddress, serverName, voterOf } from "./serverAddress.ts";
 import { tcpOpener } from "./tcpStream.ts";
 
 /** Longest WebSocket message read; see the bound of a line (serverConnection.ts). */
@@ -23,7 +23,7 @@ export function electrumEndpoint(
   const judge = address.disableCertVerification
     ? anyCertificate
     : (socket: TLSSocket): Promise<string | null> => judgeCertificate(socket, name, deps.pins);
-  return { name, open: openerOf(address, judge, deps.rng), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  return { name, voter: voterOf(address), open: openerOf(address, judge, deps.rng), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
 }
 
 function openerOf(

@@ -71,6 +71,9 @@ export class RemoteServer {
   get name(): string {
     return this.#deps.endpoint.name;
   }
+  get voter(): string {
+    return this.#deps.endpoint.voter ?? this.name;
+  }
   get state(): ServerHealth["state"] {
     return this.#state;
   }

@@ -30,3 +30,26 @@ export function parseServerUrl(url: string): Result<{ readonly host: string; rea
 
 /** What people and logs see of a server. */
 export const serverName = ({ host, port }: Pick<ServerAddress, "host" | "port">): string => `${host}:${port}`;
+
+/** An IPv4 address in an IPv6 one, as a URL writes it. */
+const MAPPED = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
+
+/** One spelling of a host. */
+function plainHost(host: string): string {
+  const { hostname } = new URL(`ws://${host}/`);
+  const [, high, low] = MAPPED.exec(hostname) ?? [];
+  if (high === undefined || low === undefined) return hostname.replace(/\.$/, "");
+  const bytes = [high, low].flatMap((part) => [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 0xff]);
+  return bytes.join(".");
+}
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+
+/**
+ * Whose word a server's is: that of its host, however it is spelled and at whatever port. On this machine each port has its own, for
+ * tunnels end there. Names are not looked up: two names of one host are two voters.
+ */
+export function voterOf(address: Pick<ServerAddress, "host" | "port">): string {
+  const host = plainHost(address.host);
+  return isLoopback(host) ? serverName({ host, port: address.port }) : host;
+}

@@ -81,23 +81,32 @@ export class ServerPool {
   tend(): void {
     const { servers, maxConnected, closed, clock, onGathered } = this.#deps;
     if (closed.aborted) return;
+    const { minConnected } = this.#deps;
     const taken = servers.filter((s) => s.restUntilMs(false) === null).length;
-    const isNeeded = taken === 0;
+    const isNeeded = taken < minConnected;
     const rests = servers.flatMap((server) => {
       const untilMs = server.restUntilMs(isNeeded);
       return untilMs === null ? [] : [{ server, untilMs }];
     });
     const nowMs = clock.nowMs();
     const rested = rests.filter(({ untilMs }) => untilMs <= nowMs).sort((a, b) => a.server.cost - b.server.cost);
-    for (const { server } of rested.slice(0, Math.max(0, maxConnected - taken))) this.#connect(server);
+    const chosen = this.#oneOfEach(rested.map(({ server }) => server)).slice(0, Math.max(0, maxConnected - taken));
+    for (const server of chosen) this.#connect(server);
     this.#cancelWake();
     const later = rests.map(({ untilMs }) => untilMs).filter((untilMs) => untilMs > nowMs);
-    if (taken + rested.length >= maxConnected || later.length === 0) return;
+    if (taken + chosen.length >= maxConnected || later.length === 0) return;
     const nextMs = Math.min(...later);
     this.#cancelWake = clock.after(nextMs - nowMs, () => {
       this.tend();
       onGathered();
     });
+  }
+
+  /** One of each voter that has no other one connected and was not found to lie lately: who lies at one port does not come back at another. */
+  #oneOfEach(rested: readonly RemoteServer[]): readonly RemoteServer[] {
+    const taken = new Set(this.#deps.servers.filter((s) => s.restUntilMs(false) === null).map((s) => s.voter));
+    const resting = this.#deps.servers.filter((s) => s.state === "dropped" && !rested.includes(s)).map((s) => s.voter);
+    return rested.filter(({ voter }) => !resting.includes(voter) && taken.size < taken.add(voter).size);
   }
 
   #connect(server: RemoteServer): void {

@@ -94,6 +94,7 @@ export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoChainWith
     refresh: (signal) => loop.refresh(signal),
     history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
     servers: () => [],
+    serverNeeds: () => null,
     async blockTimeSec(block): Promise<number | null> {
       const known = index.headerAt(block.height);
       if (known?.hash === block.hash) return known.timeSec;

@@ -14,7 +14,7 @@ import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import type { ScanProgress, UtxoChainWithHistory } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ServerHealth } from "../../ports/electrum.ts";
+import type { ServerHealth, ServerNeeds } from "../../ports/electrum.ts";
 import type { Contract, ExpectedDexFee, OwnSignedTx, SignedTx, SpendRates, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
 import type { FeeFunds, FundsError, NotSufficientBalance, Outage, Reservation, Unfunded } from "../tradingCoin.ts";
 import { addressErrorText } from "./addressErrorText.ts";
@@ -414,6 +414,9 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   }
   servers(): readonly ServerHealth[] {
     return this.chain.servers();
+  }
+  serverNeeds(): ServerNeeds | null {
+    return this.chain.serverNeeds();
   }
   /** Null: it was not asked for at activation. */
   history(): ReadHistory | null {

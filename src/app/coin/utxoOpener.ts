@@ -30,7 +30,7 @@ export type ElectrumServerAddress = {
 /** Several servers of one chain, none of which is believed alone. */
 export type ElectrumServers = {
   readonly servers: readonly ElectrumServerAddress[];
-  /** Default 1: with fewer connected the coin counts as unreachable. */
+  /** With fewer connected the coin counts as unreachable. Default: 2 where three or more hosts are named, else 1. */
   readonly minConnected: number | undefined;
   /** Used at a time; default: all. */
   readonly maxConnected: number | undefined;

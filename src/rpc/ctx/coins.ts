@@ -10,7 +10,7 @@ import type { Result } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import type { AddressFormat } from "../../core/utxo/address.ts";
 import type { ScanProgress } from "../../ports/chain.ts";
-import type { ServerHealth } from "../../ports/electrum.ts";
+import type { ServerHealth, ServerNeeds } from "../../ports/electrum.ts";
 
 /** A coin of the coins file, activated or not. */
 export type CoinEntry = {
@@ -127,6 +127,8 @@ export interface WalletCoin {
   history(): ReadHistory | null;
   /** The Electrum servers it is followed through, in the order given; none with a daemon or on an account chain. */
   servers(): readonly ServerHealth[];
+  /** Null without Electrum servers. */
+  serverNeeds(): ServerNeeds | null;
   /** How far the reading of the coin's blocks is; null when it is over. */
   scanProgress(): ScanProgress | null;
   /** Height of the last block the node knows; 0 before the first. */

@@ -25,7 +25,9 @@ export const electrum = defineMethod<Failure>()({
     coin: legacyCoin(),
     servers: servers(),
     mm2: mm2(),
-    min_connected: count().describe("With fewer connected servers the coin counts as unreachable. Default 1."),
+    min_connected: count().describe(
+      "With fewer connected servers the coin counts as unreachable. Default: 2 where three or more hosts are named, else 1.",
+    ),
     max_connected: count().describe("Servers used at a time. Default: all."),
     ...commonFields(),
     rescan: flag(false).describe("Forget this node's index of the coin and read the chain anew."),

@@ -26,7 +26,12 @@ export const electrumServers = defineMethod<NoSuchCoin>()({
     "How the Electrum servers of an enabled coin are doing. The list is empty for a coin that is followed through a daemon or on an account chain.",
   source: "ours",
   params: z.object({ coin: ticker() }),
-  result: z.object({ coin: z.string(), servers: z.array(server).describe("In the order they were given.") }),
+  result: z.object({
+    coin: z.string(),
+    servers: z.array(server).describe("In the order they were given."),
+    min_connected: z.number().nullable().describe("With fewer connected the coin counts as unreachable. Null without servers."),
+    warning: z.string().nullable().describe("Why what the servers say rests on one of them alone; null where it does not."),
+  }),
   async handle(p, ctx) {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
@@ -35,7 +40,8 @@ export const electrumServers = defineMethod<NoSuchCoin>()({
       ...health,
       latency_ms: latencyMs === null ? null : Math.round(latencyMs),
     }));
-    return ok({ coin: p.coin, servers });
+    const needs = coin.value.serverNeeds();
+    return ok({ coin: p.coin, servers, min_connected: needs?.minConnected ?? null, warning: needs?.warning ?? null });
   },
   errors: { NoSuchCoin: noSuchCoin(true) },
   examples: [

@@ -12,7 +12,7 @@ import { err, ok, type Result } from "../../../src/core/util/result.ts";
 import { Secret } from "../../../src/core/util/secret.ts";
 import { type AddressRules, parseAddress } from "../../../src/core/utxo/address.ts";
 import { convertAddress } from "../../../src/core/utxo/convertAddress.ts";
-import type { ServerHealth } from "../../../src/ports/electrum.ts";
+import type { ServerHealth, ServerNeeds } from "../../../src/ports/electrum.ts";
 import type { BadSelector, RpcCoin, SignMessageError, VerifyMessageError } from "../../../src/rpc/ctx/coins.ts";
 import { FakeTradingCoin } from "../fakeTradingCoin.ts";
 
@@ -75,6 +75,9 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   }
   history(): null {
     return null;
+  }
+  serverNeeds(): ServerNeeds {
+    return { minConnected: 1, warning: "DOC makes do with one Electrum server when others are away." };
   }
   servers(): readonly ServerHealth[] {
     return [

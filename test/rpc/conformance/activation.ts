@@ -92,8 +92,17 @@ const ELECTRUM_ROWS: readonly Entry[] = [
     "BadServers",
     "Internal error: no port is no Electrum server: it must be host:port",
   ),
-  v2("electrum_servers", { coin: "DOC" }, { coin: "DOC", servers: [] }, { note: "it is followed through a daemon" }),
-  calls("busy", "v2")("electrum_servers", { coin: "DOC" }, having({ servers: listOf(having({ url: A_TEXT, calls: A_COUNT }), 2) })),
+  v2(
+    "electrum_servers",
+    { coin: "DOC" },
+    { coin: "DOC", servers: [], min_connected: null, warning: null },
+    { note: "it is followed through a daemon" },
+  ),
+  calls("busy", "v2")(
+    "electrum_servers",
+    { coin: "DOC" },
+    having({ servers: listOf(having({ url: A_TEXT, calls: A_COUNT }), 2), min_connected: 1, warning: A_TEXT }),
+  ),
   failsV2("electrum_servers", { coin: "LTC" }, "NoSuchCoin", "No such coin: LTC", { status: 404, data: { coin: "LTC" } }),
   refusals("accounts", "flat")("electrum", electrum("ETH"), "BadAccountNodes", "invalid type: null, expected a sequence"),
 ];

@@ -145,6 +145,9 @@ export class EvmCoin {
   history(): null {
     return null;
   }
+  serverNeeds(): null {
+    return null;
+  }
   servers(): readonly [] {
     return [];
   }
