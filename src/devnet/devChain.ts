@@ -3,8 +3,8 @@ export type DevChain = {
   /** With user and password in it, where it has such. */
   readonly rpcUrl: string;
   readonly daemon: { call(method: string, params?: unknown): Promise<unknown> };
-  /** Electrum servers over it, host and port. */
-  readonly electrum?: readonly string[];
+  /** Electrum servers over it: host and port, and how to talk to them where it is not plain TCP. */
+  readonly electrum?: readonly { readonly url: string; readonly protocol?: string }[];
   /** Coins of an account chain: through what nodes it is reached, if not through `rpcUrl`. */
   readonly urls?: readonly string[];
   /** Coins of an account chain: the swap contract, and the token's own. With checksum. */

@@ -242,7 +242,7 @@ async function startEmbedded(entry: Topology["coins"][number], blockTimeMs: numb
     daemon,
     rpcUrl,
     close,
-    ...(servers === 0 ? {} : { electrum: electrum.map(({ port }) => `127.0.0.1:${port}`) }),
+    ...(servers === 0 ? {} : { electrum: electrum.map(({ port }) => ({ url: `127.0.0.1:${port}` })) }),
     fund: async (address, amount) => void (await daemon.call("chain_faucet", [address, amount])),
   };
 }
@@ -264,8 +264,7 @@ async function enable(node: DevNode, coin: string, chains: ReadonlyMap<string, D
   }
   const wanted = topology.nodes.find((n) => n.name === node.name);
   if (chain.electrum && wanted && backendOf(topology, wanted, coin) === "electrum") {
-    const servers = chain.electrum.map((url) => ({ url }));
-    return String((await node.rpc.call("electrum", { coin, servers, tx_history: true })).address);
+    return String((await node.rpc.call("electrum", { coin, servers: chain.electrum, tx_history: true })).address);
   }
   const where = contracts ? { urls: chain.urls ?? [rpcUrl], swap_contract_address: contracts.swap } : { rpc_url: rpcUrl };
   return String((await node.rpc.call("enable", { coin, ...where })).address);

@@ -15,7 +15,7 @@ Starts a private network on this machine and leaves it running until Ctrl-C.
 
 const chainLine = ({ rpcUrl, electrum, contracts }: DevChain): object => ({
   rpc_url: rpcUrl,
-  ...(electrum ? { electrum } : {}),
+  ...(electrum ? { electrum: electrum.map(({ url }) => url) } : {}),
   ...(contracts ? { swap_contract_address: contracts.swap } : {}),
   ...(contracts?.token ? { contract_address: contracts.token } : {}),
 });

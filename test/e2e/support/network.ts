@@ -22,30 +22,40 @@ export function topologyOf(value: unknown): Topology {
   return parsed.value;
 }
 
+type Starters = Pick<DevnetOptions, "startChain" | "startAccountChain">;
+
+async function start(topology: Topology, logs: NodeLogs, starters: Starters): Promise<TestNetwork> {
+  const onLog = (node: string, line: string): void => logs.add(node, line);
+  return networkOf(await startDevnet({ topology, keepDataDir: null, say: () => undefined, onLog, ...starters }), logs);
+}
+
+/** What the nodes said last, for whoever reads about a failure. */
+export function printTails(logs: NodeLogs): void {
+  for (const name of logs.names()) process.stderr.write(`--- log of ${name}\n${logs.tail(name, TAIL).join("\n")}\n`);
+}
+
 /** Runs `work` on a network of its own, which is gone afterwards; after a failure the nodes' last lines are printed. */
 export async function withNetwork(
   topology: Topology,
   work: (network: TestNetwork) => Promise<void>,
-  starters: Pick<DevnetOptions, "startChain" | "startAccountChain"> = {},
+  starters: Starters = {},
 ): Promise<void> {
   const logs = new NodeLogs();
-  let net: Devnet | null = null;
+  let network: TestNetwork | null = null;
   try {
-    net = await startDevnet({
-      topology,
-      keepDataDir: null,
-      say: () => undefined,
-      onLog: (node, line) => logs.add(node, line),
-      ...starters,
-    });
-    await work(networkOf(net, logs));
+    network = await start(topology, logs, starters);
+    await work(network);
   } catch (cause) {
-    for (const name of logs.names()) process.stderr.write(`--- log of ${name}\n${logs.tail(name, TAIL).join("\n")}\n`);
+    printTails(logs);
     throw cause;
   } finally {
-    await net?.stop();
+    await network?.net.stop();
   }
 }
+
+/** A network that several tests share; whoever starts it stops it. */
+export const startNetwork = (topology: Topology, starters: Starters = {}): Promise<TestNetwork> =>
+  start(topology, new NodeLogs(), starters);
 
 function networkOf(net: Devnet, logs: NodeLogs): TestNetwork {
   const node = (name: string): DevNode => {

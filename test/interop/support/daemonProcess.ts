@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createDaemonClient, type DaemonClient } from "../../../src/adapters/jsonRpc/daemonClient.ts";
 import { createSystemClock } from "../../../src/adapters/system/systemClock.ts";
 import { Secret } from "../../../src/core/util/secret.ts";
 import { until } from "../../../src/devnet/devnet.ts";
 import { freePort } from "../../../src/devnet/freePorts.ts";
+import { type KeptProcess, startKept } from "./keptProcess.ts";
 
 /** A coin daemon of somebody else's, running on a regtest chain of its own. */
 export type Daemon = {
@@ -48,9 +47,9 @@ export async function startDaemon(program: DaemonProgram): Promise<Daemon> {
     if (!answer.ok) throw new Error(`${program.name} ${method}: ${answer.error.message}`);
     return answer.value;
   };
-  let running: Running | null = null;
+  let running: KeptProcess | null = null;
   const start = async (): Promise<void> => {
-    running = run(program, program.args({ dir, rpcPort, user: USER, password: PASSWORD }));
+    running = startKept(program.path, program.args({ dir, rpcPort, user: USER, password: PASSWORD }));
     const died = running.exited.then((code) => {
       throw new Error(`${program.name} ended with ${code}: ${running?.said() ?? ""}`);
     });
@@ -59,15 +58,12 @@ export async function startDaemon(program: DaemonProgram): Promise<Daemon> {
   };
   const stop = async (): Promise<void> => {
     if (!running) return;
-    const { child, exited } = running;
+    const stopping = running;
     running = null;
     // Our own kept connections would hold it up.
     client.close();
     client = connect();
-    child.kill("SIGTERM");
-    const timer = setTimeout(() => child.stdin?.end(), STOP_MS);
-    await exited;
-    clearTimeout(timer);
+    await stopping.stop(STOP_MS);
   };
   const close = async (): Promise<void> => {
     await stop();
@@ -89,24 +85,4 @@ export async function startDaemon(program: DaemonProgram): Promise<Daemon> {
     },
     close,
   };
-}
-
-type Running = { readonly child: ChildProcess; readonly exited: Promise<number | string>; said(): string };
-
-const KEEPER = fileURLToPath(new URL("../../../src/devnet/keeper.ts", import.meta.url));
-
-function run(program: DaemonProgram, args: readonly string[]): Running {
-  // Its standard input is the thread the daemon hangs by: no test run, however it ends, leaves a daemon behind.
-  const child = spawn(process.execPath, [KEEPER, program.path, ...args], { stdio: ["pipe", "pipe", "pipe"] });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (data: Buffer) => {
-      said = `${said}${data}`.slice(-2_000);
-    });
-  }
-  const exited = new Promise<number | string>((resolve) => {
-    child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown"));
-    child.once("error", (cause) => resolve(cause.message));
-  });
-  return { child, exited, said: () => said };
 }

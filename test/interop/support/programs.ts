@@ -17,28 +17,41 @@ function isProgram(path: string): boolean {
 
 /** The program named by the variable, else on the PATH, else among what CI built; null when there is none. */
 function find(variable: string, name: string): string | null {
-  const places = [...(process.env.PATH ?? "").split(delimiter), join(CACHE, "bin"), join(homedir(), "go", "bin")];
+  const built = [join(CACHE, "bin"), join(CACHE, "electrumx", "bin"), join(homedir(), "go", "bin")];
+  const places = [...(process.env.PATH ?? "").split(delimiter), ...built];
   const candidates = [process.env[variable] ?? "", ...places.map((folder) => join(folder, name))];
   return candidates.find((path) => path !== "" && isProgram(path)) ?? null;
 }
 
 const litecoind = find("SWAPNODE_LITECOIND", "litecoind");
 const btcd = find("SWAPNODE_BTCD", "btcd");
+const electrumx = find("SWAPNODE_ELECTRUMX", "electrumx_server");
 
-const missing = [
+const missingDaemons = [
   ...(litecoind === null ? ["litecoind (apt-get install litecoind)"] : []),
   ...(btcd === null ? ["btcd (go install github.com/btcsuite/btcd@v0.26.2)"] : []),
 ];
+const missingElectrumx = electrumx === null ? ["electrumx_server (pip install electrumx==1.15.0 websockets==12.0)"] : [];
+const missing = [...missingDaemons, ...missingElectrumx];
 
 /** In CI nothing may be missing: there the tests run, and fail by the program's name. */
-export const isSkipped = missing.length > 0 && !process.env.CI;
-/** Stands in the name of a test that is skipped. */
-export const skipReason = isSkipped ? ` (skipped: no ${missing.join(" and no ")})` : "";
+const skips = (names: readonly string[]): boolean => names.length > 0 && !process.env.CI;
+const reason = (names: readonly string[]): string => (skips(names) ? ` (skipped: no ${names.join(" and no ")})` : "");
+
+/** For tests over both daemons. The reason stands in the name of a test that is skipped. */
+export const isSkipped = skips(missingDaemons);
+export const skipReason = reason(missingDaemons);
+/** For tests over both daemons with ElectrumX. */
+export const isElectrumxSkipped = skips(missing);
+export const electrumxSkipReason = reason(missing);
 
 function pathOf(path: string | null): string {
   if (path === null) throw new Error(`missing: ${missing.join(", ")}`);
   return path;
 }
+
+/** The program of ElectrumX. */
+export const electrumxPath = (): string => pathOf(electrumx);
 
 /** Litecoin Core: no wallet, no transaction index, no peers. MWEB off, or its regtest stops at block 431. */
 export const litecoinProgram = (extra: readonly string[]): DaemonProgram => ({

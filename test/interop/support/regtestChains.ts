@@ -65,6 +65,9 @@ type Mine = (count: number) => Promise<unknown>;
  */
 type Mining = { readonly now: Mine; readonly other: Mine; readonly beforeLeap: (sec: number) => Promise<unknown> };
 
+/** What else is started over a daemon, once it has its first blocks and before more come by themselves. */
+type OverDaemon = (rpcUrl: string) => Promise<unknown>;
+
 /** Puts a steady pace, funding and leaps on top of a daemon. Everything that mines takes its turn. Blocks made quickly are dated ahead, one second for six. */
 async function regtestChain(
   entry: object,
@@ -72,8 +75,10 @@ async function regtestChain(
   blockTimeMs: number,
   { now: mineNow, other, beforeLeap }: Mining,
   extra: string[] = [],
+  over: OverDaemon = async () => undefined,
 ): Promise<RegtestChain> {
   await mineNow(MATURITY + REWARDS);
+  await over(daemon.rpcUrl);
   let rewardsSpent = 0;
   let turn: Promise<void> = Promise.resolve();
   const inTurn = (work: () => Promise<unknown>): Promise<void> => {
@@ -130,7 +135,7 @@ async function regtestChain(
 }
 
 /** @param more arguments more for the daemon */
-export async function startLitecoin(blockTimeMs: number, more: readonly string[] = []): Promise<RegtestChain> {
+export async function startLitecoin(blockTimeMs: number, more: readonly string[] = [], over?: OverDaemon): Promise<RegtestChain> {
   const extra = [...more];
   const daemon = await startDaemon(litecoinProgram(extra));
   const mineTo =
@@ -142,7 +147,7 @@ export async function startLitecoin(blockTimeMs: number, more: readonly string[]
     other: mineTo(OTHER_ADDRESS),
     beforeLeap: (sec: number) => daemon.call("setmocktime", [sec + 1]),
   };
-  return regtestChain(LTC, daemon, blockTimeMs, mining, extra);
+  return regtestChain(LTC, daemon, blockTimeMs, mining, extra, over);
 }
 
 export async function startBtcd(blockTimeMs: number): Promise<RegtestChain> {

@@ -1,0 +1,123 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { newKeyPem, selfSignedCertificate } from "../../../src/adapters/httpServer/selfSigned.ts";
+import { until } from "../../../src/devnet/devnet.ts";
+import { freePort } from "../../../src/devnet/freePorts.ts";
+import { type KeptProcess, startKept } from "./keptProcess.ts";
+import { electrumxPath } from "./programs.ts";
+
+/** How clients reach a server, by KDF's names. */
+export type Service = "TCP" | "SSL" | "WS" | "WSS";
+
+/** ElectrumX's own count of what its clients cost it. */
+export type ClientCost = {
+  /** Of the most expensive client; from 1000 on it is slowed down, at 10000 cut off. */
+  readonly cost: number;
+  /** Requests answered with an error. */
+  readonly errors: number;
+};
+
+/** ElectrumX over somebody's daemon. */
+export type ElectrumxServer = {
+  /** Host and port of a service. */
+  url(service: Service): string;
+  clientCost(): Promise<ClientCost>;
+  /** `kill -9`. */
+  kill(): Promise<void>;
+  /** Starts it again on what it had written. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** ElectrumX's names of a chain. */
+export type ElectrumxChain = { readonly coin: string; readonly net: string };
+
+const CLIENTS: readonly Service[] = ["TCP", "SSL", "WS", "WSS"];
+const READY_MS = 60_000;
+const STOP_MS = 10_000;
+const HOST = "127.0.0.1";
+/** Where the cost stands in a line about a session. */
+const COST_AT = 5;
+
+/** Whether somebody listens there. ElectrumX does once it has caught up with its daemon. */
+const listens = (port: number): Promise<true | null> =>
+  new Promise((resolve) => {
+    const socket = connect({ host: HOST, port });
+    socket.once("connect", () => socket.destroy());
+    socket.once("connect", () => resolve(true));
+    socket.once("error", () => resolve(null));
+  });
+
+/** One call of the interface for its operator. */
+const askOperator = (port: number, method: string): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host: HOST, port });
+    socket.once("error", reject);
+    socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: 0, method, params: [] })}\n`);
+    createInterface(socket).once("line", (line) => {
+      socket.destroy();
+      resolve((JSON.parse(line) as { result: unknown }).result);
+    });
+  });
+
+/** Starts ElectrumX with its usual limits, in a folder of its own and with a certificate of its own, and waits until it answers. */
+export async function startElectrumx(daemonUrl: string, { coin, net }: ElectrumxChain): Promise<ElectrumxServer> {
+  const dir = await mkdtemp(join(tmpdir(), "swapnode-electrumx-"));
+  const database = join(dir, "db");
+  await mkdir(database);
+  const key = newKeyPem();
+  await writeFile(join(dir, "key.pem"), key, { mode: 0o600 });
+  await writeFile(join(dir, "certificate.pem"), selfSignedCertificate(key, [HOST], Date.now()));
+  const ports = new Map<Service, number>();
+  for (const service of CLIENTS) ports.set(service, await freePort());
+  const operatorPort = await freePort();
+  const services = [...ports, ["RPC", operatorPort] as const];
+  const env = {
+    COIN: coin,
+    NET: net,
+    DAEMON_URL: daemonUrl,
+    DB_DIRECTORY: database,
+    SERVICES: services.map(([service, port]) => `${service.toLowerCase()}://${HOST}:${port}`).join(","),
+    SSL_KEYFILE: join(dir, "key.pem"),
+    SSL_CERTFILE: join(dir, "certificate.pem"),
+    PEER_DISCOVERY: "off",
+    ALLOW_ROOT: "yes",
+    CACHE_MB: "10",
+  };
+  let running: KeptProcess | null = null;
+  const start = async (): Promise<void> => {
+    const starting = startKept(electrumxPath(), [], env);
+    running = starting;
+    const died = starting.exited.then((code) => {
+      throw new Error(`electrumx ended with ${code}: ${starting.said()}`);
+    });
+    died.catch(() => undefined);
+    await Promise.race([until("electrumx answers", () => listens(ports.get("TCP") ?? 0), READY_MS), died]);
+  };
+  const close = async (): Promise<void> => {
+    await running?.stop(STOP_MS);
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await start();
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+  return {
+    url: (service) => `${HOST}:${ports.get(service)}`,
+    async clientCost() {
+      const clients = (await askOperator(operatorPort, "sessions")) as readonly (readonly unknown[])[];
+      const info = (await askOperator(operatorPort, "getinfo")) as { sessions: { errors: number } };
+      return { cost: Math.max(0, ...clients.map((line) => Number(line[COST_AT]))), errors: info.sessions.errors };
+    },
+    async kill() {
+      await running?.kill();
+    },
+    start,
+    close,
+  };
+}
