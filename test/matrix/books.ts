@@ -1,5 +1,8 @@
+import type { SimEvmChain } from "../../sim/world/evm/simEvmChain.ts";
+import type { EvmCoin } from "../../src/app/coin/evm/evmCoin.ts";
+import { EvmSwapCoin } from "../../src/app/coin/evm/evmSwapCoin.ts";
 import { chainOf } from "../../src/app/swap/contracts.ts";
-import { isCoinbase } from "../../src/chain/chainTx.ts";
+import { toUnits } from "../../src/core/money/rational.ts";
 import {
   type Outcome,
   ownClaim,
@@ -14,36 +17,26 @@ import type { SwapState } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { deadlinesOf } from "../../src/core/swap/timelocks.ts";
 import type { MatrixNode } from "./matrixNode.ts";
-import { CONFIRMATIONS, DEX_FEE_UNITS, GIVES, type MatrixWorld, TICKERS, type Ticker, UNITS } from "./matrixWorld.ts";
+import { CONFIRMATIONS, GIVES, type MatrixWorld } from "./matrixWorld.ts";
+import { familyOf, GAS, platformOf, TICKERS, type Ticker } from "./pairs.ts";
 
 /** What became of a side's money by the chains. */
 export type Ending = "traded" | "kept" | "lost" | "gained" | "locked";
 export type Books = { readonly ending: Ending; readonly minerFees: bigint; readonly wrongs: readonly string[] };
-type Purse = { readonly [T in Ticker]: bigint };
+/** What a side has of both coins, and of the one that pays for gas; base units. */
+export type Holdings = { readonly [T in Ticker]: bigint } & { readonly gas: bigint };
 
-export const purseOf = (world: MatrixWorld, node: MatrixNode): Purse => ({
-  AAA: world.chain("AAA").balance(node.script),
-  BBB: world.chain("BBB").balance(node.script),
+export const holdingsOf = (world: MatrixWorld, { purse }: MatrixNode): Holdings => ({
+  AAA: world.leg("AAA").balance(purse),
+  BBB: world.leg("BBB").balance(purse),
+  gas: world.account?.sim.balance(purse.account) ?? 0n,
 });
 
-/** Who spends each output, of all blocks. */
-function spenders(world: MatrixWorld, ticker: Ticker): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const { state } = world.chain(ticker).chain;
-  for (let height = 102; height <= state.tip.height; height++) {
-    for (const { tx, txid } of state.at(height)?.block.txs ?? []) {
-      if (!isCoinbase(tx)) for (const i of tx.inputs) found.set(`${i.txid}:${i.vout}`, txid);
-    }
-  }
-  return found;
-}
-
 /** The books of one honest side at the end: fate of both payments, every unit of its purse, and what its status says of it. */
-export function closeBooks(world: MatrixWorld, node: MatrixNode, before: Purse): Books {
+export function closeBooks(world: MatrixWorld, node: MatrixNode, before: Holdings): Books {
   const { role } = node;
   const [own, other] = [GIVES[role], role === "maker" ? "BBB" : ("AAA" as Ticker)];
-  const spentBy = { AAA: spenders(world, "AAA"), BBB: spenders(world, "BBB") };
-  const isInBlock = (ticker: Ticker, txid: string): boolean => world.chain(ticker).chain.state.blockOfTx(txid) !== undefined;
+  const isInBlock = (ticker: Ticker, txid: string): boolean => world.chain(ticker).depth(txid) > 0;
   /** Ids of everything this side ever signed, or of the other side's payments, by slot. */
   const ids = new Map<Slot, Set<string>>();
   const mine = new Map<string, Slot>();
@@ -55,15 +48,15 @@ export function closeBooks(world: MatrixWorld, node: MatrixNode, before: Purse):
   const fate = (slot: Slot, ticker: Ticker, back: Slot): "none" | "locked" | "claimed" | "refunded" => {
     const paid = [...(ids.get(slot) ?? [])].filter((id) => isInBlock(ticker, id));
     if (paid.length === 0) return "none";
-    const spends = paid.map((id) => spentBy[ticker].get(`${id}:0`));
-    if (spends.some((s) => s === undefined)) return "locked";
+    const spends = paid.map((id) => world.leg(ticker).endOf(id));
+    if (spends.some((s) => s === null)) return "locked";
     return spends.every((s) => ids.get(back)?.has(s ?? "")) ? "refunded" : "claimed";
   };
   const given = fate(ownPayment(role), own, ownRefund(role));
   // Of the other payment only what this side's own claim took counts.
   const got = [...(ids.get(theirPayment(role)) ?? [])].some((id) => {
-    const spend = spentBy[other].get(`${id}:0`);
-    return spend !== undefined && mine.get(spend) === ownClaim(role);
+    const spend = world.leg(other).endOf(id);
+    return spend !== null && mine.get(spend) === ownClaim(role);
   });
   // A side that has the other coin has traded, whether the other side has come for its own by then or not.
   const isTraded = got && (given === "claimed" || given === "locked");
@@ -74,24 +67,24 @@ export function closeBooks(world: MatrixWorld, node: MatrixNode, before: Purse):
   for (const [txid, slot] of mine) {
     const ticker = chainOf(role, slot) === "maker" ? "AAA" : "BBB";
     if (!isInBlock(ticker, txid)) continue;
-    fees[ticker] += world.chain(ticker).feeOf(txid);
-    if (slot === "fee") dexFee += DEX_FEE_UNITS;
+    if (familyOf(world.pair, ticker) === "UTXO") fees[ticker] += world.utxo(ticker).feeOf(txid);
+    if (slot === "fee") dexFee += world.dexFeeUnits;
   }
-  const after = purseOf(world, node);
-  const stillLocked = given === "locked" ? UNITS[role] : 0n;
+  const minerFees = fees.AAA + fees.BBB;
+  // Gas is paid for approvals and for what failed, too.
+  const gas = world.account?.gasPaid(node.purse.account) ?? 0n;
+  for (const ticker of TICKERS) if (familyOf(world.pair, ticker) === "ETH") fees[ticker] += gas;
+  const after = holdingsOf(world, node);
+  const stillLocked = given === "locked" ? world.units(role) : 0n;
   const expected = {
-    [own]: before[own] - (given === "claimed" ? UNITS[role] : 0n) - stillLocked - fees[own] - dexFee,
-    [other]: before[other] + (got ? UNITS[role === "maker" ? "taker" : "maker"] : 0n) - fees[other],
+    [own]: before[own] - (given === "claimed" ? world.units(role) : 0n) - stillLocked - fees[own] - dexFee,
+    [other]: before[other] + (got ? world.units(role === "maker" ? "taker" : "maker") : 0n) - fees[other],
   };
   for (const t of TICKERS) if (after[t] !== expected[t]) wrongs.push(`${role} has ${after[t]} ${t}, by its transactions ${expected[t]}`);
-  return { ending, minerFees: fees.AAA + fees.BBB, wrongs: [...wrongs, ...statusWrongs(world, node)] };
+  const isGasApart = platformOf(world.pair) === GAS;
+  if (isGasApart && after.gas !== before.gas - gas) wrongs.push(`${role} has ${after.gas} wei, by its transactions ${before.gas - gas}`);
+  return { ending, minerFees, wrongs: [...wrongs, ...statusWrongs(world, node)] };
 }
-
-const depthOn = (world: MatrixWorld, ticker: Ticker, txid: string): number => {
-  const { state } = world.chain(ticker).chain;
-  const at = state.blockOfTx(txid);
-  return at ? state.tip.height - at.height + 1 : 0;
-};
 
 /** Decides how a swap ended. */
 const DECIDING: { readonly [O in Outcome]?: (role: Role) => Slot } = { success: ownClaim, refunded: ownRefund, cancelled: () => "cancel" };
@@ -103,11 +96,10 @@ const DECIDING: { readonly [O in Outcome]?: (role: Role) => Slot } = { success: 
 export function stepWrongs(world: MatrixWorld, s: SwapState, e: SwapEvent, nowSec: number): readonly string[] {
   const wrongs: string[] = [];
   const shallow = (slot: Slot): boolean =>
-    depthOn(world, chainOf(s.terms.role, slot) === "maker" ? "AAA" : "BBB", s.facts[slot]?.txid ?? "") < CONFIRMATIONS;
+    world.chain(chainOf(s.terms.role, slot) === "maker" ? "AAA" : "BBB").depth(s.facts[slot]?.txid ?? "") < CONFIRMATIONS;
   if (e.type === "tx_attempted" && e.slot === "takerPaymentSpend") {
     if (shallow("takerPayment")) wrongs.push("the maker shows its secret for a payment that is not deep");
-    if (!world.chain("BBB").chain.state.coins.get(`${s.facts.takerPayment?.txid}:0`))
-      wrongs.push("the maker shows its secret for a spent payment");
+    if (!world.leg("BBB").isOpen(s.facts.takerPayment?.txid ?? "")) wrongs.push("the maker shows its secret for a spent payment");
     if (nowSec > deadlinesOf(s).revealBy) wrongs.push("the maker shows its secret too late");
   }
   const decided = e.type === "finished" ? DECIDING[e.outcome]?.(s.terms.role) : undefined;
@@ -122,14 +114,14 @@ function statusWrongs(world: MatrixWorld, node: MatrixNode): readonly string[] {
   const own = swapStatus(node.disk).swapnode as { outcome: string | null; on_chain: string | null; danger: string | null };
   const stands = (slot: Slot): boolean => {
     const { txid } = state.facts[slot] ?? {};
-    return txid !== undefined && world.chain(chainOf(role, slot) === "maker" ? "AAA" : "BBB").chain.state.blockOfTx(txid) !== undefined;
+    return txid !== undefined && world.chain(chainOf(role, slot) === "maker" ? "AAA" : "BBB").depth(txid) > 0;
   };
   const paid = state.own[ownPayment(role)]?.txid;
   const truth: { readonly [outcome: string]: boolean } = {
     success: stands(ownClaim(role)),
     refunded: stands(ownRefund(role)),
     cancelled: stands("cancel"),
-    failed: paid === undefined || world.chain(GIVES[role]).chain.state.blockOfTx(paid) === undefined,
+    failed: paid === undefined || world.chain(GIVES[role]).depth(paid) === 0,
     lost: true,
   };
   const wrongs = [];
@@ -149,12 +141,23 @@ export function dangerIn(node: MatrixNode): string | null {
 /** Funds of a node at rest that no swap needs any more and that are still not free, or that it believes in and the chain does not have. */
 export function notFree(world: MatrixWorld, node: MatrixNode): readonly string[] {
   return TICKERS.flatMap((ticker) => {
-    const { ledger } = node.coin(ticker);
-    const spendable = ledger.spendable().reduce((n, u) => n + u.value, 0n);
-    const balance = world.chain(ticker).balance(node.script);
+    const coin = node.coin(ticker);
+    const [locked, spendable] = [toUnits(coin.locked(), coin.decimals), toUnits(coin.spendable(), coin.decimals)];
+    const balance = world.leg(ticker).balance(node.purse);
     return [
-      ...(ledger.promises.held() === 0n ? [] : [`the ${node.role} still promises ${ledger.promises.held()} ${ticker}`]),
+      ...(locked === 0n ? [] : [`the ${node.role} still promises ${locked} ${ticker}`]),
       ...(spendable === balance ? [] : [`the ${node.role} can spend ${spendable} of ${balance} ${ticker}`]),
+      ...(coin instanceof EvmSwapCoin && world.account ? lineWrongs(world.account.sim, node, coin.coin) : []),
     ];
   });
+}
+
+/** What an account at rest still has in its line, or would do wrong next. */
+function lineWrongs(chain: SimEvmChain, { role, purse }: MatrixNode, { account, ticker }: EvmCoin): readonly string[] {
+  const waiting = account.nonces.waiting().length;
+  const next = account.nonces.next();
+  return [
+    ...(waiting === 0 ? [] : [`the ${role} has ${waiting} transactions waiting on the chain of ${ticker}`]),
+    ...(next === chain.nonceOf(purse.account) ? [] : [`the ${role} would use nonce ${next}`]),
+  ];
 }

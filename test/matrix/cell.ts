@@ -1,5 +1,7 @@
 import type { Role, SwapEvent } from "../../src/core/swap/events.ts";
 
+/** What the maker gives and what the taker gives: a coin of scripts, the coin of an account chain, a token on one. */
+export const PAIRS = ["UTXO/UTXO", "UTXO/ETH", "ETH/UTXO", "UTXO/TOKEN", "TOKEN/UTXO", "ETH/TOKEN", "TOKEN/ETH"] as const;
 /** Ways a swap can go without any crash; each meets events of its own. */
 export const ROADS = ["straight", "refund", "late", "cancel", "alone"] as const;
 /** Where the process dies around the event. `recovery`: after it was stored, and twice more while it recovers. */
@@ -9,6 +11,7 @@ export const PEERS = ["honest", "silent", "malicious"] as const;
 export const CHAINS = ["calm", "congested", "reorganising"] as const;
 export const MOVES = ["late", "double_spend", "wrong"] as const;
 
+export type Pair = (typeof PAIRS)[number];
 export type Road = (typeof ROADS)[number];
 export type Crash = (typeof CRASHES)[number];
 export type Restart = (typeof RESTARTS)[number];
@@ -18,7 +21,7 @@ export type Chain = (typeof CHAINS)[number];
 export type Move = (typeof MOVES)[number];
 
 /** The world up to the crash. */
-export type Column = { readonly role: Role; readonly road: Road; readonly chain: Chain };
+export type Column = { readonly pair: Pair; readonly role: Role; readonly road: Road; readonly chain: Chain };
 /** One cell of the matrix; `move` only where the peer is malicious. */
 export type Cell = Column & {
   /** Key of the event, see `eventKey`. */
@@ -41,7 +44,7 @@ export class EventKeys {
   }
 }
 
-const FIELDS = ["role", "road", "event", "crash", "restart", "peer", "move", "chain"] as const;
+const FIELDS = ["pair", "role", "road", "event", "crash", "restart", "peer", "move", "chain"] as const;
 type Field = (typeof FIELDS)[number];
 
 /** The filter that selects exactly this cell. */

@@ -1,13 +1,15 @@
-import { type Cell, CHAINS, type Column, CRASHES, PEERS, RESTARTS, ROADS } from "./cell.ts";
+import { type Cell, CHAINS, type Column, CRASHES, PAIRS, PEERS, RESTARTS, ROADS } from "./cell.ts";
 import { type CellResult, type Met, undisturbed } from "./runCell.ts";
 
 /** Where a road parts from the straight one: before this event the other roads have nothing of their own. */
 const PARTS_AT: { readonly [road: string]: string } = { refund: "refund_decided", late: "refund_decided", cancel: "refund_decided" };
 
-/** Every road of both sides under every weather. Only a taker can be made to wait for a claim past its lock. */
+/** Every road of both sides under every weather, for each pair. Only a taker can be made to wait for a claim past its lock. */
 const columns = (): readonly Column[] =>
-  (["maker", "taker"] as const).flatMap((role) =>
-    ROADS.filter((road) => road !== "late" || role === "taker").flatMap((road) => CHAINS.map((chain) => ({ role, road, chain }))),
+  PAIRS.flatMap((pair) =>
+    (["maker", "taker"] as const).flatMap((role) =>
+      ROADS.filter((road) => road !== "late" || role === "taker").flatMap((road) => CHAINS.map((chain) => ({ pair, role, road, chain }))),
+    ),
   );
 
 export type Enumeration = {

@@ -6,10 +6,10 @@ import { ROOT } from "../../scripts/sourceFiles.ts";
 import { type Cell, cellText, parseFilter } from "./cell.ts";
 import { enumerate } from "./enumerate.ts";
 import { type CellReport, runCells } from "./pool.ts";
-import { matrixDocument, tablesOf } from "./table.ts";
+import { ACCOUNT_STEP, PARTS, partDocument, partOf, renewed, tablesOf } from "./table.ts";
 
-// npm run matrix [-- --filter role=maker,event=… --sample 10 --jobs N --write]: every cell of the crash matrix, those of the filter, or every tenth.
-// --write renews docs/crash-matrix.md, which takes a run of all of them. Exit code 1 when a cell is bad.
+// npm run matrix [-- --part scripts|accounts --filter role=maker,event=… --sample 10 --jobs N --write]: the cells of docs/crash-matrix.md, of one part
+// of it, all cells of the filter, or every tenth. --write renews the parts that were run whole. Exit code 1 when a cell is bad.
 
 const DOCUMENT = "docs/crash-matrix.md";
 const PROGRESS = 1_000;
@@ -18,6 +18,7 @@ const STORIES = 3;
 
 const { values } = parseArgs({
   options: {
+    part: { type: "string" },
     filter: { type: "string", default: "" },
     jobs: { type: "string", default: "2" },
     write: { type: "boolean", default: false },
@@ -28,19 +29,27 @@ const { values } = parseArgs({
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const isWanted = parseFilter(values.filter);
 if (values.write && (values.filter !== "" || values.sample !== "1"))
-  throw new Error("--write takes a run of all cells: leave --filter and --sample out");
+  throw new Error("--write takes a run of a whole part: leave --filter and --sample out");
+const parts = PARTS.filter((part) => values.part === undefined || values.part === part);
+if (parts.length === 0) throw new Error(`--part is one of ${PARTS.join(", ")}`);
 const jobs = Number(values.jobs);
 if (!Number.isInteger(jobs) || jobs < 1 || jobs > 64) throw new Error("--jobs is a number from 1 to 64");
 
 const startMs = performance.now();
 const seconds = (): string => ((performance.now() - startMs) / 1_000).toFixed(0);
-const { cells: all, broken } = await enumerate(parseFilter(values.filter, ["role", "road", "chain"]));
+const { cells: all, broken } = await enumerate(
+  (column) => parts.includes(partOf(column)) && parseFilter(values.filter, ["pair", "role", "road", "chain"])(column),
+);
 for (const { column, result } of broken) {
-  say(`BAD without any crash: ${column.role} ${column.road} ${column.chain}: ${result.wrongs.join("; ")}\n${result.story}`);
+  say(`BAD without any crash: ${column.pair} ${column.role} ${column.road} ${column.chain}: ${result.wrongs.join("; ")}\n${result.story}`);
 }
 const every = Number(values.sample);
 if (!Number.isInteger(every) || every < 1) throw new Error("--sample is a whole number: 10 runs every tenth cell");
-const cells = all.filter(isWanted).filter((_, i) => i % every === 0);
+const wanted = all.filter(isWanted);
+const cells = parts.flatMap((part) => {
+  const step = part === "accounts" && values.filter === "" ? ACCOUNT_STEP : 1;
+  return wanted.filter((cell) => partOf(cell) === part).filter((_, i) => i % (every * step) === 0);
+});
 if (values.list) for (const cell of cells) say(cellText(cell));
 say(`matrix: ${cells.length} cells, ${jobs} processes, undisturbed runs took ${seconds()} s`);
 
@@ -68,12 +77,19 @@ say(`processor time: ${(cpuMs / 1_000).toFixed(0)} s, ${(cpuMs / Math.max(1, ord
 say(`highest miner fees of the crashed side: ${Math.max(0, ...ordered.map((r) => r.minerFees))} units`);
 if (values.filter === "" && every === 1 && bad.length === 0 && broken.length === 0 && !values.list) {
   const path = join(ROOT, DOCUMENT);
-  if (values.write) {
-    const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: ROOT, encoding: "utf8" }).trim();
-    writeFileSync(path, matrixDocument(ordered, commit));
+  const before = existsSync(path) ? readFileSync(path, "utf8") : "";
+  let document = before;
+  for (const part of parts) {
+    const own = ordered.filter(({ cell }) => partOf(cell) === part);
+    if (values.write) {
+      const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: ROOT, encoding: "utf8" }).trim();
+      document = renewed(document, part, partDocument(part, own, commit));
+    } else if (!before.includes(tablesOf(part, own)))
+      say(`notice: ${DOCUMENT} is of another run: npm run matrix -- --part ${part} --write`);
+  }
+  if (document !== before) {
+    writeFileSync(path, document);
     say(`${DOCUMENT} written`);
-  } else if (!existsSync(path) || !readFileSync(path, "utf8").includes(tablesOf(ordered))) {
-    say(`notice: ${DOCUMENT} is of another run: npm run matrix -- --write`);
   }
 }
 say(`matrix: ${ordered.length} cells, ${bad.length} bad, ${seconds()} s`);

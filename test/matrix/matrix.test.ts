@@ -5,6 +5,7 @@ import { runCell } from "./runCell.ts";
 import { tablesOf } from "./table.ts";
 
 const CELL: Cell = {
+  pair: "UTXO/UTXO",
   role: "taker",
   road: "straight",
   chain: "calm",
@@ -14,6 +15,9 @@ const CELL: Cell = {
   peer: "malicious",
   move: "late",
 };
+
+/** The cell that a filter with all fields names. */
+const cellOf = (text: string): Cell => Object.fromEntries(text.split(",").map((part) => part.split("="))) as Cell;
 
 test("the filter printed for a cell selects that cell and no other", () => {
   const isIt = parseFilter(cellText(CELL));
@@ -46,16 +50,24 @@ test("the same cell run twice is the same to the unit", async () => {
   expect(await runCell(cell)).toEqual(await runCell(cell));
 });
 
+test("a taker whose claim confirms in the very look in which its refund is deep has a log that ends as the chain does", async () => {
+  const cell = "pair=UTXO/ETH,role=taker,road=late,event=tx_signed:makerPaymentSpend,crash=after_persist,restart=after_deadline,move=late";
+  expect(await runCell(cellOf(`${cell},peer=malicious,chain=reorganising`))).toMatchObject({ hit: true, ending: "gained", wrongs: [] });
+});
+
 test("a run in which the event never comes says that it was not hit", async () => {
   expect((await runCell({ ...CELL, event: "start_failed", peer: "honest", move: null })).hit).toBe(false);
 });
 
 test("cells are made of the events an undisturbed run meets, and each has its place in the table", async () => {
-  const { cells, broken } = await enumerate(parseFilter("role=maker,road=alone,chain=calm"));
+  const { cells, broken } = await enumerate(parseFilter("pair=UTXO/UTXO,role=maker,road=alone,chain=calm"));
   expect(broken).toEqual([]);
   expect([...new Set(cells.map((c) => c.event))]).toEqual(["started", "abandoned", "finished"]);
   expect(new Set(cells.map(cellText)).size).toBe(cells.length);
   const nothing = { isOutside: false, minerFees: 0, wrongs: [], story: "", cpuMs: 0 };
-  const table = tablesOf(cells.map((cell) => ({ cell, ending: "kept", ...nothing })));
+  const table = tablesOf(
+    "scripts",
+    cells.map((cell) => ({ cell, ending: "kept", ...nothing })),
+  );
   expect(table.match(/^\| (started|abandoned|finished) \| K \d/gm)).toHaveLength(3);
 });

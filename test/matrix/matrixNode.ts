@@ -1,5 +1,8 @@
+import { EvmLink } from "../../sim/world/evm/evmLink.ts";
+import { SimEvmView } from "../../sim/world/evm/simEvmView.ts";
 import { Life } from "../../sim/world/life.ts";
 import { type BroadcastHook, daemonRpc } from "../../sim/world/simChain.ts";
+import { createAccountTxStore } from "../../src/adapters/sqlite/accountTxStore.ts";
 import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { SCHEMA } from "../../src/adapters/sqlite/schema.ts";
@@ -7,22 +10,29 @@ import { createSwapStore } from "../../src/adapters/sqlite/swapStore.ts";
 import { openUtxoRpcChain } from "../../src/adapters/utxoRpc/utxoRpcChain.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { CoinRegistry } from "../../src/app/coin/coinRegistry.ts";
-import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
+import { EvmCoins } from "../../src/app/coin/evm/evmCoins.ts";
+import type { AccountNodes, EvmParts } from "../../src/app/coin/evmParts.ts";
+import type { SwapCoin } from "../../src/app/swap/swapCoin.ts";
 import { SwapRunner } from "../../src/app/swap/swapRunner.ts";
+import { addressOfPubkey, checksumAddress } from "../../src/core/evm/address.ts";
 import type { KeyPair } from "../../src/core/keys/keyPair.ts";
 import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
 import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import type { Role, StoredEvent, SwapEvent } from "../../src/core/swap/events.ts";
 import { begin, type SwapState, step } from "../../src/core/swap/swapState.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
 import { ok } from "../../src/core/util/result.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
+import type { Clock } from "../../src/ports/clock.ts";
 import type { P2p } from "../../src/ports/network.ts";
 import type { SqlDatabase } from "../../src/ports/sql.ts";
 import type { SwapStore } from "../../src/ports/swapStore.ts";
 import { payTo, testKey } from "../fakes/chainWorld.ts";
 import type { HubNode } from "../fakes/p2pHub.ts";
 import { SilentLog } from "../fakes/silentLog.ts";
-import { DEX_FEE_UNITS, FEE_KEY, type MatrixWorld, NETID, POLL_MS, TICKERS, type Ticker, UUID } from "./matrixWorld.ts";
+import type { Purse } from "./chains/matrixChain.ts";
+import { FEE_KEY, type MatrixWorld, NETID, POLL_MS, UUID } from "./matrixWorld.ts";
+import { coinsOf, type Ticker } from "./pairs.ts";
 
 /** `engine`: of the swap engine alone; `life`: of the process with its coins. */
 type Running = { readonly life: Life; readonly engine: Life; readonly runner: SwapRunner; readonly coins: CoinRegistry };
@@ -39,6 +49,8 @@ export class MatrixNode {
   /** An event is on the disk. */
   onStored: (event: SwapEvent) => void = () => undefined;
   onBroadcast: BroadcastHook = () => undefined;
+  /** A transaction of its account that is none of a swap is on the disk. */
+  onOwnTx: (raw: string) => void = () => undefined;
   onCrash: () => void = () => undefined;
   log = new SilentLog();
   /** Unix seconds at which the swap was last said to be finished. */
@@ -64,15 +76,15 @@ export class MatrixNode {
   get isTrading(): boolean {
     return this.#running?.engine.isAlive === true;
   }
-  get script(): Uint8Array {
-    return payTo(this.key);
+  get purse(): Purse {
+    return { script: payTo(this.key), account: addressOfPubkey(this.key.publicKey) };
   }
   get runner(): SwapRunner {
     if (!this.#running) throw new Error(`the ${this.role} is down`);
     return this.#running.runner;
   }
-  coin(ticker: Ticker): UtxoCoin {
-    const coin = this.#running?.coins.utxo(ticker);
+  coin(ticker: Ticker): SwapCoin {
+    const coin = this.#running?.coins.running(ticker);
     if (!coin) throw new Error(`${ticker} is not active`);
     return coin;
   }
@@ -122,13 +134,42 @@ export class MatrixNode {
     if (!trading) engine.end();
     this.#hub.setMessageHandler((m) => (m.topic.startsWith("swap/") && engine.isAlive ? runner.onGossip(m) : "ignore"));
     if (trading) await runner.open();
-    for (const ticker of TICKERS) {
+    for (const ticker of coinsOf(this.#world.pair)) {
       if (!life.isAlive) return;
       const request = { coin: ticker, mm2: true, requiredConfirmations: 1, requiresNotarization: false, daemon: undefined };
       // Nothing of this world is older.
-      const enabled = await coins.enable({ ...request, birthdayHeight: 100 }, new AbortController().signal);
+      const enabled = await coins.enable({ ...request, birthdayHeight: 100, nodes: this.#nodes() }, new AbortController().signal);
       if (!enabled.ok) throw new Error(`${ticker}: ${JSON.stringify(enabled.error)}`);
     }
+  }
+
+  /** Where the account chain is, as a client's request says. */
+  #nodes(): AccountNodes {
+    const [contract] = this.#world.account?.sim.swapContracts ?? [];
+    return { urls: ["http://simulated"], swapContract: contract && checksumAddress(contract), fallbackSwapContract: undefined };
+  }
+
+  /** Coins of the account chain; what the account itself sends is noted when it is on the disk. */
+  #accounts(life: Life, clock: Clock, log: SilentLog): EvmParts {
+    const store = createAccountTxStore(this.#view(life));
+    return {
+      store: {
+        ...store,
+        put: async (tx) => {
+          await store.put(tx);
+          this.onOwnTx(toHex(tx.raw));
+        },
+      },
+      unlimitedAllowances: false,
+      load: async () => ({ EvmCoins }),
+      openChain: async ({ ticker }) => {
+        const chain = this.#world.account?.sim;
+        if (!chain) throw new Error(`no account chain ${ticker}`);
+        const onBroadcast: BroadcastHook = (...args) => this.onBroadcast(...args);
+        const link = new EvmLink(this.#world.clock);
+        return ok(new SimEvmView({ chain, link, life, clock, log, pollMs: POLL_MS, onBroadcast }));
+      },
+    };
   }
 
   #view(life: Life): SqlDatabase {
@@ -180,13 +221,14 @@ export class MatrixNode {
           await openUtxoRpcChain({
             ticker: entry.ticker,
             format: kind.template.format,
-            rpc: daemonRpc(world.chain(entry.ticker as Ticker).daemon(), entry.ticker, life, (...args) => this.onBroadcast(...args)),
+            rpc: daemonRpc(world.utxo(entry.ticker).daemon(), entry.ticker, life, (...args) => this.onBroadcast(...args)),
             store: openChainStore(this.#view(life), entry.ticker),
             clock,
             log,
             options: { pollMs: POLL_MS, timeoutMs: 5_000 },
           }),
         ),
+      ...(world.account ? { evm: this.#accounts(life, clock, log) } : {}),
       prepare: (coin) => runner.prepare(coin),
       beforeClose: (ticker) => runner.park(ticker),
       usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: runner.activeWith(ticker) }),
@@ -209,7 +251,7 @@ export class MatrixNode {
           return { secret, hash: hash160(secret) };
         },
       },
-      dexFee: () => ({ feeUnits: DEX_FEE_UNITS, burnUnits: 0n, feePubkey: FEE_KEY.publicKey }),
+      dexFee: () => ({ feeUnits: world.dexFeeUnits, burnUnits: 0n, feePubkey: FEE_KEY.publicKey }),
       profileOfFee: () => null,
       gui: null,
       version: "matrix",

@@ -1,3 +1,4 @@
+import { SimEvmChain } from "../../sim/world/evm/simEvmChain.ts";
 import { sharedVerifier } from "../../sim/world/sharedVerifier.ts";
 import { SimChain } from "../../sim/world/simChain.ts";
 import { createNativeVerifier } from "../../src/adapters/system/nativeVerifier.ts";
@@ -5,19 +6,24 @@ import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import type { Block } from "../../src/chain/block.ts";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
-import { decimal } from "../../src/core/money/rational.ts";
+import { transferCall } from "../../src/core/evm/erc20.ts";
+import { decimal, type Rational, toUnits } from "../../src/core/money/rational.ts";
 import type { Role } from "../../src/core/swap/events.ts";
 import type { SignatureVerifier } from "../../src/ports/signatures.ts";
 import { payTo, testKey } from "../fakes/chainWorld.ts";
 import { P2pHub } from "../fakes/p2pHub.ts";
 import { quietLog } from "../fakes/quietLog.ts";
+import type { Pair } from "./cell.ts";
+import { AccountChainOfSwap, AccountLeg } from "./chains/accountLeg.ts";
+import type { Leg, MatrixChain } from "./chains/matrixChain.ts";
+import { UtxoLeg } from "./chains/utxoLeg.ts";
 import { MatrixNode } from "./matrixNode.ts";
+import { CHAIN_ID, coinEntry, coinsOf, familyOf, platformOf, TICKERS, type Ticker, TOKEN_AT, TOKEN_DECIMALS } from "./pairs.ts";
 
-export type Ticker = "AAA" | "BBB";
-export const TICKERS: readonly Ticker[] = ["AAA", "BBB"];
 export const NETID = 9_998;
 export const FEE_KEY = testKey("dex fee");
-export const DEX_FEE_UNITS = 25_000n;
+/** Of one coin of the taker's. */
+export const DEX_FEE = decimal("0.00025");
 export const UUID = "00000000-0000-4000-8000-000000000001";
 
 /** Everything scaled down: L = 900 s with a block each 30 s are 30 blocks, as the usual 7800 s are with blocks each 260 s. */
@@ -29,84 +35,127 @@ export const REVEAL_MARGIN_SEC = 210;
 export const POLL_MS = 10_000;
 /** The maker gives AAA for the taker's BBB. */
 export const GIVES: { readonly [R in Role]: Ticker } = { maker: "AAA", taker: "BBB" };
-export const UNITS: { readonly [R in Role]: bigint } = { maker: 200_000_000n, taker: 100_000_000n };
-const FUNDS = 1_000_000_000n;
+export const VOLUME: { readonly [R in Role]: Rational } = { maker: decimal("2"), taker: decimal("1") };
+/** Whole coins that a node begins with. */
+const FUNDS = 10n;
+/** Gas is dear where blocks are full. */
+const GAS_FUNDS = 1_000n * 10n ** 18n;
 
 const verifier: SignatureVerifier = sharedVerifier(createNativeVerifier(quietLog));
 
-const coinEntry = (coin: Ticker) => ({
-  coin,
-  pubtype: 30,
-  p2shtype: 22,
-  mm2: 1,
-  segwit: true,
-  relay_policy: "replace",
-  bech32_hrp: coin.toLowerCase(),
-  is_testnet: true,
-  txfee: 0,
-  required_confirmations: CONFIRMATIONS,
-  avg_blocktime: BLOCK_SEC,
-  protocol: { type: "UTXO" },
-});
+const entryOf = (pair: Pair, coin: string) => coinEntry(pair, coin, { confirmations: CONFIRMATIONS, blockSec: BLOCK_SEC });
 
-/** The blocks every world begins with, made once: mature coins of the faucet, and in the last one what the nodes begin with. */
+/** The blocks every chain of scripts begins with, made once: mature coins of the faucet, and in the last one what a node begins with. */
 const blocks = new Map<Ticker, readonly Block[]>();
 function firstBlocks(coin: Ticker): readonly Block[] {
   const known = blocks.get(coin);
   if (known) return known;
-  const { chain } = new SimChain(coinEntry(coin), { clock: new VirtualClock(), rng: seededRng(coin === "AAA" ? 3 : 4), verifier });
-  for (const role of ["maker", "taker"] as const) {
-    if (GIVES[role] !== coin) continue;
-    const paid = chain.payFromFaucet(payTo(testKey(role)), FUNDS);
-    if (!paid.ok || !chain.mine(1).ok) throw new Error("the faucet failed");
-  }
+  const seed = seededRng(coin === "AAA" ? 3 : 4);
+  const { chain } = new SimChain(entryOf("UTXO/UTXO", coin), { clock: new VirtualClock(), rng: seed, verifier });
+  const owner = coin === GIVES.maker ? "maker" : "taker";
+  const paid = chain.payFromFaucet(payTo(testKey(owner)), FUNDS * 10n ** 8n);
+  if (!paid.ok || !chain.mine(1).ok) throw new Error("the faucet failed");
   const made = Array.from({ length: chain.state.tip.height }, (_, i) => chain.state.at(i + 1)?.block).filter((b) => b !== undefined);
   blocks.set(coin, made);
   return made;
 }
 
 export class MatrixWorld {
+  readonly pair: Pair;
   readonly clock = new VirtualClock();
   readonly hub = new P2pHub(this.clock);
   readonly verifier = verifier;
   readonly entries = new Map<string, CoinEntry>();
-  readonly chains = new Map<Ticker, SimChain>();
+  readonly legs = new Map<Ticker, Leg>();
+  /** Of scripts. */
+  readonly #utxo = new Map<string, UtxoLeg>();
+  /** Under the account coins of the pair; null: there are none. */
+  readonly account: AccountChainOfSwap | null;
   readonly maker: MatrixNode;
   readonly taker: MatrixNode;
-  beforeBlock: (ticker: Ticker) => void = () => undefined;
-  afterBlock: (ticker: Ticker) => void = () => undefined;
+  beforeBlock: (chain: MatrixChain) => void = () => undefined;
+  afterBlock: (chain: MatrixChain) => void = () => undefined;
 
-  constructor() {
+  constructor(pair: Pair) {
+    this.pair = pair;
     this.hub.node("relay", { isRelay: true });
-    for (const coin of TICKERS) {
-      const raw = coinEntry(coin);
-      const entry = parseCoinEntry(raw);
+    for (const coin of coinsOf(pair)) {
+      const entry = parseCoinEntry(entryOf(pair, coin));
       if (!entry.ok) throw new Error(entry.error.detail);
       this.entries.set(coin, entry.value);
-      const chain = new SimChain(raw, { clock: this.clock, rng: seededRng(coin === "AAA" ? 1 : 2), verifier, initialBlocks: 0 });
-      for (const block of firstBlocks(coin)) chain.chain.submit(block);
-      this.chains.set(coin, chain);
     }
+    const platform = platformOf(pair);
+    this.account = platform === null ? null : new AccountChainOfSwap(this.#accountChain(platform));
+    for (const ticker of TICKERS) this.legs.set(ticker, this.#openLeg(ticker));
     this.maker = new MatrixNode(this, "maker");
     this.taker = new MatrixNode(this, "taker");
-    for (const [i, ticker] of TICKERS.entries()) this.clock.after(1_000 * ((BLOCK_SEC / 2) * i + 10), () => this.#mine(ticker));
+    if (this.account) this.#fundAccounts(this.account.sim);
+    const chains = new Set([...this.legs.values()].map(({ chain }) => chain));
+    for (const [i, chain] of [...chains].entries()) this.clock.after(1_000 * ((BLOCK_SEC / 2) * i + 10), () => this.#mine(chain));
   }
 
-  #mine(ticker: Ticker): void {
-    this.beforeBlock(ticker);
-    const mined = this.chain(ticker).chain.mine(1);
-    if (!mined.ok) throw new Error(`${ticker}: ${mined.error.reason}`);
-    this.afterBlock(ticker);
-    this.clock.after(BLOCK_SEC * 1_000, () => this.#mine(ticker));
+  #accountChain(ticker: string): SimEvmChain {
+    const tokens = [{ address: TOKEN_AT, decimals: TOKEN_DECIMALS }];
+    return new SimEvmChain({ ticker, chainId: BigInt(CHAIN_ID), clock: this.clock, tokens });
   }
 
+  #openLeg(ticker: Ticker): Leg {
+    const family = familyOf(this.pair, ticker);
+    if (family !== "UTXO") {
+      if (!this.account) throw new Error("no account chain");
+      return new AccountLeg(this.account, family === "TOKEN" ? TOKEN_AT : null);
+    }
+    const rng = seededRng(ticker === "AAA" ? 1 : 2);
+    const chain = new SimChain(entryOf(this.pair, ticker), { clock: this.clock, rng, verifier, initialBlocks: 0 });
+    for (const block of firstBlocks(ticker)) chain.chain.submit(block);
+    const leg = new UtxoLeg(chain);
+    this.#utxo.set(ticker, leg);
+    return leg;
+  }
+
+  #fundAccounts(chain: SimEvmChain): void {
+    for (const node of [this.maker, this.taker]) {
+      chain.payFromFaucet(node.purse.account, GAS_FUNDS);
+      if (familyOf(this.pair, GIVES[node.role]) === "TOKEN")
+        chain.payFromFaucet(TOKEN_AT, 0n, transferCall(node.purse.account, FUNDS * 10n ** BigInt(TOKEN_DECIMALS)));
+    }
+    // Deeper than any reorganisation goes.
+    chain.mine(CONFIRMATIONS + 1);
+  }
+
+  #mine(chain: MatrixChain): void {
+    this.beforeBlock(chain);
+    chain.mine(1);
+    this.afterBlock(chain);
+    this.clock.after(BLOCK_SEC * 1_000, () => this.#mine(chain));
+  }
+
+  get chains(): ReadonlySet<MatrixChain> {
+    return new Set([...this.legs.values()].map(({ chain }) => chain));
+  }
   node(role: Role): MatrixNode {
     return role === "maker" ? this.maker : this.taker;
   }
-  chain(ticker: Ticker): SimChain {
-    const chain = this.chains.get(ticker);
-    if (!chain) throw new Error("no chain");
-    return chain;
+  leg(ticker: Ticker): Leg {
+    const leg = this.legs.get(ticker);
+    if (!leg) throw new Error("no coin");
+    return leg;
+  }
+  chain(ticker: Ticker): MatrixChain {
+    return this.leg(ticker).chain;
+  }
+  /** A chain of scripts, as its daemon shows it. */
+  utxo(ticker: string): SimChain {
+    const leg = this.#utxo.get(ticker);
+    if (!leg) throw new Error(`${ticker} is on no chain of scripts`);
+    return leg.sim;
+  }
+  /** What a side pays the other, base units. */
+  units(role: Role): bigint {
+    return toUnits(VOLUME[role], this.leg(GIVES[role]).decimals);
+  }
+  get dexFeeUnits(): bigint {
+    return toUnits(DEX_FEE, this.leg(GIVES.taker).decimals);
   }
 
   async drive<T>(promise: Promise<T>, limitMs = 120_000): Promise<T> {
@@ -127,18 +176,20 @@ export class MatrixWorld {
 
   async startSwap(role: Role): Promise<void> {
     const node = this.node(role);
-    const amounts = role === "maker" ? [decimal("2")] : [decimal("0.00025"), decimal("1")];
-    const held = node.coin(GIVES[role]).reserve(amounts, 60_000);
-    if (!held.ok) throw new Error(`no funds: ${held.error.kind}`);
+    const amounts = role === "maker" ? [VOLUME.maker] : [DEX_FEE, VOLUME.taker];
     const other = role === "maker" ? this.taker : this.maker;
+    const held = node.coin(GIVES[role]).reserve(amounts, 60_000);
+    const claim = node.coin(GIVES[other.role]).reserveClaim(60_000);
+    if (!held.ok) throw new Error(`no funds: ${held.error.kind}`);
+    if (!claim.ok) throw new Error(`no funds: ${claim.error.kind}`);
     await node.runner.start({
       role,
       uuid: UUID,
       myOrderUuid: UUID,
       makerCoin: "AAA",
       takerCoin: "BBB",
-      makerAmount: decimal("2"),
-      takerAmount: decimal("1"),
+      makerAmount: VOLUME.maker,
+      takerAmount: VOLUME.taker,
       counterparty: other.key.publicKey,
       makerConfs: CONFIRMATIONS,
       makerNota: false,
@@ -146,7 +197,7 @@ export class MatrixWorld {
       takerNota: false,
       lockDurationSec: LOCK_SEC,
       reservation: held.value,
-      claimReservation: null,
+      claimReservation: claim.value,
       safety: { valueConfs: 0, revealMarginSec: REVEAL_MARGIN_SEC, feeConfs: 0 },
     });
   }
@@ -154,6 +205,6 @@ export class MatrixWorld {
   async close(): Promise<void> {
     await this.maker.close();
     await this.taker.close();
-    for (const { chain } of this.chains.values()) chain.stop();
+    for (const chain of this.chains) chain.stop();
   }
 }

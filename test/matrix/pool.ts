@@ -14,6 +14,8 @@ export type CellReport = {
   readonly cpuMs: number;
 };
 
+/** Signatures and hashes by native code: byte for byte the same. */
+const HOOK = new URL("../../sim/native/hook.ts", import.meta.url).href;
 /** Few enough for both processes to end together, many enough for messages to cost nothing. */
 const BATCH = 21;
 
@@ -23,7 +25,10 @@ export async function runCells(cells: readonly Cell[], jobs: number, onReport: (
   let at = 0;
   await Promise.all(
     Array.from({ length: jobs }, async () => {
-      const child = fork(program, [], { execArgv: ["--max-semi-space-size=64"], stdio: ["ignore", "inherit", "inherit", "ipc"] });
+      const child = fork(program, [], {
+        execArgv: ["--max-semi-space-size=64", "--import", HOOK],
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+      });
       try {
         for (;;) {
           const batch = cells.slice(at, at + BATCH);

@@ -1,12 +1,11 @@
 import { ownPayment, type Role, type SwapEvent } from "../../src/core/swap/events.ts";
 import { deadlinesOf } from "../../src/core/swap/timelocks.ts";
-import { fromHex, toHex } from "../../src/core/util/bytes.ts";
-import { parseTx } from "../../src/core/utxo/txCodec.ts";
-import { type Books, closeBooks, dangerIn, notFree, purseOf, stepWrongs } from "./books.ts";
+import { type Books, closeBooks, dangerIn, type Holdings, holdingsOf, notFree, stepWrongs } from "./books.ts";
 import { type Cell, type Column, EventKeys, type Move, type Restart } from "./cell.ts";
 import type { AtStore, MatrixNode } from "./matrixNode.ts";
-import { GIVES, LOCK_SEC, MatrixWorld, type Ticker } from "./matrixWorld.ts";
+import { GIVES, LOCK_SEC, MatrixWorld } from "./matrixWorld.ts";
 import { AT_ONCE_SEC, isBeyond, restartIn } from "./moments.ts";
+import { isOfScripts, platformOf, type Ticker } from "./pairs.ts";
 import { hasPaid, movesAt, Villain } from "./villain.ts";
 import { Weather } from "./weather.ts";
 
@@ -42,7 +41,7 @@ const other = (role: Role): Role => (role === "maker" ? "taker" : "maker");
 
 /** One world with one swap, run to its end, with or without a crash. */
 class Run {
-  readonly #world = new MatrixWorld();
+  readonly #world: MatrixWorld;
   readonly #column: Column;
   readonly #cell: Cell | null;
   readonly #victim: MatrixNode;
@@ -64,13 +63,15 @@ class Run {
   constructor(column: Column, cell: Cell | null) {
     this.#column = column;
     this.#cell = cell;
+    this.#world = new MatrixWorld(column.pair);
     this.#victim = this.#world.node(column.role);
     this.#peer = this.#world.node(other(column.role));
     this.#weather = new Weather(column.chain, this.#world);
     this.#plan = cell ? ["crash"] : [];
     this.#victim.atStore = (e) => this.#atStore(e);
     this.#victim.onStored = (e) => this.#onVictimStored(e);
-    this.#victim.onBroadcast = (ticker, when, raw) => this.#onBroadcast(ticker as Ticker, when, raw);
+    this.#victim.onOwnTx = (raw) => this.#stored.add(raw);
+    this.#victim.onBroadcast = (ticker, when, raw) => this.#onBroadcast(ticker, when, raw);
     this.#victim.onCrash = () => this.#onCrash();
     this.#peer.onStored = (e) => this.#weather.onStored(this.#peer.role, e);
   }
@@ -123,22 +124,14 @@ class Run {
     if (this.#hit) return;
     if (road === "refund" && hasPaid(role, e)) this.#peer.crash();
     if (road === "late" && hasPaid(role, e)) this.#becomeVillain("late");
-    if (road === "cancel" && e.type === "tx_signed" && e.slot === ownPayment(role)) this.#world.chain(GIVES[role]).chain.held.add(e.txid);
+    if (road === "cancel" && e.type === "tx_signed" && e.slot === ownPayment(role)) this.#world.chain(GIVES[role]).hold(e.txid);
   }
 
-  /** It spends or pays the crashed side. What the other side signed may be handed on, stored or not. */
-  #isOwn(ticker: Ticker, raw: string): boolean {
-    const { chain } = this.#world.chain(ticker);
-    const tx = parseTx(fromHex(raw), chain.params.template.format);
-    if (!tx.ok) return true;
-    const script = toHex(this.#victim.script);
-    const spends = tx.value.inputs.some((i) => chain.mempool.coin(i.txid, i.vout)?.scriptHex === script);
-    return spends || tx.value.outputs.some((o) => toHex(o.script) === script);
-  }
-
-  #onBroadcast(ticker: Ticker, when: "before" | "after", raw: string): void {
+  #onBroadcast(ticker: string, when: "before" | "after", raw: string): void {
     if (when === "before") {
-      if (!this.#stored.has(raw) && this.#isOwn(ticker, raw))
+      const chain = ticker === platformOf(this.#column.pair) ? this.#world.account : this.#world.chain(ticker as Ticker);
+      // What the other side signed may be handed on, stored or not.
+      if (!this.#stored.has(raw) && chain?.isOf(raw, this.#victim.purse))
         this.#wrongs.push(`sends a transaction that its disk does not have: ${raw.slice(0, 60)}…`);
       this.#makeRoom(raw);
       return;
@@ -158,7 +151,7 @@ class Run {
     const own = this.#victim.state?.own;
     const payment = own?.[ownPayment(this.#column.role)];
     const isCancel = own?.cancel !== undefined && [own.cancel, ...(own.cancel.replaced ?? [])].some((v) => v.raw === raw);
-    if (isCancel && payment) this.#world.chain(GIVES[this.#column.role]).chain.mempool.graph.removeWithDescendants(payment.txid);
+    if (isCancel && payment) this.#world.chain(GIVES[this.#column.role]).forget(payment.txid);
   }
 
   #becomeVillain(move: Move): void {
@@ -229,7 +222,7 @@ class Run {
     const { clock } = world;
     const roles = this.#column.road === "alone" ? [this.#column.role] : (["maker", "taker"] as const);
     for (const node of [world.maker, world.taker]) await world.drive(node.start());
-    const before = { maker: purseOf(world, world.maker), taker: purseOf(world, world.taker) };
+    const before = { maker: holdingsOf(world, world.maker), taker: holdingsOf(world, world.taker) };
     const startSec = this.#nowSec;
     for (const role of roles) void world.startSwap(role).catch((cause: unknown) => this.#wrongs.push(`no start: ${String(cause)}`));
     await clock.run({ untilMs: clock.nowMs() + 500 });
@@ -237,14 +230,22 @@ class Run {
     const isOver = this.#isOver();
     this.#weather.end();
     this.#villain?.off();
-    for (const ticker of ["AAA", "BBB"] as const) world.chain(ticker).chain.mine(SETTLED_BLOCKS);
+    for (const chain of world.chains) chain.mine(SETTLED_BLOCKS);
     await clock.run({ untilMs: clock.nowMs() + SETTLED_SEC * 1_000 });
+    if (isOver && !isOfScripts(world.pair))
+      await clock.run({ until: () => this.#isFree(), untilMs: clock.nowMs() + FREE_AFTER_SEC * 1_000 });
     const result = this.#judge(before, isOver);
     await world.close();
     return result;
   }
 
-  #judge(before: { readonly [R in Role]: ReturnType<typeof purseOf> }, isOver: boolean): CellResult {
+  /** An account has its line in order: a nonce that nobody has is filled after a while. */
+  #isFree(): boolean {
+    const honest = [this.#victim, ...(this.#isPeerHonest ? [this.#peer] : [])];
+    return honest.every((node) => !node.isUp || notFree(this.#world, node).length === 0);
+  }
+
+  #judge(before: { readonly [R in Role]: Holdings }, isOver: boolean): CellResult {
     const world = this.#world;
     const wrongs = [...this.#wrongs];
     const victim: Books = closeBooks(world, this.#victim, before[this.#victim.role]);

@@ -1,8 +1,18 @@
-import { type Cell, CHAINS, PEERS, ROADS } from "./cell.ts";
+import { type Cell, CHAINS, PAIRS, PEERS, ROADS } from "./cell.ts";
 import { BLOCK_SEC, CONFIRMATIONS, LOCK_SEC } from "./matrixWorld.ts";
+import { isOfScripts } from "./pairs.ts";
 import type { CellReport } from "./pool.ts";
 
 const LETTERS: { readonly [ending: string]: string } = { traded: "T", kept: "K", gained: "G", lost: "L", none: "–", locked: "X" };
+
+/** The halves of the matrix, run and written together or alone. */
+export const PARTS = ["scripts", "accounts"] as const;
+export type Part = (typeof PARTS)[number];
+/** Of the cells of account pairs one in so many is run unless a filter asks for all: a prime, so that every value of every axis has its turn. */
+export const ACCOUNT_STEP = 17;
+export const partOf = ({ pair }: Pick<Cell, "pair">): Part => (isOfScripts(pair) ? "scripts" : "accounts");
+
+const HEADINGS: { readonly [P in Part]: string } = { scripts: "## Two coins of scripts", accounts: "## A coin of an account chain" };
 
 const ROAD_TEXT: { readonly [R in Cell["road"]]: string } = {
   straight: "the straight road",
@@ -12,26 +22,33 @@ const ROAD_TEXT: { readonly [R in Cell["road"]]: string } = {
   alone: "the other side never answers",
 };
 
-/** One row per event, one column per peer and chain: how many cells ended how. */
-export function tablesOf(reports: readonly CellReport[]): string {
-  const parts: string[] = [];
+type Group = { readonly name: string; readonly has: (cell: Cell) => boolean };
+const WEATHERS: readonly Group[] = PEERS.flatMap((peer) =>
+  CHAINS.map((chain) => ({ name: `${peer}, ${chain}`, has: (cell) => cell.peer === peer && cell.chain === chain })),
+);
+const PAIR_GROUPS: readonly Group[] = PAIRS.filter((pair) => !isOfScripts(pair)).map((name) => ({
+  name,
+  has: ({ pair }) => pair === name,
+}));
+
+/** One row per event; one column per peer and chain, or per pair: how many cells ended how. */
+export function tablesOf(part: Part, reports: readonly CellReport[]): string {
+  const tables: string[] = [];
   for (const role of ["maker", "taker"] as const) {
     for (const road of ROADS) {
       const own = reports.filter((r) => r.cell.role === role && r.cell.road === road);
-      if (own.length > 0) parts.push(tableOf(`${role}: ${ROAD_TEXT[road]}`, own));
+      if (own.length > 0) tables.push(tableOf(`${role}: ${ROAD_TEXT[road]}`, part === "scripts" ? WEATHERS : PAIR_GROUPS, own));
     }
   }
-  return parts.join("\n");
+  return tables.join("\n");
 }
 
-function tableOf(title: string, reports: readonly CellReport[]): string {
-  const groups = PEERS.flatMap((peer) => CHAINS.map((chain) => ({ peer, chain })));
-  const head = `| event | ${groups.map(({ peer, chain }) => `${peer}, ${chain}`).join(" | ")} |`;
+function tableOf(title: string, groups: readonly Group[], reports: readonly CellReport[]): string {
+  const head = `| event | ${groups.map(({ name }) => name).join(" | ")} |`;
   const events = [...new Set(reports.map((r) => r.cell.event))];
   const rows = events.map((event) => {
     const of = reports.filter((r) => r.cell.event === event);
-    const fields = groups.map(({ peer, chain }) => fieldOf(of.filter((r) => r.cell.peer === peer && r.cell.chain === chain)));
-    return `| ${event.replace(":", " ")} | ${fields.join(" | ")} |`;
+    return `| ${event.replace(":", " ")} | ${groups.map(({ has }) => fieldOf(of.filter((r) => has(r.cell)))).join(" | ")} |`;
   });
   return [`### The ${title}`, "", head, `|${" --- |".repeat(groups.length + 1)}`, ...rows, ""].join("\n");
 }
@@ -46,49 +63,66 @@ function fieldOf(reports: readonly CellReport[]): string {
 
 const count = (reports: readonly CellReport[], match: (r: CellReport) => boolean): number => reports.filter(match).length;
 
-/** The whole document. */
-export function matrixDocument(reports: readonly CellReport[], commit: string): string {
-  const rows = PEERS.flatMap((peer) =>
-    CHAINS.map((chain) => {
-      const of = reports.filter((r) => r.cell.peer === peer && r.cell.chain === chain);
-      const ended = (ending: string): number => count(of, (r) => r.ending === ending);
-      return `| ${peer} | ${chain} | ${of.length} | ${ended("traded")} | ${ended("kept")} | ${ended("gained")} | ${ended("lost")} | ${ended("none")} | ${count(of, (r) => r.isOutside)} |`;
-    }),
-  );
-  return `# The crash matrix
+/** A part of the document, from its heading to the next. */
+export function partDocument(part: Part, reports: readonly CellReport[], commit: string): string {
+  const rows = WEATHERS.map(({ name, has }) => {
+    const of = reports.filter((r) => has(r.cell));
+    const ended = (ending: string): number => count(of, (r) => r.ending === ending);
+    return `| ${name} | ${of.length} | ${ended("traded")} | ${ended("kept")} | ${ended("gained")} | ${ended("lost")} | ${ended("none")} | ${count(of, (r) => r.isOutside)} |`;
+  });
+  const which = part === "scripts" ? "all of them" : `one in ${ACCOUNT_STEP} of all pairs but the first, the same ones each time`;
+  return `${HEADINGS[part]}
 
-Generated by \`npm run matrix -- --write\` from the tree on top of commit ${commit}: ${reports.length} cells, none bad. Every seed is fixed; the same
-tree gives the same tables. CI runs all of it; \`npm run matrix -- --filter role=maker,event=negotiated\` runs a part, one cell prints its story
-when it is bad.
+From the tree on top of commit ${commit}: ${reports.length} cells, ${which}; none bad.
 
-A cell is one swap of two nodes' whole swap engines (engine, coins, chain index, store) on two embedded chains and a virtual clock, run to its end.
+| peer, chain | cells | T | K | G | L | – | beyond the promise |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+${rows.join("\n")}
+
+${tablesOf(part, reports)}`;
+}
+
+/** The document with one part of it renewed, its other part as it was. */
+export function renewed(document: string, part: Part, text: string): string {
+  const at = (p: Part): number => document.indexOf(HEADINGS[p]);
+  const [scripts, accounts] = [at("scripts"), at("accounts")];
+  const kept = {
+    scripts: scripts < 0 ? "" : document.slice(scripts, accounts < 0 ? undefined : accounts),
+    accounts: accounts < 0 ? "" : document.slice(accounts),
+  };
+  return `${INTRODUCTION}${PARTS.map((p) => (p === part ? text : kept[p])).join("")}`;
+}
+
+const INTRODUCTION = `# The crash matrix
+
+Generated by \`npm run matrix -- --write\` (\`--part scripts\` or \`--part accounts\` for one half). Every seed is fixed; the same
+tree gives the same tables. CI runs what is in the tables: all cells of two coins of scripts, and one in ${ACCOUNT_STEP} of the cells with a coin of an account chain,
+counted through in their order, so that every value of every axis has its turn. A filter runs all cells it names: \`npm run matrix -- --filter pair=ETH/UTXO,role=maker,event=negotiated\`;
+one cell prints its story when it is bad.
+
+A cell is one swap of two nodes' whole swap engines (engine, coins, chain index, store) on their chains and a virtual clock, run to its end. Coins of scripts are on embedded chains; \`ETH\` is
+the platform coin of the simulated account chain ([ADR 30](adr/0030-simulated-account-chain.md)), \`TOKEN\` a token on it.
 L is ${LOCK_SEC} s, blocks come every ${BLOCK_SEC} s, payments need ${CONFIRMATIONS} confirmations. One side dies once (or three times) and is started again.
 
 | Axis | Values |
 | --- | --- |
+| pair | what the maker gives, what the taker gives |
 | role | the side that dies |
 | event | every event a run without a crash stores, its repetitions (\`#2\`) included; of the roads beside the straight one, those from \`refund_decided\` on |
 | crash | before the event is stored; right after; after the first broadcast that follows it before the next event (where there is one); right after, and again at the first write and at the first broadcast of the recovery |
 | restart | after a second; after the deadline of the step the state stands before; after the taker's lock, the first to pass |
 | peer | honest; silent from the crash on; malicious from the crash on, see below |
-| chain | calm; congested: blocks take nothing below 30 times the usual rate for 75 s after each first sending, and from the crash until 75 s after the restart; reorganising: a reorganisation of ${CONFIRMATIONS - 1} blocks on both chains at the crash, and of each transaction when it is ${CONFIRMATIONS - 1} deep, which fees, claims and refunds do not survive in any mempool |
+| chain | calm; congested: blocks take nothing below 30 times the usual rate for 75 s after each first sending, and from the crash until 75 s after the restart, and on an account chain the base fee climbs meanwhile; reorganising: a reorganisation of ${CONFIRMATIONS - 1} blocks on every chain at the crash, and of each transaction when it is ${CONFIRMATIONS - 1} deep, which fees, claims and refunds do not survive in any mempool |
 
 What a malicious peer does, each in cells of its own wherever it can do harm: **late**: it makes its payment, then claims in the last minute only and takes its own payment back
-as early as that is valid (as taker only once it knows the secret), at a fee the victim does not pay and with miners that prefer it. **double_spend**: it goes on as if honest, and replaces its own fee and payment by spends to itself
+as early as that is valid (as taker only once it knows the secret), at a fee the victim does not pay and with miners that prefer it. **double_spend**: it goes on as if honest, and replaces its own fee and payment by spends to itself (on an account chain at the same nonce)
 as long as they are in no block. **wrong**: it sends its own transaction with a byte changed, another one, and bytes that are none in place of what is due.
 
-Every cell must end so: the crashed side (and an honest peer) has its own coin back or the other coin in hand, to the unit, less the fees of its transactions in blocks; nothing is locked,
+Every cell must end so: the crashed side (and an honest peer) has its own coin back or the other coin in hand, to the unit, less the fees of its transactions in blocks, the gas of approvals and of what failed included; nothing is locked, no nonce left free or waiting,
 promised or believed in that the chain does not have; no transaction was sent that was not on the disk before; the status says what the chain says; the secret was shown only for a payment that was deep and unspent, in time; the swap ended only on what was deep; own funds are free ${LOCK_SEC} s after the own lock, or after the last start if that
 was later. Beyond the promise are sides that come back too late for it: a maker that may have shown the secret, after the taker's lock; a taker that has paid, later than a reveal margin before the maker's lock. They may lose, and then
 their status must say so.
 
 T traded · K kept its own · G gained from a peer that lost by its own doing · L lost, beyond the promise, named in the status · – died before the swap was stored
 
-| peer | chain | cells | T | K | G | L | – | beyond the promise |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
-${rows.join("\n")}
-
-## By event
-
-${tablesOf(reports)}`;
-}
+`;

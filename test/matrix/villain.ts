@@ -1,6 +1,5 @@
-import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
 import { contractOf, type PaymentSlot } from "../../src/app/swap/contracts.ts";
-import { txToChainTx } from "../../src/chain/chainTx.ts";
+import type { OwnSignedTx, SwapCoin } from "../../src/app/swap/swapCoin.ts";
 import { signEnvelope } from "../../src/core/message/envelope.ts";
 import { encodeSwapMessage } from "../../src/core/message/swapMessage.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
@@ -8,13 +7,14 @@ import { ownPayment, type SwapEvent, theirPayment } from "../../src/core/swap/ev
 import type { SwapState } from "../../src/core/swap/swapState.ts";
 import { deadlinesOf } from "../../src/core/swap/timelocks.ts";
 import { fromHex, toHex } from "../../src/core/util/bytes.ts";
-import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import type { Move } from "./cell.ts";
 import type { MatrixNode } from "./matrixNode.ts";
-import { GIVES, type MatrixWorld, type Ticker } from "./matrixWorld.ts";
+import { GIVES, type MatrixWorld } from "./matrixWorld.ts";
+import { familyOf, type Ticker } from "./pairs.ts";
 
-/** What a villain pays to be first. */
+/** What a villain pays to be first, base units; wei on an account chain. */
 const FEE = 2_000_000n;
+const GAS_FEE = 10n ** 17n;
 /** A late claim leaves so long before the victim's refund could. */
 const LAST_MOMENT_SEC = 60;
 /** A refund that is not in the air so long after it could be will not come soon. */
@@ -37,8 +37,8 @@ export class Villain {
   readonly #doubled = new Set<string>();
   #isOff = false;
   #secret: Uint8Array | null = null;
-  #refund: ReturnType<UtxoCoin["buildRefund"]> | null = null;
-  #claim: ReturnType<UtxoCoin["buildClaim"]> | null = null;
+  #refund: OwnSignedTx | null = null;
+  #claim: OwnSignedTx | null = null;
 
   constructor(world: MatrixWorld, node: MatrixNode, move: Move) {
     this.#world = world;
@@ -68,20 +68,8 @@ export class Villain {
     this.#world.clock.after(LOOK_MS, () => this.#look());
   }
 
-  #chain(ticker: Ticker) {
-    return this.#world.chain(ticker).chain;
-  }
-
-  /** Into the mempools, in place of whatever is in the way: the miners are friends. */
-  #force(ticker: Ticker, raw: Uint8Array): void {
-    const chain = this.#chain(ticker);
-    const tx = parseTx(raw, chain.params.template.format);
-    if (!tx.ok) throw new Error(tx.error.detail);
-    for (const { txid, vout } of tx.value.inputs) {
-      const other = chain.mempool.graph.spender(`${txid}:${vout}`);
-      if (other !== undefined) chain.mempool.graph.removeWithDescendants(other);
-    }
-    chain.send(txToChainTx(tx.value));
+  #fee(ticker: Ticker): bigint {
+    return familyOf(this.#world.pair, ticker) === "UTXO" ? FEE : GAS_FEE;
   }
 
   #doubleSpend(): void {
@@ -89,11 +77,11 @@ export class Villain {
     const own = this.#node.state?.own ?? {};
     for (const slot of ["fee", ownPayment(this.#node.role)] as const) {
       const tx = own[slot];
-      if (!tx || this.#doubled.has(slot) || !this.#chain(ticker).mempool.graph.get(tx.txid)) continue;
+      if (!tx || this.#doubled.has(slot) || !this.#world.chain(ticker).isWaiting(tx.txid)) continue;
       const conflict = this.#node.coin(ticker).buildCancel(fromHex(tx.raw));
       if (!conflict.ok) continue;
       this.#doubled.add(slot);
-      this.#force(ticker, conflict.value.raw);
+      this.#world.chain(ticker).force(conflict.value.raw);
     }
   }
 
@@ -105,51 +93,59 @@ export class Villain {
     if (!paid?.attempted && this.#node.isTrading) return;
     if (!paid || !this.#isKnown(GIVES[this.#node.role], paid.txid)) return;
     if (this.#node.isTrading) this.#node.goRogue();
+    this.#follow(s);
     this.#takeBack(s);
     this.#claimLate(s);
   }
 
   #isKnown(ticker: Ticker, txid: string): boolean {
-    const { state, mempool } = this.#chain(ticker);
-    return state.blockOfTx(txid) !== undefined || mempool.graph.get(txid) !== undefined;
+    const chain = this.#world.chain(ticker);
+    return chain.depth(txid) > 0 || chain.isWaiting(txid);
   }
 
-  /** Unspent by any block. */
-  #isOpen(ticker: Ticker, txid: string): boolean {
-    return this.#chain(ticker).state.coins.get(`${txid}:0`) !== undefined;
+  /** Without its engine nobody has the payments of an account chain looked at. */
+  #follow(s: SwapState): void {
+    for (const slot of ["makerPayment", "takerPayment"] as const) {
+      const ticker: Ticker = slot === "makerPayment" ? "AAA" : "BBB";
+      if (familyOf(this.#world.pair, ticker) === "UTXO") continue;
+      const coin = this.#node.coin(ticker);
+      void coin.chain.watchScript(coin.contractScript(contractOf(s, slot)), 0);
+    }
   }
 
   #takeBack(s: SwapState): void {
     const slot = ownPayment(this.#node.role);
     const ticker = GIVES[this.#node.role];
+    const leg = this.#world.leg(ticker);
     const paid = s.own[slot];
     const contract = contractOf(s, slot);
-    if (!paid || !this.#isOpen(ticker, paid.txid) || this.#chain(ticker).state.tip.medianTime <= contract.lock) return;
+    if (!paid || !leg.isOpen(paid.txid) || leg.chain.lockTimeSec() <= contract.lock) return;
     // A taker that does not know the secret yet wins nothing by its refund: a maker that claims too late gives it both.
     const isPatient =
       this.#node.role === "taker" && this.#secretOf(s) === null && this.#world.clock.nowMs() / 1_000 < deadlinesOf(s).makerLock;
     if (isPatient) return;
-    this.#refund ??= this.#node.coin(ticker).buildRefund({ contract, payment: fromHex(paid.raw), fee: FEE });
-    if (this.#refund.ok && !this.#isKnown(ticker, this.#refund.value.txid)) this.#force(ticker, this.#refund.value.raw);
+    this.#refund ??= built(this.#node.coin(ticker).buildRefund({ contract, payment: fromHex(paid.raw), fee: this.#fee(ticker) }));
+    if (this.#refund && !this.#isKnown(ticker, this.#refund.txid)) leg.chain.force(this.#refund.raw);
   }
 
   #claimLate(s: SwapState): void {
     const slot = theirPayment(this.#node.role);
     const ticker: Ticker = this.#node.role === "maker" ? "BBB" : "AAA";
     const coin = this.#node.coin(ticker);
+    const leg = this.#world.leg(ticker);
     const contract = contractOf(s, slot);
     const output = coin.chain.outputs(coin.contractScript(contract)).find((o) => o.vout === 0);
     const payment = s.facts[slot]?.raw ?? s.received[slot]?.raw ?? (output && toHex(coin.chain.tx(output.txid)?.raw ?? new Uint8Array()));
     const secret = this.#secretOf(s);
-    if (!payment || !secret || !output || !this.#isOpen(ticker, output.txid)) return;
+    if (!payment || !secret || !output || !leg.isOpen(output.txid)) return;
     const lock = this.#node.role === "maker" ? deadlinesOf(s).takerLock : deadlinesOf(s).makerLock;
     if (this.#world.clock.nowMs() / 1_000 < lock - LAST_MOMENT_SEC) return;
     // The maker may wait even longer, until the refund is in the air: nothing but a claim shows the secret.
-    const isRefunding = this.#chain(ticker).mempool.graph.spender(`${output.txid}:0`) !== undefined;
-    const isOverdue = this.#chain(ticker).state.tip.medianTime > contract.lock + OVERDUE_SEC;
+    const isRefunding = leg.endWaiting(output.txid);
+    const isOverdue = leg.chain.lockTimeSec() > contract.lock + OVERDUE_SEC;
     if (this.#node.role === "maker" && !isRefunding && !isOverdue) return;
-    this.#claim ??= coin.buildClaim({ contract, payment: fromHex(payment), secret, fee: FEE });
-    if (this.#claim.ok && !this.#isKnown(ticker, this.#claim.value.txid)) this.#force(ticker, this.#claim.value.raw);
+    this.#claim ??= built(coin.buildClaim({ contract, payment: fromHex(payment), secret, fee: this.#fee(ticker) }));
+    if (this.#claim && !this.#isKnown(ticker, this.#claim.txid)) leg.chain.force(this.#claim.raw);
   }
 
   /** The maker made it; the taker reads it from whatever claim it ever saw. */
@@ -159,14 +155,7 @@ export class Villain {
     if (this.#secret) return this.#secret;
     const paid = s.own.takerPayment;
     const hash = fromHex(s.negotiated?.secretHash ?? "");
-    const { mempool, state } = this.#chain("BBB");
-    const spender = mempool.graph.spender(`${paid?.txid}:0`);
-    const seen = spender === undefined ? undefined : mempool.graph.get(spender)?.chainTx.raw;
-    const blocks = [state.tip.height, state.tip.height - 1, state.tip.height - 2, state.tip.height - 3];
-    const mined = blocks
-      .flatMap((h) => state.at(h)?.block.txs ?? [])
-      .find((t) => t.tx.inputs.some((i) => i.txid === paid?.txid && i.vout === 0))?.raw;
-    const raw = seen ?? mined;
+    const raw = paid ? this.#world.leg("BBB").endBytes(paid.txid) : null;
     this.#secret = s.secret ? fromHex(s.secret) : raw ? this.#node.coin("BBB").findSecret({ txid: "", raw }, hash) : null;
     return this.#secret;
   }
@@ -176,7 +165,7 @@ export class Villain {
     const s = this.#node.state;
     const own = s?.own[ownPayment(this.#node.role)]?.raw ?? s?.own.fee?.raw;
     // Some transaction of the chain that is none of what is due, the own one with its last byte changed, and bytes that are none.
-    const other = this.#chain(GIVES[this.#node.role]).state.at(101)?.block.txs[0]?.raw ?? new Uint8Array(10);
+    const other = this.#world.chain(GIVES[this.#node.role]).strange();
     const changed = own ? fromHex(own).map((b, i, all) => (i === all.length - 1 ? b ^ 1 : b)) : other;
     for (const data of [changed, other, new Uint8Array(200).fill(0x5a)]) {
       const messages: SwapMessage[] =
@@ -191,6 +180,9 @@ export class Villain {
     this.#world.clock.after(WRONG_EVERY_MS, () => this.#sendWrong(left - 1));
   }
 }
+
+/** What the coin signed; null while it cannot. */
+const built = (made: ReturnType<SwapCoin["buildClaim"]>): OwnSignedTx | null => (made.ok ? made.value : null);
 
 /** Moves that can do harm from this point on, by the peer's state in an undisturbed run. */
 export function movesAt(road: string, peer: SwapState | null, victim: SwapState | null): readonly Move[] {

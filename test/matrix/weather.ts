@@ -1,12 +1,12 @@
 import { chainOf } from "../../src/app/swap/contracts.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import type { Chain } from "./cell.ts";
-import { CONFIRMATIONS, type MatrixWorld, TICKERS, type Ticker } from "./matrixWorld.ts";
+import type { MatrixChain } from "./chains/matrixChain.ts";
+import { CONFIRMATIONS, type MatrixWorld } from "./matrixWorld.ts";
+import type { Ticker } from "./pairs.ts";
 
 /** Blocks are full for so long after each new transaction of the swap, and after a restart. */
 const CONGESTED_SEC = 75;
-/** Others pay this many times the relay minimum then. */
-const CONGESTED_FEE_PER_KB = 30_000n;
 /** One less than what a payment must have. */
 const REORG_DEPTH = CONFIRMATIONS - 1;
 /** Whoever needs one of these again must send it again; others go back to the mempool. */
@@ -18,8 +18,8 @@ const tickerOf = (role: Role, slot: Slot): Ticker => (chainOf(role, slot) === "m
 export class Weather {
   readonly #kind: Chain;
   readonly #world: MatrixWorld;
-  readonly #fullUntilMs = new Map<Ticker, number>();
-  readonly #txs = new Map<string, { readonly ticker: Ticker; readonly slot: Slot }>();
+  readonly #fullUntilMs = new Map<MatrixChain, number>();
+  readonly #txs = new Map<string, { readonly chain: MatrixChain; readonly slot: Slot }>();
   /** Reorganised once: a chain that undoes every new version of a transaction for ever is one nobody can trade on. */
   readonly #reorged = new Set<Slot>();
   readonly #congested = new Set<Slot>();
@@ -28,58 +28,48 @@ export class Weather {
   constructor(kind: Chain, world: MatrixWorld) {
     this.#kind = kind;
     this.#world = world;
-    world.beforeBlock = (ticker) => this.#beforeBlock(ticker);
-    world.afterBlock = (ticker) => this.#afterBlock(ticker);
+    world.beforeBlock = (chain) => this.#beforeBlock(chain);
+    world.afterBlock = (chain) => this.#afterBlock(chain);
   }
 
   /** An event of either side was stored. */
   onStored(role: Role, e: SwapEvent): void {
-    if ("raw" in e) this.#txs.set(e.txid, { ticker: tickerOf(role, e.slot), slot: e.slot });
+    if ("raw" in e) this.#txs.set(e.txid, { chain: this.#world.chain(tickerOf(role, e.slot)), slot: e.slot });
     if (this.#kind !== "congested" || e.type !== "tx_attempted" || this.#congested.has(e.slot)) return;
     this.#congested.add(e.slot);
-    this.#fill(tickerOf(role, e.slot), CONGESTED_SEC);
+    this.#fill(this.#world.chain(tickerOf(role, e.slot)), CONGESTED_SEC);
   }
 
   onCrash(restartInSec: number): void {
-    if (this.#kind === "congested") for (const ticker of TICKERS) this.#fill(ticker, restartInSec + CONGESTED_SEC);
-    if (this.#kind === "reorganising") for (const ticker of TICKERS) this.#reorg(ticker, []);
+    if (this.#kind === "congested") for (const chain of this.#world.chains) this.#fill(chain, restartInSec + CONGESTED_SEC);
+    if (this.#kind === "reorganising") for (const chain of this.#world.chains) chain.reorg(REORG_DEPTH, []);
   }
 
   end(): void {
     this.#isOver = true;
-    for (const ticker of TICKERS) this.#policy(ticker).blockFeePerKb = 0n;
+    for (const chain of this.#world.chains) chain.congest(false);
   }
 
-  #policy(ticker: Ticker) {
-    return this.#world.chain(ticker).chain.policy;
-  }
-
-  #fill(ticker: Ticker, sec: number): void {
+  #fill(chain: MatrixChain, sec: number): void {
     const untilMs = this.#world.clock.nowMs() + sec * 1_000;
-    this.#fullUntilMs.set(ticker, Math.max(this.#fullUntilMs.get(ticker) ?? 0, untilMs));
-    this.#policy(ticker).blockFeePerKb = CONGESTED_FEE_PER_KB;
+    this.#fullUntilMs.set(chain, Math.max(this.#fullUntilMs.get(chain) ?? 0, untilMs));
+    chain.congest(true);
   }
 
-  #beforeBlock(ticker: Ticker): void {
-    if ((this.#fullUntilMs.get(ticker) ?? 0) <= this.#world.clock.nowMs()) this.#policy(ticker).blockFeePerKb = 0n;
+  #beforeBlock(chain: MatrixChain): void {
+    if ((this.#fullUntilMs.get(chain) ?? 0) <= this.#world.clock.nowMs()) chain.congest(false);
   }
 
-  #afterBlock(ticker: Ticker): void {
+  #afterBlock(chain: MatrixChain): void {
     if (this.#kind !== "reorganising" || this.#isOver) return;
-    const { state } = this.#world.chain(ticker).chain;
-    const due = [...this.#txs].filter(([txid, tx]) => {
-      const at = tx.ticker === ticker && !this.#reorged.has(tx.slot) ? state.blockOfTx(txid) : undefined;
-      return at !== undefined && state.tip.height - at.height + 1 === REORG_DEPTH;
-    });
+    const due = [...this.#txs].filter(
+      ([txid, tx]) => tx.chain === chain && !this.#reorged.has(tx.slot) && chain.depth(txid) === REORG_DEPTH,
+    );
     if (due.length === 0) return;
     for (const [, { slot }] of due) this.#reorged.add(slot);
-    this.#reorg(
-      ticker,
+    chain.reorg(
+      REORG_DEPTH,
       due.flatMap(([txid, { slot }]) => (FORGOTTEN.includes(slot) ? [txid] : [])),
     );
-  }
-
-  #reorg(ticker: Ticker, forget: readonly string[]): void {
-    this.#world.chain(ticker).reorg(REORG_DEPTH, forget);
   }
 }

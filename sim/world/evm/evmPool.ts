@@ -23,7 +23,8 @@ type Entry = { readonly signed: SignedEvmTx; readonly sinceMs: number; readonly 
 
 const refused = (message: string): PoolAnswer => ({ kind: "refused", message });
 const tipCap = ({ tx }: SignedEvmTx): bigint => (tx.type === "eip1559" ? tx.maxPriorityFeePerGas : tx.gasPrice);
-const feeCap = ({ tx }: SignedEvmTx): bigint => (tx.type === "eip1559" ? tx.maxFeePerGas : tx.gasPrice);
+/** Most a transaction pays, wei per gas. */
+export const feeCap = ({ tx }: SignedEvmTx): bigint => (tx.type === "eip1559" ? tx.maxFeePerGas : tx.gasPrice);
 /** At least a tenth more. */
 const isTenthMore = (now: bigint, before: bigint): boolean => now * 10n >= before * 11n && now > before;
 

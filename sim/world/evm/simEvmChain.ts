@@ -15,7 +15,7 @@ import type { CallRequest, PaymentEvent, Receipt, TokenArrival } from "../../../
 import type { BlockRef } from "../../../src/ports/chain.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { EvmLog, NativeContract } from "./evmCall.ts";
-import { EvmPool, type PoolAnswer, type PoolRules } from "./evmPool.ts";
+import { EvmPool, feeCap, type PoolAnswer, type PoolRules } from "./evmPool.ts";
 import { EvmState, type Undo } from "./evmState.ts";
 import { BLOCK_MAKER, BURNED, executeTx, type MinedTx, type Ran, runCall } from "./executeTx.ts";
 import { SimSwapContract } from "./simSwapContract.ts";
@@ -74,6 +74,8 @@ export class SimEvmChain {
   readonly held = new Set<string>();
   /** Swap contracts that do not look at what a token brought them, as deployments of others. */
   readonly trusting = new Set<EvmAddress>();
+  /** Blocks take nothing that bids less, wei per gas: others fill them. */
+  leastPrice = 0n;
   readonly usualTip: bigint;
   readonly #state = new EvmState();
   readonly #contracts: Map<EvmAddress, NativeContract>;
@@ -198,6 +200,11 @@ export class SimEvmChain {
     return receipt.gasUsed * (receipt.effectiveGasPrice ?? 0n);
   }
 
+  /** What a transaction pays while nothing is wrong, wei per gas. */
+  get usualPrice(): bigint {
+    return this.#usualBaseFee + this.usualTip;
+  }
+
   // What people do.
 
   /** What a call would do at the tip, at its time; it does not. Null: `from` has less than `value`. */
@@ -303,7 +310,8 @@ export class SimEvmChain {
     const txs: MinedTx[] = [];
     if (from === "pool") {
       this.pool.fill(baseFee, (signed) => {
-        const mined = this.held.has(signed.txid) ? null : executeTx(around, signed, baseFee);
+        const isLeftOut = this.held.has(signed.txid) || feeCap(signed) < this.leastPrice;
+        const mined = isLeftOut ? null : executeTx(around, signed, baseFee);
         if (mined !== null) txs.push(mined);
         return mined?.receipt.gasUsed ?? null;
       });

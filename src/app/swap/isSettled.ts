@@ -1,5 +1,5 @@
 import { ownPayment, type Slot } from "../../core/swap/events.ts";
-import { type OwnTx, versionsOf } from "../../core/swap/swapState.ts";
+import { type OwnTx, outcomeOf, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
 import { feeLostTo } from "./duties/fee.ts";
@@ -17,6 +17,8 @@ const SETTLED_EXTRA_CONFS = 10;
 export function isSettled(task: SwapTask): boolean {
   const { finished, terms } = task.state;
   if (finished === null || !isFeeOver(task)) return false;
+  // Facts of this very look may have turned the end round, and the log does not say so yet.
+  if (finished !== (outcomeOf(task.state) ?? finished)) return false;
   // Whoever has the other coin owes its own: until that stands as deep, it is sent again should a reorg undo it.
   const isDone = decidingSlots(task).some((slot) => isDeep(task, slot)) && (finished !== "success" || isDeep(task, ownPayment(terms.role)));
   return (finished === "failed" || isDone) && !isCarrying(task);
