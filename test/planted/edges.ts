@@ -574,4 +574,11 @@ export const EDGES: readonly PlantedBug[] = [
     '(typeof v === "string" ? ok(v) : err(wrongType(v, "a string")))',
     "test/rpc/repeatedInput.test.ts",
   ),
+  bug(
+    "best_orders asks relays for a coin that nobody configured",
+    "src/rpc/methods/bestOrders.ts",
+    "if (entry?.walletOnly !== false)",
+    'if (entry === undefined) return err({ kind: "NoPeerAnswered" });\n  if (entry.walletOnly)',
+    "test/rpc/orderTexts.test.ts",
+  ),
 ];

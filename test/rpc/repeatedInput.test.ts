@@ -8,7 +8,14 @@ import { fakeDispatcher } from "../fakes/rpcServer.ts";
 
 /** Of a character of two halves the first stands where a long text is cut, wherever a quote shifts it by one. */
 const SPLIT = ["a".repeat(199), "a".repeat(200), "a".repeat(198)].map((head) => `${head}😀😀${"z".repeat(2_000)}`);
-const ODD: readonly Json[] = [...SPLIT, "😀", ...SPLIT.map((type) => ({ type })), { type: "Orders", data: ["😀"] }, ["😀"]];
+const ODD: readonly Json[] = [
+  ...SPLIT,
+  "😀",
+  ...SPLIT.map((type) => ({ type })),
+  { type: "Orders", data: ["😀"] },
+  ["😀"],
+  SPLIT.map((ticker) => [ticker, ticker]),
+];
 
 /** Written as it is, half a pair would make strict parsers refuse the whole reply. */
 const HALF_A_PAIR = /\\ud[89a-f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/i;

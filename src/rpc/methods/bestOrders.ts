@@ -61,8 +61,8 @@ async function readBest(
   signal: AbortSignal,
 ): Promise<Result<Best, BestOrdersError>> {
   const entry = coins.entry(p.coin);
-  if (entry?.walletOnly) return err({ kind: "CoinIsWalletOnly", coin: p.coin });
-  const best = await orderbook.best(entry?.orderbookTicker ?? p.coin, p.action, p.limit, signal);
+  if (entry?.walletOnly !== false) return err({ kind: "CoinIsWalletOnly", coin: p.coin });
+  const best = await orderbook.best(entry.orderbookTicker ?? p.coin, p.action, p.limit, signal);
   if (!best.ok) return best;
   const shown: (readonly [string, readonly OrderLine[]])[] = [];
   for (const [ticker, entries] of best.value) {
@@ -86,7 +86,7 @@ const SUMMARY = "The best orders between a coin and every other coin, as a relay
 const FAULTS: FaultTable<BestOrdersError> = {
   CoinIsWalletOnly: {
     http: 400,
-    when: "The coin is marked `wallet_only`.",
+    when: "The coin is marked `wallet_only` or is not in the coins file.",
     text: ({ coin }) => `Coin ${coin} is wallet only`,
     data: ({ coin }) => coin,
   },
@@ -137,9 +137,9 @@ export const bestOrders = defineMethod<BestOrdersError>()({
       error: "CoinIsWalletOnly",
     },
     {
-      title: "A coin nobody has heard of",
+      title: "A coin no peer tells of",
       style: "flat",
-      params: { coin: "NOSUCH", action: "sell", volume: "1" },
+      params: { coin: "KMD", action: "sell", volume: "1" },
       error: "NoPeerAnswered",
     },
   ],
@@ -192,9 +192,9 @@ export const bestOrdersV2 = defineMethod<BestOrdersError>()({
       error: "CoinIsWalletOnly",
     },
     {
-      title: "A coin nobody has heard of",
+      title: "A coin no peer tells of",
       style: "v2",
-      params: { coin: "NOSUCH", action: "sell", request_by: { type: "number", value: 1 } },
+      params: { coin: "KMD", action: "sell", request_by: { type: "number", value: 1 } },
       error: "NoPeerAnswered",
     },
   ],

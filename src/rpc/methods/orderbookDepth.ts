@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { defineMethod } from "../define.ts";
 import { type Read, readList, readString, required } from "../field.ts";
 import { NO_NETWORK } from "../networkFault.ts";
-import { wrongType } from "../serdeText.ts";
+import { cut, wrongType } from "../serdeText.ts";
 
 type Pair = readonly [base: string, rel: string];
 type DepthError = { readonly kind: "WalletOnlyPairs"; readonly pairs: readonly Pair[] } | { readonly kind: "NoNetwork" };
@@ -66,7 +66,8 @@ export const orderbookDepth = defineMethod<DepthError>()({
     WalletOnlyPairs: {
       http: 400,
       when: "A coin of a pair is marked `wallet_only` or is not in the coins file.",
-      text: (e) => `Pairs [${e.pairs.map(([b, r]) => `(${JSON.stringify(b)}, ${JSON.stringify(r)})`).join(", ")}] have wallet only coins`,
+      text: (e) =>
+        `Pairs [${cut(e.pairs.map(([b, r]) => `(${JSON.stringify(b)}, ${JSON.stringify(r)})`).join(", "))}] have wallet only coins`,
     },
     NoNetwork: NO_NETWORK,
   },

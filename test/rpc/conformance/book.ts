@@ -227,7 +227,8 @@ export const BOOK_ROWS: readonly Entry[] = [
     },
   ),
   fails("best_orders", { coin: "WALLET", action: "buy", volume: "1" }, "CoinIsWalletOnly", "Coin WALLET is wallet only"),
-  fails("best_orders", { coin: "NOSUCH", action: "buy", volume: "1" }, "NoPeerAnswered", "No response from any peer"),
+  fails("best_orders", { coin: "NOSUCH", action: "buy", volume: "1" }, "CoinIsWalletOnly", "Coin NOSUCH is wallet only"),
+  fails("best_orders", { coin: "LTC", action: "buy", volume: "1" }, "NoPeerAnswered", "No response from any peer"),
   fails("best_orders", { coin: "DOC", action: "x", volume: "1" }, "bad_params", "unknown variant `x`, expected `buy` or `sell`"),
   failsV2(
     "best_orders",
@@ -241,7 +242,7 @@ export const BOOK_ROWS: readonly Entry[] = [
   ),
   failsV2(
     "best_orders",
-    { coin: "NOSUCH", action: "buy", request_by: { type: "number", value: 1 } },
+    { coin: "LTC", action: "buy", request_by: { type: "number", value: 1 } },
     "NoPeerAnswered",
     "No response from any peer",
     {
