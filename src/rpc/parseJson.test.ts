@@ -60,6 +60,12 @@ test.each([
   ["1 2", "trailing characters at line 1 column 3"],
   ["\n\n x", "expected value at line 3 column 2"],
   ['"ü" x', "trailing characters at line 1 column 6"],
+  // Of a wrong character the first byte is where it goes wrong; a byte order mark is one, too.
+  ['"ü" ü', "trailing characters at line 1 column 6"],
+  ["{ü", "key must be a string at line 1 column 2"],
+  ["😀", "expected value at line 1 column 1"],
+  ["\ufeff{}", "expected value at line 1 column 1"],
+  ['["ü', "EOF while parsing a string at line 1 column 4"],
   ["nul", "EOF while parsing a value at line 1 column 3"],
   ["nux", "expected ident at line 1 column 3"],
   ["1e400", "number out of range at line 1 column 5"],

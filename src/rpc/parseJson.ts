@@ -50,7 +50,7 @@ function parseText(text: string, bytes: Uint8Array | null): Result<Json, JsonErr
     return ok(new Parser(text, bytes).document());
   } catch (failure) {
     if (!(failure instanceof Failure)) throw failure;
-    return err({ kind: "BadJson", text: `${failure.reason} at ${position(text, failure.at, bytes !== null)}` });
+    return err({ kind: "BadJson", text: `${failure.reason} at ${position(text, failure, bytes !== null)}` });
   }
 }
 
@@ -60,13 +60,14 @@ function latin1(bytes: Uint8Array): string {
   return text;
 }
 
-/** Line from 1; column = bytes read in that line. `at` = characters read. */
-function position(text: string, at: number, bytewise: boolean): string {
+/** Line from 1; column = bytes read in that line: of the character that is wrong only the first. `at` = characters read. */
+function position(text: string, { at, reason }: Failure, bytewise: boolean): string {
   const before = text.slice(0, Math.min(at, text.length));
   const inLine = before.slice(before.lastIndexOf("\n") + 1);
   let line = 1;
   for (let end = before.indexOf("\n"); end >= 0; end = before.indexOf("\n", end + 1)) line++;
-  return `line ${line} column ${bytewise ? inLine.length : new TextEncoder().encode(inLine).length}`;
+  const bytesOf = (part: string): number => (bytewise ? part.length : new TextEncoder().encode(part).length);
+  return `line ${line} column ${reason.startsWith("EOF") || inLine === "" ? bytesOf(inLine) : bytesOf(inLine.slice(0, -1)) + 1}`;
 }
 
 function isUtf8(bytes: Uint8Array): boolean {

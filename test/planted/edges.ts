@@ -581,4 +581,11 @@ export const EDGES: readonly PlantedBug[] = [
     'if (entry === undefined) return err({ kind: "NoPeerAnswered" });\n  if (entry.walletOnly)',
     "test/rpc/orderTexts.test.ts",
   ),
+  bug(
+    "the column of a JSON error counts a wrong character's later bytes",
+    "src/rpc/parseJson.ts",
+    "bytesOf(inLine.slice(0, -1)) + 1",
+    "bytesOf(inLine)",
+    "src/rpc/parseJson.test.ts",
+  ),
 ];
