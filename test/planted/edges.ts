@@ -588,4 +588,11 @@ export const EDGES: readonly PlantedBug[] = [
     "bytesOf(inLine)",
     "src/rpc/parseJson.test.ts",
   ),
+  bug(
+    "a stop waits for clients that keep their connection",
+    "src/adapters/httpServer/connections.ts",
+    "this.#isClosing = true;",
+    "this.#isClosing = false;",
+    HTTP_TEST,
+  ),
 ];

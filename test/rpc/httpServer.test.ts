@@ -267,6 +267,24 @@ describe("coming and going", () => {
     await closing;
   });
 
+  test("a stop ends a connection with what is owed on it, whether the client would have kept it or not", async () => {
+    const release: (() => void)[] = [];
+    const server = await plain(
+      async ({ body }) => {
+        await new Promise<void>((resolve) => release.push(resolve));
+        return { status: 200, body: `"${new TextDecoder().decode(body)}"` };
+      },
+      { closeGraceMs: 60_000 },
+    );
+    const kept = (body: string): string => request("localhost", "", body).replace("Connection: close\r\n", "");
+    const reply = raw(server, kept("one") + kept("two"));
+    await expect.poll(() => release.length).toBe(2);
+    const closing = server.close();
+    for (const go of release) go();
+    expect((await reply).match(/"(one|two)"/g)).toEqual(['"one"', '"two"']);
+    await closing;
+  });
+
   test("a stop does not wait for ever", async () => {
     const server = await plain(() => new Promise(() => undefined), { closeGraceMs: 20 });
     const running = send(server, "{}").catch(() => "cut");

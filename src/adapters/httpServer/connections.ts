@@ -12,6 +12,7 @@ export class Connections {
   /** Requests whose answer has not left. */
   readonly #open = new WeakMap<Socket, Set<IncomingMessage>>();
   readonly #ending = new WeakSet<Socket>();
+  #isClosing = false;
 
   constructor(clock: Clock, lingerMs: number) {
     this.#clock = clock;
@@ -26,9 +27,14 @@ export class Connections {
     this.#open.set(socket, open.add(request));
     response.once("close", () => {
       open.delete(request);
-      if (this.#ending.has(socket) && !this.#isOwed(socket)) this.#leave(socket, "");
+      if ((this.#isClosing || this.#ending.has(socket)) && !this.#isOwed(socket)) this.#leave(socket, "");
     });
     return true;
+  }
+
+  /** Every connection ends once nothing is owed on it. */
+  close(): void {
+    this.#isClosing = true;
   }
 
   /** The connection ends with the answer under way: what else comes on it is not read. */

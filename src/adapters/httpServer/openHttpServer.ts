@@ -68,7 +68,7 @@ export async function openHttpServer(
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : options.port;
   const host = ip.includes(":") ? `[${ip}]` : ip;
-  return { url: `${scheme}://${host}:${port}`, port, close: () => close(server, limits, deps.clock) };
+  return { url: `${scheme}://${host}:${port}`, port, close: () => close(server, parts, deps.clock) };
 }
 
 async function createTls(
@@ -195,7 +195,8 @@ function refuseBrokenClient(error: NodeJS.ErrnoException, socket: Socket, connec
   connections.end(socket, last);
 }
 
-function close(server: Server, limits: HttpLimits, clock: Clock): Promise<void> {
+function close(server: Server, { connections, limits }: Parts, clock: Clock): Promise<void> {
+  connections.close();
   return new Promise((resolve) => {
     const cancel = clock.after(limits.closeGraceMs, () => server.closeAllConnections());
     server.close(() => {
