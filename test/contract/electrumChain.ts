@@ -69,6 +69,8 @@ export type ElectrumWorld = ContractChain & {
   readonly asked: string[];
   /** By server: whose word it is; none: each its own. */
   readonly voters: (string | undefined)[];
+  /** Of the coins file. */
+  checkpoint: HeaderRules["checkpoint"];
   /** Another server answers at an address. */
   replace(at: number, server: ElectrumServer): void;
   openElectrum(store: ChainStore, options?: ElectrumOptions, log?: Log): Promise<ElectrumChain>;
@@ -105,6 +107,7 @@ export async function startElectrumChain(
     servers,
     asked,
     voters: [],
+    checkpoint: null,
     pollMs: 1_000,
     pass: async (ms) => void (await clock.advance(ms)),
     replace: (at, server) => void replaced.set(at, server),
@@ -112,7 +115,7 @@ export async function startElectrumChain(
       return openElectrumChain({
         ticker: "TST",
         format: steered.format,
-        headerRules: TEST_RULES,
+        headerRules: { ...TEST_RULES, checkpoint: world.checkpoint },
         servers: servers.map((server, i) => inProcess(`server${i}`, () => replaced.get(i) ?? server, hooks(i), world.voters[i])),
         store,
         clock,

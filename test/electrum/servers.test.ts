@@ -500,3 +500,73 @@ test("a payment whose branch leaves, with all traces of it, and comes back is in
   expect(chain.tx(paid)?.block).toEqual(block);
   expect(chain.outputs(script)).toHaveLength(1);
 });
+
+test("a look that would take many minutes stops after one, and what waits for it has its turn", async () => {
+  const made = Array.from({ length: 5_000 }, (_, i) => ({ tx_hash: i.toString(16).padStart(64, "0"), height: 5 }));
+  const w = await begin(1, SEGWIT_COIN, (line) => {
+    return line.includes('"tx_hash"') ? line.replace(/"result":\[.*\]/, `"result":${JSON.stringify(made)}`) : line;
+  });
+  const chain = await open(w, { timeoutMs: 10_000 });
+  await whileTimePasses(w, chain.watchScript(scriptNumber(2), 0));
+  w.pay(scriptNumber(1), PAID);
+  w.mine();
+  w.servers[0]?.faults.add({ kind: "slow", delayMs: 9_000, methods: ["blockchain.transaction.get"] });
+  const stop = new AbortController();
+  const watching = expect(chain.watchScript(scriptNumber(1), 0, stop.signal)).rejects.toThrow();
+  await w.pass(5_000);
+  const startMs = w.clock.nowMs();
+  await whileTimePasses(w, chain.unwatch({ scripts: [scriptNumber(2)] }));
+  expect(w.clock.nowMs() - startMs).toBeLessThan(120_000);
+  expect(chain.status().state).not.toBe("unreachable");
+  stop.abort();
+  await watching;
+});
+
+test("the chain followed has the coins file's checkpoint: servers without it are dropped, those that are not there yet are waited for", async () => {
+  const w = await begin(4);
+  const other = rival(w);
+  w.replace(0, other.server);
+  other.chain.payFromFaucet(scriptNumber(3), PAID);
+  other.chain.mine(8);
+  w.mine(5);
+  const at = w.blocks()[123];
+  if (!at) expect.fail("no block");
+  w.checkpoint = { height: 123, hash: at.hash };
+  const lag = w.servers[1]?.faults.add({ kind: "lag", blocks: 3 });
+  const chain = await open(w);
+  await refreshed(w, chain);
+  expect(chain.servers().map(({ state }) => state)).toEqual(["dropped", "away", "connected", "connected"]);
+  expect(chain.servers()[0]?.trouble).toContain("it serves another chain: its block 123 is ");
+  expect(chain.servers()[1]?.trouble).toBe("it is at block 122, below block 123 that the coins file names");
+  expect(chain.status().tip?.hash).toBe(w.blocks().at(-1)?.hash);
+  w.servers[1]?.faults.clear(lag?.id);
+  await until(w, () => chain.servers()[1]?.state === "connected");
+});
+
+test("where all servers show another block than the checkpoint, or none has it yet, no chain is begun", async () => {
+  const w = await begin(3);
+  w.checkpoint = { height: 121, hash: "ab".repeat(32) };
+  const chain = await open(w);
+  for (let i = 0; i < 10; i++) await w.pass(2_000);
+  expect(chain.status()).toMatchObject({ state: "unreachable", tip: null });
+  w.mine(3);
+  for (let i = 0; i < 60; i++) await w.pass(10_000);
+  expect(chain.status()).toMatchObject({ state: "unreachable", tip: null });
+  expect(chain.servers().every(({ state }) => state === "dropped")).toBe(true);
+});
+
+test("what a look had no time for is read by the next, and whoever waits is told when all is; what nobody gives comes last", async () => {
+  const made = Array.from({ length: 1_200 }, (_, i) => ({ tx_hash: i.toString(16).padStart(64, "0"), height: 5 }));
+  let isLong = false;
+  const w = await begin(1, SEGWIT_COIN, (line) =>
+    isLong && line.includes('"tx_hash"') ? line.replace('"result":[', `"result":[${JSON.stringify(made).slice(1, -1)},`) : line,
+  );
+  const chain = await open(w, { timeoutMs: 10_000 });
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.servers[0]?.faults.add({ kind: "slow", delayMs: 9_000, methods: ["blockchain.transaction.get"] });
+  isLong = true;
+  const paid = w.pay(scriptNumber(1), PAID);
+  w.mine();
+  await refreshed(w, chain);
+  expect(chain.tx(paid)?.block?.height).toBe(121);
+});

@@ -49,6 +49,8 @@ const MAX_MOVES = 5;
 const FIRST_RETRY_MS = 1_000;
 /** Statuses are asked for again after this long, ms, though servers tell of changes: one may have forgotten to. */
 const FRESH_MS = 300_000;
+/** After so long a look stops where it is, ms: what waits between looks has its turn, and the next one goes on with what is new by then. */
+const LOOK_MS = 60_000;
 /** Headers kept: reorganisations up to this depth are followed; a deeper one reads everything again. */
 const HEADER_WINDOW = 400;
 
@@ -70,6 +72,8 @@ export class ElectrumLoop {
   #wantsFresh = true;
   #freshAtMs = 0;
   #moves = 0;
+  #isUnfinished = false;
+  #lookUntilMs = 0;
   #reached = false;
   #following: { readonly from: number | null; readonly to: number } | null = null;
   #error: string | null = null;
@@ -197,11 +201,13 @@ export class ElectrumLoop {
         (cause: unknown) => command.settle(cause),
       );
     }
-    if (!this.#parts.pool.isGathered || !(this.#moves > 0 || this.#timer.take())) return commands.length > 0;
+    if (!this.#parts.pool.isGathered || !(this.#moves > 0 || this.#isUnfinished || this.#timer.take())) return commands.length > 0;
     this.#rounds++;
     const nowMs = this.#parts.clock.nowMs();
     const fresh = this.#wantsFresh || nowMs - this.#freshAtMs >= FRESH_MS;
     this.#wantsFresh = false;
+    this.#isUnfinished = false;
+    this.#lookUntilMs = nowMs + LOOK_MS;
     const look = await this.#round(fresh);
     if (look.ok && fresh) this.#freshAtMs = nowMs;
     if (!look.ok && fresh) this.#wantsFresh = true;
@@ -253,12 +259,16 @@ export class ElectrumLoop {
   ): Promise<Look<undefined>> {
     for (const tracked of open) tracked.changed = false;
     try {
-      return await this.#parts.work.run(open, plan, servers, before);
+      return await this.#parts.work.run(open, plan, servers, before, () => this.#isLate);
     } catch (cause) {
       // Nothing of it is stored, or not all: it is to be worked off again.
       for (const tracked of open) tracked.changed = true;
       throw cause;
     }
+  }
+
+  get #isLate(): boolean {
+    return this.#parts.clock.nowMs() >= this.#lookUntilMs;
   }
 
   #nobody(): LookFault {
@@ -285,6 +295,7 @@ export class ElectrumLoop {
       if (plan.value.fork === null) this.#parts.views.restart();
       follower.adopt(plan.value);
       this.#news.announce();
+      if (this.#isLate) return err({ kind: "unfinished" });
     }
   }
 
@@ -341,6 +352,8 @@ export class ElectrumLoop {
   }
 
   #take(fault: LookFault): void {
+    this.#isUnfinished = fault.kind === "unfinished";
+    if (this.#isUnfinished) return;
     if (fault.kind === "moved" && ++this.#moves < MAX_MOVES) return;
     this.#fail(lookFaultSentence(this.#parts.ticker, fault), fault);
   }

@@ -23,7 +23,9 @@ export type LookFault =
   /** No server could give what a watched script or transaction needs. */
   | { readonly kind: "missing"; readonly what: string; readonly why: string }
   /** The best chain changed between two calls, or a server left; the next round sees what is there then. */
-  | { readonly kind: "moved" };
+  | { readonly kind: "moved" }
+  /** Its time is over and more is to be read: the next look goes on where this one stopped. */
+  | { readonly kind: "unfinished" };
 
 export type Look<T> = Result<T, LookFault>;
 
@@ -58,6 +60,8 @@ export function lookFaultSentence(ticker: string, fault: LookFault): string {
       return `The ${ticker} servers do not give ${fault.what}: ${fault.why}.`;
     case "moved":
       return `The ${ticker} chain is changing too fast to follow; trying again.`;
+    case "unfinished":
+      return `There is more of the ${ticker} chain to read.`;
     default:
       return assertNever(fault);
   }

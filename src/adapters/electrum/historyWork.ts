@@ -21,6 +21,8 @@ const TXS_PER_WRITE = 500;
  * a liar's twenty thousand, each answered as late as may be, would keep what the others tell waiting for an hour.
  */
 const MAX_CONTESTED = 50;
+/** Transactions remembered that nobody gave. */
+const MAX_UNGIVEN = 100_000;
 /** How often a history is gone through again because it made known outputs that others of it may spend. */
 const MAX_PASSES = 4;
 
@@ -46,6 +48,8 @@ type Job = { readonly claim: Claim; readonly scripts: readonly Tracked[] };
 /** Makes facts of histories: what is in a block is proven, what is in the mempool has two witnesses. */
 export class HistoryWork {
   readonly #deps: HistoryWorkDeps;
+  /** Transactions that nobody gave when they were asked for last. */
+  readonly #ungiven = new Set<string>();
 
   constructor(deps: HistoryWorkDeps) {
     this.#deps = deps;
@@ -53,25 +57,44 @@ export class HistoryWork {
 
   /**
    * Works off the histories of `scripts` and writes what they say, the first time together with `before`.
-   * `moved`: a claim could not be proven now and not be disproven either.
+   * `moved`: a claim could not be proven now and not be disproven either. `unfinished`: it was late before all was worked off.
    */
-  async run(scripts: readonly Tracked[], plan: HeaderPlan, servers: readonly RemoteServer[], before: ChainDelta): Promise<Look<undefined>> {
+  async run(
+    scripts: readonly Tracked[],
+    plan: HeaderPlan,
+    servers: readonly RemoteServer[],
+    before: ChainDelta,
+    isLate: () => boolean,
+  ): Promise<Look<undefined>> {
     let delta = before;
     let moved = false;
     for (let pass = 0, again = true; again && pass < MAX_PASSES; pass++) {
       again = false;
-      for (const part of piecesOf(this.#open(scripts, plan), servers.length)) {
+      for (const part of piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven)) {
         const findings = await Promise.all(part.map(({ claim }) => this.#find(claim, plan, servers)));
         if (findings.includes("unproven")) moved = true;
         const made = this.#facts(findings.filter(isFound));
         await this.#deps.commit({ ...delta, ...made.facts });
         delta = {};
         mark(part, findings);
+        this.#noteUngiven(part, findings);
         if (made.newOutputs) again = reopen(part) || again;
+        if (isLate()) {
+          for (const tracked of scripts) tracked.changed = true;
+          return err({ kind: "unfinished" });
+        }
       }
     }
     if (Object.keys(delta).length > 0) await this.#deps.commit(delta);
     return moved ? err({ kind: "moved" }) : ok(undefined);
+  }
+
+  #noteUngiven(jobs: readonly Job[], findings: readonly Finding[]): void {
+    if (this.#ungiven.size >= MAX_UNGIVEN) this.#ungiven.clear();
+    for (const [i, { claim }] of jobs.entries()) {
+      if (findings[i] === "ungiven") this.#ungiven.add(claim.txid);
+      else this.#ungiven.delete(claim.txid);
+    }
   }
 
   /** Claims of which something is still to be made, oldest block first, the mempool last. */
@@ -193,13 +216,16 @@ function isContested({ claim, scripts }: Job, servers: number): boolean {
   return without.size >= majorityOf(servers);
 }
 
-/** Pieces of work, one after another. What most servers deny comes last, the newest of each who says it; the rest at a later look. */
-function piecesOf(jobs: readonly Job[], servers: number): readonly (readonly Job[])[] {
+/**
+ * Pieces of work, one after another. What most servers deny, and what nobody gave before, comes last, the newest of each who says it; the
+ * rest at a later look.
+ */
+function piecesOf(jobs: readonly Job[], servers: number, ungiven: ReadonlySet<string>): readonly (readonly Job[])[] {
   const plain: Job[] = [];
   const contested: Job[] = [];
   const counts = new Map<RemoteServer, number>();
   for (const job of jobs.toReversed()) {
-    if (!isContested(job, servers)) {
+    if (!ungiven.has(job.claim.txid) && !isContested(job, servers)) {
       plain.push(job);
       continue;
     }

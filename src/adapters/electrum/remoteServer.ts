@@ -174,7 +174,11 @@ export class RemoteServer {
   async #hasCheckpoint(tipHeight: number): Promise<boolean> {
     const { rules } = this.#deps;
     const { checkpoint } = rules;
-    if (checkpoint === null || checkpoint.height > tipHeight) return true;
+    if (checkpoint === null) return true;
+    if (checkpoint.height > tipHeight) {
+      this.#connection?.end(`it is at block ${tipHeight}, below block ${checkpoint.height} that the coins file names`);
+      return false;
+    }
     const header = await this.ask("blockchain.block.header", [checkpoint.height], (v) => parseOneHeader(v, rules));
     if (!header.ok) return this.#refuse(header.error);
     if (header.value.hash === checkpoint.hash) return true;

@@ -1,6 +1,6 @@
 import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
-import { checkInclusion } from "../../core/proof/merkleBranch.ts";
+import { checkInclusion, type MerkleFault } from "../../core/proof/merkleBranch.ts";
 import { hasWitness, parseTx, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import { type BranchAnswer, parseBranch, parseRawTx } from "./answers.ts";
 import { serverFaultText } from "./fault.ts";
@@ -52,18 +52,24 @@ export class TxProver {
     for (const server of servers) {
       const answer = await server.ask("blockchain.transaction.get_merkle", [tx.txid, height], parseBranch);
       if (!answer.ok && answer.error.kind !== "rpc") continue;
-      const why = answer.ok ? this.flaw(tx, header, answer.value) : `it does not prove it: ${serverFaultText(answer.error)}`;
-      if (why === null) return true;
+      const flaw = answer.ok ? this.flaw(tx, header, answer.value) : null;
+      if (answer.ok && flaw === null) return true;
+      if (flaw?.kind === "NodeIsTx") {
+        // What it says leads to the block; that it proves nothing is whoever's doing who made the block.
+        server.suspect(`its branch for transaction ${tx.txid} could be that of another`);
+        continue;
+      }
+      const why = answer.ok ? `its branch proves nothing (${flaw?.kind})` : `it does not prove it: ${serverFaultText(answer.error)}`;
       await this.#unproven(server, tx.txid, height, header, why, answer.ok);
     }
     return false;
   }
 
   /** Why a branch does not prove that a transaction is in the block of a header; null: it does. */
-  flaw({ txid, tx, raw }: RawTx, header: BlockHeader, { branch, pos }: BranchAnswer): string | null {
+  flaw({ txid, tx, raw }: RawTx, header: BlockHeader, { branch, pos }: BranchAnswer): MerkleFault | null {
     const strippedBytes = hasWitness(tx) || tx.hogEx ? serializeTx(tx, { witness: false }).length : raw.length;
     const checked = checkInclusion({ txid, strippedBytes, branch, pos }, header.merkleRoot);
-    return checked.ok ? null : `its branch proves nothing (${checked.error.kind})`;
+    return checked.ok ? null : checked.error;
   }
 
   async #unproven(server: RemoteServer, txid: string, height: number, header: BlockHeader, why: string, atOnce: boolean): Promise<void> {

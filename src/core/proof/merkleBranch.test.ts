@@ -103,10 +103,18 @@ test("a made-up transaction below a mined one of 64 bytes is not proven (CVE-201
     const { root, branch } = tree([COINBASE, mined], 1);
     const [left, right] = [toHex(reversed(tx.subarray(0, 32))), toHex(reversed(tx.subarray(32)))];
     const deeper = [left, ...branch];
-    expect(rootOf(right, deeper, 3)).toEqual({ ok: false, error: { kind: "NodeIsTx" } });
-    expect(rootOf(left, [right, ...branch], 2)).toEqual({ ok: false, error: { kind: "NodeIsTx" } });
+    expect(rootOf(right, deeper, 3)).toEqual({ ok: false, error: { kind: "NodeIsTx", root } });
+    expect(rootOf(left, [right, ...branch], 2)).toEqual({ ok: false, error: { kind: "NodeIsTx", root } });
+    // Who made it up and does not even lead to the block is no honest server.
+    expect(checkInclusion({ txid: right, strippedBytes: 200, branch: deeper, pos: 3 }, ROOT)).toMatchObject({
+      error: { kind: "OtherRoot" },
+    });
+    expect(checkInclusion({ txid: mined, strippedBytes: 64, branch, pos: 1 }, ROOT)).toMatchObject({ error: { kind: "OtherRoot" } });
     // The mined one itself cannot be told from a node either.
-    expect(checkInclusion({ txid: mined, strippedBytes: 64, branch, pos: 1 }, root)).toEqual({ ok: false, error: { kind: "NodeIsTx" } });
+    expect(checkInclusion({ txid: mined, strippedBytes: 64, branch, pos: 1 }, root)).toEqual({
+      ok: false,
+      error: { kind: "NodeIsTx", root },
+    });
     expect(checkInclusion({ txid: mined, strippedBytes: 65, branch, pos: 1 }, root).ok).toBe(true);
   }
 });

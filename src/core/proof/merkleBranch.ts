@@ -11,8 +11,11 @@ const NODE_BYTES = 2 * HASH_BYTES;
 /** Why a Merkle branch proves nothing. */
 export type MerkleFault =
   | { readonly kind: "BadBranch"; readonly detail: string }
-  /** A node of the tree, or the transaction itself, can be read as both (CVE-2017-12842). */
-  | { readonly kind: "NodeIsTx" }
+  /**
+   * A node of the tree, or the transaction itself, can be read as both (CVE-2017-12842). `root`: where the branch leads, display order.
+   * Where that is the block's root, a server may have told the truth.
+   */
+  | { readonly kind: "NodeIsTx"; readonly root: string }
   /** The branch leads to another root, display order. */
   | { readonly kind: "OtherRoot"; readonly root: string };
 
@@ -51,15 +54,17 @@ export function rootOf(txid: string, branch: readonly string[], pos: number): Re
   let node = parseHash(txid);
   if (!node) return bad("not a transaction id");
   let place = pos;
+  let holdsTx = false;
   for (const text of branch) {
     const other = parseHash(text);
     if (!other) return bad("not a hash");
     const both: Uint8Array = place % 2 === 0 ? concatBytes(node, other) : concatBytes(other, node);
-    if (isTx(both)) return err({ kind: "NodeIsTx" });
+    holdsTx ||= isTx(both);
     node = hash256(both);
     place = Math.floor(place / 2);
   }
-  return ok(toHex(reversed(node)));
+  const root = toHex(reversed(node));
+  return holdsTx ? err({ kind: "NodeIsTx", root }) : ok(root);
 }
 
 /** A claim that a transaction is in a block. */
@@ -77,8 +82,11 @@ export type Inclusion = {
  * a node of the tree whose halves were chosen to look like one (CVE-2017-12842); no wallet makes them.
  */
 export function checkInclusion(claim: Inclusion, merkleRoot: string): Result<null, MerkleFault> {
-  if (claim.strippedBytes === NODE_BYTES) return err({ kind: "NodeIsTx" });
-  const root = rootOf(claim.txid, claim.branch, claim.pos);
-  if (!root.ok) return root;
-  return root.value === merkleRoot ? ok(null) : err({ kind: "OtherRoot", root: root.value });
+  const climbed = rootOf(claim.txid, claim.branch, claim.pos);
+  let root: string;
+  if (climbed.ok) root = climbed.value;
+  else if (climbed.error.kind === "NodeIsTx") root = climbed.error.root;
+  else return climbed;
+  if (root !== merkleRoot) return err({ kind: "OtherRoot", root });
+  return climbed.ok && claim.strippedBytes !== NODE_BYTES ? ok(null) : err({ kind: "NodeIsTx", root });
 }

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
+import { ok } from "../../core/util/result.ts";
+import { ByteWriter } from "../../core/utxo/byteWriter.ts";
+import { HeaderReader } from "./headerReader.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import { TxProver } from "./txProver.ts";
+
+/** One input, one output, 64 bytes: what a miner may put into a block and nothing can tell from a node of its tree. */
+const SMALL = new ByteWriter(64)
+  .u32(1)
+  .compactSize(1)
+  .bytes(new Uint8Array(32).fill(7))
+  .u32(0)
+  .compactSize(0)
+  .u32(0xffffffff)
+  .compactSize(1)
+  .bytes(new Uint8Array(8).fill(1))
+  .compactSize(4)
+  .bytes(new Uint8Array(4).fill(0x51))
+  .u32(0)
+  .done();
+
+test("a server whose branch leads to the block is not blamed for a transaction that could be a node of its tree; it is proven all the same by nobody", async () => {
+  const reader = new HeaderReader(TEST_RULES);
+  const prover = new TxProver({ kind: "bitcoin" }, reader);
+  const tx = prover.read(SMALL);
+  if (tx === null) expect.fail("no transaction");
+  // The only one of its block.
+  const header = { hash: "aa".repeat(32), prevHash: "bb".repeat(32), merkleRoot: tx.txid, timeSec: 1, bits: 0, version: 1 };
+  const said: string[] = [];
+  const server = {
+    name: "server",
+    ask: async (method: string) => ok(method.endsWith("get_merkle") ? { branch: [], pos: 0 } : header),
+    contradicted: (what: string) => said.push(`dropped: ${what}`),
+    suspect: (what: string) => said.push(what),
+  };
+  const isIn = (merkleRoot: string): Promise<boolean> =>
+    prover.isIn(tx, 5, { ...header, merkleRoot } as never, [server as unknown as RemoteServer]);
+  expect(await isIn(tx.txid)).toBe(false);
+  expect(said).toEqual([`its branch for transaction ${tx.txid} could be that of another`]);
+  expect(await isIn("cc".repeat(32))).toBe(false);
+  expect(said.at(-1)).toBe(`dropped: it says transaction ${tx.txid} is in block 5: its branch proves nothing (OtherRoot)`);
+});
