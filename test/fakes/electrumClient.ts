@@ -52,6 +52,6 @@ export async function pipedClient(server: ElectrumServer) {
     if (!pipe) throw new Error("the server takes no connection");
     return pipe.write;
   });
-  await client.call("server.version", "test", "1.4");
+  await client.call("server.version", "test", ["1.4", "1.4.2"]);
   return client;
 }

@@ -334,4 +334,25 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (named.has(txid) && txid === null) tracked.done.delete(txid);",
     SERVERS_TEST,
   ),
+  bug(
+    "servers are asked for what their protocol does not have",
+    `${AT}/remoteServer.ts`,
+    "this.#statuses.delete(scriptHash) && this.#forgets",
+    "this.#statuses.delete(scriptHash)",
+    CHAIN_TEST,
+  ),
+  bug(
+    "an overloaded server refuses a transaction",
+    `${AT}/serverConnection.ts`,
+    "OVERLOADED.includes(answer.error.code)",
+    "OVERLOADED.length === 0",
+    CHAIN_TEST,
+  ),
+  bug(
+    "a server that has caught up is still named as behind",
+    `${AT}/headerVotes.ts`,
+    "server.cleared();",
+    'server.suspect(server.trouble ?? "");',
+    CHAIN_TEST,
+  ),
 ];

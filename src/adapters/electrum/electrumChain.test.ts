@@ -193,6 +193,35 @@ describe("one of three servers", () => {
     expect((await whileTimePasses(w, chain.broadcast(nobodys))).kind).toBe("unknown");
   });
 
+  for (const code of [-101, -102]) {
+    test(`says of everything that it is overloaded (code ${code}), as most do: nothing is known of a broadcast, and what is known stays`, async () => {
+      const w = await begin(3);
+      const chain = await open(w);
+      const script = scriptNumber(1);
+      await watched(w, chain, script);
+      const paid = w.pay(script, PAID);
+      await refreshed(w, chain);
+      const error = { kind: "error", code, message: "excessive resource usage" } as const;
+      for (const { faults } of w.servers.slice(1)) faults.add({ ...error, methods: ["blockchain.transaction.broadcast"] });
+      const nobodys = serializeTx(spendOf(w.format, 1, [{ txid: "11".repeat(32), vout: 0, value: PAID }], scriptNumber(2)));
+      expect((await whileTimePasses(w, chain.broadcast(nobodys))).kind).toBe("unknown");
+      expect(chain.servers()[1]).toMatchObject({ state: "away", trouble: "it is overloaded: excessive resource usage" });
+      expect(chain.tx(paid)).toBeDefined();
+    });
+  }
+
+  test("lags behind for a while: it is named until it has caught up", async () => {
+    const w = await begin(3);
+    const chain = await open(w);
+    w.servers[0]?.faults.add({ kind: "lag", blocks: 2 });
+    w.mine(3);
+    await refreshed(w, chain);
+    expect(chain.servers()[0]?.trouble).toContain("it is behind the others");
+    w.servers[0]?.faults.clear();
+    await refreshed(w, chain);
+    expect(chain.servers()[0]).toMatchObject({ state: "connected", trouble: null });
+  });
+
   test("asks for absurd fees: the middle counts, and of two the lower", async () => {
     const w = await begin(3);
     w.servers[0]?.faults.add({ kind: "false_fee", rate: 5 });
@@ -205,6 +234,20 @@ describe("one of three servers", () => {
     expect(await chain.estimateFeePerKb(1)).not.toBe(500_000_000n);
   });
 });
+
+for (const [protocol, times] of [
+  ["1.4", 0],
+  ["1.4.1", 0],
+  ["1.4.2", 2],
+] as const) {
+  test(`two servers of protocol ${protocol} are told to forget a script if they know how`, async () => {
+    const w = await begin(2, (line) => line.replace('"1.4.2"', `"${protocol}"`));
+    const chain = await open(w);
+    await watched(w, chain, scriptNumber(1));
+    await whileTimePasses(w, chain.unwatch({ scripts: [scriptNumber(1)] }));
+    expect(w.asked.filter((method) => method === "blockchain.scripthash.unsubscribe")).toHaveLength(times);
+  });
+}
 
 const txidOf = (w: ElectrumWorld, chain: ElectrumChain, id: string): string | undefined =>
   w

@@ -48,7 +48,11 @@ export async function agreedBlock(reader: HeaderReader, servers: readonly Remote
 export function judgeOthers(agreed: Agreed, servers: readonly RemoteServer[], rules: HeaderRules): void {
   for (const server of servers) {
     const { tip } = server;
-    if (tip === null || agreed.servers.includes(server)) continue;
+    if (tip === null) continue;
+    if (agreed.servers.includes(server)) {
+      server.cleared();
+      continue;
+    }
     if (!hasWork(tip.header, rules)) server.contradicted(`its block ${tip.height} does not show the work it claims`);
     else if (tip.height < agreed.height) server.suspect(`it is behind the others, at block ${tip.height}`);
     else server.suspect(`it does not have block ${agreed.height} of the others`);

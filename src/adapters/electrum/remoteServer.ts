@@ -8,11 +8,13 @@ import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion,
 import { type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
 import { ServerConnection } from "./serverConnection.ts";
 
-/** What we call ourselves, and the protocol spoken. */
+/** What we call ourselves, and the protocols spoken, lowest and highest. */
 const CLIENT = "swapnode";
 /** What the first block names as the one before it. */
 const NO_BLOCK = "0".repeat(64);
-const PROTOCOL = "1.4";
+const PROTOCOLS = ["1.4", "1.4.2"];
+/** The last of three numbers from which on a server can be told to forget a script. */
+const FORGETS_FROM = 2;
 /** Wait before a server that failed is tried again; doubles up to the longest. */
 const FIRST_REST_MS = 1_000;
 const MAX_REST_MS = 300_000;
@@ -53,6 +55,7 @@ export class RemoteServer {
   #state: ServerHealth["state"] = "idle";
   #connection: ServerConnection | null = null;
   #genesis: string | null = null;
+  #forgets = false;
   #tip: TipAnswer | null = null;
   #latencyMs: number | null = null;
   #failures = 0;
@@ -140,8 +143,9 @@ export class RemoteServer {
   /** False: the connection has ended meanwhile. */
   async #greet(): Promise<boolean> {
     const { rules, genesis } = this.#deps;
-    const version = await this.ask("server.version", [CLIENT, PROTOCOL], parseVersion);
+    const version = await this.ask("server.version", [CLIENT, PROTOCOLS], parseVersion);
     if (!version.ok) return this.#refuse(version.error);
+    this.#forgets = Number(version.value.split(".")[2] ?? 0) >= FORGETS_FROM;
     const first = await this.ask("blockchain.block.header", [0], (v) => parseOneHeader(v, rules));
     if (!first.ok) return this.#refuse(first.error);
     const wanted = genesis();
@@ -218,9 +222,12 @@ export class RemoteServer {
     return status;
   }
 
-  /** No longer told of a script. Older servers do not know how; they go on telling, and nobody listens. */
+  /**
+   * No longer told of a script. Older servers do not know how: they go on telling, and nobody listens. They are not asked, for
+   * ElectrumX counts each request it cannot carry out for a hundred and cuts off who costs too much.
+   */
   forget(scriptHash: string): void {
-    if (this.#statuses.delete(scriptHash)) void this.#connection?.call("blockchain.scripthash.unsubscribe", [scriptHash]);
+    if (this.#statuses.delete(scriptHash) && this.#forgets) void this.#connection?.call("blockchain.scripthash.unsubscribe", [scriptHash]);
   }
 
   /** One call. A server whose answer has another shape than the method's loses the connection. Never rejects. */
@@ -250,6 +257,11 @@ export class RemoteServer {
   /** Something is wrong with it that proves nothing. */
   suspect(what: string): void {
     this.#trouble = what.slice(0, MAX_TROUBLE);
+  }
+
+  /** What it was suspected of is over. */
+  cleared(): void {
+    if (this.#state === "connected") this.#trouble = null;
   }
 
   /** It is not needed now. */

@@ -13,6 +13,8 @@ const MAX_WAITING = 100_000;
 /** Messages nobody asked for: so many at once, and so many each second after that. */
 const MESSAGE_BURST = 5_000;
 const MESSAGES_PER_SEC = 500;
+/** ElectrumX's refusals of whatever is asked: we cost it too much, or it took too long. Neither says anything of what was asked. */
+const OVERLOADED: readonly number[] = [-101, -102];
 /** Characters of a server's error message that are kept. */
 const MAX_MESSAGE = 300;
 
@@ -60,8 +62,8 @@ function messagesOf(line: string): readonly unknown[] | null {
 
 /**
  * JSON-RPC over one connection to one server: calls go out together, as many at once as is polite, and are answered in any order.
- * A server that leaves one unanswered beyond the deadline, or sends what is no answer, loses the connection; everything that waits
- * for it is then answered `unreachable`.
+ * A server that leaves one unanswered beyond the deadline, sends what is no answer, or is overloaded loses the connection; everything
+ * that waits for it is then answered `unreachable`.
  */
 export class ServerConnection {
   readonly #clock: Clock;
@@ -190,6 +192,10 @@ export class ServerConnection {
     const answer = readAnswer(message);
     if (answer === null) {
       this.end("it sent something that is not JSON-RPC");
+      return;
+    }
+    if (!answer.ok && answer.error.kind === "rpc" && OVERLOADED.includes(answer.error.code)) {
+      this.end(`it is overloaded: ${answer.error.message}`);
       return;
     }
     this.#sent.delete(sent.id);

@@ -8,8 +8,8 @@ import { badRequest, daemonError } from "./electrumError.ts";
 import type { ElectrumFaults } from "./electrumFaults.ts";
 import type { ElectrumView, FoundTx, HistoryLine } from "./electrumView.ts";
 
-/** The protocol spoken, lowest and highest, and the name told to clients. */
-export const PROTOCOL = "1.4";
+/** The protocols spoken, the highest first, and the name told to clients. */
+export const PROTOCOLS = ["1.4.2", "1.4"] as const;
 export const SERVER_NAME = "swapnode chain 1.0";
 /** Most headers of one answer, and most lines of a history (ElectrumX's limits in kind). */
 const MAX_HEADERS = 2_016;
@@ -35,6 +35,8 @@ export type ElectrumMethod = {
   readonly params: readonly string[];
   /** Least number of parameters. */
   readonly required: number;
+  /** The one protocol that has it; absent: all. */
+  readonly onlyIn?: (typeof PROTOCOLS)[number];
   readonly run: (context: ElectrumContext, args: ElectrumArgs) => unknown;
 };
 
@@ -181,8 +183,8 @@ function subscribeScript({ view, subscriptions }: ElectrumContext, args: Electru
 const features = ({ daemon }: ElectrumContext): object => ({
   genesis_hash: daemon.chain.state.at(0)?.block.hash ?? "",
   hosts: {},
-  protocol_max: PROTOCOL,
-  protocol_min: PROTOCOL,
+  protocol_max: PROTOCOLS[0],
+  protocol_min: PROTOCOLS[1],
   pruning: null,
   server_version: SERVER_NAME,
   hash_function: "sha256",
@@ -209,6 +211,7 @@ export const ELECTRUM_METHODS: { readonly [name: string]: ElectrumMethod } = {
   "blockchain.scripthash.unsubscribe": {
     params: ["scripthash"],
     required: 1,
+    onlyIn: "1.4.2",
     run: ({ subscriptions }, args) => subscriptions.scripts.delete(args.scriptHash(0)),
   },
   "blockchain.scripthash.get_history": {

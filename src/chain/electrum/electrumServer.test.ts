@@ -215,7 +215,8 @@ test("a batch is answered with a batch, calls by name are read, and nothing is s
   const client = electrumClient((peer) => server.connect(peer)?.write ?? (() => {}));
   expect(await client.call("server.ping")).toBe("1 use server.version to identify client");
   expect(await client.call("server.version", "x", "1.2")).toMatch(/^1 unsupported protocol version/);
-  expect(await client.call("server.version", "x", ["1.2", "1.5"])).toEqual(["swapnode chain 1.0", "1.4"]);
+  expect(await client.call("server.version", "x", ["1.2", "1.4"])).toEqual(["swapnode chain 1.0", "1.4"]);
+  expect(await client.call("blockchain.scripthash.unsubscribe", "00".repeat(32))).toMatch(/^-32601 unknown method/);
   client.send([
     { jsonrpc: "2.0", id: "a", method: "blockchain.block.header", params: { height: 0 } },
     { jsonrpc: "2.0", id: "b", method: "nosuch" },

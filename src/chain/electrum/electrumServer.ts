@@ -15,7 +15,7 @@ export type ElectrumPipe = {
 const MAX_SESSIONS = 200;
 
 /**
- * A small Electrum server (protocol 1.4) over one embedded chain, without its transport. Clients hear of changes once the code that
+ * A small Electrum server (protocol 1.4 to 1.4.2) over one embedded chain, without its transport. Clients hear of changes once the code that
  * made them has ended, so blocks mined in one go are one notification.
  */
 export class ElectrumServer {

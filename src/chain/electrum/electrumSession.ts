@@ -6,7 +6,7 @@ import {
   ELECTRUM_METHODS,
   type ElectrumContext,
   type ElectrumMethod,
-  PROTOCOL,
+  PROTOCOLS,
   SERVER_NAME,
   type Subscriptions,
   statusOf,
@@ -35,7 +35,8 @@ export class ElectrumSession {
   readonly #peer: ElectrumPeer;
   #left: Uint8Array[] = [];
   #leftBytes = 0;
-  #versionSent = false;
+  /** Agreed on; null before `server.version`. */
+  #protocol: string | null = null;
   #closed = false;
 
   constructor(context: Omit<ElectrumContext, "subscriptions">, peer: ElectrumPeer) {
@@ -167,27 +168,29 @@ export class ElectrumSession {
 
   #run(name: string, params: unknown): unknown {
     if (name === "server.version") return this.#version(params);
-    if (!this.#versionSent) throw badRequest("use server.version to identify client");
+    if (this.#protocol === null) throw badRequest("use server.version to identify client");
     const method = Object.hasOwn(ELECTRUM_METHODS, name) ? ELECTRUM_METHODS[name] : undefined;
-    if (!method) throw failure(ELECTRUM_CODE.unknownMethod, `unknown method "${name.slice(0, 100)}"`);
+    if (!method || (method.onlyIn ?? this.#protocol) !== this.#protocol)
+      throw failure(ELECTRUM_CODE.unknownMethod, `unknown method "${name.slice(0, 100)}"`);
     return method.run(this.#context, new ElectrumArgs(positions(method, params)));
   }
 
   #version(params: unknown): unknown {
-    if (this.#versionSent) throw badRequest("server.version already sent");
-    const [, wanted = PROTOCOL] = positions({ params: ["client_name", "protocol_version"], required: 0 }, params);
+    if (this.#protocol !== null) throw badRequest("server.version already sent");
+    const [, wanted = PROTOCOLS[1]] = positions({ params: ["client_name", "protocol_version"], required: 0 }, params);
     const [low, high] = Array.isArray(wanted) ? wanted : [wanted, wanted];
-    if (!isWithin(low, high)) throw badRequest(`unsupported protocol version: ${JSON.stringify(wanted).slice(0, 100)}`);
-    this.#versionSent = true;
-    return [SERVER_NAME, PROTOCOL];
+    const agreed = PROTOCOLS.find((protocol) => isWithin(protocol, low, high));
+    if (agreed === undefined) throw badRequest(`unsupported protocol version: ${JSON.stringify(wanted).slice(0, 100)}`);
+    this.#protocol = agreed;
+    return [SERVER_NAME, agreed];
   }
 }
 
-/** Whether our one version lies in the range. */
-function isWithin(low: unknown, high: unknown): boolean {
+/** Whether a protocol lies in the range. */
+function isWithin(protocol: string, low: unknown, high: unknown): boolean {
   const parts = (v: unknown): number[] | null =>
     typeof v === "string" && /^\d{1,4}(\.\d{1,4}){0,3}$/.test(v) ? v.split(".").map(Number) : null;
-  const [from, to, own] = [parts(low), parts(high), parts(PROTOCOL)];
+  const [from, to, own] = [parts(low), parts(high), parts(protocol)];
   return from !== null && to !== null && own !== null && compare(from, own) <= 0 && compare(own, to) <= 0;
 }
 
