@@ -65,6 +65,8 @@ export type ElectrumWorld = ContractChain & {
   readonly chain: EmbeddedChain;
   readonly daemon: ChainDaemon;
   readonly servers: readonly ElectrumServer[];
+  /** Adds to the true time on the node's clock. */
+  skewMs: number;
   /** Methods called at any server. */
   readonly asked: string[];
   /** By server: whose word it is; none: each its own. */
@@ -105,6 +107,7 @@ export async function startElectrumChain(
     chain,
     daemon,
     servers,
+    skewMs: 0,
     asked,
     voters: [],
     checkpoint: null,
@@ -118,7 +121,7 @@ export async function startElectrumChain(
         headerRules: { ...TEST_RULES, checkpoint: world.checkpoint },
         servers: servers.map((server, i) => inProcess(`server${i}`, () => replaced.get(i) ?? server, hooks(i), world.voters[i])),
         store,
-        clock,
+        clock: { nowMs: () => clock.nowMs() + world.skewMs, after: (ms, task) => clock.after(ms, task) },
         log,
         options: { pollMs: 1_000, ...options },
       });

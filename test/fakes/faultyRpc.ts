@@ -6,7 +6,9 @@ type Answer = Result<unknown, DaemonError>;
 /** Puts faults in front of any daemon: it is down, it never answers a method, it answers something else. */
 export class FaultyRpc implements DaemonRpc {
   readonly #inner: DaemonRpc;
-  down = false;
+  #down = false;
+  /** Hear that it goes down. */
+  readonly onDown = new Set<() => void>();
   /** Methods that never answer. */
   readonly stalled = new Set<string>();
   /** Changes what a method answered. */
@@ -19,6 +21,14 @@ export class FaultyRpc implements DaemonRpc {
 
   constructor(inner: DaemonRpc) {
     this.#inner = inner;
+  }
+
+  get down(): boolean {
+    return this.#down;
+  }
+  set down(is: boolean) {
+    this.#down = is;
+    if (is) for (const listener of [...this.onDown]) listener();
   }
 
   get total(): number {

@@ -1,3 +1,4 @@
+import { openElectrumChain } from "../../src/adapters/electrum/electrumChain.ts";
 import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { SCHEMA } from "../../src/adapters/sqlite/schema.ts";
@@ -15,6 +16,7 @@ import { coinEntryToChainParams } from "../../src/chain/chainParams.ts";
 import { ChainDaemon } from "../../src/chain/daemon.ts";
 import { EmbeddedChain } from "../../src/chain/embeddedChain.ts";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
+import type { UtxoKind } from "../../src/core/coin/utxoKind.ts";
 import { nobleVerify } from "../../src/core/crypto/nobleVerifier.ts";
 import type { KeyPair } from "../../src/core/keys/keyPair.ts";
 import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
@@ -30,11 +32,14 @@ import { fold, type SwapState } from "../../src/core/swap/swapState.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { ok } from "../../src/core/util/result.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
+import type { UtxoChainWithHistory } from "../../src/ports/chain.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import { type SqlDatabase, StorageError } from "../../src/ports/sql.ts";
 import type { SwapStore } from "../../src/ports/swapStore.ts";
+import { TEST_RULES } from "../contract/electrumChain.ts";
 import { functionCallRpc } from "../contract/embeddedChain.ts";
 import { payTo, testKey } from "./chainWorld.ts";
+import { ElectrumBackend } from "./electrumBackend.ts";
 import { FaultyRpc } from "./faultyRpc.ts";
 import { type HubNode, P2pHub } from "./p2pHub.ts";
 import { SilentLog } from "./silentLog.ts";
@@ -148,23 +153,28 @@ export class SwapSide {
       entries: world.entries,
       feeCeilingFactor: profileOfNetid(9_998).safety.feeCeilingFactor,
       keyOf: () => ok(this.key),
-      openChain: async (entry, kind) =>
-        ok(
-          await openUtxoRpcChain({
-            ticker: entry.ticker,
-            format: kind.template.format,
-            rpc: this.rpcOf(entry.ticker as Ticker),
-            store: openChainStore(this.#db, entry.ticker),
-            clock: this.#clock,
-            log: this.log,
-            options: { pollMs: world.pollMs, timeoutMs: 2_000 },
-          }),
-        ),
+      openChain: async (entry, kind) => ok(await this.#openChain(entry.ticker as Ticker, kind)),
       prepare: (coin) => this.#runner.prepare(coin),
       beforeClose: (ticker) => this.#runner.park(ticker),
       usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: this.#runner.activeWith(ticker) }),
       cancelOrdersOf: async () => [],
     });
+  }
+
+  #openChain(ticker: Ticker, { template }: UtxoKind): Promise<UtxoChainWithHistory> {
+    const rpc = this.rpcOf(ticker);
+    const common = {
+      ticker,
+      format: template.format,
+      store: openChainStore(this.#db, ticker),
+      clock: this.#clock,
+      log: this.log,
+      options: { pollMs: this.#world.pollMs, timeoutMs: 2_000 },
+    };
+    const electrum = this.#world.electrumOf(ticker);
+    return electrum === null
+      ? openUtxoRpcChain({ ...common, rpc })
+      : openElectrumChain({ ...common, headerRules: TEST_RULES, servers: electrum.endpoints(rpc) });
   }
 
   #newRunner(): SwapRunner {
@@ -285,12 +295,19 @@ export class SwapSide {
 
 /** Two nodes' swap engines on two embedded chains, all by function call on one virtual clock, with a relay between them. */
 export class SwapWorld {
+  /** What both sides look at their chains through, in worlds that open from now on: a daemon each, or servers they share. */
+  static backend: "daemon" | "electrum" = "daemon";
+  /** For a test of what only a daemon of one's own tells, or tells in the very second. */
+  static get isElectrum(): boolean {
+    return SwapWorld.backend === "electrum";
+  }
   readonly clock = new VirtualClock();
   readonly hub = new P2pHub(this.clock);
   readonly entries = new Map<string, CoinEntry>();
   readonly pollMs = 2_000;
   readonly tickers: readonly Ticker[];
   readonly #daemons = new Map<Ticker, ChainDaemon>();
+  readonly #electrum = new Map<Ticker, ElectrumBackend>();
   readonly maker: SwapSide;
   readonly taker: SwapSide;
   #started = 0;
@@ -314,7 +331,9 @@ export class SwapWorld {
       if (!entry.ok || !params.ok) throw new Error("bad test coin");
       this.entries.set(coin, entry.value);
       const chain = new EmbeddedChain({ params: params.value, clock: this.clock, rng: seededRng(i + 1) });
-      this.#daemons.set(coin, new ChainDaemon(chain, this.clock));
+      const daemon = new ChainDaemon(chain, this.clock);
+      this.#daemons.set(coin, daemon);
+      if (SwapWorld.backend === "electrum") this.#electrum.set(coin, new ElectrumBackend(daemon, this.clock));
       const blockSec = options.blockSec === undefined ? 20 : options.blockSec;
       if (blockSec !== null) chain.autoMine(blockSec * 1_000);
     }
@@ -364,6 +383,9 @@ export class SwapWorld {
   }
   chain(ticker: Ticker): EmbeddedChain {
     return this.daemon(ticker).chain;
+  }
+  electrumOf(ticker: Ticker): ElectrumBackend | null {
+    return this.#electrum.get(ticker) ?? null;
   }
 
   /** Pays from the faucet and confirms it. */
@@ -511,5 +533,6 @@ export class SwapWorld {
     for (const ticker of this.tickers) this.chain(ticker).stop();
     await this.maker.close();
     await this.taker.close();
+    for (const servers of this.#electrum.values()) servers.close();
   }
 }

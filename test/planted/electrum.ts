@@ -7,12 +7,41 @@ const SERVERS_TEST = "test/electrum/servers.test.ts";
 const LIAR_TEST = "test/electrum/oneLiar.test.ts";
 const FEW_TEST = "test/electrum/fewServers.test.ts";
 const VOTER_TEST = `${AT}/serverAddress.test.ts`;
+const WAITS_TEST = "test/electrum/waits.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug("one server is enough for the mempool", `${AT}/serverPool.ts`, "(count > 1 ? 2 : 1)", "(count > 1 ? 1 : 1)", CHAIN_TEST),
+  bug(
+    "one server that takes a broadcast hides that the others refuse it",
+    `${AT}/broadcastTx.ts`,
+    "const need = witnessesOf(servers.length);",
+    "const need = Math.min(1, witnessesOf(servers.length));",
+    CHAIN_TEST,
+  ),
+  bug(
+    "a clock that is set back keeps lost servers away for as long",
+    `${AT}/remoteServer.ts`,
+    "Math.min(this.#leftAtMs, this.#deps.clock.nowMs())",
+    "Math.min(this.#leftAtMs, Number.POSITIVE_INFINITY)",
+    WAITS_TEST,
+  ),
+  bug(
+    "a clock that is set back gives a stalling server hours",
+    `${AT}/serverConnection.ts`,
+    "waitedMs >= this.#timeoutMs || waitedMs < 0",
+    "waitedMs >= this.#timeoutMs",
+    WAITS_TEST,
+  ),
+  bug(
+    "servers that are all away are tried every five minutes",
+    `${AT}/remoteServer.ts`,
+    "const NEEDED_REST_MS = 30_000;",
+    "const NEEDED_REST_MS = 300_000;",
+    WAITS_TEST,
+  ),
   bug(
     "half of the servers are most of them",
     `${AT}/serverPool.ts`,

@@ -165,7 +165,8 @@ describe("a new version of a transaction that cannot be stored", () => {
   });
 });
 
-test("a cancellation that no mempool takes any more is made anew with what is relayed now", async () => {
+// Servers tell what is relayed at all, not what a full mempool still takes.
+test.skipIf(SwapWorld.isElectrum)("a cancellation that no mempool takes any more is made anew with what is relayed now", async () => {
   world = await SwapWorld.open();
   const { chain } = { chain: world.chain("AAA") };
   const uuid = await world.start();

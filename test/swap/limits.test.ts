@@ -109,7 +109,8 @@ test("a clock that is set back after a limit has passed makes nothing early agai
   await world.taker.restart();
 });
 
-test("the taker signs no payment while its view of the maker's chain is old", async () => {
+// The moment at which a daemon is looked at decides here; that the signed payment is not sent either is tested of both backends.
+test.skipIf(SwapWorld.isElectrum)("the taker signs no payment while its view of the maker's chain is old", async () => {
   world = await SwapWorld.open();
   const lift = delay(world.taker, "tx_signed", "takerPayment");
   const uuid = await world.start();
@@ -216,22 +217,26 @@ test("what one chain says counts while the daemon of the other has been away sin
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
-test("bytes of the other side that a backend refuses are handed to it every two seconds at most, whatever news there is", async () => {
-  world = await SwapWorld.open();
-  const refused = { ok: false, error: { kind: "rpc", code: -26, message: "no" } } as const;
-  for (const side of [world.maker, world.taker]) side.rpcOf("AAA").instead.set("sendrawtransaction", refused);
-  const uuid = await world.start();
-  await untilHappened(world.taker, uuid, "tx_received", "makerPayment");
-  const sent = (): number => world.taker.rpcOf("AAA").counts.get("sendrawtransaction") ?? 0;
-  const before = sent();
-  for (let i = 0; i < 300; i++) {
-    world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
-    await world.advance(0.1);
-  }
-  expect(sent() - before).toBeGreaterThan(5);
-  expect(sent() - before).toBeLessThanOrEqual(16);
-  for (const side of [world.maker, world.taker]) side.rpcOf("AAA").instead.clear();
-});
+// Counted at one daemon; of five servers each is asked.
+test.skipIf(SwapWorld.isElectrum)(
+  "bytes of the other side that a backend refuses are handed to it every two seconds at most, whatever news there is",
+  async () => {
+    world = await SwapWorld.open();
+    const refused = { ok: false, error: { kind: "rpc", code: -26, message: "no" } } as const;
+    for (const side of [world.maker, world.taker]) side.rpcOf("AAA").instead.set("sendrawtransaction", refused);
+    const uuid = await world.start();
+    await untilHappened(world.taker, uuid, "tx_received", "makerPayment");
+    const sent = (): number => world.taker.rpcOf("AAA").counts.get("sendrawtransaction") ?? 0;
+    const before = sent();
+    for (let i = 0; i < 300; i++) {
+      world.inject(world.maker, world.taker, uuid, { type: "Negotiated", accepted: true });
+      await world.advance(0.1);
+    }
+    expect(sent() - before).toBeGreaterThan(5);
+    expect(sent() - before).toBeLessThanOrEqual(16);
+    for (const side of [world.maker, world.taker]) side.rpcOf("AAA").instead.clear();
+  },
+);
 
 test("the locks of the contracts are those each side named in the negotiation, also when they did not start together", async () => {
   world = await SwapWorld.open();

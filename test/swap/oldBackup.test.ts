@@ -156,8 +156,8 @@ test.each(MOMENTS)(
     await world.side(role === "maker" ? "taker" : "maker").stop();
     await world.advance(4 * 3_600);
     await world.side(role).restart();
-    expect((await world.side(role).state(uuid)).own[ownPayment(role)]?.attempted).toBe(true);
     const side = world.side(role);
+    await world.until("it knows of its payment", async () => (await side.state(uuid)).own[ownPayment(role)]?.attempted === true, 10);
     await world.until("the swap ends", async () => (await world.outcome(side, uuid)) !== null, 8 * 3_600);
     // A maker that had time to claim has shown the secret: then the swap is a success for a taker that returns late.
     const isTraded = (await world.outcome(side, uuid)) === "success";

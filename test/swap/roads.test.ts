@@ -24,7 +24,10 @@ function fate(side: SwapSide, before: Purse): string {
   return given >= 0n && given <= fees && got === 0n ? "kept" : `gave ${given} ${own}, got ${got} ${other}`;
 }
 
-const isStep = (e: SwapEvent, step: string): boolean => ("slot" in e ? `${e.type} ${e.slot}` : e.type) === step;
+const stepOf = (e: SwapEvent): string => ("slot" in e ? `${e.type} ${e.slot}` : e.type);
+/** A payment that is seen before its message comes is not received any more. */
+const isStep = (e: SwapEvent, step: string): boolean =>
+  stepOf(e) === step || (step.startsWith("tx_received") && stepOf(e) === step.replace("received", "seen"));
 const reached = async (side: SwapSide, uuid: string, step: string): Promise<boolean> =>
   (await side.events(uuid)).some((e) => isStep(e.event, step));
 

@@ -222,6 +222,17 @@ describe("one of three servers", () => {
     expect(chain.servers()[0]).toMatchObject({ state: "connected", trouble: null });
   });
 
+  test("takes a broadcast that all others refuse: it is refused, so that it is made anew", async () => {
+    const w = await begin(3);
+    const chain = await open(w);
+    await refreshed(w, chain);
+    const nobodys = serializeTx(spendOf(w.format, 1, [{ txid: "11".repeat(32), vout: 0, value: PAID }], scriptNumber(2)));
+    w.servers[1]?.faults.add({ kind: "swallow_broadcast" });
+    expect(await whileTimePasses(w, chain.broadcast(nobodys))).toMatchObject({ kind: "rejected", code: 1 });
+    w.servers[2]?.faults.add({ kind: "stall", methods: ["blockchain.transaction.broadcast"] });
+    expect((await whileTimePasses(w, chain.broadcast(nobodys))).kind).toBe("unknown");
+  });
+
   test("asks for absurd fees: the middle counts, and of two the lower", async () => {
     const w = await begin(3);
     w.servers[0]?.faults.add({ kind: "false_fee", rate: 5 });

@@ -204,7 +204,7 @@ export class ElectrumLoop {
     if (!this.#parts.pool.isGathered || !(this.#moves > 0 || this.#isUnfinished || this.#timer.take())) return commands.length > 0;
     this.#rounds++;
     const nowMs = this.#parts.clock.nowMs();
-    const fresh = this.#wantsFresh || nowMs - this.#freshAtMs >= FRESH_MS;
+    const fresh = this.#wantsFresh || Math.abs(nowMs - this.#freshAtMs) >= FRESH_MS;
     this.#wantsFresh = false;
     this.#isUnfinished = false;
     this.#lookUntilMs = nowMs + LOOK_MS;

@@ -186,8 +186,9 @@ export class HeaderFollower {
       this.#behindSinceMs = null;
       return ok(stayAt(own.height));
     }
-    this.#behindSinceMs ??= clock.nowMs();
-    const waitedMs = clock.nowMs() - this.#behindSinceMs;
+    const nowMs = clock.nowMs();
+    this.#behindSinceMs = Math.min(nowMs, this.#behindSinceMs ?? nowMs);
+    const waitedMs = nowMs - this.#behindSinceMs;
     if (this.#isCostly(servers) || waitedMs < BEHIND_MS) return err({ kind: "behind", height: agreed.height, ours: own.height });
     log.warn("chain_shrank", { from: own.height, to: agreed.height });
     this.#behindSinceMs = null;

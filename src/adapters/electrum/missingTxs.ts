@@ -39,7 +39,7 @@ export class MissingTxs {
       // Those who name it and those who do not cannot both be most.
       if (servers.filter((s) => !naming.has(s)).length < majorityOf(servers.length)) return;
       unnamed.add(txid);
-      const sinceMs = this.#missingSinceMs.get(txid) ?? nowMs;
+      const sinceMs = Math.min(nowMs, this.#missingSinceMs.get(txid) ?? nowMs);
       this.#missingSinceMs.set(txid, sinceMs);
       const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx)));
       const without = answers.filter((a) => !a.ok && a.error.kind === "rpc").length;

@@ -40,7 +40,7 @@ export class Omissions {
           if (!block || view.refusal !== null || heights.get(txid) === block.height || still.size >= MAX_REMEMBERED) continue;
           if (server.tip === null || server.tip.height < block.height) continue;
           const key = `${server.name} ${scriptHash} ${txid} ${block.hash}`;
-          const sinceMs = this.#sinceMs.get(key) ?? nowMs;
+          const sinceMs = Math.min(nowMs, this.#sinceMs.get(key) ?? nowMs);
           still.set(key, sinceMs);
           if (nowMs - sinceMs >= PATIENCE_MS && (await this.#has(server, block))) {
             server.contradicted(`it hides transaction ${txid}, which is proven to be in block ${block.height}`);

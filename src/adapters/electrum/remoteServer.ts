@@ -25,8 +25,9 @@ const SLOW_MS = 1_000;
 /** Wait after it said what is disproven, or serves another chain; doubles up to the longest. */
 const DROPPED_REST_MS = 3_600_000;
 const MAX_DROPPED_REST_MS = 24 * 3_600_000;
-/** The same while nobody else is left to ask. */
-const NEEDED_REST_MS = 60_000;
+/** Longest wait while nobody else is left to ask, for one that was dropped and for one that was away. */
+const NEEDED_DROPPED_REST_MS = 60_000;
+const NEEDED_REST_MS = 30_000;
 /** Share of the newest in the running mean of latencies. */
 const LATENCY_SHARE = 0.2;
 /** A latency counted for a server that has not answered yet, ms. */
@@ -62,7 +63,7 @@ export class RemoteServer {
   #contradictions = 0;
   #calls = 0;
   #trouble: string | null = null;
-  #restUntilMs = 0;
+  #restMs = 0;
   #leftAtMs = 0;
   #arrivedAtMs = 0;
 
@@ -97,11 +98,14 @@ export class RemoteServer {
   }
   /**
    * When it may be connected again, unix ms; null while it is connected or connecting.
-   * @param isNeeded there is no other: one that was dropped is then tried again soon
+   * @param isNeeded there is no other: it is then tried again soon
    */
   restUntilMs(isNeeded: boolean): number | null {
     if (this.#state === "connected" || this.#state === "connecting") return null;
-    return isNeeded && this.#state === "dropped" ? Math.min(this.#restUntilMs, this.#leftAtMs + NEEDED_REST_MS) : this.#restUntilMs;
+    // A clock that was set back must not make the rest hours longer.
+    this.#leftAtMs = Math.min(this.#leftAtMs, this.#deps.clock.nowMs());
+    const needed = this.#state === "dropped" ? NEEDED_DROPPED_REST_MS : NEEDED_REST_MS;
+    return this.#leftAtMs + Math.min(this.#restMs, isNeeded ? needed : Number.POSITIVE_INFINITY);
   }
 
   health(): ServerHealth {
@@ -297,7 +301,7 @@ export class RemoteServer {
     this.#statuses.clear();
     this.#trouble = why?.slice(0, MAX_TROUBLE) ?? null;
     this.#leftAtMs = this.#deps.clock.nowMs();
-    this.#restUntilMs = this.#leftAtMs + restMs;
+    this.#restMs = restMs;
     this.#deps.onNews();
   }
 

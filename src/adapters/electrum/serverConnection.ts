@@ -145,11 +145,13 @@ export class ServerConnection {
   #watch(): void {
     const oldest = this.#oldest();
     if (this.#cancelWatch !== null || oldest === undefined) return;
-    const leftMs = Math.max(0, oldest.atMs + this.#timeoutMs - this.#clock.nowMs());
+    const leftMs = Math.min(this.#timeoutMs, Math.max(0, oldest.atMs + this.#timeoutMs - this.#clock.nowMs()));
     this.#cancelWatch = this.#clock.after(leftMs, () => {
       this.#cancelWatch = null;
       const late = this.#oldest();
-      if (late !== undefined && this.#clock.nowMs() - late.atMs >= this.#timeoutMs)
+      const waitedMs = late === undefined ? 0 : this.#clock.nowMs() - late.atMs;
+      // Less than none: the clock was set back, and nobody knows how long it was.
+      if (late !== undefined && (waitedMs >= this.#timeoutMs || waitedMs < 0))
         this.end(`no answer to ${late.method} within ${this.#timeoutMs / 1000} s`);
       else this.#watch();
     });
@@ -199,7 +201,7 @@ export class ServerConnection {
       return;
     }
     this.#sent.delete(sent.id);
-    this.#handlers.onAnswer(this.#clock.nowMs() - sent.atMs);
+    this.#handlers.onAnswer(Math.max(0, this.#clock.nowMs() - sent.atMs));
     sent.settle(answer);
   }
 

@@ -1,0 +1,17 @@
+import { describe } from "vitest";
+import { SwapWorld } from "../fakes/swapWorld.ts";
+
+// As test/electrum/swaps.test.ts.
+SwapWorld.backend = "electrum";
+
+describe("both sides on five Electrum servers, one of which lies, one stalls and one lags", () => {
+  describe("fees, and spends that are replaced", async () => void (await import("../swap/fees.test.ts")));
+  describe("versions of fees", async () => void (await import("../swap/feeVersions.test.ts")));
+  describe("claims and refunds made anew", async () => void (await import("../swap/rebuiltSpends.test.ts")));
+  describe("what could not be sent", async () => void (await import("../swap/outbox.test.ts")));
+  describe("limits", async () => void (await import("../swap/limits.test.ts")));
+  describe("steps that fail for a while", async () => void (await import("../swap/interruptions.test.ts")));
+  describe("clocks", async () => void (await import("../swap/clocks.test.ts")));
+  describe("values that ask for more blocks", async () => void (await import("../swap/safety.test.ts")));
+  describe("peers that misbehave", async () => void (await import("../swap/badPeers.test.ts")));
+});

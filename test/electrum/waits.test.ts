@@ -1,0 +1,54 @@
+import { afterEach, expect, test } from "vitest";
+import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+const HOUR_MS = 3_600_000;
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+async function begin(): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
+  const w = await startElectrumChain(SEGWIT_COIN, 3);
+  cleanup.push(() => w.close());
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.refresh());
+  return { w, chain };
+}
+const states = (chain: ElectrumChain): readonly string[] => chain.servers().map(({ state }) => state);
+
+test("a clock set back three hours makes no rest longer: servers that were lost are there again soon", async () => {
+  const { w, chain } = await begin();
+  w.down.set(true);
+  await w.pass(3_000);
+  w.skewMs = -3 * HOUR_MS;
+  w.down.set(false);
+  await w.pass(20_000);
+  expect(states(chain)).toEqual(["connected", "connected", "connected"]);
+});
+
+test("a clock set back three hours while a call is on its way: a server that leaves it unanswered is left", async () => {
+  const { w, chain } = await begin();
+  w.servers[0]?.faults.add({ kind: "stall" });
+  const refreshed = chain.refresh();
+  await w.pass(1_000);
+  w.skewMs = -3 * HOUR_MS;
+  await w.pass(10_000);
+  expect(chain.servers()[0]?.trouble).toContain("no answer to");
+  await whileTimePasses(w, refreshed);
+});
+
+test("servers that were all away for an hour are tried every half minute: a swap has no five minutes to lose", async () => {
+  const { w, chain } = await begin();
+  w.down.set(true);
+  await w.pass(HOUR_MS);
+  expect(chain.status().state).toBe("unreachable");
+  w.down.set(false);
+  await w.pass(35_000);
+  expect(chain.status().state).toBe("ready");
+});
