@@ -124,6 +124,14 @@ export type ChainReadError =
   | { readonly kind: "Reverted"; readonly data: Uint8Array | null; readonly message: string }
   | { readonly kind: "Refused"; readonly message: string };
 
+/** What an amount of a token did that was moved from an account to a contract, and what arrived back; base units. Each is the amount where nothing is kept. */
+export type TokenTrip = {
+  readonly left: bigint;
+  readonly arrived: bigint;
+  readonly leftBack: bigint;
+  readonly arrivedBack: bigint;
+};
+
 /** A call to be tried or reckoned, not sent. `data` empty: a plain transfer. */
 export type CallRequest = {
   readonly from: EvmAddress;
@@ -201,6 +209,19 @@ export interface AccountChain {
   checkSwapContract(contract: EvmAddress, signal?: AbortSignal): Promise<Result<undefined, ChainReadError>>;
   /** Whether there is code at an address: a contract, or an account that delegated to one (EIP-7702). */
   hasCode(address: EvmAddress, signal?: AbortSignal): Promise<Result<boolean, ChainReadError>>;
+  /** Whether the code at an address is that of `SwapnodeSwap`, which looks at what tokens bring it. */
+  isOwnSwapContract(contract: EvmAddress, signal?: AbortSignal): Promise<Result<boolean, ChainReadError>>;
+  /**
+   * What would become of `amount` of a token that `owner` moved to `contract`, and of what arrived, moved back. Tried at the tip with other code in the
+   * place of both; `Refused` by nodes that cannot do that.
+   */
+  tokenTrip(
+    token: EvmAddress,
+    owner: EvmAddress,
+    contract: EvmAddress,
+    amount: bigint,
+    signal?: AbortSignal,
+  ): Promise<Result<TokenTrip, ChainReadError>>;
   /** What the call would return at the tip. */
   call(request: CallRequest, signal?: AbortSignal): Promise<Result<Uint8Array, ChainReadError>>;
   /** Gas units the transaction would need at the tip, without a margin; the middle one of what the nodes say, of two the greater. */

@@ -10,6 +10,7 @@ import type {
   ChainReadError,
   NodeHealth,
   TokenState,
+  TokenTrip,
 } from "../../src/ports/accountChain.ts";
 import type { BroadcastOutcome, ChainChange } from "../../src/ports/chain.ts";
 
@@ -38,6 +39,11 @@ export class FakeAccountChain implements AccountChain {
   estimate: (request: CallRequest) => Result<bigint, ChainReadError> | null = () => null;
   /** What calls come to; null: a word of zeros. */
   answer: (request: CallRequest) => Result<Uint8Array, ChainReadError> | null = () => null;
+  /** What moving a token to a contract and back comes to; null: all of it arrives. */
+  trip: (amount: bigint) => Result<TokenTrip, ChainReadError> | null = () => null;
+  /** How often that was asked. */
+  trips = 0;
+  readonly ownSwapContracts = new Set<EvmAddress>();
   /** What swap contracts may take, by `token/spender`. */
   readonly allowances = new Map<string, bigint>();
   /** Set: nobody answers. */
@@ -132,6 +138,18 @@ export class FakeAccountChain implements AccountChain {
   async hasCode(address: EvmAddress): Promise<Result<boolean, ChainReadError>> {
     if (this.trouble !== null) return err({ kind: "Unreachable", message: this.trouble });
     return ok(this.withCode.has(address));
+  }
+  async isOwnSwapContract(contract: EvmAddress): Promise<Result<boolean, ChainReadError>> {
+    return ok(this.ownSwapContracts.has(contract));
+  }
+  async tokenTrip(
+    _token: EvmAddress,
+    _owner: EvmAddress,
+    _contract: EvmAddress,
+    amount: bigint,
+  ): Promise<Result<TokenTrip, ChainReadError>> {
+    this.trips++;
+    return this.trip(amount) ?? ok({ left: amount, arrived: amount, leftBack: amount, arrivedBack: amount });
   }
   async call(request: CallRequest): Promise<Result<Uint8Array, ChainReadError>> {
     return this.answer(request) ?? ok(new Uint8Array(32));

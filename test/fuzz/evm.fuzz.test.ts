@@ -1,3 +1,5 @@
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { expect, test } from "vitest";
 import {
   type AnswerParser,
@@ -16,6 +18,7 @@ import {
 import { parseNodeUrl } from "../../src/adapters/evmRpc/nodeUrl.ts";
 import { rebuildTx } from "../../src/adapters/evmRpc/rebuildTx.ts";
 import { parseWsText } from "../../src/adapters/evmRpc/wsRpc.ts";
+import { encodeWords } from "../../src/core/evm/abi.ts";
 import { addressFromBytes, checksumAddress, parseAddress, parseAnyCaseAddress } from "../../src/core/evm/address.ts";
 import { approveCall, parseErc20Call, parseTransferEvent, transferCall } from "../../src/core/evm/erc20.ts";
 import { signEthMessage, verifyEthMessage } from "../../src/core/evm/ethMessage.ts";
@@ -25,6 +28,7 @@ import { parseEvmTx } from "../../src/core/evm/parseTx.ts";
 import { encodeRlp, parseRlp } from "../../src/core/evm/rlp.ts";
 import { signEvmTx } from "../../src/core/evm/signTx.ts";
 import { encodeSwapCall, parsePaymentRecord, parseSwapCall, parseSwapEvent, SWAP_TOPICS } from "../../src/core/evm/swapContract.ts";
+import { parseRoundTrip } from "../../src/core/evm/transferProbe.ts";
 import { serializeEvmTx } from "../../src/core/evm/txFields.ts";
 import { keyPairFromScalar } from "../../src/core/keys/keyPair.ts";
 import { equalBytes, toHex } from "../../src/core/util/bytes.ts";
@@ -106,6 +110,11 @@ test(`${RUNS} damaged calls (seed ${SEED}) are refused, or read as the call that
   });
   feed([transferCall(OWNER, 5n), approveCall(OWNER, 5n)], mutateBytes, (data) => parseErc20Call(data).ok);
   feed([new Uint8Array(96)], mutateBytes, (data) => parsePaymentRecord(data).ok);
+  const trip = encodeWords(
+    ["bytes32", "uint256", "uint256", "uint256", "uint256"],
+    [keccak_256(utf8ToBytes("swapnode transfer probe")), 5n, 5n, 5n, 5n],
+  );
+  feed([trip], mutateBytes, (data) => parseRoundTrip(data).ok);
   feed([new Uint8Array(32)], mutateBytes, (data) => parseSwapEvent([SWAP_TOPICS.sent], data).ok);
   const topics = ["ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef", OWNER.padStart(64, "0"), OWNER.padStart(64, "0")];
   feed(topics.slice(1), mutateText, (topic) => parseTransferEvent([topics[0] ?? "", topics[1] ?? "", topic], WORD).ok);

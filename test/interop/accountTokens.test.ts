@@ -73,34 +73,56 @@ const REFUSED = [
     what: "that answers false and moves nothing",
     selector: "setAnswer",
     sentence: /TokenRefused, the token's transfer failed or answered false/,
+    offered: /cannot be moved to the swap contract and back now/,
   },
   {
     what: "that keeps a fee of what it moves",
     selector: "setFee",
     sentence: /TokenAmountDiffers, a transfer of the token does not bring exactly its amount/,
+    offered: /keeps a part of what it moves, or takes more, and cannot be swapped/,
   },
 ] as const;
 
-for (const { what, selector, sentence } of REFUSED) {
-  test.skipIf(noAnvil)(`a token ${what} is refused with a clear error before the maker's money moves${noAnvilReason}`, async () => {
-    await withAccountNetwork({ token: HOSTILE, config }, async ({ node, logs }, anvil) => {
-      const [maker, taker] = [node("maker"), node("taker")];
-      if (selector === "setFee") await tell(anvil, "52f7c988", 1n, 0n);
-      else {
-        await tell(anvil, "3ee177a7", 32n, 32n, 0n);
-        await tell(anvil, "c99a677c", 0n);
-      }
-      const before = await wealthOf(maker, ALL);
-      const uuid = await match(maker, taker, PAYS_TOKENS);
-      const status = await endedAt(maker, uuid, 200_000);
-      expect(status.is_success).toBe(false);
-      expect(JSON.stringify(status)).toMatch(sentence);
-      expect(logs.all("maker", { event: "swap_event", swap: uuid, type: "tx_signed", slot: "makerPayment" })).toEqual([]);
-      const after = await wealthOf(maker, ALL);
-      expectChange("the maker", TOKEN, before, after, "0", "0");
-      expectChange("the maker", ETH, before, after, "0", GAS);
+/** From now on the hostile token does so. */
+async function misbehave(anvil: AnvilChain, selector: (typeof REFUSED)[number]["selector"]): Promise<void> {
+  if (selector === "setFee") return tell(anvil, "52f7c988", 1n, 0n);
+  await tell(anvil, "3ee177a7", 32n, 32n, 0n);
+  await tell(anvil, "c99a677c", 0n);
+}
+
+for (const { what, selector, sentence, offered } of REFUSED) {
+  test.skipIf(noAnvil)(`a token ${what} is refused with a clear error before anything is offered${noAnvilReason}`, async () => {
+    await withAccountNetwork({ token: HOSTILE, config }, async ({ node }, anvil) => {
+      const maker = node("maker");
+      await misbehave(anvil, selector);
+      await maker.rpc.call("disable_coin", { coin: TOKEN });
+      await maker.rpc.call("enable", { coin: TOKEN, urls: [anvil.url], swap_contract_address: anvil.swapContract });
+      const { base, rel, price, volume } = PAYS_TOKENS;
+      await expect(maker.rpc.call("setprice", { base, rel, price, volume })).rejects.toThrow(offered);
+      await expect(maker.rpc.call("sell", { base, rel, price, volume })).rejects.toThrow(offered);
     });
   });
+
+  test.skipIf(noAnvil)(
+    `a token ${what} from the match on is refused with a clear error before the maker's money moves${noAnvilReason}`,
+    async () => {
+      await withAccountNetwork({ token: HOSTILE, config }, async ({ node, logs }, anvil) => {
+        const [maker, taker] = [node("maker"), node("taker")];
+        const before = await wealthOf(maker, ALL);
+        await anvil.pause(true);
+        const uuid = await match(maker, taker, PAYS_TOKENS);
+        await misbehave(anvil, selector);
+        await anvil.pause(false);
+        const status = await endedAt(maker, uuid, 200_000);
+        expect(status.is_success).toBe(false);
+        expect(JSON.stringify(status)).toMatch(sentence);
+        expect(logs.all("maker", { event: "swap_event", swap: uuid, type: "tx_signed", slot: "makerPayment" })).toEqual([]);
+        const after = await wealthOf(maker, ALL);
+        expectChange("the maker", TOKEN, before, after, "0", "0");
+        expectChange("the maker", ETH, before, after, "0", GAS);
+      });
+    },
+  );
 }
 
 test.skipIf(noAnvil)(

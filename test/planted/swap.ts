@@ -168,6 +168,13 @@ export const SWAP: readonly PlantedBug[] = [
     "const mayLeave = slot.length > 0 || (await isInTime(task, raw, signal));",
     OUTBOX,
   ),
+  bug(
+    "a swap is settled before its log says how it ended",
+    SETTLED,
+    "  if (finished !== (outcomeOf(task.state) ?? finished)) return false;\n",
+    "",
+    "test/matrix/matrix.test.ts",
+  ),
   bug("a payment others are built on is cancelled", PUBLISH, 'if (isBuiltOnByOthers(task, "paymentChild", raw)) return true;', "", OUTBOX),
   bug(
     "a paid for swap's payment is cancelled",

@@ -317,8 +317,9 @@ test.each([
     chain.trusting.add(contract);
     // What others have there makes up for what is missing.
     chain.payFromFaucet(TOKEN_AT, 0n, transferCall(contract, 10n ** 9n));
-    token().feePercent = 10n;
     const uuid = await match(t, base, rel, "4", "0.5");
+    // Found whole just before.
+    token().feePercent = 10n;
     const receiver = payer === "taker" ? t.maker : t.taker;
     const slot = `${payer}Payment` as const;
     await t.world.runUntil("the payment is known", () => receiver.has(uuid, (e) => e.type === "tx_received" && e.slot === slot), HOUR_MS);
@@ -330,6 +331,60 @@ test.each([
     expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(payer === "taker" ? ["refunded", "refunded"] : ["refunded", "failed"]);
     expect(JSON.stringify(receiver.events(uuid))).toContain("it may keep a part of what it moves");
     expect(receiver.has(uuid, (e) => e.type === "tx_seen" && e.slot === slot)).toBe(false);
+  },
+);
+
+test("a token that keeps a part of what it moves, at a contract that does not look, is offered by nobody, and the reason is told", async () => {
+  t = await accountWorld({ seed: SEED });
+  const chain = t.world.accountChain(ETH);
+  for (const contract of chain.swapContracts) chain.trusting.add(contract);
+  token().feePercent = 10n;
+  for (const node of [t.maker, t.taker]) {
+    await node.stop();
+    await node.start(ALL);
+  }
+  const sells = { base: TOKEN, rel: UTXO, price: decimal("0.5"), volume: decimal("4") };
+  const offered = await t.world.settle(t.maker.node.orders.placeMakerOrder({ ...sells, cancelPrevious: false }));
+  const sold = await t.world.settle(t.taker.node.orders.placeTakerOrder({ ...sells, action: "Sell" }));
+  const bought = await t.world.settle(
+    t.taker.node.orders.placeTakerOrder({ ...sells, base: UTXO, rel: TOKEN, action: "Buy", price: decimal("2") }),
+  );
+  for (const placed of [offered, sold, bought])
+    expect(placed).toMatchObject({
+      ok: false,
+      error: { message: expect.stringMatching(/keeps a part of what it moves.* cannot be swapped/) },
+    });
+});
+
+test("a token that begins to keep a part while its order is open: the maker matches nobody", async () => {
+  t = await accountWorld({ seed: SEED });
+  const chain = t.world.accountChain(ETH);
+  for (const contract of chain.swapContracts) chain.trusting.add(contract);
+  const order = { base: TOKEN, rel: UTXO, price: decimal("0.5"), volume: decimal("4") };
+  const offered = await t.world.settle(t.maker.node.orders.placeMakerOrder({ ...order, cancelPrevious: false }));
+  expect(offered.ok).toBe(true);
+  token().feePercent = 10n;
+  const sees = (): boolean => t.maker.node.coins.active(TOKEN)?.outage() != null;
+  await t.world.runUntil("the maker has found it out", sees, HOUR_MS / 4);
+  const placed = await t.world.settle(t.taker.node.orders.placeTakerOrder({ ...order, action: "Buy" }));
+  await t.world.advance(120_000);
+  expect(placed.ok && t.maker.swaps.has(placed.value.uuid)).toBe(false);
+});
+
+test.each([true, false])(
+  "nodes that know no state overrides: a token is offered only with a contract that looks itself: %s",
+  async (looks) => {
+    t = await accountWorld({ seed: SEED });
+    const chain = t.world.accountChain(ETH);
+    if (!looks) for (const contract of chain.swapContracts) chain.trusting.add(contract);
+    await t.maker.stop();
+    t.maker.link(ETH).hasNoOverrides = true;
+    await t.maker.start(ALL);
+    const order = { base: TOKEN, rel: UTXO, price: decimal("0.5"), volume: decimal("4") };
+    const offered = await t.world.settle(t.maker.node.orders.placeMakerOrder({ ...order, cancelPrevious: false }));
+    expect(offered.ok).toBe(looks);
+    if (!offered.ok)
+      expect(offered.error).toMatchObject({ message: expect.stringContaining("The simulated nodes know no state overrides") });
   },
 );
 

@@ -25,6 +25,8 @@ export class EvmLink {
   isSwallowing = false;
   /** While true their logs have no events of the swap contracts. */
   hasNoLogs = false;
+  /** While true they carry out no call with replaced code. */
+  hasNoOverrides = false;
   /** How long after a block they tell of it, ms; null: they do not, and the view waits for its next look. */
   headDelayMs: number | null = null;
 

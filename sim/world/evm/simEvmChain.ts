@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { addressFromBytes, addressOfPubkey, type EvmAddress } from "../../../src/core/evm/address.ts";
-import { parseTransferEvent } from "../../../src/core/evm/erc20.ts";
+import { parseTransferEvent, transferCall } from "../../../src/core/evm/erc20.ts";
 import { nextBaseFee } from "../../../src/core/evm/gas.ts";
 import { parseEvmTx } from "../../../src/core/evm/parseTx.ts";
 import { signEvmTx } from "../../../src/core/evm/signTx.ts";
@@ -11,7 +11,7 @@ import { textToKeyPair } from "../../../src/core/keys/iguana.ts";
 import type { KeyPair } from "../../../src/core/keys/keyPair.ts";
 import { toHex } from "../../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../../src/core/util/result.ts";
-import type { CallRequest, PaymentEvent, Receipt, TokenArrival } from "../../../src/ports/accountChain.ts";
+import type { CallRequest, PaymentEvent, Receipt, TokenArrival, TokenTrip } from "../../../src/ports/accountChain.ts";
 import type { BlockRef } from "../../../src/ports/chain.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { EvmLog, NativeContract } from "./evmCall.ts";
@@ -214,6 +214,22 @@ export class SimEvmChain {
     const ran = runCall({ state: this.#state, contracts: this.#contracts, timeSec: this.tip.timeSec }, request);
     this.#state.rollback(mark);
     return ran;
+  }
+
+  /** What a token that is moved to a contract and back does with it; nothing stays moved. Null: it refuses. */
+  tokenTrip(token: EvmAddress, owner: EvmAddress, contract: EvmAddress, amount: bigint): TokenTrip | null {
+    const mark = this.#state.mark();
+    const around = { state: this.#state, contracts: this.#contracts, timeSec: this.tip.timeSec };
+    const move = (from: EvmAddress, to: EvmAddress, units: bigint): readonly [bigint, bigint] | null => {
+      const [own, theirs] = [this.tokenBalance(token, from), this.tokenBalance(token, to)];
+      const ran = runCall(around, { from, to: token, value: 0n, data: transferCall(to, units) });
+      if (!ran.ok || (ran.output.length > 0 && ran.output.at(-1) !== 1)) return null;
+      return [own - this.tokenBalance(token, from), this.tokenBalance(token, to) - theirs];
+    };
+    const there = move(owner, contract, amount);
+    const back = there && move(contract, owner, there[1] < amount ? there[1] : amount);
+    this.#state.rollback(mark);
+    return there && back && { left: there[0], arrived: there[1], leftBack: back[0], arrivedBack: back[1] };
   }
 
   /** Into the pool, as a node does with what it is sent. */

@@ -20,6 +20,7 @@ import type {
   PaymentKey,
   SwapPayment,
   TokenState,
+  TokenTrip,
 } from "../../../src/ports/accountChain.ts";
 import type { BlockRef, BroadcastOutcome, ChainChange } from "../../../src/ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../../src/ports/clock.ts";
@@ -216,6 +217,17 @@ export class SimEvmView implements AccountChain {
   }
   hasCode(address: EvmAddress, signal?: AbortSignal): Answer<boolean> {
     return this.#question(signal, () => ok(this.#deps.chain.isContract(address)));
+  }
+  isOwnSwapContract(contract: EvmAddress, signal?: AbortSignal): Answer<boolean> {
+    const { chain } = this.#deps;
+    return this.#question(signal, () => ok(chain.swapContracts.includes(contract) && !chain.trusting.has(contract)));
+  }
+  tokenTrip(token: EvmAddress, owner: EvmAddress, contract: EvmAddress, amount: bigint, signal?: AbortSignal): Answer<TokenTrip> {
+    return this.#question(signal, () => {
+      if (this.#deps.link.hasNoOverrides) return err({ kind: "Refused", message: "The simulated nodes know no state overrides." });
+      const trip = this.#deps.chain.tokenTrip(token, owner, contract, amount);
+      return trip === null ? err({ kind: "Reverted", data: null, message: "The token refuses the transfer." }) : ok(trip);
+    });
   }
   #try(request: CallRequest): Result<{ readonly output: Uint8Array; readonly gas: bigint }, ChainReadError> {
     const ran = this.#deps.chain.try(request);

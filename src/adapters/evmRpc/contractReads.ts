@@ -1,13 +1,17 @@
 import { decodeWords } from "../../core/evm/abi.ts";
 import { type EvmAddress, ZERO_ADDRESS } from "../../core/evm/address.ts";
+import { SWAPNODE_SWAP_RUNTIME_CODE } from "../../core/evm/contract/swapnodeSwap.ts";
+import { TRANSFER_PROBE_RUNTIME_CODE } from "../../core/evm/contract/transferProbe.ts";
 import { allowanceCall, DECIMALS_CALL } from "../../core/evm/erc20.ts";
 import { encodeSwapCall, paymentsCall } from "../../core/evm/swapContract.ts";
 import { swapRevertReason } from "../../core/evm/swapRevert.ts";
+import { parseRoundTrip, roundTripCall } from "../../core/evm/transferProbe.ts";
+import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { CallRequest, ChainReadError } from "../../ports/accountChain.ts";
+import type { CallRequest, ChainReadError, TokenTrip } from "../../ports/accountChain.ts";
 import { lookFaultText } from "./fault.ts";
 import { noCode, otherInterface, recordOf } from "./paymentReader.ts";
-import { callQuery, codeQuery, estimateQuery, type Query, trialQuery } from "./query.ts";
+import { callQuery, codeQuery, estimateQuery, type Query, replacedCodeQuery, trialQuery } from "./query.ts";
 import { type Quorum, quorumRead, type ReadFault } from "./quorum.ts";
 
 /** More decimal places make no coin; the coins file has the same limit. */
@@ -118,6 +122,31 @@ export async function checkSwapContract(reads: ContractReads, contract: EvmAddre
 export async function readHasCode(reads: ContractReads, address: EvmAddress): Answered<boolean> {
   const code = await ask(reads, codeQuery(address));
   return code.ok ? ok(code.value.length > 0) : code;
+}
+
+export async function readIsOwnSwapContract(reads: ContractReads, contract: EvmAddress): Answered<boolean> {
+  const code = await ask(reads, codeQuery(contract));
+  return code.ok ? ok(toHex(code.value) === SWAPNODE_SWAP_RUNTIME_CODE) : code;
+}
+
+/** A call that moves a token with the probe's code (contracts/TransferProbe.sol) in the place of both ends. */
+export async function readTokenTrip(
+  reads: ContractReads,
+  token: EvmAddress,
+  owner: EvmAddress,
+  contract: EvmAddress,
+  amount: bigint,
+): Answered<TokenTrip> {
+  const answer = await ask(
+    reads,
+    replacedCodeQuery(owner, roundTripCall(token, contract, amount), TRANSFER_PROBE_RUNTIME_CODE, [owner, contract]),
+  );
+  if (!answer.ok) return answer;
+  const trip = parseRoundTrip(answer.value);
+  // A node that overlooks the replaced code answers for an account without any.
+  return trip.ok
+    ? trip
+    : err({ kind: "Refused", message: `The ${reads.ticker} nodes do not carry out calls with replaced code (state overrides).` });
 }
 
 export function tryCall(reads: ContractReads, request: CallRequest): Answered<Uint8Array> {

@@ -17,7 +17,9 @@ import {
   readDecimals,
   readGasEstimate,
   readHasCode,
+  readIsOwnSwapContract,
   readManyDecimals,
+  readTokenTrip,
   tryCall,
 } from "./contractReads.ts";
 import { type EvmBackend, EvmNode } from "./evmNode.ts";
@@ -139,6 +141,9 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
     allowance: (token, owner, spender, signal) => question(signal, (reads) => readAllowance(reads, token, owner, spender)),
     checkSwapContract: (contract, signal) => question(signal, (reads) => checkSwapContract(reads, contract)),
     hasCode: (address, signal) => question(signal, (reads) => readHasCode(reads, address)),
+    isOwnSwapContract: (contract, signal) => question(signal, (reads) => readIsOwnSwapContract(reads, contract)),
+    tokenTrip: (token, owner, contract, amount, signal) =>
+      question(signal, (reads) => readTokenTrip(reads, token, owner, contract, amount)),
     call: (request, signal) => question(signal, (reads) => tryCall(reads, request)),
     estimateGas: (request, signal) => question(signal, (reads) => readGasEstimate(reads, request)),
     async broadcast(raw, signal): Promise<BroadcastOutcome> {

@@ -92,6 +92,16 @@ export const trialQuery = (request: CallRequest): Query<Uint8Array> => ({
   params: (block) => [requestObject(request), block],
   parse: parseData,
 });
+/** A call by nobody in particular, with other code in the place of what some addresses have. */
+export const replacedCodeQuery = (to: EvmAddress, data: Uint8Array, code: string, at: readonly EvmAddress[]): Query<Uint8Array> => ({
+  method: "eth_call",
+  params: (block) => [
+    { to: `0x${to}`, data: hexData(data) },
+    block,
+    Object.fromEntries(at.map((address) => [`0x${address}`, { code: `0x${code}` }])),
+  ],
+  parse: parseData,
+});
 /** At the latest block of the node: not every node takes another. */
 export const estimateQuery = (request: CallRequest): Query<bigint> => fixed("eth_estimateGas", [requestObject(request)], parseGas);
 

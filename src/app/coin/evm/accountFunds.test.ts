@@ -19,6 +19,7 @@ import { EvmSwapCoin } from "./evmSwapCoin.ts";
 import { NonceKeeper } from "./nonceKeeper.ts";
 import { NonceLedger } from "./nonceLedger.ts";
 import { PayoutGate } from "./payoutGate.ts";
+import { TokenTrials } from "./tokenTrials.ts";
 
 const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
 const address = addressOfPubkey(key.publicKey);
@@ -173,10 +174,11 @@ test("a withdrawal of everything leaves what swaps were promised, tokens and the
     const account = { platform: "ETH", platformDecimals: 18, gas: kind.value.gas, signMessagePrefix: null, chain, key, address, nonces };
     const keeper = new NonceKeeper({ ...account, funds, clock, log: new SilentLog() });
     const allowances = new AllowanceKeeper({ ...account, funds, log: new SilentLog() });
+    const tokens = new TokenTrials({ ...account, clock, log: new SilentLog() });
     const payouts = new PayoutGate({ ...account, log: new SilentLog() });
     return new EvmCoin(
       { kind: kind.value, decimals: kind.value.decimals ?? 18, ...common },
-      { ...account, funds, keeper, payouts, allowances, clock },
+      { ...account, funds, keeper, payouts, allowances, tokens, clock },
       (coin) => new EvmSwapCoin(coin, 8, () => false),
     );
   };

@@ -14,6 +14,7 @@ import type { EvmAccount } from "./evmAccount.ts";
 import { NonceKeeper } from "./nonceKeeper.ts";
 import { NonceLedger } from "./nonceLedger.ts";
 import { PayoutGate } from "./payoutGate.ts";
+import { TokenTrials } from "./tokenTrials.ts";
 
 /** The adapter's own bound. */
 const MAX_URLS = 32;
@@ -94,6 +95,7 @@ export class AccountPool {
     const closed = account.keeper
       .close()
       .then(() => account.payouts.close())
+      .then(() => account.tokens.close())
       .then(() => account.nonces.close())
       .then(() => account.chain.close());
     this.#closing.set(id, closed);
@@ -133,6 +135,8 @@ export class AccountPool {
         await payouts.look(signal);
         keeper.start();
         payouts.start();
+        const tokens = new TokenTrials({ chain: chain.value, address, clock, log });
+        tokens.start();
         return ok({
           platform: ticker,
           platformDecimals: platform.decimals,
@@ -146,6 +150,7 @@ export class AccountPool {
           keeper,
           payouts,
           allowances,
+          tokens,
           clock,
         });
       }

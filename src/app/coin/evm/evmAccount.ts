@@ -9,6 +9,7 @@ import type { AllowanceKeeper } from "./allowanceKeeper.ts";
 import type { NonceKeeper } from "./nonceKeeper.ts";
 import type { NonceLedger } from "./nonceLedger.ts";
 import type { PayoutGate } from "./payoutGate.ts";
+import type { TokenTrials } from "./tokenTrials.ts";
 
 /** What the platform coin and the tokens of one account share. Closed when the last of them goes. */
 export type EvmAccount = {
@@ -29,6 +30,8 @@ export type EvmAccount = {
   readonly payouts: PayoutGate;
   /** What swap contracts may take of its tokens. */
   readonly allowances: AllowanceKeeper;
+  /** Whether its tokens arrive whole at swap contracts. */
+  readonly tokens: TokenTrials;
   readonly clock: Clock;
 };
 

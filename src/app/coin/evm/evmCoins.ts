@@ -8,6 +8,7 @@ import { err, ok, type Result } from "../../../core/util/result.ts";
 import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import type { AccountNodes, EnableTokensError, EvmEnableError } from "../evmParts.ts";
 import { FIRST_BALANCE_MS } from "../firstLook.ts";
+import { lookAgain } from "../lookAgain.ts";
 import { AccountPool, type AccountPoolDeps, type PlatformKind } from "./accountPool.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { EvmCoin } from "./evmCoin.ts";
@@ -109,6 +110,8 @@ export class EvmCoins {
       return opened;
     }
     for (const { entry } of wanted) this.#pool.share(entry.ticker, account);
+    const { swapContract: swap, fallbackSwapContract: fallback } = platform.spec;
+    await this.#tryTokens(account, contracts, { swap, fallback }, signal);
     return opened;
   }
 
@@ -216,9 +219,19 @@ export class EvmCoins {
         this.#unwatch(account, [asset.contract]);
         return noBalance(ticker);
       }
+      await this.#tryTokens(account, [asset.contract], contracts, signal);
     }
     if (decimals === null) throw new Error(`${ticker} has no decimals`);
     return ok(this.#coin(entry, kind, decimals, account, contracts, request));
+  }
+
+  /** Whether they arrive whole where they are paid to, before anybody offers them. */
+  async #tryTokens(account: EvmAccount, tokens: readonly EvmAddress[], { swap, fallback }: Contracts, signal: AbortSignal): Promise<void> {
+    for (const token of tokens) for (const contract of [swap, fallback]) if (contract !== null) account.tokens.follow({ token, contract });
+    const refresh = async (s?: AbortSignal): Promise<void> => {
+      for (const token of tokens) await account.tokens.look(token, s);
+    };
+    await lookAgain(account.clock, { refresh }, signal);
   }
 
   #coin(entry: CoinEntry, kind: EvmKind, decimals: number, account: EvmAccount, contracts: Contracts, request: EvmEnable): EvmCoin {

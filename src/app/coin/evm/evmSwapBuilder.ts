@@ -94,6 +94,8 @@ export class EvmSwapBuilder {
     const { coin } = this.#deps;
     const { account, contract, ticker } = coin;
     if (contract !== null) {
+      const lost = await account.tokens.check({ token: contract, contract: terms.contract }, terms.units, signal);
+      if (lost !== null) return lost;
       const hold = reservation?.id ?? null;
       const unapproved = await account.allowances.ensure(contract, terms.contract, idText(terms), terms.units, signal, hold);
       if (unapproved !== null) return unapproved;

@@ -84,15 +84,18 @@ export class EvmTradeFunds {
   }
 
   outage(): Outage | null {
-    const { chain, payouts } = this.coin.account;
+    const { chain, payouts, tokens } = this.coin.account;
+    const { contract } = this.coin;
     const { state, error } = chain.status();
-    const message = state === "unreachable" ? (error ?? "the nodes do not answer") : this.coin.contract === null ? payouts.obstacle : null;
+    const obstacle = contract === null ? payouts.obstacle : tokens.obstacle(contract);
+    const message = state === "unreachable" ? (error ?? "the nodes do not answer") : obstacle;
     return message === null ? null : { kind: "Transport", coin: this.ticker, message };
   }
   async reach(signal?: AbortSignal): Promise<Outage | null> {
-    const { clock, chain, payouts } = this.coin.account;
+    const { clock, chain, payouts, tokens } = this.coin.account;
+    const { contract } = this.coin;
     if (chain.status().state === "unreachable") await lookAgain(clock, chain, signal);
-    if (this.outage()) await lookAgain(clock, { refresh: (s) => payouts.look(s) }, signal);
+    if (this.outage()) await lookAgain(clock, { refresh: (s) => (contract === null ? payouts.look(s) : tokens.look(contract, s)) }, signal);
     return this.outage();
   }
 

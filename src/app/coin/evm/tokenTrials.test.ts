@@ -1,0 +1,97 @@
+import { beforeEach, expect, test } from "vitest";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../../../test/fakes/silentLog.ts";
+import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
+import type { EvmAddress } from "../../../core/evm/address.ts";
+import { err, ok } from "../../../core/util/result.ts";
+import { TokenTrials } from "./tokenTrials.ts";
+
+const OWNER = "0a".repeat(20) as EvmAddress;
+const token = "70".repeat(20) as EvmAddress;
+const contract = "5a".repeat(20) as EvmAddress;
+const { signal } = new AbortController();
+const MINUTE_MS = 60_000;
+
+let chain: FakeAccountChain;
+let clock: VirtualClock;
+let trials: TokenTrials;
+beforeEach(async () => {
+  chain = new FakeAccountChain();
+  clock = new VirtualClock();
+  trials = new TokenTrials({ chain, address: OWNER, clock, log: new SilentLog() });
+  chain.tokenBalances.set(token, 1_000n);
+  await chain.watchTokens(OWNER, [token]);
+  trials.follow({ token, contract });
+});
+
+const tenthKept = (amount: bigint) =>
+  ok({ left: amount, arrived: (amount * 9n) / 10n, leftBack: amount, arrivedBack: (amount * 9n) / 10n });
+
+test("a token that arrives whole, there and back, is no obstacle, and is not tried again for a while", async () => {
+  await trials.look(token);
+  expect(trials.obstacle(token)).toBeNull();
+  expect([await trials.check({ token, contract }, 10n, signal), chain.trips]).toEqual([null, 1]);
+  await clock.advance(11 * MINUTE_MS);
+  expect([await trials.check({ token, contract }, 10n, signal), chain.trips]).toEqual([null, 2]);
+});
+
+test("a token that keeps a part is refused with the numbers, until it stops doing so", async () => {
+  chain.trip = tenthKept;
+  await trials.look(token);
+  expect(trials.obstacle(token)).toMatch(
+    /keeps a part of what it moves, .* of 500 units 500 left and 450 arrived at the swap contract 0x5a/i,
+  );
+  expect(await trials.check({ token, contract }, 10n, signal)).toMatch(/of 10 units 10 left and 9 arrived/);
+  chain.trip = () => null;
+  trials.start();
+  await clock.advance(MINUTE_MS);
+  chain.mine();
+  await trials.close();
+  expect(trials.obstacle(token)).toBeNull();
+});
+
+test("one that takes more than the amount from the contract, or brings less back, is refused", async () => {
+  for (const wrong of [{ leftBack: 501n }, { arrivedBack: 499n }]) {
+    chain.trip = (amount) => ok({ left: amount, arrived: amount, leftBack: amount, arrivedBack: amount, ...wrong });
+    await trials.look(token);
+    expect(trials.obstacle(token)).toContain("cannot be swapped");
+  }
+});
+
+test("one that begins to keep a part is found out while its coin is enabled", async () => {
+  trials.start();
+  chain.mine();
+  await clock.advance(11 * MINUTE_MS);
+  expect(trials.obstacle(token)).toBeNull();
+  chain.trip = tenthKept;
+  chain.mine();
+  await clock.advance(1);
+  expect(trials.obstacle(token)).toContain("cannot be swapped");
+  await trials.close();
+});
+
+test("nodes that cannot try it: a contract of this program needs no trial, any other is not paid", async () => {
+  chain.trip = () => err({ kind: "Refused", message: "The nodes know no state overrides." });
+  expect(await trials.check({ token, contract }, 10n, signal)).toMatch(
+    /whether token .* arrives whole .* is not known: The nodes know no state overrides/,
+  );
+  chain.ownSwapContracts.add(contract);
+  expect(await trials.check({ token, contract }, 10n, signal)).toBeNull();
+});
+
+test("nodes that are away: what was found stays, and what was never found out is not paid", async () => {
+  const away = () => err({ kind: "Unreachable", message: "nobody answers" } as const);
+  await trials.look(token);
+  chain.trip = away;
+  await trials.look(token);
+  expect(trials.obstacle(token)).toBeNull();
+  const other = "5b".repeat(20) as EvmAddress;
+  expect(await trials.check({ token, contract: other }, 10n, signal)).toMatch(/is not known: nobody answers/);
+});
+
+test("a token the account has nothing of is not tried", async () => {
+  chain.tokenBalances.set(token, 0n);
+  chain.trip = tenthKept;
+  await trials.look(token);
+  expect([trials.obstacle(token), chain.trips]).toEqual([null, 0]);
+});

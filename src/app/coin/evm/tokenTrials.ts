@@ -1,0 +1,125 @@
+import { checksumAddress, type EvmAddress } from "../../../core/evm/address.ts";
+import type { TokenTrip } from "../../../ports/accountChain.ts";
+import type { Log } from "../../../ports/log.ts";
+import { withParents } from "../../../ports/withParents.ts";
+import type { TokenAndContract } from "./allowanceAhead.ts";
+import type { EvmAccount } from "./evmAccount.ts";
+
+/** What was found holds so long: a token may begin to take a fee. */
+const KEPT_MS = 600_000;
+/** An obstacle may be gone, and nodes may be back, sooner. */
+const AGAIN_MS = 30_000;
+
+export type TokenTrialsDeps = Pick<EvmAccount, "chain" | "address" | "clock"> & { readonly log: Log };
+
+/** `obstacle` undefined: never found out. */
+type Trial = TokenAndContract & { obstacle: string | null | undefined; untilMs: number };
+
+const trialId = ({ token, contract }: TokenAndContract): string => `${token}/${contract}`;
+
+/**
+ * Whether tokens of an account arrive whole at the swap contracts they are paid to, and back: tried on the chain without being sent, with
+ * what the account has. A contract that trusts its tokens writes down a payment of one that keeps a fee in full, and whoever claims last
+ * gets nothing. A token the account has nothing of is not paid with, and not tried.
+ */
+export class TokenTrials {
+  readonly #deps: TokenTrialsDeps;
+  readonly #trials = new Map<string, Trial>();
+  readonly #closing = new AbortController();
+  #work: Promise<void> | null = null;
+  #stop: (() => void) | null = null;
+
+  constructor(deps: TokenTrialsDeps) {
+    this.#deps = deps;
+  }
+
+  /** From now on these are tried again and again. */
+  follow(pair: TokenAndContract): void {
+    if (!this.#trials.has(trialId(pair))) this.#trials.set(trialId(pair), { ...pair, obstacle: undefined, untilMs: 0 });
+  }
+
+  start(): void {
+    const { chain, log } = this.#deps;
+    this.#stop ??= chain.onChange(() => {
+      const due = [...this.#trials.values()].filter((trial) => this.#isDue(trial));
+      if (this.#work !== null || this.#closing.signal.aborted || due.length === 0 || chain.status().state !== "ready") return;
+      this.#work = this.#lookAll(due, this.#closing.signal)
+        .catch((error: unknown) => {
+          if (!this.#closing.signal.aborted) log.error("tokens_not_tried", { coin: chain.ticker, error });
+        })
+        .finally(() => {
+          this.#work = null;
+        });
+    });
+  }
+
+  /** Why no trade with a token may begin, as last found: a sentence; null: nothing is known to be in the way. */
+  obstacle(token: EvmAddress): string | null {
+    for (const trial of this.#trials.values()) if (trial.token === token && trial.obstacle) return trial.obstacle;
+    return null;
+  }
+
+  /** Tries a token now at all contracts it is followed at. */
+  look(token: EvmAddress, signal?: AbortSignal): Promise<void> {
+    const own = [...this.#trials.values()].filter((trial) => trial.token === token && this.#balanceOf(trial) > 0n);
+    return this.#lookAll(own, signal);
+  }
+
+  /** Why a payment must not be signed now, a sentence; null: the token was found to arrive whole not long ago. */
+  async check(pair: TokenAndContract, units: bigint, signal: AbortSignal): Promise<string | null> {
+    this.follow(pair);
+    const trial = this.#trials.get(trialId(pair)) ?? { ...pair, obstacle: undefined, untilMs: 0 };
+    if (trial.obstacle !== null || this.#deps.clock.nowMs() >= trial.untilMs) await this.#look(trial, units, signal);
+    return trial.obstacle ?? null;
+  }
+
+  #balanceOf({ token }: TokenAndContract): bigint {
+    const { chain, address } = this.#deps;
+    return chain.token(token, address)?.balance ?? 0n;
+  }
+
+  #isDue(trial: Trial): boolean {
+    return this.#deps.clock.nowMs() >= trial.untilMs && this.#balanceOf(trial) > 0n;
+  }
+
+  /** Half of it: some of what there is may be gone by the block that is asked. */
+  async #lookAll(trials: readonly Trial[], signal: AbortSignal | undefined): Promise<void> {
+    for (const trial of trials) await this.#look(trial, (this.#balanceOf(trial) + 1n) / 2n, signal);
+  }
+
+  async #look(trial: Trial, units: bigint, signal: AbortSignal | undefined): Promise<void> {
+    const { clock, chain, log } = this.#deps;
+    const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
+    const before = trial.obstacle;
+    trial.obstacle = await withParents(parents, (s) => this.#tried(trial, units, s));
+    trial.untilMs = clock.nowMs() + (trial.obstacle === null ? KEPT_MS : AGAIN_MS);
+    if (trial.obstacle !== (before ?? null)) log.warn("token_tried", { coin: chain.ticker, obstacle: trial.obstacle });
+  }
+
+  async #tried({ token, contract, obstacle }: Trial, units: bigint, signal: AbortSignal): Promise<string | null> {
+    const { chain, address } = this.#deps;
+    const trip = await chain.tokenTrip(token, address, contract, units, signal);
+    if (trip.ok) return lossText({ token, contract }, units, trip.value);
+    const { kind, message } = trip.error;
+    const why = message.replace(/\.$/, "");
+    if (kind === "Reverted") return `token ${checksumAddress(token)} cannot be moved to the swap contract and back now: ${why}`;
+    // A contract that looks itself at what a token brought needs nobody to do so before.
+    const own = kind === "Refused" ? await chain.isOwnSwapContract(contract, signal) : null;
+    if (own?.ok && own.value) return null;
+    // What was found before does not change because nodes are away.
+    if (kind === "Unreachable" && obstacle !== undefined) return obstacle;
+    return `whether token ${checksumAddress(token)} arrives whole at the swap contract ${checksumAddress(contract)} is not known: ${why}`;
+  }
+
+  async close(): Promise<void> {
+    this.#stop?.();
+    this.#closing.abort();
+    await this.#work;
+  }
+}
+
+function lossText({ token, contract }: TokenAndContract, units: bigint, trip: TokenTrip): string | null {
+  const { left, arrived, leftBack, arrivedBack } = trip;
+  if ([left, arrived, leftBack, arrivedBack].every((moved) => moved === units)) return null;
+  return `token ${checksumAddress(token)} keeps a part of what it moves, or takes more, and cannot be swapped: of ${units} units ${left} left and ${arrived} arrived at the swap contract ${checksumAddress(contract)}, ${leftBack} left there and ${arrivedBack} came back`;
+}
