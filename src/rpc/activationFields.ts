@@ -70,6 +70,60 @@ const readAddressFormat: Read<AddressFormat> = (value) => {
   if (typeof format !== "string") return err(wrongType(format, "variant identifier"));
   return isFormat(format) ? ok(format) : err(unknownVariant(format, FORMATS));
 };
+/** Inputs of a transaction that nodes still relay: 100,000 bytes hold some 670. */
+const MAX_MERGED = 500;
+const MAX_CHECK_SEC = 86_400;
+const MERGE_DEFAULTS = { checkEverySec: 10, maxMergeAtOnce: 100 };
+
+/** KDF's `utxo_merge_params`; `check_every` in seconds. */
+const readMerge: Read<{ readonly mergeAt: number; readonly checkEverySec: number; readonly maxMergeAtOnce: number }> = (value) => {
+  if (!isJsonObject(value)) return err(wrongType(value, "struct UtxoMergeParams"));
+  if (value.merge_at === undefined) return err(`${MISSING} \`merge_at\``);
+  const { check_every: every = MERGE_DEFAULTS.checkEverySec, max_merge_at_once: most = MERGE_DEFAULTS.maxMergeAtOnce } = value;
+  const [mergeAt, checkEverySec, maxMergeAtOnce] = [readU32(value.merge_at), readU32(every), readU32(most)];
+  if (!mergeAt.ok) return mergeAt;
+  if (!checkEverySec.ok) return checkEverySec;
+  if (!maxMergeAtOnce.ok) return maxMergeAtOnce;
+  if (mergeAt.value < 2) return err("merge_at must be 2 or more");
+  if (checkEverySec.value < 1 || checkEverySec.value > MAX_CHECK_SEC) return err(`check_every must be from 1 to ${MAX_CHECK_SEC}`);
+  if (maxMergeAtOnce.value < 2 || maxMergeAtOnce.value > MAX_MERGED) return err(`max_merge_at_once must be from 2 to ${MAX_MERGED}`);
+  return ok({ mergeAt: mergeAt.value, checkEverySec: checkEverySec.value, maxMergeAtOnce: maxMergeAtOnce.value });
+};
+const MERGE = {
+  type: "object",
+  properties: {
+    merge_at: { type: "integer", minimum: 2 },
+    check_every: { type: "integer", minimum: 1, maximum: MAX_CHECK_SEC, default: MERGE_DEFAULTS.checkEverySec },
+    max_merge_at_once: { type: "integer", minimum: 2, maximum: MAX_MERGED, default: MERGE_DEFAULTS.maxMergeAtOnce },
+  },
+  required: ["merge_at"],
+};
+export const utxoMergeParams = () =>
+  optional(readMerge, MERGE).describe(
+    "Every `check_every` seconds the smallest confirmed own outputs, at most `max_merge_at_once`, become one when there are `merge_at` or more; not while swaps are promised funds, and not for more than a fiftieth of the value.",
+  );
+
+const CHAINS = ["External", "Internal"] as const;
+/** KDF's `path_to_address`: what is absent is that of the first address. */
+const readHdAddress: Read<{ readonly account: number; readonly chain: 0 | 1; readonly index: number }> = (value) => {
+  if (!isJsonObject(value)) return err(wrongType(value, "struct HDPathAccountToAddressId"));
+  const { account_id: account = 0, chain = CHAINS[0], address_id: index = 0 } = value;
+  const [accountId, addressId] = [readU32(account), readU32(index)];
+  if (!accountId.ok) return accountId;
+  if (!addressId.ok) return addressId;
+  if (typeof chain !== "string") return err(wrongType(chain, "variant identifier"));
+  if (chain !== CHAINS[0] && chain !== CHAINS[1]) return err(unknownVariant(chain, CHAINS));
+  return ok({ account: accountId.value, chain: chain === CHAINS[0] ? 0 : 1, index: addressId.value });
+};
+const HD_ADDRESS = {
+  type: "object",
+  properties: {
+    account_id: { type: "integer", minimum: 0, default: 0 },
+    chain: { enum: CHAINS, default: CHAINS[0] },
+    address_id: { type: "integer", minimum: 0, default: 0 },
+  },
+};
+
 const readPresence: Read<string> = (value) => ok(found(value));
 /** Any value, which changes nothing. */
 const unused = (why: string) => optional(readPresence, {}).describe(why);
@@ -87,8 +141,11 @@ export const commonFields = () => ({
     required: ["format"],
   }).describe("Own addresses in this form. Default: the coins file, else standard."),
   check_utxo_maturity: optionalFlag().describe("Taken and not needed: new coins are counted once they are mature."),
-  utxo_merge_params: unused("Taken and not acted on: small outputs are joined when they are spent."),
-  path_to_address: unused("Taken and not acted on: an HD wallet shows the first address of a coin."),
+  utxo_merge_params: utxoMergeParams(),
+  path_to_address: optional(readHdAddress, HD_ADDRESS).describe(
+    "With an HD wallet another address than the first is refused; without one it is not acted on.",
+  ),
+  gap_limit: unused("Taken and not acted on."),
   scan_policy: unused("Taken and not acted on."),
   min_addresses_number: unused("Taken and not acted on."),
 });

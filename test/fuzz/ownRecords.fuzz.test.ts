@@ -177,7 +177,13 @@ test(`${RUNS} damaged notes of how a coin was enabled (seed ${SEED}) are read or
   } as const;
   const texts = [
     activationToText({ ...plain, electrum: undefined, txHistory: false }),
-    activationToText({ ...plain, electrum: { servers, minConnected: 1, maxConnected: 2 }, txHistory: true, addressFormat: "segwit" }),
+    activationToText({
+      ...plain,
+      electrum: { servers, minConnected: 1, maxConnected: 2 },
+      txHistory: true,
+      addressFormat: "segwit",
+      merge: { mergeAt: 50, checkEverySec: 10, maxMergeAtOnce: 100 },
+    }),
   ];
   let accepted = 0;
   for (let i = 0; i < RUNS; i++) {

@@ -22,6 +22,7 @@ const record = z.strictObject({
   birthdayHeight: count.optional(),
   txHistory: z.boolean(),
   addressFormat: z.enum(["standard", "segwit", "cashaddress"]).optional(),
+  merge: z.strictObject({ mergeAt: count, checkEverySec: z.int().min(1), maxMergeAtOnce: count }).optional(),
 });
 
 /**
@@ -29,7 +30,7 @@ const record = z.strictObject({
  * password, the nodes of an account chain, whose addresses hold keys.
  */
 export function activationToText(request: EnableRequest): string | null {
-  const { daemon, electrum, nodes, coin, mm2, requiredConfirmations, requiresNotarization, birthdayHeight, addressFormat } = request;
+  const { daemon, electrum, nodes, coin, mm2, requiredConfirmations, requiresNotarization, birthdayHeight, addressFormat, merge } = request;
   if (daemon || nodes?.urls || nodes?.swapContract) return null;
   const written: z.input<typeof record> = {
     ...{
@@ -40,6 +41,7 @@ export function activationToText(request: EnableRequest): string | null {
       requiresNotarization,
       birthdayHeight,
       addressFormat,
+      merge,
       txHistory: request.txHistory ?? false,
     },
     ...(electrum ? { electrum: { ...electrum, servers: electrum.servers.map((s) => ({ ...s })) } } : {}),
@@ -73,5 +75,6 @@ export function parseActivation(text: string): Result<EnableRequest, string> {
     rescan: false,
     txHistory: rest.txHistory,
     addressFormat: rest.addressFormat,
+    merge: rest.merge,
   });
 }

@@ -20,6 +20,7 @@ const ELECTRUM = {
   minConnected: 1,
   maxConnected: undefined,
 } as const;
+const MERGE = { mergeAt: 50, checkEverySec: 10, maxMergeAtOnce: 100 };
 const NODES = { urls: ["https://node.example/key"], swapContract: undefined, fallbackSwapContract: undefined };
 
 type Enable = CoinRegistry["enable"];
@@ -48,7 +49,7 @@ function world(
 
 test("what was enabled is enabled again after a start as it was, and not what was disabled", async () => {
   const before = world(() => enabled);
-  await before.last.remember(request("A", { electrum: ELECTRUM, birthdayHeight: 7, addressFormat: "segwit" }));
+  await before.last.remember(request("A", { electrum: ELECTRUM, birthdayHeight: 7, addressFormat: "segwit", merge: MERGE }));
   await before.last.remember(request("B"));
   await before.last.remember(request("C"));
   await before.last.forget("C");
@@ -56,7 +57,7 @@ test("what was enabled is enabled again after a start as it was, and not what wa
   const after = world(() => enabled, before.db);
   await after.last.start();
   expect(after.requests).toEqual([
-    request("A", { electrum: ELECTRUM, birthdayHeight: 7, addressFormat: "segwit" }),
+    request("A", { electrum: ELECTRUM, birthdayHeight: 7, addressFormat: "segwit", merge: MERGE }),
     request("B", { requiredConfirmations: 5 }),
   ]);
 });

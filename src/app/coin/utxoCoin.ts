@@ -475,6 +475,18 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
     return built.ok ? ok({ tx: this.#builder.sign(built.value.tx, built.value.spent), built: built.value }) : built;
   }
 
+  /** All of these outputs into one own output, less the fee, signed. */
+  buildMerge(unspents: readonly Unspent[], rate: FeeRate): Result<{ readonly tx: Tx; readonly built: BuiltTx }, BuildError> {
+    const [script = new Uint8Array()] = this.wallet.scripts;
+    const built = this.#builder.build(unspents, [{ value: sumOf(unspents), script }], rate, { feeFromOutput: 0 });
+    return built.ok ? ok({ tx: this.#builder.sign(built.value.tx, built.value.spent), built: built.value }) : built;
+  }
+
+  /** Fires when the coin is closed. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
   #feeOf(outputs: readonly TxOutput[], stage: Stage): Result<Rational, Unfunded> {
     const built = this.ledger.estimate((unspents) => this.#builder.buildForSwap(unspents, outputs, stage));
     if (built.ok) return ok(this.#whole(built.value.fee));

@@ -12,6 +12,7 @@ import type { CoinWallet } from "./coinSpec.ts";
 import { FAILING_MS, FIRST_BALANCE_MS } from "./firstLook.ts";
 import { ownWallet } from "./ownWallet.ts";
 import { UtxoCoin } from "./utxoCoin.ts";
+import { keepMerging, type MergeRule } from "./utxoMerger.ts";
 import { whenFailing } from "./whenFailing.ts";
 
 /** Where a coin's daemon is; null: the coins file's `rpcport` and the daemon's own conf file (KDF's native mode). */
@@ -77,6 +78,10 @@ export type UtxoEnable = {
   readonly txHistory?: boolean;
   /** In place of the coins file's `address_format`. */
   readonly addressFormat?: AddressFormat | undefined;
+  /** Merge own outputs when there are many; absent: never. */
+  readonly merge?: MergeRule | undefined;
+  /** The address below the coin's account that the coin is to use; absent: the first. */
+  readonly hdAddress?: HdAddressId | undefined;
   readonly birthdayHeight: number | undefined;
   /** Forget the index of this coin first: it was built from another chain, or is doubted. */
   readonly rescan?: boolean;
@@ -89,6 +94,8 @@ export type UtxoEnableError =
   | { readonly kind: "DaemonFailed"; readonly coin: string; readonly message: string };
 
 const DEFAULT_FEE_TARGET_BLOCKS = 1;
+const OTHER_ADDRESS =
+  "path_to_address names another address than the first, external one of account 0, which is the only one this node trades with";
 
 /**
  * Opens a coin over its daemon, with its first balance or while its first scan runs.
@@ -108,7 +115,9 @@ export async function openUtxoCoin(
   if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
   const key = deps.keyOf(entry);
   if (!key.ok) return key;
-  const { electrum } = request;
+  const { electrum, hdAddress } = request;
+  if (deps.hdKeyOf && hdAddress && (hdAddress.account !== 0 || hdAddress.chain !== 0 || hdAddress.index !== 0))
+    return err({ kind: "NotSupported", coin: ticker, reason: OTHER_ADDRESS });
   const problem = electrum && serversProblem(electrum);
   if (problem) return err({ kind: "BadServers", reason: problem });
   const source: ChainSource = electrum ? { kind: "electrum", ...electrum } : { kind: "daemon", address: request.daemon };
@@ -133,7 +142,10 @@ export async function openUtxoCoin(
   );
   try {
     const failed = await firstBalance(deps, coin, request.birthdayHeight ?? 0, signal);
-    if (failed === null) return ok(coin);
+    if (failed === null) {
+      if (request.merge) void keepMerging(coin, request.merge, deps);
+      return ok(coin);
+    }
     await coin.close();
     return err({ kind: "DaemonFailed", coin: ticker, message: failed });
   } catch (cause) {

@@ -69,7 +69,7 @@ export type GasDetails = {
 };
 
 /** How long the inputs of a withdrawal that was sent, or may have been, stay taken whatever the backend shows. */
-const SENT_HOLD_MS = 600_000;
+export const SENT_HOLD_MS = 600_000;
 
 export type SendError =
   /** The daemon's own clear refusal. */

@@ -61,6 +61,10 @@ export type EnableRequest = {
   readonly txHistory: boolean;
   /** Own addresses in another form than the coins file says. */
   readonly addressFormat: AddressFormat | undefined;
+  /** Merge own outputs when there are so many; absent: never. */
+  readonly merge?: { readonly mergeAt: number; readonly checkEverySec: number; readonly maxMergeAtOnce: number } | undefined;
+  /** Which address of an HD wallet is asked for; absent: the first. */
+  readonly hdAddress?: { readonly account: number; readonly chain: 0 | 1; readonly index: number } | undefined;
   /** Of an account chain. */
   readonly nodes: AccountNodes;
 };

@@ -47,6 +47,8 @@ export const electrum = defineMethod<Failure>()({
         rescan: p.rescan,
         txHistory: p.tx_history,
         addressFormat: p.address_format,
+        merge: p.utxo_merge_params,
+        hdAddress: p.path_to_address,
         nodes: { urls: undefined, swapContract: undefined, fallbackSwapContract: undefined },
       },
       signal,

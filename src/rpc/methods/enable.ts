@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { err, ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
-import { birthday, mm2, txHistory } from "../activationFields.ts";
+import { birthday, mm2, txHistory, utxoMergeParams } from "../activationFields.ts";
 import type { EnableError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import { enabledCoin, enabledCoinToJson } from "../enabledCoin.ts";
@@ -53,6 +53,7 @@ export const enable = defineMethod<Failure>()({
     rescan: flag(false).describe("Forget this node's index of the coin and read the chain anew: it was built from another daemon's chain."),
     birthday_height: birthday(),
     tx_history: txHistory(),
+    utxo_merge_params: utxoMergeParams(),
   }),
   result: enabledCoin,
   async handle(p, ctx, { signal }) {
@@ -72,6 +73,7 @@ export const enable = defineMethod<Failure>()({
         electrum: undefined,
         txHistory: p.tx_history,
         addressFormat: undefined,
+        merge: p.utxo_merge_params,
         nodes: { urls: p.urls, swapContract: p.swap_contract_address, fallbackSwapContract: p.fallback_swap_contract },
       },
       signal,

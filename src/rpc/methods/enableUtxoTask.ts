@@ -183,6 +183,8 @@ const init = defineMethod<Refused | TooManyTasks>()({
       rescan: false,
       txHistory: p.tx_history,
       addressFormat: p.address_format,
+      merge: p.utxo_merge_params,
+      hdAddress: p.path_to_address,
       nodes: { urls: undefined, swapContract: undefined, fallbackSwapContract: undefined },
     };
     const id = ctx.tasks.enableUtxo.start(ticker, async (signal) => {
