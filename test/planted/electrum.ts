@@ -15,13 +15,6 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 export const ELECTRUM: readonly PlantedBug[] = [
   bug("one server is enough for the mempool", `${AT}/serverPool.ts`, "(count > 1 ? 2 : 1)", "(count > 1 ? 1 : 1)", CHAIN_TEST),
   bug(
-    "one server that takes a broadcast hides that the others refuse it",
-    `${AT}/broadcastTx.ts`,
-    "const need = witnessesOf(servers.length);",
-    "const need = Math.min(1, witnessesOf(servers.length));",
-    CHAIN_TEST,
-  ),
-  bug(
     "a clock that is set back keeps lost servers away for as long",
     `${AT}/remoteServer.ts`,
     "Math.min(this.#leftAtMs, this.#deps.clock.nowMs())",
@@ -226,6 +219,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "const need = mined ? 1 : witnessesOf(heard);",
     "const need = 1;",
     LIAR_TEST,
+    CHAIN_TEST,
   ),
   bug(
     "a refusal of the last server left counts as that of most",
