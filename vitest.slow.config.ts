@@ -13,6 +13,7 @@ const LONGEST = [
   "storeKills",
   "accountCrashes",
   "accountDearGas",
+  "electrumx",
   "everyEvent",
 ];
 

@@ -2,7 +2,6 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { newKeyPem, selfSignedCertificate } from "../../../src/adapters/httpServer/selfSigned.ts";
 import { until } from "../../../src/devnet/devnet.ts";
 import { freePort } from "../../../src/devnet/freePorts.ts";
@@ -25,6 +24,8 @@ export type ElectrumxServer = {
   /** Host and port of a service. */
   url(service: Service): string;
   clientCost(): Promise<ClientCost>;
+  /** Height of the last block it told a client of; null while it is away. */
+  height(): number | null;
   /** `kill -9`. */
   kill(): Promise<void>;
   /** Starts it again on what it had written. */
@@ -51,15 +52,40 @@ const listens = (port: number): Promise<true | null> =>
     socket.once("error", () => resolve(null));
   });
 
-/** One call of the interface for its operator. */
-const askOperator = (port: number, method: string): Promise<unknown> =>
+/** Height a server tells of, asked for once: whoever asks often is slowed down, with all others of the same address. */
+function followTip(port: number): { height(): number | null; close(): void } {
+  let height: number | null = null;
+  const socket = connect({ host: HOST, port });
+  socket.once("error", () => socket.destroy());
+  socket.once("close", () => {
+    height = null;
+  });
+  socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: 0, method: "blockchain.headers.subscribe", params: [] })}\n`);
+  let rest = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => {
+    const lines = `${rest}${piece}`.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const told = JSON.parse(line) as { result?: { height: number }; params?: readonly { height: number }[] };
+      height = (told.result ?? told.params?.[0])?.height ?? height;
+    }
+  });
+  return { height: () => height, close: () => void socket.destroy() };
+}
+
+/** One call over a connection of its own. */
+const ask = (port: number, method: string): Promise<unknown> =>
   new Promise((resolve, reject) => {
     const socket = connect({ host: HOST, port });
     socket.once("error", reject);
+    socket.once("close", () => reject(new Error("electrumx closed the connection")));
     socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: 0, method, params: [] })}\n`);
-    createInterface(socket).once("line", (line) => {
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (piece: string) => {
+      answer += piece;
+      if (!answer.endsWith("\n")) return;
+      resolve((JSON.parse(answer) as { result: unknown }).result);
       socket.destroy();
-      resolve((JSON.parse(line) as { result: unknown }).result);
     });
   });
 
@@ -88,6 +114,7 @@ export async function startElectrumx(daemonUrl: string, { coin, net }: Electrumx
     CACHE_MB: "10",
   };
   let running: KeptProcess | null = null;
+  let tip: ReturnType<typeof followTip> | null = null;
   const start = async (): Promise<void> => {
     const starting = startKept(electrumxPath(), [], env);
     running = starting;
@@ -95,9 +122,12 @@ export async function startElectrumx(daemonUrl: string, { coin, net }: Electrumx
       throw new Error(`electrumx ended with ${code}: ${starting.said()}`);
     });
     died.catch(() => undefined);
-    await Promise.race([until("electrumx answers", () => listens(ports.get("TCP") ?? 0), READY_MS), died]);
+    const port = ports.get("TCP") ?? 0;
+    await Promise.race([until("electrumx answers", () => listens(port), READY_MS), died]);
+    tip = followTip(port);
   };
   const close = async (): Promise<void> => {
+    tip?.close();
     await running?.stop(STOP_MS);
     await rm(dir, { recursive: true, force: true });
   };
@@ -110,10 +140,11 @@ export async function startElectrumx(daemonUrl: string, { coin, net }: Electrumx
   return {
     url: (service) => `${HOST}:${ports.get(service)}`,
     async clientCost() {
-      const clients = (await askOperator(operatorPort, "sessions")) as readonly (readonly unknown[])[];
-      const info = (await askOperator(operatorPort, "getinfo")) as { sessions: { errors: number } };
+      const clients = (await ask(operatorPort, "sessions")) as readonly (readonly unknown[])[];
+      const info = (await ask(operatorPort, "getinfo")) as { sessions: { errors: number } };
       return { cost: Math.max(0, ...clients.map((line) => Number(line[COST_AT]))), errors: info.sessions.errors };
     },
+    height: () => tip?.height() ?? null,
     async kill() {
       await running?.kill();
     },

@@ -65,8 +65,14 @@ type Mine = (count: number) => Promise<unknown>;
  */
 type Mining = { readonly now: Mine; readonly other: Mine; readonly beforeLeap: (sec: number) => Promise<unknown> };
 
-/** What else is started over a daemon, once it has its first blocks and before more come by themselves. */
-type OverDaemon = (rpcUrl: string) => Promise<unknown>;
+/** What stands over a daemon besides its nodes. */
+export type Followers = {
+  /** Called once the daemon has its first blocks and before more come by themselves. */
+  start(rpcUrl: string): Promise<unknown>;
+  /** Resolves when they have seen the block of this height; no other comes by itself before. */
+  inStep(height: number): Promise<unknown>;
+};
+const NO_FOLLOWERS: Followers = { start: async () => undefined, inStep: async () => undefined };
 
 /** Puts a steady pace, funding and leaps on top of a daemon. Everything that mines takes its turn. Blocks made quickly are dated ahead, one second for six. */
 async function regtestChain(
@@ -75,21 +81,26 @@ async function regtestChain(
   blockTimeMs: number,
   { now: mineNow, other, beforeLeap }: Mining,
   extra: string[] = [],
-  over: OverDaemon = async () => undefined,
+  followers: Followers = NO_FOLLOWERS,
 ): Promise<RegtestChain> {
   await mineNow(MATURITY + REWARDS);
-  await over(daemon.rpcUrl);
+  await followers.start(daemon.rpcUrl);
   let rewardsSpent = 0;
   let turn: Promise<void> = Promise.resolve();
-  const inTurn = (work: () => Promise<unknown>): Promise<void> => {
-    const done = turn.then(async () => void (await work()));
-    turn = done.catch(() => undefined);
+  const takeTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = turn.then(work);
+    turn = done.then(
+      () => undefined,
+      () => undefined,
+    );
     return done;
   };
+  const inTurn = async (work: () => Promise<unknown>): Promise<void> => void (await takeTurn(work));
   const stopped = new AbortController();
   const pace = (async () => {
     while (!stopped.signal.aborted) {
       await later(blockTimeMs);
+      await followers.inStep(Number(await takeTurn(() => daemon.call("getblockcount"))));
       if (!stopped.signal.aborted) await inTurn(() => mineNow(1));
     }
   })();
@@ -135,7 +146,7 @@ async function regtestChain(
 }
 
 /** @param more arguments more for the daemon */
-export async function startLitecoin(blockTimeMs: number, more: readonly string[] = [], over?: OverDaemon): Promise<RegtestChain> {
+export async function startLitecoin(blockTimeMs: number, more: readonly string[] = [], followers?: Followers): Promise<RegtestChain> {
   const extra = [...more];
   const daemon = await startDaemon(litecoinProgram(extra));
   const mineTo =
@@ -147,7 +158,7 @@ export async function startLitecoin(blockTimeMs: number, more: readonly string[]
     other: mineTo(OTHER_ADDRESS),
     beforeLeap: (sec: number) => daemon.call("setmocktime", [sec + 1]),
   };
-  return regtestChain(LTC, daemon, blockTimeMs, mining, extra, over);
+  return regtestChain(LTC, daemon, blockTimeMs, mining, extra, followers);
 }
 
 export async function startBtcd(blockTimeMs: number): Promise<RegtestChain> {
