@@ -2,6 +2,7 @@ import { z } from "zod";
 import { toDecimalString } from "../core/money/rational.ts";
 import type { WalletCoin } from "./ctx/coins.ts";
 import { decimalText } from "./money.ts";
+import { oldViewOf, oldViewShape } from "./oldView.ts";
 
 /** What the flat calls that enable a coin answer (reference rpc.md 5.1). */
 export const enabledCoin = z.object({
@@ -13,6 +14,7 @@ export const enabledCoin = z.object({
   required_confirmations: z.number(),
   requires_notarization: z.boolean(),
   mature_confirmations: z.number().optional(),
+  swapnode: oldViewShape,
 });
 
 export const enabledCoinToJson = (coin: WalletCoin): z.input<typeof enabledCoin> => ({
@@ -24,4 +26,5 @@ export const enabledCoinToJson = (coin: WalletCoin): z.input<typeof enabledCoin>
   required_confirmations: coin.settings.confirmations,
   requires_notarization: coin.settings.notarization,
   ...(coin.matureConfirmations === null ? {} : { mature_confirmations: coin.matureConfirmations }),
+  ...oldViewOf(coin),
 });

@@ -271,6 +271,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     SERVERS_TEST,
   ),
   bug(
+    "a balance of yesterday looks like one of now",
+    "src/app/coin/utxoCoin.ts",
+    'return state === "ready" ? null : { state, height: tip?.height ?? null };',
+    'return state !== "starting" ? null : { state, height: tip?.height ?? null };',
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "a coin is said not to be enabled because it could not be remembered",
+    "src/app/coin/lastCoins.ts",
+    "await writing.catch((cause: unknown) => this.#deps.log.warn(",
+    "await writing.then((cause: unknown) => this.#deps.log.warn(",
+    "src/app/coin/lastCoins.test.ts",
+  ),
+  bug(
     "one refusal ends a broadcast that others may have taken",
     `${AT}/broadcastTx.ts`,
     "refusals.length >= majorityOf(heard)",

@@ -59,6 +59,23 @@ test("while the first scan of a coin runs, enabling it once more tells how far i
   expect(await refusal()).toEqual([500, "Coin DOC already initialized"]);
 });
 
+test("a balance that is what the node last knew is marked as such, and one of now is not", async () => {
+  const node = await coinNode([DOC], "registry test", false, "The DOC daemon is starting.");
+  const first = node.flat("enable", { coin: "DOC" });
+  await node.clock.advance(10);
+  const chain = node.chains.get("DOC");
+  if (!chain) throw new Error("no chain was opened");
+  chain.scanned({ done: 300, total: 1_200, height: 1_299, target: 2_199 });
+  await node.clock.advance(20_100);
+  expect((await first).reply).toMatchObject({ balance: "0", swapnode: { state: "syncing", height: 100 } });
+  const balance = async (): Promise<unknown> => (await node.flat("my_balance", { coin: "DOC" })).reply;
+  expect(await balance()).toMatchObject({ swapnode: { state: "syncing", height: 100 } });
+  chain.comeUp();
+  expect(await balance()).not.toHaveProperty("swapnode");
+  chain.trouble = "The DOC daemon is away.";
+  expect(await balance()).toMatchObject({ balance: "0", swapnode: { state: "unreachable", height: null } });
+});
+
 type Users = { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
 
 /** A registry of one enabled coin whose orders and swaps the test plays. */

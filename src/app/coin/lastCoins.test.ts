@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { quietLog } from "../../../test/fakes/quietLog.ts";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { ACTIVATION_SCHEMA, createActivationStore } from "../../adapters/sqlite/activationStore.ts";
 import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
@@ -6,6 +7,7 @@ import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import { err, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { Aborted } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
 import { activationToText, parseActivation } from "./activationRecord.ts";
 import type { CoinRegistry, EnableError, EnableRequest } from "./coinRegistry.ts";
 import { LastCoins } from "./lastCoins.ts";
@@ -109,4 +111,17 @@ test("a damaged record is passed over", async () => {
   await last.remember(request("B"));
   await last.start();
   expect(asked).toEqual(["B@0"]);
+});
+
+test("a disk that refuses to remember or to forget a coin fails neither", async () => {
+  const { clock } = world(() => enabled);
+  const warned: string[] = [];
+  const log: Log = { ...quietLog, warn: (event) => void warned.push(event) };
+  const refuse = (): Promise<never> => Promise.reject(new Error("disk full"));
+  const store = { all: async () => [], put: refuse, remove: refuse };
+  const last = new LastCoins({ coins: { enable: refuse }, store, clock, log });
+  await last.remember(request("A"));
+  await last.remember(request("A", { nodes: NODES }));
+  await last.forget("A");
+  expect(warned).toEqual(["last_coins_not_stored", "last_coins_not_stored", "last_coins_not_stored"]);
 });

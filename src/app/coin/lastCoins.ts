@@ -27,20 +27,26 @@ export class LastCoins {
     this.#deps = deps;
   }
 
-  /** A coin was enabled by request. */
+  /** A coin was enabled by request. Where that cannot be stored, the coin is enabled all the same. */
   async remember(request: EnableRequest): Promise<void> {
     const { store, log } = this.#deps;
-    this.#forgotten.delete(request.coin);
+    const { coin } = request;
+    this.#forgotten.delete(coin);
     const text = activationToText(request);
-    if (text !== null) return store.put({ coin: request.coin, request: text });
-    log.info("coin_not_remembered", { coin: request.coin, why: "its activation names a password or nodes, which are not written down" });
-    await store.remove(request.coin);
+    if (text !== null) return this.#stored(coin, store.put({ coin, request: text }));
+    log.info("coin_not_remembered", { coin, why: "its activation names a password or nodes, which are not written down" });
+    await this.#stored(coin, store.remove(coin));
   }
 
   /** A coin was disabled by request. */
   async forget(coin: string): Promise<void> {
     this.#forgotten.add(coin);
-    await this.#deps.store.remove(coin);
+    await this.#stored(coin, this.#deps.store.remove(coin));
+  }
+
+  /** What is stored is of the next start only: a disk that refuses it fails no request of now. */
+  async #stored(coin: string, writing: Promise<void>): Promise<void> {
+    await writing.catch((cause: unknown) => this.#deps.log.warn("last_coins_not_stored", { coin, error: cause }));
   }
 
   /** Begins to enable all that are remembered, at the same time; those whose backend is away are tried until it is there. */

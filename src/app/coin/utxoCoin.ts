@@ -415,6 +415,10 @@ export class UtxoCoin implements SwapCoin, WithdrawFrom {
   servers(): readonly ServerHealth[] {
     return this.chain.servers();
   }
+  oldView(): { readonly state: "starting" | "syncing" | "unreachable"; readonly height: number | null } | null {
+    const { state, tip } = this.chain.status();
+    return state === "ready" ? null : { state, height: tip?.height ?? null };
+  }
   serverNeeds(): ServerNeeds | null {
     return this.chain.serverNeeds();
   }

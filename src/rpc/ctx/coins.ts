@@ -101,6 +101,9 @@ export type DisableError =
       readonly activeSwaps: readonly string[];
     };
 
+/** `height` null: nothing of the chain is known. */
+export type OldView = { readonly state: "starting" | "syncing" | "unreachable"; readonly height: number | null };
+
 /** What the wallet methods need of an enabled coin of any kind. Amounts in whole coins. */
 export interface WalletCoin {
   readonly ticker: string;
@@ -133,6 +136,8 @@ export interface WalletCoin {
   servers(): readonly ServerHealth[];
   /** Null without Electrum servers. */
   serverNeeds(): ServerNeeds | null;
+  /** The last view of the chain is not the present one: why, and up to which block it reaches. Null: it is. */
+  oldView(): OldView | null;
   /** How far the reading of the coin's blocks is; null when it is over. */
   scanProgress(): ScanProgress | null;
   /** Height of the last block the node knows; 0 before the first. */

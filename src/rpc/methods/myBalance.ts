@@ -5,6 +5,7 @@ import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin } from "../field.ts";
 import { decimalText } from "../money.ts";
+import { oldViewOf, oldViewShape } from "../oldView.ts";
 
 export const myBalance = defineMethod<NoSuchCoin>()({
   name: "my_balance",
@@ -13,7 +14,13 @@ export const myBalance = defineMethod<NoSuchCoin>()({
   summary: "Balance and address of an enabled coin.",
   source: "reference rpc.md 5.1",
   params: z.object({ coin: legacyCoin() }),
-  result: z.object({ coin: z.string(), balance: decimalText, unspendable_balance: decimalText, address: z.string() }),
+  result: z.object({
+    coin: z.string(),
+    balance: decimalText,
+    unspendable_balance: decimalText,
+    address: z.string(),
+    swapnode: oldViewShape,
+  }),
   async handle(p, ctx) {
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
@@ -23,6 +30,7 @@ export const myBalance = defineMethod<NoSuchCoin>()({
       balance: toDecimalString(value.spendable()),
       unspendable_balance: toDecimalString(value.unspendable()),
       address: value.address,
+      ...oldViewOf(value),
     });
   },
   errors: { NoSuchCoin: noSuchCoin(true) },

@@ -76,6 +76,9 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   history(): null {
     return null;
   }
+  oldView(): null {
+    return null;
+  }
   serverNeeds(): ServerNeeds {
     return { minConnected: 1, warning: "DOC makes do with one Electrum server when others are away." };
   }

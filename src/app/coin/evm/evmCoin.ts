@@ -145,6 +145,10 @@ export class EvmCoin {
   history(): null {
     return null;
   }
+  oldView(): { readonly state: "starting" | "syncing" | "unreachable"; readonly height: number | null } | null {
+    const { state, tip } = this.account.chain.status();
+    return state === "ready" ? null : { state, height: tip?.height ?? null };
+  }
   serverNeeds(): null {
     return null;
   }
