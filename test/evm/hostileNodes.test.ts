@@ -781,10 +781,21 @@ test.each([1, 2] as const)(
     expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete" });
     expect([world.chain.isUnread(txid), world.chain.status().state]).toEqual([true, "ready"]);
     expect(world.chain.status().error).toContain(`The receipt of ${txid} could not be read.`);
-    const asked = (): number => world.nodes.flatMap(({ calls }) => calls.filter(({ params }) => params[0] === `0x${txid}`)).length;
+    const isOf = ({ method, params }: { readonly method: string; readonly params: readonly unknown[] }): boolean =>
+      method === "eth_getTransactionReceipt" && params[0] === `0x${txid}`;
+    const asked = (): number => world.nodes.flatMap(({ calls }) => calls.filter(isOf)).length;
     const before = asked();
-    for (let i = 0; i < 5; i++) await world.drive(world.chain.refresh());
+    for (let i = 0; i < 2; i++) await world.drive(world.chain.refresh());
     expect(asked()).toBe(before);
+    // Soon at first, then ever more seldom.
+    const looks = async (sec: number): Promise<number> => {
+      const since = asked();
+      await pass(world, sec);
+      return asked() - since;
+    };
+    const first = await looks(6);
+    const more = await looks(120);
+    expect([first > 0, more > first, more <= 5 * first]).toEqual([true, true, true]);
     for (const one of world.nodes) one.says.clear();
     await pass(world, 61);
     world.evm.mine();

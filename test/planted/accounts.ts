@@ -91,6 +91,20 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "src/app/coin/evm/tokenTrials.test.ts",
   ),
   bug(
+    "a receipt that could not be read is asked for only a minute later",
+    "src/adapters/evmRpc/chainLook.ts",
+    "before === undefined ? UNREAD_FIRST_MS :",
+    "before === undefined ? UNREAD_REST_MS :",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "a claim may cost many times what it brings",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "2n * units < spike ? 2n * units : spike;",
+    "spike;",
+    ATTACKS_TEST,
+  ),
+  bug(
     "nodes that overlook replaced code are believed",
     "src/core/evm/transferProbe.ts",
     "if (!equalBytes(mark, MARK)) ",

@@ -450,7 +450,7 @@ test("the status of a swap of account coins names the coin each fee is paid in, 
   }
 });
 
-test("what a claim may cost is half of what it brings, or fifty times its gas at the start where that is more, and never a whole coin", async () => {
+test("what a claim may cost is half of what it brings, or fifty times its gas at the start where that is more, but no more than it brings, and never a whole coin", async () => {
   t = await accountWorld({ seed: SEED });
   const coin = platformCoin(t.maker);
   const token = t.maker.node.coins.active(TOKEN);
@@ -470,11 +470,13 @@ test("what a claim may cost is half of what it brings, or fifty times its gas at
     });
   };
   const [native, ofToken] = [50n * 100_000n * price, 50n * 150_000n * price];
-  expect([capOf(coin, 1n), capOf(coin, 2n * native), capOf(coin, 10n ** 18n), capOf(coin, 10n ** 30n)]).toEqual([
+  // Of what is worth less than ten claims cost, these.
+  expect([capOf(coin, 1n), capOf(coin, native / 5n), capOf(coin, native / 2n), capOf(coin, native)]).toEqual([
+    native / 5n,
+    native / 5n,
+    native / 2n,
     native,
-    native,
-    10n ** 18n / 2n,
-    10n ** 18n,
   ]);
+  expect([capOf(coin, 2n * native), capOf(coin, 10n ** 18n), capOf(coin, 10n ** 30n)]).toEqual([native, 10n ** 18n / 2n, 10n ** 18n]);
   expect([capOf(token, 1n), capOf(token, 10n ** 30n)]).toEqual([ofToken, ofToken]);
 });

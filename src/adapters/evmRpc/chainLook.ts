@@ -30,7 +30,8 @@ export type LookResult = { readonly view: ChainView; readonly trouble: string | 
 const MAX_TIPS = 256;
 /** Transactions of one account that pools hold; their own limits are far lower. */
 const MAX_PENDING = 1_000n;
-/** An answer that could not be read may be very large: it is not asked for at every look. */
+/** An answer that could not be read may be very large: it is not asked for at every look. Twice as long each time: a swap may have little time left. */
+const UNREAD_FIRST_MS = 5_000;
 const UNREAD_REST_MS = 60_000;
 /** A majority that stays behind so long is right: what was above is gone. */
 const BEHIND_MS = 30_000;
@@ -57,7 +58,7 @@ export class ChainLook {
   /** Transactions of events found, by payment. */
   #eventTxs = new Map<string, Map<EventKind, string>>();
   /** Watched transactions of which nothing could be read, when they are asked for again, and a sentence on it. */
-  readonly #unread = new Map<string, { readonly againAtMs: number; readonly trouble: string }>();
+  readonly #unread = new Map<string, { readonly againAtMs: number; readonly restMs: number; readonly trouble: string }>();
   #behindSinceMs: number | null = null;
   #trouble: string | null = null;
 
@@ -218,7 +219,9 @@ export class ChainLook {
     for (const txid of found.keys()) if (!unread.has(txid)) this.#unread.delete(txid);
     for (const [txid, fault] of unread) {
       const trouble = `The receipt of ${txid} could not be read. ${lookFaultText(this.#deps.ticker, fault)}`;
-      this.#unread.set(txid, { againAtMs: nowMs + UNREAD_REST_MS, trouble });
+      const before = this.#unread.get(txid)?.restMs;
+      const restMs = before === undefined ? UNREAD_FIRST_MS : Math.min(2 * before, UNREAD_REST_MS);
+      this.#unread.set(txid, { againAtMs: nowMs + restMs, restMs, trouble });
     }
   }
   get #unreadTrouble(): string | null {

@@ -27,6 +27,8 @@ import { samePayment } from "./replacement.ts";
 const MOST_PER_TX = 10n ** 18n;
 /** A fee is raised to half of what it is measured by at most (`feeCap`), and the promise's worst spike is 50 times the usual price. */
 const SPIKE_ROOM = 2n * 50n;
+/** However little a swap is worth, its claim may cost ten times the usual price, and its refund, which a tenth is paid for, twice. */
+const LEAST_ROOM = 2n * 10n;
 
 /** What the swap contract does for a claim beside the transfer, and the call itself: half of it as measured. */
 const CONTRACT_GAS = 60_000n;
@@ -128,8 +130,13 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   feeValue(units: bigint): bigint | null {
     const [claim, refund] = [this.gasOf("claim"), this.gasOf("refund")];
-    const least = SPIKE_ROOM * (claim > refund ? claim : refund) * priceOf(this.#builder.market());
-    return this.coin.contract === null && units >= least ? null : least;
+    const going = (claim > refund ? claim : refund) * priceOf(this.#builder.market());
+    const spike = SPIKE_ROOM * going;
+    if (this.coin.contract !== null) return spike;
+    if (units >= spike) return null;
+    // Half of it is paid at most, and of what is worth less than a spike costs, no more than all of it.
+    const whole = 2n * units < spike ? 2n * units : spike;
+    return whole > LEAST_ROOM * going ? whole : LEAST_ROOM * going;
   }
   coversSpend(): boolean {
     return true;
