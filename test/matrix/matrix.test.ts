@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Cell, cellText, EventKeys, parseFilter } from "./cell.ts";
 import { enumerate } from "./enumerate.ts";
 import { runCell } from "./runCell.ts";
-import { tablesOf } from "./table.ts";
+import { partDocument, renewed, tablesOf } from "./table.ts";
 
 const CELL: Cell = {
   pair: "UTXO/UTXO",
@@ -57,6 +57,16 @@ test("a taker whose claim confirms in the very look in which its refund is deep 
 
 test("a run in which the event never comes says that it was not hit", async () => {
   expect((await runCell({ ...CELL, event: "start_failed", peer: "honest", move: null })).hit).toBe(false);
+});
+
+test("renewing one part of the document leaves the other as it was", () => {
+  const nothing = { isOutside: false, minerFees: 0, wrongs: [], story: "", cpuMs: 0, ending: "kept" };
+  const account: Cell = { ...CELL, pair: "ETH/UTXO" };
+  const first = renewed("", "scripts", partDocument("scripts", [{ cell: CELL, ...nothing }], "a"));
+  const both = renewed(first, "accounts", partDocument("accounts", [{ cell: account, ...nothing }], "b"));
+  expect(both.startsWith(first)).toBe(true);
+  expect(both).toContain(tablesOf("accounts", [{ cell: account, ...nothing }]));
+  expect(renewed(both, "scripts", partDocument("scripts", [{ cell: CELL, ...nothing }], "a"))).toBe(both);
 });
 
 test("cells are made of the events an undisturbed run meets, and each has its place in the table", async () => {

@@ -90,7 +90,11 @@ export function renewed(document: string, part: Part, text: string): string {
     scripts: scripts < 0 ? "" : document.slice(scripts, accounts < 0 ? undefined : accounts),
     accounts: accounts < 0 ? "" : document.slice(accounts),
   };
-  return `${INTRODUCTION}${PARTS.map((p) => (p === part ? text : kept[p])).join("")}`;
+  const texts = [INTRODUCTION, ...PARTS.map((p) => (p === part ? text : kept[p]))];
+  return `${texts
+    .map((t) => t.trim())
+    .filter((t) => t !== "")
+    .join("\n\n")}\n`;
 }
 
 const INTRODUCTION = `# The crash matrix
