@@ -9,21 +9,12 @@ import { type KeptProcess, startKept } from "./keptProcess.ts";
 import { electrumxPath } from "./programs.ts";
 
 /** How clients reach a server, by KDF's names. */
-export type Service = "TCP" | "SSL" | "WS" | "WSS";
-
-/** ElectrumX's own count of what its clients cost it. */
-export type ClientCost = {
-  /** Of the most expensive client; from 1000 on it is slowed down, at 10000 cut off. */
-  readonly cost: number;
-  /** Requests answered with an error. */
-  readonly errors: number;
-};
+export type Service = "TCP" | "SSL" | "WSS";
 
 /** ElectrumX over somebody's daemon. */
 export type ElectrumxServer = {
   /** Host and port of a service. */
   url(service: Service): string;
-  clientCost(): Promise<ClientCost>;
   /** Height of the last block it told a client of; null while it is away. */
   height(): number | null;
   /** `kill -9`. */
@@ -36,12 +27,10 @@ export type ElectrumxServer = {
 /** ElectrumX's names of a chain. */
 export type ElectrumxChain = { readonly coin: string; readonly net: string };
 
-const CLIENTS: readonly Service[] = ["TCP", "SSL", "WS", "WSS"];
+const CLIENTS: readonly Service[] = ["TCP", "SSL", "WSS"];
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
 const HOST = "127.0.0.1";
-/** Where the cost stands in a line about a session. */
-const COST_AT = 5;
 
 /** Whether somebody listens there. ElectrumX does once it has caught up with its daemon. */
 const listens = (port: number): Promise<true | null> =>
@@ -73,22 +62,6 @@ function followTip(port: number): { height(): number | null; close(): void } {
   return { height: () => height, close: () => void socket.destroy() };
 }
 
-/** One call over a connection of its own. */
-const ask = (port: number, method: string): Promise<unknown> =>
-  new Promise((resolve, reject) => {
-    const socket = connect({ host: HOST, port });
-    socket.once("error", reject);
-    socket.once("close", () => reject(new Error("electrumx closed the connection")));
-    socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: 0, method, params: [] })}\n`);
-    let answer = "";
-    socket.setEncoding("utf8").on("data", (piece: string) => {
-      answer += piece;
-      if (!answer.endsWith("\n")) return;
-      resolve((JSON.parse(answer) as { result: unknown }).result);
-      socket.destroy();
-    });
-  });
-
 /** Starts ElectrumX with its usual limits, in a folder of its own and with a certificate of its own, and waits until it answers. */
 export async function startElectrumx(daemonUrl: string, { coin, net }: ElectrumxChain): Promise<ElectrumxServer> {
   const dir = await mkdtemp(join(tmpdir(), "swapnode-electrumx-"));
@@ -99,14 +72,12 @@ export async function startElectrumx(daemonUrl: string, { coin, net }: Electrumx
   await writeFile(join(dir, "certificate.pem"), selfSignedCertificate(key, [HOST], Date.now()));
   const ports = new Map<Service, number>();
   for (const service of CLIENTS) ports.set(service, await freePort());
-  const operatorPort = await freePort();
-  const services = [...ports, ["RPC", operatorPort] as const];
   const env = {
     COIN: coin,
     NET: net,
     DAEMON_URL: daemonUrl,
     DB_DIRECTORY: database,
-    SERVICES: services.map(([service, port]) => `${service.toLowerCase()}://${HOST}:${port}`).join(","),
+    SERVICES: [...ports].map(([service, port]) => `${service.toLowerCase()}://${HOST}:${port}`).join(","),
     SSL_KEYFILE: join(dir, "key.pem"),
     SSL_CERTFILE: join(dir, "certificate.pem"),
     PEER_DISCOVERY: "off",
@@ -139,11 +110,6 @@ export async function startElectrumx(daemonUrl: string, { coin, net }: Electrumx
   }
   return {
     url: (service) => `${HOST}:${ports.get(service)}`,
-    async clientCost() {
-      const clients = (await ask(operatorPort, "sessions")) as readonly (readonly unknown[])[];
-      const info = (await ask(operatorPort, "getinfo")) as { sessions: { errors: number } };
-      return { cost: Math.max(0, ...clients.map((line) => Number(line[COST_AT]))), errors: info.sessions.errors };
-    },
     height: () => tip?.height() ?? null,
     async kill() {
       await running?.kill();
