@@ -20,8 +20,8 @@ async function one(options: SimRunOptions, cli: CliOptions): Promise<number> {
   return 1;
 }
 
-const worldsOf = ({ first, last, orders, accounts }: SeedRange): readonly SimRunOptions[] =>
-  Array.from({ length: last - first + 1 }, (_, i) => worldOf(first + i, orders, accounts));
+const worldsOf = ({ first, last, orders, accounts, electrum }: SeedRange): readonly SimRunOptions[] =>
+  Array.from({ length: last - first + 1 }, (_, i) => worldOf(first + i, orders, accounts, 1, electrum));
 
 async function many(ranges: readonly SeedRange[], cli: CliOptions): Promise<number> {
   const started = performance.now();
@@ -77,7 +77,7 @@ async function main(): Promise<number> {
     say(USAGE);
     return 0;
   }
-  return cli.seeds ? many(cli.accountSeeds ? [cli.seeds, cli.accountSeeds] : [cli.seeds], cli) : one(cli.run, cli);
+  return cli.seeds ? many([cli.seeds, ...cli.more], cli) : one(cli.run, cli);
 }
 
 process.exitCode = await main();

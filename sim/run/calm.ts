@@ -12,10 +12,11 @@ const TOO_LATE_OR_POOR = "TakerPaymentTransactionFailed";
 
 /**
  * Rules about swaps that nothing befell, where both sides have agreed: "undisturbed", they succeed on both sides; and "funded",
- * whatever befell the other node, a side that agreed has the money for its fee or payment. Litter is no disturbance.
+ * whatever befell the other node, a side that agreed has the money for its fee or payment. Litter is no disturbance, nor are servers
+ * that misbehave while most do not.
  */
 export function checkCalm(watch: Watch, lives: readonly FaultLife[], touched: ReadonlyMap<number, ReadonlySet<string>>): void {
-  const troubles = lives.filter(({ fault }) => fault.kind !== "litter");
+  const troubles = lives.filter(({ fault }) => fault.kind !== "litter" && !("server" in fault));
   for (const swap of watch.book.swaps.values()) {
     const { maker, taker } = swap.sides;
     if (!maker?.state.negotiated || !taker?.state.negotiated) continue;

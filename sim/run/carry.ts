@@ -5,6 +5,7 @@ import type { SimEvmChain } from "../world/evm/simEvmChain.ts";
 import type { Backup } from "../world/simBackup.ts";
 import type { SimNode } from "../world/simNode.ts";
 import type { SimWorld } from "../world/simWorld.ts";
+import { onServer, onServerLine } from "./carryServers.ts";
 import type { Fault } from "./faults.ts";
 import { chainTickerOf } from "./simAccounts.ts";
 import type { SwapRecord, SwapSide } from "./swapBook.ts";
@@ -129,7 +130,8 @@ export class Carry {
       this.#arm(life, fault.n, fault.again);
       return;
     }
-    const forMs = this.#onNode(fault) ?? this.#onDaemon(fault) ?? this.#onChain(fault) ?? this.#onLines(fault);
+    const forMs =
+      this.#onNode(fault) ?? this.#onDaemon(fault) ?? onServer(this.#deps.world, fault) ?? this.#onChain(fault) ?? this.#onLines(fault);
     if (forMs !== null) this.#happened(life, forMs);
   }
 
@@ -175,6 +177,8 @@ export class Carry {
 
   #onDaemon(fault: Fault): number | null {
     if ("coin" in fault && "node" in fault && this.#deps.world.accountChains.has(fault.coin)) return this.#onAccountNodes(fault);
+    const line = "coin" in fault && "node" in fault ? this.#node(fault.node).serverLine(fault.coin) : undefined;
+    if (line) return onServerLine(line, fault, LOST_REPLY_MS);
     switch (fault.kind) {
       case "daemon_down":
         return this.#daemon(fault, { kind: "http_500", forMs: fault.forMs });
@@ -313,6 +317,7 @@ export class Carry {
     miners.get(coin)?.setFloor?.(perKb ?? 0n);
     const rate = perKb === null ? null : Number(perKb) / 1e8;
     for (const node of world.nodes.values()) void node.daemon(coin).call("chain_setFeeRate", [rate]);
+    void world.servers.get(coin)?.daemon.call("chain_setFeeRate", [rate]);
   }
 
   /** The process dies at its n-th write or broadcast from now on, on the side of it the fault says. */

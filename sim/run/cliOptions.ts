@@ -1,8 +1,14 @@
 import { parseArgs } from "node:util";
-import { FAULT_KINDS } from "./faults.ts";
+import { FAULT_KINDS, SERVER_FAULT_KINDS } from "./faults.ts";
 import { DEFAULTS, type SimRunOptions } from "./options.ts";
 
-export type SeedRange = { readonly first: number; readonly last: number; readonly orders: number; readonly accounts: number };
+export type SeedRange = {
+  readonly first: number;
+  readonly last: number;
+  readonly orders: number;
+  readonly accounts: number;
+  readonly electrum: number;
+};
 
 /** What `npm run sim` is asked to do. */
 export type CliOptions = {
@@ -10,8 +16,8 @@ export type CliOptions = {
   readonly run: SimRunOptions | null;
   /** Seeds to run, each in a world of its own; null: one run with the options given. */
   readonly seeds: SeedRange | null;
-  /** After them these, with all coins of the account chain. */
-  readonly accountSeeds: SeedRange | null;
+  /** After them these: with all coins of the account chain, and with most coins on Electrum. */
+  readonly more: readonly SeedRange[];
   /** Swaps that must have run in all, with every kind of fault and every rule; null: no matter. */
   readonly floor: number | null;
   readonly jobs: number;
@@ -19,9 +25,11 @@ export type CliOptions = {
   readonly json: boolean;
 };
 
-const CI_SEEDS = { first: 1, last: 55, orders: 470, accounts: 0 } as const;
+const CI_SEEDS = { first: 1, last: 55, orders: 470, accounts: 0, electrum: 0 } as const;
 /** Fewer orders: swaps of an account chain take longer to work out. */
-const CI_ACCOUNT_SEEDS = { first: 56, last: 60, orders: 100, accounts: 3 } as const;
+const CI_ACCOUNT_SEEDS = { first: 56, last: 60, orders: 100, accounts: 3, electrum: 0 } as const;
+/** Few: five servers are five times the work. */
+const CI_ELECTRUM_SEEDS = { first: 61, last: 63, orders: 80, accounts: 0, electrum: 0.5 } as const;
 /** Swaps that must come of them: a run in which nothing happens proves nothing. */
 const CI_FLOOR = 20_000;
 
@@ -39,6 +47,7 @@ World
   --policy P       what the segwit coin's nodes relay: replace, or child as Litecoin's do (${DEFAULTS.relayPolicy})
   --coins N        1 to 4: segwit, legacy, notarized, quick (${DEFAULTS.coins})
   --accounts N     0 to 3 coins of an account chain beside them: its own, a token, one of the oldest kind (${DEFAULTS.accounts})
+  --electrum 30%   share of the nodes' coins on Electrum, five servers each, of which up to two misbehave (0%)
   --hours N        virtual hours of trading; what is open then is run to its end (${DEFAULTS.hours})
   --rate N         orders of each taker per hour (${DEFAULTS.rate})
   --swaps N        most orders in all
@@ -54,13 +63,14 @@ Lines, all through the run
 Faults
   --faults N       per hour, over the whole world (${DEFAULTS.faults}; 0: none)
   --outside 15%    share of them from beyond the envelope
-  --kinds a,b      only these: ${FAULT_KINDS.join(", ")}
+  --kinds a,b      only these: ${FAULT_KINDS.join(", ")};
+                   with --electrum ${SERVER_FAULT_KINDS.join(", ")}
   --reorg N        deepest reorganisation, blocks (${DEFAULTS.reorg}); inside the envelope less than a coin's confirmations
   --skew 60s       largest clock error; inside the envelope 60 s at most
 Runs
-  --seeds 1-50     these seeds instead, each in a world of its own drawn from it, and of what is above only --accounts
+  --seeds 1-50     these seeds instead, each in a world of its own drawn from it, and of what is above only --accounts and --electrum
   --orders N       orders per seed then (400)
-  --ci             what CI asks for: 55 seeds of 470 orders, 5 of 100 with an account chain, all faults on; fails, too, when they become
+  --ci             what CI asks for: 55 seeds of 470 orders, 5 of 100 with an account chain, 3 of 80 on Electrum, all faults on; fails, too, when they become
                    fewer than 20,000 swaps, or a kind of fault or a rule did not come up
   --jobs N         processes for --seeds and --ci (2)
   --first          end a run at the first broken rule
@@ -95,7 +105,7 @@ function number(text: string | undefined, name: string, fallback: number, min: n
 function kindsOf(text: string | undefined): readonly string[] | null {
   if (text === undefined) return null;
   const kinds = text.split(",");
-  const unknown = kinds.find((k) => !(FAULT_KINDS as readonly string[]).includes(k));
+  const unknown = kinds.find((k) => !([...FAULT_KINDS, ...SERVER_FAULT_KINDS] as readonly string[]).includes(k));
   if (unknown !== undefined) throw new RangeError(`--kinds: there is no kind ${unknown}`);
   return kinds;
 }
@@ -106,12 +116,12 @@ function policyOf(text: string | undefined): SimRunOptions["relayPolicy"] {
   throw new RangeError(`--policy: ${text} is neither replace nor child`);
 }
 
-function seedsOf(text: string, orders: number, accounts: number): SeedRange {
+function seedsOf(text: string, orders: number, accounts: number, electrum: number): SeedRange {
   const found = /^(\d+)(?:-(\d+))?$/.exec(text);
   const first = Number(found?.[1]);
   const last = Number(found?.[2] ?? found?.[1]);
   if (!found || last < first) throw new RangeError(`--seeds: ${text} is no range such as 1-50`);
-  return { first, last, orders, accounts };
+  return { first, last, orders, accounts, electrum };
 }
 
 /** Reads the command line. Throws `RangeError` or `TypeError` with a sentence for people. */
@@ -127,6 +137,7 @@ export function parseCli(args: readonly string[]): CliOptions {
       relays: text,
       coins: text,
       accounts: text,
+      electrum: text,
       hours: text,
       rate: text,
       swaps: text,
@@ -162,6 +173,7 @@ export function parseCli(args: readonly string[]): CliOptions {
     relays: number(v.relays, "relays", d.relays, 1, 10),
     coins: number(v.coins, "coins", d.coins, 1, 4),
     accounts: number(v.accounts, "accounts", d.accounts, 0, 3),
+    electrum: v.electrum === undefined ? d.electrum : share(v.electrum, "electrum"),
     hours: number(v.hours, "hours", d.hours, 0.01, 1_000, false),
     rate: number(v.rate, "rate", d.rate, 0.01, 1_000, false),
     swaps: v.swaps === undefined ? null : number(v.swaps, "swaps", 0, 1, 1_000_000),
@@ -183,11 +195,11 @@ export function parseCli(args: readonly string[]): CliOptions {
   };
   if (run.coins + run.accounts < 2) throw new RangeError("--coins: there must be two coins to trade, with those of --accounts");
   const orders = number(v.orders, "orders", 400, 1, 100_000);
-  const seeds = v.ci ? CI_SEEDS : v.seeds === undefined ? null : seedsOf(v.seeds, orders, run.accounts);
+  const seeds = v.ci ? CI_SEEDS : v.seeds === undefined ? null : seedsOf(v.seeds, orders, run.accounts, run.electrum);
   return {
     run: v.help ? null : run,
     seeds,
-    accountSeeds: v.ci === true ? CI_ACCOUNT_SEEDS : null,
+    more: v.ci === true ? [CI_ACCOUNT_SEEDS, CI_ELECTRUM_SEEDS] : [],
     floor: v.ci === true ? CI_FLOOR : null,
     jobs: number(v.jobs, "jobs", 2, 1, 64),
     shrink: v["no-shrink"] !== true,

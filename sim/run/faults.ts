@@ -1,4 +1,5 @@
 import type { Rng } from "../../src/ports/rng.ts";
+import { SERVERS } from "../world/simServers.ts";
 import { between, happens, pick } from "./dice.ts";
 import { ENVELOPE } from "./envelope.ts";
 import type { SimRunOptions } from "./options.ts";
@@ -24,11 +25,17 @@ export const FAULT_KINDS = [
   "backup",
   "litter",
 ] as const;
-export type FaultKind = (typeof FAULT_KINDS)[number];
+/** Of Electrum servers, where nodes have coins on them. */
+export const SERVER_FAULT_KINDS = ["server_down", "server_stalls", "server_lags", "server_lies"] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number] | (typeof SERVER_FAULT_KINDS)[number];
+/** What a lying server does: the first four cannot be disproven, for the others it is dropped. */
+const SERVER_LIES = ["denies", "swallows", "fees", "mute", "heights", "branches", "headers"] as const;
 
 /** Boundaries a process dies at: at its n-th write or broadcast from the fault's time on, before or after it is carried out. */
 export const CRASH_POINTS = ["before_store", "after_store", "before_broadcast", "after_broadcast"] as const;
 export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+export type ServerLie = (typeof SERVER_LIES)[number];
 
 type At = { readonly atMs: number };
 type OnNode = { readonly node: string };
@@ -71,6 +78,10 @@ export type FaultPlan = At &
     | ({ readonly kind: "disk_full" } & OnNode & Lasts)
     /** The node dies, and starts again from a copy of its database made `ageMs` before. */
     | ({ readonly kind: "backup"; readonly ageMs: number } & OnNode & Lasts)
+    /** One of the servers, for all who use it. */
+    | ({ readonly kind: "server_down" | "server_stalls"; readonly server: number } & OnChain & Lasts)
+    | ({ readonly kind: "server_lags"; readonly server: number; readonly blocks: number } & OnChain & Lasts)
+    | ({ readonly kind: "server_lies"; readonly server: number; readonly how: (typeof SERVER_LIES)[number] } & OnChain & Lasts)
     /** Strangers pay dust, a unit too little and a unit too much to the contracts of swaps, before those are paid. */
     | ({ readonly kind: "litter" } & OnChain & Lasts)
   );
@@ -146,8 +157,21 @@ function drawAccountTrouble(rng: Rng, kind: DaemonKind, base: DaemonBase, outsid
   }
 }
 
+/** Of one server: others are enough, so however long. */
+export function drawServerFault(rng: Rng, kind: (typeof SERVER_FAULT_KINDS)[number], coin: string, atMs: number): FaultPlan {
+  const base = { atMs, coin, server: between(rng, 0, SERVERS - 1), forMs: pick(rng, [...SHORT_MS, ...LONG_MS]) };
+  switch (kind) {
+    case "server_lags":
+      return { ...base, kind, blocks: between(rng, 1, 6) };
+    case "server_lies":
+      return { ...base, kind, how: pick(rng, SERVER_LIES) };
+    default:
+      return { ...base, kind };
+  }
+}
+
 /** Draws one fault of a kind, inside or outside the envelope; null where the kind has nothing on that side. */
-export function drawFault(rng: Rng, kind: FaultKind, at: Drawn): FaultPlan | null {
+export function drawFault(rng: Rng, kind: (typeof FAULT_KINDS)[number], at: Drawn): FaultPlan | null {
   const { options, outside, atMs } = at;
   const node = drawNode(rng, options);
   const coin = pick(rng, at.coins);

@@ -8,6 +8,8 @@ export type SimRunOptions = {
   readonly coins: number;
   /** How many coins of the account chain take part beside them, 0 to 3. */
   readonly accounts: number;
+  /** Share of the coins of nodes that are on Electrum instead of a daemon, 0 to 1; drawn for each node and coin. */
+  readonly electrum: number;
   /** Virtual hours of trading; what is open then is run to its end. */
   readonly hours: number;
   /** Orders each taker places per hour, on average. */
@@ -50,6 +52,7 @@ export const DEFAULTS: SimRunOptions = {
   relays: 2,
   coins: 3,
   accounts: 0,
+  electrum: 0,
   hours: 2,
   rate: 24,
   swaps: null,

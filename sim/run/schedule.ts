@@ -1,10 +1,12 @@
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import type { Rng } from "../../src/ports/rng.ts";
 import { between, happens, pick, waitFor } from "./dice.ts";
-import { type Drawn, drawFault, type Fault, type FaultKind } from "./faults.ts";
+import { type Drawn, drawFault, drawServerFault, type FAULT_KINDS, type Fault, SERVER_FAULT_KINDS } from "./faults.ts";
 import type { SimRunOptions } from "./options.ts";
 import { chainTickerOf } from "./simAccounts.ts";
-import { Envelope } from "./trouble.ts";
+import { Envelope, ServerTroubles } from "./trouble.ts";
+
+type NodeFaultKind = (typeof FAULT_KINDS)[number];
 
 /** One order a taker places. Amounts in thousandths of a coin. */
 export type Trade = {
@@ -53,7 +55,7 @@ function drawFaults(
   rng: Rng,
   options: SimRunOptions,
   coins: Drawn["coins"],
-  kinds: readonly FaultKind[],
+  kinds: readonly NodeFaultKind[],
   tradedMs: number,
 ): readonly Fault[] {
   if (kinds.length === 0 || options.faults === 0) return [];
@@ -73,8 +75,23 @@ function drawFaults(
   return faults;
 }
 
+/** Of each chain's servers less than half misbehave at a time: what would be more is left out. */
+function drawServerFaults(rng: Rng, options: SimRunOptions, chains: Drawn["coins"], tradedMs: number): readonly Fault[] {
+  const kinds = SERVER_FAULT_KINDS.filter((kind) => options.kinds?.includes(kind) ?? true);
+  const coins = chains.filter(({ isAccount }) => !isAccount);
+  if (options.electrum === 0 || options.faults === 0 || kinds.length === 0 || coins.length === 0) return [];
+  const troubles = new ServerTroubles();
+  const faults: Fault[] = [];
+  const meanMs = HOUR_MS / options.faults;
+  for (let atMs = waitFor(rng, meanMs, HOUR_MS); atMs < tradedMs + HOUR_MS / 2; atMs += waitFor(rng, meanMs, HOUR_MS)) {
+    const drawn = drawServerFault(rng, pick(rng, kinds), pick(rng, coins).ticker, atMs);
+    if (troubles.fits(drawn)) faults.push({ ...drawn, id: faults.length, envelope: "inside" });
+  }
+  return faults;
+}
+
 /** Draws the trades and faults of a run; the same options give the same schedule. */
-export function drawSchedule(options: SimRunOptions, coins: Drawn["coins"], kinds: readonly FaultKind[]): Schedule {
+export function drawSchedule(options: SimRunOptions, coins: Drawn["coins"], kinds: readonly NodeFaultKind[]): Schedule {
   const trades = drawTrades(
     seededRng(options.seed * 2 + 1),
     options,
@@ -90,5 +107,6 @@ export function drawSchedule(options: SimRunOptions, coins: Drawn["coins"], kind
     const rare = { ...options, faults: options.faults / kinds.length };
     faults.push(...drawFaults(seededRng(options.seed ^ 0x11773), rare, chains, ["litter"], last));
   }
+  faults.push(...drawServerFaults(seededRng(options.seed ^ 0xe1ec7), options, chains, last));
   return { trades, faults: faults.map((fault, id) => ({ ...fault, id })) };
 }

@@ -15,7 +15,7 @@ import { auditAccounts } from "./accountBooks.ts";
 import { type Audit, audit, unfinished } from "./audit.ts";
 import { checkCalm } from "./calm.ts";
 import { Carry, type FaultLife } from "./carry.ts";
-import { between } from "./dice.ts";
+import { between, happens } from "./dice.ts";
 import { ENVELOPE } from "./envelope.ts";
 import { EvmMiner } from "./evmMiner.ts";
 import { FAULT_KINDS } from "./faults.ts";
@@ -124,6 +124,8 @@ class Runner {
     const cpuStart = process.cpuUsage();
     const options = this.#options;
     const dice = seededRng(options.seed ^ 0x5eed);
+    // Dice of its own: without Electrum everything is as it was.
+    const backends = seededRng(options.seed ^ 0xe1ec);
     const { makers, takers } = this.#people();
     const people = [...makers, ...takers];
     const perNode = (name: string): number => (name.startsWith("maker") ? options.purse : takerPurse(options.purse));
@@ -136,6 +138,7 @@ class Runner {
       mining: "by_hand",
       relays: options.relays,
       fsyncMs: options.fsyncMs,
+      electrum: options.electrum > 0,
       initialBlocks: (entry) => {
         const params = coinEntryToChainParams(entry);
         return params.ok ? blocksToFund(perCoin, params.value.subsidy) : 101;
@@ -150,7 +153,8 @@ class Runner {
     const birthday = Math.min(...[...world.chains.values()].map(({ chain }) => chain.state.tip.height));
     for (const name of people) {
       const skewMs = Math.min(options.skewSec * SECOND_MS, USUAL_SKEW_MS);
-      const node = world.addNode(name, { skewMs: skewMs === 0 ? 0 : between(dice, -skewMs, skewMs), birthdayHeight: birthday });
+      const electrum = this.#utxo.map(({ entry }) => entry.coin).filter(() => options.electrum > 0 && happens(backends, options.electrum));
+      const node = world.addNode(name, { skewMs: skewMs === 0 ? 0 : between(dice, -skewMs, skewMs), birthdayHeight: birthday, electrum });
       node.onStored = (batch) => watch.onStored(name, batch);
       node.onBroadcast = (ticker, when, raw, outcome) => {
         if (when === "before") watch.onBroadcast(name, ticker, raw);

@@ -1,4 +1,4 @@
-import { FAULT_KINDS, type Side } from "./faults.ts";
+import { FAULT_KINDS, SERVER_FAULT_KINDS, type Side } from "./faults.ts";
 import type { SimRun } from "./simRun.ts";
 import { RULES, type Violation } from "./watch.ts";
 
@@ -92,7 +92,7 @@ export function notExercised(s: Summary, floor: number): readonly string[] {
   const happened = (kind: string): number => (s.faults.inside[kind]?.happened ?? 0) + (s.faults.outside[kind]?.happened ?? 0);
   return [
     ...(s.swaps < floor ? [`${s.swaps} swaps ran, ${floor} are the least`] : []),
-    ...FAULT_KINDS.filter((kind) => happened(kind) === 0).map((kind) => `no ${kind} happened`),
+    ...[...FAULT_KINDS, ...SERVER_FAULT_KINDS].filter((kind) => happened(kind) === 0).map((kind) => `no ${kind} happened`),
     ...RULES.filter((rule) => (s.checks[rule] ?? 0) === 0).map((rule) => `the rule "${rule}" was never tested`),
   ];
 }
@@ -109,7 +109,7 @@ export function summaryText(s: Summary): string {
     "faults                  inside the envelope          beyond it",
     "                     drawn happened befell      drawn happened befell   (befell: swaps)",
   ];
-  for (const kind of FAULT_KINDS) {
+  for (const kind of [...FAULT_KINDS, ...SERVER_FAULT_KINDS]) {
     const [i, o] = [s.faults.inside[kind], s.faults.outside[kind]];
     if (!i && !o) continue;
     const cells = (c: Counts | undefined): string =>

@@ -1,3 +1,4 @@
+import { SERVERS } from "../world/simServers.ts";
 import { ENVELOPE } from "./envelope.ts";
 import type { FaultPlan, Side } from "./faults.ts";
 
@@ -67,5 +68,26 @@ export class Envelope {
     const side = sum <= most ? alone : "outside";
     if (side === "inside") this.#spans.set(whom, [...recent, { fromMs: atMs, toMs: atMs + forMs }]);
     return side;
+  }
+}
+
+/** A server that is caught lying is left alone so long by the nodes; that counts as its trouble, too. */
+const DROPPED_MS = 3_600_000;
+/** Servers of a chain that may misbehave at a time: of those that are left, more than half must be true. */
+const MOST_BAD = Math.floor((SERVERS - 1) / 2);
+
+/** Counts the servers of each chain that misbehave at a time. */
+export class ServerTroubles {
+  readonly #bad = new Map<string, { readonly server: number; readonly span: Span }[]>();
+
+  /** Whether the fault leaves most servers true, with those before it; notes it if so. */
+  fits(f: FaultPlan): boolean {
+    if (!("server" in f)) return false;
+    const span = { fromMs: f.atMs, toMs: f.atMs + f.forMs + (f.kind === "server_lies" ? DROPPED_MS : 0) };
+    const bad = this.#bad.get(f.coin) ?? [];
+    const others = new Set(bad.filter((b) => b.span.toMs > span.fromMs && b.server !== f.server).map((b) => b.server));
+    if (others.size >= MOST_BAD) return false;
+    this.#bad.set(f.coin, [...bad, { server: f.server, span }]);
+    return true;
   }
 }

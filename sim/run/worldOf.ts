@@ -7,8 +7,9 @@ import { DEFAULTS, type SimRunOptions } from "./options.ts";
  * @param accounts coins of the account chain; with any of them there is one other coin, or there are two
  * @param density so many times the orders in the same hours, and as many times the coins in the purses. Faults stay as many an hour: a
  *   swap meets as many as ever, and each fault meets more swaps
+ * @param electrum share of the nodes' coins on Electrum
  */
-export function worldOf(seed: number, orders: number, accounts = 0, density = 1): SimRunOptions {
+export function worldOf(seed: number, orders: number, accounts = 0, density = 1, electrum = 0): SimRunOptions {
   const dice = seededRng(seed ^ 0x77071d);
   const takers = between(dice, 5, 9);
   const hours = between(dice, 4, 10) / 4;
@@ -33,6 +34,7 @@ export function worldOf(seed: number, orders: number, accounts = 0, density = 1)
     fsyncMs: pick(dice, [0, 5, 50]),
     pollSec: pick(dice, [20, 30, 45]),
     relayPolicy: pick(dice, ["replace", "child"] as const),
+    electrum,
   };
   return accounts === 0 ? world : { ...world, accounts, coins: between(dice, 1, 2) };
 }

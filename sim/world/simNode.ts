@@ -1,3 +1,4 @@
+import { openElectrumChain } from "../../src/adapters/electrum/electrumChain.ts";
 import type { MemoryNet } from "../../src/adapters/memoryNet/memoryNet.ts";
 import { createAccountTxStore } from "../../src/adapters/sqlite/accountTxStore.ts";
 import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
@@ -33,10 +34,12 @@ import { EvmLink } from "./evm/evmLink.ts";
 import type { SimEvmChain } from "./evm/simEvmChain.ts";
 import { SimEvmView } from "./evm/simEvmView.ts";
 import { Life } from "./life.ts";
+import { ServerLine } from "./serverLine.ts";
 import { type Backup, makeBackup, restoreBackup } from "./simBackup.ts";
 import { type BroadcastHook, daemonRpc, type SimChain } from "./simChain.ts";
 import { SimDisk, type WriteFault } from "./simDisk.ts";
 import { SimLog } from "./simLog.ts";
+import { SIM_HEADERS, type SimServers } from "./simServers.ts";
 import { faultySwapStore, type StoreFault } from "./simStore.ts";
 import type { SimTrace } from "./simTrace.ts";
 
@@ -55,6 +58,8 @@ export type SimShared = {
   readonly chains: ReadonlyMap<string, SimChain>;
   /** By platform coin. */
   readonly accountChains: ReadonlyMap<string, SimEvmChain>;
+  /** Electrum servers by coin. */
+  readonly servers: ReadonlyMap<string, SimServers>;
   readonly profile: NetworkProfile;
   readonly pollMs: number;
   /** Longest virtual time of an fsync; 0: none. */
@@ -74,6 +79,8 @@ export type SimNodeOptions = {
   readonly unlimitedAllowances?: boolean;
   /** Height from which on its addresses may have coins; default: unknown. */
   readonly birthdayHeight?: number;
+  /** Coins it has on Electrum instead of a daemon of its own; default: none. */
+  readonly electrum?: readonly string[];
 };
 
 type Running = { readonly life: Life; readonly node: Node; readonly p2p: P2pNode };
@@ -110,6 +117,7 @@ export class SimNode {
   readonly #log = createSwapStore(this.#db);
   readonly #daemons = new Map<string, ChainDaemon>();
   readonly #links = new Map<string, EvmLink>();
+  readonly #lines = new Map<string, ServerLine>();
   #running: Running | null = null;
 
   constructor(name: string, shared: SimShared, options: SimNodeOptions) {
@@ -133,6 +141,11 @@ export class SimNode {
     });
     this.log = new SimLog(() => `${shared.clock.nowMs()} ${name}`);
     for (const [ticker, chain] of shared.chains) this.#daemons.set(ticker, chain.daemon());
+    for (const ticker of options.electrum ?? []) {
+      const servers = shared.servers.get(ticker);
+      if (!servers) throw new Error(`no servers of ${ticker}`);
+      this.#lines.set(ticker, new ServerLine(servers, shared.clock));
+    }
     for (const ticker of shared.accountChains.keys()) this.#links.set(ticker, new EvmLink(shared.clock));
   }
 
@@ -160,6 +173,11 @@ export class SimNode {
     const daemon = this.#daemons.get(ticker);
     if (!daemon) throw new Error(`no chain ${ticker}`);
     return daemon;
+  }
+
+  /** Its way to the Electrum servers of a coin; undefined: it has a daemon. */
+  serverLine(ticker: string): ServerLine | undefined {
+    return this.#lines.get(ticker);
   }
 
   /** The nodes of an account chain it asks. */
@@ -269,21 +287,26 @@ export class SimNode {
       onSwapEvent: (uuid, log) => this.#noteEvent(uuid, log),
       key: this.key,
       entries,
-      openChain: async (entry, kind) =>
-        ok(
-          await openUtxoRpcChain({
-            ticker: entry.ticker,
-            format: kind.template.format,
-            rpc: daemonRpc(this.daemon(entry.ticker), entry.ticker, life, (ticker, when, raw) => {
-              this.onBroadcast(ticker, when, raw);
-              this.crashAtBroadcast(when);
-            }),
-            store: openChainStore(db, entry.ticker),
-            clock,
-            log: this.log,
-            options: { pollMs: this.#shared.pollMs, decimals: kind.decimals },
-          }),
-        ),
+      openChain: async ({ ticker }, kind) => {
+        const hook: BroadcastHook = (of, when, raw) => {
+          this.onBroadcast(of, when, raw);
+          this.crashAtBroadcast(when);
+        };
+        const common = {
+          ticker,
+          format: kind.template.format,
+          store: openChainStore(db, ticker),
+          clock,
+          log: this.log,
+          options: { pollMs: this.#shared.pollMs, decimals: kind.decimals },
+        };
+        const line = this.#lines.get(ticker);
+        return ok(
+          line
+            ? await openElectrumChain({ ...common, headerRules: SIM_HEADERS, servers: line.endpoints(ticker, life, hook) })
+            : await openUtxoRpcChain({ ...common, rpc: daemonRpc(this.daemon(ticker), ticker, life, hook) }),
+        );
+      },
       evm: {
         store: createAccountTxStore(db),
         unlimitedAllowances: this.#options.unlimitedAllowances ?? false,
@@ -323,6 +346,7 @@ export class SimNode {
     if (!running) return;
     this.#running = null;
     running.life.end();
+    for (const line of this.#lines.values()) line.hangUp();
     this.#shared.trace.note(this.name, "crash");
     this.disk.powerCut();
     void running.p2p.stop();

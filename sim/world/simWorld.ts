@@ -12,6 +12,7 @@ import { sharedVerifier } from "./sharedVerifier.ts";
 import { SimChain } from "./simChain.ts";
 import { SimLog } from "./simLog.ts";
 import { SimNode, type SimNodeOptions, type SimShared } from "./simNode.ts";
+import { SimServers } from "./simServers.ts";
 import { SimTrace } from "./simTrace.ts";
 
 const relayAddress = (name: string): string => `/memory/${name}`;
@@ -46,6 +47,8 @@ export type SimOptions = {
   readonly relays?: number;
   /** Longest virtual time of an fsync, drawn for each; default 0. */
   readonly fsyncMs?: number;
+  /** Every chain has Electrum servers, for nodes that want them; default: none has. */
+  readonly electrum?: boolean;
 };
 
 /** Whole nodes, chains, a relay and the network between them in one process, on one virtual clock. */
@@ -56,6 +59,8 @@ export class SimWorld {
   readonly chains = new Map<string, SimChain>();
   /** By platform coin. */
   readonly accountChains = new Map<string, SimEvmChain>();
+  /** Electrum servers by coin. */
+  readonly servers = new Map<string, SimServers>();
   readonly nodes = new Map<string, SimNode>();
   /** Names of the relays. */
   readonly relays: readonly string[];
@@ -82,6 +87,7 @@ export class SimWorld {
         new SimChain(raw, { clock: this.clock, rng, verifier, initialBlocks: options.initialBlocks?.(raw) ?? 101 }),
       );
     }
+    if (options.electrum) for (const [ticker, chain] of this.chains) this.servers.set(ticker, new SimServers(chain, this.clock));
     for (const account of options.accountChains ?? []) {
       this.accountChains.set(account.ticker, new SimEvmChain({ ...account, clock: this.clock }));
     }
@@ -94,6 +100,7 @@ export class SimWorld {
       entries,
       chains: this.chains,
       accountChains: this.accountChains,
+      servers: this.servers,
       profile: { ...profileOfNetid(NETID), ...options.profile },
       pollMs: options.pollMs ?? 5_000,
       fsyncMs: options.fsyncMs ?? 0,
@@ -194,6 +201,7 @@ export class SimWorld {
       node.crash();
       await node.close();
     }
+    for (const servers of this.servers.values()) servers.close();
     for (const { chain } of this.chains.values()) chain.stop();
     for (const chain of this.accountChains.values()) chain.autoMine(null);
   }

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { parseCli } from "../../sim/run/cliOptions.ts";
 import { ENVELOPE } from "../../sim/run/envelope.ts";
-import { FAULT_KINDS } from "../../sim/run/faults.ts";
+import { FAULT_KINDS, SERVER_FAULT_KINDS } from "../../sim/run/faults.ts";
 import { DEFAULTS, type SimRunOptions } from "../../sim/run/options.ts";
 import { shrink } from "../../sim/run/shrink.ts";
 import { scheduleOf, simRun } from "../../sim/run/simRun.ts";
@@ -84,7 +84,10 @@ test("takers of a one-way world only buy the first coin for the second", () => {
 const enough: Summary = {
   ...addUp([]),
   swaps: 20_000,
-  faults: { inside: Object.fromEntries(FAULT_KINDS.map((kind) => [kind, { drawn: 1, happened: 1, befell: 0 }])), outside: {} },
+  faults: {
+    inside: Object.fromEntries([...FAULT_KINDS, ...SERVER_FAULT_KINDS].map((kind) => [kind, { drawn: 1, happened: 1, befell: 0 }])),
+    outside: {},
+  },
   checks: Object.fromEntries(RULES.map((rule) => [rule, 1])),
 };
 
@@ -130,6 +133,38 @@ test(
   },
   LIMIT_MS,
 );
+
+const ELECTRUM_ARGS = "--seed 3 --makers 1 --takers 2 --coins 2 --hours 0.3 --rate 20 --faults 60 --outside 0% --electrum 70% --poll 30s";
+
+test(
+  "coins on Electrum trade under the same rules while up to two of five servers are down, stall, lag or lie, twice the same, bit for bit",
+  async () => {
+    const { run: options } = parseCli(ELECTRUM_ARGS.split(" "));
+    if (!options) throw new Error("no options");
+    const run = await simRun(options, scheduleOf(options));
+    const here = summarize(run);
+    console.log(`seed 3, Electrum:\n${summaryText(here)}`);
+    expect(here.violations).toEqual([]);
+    expect(here.ends.inside["success/success"]).toBeGreaterThan(3);
+    for (const kind of SERVER_FAULT_KINDS) expect([kind, (here.faults.inside[kind]?.happened ?? 0) > 0]).toEqual([kind, true]);
+    const again = await simRun(options, scheduleOf(options));
+    expect(again.traceHash).toBe(here.traceHash);
+  },
+  LIMIT_MS,
+);
+
+test("faults of servers have dice of their own, and hit less than half of a chain's servers at a time", () => {
+  const options = { ...DEFAULTS, seed: 16, faults: 200 };
+  const isOfServer = (kind: string): boolean => (SERVER_FAULT_KINDS as readonly string[]).includes(kind);
+  const { faults } = scheduleOf({ ...options, electrum: 0.3 });
+  expect(faults.filter((f) => !isOfServer(f.kind))).toEqual(scheduleOf(options).faults);
+  const bad = faults.filter((f) => "server" in f);
+  expect(bad.length).toBeGreaterThan(10);
+  for (const f of bad) {
+    const others = bad.filter((o) => o.coin === f.coin && o.server !== f.server && o.atMs <= f.atMs && f.atMs < o.atMs + o.forMs);
+    expect(new Set(others.map((o) => o.server)).size).toBeLessThan(2);
+  }
+});
 
 test("without accounts the worlds of seeds are what they were; with them there are one or two other coins", () => {
   const { accounts, coins } = worldOf(56, 100, 3);
