@@ -1,7 +1,10 @@
 import { EvmLink } from "../../sim/world/evm/evmLink.ts";
 import { SimEvmView } from "../../sim/world/evm/simEvmView.ts";
 import { Life } from "../../sim/world/life.ts";
+import { ServerLine } from "../../sim/world/serverLine.ts";
 import { type BroadcastHook, daemonRpc } from "../../sim/world/simChain.ts";
+import { SIM_HEADERS } from "../../sim/world/simServers.ts";
+import { openElectrumChain } from "../../src/adapters/electrum/electrumChain.ts";
 import { createAccountTxStore } from "../../src/adapters/sqlite/accountTxStore.ts";
 import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
@@ -35,7 +38,13 @@ import { FEE_KEY, type MatrixWorld, NETID, POLL_MS, UUID } from "./matrixWorld.t
 import { coinsOf, type Ticker } from "./pairs.ts";
 
 /** `engine`: of the swap engine alone; `life`: of the process with its coins. */
-type Running = { readonly life: Life; readonly engine: Life; readonly runner: SwapRunner; readonly coins: CoinRegistry };
+type Running = {
+  readonly life: Life;
+  readonly engine: Life;
+  readonly runner: SwapRunner;
+  readonly coins: CoinRegistry;
+  readonly lines: readonly ServerLine[];
+};
 /** What happens around the write of an event: the process dies before or after it. */
 export type AtStore = "die_before" | "die_after" | "live";
 
@@ -112,6 +121,7 @@ export class MatrixNode {
     this.#running = null;
     running.engine.end();
     running.life.end();
+    for (const line of running.lines) line.hangUp();
     this.#world.hub.disconnect(this.role, "relay");
     this.#hub.setMessageHandler(() => "ignore");
     this.onCrash();
@@ -210,24 +220,29 @@ export class MatrixNode {
     const clock = life.clock(world.clock, () => 0);
     const profile = profileOfNetid(NETID);
     const { log } = this;
+    const lines: ServerLine[] = [];
     const coins: CoinRegistry = new CoinRegistry({
       clock,
       log,
       entries: world.entries,
       feeCeilingFactor: profile.safety.feeCeilingFactor,
       keyOf: () => ok(this.key),
-      openChain: async (entry, kind) =>
-        ok(
-          await openUtxoRpcChain({
-            ticker: entry.ticker,
-            format: kind.template.format,
-            rpc: daemonRpc(world.utxo(entry.ticker).daemon(), entry.ticker, life, (...args) => this.onBroadcast(...args)),
-            store: openChainStore(this.#view(life), entry.ticker),
-            clock,
-            log,
-            options: { pollMs: POLL_MS, timeoutMs: 5_000 },
-          }),
-        ),
+      openChain: async ({ ticker }, kind) => {
+        const common = {
+          ticker,
+          format: kind.template.format,
+          store: openChainStore(this.#view(life), ticker),
+          clock,
+          log,
+          options: { pollMs: POLL_MS, timeoutMs: 5_000 },
+        };
+        const hook: BroadcastHook = (...args) => this.onBroadcast(...args);
+        const servers = world.servers.get(ticker);
+        if (!servers) return ok(await openUtxoRpcChain({ ...common, rpc: daemonRpc(world.utxo(ticker).daemon(), ticker, life, hook) }));
+        const line = new ServerLine(servers, world.clock);
+        lines.push(line);
+        return ok(await openElectrumChain({ ...common, headerRules: SIM_HEADERS, servers: line.endpoints(ticker, life, hook) }));
+      },
       ...(world.account ? { evm: this.#accounts(life, clock, log) } : {}),
       prepare: (coin) => runner.prepare(coin),
       beforeClose: (ticker) => runner.park(ticker),
@@ -258,7 +273,7 @@ export class MatrixNode {
       timing: profile,
       onEvent: () => undefined,
     });
-    return { life, engine, runner, coins };
+    return { life, engine, runner, coins, lines };
   }
 
   #p2p(engine: Life): P2p {

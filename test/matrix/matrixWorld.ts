@@ -1,6 +1,7 @@
 import { SimEvmChain } from "../../sim/world/evm/simEvmChain.ts";
 import { sharedVerifier } from "../../sim/world/sharedVerifier.ts";
 import { SimChain } from "../../sim/world/simChain.ts";
+import { SimServers } from "../../sim/world/simServers.ts";
 import { createNativeVerifier } from "../../src/adapters/system/nativeVerifier.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
@@ -60,7 +61,13 @@ function firstBlocks(coin: Ticker): readonly Block[] {
   return made;
 }
 
+/** Longer than any cell. */
+const ALWAYS_MS = 100 * 3_600_000;
+
 export class MatrixWorld {
+  /** What nodes look at their chains through, in worlds made from now on. Of the five servers one lies, one stalls and one lags. */
+  static backend: "daemon" | "electrum" = "daemon";
+  readonly servers = new Map<string, SimServers>();
   readonly pair: Pair;
   readonly clock = new VirtualClock();
   readonly hub = new P2pHub(this.clock);
@@ -108,6 +115,7 @@ export class MatrixWorld {
     const rng = seededRng(ticker === "AAA" ? 1 : 2);
     const chain = new SimChain(entryOf(this.pair, ticker), { clock: this.clock, rng, verifier, initialBlocks: 0 });
     for (const block of firstBlocks(ticker)) chain.chain.submit(block);
+    if (MatrixWorld.backend === "electrum") this.servers.set(ticker, badServers(new SimServers(chain, this.clock)));
     const leg = new UtxoLeg(chain);
     this.#utxo.set(ticker, leg);
     return leg;
@@ -205,6 +213,14 @@ export class MatrixWorld {
   async close(): Promise<void> {
     await this.maker.close();
     await this.taker.close();
+    for (const servers of this.servers.values()) servers.close();
     for (const chain of this.chains) chain.stop();
   }
+}
+
+function badServers(servers: SimServers): SimServers {
+  servers.deny(0, ALWAYS_MS);
+  servers.fault(1, { kind: "stall" }, ALWAYS_MS);
+  servers.fault(3, { kind: "lag", blocks: 2 }, ALWAYS_MS);
+  return servers;
 }
