@@ -72,7 +72,6 @@ export type Followers = {
   /** Resolves when they have seen the block of this height; no other comes by itself before. */
   inStep(height: number): Promise<unknown>;
 };
-const NO_FOLLOWERS: Followers = { start: async () => undefined, inStep: async () => undefined };
 
 /** Puts a steady pace, funding and leaps on top of a daemon. Everything that mines takes its turn. Blocks made quickly are dated ahead, one second for six. */
 async function regtestChain(
@@ -81,10 +80,10 @@ async function regtestChain(
   blockTimeMs: number,
   { now: mineNow, other, beforeLeap }: Mining,
   extra: string[] = [],
-  followers: Followers = NO_FOLLOWERS,
+  followers: Followers | null = null,
 ): Promise<RegtestChain> {
   await mineNow(MATURITY + REWARDS);
-  await followers.start(daemon.rpcUrl);
+  await followers?.start(daemon.rpcUrl);
   let rewardsSpent = 0;
   let turn: Promise<void> = Promise.resolve();
   const takeTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -100,7 +99,7 @@ async function regtestChain(
   const pace = (async () => {
     while (!stopped.signal.aborted) {
       await later(blockTimeMs);
-      await followers.inStep(Number(await takeTurn(() => daemon.call("getblockcount"))));
+      if (followers && !stopped.signal.aborted) await followers.inStep(Number(await takeTurn(() => daemon.call("getblockcount"))));
       if (!stopped.signal.aborted) await inTurn(() => mineNow(1));
     }
   })();
