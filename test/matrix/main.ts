@@ -5,11 +5,13 @@ import { parseArgs } from "node:util";
 import { ROOT } from "../../scripts/sourceFiles.ts";
 import { type Cell, cellText, parseFilter } from "./cell.ts";
 import { enumerate } from "./enumerate.ts";
+import { BACKENDS, MatrixWorld } from "./matrixWorld.ts";
 import { type CellReport, runCells } from "./pool.ts";
 import { ACCOUNT_STEP, PARTS, partDocument, partOf, renewed, tablesOf } from "./table.ts";
 
-// npm run matrix [-- --part scripts|accounts --filter role=maker,event=… --sample 10 --jobs N --write]: the cells of docs/crash-matrix.md, of one part
-// of it, all cells of the filter, or every tenth. --write renews the parts that were run whole. Exit code 1 when a cell is bad.
+// npm run matrix [-- --part scripts|accounts --filter role=maker,event=… --sample 10 --backend electrum --jobs N --write]: the cells of
+// docs/crash-matrix.md, of one part of it, all cells of the filter, or every tenth; on daemons, or pairs without accounts on five Electrum
+// servers of which one lies, one stalls and one lags. --write renews the parts that were run whole. Exit code 1 when a cell is bad.
 
 const DOCUMENT = "docs/crash-matrix.md";
 const PROGRESS = 1_000;
@@ -23,6 +25,7 @@ const { values } = parseArgs({
     jobs: { type: "string", default: "2" },
     write: { type: "boolean", default: false },
     sample: { type: "string", default: "1" },
+    backend: { type: "string", default: "daemon" },
     list: { type: "boolean", default: false },
   },
 });
@@ -32,6 +35,11 @@ if (values.write && (values.filter !== "" || values.sample !== "1"))
   throw new Error("--write takes a run of a whole part: leave --filter and --sample out");
 const parts = PARTS.filter((part) => values.part === undefined || values.part === part);
 if (parts.length === 0) throw new Error(`--part is one of ${PARTS.join(", ")}`);
+const backend = BACKENDS.find((name) => name === values.backend);
+if (!backend) throw new Error(`--backend is one of ${BACKENDS.join(", ")}`);
+if (backend === "electrum" && (values.write || values.part !== "scripts"))
+  throw new Error("--backend electrum goes with --part scripts and without --write: docs/crash-matrix.md is of daemons");
+MatrixWorld.backend = backend;
 const jobs = Number(values.jobs);
 if (!Number.isInteger(jobs) || jobs < 1 || jobs > 64) throw new Error("--jobs is a number from 1 to 64");
 
@@ -57,7 +65,7 @@ const reports = new Map<Cell, CellReport>();
 const byText = new Map(cells.map((cell) => [cellText(cell), cell]));
 const bad: CellReport[] = [];
 if (!values.list) {
-  await runCells(cells, jobs, (report) => {
+  await runCells(cells, jobs, backend, (report) => {
     const cell = byText.get(cellText(report.cell));
     if (cell) reports.set(cell, report);
     if (reports.size % PROGRESS === 0) say(`${reports.size} of ${cells.length} cells, ${bad.length} bad, ${seconds()} s`);
@@ -75,7 +83,7 @@ say(`endings: ${[...endings].map(([name, n]) => `${name} ${n}`).join(", ")}`);
 const cpuMs = ordered.reduce((n, r) => n + r.cpuMs, 0);
 say(`processor time: ${(cpuMs / 1_000).toFixed(0)} s, ${(cpuMs / Math.max(1, ordered.length)).toFixed(0)} ms a cell`);
 say(`highest miner fees of the crashed side: ${Math.max(0, ...ordered.map((r) => r.minerFees))} units`);
-if (values.filter === "" && every === 1 && bad.length === 0 && broken.length === 0 && !values.list) {
+if (values.filter === "" && every === 1 && bad.length === 0 && broken.length === 0 && backend === "daemon" && !values.list) {
   const path = join(ROOT, DOCUMENT);
   const before = existsSync(path) ? readFileSync(path, "utf8") : "";
   let document = before;

@@ -21,6 +21,10 @@ import { UtxoLeg } from "./chains/utxoLeg.ts";
 import { MatrixNode } from "./matrixNode.ts";
 import { CHAIN_ID, coinEntry, coinsOf, familyOf, platformOf, TICKERS, type Ticker, TOKEN_AT, TOKEN_DECIMALS } from "./pairs.ts";
 
+/** Who shows the nodes their chains. */
+export const BACKENDS = ["daemon", "electrum"] as const;
+export type Backend = (typeof BACKENDS)[number];
+
 export const NETID = 9_998;
 export const FEE_KEY = testKey("dex fee");
 /** Of one coin of the taker's. */
@@ -66,7 +70,7 @@ const ALWAYS_MS = 100 * 3_600_000;
 
 export class MatrixWorld {
   /** What nodes look at their chains through, in worlds made from now on. Of the five servers one lies, one stalls and one lags. */
-  static backend: "daemon" | "electrum" = "daemon";
+  static backend: Backend = "daemon";
   readonly servers = new Map<string, SimServers>();
   readonly pair: Pair;
   readonly clock = new VirtualClock();

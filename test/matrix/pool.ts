@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Cell } from "./cell.ts";
+import type { Backend } from "./matrixWorld.ts";
 
 /** What a worker process answers: results without bigints, in the order asked. */
 export type CellReport = {
@@ -19,13 +20,18 @@ const HOOK = new URL("../../sim/native/hook.ts", import.meta.url).href;
 /** Few enough for both processes to end together, many enough for messages to cost nothing. */
 const BATCH = 21;
 
-/** Runs cells in several processes, a batch at a time. Rejects when a process ends by itself. */
-export async function runCells(cells: readonly Cell[], jobs: number, onReport: (report: CellReport) => void): Promise<void> {
+/** Runs cells in several processes, a batch at a time. Rejects when a process ends by itself. @param backend who shows the nodes their chains */
+export async function runCells(
+  cells: readonly Cell[],
+  jobs: number,
+  backend: Backend,
+  onReport: (report: CellReport) => void,
+): Promise<void> {
   const program = fileURLToPath(new URL("./worker.ts", import.meta.url));
   let at = 0;
   await Promise.all(
     Array.from({ length: jobs }, async () => {
-      const child = fork(program, [], {
+      const child = fork(program, [backend], {
         execArgv: ["--max-semi-space-size=64", "--import", HOOK],
         stdio: ["ignore", "inherit", "inherit", "ipc"],
       });

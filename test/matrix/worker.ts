@@ -1,8 +1,10 @@
 import { type Cell, cellText } from "./cell.ts";
+import { MatrixWorld } from "./matrixWorld.ts";
 import type { CellReport } from "./pool.ts";
 import { type CellResult, runCell } from "./runCell.ts";
 
-// A process of the pool: cells in, reports out, until it is ended.
+// worker.ts BACKEND, a process of the pool: cells in, reports out, until it is ended.
+MatrixWorld.backend = process.argv[2] === "electrum" ? "electrum" : "daemon";
 let last: { readonly cell: Cell; readonly result: CellResult } | null = null;
 
 /** The run of a cell; that of the cell before, when the two differ in the name of the restart alone and not in its moment. */
