@@ -5,6 +5,7 @@ import type { BookEntry } from "./ctx/orders.ts";
 import { detailOf, numberDetail, tripleOf, tripleShape } from "./money.ts";
 import { named } from "./named.ts";
 import { confSettings, confToJson } from "./orderShapes.ts";
+import { remembered } from "./remembered.ts";
 
 /** One side of the book as replies show it: every order in terms of the requested pair; `BookLine` with running sums (reference rpc.md 5.2). */
 export type OrderLine = {
@@ -20,6 +21,10 @@ export type OrderLine = {
 export type BookLine = OrderLine & { readonly baseSum: Rational; readonly relSum: Rational };
 export type BookSide = { readonly lines: readonly BookLine[]; readonly totalBase: Rational; readonly totalRel: Rational };
 
+const worth = remembered(mul);
+const inverse = remembered((price, one) => div(one, price));
+const plus = remembered((volume, sum) => addCut(sum, volume));
+
 /** Sums run from the best price outwards; asks are then listed highest price first, bids highest first. */
 export function bookSide(side: "asks" | "bids", entries: readonly BookEntry[]): BookSide {
   const view = side === "asks" ? askTerms : bidTerms;
@@ -29,8 +34,8 @@ export function bookSide(side: "asks" | "bids", entries: readonly BookEntry[]): 
     .sort((a, b) => direction * cmp(a.price, b.price) || a.entry.createdAt - b.entry.createdAt || (a.entry.uuid < b.entry.uuid ? -1 : 1));
   let [totalBase, totalRel] = [ZERO, ZERO];
   const lines = sorted.map((line) => {
-    totalBase = addCut(totalBase, line.baseMax);
-    totalRel = addCut(totalRel, line.relMax);
+    totalBase = plus(line.baseMax, totalBase);
+    totalRel = plus(line.relMax, totalRel);
     return { ...line, baseSum: totalBase, relSum: totalRel };
   });
   return { lines: side === "asks" ? lines.reverse() : lines, totalBase, totalRel };
@@ -44,16 +49,16 @@ const askTerms = (o: BookEntry) => ({
   price: o.price,
   baseMax: o.maxVolume,
   baseMin: o.minVolume,
-  relMax: mul(o.maxVolume, o.price),
-  relMin: mul(o.minVolume, o.price),
+  relMax: worth(o.maxVolume, o.price),
+  relMin: worth(o.minVolume, o.price),
   conf: o.conf,
 });
 
 /** The maker's base is our rel. */
 const bidTerms = (o: BookEntry) => ({
-  price: div(ONE, o.price),
-  baseMax: mul(o.maxVolume, o.price),
-  baseMin: mul(o.minVolume, o.price),
+  price: inverse(o.price, ONE),
+  baseMax: worth(o.maxVolume, o.price),
+  baseMin: worth(o.minVolume, o.price),
   relMax: o.maxVolume,
   relMin: o.minVolume,
   conf: o.conf && { baseConfs: o.conf.relConfs, baseNota: o.conf.relNota, relConfs: o.conf.baseConfs, relNota: o.conf.baseNota },

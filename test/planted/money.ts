@@ -37,6 +37,13 @@ export const MONEY: readonly PlantedBug[] = [
     "(a.d < LONG_DENOMINATOR * LONG_DENOMINATOR * LONG_DENOMINATOR ? a :",
     RATIONAL_TEST,
   ),
+  bug(
+    "a book shows a sum from before an order changed",
+    "src/rpc/remembered.ts",
+    "if (last?.b === b) return last.value;",
+    "if (last) return last.value;",
+    "src/rpc/bookView.test.ts",
+  ),
   bug("the dex fee has no floor", FEE, "const least = max(dust, profile.dexFeeFloor);", "const least = dust;", FEE_TEST),
   bug("the dex fee may be dust", FEE, "const least = max(dust, profile.dexFeeFloor);", "const least = profile.dexFeeFloor;", FEE_TEST),
   bug(
