@@ -4,7 +4,8 @@ import { chainStatus } from "../../chainIndex/chainStatus.ts";
 import { ChangeListeners } from "../../chainIndex/changeListeners.ts";
 import { ProgressReport } from "../../chainIndex/progressReport.ts";
 import { RetryTimer } from "../../chainIndex/retryTimer.ts";
-import { Waiters } from "../../chainIndex/waiters.ts";
+import { RoundWaiters } from "../../chainIndex/roundWaiters.ts";
+import { StepLoop } from "../../chainIndex/stepLoop.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { TxFormat } from "../../core/utxo/txCodec.ts";
 import { BlockGone, type ChainChange, type ChainStatus } from "../../ports/chain.ts";
@@ -43,7 +44,6 @@ const MEMPOOL_TXS_PER_MS = 10;
 /** Wait between looks while mempool transactions are left to fetch. */
 const BACKLOG_POLL_MS = 200;
 
-type Command = { readonly run: () => Promise<void>; readonly settle: (error: unknown) => void };
 type Round = { readonly startTip: number | null };
 
 const idOf = (key: WatchKey): string => `${key.kind}:${key.key}`;
@@ -59,24 +59,21 @@ export class SyncLoop {
   readonly #mempool: MempoolWatch;
   readonly #scans: FirstScans;
   readonly #timer: RetryTimer;
-  readonly #inbox: Command[] = [];
+  readonly #loop: StepLoop;
+  readonly #waiters = new RoundWaiters();
   readonly #news: ChangeListeners;
-  readonly #refreshes = new Waiters<number>();
-  readonly #watches = new Waiters<{ readonly key: WatchKey; readonly after: number }>();
   readonly #stuck = new Map<string, ChainFault & { kind: "block_gone" }>();
-  #rounds = 0;
   #round: Round | null = null;
   #target: number | null = null;
   #moves = 0;
   #reached = false;
   #triedReward = false;
   #error: string | null = null;
-  #wake: () => void = () => undefined;
-  #woken = false;
 
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
     const { index, store, calls, format, clock, log, options } = deps;
+    this.#loop = new StepLoop(deps.closing.signal);
     this.#news = new ChangeListeners(log);
     this.#ctx = {
       calls,
@@ -104,26 +101,18 @@ export class SyncLoop {
   }
 
   wake(): void {
-    this.#woken = true;
-    this.#wake();
+    this.#loop.wake();
   }
 
   /** Runs `work` inside the loop, between two steps. */
   enqueue(work: (ctx: SyncContext) => Promise<void>): Promise<void> {
-    if (this.#deps.closing.signal.aborted) return Promise.reject(new Aborted("closed"));
-    return new Promise((resolve, reject) => {
-      this.#inbox.push({
-        run: () => work(this.#ctx),
-        settle: (error) => (error === null ? resolve() : reject(error)),
-      });
-      this.wake();
-    });
+    return this.#loop.enqueue(() => work(this.#ctx));
   }
 
   async refresh(signal?: AbortSignal): Promise<void> {
     if (this.#deps.closing.signal.aborted) throw new Aborted("closed");
     this.#timer.hurry();
-    await this.#refreshes.wait(this.#rounds, signal);
+    await this.#waiters.refreshed(signal);
   }
 
   async watch(key: WatchKey, fromHeight: number, signal?: AbortSignal): Promise<void> {
@@ -135,7 +124,7 @@ export class SyncLoop {
       this.#mempool.recheck([key.key]);
     });
     this.#timer.hurry();
-    await this.#watches.wait({ key, after: this.#rounds }, signal);
+    await this.#waiters.covered(key, signal);
   }
 
   unwatch(keys: readonly WatchKey[]): Promise<void> {
@@ -182,59 +171,36 @@ export class SyncLoop {
 
   /** Runs until closed. */
   async run(): Promise<void> {
-    const { clock, log, closing } = this.#deps;
-    const { signal } = closing;
+    const { ticker, clock, log } = this.#deps;
     const report = new ProgressReport(clock, log);
-    while (!signal.aborted) {
-      this.#woken = false;
-      try {
-        const busy = await this.#step();
-        this.#news.announce();
-        report.note(this.status().progress);
-        if (!busy && !this.#woken && !signal.aborted) await this.#pause();
-      } catch (cause) {
-        if (signal.aborted) break;
-        this.#deps.log.error("chain_index_failed", { cause: cause instanceof Error ? cause.message : String(cause) });
-        this.#fail(`This node could not keep its ${this.#deps.ticker} index: ${cause instanceof Error ? cause.message : String(cause)}.`);
-        this.#news.announce();
-      }
-    }
+    const step = async (): Promise<boolean> => {
+      const busy = await this.#step();
+      this.#news.announce();
+      report.note(this.status().progress);
+      return busy;
+    };
+    await this.#loop.run(step, (cause) => {
+      log.error("chain_index_failed", { cause });
+      this.#fail(`This node could not keep its ${ticker} index: ${cause}.`);
+      this.#news.announce();
+    });
     this.#timer.stop();
     this.#scans.stop();
-    const closed = new Aborted("closed");
-    for (const command of this.#inbox.splice(0)) command.settle(closed);
-    this.#refreshes.settle(() => closed);
-    this.#watches.settle(() => closed);
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = () => {
-        this.#wake = () => undefined;
-        resolve();
-      };
-    });
+    this.#waiters.close();
   }
 
   /** One step; false when there is nothing to do until something wakes the loop. */
   async #step(): Promise<boolean> {
-    const commands = this.#inbox.splice(0);
-    for (const command of commands) {
-      await command.run().then(
-        () => command.settle(null),
-        (cause: unknown) => command.settle(cause),
-      );
-    }
     if (this.#round === null && this.#timer.take()) {
-      this.#rounds++;
+      this.#waiters.begin();
       this.#round = { startTip: this.#deps.index.tipHeader?.height ?? null };
     }
     if (this.#round !== null) {
       this.#take(await this.#roundStep());
       return true;
     }
-    if (this.#timer.failing || this.#deps.index.tipHeader === undefined) return commands.length > 0;
-    return (await this.#oldBlocks()) || commands.length > 0;
+    if (this.#timer.failing || this.#deps.index.tipHeader === undefined) return false;
+    return this.#oldBlocks();
   }
 
   /** Follows to the tip, then looks at the mempool: the end of the round. */
@@ -269,16 +235,10 @@ export class SyncLoop {
     this.#timer.succeeded(atLeastMs);
     // Whoever is told that the view is fresh must find the others told of it too.
     this.#news.announce();
-    this.#refreshes.settle((after) => (this.#rounds > after ? null : undefined));
-    this.#watches.settle(({ key, after }) => this.#watchOutcome(key, after));
-  }
-
-  #watchOutcome(key: WatchKey, after: number): Error | null | undefined {
-    const stuck = this.#stuck.get(idOf(key));
-    if (stuck) return new BlockGone(stuck.height, faultSentence(this.#deps.ticker, stuck));
-    const known = this.#deps.index.watch(key);
-    if (known === undefined) return new Aborted("no longer watched");
-    return known.nextHeight === null && this.#rounds > after ? null : undefined;
+    this.#waiters.succeeded((key) => {
+      const stuck = this.#stuck.get(idOf(key));
+      return stuck ? new BlockGone(stuck.height, faultSentence(this.#deps.ticker, stuck)) : this.#deps.index.watch(key);
+    });
   }
 
   #take(answer: Answer<undefined>): void {

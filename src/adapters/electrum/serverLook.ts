@@ -1,0 +1,189 @@
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import type { StatusFacts } from "../../chainIndex/chainStatus.ts";
+import type { ChangeListeners } from "../../chainIndex/changeListeners.ts";
+import { err, ok } from "../../core/util/result.ts";
+import type { ChainDelta, StoredHeader } from "../../ports/chainStore.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Look, LookFault } from "./fault.ts";
+import type { FeeRates } from "./feeRates.ts";
+import type { HeaderFollower, HeaderPlan } from "./headerFollower.ts";
+import type { HistoryWork } from "./historyWork.ts";
+import type { MissingTxs } from "./missingTxs.ts";
+import type { Notarizations } from "./notarizations.ts";
+import type { Omissions } from "./omissions.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import type { RewardReader } from "./rewardReader.ts";
+import type { ScriptViews, Tracked } from "./scriptViews.ts";
+import { majorityOf, type ServerPool } from "./serverPool.ts";
+import type { WatchedTxs } from "./watchedTxs.ts";
+
+/** What a look at the servers of one chain is made of. */
+export type LookParts = {
+  readonly pool: ServerPool;
+  readonly follower: HeaderFollower;
+  readonly views: ScriptViews;
+  readonly work: HistoryWork;
+  readonly watchedTxs: WatchedTxs;
+  readonly missing: MissingTxs;
+  readonly omissions: Omissions;
+  readonly notarizations: Notarizations;
+  readonly fees: FeeRates;
+  /** Null: nobody asks what blocks pay. */
+  readonly rewards: RewardReader | null;
+  readonly index: ChainIndex;
+  readonly clock: Clock;
+};
+
+/** What a look brings the loop it is part of. */
+type LookDeps = {
+  readonly news: ChangeListeners;
+  /** Stores, then applies to the index. */
+  readonly commit: (delta: ChainDelta) => Promise<void>;
+};
+
+/** After so long a look stops where it is, ms: what waits between looks has its turn, and the next one goes on with what is new by then. */
+const LOOK_MS = 60_000;
+/** Headers kept: reorganisations up to this depth are followed; a deeper one reads everything again. */
+const HEADER_WINDOW = 400;
+
+/** A look at the servers: headers, then histories, then what is missing. */
+export class ServerLook {
+  readonly #parts: LookParts;
+  readonly #deps: LookDeps;
+  #untilMs = 0;
+  #reached = false;
+  #following: StatusFacts["following"] = null;
+
+  constructor(parts: LookParts, deps: LookDeps) {
+    this.#parts = parts;
+    this.#deps = deps;
+  }
+
+  /** What it says of the chain's status. */
+  get status(): Pick<StatusFacts, "reached" | "following"> {
+    return { reached: this.#reached, following: this.#following };
+  }
+
+  /** No blocks are being read any more. */
+  stop(): void {
+    this.#follow(null);
+  }
+
+  /** @param fresh what servers have told is asked for again */
+  async run(fresh: boolean): Promise<Look<undefined>> {
+    this.#untilMs = this.#parts.clock.nowMs() + LOOK_MS;
+    const { pool, index, views, watchedTxs, missing, omissions, notarizations, fees, rewards, follower, clock } = this.#parts;
+    const asked = pool.present();
+    // The slow ones are asked too, and may become quicker; nobody waits for them.
+    for (const server of pool.connected()) if (!asked.includes(server)) void server.askTip();
+    if (fresh) await Promise.all(asked.map((s) => s.askTip()));
+    const headers = await this.#followHeaders();
+    if (!headers.ok) return headers;
+    const { plan, delta } = headers.value;
+    const followed = plan.headers.at(-1)?.hash ?? index.headerAt(plan.height)?.hash;
+    if (pool.present().some((s) => s.tip !== null && s.tip.header.hash !== followed)) pool.widen();
+    const nowMs = clock.nowMs();
+    const txWatches = index.watches().filter((w) => w.kind === "tx");
+    const found = await watchedTxs.look(txWatches, pool.present(), nowMs);
+    await views.look(pool.present(), fresh);
+    const servers = pool.present();
+    if (servers.length < Math.max(1, pool.minConnected)) return err(this.#nobody());
+    const moved = plan.fork !== null && plan.fork < (index.tipHeader?.height ?? 0);
+    const open = views.all().filter((t) => t.changed || moved);
+    const worked = await this.#workOff(open, plan, servers, { ...delta, ...found });
+    follower.adopt(plan);
+    if (!worked.ok) return worked;
+    if (plan.height < plan.target) return err({ kind: "moved" });
+    const gone = await missing.gone(pool.present(), nowMs);
+    if (gone.length > 0) await this.#deps.commit({ gone });
+    if (fresh) await omissions.look(views.all());
+    const covered = await this.#cover();
+    if (!covered.ok) return covered;
+    if (await fees.refresh(pool.present(), nowMs)) this.#deps.news.mark();
+    if (await notarizations.refresh(pool.present(), nowMs)) this.#deps.news.mark();
+    const tip = follower.known(plan.height, plan);
+    if (rewards !== null && tip !== null) await rewards.read(plan.height, tip, pool.present());
+    return ok(undefined);
+  }
+
+  async #workOff(
+    open: readonly Tracked[],
+    plan: HeaderPlan,
+    servers: readonly RemoteServer[],
+    before: ChainDelta,
+  ): Promise<Look<undefined>> {
+    for (const tracked of open) tracked.changed = false;
+    try {
+      return await this.#parts.work.run(open, plan, servers, before, () => this.#isLate);
+    } catch (cause) {
+      // Nothing of it is stored, or not all: it is to be worked off again.
+      for (const tracked of open) tracked.changed = true;
+      throw cause;
+    }
+  }
+
+  get #isLate(): boolean {
+    return this.#parts.clock.nowMs() >= this.#untilMs;
+  }
+
+  #nobody(): LookFault {
+    const { pool } = this.#parts;
+    return { kind: "no_servers", have: pool.present().length, need: pool.minConnected, troubles: pool.troubles() };
+  }
+
+  /** What is to become of our headers. Long ways are written on the way; the last step waits for what its blocks bring. */
+  async #followHeaders(): Promise<Look<{ readonly plan: HeaderPlan; readonly delta: ChainDelta }>> {
+    const { pool, follower, index } = this.#parts;
+    const startTip = index.tipHeader?.height ?? null;
+    for (;;) {
+      const servers = pool.present();
+      if (servers.length < Math.max(1, pool.minConnected)) return err(this.#nobody());
+      this.#reached = true;
+      const plan = await follower.plan(servers);
+      if (!plan.ok) return plan;
+      const delta = this.#deltaOf(plan.value);
+      const isWhole = plan.value.fork !== null && plan.value.height === plan.value.target;
+      this.#follow(isWhole ? null : { from: startTip, to: plan.value.target });
+      if (isWhole) return ok({ plan: plan.value, delta });
+      // A chain that begins anew forgets first: what is made of histories must not lean on what goes.
+      await this.#deps.commit(delta);
+      if (plan.value.fork === null) this.#parts.views.restart();
+      follower.adopt(plan.value);
+      this.#deps.news.announce();
+      if (this.#isLate) return err({ kind: "unfinished" });
+    }
+  }
+
+  #follow(following: StatusFacts["following"]): void {
+    if (this.#following?.to !== following?.to) this.#deps.news.mark();
+    this.#following = following;
+  }
+
+  #deltaOf({ fork, headers, height }: HeaderPlan): ChainDelta {
+    const { index } = this.#parts;
+    const own = index.tipHeader?.height;
+    const first = height - headers.length + 1;
+    const stored = headers.map(({ hash, prevHash, timeSec }, i): StoredHeader => ({ height: first + i, hash, prevHash, timeSec }));
+    if (fork === null) return { reset: own !== undefined, headers: stored };
+    const back = own !== undefined && fork < own ? { rollbackTo: fork, gone: index.coinbasesAbove(fork) } : {};
+    return stored.length === 0 ? back : { ...back, headers: stored, dropHeadersBelow: height - HEADER_WINDOW };
+  }
+
+  /** Watches whose past most servers have told and nothing of it is open. */
+  async #cover(): Promise<Look<undefined>> {
+    const { pool, index, views, watchedTxs } = this.#parts;
+    const servers = pool.present();
+    const need = majorityOf(servers.length);
+    let refused: LookFault | null = null;
+    const covered = index.pendingWatches().filter((w) => {
+      if (w.kind === "tx") return watchedTxs.isAnswered(w.key);
+      const told = [...(views.get(w.key)?.views ?? [])].filter(([server]) => servers.includes(server));
+      const refusal = told.find(([, v]) => v.refusal !== null);
+      if (told.filter(([, v]) => v.refusal === null).length >= need) return true;
+      if (refusal) refused = { kind: "missing", what: "the history of a script", why: `${refusal[0].name}: ${refusal[1].refusal}` };
+      return false;
+    });
+    if (covered.length > 0) await this.#deps.commit({ watches: covered.map((w) => ({ ...w, nextHeight: null })) });
+    return refused === null ? ok(undefined) : err(refused);
+  }
+}
