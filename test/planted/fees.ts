@@ -147,9 +147,9 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   ),
   bug(
     "what a daemon finds absurd is reckoned from the coins file's rate",
-    "src/app/coin/utxoCoin.ts",
+    "src/app/coin/utxoSwapCoin.ts",
     "relayPerKb: this.chain.relayFeePerKb(),",
-    "relayPerKb: this.#rates.floorPerKb(),",
+    "relayPerKb: this.rates.floorPerKb(),",
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(
