@@ -11,6 +11,7 @@ import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import type { ScanProgress, UtxoChainWithHistory } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ServerHealth, ServerNeeds } from "../../ports/electrum.ts";
+import { onAbort } from "../../ports/onAbort.ts";
 import { addressErrorText } from "./addressErrorText.ts";
 import { type AnyAddressForm, isUtxoForm } from "./addressForm.ts";
 import type { CoinSpec, CoinWallet } from "./coinSpec.ts";
@@ -124,7 +125,11 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
 
   /** Runs `task` once after `delayMs`, unless the coin closes before. */
   after(delayMs: number, task: () => void): void {
-    this.#closed.signal.addEventListener("abort", this.clock.after(delayMs, task), { once: true });
+    const cancel = this.clock.after(delayMs, () => {
+      letGo();
+      task();
+    });
+    const letGo = onAbort(this.#closed.signal, cancel);
   }
 
   isOwnScript(script: Uint8Array): boolean {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { fundAll } from "../../../sim/world/funding.ts";
 import { payTo, testKey } from "../../../test/fakes/chainWorld.ts";
@@ -306,6 +307,18 @@ test("a withdrawal of which it is not known whether it was sent keeps its inputs
   expect(free()).toBe(0n);
   await world.advance(601);
   expect(free()).toBe(10n * COIN);
+});
+
+test("what a coin is to do later ends with it, and leaves nothing behind when it is done", async () => {
+  const coin = await wallet();
+  const done: number[] = [];
+  for (const sec of [1, 2, 60]) coin.after(sec * 1_000, () => done.push(sec));
+  expect(getEventListeners(coin.closed, "abort").length).toBeLessThanOrEqual(1);
+  await world.advance(3);
+  expect(done).toEqual([1, 2]);
+  await world.drive(coin.close());
+  await world.advance(120);
+  expect(done).toEqual([1, 2]);
 });
 
 test("what is worth offering follows from the coins file, what a daemon finds absurd from what it relays itself", async () => {
