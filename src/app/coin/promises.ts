@@ -1,6 +1,7 @@
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Promised } from "./coinPool.ts";
+import { TimedHolds } from "./timedHolds.ts";
 
 /** The rate promised transactions are built at, at most; `insured`: with what makes them do without their owner. */
 export type Ceiling = { readonly ceiling: FeeRate; readonly insured: boolean };
@@ -15,21 +16,16 @@ type Hold = {
   readonly feeEach: bigint;
   /** Promises used up, by the transaction that was signed for each. */
   readonly used: Map<string, bigint>;
-  cancelTimer: (() => void) | null;
 };
 /** The promise a signed transaction uses up. */
 export type UsedPromise = { readonly holdId: string; readonly amount: bigint };
 
 /** The transactions promised to swaps and not yet signed, by holds of one swap each. */
 export class Promises {
-  readonly #clock: Clock;
-  readonly #holds = new Map<string, Hold>();
-  readonly #onChange: () => void;
-  #nextHold = 1;
+  readonly #holds: TimedHolds<Hold>;
 
   constructor(clock: Clock, onChange: () => void) {
-    this.#clock = clock;
-    this.#onChange = onChange;
+    this.#holds = new TimedHolds(clock, onChange);
   }
 
   get size(): number {
@@ -45,13 +41,8 @@ export class Promises {
 
   /** @param ttlMs after which the hold ends by itself; null: never. @returns its id */
   add(amounts: readonly bigint[], at: Ceiling & { readonly feeEach: bigint }, ttlMs: number | null): string {
-    const id = `hold-${this.#nextHold++}`;
     const { ceiling, insured, feeEach } = at;
-    const hold: Hold = { amounts: [...amounts], ceiling, insured, feeEach, used: new Map(), cancelTimer: null };
-    if (ttlMs !== null) hold.cancelTimer = this.#clock.after(ttlMs, () => this.release(id));
-    this.#holds.set(id, hold);
-    this.#onChange();
-    return id;
+    return this.#holds.add({ amounts: [...amounts], ceiling, insured, feeEach, used: new Map() }, ttlMs);
   }
 
   /** The highest rate transactions of a hold are built at; null when there is no such hold. */
@@ -61,17 +52,11 @@ export class Promises {
 
   /** The hold no longer ends by itself. */
   keep(id: string): void {
-    const hold = this.#holds.get(id);
-    hold?.cancelTimer?.();
-    if (hold) hold.cancelTimer = null;
+    this.#holds.keep(id);
   }
 
   release(id: string): void {
-    const hold = this.#holds.get(id);
-    if (!hold) return;
-    hold.cancelTimer?.();
-    this.#holds.delete(id);
-    this.#onChange();
+    this.#holds.release(id);
   }
 
   /** A signed transaction uses up a promise. */
@@ -95,7 +80,7 @@ export class Promises {
 
   /** What is promised, without one promise that is being kept. */
   promised(kept?: UsedPromise): readonly Promised[] {
-    return [...this.#holds].flatMap(([id, { amounts, ceiling, insured }]) => {
+    return this.#holds.entries().flatMap(([id, { amounts, ceiling, insured }]) => {
       const at = id === kept?.holdId ? amounts.indexOf(kept.amount) : -1;
       return (at < 0 ? amounts : amounts.toSpliced(at, 1)).map((amount) => ({ amount, ceiling, insured }));
     });

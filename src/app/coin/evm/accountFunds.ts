@@ -3,6 +3,7 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { Clock } from "../../../ports/clock.ts";
+import { TimedHolds } from "../timedHolds.ts";
 import type { NonceLedger } from "./nonceLedger.ts";
 import { greatestCost, outgoingOf, tokenAmount } from "./outgoing.ts";
 
@@ -32,7 +33,6 @@ type Hold = {
   gas: bigint;
   /** By txid. */
   readonly used: Map<string, Used>;
-  cancelTimer: (() => void) | null;
 };
 
 export type AccountFundsDeps = {
@@ -51,12 +51,12 @@ const sumOf = (values: readonly bigint[]): bigint => values.reduce((n, v) => n +
  */
 export class AccountFunds {
   readonly #deps: AccountFundsDeps;
-  readonly #holds = new Map<string, Hold>();
+  readonly #holds: TimedHolds<Hold>;
   readonly #listeners = new Set<() => void>();
-  #nextHold = 1;
 
   constructor(deps: AccountFundsDeps) {
     this.#deps = deps;
+    this.#holds = new TimedHolds(deps.clock, () => this.#changed());
   }
 
   /** Fires when something is held or no longer held. Returns the unsubscriber. */
@@ -102,12 +102,7 @@ export class AccountFunds {
       const available = this.#holds.size < MAX_HOLDS ? this.free(of) : 0n;
       if (required > available) return err({ kind: "NotEnough", asset: of, available, required });
     }
-    const id = `hold-${this.#nextHold++}`;
-    const hold: Hold = { asset, amounts: [...amounts], gas, used: new Map(), cancelTimer: null };
-    if (ttlMs !== null) hold.cancelTimer = this.#deps.clock.after(ttlMs, () => this.release(id));
-    this.#holds.set(id, hold);
-    this.#changed();
-    return ok(id);
+    return ok(this.#holds.add({ asset, amounts: [...amounts], gas, used: new Map() }, ttlMs));
   }
 
   /** Why a transaction that was signed before would take what was promised since, a sentence; null: it would not. */
@@ -123,17 +118,11 @@ export class AccountFunds {
 
   /** The hold no longer ends by itself. */
   keep(id: string): void {
-    const hold = this.#holds.get(id);
-    hold?.cancelTimer?.();
-    if (hold) hold.cancelTimer = null;
+    this.#holds.keep(id);
   }
 
   release(id: string): void {
-    const hold = this.#holds.get(id);
-    if (!hold) return;
-    hold.cancelTimer?.();
-    this.#holds.delete(id);
-    this.#changed();
+    this.#holds.release(id);
   }
 
   /** Wei a hold still has for gas; 0 when there is no such hold. */
