@@ -229,6 +229,25 @@ export const WITHDRAW_FAULTS: FaultTable<WithdrawFailure> = {
   },
 };
 
+/** As it is documented, by itself and as the end of a task. */
+export const WITHDRAWAL_EXAMPLE: z.input<typeof withdrawal> = {
+  tx_hex: "0400008085202f89",
+  tx_hash: "0000000000000000000000000000000000000000000000000000000000000001",
+  from: ["RMjFJNEiYj8eCeT7Li4tNsvpPrHYM8pVnU"],
+  to: ["RAKpXNVtBvkabkhMvc1KETYY5E4MgzXZCR"],
+  total_amount: "200",
+  spent_by_me: "200",
+  received_by_me: "198.9999",
+  my_balance_change: "-1.0001",
+  block_height: 0,
+  timestamp: 1_795_228_902,
+  fee_details: { type: "Utxo", coin: "DOC", amount: "0.0001" },
+  coin: "DOC",
+  internal_id: "",
+  transaction_type: "StandardTransfer",
+  memo: null,
+};
+
 export const withdraw = defineMethod<WithdrawFailure>()({
   name: "withdraw",
   style: "both",
@@ -245,23 +264,7 @@ export const withdraw = defineMethod<WithdrawFailure>()({
       title: "Send 1 DOC",
       style: "v2",
       params: { coin: "DOC", to: "RAKpXNVtBvkabkhMvc1KETYY5E4MgzXZCR", amount: "1" },
-      result: {
-        tx_hex: "0400008085202f89",
-        tx_hash: "0000000000000000000000000000000000000000000000000000000000000001",
-        from: ["RMjFJNEiYj8eCeT7Li4tNsvpPrHYM8pVnU"],
-        to: ["RAKpXNVtBvkabkhMvc1KETYY5E4MgzXZCR"],
-        total_amount: "200",
-        spent_by_me: "200",
-        received_by_me: "198.9999",
-        my_balance_change: "-1.0001",
-        block_height: 0,
-        timestamp: 1_795_228_902,
-        fee_details: { type: "Utxo", coin: "DOC", amount: "0.0001" },
-        coin: "DOC",
-        internal_id: "",
-        transaction_type: "StandardTransfer",
-        memo: null,
-      },
+      result: WITHDRAWAL_EXAMPLE,
     },
     { title: "The coin is not enabled", style: "v2", params: { coin: "KMD", to: "R9", amount: "1" }, error: "NoSuchCoin" },
     {

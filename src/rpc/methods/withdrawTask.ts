@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod, type Method } from "../define.ts";
 import { started, TOO_MANY, type TooManyTasks, taskFault, taskMethods } from "../taskMethods.ts";
-import { runWithdraw, WITHDRAW_FAULTS, withdrawal, withdrawParams } from "./withdraw.ts";
+import { runWithdraw, WITHDRAW_FAULTS, WITHDRAWAL_EXAMPLE, withdrawal, withdrawParams } from "./withdraw.ts";
 
 const init = defineMethod<NoSuchCoin | TooManyTasks>()({
   name: "task::withdraw::init",
@@ -44,23 +44,7 @@ export const WITHDRAW_TASK: readonly Method[] = [
     progress: z.literal("GeneratingTransaction"),
     progressOf: () => "GeneratingTransaction" as const,
     result: withdrawal,
-    exampleResult: {
-      tx_hex: "0400008085202f89",
-      tx_hash: "0000000000000000000000000000000000000000000000000000000000000001",
-      from: ["RMjFJNEiYj8eCeT7Li4tNsvpPrHYM8pVnU"],
-      to: ["RAKpXNVtBvkabkhMvc1KETYY5E4MgzXZCR"],
-      total_amount: "200",
-      spent_by_me: "200",
-      received_by_me: "198.9999",
-      my_balance_change: "-1.0001",
-      block_height: 0,
-      timestamp: 1_795_228_902,
-      fee_details: { type: "Utxo", coin: "DOC", amount: "0.0001" },
-      coin: "DOC",
-      internal_id: "",
-      transaction_type: "StandardTransfer",
-      memo: null,
-    },
+    exampleResult: WITHDRAWAL_EXAMPLE,
     exampleProgress: "GeneratingTransaction",
   }),
 ];
