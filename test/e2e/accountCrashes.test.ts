@@ -4,7 +4,7 @@ import type { Role } from "../../src/core/swap/events.ts";
 import { leftovers } from "../sim/accountAudit.ts";
 import { type AccountCrash, accountCrash } from "../sim/accountCrashRun.ts";
 import { accountWorld, ETH, type Ticker, TOKEN, UTXO } from "../sim/accountTrade.ts";
-import type { CrashPoint } from "../sim/crashRun.ts";
+import type { CrashPoint } from "../sim/crashPoint.ts";
 
 const SEED = 20_241_124;
 const SECOND_MS = 1_000;

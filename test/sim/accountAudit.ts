@@ -40,10 +40,6 @@ function termsOf(node: SimNode, uuid: string): SwapTerms | null {
   return first?.type === "started" ? first.terms : null;
 }
 
-/** Both sides have a final outcome, or never had the swap. */
-export const isOver = ({ maker, taker }: AccountWorld, uuid: string): boolean =>
-  [maker, taker].every((n) => !n.swaps.has(uuid) || n.outcome(uuid) !== null);
-
 export const outcomes = ({ maker, taker }: AccountWorld, uuid: string): string => `${maker.outcome(uuid)} ${taker.outcome(uuid)}`;
 
 /** Id of the transaction a node has in a slot of a swap, from its log. */

@@ -5,9 +5,11 @@ import { encodeSwapCall } from "../../src/core/evm/swapContract.ts";
 import { decimal } from "../../src/core/money/rational.ts";
 import type { Role } from "../../src/core/swap/events.ts";
 import { ok } from "../../src/core/util/result.ts";
-import { type Books, books, expectNobodyLost, isOver, leftovers, outcomes } from "./accountAudit.ts";
+import { type Books, books, leftovers, outcomes } from "./accountAudit.ts";
 import { onSend, send, spendFor, stranger, swapCall } from "./accountMeddling.ts";
+import { audit, runSwap } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
+import { isOver } from "./audit.ts";
 
 const SEED = 20_241_126;
 const MINUTE_MS = 60_000;
@@ -25,20 +27,7 @@ async function open(pollMs = 5_000): Promise<void> {
   before = books(t);
 }
 
-/** What is left once nothing goes on any more. */
-async function audit(uuids: readonly string[], allowances = 0n): Promise<void> {
-  for (const node of [t.maker, t.taker]) await t.world.settle(node.node.orders.cancelAllOrders({ type: "All" }));
-  await t.world.advance(20 * MINUTE_MS);
-  expectNobodyLost(t, uuids, before);
-  expect(leftovers(t, allowances), t.world.report()).toEqual([]);
-}
-
-async function run(base: Ticker, rel: Ticker, allowances = 0n): Promise<string> {
-  const uuid = await match(t, base, rel, "4", "0.5");
-  await t.world.runUntil("both end", () => isOver(t, uuid), LIMIT_MS);
-  await audit([uuid], allowances);
-  return outcomes(t, uuid);
-}
+const run = (base: Ticker, rel: Ticker, allowances?: bigint): Promise<string> => runSwap(t, before, base, rel, allowances);
 
 test.each([
   [UTXO, ETH, "maker"],
@@ -185,7 +174,7 @@ test.each([2, 20])(
     }
     await t.world.runUntil("all end", () => uuids.every((uuid) => t.maker.swaps.has(uuid) && isOver(t, uuid)), LIMIT_MS);
     expect(uuids.map((uuid) => outcomes(t, uuid))).toEqual(uuids.map(() => "success success"));
-    await audit(uuids);
+    await audit(t, uuids, before);
   },
   TIMEOUT_MS,
 );
@@ -263,7 +252,7 @@ test.each([
     await t.world.advance(MINUTE_MS);
     chain().held.clear();
     await t.world.runUntil("both end", () => isOver(t, uuid), LIMIT_MS);
-    await audit([uuid], 4_000_000n);
+    await audit(t, [uuid], before, 4_000_000n);
     expect(outcomes(t, uuid)).toBe("success success");
     expect(paid.length).toBeLessThan(3);
   },
@@ -292,7 +281,7 @@ test(
     chain().held.clear();
     await taker.start(ALL);
     await world.runUntil("both end", () => isOver(t, uuid), LIMIT_MS);
-    await audit([uuid]);
+    await audit(t, [uuid], before);
     expect(outcomes(t, uuid)).toBe("refunded failed");
   },
   TIMEOUT_MS,
@@ -311,7 +300,7 @@ test.each([UTXO, TOKEN] as const)(
     await t.world.runUntil("both end", () => isOver(t, uuid), LIMIT_MS);
     expect(outcomes(t, uuid)).toBe("success success");
     for (const node of [t.maker, t.taker]) expect(node.has(uuid, (e) => e.type === "tx_withdrawn")).toBe(false);
-    await audit([uuid]);
+    await audit(t, [uuid], before);
   },
   TIMEOUT_MS,
 );

@@ -2,8 +2,9 @@ import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role } from "../../src/core/swap/events.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
-import { books, change, dexBalance, expectNobodyLost, isOver, leftovers, minerFees, outcomes } from "./accountAudit.ts";
+import { books, change, dexBalance, expectNobodyLost, leftovers, minerFees, outcomes } from "./accountAudit.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, USDT, UTXO } from "./accountTrade.ts";
+import { isOver } from "./audit.ts";
 
 const SEED = 20_241_123;
 const POLL_MS = 15_000;

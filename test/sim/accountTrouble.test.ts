@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
-import { type Books, books, expectNobodyLost, isOver, leftovers, outcomes } from "./accountAudit.ts";
+import { type Books, books } from "./accountAudit.ts";
 import { onSend } from "./accountMeddling.ts";
-import { type AccountWorld, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
+import { runSwap } from "./accountRun.ts";
+import { type AccountWorld, accountWorld, ETH, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
 
 const SEED = 20_241_127;
 const MINUTE_MS = 60_000;
-const LIMIT_MS = 10 * HOUR_MS;
 const TIMEOUT_MS = 120_000;
 
 let t: AccountWorld;
@@ -20,17 +20,7 @@ async function open(pollMs = 5_000): Promise<void> {
   before = books(t);
 }
 
-/** Runs a swap to its end for both, and audits it: nothing lost, nothing kept. */
-async function run(base: Ticker, rel: Ticker, allowances = 0n): Promise<string> {
-  const uuid = await match(t, base, rel, "4", "0.5");
-  await t.world.runUntil("both end", () => isOver(t, uuid), LIMIT_MS);
-  expectNobodyLost(t, [uuid], before);
-  for (const node of [t.maker, t.taker]) await t.world.settle(node.node.orders.cancelAllOrders({ type: "All" }));
-  await t.world.advance(20 * MINUTE_MS);
-  expectNobodyLost(t, [uuid], before);
-  expect(leftovers(t, allowances), t.world.report()).toEqual([]);
-  return outcomes(t, uuid);
-}
+const run = (base: Ticker, rel: Ticker, allowances?: bigint): Promise<string> => runSwap(t, before, base, rel, allowances);
 
 type Outage = readonly [Ticker, Ticker, Role, SwapEvent["type"], Slot | undefined, string];
 test.each([

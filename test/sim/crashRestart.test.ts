@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Role } from "../../src/core/swap/events.ts";
 import { leftovers } from "./audit.ts";
-import { type CrashPoint, type CrashRun, crashRun } from "./crashRun.ts";
+import type { CrashPoint } from "./crashPoint.ts";
+import { type CrashRun, crashRun } from "./crashRun.ts";
 import { tradingWorld } from "./trade.ts";
 
 const SEED = 20_240_002;
