@@ -7,6 +7,7 @@ const SERVERS_TEST = "test/electrum/servers.test.ts";
 const LIAR_TEST = "test/electrum/oneLiar.test.ts";
 const FEW_TEST = "test/electrum/fewServers.test.ts";
 const VOTER_TEST = `${AT}/serverAddress.test.ts`;
+const POLITE_TEST = "test/electrum/politeness.test.ts";
 const WAITS_TEST = "test/electrum/waits.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
@@ -391,5 +392,33 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "server.cleared();",
     'server.suspect(server.trouble ?? "");',
     CHAIN_TEST,
+  ),
+  bug(
+    "what servers do not know is asked for every few seconds",
+    `${AT}/askAgain.ts`,
+    "Math.min(2 * before, LAST_MS)",
+    "before",
+    POLITE_TEST,
+  ),
+  bug(
+    "a history that servers refuse is asked for at every look",
+    `${AT}/scriptViews.ts`,
+    "known?.refusal != null && !",
+    "known?.refusal === undefined && !",
+    POLITE_TEST,
+  ),
+  bug(
+    "what was sent from here is asked for by its id all the same",
+    `${AT}/watchedTxs.ts`,
+    "this.#isFollowed(watch.key, servers) || !",
+    "!",
+    POLITE_TEST,
+  ),
+  bug(
+    "a fee that servers refuse is offered every two seconds",
+    "src/app/swap/duties/fee.ts",
+    "if (offers.isDue(pause.ms(coin, txid))) {",
+    "if (offers.isDue(0)) {",
+    "test/swap/replays.test.ts",
   ),
 ];

@@ -94,6 +94,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   });
   const prover = new TxProver(format, reader);
   const views = new ScriptViews();
+  const watchedTxs = new WatchedTxs(index, views, prover);
   const rewards = new BlockRewards();
   const fees = new FeeRates(options.decimals ?? 8);
   const notarizations = new Notarizations(index);
@@ -103,7 +104,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     follower,
     views,
     work: new HistoryWork({ index, follower, reader, prover, nowMs: () => clock.nowMs(), commit: (delta) => loop.commit(delta) }),
-    watchedTxs: new WatchedTxs(index, views, prover),
+    watchedTxs,
     missing: new MissingTxs(index, views),
     omissions: new Omissions(index, reader, clock),
     notarizations,
@@ -161,6 +162,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       if (!parsed.ok) throw new Error(`broadcast of bytes that are no transaction: ${parsed.error.detail}`);
       const txid = rawTxid(parsed.value, raw);
       const mined = index.txEntry(txid)?.block != null;
+      watchedTxs.sent(txid, parsed.value);
       const outcome = await bounded(signal, unanswered, () =>
         broadcastTx({ servers: pool.connected(), minConnected: needs.minConnected }, ticker, { txid, raw }, mined),
       );

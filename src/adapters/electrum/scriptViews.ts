@@ -1,4 +1,5 @@
 import { type HistoryLine, parseHistory } from "./answers.ts";
+import { AskAgain } from "./askAgain.ts";
 import { serverFaultText } from "./fault.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf, statusOfHistory } from "./scriptHash.ts";
@@ -24,6 +25,7 @@ export type Tracked = {
 /** The histories of scripts as each server tells them. */
 export class ScriptViews {
   readonly #tracked = new Map<string, Tracked>();
+  readonly #again = new WeakMap<RemoteServer, AskAgain>();
 
   all(): readonly Tracked[] {
     return [...this.#tracked.values()];
@@ -63,7 +65,10 @@ export class ScriptViews {
     const tracked = this.#tracked.get(scriptHex);
     if (tracked === undefined) return;
     this.#tracked.delete(scriptHex);
-    for (const server of servers) server.forget(tracked.scriptHash);
+    for (const server of servers) {
+      server.forget(tracked.scriptHash);
+      this.#again.get(server)?.forget(tracked.scriptHash);
+    }
   }
 
   /** What was made of the histories is forgotten: the index is empty again. */
@@ -87,7 +92,7 @@ export class ScriptViews {
    * Brings the views up to date. A server that fails on the way simply is not there any more.
    * @param fresh ask for every status again instead of trusting what the servers told by themselves
    */
-  async look(servers: readonly RemoteServer[], fresh: boolean): Promise<void> {
+  async look(servers: readonly RemoteServer[], fresh: boolean, nowMs: number): Promise<void> {
     const there = new Set(servers);
     for (const tracked of this.#tracked.values()) {
       for (const server of tracked.views.keys()) {
@@ -96,12 +101,26 @@ export class ScriptViews {
         tracked.changed = true;
       }
     }
-    await Promise.all(servers.flatMap((server) => this.all().map((tracked) => this.#update(server, tracked, fresh))));
+    await Promise.all(servers.flatMap((server) => this.all().map((tracked) => this.#update(server, tracked, fresh, nowMs))));
   }
 
-  async #update(server: RemoteServer, tracked: Tracked, fresh: boolean): Promise<void> {
-    let status = server.statusOf(tracked.scriptHash);
+  async #update(server: RemoteServer, tracked: Tracked, fresh: boolean, nowMs: number): Promise<void> {
     const known = tracked.views.get(server);
+    if (known?.refusal != null && !this.#againOf(server).isDue(tracked.scriptHash, nowMs)) return;
+    await this.#ask(server, tracked, known, fresh);
+    const refusal = tracked.views.get(server)?.refusal;
+    if (refusal == null) this.#againOf(server).forget(tracked.scriptHash);
+    else this.#againOf(server).refused(tracked.scriptHash, nowMs);
+  }
+
+  #againOf(server: RemoteServer): AskAgain {
+    const again = this.#again.get(server) ?? new AskAgain();
+    this.#again.set(server, again);
+    return again;
+  }
+
+  async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, fresh: boolean): Promise<void> {
+    let status = server.statusOf(tracked.scriptHash);
     if (fresh || status === undefined) {
       const answer = await server.askStatus(tracked.scriptHash);
       if (!answer.ok) {

@@ -85,7 +85,7 @@ export class ServerLook {
     const nowMs = clock.nowMs();
     const txWatches = index.watches().filter((w) => w.kind === "tx");
     const found = await watchedTxs.look(txWatches, pool.present(), nowMs);
-    await views.look(pool.present(), fresh);
+    await views.look(pool.present(), fresh, nowMs);
     const servers = pool.present();
     if (servers.length < Math.max(1, pool.minConnected)) return err(this.#nobody());
     const moved = plan.fork !== null && plan.fork < (index.tipHeader?.height ?? 0);
@@ -176,7 +176,7 @@ export class ServerLook {
     const need = majorityOf(servers.length);
     let refused: LookFault | null = null;
     const covered = index.pendingWatches().filter((w) => {
-      if (w.kind === "tx") return watchedTxs.isAnswered(w.key);
+      if (w.kind === "tx") return watchedTxs.isAnswered(w.key, servers);
       const told = [...(views.get(w.key)?.views ?? [])].filter(([server]) => servers.includes(server));
       const refusal = told.find(([, v]) => v.refusal !== null);
       if (told.filter(([, v]) => v.refusal === null).length >= need) return true;

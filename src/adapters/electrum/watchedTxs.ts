@@ -4,18 +4,22 @@ import { toHex } from "../../core/util/bytes.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import type { ChainDelta, StoredWatch } from "../../ports/chainStore.ts";
 import { parseRawTx } from "./answers.ts";
+import { AskAgain } from "./askAgain.ts";
 import type { RemoteServer } from "./remoteServer.ts";
-import type { ScriptViews } from "./scriptViews.ts";
+import type { ScriptViews, Tracked } from "./scriptViews.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
 import type { TxProver } from "./txProver.ts";
 
 /** Outputs whose history may lead to the block of a transaction that is watched by its id. */
 const MAX_HELPERS = 3;
+/** Transactions remembered that were sent from here. */
+const MAX_SENT = 1_000;
 const OP_RETURN = 0x6a;
 
 /**
  * Follows transactions by their ids. Servers find the block of a transaction only through the history of a script, so one that it
- * pays is followed until it is in a block: the last first, which is the change of most transactions and has a short history.
+ * pays is followed until it is in a block: the last first, which is the change of most transactions and has a short history. The same
+ * history tells when it appears. Only where its bytes are not known is it asked for by its id, less and less often.
  */
 export class WatchedTxs {
   readonly #index: ChainIndex;
@@ -23,8 +27,11 @@ export class WatchedTxs {
   readonly #prover: TxProver;
   /** The scripts that may be followed for a transaction, and which one is. */
   readonly #helpers = new Map<string, { readonly scripts: readonly string[]; readonly at: number }>();
+  /** The same of those that were sent from here, watched or not. */
+  readonly #sent = new Map<string, readonly string[]>();
   /** Those of which most servers said lately what they know. */
   readonly #answered = new Set<string>();
+  readonly #again = new AskAgain();
 
   constructor(index: ChainIndex, views: ScriptViews, prover: TxProver) {
     this.#index = index;
@@ -32,9 +39,19 @@ export class WatchedTxs {
     this.#prover = prover;
   }
 
+  /** The bytes of a transaction: whoever watches for it needs to ask nobody for them. */
+  sent(txid: string, tx: Tx): void {
+    this.#sent.delete(txid);
+    this.#sent.set(txid, helpersOf(tx));
+    for (const oldest of this.#sent.keys()) {
+      if (this.#sent.size <= MAX_SENT) break;
+      this.#sent.delete(oldest);
+    }
+  }
+
   /** Whether most servers said what they know of it since it was looked for last. */
-  isAnswered(txid: string): boolean {
-    return this.#answered.has(txid);
+  isAnswered(txid: string, servers: readonly RemoteServer[]): boolean {
+    return this.#answered.has(txid) || this.#toldBy(txid, servers) >= majorityOf(servers.length);
   }
 
   /**
@@ -44,26 +61,49 @@ export class WatchedTxs {
   async look(watches: readonly StoredWatch[], servers: readonly RemoteServer[], nowMs: number): Promise<ChainDelta> {
     const builder = new FactsBuilder(this.#index, nowMs);
     // All at once: one server that answers late must not make each wait for the one before.
-    await Promise.all(watches.map((watch) => this.#lookFor(watch, servers, builder)));
+    await Promise.all(watches.map((watch) => this.#lookFor(watch, servers, builder, nowMs)));
     return builder.facts();
   }
 
-  async #lookFor(watch: StoredWatch, servers: readonly RemoteServer[], builder: FactsBuilder): Promise<void> {
+  async #lookFor(watch: StoredWatch, servers: readonly RemoteServer[], builder: FactsBuilder, nowMs: number): Promise<void> {
     const entry = this.#index.txEntry(watch.key);
     if (entry?.raw && entry.block !== null) {
       this.#answered.add(watch.key);
+      this.#again.forget(watch.key);
       this.#drop(watch.key, servers);
       return;
     }
     const own = entry?.raw ? this.#prover.read(entry.raw) : null;
-    const tx = own ?? (await this.#fetch(watch.key, servers, builder));
     if (own !== null) this.#answered.add(watch.key);
-    if (tx !== null) this.#follow(watch, tx.tx, servers);
+    const scripts = this.#helpers.get(watch.key)?.scripts ?? (own === null ? this.#sent.get(watch.key) : helpersOf(own.tx));
+    if (scripts !== undefined) this.#follow(watch, scripts, servers, nowMs);
+    if (own !== null || this.#isFollowed(watch.key, servers) || !this.#again.isDue(watch.key, nowMs)) return;
+    const tx = await this.#fetch(watch.key, servers, builder);
+    if (tx !== null) this.#follow(watch, helpersOf(tx.tx), servers, nowMs);
+    this.#again.refused(watch.key, nowMs);
+  }
+
+  /** Whether a history that is followed will tell of it: not where it pays nothing that can be followed, or most refuse to tell. */
+  #isFollowed(txid: string, servers: readonly RemoteServer[]): boolean {
+    const views = this.#viewsOf(txid);
+    return views !== undefined && (views.size < majorityOf(servers.length) || this.#toldBy(txid, servers) >= majorityOf(servers.length));
+  }
+
+  /** How many tell the history that is followed for it. */
+  #toldBy(txid: string, servers: readonly RemoteServer[]): number {
+    return [...(this.#viewsOf(txid) ?? [])].filter(([server, { refusal }]) => refusal === null && servers.includes(server)).length;
+  }
+
+  #viewsOf(txid: string): Tracked["views"] | undefined {
+    const known = this.#helpers.get(txid);
+    return this.#views.get(known?.scripts[known.at] ?? "")?.views;
   }
 
   /** No longer watched. */
   forget(txid: string, servers: readonly RemoteServer[]): void {
     this.#answered.delete(txid);
+    this.#again.forget(txid);
+    this.#sent.delete(txid);
     this.#drop(txid, servers);
   }
 
@@ -83,28 +123,37 @@ export class WatchedTxs {
     return tx;
   }
 
-  /** One script at a time; the next where servers refuse to tell of this one: popular ones have histories beyond their limits. */
-  #follow(watch: StoredWatch, tx: Tx, servers: readonly RemoteServer[]): void {
-    const known = this.#helpers.get(watch.key);
-    const scripts = known?.scripts ?? helpersOf(tx);
-    const views = [...(this.#views.get(scripts[known?.at ?? 0] ?? "")?.views.values() ?? [])];
-    const isRefused = views.length > 0 && views.every((v) => v.refusal !== null);
-    const at = (known?.at ?? 0) + (isRefused && scripts.length > 1 ? 1 : 0);
-    const scriptHex = scripts[at % Math.max(1, scripts.length)];
+  /**
+   * One script at a time; the next where servers refuse to tell of this one: popular ones have histories beyond their limits. After the
+   * last the first again, some time later.
+   */
+  #follow(watch: StoredWatch, scripts: readonly string[], servers: readonly RemoteServer[], nowMs: number): void {
+    const { key } = watch;
+    const before = this.#helpers.get(key)?.at ?? 0;
+    const views = [...(this.#viewsOf(key)?.values() ?? [])];
+    const isRefused = scripts.length > 1 && views.length > 0 && views.every((v) => v.refusal !== null);
+    const isLast = before === scripts.length - 1;
+    const goesOn = isRefused && (!isLast || this.#again.isDue(roundOf(key), nowMs));
+    if (isRefused && isLast && goesOn) this.#again.refused(roundOf(key), nowMs);
+    const at = goesOn ? (before + 1) % scripts.length : before;
+    const [scriptHex, last] = [scripts[at], scripts[before]];
     if (scriptHex === undefined) return;
-    const before = known && scripts[known.at];
-    if (before !== undefined && before !== scriptHex) this.#views.removeFor(watch.key, before, servers);
-    this.#views.addFor(watch.key, scriptHex, watch.fromHeight);
-    this.#helpers.set(watch.key, { scripts, at: at % scripts.length });
+    if (last !== undefined && last !== scriptHex) this.#views.removeFor(key, last, servers);
+    this.#views.addFor(key, scriptHex, watch.fromHeight);
+    this.#helpers.set(key, { scripts, at });
   }
 
   #drop(txid: string, servers: readonly RemoteServer[]): void {
     const known = this.#helpers.get(txid);
     this.#helpers.delete(txid);
+    this.#again.forget(roundOf(txid));
     const scriptHex = known?.scripts[known.at];
     if (scriptHex !== undefined) this.#views.removeFor(txid, scriptHex, servers);
   }
 }
+
+/** What the pause after the last script of a transaction goes by. */
+const roundOf = (txid: string): string => `scripts of ${txid}`;
 
 function helpersOf(tx: Tx): readonly string[] {
   const scripts = tx.outputs.map((o) => o.script).filter((script) => script.length > 0 && script[0] !== OP_RETURN);

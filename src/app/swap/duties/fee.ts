@@ -1,6 +1,8 @@
 import { ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { lostTo } from "../lostTo.ts";
+import { OfferPause } from "../offerPause.ts";
+import { Repeater } from "../repeater.ts";
 import { Resender } from "../resender.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { takeUpFee } from "../takeUpFee.ts";
@@ -118,6 +120,8 @@ async function notOnChain(task: SwapTask, txid: string, raw: Uint8Array, signal:
   const coin = task.coin("taker");
   await coin.chain.watchTx(txid, terms.takerStartHeight, signal);
   const until = task.nowSec() + FEE_VISIBLE_SEC;
+  const offers = new Repeater(task.deps.clock);
+  const pause = new OfferPause(LOOK_AGAIN_MS);
   for (;;) {
     const seen = task.seen("anything");
     const known = coin.chain.tx(txid);
@@ -132,8 +136,11 @@ async function notOnChain(task: SwapTask, txid: string, raw: Uint8Array, signal:
     if (task.nowSec() > until) return `fee transaction ${txid} is unknown to our backend after ${FEE_VISIBLE_SEC} s`;
     // It may be an old one that somebody repeats. Should it be right, its taker will tell of it again.
     if (task.mailbox.hasOtherFee) return `fee transaction ${txid} was unknown to our backend when the taker told of another`;
-    // Our backend may be poorly connected: handing it the bytes is free and settles the question.
-    await coin.chain.broadcast(raw, signal);
+    // Our backend may be poorly connected, and handing it the bytes settles the question. Servers count each one they refuse.
+    if (offers.isDue(pause.ms(coin, txid))) {
+      await coin.chain.broadcast(raw, signal);
+      pause.offered();
+    }
     // Looks at the chain anew; and another swap that was told of the same fee may have ended the watch.
     await coin.chain.watchTx(txid, terms.takerStartHeight, signal);
     if (!coin.chain.tx(txid)) await task.news(seen, LOOK_AGAIN_MS, signal);

@@ -1,0 +1,93 @@
+import { afterEach, expect, test } from "vitest";
+import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber } from "../contract/spendable.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+const HOUR_MS = 3_600_000;
+const GET = "blockchain.transaction.get";
+const HISTORY = "blockchain.scripthash.get_history";
+const SERVERS = 3;
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+type Spoil = (line: string, server: number) => string | null;
+
+async function begin(spoil?: Spoil): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
+  const w = await startElectrumChain(SEGWIT_COIN, SERVERS, spoil);
+  cleanup.push(() => w.close());
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.refresh());
+  return { w, chain };
+}
+/** Calls of a method at each server since `asked` was cleared. */
+const askedOf = (w: ElectrumWorld, method: string): number => w.asked.filter((m) => m === method).length / SERVERS;
+
+/** A transaction that the chain does not have yet: made on a chain with the same past. */
+async function notYetSent(): Promise<{ readonly txid: string; readonly raw: Uint8Array }> {
+  const { w } = await begin();
+  const paid = w.chain.payFromFaucet(scriptNumber(5), 100_000n);
+  if (!paid.ok) throw new Error("not paid");
+  return paid.value;
+}
+
+test("a transaction waited for by its id alone is asked for ever less often, twenty times in an hour at most, and found when it is there", async () => {
+  const { w, chain } = await begin();
+  const { txid, raw } = await notYetSent();
+  await whileTimePasses(w, chain.watchTx(txid, 0));
+  w.asked.length = 0;
+  await w.pass(HOUR_MS);
+  expect(askedOf(w, GET)).toBeGreaterThan(5);
+  expect(askedOf(w, GET)).toBeLessThanOrEqual(20);
+  w.daemon.answer("sendrawtransaction", [Buffer.from(raw).toString("hex")]);
+  await w.pass(301_000);
+  expect(chain.tx(txid)?.block).toBeNull();
+});
+
+test("a transaction that was sent from here is asked for by nobody while servers do not have it, and found at once when they do", async () => {
+  let isRefusing = true;
+  const { w, chain } = await begin((line) =>
+    isRefusing && /"result":"[0-9a-f]{64}"/.test(line)
+      ? line.replace(/"result":"[0-9a-f]{64}"/, '"error":{"code":1,"message":"no"}')
+      : line,
+  );
+  const { txid, raw } = await notYetSent();
+  for (const server of w.servers) server.faults.add({ kind: "swallow_broadcast" });
+  expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "rejected" });
+  isRefusing = false;
+  w.asked.length = 0;
+  await whileTimePasses(w, chain.watchTx(txid, 0));
+  await w.pass(HOUR_MS);
+  expect(askedOf(w, GET)).toBe(0);
+  w.daemon.answer("sendrawtransaction", [Buffer.from(raw).toString("hex")]);
+  await w.pass(1_000);
+  expect(chain.tx(txid)?.block).toBeNull();
+  w.mine();
+  await w.pass(2_000);
+  expect(chain.tx(txid)?.block?.height).toBe(121);
+});
+
+test("a history that servers refuse is asked for ever less often, twenty times in an hour at most, and read when they tell it", async () => {
+  let isRefusing = true;
+  const { w, chain } = await begin((line) =>
+    isRefusing && line.includes('"tx_hash"')
+      ? line.replace(/"result":\[.*\](?=,"id")/, '"error":{"code":1,"message":"history too large"}')
+      : line,
+  );
+  w.pay(scriptNumber(1), 100_000n);
+  void chain.watchScript(scriptNumber(1), 0).catch(() => undefined);
+  await w.pass(1_000);
+  w.asked.length = 0;
+  await w.pass(HOUR_MS);
+  expect(askedOf(w, HISTORY)).toBeGreaterThan(5);
+  expect(askedOf(w, HISTORY)).toBeLessThanOrEqual(20);
+  isRefusing = false;
+  await w.pass(301_000);
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
+});
