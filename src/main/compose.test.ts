@@ -142,3 +142,24 @@ test.each([
   expect(readdirSync(root).filter((name) => name.startsWith("MM2.db"))).toEqual(["MM2.db"]);
   expect(existsSync(join(root, "swapnode.db"))).toBe(true);
 });
+
+test("a coin whose servers are away since the start says so and what to do, and is disabled as any other", async () => {
+  const coin = { coin: "TST", mm2: 1, txversion: 4, overwintered: 1, pubtype: 60, p2shtype: 85, protocol: { type: "UTXO" } };
+  const fields = { coins: [coin], passphrase: PASSPHRASE, swapnode: { autostart_coins: true } };
+  await start(fields);
+  await node?.stop();
+  const home = join(folder, "DB", rmd160Hex(nodeKeys(new Secret(PASSPHRASE), false).node?.publicKey ?? new Uint8Array()));
+  const db = new DatabaseSync(join(home, "swapnode.db"));
+  const servers = [{ url: "127.0.0.1:1", protocol: "TCP", anyCertificate: false }];
+  const record = JSON.stringify({ v: 1, coin: "TST", mm2: false, electrum: { servers }, txHistory: false });
+  db.prepare("INSERT INTO activation (coin, request) VALUES ('TST', ?)").run(record);
+  db.close();
+  const ask = await start(fields);
+  const isAwaited = /^No such coin: TST\. TST was enabled before this node was started and is being enabled again\./;
+  expect((await ask("my_balance", { coin: "TST" })).error).toMatch(isAwaited);
+  const health = await ask("electrum_servers", { mmrpc: "2.0", params: { coin: "TST" } });
+  expect(health).toMatchObject({ error_type: "NoSuchCoin", error_data: { coin: "TST" }, error: expect.stringMatching(isAwaited) });
+  expect(await ask("disable_coin", { coin: "TST" })).toEqual({ result: { coin: "TST", cancelled_orders: [], passivized: false } });
+  expect(await ask("my_balance", { coin: "TST" })).toEqual({ error: "No such coin: TST" });
+  expect(await ask("disable_coin", { coin: "TST" })).toMatchObject({ error: "No such coin: TST" });
+});

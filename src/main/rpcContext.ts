@@ -41,7 +41,7 @@ export type RpcContextParts = {
   readonly p2p: P2p | null;
   readonly metrics: ReadMetrics;
   /** Remembers enabled coins for the next start; null: they are not. */
-  readonly lastCoins: Pick<LastCoins, "remember" | "forget"> | null;
+  readonly lastCoins: Pick<LastCoins, "remember" | "forget" | "whyAway"> | null;
   readonly stop: () => void;
 };
 
@@ -128,6 +128,7 @@ function coinsApi(coins: CoinRegistry, lastCoins: RpcContextParts["lastCoins"]):
       );
     },
     opening: (ticker) => coins.opening(ticker),
+    whyAway: (ticker) => lastCoins?.whyAway(ticker) ?? null,
     async enable(request, signal) {
       const done = await coins.enable(request, signal);
       if (done.ok) await lastCoins?.remember(request);
@@ -135,7 +136,12 @@ function coinsApi(coins: CoinRegistry, lastCoins: RpcContextParts["lastCoins"]):
     },
     enableTokens: (platform, tokens, signal) => coins.enableTokens(platform, tokens, signal),
     async disable(ticker, force) {
+      const isAwaited = lastCoins !== null && lastCoins.whyAway(ticker) !== null;
       const done = await coins.disable(ticker, force);
+      if (!done.ok && done.error.kind === "NoSuchCoin" && isAwaited) {
+        await lastCoins.forget(ticker);
+        return ok({ cancelledOrders: [], passivized: false });
+      }
       // One that is put aside goes when its swaps end, and so does not come back either.
       if (done.ok) await lastCoins?.forget(ticker);
       return done;

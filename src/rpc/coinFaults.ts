@@ -4,16 +4,17 @@ import type { WalletCoin } from "./ctx/coins.ts";
 import type { RpcContext } from "./ctx.ts";
 import type { FaultSpec } from "./fault.ts";
 
-export type NoSuchCoin = { readonly kind: "NoSuchCoin"; readonly coin: string };
+/** `why`: sentences about one that the node is enabling again by itself; null where there is nothing to say. */
+export type NoSuchCoin = { readonly kind: "NoSuchCoin"; readonly coin: string; readonly why: string | null };
 
 export function activeCoin(ctx: RpcContext, ticker: string): Result<WalletCoin, NoSuchCoin> {
   const coin = ctx.coins.active(ticker);
-  return coin ? ok(coin) : err({ kind: "NoSuchCoin", coin: ticker });
+  return coin ? ok(coin) : err({ kind: "NoSuchCoin", coin: ticker, why: ctx.coins.whyAway(ticker) });
 }
 
 export function tradingCoin(ctx: RpcContext, ticker: string): Result<TradingCoin, NoSuchCoin> {
   const coin = ctx.coins.trading(ticker);
-  return coin ? ok(coin) : err({ kind: "NoSuchCoin", coin: ticker });
+  return coin ? ok(coin) : err({ kind: "NoSuchCoin", coin: ticker, why: ctx.coins.whyAway(ticker) });
 }
 
 /**
@@ -22,7 +23,7 @@ export function tradingCoin(ctx: RpcContext, ticker: string): Result<TradingCoin
  */
 export const noSuchCoin = (colon: boolean, http = 404): FaultSpec<NoSuchCoin> => ({
   http,
-  when: "The coin is not enabled.",
-  text: ({ coin }) => `No such coin${colon ? ":" : ""} ${coin}`,
+  when: "The coin is not enabled. One that the node is enabling again by itself: the text goes on with why it is not there yet.",
+  text: ({ coin, why }) => `No such coin${colon ? ":" : ""} ${coin}${why === null ? "" : `. ${why}`}`,
   data: ({ coin }) => ({ coin }),
 });

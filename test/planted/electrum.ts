@@ -421,4 +421,25 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (offers.isDue(0)) {",
     "test/swap/replays.test.ts",
   ),
+  bug(
+    "a coin whose servers are away since the start is tried every ten minutes",
+    "src/app/coin/lastCoins.ts",
+    "const LONGEST_PAUSE_MS = 60_000;",
+    "const LONGEST_PAUSE_MS = 600_000;",
+    "src/app/coin/lastCoins.test.ts",
+  ),
+  bug(
+    "a coin whose servers are away since the start is no coin to who asks",
+    "src/rpc/coinFaults.ts",
+    "why === null ?",
+    "why !== coin ?",
+    "src/main/compose.test.ts",
+  ),
+  bug(
+    "a coin that is still being tried cannot be disabled",
+    "src/main/rpcContext.ts",
+    'done.error.kind === "NoSuchCoin" && isAwaited',
+    'done.error.kind === "NoSuchCoin" && !isAwaited',
+    "src/main/compose.test.ts",
+  ),
 ];

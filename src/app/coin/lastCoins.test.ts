@@ -74,14 +74,38 @@ test("a coin whose backend is away is tried with longer and longer pauses, until
   expect(asked).toEqual(["A@0", "B@0", "A@10", "B@10", "A@30", "B@30", "A@70", "B@70"]);
 });
 
-test("a refusal that waiting does not mend, and a coin a client enables meanwhile, end it", async () => {
+test("a refusal that waiting does not mend, and a coin a client has enabled meanwhile, end it", async () => {
   const { last, clock, asked } = world((coin) =>
-    coin === "A" ? err({ kind: "BadServers", reason: "x" }) : err({ kind: "BeingEnabled", coin, progress: null }),
+    coin === "A" ? err({ kind: "BadServers", reason: "x" }) : err({ kind: "AlreadyActive", coin, progress: null }),
   );
   for (const coin of ["A", "B"]) await last.remember(request(coin));
   await last.start();
   await clock.advance(3_600_000);
   expect(asked).toEqual(["A@0", "B@0"]);
+});
+
+test("a client who is enabling the coin just then may fail: it is tried on", async () => {
+  const { last, clock, asked } = world((coin, tries) => (tries === 2 ? enabled : err({ kind: "BeingEnabled", coin, progress: null })));
+  await last.remember(request("A"));
+  await last.start();
+  await clock.advance(3_600_000);
+  expect(asked).toEqual(["A@0", "A@10"]);
+});
+
+test("a coin whose backend is away since the start is tried every minute in the end, and says why it is not there and what to do", async () => {
+  const { last, clock, asked } = world((coin, tries) => (tries === 10 ? enabled : away(coin)));
+  await last.remember(request("A"));
+  expect(last.whyAway("A")).toBeNull();
+  await last.start();
+  await clock.advance(0);
+  const said = "A was enabled before this node was started and is being enabled again. away It is tried every minute until it is there; ";
+  expect(last.whyAway("A")).toBe(`${said}enable it with other servers to go on at once, or disable it.`);
+  expect(last.whyAway("B")).toBeNull();
+  await clock.advance(400_000);
+  expect(asked.slice(3)).toEqual(["A@70", "A@130", "A@190", "A@250", "A@310", "A@370"]);
+  await clock.advance(3_600_000);
+  expect(asked).toHaveLength(10);
+  expect(last.whyAway("A")).toBeNull();
 });
 
 test("closing ends the waiting", async () => {

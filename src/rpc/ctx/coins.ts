@@ -33,6 +33,8 @@ export interface CoinsApi {
   entry(ticker: string): CoinEntry | undefined;
   /** A coin that is just being enabled: null until its chain is there, then how far the reading of it is. */
   opening(ticker: string): { readonly progress: ScanProgress | null } | null | undefined;
+  /** Of a coin that the node is enabling again by itself: sentences that say why it is not there yet. Null: it is none. */
+  whyAway(ticker: string): string | null;
   enable(request: EnableRequest, signal: AbortSignal): Promise<Result<WalletCoin, EnableError>>;
   /** Tokens beside an enabled platform coin, all or none. `platform` null: the one the entry of the token names. */
   enableTokens(

@@ -40,6 +40,7 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     trading: (ticker) => coins.get(ticker),
     all: () => [...coins.values()],
     entry: (ticker) => entries.get(ticker),
+    whyAway: () => null,
     opening: () => undefined,
     async enable({ coin, daemon, electrum }) {
       if (coins.has(coin)) return err({ kind: "AlreadyActive", coin, progress: null });
