@@ -80,7 +80,7 @@ Runs
 `;
 
 /** `5%` or `0.05` → 0.05. */
-function share(text: string, name: string): number {
+export function share(text: string, name: string): number {
   const value = text.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text);
   if (!(value >= 0 && value <= 1)) throw new RangeError(`--${name}: ${text} is no share between 0 and 1 (or 0% and 100%)`);
   return value;

@@ -3,7 +3,7 @@ import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts"
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
-import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { KMD_COIN, SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber } from "../contract/spendable.ts";
 import { whileTimePasses } from "./whileTimePasses.ts";
 
@@ -18,8 +18,8 @@ afterEach(async () => {
 
 type Spoil = (line: string, server: number) => string | null;
 
-async function begin(spoil?: Spoil): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
-  const w = await startElectrumChain(SEGWIT_COIN, SERVERS, spoil);
+async function begin(spoil?: Spoil, coin: object = SEGWIT_COIN): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
+  const w = await startElectrumChain(coin, SERVERS, spoil);
   cleanup.push(() => w.close());
   const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
   cleanup.push(() => chain.close());
@@ -90,4 +90,20 @@ test("a history that servers refuse is asked for ever less often, twenty times i
   isRefusing = false;
   await w.pass(301_000);
   expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
+});
+
+test("a server that is behind is not asked about blocks it does not have, however long notarizations are waited for", async () => {
+  const refused: string[] = [];
+  const { w, chain } = await begin((line, server) => {
+    if (server === 2 && line.includes('"error"')) refused.push(line);
+    return line;
+  }, KMD_COIN);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.servers[2]?.faults.add({ kind: "lag", blocks: 5 });
+  // Nor has its mempool what these blocks hold.
+  w.servers[2]?.faults.add({ kind: "hide", txid: w.pay(scriptNumber(1), 100_000n) });
+  w.mine(4);
+  await w.pass(600_000);
+  expect(chain.outputs(scriptNumber(1))[0]?.block?.height).toBe(121);
+  expect(refused).toEqual([]);
 });

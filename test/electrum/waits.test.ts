@@ -52,3 +52,20 @@ test("servers that were all away for an hour are tried every half minute: a swap
   await w.pass(35_000);
   expect(chain.status().state).toBe("ready");
 });
+
+test("a connection that died without a word is noticed within a minute or so though nobody asks anything, and a live one is pinged rarely", async () => {
+  const { w, chain } = await begin();
+  await w.pass(60_000);
+  w.asked.length = 0;
+  w.servers[0]?.faults.add({ kind: "stall" });
+  await w.pass(65_000);
+  expect(states(chain)[0]).toBe("away");
+  expect(chain.servers()[0]?.trouble).toContain("no answer to server.");
+  expect(states(chain).slice(1)).toEqual(["connected", "connected"]);
+  w.servers[0]?.faults.clear();
+  await w.pass(HOUR_MS);
+  expect(states(chain)).toEqual(["connected", "connected", "connected"]);
+  const pings = w.asked.filter((method) => method === "server.ping").length / 3;
+  expect(pings).toBeGreaterThan(50);
+  expect(pings).toBeLessThanOrEqual(62);
+});

@@ -442,4 +442,32 @@ export const ELECTRUM: readonly PlantedBug[] = [
     'done.error.kind === "NoSuchCoin" && !isAwaited',
     "src/main/compose.test.ts",
   ),
+  bug(
+    "a dead connection shows only when something else is asked",
+    `${AT}/remoteServer.ts`,
+    "if (!this.#wasHeard) void",
+    'if (this.#state === "idle") void',
+    WAITS_TEST,
+  ),
+  bug(
+    "a server that is behind is asked about blocks it does not have",
+    `${AT}/notarizations.ts`,
+    "tipHeight < 2 || server.tip === null || server.tip.height < tipHeight - 1",
+    "tipHeight < 2 || server.tip === null",
+    POLITE_TEST,
+  ),
+  bug(
+    "a server that is behind is asked about transactions it does not have",
+    `${AT}/notarizations.ts`,
+    "s.tip !== null && s.tip.height >= height",
+    "s.tip !== null && height > 0",
+    POLITE_TEST,
+  ),
+  bug(
+    "a soak forgets that it was asked for Electrum servers",
+    "sim/run/soakOptions.ts",
+    "accounts, density, electrum)",
+    "accounts, density, 0 * electrum)",
+    "test/sim/soakOptions.test.ts",
+  ),
 ];

@@ -53,10 +53,13 @@ export class Notarizations {
     const asked = waiting.sort((a, b) => b.height - a.height).slice(0, MAX_ASKED);
     const capping = await Promise.all(servers.map((s) => this.#caps(s, tip.height)));
     for (const { txid, height } of asked) {
-      const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid, true], parseDepth)));
+      // Who is not there yet knows nothing of it, and counts as one who does not say it is notarized.
+      const having = servers.filter((s) => s.tip !== null && s.tip.height >= height);
+      const answers = await Promise.all(having.map((s) => s.ask("blockchain.transaction.get", [txid, true], parseDepth)));
       this.#isShown = answers.some((a) => a.ok && a.value !== null);
       if (!this.#isShown) break;
-      const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && capping[i]);
+      const isCapping = (server: RemoteServer | undefined): boolean => server !== undefined && capping[servers.indexOf(server)] === true;
+      const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && isCapping(having[i]));
       if (sayNotarized.length >= majorityOf(servers.length)) {
         this.#height = height;
         break;
@@ -70,7 +73,8 @@ export class Notarizations {
    * `komodo_dpowconfs`). The block before the last shows it, which is hardly ever notarized already.
    */
   async #caps(server: RemoteServer, tipHeight: number): Promise<boolean> {
-    if (this.#capping.has(server.name) || tipHeight < 2) return this.#capping.has(server.name);
+    const isKnown = this.#capping.has(server.name);
+    if (isKnown || tipHeight < 2 || server.tip === null || server.tip.height < tipHeight - 1) return isKnown;
     const coinbase = await server.ask("blockchain.transaction.id_from_pos", [tipHeight - 1, 0, false], parseTxid);
     if (!coinbase.ok) return false;
     const depth = await server.ask("blockchain.transaction.get", [coinbase.value, true], parseDepth);

@@ -20,6 +20,8 @@ const FIRST_REST_MS = 1_000;
 const MAX_REST_MS = 300_000;
 /** Failures are forgotten after so long without one, ms. */
 const FORGIVEN_AFTER_MS = 600_000;
+/** A connection on which nothing came for so long is tried with a ping, ms: one that is dead shows only when something is sent. */
+const SILENT_MS = 30_000;
 /** A mean time to an answer that is slow, ms. */
 const SLOW_MS = 1_000;
 /** Wait after it said what is disproven, or serves another chain; doubles up to the longest. */
@@ -66,6 +68,8 @@ export class RemoteServer {
   #restMs = 0;
   #leftAtMs = 0;
   #arrivedAtMs = 0;
+  #wasHeard = false;
+  #cancelPing: () => void = () => undefined;
 
   constructor(deps: RemoteServerDeps) {
     this.#deps = deps;
@@ -204,7 +208,17 @@ export class RemoteServer {
     this.#arrivedAtMs = this.#deps.clock.nowMs();
     this.#trouble = null;
     this.#log.info("server_connected", { height: this.#tip?.height });
+    this.#pingWhenSilent();
     this.#deps.onNews();
+  }
+
+  #pingWhenSilent(): void {
+    this.#wasHeard = false;
+    this.#cancelPing = this.#deps.clock.after(SILENT_MS, () => {
+      // The deadline of the call ends a dead connection; what is answered does not matter.
+      if (!this.#wasHeard) void this.ask("server.ping", [], ok);
+      this.#pingWhenSilent();
+    });
   }
 
   /** Asks for the tip now and is told of later ones. */
@@ -295,6 +309,7 @@ export class RemoteServer {
   }
 
   #leave(state: ServerHealth["state"], why: string | null, restMs: number): void {
+    this.#cancelPing();
     this.#state = state;
     this.#tip = null;
     this.#genesis = null;
@@ -306,10 +321,12 @@ export class RemoteServer {
   }
 
   #timed(latencyMs: number): void {
+    this.#wasHeard = true;
     this.#latencyMs = this.#latencyMs === null ? latencyMs : this.#latencyMs * (1 - LATENCY_SHARE) + latencyMs * LATENCY_SHARE;
   }
 
   #hear(method: string, params: readonly unknown[]): void {
+    this.#wasHeard = true;
     if (method === "blockchain.headers.subscribe") {
       const tip: Result<TipAnswer, { readonly detail: string }> = parseTip(params[0], this.#deps.rules);
       if (!tip.ok) {
