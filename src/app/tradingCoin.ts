@@ -128,6 +128,9 @@ export interface TradingCoin {
   onBalanceChange(listener: () => void): () => void;
 }
 
+/** What a maker's match holds of a balance that pays fees, whole coins. */
+export type HeldFees = { readonly payer: string; readonly amount: Rational };
+
 /** A finished matching handshake: everything a swap needs to start. Amounts in whole coins, exact, as in MakerReserved. */
 export type SwapMatch = {
   readonly role: "maker" | "taker";
@@ -153,6 +156,8 @@ export type SwapMatch = {
   readonly reservation: Reservation;
   /** What the other coin's claim costs the account, held since the same moment; null where the contract pays it. */
   readonly claimReservation: Reservation | null;
+  /** Of a maker: what both hold of balances that pay fees. */
+  readonly heldFees: readonly HeldFees[];
   /** What this side wants proven beyond that; the other side knows nothing of it. */
   readonly safety?: SwapSafety;
 };

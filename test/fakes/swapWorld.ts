@@ -467,6 +467,7 @@ export class SwapWorld {
       lockDurationSec,
       reservation,
       claimReservation: null,
+      heldFees: [],
       ...(options.safety?.[role] ? { safety: options.safety[role] } : {}),
     };
   }

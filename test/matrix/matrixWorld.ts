@@ -210,6 +210,7 @@ export class MatrixWorld {
       lockDurationSec: LOCK_SEC,
       reservation: held.value,
       claimReservation: claim.value,
+      heldFees: [],
       safety: { valueConfs: 0, revealMarginSec: REVEAL_MARGIN_SEC, feeConfs: 0 },
     });
   }

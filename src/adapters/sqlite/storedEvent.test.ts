@@ -18,6 +18,10 @@ const TXID = "ef".repeat(32);
 const failure = { event: "TakerFeeSendFailed", reason: 'with "quotes", a } and é' };
 const EVENTS: readonly StoredEvent["event"][] = [
   { type: "started", terms: TERMS },
+  {
+    type: "started",
+    terms: { ...TERMS, makerFeeValue: "7", takerFeeValue: "8", heldFees: [{ coin: "ETH", amount: "1/1000" }] },
+  },
   { type: "start_failed", terms: TERMS, reason: "no funds" },
   {
     type: "negotiated",

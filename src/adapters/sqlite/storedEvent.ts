@@ -82,6 +82,7 @@ const terms = z.object({
   takerContracts: z.exactOptional(contracts),
   makerFeeValue: z.exactOptional(units),
   takerFeeValue: z.exactOptional(units),
+  heldFees: z.exactOptional(z.array(z.object({ coin: z.string(), amount }))),
 });
 
 const negotiated = z.object({

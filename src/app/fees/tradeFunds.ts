@@ -1,5 +1,5 @@
 import { add, isPositive, lt, type Rational, sub, ZERO } from "../../core/money/rational.ts";
-import type { FeeFunds, FeeStage, MissingFunds, Outage, TradingCoin } from "../tradingCoin.ts";
+import type { FeeFunds, FeeStage, HeldFees, MissingFunds, Outage, TradingCoin } from "../tradingCoin.ts";
 
 /** What a trade takes from this node's balances. */
 export type Outlay = {
@@ -65,11 +65,7 @@ export function missingFunds({ coin, given, fees, other }: Outlay): MissingFunds
  * What a maker's match of `volume` holds of each balance that pays fees out of the account, with the amount where that coin is the one
  * given; whole coins. Empty for coins whose contracts pay.
  */
-export function heldFees(
-  coin: TradingCoin,
-  volume: Rational,
-  other: TradingCoin,
-): readonly { readonly payer: string; readonly amount: Rational }[] {
+export function heldFees(coin: TradingCoin, volume: Rational, other: TradingCoin): readonly HeldFees[] {
   const sums = new Map<string, Rational>();
   const count = (payer: string, amount: Rational): void => void sums.set(payer, add(sums.get(payer) ?? ZERO, amount));
   if (coin.spendsFrom === "account") {

@@ -1,6 +1,6 @@
 import { add, fromUnits, type Rational, toUnits, ZERO } from "../../core/money/rational.ts";
 import { ok, type Result } from "../../core/util/result.ts";
-import type { FundsError, Reservation, SwapMatch, TradingCoin } from "../tradingCoin.ts";
+import type { FundsError, HeldFees, Reservation, SwapMatch, TradingCoin } from "../tradingCoin.ts";
 import type { ReserveAsk } from "./ordersDeps.ts";
 
 /**
@@ -22,9 +22,6 @@ type Hold = Held & {
   readonly fees: readonly HeldFees[];
 };
 
-/** What a maker's match holds of a balance that pays fees, whole coins. */
-export type HeldFees = { readonly payer: string; readonly amount: Rational };
-
 /** What a maker's hold is for. `alone`: it may make room for a key with history. `isLate`: its taker may be gone, and is not blamed for it. */
 export type HeldShare = { readonly orderUuid: string; readonly alone: boolean; readonly isLate: boolean; readonly connectByMs: number };
 
@@ -32,8 +29,6 @@ export type HeldShare = { readonly orderUuid: string; readonly alone: boolean; r
 export class FundsHolds {
   readonly #holds = new Map<string, Hold>();
   readonly #counts = new Map<string, number>();
-  /** Of swaps that were handed their holds, by taker uuid: while their takers have paid nothing. */
-  readonly #handed = new Map<string, Pick<Hold, "sender" | "fees">>();
   readonly #onEnd: (ticker: string) => void;
 
   /** @param onEnd called whenever a hold ends either way, with each coin it was of or paid fees in */
@@ -86,26 +81,20 @@ export class FundsHolds {
   }
 
   /** What the swap is handed; it stays ours to release until `handedOver`. */
-  reservationsOf(takerUuid: string): Pick<SwapMatch, "reservation" | "claimReservation"> | undefined {
+  reservationsOf(takerUuid: string): Pick<SwapMatch, "reservation" | "claimReservation" | "heldFees"> | undefined {
     const hold = this.#holds.get(takerUuid);
-    return hold && { reservation: hold.reservation, claimReservation: hold.claim?.reservation ?? null };
+    return hold && { reservation: hold.reservation, claimReservation: hold.claim?.reservation ?? null, heldFees: hold.fees };
   }
 
   /** The swap has the hold now. */
   handedOver(takerUuid: string): void {
     const hold = this.#remove(takerUuid);
-    if (!hold) return;
-    if (hold.fees.length > 0) this.#handed.set(takerUuid, hold);
-    this.#tellEnd(hold);
+    if (hold) this.#tellEnd(hold);
   }
 
-  /**
-   * What matches hold of a balance that pays fees, before their takers have paid anything.
-   * @param isUnpaid whether a swap that began is still there and its taker has paid nothing
-   */
-  feesOf(payer: string, isUnpaid: (uuid: string) => boolean): readonly { readonly sender: string; readonly amount: Rational }[] {
-    for (const uuid of [...this.#handed.keys()]) if (!isUnpaid(uuid)) this.#handed.delete(uuid);
-    return [...this.#holds.values(), ...this.#handed.values()].flatMap(({ sender, fees }) =>
+  /** What open handshakes hold of a balance that pays fees. */
+  feesOf(payer: string): readonly { readonly sender: string; readonly amount: Rational }[] {
+    return [...this.#holds.values()].flatMap(({ sender, fees }) =>
       fees.filter((held) => held.payer === payer).map(({ amount }) => ({ sender, amount })),
     );
   }

@@ -294,8 +294,7 @@ export class MakerSide {
   }
 
   #feeShare(sender: string, coin: string, payer: string, amount: Rational): Share {
-    const { policy } = this.#deps;
-    return policy.mayHoldFees({ sender, coin, payer, amount, held: this.#holds.feesOf(payer, (uuid) => policy.isUnpaid(uuid)) });
+    return this.#deps.policy.mayHoldFees({ sender, coin, payer, amount, held: this.#holds.feesOf(payer) });
   }
 
   /**

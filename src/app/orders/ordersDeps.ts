@@ -67,7 +67,7 @@ export type FeesAsk = {
   readonly coin: string;
   readonly payer: string;
   readonly amount: Rational;
-  /** What other matches hold of it whose takers have paid nothing yet. */
+  /** What open handshakes hold of it. */
   readonly held: readonly { readonly sender: string; readonly amount: Rational }[];
 };
 
@@ -90,7 +90,7 @@ export type PeerPolicy = {
   isKnown(sender: string, coin: string): boolean;
   /** Asked before funds are held for a taker. */
   mayReserve(ask: ReserveAsk): Share;
-  /** The same for what the match holds of a balance that pays fees. */
+  /** The same for what the match holds of a balance that pays fees. What began and is not paid for is counted, too. */
   mayHoldFees(ask: FeesAsk): Share;
   /** Whether the taker of this running swap, in which this node is maker, has paid no fee yet. */
   isUnpaid(swap: string): boolean;

@@ -137,7 +137,7 @@ export function swapMatch(
   reserved: MakerReserved,
   counterparty: string,
   terms: SwapTermsOfMatch,
-  held: Pick<SwapMatch, "reservation" | "claimReservation">,
+  held: Pick<SwapMatch, "reservation" | "claimReservation" | "heldFees">,
 ): SwapMatch {
   return {
     role,
@@ -152,6 +152,7 @@ export function swapMatch(
     lockDurationSec: terms.lockSec,
     reservation: held.reservation,
     claimReservation: held.claimReservation,
+    heldFees: held.heldFees,
     safety: terms.safety,
   };
 }

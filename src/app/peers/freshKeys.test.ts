@@ -9,6 +9,7 @@ import { seededRng } from "../../adapters/virtualClock/seededRng.ts";
 import type { TakerRequest } from "../../core/message/types.ts";
 import { decimal, rational, toDecimalString, toUnits } from "../../core/money/rational.ts";
 import { availableVolume } from "../../core/order/makerOrder.ts";
+import { rationalToText } from "../../core/swap/amountText.ts";
 import type { SwapEvent, SwapTerms } from "../../core/swap/events.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { randomBelow } from "../../ports/rng.ts";
@@ -47,6 +48,7 @@ const termsOf = (m: SwapMatch): SwapTerms => ({
     takerStartHeight: 1,
   },
   ...{ dexFeeUnits: "1", dexBurnUnits: "0", dexFeePubkey: null, fees: [], gui: null, version: "test" },
+  heldFees: m.heldFees.map(({ payer: coin, amount }) => ({ coin, amount: rationalToText(amount) })),
 });
 
 /** A maker with the product's policy, 100 AAA and one order for all but a little of it; its swaps wait 180 s for a silent taker. */

@@ -259,3 +259,39 @@ test("a full disk loses no ban: it is stored when there is space", async () => {
   await clock.advance(31_000);
   expect((await open()).isBanned(key(1))).toBe(true);
 });
+
+/** Requests of fresh keys that are each granted a tenth of AAA's balance as gas until one is refused. */
+function gasMatches(policy: PeerPolicy, sender: string, open: readonly string[] = []): number {
+  const held = open.map((other) => ({ sender: other, amount: decimal("10") }));
+  while (policy.mayHoldFees({ sender, coin: "AAA", payer: "AAA", amount: decimal("10"), held }).kind === "granted") {
+    held.push({ sender, amount: decimal("10") });
+  }
+  return held.length - open.length;
+}
+
+test("gas that began swaps hold, whose takers have paid nothing, counts against fresh keys after a restart, too", async () => {
+  const w = world();
+  const log = [1, 2, 3].map((n) => {
+    const event = { type: "started", terms: { ...terms(n, "maker", `gas-${n}`), heldFees: [{ coin: "AAA", amount: "10/1" }] } } as const;
+    return [{ v: 1, atMs: 0, event }] as const;
+  });
+  const policy = await w.open();
+  for (const [i, stored] of log.entries()) policy.onSwapEvent(`gas-${i + 1}`, stored);
+  expect(gasMatches(policy, key(9))).toBe(2);
+  const again = await w.open();
+  for (const [i, stored] of log.entries()) again.resume(`gas-${i + 1}`, stored);
+  expect(gasMatches(again, key(9))).toBe(2);
+  const paid = { v: 1, atMs: 0, event: { type: "tx_received", slot: "fee", txid: "aa", raw: "00" } } as const;
+  again.onSwapEvent("gas-1", [...(log[0] ?? []), paid]);
+  expect(gasMatches(again, key(9))).toBe(3);
+});
+
+test("a key with one tiny swap behind it is vouched for ten matches' gas, not for all of it; never for more than half", async () => {
+  const w = world("1000");
+  const policy = await w.open();
+  swap(policy, 1, "maker", { type: "finished", outcome: "success" });
+  const crowd = Array.from({ length: 50 }, (_, i) => key(100 + i));
+  expect([gasMatches(policy, key(1), crowd), gasMatches(policy, key(2), crowd)]).toEqual([10, 0]);
+  for (let i = 0; i < 9; i++) swap(policy, 1, "maker", { type: "finished", outcome: "success" });
+  expect(gasMatches(policy, key(1), crowd)).toBe(50);
+});

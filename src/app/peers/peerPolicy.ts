@@ -4,6 +4,7 @@ import {
   banOf,
   gradeOf,
   type PeerRecord,
+  trustedMatches,
   trustedUnits,
   withFinishedSwap,
   withProof,
@@ -179,12 +180,20 @@ export class PeerPolicy implements OrdersPolicy {
   mayHoldFees(ask: FeesAsk): Share {
     const payer = this.#deps.coin(ask.payer);
     if (!payer) return { kind: "refused", reason: "coin" };
-    if (this.isKnown(ask.sender, ask.coin)) return { kind: "granted", alone: null, connectWithinMs: CONNECT_MS.known };
+    const [peer, nowMs] = [peerIdOf(ask.sender), this.#nowMs];
     const units = (amount: Rational): bigint => toUnits(amount, payer.decimals);
-    const held = ask.held.filter(({ sender }) => !this.isKnown(sender, ask.coin)).reduce((sum, { amount }) => sum + units(amount), 0n);
-    const verdict = feeShareOf(units(ask.amount), held, units(payer.spendable));
+    const handshakes = ask.held.map(({ sender, amount }) => ({ peer: peerIdOf(sender), amount }));
+    const verdict = feeShareOf({
+      peer,
+      units: units(ask.amount),
+      balance: units(payer.spendable),
+      held: [...this.#unpaid.feesOf(ask.payer), ...handshakes].map((hold) => ({ peer: hold.peer, units: units(hold.amount) })),
+      vouched: (id) => trustedMatches(this.#book.get(id), ask.coin, nowMs),
+      throttled: gradeOf(this.#book.get(peer), nowMs) === "throttle",
+    });
     if (verdict.kind === "refused") return verdict;
-    if (verdict.kind === "within") return { kind: "granted", alone: null, connectWithinMs: CONNECT_MS.stranger };
+    const connectWithinMs = CONNECT_MS[this.isKnown(ask.sender, ask.coin) ? "known" : "stranger"];
+    if (verdict.kind === "within") return { kind: "granted", alone: null, connectWithinMs };
     const alone = `fees ${ask.payer}`;
     return this.#loans.isPaused(alone)
       ? { kind: "refused", reason: "alone_too_often" }

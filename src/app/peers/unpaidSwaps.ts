@@ -1,10 +1,14 @@
+import type { Rational } from "../../core/money/rational.ts";
 import type { OpenHold } from "../../core/peers/strangersShare.ts";
-import type { StoredEvent } from "../../core/swap/events.ts";
+import { textToRational } from "../../core/swap/amountText.ts";
+import type { HeldFee, StoredEvent } from "../../core/swap/events.ts";
 import { peerIdOf } from "./peerBook.ts";
+
+type Unpaid = OpenHold & { readonly ticker: string; readonly fees: readonly HeldFee[] };
 
 /** What swaps hold in which this node is maker and the taker has paid no fee yet. As many as there are such swaps. */
 export class UnpaidSwaps {
-  readonly #holds = new Map<string, OpenHold & { readonly ticker: string }>();
+  readonly #holds = new Map<string, Unpaid>();
 
   has(uuid: string): boolean {
     return this.#holds.has(uuid);
@@ -21,13 +25,21 @@ export class UnpaidSwaps {
       return paid ? "paid" : "ended";
     }
     if (!this.#holds.has(uuid)) {
-      const { counterparty, makerUnits, makerCoin, myOrderUuid } = first.terms;
-      this.#holds.set(uuid, { peer: peerIdOf(counterparty), units: BigInt(makerUnits), orderUuid: myOrderUuid, ticker: makerCoin });
+      const { counterparty, makerUnits, makerCoin, myOrderUuid, heldFees = [] } = first.terms;
+      const hold = { peer: peerIdOf(counterparty), units: BigInt(makerUnits), orderUuid: myOrderUuid, ticker: makerCoin };
+      this.#holds.set(uuid, { ...hold, fees: heldFees });
     }
     return "unpaid";
   }
 
   of(ticker: string): readonly OpenHold[] {
     return [...this.#holds.values()].filter((hold) => hold.ticker === ticker);
+  }
+
+  /** What they hold of a balance that pays fees, whole coins. */
+  feesOf(payer: string): readonly { readonly peer: string; readonly amount: Rational }[] {
+    return [...this.#holds.values()].flatMap(({ peer, fees }) =>
+      fees.filter(({ coin }) => coin === payer).map(({ amount }) => ({ peer, amount: textToRational(amount) })),
+    );
   }
 }

@@ -42,6 +42,7 @@ const match = (role: "maker" | "taker"): SwapMatch =>
     takerConfs: 1,
     takerNota: false,
     lockDurationSec: 7_800,
+    heldFees: [],
   }) as unknown as SwapMatch;
 
 /** `used`: hashes of other swaps; the hash is the salt, twenty times. */
@@ -101,4 +102,17 @@ test("a taker has no secret and no mark; where a fee cannot be told at the momen
   ]);
   const unknown = await startTerms(deps([1], new Set()), match("taker"), coin("AAA", 5), coin("BBB", 6, false), 1_700_000_000);
   expect(unknown.terms.fees.map((f) => f.amount)).toEqual(["1/10000", "1/10000", "1/10000"]);
+});
+
+test("what a maker's match holds of balances that pay fees is written down with it, exactly; of other coins nothing is", async () => {
+  const heldFees = [
+    { payer: "ETH", amount: decimal("0.0011") },
+    { payer: "BNB", amount: { n: 1n, d: 3n } },
+  ];
+  const of = (m: SwapMatch) => startTerms(deps([1], new Set()), m, coin("AAA", 5), coin("BBB", 6), 1_700_000_000);
+  expect((await of({ ...match("maker"), heldFees })).terms.heldFees).toEqual([
+    { coin: "ETH", amount: "11/10000" },
+    { coin: "BNB", amount: "1/3" },
+  ]);
+  expect((await of(match("maker"))).terms).not.toHaveProperty("heldFees");
 });

@@ -75,6 +75,9 @@ export async function startTerms(
     ...(takerCoin.swapContracts ? { takerContracts: takerCoin.swapContracts } : {}),
     ...feeValue("makerFeeValue", makerCoin.feeValue(makerUnits)),
     ...feeValue("takerFeeValue", takerCoin.feeValue(takerUnits)),
+    ...(match.heldFees.length > 0
+      ? { heldFees: match.heldFees.map(({ payer: coin, amount }) => ({ coin, amount: rationalToText(amount) })) }
+      : {}),
   };
   return { terms, marks: secret ? [{ kind: "secret_hash", value: toHex(secret.hash) }] : [] };
 }

@@ -60,7 +60,7 @@ const OFFENCE_LIFE_MS = 7 * 86_400_000;
 /** History counts until the key has finished nothing for this long. */
 const HISTORY_LIFE_MS = 90 * 86_400_000;
 /** A key is trusted with this many times what it has finished: to fake a history costs fees in proportion to what it can hold. */
-const TRUST_FACTOR = 10n;
+const TRUST_FACTOR = 10;
 /** Coins remembered per key; the smallest number of them is enough for anybody who trades by hand. */
 const MAX_VOLUMES = 32;
 
@@ -89,9 +89,16 @@ export const hasHistory = (r: PeerRecord, nowMs: number): boolean => r.finished 
 
 /** What the key's history vouches for, base units of a coin. Nothing while it is throttled, banned, or an offence is remembered. */
 export function trustedUnits(r: PeerRecord, ticker: string, nowMs: number): bigint {
+  return isTrusted(r, nowMs) ? BigInt(TRUST_FACTOR) * (r.volumes[ticker] ?? 0n) : 0n;
+}
+
+/** For how many matches at a time that hold gas the key's history in a coin vouches: the finished ones have cost gas each. */
+export const trustedMatches = (r: PeerRecord, ticker: string, nowMs: number): number =>
+  trustedUnits(r, ticker, nowMs) > 0n ? TRUST_FACTOR * r.finished : 0;
+
+function isTrusted(r: PeerRecord, nowMs: number): boolean {
   const grade = gradeOf(r, nowMs);
-  const clean = grade !== "ban" && grade !== "throttle" && offencesOf(r, nowMs) === 0;
-  return clean && hasHistory(r, nowMs) ? TRUST_FACTOR * (r.volumes[ticker] ?? 0n) : 0n;
+  return grade !== "ban" && grade !== "throttle" && offencesOf(r, nowMs) === 0 && hasHistory(r, nowMs);
 }
 
 /** Contents the key has signed that no accident explains: a ban, longer each time. Never shortens a ban, and leaves the operator's alone. */
@@ -110,12 +117,13 @@ export function withSilence(r: PeerRecord, what: Silence, nowMs: number): PeerRe
 
 /** A swap that ended well clears suspicion, not what was proven. `units`: by ticker. */
 export function withFinishedSwap(r: PeerRecord, units: { readonly [ticker: string]: bigint }, nowMs: number): PeerRecord {
-  const volumes: { [ticker: string]: bigint } = hasHistory(r, nowMs) ? { ...r.volumes } : {};
+  const counts = hasHistory(r, nowMs);
+  const volumes: { [ticker: string]: bigint } = counts ? { ...r.volumes } : {};
   for (const [ticker, amount] of Object.entries(units)) {
     const before = volumes[ticker];
     if (before !== undefined || Object.keys(volumes).length < MAX_VOLUMES) volumes[ticker] = (before ?? 0n) + amount;
   }
-  return { ...r, finished: r.finished + 1, finishedAtMs: nowMs, volumes, points: 0, pointsAtMs: nowMs };
+  return { ...r, finished: (counts ? r.finished : 0) + 1, finishedAtMs: nowMs, volumes, points: 0, pointsAtMs: nowMs };
 }
 
 /** Nothing in it says anything any more. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { seededRng } from "../../adapters/virtualClock/seededRng.ts";
 import { randomBelow } from "../../ports/rng.ts";
-import { heldByStrangers, type OpenHold, shareOf } from "./strangersShare.ts";
+import { type FeeHold, feeShareOf, heldByStrangers, type OpenHold, shareOf } from "./strangersShare.ts";
 
 const hold = (peer: string, units: bigint, orderUuid = "o1"): OpenHold => ({ peer, units, orderUuid });
 const trust: { readonly [peer: string]: bigint } = { friend: 1_000n, acquaintance: 20n };
@@ -86,4 +86,37 @@ test("any run of requests leaves half of balance and order to keys with history,
         ).toBeLessThanOrEqual(30n);
     }
   }
+});
+
+/** Matches that hold 10 of a fee balance of 100 each; history vouches for three of `friend`'s. */
+function fees(peer: string, of: readonly string[], over: { units?: bigint; balance?: bigint; throttled?: boolean } = {}) {
+  const held = of.map((name): FeeHold => ({ peer: name, units: 10n }));
+  const vouched = (name: string): number => (name === "friend" ? 3 : 0);
+  const verdict = feeShareOf({ peer, units: 10n, balance: 100n, held, vouched, throttled: false, ...over });
+  return verdict.kind === "refused" ? verdict.reason : verdict.kind;
+}
+
+test("fees: keys without history hold half together; only one that finds none of them open may have more", () => {
+  expect([fees("e", ["a", "b", "c", "d"]), fees("f", ["a", "b", "c", "d", "e"])]).toEqual(["within", "strangers_share"]);
+  expect([fees("a", [], { units: 60n }), fees("a", ["friend"], { units: 60n }), fees("a", ["b"], { units: 60n })]).toEqual([
+    "alone",
+    "alone",
+    "key_share",
+  ]);
+});
+
+test("fees: a key with history goes past strangers, but only for the matches its swaps vouch for, and never past half", () => {
+  const crowd = ["a", "b", "c", "d", "e"];
+  expect([fees("friend", crowd), fees("friend", [...crowd, "friend", "friend"])]).toEqual(["within", "within"]);
+  expect(fees("friend", [...crowd, "friend", "friend", "friend"])).toBe("strangers_share");
+  // Beyond them it takes part in the share of strangers, and takes of theirs.
+  expect([
+    fees("friend", ["friend", "friend", "friend", "a"]),
+    fees("f", ["friend", "friend", "friend", "friend", "a", "b", "c", "d"]),
+  ]).toEqual(["within", "strangers_share"]);
+  expect([fees("friend", [], { units: 60n }), fees("friend", ["friend"], { units: 45n })]).toEqual(["within", "key_share"]);
+});
+
+test("fees: a throttled key holds an eighth", () => {
+  expect([fees("a", [], { units: 12n, throttled: true }), fees("a", [], { units: 13n, throttled: true })]).toEqual(["within", "throttled"]);
 });

@@ -53,12 +53,38 @@ export function shareOf(ask: ShareAsk): ShareVerdict {
   return { kind: "alone", of: balanceFits ? "order" : "balance" };
 }
 
+/** A match's fees of one balance, which wait as `OpenHold`s do. Base units of that balance. */
+export type FeeHold = { readonly peer: string; readonly units: bigint };
+
+/** A request for fees of a balance. */
+export type FeeAsk = FeeHold & {
+  readonly balance: bigint;
+  /** In the order they came. */
+  readonly held: readonly FeeHold[];
+  /** For how many matches at a time history vouches, per key. */
+  readonly vouched: (peer: string) => number;
+  readonly throttled: boolean;
+};
+
 /**
- * The same for a balance that pays fees: each match holds those of all its steps whatever its amount, so that tiny requests would tie up all of
- * it. Base units.
- * @param held what matches with keys without history hold of it
+ * The same for a balance that pays fees. Each match holds those of all its steps whatever its amount, so that tiny requests would tie up all
+ * of it: history is counted in matches here, and no amounts of coins vouch for gas. A key's own first match within them is never kept
+ * waiting for what others hold.
  */
-export function feeShareOf(units: bigint, held: bigint, balance: bigint): ShareVerdict {
-  if (SHARE_DIVISOR * (held + units) <= balance) return { kind: "within" };
-  return held > 0n ? { kind: "refused", reason: "strangers_share" } : { kind: "alone", of: "balance" };
+export function feeShareOf(ask: FeeAsk): ShareVerdict {
+  const { peer, units, balance, held, vouched } = ask;
+  const counts = new Map<string, number>();
+  let [strange, own] = [0n, 0n];
+  for (const hold of held) {
+    const count = (counts.get(hold.peer) ?? 0) + 1;
+    counts.set(hold.peer, count);
+    if (count > vouched(hold.peer)) strange += hold.units;
+    if (hold.peer === peer) own += hold.units;
+  }
+  if (ask.throttled && THROTTLED_DIVISOR * (own + units) > balance) return { kind: "refused", reason: "throttled" };
+  const keyFits = SHARE_DIVISOR * (own + units) <= balance;
+  if ((counts.get(peer) ?? 0) < vouched(peer)) return keyFits || own === 0n ? { kind: "within" } : { kind: "refused", reason: "key_share" };
+  if (keyFits && SHARE_DIVISOR * (strange + units) <= balance) return { kind: "within" };
+  if (strange > 0n || own > 0n) return { kind: "refused", reason: keyFits ? "strangers_share" : "key_share" };
+  return { kind: "alone", of: "balance" };
 }

@@ -28,6 +28,9 @@ export type RationalText = string;
 /** One fee figure of the status: whole coins. */
 export type FeeFigure = { readonly coin: string; readonly amount: RationalText; readonly paidFromTradingVol: boolean };
 
+/** What a maker's match holds of a balance that pays fees, whole coins; with the amount where that coin is the one given. */
+export type HeldFee = { readonly coin: string; readonly amount: RationalText };
+
 /** An event as KDF's files and replies have it (reference rpc.md 7.1). */
 export type KdfEvent = { readonly type: string; readonly data?: unknown };
 /** `timestamp`: unix milliseconds. */
@@ -97,6 +100,8 @@ export type SwapTerms = {
    */
   readonly makerFeeValue?: string;
   readonly takerFeeValue?: string;
+  /** Maker only: counted against the taker's key until its fee has come. Absent: no account pays. */
+  readonly heldFees?: readonly HeldFee[];
 };
 
 export type Negotiated = {
