@@ -161,6 +161,20 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "src/app/swap/startTerms.test.ts",
   ),
   bug(
+    "gas promised before a restart is free where it costs more now",
+    "src/app/coin/evm/accountFunds.ts",
+    "orLessGas ? this.#gasLeft(asset, amounts, wanted) : wanted;",
+    "orLessGas && wanted < 0n ? this.#gasLeft(asset, amounts, wanted) : wanted;",
+    "src/app/coin/evm/accountFunds.test.ts",
+  ),
+  bug(
+    "a swap that found less gas after a restart is never paid for",
+    "src/app/coin/evm/evmTradeFunds.ts",
+    "const best = now > then ? now : then;",
+    "const best = now > then ? then : now;",
+    "src/app/coin/evm/accountFunds.test.ts",
+  ),
+  bug(
     "one tiny swap vouches for all the gas",
     "src/core/peers/peerRecord.ts",
     "? TRUST_FACTOR * r.finished : 0",

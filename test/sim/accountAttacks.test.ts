@@ -305,6 +305,39 @@ test.each([
 );
 
 test.each([
+  ["taker", UTXO, TOKEN, "negotiated"],
+  ["maker", ETH, UTXO, "negotiated"],
+  ["maker", UTXO, TOKEN, "makerPayment"],
+] as const)(
+  "gas that costs ten times as much after a restart: the %s keeps all it has for the swap it promised (%s for %s, %s)",
+  async (side, base, rel, moment) => {
+    t = await accountWorld({ seed: SEED });
+    const node = t[side];
+    const coin = (): EvmSwapCoin["coin"] => platformCoin(node).coin;
+    const { signal } = new AbortController();
+    const to = checksumAddress(t[side === "maker" ? "taker" : "maker"].account);
+    const withdraw = (amount: Parameters<EvmSwapCoin["coin"]["withdraw"]>[0]["amount"]) =>
+      t.world.settle(coin().withdraw({ to, amount, broadcast: true, fee: undefined }, signal));
+    expect((await withdraw(decimal(base === ETH ? "995.8" : "999.8"))).ok).toBe(true);
+    await t.world.runUntil("it is gone", () => coin().account.nonces.outgoing().wei === 0n, 60_000);
+    const uuid = await match(t, base, rel, "4", "0.5");
+    const isThere = (): boolean =>
+      node.has(uuid, (e) => (moment === "negotiated" ? e.type === moment : e.type === "tx_seen" && e.slot === moment));
+    await t.world.runUntil("the moment comes", isThere, HOUR_MS);
+    node.crash();
+    t.world.accountChain(ETH).spike(10n, 120_000, true);
+    t.world.accountChain(ETH).mine();
+    await node.start(ALL);
+    const { funds } = coin().account;
+    expect([funds.held(null) > 0n, funds.free(null)]).toEqual([true, 0n]);
+    expect(await withdraw("max")).toMatchObject({ ok: false });
+    await t.world.runUntil("the swap ends for both", isOver(uuid), 4 * HOUR_MS);
+    expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+    expect(funds.held(null)).toBe(0n);
+  },
+);
+
+test.each([
   [UTXO, TOKEN, "taker"],
   [TOKEN, UTXO, "maker"],
 ] as const)(

@@ -77,7 +77,9 @@ export class StoredFunds {
         isDue: amounts.length > 0 || (hasGas && mayRefund),
         ttlMs: (amounts.length > 0 ? until : spendUntil) * 1_000 - nowMs + 1_000,
       }))
-      .filter(({ isDue, ttlMs }) => isDue && ttlMs >= 1_000);
+      .filter(({ isDue, ttlMs }) => isDue && ttlMs >= 1_000)
+      // Where there is too little for all, what has paid comes first: what has not may be left.
+      .toSorted((a, b) => a.amounts.length - b.amounts.length);
     coin.reserveAgain(open).forEach((reserved, i) => {
       const uuid = open[i]?.uuid;
       if (uuid === undefined) return;
@@ -109,7 +111,7 @@ export class StoredFunds {
       if (ticker === coin.ticker) for (const raw of refunds) coin.lockInputs(raw);
       if (otherTicker !== coin.ticker) continue;
       for (const raw of claims) coin.lockInputs(raw);
-      const reserved = mayClaim ? coin.reserveClaim(Math.max(1_000, spendUntil * 1_000 - nowMs)) : null;
+      const reserved = mayClaim ? coin.reserveClaimAgain(Math.max(1_000, spendUntil * 1_000 - nowMs)) : null;
       if (reserved?.ok && reserved.value) this.#claimReservations.set(uuid, reserved.value);
       else if (reserved && !reserved.ok)
         this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });

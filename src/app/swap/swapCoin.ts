@@ -103,12 +103,17 @@ export interface SwapCoin extends TradingCoin {
   readonly swapContracts: OwnContracts | null;
   /** Keeps a reservation until `release`, however long the swap takes. */
   adopt(reservation: Reservation): void;
-  /** Same as `reserve`, for swaps taken up after a restart whose outputs were never signed for: one answer for each, in order. */
+  /**
+   * Same as `reserve`, for swaps taken up after a restart whose outputs were never signed for: one answer for each, in order. What fees
+   * cost now may be more than there is: then all there is is held.
+   */
   reserveAgain(
     asked: readonly { readonly amounts: readonly bigint[]; readonly ttlMs: number }[],
   ): readonly Result<Reservation, FundsError>[];
+  /** The same for `reserveClaim`. */
+  reserveClaimAgain(ttlMs: number): Result<Reservation | null, FundsError>;
   /**
-   * Holds gas for steps of a token that this coin pays for and that is not enabled yet. Null: `ticker` is none. Only platform coins have
+   * Holds gas, as much as there is, for steps of a token that this coin pays for and that is not enabled yet. Null: `ticker` is none. Only platform coins have
    * it.
    */
   reserveTokenGas?(ticker: string, steps: TokenSteps, ttlMs: number): Result<Reservation, FundsError> | null;

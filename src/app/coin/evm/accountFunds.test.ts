@@ -12,6 +12,7 @@ import { signEvmTx } from "../../../core/evm/signTx.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { fromUnits } from "../../../core/money/rational.ts";
+import type { Reservation } from "../../tradingCoin.ts";
 import { AccountFunds } from "./accountFunds.ts";
 import { AllowanceKeeper } from "./allowanceKeeper.ts";
 import { EvmCoin } from "./evmCoin.ts";
@@ -68,6 +69,23 @@ test("a token's payments and their gas are promised together, or neither is; wha
   held({ asset: null, amounts: [300n], gas: 100n });
   held({ asset: TOKEN, amounts: [150n], gas: 0n });
   expect(figures()).toEqual([0n, 1_000n, 0n, 500n]);
+});
+
+test("a promise of before a restart takes what gas there is where it costs more now; its amounts are there whole or not at all", () => {
+  const again = (request: Parameters<AccountFunds["hold"]>[0]) => held({ ...request, orLessGas: true });
+  const [full, less, none] = [
+    again({ asset: TOKEN, amounts: [100n], gas: 700n }),
+    again({ asset: null, amounts: [250n], gas: 100n }),
+    again({ asset: TOKEN, amounts: [100n], gas: 100n }),
+  ];
+  expect([full, less, none].map((id) => funds.gasOf(id))).toEqual([700n, 50n, 0n]);
+  expect(figures()).toEqual([0n, 1_000n, 300n, 200n]);
+  expect(funds.hold({ asset: null, amounts: [], gas: 1n }, null)).toMatchObject({ ok: false, error: { available: 0n } });
+  expect(funds.hold({ asset: TOKEN, amounts: [301n], gas: 1n, orLessGas: true }, null)).toMatchObject({
+    ok: false,
+    error: { asset: TOKEN },
+  });
+  expect(funds.hold({ asset: null, amounts: [1n], gas: 1n, orLessGas: true }, null)).toMatchObject({ ok: false, error: { required: 1n } });
 });
 
 test("what was signed for moves from the hold to the waiting transactions, and is never counted twice or not at all", () => {
@@ -146,42 +164,69 @@ test("a thousand holds at most", () => {
   expect(funds.hold({ asset: null, amounts: [1n], gas: 0n }, null)).toMatchObject({ ok: false, error: { available: 0n } });
 });
 
+const ETH = { coin: "ETH", mm2: 1, protocol: { type: "ETH", protocol_data: { chain_id: 1 } } };
+const T = {
+  coin: "T",
+  mm2: 1,
+  decimals: 0,
+  protocol: { type: "ERC20", protocol_data: { platform: "ETH", contract_address: `0x${TOKEN}` } },
+};
+/** A coin of the account, 8 times the price of gas held for its swaps. */
+const coinOf = (entry: unknown): EvmCoin => {
+  const parsed = parseCoinEntry(JSON.parse(JSON.stringify(entry)));
+  const kind = parsed.ok ? evmKind(parsed.value) : expect.fail("no entry");
+  if (!kind.ok) return expect.fail(kind.error.reason);
+  const common = {
+    orderbookTicker: null,
+    walletOnly: false,
+    minTradingVol: null,
+    signMessagePrefix: null,
+    swapContract: null,
+    fallbackSwapContract: null,
+    confirmations: 1,
+    notarization: false,
+    hd: null,
+  };
+  const account = { platform: "ETH", platformDecimals: 18, gas: kind.value.gas, signMessagePrefix: null, chain, key, address, nonces };
+  const keeper = new NonceKeeper({ ...account, funds, clock, log: new SilentLog() });
+  const allowances = new AllowanceKeeper({ ...account, funds, log: new SilentLog() });
+  const tokens = new TokenTrials({ ...account, clock, log: new SilentLog() });
+  const payouts = new PayoutGate({ ...account, log: new SilentLog() });
+  return new EvmCoin(
+    { kind: kind.value, decimals: kind.value.decimals ?? 18, ...common },
+    { ...account, funds, keeper, payouts, allowances, tokens, clock },
+    (coin) => new EvmSwapCoin(coin, 8, () => false),
+  );
+};
+
+test("a swap that found too little gas after a restart is paid for once there is more, or it costs no more than what is held", () => {
+  const coin = coinOf(T).swapCoin as EvmSwapCoin;
+  const price = coin.spendRates().rate.perKb / 1_000n;
+  const enough = 10n ** 18n;
+  chain.balance = enough;
+  const holdAgain = (): Reservation => {
+    const [again] = coin.reserveAgain([{ amounts: [100n], ttlMs: 60_000 }]);
+    return again?.ok ? again.value : expect.fail("nothing was held");
+  };
+  const full = holdAgain();
+  expect([coin.ceilingOf(full), coin.dearerThanReserved(full)]).toEqual([8n * price, null]);
+  const steps = funds.gasOf(full.id) / (8n * price);
+  coin.release(full);
+  chain.balance = steps * (price - 1n);
+  const less = holdAgain();
+  expect([coin.ceilingOf(less), coin.dearerThanReserved(less)]).toEqual([
+    price - 1n,
+    expect.stringContaining(`above the ${price - 1n} reserved`),
+  ]);
+  chain.balance = steps * 3n * price;
+  expect([coin.ceilingOf(less), coin.dearerThanReserved(less)]).toEqual([3n * price, null]);
+  chain.balance = enough;
+  expect(coin.ceilingOf(less)).toBe(8n * price);
+});
+
 test("a withdrawal of everything leaves what swaps were promised, tokens and their gas alike, and locked shows it", async () => {
   const GWEI = 10n ** 9n;
   chain.balance = 10n * 10n ** 18n;
-  const ETH = { coin: "ETH", mm2: 1, protocol: { type: "ETH", protocol_data: { chain_id: 1 } } };
-  const T = {
-    coin: "T",
-    mm2: 1,
-    decimals: 0,
-    protocol: { type: "ERC20", protocol_data: { platform: "ETH", contract_address: `0x${TOKEN}` } },
-  };
-  const coinOf = (entry: unknown): EvmCoin => {
-    const parsed = parseCoinEntry(JSON.parse(JSON.stringify(entry)));
-    const kind = parsed.ok ? evmKind(parsed.value) : expect.fail("no entry");
-    if (!kind.ok) return expect.fail(kind.error.reason);
-    const common = {
-      orderbookTicker: null,
-      walletOnly: false,
-      minTradingVol: null,
-      signMessagePrefix: null,
-      swapContract: null,
-      fallbackSwapContract: null,
-      confirmations: 1,
-      notarization: false,
-      hd: null,
-    };
-    const account = { platform: "ETH", platformDecimals: 18, gas: kind.value.gas, signMessagePrefix: null, chain, key, address, nonces };
-    const keeper = new NonceKeeper({ ...account, funds, clock, log: new SilentLog() });
-    const allowances = new AllowanceKeeper({ ...account, funds, log: new SilentLog() });
-    const tokens = new TokenTrials({ ...account, clock, log: new SilentLog() });
-    const payouts = new PayoutGate({ ...account, log: new SilentLog() });
-    return new EvmCoin(
-      { kind: kind.value, decimals: kind.value.decimals ?? 18, ...common },
-      { ...account, funds, keeper, payouts, allowances, tokens, clock },
-      (coin) => new EvmSwapCoin(coin, 8, () => false),
-    );
-  };
   const [eth, token] = [coinOf(ETH), coinOf(T)];
   held({ asset: TOKEN, amounts: [200n], gas: 4n * 10n ** 18n });
   expect([eth.locked(), token.locked()]).toEqual([fromUnits(4n, 0), fromUnits(200n, 0)]);

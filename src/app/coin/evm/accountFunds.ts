@@ -20,6 +20,8 @@ export type FundsRequest = {
   readonly amounts: readonly bigint[];
   /** Wei for all steps still to come. */
   readonly gas: bigint;
+  /** Where there is less, all there is will do: promised before, it is given to nobody else. */
+  readonly orLessGas?: boolean;
 };
 
 /** What is missing, base units of `asset`. */
@@ -89,7 +91,8 @@ export class AccountFunds {
    * @param ttlMs after which the hold ends by itself; null: never
    * @returns its id, or what is missing; of a token and gas that are both missing, the token
    */
-  hold({ asset, amounts, gas }: FundsRequest, ttlMs: number | null): Result<string, Short> {
+  hold({ asset, amounts, gas: wanted, orLessGas }: FundsRequest, ttlMs: number | null): Result<string, Short> {
+    const gas = orLessGas ? this.#gasLeft(asset, amounts, wanted) : wanted;
     if (gas < 0n || amounts.some((amount) => amount < 0n)) throw new RangeError("a hold of less than nothing");
     const needs: readonly [Asset, bigint][] =
       asset === null
@@ -103,6 +106,13 @@ export class AccountFunds {
       if (required > available) return err({ kind: "NotEnough", asset: of, available, required });
     }
     return ok(this.#holds.add({ asset, amounts: [...amounts], gas, used: new Map() }, ttlMs));
+  }
+
+  /** What there is of the gas beside the amounts. */
+  #gasLeft(asset: Asset, amounts: readonly bigint[], wanted: bigint): bigint {
+    const left = this.free(null) - (asset === null ? sumOf(amounts) : 0n);
+    if (left >= wanted) return wanted;
+    return left > 0n ? left : 0n;
   }
 
   /** Why a transaction that was signed before would take what was promised since, a sentence; null: it would not. */

@@ -12,6 +12,12 @@ import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 /** Transactions of a swap that cost gas. */
 export type GasUse = "payment" | "fee" | "claim" | "refund" | "cancel";
 
+/** `orLessGas`: as much gas as there is where the price has risen since it was promised. */
+type HowLong = { readonly ttlMs: number; readonly orLessGas?: boolean };
+
+/** Wei per gas that a reservation was reckoned with, and the wei it holds; `steps`: the gas of all it is for. */
+type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: bigint };
+
 /** Gas of one approval at most: the figure the interface names for QRC-20 (spec, get_trade_fee); usual tokens need half of it. */
 const APPROVAL_GAS = 100_000n;
 /** A token that must be reset first needs two. */
@@ -27,8 +33,7 @@ export class EvmTradeFunds {
   readonly dust = ZERO;
   readonly #ceilingFactor: bigint;
   readonly #isOwnToken: (ticker: string) => boolean;
-  /** Wei per gas that reservations were reckoned with. */
-  readonly #ceilings = new WeakMap<Reservation, bigint>();
+  readonly #ceilings = new WeakMap<Reservation, Ceiling>();
   /** Gas of a claim or refund as the token was found to need; 0: not above the usual limit. */
   #spendGas = 0n;
 
@@ -177,24 +182,27 @@ export class EvmTradeFunds {
   reserve(amounts: readonly Rational[], ttlMs: number): Result<Reservation, FundsError> {
     return this.#hold(
       amounts.map((a) => toUnits(a, this.decimals)),
-      ttlMs,
+      { ttlMs },
     );
   }
   reserveClaim(ttlMs: number): Result<Reservation, FundsError> {
-    return this.#holdGas([], this.gasOf("claim"), ttlMs);
+    return this.#holdGas([], this.gasOf("claim"), { ttlMs });
+  }
+  reserveClaimAgain(ttlMs: number): Result<Reservation, FundsError> {
+    return this.#holdGas([], this.gasOf("claim"), { ttlMs, orLessGas: true });
   }
   /** By the usual limits of tokens: the token's own entry is read when it is enabled. */
   reserveTokenGas(ticker: string, { payments, refund, claim }: TokenSteps, ttlMs: number): Result<Reservation, FundsError> | null {
     if (!this.#isOwnToken(ticker)) return null;
     const { limits } = this.coin.spec.kind.gas;
     const paying = payments === 0 ? 0n : limits.tokenPayment + MOST_APPROVALS * APPROVAL_GAS + limits.tokenTransfer * BigInt(payments - 1);
-    return this.#holdGas([], paying + (refund ? limits.tokenRefund : 0n) + (claim ? limits.tokenSpend : 0n), ttlMs);
+    return this.#holdGas([], paying + (refund ? limits.tokenRefund : 0n) + (claim ? limits.tokenSpend : 0n), { ttlMs, orLessGas: true });
   }
   /** `amounts` empty: all is paid, and the refund may be left. */
   reserveAgain(
     asked: readonly { readonly amounts: readonly bigint[]; readonly ttlMs: number }[],
   ): readonly Result<Reservation, FundsError>[] {
-    return asked.map(({ amounts, ttlMs }) => this.#hold(amounts, ttlMs));
+    return asked.map(({ amounts, ttlMs }) => this.#hold(amounts, { ttlMs, orLessGas: true }));
   }
   adopt(reservation: Reservation): void {
     this.coin.account.funds.keep(reservation.id);
@@ -204,7 +212,13 @@ export class EvmTradeFunds {
   }
   /** Wei per gas a reservation was reckoned with; null when it is gone. */
   ceilingOf(reservation: Reservation): bigint | null {
-    return this.#ceilings.get(reservation) ?? null;
+    const of = this.#ceilings.get(reservation);
+    if (!of || of.wei >= of.wanted * of.steps) return of?.wanted ?? null;
+    // There was too little when it was held; there may be more now.
+    const { funds } = this.coin.account;
+    const [then, now] = [of.wei / of.steps, (funds.gasOf(reservation.id) + funds.free(null)) / of.steps];
+    const best = now > then ? now : then;
+    return best < of.wanted ? best : of.wanted;
   }
   dearerThanReserved(reservation: Reservation): string | null {
     const ceiling = this.ceilingOf(reservation);
@@ -216,17 +230,17 @@ export class EvmTradeFunds {
   }
 
   /** The payment is the last of `amounts`, the dex fee another. */
-  #hold(amounts: readonly bigint[], ttlMs: number): Result<Reservation, FundsError> {
+  #hold(amounts: readonly bigint[], how: HowLong): Result<Reservation, FundsError> {
     const paying = amounts.length === 0 ? 0n : this.#paymentGas() + this.gasOf("fee") * BigInt(amounts.length - 1);
-    return this.#holdGas(amounts, paying + this.gasOf("refund"), ttlMs);
+    return this.#holdGas(amounts, paying + this.gasOf("refund"), how);
   }
-  #holdGas(amounts: readonly bigint[], gas: bigint, ttlMs: number): Result<Reservation, FundsError> {
+  #holdGas(amounts: readonly bigint[], gas: bigint, { ttlMs, orLessGas = false }: HowLong): Result<Reservation, FundsError> {
     const { funds } = this.coin.account;
     const ceiling = this.#price() * this.#ceilingFactor;
-    const held = funds.hold({ asset: this.coin.contract, amounts, gas: gas * ceiling }, ttlMs);
+    const held = funds.hold({ asset: this.coin.contract, amounts, gas: gas * ceiling, orLessGas }, ttlMs);
     if (!held.ok) return err(this.#missing(held.error));
     const reservation = { id: held.value };
-    this.#ceilings.set(reservation, ceiling);
+    this.#ceilings.set(reservation, { wanted: ceiling, wei: funds.gasOf(held.value), steps: gas });
     return ok(reservation);
   }
   #missing({ asset, available, required }: Short): MissingFunds {
