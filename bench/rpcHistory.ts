@@ -86,9 +86,22 @@ const CALLS_ASKED: readonly Call[] = [
 
 const aimAtMost = (ms: number | undefined): Pick<Figure, "aim"> => (ms === undefined ? {} : { aim: { atMost: ms } });
 
-async function latencies(http: BareHttp, userpass: string, call: Call): Promise<readonly Figure[]> {
+async function milliseconds<T>(work: () => Promise<T>): Promise<readonly [T, number]> {
+  const startMs = performance.now();
+  const value = await work();
+  return [value, performance.now() - startMs];
+}
+
+/** The value that so many of all, from 0 to 1, do not exceed. */
+function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(share * values.length) - 1] ?? Number.NaN;
+}
+
+/** @param bare asked after each call for a reply of the same size: what machine, system and client take of the time */
+async function latencies(http: BareHttp, bare: BareHttp, userpass: string, call: Call): Promise<readonly Figure[]> {
   const { what, method, aims, records } = call;
   const taken: number[] = [];
+  const bareTaken: number[] = [];
   let bytes = 0;
   // The one that gives all is no call to repeat hundreds of times.
   const isLong = records === ORDERS;
@@ -98,21 +111,21 @@ async function latencies(http: BareHttp, userpass: string, call: Call): Promise<
   for (let n = 0; n < (isLong ? 0 : SAME); n++) await http.post(bodyOf(0));
   for (let turn = 0; turn < warmUp + calls; turn++) {
     const body = bodyOf(turn);
-    const startMs = performance.now();
-    const reply = await http.post(body);
-    const ms = performance.now() - startMs;
+    const [reply, ms] = await milliseconds(() => http.post(body));
     bytes = reply.length;
+    const [, bareMs] = await milliseconds(() => bare.post(String(bytes)));
     const { result } = JSON.parse(reply.toString());
     if (records !== null && result.found_records !== records) throw new Error(`${what}: ${result.found_records} records`);
     if (result.swaps !== undefined && result.swaps.length !== records) throw new Error(`${what}: swaps without a status`);
-    if (turn >= warmUp) taken.push(ms);
+    if (turn < warmUp) continue;
+    taken.push(ms);
+    bareTaken.push(bareMs);
   }
-  taken.sort((a, b) => a - b);
-  const p99 = taken[Math.ceil(0.99 * taken.length) - 1] ?? Number.NaN;
-  const note = `replies of ${Math.ceil(bytes / 1_000)} kB`;
+  const size = `replies of ${Math.ceil(bytes / 1_000)} kB`;
+  const besideBare = (of: number): string => `a bare server's: ${of.toFixed(2)} ms`;
   return [
-    { what: `${what}, p50`, value: median(taken), unit: "ms", note, ...aimAtMost(aims.p50) },
-    { what: `${what}, p99`, value: p99, unit: "ms", ...aimAtMost(aims.p99) },
+    { what: `${what}, p50`, value: median(taken), unit: "ms", note: `${size}; ${besideBare(median(bareTaken))}`, ...aimAtMost(aims.p50) },
+    { what: `${what}, p99`, value: quantile(taken, 0.99), unit: "ms", note: besideBare(quantile(bareTaken, 0.99)), ...aimAtMost(aims.p99) },
   ];
 }
 
@@ -173,16 +186,18 @@ export const question: Question = {
     say("filling the store");
     const node = await startLoneNode({ program: "checkout", isSeed: false, fillStore: fillLongHistory });
     try {
-      const http = await openBareHttp(Number(new URL(node.rpc.url).port));
-      const out: Figure[] = [];
-      for (const call of CALLS_ASKED) {
-        say(call.what);
-        out.push(...(await latencies(http, node.rpc.userpass, call)));
-      }
-      http.close();
-      say("beside a bare echo");
-      out.push(...(await withEcho((port) => rates(node, port))));
-      return out;
+      return await withEcho(async (echoPort) => {
+        const [http, bare] = [await openBareHttp(Number(new URL(node.rpc.url).port)), await openBareHttp(echoPort)];
+        const out: Figure[] = [];
+        for (const call of CALLS_ASKED) {
+          say(call.what);
+          out.push(...(await latencies(http, bare, node.rpc.userpass, call)));
+        }
+        http.close();
+        bare.close();
+        say("beside a bare echo");
+        return [...out, ...(await rates(node, echoPort))];
+      });
     } finally {
       await node.stop();
     }

@@ -462,6 +462,27 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/swapIndex.test.ts",
   ),
   bug(
+    "a page behind a swap whose write is not answered yet begins at its neighbour",
+    "src/adapters/sqlite/swapIndex.ts",
+    "this.#entries[place]?.id === id ? place : -1",
+    "place",
+    "src/adapters/sqlite/swapIndex.test.ts",
+  ),
+  bug(
+    "statuses made for lists are written while their reader goes on",
+    "src/main/keepViews.ts",
+    "    cancelQuiet();\n    cancelQuiet = clock.after",
+    "    if (areFirst) cancelQuiet = clock.after",
+    "src/main/keepViews.test.ts",
+  ),
+  bug(
+    "the statuses of a page that is asked for again and again are never kept",
+    "src/main/keepViews.ts",
+    "    if (areFirst) cancelLatest = clock.after(LATEST_MS, write);\n",
+    "",
+    "src/main/keepViews.test.ts",
+  ),
+  bug(
     "a page of several pairs lists the swaps of one before those of the next",
     "src/adapters/sqlite/swapIndex.ts",
     "if (wanted.length > 1) places.sort((a, b) => b - a);",

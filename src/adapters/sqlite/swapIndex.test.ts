@@ -99,6 +99,40 @@ test("a swap stored while a page is being read, or by a write that failed in the
   expect(await uuids()).toEqual([uuidOf(3), uuidOf(2), uuidOf(1)]);
 });
 
+test("a page behind a swap that is being stored begins at no other: it is behind that one, or there is none until the write is answered", async () => {
+  const { db } = watched();
+  let answered: Promise<void> = Promise.resolve();
+  let answer: () => void = () => undefined;
+  let beforeRead: () => Promise<void> = async () => undefined;
+  const store = createSwapStore({
+    ...db,
+    async read(sql, params) {
+      const before = beforeRead;
+      beforeRead = async () => undefined;
+      await before();
+      return db.read(sql, params);
+    },
+    async write(batch) {
+      await db.write(batch);
+      await answered;
+    },
+  });
+  const behind = async (i: number) => (await store.page({}, { after: uuidOf(i) }, 10))?.uuids;
+  for (const i of [1, 2]) await store.create(swap(i, "DOC", "MARTY", 1_000 + i), first, []);
+  expect(await behind(2)).toEqual([uuidOf(1)]);
+  beforeRead = () => store.create(swap(3, "DOC", "MARTY", 1_000), first, []);
+  expect(await behind(3)).toEqual([]);
+  answered = new Promise((resolve) => {
+    answer = resolve;
+  });
+  const stored = store.create(swap(4, "DOC", "MARTY", 1_001), first, []);
+  // Its neighbour is the swap that began behind it: a page from there would have a swap of the page before again.
+  expect(await behind(4)).toBeUndefined();
+  answer();
+  await stored;
+  expect(await behind(4)).toEqual([uuidOf(1), uuidOf(3)]);
+});
+
 test("swaps stored between two pages stand in the next one at their place, also those that began earlier", async () => {
   const store = createSwapStore(openInlineDatabase(":memory:", [SWAP_SCHEMA]));
   const page = async (filter: SwapFilter = {}) => (await store.page(filter, { skip: 0 }, 10))?.uuids;

@@ -48,8 +48,9 @@ export class SwapIndex {
 
   /** See `SwapStore.page`. */
   async page(filter: SwapFilter, start: SwapPageStart, limit: number): Promise<SwapPage | null> {
-    if (this.#read < this.#added) await this.#catchUp();
     const after = "after" in start ? await this.#keyOf(start.after) : null;
+    // Behind that: a swap it found is among the new ones, unless its write has not been answered yet.
+    if (this.#read < this.#added) await this.#catchUp();
     const [low, high] = [
       filter.fromSec === undefined ? 0 : this.#firstFrom(filter.fromSec),
       filter.toSec === undefined ? this.#entries.length : this.#firstFrom(filter.toSec),
@@ -60,7 +61,7 @@ export class SwapIndex {
     let skipped: number;
     if ("skip" in start) skipped = start.skip;
     else {
-      const place = after === null ? -1 : this.#firstFrom(after.at, after.id);
+      const place = after === null ? -1 : this.#placeOf(after);
       if (place < low || place >= high || this.#count(wanted, place, place + 1) === 0) return null;
       skipped = this.#count(wanted, place, high);
     }
@@ -110,6 +111,12 @@ export class SwapIndex {
   async #keyOf(uuid: string): Promise<Pick<Entry, "id" | "at"> | null> {
     const [row] = await this.#db.read("SELECT id, started_at FROM swaps WHERE uuid = ?", [uuid]);
     return row ? { id: Number(row.id), at: Number(row.started_at) } : null;
+  }
+
+  /** Place of the entry; -1: it has not been read. */
+  #placeOf({ at, id }: Pick<Entry, "id" | "at">): number {
+    const place = this.#firstFrom(at, id);
+    return this.#entries[place]?.id === id ? place : -1;
   }
 
   /** Place of the first entry that started at `atSec` or later; of one second, of those with this id or a later one. */
