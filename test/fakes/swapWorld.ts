@@ -33,7 +33,7 @@ import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { ok } from "../../src/core/util/result.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import type { UtxoChainWithHistory } from "../../src/ports/chain.ts";
-import type { Clock } from "../../src/ports/clock.ts";
+import { type Clock, sleep } from "../../src/ports/clock.ts";
 import { type SqlDatabase, StorageError } from "../../src/ports/sql.ts";
 import type { SwapStore } from "../../src/ports/swapStore.ts";
 import { TEST_RULES } from "../contract/electrumChain.ts";
@@ -96,6 +96,8 @@ export class SwapSide {
   skewMs = 0;
   /** An append for which this gives an error is not stored; "lost" stores it and fails all the same. */
   refuse: (event: SwapEvent) => "full" | "lost" | null = () => null;
+  /** How long an append takes, ms. */
+  storeMs: (event: SwapEvent) => number = () => 0;
   /** While set, no log of a swap can be read. */
   unreadable = false;
   readonly #world: SwapWorld;
@@ -219,6 +221,8 @@ export class SwapSide {
     const around = async (event: StoredEvent, work: () => Promise<void>): Promise<void> => {
       const fault = this.refuse(event.event);
       if (fault === "full") throw new StorageError("DiskFull", "refused on request");
+      const slowMs = this.storeMs(event.event);
+      if (slowMs > 0) await sleep(this.#clock, slowMs);
       await work();
       if (fault === "lost") throw new StorageError("Io", "stored, but the answer was lost");
     };

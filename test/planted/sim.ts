@@ -81,8 +81,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     DYING,
     "what the disk refused counts as stored",
     TASK,
-    "if (!(await this.#catchUp())) throw cause;\n      return this.#apply(event, marks);",
-    "if (await this.#catchUp()) return this.#apply(event, marks);\n      this.trouble(String(cause));",
+    "if (!(await this.#catchUp())) throw cause;\n      return this.#apply(holds, event, marks);",
+    "if (await this.#catchUp()) return this.#apply(holds, event, marks);\n      this.trouble(String(cause));",
   ),
   caught(
     "in time",

@@ -28,6 +28,7 @@ const LOST_TO_TEST = "src/app/swap/lostTo.test.ts";
 const CLAIM_BUILT_ON = "test/sim/found/claimBuiltOn.test.ts";
 const PAYMENT_TEST = "src/app/swap/duties/payment.test.ts";
 const TASK_TEST = "src/app/swap/swapTask.test.ts";
+const DEEP_REORGS = "test/swap/deepReorgs.test.ts";
 const OLD_BACKUP = "test/swap/oldBackup.test.ts";
 const RESENDER_TEST = "src/app/swap/resender.test.ts";
 
@@ -123,8 +124,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "an event counts before it is stored",
     TASK,
-    "const next = step(this.#state, event);\n    if (next === this.#state) return;",
-    "const next = step(this.#state, event);\n    if (next === this.#state) return;\n    this.#state = next;",
+    "const next = step(this.#state, event);\n    if (next === this.#state) return true;",
+    "const next = step(this.#state, event);\n    if (next === this.#state) return true;\n    this.#state = next;",
     "test/swap/disk.test.ts",
     FUNDS,
     OUTBOX,
@@ -132,8 +133,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a transaction is broadcast before its mark is stored",
     PUBLISH,
-    'await task.emit({ type: "tx_attempted", slot }, marks);',
-    'await coin.chain.broadcast(raw, signal);\n    await task.emit({ type: "tx_attempted", slot }, marks);',
+    'if (!(await task.emitIf(isWanted, { type: "tx_attempted", slot }, marks))) return;',
+    'await coin.chain.broadcast(raw, signal);\n    if (!(await task.emitIf(isWanted, { type: "tx_attempted", slot }, marks))) return;',
     OUTBOX,
     CLOCKS,
   ),
@@ -179,9 +180,23 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a paid for swap's payment is cancelled",
     PUBLISH,
-    "if (s.own[ownClaim(role)]?.attempted || s.facts[ownClaim(role)] || s.facts[theirClaim(role)]) return true;",
-    "",
+    'task.emitIf((now) => !isPaidFor(now), { type: "refund_decided", failure })',
+    'task.emitIf(() => true, { type: "refund_decided", failure })',
     LIMITS,
+  ),
+  bug(
+    "a payment is taken back though the claim was being stored meanwhile",
+    PUBLISH,
+    'if (!(await task.emitIf((now) => !isPaidFor(now), { type: "refund_decided", failure }))) return true;',
+    'if (isPaidFor(s)) return true;\n  await task.emit({ type: "refund_decided", failure });',
+    DEEP_REORGS,
+  ),
+  bug(
+    "a claim leaves though the decision to take the payment back was being stored meanwhile",
+    PUBLISH,
+    'if (!(await task.emitIf(isWanted, { type: "tx_attempted", slot }, marks))) return;',
+    'if (!isWanted(task.state)) return;\n    await task.emit({ type: "tx_attempted", slot }, marks);',
+    DEEP_REORGS,
   ),
   bug(
     "a forgotten transaction is not sent again",
@@ -670,8 +685,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment that missed its time leaves while a child of it is being stored",
     PUBLISH,
-    '  await task.emit({ type: "refund_decided", failure: { event, reason: `own payment is in no block by ${limit}` } });',
-    '  if (!s.refund) await task.emit({ type: "refund_decided", failure: { event, reason: `own payment is in no block by ${limit}` } });',
+    'if (!(await task.emitIf((now) => !isPaidFor(now), { type: "refund_decided", failure }))) return true;',
+    'if (!s.refund && !(await task.emitIf((now) => !isPaidFor(now), { type: "refund_decided", failure }))) return true;',
     "test/swap/feeVersions.test.ts",
   ),
   bug(
@@ -722,8 +737,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "an own fee that left is not marked: a node put back takes it up for another swap",
     PUBLISH,
-    'await task.emit({ type: "tx_attempted", slot }, marks);',
-    'await task.emit({ type: "tx_attempted", slot });',
+    'task.emitIf(isWanted, { type: "tx_attempted", slot }, marks)',
+    'task.emitIf(isWanted, { type: "tx_attempted", slot })',
     OLD_BACKUP,
   ),
   bug(

@@ -259,3 +259,30 @@ test("a maker that took its coin long ago sends its own payment again when a reo
   await world.taker.restart();
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
+
+// Two duties see to one each, and what one of them decides is being stored while the other looks at the chains.
+test.each([
+  ["its claim", "tx_attempted"],
+  ["the decision to take its payment back", "refund_decided"],
+])("a maker that comes back to its claim, and to a payment that a reorg undid, does one of two: %s is first", async (_what, first) => {
+  world = await SwapWorld.open();
+  const { maker } = world;
+  const uuid = await world.start();
+  let mayClaim = false;
+  maker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "takerPaymentSpend" && !mayClaim ? "full" : null);
+  await world.until("the claim is signed", async () => (await maker.state(uuid)).own.takerPaymentSpend !== undefined);
+  await maker.stop();
+  const { txid } = (await fact(maker, uuid, "makerPayment")) ?? { txid: "" };
+  reorg("AAA", depth("AAA", txid), { forget: [txid] });
+  await world.advance(300);
+  mayClaim = first === "tx_attempted";
+  maker.storeMs = (e) => {
+    if (e.type === first) mayClaim = true;
+    return e.type === first ? 10_000 : 0;
+  };
+  await maker.restart();
+  const isTraded = first === "tx_attempted";
+  expect(await world.finish(uuid)).toEqual(isTraded ? { maker: "success", taker: "success" } : { maker: "cancelled", taker: "refunded" });
+  const { cancel, takerPaymentSpend } = (await maker.state(uuid)).own;
+  expect([cancel?.attempted === true, takerPaymentSpend?.attempted === true]).toEqual([!isTraded, isTraded]);
+});

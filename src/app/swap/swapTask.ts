@@ -194,26 +194,40 @@ export class SwapTask {
   }
 
   /** Stores an event, then makes it count. Resolves when it is durable and the duties match; repeats are no-ops. */
-  emit(event: SwapEvent, marks: readonly UniqueMark[] = []): Promise<void> {
-    const done = this.#queue.then(() => this.#apply(event, marks));
-    this.#queue = done.catch(() => undefined);
+  async emit(event: SwapEvent, marks: readonly UniqueMark[] = []): Promise<void> {
+    await this.emitIf(() => true, event, marks);
+  }
+
+  /**
+   * The same for a decision that another duty, which runs beside this one, may have taken back: asked again when the event's turn
+   * comes, of the state with everything before it.
+   * @returns whether it counts now; false: `holds` was not true any more, and nothing was stored
+   */
+  emitIf(holds: (s: SwapState) => boolean, event: SwapEvent, marks: readonly UniqueMark[] = []): Promise<boolean> {
+    const done = this.#queue.then(() => this.#apply(holds, event, marks));
+    this.#queue = done.then(
+      () => undefined,
+      () => undefined,
+    );
     return done;
   }
 
-  async #apply(event: SwapEvent, marks: readonly UniqueMark[]): Promise<void> {
+  async #apply(holds: (s: SwapState) => boolean, event: SwapEvent, marks: readonly UniqueMark[]): Promise<boolean> {
     // Whoever waits for this event goes on to act on it: without it being stored that must not happen.
     if (this.#stopped.signal.aborted) throw new Aborted("the swap was stopped");
+    if (!holds(this.#state)) return false;
     const next = step(this.#state, event);
-    if (next === this.#state) return;
+    if (next === this.#state) return true;
     const stored: StoredEvent = { v: 1, atMs: this.deps.clock.nowMs(), event };
     try {
       await this.deps.store.append(this.uuid, this.#log.length, stored, marks);
     } catch (cause) {
       // Stored all the same, perhaps, now or by an earlier try whose answer was lost: what is in the log counts.
       if (!(await this.#catchUp())) throw cause;
-      return this.#apply(event, marks);
+      return this.#apply(holds, event, marks);
     }
     this.#advance(stored);
+    return true;
   }
 
   /** Takes over what the store has beyond this task's log. @returns whether there was anything */

@@ -8,7 +8,7 @@ import {
   theirClaim,
   theirPayment,
 } from "../../../core/swap/events.ts";
-import { secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
+import { duties, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf } from "../contracts.ts";
@@ -53,7 +53,9 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (refused) return drop(task, slot, raw, refused);
     // Nothing in a fee names its swap: the mark does (see `takeUpFee`). One that never leaves has none, for its inputs serve again.
     const marks = slot === "fee" && coin.relayPolicy !== "nonce" ? [{ kind: "fee_tx", value: first.txid } as const] : [];
-    await task.emit({ type: "tx_attempted", slot }, marks);
+    // While the chains were asked another duty may have decided otherwise: a maker that takes its payment back shows no secret.
+    const isWanted = (s: SwapState): boolean => duties(s).some((d) => d.do === "publish" && d.slot === slot);
+    if (!(await task.emitIf(isWanted, { type: "tx_attempted", slot }, marks))) return;
   }
   let sending = null as { readonly txid: string; readonly repeat: Repeater } | null;
   const pause = new OfferPause(slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS);
@@ -267,10 +269,9 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const limit = known ? window : notAfter;
   if (s.facts[slot]?.block || known?.block || task.nowSec() <= limit) return true;
   const event = role === "maker" ? "MakerPaymentWaitConfirmFailed" : "TakerPaymentWaitForSpendFailed";
-  // The own claim may be on the chain though an old backup does not know of it.
-  if (s.own[ownClaim(role)]?.attempted || s.facts[ownClaim(role)] || s.facts[theirClaim(role)]) return true;
+  const failure = { event, reason: `own payment is in no block by ${limit}` };
   // Also where it is decided already: a child that is being stored right now is then known as ours.
-  await task.emit({ type: "refund_decided", failure: { event, reason: `own payment is in no block by ${limit}` } });
+  if (!(await task.emitIf((now) => !isPaidFor(now), { type: "refund_decided", failure }))) return true;
   if (isBuiltOnByOthers(task, "paymentChild", raw)) return true;
   const built = coin.buildCancel(raw, childFees(task, "paymentChild"));
   if (built.ok) {
@@ -280,4 +281,9 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
     task.trouble(`the payment could not be cancelled: ${fundsErrorText(built.error)}`);
   }
   return false;
+}
+
+/** Whether the own payment has been used. The own claim may be on the chain though an old backup does not know of it. */
+function isPaidFor({ terms: { role }, own, facts }: SwapState): boolean {
+  return own[ownClaim(role)]?.attempted === true || facts[ownClaim(role)] !== undefined || facts[theirClaim(role)] !== undefined;
 }
