@@ -21,6 +21,8 @@ export type ChainFacts = {
   read(raw: string): { readonly txid: string; readonly spends: readonly string[] } | null;
   /** The block a transaction is in, whether or not it failed there. */
   blockOf(txid: string): { readonly height: number; readonly timeSec: number } | null;
+  /** Whether a block or the mempool has a transaction. */
+  has(txid: string): boolean;
 };
 
 export function utxoFacts({ ticker, chain }: SimChain): ChainFacts {
@@ -45,6 +47,7 @@ export function utxoFacts({ ticker, chain }: SimChain): ChainFacts {
       const entry = state.blockOfTx(txid);
       return entry ? { height: entry.height, timeSec: entry.block.header.time } : null;
     },
+    has: (txid) => state.blockOfTx(txid) !== undefined || chain.mempool.graph.get(txid) !== undefined,
   };
 }
 
@@ -84,5 +87,6 @@ export function accountFacts(chain: SimEvmChain): ChainFacts {
       const block = chain.find(txid)?.block;
       return block ? { height: block.height, timeSec: block.timeSec } : null;
     },
+    has: (txid) => chain.find(txid) !== undefined,
   };
 }

@@ -1,5 +1,5 @@
 import type { Role, Slot, StoredEvent, SwapEvent, SwapTerms } from "../../src/core/swap/events.ts";
-import { begin, type SwapState, step } from "../../src/core/swap/swapState.ts";
+import { begin, type SwapState, step, versionsOf } from "../../src/core/swap/swapState.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import type { SqlStatement } from "../../src/ports/sql.ts";
 
@@ -93,6 +93,14 @@ export class SwapBook {
   /** Ids of everything that was ever signed for a slot. */
   signedFor(uuid: string, slot: Slot): readonly string[] {
     return this.#bySlot.get(`${uuid} ${slot}`) ?? [];
+  }
+
+  /** Whether the node that signed a transaction has it on its disk: one that was put back to a backup may not. */
+  isRemembered(txid: string): boolean {
+    const signed = this.byTxid.get(txid);
+    const side = signed && Object.values(this.swaps.get(signed.uuid)?.sides ?? {}).find(({ node }) => node === signed.node);
+    if (!side || side.isForgotten) return false;
+    return Object.values(side.state.own).some((tx) => versionsOf(tx).some((v) => v.txid === txid));
   }
 
   #sideOf(node: string, uuid: string, event: SwapEvent, worldMs: number): { swap: SwapRecord; side: SwapSide } {

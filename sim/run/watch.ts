@@ -318,11 +318,12 @@ export class Watch {
     }
     for (const point of points) {
       const other = this.#spentBy.get(point);
-      // A disk put back does not know what was sent since then: only of outputs can others tell.
+      // A disk put back does not know what was sent since then. Of outputs the chain can tell, unless nobody on it has any trace of that.
+      const isTold = rule === "one nonce" || !other || this.book.isRemembered(other.txid) || facts.has(other.txid);
       const isInside = [owner, ...(rule === "one nonce" && other ? [other.owner] : [])].every((whose) =>
         typeof whose === "string" ? !this.#restored.has(whose) : whose.outside.size === 0,
       );
-      if (other && other.owner !== owner && isInside)
+      if (other && other.owner !== owner && isInside && isTold)
         this.violate(
           rule,
           `${slot} ${txid} spends ${point}, which ${other.txid} of ${whoIs(other.owner)} spends, too`,

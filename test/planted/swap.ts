@@ -755,4 +755,18 @@ export const SWAP: readonly PlantedBug[] = [
     'event.type === "tx_signed"',
     "src/adapters/sqlite/repair/repairDatabase.test.ts",
   ),
+  bug(
+    "the simulator lets a node that was put back spend again what a mempool shows as spent",
+    "sim/run/watch.ts",
+    "this.book.isRemembered(other.txid) || facts.has(other.txid);",
+    "this.book.isRemembered(other.txid);",
+    "test/sim/found/forgottenPayment.test.ts",
+  ),
+  bug(
+    "the simulator blames a node that was put back for what nobody can tell it",
+    "sim/run/watch.ts",
+    "const isTold = rule",
+    "const isTold = rule !== null || rule",
+    "test/sim/found/forgottenPayment.test.ts",
+  ),
 ];
