@@ -214,6 +214,9 @@ export class UtxoTradeFunds implements TradingCoin {
   reserveClaim(): Result<null, never> {
     return ok(null);
   }
+  reserveClaimAgain(): Result<null, never> {
+    return ok(null);
+  }
   reserveAgain(asked: readonly AskedHold[]): readonly Result<Reservation, FundsError>[] {
     return this.ledger.holdEach(asked).map((held, i) => this.#reservation(held, asked[i]?.amounts ?? []));
   }
