@@ -13,7 +13,6 @@ import { ChainDaemon } from "../../chain/daemon.ts";
 import { ElectrumListener, type ElectrumListenerOptions } from "../../chain/electrum/electrumListener.ts";
 import { ElectrumServer } from "../../chain/electrum/electrumServer.ts";
 import { EmbeddedChain } from "../../chain/embeddedChain.ts";
-import { sleep } from "../../ports/clock.ts";
 import type { CertificatePins } from "../../ports/electrum.ts";
 import { newKeyPem, selfSignedCertificate } from "../httpServer/selfSigned.ts";
 import { createCertificatePins, PIN_SCHEMA } from "../sqlite/certificatePins.ts";
@@ -125,10 +124,18 @@ async function open(port: number, protocol: ServerProtocol, pins = memoryPins(),
   return chain;
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; i < 500 && !condition(); i++) await sleep(clock, 10);
-  expect(condition()).toBe(true);
+/** Resolves with the change after which it is so: who follows a chain is told of everything. */
+function until(chain: ElectrumChain, condition: () => boolean): Promise<void> {
+  if (condition()) return Promise.resolve();
+  return new Promise((resolve) => {
+    const off = chain.onChange(() => {
+      if (!condition()) return;
+      off();
+      resolve();
+    });
+  });
 }
+const isUnreachable = (chain: ElectrumChain): Promise<void> => until(chain, () => chain.status().state === "unreachable");
 
 async function seesAPayment(w: World, chain: ElectrumChain): Promise<void> {
   const script = scriptNumber(1);
@@ -136,9 +143,9 @@ async function seesAPayment(w: World, chain: ElectrumChain): Promise<void> {
   const paid = w.chain.payFromFaucet(script, 100_000n);
   if (!paid.ok) expect.fail("not paid");
   // Nobody asks: the server tells.
-  await until(() => chain.tx(paid.value.txid)?.block === null);
+  await until(chain, () => chain.tx(paid.value.txid)?.block === null);
   w.chain.mine(1);
-  await until(() => chain.tx(paid.value.txid)?.block?.height === w.chain.state.tip.height);
+  await until(chain, () => chain.tx(paid.value.txid)?.block?.height === w.chain.state.tip.height);
 }
 
 test("a chain is followed over TCP, and after the server was gone over a new connection", async () => {
@@ -147,10 +154,10 @@ test("a chain is followed over TCP, and after the server was gone over a new con
   const chain = await open(port, "TCP");
   await seesAPayment(w, chain);
   const fault = w.server.faults.add({ kind: "refuse" });
-  await until(() => chain.status().state === "unreachable");
+  await isUnreachable(chain);
   w.chain.mine(2);
   w.server.faults.clear(fault.id);
-  await until(() => chain.status().tip?.height === w.chain.state.tip.height);
+  await until(chain, () => chain.status().tip?.height === w.chain.state.tip.height);
 });
 
 test("a chain is followed over WebSocket, plain and with TLS", async () => {
@@ -178,7 +185,7 @@ test("over TLS the key a server shows first is the one it must show later, also 
   const impostor = await listen(other, { port, tls: certificate() });
   expect(impostor).toBe(port);
   const fooled = await open(port, "SSL", pins);
-  await until(() => fooled.status().state === "unreachable");
+  await isUnreachable(fooled);
   expect(fooled.status().error).toContain("its certificate has another key than the first time");
   expect(fooled.status().tip).toBeNull();
   // Who says that certificates do not matter gets what they ask for.
@@ -193,7 +200,7 @@ test("over secure WebSocket another key is refused, too", async () => {
   const port = await listenWs(w, certificate());
   await pins.set(`${HOST}:${port}`, `key ${"ab".repeat(32)}`);
   const chain = await open(port, "WSS", pins);
-  await until(() => chain.status().state === "unreachable");
+  await isUnreachable(chain);
   expect(chain.status().error).toContain("another key");
 });
 
@@ -202,7 +209,7 @@ test("where nothing listens, or something that does not speak TLS, the status sa
   const port = await listen(w);
   const nobody = await open(1, "TCP");
   const plain = await open(port, "SSL");
-  await until(() => nobody.status().state === "unreachable" && plain.status().state === "unreachable");
+  await Promise.all([nobody, plain].map(isUnreachable));
   expect(nobody.status().error).toContain("127.0.0.1:1: ECONNREFUSED");
   expect(plain.status().error).toContain(`127.0.0.1:${port}: `);
 });
