@@ -309,7 +309,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "confirmations that no notary counts are notarizations",
     `${AT}/notarizations.ts`,
-    "a.value.counted > 1 && capping[i]",
+    "a.value.counted > 1 && isCapping(having[i])",
     "a.value.counted > 1 && i >= 0",
     SERVERS_TEST,
   ),
