@@ -6,6 +6,7 @@ import { checkDatabase } from "../adapters/sqlite/checkDatabase.ts";
 import { repairDatabase } from "../adapters/sqlite/repair/repairDatabase.ts";
 import { SCHEMA } from "../adapters/sqlite/schema.ts";
 import { setPrivateUmask } from "../adapters/system/dataDir.ts";
+import { isKdfDatabase } from "../adapters/system/kdfsOwn.ts";
 import { lockFolder } from "../adapters/system/processLock.ts";
 import { parseOrderRecord } from "../app/orders/orderRecord.ts";
 import { defaultDbDir, type Surroundings } from "../config/configSources.ts";
@@ -38,6 +39,11 @@ export async function dataCommand(args: readonly string[], at: Surroundings, io:
   const files = db === undefined ? databasesBelow(absolute(dbdir ?? defaultDbDir(at))) : [absolute(db)];
   if (files.length === 0) {
     io.complain(`no ${FILE} in any wallet's folder below ${absolute(dbdir ?? defaultDbDir(at))}: name the file with --db`);
+    return 1;
+  }
+  const kdfs = files.find(isKdfDatabase);
+  if (kdfs !== undefined) {
+    io.complain(`${kdfs} is KDF's database, which this node never changes: name a ${FILE}`);
     return 1;
   }
   if (action !== "check" && files.length > 1) {

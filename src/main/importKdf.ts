@@ -7,8 +7,8 @@ import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
 import { SCHEMA } from "../adapters/sqlite/schema.ts";
 import { keepBeforeImport } from "../adapters/sqlite/snapshot.ts";
 import { SqliteEngine } from "../adapters/sqlite/sqliteEngine.ts";
-import { endedStatements, takenOverStatements } from "../adapters/sqlite/swapStore.ts";
-import { openDataDir } from "../adapters/system/dataDir.ts";
+import { endedStatements, reopenedStatements, takenOverStatements } from "../adapters/sqlite/swapStore.ts";
+import { openDataDir, refuseKdfsOwn } from "../adapters/system/dataDir.ts";
 import { lockFolder } from "../adapters/system/processLock.ts";
 import type { ImportCoins } from "../app/kdf/importCoin.ts";
 import { planSwapImport, type SwapPlan } from "../app/kdf/planSwapImport.ts";
@@ -56,9 +56,11 @@ export async function importKdf(options: ImportOptions): Promise<ImportOutcome> 
       reason: `there is no MM2.db in ${root}: KDF has not been used there with this passphrase (--from DIR names another dbdir)`,
     };
   }
-  const busy = whyBusy(root, options.nowMs());
+  const busy = await whyBusy(options, root);
   if (busy !== null) return { ok: false, reason: busy };
   const own = join(options.dbdir, wallet);
+  const apart = refuseKdfsOwn(own);
+  if (!apart.ok) return { ok: false, reason: apart.error.message };
   // A look must leave no trace, and where no node of ours has ever been none can be running.
   if (options.dryRun && !existsSync(join(own, ".lock"))) return run(options, root, null);
   if (!options.dryRun) {
@@ -91,9 +93,11 @@ export async function importKdf(options: ImportOptions): Promise<ImportOutcome> 
   }
 }
 
-function whyBusy(root: string, nowMs: number): string | null {
-  const lock = freshLock(root, Math.floor(nowMs / 1_000));
-  return lock && `KDF is running swaps: its lock ${lock.name} is ${lock.ageSec} s old. Stop KDF, wait 40 seconds and try again`;
+async function whyBusy(options: ImportOptions, root: string): Promise<string | null> {
+  const lock = freshLock(root, Math.floor(options.nowMs() / 1_000));
+  if (lock === null) return options.whoListens();
+  const ahead = lock.ageSec < 0 ? ". If KDF is surely stopped, its clock was ahead: remove that lock" : "";
+  return `KDF is running swaps: its lock ${lock.name} is ${lock.ageSec} s old. Stop KDF, wait 40 seconds and try again${ahead}`;
 }
 
 async function run(options: ImportOptions, root: string, db: Store | null): Promise<ImportOutcome> {
@@ -103,7 +107,7 @@ async function run(options: ImportOptions, root: string, db: Store | null): Prom
   const taken = await takeSwaps(work, root, tables);
   const orderRows = await takeOrders(work, root, tables, taken);
   await work.flush();
-  const busy = whyBusy(root, options.nowMs());
+  const busy = await whyBusy(options, root);
   if (busy !== null) return { ok: false, reason: `${busy}; of the open swaps and orders nothing was taken over` };
   await work.write(work.last);
   const { openSwaps, openOrders, endedSwaps, knownCount, left, leftOrders, broken, notes, coins } = work;
@@ -128,16 +132,20 @@ async function takeSwaps(work: Import, root: string, tables: KdfTables): Promise
       continue;
     }
     const uuid = file.uuid ?? "";
-    if (await work.known.swap(uuid)) work.knownCount++;
+    const isKnown = await work.known.swap(uuid);
+    const wasOver = isKnown && (await work.known.endedElsewhere(uuid));
+    // Taken for over the last time: KDF has gone on with it since, or this node can look after it now.
+    const isReopened = wasOver && plan.plan !== "history";
+    if ((!isKnown || wasOver) && plan.plan !== "leave" && plan.note !== null) work.notes.push({ what: `swap ${uuid}`, why: plan.note });
+    if (isKnown && !isReopened) work.knownCount++;
     else if (plan.plan === "leave") work.left.push({ what: `swap ${uuid}`, why: plan.reason });
     else {
-      if (plan.note !== null) work.notes.push({ what: `swap ${uuid}`, why: plan.note });
       if (plan.plan === "history") {
         work.endedSwaps++;
         await work.addEnded(endedStatements(plan));
       } else {
         work.openSwaps.push(uuid);
-        work.last.push(...takenOverStatements(plan.summary, plan.log, plan.marks));
+        work.last.push(...(isReopened ? reopenedStatements : takenOverStatements)(plan.summary, plan.log, plan.marks));
         for (const ticker of [plan.summary.myCoin, plan.summary.otherCoin]) work.coins.add(ticker);
       }
     }

@@ -286,6 +286,7 @@ test("swaps this node cannot end and orders it cannot serve are named and left",
   ])
     expect(text).toContain(line);
   expect(text).not.toContain(uuidOf(32));
+  expect((await run()).text).toContain(`swap ${gone.uuid}: KDF ended it and calls it recoverable`);
 });
 
 test("files that are broken or hostile are named and passed over, and those beside them are taken", async () => {

@@ -51,10 +51,10 @@ export async function importKdfCommand(at: Surroundings, io: Io): Promise<number
   const clock = createSystemClock();
   const { ip, port } = config.rpc;
   // KDF has locks for swaps that run, and none for orders and for swaps that wait for their coins.
-  if (!dryRun && port !== 0 && (await isPortTaken(ip, port))) {
-    io.complain(`something listens on ${ip}:${port}, the RPC port of the configuration: stop KDF, or this node, and try again`);
-    return 1;
-  }
+  const whoListens = async (): Promise<string | null> =>
+    !dryRun && port !== 0 && (await isPortTaken(ip, port))
+      ? `something listens on ${ip}:${port}, the RPC port of the configuration: stop KDF, or this node, and try again`
+      : null;
   try {
     const passphrase = await passphraseOf(config);
     const from = values.from ?? config.dbdir;
@@ -65,6 +65,7 @@ export async function importKdfCommand(at: Surroundings, io: Io): Promise<number
       dbdir: config.dbdir,
       kdfDbdir: isAbsolute(from) ? from : join(at.cwd, from),
       nowMs: () => clock.nowMs(),
+      whoListens,
       dryRun,
     });
     if (!outcome.ok) {

@@ -1,14 +1,19 @@
-import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { type KdfFolderContent, kdfMaker, kdfSwap, kdfTaker, makeKdfFolder, uuidOf } from "../../test/fakes/kdfFolder.ts";
+import { factsOf, type KdfFolderContent, kdfMaker, kdfSwap, kdfTaker, makeKdfFolder, uuidOf } from "../../test/fakes/kdfFolder.ts";
 import { tempFolder } from "../../test/fakes/tempFolder.ts";
 import { SqliteEngine } from "../adapters/sqlite/sqliteEngine.ts";
+import { openDataDir } from "../adapters/system/dataDir.ts";
+import { type CoinEntry, parseCoinEntry } from "../core/coin/coinEntry.ts";
 import { rmd160Hex } from "../core/keys/dbIds.ts";
+import { profileOfNetid } from "../core/network/networkProfile.ts";
 import { toHex } from "../core/util/bytes.ts";
 import { Secret } from "../core/util/secret.ts";
+import { dataCommand } from "./dataCommand.ts";
+import { importKdf } from "./importKdf.ts";
 import { importKdfCommand } from "./importKdfCommand.ts";
 import { nodeKeys } from "./nodeKeys.ts";
 
@@ -55,6 +60,11 @@ function folder(content: KdfFolderContent = {}) {
   return { root, run, withKdfDatabase, count };
 }
 
+function entryOf(json: unknown): CoinEntry {
+  const entry = parseCoinEntry(json);
+  if (!entry.ok) throw new Error("bad test coin");
+  return entry.value;
+}
 const hexUuid = (n: number): string => `bb2e902d-a810-4d81-aecb-${n.toString(16).padStart(12, "0")}`;
 
 test("the history of a bot, a hundred and fifty thousand orders, is taken over", async () => {
@@ -160,6 +170,97 @@ test("a disk or folder that does not do its part is a sentence and an exit code,
   rmSync(join(none.root, "SWAPS"), { recursive: true });
   writeFileSync(join(none.root, "SWAPS"), "");
   expect(await none.run()).toMatchObject({ code: 1, text: expect.stringContaining("SWAPS/MY") });
+});
+
+test.each([
+  ["link", "swapnode.db", "MM2.db"],
+  ["second name", "swapnode.db", "MM2.db"],
+  ["link", "swapnode", "."],
+  ["link", "swapnode/SWAPS", "SWAPS"],
+  ["link", "swapnode/ORDERS/MY/MAKER", "ORDERS/MY/MAKER"],
+] as const)(
+  "with a %s, %s, that leads to KDF's %s nothing is written, looked at or taken over, and no node starts",
+  async (kind, ours, kdfs) => {
+    const { root, run } = folder({ swaps: [kdfSwap()], makers: [kdfMaker(1)] });
+    mkdirSync(join(root, ours, ".."), { recursive: true });
+    const before = factsOf(root);
+    (kind === "link" ? symlinkSync : linkSync)(join(root, kdfs), join(root, ours));
+    for (const options of [[], ["--dry-run"]])
+      expect(await run(undefined, 0, ...options)).toMatchObject({ code: 1, text: expect.stringContaining("leads to what belongs to KDF") });
+    expect(openDataDir(join(root, ".."), basename(root))).toMatchObject({
+      ok: false,
+      error: { kind: "KdfsOwn", folder: join(root, ours) },
+    });
+    rmSync(join(root, ours));
+    expect(factsOf(root)).toEqual(before);
+  },
+);
+
+test("KDF's database is neither checked, repaired nor accepted as ours, under whatever name", async () => {
+  const { root } = folder({ swaps: [kdfSwap()] });
+  symlinkSync(root, join(root, "../elsewhere"));
+  symlinkSync(join(root, "MM2.db"), join(root, "../a link"));
+  const before = factsOf(root);
+  for (const action of ["check", "repair", "accept"])
+    for (const path of [join(root, "MM2.db"), join(root, "../elsewhere/MM2.db"), join(root, "../a link")]) {
+      const lines: string[] = [];
+      const io = { print: (line: string) => void lines.push(line), complain: (line: string) => void lines.push(`! ${line}`) };
+      const code = await dataCommand([action, "--db", path], { args: [], env: {}, cwd: root, home: root, stdin: NULL_DEVICE }, io);
+      expect([code, lines.join()]).toEqual([1, expect.stringMatching(/^! .* is KDF's database, which this node never changes/)]);
+    }
+  expect(factsOf(root)).toEqual(before);
+});
+
+/** An import that asks `whoListens` between its steps. */
+const importOf = (root: string, whoListens: () => Promise<string | null>) => {
+  const dbdir = join(root, "..");
+  const coins = new Map(["DOC", "MARTY"].map((ticker) => [ticker, entryOf(coin(ticker))]));
+  const { safety } = profileOfNetid(9_998);
+  return importKdf({ keys: KEYS, coins, safety, dbdir, kdfDbdir: dbdir, nowMs: Date.now, whoListens, dryRun: false });
+};
+
+test("a look at what an import would add to what is here adds nothing", async () => {
+  const { root, run, count } = folder({ swaps: [kdfSwap()] });
+  expect((await run()).code).toBe(0);
+  writeFileSync(join(root, "ORDERS/MY/MAKER", `${uuidOf(1)}.json`), JSON.stringify(kdfMaker(1)));
+  const before = factsOf(root, [".lock", ".lock.pid", "swapnode.db-shm", "swapnode.db-wal"]);
+  expect((await run(undefined, 0, "--dry-run")).text).toContain("1 open orders");
+  expect(factsOf(root, [".lock", ".lock.pid", "swapnode.db-shm", "swapnode.db-wal"])).toEqual(before);
+  expect(count("live_orders")).toBe(0);
+});
+
+test("a KDF that is started while its data is read keeps what is open", async () => {
+  const open = kdfSwap({ n: 2, key: KEY, events: ["Negotiated", "MakerPaymentInstructionsReceived"] });
+  const { root, run, count } = folder({ swaps: [kdfSwap(), open], makers: [kdfMaker(1)] });
+  const answers = [null, "KDF listens"];
+  const outcome = await importOf(root, async () => answers.shift() ?? null);
+  expect(outcome).toEqual({ ok: false, reason: "KDF listens; of the open swaps and orders nothing was taken over" });
+  expect([count("swaps"), count("live_orders")]).toEqual([1, 0]);
+  expect((await run()).text).toContain("1 open swaps");
+});
+
+test("a swap that was over when it was taken over, and with which KDF went on, is taken over as open; one this node cannot look after is named each time", async () => {
+  const begun = [kdfSwap({ n: 3, key: KEY, events: [] }), kdfSwap({ n: 4, key: KEY, events: [], coins: ["DOC", "ETH"] })];
+  const { root, run, count } = folder({ swaps: begun });
+  expect(await run()).toMatchObject({ code: 0, text: expect.stringContaining("2 swaps that are over") });
+  for (const [n, coins] of [
+    [3, ["DOC", "MARTY"]],
+    [4, ["DOC", "ETH"]],
+  ] as const) {
+    const swap = kdfSwap({ n, key: KEY, coins, events: ["Negotiated", "TakerFeeValidated"] });
+    writeFileSync(join(root, "SWAPS/MY", `${swap.uuid}.json`), JSON.stringify(swap));
+  }
+  const second = await run();
+  expect(second).toMatchObject({ code: 3, text: expect.stringContaining(`1 open swaps\n    ${uuidOf(3)}`) });
+  expect(second.text).toContain(`swap ${uuidOf(4)}: ETH is not in the coins file`);
+  expect([count("swaps"), count("ended_elsewhere")]).toEqual([2, 1]);
+  const db = new SqliteEngine(join(root, "swapnode.db"), "read");
+  expect(db.read("SELECT finished, settled FROM swaps WHERE uuid = ?", [uuidOf(3)])).toEqual([{ finished: 0, settled: 0 }]);
+  expect(db.read("SELECT seq FROM swap_events WHERE uuid = ?", [uuidOf(3)]).length).toBeGreaterThan(1);
+  db.close();
+  const third = await run();
+  expect(third).toMatchObject({ code: 3, text: expect.stringContaining("Here already, left as they are: 1") });
+  expect(third.text).toContain(`swap ${uuidOf(4)}: ETH is not in the coins file`);
 });
 
 test("while something listens on the RPC port nothing is taken over: a KDF that runs orders alone has no lock", async () => {

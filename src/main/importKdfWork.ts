@@ -17,6 +17,8 @@ export type ImportOptions = {
   readonly dbdir: string;
   readonly kdfDbdir: string;
   readonly nowMs: () => number;
+  /** Why nothing is taken over: KDF, or this node, answers calls. */
+  readonly whoListens: () => Promise<string | null>;
   /** Nothing is written. */
   readonly dryRun: boolean;
 };
@@ -28,7 +30,13 @@ export type ImportLine = { readonly what: string; readonly why: string };
 export type Store = Pick<SqlDatabase, "read"> & Partial<Pick<SqlDatabase, "write">> & { readonly copy: string | null };
 
 /** What is known of the store: of one that is not there, nothing. */
-type Known = { swap(uuid: string): Promise<boolean>; order(uuid: string): Promise<boolean>; row(uuid: string): Promise<boolean> };
+type Known = {
+  swap(uuid: string): Promise<boolean>;
+  /** A swap that was over when it was taken over. */
+  endedElsewhere(uuid: string): Promise<boolean>;
+  order(uuid: string): Promise<boolean>;
+  row(uuid: string): Promise<boolean>;
+};
 
 function knownIn(db: Store | null): Known {
   const has = async (table: string, uuid: string): Promise<boolean> => {
@@ -39,6 +47,7 @@ function knownIn(db: Store | null): Known {
   };
   return {
     swap: (uuid) => has("swaps", uuid),
+    endedElsewhere: (uuid) => has("ended_elsewhere", uuid),
     order: async (uuid) => (await has("live_orders", uuid)) || (await has("my_orders", uuid)) || has("orders_from_elsewhere", uuid),
     row: (uuid) => has("my_orders", uuid),
   };

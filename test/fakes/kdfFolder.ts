@@ -1,4 +1,4 @@
-import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { decimal } from "../../src/core/money/rational.ts";
@@ -141,6 +141,13 @@ export type KdfFolderContent = {
 
 const orderUuid = (order: Json): string => String(order.uuid ?? (order.request as Json).uuid);
 
+/** A lock of a swap as KDF would have written it then: at the time it names, or long ago when it names none. */
+export function writeLock(path: string, text: string): void {
+  writeFileSync(path, text);
+  const atSec = Number(text) || 1_700_000_000;
+  utimesSync(path, atSec, atSec);
+}
+
 export function makeKdfFolder(root: string, content: KdfFolderContent = {}): void {
   const { swaps = [], makers = [], takers = [], ended = [], indexed = [], lock } = content;
   for (const sub of [
@@ -159,7 +166,7 @@ export function makeKdfFolder(root: string, content: KdfFolderContent = {}): voi
   for (const order of makers) write(`ORDERS/MY/MAKER/${orderUuid(order)}.json`, order);
   for (const order of takers) write(`ORDERS/MY/TAKER/${orderUuid(order)}.json`, order);
   for (const one of ended) write(`ORDERS/MY/HISTORY/${orderUuid(one.order)}.json`, one);
-  if (lock !== undefined) writeFileSync(join(root, "SWAPS/MY", `${uuidOf(1)}.lock`), lock);
+  if (lock !== undefined) writeLock(join(root, "SWAPS/MY", `${uuidOf(1)}.lock`), lock);
   const building = join(root, "building.db");
   const db = new DatabaseSync(building);
   // As a crash leaves it: the newest is beside the file, and whoever opened it in its place would put it in.

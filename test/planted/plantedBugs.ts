@@ -5,6 +5,7 @@ import { EDGES } from "./edges.ts";
 import { ELECTRUM } from "./electrum.ts";
 import { FEE_BUGS } from "./fees.ts";
 import { HTLC_BUGS } from "./htlc.ts";
+import { KDF_BUGS } from "./kdf.ts";
 import { MONEY } from "./money.ts";
 import { NETWORK } from "./network.ts";
 import { ORDERS } from "./orders.ts";
@@ -26,6 +27,7 @@ export const PLANTED_BUGS: { readonly [group: string]: readonly PlantedBug[] } =
   swap: SWAP,
   fees: FEE_BUGS,
   edges: EDGES,
+  kdf: KDF_BUGS,
   checks: CHECKS,
   simulator: SIM_BUGS,
 };

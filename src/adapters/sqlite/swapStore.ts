@@ -70,6 +70,16 @@ export const takenOverStatements = (s: SwapSummary, log: readonly StoredEvent[],
   ...log.map((event, seq) => insertEvent(s.uuid, seq, event)),
 ];
 
+/**
+ * Statements that put the log of an open swap in the place of what was stored when it was taken for one that is over. Not while a node
+ * runs: it reads what lists and filters ask for once.
+ */
+export const reopenedStatements = (s: SwapSummary, log: readonly StoredEvent[], marks: readonly UniqueMark[]): readonly SqlStatement[] => [
+  { sql: "DELETE FROM ended_elsewhere WHERE uuid = ?", params: [s.uuid] },
+  { sql: "DELETE FROM swaps WHERE uuid = ?", params: [s.uuid] },
+  ...takenOverStatements(s, log, marks),
+];
+
 const text = (v: SqlValue | undefined): string => {
   if (typeof v !== "string") throw new StorageError("Corrupt", "swap store: a text column holds something else");
   return v;

@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { leadsToKdf } from "./kdfsOwn.ts";
 import { makeFolders } from "./makeFolders.ts";
 
 /**
@@ -32,7 +33,7 @@ export type DataDir = {
   readonly orderHistory: string;
 };
 
-export type DataDirError = { readonly kind: "NotWritable"; readonly folder: string; readonly message: string };
+export type DataDirError = { readonly kind: "NotWritable" | "KdfsOwn"; readonly folder: string; readonly message: string };
 
 /** Sets the umask under which every file of the node is made: nothing for group and others. Returns the old one. */
 export function setPrivateUmask(): number {
@@ -52,6 +53,14 @@ function makeFolder(path: string, name: string): Result<void, DataDirError> {
   }
 }
 
+/** Refuses a wallet's folder in which a name of ours leads to what is KDF's. */
+export function refuseKdfsOwn(root: string): Result<void, DataDirError> {
+  const found = leadsToKdf(root, OWN);
+  if (found === null) return ok(undefined);
+  const message = `${found} leads to what belongs to KDF, whose files this node never changes: remove that link`;
+  return err({ kind: "KdfsOwn", folder: found, message });
+}
+
 /**
  * Makes the folders of one wallet, with mode 0700. What KDF has in the same folder is neither read nor touched.
  *
@@ -61,6 +70,8 @@ function makeFolder(path: string, name: string): Result<void, DataDirError> {
 export function openDataDir(dbdir: string, walletId: string): Result<DataDir, DataDirError> {
   if (!/^[0-9a-f]{40}$/.test(walletId)) throw new Error("openDataDir: the wallet id is not 40 hex digits");
   const root = join(dbdir, walletId);
+  const apart = refuseKdfsOwn(root);
+  if (!apart.ok) return apart;
   const made = makeFolder(root, walletId);
   if (!made.ok) return made;
   for (const name of SUBFOLDERS) {
