@@ -88,6 +88,8 @@ export interface TradingCoin {
    * method: nothing does.
    */
   unexplained?(): string | null;
+  /** Why so much of it cannot be given in one swap though it is there: a token that moves less at a time. Null or no such method: nothing. */
+  unmovable?(volume: Rational): Outage | null;
   /** `outage`, after one more look of at most five seconds at a backend that is away. @throws Aborted when `signal` fires */
   reach(signal?: AbortSignal): Promise<Outage | null>;
   /** Spendable minus nothing: the confirmed and own-change outputs, whole coins. */

@@ -389,6 +389,40 @@ test("a token that keeps a part of what it moves, at a contract that does not lo
     });
 });
 
+test("a token that moves little at a time is traded in little amounts; more is refused before anything is paid", async () => {
+  t = await accountWorld({ seed: SEED });
+  token().mostAtOnce = 40_000_000n;
+  for (const node of [t.maker, t.taker]) {
+    await node.stop();
+    await node.start(ALL);
+  }
+  const sells = { base: TOKEN, rel: UTXO, price: decimal("0.5"), volume: decimal("400") };
+  const offer = (volume: string) =>
+    t.world.settle(t.maker.node.orders.placeMakerOrder({ ...sells, volume: decimal(volume), cancelPrevious: false }));
+  const sold = await t.world.settle(t.taker.node.orders.placeTakerOrder({ ...sells, action: "Sell" }));
+  for (const placed of [await offer("400"), sold])
+    expect(placed).toMatchObject({
+      ok: false,
+      error: { kind: "Transport", message: expect.stringMatching(/was not found to move 400000000 at once/) },
+    });
+  const uuid = await match(t, TOKEN, UTXO, "4", "0.5");
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
+test("a token that moves little at a time since an order was placed: the maker holds nothing for more, and matches nobody", async () => {
+  t = await accountWorld({ seed: SEED });
+  const order = { base: TOKEN, rel: UTXO, price: decimal("0.5"), volume: decimal("400") };
+  const offered = await t.world.settle(t.maker.node.orders.placeMakerOrder({ ...order, cancelPrevious: false }));
+  expect(offered.ok).toBe(true);
+  token().mostAtOnce = 40_000_000n;
+  const sees = (): boolean => t.maker.node.coins.active(TOKEN)?.unmovable?.(decimal("400")) != null;
+  await t.world.runUntil("the maker has found it out", sees, HOUR_MS / 4);
+  const placed = await t.world.settle(t.taker.node.orders.placeTakerOrder({ ...order, action: "Buy" }));
+  await t.world.advance(120_000);
+  expect(placed.ok && t.maker.swaps.has(placed.value.uuid)).toBe(false);
+});
+
 test("a token that begins to keep a part while its order is open: the maker matches nobody", async () => {
   t = await accountWorld({ seed: SEED });
   const chain = t.world.accountChain(ETH);

@@ -30,7 +30,7 @@ export type TokenManners = {
   readonly resetFirst?: boolean;
 };
 
-/** An ERC-20 token, as honest as it is told to be. `feePercent`, `isPaused` and `moreGas` may change; no reorg takes that back. */
+/** An ERC-20 token, as honest as it is told to be. `feePercent`, `isPaused`, `mostAtOnce` and `moreGas` may change; no reorg takes that back. */
 export class SimToken implements NativeContract {
   readonly address: EvmAddress;
   readonly decimals: number;
@@ -38,6 +38,8 @@ export class SimToken implements NativeContract {
   feePercent = 0n;
   /** While true, no transfer succeeds. */
   isPaused = false;
+  /** Most that one transfer moves; null: any amount. */
+  mostAtOnce: bigint | null = null;
   /** Gas of a transfer beyond the usual. */
   moreGas = 0n;
   readonly #manners: TokenManners;
@@ -103,7 +105,8 @@ export class SimToken implements NativeContract {
 
   /** `transfer` called by `from`. @returns what it answers */
   move({ state, logs }: Pick<Frame, "state" | "logs">, from: EvmAddress, to: EvmAddress, amount: bigint): Uint8Array {
-    if (this.isPaused || state.token(this.address, from) < amount) return this.#fail(this.isPaused ? new Revert() : overflow());
+    if (this.isPaused || (this.mostAtOnce !== null && amount > this.mostAtOnce)) return this.#fail(new Revert());
+    if (state.token(this.address, from) < amount) return this.#fail(overflow());
     const fee = (amount * this.feePercent) / 100n;
     state.addToken(this.address, from, -amount);
     state.addToken(this.address, to, amount - fee);

@@ -66,9 +66,10 @@ export async function placeTakerOrder(
   const converts = (input.orderType ?? "GoodTillCancelled") === "GoodTillCancelled";
   const noKey = feeKeyMissing(deps, given.ticker) ?? (converts ? feeKeyMissing(deps, received.ticker, true) : null);
   if (noKey) return noKey;
-  const outage = given.outage() ?? received.outage();
+  const toGive = givenVolume(action, volume, price);
+  const outage = given.outage() ?? received.outage() ?? given.unmovable?.(toGive);
   if (outage) return err(outage);
-  const funds = checkTakerFunds(deps.rules, { coin: given, other: received }, givenVolume(action, volume, price));
+  const funds = checkTakerFunds(deps.rules, { coin: given, other: received }, toGive);
   if (!funds.ok) return funds;
   const numbers = { price, volume, minVolume: input.minVolume, minTradingVolBase: base.minTradingVol, minTradingVolRel: rel.minTradingVol };
   const minVolume = checkTakerNumbers(numbers);
@@ -77,7 +78,7 @@ export async function placeTakerOrder(
   const amount = action === "Buy" ? volume : mul(volume, price);
   const fits = canBeSafe(deps, coinsOf(received, given), takerWishes(conf, action), { role: "taker", amount });
   if (!fits.ok) return fits;
-  const covered = coverSpends([given, givenVolume(action, volume, price)], [received, amount]);
+  const covered = coverSpends([given, toGive], [received, amount]);
   if (!covered.ok) return covered;
   if (ledger.size >= MAX_OWN_ORDERS) return tooMany;
   const order: TakerOrder = {
@@ -128,6 +129,8 @@ export async function placeMakerOrder(
   const volume = cap ? min(most.value, div(cap, input.price)) : most.value;
   const negative = negativeVolume(base, volume);
   if (negative) return err(negative);
+  const unmovable = base.unmovable?.(volume);
+  if (unmovable) return err(unmovable);
   const funds = input.volume === "max" ? ok(undefined) : checkMakerFunds(sides, volume);
   if (!funds.ok) return funds;
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });

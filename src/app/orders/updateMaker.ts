@@ -57,6 +57,8 @@ function newVolume(
   const volume = add(order.maxBaseVol, volumeDelta);
   if (!isPositive(volume)) return err({ kind: "VolumeNotPositive", volume });
   const left = sub(volume, reserved);
+  const unmovable = coins.base.unmovable?.(left);
+  if (unmovable) return err(unmovable);
   const funds = isPositive(left) ? checkMakerFunds(sides, left) : ok(undefined);
   return funds.ok ? ok(volume) : funds;
 }

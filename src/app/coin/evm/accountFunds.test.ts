@@ -1,31 +1,28 @@
 import { beforeEach, expect, test } from "vitest";
+import { ETH_ENTRY, evmCoinOf, tokenEntry } from "../../../../test/fakes/evmCoins.ts";
 import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import { SilentLog } from "../../../../test/fakes/silentLog.ts";
 import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
 import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
 import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
-import { parseCoinEntry } from "../../../core/coin/coinEntry.ts";
 import { addressFromBytes, addressOfPubkey, checksumAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { transferCall } from "../../../core/evm/erc20.ts";
-import { evmKind } from "../../../core/evm/evmKind.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { fromUnits } from "../../../core/money/rational.ts";
 import type { Reservation } from "../../tradingCoin.ts";
 import { AccountFunds } from "./accountFunds.ts";
-import { AllowanceKeeper } from "./allowanceKeeper.ts";
-import { EvmCoin } from "./evmCoin.ts";
-import { EvmSwapCoin } from "./evmSwapCoin.ts";
-import { NonceKeeper } from "./nonceKeeper.ts";
+import type { EvmCoin } from "./evmCoin.ts";
+import type { EvmSwapCoin } from "./evmSwapCoin.ts";
 import { NonceLedger } from "./nonceLedger.ts";
-import { PayoutGate } from "./payoutGate.ts";
-import { TokenTrials } from "./tokenTrials.ts";
 
 const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
 const address = addressOfPubkey(key.publicKey);
 const TOKEN = addressFromBytes(new Uint8Array(20).fill(0x11));
 const OTHER = addressFromBytes(new Uint8Array(20).fill(0x12));
+
+const coinOf = (entry: unknown): EvmCoin => evmCoinOf(entry, { chain, key, nonces, funds, clock });
 
 let chain: FakeAccountChain;
 let clock: VirtualClock;
@@ -164,43 +161,8 @@ test("a thousand holds at most", () => {
   expect(funds.hold({ asset: null, amounts: [1n], gas: 0n }, null)).toMatchObject({ ok: false, error: { available: 0n } });
 });
 
-const ETH = { coin: "ETH", mm2: 1, protocol: { type: "ETH", protocol_data: { chain_id: 1 } } };
-const T = {
-  coin: "T",
-  mm2: 1,
-  decimals: 0,
-  protocol: { type: "ERC20", protocol_data: { platform: "ETH", contract_address: `0x${TOKEN}` } },
-};
-/** A coin of the account, 8 times the price of gas held for its swaps. */
-const coinOf = (entry: unknown): EvmCoin => {
-  const parsed = parseCoinEntry(JSON.parse(JSON.stringify(entry)));
-  const kind = parsed.ok ? evmKind(parsed.value) : expect.fail("no entry");
-  if (!kind.ok) return expect.fail(kind.error.reason);
-  const common = {
-    orderbookTicker: null,
-    walletOnly: false,
-    minTradingVol: null,
-    signMessagePrefix: null,
-    swapContract: null,
-    fallbackSwapContract: null,
-    confirmations: 1,
-    notarization: false,
-    hd: null,
-  };
-  const account = { platform: "ETH", platformDecimals: 18, gas: kind.value.gas, signMessagePrefix: null, chain, key, address, nonces };
-  const keeper = new NonceKeeper({ ...account, funds, clock, log: new SilentLog() });
-  const allowances = new AllowanceKeeper({ ...account, funds, log: new SilentLog() });
-  const tokens = new TokenTrials({ ...account, clock, log: new SilentLog() });
-  const payouts = new PayoutGate({ ...account, log: new SilentLog() });
-  return new EvmCoin(
-    { kind: kind.value, decimals: kind.value.decimals ?? 18, ...common },
-    { ...account, funds, keeper, payouts, allowances, tokens, clock },
-    (coin) => new EvmSwapCoin(coin, 8, () => false),
-  );
-};
-
 test("a swap that found too little gas after a restart is paid for once there is more, or it costs no more than what is held", () => {
-  const coin = coinOf(T).swapCoin as EvmSwapCoin;
+  const coin = coinOf(tokenEntry(TOKEN)).swapCoin as EvmSwapCoin;
   const price = coin.spendRates().rate.perKb / 1_000n;
   const enough = 10n ** 18n;
   chain.balance = enough;
@@ -227,7 +189,7 @@ test("a swap that found too little gas after a restart is paid for once there is
 test("a withdrawal of everything leaves what swaps were promised, tokens and their gas alike, and locked shows it", async () => {
   const GWEI = 10n ** 9n;
   chain.balance = 10n * 10n ** 18n;
-  const [eth, token] = [coinOf(ETH), coinOf(T)];
+  const [eth, token] = [coinOf(ETH_ENTRY), coinOf(tokenEntry(TOKEN))];
   held({ asset: TOKEN, amounts: [200n], gas: 4n * 10n ** 18n });
   expect([eth.locked(), token.locked()]).toEqual([fromUnits(4n, 0), fromUnits(200n, 0)]);
   const to = checksumAddress(OTHER);

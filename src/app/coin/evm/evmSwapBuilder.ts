@@ -105,7 +105,12 @@ export class EvmSwapBuilder {
       { from: account.address, to: terms.contract, value, data: encodeSwapCall(paymentCall(terms)) },
       signal,
     );
-    if (!tried.ok) return `the payment of ${ticker} would fail: ${tried.error.message.replace(/\.$/, "")}`;
+    if (!tried.ok) {
+      const { kind, message } = tried.error;
+      const what =
+        kind === "Unreachable" ? `whether a payment of ${ticker} goes through is not known` : `the payment of ${ticker} would fail`;
+      return `${what}: ${message.replace(/\.$/, "")}`;
+    }
     const needed = (tried.value * GAS_MARGIN_PERCENT) / 100n;
     const usual = this.#deps.gasOf("payment");
     if (needed > usual * MOST_GAS_FACTOR) return `a payment of ${ticker} needs ${tried.value} gas, far more than the usual ${usual}`;

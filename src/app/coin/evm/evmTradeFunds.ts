@@ -96,6 +96,11 @@ export class EvmTradeFunds {
     const message = state === "unreachable" ? (error ?? "the nodes do not answer") : obstacle;
     return message === null ? null : { kind: "Transport", coin: this.ticker, message };
   }
+  unmovable(volume: Rational): Outage | null {
+    const { account, contract } = this.coin;
+    const message = contract === null ? null : account.tokens.limit(contract, toUnits(volume, this.decimals));
+    return message === null ? null : { kind: "Transport", coin: this.ticker, message };
+  }
   async reach(signal?: AbortSignal): Promise<Outage | null> {
     const { clock, chain, payouts, tokens } = this.coin.account;
     const { contract } = this.coin;
@@ -180,6 +185,8 @@ export class EvmTradeFunds {
   }
 
   reserve(amounts: readonly Rational[], ttlMs: number): Result<Reservation, FundsError> {
+    const unmovable = this.unmovable(amounts.at(-1) ?? ZERO);
+    if (unmovable) return err(unmovable);
     return this.#hold(
       amounts.map((a) => toUnits(a, this.decimals)),
       { ttlMs },

@@ -95,3 +95,58 @@ test("a token the account has nothing of is not tried", async () => {
   await trials.look(token);
   expect([trials.obstacle(token), chain.trips]).toEqual([null, 0]);
 });
+
+/** Moves up to `most` at a time. */
+const upTo = (most: bigint) => (amount: bigint) =>
+  amount <= most ? null : err({ kind: "Reverted", data: null, message: "Too much at once." } as const);
+const amounts: bigint[] = [];
+const noted = (trip: FakeAccountChain["trip"]) => (amount: bigint) => {
+  amounts.push(amount);
+  return trip(amount);
+};
+beforeEach(() => amounts.splice(0));
+
+test("a token that refuses much at a time is tried with less, and traded up to what arrived whole; more has a trial of its own", async () => {
+  chain.trip = noted(upTo(20n));
+  await trials.look(token);
+  expect([amounts, trials.obstacle(token)]).toEqual([[500n, 15n], null]);
+  expect([trials.limit(token, 15n), trials.limit(token, 16n)]).toEqual([
+    null,
+    expect.stringMatching(/moves 15 units to the swap contract and back, but was not found to move 16 at once: of 500 Too much at once/),
+  ]);
+  expect([await trials.check({ token, contract }, 15n, signal), amounts.length]).toEqual([null, 2]);
+  expect([await trials.check({ token, contract }, 20n, signal), amounts.slice(2)]).toEqual([null, [20n]]);
+  // What was found of less stands.
+  expect(await trials.check({ token, contract }, 21n, signal)).toMatch(/moves 20 units .* to move 21 at once: of 21 Too much/);
+  expect([amounts.slice(3), trials.obstacle(token)]).toEqual([[21n], null]);
+});
+
+test("a fee that rounds to nothing at what was tried shows at the amount that is paid", async () => {
+  chain.tokenBalances.set(token, 20n);
+  chain.trip = noted((units) => ok({ left: units, arrived: units - units / 100n, leftBack: units, arrivedBack: units - units / 100n }));
+  await trials.look(token);
+  expect([amounts, trials.obstacle(token)]).toEqual([[10n], null]);
+  expect(await trials.check({ token, contract }, 99n, signal)).toBeNull();
+  expect(await trials.check({ token, contract }, 100n, signal)).toMatch(/of 100 units 100 left and 99 arrived/);
+  expect(amounts).toEqual([10n, 99n, 100n]);
+});
+
+test("one that keeps a part of much is refused, whatever it does with less; one that moves nothing is tried four times", async () => {
+  chain.trip = noted((units) => (units > 100n ? tenthKept(units) : null));
+  await trials.look(token);
+  expect([amounts.splice(0), trials.obstacle(token)]).toEqual([[500n], expect.stringContaining("cannot be swapped")]);
+  chain.tokenBalances.set(token, 10n ** 9n);
+  chain.trip = noted(upTo(0n));
+  await trials.look(token);
+  expect([amounts.length, trials.obstacle(token)]).toEqual([
+    4,
+    expect.stringContaining("cannot be moved to the swap contract and back now: Too much"),
+  ]);
+});
+
+test("nodes that go away: an amount beyond what was tried is not paid", async () => {
+  await trials.look(token);
+  chain.trip = () => err({ kind: "Unreachable", message: "nobody answers" } as const);
+  expect(await trials.check({ token, contract }, 500n, signal)).toBeNull();
+  expect(await trials.check({ token, contract }, 501n, signal)).toMatch(/is not known for 501 units, only for 500/);
+});

@@ -9,18 +9,36 @@ import type { EvmAccount } from "./evmAccount.ts";
 const KEPT_MS = 600_000;
 /** An obstacle may be gone, and nodes may be back, sooner. */
 const AGAIN_MS = 30_000;
+/** A token may move only so much at a time: what it refuses is tried with less, so often and each time so much less. */
+const SMALLER = { times: 3, part: 32n } as const;
 
 export type TokenTrialsDeps = Pick<EvmAccount, "chain" | "address" | "clock"> & { readonly log: Log };
 
-/** `obstacle` undefined: never found out. */
-type Trial = TokenAndContract & { obstacle: string | null | undefined; untilMs: number };
+/**
+ * `obstacle` undefined: never found out. `most`: what arrived whole, and with it whatever is less; null: any amount does. `refused`: the
+ * least amount above it that the token did not move, and why; null: none.
+ */
+type Trial = TokenAndContract & {
+  obstacle: string | null | undefined;
+  most: bigint | null;
+  refused: { readonly units: bigint; readonly why: string } | null;
+  untilMs: number;
+};
+
+const NOT_TRIED = { obstacle: undefined, most: 0n, refused: null, untilMs: 0 } as const;
+
+/** What one trial came to. `most`: what it says something of; null: of any amount. */
+type Tried = { readonly obstacle: string | null; readonly most: bigint | null } | { readonly refused: string } | "unchanged";
+
+const isRefused = ({ most, refused }: Trial, units: bigint): boolean => refused !== null && most !== null && units > most;
 
 const trialId = ({ token, contract }: TokenAndContract): string => `${token}/${contract}`;
 
 /**
  * Whether tokens of an account arrive whole at the swap contracts they are paid to, and back: tried on the chain without being sent, with
  * what the account has. A contract that trusts its tokens writes down a payment of one that keeps a fee in full, and whoever claims last
- * gets nothing. A token the account has nothing of is not paid with, and not tried.
+ * gets nothing. A token the account has nothing of is not paid with, and not tried. A trial says nothing of greater amounts: of them a
+ * fee may be a unit or more that rounds to nothing below; so each payment above it has a trial of its own.
  */
 export class TokenTrials {
   readonly #deps: TokenTrialsDeps;
@@ -35,7 +53,7 @@ export class TokenTrials {
 
   /** From now on these are tried again and again. */
   follow(pair: TokenAndContract): void {
-    if (!this.#trials.has(trialId(pair))) this.#trials.set(trialId(pair), { ...pair, obstacle: undefined, untilMs: 0 });
+    if (!this.#trials.has(trialId(pair))) this.#trials.set(trialId(pair), { ...pair, ...NOT_TRIED });
   }
 
   start(): void {
@@ -59,20 +77,30 @@ export class TokenTrials {
     return null;
   }
 
+  /** Why so much of it cannot be paid at once, as last found: a sentence; null: nothing is known to be in the way. */
+  limit(token: EvmAddress, units: bigint): string | null {
+    for (const trial of this.#trials.values()) if (trial.token === token && isRefused(trial, units)) return excessText(trial, units);
+    return null;
+  }
+
   /** Tries a token now at all contracts it is followed at. */
   look(token: EvmAddress, signal?: AbortSignal): Promise<void> {
     const own = [...this.#trials.values()].filter((trial) => trial.token === token && this.#balanceOf(trial) > 0n);
     return this.#lookAll(own, signal);
   }
 
-  /** Why a payment must not be signed now, a sentence; null: the token was found to arrive whole not long ago. */
+  /** Why a payment must not be signed now, a sentence; null: so much of the token, or more, was found to arrive whole not long ago. */
   async check(pair: TokenAndContract, units: bigint, signal: AbortSignal): Promise<string | null> {
     this.follow(pair);
-    const trial = this.#trials.get(trialId(pair)) ?? { ...pair, obstacle: undefined, untilMs: 0 };
-    if (trial.obstacle !== null || this.#deps.clock.nowMs() >= trial.untilMs) await this.#look(trial, units, signal);
-    return trial.obstacle ?? null;
+    const trial = this.#trials.get(trialId(pair)) ?? { ...pair, ...NOT_TRIED };
+    const isEnough = (): boolean => trial.most === null || trial.most >= units;
+    if (!this.#isNew(trial) || !isEnough()) await this.#look(trial, units, signal);
+    return trial.obstacle ?? (isEnough() ? null : excessText(trial, units));
   }
 
+  #isNew({ obstacle, untilMs }: Trial): boolean {
+    return obstacle === null && this.#deps.clock.nowMs() < untilMs;
+  }
   #balanceOf({ token }: TokenAndContract): bigint {
     const { chain, address } = this.#deps;
     return chain.token(token, address)?.balance ?? 0n;
@@ -91,24 +119,47 @@ export class TokenTrials {
     const { clock, chain, log } = this.#deps;
     const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
     const before = trial.obstacle;
-    trial.obstacle = await withParents(parents, (s) => this.#tried(trial, units, s));
-    trial.untilMs = clock.nowMs() + (trial.obstacle === null ? KEPT_MS : AGAIN_MS);
+    await withParents(parents, (s) => this.#tryDown(trial, units, s));
+    trial.untilMs = clock.nowMs() + (trial.obstacle === null && trial.refused === null ? KEPT_MS : AGAIN_MS);
     if (trial.obstacle !== (before ?? null)) log.warn("token_tried", { coin: chain.ticker, obstacle: trial.obstacle });
   }
 
-  async #tried({ token, contract, obstacle }: Trial, units: bigint, signal: AbortSignal): Promise<string | null> {
+  /** With less where the token refuses. What arrives short is no question of the amount. */
+  async #tryDown(trial: Trial, units: bigint, signal: AbortSignal): Promise<void> {
+    const known = this.#isNew(trial) ? trial.most : 0n;
+    let obstacle: string | null = null;
+    let refused: Trial["refused"] = null;
+    let amount = units;
+    for (let smaller = 0; ; smaller++) {
+      const found = await this.#tried(trial, amount, signal);
+      if (found === "unchanged") return;
+      if (!("refused" in found)) {
+        [obstacle, trial.most] = [found.obstacle, found.most];
+        break;
+      }
+      refused = { units: amount, why: found.refused };
+      amount /= SMALLER.part;
+      if (known !== null && known > amount) break;
+      if (smaller < SMALLER.times && amount > 0n) continue;
+      obstacle = `token ${checksumAddress(trial.token)} cannot be moved to the swap contract and back now: ${found.refused}`;
+      break;
+    }
+    [trial.obstacle, trial.refused] = [obstacle, refused];
+  }
+
+  async #tried({ token, contract, obstacle }: Trial, units: bigint, signal: AbortSignal): Promise<Tried> {
     const { chain, address } = this.#deps;
     const trip = await chain.tokenTrip(token, address, contract, units, signal);
-    if (trip.ok) return lossText({ token, contract }, units, trip.value);
+    if (trip.ok) return { obstacle: lossText({ token, contract }, units, trip.value), most: units };
     const { kind, message } = trip.error;
     const why = message.replace(/\.$/, "");
-    if (kind === "Reverted") return `token ${checksumAddress(token)} cannot be moved to the swap contract and back now: ${why}`;
+    if (kind === "Reverted") return { refused: why };
     // A contract that looks itself at what a token brought needs nobody to do so before.
     const own = kind === "Refused" ? await chain.isOwnSwapContract(contract, signal) : null;
-    if (own?.ok && own.value) return null;
+    if (own?.ok && own.value) return { obstacle: null, most: null };
     // What was found before does not change because nodes are away.
-    if (kind === "Unreachable" && obstacle !== undefined) return obstacle;
-    return `whether token ${checksumAddress(token)} arrives whole at the swap contract ${checksumAddress(contract)} is not known: ${why}`;
+    if (kind === "Unreachable" && obstacle !== undefined) return "unchanged";
+    return { obstacle: `${unknownText({ token, contract })}: ${why}`, most: 0n };
   }
 
   async close(): Promise<void> {
@@ -116,6 +167,16 @@ export class TokenTrials {
     this.#closing.abort();
     await this.#work;
   }
+}
+
+const unknownText = ({ token, contract }: TokenAndContract): string =>
+  `whether token ${checksumAddress(token)} arrives whole at the swap contract ${checksumAddress(contract)} is not known`;
+
+/** More than was found to arrive whole. */
+function excessText(trial: Trial, units: bigint): string {
+  const { token, most, refused } = trial;
+  if (!isRefused(trial, units)) return `${unknownText(trial)} for ${units} units, only for ${most}`;
+  return `token ${checksumAddress(token)} moves ${most} units to the swap contract and back, but was not found to move ${units} at once: of ${refused?.units} ${refused?.why}`;
 }
 
 function lossText({ token, contract }: TokenAndContract, units: bigint, trip: TokenTrip): string | null {

@@ -1,0 +1,95 @@
+import { beforeEach, expect, test } from "vitest";
+import { ETH_ENTRY, evmCoinOf, tokenEntry } from "../../../../test/fakes/evmCoins.ts";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../../../test/fakes/silentLog.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
+import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
+import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
+import { addressFromBytes, addressOfPubkey } from "../../../core/evm/address.ts";
+import { parseEvmTx } from "../../../core/evm/parseTx.ts";
+import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import { err, ok } from "../../../core/util/result.ts";
+import type { CallRequest } from "../../../ports/accountChain.ts";
+import type { Contract, SwapCoin } from "../../swap/swapCoin.ts";
+import { AccountFunds } from "./accountFunds.ts";
+import { NonceLedger } from "./nonceLedger.ts";
+
+const keyOf = (byte: number) => keyPairFromScalar(new Uint8Array(32).fill(byte)) ?? expect.fail("no key");
+const [key, other] = [keyOf(7), keyOf(8)];
+const address = addressOfPubkey(key.publicKey);
+const TOKEN = addressFromBytes(new Uint8Array(20).fill(0x11));
+const SWAPS = addressFromBytes(new Uint8Array(20).fill(0x5a));
+const UNITS = 400n;
+const { signal } = new AbortController();
+
+let chain: FakeAccountChain;
+let coins: { readonly eth: SwapCoin; readonly token: SwapCoin };
+let asked: CallRequest[];
+beforeEach(async () => {
+  chain = new FakeAccountChain();
+  chain.balance = 10n ** 18n;
+  chain.tokenBalances.set(TOKEN, 1_000n);
+  const clock = new VirtualClock();
+  const nonces = new NonceLedger({
+    chain,
+    address,
+    store: createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA])),
+    log: new SilentLog(),
+  });
+  await chain.watchAccount(address);
+  await chain.watchTokens(address, [TOKEN]);
+  await nonces.open();
+  const parts = { chain, key, nonces, clock, funds: new AccountFunds({ chain, address, nonces, clock }) };
+  const [eth, token] = [evmCoinOf(ETH_ENTRY, parts), evmCoinOf(tokenEntry(TOKEN), parts)];
+  coins = { eth: eth.swapCoin, token: token.swapCoin };
+  asked = [];
+});
+
+const contract: Contract = {
+  lock: 1_800_000_000,
+  secretHash: new Uint8Array(20).fill(3),
+  refundKey: key.publicKey,
+  claimKey: other.publicKey,
+  units: UNITS,
+  swapContract: SWAPS,
+};
+/** Payments come to `gas`; approvals and allowances are no hindrance. */
+const estimates = (answer: ReturnType<FakeAccountChain["estimate"]>): void => {
+  chain.allowances.set(`${TOKEN}/${SWAPS}`, UNITS);
+  chain.estimate = (request) => {
+    if (request.to !== SWAPS) return null;
+    asked.push(request);
+    return answer;
+  };
+};
+const signed = (coin: SwapCoin) => {
+  const built = coin.buildPayment({ contract, reservation: null });
+  const parsed = parseEvmTx(built.ok ? built.value.raw : expect.fail(built.error.kind));
+  return parsed.ok ? parsed.value.tx : expect.fail("no transaction");
+};
+
+test.each(["eth", "token"] as const)("a payment of %s is tried as it will be signed, with the usual gas where that does", async (of) => {
+  estimates(ok(50_000n));
+  expect(await coins[of].prepareToPay(contract, null, signal)).toBeNull();
+  const tx = signed(coins[of]);
+  expect(asked).toEqual([{ from: address, to: tx.to, value: tx.value, data: tx.data }]);
+  expect([tx.to, tx.value, tx.gasLimit]).toEqual([SWAPS, of === "eth" ? UNITS : 0n, of === "eth" ? 65_000n : 150_000n]);
+});
+
+test.each(["eth", "token"] as const)("a payment of %s that the chain would refuse is not made, and the reason is told", async (of) => {
+  estimates(err({ kind: "Reverted", data: null, message: "The contract is closed." }));
+  expect(await coins[of].prepareToPay(contract, null, signal)).toMatch(/^the payment of (ETH|T) would fail: The contract is closed$/);
+});
+
+test("a payment that needs more gas than the usual limit gets what it was found to need and a part more; ten times as much is refused", async () => {
+  estimates(ok(200_000n));
+  expect(await coins.eth.prepareToPay(contract, null, signal)).toBeNull();
+  expect(signed(coins.eth).gasLimit).toBe(260_000n);
+  estimates(ok(2_000_000n));
+  expect(await coins.eth.prepareToPay(contract, null, signal)).toBe("a payment of ETH needs 2000000 gas, far more than the usual 65000");
+});
+
+test("nodes that do not answer: nothing is made on what is not known, and nothing else is said", async () => {
+  chain.trouble = "nobody is there";
+  expect(await coins.eth.prepareToPay(contract, null, signal)).toBe("whether a payment of ETH goes through is not known: nobody is there");
+});
