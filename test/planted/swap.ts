@@ -10,6 +10,7 @@ const NEGOTIATE = "src/app/swap/duties/negotiate.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const TASK = "src/app/swap/swapTask.ts";
 const RUNNER = "src/app/swap/swapRunner.ts";
+const MAIL = "src/app/swap/swapMail.ts";
 const SETTLED = "src/app/swap/isSettled.ts";
 const CONTRACTS = "src/app/swap/contracts.ts";
 const LOST_TO = "src/app/swap/lostTo.ts";
@@ -497,18 +498,12 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a message of anybody counts",
-    RUNNER,
-    'if (!equalBytes(publicKey.subarray(1), fromHex(task.state.terms.counterparty).subarray(1))) return "accept";',
+    MAIL,
+    "if (!equalBytes(publicKey.subarray(1), counterparty.subarray(1))) return FOR_OTHERS;",
     "",
     BAD_PEERS,
   ),
-  bug(
-    "a swap message's signature is not checked",
-    RUNNER,
-    'if (!this.#deps.verifier.verify(signature, digest, publicKey)) return "reject";',
-    "",
-    BAD_PEERS,
-  ),
+  bug("a swap message's signature is not checked", MAIL, "if (!verifier.verify(signature, digest, publicKey)) return BAD;", "", BAD_PEERS),
   bug("a uuid is used for two swaps", RUNNER, "if (await store.has(match.uuid)) throw", 'if (match.uuid === "") throw', LIMITS),
   bug(
     "a swap's funds are free before it has ended",

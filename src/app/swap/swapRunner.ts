@@ -1,9 +1,7 @@
-import { parseEnvelope, signEnvelope } from "../../core/message/envelope.ts";
-import { encodeSwapMessage, parseSwapMessage } from "../../core/message/swapMessage.ts";
 import type { SwapMessage } from "../../core/message/types.ts";
 import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
-import { equalBytes, fromHex } from "../../core/util/bytes.ts";
+import { fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import type { ChainChange } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
@@ -20,6 +18,7 @@ import { ownTxIn } from "./lostTo.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
 import type { Reserved } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
+import { OutgoingMail, readMail } from "./swapMail.ts";
 import { SwapTask, type SwapTiming } from "./swapTask.ts";
 import { mayHavePaid, takeUpPayment } from "./takeUpPayment.ts";
 import { UnreadRecords } from "./unreadRecords.ts";
@@ -48,13 +47,12 @@ const RECENT_LOGS = 200;
 /** Pause before the chain is asked again for an own payment that the log may lack. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** The last message of each kind that a swap sent. */
-type SentMessages = Map<SwapMessage["type"], { readonly payload: Uint8Array; readonly envelope: Uint8Array }>;
-
 /** Starts, resumes and supervises all swaps of this node. */
 export class SwapRunner implements SwapStarter {
   readonly #deps: SwapRunnerDeps;
   readonly #tasks = new Map<string, SwapTask>();
+  /** What is to be let go of with a task. */
+  readonly #cleanups = new Map<string, () => void>();
   readonly #waiting: WaitingSwaps;
   readonly #unread: UnreadRecords;
   readonly #recent = new Map<string, readonly StoredEvent[]>();
@@ -252,7 +250,7 @@ export class SwapRunner implements SwapStarter {
     const { terms } = fold(log.map((e) => e.event));
     const { uuid } = terms;
     const topic = TOPIC_PREFIX + uuid;
-    const sent: SentMessages = new Map();
+    const mail = new OutgoingMail(this.#deps.keys.secretKey);
     const task: SwapTask = new SwapTask(
       {
         clock,
@@ -261,7 +259,7 @@ export class SwapRunner implements SwapStarter {
         makerCoin,
         takerCoin,
         timing: this.#deps.timing,
-        send: (message) => p2p.publish(topic, this.#envelopeOf(message, sent)),
+        send: (message) => p2p.publish(topic, mail.envelopeOf(message)),
         secret: () => this.#secretOf(terms),
         runDuty,
         ownTx: (txid) => ownTxIn(this.#statesKnowing(txid), txid),
@@ -299,17 +297,6 @@ export class SwapRunner implements SwapStarter {
     for (const log of this.#recent.values()) {
       if (log.some(({ event }) => "txid" in event && event.txid === txid)) yield fold(log.map(({ event }) => event));
     }
-  }
-  readonly #cleanups = new Map<string, () => void>();
-
-  /** A message is repeated for as long as the other side is silent: signed once, the same bytes have the same signature. */
-  #envelopeOf(message: SwapMessage, sent: SentMessages): Uint8Array {
-    const payload = encodeSwapMessage(message);
-    const known = sent.get(message.type);
-    if (known && equalBytes(known.payload, payload)) return known.envelope;
-    const envelope = signEnvelope(payload, this.#deps.keys.secretKey.reveal());
-    sent.set(message.type, { payload, envelope });
-    return envelope;
   }
 
   #afterEvent(task: SwapTask): void {
@@ -358,7 +345,7 @@ export class SwapRunner implements SwapStarter {
     if (this.#recent.size > RECENT_LOGS && !oldest.done) this.#recent.delete(oldest.value);
   }
 
-  /** Gossip of `swap/…` topics. Only the counterparty's key counts; everything else is passed on unread. */
+  /** Gossip of `swap/…` topics. */
   onGossip(message: GossipMessage): GossipVerdict {
     const uuid = message.topic.slice(TOPIC_PREFIX.length);
     const task = this.#tasks.get(uuid);
@@ -366,17 +353,9 @@ export class SwapRunner implements SwapStarter {
       this.#expected.put(uuid, message);
       return "accept";
     }
-    const envelope = parseEnvelope(message.data);
-    // Unsigned swap statistics travel on the same topic: not for us, and not the sender's fault.
-    if (!envelope.ok) return "accept";
-    const { publicKey, signature, digest, payload } = envelope.value;
-    if (!this.#deps.verifier.verify(signature, digest, publicKey)) return "reject";
-    // KDF compares the X coordinate only (reference swap-protocol.md 1.3).
-    if (!equalBytes(publicKey.subarray(1), fromHex(task.state.terms.counterparty).subarray(1))) return "accept";
-    const parsed = parseSwapMessage(payload);
-    if (!parsed.ok) return "reject";
-    this.#deliver(task, parsed.value);
-    return "accept";
+    const read = readMail(message.data, fromHex(task.state.terms.counterparty), this.#deps.verifier);
+    if (read.message) this.#deliver(task, read.message);
+    return read.verdict;
   }
 
   #deliver(task: SwapTask, message: SwapMessage): void {
