@@ -30,6 +30,7 @@ const CLAIM_BUILT_ON = "test/sim/found/claimBuiltOn.test.ts";
 const PAYMENT_TEST = "src/app/swap/duties/payment.test.ts";
 const TASK_TEST = "src/app/swap/swapTask.test.ts";
 const DEEP_REORGS = "test/swap/deepReorgs.test.ts";
+const PAYMENT_GONE = "test/swap/paymentGone.test.ts";
 const OLD_BACKUP = "test/swap/oldBackup.test.ts";
 const RESENDER_TEST = "src/app/swap/resender.test.ts";
 
@@ -764,4 +765,27 @@ export const SWAP: readonly PlantedBug[] = [
     "const isTold = rule !== null || rule",
     "test/sim/found/forgottenPayment.test.ts",
   ),
+  bug(
+    "a swap whose other payment is gone for good never ends",
+    "src/app/swap/duties/observe.ts",
+    '    if (payment.isGone(task)) await task.emit({ type: "payment_gone" });\n',
+    "",
+    PAYMENT_GONE,
+  ),
+  bug(
+    "a payment counts as gone for the time nobody could look for it",
+    "src/app/swap/duties/paymentGone.ts",
+    "      this.#since = null;\n",
+    "",
+    PAYMENT_GONE,
+  ),
+  bug(
+    "a payment is given up while its lock runs",
+    "src/app/swap/duties/paymentGone.ts",
+    "Math.max(this.#since, task.times().makerLock)",
+    "this.#since",
+    PAYMENT_GONE,
+  ),
+  bug("a payment that comes back stays given up", STATE, "received, isTheirsGone: false }", "received }", STATE_TEST),
+  bug("a swap whose other payment is gone is never settled", SETTLED, " || isGoneLong(task)", "", PAYMENT_GONE),
 ];

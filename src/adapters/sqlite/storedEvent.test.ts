@@ -39,6 +39,7 @@ const EVENTS: readonly StoredEvent["event"][] = [
   { type: "secret_learned", secret: TXID },
   { type: "refund_decided", failure: { ...failure, theirFault: true } },
   { type: "abandoned", failure },
+  { type: "payment_gone" },
   { type: "finished", outcome: "lost" },
 ];
 

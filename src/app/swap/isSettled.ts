@@ -1,4 +1,4 @@
-import { ownPayment, type Slot } from "../../core/swap/events.ts";
+import { ownPayment, type Slot, theirClaim } from "../../core/swap/events.ts";
 import { type OwnTx, outcomeOf, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
@@ -9,6 +9,8 @@ import type { SwapTask } from "./swapTask.ts";
 
 /** Blocks on top of a final transaction after which a finished swap is no longer watched. */
 const SETTLED_EXTRA_CONFS = 10;
+/** How long past the later lock a payment that is gone is waited for. */
+const WATCH_GONE_SEC = 86_400;
 
 /**
  * Whether nothing about a finished swap can change any more: its deciding transaction and what it owes are deep, what became of its
@@ -20,8 +22,16 @@ export function isSettled(task: SwapTask): boolean {
   // Facts of this very look may have turned the end round, and the log does not say so yet.
   if (finished !== (outcomeOf(task.state) ?? finished)) return false;
   // Whoever has the other coin owes its own: until that stands as deep, it is sent again should a reorg undo it.
-  const isDone = decidingSlots(task).some((slot) => isDeep(task, slot)) && (finished !== "success" || isDeep(task, ownPayment(terms.role)));
+  const isDone =
+    (decidingSlots(task).some((slot) => isDeep(task, slot)) || isGoneLong(task)) &&
+    (finished !== "success" || isDeep(task, ownPayment(terms.role)));
   return (finished === "failed" || isDone) && !isCarrying(task);
+}
+
+/** A payment given up for gone is claimed should it come back, for as long as anybody may still have its bytes at hand. */
+function isGoneLong(task: SwapTask): boolean {
+  const { isTheirsGone, terms } = task.state;
+  return isTheirsGone && isDeep(task, theirClaim(terms.role)) && task.nowSec() > task.times().makerLock + WATCH_GONE_SEC;
 }
 
 function isDeep(task: SwapTask, slot: Slot): boolean {

@@ -168,6 +168,8 @@ export type SwapEvent =
   | { readonly type: "refund_decided"; readonly failure: Failure }
   /** Nothing of ours is locked and nothing more will be sent. */
   | { readonly type: "abandoned"; readonly failure: Failure }
+  /** The other side took ours, and its own payment has been in no block and no mempool until long after the later lock. */
+  | { readonly type: "payment_gone" }
   | { readonly type: "finished"; readonly outcome: Outcome };
 
 /** An event as stored: version, and unix milliseconds of this node's clock. */

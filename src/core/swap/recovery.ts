@@ -61,7 +61,8 @@ export function whyNotRecoverable(s: SwapState): string {
     case "lost": {
       const refund = s.facts[theirRefund(s.terms.role)];
       const [payment, coin] = maker ? ["Taker", s.terms.takerCoin] : ["Maker", s.terms.makerCoin];
-      return `${payment} payment was already refunded by ${coin} tx ${refund?.txid ?? ""}`;
+      if (!refund) return `${payment} payment is gone from the ${coin} chain, swap is not recoverable`;
+      return `${payment} payment was already refunded by ${coin} tx ${refund.txid}`;
     }
     case null:
       return "A reorganisation took back what ended this swap; the node is putting it back by itself";

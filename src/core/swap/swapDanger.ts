@@ -8,7 +8,7 @@ import type { SwapState } from "./swapState.ts";
  */
 export function dangerOf(s: SwapState): string | null {
   const { role } = s.terms;
-  if (s.finished === "lost") return "the other side took both payments";
+  if (s.finished === "lost") return lostText(s);
   if (s.facts[ownClaim(role)]?.confirmed || s.facts[ownRefund(role)]?.confirmed) return null;
   const isTaken = s.facts[theirClaim(role)] !== undefined;
   const isKnown = s.secret !== null || s.own.takerPaymentSpend?.attempted === true;
@@ -21,3 +21,9 @@ export function dangerOf(s: SwapState): string | null {
   }
   return null;
 }
+
+/** What a swap that ended as lost has come to. */
+export const lostText = ({ terms: { role }, facts, isTheirsGone }: SwapState): string =>
+  isTheirsGone && !facts[theirRefund(role)]?.confirmed
+    ? "the other side took our payment, and its own is gone from the chain"
+    : "the other side took both payments";

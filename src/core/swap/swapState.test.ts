@@ -56,6 +56,7 @@ const anyEvent: fc.Arbitrary<SwapEvent> = fc.oneof(
   fc.constant<SwapEvent>({ type: "secret_learned", secret: "33".repeat(32) }),
   fc.constant<SwapEvent>({ type: "refund_decided", failure }),
   fc.constant<SwapEvent>({ type: "abandoned", failure }),
+  fc.constant<SwapEvent>({ type: "payment_gone" }),
 );
 const role = fc.constantFrom<Role>("maker", "taker");
 const hex = "aa".repeat(32);
@@ -324,6 +325,23 @@ test("a chain that turns a success round after the end is believed: both payment
   const told = step(done, { type: "finished", outcome: "lost" });
   expect([told.finished, dangerOf(told)]).toEqual(["lost", "the other side took both payments"]);
   expect(step(told, { type: "finished", outcome: "lost" })).toBe(told);
+});
+
+test("a payment given up for gone makes the swap a loss until the chain shows it again", () => {
+  const block = { height: 5, hash: "h5" };
+  const claimed: SwapEvent[] = [
+    { type: "tx_signed", slot: "takerPayment", txid: "aa", raw: "00", notAfter: null },
+    { type: "tx_attempted", slot: "takerPayment" },
+    { type: "tx_seen", slot: "takerPaymentSpend", txid: "bb", raw: "00", block },
+  ];
+  const gone = run("taker", [negotiated, ...claimed, { type: "payment_gone" }]);
+  expect(outcomeOf(gone)).toBeNull();
+  const lost = step(gone, { type: "tx_confirmed", slot: "takerPaymentSpend", txid: "bb", block });
+  expect(outcomeOf(lost)).toBe("lost");
+  expect(step(lost, { type: "payment_gone" })).toBe(lost);
+  const back = step(lost, { type: "tx_seen", slot: "makerPayment", txid: "cc", raw: "00", block: null });
+  expect(outcomeOf(back)).toBeNull();
+  expect(outcomeOf(step(back, { type: "payment_gone" }))).toBe("lost");
 });
 
 test("a payment or fee has one version for ever, a claim as many as come and no version twice", () => {

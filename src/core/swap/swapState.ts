@@ -44,6 +44,8 @@ export type SwapState = {
   readonly secret: string | null;
   readonly refund: Failure | null;
   readonly abandoned: Failure | null;
+  /** Their payment is given up for gone, until the chain shows it again. */
+  readonly isTheirsGone: boolean;
   readonly finished: Outcome | null;
   /** Facts taken back after the swap had finished; shown beside the status, never as a rewritten list. */
   readonly withdrawnAfterFinish: readonly Slot[];
@@ -62,6 +64,7 @@ export function begin(event: SwapEvent): SwapState {
     secret: null,
     refund: null,
     abandoned: null,
+    isTheirsGone: false,
     finished: null,
     withdrawnAfterFinish: [],
   };
@@ -97,8 +100,9 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       if (known?.txid === e.txid && known.block?.hash === e.block?.hash) return s;
       const facts = { ...s.facts, [e.slot]: { txid: e.txid, raw: e.raw, block: e.block, confirmed: false } };
       // Their payment is kept though a reorg may take the fact: whoever has the bytes can put it before the network again.
-      const isNew = e.slot === theirPayment(s.terms.role) && !s.received[e.slot];
-      return { ...s, facts, received: isNew ? { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } } : s.received };
+      if (e.slot !== theirPayment(s.terms.role)) return { ...s, facts };
+      const received = s.received[e.slot] ? s.received : { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } };
+      return { ...s, facts, received, isTheirsGone: false };
     }
     case "tx_confirmed": {
       const known = s.facts[e.slot];
@@ -118,6 +122,8 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       return s.refund ? s : { ...s, refund: e.failure };
     case "abandoned":
       return s.abandoned ? s : { ...s, abandoned: e.failure };
+    case "payment_gone":
+      return s.isTheirsGone ? s : { ...s, isTheirsGone: true };
     case "finished":
       // A reorg beyond what counts as final may turn the end round: what the chain says last is true.
       return s.finished === e.outcome ? s : { ...s, finished: e.outcome };
@@ -164,7 +170,7 @@ export function outcomeOf(s: SwapState): Outcome | null {
   if (s.facts[ownClaim(role)]?.confirmed) return "success";
   if (s.facts[ownRefund(role)]?.confirmed) return "refunded";
   if (s.facts.cancel?.confirmed) return "cancelled";
-  if (s.facts[theirClaim(role)]?.confirmed && s.facts[theirRefund(role)]?.confirmed) return "lost";
+  if (s.facts[theirClaim(role)]?.confirmed && (s.facts[theirRefund(role)]?.confirmed || s.isTheirsGone)) return "lost";
   if (s.abandoned && !paymentMayExist(s)) return "failed";
   return null;
 }

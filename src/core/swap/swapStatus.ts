@@ -19,7 +19,7 @@ import { feeWindow } from "./feeWindow.ts";
 import { MAKER_ERROR_EVENTS, MAKER_SUCCESS_EVENTS, TAKER_ERROR_EVENTS, TAKER_SUCCESS_EVENTS } from "./kdfEventNames.ts";
 import { ZERO_KEY_32, ZERO_KEY_33 } from "./kdfStatus.ts";
 import { isRecoverable } from "./recovery.ts";
-import { dangerOf } from "./swapDanger.ts";
+import { dangerOf, lostText } from "./swapDanger.ts";
 import { begin, type OwnTx, outcomeOf, type SwapState, step, versionsOf } from "./swapState.ts";
 import { makerLock, takerLock } from "./timelocks.ts";
 
@@ -196,13 +196,14 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
     case "finished":
       return [
         ...(e.outcome === "lost"
-          ? [{ type: `${side(role)}RefundFailed`, data: { error: "the other side took both payments; see swapnode.outcome" } }]
+          ? [{ type: `${side(role)}RefundFailed`, data: { error: `${lostText(after)}; see swapnode.outcome` } }]
           : []),
         { type: "Finished" },
       ];
     case "tx_attempted":
     case "tx_replaced":
     case "tx_withdrawn":
+    case "payment_gone":
       return [];
   }
 }

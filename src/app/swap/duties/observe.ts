@@ -17,6 +17,7 @@ import { chainOf, contractOf, depthOf, notDeep, type PaymentSlot, unitsOf } from
 import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { PaymentGone } from "./paymentGone.ts";
 
 /**
  * News of both chains wakes this duty, a block and a notarization included. Without any it still looks this often: what became of
@@ -36,6 +37,7 @@ export async function observe(task: SwapTask, signal: AbortSignal): Promise<void
   const { covered } = task;
   void cover(task, "makerPayment", signal);
   void cover(task, "takerPayment", signal);
+  const payment = new PaymentGone();
   for (;;) {
     const seen = task.seen("chain");
     for (const slot of SLOTS) {
@@ -45,6 +47,7 @@ export async function observe(task: SwapTask, signal: AbortSignal): Promise<void
       if (isNews(task, slot, sighting)) await record(task, slot, sighting);
     }
     if (mayLearnSecret(task)) await learnSecret(task);
+    if (payment.isGone(task)) await task.emit({ type: "payment_gone" });
     const unseen = whatIsUnseen(task);
     if (unseen && unseen !== task.unseen) task.trouble(unseen);
     task.unseen = unseen;

@@ -1,0 +1,100 @@
+import { afterEach, expect, test } from "vitest";
+import { txToChainTx } from "../../src/chain/chainTx.ts";
+import { whyNotRecoverable } from "../../src/core/swap/recovery.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { SwapWorld } from "../fakes/swapWorld.ts";
+
+let world: SwapWorld;
+afterEach(() => world.close());
+
+const BLOCK_MS = 300_000;
+const DAY_SEC = 86_400;
+
+/**
+ * The maker has claimed, and before the taker could, a block without the maker's payment took the place of the one that had it: its coin went
+ * elsewhere. @returns the swap, and the payment
+ */
+async function cheated(): Promise<{ readonly uuid: string; readonly payment: string }> {
+  world = await SwapWorld.open({ blockSec: null });
+  const { maker, taker } = world;
+  const uuid = await world.start();
+  const chain = world.chain("AAA");
+  const has = async (side: typeof maker, slot: "makerPayment" | "takerPayment" | "takerPaymentSpend"): Promise<void> =>
+    world.until(slot, async () => (await side.state(uuid)).facts[slot] !== undefined);
+  await has(taker, "makerPayment");
+  world.mine("AAA");
+  await has(maker, "takerPayment");
+  taker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  world.mine("BBB");
+  await has(taker, "takerPaymentSpend");
+  const payment = (await maker.state(uuid)).own.makerPayment?.raw ?? "";
+  const other = maker.coin("AAA").buildCancel(fromHex(payment));
+  if (!other.ok) throw new Error("no other spend");
+  const tx = parseTx(other.value.raw, chain.params.template.format);
+  if (!tx.ok) throw new Error(tx.error.detail);
+  const txid = (await maker.state(uuid)).own.makerPayment?.txid ?? "";
+  expect(chain.reorg({ depth: 1, txs: [txToChainTx(tx.value)], forget: [txid] })).toMatchObject({ ok: true });
+  taker.rpcOf("AAA").instead.clear();
+  for (const ticker of ["AAA", "BBB"] as const) world.chain(ticker).autoMine(BLOCK_MS);
+  return { uuid, payment };
+}
+
+const isLost = (uuid: string) => async (): Promise<boolean> => (await world.outcome(world.taker, uuid)) === "lost";
+
+test("a payment that is gone for good after ours was claimed ends the swap as lost, an hour past the later lock and not before", async () => {
+  const { uuid } = await cheated();
+  const { taker } = world;
+  await world.advance(2 * 600 + 3_000);
+  expect(await world.outcome(taker, uuid)).toBeNull();
+  expect((await taker.status(uuid)).swapnode).toMatchObject({
+    danger: "the other side took our payment, and its own is on the chain no more: it is claimed should it come back",
+  });
+  await world.until("the loss is told", isLost(uuid), 3_600);
+  expect(await taker.status(uuid)).toMatchObject({
+    is_finished: true,
+    is_success: false,
+    swapnode: { outcome: "lost", on_chain: "lost", danger: "the other side took our payment, and its own is gone from the chain" },
+  });
+  expect(whyNotRecoverable(await taker.state(uuid))).toBe("Maker payment is gone from the AAA chain, swap is not recoverable");
+  await world.advance(3_600);
+  expect(await taker.store.unsettled()).toHaveLength(1);
+  for (const side of [taker, world.maker]) await side.stop();
+  await world.advance(DAY_SEC);
+  for (const side of [taker, world.maker]) await side.restart();
+  await world.until("it is settled", async () => (await taker.store.unsettled()).length === 0, 900);
+  expect(await world.outcome(taker, uuid)).toBe("lost");
+});
+
+test("a daemon that was away all the time is no proof: the hour begins anew when it is back", async () => {
+  const { uuid } = await cheated();
+  const { taker } = world;
+  await world.until(
+    "the claim of the other side is deep",
+    async () => (await taker.state(uuid)).facts.takerPaymentSpend?.confirmed === true,
+  );
+  taker.rpcOf("AAA").down = true;
+  await world.advance(10_000);
+  taker.rpcOf("AAA").down = false;
+  await world.advance(3_000);
+  expect(await world.outcome(taker, uuid)).toBeNull();
+  await world.until("the loss is told", isLost(uuid), 900);
+});
+
+test("a payment that comes back after it was given up is claimed: what the chain says last is true", async () => {
+  const { uuid, payment } = await cheated();
+  const { taker } = world;
+  const chain = world.chain("AAA");
+  await world.until("the loss is told", isLost(uuid), 8_000);
+  const tx = parseTx(fromHex(payment), chain.params.template.format);
+  if (!tx.ok) throw new Error(tx.error.detail);
+  const { txid } = (await taker.state(uuid)).received.makerPayment ?? { txid: "" };
+  const first = chain.state.tip.height;
+  const rival = Array.from({ length: first }, (_, i) => chain.state.at(first - i)).find((at) => at && at.block.txs.length > 1);
+  const depth = first - (rival?.height ?? first) + 1;
+  expect(chain.reorg({ depth, txs: [txToChainTx(tx.value)], forget: rival?.block.txs.map((t) => t.txid) ?? [] })).toMatchObject({
+    ok: true,
+  });
+  expect(chain.state.blockOfTx(txid)).toBeDefined();
+  await world.until("the taker has its coin", async () => (await world.outcome(taker, uuid)) === "success", 3_000);
+});
