@@ -1,8 +1,9 @@
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { coinEntryToChainParams } from "../../src/chain/chainParams.ts";
 import { addressOfPubkey } from "../../src/core/evm/address.ts";
-import { decimal, rational } from "../../src/core/money/rational.ts";
+import { decimal, gte, rational } from "../../src/core/money/rational.ts";
 import { feePubkey } from "../../src/core/network/dexFee.ts";
+import { availableVolume } from "../../src/core/order/makerOrder.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import { p2pkhScript } from "../../src/core/utxo/outputScript.ts";
@@ -328,7 +329,7 @@ class Runner {
         for (const rel of this.#tickers) {
           if (base === rel || !live.coins.active(base) || !live.coins.active(rel)) continue;
           const order = mine.find((o) => o.base === base && o.rel === rel);
-          if (order && Number(order.maxBaseVol.n) / Number(order.maxBaseVol.d) >= OFFERED / 2) continue;
+          if (order && gte(availableVolume(order), rational(BigInt(OFFERED), 2n))) continue;
           const price = rational(BigInt(makerMilli(maker)), 1_000n);
           void live.orders.placeMakerOrder({ base, rel, price, volume: decimal(String(OFFERED)) }).then(
             () => undefined,
