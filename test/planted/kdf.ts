@@ -48,6 +48,13 @@ export const KDF_BUGS: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a named wallet of KDF becomes one of new words",
+    "src/adapters/system/walletFile.ts",
+    '  if (passphrase === null && isUsedByKdf(dbdir)) return err({ kind: "WordsWithKdf" });\n',
+    "",
+    "src/adapters/system/walletFile.test.ts",
+  ),
+  bug(
     "a lock KDF is writing at that moment counts for nothing",
     "src/adapters/kdfFolder/kdfLocks.ts",
     "Math.max(namedSec, Math.floor(found.mtimeMs / 1_000))",

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { validateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
@@ -52,6 +52,19 @@ test("a passphrase beside the wallet must be the one inside", async () => {
   await openWallet(dir, wallet, new Secret("one"), rng);
   expect((await openWallet(dir, wallet, new Secret("one"), rng)).ok).toBe(true);
   expect(await openWallet(dir, wallet, new Secret("two"), rng)).toMatchObject({ ok: false, error: { kind: "OtherPassphrase" } });
+});
+
+test("where KDF has been used no wallet is made of new words by itself: of given ones, and by its own command, it is", async () => {
+  const dir = tempFolder();
+  mkdirSync(join(dir, "ab".repeat(20)));
+  writeFileSync(join(dir, "ab".repeat(20), "MM2.db"), "");
+  const refused = await openWallet(dir, wallet, null, rng);
+  expect(refused).toEqual({ ok: false, error: { kind: "WordsWithKdf" } });
+  if (!refused.ok) expect(walletErrorText(refused.error, "main")).toContain("set passphrase to the words KDF has");
+  expect(readdirSync(dir)).toEqual(["ab".repeat(20)]);
+  expect((await openWallet(dir, wallet, new Secret("the words KDF has"), rng)).ok).toBe(true);
+  expect((await openWallet(dir, wallet, null, rng)).ok).toBe(true);
+  expect((await createWallet(dir, "other", PASSWORD, newPhrase(rng), rng)).ok).toBe(true);
 });
 
 test("an existing wallet is never overwritten", async () => {

@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import type { Rng } from "../../ports/rng.ts";
 import { writeFileAtomic } from "./atomicFile.ts";
+import { isUsedByKdf } from "./kdfsOwn.ts";
 import { makeFolders } from "./makeFolders.ts";
 import { openPhrase, parseWalletBox, sealPhrase, type WalletBoxError } from "./walletCipher.ts";
 
@@ -19,6 +20,8 @@ export type WalletError =
   | { readonly kind: "WalletExists" }
   | { readonly kind: "WalletNotFound" }
   | { readonly kind: "OtherPassphrase" }
+  /** KDF has wallets here, and keeps the words of named ones in files this node does not read. */
+  | { readonly kind: "WordsWithKdf" }
   | { readonly kind: "NotWritable"; readonly reason: string };
 
 export type OpenedWallet = { readonly passphrase: Secret<string>; readonly created: boolean };
@@ -67,7 +70,8 @@ export async function readWallet(path: string, password: Secret<string>): Promis
 
 /**
  * What `wallet_name` and `wallet_password` of the configuration mean: an existing wallet is decrypted, and a
- * passphrase beside it must be the same; a missing one is created from the passphrase or from a new phrase.
+ * passphrase beside it must be the same; a missing one is created from the passphrase or from a new phrase. But not from
+ * a new one where KDF has been used: to whoever comes from there, a node with other words would seem to be theirs.
  */
 export async function openWallet(
   dbdir: string,
@@ -81,6 +85,7 @@ export async function openWallet(
     return ok({ passphrase: read.value, created: false });
   }
   if (read.error.kind !== "WalletNotFound") return read;
+  if (passphrase === null && isUsedByKdf(dbdir)) return err({ kind: "WordsWithKdf" });
   const phrase = passphrase ?? newPhrase(rng);
   const created = await createWallet(dbdir, wallet.name, wallet.password, phrase, rng);
   return created.ok ? ok({ passphrase: phrase, created: true }) : created;
@@ -99,6 +104,11 @@ export function walletErrorText(error: WalletError, name: string): string {
       return `the file of wallet ${name} cannot be written: ${error.reason}`;
     case "WalletNotFound":
       return `there is no wallet ${name}`;
+    case "WordsWithKdf":
+      return (
+        `there is no wallet ${name} of this node, and KDF has been used in this dbdir, whose wallet files are not read here: set passphrase to the ` +
+        `words KDF has, for the first start (docs/operations/upgrade.md). For new words: swapnode wallet create --name ${name}`
+      );
     case "OtherPassphrase":
       return `wallet ${name} holds another passphrase than the configuration: leave passphrase out, or use another wallet_name`;
   }
