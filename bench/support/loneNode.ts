@@ -37,6 +37,8 @@ export type LoneNodeOptions = {
   readonly seednodes?: readonly string[];
   /** Beside the demo's: test coins with these tickers. */
   readonly tickers?: readonly string[];
+  /** Beside these: any entries of a coins file. */
+  readonly coins?: readonly object[];
   /** Makes the database the node finds, at this path. */
   readonly fillStore?: (path: string) => Promise<void>;
 };
@@ -65,7 +67,14 @@ function firstAnswer(port: number, userpass: string, isGone: () => boolean): Pro
 }
 
 /** One node process in a fresh folder, with the demo's coins. */
-export async function startLoneNode({ program, isSeed, seednodes, tickers = [], fillStore }: LoneNodeOptions): Promise<LoneNode> {
+export async function startLoneNode({
+  program,
+  isSeed,
+  seednodes,
+  tickers = [],
+  coins: more = [],
+  fillStore,
+}: LoneNodeOptions): Promise<LoneNode> {
   const { startNodeProcess }: typeof nodeProcess = await import(MODULE[program].href);
   const dir = await mkdtemp(join(tmpdir(), "swapnode-bench-"));
   const port = await freePort();
@@ -85,7 +94,7 @@ export async function startLoneNode({ program, isSeed, seednodes, tickers = [], 
     await mkdir(home, { recursive: true });
     await fillStore(join(home, "swapnode.db"));
   }
-  const coins = [...DEMO_COINS, ...tickers.map((coin) => ({ ...DEMO_COINS[0], coin, asset: coin, fname: coin }))];
+  const coins = [...DEMO_COINS, ...tickers.map((coin) => ({ ...DEMO_COINS[0], coin, asset: coin, fname: coin })), ...more];
   const startMs = performance.now();
   const child = startNodeProcess(dir, { mm2, coins });
   let ended: string | number | null = null;
