@@ -157,6 +157,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/coin/evm/evmSwapBuilder.test.ts",
   ),
   bug(
+    "a swap that nothing could be held for pays with what others were promised",
+    BUILDER,
+    "return required <= free ? null :",
+    "return required <= free + required ? null :",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
+    "a swap that nothing could be held for pays any price",
+    BUILDER,
+    "if (priceOf(market) > MOST_PRICE)",
+    "if (priceOf(market) > MOST_PRICE * MOST_PRICE)",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
     "a payment may burn any amount of gas",
     BUILDER,
     "if (needed > usual * MOST_GAS_FACTOR)",

@@ -98,6 +98,13 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "src/app/coin/evm/tokenTrials.test.ts",
   ),
   bug(
+    "a token is offered before it was tried",
+    "src/app/coin/evm/tokenTrials.ts",
+    "if (trial.obstacle === undefined && this.#balanceOf(trial) > 0n)",
+    "if (trial.obstacle === undefined && this.#balanceOf(trial) < 0n)",
+    "src/app/coin/evm/tokenTrials.test.ts",
+  ),
+  bug(
     "a trial of little vouches for a payment of much",
     "src/app/coin/evm/tokenTrials.ts",
     "trial.most === null || trial.most >= units;",

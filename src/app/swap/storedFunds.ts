@@ -79,7 +79,7 @@ export class StoredFunds {
       }))
       .filter(({ isDue, ttlMs }) => isDue && ttlMs >= 1_000)
       // Where there is too little for all, what has paid comes first: what has not may be left.
-      .toSorted((a, b) => a.amounts.length - b.amounts.length);
+      .toSorted((a, b) => Number(a.amounts.length > 0) - Number(b.amounts.length > 0));
     coin.reserveAgain(open).forEach((reserved, i) => {
       const uuid = open[i]?.uuid;
       if (uuid === undefined) return;

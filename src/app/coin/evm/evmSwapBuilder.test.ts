@@ -23,6 +23,7 @@ const UNITS = 400n;
 const { signal } = new AbortController();
 
 let chain: FakeAccountChain;
+let funds: AccountFunds;
 let coins: { readonly eth: SwapCoin; readonly token: SwapCoin };
 let asked: CallRequest[];
 beforeEach(async () => {
@@ -39,7 +40,8 @@ beforeEach(async () => {
   await chain.watchAccount(address);
   await chain.watchTokens(address, [TOKEN]);
   await nonces.open();
-  const parts = { chain, key, nonces, clock, funds: new AccountFunds({ chain, address, nonces, clock }) };
+  funds = new AccountFunds({ chain, address, nonces, clock });
+  const parts = { chain, key, nonces, clock, funds };
   const [eth, token] = [evmCoinOf(ETH_ENTRY, parts), evmCoinOf(tokenEntry(TOKEN), parts)];
   coins = { eth: eth.swapCoin, token: token.swapCoin };
   asked = [];
@@ -92,4 +94,25 @@ test("a payment that needs more gas than the usual limit gets what it was found 
 test("nodes that do not answer: nothing is made on what is not known, and nothing else is said", async () => {
   chain.trouble = "nobody is there";
   expect(await coins.eth.prepareToPay(contract, null, signal)).toBe("whether a payment of ETH goes through is not known: nobody is there");
+});
+
+test.each([
+  ["eth", { asset: null, amounts: [10n ** 18n - 500n], gas: 0n }],
+  ["token", { asset: TOKEN, amounts: [700n], gas: 0n }],
+  ["token", { asset: null, amounts: [], gas: 10n ** 18n }],
+] as const)("a swap of %s that nothing could be held for takes nothing of what others were promised: %o", (of, promised) => {
+  const others = funds.hold(promised, null);
+  const pay = () => coins[of].buildPayment({ contract, reservation: null });
+  expect(pay()).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance" } });
+  funds.release(others.ok ? others.value : expect.fail("nothing was held"));
+  expect(pay()).toMatchObject({ ok: true });
+});
+
+test("nor does it pay what nodes ask that ask anything", () => {
+  const absurd = 10_001n * 10n ** 9n;
+  chain.prices = { legacy: absurd, nextBaseFee: 1n, priority: { low: absurd, medium: absurd, high: absurd } };
+  expect(coins.eth.buildPayment({ contract, reservation: null })).toMatchObject({
+    ok: false,
+    error: { kind: "Transport", message: expect.stringContaining("which is not paid") },
+  });
 });

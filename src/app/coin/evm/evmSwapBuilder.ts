@@ -4,6 +4,7 @@ import { type GasBid, greatestFee, replacementBid } from "../../../core/evm/gas.
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
+import { fromUnits } from "../../../core/money/rational.ts";
 import { toHex } from "../../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { OwnSignedTx, SpendArgs } from "../../swap/swapCoin.ts";
@@ -13,7 +14,7 @@ import type { EvmCoin } from "./evmCoin.ts";
 import type { EvmSwapChain } from "./evmSwapChain.ts";
 import { paymentCall } from "./evmSwapReader.ts";
 import type { GasUse } from "./evmTradeFunds.ts";
-import { marketBid, priceOf } from "./gasBid.ts";
+import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import { bidOf } from "./outgoing.ts";
 import { type PaymentTerms, paymentTerms } from "./paymentScript.ts";
 import { type Call as PlainCall, signCall } from "./signCall.ts";
@@ -125,10 +126,26 @@ export class EvmSwapBuilder {
     const market = this.market();
     const bid = lastingBid(market, (reservation && ceilingOf(reservation)) ?? priceOf(market));
     const fee = greatestFee(bid, call.gas);
+    const unpaid = reservation === null ? this.#unheld(units, fee, market) : null;
+    if (unpaid) return err(unpaid);
     const signed = nonces.take((nonce) => this.#sign(call, bid, nonce));
     if (!signed) return this.#noNonce();
     if (reservation) funds.use(reservation.id, units, fee, signed.txid);
     return ok(ownTx(signed, fee));
+  }
+
+  /** Nothing could be held for this swap when it was taken up again: it takes nothing of what others were promised, and no absurd price. */
+  #unheld(units: bigint, fee: bigint, market: GasBid): FundsError | null {
+    const { account, contract, ticker, decimals } = this.#deps.coin;
+    const { funds, platform, platformDecimals } = account;
+    if (priceOf(market) > MOST_PRICE)
+      return { kind: "Transport", coin: ticker, message: `the nodes ask ${priceOf(market)} wei for a unit of gas, which is not paid` };
+    const short = (coin: string, places: number, required: bigint, free: bigint): FundsError | null => {
+      const [available, needed] = [fromUnits(free, places), fromUnits(required, places)];
+      return required <= free ? null : { kind: "NotSufficientBalance", coin, available, required: needed, lockedBySwaps: null };
+    };
+    if (contract === null) return short(ticker, decimals, units + fee, funds.free(null));
+    return short(ticker, decimals, units, funds.free(contract)) ?? short(platform, platformDecimals, fee, funds.free(null));
   }
 
   claim(args: SpendArgs & { readonly secret: Uint8Array }): Result<OwnSignedTx, FundsError> {

@@ -150,3 +150,13 @@ test("nodes that go away: an amount beyond what was tried is not paid", async ()
   expect(await trials.check({ token, contract }, 500n, signal)).toBeNull();
   expect(await trials.check({ token, contract }, 501n, signal)).toMatch(/is not known for 501 units, only for 500/);
 });
+
+test("a token that is enabled again is not known to arrive whole before it was tried again; one the account has nothing of may be received", async () => {
+  expect(trials.obstacle(token)).toMatch(/whether token .* arrives whole .* is not known yet/);
+  await trials.look(token);
+  expect(trials.obstacle(token)).toBeNull();
+  trials.follow({ token, contract });
+  expect(trials.obstacle(token)).toContain("is not known yet");
+  chain.tokenBalances.set(token, 0n);
+  expect(trials.obstacle(token)).toBeNull();
+});

@@ -51,9 +51,9 @@ export class TokenTrials {
     this.#deps = deps;
   }
 
-  /** From now on these are tried again and again. */
+  /** From now on these are tried again and again; what was found when the token was enabled before counts no more. */
   follow(pair: TokenAndContract): void {
-    if (!this.#trials.has(trialId(pair))) this.#trials.set(trialId(pair), { ...pair, ...NOT_TRIED });
+    this.#trials.set(trialId(pair), { ...pair, ...NOT_TRIED });
   }
 
   start(): void {
@@ -73,7 +73,11 @@ export class TokenTrials {
 
   /** Why no trade with a token may begin, as last found: a sentence; null: nothing is known to be in the way. */
   obstacle(token: EvmAddress): string | null {
-    for (const trial of this.#trials.values()) if (trial.token === token && trial.obstacle) return trial.obstacle;
+    for (const trial of this.#trials.values()) {
+      if (trial.token !== token) continue;
+      if (trial.obstacle) return trial.obstacle;
+      if (trial.obstacle === undefined && this.#balanceOf(trial) > 0n) return `${unknownText(trial)} yet`;
+    }
     return null;
   }
 
@@ -91,8 +95,8 @@ export class TokenTrials {
 
   /** Why a payment must not be signed now, a sentence; null: so much of the token, or more, was found to arrive whole not long ago. */
   async check(pair: TokenAndContract, units: bigint, signal: AbortSignal): Promise<string | null> {
-    this.follow(pair);
     const trial = this.#trials.get(trialId(pair)) ?? { ...pair, ...NOT_TRIED };
+    this.#trials.set(trialId(pair), trial);
     const isEnough = (): boolean => trial.most === null || trial.most >= units;
     if (!this.#isNew(trial) || !isEnough()) await this.#look(trial, units, signal);
     return trial.obstacle ?? (isEnough() ? null : excessText(trial, units));
