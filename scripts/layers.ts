@@ -23,7 +23,7 @@ const RULES: { readonly [layer: string]: Rule } = {
     layers: ["main", "devnet", "chain", "config", "rpc", "app", "net", "adapters", "chainIndex", "wire", "ports", "core"],
     packages: ANY,
   },
-  sim: { layers: ["sim", "devnet", "chain", "app", "net", "adapters", "ports", "core"], packages: [...NODE, ...PURE] },
+  sim: { layers: ["sim", "devnet", "chain", "app", "net", "adapters", "chainIndex", "ports", "core"], packages: [...NODE, ...PURE] },
   devnet: { layers: ["devnet", "main", "chain", "config", "rpc", "app", "net", "adapters", "ports", "core"], packages: ANY },
 };
 

@@ -2,21 +2,21 @@
 const MAX_KEPT = 2_000;
 
 /**
- * A pure function of bytes, worked out once for all nodes of the process that are handed the same bytes: the same object, that is,
- * which nobody writes to. Forgotten by generations; nothing keeps the bytes longer.
+ * A pure function of bytes or of a text, worked out once for all nodes of the process that are handed the same bytes or an equal text:
+ * the same object, that is, which nobody writes to. Forgotten by generations; nothing keeps the bytes longer.
  */
-export function remembered<R>(work: (bytes: Uint8Array) => R): (bytes: Uint8Array) => R {
-  let now = new Map<Uint8Array, R>();
-  let before = new Map<Uint8Array, R>();
-  return (bytes) => {
-    const known = now.get(bytes) ?? before.get(bytes);
+export function remembered<R, K extends Uint8Array | string = Uint8Array>(work: (key: K) => R): (key: K) => R {
+  let now = new Map<K, R>();
+  let before = new Map<K, R>();
+  return (key) => {
+    const known = now.get(key) ?? before.get(key);
     if (known !== undefined) return known;
-    const answer = work(bytes);
+    const answer = work(key);
     if (now.size >= MAX_KEPT) {
       before = now;
       now = new Map();
     }
-    now.set(bytes, answer);
+    now.set(key, answer);
     return answer;
   };
 }

@@ -2,9 +2,8 @@ import type { BlockRef } from "../ports/chain.ts";
 import type { StoredOutput, StoredSpend, StoredTx } from "../ports/chainStore.ts";
 import type { ChainIndex } from "./chainIndex.ts";
 import { outKey } from "./outKey.ts";
-import type { RawTx } from "./rawTx.ts";
+import { type RawTx, scriptHex } from "./rawTx.ts";
 
-const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 const NULL_TXID = "0".repeat(64);
 
 /** Newly made coins, which mature: a coinbase, or a coinstake (proof of stake), known by its empty first output. */
@@ -42,7 +41,7 @@ export class FactsBuilder {
     for (const t of txs) {
       if (this.#index.isTxWatched(t.txid)) matched.set(t.txid, t);
       t.tx.outputs.forEach((o, vout) => {
-        if (o.script.length === 0 || !this.#index.hasScript(hexOf(o.script))) return;
+        if (o.script.length === 0 || !this.#index.hasScript(scriptHex(o.script))) return;
         matched.set(t.txid, t);
         const key = outKey({ txid: t.txid, vout });
         const output = { txid: t.txid, vout, value: o.value, script: o.script.slice(), coinbase: isMinted(t) };

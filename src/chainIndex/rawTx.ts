@@ -12,3 +12,6 @@ export function rawTxid(tx: Tx, raw: Uint8Array): string {
   const stripped = hasWitness(tx) || tx.hogEx ? serializeTx(tx, { witness: false }) : raw;
   return sha256(sha256(stripped)).reverse().toString("hex");
 }
+
+/** A script of a parsed transaction as the index names it. */
+export const scriptHex = (script: Uint8Array): string => Buffer.from(script.buffer, script.byteOffset, script.byteLength).toString("hex");
