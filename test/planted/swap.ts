@@ -491,6 +491,13 @@ export const SWAP: readonly PlantedBug[] = [
     BAD_PEERS,
   ),
   bug(
+    "an outcome that the disk refuses is tried every second",
+    TASK,
+    "this.#settleOutcome(Math.min(retryMs * 2, RETRY_LAST_MS))",
+    "this.#settleOutcome(retryMs)",
+    TASK_TEST,
+  ),
+  bug(
     "the time of a swap goes back with the clock",
     TASK,
     "Math.max(this.deps.clock.nowMs(), this.#log.at(-1)?.atMs ?? 0)",

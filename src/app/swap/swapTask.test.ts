@@ -90,6 +90,29 @@ test.each([
   expect(clock.nowMs()).toBe(0);
 });
 
+test("an outcome that the disk refuses is tried after pauses that grow, and stored within a minute of there being room", async () => {
+  const clock = new VirtualClock(0);
+  const { task } = waitingTask(clock, 60_000);
+  let [isFull, tries] = [false, 0];
+  const append: SwapStore["append"] = async (_uuid, _seq, { event }) => {
+    if (event.type !== "finished") return;
+    tries++;
+    if (isFull) throw new Error("the disk is full");
+  };
+  Object.assign(task.deps.store, { append, log: async () => [] });
+  task.run();
+  isFull = true;
+  await task.emit({ type: "abandoned", failure: FAILURE });
+  await clock.advance(3_600_000);
+  expect(tries).toBeGreaterThan(50);
+  expect(tries).toBeLessThan(80);
+  expect(task.state.finished).toBeNull();
+  isFull = false;
+  await clock.advance(60_000);
+  expect(task.state.finished).toBe("failed");
+  await task.stop();
+});
+
 test("an event that is stored wakes who waits for messages and who waits for the chain", async () => {
   const clock = new VirtualClock(0);
   const { task } = waitingTask(clock, 60_000);

@@ -61,7 +61,7 @@ const HEARD_BY = {
 /** Why a duty's signal fires. One for all: without a reason an error with a trace of the stack is made for each. */
 const CALLED_OFF = new Aborted("called off");
 
-/** Pause before a duty that failed unexpectedly is tried again: doubles from the first to the last value. */
+/** Pause before what failed unexpectedly, a duty or the storing of the outcome, is tried again: doubles from the first to the last value. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_LAST_MS = 60_000;
 /** A duty that ended without changing the state is looked at again after this, or at the next news. */
@@ -251,15 +251,18 @@ export class SwapTask {
     this.wake("log");
   }
 
-  /** Stores the outcome when the facts decide it, and tries until it is stored. A log may end in between. */
-  #settleOutcome(): void {
+  /**
+   * Stores the outcome when the facts decide it, and tries until it is stored, after pauses that double: each try reads the log again,
+   * and a disk is full for many swaps at once. A log may end in between.
+   */
+  #settleOutcome(retryMs = RETRY_FIRST_MS): void {
     const outcome = this.#started ? outcomeOf(this.#state) : null;
     // A reorg beyond what counts as final may turn the end round: then the log says so too.
     if (!outcome || this.#state.finished === outcome) return;
     this.emit({ type: "finished", outcome }).catch((cause: unknown) => {
       if (cause instanceof Aborted) return;
       this.#storeFailed(cause);
-      this.deps.clock.after(RETRY_FIRST_MS, () => this.#settleOutcome());
+      this.deps.clock.after(retryMs, () => this.#settleOutcome(Math.min(retryMs * 2, RETRY_LAST_MS)));
     });
   }
 
