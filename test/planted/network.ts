@@ -1,6 +1,7 @@
 import { bug, type PlantedBug } from "./plantedBug.ts";
 
 const BOOK = "src/core/book/orderbookState.ts";
+const UNSIGNED = "src/core/book/unsignedAnswers.ts";
 const BOOK_TEST = "src/core/book/orderbookState.test.ts";
 const SERVICE = "src/app/orderbook/orderbookService.ts";
 const GOSSIP = "src/app/orderbook/orderGossip.ts";
@@ -73,7 +74,7 @@ export const NETWORK: readonly PlantedBug[] = [
   bug("an old keep-alive keeps a silent maker's orders", BOOK, "if (timestamp <= said) continue;", "", BOOK_TEST, RELAY_TEST),
   bug(
     "one relay's word makes an order certain",
-    BOOK,
+    UNSIGNED,
     "known.source !== null && known.source !== source && !this.#isDoubted(source);",
     "known.source !== null && !this.#isDoubted(source);",
     BOOK_TEST,
@@ -81,7 +82,7 @@ export const NETWORK: readonly PlantedBug[] = [
   ),
   bug(
     "an unsigned answer changes what a maker has signed",
-    BOOK,
+    UNSIGNED,
     "if (known?.confirmed && (known.item.pubkey !== pubkey || !authentic)) return;",
     "",
     BOOK_TEST,
@@ -89,9 +90,9 @@ export const NETWORK: readonly PlantedBug[] = [
   ),
   bug(
     "an answer about own orders is taken",
-    BOOK,
-    "if (this.#options.isOwnKey(pubkey) || this.#pairRefusal",
-    "if (this.#pairRefusal",
+    UNSIGNED,
+    "if (this.#rules.isOwnKey(pubkey) || !this.#isBookPair",
+    "if (!this.#isBookPair",
     BOOK_TEST,
   ),
   bug(
@@ -309,16 +310,16 @@ export const NETWORK: readonly PlantedBug[] = [
   ),
   bug(
     "a relay's word about a maker's order outdoes the maker's own",
-    BOOK,
+    UNSIGNED,
     "if (known?.confirmed) return known.item.pubkey === pubkey ? known : null;",
     "",
     QUERIES_TEST,
   ),
   bug(
     "a relay invents orders of this node",
-    BOOK,
-    "if (this.#options.isOwnKey(pubkey) || !isBookTicker(base)",
-    "if (!isBookTicker(base)",
+    UNSIGNED,
+    "if (this.#rules.isOwnKey(pubkey) || !isPair(base",
+    "if (!isPair(base",
     QUERIES_TEST,
   ),
   bug(

@@ -18,3 +18,6 @@ export function otherCoin(pair: string, coin: string): string | undefined {
   if (first === coin) return second;
   return second === coin ? first : undefined;
 }
+
+/** Whether a book can have this pair: two tickers that are not the same. */
+export const isPair = (base: string, rel: string): boolean => isBookTicker(base) && isBookTicker(rel) && base !== rel;

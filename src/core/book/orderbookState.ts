@@ -1,12 +1,13 @@
-import type { OrderbookAnswer, OrderExtras, PairDiff, SyncAnswer } from "../message/orderbookAnswer.ts";
+import type { OrderbookAnswer, OrderExtras, SyncAnswer } from "../message/orderbookAnswer.ts";
 import type { MakerOrderCancelled, MakerOrderCreated, MakerOrderUpdated, OrderbookItem, PubkeyKeepAlive } from "../message/types.ts";
 import { equalBytes } from "../util/bytes.ts";
 import { type AnnouncedRoot, type BookChange, type BookRefusal, type KeepAliveOutcome, refused } from "./bookChange.ts";
-import { type BookOrder, hasShortNumbers, offersSomething, sameItem, trieLeaf } from "./bookOrder.ts";
-import { isBookTicker, pairOf } from "./bookPair.ts";
+import { type BookOrder, hasShortNumbers, offersSomething } from "./bookOrder.ts";
+import { isPair, pairOf } from "./bookPair.ts";
 import { CancelMemory } from "./cancelMemory.ts";
 import { type BookLimits, DEFAULT_BOOK_LIMITS, OrderStore, type Shelf } from "./orderStore.ts";
-import { EMPTY_ROOT, saysNoOrders, trieRoot } from "./trie.ts";
+import { EMPTY_ROOT, saysNoOrders } from "./trie.ts";
+import { type AnswerRules, announce, UnsignedAnswers, unheardOf } from "./unsignedAnswers.ts";
 
 /** Silence after which the orders of a key in a pair are dropped (KDF `maker_order_timeout`). */
 const DEFAULT_ORDER_TIMEOUT_MS = 90_000;
@@ -20,20 +21,10 @@ const MAX_MESSAGE_AGE_SEC = 60;
  * of a second, and their owner could change one of them each time. Keep-alives come every 30 s.
  */
 const ROOT_REST_MS = 10_000;
-/** Orders taken from one GetOrderbook answer: what KDF answers at most. */
-const MAX_ANSWER_ORDERS = 1000;
 
-export type BookOptions = {
-  /** Keys whose orders this node keeps itself: nothing from outside changes them. 66 hex. */
-  readonly isOwnKey: (pubkey: string) => boolean;
-  /** Pairs (`pairOf`) this node keeps a book of: all on a relay, else those subscribed to. */
-  readonly follows: (pair: string) => boolean;
+export type BookOptions = AnswerRules & {
   readonly timeoutMs?: number;
   readonly limits?: BookLimits;
-  /** Relays whose word counts for nothing: they confirm no order. */
-  readonly isDoubted?: (source: string) => boolean;
-  /** What a relay told of so many keys without a signature was refuted by one, or nobody has ever signed anything of the kind. */
-  readonly onRefuted?: (source: string, keys: number) => void;
 };
 
 /**
@@ -44,15 +35,16 @@ export type BookOptions = {
 export class OrderbookState {
   readonly #options: BookOptions;
   readonly #timeoutMs: number;
-  readonly #limits: BookLimits;
   readonly #store: OrderStore;
   readonly #cancelled = new CancelMemory();
+  readonly #unsigned: UnsignedAnswers;
 
   constructor(options: BookOptions) {
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_ORDER_TIMEOUT_MS;
-    this.#limits = options.limits ?? DEFAULT_BOOK_LIMITS;
-    this.#store = new OrderStore(this.#limits);
+    const limits = options.limits ?? DEFAULT_BOOK_LIMITS;
+    this.#store = new OrderStore(limits);
+    this.#unsigned = new UnsignedAnswers(options, limits, this.#store, this.#cancelled);
   }
 
   /** Orders held, of all keys and pairs. */
@@ -120,51 +112,23 @@ export class OrderbookState {
         announce(shelf, { pair, root, timestamp });
       }
       if (saysNoOrders(root)) {
-        if (shelf && equalBytes(root, EMPTY_ROOT)) this.#replaceShelf(shelf, [], NO_EXTRAS, "", nowMs);
+        if (shelf && equalBytes(root, EMPTY_ROOT)) this.#unsigned.clear(shelf, nowMs);
       } else if (shelf && this.#isRooting(shelf, nowMs)) continue;
       else if (!equalBytes(root, this.#store.root(pubkey, pair))) differing.push({ pair, root, timestamp });
-      else if (shelf) this.#confirmShelf(shelf);
+      else if (shelf) this.#unsigned.confirm(shelf);
     }
     return { kind: "alive", differing };
   }
 
   // --- unsigned answers; `source` is the peer that gave them ---
 
-  /**
-   * Takes a GetOrderbook answer: adds what is missing and confirms what another relay has told alike. Removes nothing
-   * and changes nothing that a maker has signed, since messages may have overtaken the answer.
-   */
   orderbookAnswer(answer: OrderbookAnswer, pair: string, source: string, nowMs: number): void {
-    let taken = 0;
-    for (const [pubkey, { orders }] of answer.pubkeys) {
-      for (const item of orders) {
-        if (taken++ >= MAX_ANSWER_ORDERS) return;
-        if (item.pubkey === pubkey && pairOf(item.base, item.rel) === pair) this.#hearsay(item, answer, source, nowMs, false);
-      }
-      const shelf = this.#store.shelf(pubkey, pair);
-      if (shelf?.announced && equalBytes(shelf.announced.root, this.#store.root(pubkey, pair))) this.#confirmShelf(shelf);
-    }
+    this.#unsigned.orderbookAnswer(answer, pair, source, nowMs);
   }
 
-  /**
-   * Takes the answer to a sync request for `pubkey` and the roots it had announced; other pairs are left aside.
-   *
-   * @returns whether every pair asked about now has the announced root
-   */
+  /** @returns whether every pair asked about now has the announced root */
   syncAnswer(pubkey: string, asked: readonly AnnouncedRoot[], answer: SyncAnswer, source: string, nowMs: number): boolean {
-    if (this.#options.isOwnKey(pubkey)) return true;
-    for (const announced of asked) {
-      const { pair } = announced;
-      const diff = answer.pairs.get(pair);
-      if (!diff || !this.#options.follows(pair)) continue;
-      const items = itemsAfter(this.#store.shelf(pubkey, pair), diff);
-      if (items.length > this.#limits.ordersPerKey) continue;
-      const shelf = items.length > 0 ? this.#store.openShelf(pubkey, pair, nowMs) : this.#store.shelf(pubkey, pair);
-      if (!shelf) continue;
-      announce(shelf, announced);
-      this.#replaceShelf(shelf, items, answer, source, nowMs);
-    }
-    return asked.every(({ pair, root }) => !this.#options.follows(pair) || equalBytes(this.#store.root(pubkey, pair), root));
+    return this.#unsigned.syncAnswer(pubkey, asked, answer, source, nowMs);
   }
 
   /** Drops the orders of keys that have been silent too long. True if any order went. */
@@ -190,26 +154,9 @@ export class OrderbookState {
     return this.#store.inPair(pair);
   }
 
-  /**
-   * One order of an unsigned answer as a book that kept its pair would show it, null where it would show none. What the maker
-   * has signed since stands. Keeps nothing.
-   */
+  /** One order of an unsigned answer as a book that kept its pair would show it, null where it would show none. Keeps nothing. */
   asTold(item: OrderbookItem, extras: OrderExtras, source: string, nowMs: number): BookOrder | null {
-    const { uuid, pubkey, base, rel } = item;
-    if (this.#options.isOwnKey(pubkey) || !isBookTicker(base) || !isBookTicker(rel) || base === rel) return null;
-    if (!offersSomething(item) || !hasShortNumbers(item) || this.#cancelled.has(pubkey, uuid, nowMs)) return null;
-    const known = this.#store.get(uuid);
-    if (known?.confirmed) return known.item.pubkey === pubkey ? known : null;
-    const info = extras.protocolInfos.get(uuid);
-    return {
-      item,
-      conf: extras.confs.get(uuid) ?? null,
-      baseProtocolInfo: info?.base ?? new Uint8Array(),
-      relProtocolInfo: info?.rel ?? new Uint8Array(),
-      confirmed: false,
-      source,
-      signedAt: 0,
-    };
+    return this.#unsigned.asTold(item, extras, source, nowMs);
   }
 
   /** Pairs that hold at least one order. */
@@ -237,7 +184,7 @@ export class OrderbookState {
   }
 
   #pairRefusal(base: string, rel: string, pair: string): BookRefusal | null {
-    if (!isBookTicker(base) || !isBookTicker(rel) || base === rel) return "bad_ticker";
+    if (!isPair(base, rel)) return "bad_ticker";
     return this.#options.follows(pair) ? null : "not_followed";
   }
 
@@ -254,77 +201,6 @@ export class OrderbookState {
     return this.#store.put(order, nowMs) ? { kind: "stored" } : refused("full");
   }
 
-  /**
-   * Makes a shelf hold `items`. If they hash to the root the maker has signed, they are the maker's word. If not, the
-   * first contradiction of something signed only casts doubt on it, the second one wins: one relay alone can hide an
-   * order but not pass off another as confirmed. What the maker said after that root stands either way.
-   */
-  #replaceShelf(shelf: Shelf, items: readonly OrderbookItem[], extras: OrderExtras, source: string, nowMs: number): void {
-    const { announced } = shelf;
-    const authentic = announced !== null && equalBytes(announced.root, trieRoot(items.map(trieLeaf)));
-    const isNewer = (order: BookOrder): boolean => announced !== null && order.signedAt >= announced.timestamp;
-    const told = new Set(items.map((item) => item.uuid));
-    if (authentic) this.#blame(shelf, items, isNewer);
-    for (const order of [...shelf.orders.values()]) {
-      if (told.has(order.item.uuid) || isNewer(order)) continue;
-      if (order.confirmed && !authentic) this.#store.relabel(order.item.uuid, { confirmed: false, source });
-      else this.#store.remove(order.item.uuid);
-    }
-    for (const item of items) {
-      const known = shelf.orders.get(item.uuid);
-      if (item.pubkey !== shelf.pubkey || pairOf(item.base, item.rel) !== shelf.pair || (known && isNewer(known))) continue;
-      if (known?.confirmed && !authentic && !sameItem(known.item, item)) {
-        this.#store.relabel(item.uuid, { confirmed: false, source });
-      } else {
-        this.#hearsay(item, extras, source, nowMs, authentic);
-      }
-    }
-  }
-
-  /** Takes one order from an unsigned answer. `authentic`: a root the maker signed covers it. */
-  #hearsay(item: OrderbookItem, extras: OrderExtras, source: string, nowMs: number, authentic: boolean): void {
-    const { uuid, pubkey } = item;
-    if (this.#options.isOwnKey(pubkey) || this.#pairRefusal(item.base, item.rel, pairOf(item.base, item.rel))) return;
-    if (!offersSomething(item) || !hasShortNumbers(item) || this.#cancelled.has(pubkey, uuid, nowMs)) return;
-    const known = this.#store.get(uuid);
-    if (known && sameItem(known.item, item)) {
-      if (known.confirmed) return;
-      const second = known.source !== null && known.source !== source && !this.#isDoubted(source);
-      if (!authentic && second && this.#isDoubted(known.source)) this.#store.relabel(uuid, { confirmed: false, source });
-      else if (authentic || second) this.#store.relabel(uuid, { confirmed: true, source: known.source });
-      return;
-    }
-    if (known?.confirmed && (known.item.pubkey !== pubkey || !authentic)) return;
-    const info = extras.protocolInfos.get(uuid);
-    this.#store.put(
-      {
-        item,
-        conf: extras.confs.get(uuid) ?? known?.conf ?? null,
-        baseProtocolInfo: info?.base ?? new Uint8Array(),
-        relProtocolInfo: info?.rel ?? new Uint8Array(),
-        confirmed: authentic,
-        source,
-        signedAt: known?.item.pubkey === pubkey ? known.signedAt : 0,
-      },
-      nowMs,
-    );
-  }
-
-  #isDoubted(source: string | null): boolean {
-    return source !== null && this.#options.isDoubted?.(source) === true;
-  }
-
-  /** `items` are what the maker signed: whoever has told otherwise, as long as the maker said nothing newer, was wrong. */
-  #blame(shelf: Shelf, items: readonly OrderbookItem[], isNewer: (order: BookOrder) => boolean): void {
-    const signed = new Map(items.map((item) => [item.uuid, item]));
-    const wrong = new Set<string>();
-    for (const order of shelf.orders.values()) {
-      const item = signed.get(order.item.uuid);
-      if (!order.confirmed && order.source && !isNewer(order) && !(item && sameItem(item, order.item))) wrong.add(order.source);
-    }
-    for (const source of wrong) this.#options.onRefuted?.(source, 1);
-  }
-
   /** Whether the root of a changed shelf was worked out too recently to do it again; if not, it is about to be. */
   #isRooting(shelf: Shelf, nowMs: number): boolean {
     if (shelf.root !== null) return false;
@@ -332,37 +208,4 @@ export class OrderbookState {
     shelf.rootedMs = nowMs;
     return false;
   }
-
-  /** The maker's signed root covers all orders of the shelf. */
-  #confirmShelf(shelf: Shelf): void {
-    for (const { item, confirmed, source } of [...shelf.orders.values()]) {
-      if (!confirmed) this.#store.relabel(item.uuid, { confirmed: true, source });
-    }
-  }
-}
-
-/** Relays that told of orders under a key that nobody has heard sign anything while they were kept. */
-function unheardOf(shelf: Shelf): ReadonlySet<string> {
-  const sources = new Set<string>();
-  if (shelf.announced !== null) return sources;
-  for (const { confirmed, source, signedAt } of shelf.orders.values()) if (!confirmed && source && signedAt === 0) sources.add(source);
-  return sources;
-}
-
-const NO_EXTRAS: OrderExtras = { protocolInfos: new Map(), confs: new Map() };
-
-/** Keeps the newest root; messages may overtake each other. */
-function announce(shelf: Shelf, { root, timestamp }: AnnouncedRoot): void {
-  if (!shelf.announced || shelf.announced.timestamp <= timestamp) shelf.announced = { root, timestamp };
-}
-
-/** What a shelf holds when a diff is applied to it; each uuid once. */
-function itemsAfter(shelf: Shelf | undefined, diff: PairDiff): readonly OrderbookItem[] {
-  if (diff.type === "FullTrie") return [...new Map(diff.orders.map((item) => [item.uuid, item])).values()];
-  const items = new Map(Array.from(shelf?.orders.values() ?? [], ({ item }) => [item.uuid, item]));
-  for (const [uuid, item] of diff.changes) {
-    if (item) items.set(uuid, item);
-    else items.delete(uuid);
-  }
-  return [...items.values()];
 }
