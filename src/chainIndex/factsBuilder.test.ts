@@ -41,3 +41,13 @@ test("the block of a reorganisation replaces the one before", () => {
   take(index, { height: 6, hash: "cc".repeat(32) });
   expect(index.tx(RAW.txid)?.block?.height).toBe(6);
 });
+
+test("what comes out of Litecoin's extension block matures and goes with its block, as a reward does", () => {
+  const index = anIndex();
+  const tx: Tx = { ...TX, hogEx: true };
+  const builder = new FactsBuilder(index, 1);
+  builder.add([{ txid: txid(tx), tx, raw: serializeTx(tx) }], BLOCK);
+  index.apply(builder.facts());
+  expect(index.outputsOf(toHex(SCRIPT)).map((o) => o.coinbase)).toEqual([true]);
+  expect(index.coinbasesAbove(BLOCK.height - 1)).toEqual([txid(tx)]);
+});

@@ -6,8 +6,12 @@ import { type RawTx, scriptHex } from "./rawTx.ts";
 
 const NULL_TXID = "0".repeat(64);
 
-/** Newly made coins, which mature: a coinbase, or a coinstake (proof of stake), known by its empty first output. */
+/**
+ * Newly made coins, which mature and go with their block: a coinbase, a coinstake (proof of stake), known by its empty first output, or
+ * the block-final transaction of Litecoin, which pays out of the extension block.
+ */
 function isMinted({ tx }: RawTx): boolean {
+  if (tx.hogEx) return true;
   if (tx.inputs.length === 1 && tx.inputs[0]?.txid === NULL_TXID) return true;
   const mark = tx.outputs[0];
   return tx.outputs.length > 1 && mark !== undefined && mark.value === 0n && mark.script.length === 0;

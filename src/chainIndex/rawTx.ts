@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Tx } from "../core/utxo/tx.ts";
-import { hasWitness, serializeTx } from "../core/utxo/txCodec.ts";
+import { hasMoreThanId, serializeTx } from "../core/utxo/txCodec.ts";
 
 /** A transaction with the bytes it came in. `raw` and the scripts of `tx` are views; copy what is kept. */
 export type RawTx = { readonly txid: string; readonly tx: Tx; readonly raw: Uint8Array };
@@ -9,7 +9,7 @@ const sha256 = (data: Uint8Array): Buffer => hash("sha256", data, "buffer");
 
 /** Id of a parsed transaction from its own bytes, display order. */
 export function rawTxid(tx: Tx, raw: Uint8Array): string {
-  const stripped = hasWitness(tx) || tx.hogEx ? serializeTx(tx, { witness: false }) : raw;
+  const stripped = hasMoreThanId(tx) ? serializeTx(tx, { witness: false }) : raw;
   return sha256(sha256(stripped)).reverse().toString("hex");
 }
 

@@ -139,7 +139,7 @@ export async function startElectrumChain(
     },
     stall: {
       set: (on) => servers.forEach(({ faults }) => void (on ? faults.add({ kind: "stall" }) : faults.clear())),
-      says: "No Electrum server of TST can be used: server0: no answer to ",
+      says: ": server0: no answer to ",
     },
     lostReply: {
       set: (on) =>

@@ -67,9 +67,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what left the mempools stays",
-    `${AT}/serverLook.ts`,
-    "if (gone.length > 0) await this.#deps.commit({ gone });",
-    "if (gone.length > 1_000) await this.#deps.commit({ gone });",
+    `${AT}/electrumLoop.ts`,
+    "if (gone.length > 0) await this.commit({ gone });",
+    "if (gone.length > 1_000) await this.commit({ gone });",
     SERVERS_TEST,
   ),
   bug(
@@ -90,14 +90,14 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug("our chain is left for one with less work", `${AT}/headerFollower.ts`, "this.#isLess(best) ?", "best.height < 0 ?", SERVERS_TEST),
   bug(
     "what was made of histories outlives the index",
-    `${AT}/serverLook.ts`,
+    `${AT}/electrumLoop.ts`,
     "if (plan.value.fork === null) this.#parts.views.restart();",
     "if (plan.value.height < 0) this.#parts.views.restart();",
     SERVERS_TEST,
   ),
   bug(
     "a failed write is forgotten",
-    `${AT}/serverLook.ts`,
+    `${AT}/electrumLoop.ts`,
     "for (const tracked of open) tracked.changed = true;\n      throw cause;",
     "throw cause;",
     SERVERS_TEST,
@@ -118,7 +118,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a watch is covered by one server of three",
-    `${AT}/serverLook.ts`,
+    `${AT}/electrumLoop.ts`,
     "told.filter(([, v]) => v.refusal === null).length >= need",
     "told.length >= 0",
     SERVERS_TEST,
@@ -167,7 +167,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "fewer servers than wanted are enough",
-    `${AT}/serverLook.ts`,
+    `${AT}/electrumLoop.ts`,
     "const servers = pool.present();\n      if (servers.length < Math.max(1, pool.minConnected))",
     "const servers = pool.present();\n      if (servers.length < 1)",
     SERVERS_TEST,
@@ -231,9 +231,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a look goes on until all is read, however long that takes",
-    `${AT}/serverLook.ts`,
-    "this.#parts.clock.nowMs() >= this.#untilMs",
-    "this.#parts.clock.nowMs() >= this.#untilMs * 2",
+    `${AT}/electrumLoop.ts`,
+    "this.#parts.clock.nowMs() >= this.#lookUntilMs",
+    "this.#parts.clock.nowMs() >= this.#lookUntilMs * 2",
     SERVERS_TEST,
   ),
   bug(
@@ -309,8 +309,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "confirmations that no notary counts are notarizations",
     `${AT}/notarizations.ts`,
-    "a.value.counted > 1 && isCapping(having[i])",
-    "a.value.counted > 1 && i >= 0",
+    'a.value.counted > 1 && capping.has(having[i]?.name ?? "")',
+    "a.value.counted > 1 && i >= 0 && capping.size >= 0",
     SERVERS_TEST,
   ),
   bug(
@@ -469,5 +469,33 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "accounts, density, electrum)",
     "accounts, density, 0 * electrum)",
     "test/sim/soakOptions.test.ts",
+  ),
+  bug(
+    "what pays into Litecoin's extension block is not read from the mempool",
+    "src/core/utxo/txCodec.ts",
+    "if (isBare || r.remaining <= LOCK_TIME_BYTES)",
+    "if (!isBare || r.remaining <= LOCK_TIME_BYTES)",
+    "src/core/utxo/txCodec.test.ts",
+  ),
+  bug(
+    "a server that gives what only Litecoin's extension block has is dropped",
+    "src/core/utxo/txCodec.ts",
+    "if (isBare || r.remaining <= LOCK_TIME_BYTES)",
+    "if (r.remaining <= LOCK_TIME_BYTES)",
+    `${AT}/txProver.test.ts`,
+  ),
+  bug(
+    "what came out of Litecoin's extension block is spent at once",
+    "src/chainIndex/factsBuilder.ts",
+    "if (tx.hogEx) return true;",
+    "",
+    "src/chainIndex/factsBuilder.test.ts",
+  ),
+  bug(
+    "what came out of Litecoin's extension block waits as long as a reward",
+    "src/app/coin/ownOutputs.ts",
+    "tx.value.hogEx ?",
+    "!tx.value ?",
+    "src/app/coin/ownOutputs.test.ts",
   ),
 ];

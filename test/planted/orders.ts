@@ -358,7 +358,7 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a new block's reward is spent before it is mature",
     "src/app/coin/ownOutputs.ts",
-    "!o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#deps.matureConfs",
+    "!o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#matureConfs(o.txid)",
     "!o.coinbase || this.#deps.chain.confirmations(o.block) >= 1",
     "src/app/coin/utxoLedger.test.ts",
   ),

@@ -51,15 +51,16 @@ export class Notarizations {
     this.#askedAtTip = tip.hash;
     // The highest that is notarized says it of all below.
     const asked = waiting.sort((a, b) => b.height - a.height).slice(0, MAX_ASKED);
-    const capping = await Promise.all(servers.map((s) => this.#caps(s, tip.height)));
+    const counting = await Promise.all(servers.map(async (s) => ((await this.#caps(s, tip.height)) ? [s.name] : [])));
+    const capping = new Set(counting.flat());
     for (const { txid, height } of asked) {
       // Who is not there yet knows nothing of it, and counts as one who does not say it is notarized.
       const having = servers.filter((s) => s.tip !== null && s.tip.height >= height);
       const answers = await Promise.all(having.map((s) => s.ask("blockchain.transaction.get", [txid, true], parseDepth)));
+      if (answers.every((a) => !a.ok)) continue;
       this.#isShown = answers.some((a) => a.ok && a.value !== null);
       if (!this.#isShown) break;
-      const isCapping = (server: RemoteServer | undefined): boolean => server !== undefined && capping[servers.indexOf(server)] === true;
-      const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && isCapping(having[i]));
+      const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && capping.has(having[i]?.name ?? ""));
       if (sayNotarized.length >= majorityOf(servers.length)) {
         this.#height = height;
         break;

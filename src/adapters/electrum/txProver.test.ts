@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
+import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
+import { fromHex } from "../../core/util/bytes.ts";
 import { ok } from "../../core/util/result.ts";
 import { ByteWriter } from "../../core/utxo/byteWriter.ts";
 import { HeaderReader } from "./headerReader.ts";
@@ -41,4 +43,27 @@ test("a server whose branch leads to the block is not blamed for a transaction t
   expect(said).toEqual([`its branch for transaction ${tx.txid} could be that of another`]);
   expect(await isIn("cc".repeat(32))).toBe(false);
   expect(said.at(-1)).toBe(`dropped: it says transaction ${tx.txid} is in block 5: its branch proves nothing (OtherRoot)`);
+});
+
+test("what goes into Litecoin's extension block is read from the mempool, what comes out of it is proven, and what stays in it blames nobody", async () => {
+  const prover = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(TEST_RULES));
+  const { litecoinPegIn, litecoinPegOut, litecoinOnlyExtension } = chainTxs;
+  const said: string[] = [];
+  const giving = (hex: string): RemoteServer =>
+    ({ ask: async () => ok(fromHex(hex)), contradicted: (what: string) => said.push(what) }) as unknown as RemoteServer;
+  expect((await prover.fetch(litecoinPegIn.txid, [giving(litecoinPegIn.hex)]))?.txid).toBe(litecoinPegIn.txid);
+  const out = await prover.fetch(litecoinPegOut.txid, [giving(litecoinPegOut.hex)]);
+  if (out === null) expect.fail("not read");
+  // The last of two: its neighbour is the coinbase.
+  const header = {
+    hash: "aa".repeat(32),
+    prevHash: "bb".repeat(32),
+    merkleRoot: litecoinPegOut.merkleRoot,
+    timeSec: 1,
+    bits: 0,
+    version: 1,
+  };
+  expect(prover.flaw(out, header as never, { branch: [litecoinPegOut.coinbase], pos: 1 })).toBeNull();
+  expect(await prover.fetch(litecoinOnlyExtension.txid, [giving(litecoinOnlyExtension.hex)])).toBeNull();
+  expect(said).toEqual([]);
 });

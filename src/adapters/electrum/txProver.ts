@@ -1,7 +1,7 @@
 import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { checkInclusion, type MerkleFault } from "../../core/proof/merkleBranch.ts";
-import { hasWitness, parseTx, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
+import { hasMoreThanId, parseTx, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import { type BranchAnswer, parseBranch, parseRawTx } from "./answers.ts";
 import { serverFaultText } from "./fault.ts";
 import type { HeaderReader } from "./headerReader.ts";
@@ -25,7 +25,7 @@ export class TxProver {
 
   /**
    * The bytes of a transaction, from the first of `servers` that gives them; null: none does. Bytes that cannot be read prove nothing
-   * against who gave them: daemons also know forms this node does not (Litecoin's with extension-block data, in the mempool).
+   * against who gave them: daemons also know forms this node does not (Litecoin's that are nothing but extension-block data).
    */
   async fetch(txid: string, servers: readonly RemoteServer[]): Promise<RawTx | null> {
     for (const server of servers) {
@@ -67,7 +67,7 @@ export class TxProver {
 
   /** Why a branch does not prove that a transaction is in the block of a header; null: it does. */
   flaw({ txid, tx, raw }: RawTx, header: BlockHeader, { branch, pos }: BranchAnswer): MerkleFault | null {
-    const strippedBytes = hasWitness(tx) || tx.hogEx ? serializeTx(tx, { witness: false }).length : raw.length;
+    const strippedBytes = hasMoreThanId(tx) ? serializeTx(tx, { witness: false }).length : raw.length;
     const checked = checkInclusion({ txid, strippedBytes, branch, pos }, header.merkleRoot);
     return checked.ok ? null : checked.error;
   }

@@ -16,6 +16,9 @@ export type OwnOutputsDeps = {
   readonly matureConfs: number;
 };
 
+/** Confirmations after which what came out of Litecoin's extension block can be spent (`PEGOUT_MATURITY`; litecoind 0.21.2 takes it from the sixth on). */
+const PEG_OUT_CONFS = 6;
+
 /** The own outputs of one coin: which can be spent, and which are taken by stored transactions. */
 export class OwnOutputs {
   readonly #deps: OwnOutputsDeps;
@@ -138,6 +141,12 @@ export class OwnOutputs {
     return this.#deps.scripts.flatMap((s) => this.#deps.chain.outputs(s));
   }
 
+  #matureConfs(id: string): number {
+    const seen = this.#deps.chain.tx(id);
+    const tx = seen && parseTx(seen.raw, this.#deps.format);
+    return tx?.ok && tx.value.hogEx ? Math.min(PEG_OUT_CONFS, this.#deps.matureConfs) : this.#deps.matureConfs;
+  }
+
   #isUnlisted(id: string): boolean {
     return this.#signed.has(id) && !this.#deps.chain.tx(id);
   }
@@ -148,7 +157,7 @@ export class OwnOutputs {
 
   #isSpendable(o: SeenOutput, clusters: OwnClusters): boolean {
     if (o.spentBy || this.#locked.has(keyOf(o))) return false;
-    if (o.block) return !o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#deps.matureConfs;
+    if (o.block) return !o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#matureConfs(o.txid);
     return clusters.sizeOf(o.txid) < MAX_CLUSTER;
   }
 

@@ -39,6 +39,8 @@ export type Tx = {
   readonly sproutTail?: Uint8Array;
   /** Litecoin's block-final transaction that moves the extension block's balance (LIP-3); absent elsewhere. */
   readonly hogEx?: boolean;
+  /** What a Litecoin transaction in the mempool carries for the extension block (LIP-3), as serialised; no part of its id, left out in blocks. */
+  readonly mwebData?: Uint8Array;
   /** Payload of a typed transaction of the Dash family (DIP-2), without its length; absent elsewhere. */
   readonly extraPayload?: Uint8Array;
   readonly inputs: readonly TxInput[];

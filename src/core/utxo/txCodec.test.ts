@@ -58,6 +58,18 @@ test("Litecoin transactions have the ids and weights of litecoind, the block-fin
   expect(vsize(parsed(litecoinHogEx.hex, { kind: "bitcoin", mweb: true }))).toBe(94);
 });
 
+test("Litecoin's ways into the extension block and out of it have litecoind's ids, in the mempool and in the block", () => {
+  const mweb: TxFormat = { kind: "bitcoin", mweb: true };
+  const { litecoinPegIn, litecoinPegInMined, litecoinPegOut, litecoinOnlyExtension } = chainTxs;
+  for (const { hex, txid: id } of [litecoinPegIn, litecoinPegInMined, litecoinPegOut])
+    expect([toHex(serializeTx(parsed(hex, mweb))), txid(parsed(hex, mweb))]).toEqual([hex, id]);
+  const [waiting, mined] = [parsed(litecoinPegIn.hex, mweb), parsed(litecoinPegInMined.hex, mweb)];
+  expect([waiting.inputs, waiting.outputs, txWeight(waiting)]).toEqual([mined.inputs, mined.outputs, txWeight(mined)]);
+  expect([waiting.hogEx, parsed(litecoinPegOut.hex, mweb).hogEx]).toEqual([undefined, true]);
+  // Its id is of another kind: whoever reads it would find another one than he was told.
+  expect(parseTx(fromHex(litecoinOnlyExtension.hex), mweb).ok).toBe(false);
+});
+
 test("the extension-block flag is refused where the format does not have it", () => {
   expect(parseTx(fromHex(chainTxs.litecoinHogEx.hex), BITCOIN)).toEqual({
     ok: false,

@@ -8,7 +8,8 @@ import type { SaplingFields, Tx, TxInput, TxOutput } from "./tx.ts";
 
 /**
  * How a chain serialises its transactions. Always taken from the coin's configuration, never guessed from the bytes.
- * - `bitcoin`: legacy and BIP-144 witness form. `mweb`: Litecoin's block-final transaction carries flag 8 (LIP-3).
+ * - `bitcoin`: legacy and BIP-144 witness form. `mweb`: Litecoin's flag 8 (LIP-3): a zero after it in the block-final
+ *   transaction, data of the extension block in one of the mempool.
  *   `specialTx`: the upper half of the version is a type, and typed transactions end with a payload (Dash, DIP-2).
  * - `sapling`: Zcash up to v4: plain v1, Sprout v2, Overwinter v3 and Sapling v4 headers.
  */
@@ -32,6 +33,7 @@ export const SAPLING_GROUP_ID = 0x892f2085;
 const MIN_INPUT_BYTES = 36 + 1 + 4;
 /** Value 8, empty script 1. */
 const MIN_OUTPUT_BYTES = 8 + 1;
+const LOCK_TIME_BYTES = 4;
 
 function readInputs(r: ByteReader): TxInput[] {
   const inputs: TxInput[] = [];
@@ -62,11 +64,24 @@ function readWitness(r: ByteReader, inputs: readonly TxInput[]): TxInput[] {
   });
 }
 
+/**
+ * Only in the mempool is there data of the extension block, and there a transaction stands alone: the data ends where the lock time begins.
+ * What it says is of no matter here. One that is nothing but such data has an id of another kind.
+ */
+function readMweb(r: ByteReader, isBare: boolean): Pick<Tx, "hogEx" | "mwebData"> {
+  if (r.peek() === 0) {
+    r.u8();
+    return { hogEx: true };
+  }
+  if (isBare || r.remaining <= LOCK_TIME_BYTES) r.fail("nothing but extension-block data");
+  return { mwebData: r.slice(Math.max(0, r.remaining - LOCK_TIME_BYTES)) };
+}
+
 function readBitcoin(r: ByteReader, format: TxFormat & { kind: "bitcoin" }): Tx {
   const version = r.u32();
   let inputs: TxInput[];
   let outputs: TxOutput[];
-  let hogEx = false;
+  let mweb: Pick<Tx, "hogEx" | "mwebData"> = {};
   // An empty input list followed by a non-zero byte is the BIP-144 marker and flag.
   if (r.peek() === 0 && r.peek(1) > 0) {
     r.u8();
@@ -80,8 +95,7 @@ function readBitcoin(r: ByteReader, format: TxFormat & { kind: "bitcoin" }): Tx 
       if (inputs.every((i) => i.witness.length === 0)) r.fail("witness flag without a witness");
     }
     if (flag & MWEB_FLAG) {
-      if (r.u8() !== 0) r.fail("extension-block data in a transaction");
-      hogEx = true;
+      mweb = readMweb(r, inputs.length === 0);
     }
   } else {
     inputs = readInputs(r);
@@ -89,7 +103,7 @@ function readBitcoin(r: ByteReader, format: TxFormat & { kind: "bitcoin" }): Tx 
   }
   const lockTime = r.u32();
   const typed = format.specialTx && (version & 0xffff) >= FIRST_TYPED_VERSION && version >>> 16 !== 0;
-  return { version, inputs, outputs, lockTime, ...(hogEx ? { hogEx } : {}), ...(typed ? { extraPayload: r.varBytes() } : {}) };
+  return { version, inputs, outputs, lockTime, ...mweb, ...(typed ? { extraPayload: r.varBytes() } : {}) };
 }
 
 function readSapling(r: ByteReader): Tx {
@@ -135,6 +149,9 @@ export function hasWitness(tx: Tx): boolean {
   return tx.inputs.some((i) => i.witness.length > 0);
 }
 
+/** Whether the bytes hold more than its id is made of. */
+export const hasMoreThanId = (tx: Tx): boolean => hasWitness(tx) || tx.hogEx === true || tx.mwebData !== undefined;
+
 function writeInputs(w: ByteWriter, inputs: readonly TxInput[]): void {
   w.compactSize(inputs.length);
   for (const i of inputs)
@@ -163,7 +180,7 @@ export function serializeTx(tx: Tx, options: { readonly witness?: boolean } = {}
   w.u32(versionWord(tx));
   if (tx.sapling) w.u32(tx.sapling.versionGroupId);
   const full = options.witness !== false && !tx.sapling;
-  const flag = full ? (hasWitness(tx) ? WITNESS_FLAG : 0) | (tx.hogEx ? MWEB_FLAG : 0) : 0;
+  const flag = full ? (hasWitness(tx) ? WITNESS_FLAG : 0) | (tx.hogEx || tx.mwebData ? MWEB_FLAG : 0) : 0;
   if (flag !== 0) w.u8(0).u8(flag);
   writeInputs(w, tx.inputs);
   writeOutputs(w, tx.outputs);
@@ -173,7 +190,7 @@ export function serializeTx(tx: Tx, options: { readonly witness?: boolean } = {}
       for (const item of i.witness) w.varBytes(item);
     }
   }
-  if (flag & MWEB_FLAG) w.u8(0);
+  if (flag & MWEB_FLAG) w.bytes(tx.mwebData ?? Uint8Array.of(0));
   w.u32(tx.lockTime);
   if (tx.sapling) {
     w.u32(tx.sapling.expiryHeight);
@@ -192,7 +209,8 @@ export function txid(tx: Tx): string {
 
 /** BIP-141 weight: three times the size without witness plus the full size. Extension-block parts weigh nothing. */
 export function txWeight(tx: Tx): number {
-  return 3 * serializeTx(tx, { witness: false }).length + serializeTx({ ...tx, hogEx: false }).length;
+  const { hogEx: _, mwebData: __, ...plain } = tx;
+  return 3 * serializeTx(plain, { witness: false }).length + serializeTx(plain).length;
 }
 
 /** Virtual size in bytes: a quarter of the weight, rounded up. */

@@ -9,7 +9,7 @@ import { type KeptProcess, startKept } from "./keptProcess.ts";
 import { electrumxPath } from "./programs.ts";
 
 /** How clients reach a server, by KDF's names. */
-export type Service = "TCP" | "SSL" | "WSS";
+export type Service = "TCP" | "SSL" | "WS" | "WSS";
 
 /** ElectrumX over somebody's daemon. */
 export type ElectrumxServer = {
@@ -27,7 +27,7 @@ export type ElectrumxServer = {
 /** ElectrumX's names of a chain. */
 export type ElectrumxChain = { readonly coin: string; readonly net: string };
 
-const CLIENTS: readonly Service[] = ["TCP", "SSL", "WSS"];
+const CLIENTS: readonly Service[] = ["TCP", "SSL", "WS", "WSS"];
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
 const HOST = "127.0.0.1";

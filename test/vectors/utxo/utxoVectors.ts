@@ -66,6 +66,10 @@ export const chainTxs = load<{
   readonly litecoinHogEx: Named & { readonly weight: number };
   readonly litecoinWitness: Named & { readonly weight: number };
   readonly litecoinMixed: Named & { readonly weight: number };
+  readonly litecoinPegIn: Named;
+  readonly litecoinPegInMined: Named;
+  readonly litecoinPegOut: Named & { readonly coinbase: string; readonly merkleRoot: string };
+  readonly litecoinOnlyExtension: Named;
   readonly dashCoinbase: Named;
   readonly bitcoinCash: Named & { readonly secret: string; readonly amount: string; readonly script: string };
   readonly zip243: Named & { readonly amount: string; readonly script: string; readonly branchId: number; readonly sighash: string };
