@@ -67,9 +67,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what left the mempools stays",
-    `${AT}/electrumLoop.ts`,
-    "if (gone.length > 0) await this.commit({ gone });",
-    "if (gone.length > 1_000) await this.commit({ gone });",
+    `${AT}/serverLook.ts`,
+    "if (gone.length > 0) await this.#deps.commit({ gone });",
+    "if (gone.length > 1_000) await this.#deps.commit({ gone });",
     SERVERS_TEST,
   ),
   bug(
@@ -90,14 +90,14 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug("our chain is left for one with less work", `${AT}/headerFollower.ts`, "this.#isLess(best) ?", "best.height < 0 ?", SERVERS_TEST),
   bug(
     "what was made of histories outlives the index",
-    `${AT}/electrumLoop.ts`,
+    `${AT}/serverLook.ts`,
     "if (plan.value.fork === null) this.#parts.views.restart();",
     "if (plan.value.height < 0) this.#parts.views.restart();",
     SERVERS_TEST,
   ),
   bug(
     "a failed write is forgotten",
-    `${AT}/electrumLoop.ts`,
+    `${AT}/serverLook.ts`,
     "for (const tracked of open) tracked.changed = true;\n      throw cause;",
     "throw cause;",
     SERVERS_TEST,
@@ -118,7 +118,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a watch is covered by one server of three",
-    `${AT}/electrumLoop.ts`,
+    `${AT}/serverLook.ts`,
     "told.filter(([, v]) => v.refusal === null).length >= need",
     "told.length >= 0",
     SERVERS_TEST,
@@ -167,7 +167,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "fewer servers than wanted are enough",
-    `${AT}/electrumLoop.ts`,
+    `${AT}/serverLook.ts`,
     "const servers = pool.present();\n      if (servers.length < Math.max(1, pool.minConnected))",
     "const servers = pool.present();\n      if (servers.length < 1)",
     SERVERS_TEST,
@@ -231,9 +231,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a look goes on until all is read, however long that takes",
-    `${AT}/electrumLoop.ts`,
-    "this.#parts.clock.nowMs() >= this.#lookUntilMs",
-    "this.#parts.clock.nowMs() >= this.#lookUntilMs * 2",
+    `${AT}/serverLook.ts`,
+    "this.#parts.clock.nowMs() >= this.#untilMs",
+    "this.#parts.clock.nowMs() >= this.#untilMs * 2",
     SERVERS_TEST,
   ),
   bug(
