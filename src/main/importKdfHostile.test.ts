@@ -82,6 +82,31 @@ test("the history of a bot, a hundred and fifty thousand orders, is taken over",
   expect([count("my_orders"), count("live_orders")]).toEqual([150_001, 1]);
 }, 60_000);
 
+test("orders whose price is more than a day old are named with its date, younger ones are not", async () => {
+  const hoursAgo = (hours: number): number => Date.now() - hours * 3_600_000;
+  const { run } = folder({
+    makers: [kdfMaker(1), kdfMaker(2, { updated_at: hoursAgo(23) }), kdfMaker(3, { created_at: hoursAgo(25) })],
+    takers: [kdfTaker(4), kdfTaker(5, { created_at: hoursAgo(-1_000) }), kdfTaker(6, { created_at: hoursAgo(1) })],
+  });
+  const { code, text } = await run();
+  expect(code).toBe(0);
+  for (const n of [1, 4]) expect(text).toContain(`order ${uuidOf(n)}: its price is of 2023-11-14: cancel it before its coins are enabled`);
+  expect(text).toContain(`order ${uuidOf(3)}: its price is of`);
+  for (const n of [2, 5, 6]) expect(text).not.toContain(`order ${uuidOf(n)}:`);
+});
+
+test("an order that was matched a thousand times has what is left of its volume", async () => {
+  const matched = Array.from({ length: 1_000 }, () => ["0.009", true] as const);
+  const order = kdfMaker(1, {}, matched);
+  for (const match of Object.values(order.matches as Record<string, Record<string, unknown>>)) match.request = { note: "x".repeat(2_000) };
+  expect(JSON.stringify(order).length).toBeGreaterThan(2_000_000);
+  const { root, run } = folder({ makers: [order] });
+  expect(await run()).toMatchObject({ code: 0, text: expect.stringContaining("1 open orders") });
+  const db = new SqliteEngine(join(root, "swapnode.db"), "read");
+  expect(JSON.parse(String(db.read("SELECT record FROM live_orders")[0]?.record))).toMatchObject({ order: { maxBaseVol: "1/1" } });
+  db.close();
+});
+
 test("an order that was left out is not called taken over the next time, and comes once it can", async () => {
   const { run, count } = folder({ makers: [kdfMaker(1)], takers: [kdfTaker(2, { matches: { [uuidOf(3)]: {} } })] });
   for (let i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 import type { KdfHistoryRow, KdfTables } from "../adapters/kdfFolder/kdfDatabase.ts";
-import { type KdfFile, kdfFiles } from "../adapters/kdfFolder/kdfFiles.ts";
+import { type KdfFile, kdfFiles, MAX_ORDER_BYTES } from "../adapters/kdfFolder/kdfFiles.ts";
 import { kdfOrderStatements } from "../adapters/sqlite/orderStore.ts";
 import { parseKdfEnded, parseKdfMaker, parseKdfTaker } from "../app/kdf/kdfOrders.ts";
 import { type OwnOrder, orderToRecord } from "../app/orders/orderRecord.ts";
@@ -23,7 +23,7 @@ export async function takeOrders(work: Import, root: string, tables: KdfTables, 
     if (open.has(row.uuid)) work.last.push(...kdfOrderStatements([row], [], []));
     else ended.set(row.uuid, row);
   }
-  for (const file of kdfFiles(root, "ORDERS/MY/HISTORY")) {
+  for (const file of kdfFiles(root, "ORDERS/MY/HISTORY", MAX_ORDER_BYTES)) {
     const row = ended.get(file.uuid ?? "");
     if (file.uuid !== null && !row) continue;
     const order = orderOf(file, parseKdfEnded);
@@ -51,7 +51,7 @@ async function takeOpenOrders(
     ["ORDERS/MY/MAKER", parseKdfMaker],
     ["ORDERS/MY/TAKER", parseKdfTaker],
   ] as const) {
-    for (const file of kdfFiles(root, folder)) {
+    for (const file of kdfFiles(root, folder, MAX_ORDER_BYTES)) {
       // KDF was making a maker's order of a taker's when it stopped.
       if (file.uuid !== null && open.has(file.uuid)) continue;
       if (file.uuid !== null && (await work.known.order(file.uuid))) {
@@ -76,11 +76,22 @@ async function takeOpenOrders(
         open.set(uuid, orderToRecord(order));
         left.delete(uuid);
         work.openOrders.push(uuid);
+        const note = ageNote(order, work.options.nowMs());
+        if (note !== null) work.notes.push({ what: `order ${uuid}`, why: note });
         for (const ticker of [base, rel]) work.coins.add(ticker);
       }
     }
   }
   return { open, left };
+}
+
+/** An order whose price nobody has set for this long is named: markets have moved, and it is on offer as soon as its coins are enabled. */
+const OLD_MS = 86_400_000;
+
+function ageNote({ kind, order }: OwnOrder, nowMs: number): string | null {
+  const atMs = Math.min(kind === "Maker" ? order.updatedAtMs : order.createdAtMs, nowMs);
+  if (nowMs - atMs < OLD_MS) return null;
+  return `its price is of ${new Date(atMs).toISOString().slice(0, 10)}: cancel it before its coins are enabled, unless that is still meant`;
 }
 
 /** The order of a file; a text: why it cannot be taken. */

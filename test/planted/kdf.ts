@@ -105,6 +105,20 @@ export const KDF_BUGS: readonly PlantedBug[] = [
     COMMAND,
   ),
   bug(
+    "an order of KDF that was matched often is left out for its length",
+    "src/main/importKdfOrders.ts",
+    "kdfFiles(root, folder, MAX_ORDER_BYTES)",
+    "kdfFiles(root, folder)",
+    HOSTILE,
+  ),
+  bug(
+    "an order whose price is years old is taken over without a word",
+    "src/main/importKdfOrders.ts",
+    "if (nowMs - atMs < OLD_MS) return null;",
+    "if (nowMs - atMs >= OLD_MS) return null;",
+    HOSTILE,
+  ),
+  bug(
     "a taker's order that was being matched is placed anew",
     "src/app/kdf/kdfOrders.ts",
     "if (Object.keys(matches).length > 0)",

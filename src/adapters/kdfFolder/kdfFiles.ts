@@ -1,8 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Bytes of one file that are read. KDF's have some ten thousand. */
+/** Bytes of one file of a swap that are read. KDF's have some ten thousand. */
 const MAX_FILE_BYTES = 1_000_000;
+/** Of one of an order: it keeps every match it ever had, some 2.5 kB each. */
+export const MAX_ORDER_BYTES = 25_000_000;
 const UUID_FILE = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.json$/;
 
 /** A file of KDF by its path below the wallet's folder: what it says, or why it cannot be read. */
@@ -50,7 +52,7 @@ export function readSmall(path: string, maxBytes = MAX_FILE_BYTES): { readonly t
 }
 
 /** The JSON files of one of KDF's folders, one at a time: there may be a hundred thousand. */
-export function* kdfFiles(root: string, folder: string): Generator<KdfFile> {
+export function* kdfFiles(root: string, folder: string, maxBytes = MAX_FILE_BYTES): Generator<KdfFile> {
   for (const name of namesIn(join(root, folder))) {
     if (!name.endsWith(".json")) continue;
     const at = `${folder}/${shownName(name)}`;
@@ -59,7 +61,7 @@ export function* kdfFiles(root: string, folder: string): Generator<KdfFile> {
       yield { name: at, uuid: null, fault: "its name is not one KDF gives" };
       continue;
     }
-    const read = readSmall(join(root, folder, name));
+    const read = readSmall(join(root, folder, name), maxBytes);
     yield "fault" in read ? { name: at, uuid, fault: read.fault } : parsed(at, uuid, read.text);
   }
 }
