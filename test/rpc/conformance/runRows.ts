@@ -69,7 +69,7 @@ async function checkRow(row: Row, stage: Stage, kept: Map<string, string>): Prom
 /** Runs a table: its entries in order, those of one state on one node. */
 export function runRows(title: string, entries: readonly Entry[]): void {
   for (const state of [...new Set(entries.map((e) => e.on))] as readonly State[]) {
-    describe(`${title}, node ${state}`, () => {
+    describe(`${title}, node ${state}`, { shuffle: false }, () => {
       let stage: Stage;
       const kept = new Map<string, string>();
       beforeAll(async () => {
