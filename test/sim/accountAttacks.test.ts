@@ -101,6 +101,37 @@ test.each([
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
 });
 
+test.each([
+  [UTXO, ETH],
+  [ETH, UTXO],
+  [UTXO, TOKEN],
+  [TOKEN, UTXO],
+] as const)(
+  "a chain that counts what its data costs elsewhere as gas: every transaction has enough, the claim too: %s for %s",
+  async (base, rel) => {
+    t = await accountWorld({ seed: SEED });
+    t.world.accountChain(ETH).dataGas = 300_000n;
+    const uuid = await match(t, base, rel, "4", "0.5");
+    await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
+    expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+  },
+);
+
+test("data that becomes dearer while a maker's claim is due: the claim has enough for it, and stays here while it costs too much", async () => {
+  t = await accountWorld({ seed: SEED });
+  const chain = t.world.accountChain(ETH);
+  const uuid = await match(t, UTXO, ETH, "4", "0.5");
+  const isPaid = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPayment" && !!e.block);
+  await t.world.runUntil("the taker has paid", isPaid, HOUR_MS);
+  chain.dataGas = 2_000_000n;
+  const later = t.world.clock.nowMs() + HOUR_MS / 4;
+  await t.world.runUntil("a quarter of an hour passes", () => t.world.clock.nowMs() >= later, HOUR_MS);
+  expect(t.maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "takerPaymentSpend")).toBe(false);
+  chain.dataGas = 300_000n;
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
 test("while a token is paused the maker keeps its secret, and claims when it moves again", async () => {
   t = await accountWorld({ seed: SEED });
   const uuid = await match(t, UTXO, TOKEN, "4", "0.5");

@@ -10,6 +10,8 @@ export type Surroundings = {
   readonly state: EvmState;
   readonly contracts: ReadonlyMap<EvmAddress, NativeContract>;
   readonly timeSec: number;
+  /** Gas of every transaction beside its own, as on chains that write their data to another one. */
+  readonly dataGas?: bigint;
 };
 
 export type MinedTx = {
@@ -46,9 +48,9 @@ export type Ran =
   | { readonly ok: false; readonly data: Uint8Array; readonly gas: bigint };
 
 /** Carries out a call; what it did is in the state only if it ended well. Throws when `from` has less than `value`. */
-export function runCall({ state, contracts, timeSec }: Surroundings, { from, to, value, data }: CallRequest): Ran {
+export function runCall({ state, contracts, timeSec, dataGas = 0n }: Surroundings, { from, to, value, data }: CallRequest): Ran {
   const mark = state.mark();
-  const gas = intrinsicGas(data);
+  const gas = intrinsicGas(data) + dataGas;
   state.addWei(from, -value);
   state.addWei(to, value);
   const frame: Frame = { state, logs: [], timeSec: BigInt(timeSec), from, to, value, data };
@@ -64,11 +66,11 @@ export function runCall({ state, contracts, timeSec }: Surroundings, { from, to,
 
 /** Puts a transaction into the block that is being made; null when it cannot be in it. One that fails pays and uses its nonce. */
 export function executeTx(around: Surroundings, signed: SignedEvmTx, baseFee: bigint): MinedTx | null {
-  const { state } = around;
+  const { state, dataGas = 0n } = around;
   const { tx, from } = signed;
   const price = effectiveGasPrice(bidOf(tx), baseFee);
   if (price === null || tx.to === null || tx.nonce !== state.nonce(from)) return null;
-  if (state.wei(from) < upFront(tx) || tx.gasLimit < intrinsicGas(tx.data)) return null;
+  if (state.wei(from) < upFront(tx) || tx.gasLimit < intrinsicGas(tx.data) + dataGas) return null;
   state.addWei(from, -tx.gasLimit * price);
   state.useNonce(from);
   const mark = state.mark();

@@ -76,6 +76,8 @@ export class SimEvmChain {
   readonly trusting = new Set<EvmAddress>();
   /** Blocks take nothing that bids less, wei per gas: others fill them. */
   leastPrice = 0n;
+  /** Gas of every transaction beside its own, as on chains that write their data to another one. */
+  dataGas = 0n;
   readonly usualTip: bigint;
   readonly #state = new EvmState();
   readonly #contracts: Map<EvmAddress, NativeContract>;
@@ -211,7 +213,7 @@ export class SimEvmChain {
   try(request: CallRequest): Ran | null {
     if (this.balance(request.from) < request.value) return null;
     const mark = this.#state.mark();
-    const ran = runCall({ state: this.#state, contracts: this.#contracts, timeSec: this.tip.timeSec }, request);
+    const ran = runCall({ state: this.#state, contracts: this.#contracts, timeSec: this.tip.timeSec, dataGas: this.dataGas }, request);
     this.#state.rollback(mark);
     return ran;
   }
@@ -322,7 +324,7 @@ export class SimEvmChain {
   #connect(from: "pool" | readonly [], atSec: number, parent: EvmBlock | null = this.tip): EvmBlock {
     const baseFee = parent === null ? this.#usualBaseFee : this.#baseFeeAfter(parent);
     const timeSec = Math.max(atSec, (parent?.timeSec ?? 0) + 1);
-    const around = { state: this.#state, contracts: this.#contracts, timeSec };
+    const around = { state: this.#state, contracts: this.#contracts, timeSec, dataGas: this.dataGas };
     const txs: MinedTx[] = [];
     if (from === "pool") {
       this.pool.fill(baseFee, (signed) => {

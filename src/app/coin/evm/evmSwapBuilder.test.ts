@@ -7,6 +7,7 @@ import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
 import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
 import { addressFromBytes, addressOfPubkey } from "../../../core/evm/address.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
+import { signEvmTx } from "../../../core/evm/signTx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { CallRequest } from "../../../ports/accountChain.ts";
@@ -115,4 +116,17 @@ test("nor does it pay what nodes ask that ask anything", () => {
     ok: false,
     error: { kind: "Transport", message: expect.stringContaining("which is not paid") },
   });
+});
+
+test("a claim that was signed before its data became dearer stays here", async () => {
+  const call = { chainId: 1n, nonce: 0n, gasLimit: 65_000n, to: SWAPS, value: 0n, data: new Uint8Array(0), gasPrice: 10n ** 10n };
+  const claim = signEvmTx({ type: "legacy", ...call }, key).raw;
+  const obstacle = async (gas: bigint): Promise<string | null> => {
+    chain.gas = gas;
+    await coins.eth.prepareToSpend(contract, signal);
+    return coins.eth.claimObstacle(claim);
+  };
+  expect(await obstacle(29_000n)).toBeNull();
+  expect(await obstacle(129_416n)).toBe("the claim of ETH was signed with 65000 gas, and would need 165000 now");
+  expect(await obstacle(29_000n)).toBeNull();
 });

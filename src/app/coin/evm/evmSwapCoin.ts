@@ -8,6 +8,7 @@ import { hash160 } from "../../../core/utxo/hash.ts";
 import type { Contract, OwnSignedTx, SignedTx, SpendArgs, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { claimObstacle } from "./claimObstacle.ts";
+import { dataGas } from "./dataGas.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
@@ -80,6 +81,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   async prepareToSpend(contract: Contract, signal: AbortSignal): Promise<string | null> {
     const { account, contract: token, ticker } = this.coin;
     const { contract: from, id, units } = paymentTerms(contract, token);
+    const beside = await dataGas(account, signal);
+    if (beside !== null) this.needsDataGas(beside);
+    if (beside !== null && beside > MOST_SPEND_GAS)
+      return `every transaction of ${ticker} needs ${beside} gas more than any swap reckons with`;
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     if (!isThere) return null;
@@ -94,8 +99,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return needed <= MOST_SPEND_GAS ? null : `a transfer of ${ticker} needs ${tried.value} gas, far more than any swap reckons with`;
   }
   claimObstacle(claim: Uint8Array | null): string | null {
-    const { account } = this.coin;
-    const obstacle = claimObstacle(account, claim && this.#own(claim), this.gasOf("claim") * priceOf(this.#builder.market()));
+    const { account, ticker } = this.coin;
+    const own = claim && this.#own(claim);
+    // Its data may have become dearer since it was signed.
+    if (own && own.tx.gasLimit < this.leastClaimGas)
+      return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas} now`;
+    const obstacle = claimObstacle(account, own, this.gasOf("claim") * priceOf(this.#builder.market()));
     if (obstacle !== null) account.keeper.awaitLine();
     return obstacle;
   }

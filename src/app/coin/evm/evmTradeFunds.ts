@@ -5,6 +5,7 @@ import type { TokenSteps } from "../../swap/swapCoin.ts";
 import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance, Outage, Reservation } from "../../tradingCoin.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
+import { DATA_GAS_ROOM } from "./dataGas.ts";
 import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
@@ -36,6 +37,7 @@ export class EvmTradeFunds {
   readonly #ceilings = new WeakMap<Reservation, Ceiling>();
   /** Gas of a claim or refund as the token was found to need; 0: not above the usual limit. */
   #spendGas = 0n;
+  #dataGas = 0n;
 
   /**
    * @param ceilingFactor see `SafetyRules.feeCeilingFactor`
@@ -141,10 +143,19 @@ export class EvmTradeFunds {
     if (gas > this.#spendGas) this.#spendGas = gas;
   }
 
-  /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need. */
+  /** Every transaction needs so much beside its own gas; see `dataGas`. */
+  protected needsDataGas(gas: bigint): void {
+    this.#dataGas = gas;
+  }
+
+  /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
   gasOf(use: GasUse): bigint {
     const usual = this.#usualGas(use);
-    return (use === "claim" || use === "refund") && this.#spendGas > usual ? this.#spendGas : usual;
+    return ((use === "claim" || use === "refund") && this.#spendGas > usual ? this.#spendGas : usual) + this.#dataGas;
+  }
+  /** With less a claim of now would be refused, or fail with its secret shown. */
+  protected get leastClaimGas(): bigint {
+    return this.#usualGas("claim") + this.#dataGas / DATA_GAS_ROOM;
   }
   #usualGas(use: GasUse): bigint {
     const { limits } = this.coin.spec.kind.gas;
