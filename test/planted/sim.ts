@@ -53,7 +53,7 @@ const CRASHED = "--seed 17 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30
 const CUT_OFF = "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 40 --outside 80% --kinds daemon_down,daemon_stall";
 /** Processes that die while their daemons refuse what they send. */
 const REFUSED =
-  "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 30 --faults 200 --outside 0 --kinds crash,power_cut,daemon_refuses --purse 4";
+  "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 30 --faults 400 --outside 0 --kinds crash,power_cut,daemon_refuses --purse 12";
 /** Blocks undone deeper than what counts as final. */
 const DEEP = "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 60 --outside 50% --kinds reorg,forget";
 /** Nodes and daemons away for hours: locks run out. */
