@@ -7,6 +7,7 @@ const SERVERS_TEST = "test/electrum/servers.test.ts";
 const LIAR_TEST = "test/electrum/oneLiar.test.ts";
 const FEW_TEST = "test/electrum/fewServers.test.ts";
 const VOTER_TEST = `${AT}/serverAddress.test.ts`;
+const MAJORITY_TEST = "test/electrum/lyingMajority.test.ts";
 const POLITE_TEST = "test/electrum/politeness.test.ts";
 const WAITS_TEST = "test/electrum/waits.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
@@ -497,5 +498,19 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "tx.value.hogEx ?",
     "!tx.value ?",
     "src/app/coin/ownOutputs.test.ts",
+  ),
+  bug(
+    "a last block without work is let pass where most servers show it",
+    `${AT}/headerVotes.ts`,
+    "if (hasWork(tip.header, rules)) judged",
+    "if (hasWork(tip.header, rules) || servers.length > 2) judged",
+    MAJORITY_TEST,
+  ),
+  bug(
+    "what one server proves does not count where most hide it",
+    `${AT}/claims.ts`,
+    "for (const [server, { lines }] of views) {",
+    "for (const [server, { lines }] of [...views].filter(([, v]) => [...views.values()].filter((o) => o.status === v.status).length > 1)) {",
+    MAJORITY_TEST,
   ),
 ];

@@ -11,7 +11,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Look } from "./fault.ts";
 import { forkWith } from "./forkSearch.ts";
 import type { HeaderReader } from "./headerReader.ts";
-import { type Agreed, agreedBlock, isHadBy, judgeOthers } from "./headerVotes.ts";
+import { type Agreed, agreedBlock, dropWorkless, isHadBy, judgeOthers } from "./headerVotes.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
 
@@ -63,6 +63,8 @@ export class HeaderFollower {
   #genesis: string | null;
   #chain: Anchored | null = null;
   #behindSinceMs: number | null = null;
+  /** Last blocks of servers that show their work, each as that server gave it. */
+  readonly #judged = new WeakSet<BlockHeader>();
 
   constructor(deps: HeaderFollowerDeps) {
     this.#deps = deps;
@@ -76,11 +78,12 @@ export class HeaderFollower {
 
   /** One bounded step towards the best chain of `servers`; at least one of them. */
   async plan(servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
+    if (dropWorkless(servers, this.#deps.rules, this.#judged)) return err({ kind: "moved" });
     const first = await this.#agreeOnGenesis(servers);
     if (!first.ok) return first;
     const agreed = await agreedBlock(this.#deps.reader, servers);
     if (!agreed.ok) return agreed;
-    judgeOthers(agreed.value, servers, this.#deps.rules);
+    judgeOthers(agreed.value, servers);
     const plan = await this.#planFor(agreed.value, servers);
     if (!plan.ok || !this.#isCostly(servers)) return plan;
     if (await this.#isUnmeasured(plan.value, servers)) return this.#keepOwn(agreed.value.height, servers);

@@ -1,3 +1,4 @@
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { hasWork } from "../../core/proof/proofOfWork.ts";
 import { err, ok } from "../../core/util/result.ts";
@@ -44,8 +45,23 @@ export async function agreedBlock(reader: HeaderReader, servers: readonly Remote
   return err({ kind: "disagree", what: `the blocks up to ${highest}` });
 }
 
-/** Names servers whose last block is not on the chain most have, and drops those whose block is none. */
-export function judgeOthers(agreed: Agreed, servers: readonly RemoteServer[], rules: HeaderRules): void {
+/** Drops servers whose last block shows no work, however many they are. @returns whether there was one */
+export function dropWorkless(servers: readonly RemoteServer[], rules: HeaderRules, judged: WeakSet<BlockHeader>): boolean {
+  let any = false;
+  for (const server of servers) {
+    const { tip } = server;
+    if (tip === null || judged.has(tip.header)) continue;
+    if (hasWork(tip.header, rules)) judged.add(tip.header);
+    else {
+      server.contradicted(`its block ${tip.height} does not show the work it claims`);
+      any = true;
+    }
+  }
+  return any;
+}
+
+/** Names servers whose last block is not on the chain most have. */
+export function judgeOthers(agreed: Agreed, servers: readonly RemoteServer[]): void {
   for (const server of servers) {
     const { tip } = server;
     if (tip === null) continue;
@@ -53,8 +69,7 @@ export function judgeOthers(agreed: Agreed, servers: readonly RemoteServer[], ru
       server.cleared();
       continue;
     }
-    if (!hasWork(tip.header, rules)) server.contradicted(`its block ${tip.height} does not show the work it claims`);
-    else if (tip.height < agreed.height) server.suspect(`it is behind the others, at block ${tip.height}`);
+    if (tip.height < agreed.height) server.suspect(`it is behind the others, at block ${tip.height}`);
     else server.suspect(`it does not have block ${agreed.height} of the others`);
   }
 }
