@@ -2,6 +2,8 @@ import { afterEach, expect, test } from "vitest";
 import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import type { Tx } from "../../src/core/utxo/tx.ts";
+import { serializeTx, txid } from "../../src/core/utxo/txCodec.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { KMD_COIN, SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber } from "../contract/spendable.ts";
@@ -39,15 +41,15 @@ async function notYetSent(): Promise<{ readonly txid: string; readonly raw: Uint
 
 test("a transaction waited for by its id alone is asked for ever less often, twenty times in an hour at most, and found when it is there", async () => {
   const { w, chain } = await begin();
-  const { txid, raw } = await notYetSent();
-  await whileTimePasses(w, chain.watchTx(txid, 0));
+  const { txid: id, raw } = await notYetSent();
+  await whileTimePasses(w, chain.watchTx(id, 0));
   w.asked.length = 0;
   await w.pass(HOUR_MS);
   expect(askedOf(w, GET)).toBeGreaterThan(5);
   expect(askedOf(w, GET)).toBeLessThanOrEqual(20);
   w.daemon.answer("sendrawtransaction", [Buffer.from(raw).toString("hex")]);
   await w.pass(301_000);
-  expect(chain.tx(txid)?.block).toBeNull();
+  expect(chain.tx(id)?.block).toBeNull();
 });
 
 test("a transaction that was sent from here is asked for by nobody while servers do not have it, and found at once when they do", async () => {
@@ -57,20 +59,30 @@ test("a transaction that was sent from here is asked for by nobody while servers
       ? line.replace(/"result":"[0-9a-f]{64}"/, '"error":{"code":1,"message":"no"}')
       : line,
   );
-  const { txid, raw } = await notYetSent();
+  const { txid: id, raw } = await notYetSent();
   for (const server of w.servers) server.faults.add({ kind: "swallow_broadcast" });
   expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "rejected" });
   isRefusing = false;
   w.asked.length = 0;
-  await whileTimePasses(w, chain.watchTx(txid, 0));
+  await whileTimePasses(w, chain.watchTx(id, 0));
   await w.pass(HOUR_MS);
   expect(askedOf(w, GET)).toBe(0);
   w.daemon.answer("sendrawtransaction", [Buffer.from(raw).toString("hex")]);
   await w.pass(1_000);
-  expect(chain.tx(txid)?.block).toBeNull();
+  expect(chain.tx(id)?.block).toBeNull();
   w.mine();
   await w.pass(2_000);
-  expect(chain.tx(txid)?.block?.height).toBe(121);
+  expect(chain.tx(id)?.block?.height).toBe(121);
+});
+
+test("of what was sent from here and pays scripts of no address, nothing is kept: others may have made it, as large as they like", async () => {
+  const { w, chain } = await begin();
+  const input = { txid: "ab".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+  const tx: Tx = { version: 1, inputs: [input], outputs: [{ value: 1_000n, script: new Uint8Array(5_000).fill(0x51) }], lockTime: 0 };
+  expect(await whileTimePasses(w, chain.broadcast(serializeTx(tx)))).toMatchObject({ kind: "rejected" });
+  w.asked.length = 0;
+  await whileTimePasses(w, chain.watchTx(txid(tx), 0));
+  expect(askedOf(w, GET)).toBe(1);
 });
 
 test("a history that servers refuse is asked for ever less often, twenty times in an hour at most, and read when they tell it", async () => {

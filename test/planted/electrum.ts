@@ -513,4 +513,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "for (const [server, { lines }] of [...views].filter(([, v]) => [...views.values()].filter((o) => o.status === v.status).length > 1)) {",
     MAJORITY_TEST,
   ),
+  bug(
+    "scripts of any size are kept of what others had sent",
+    `${AT}/watchedTxs.ts`,
+    "script.length <= MAX_SENT_SCRIPT",
+    "script.length <= MAX_SENT_SCRIPT * 1e6",
+    POLITE_TEST,
+  ),
 ];

@@ -25,7 +25,7 @@ export type Tracked = {
 /** The histories of scripts as each server tells them. */
 export class ScriptViews {
   readonly #tracked = new Map<string, Tracked>();
-  readonly #again = new WeakMap<RemoteServer, AskAgain>();
+  readonly #again = new Map<RemoteServer, AskAgain>();
 
   all(): readonly Tracked[] {
     return [...this.#tracked.values()];
@@ -94,6 +94,7 @@ export class ScriptViews {
    */
   async look(servers: readonly RemoteServer[], fresh: boolean, nowMs: number): Promise<void> {
     const there = new Set(servers);
+    for (const server of this.#again.keys()) if (!there.has(server)) this.#again.delete(server);
     for (const tracked of this.#tracked.values()) {
       for (const server of tracked.views.keys()) {
         if (there.has(server)) continue;

@@ -14,6 +14,8 @@ import type { TxProver } from "./txProver.ts";
 const MAX_HELPERS = 3;
 /** Transactions remembered that were sent from here. */
 const MAX_SENT = 1_000;
+/** Characters of a script of those, in hex: what addresses and multisignature need. Others may have made the transaction. */
+const MAX_SENT_SCRIPT = 1_040;
 const OP_RETURN = 0x6a;
 
 /**
@@ -42,7 +44,8 @@ export class WatchedTxs {
   /** The bytes of a transaction: whoever watches for it needs to ask nobody for them. */
   sent(txid: string, tx: Tx): void {
     this.#sent.delete(txid);
-    this.#sent.set(txid, helpersOf(tx));
+    const scripts = helpersOf(tx).filter((script) => script.length <= MAX_SENT_SCRIPT);
+    if (scripts.length > 0) this.#sent.set(txid, scripts);
     for (const oldest of this.#sent.keys()) {
       if (this.#sent.size <= MAX_SENT) break;
       this.#sent.delete(oldest);
