@@ -14,4 +14,7 @@ describe("both sides on five Electrum servers, one of which lies, one stalls and
   describe("clocks", async () => void (await import("../swap/clocks.test.ts")));
   describe("values that ask for more blocks", async () => void (await import("../swap/safety.test.ts")));
   describe("peers that misbehave", async () => void (await import("../swap/badPeers.test.ts")));
+  describe("messages of other swaps", async () => void (await import("../swap/replays.test.ts")));
+  describe("promises and restarts", async () => void (await import("../swap/funds.test.ts")));
+  describe("claims of KDF", async () => void (await import("../swap/kdfClaims.test.ts")));
 });
