@@ -285,3 +285,19 @@ test("a broadcast that most refuse is refused, though one server says it took it
   for (const { faults } of w.servers.slice(1)) faults.add({ kind: "error", code: 1, message: "min relay fee not met", methods });
   expect(await whileTimePasses(w, chain.broadcast(spend))).toMatchObject({ kind: "rejected", message: "min relay fee not met" });
 });
+
+test("servers that say everything twice, answer out of order, or tell of impossible blocks break nothing", async () => {
+  const huge = '{"jsonrpc":"2.0","method":"blockchain.headers.subscribe","params":[{"height":1e308,"hex":"00"}]}';
+  const w = await begin(5, (line, server) => (server === 0 ? `${line}\n${line}` : server === 2 ? `${line}\n${huge}` : line));
+  w.servers[1]?.faults.add({ kind: "slow", delayMs: 900, methods: ["blockchain.headers.subscribe", "blockchain.scripthash.get_history"] });
+  const chain = await open(w);
+  await watched(w, chain, 1);
+  const paid = w.pay(scriptNumber(1), PAID);
+  w.mine(2);
+  w.reorg(1, 3);
+  await refreshed(w, chain);
+  expect(chain.outputs(scriptNumber(1))).toMatchObject([{ txid: paid, block: { height: 121 } }]);
+  expect(chain.status().tip?.hash).toBe(w.blocks().at(-1)?.hash);
+  expect(statesOf(chain).filter((_, i) => i !== 2)).toEqual(["connected", "connected", "connected", "connected"]);
+  expect(chain.servers()[2]?.trouble).toContain("its answer to blockchain.headers.subscribe cannot be used: no height");
+});
