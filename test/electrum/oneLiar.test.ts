@@ -301,3 +301,22 @@ test("servers that say everything twice, answer out of order, or tell of impossi
   expect(statesOf(chain).filter((_, i) => i !== 2)).toEqual(["connected", "connected", "connected", "connected"]);
   expect(chain.servers()[2]?.trouble).toContain("its answer to blockchain.headers.subscribe cannot be used: no height");
 });
+
+test("a server that tells of a changed history with each answer is looked at no more than some times a second", async () => {
+  const told = { count: 0 };
+  const scriptHash = scriptHashOf(toHex(scriptNumber(1)));
+  const w = await begin(3, (line, server) => {
+    if (server !== 0 || told.count >= 3_000 || !line.includes('"tx_hash"')) return line;
+    const status = (++told.count).toString(16).padStart(64, "0");
+    return `${line}\n{"jsonrpc":"2.0","method":"blockchain.scripthash.subscribe","params":["${scriptHash}","${status}"]}`;
+  });
+  const chain = await open(w);
+  await watched(w, chain, 1);
+  const paid = w.pay(scriptNumber(1), PAID);
+  await w.pass(20_000);
+  expect(told.count).toBeGreaterThan(50);
+  expect(told.count).toBeLessThan(200);
+  w.mine();
+  await refreshed(w, chain);
+  expect(chain.outputs(scriptNumber(1))).toMatchObject([{ txid: paid, block: { height: 121 } }]);
+});

@@ -520,4 +520,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "script.length <= MAX_SENT_SCRIPT * 1e6",
     POLITE_TEST,
   ),
+  bug(
+    "a server that tells of changes without end keeps the node busy",
+    `${AT}/newsPace.ts`,
+    "if (this.#credit >= 0) this.#tell();",
+    "if (this.#credit >= -1e9) this.#tell();",
+    LIAR_TEST,
+  ),
 ];

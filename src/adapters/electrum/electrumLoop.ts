@@ -8,6 +8,7 @@ import type { ChainDelta, ChainStore, WatchKey } from "../../ports/chainStore.ts
 import { Aborted } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { type LookFault, lookFaultSentence } from "./fault.ts";
+import { NewsPace } from "./newsPace.ts";
 import { type LookParts, ServerLook } from "./serverLook.ts";
 
 /** What the loop of one chain is made of. */
@@ -32,6 +33,7 @@ export class ElectrumLoop {
   readonly #loop: StepLoop;
   readonly #look: ServerLook;
   readonly #timer: RetryTimer;
+  readonly #pace: NewsPace;
   readonly #news: ChangeListeners;
   readonly #waiters = new RoundWaiters();
   #wantsFresh = true;
@@ -43,6 +45,7 @@ export class ElectrumLoop {
   constructor(parts: LoopParts) {
     this.#parts = parts;
     this.#timer = new RetryTimer(parts.clock, FIRST_RETRY_MS, () => this.wake());
+    this.#pace = new NewsPace(parts.clock, () => this.#timer.hurry());
     this.#news = new ChangeListeners(parts.log);
     this.#loop = new StepLoop(parts.closing.signal);
     this.#look = new ServerLook(parts, { news: this.#news, commit: (delta) => this.commit(delta) });
@@ -58,7 +61,7 @@ export class ElectrumLoop {
 
   /** A server came, left or told something. */
   hear(): void {
-    this.#timer.hurry();
+    this.#pace.hear();
   }
 
   /** Stores, then applies to the index; a rejection leaves both as they were. */
@@ -128,6 +131,7 @@ export class ElectrumLoop {
       this.#news.announce();
     });
     this.#timer.stop();
+    this.#pace.stop();
     this.#waiters.close();
   }
 
@@ -135,6 +139,7 @@ export class ElectrumLoop {
   async #step(): Promise<boolean> {
     if (!this.#parts.pool.isGathered || !(this.#moves > 0 || this.#isUnfinished || this.#timer.take())) return false;
     this.#waiters.begin();
+    this.#pace.seen();
     const nowMs = this.#parts.clock.nowMs();
     const fresh = this.#wantsFresh || Math.abs(nowMs - this.#freshAtMs) >= FRESH_MS;
     this.#wantsFresh = false;
@@ -178,5 +183,7 @@ export class ElectrumLoop {
     }
     this.#error = sentence;
     this.#timer.failed();
+    // The wait begins anew, and news from here on shorten it.
+    this.#pace.seen();
   }
 }
