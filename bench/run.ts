@@ -1,11 +1,11 @@
 import { fork } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { AskReport } from "./support/askAlone.ts";
 import { machineNow, machineText } from "./support/machine.ts";
 import { meetsAim } from "./support/question.ts";
-import { type Answer, answerText, toMarkdown } from "./support/report.ts";
+import { type Answer, answerText, renewed } from "./support/report.ts";
 
 // npm run bench [-- names…] [--json] [--write]: answers the questions of this folder, with machine and commit.
 
@@ -30,7 +30,7 @@ const QUESTIONS: { readonly [name: string]: string } = {
 const USAGE = `Usage: npm run bench [-- [--json] [--write] [${Object.keys(QUESTIONS).join(" | ")}] …]
 
   --json    one JSON document on standard output instead of text
-  --write   also write bench/RESULTS.md
+  --write   also renew the chapters of bench/RESULTS.md that were asked for
 `;
 
 function ask(name: string, say: (line: string) => void): Promise<Answer> {
@@ -76,7 +76,10 @@ async function main(): Promise<number> {
     print(answerText(answer));
   }
   if (values.json) process.stdout.write(`${JSON.stringify({ machine, answers }, null, 2)}\n`);
-  if (values.write) writeFileSync(new URL("./RESULTS.md", import.meta.url), toMarkdown(machine, answers));
+  if (values.write) {
+    const path = new URL("./RESULTS.md", import.meta.url);
+    writeFileSync(path, renewed(readFileSync(path, "utf8"), Object.keys(QUESTIONS), machine, answers));
+  }
   const missed = answers.flatMap(({ figures }) => figures.filter((f) => meetsAim(f) === false)).length;
   if (missed > 0) note(`${missed} aims missed`);
   return answers.some(({ failure }) => failure !== undefined) ? 1 : 0;

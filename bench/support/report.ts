@@ -38,16 +38,30 @@ export function answerText({ title, figures, recorded, failure }: Answer): strin
   return [title, ...lines].join("\n");
 }
 
-/** `bench/RESULTS.md`. */
-export function toMarkdown(machine: Machine, answers: readonly Answer[]): string {
-  const lines = ["# Benchmark results", "", "Written by `npm run bench -- --write`; not edited by hand.", "", machineText(machine), ""];
-  for (const { name, title, figures, recorded, failure } of answers) {
-    lines.push(`## ${title}`, "", `\`npm run bench -- ${name}\``, "");
-    if (figures.length > 0) lines.push("| What | Value | Aim | | Note |", "|---|---:|---|---|---|");
-    for (const f of figures) lines.push(`| ${f.what} | ${valueText(f)} | ${aimText(f)} | ${verdict(f)} | ${f.note ?? ""} |`);
-    if (recorded) lines.push("", `For comparison: ${recorded}.`);
-    if (failure) lines.push("", `Failed: ${failure}`);
-    lines.push("");
-  }
-  return lines.join("\n");
+const HEAD = "# Benchmark results\n\nWritten by `npm run bench -- --write`, a chapter at a time; not edited by hand.\n";
+/** The line of a chapter that says how to ask its question again. */
+const COMMAND = /^`npm run bench -- (\w+)`$/m;
+
+function chapter(machine: Machine, { name, title, figures, recorded, failure }: Answer): string {
+  const lines = [`## ${title}`, "", `\`npm run bench -- ${name}\``, "", machineText(machine), ""];
+  if (figures.length > 0) lines.push("| What | Value | Aim | | Note |", "|---|---:|---|---|---|");
+  for (const f of figures) lines.push(`| ${f.what} | ${valueText(f)} | ${aimText(f)} | ${verdict(f)} | ${f.note ?? ""} |`);
+  if (recorded) lines.push("", `For comparison: ${recorded}.`);
+  if (failure) lines.push("", `Failed: ${failure}`);
+  return `${lines.join("\n")}\n`;
+}
+
+/**
+ * `bench/RESULTS.md` with the chapters of these answers made anew. Each names the machine and commit it was measured with; those of
+ * other questions stay. @param names all questions there are, in their order; a chapter of another name goes
+ */
+export function renewed(document: string, names: readonly string[], machine: Machine, answers: readonly Answer[]): string {
+  const chapters = new Map<string, string>(
+    document
+      .split(/^(?=## )/m)
+      .map((text) => [COMMAND.exec(text)?.[1] ?? "", `${text.trimEnd()}\n`] as const)
+      .filter(([name]) => name !== ""),
+  );
+  for (const answer of answers) chapters.set(answer.name, chapter(machine, answer));
+  return [HEAD, ...names.flatMap((name) => chapters.get(name) ?? [])].join("\n");
 }
