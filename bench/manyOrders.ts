@@ -10,6 +10,8 @@ import { BASE, fund, REL, startTradingNet } from "./support/tradingNet.ts";
 const ORDERS = 2_000;
 const APART_MS = 10;
 const EACH = "0.01";
+/** Maker orders that offer it all: of 2,000 outputs one payment cannot spend more than some 700, and a taker may want a whole order. */
+const OFFERS = 2;
 /** Whole coins a side begins with on the chain it pays on; twice what all orders need. */
 const FUNDS = 40;
 const BLOCK_S = 1;
@@ -30,8 +32,11 @@ type Ends = {
 };
 
 async function takeAll(maker: KeptRpc, taker: KeptRpc, say: (line: string) => void): Promise<Ends> {
-  await maker.call("setprice", { base: BASE, rel: REL, price: "1", volume: String(ORDERS * Number(EACH)) });
-  await until("the order", async () => (Number((await taker.call("orderbook", { base: BASE, rel: REL })).numasks) > 0 ? true : null));
+  const volume = String((ORDERS * Number(EACH)) / OFFERS);
+  for (let i = 0; i < OFFERS; i++) await maker.call("setprice", { base: BASE, rel: REL, price: "1", volume, cancel_previous: false });
+  await until("the order", async () =>
+    Number((await taker.call("orderbook", { base: BASE, rel: REL })).numasks) === OFFERS ? true : null,
+  );
   const startMs = performance.now();
   const orderedMs = Date.now();
   const calls: Promise<string | null>[] = [];
