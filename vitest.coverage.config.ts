@@ -2,12 +2,19 @@ import { defineConfig } from "vitest/config";
 
 /**
  * Branches of the swap machine and of the order machine that tests take (`npm run coverage`): the pure rules, and what runs them.
- * Only suites run that say what a step must do; the simulator, the crash matrix and the adversaries come by most branches too, but
- * would hide that nothing looks at them. Fails below the thresholds.
+ * Only suites run that say what a step must do; the simulator's random worlds, the crash matrix and the adversaries come by most
+ * branches too, but would hide that nothing looks at them. Fails below the thresholds.
  */
 export default defineConfig({
   test: {
-    include: ["src/core/{swap,order}/**/*.test.ts", "src/app/**/*.test.ts", "test/swap/**/*.test.ts"],
+    include: [
+      "src/core/{swap,order}/**/*.test.ts",
+      "src/app/**/*.test.ts",
+      "test/{swap,evm}/**/*.test.ts",
+      "test/sim/**/*.test.ts",
+      "test/rpc/recoverFunds.test.ts",
+    ],
+    exclude: ["test/sim/{chaos,seam,simRun,simEvm*}.test.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 120_000,

@@ -3,7 +3,8 @@ import { swapTerms, TERMS_KEY } from "../../../test/fakes/swapTerms.ts";
 import { recordedStatuses } from "../../../test/vectors/swaps/swapVectors.ts";
 import type { Role, Slot, SwapEvent } from "./events.ts";
 import { MAKER_ERROR_EVENTS, TAKER_ERROR_EVENTS } from "./kdfEventNames.ts";
-import { isRecoverable, whyNotRecoverable } from "./recovery.ts";
+import type { KeptSwap } from "./kdfStatus.ts";
+import { isRecoverable, whyKeptNotRecoverable, whyNotRecoverable } from "./recovery.ts";
 import { fold } from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 
@@ -150,4 +151,23 @@ test("an end that a reorganisation took back is nothing to recover by hand", () 
     { type: "tx_withdrawn", slot: "makerPaymentRefund", txid: "bb" },
   ];
   expect(whyNotRecoverable(fold(taken))).toBe("A reorganisation took back what ended this swap; the node is putting it back by itself");
+});
+
+/** Events of a swap that ended in KDF, newest last, and why nothing is recovered of it here. */
+const KEPT: readonly (readonly [type: KeptSwap["type"], events: readonly string[], reason: RegExp])[] = [
+  ["Maker", ["MakerPaymentSent", "MakerPaymentRefunded"], /^Maker payment is refunded/],
+  ["Maker", ["MakerPaymentSent", "TakerPaymentSpendConfirmed"], /^Taker payment spend transaction has been sent and confirmed$/],
+  ["Maker", ["MakerPaymentSent", "MakerPaymentRefundFailed"], /recover it with the KDF that ran it$/],
+  ["Maker", ["TakerFeeValidateFailed"], /^Maker payment transaction was not found$/],
+  ["Taker", ["MakerPaymentReceived", "TakerPaymentSent", "TakerPaymentRefunded"], /^Taker payment is refunded/],
+  ["Taker", ["MakerPaymentReceived", "TakerPaymentSent", "TakerPaymentRefundedByWatcher"], /^Taker payment is refunded/],
+  ["Taker", ["MakerPaymentReceived", "TakerPaymentSent", "MakerPaymentSpendConfirmed"], /^Maker payment is spent and confirmed/],
+  ["Taker", ["TakerFeeSent", "MakerPaymentValidateFailed"], /^No info about maker payment/],
+  ["Taker", ["MakerPaymentReceived", "TakerPaymentTransactionFailed"], /^Taker payment is not found/],
+  ["Taker", ["MakerPaymentReceived", "TakerPaymentSent", "TakerPaymentRefundFailed"], /recover it with the KDF that ran it$/],
+];
+
+test.each(KEPT)("a swap that ended in KDF, %s with %s, says why it is not recovered here", (type, names, reason) => {
+  const events = ["Started", ...names, "Finished"].map((name) => ({ timestamp: 1, event: { type: name } }));
+  expect(whyKeptNotRecoverable({ type, uuid: "00000000-0000-4000-8000-000000000001", events })).toMatch(reason);
 });
