@@ -1,16 +1,30 @@
 import { Aborted } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { ChangeListeners } from "./changeListeners.ts";
 
 type Command = { readonly run: () => Promise<void>; readonly settle: (error: unknown) => void };
 
-/** One loop: the commands that came, then a step, again and again. It sleeps while there is nothing to do. */
+export type StepLoopDeps = {
+  readonly ticker: string;
+  readonly closing: AbortController;
+  readonly log: Log;
+  /** Told after each step. */
+  readonly news: ChangeListeners;
+  /** Why a step threw, a sentence: what it was to do is to be tried again. */
+  readonly fail: (sentence: string) => void;
+};
+
+/** The loop of one chain's index: the commands that came, then a step, again and again. It sleeps while there is nothing to do. */
 export class StepLoop {
+  readonly #deps: StepLoopDeps;
   readonly #closing: AbortSignal;
   readonly #inbox: Command[] = [];
   #wake: () => void = () => undefined;
   #woken = false;
 
-  constructor(closing: AbortSignal) {
-    this.#closing = closing;
+  constructor(deps: StepLoopDeps) {
+    this.#deps = deps;
+    this.#closing = deps.closing.signal;
   }
 
   wake(): void {
@@ -30,18 +44,28 @@ export class StepLoop {
   /**
    * Runs until closed.
    * @param step false when there is nothing to do until something wakes the loop
-   * @param failed is told why a step threw
+   * @param after called when the news of a step are told
    */
-  async run(step: () => Promise<boolean>, failed: (cause: string) => void): Promise<void> {
+  async run(step: () => Promise<boolean>, after: () => void = () => undefined): Promise<void> {
+    const { ticker, log, news, fail } = this.#deps;
+    const told = async (): Promise<boolean> => {
+      const busy = await step();
+      news.announce();
+      after();
+      return busy;
+    };
     while (!this.#closing.aborted) {
       this.#woken = false;
       try {
         const hadCommands = await this.#runCommands();
-        const busy = (await step()) || hadCommands;
+        const busy = (await told()) || hadCommands;
         if (!busy && !this.#woken && !this.#closing.aborted) await this.#pause();
       } catch (cause) {
         if (this.#closing.aborted) break;
-        failed(cause instanceof Error ? cause.message : String(cause));
+        const text = cause instanceof Error ? cause.message : String(cause);
+        log.error("chain_index_failed", { cause: text });
+        fail(`This node could not keep its ${ticker} index: ${text}.`);
+        news.announce();
       }
     }
     for (const command of this.#inbox.splice(0)) command.settle(new Aborted("closed"));

@@ -47,7 +47,7 @@ export class ElectrumLoop {
     this.#timer = new RetryTimer(parts.clock, FIRST_RETRY_MS, () => this.wake());
     this.#pace = new NewsPace(parts.clock, () => this.#timer.hurry());
     this.#news = new ChangeListeners(parts.log);
-    this.#loop = new StepLoop(parts.closing.signal);
+    this.#loop = new StepLoop({ ...parts, news: this.#news, fail: (sentence) => this.#fail(sentence) });
     this.#look = new ServerLook(parts, { news: this.#news, commit: (delta) => this.commit(delta) });
   }
 
@@ -117,19 +117,10 @@ export class ElectrumLoop {
 
   /** Runs until closed. */
   async run(): Promise<void> {
-    const { log, pool, ticker, index, views } = this.#parts;
+    const { pool, index, views } = this.#parts;
     for (const w of index.watches()) if (w.kind === "script") views.add(w.key, w.fromHeight);
     pool.tend();
-    const step = async (): Promise<boolean> => {
-      const busy = await this.#step();
-      this.#news.announce();
-      return busy;
-    };
-    await this.#loop.run(step, (cause) => {
-      log.error("chain_index_failed", { cause });
-      this.#fail(`This node could not keep its ${ticker} index: ${cause}.`);
-      this.#news.announce();
-    });
+    await this.#loop.run(() => this.#step());
     this.#timer.stop();
     this.#pace.stop();
     this.#waiters.close();

@@ -73,8 +73,8 @@ export class SyncLoop {
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
     const { index, store, calls, format, clock, log, options } = deps;
-    this.#loop = new StepLoop(deps.closing.signal);
     this.#news = new ChangeListeners(log);
+    this.#loop = new StepLoop({ ...deps, news: this.#news, fail: (sentence) => this.#fail(sentence) });
     this.#ctx = {
       calls,
       reader: new BlockReader(calls, format),
@@ -171,19 +171,12 @@ export class SyncLoop {
 
   /** Runs until closed. */
   async run(): Promise<void> {
-    const { ticker, clock, log } = this.#deps;
+    const { clock, log } = this.#deps;
     const report = new ProgressReport(clock, log);
-    const step = async (): Promise<boolean> => {
-      const busy = await this.#step();
-      this.#news.announce();
-      report.note(this.status().progress);
-      return busy;
-    };
-    await this.#loop.run(step, (cause) => {
-      log.error("chain_index_failed", { cause });
-      this.#fail(`This node could not keep its ${ticker} index: ${cause}.`);
-      this.#news.announce();
-    });
+    await this.#loop.run(
+      () => this.#step(),
+      () => report.note(this.status().progress),
+    );
     this.#timer.stop();
     this.#scans.stop();
     this.#waiters.close();
