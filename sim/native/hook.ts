@@ -21,7 +21,7 @@ const PURE: ReadonlyMap<string, string> = new Map([
   [here("../../src/chainIndex/rawTx.ts"), here("../pure/rawTx.ts")],
   [here("../../src/adapters/utxoRpc/answers.ts"), here("../pure/answers.ts")],
   [here("../../src/adapters/utxoRpc/parseBlock.ts"), here("../pure/parseBlock.ts")],
-  [here("../../src/core/util/bytes.ts"), here("./bytes.ts")],
+  [here("../../src/core/util/toHex.ts"), here("./toHex.ts")],
 ]);
 
 registerHooks({

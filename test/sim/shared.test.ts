@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toHex as quickHex } from "../../sim/native/bytes.ts";
+import { toHex as quickHex } from "../../sim/native/toHex.ts";
 import { parseRawBlock as parseRawBlockOnce } from "../../sim/pure/answers.ts";
 import { messageId } from "../../sim/pure/messageId.ts";
 import { parseBlock as parseBlockOnce } from "../../sim/pure/parseBlock.ts";
