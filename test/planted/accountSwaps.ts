@@ -173,15 +173,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim has no gas for what its data costs elsewhere",
     COIN,
-    "    if (beside !== null) this.needsDataGas(beside);\n",
+    "      this.needsDataGas(beside);\n",
     "",
     "test/sim/accountAttacks.test.ts",
   ),
   bug(
     "a claim is shown whatever its data costs elsewhere",
     COIN,
-    "if (beside !== null && beside > MOST_SPEND_GAS)",
-    "if (beside !== null && beside < 0n)",
+    "if (beside > MOST_SPEND_GAS)",
+    "if (beside < 0n)",
     "test/sim/accountAttacks.test.ts",
   ),
   bug(

@@ -495,8 +495,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what came out of Litecoin's extension block waits as long as a reward",
     "src/app/coin/ownOutputs.ts",
-    "tx.value.hogEx ?",
-    "!tx.value ?",
+    "tx?.ok === true && tx.value.hogEx === true",
+    "false",
     "src/app/coin/ownOutputs.test.ts",
   ),
   bug(

@@ -358,8 +358,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a new block's reward is spent before it is mature",
     "src/app/coin/ownOutputs.ts",
-    "!o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#matureConfs(o.txid)",
-    "!o.coinbase || this.#deps.chain.confirmations(o.block) >= 1",
+    "if (confs >= this.#deps.matureConfs) return true;",
+    "if (confs >= 1) return true;",
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(

@@ -141,10 +141,12 @@ export class OwnOutputs {
     return this.#deps.scripts.flatMap((s) => this.#deps.chain.outputs(s));
   }
 
-  #matureConfs(id: string): number {
-    const seen = this.#deps.chain.tx(id);
+  /** Only between the two depths the bytes are looked at: a miner has thousands of rewards. */
+  #isMature(id: string, confs: number): boolean {
+    if (confs >= this.#deps.matureConfs) return true;
+    const seen = confs >= PEG_OUT_CONFS ? this.#deps.chain.tx(id) : null;
     const tx = seen && parseTx(seen.raw, this.#deps.format);
-    return tx?.ok && tx.value.hogEx ? Math.min(PEG_OUT_CONFS, this.#deps.matureConfs) : this.#deps.matureConfs;
+    return tx?.ok === true && tx.value.hogEx === true;
   }
 
   #isUnlisted(id: string): boolean {
@@ -157,7 +159,7 @@ export class OwnOutputs {
 
   #isSpendable(o: SeenOutput, clusters: OwnClusters): boolean {
     if (o.spentBy || this.#locked.has(keyOf(o))) return false;
-    if (o.block) return !o.coinbase || this.#deps.chain.confirmations(o.block) >= this.#matureConfs(o.txid);
+    if (o.block) return !o.coinbase || this.#isMature(o.txid, this.#deps.chain.confirmations(o.block));
     return clusters.sizeOf(o.txid) < MAX_CLUSTER;
   }
 

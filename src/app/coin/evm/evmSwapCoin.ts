@@ -82,9 +82,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { account, contract: token, ticker } = this.coin;
     const { contract: from, id, units } = paymentTerms(contract, token);
     const beside = await dataGas(account, signal);
-    if (beside !== null) this.needsDataGas(beside);
-    if (beside !== null && beside > MOST_SPEND_GAS)
-      return `every transaction of ${ticker} needs ${beside} gas more than any swap reckons with`;
+    if (beside !== null) {
+      this.needsDataGas(beside);
+      if (beside > MOST_SPEND_GAS) return `every transaction of ${ticker} needs ${beside} gas more than any swap reckons with`;
+    }
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     if (!isThere) return null;
