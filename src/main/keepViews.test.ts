@@ -29,6 +29,15 @@ function keeper() {
     answers: (by: () => Promise<void>) => {
       answer = by;
     },
+    /** The next write ends when the function given is called. */
+    hangs: () => {
+      let done: () => void = () => undefined;
+      answer = () =>
+        new Promise((resolve) => {
+          done = resolve;
+        });
+      return () => done();
+    },
   };
 }
 
@@ -52,14 +61,8 @@ test("statuses are written together when nobody has made any for a second, and a
 });
 
 test("while the disk is busy nothing more is written, and no more than 32 statuses wait", async () => {
-  const { views, writes, pass, answers } = keeper();
-  let done: () => void = () => undefined;
-  answers(
-    () =>
-      new Promise((resolve) => {
-        done = resolve;
-      }),
-  );
+  const { views, writes, pass, hangs } = keeper();
+  const done = hangs();
   views.keep(made("a"));
   await pass(1_000);
   for (let i = 0; i < 100; i++) views.keep(made(i));
@@ -83,14 +86,8 @@ test("a write that fails is over, and the next ones are made", async () => {
 });
 
 test("once closed it writes nothing", async () => {
-  const { views, writes, pass, answers } = keeper();
-  let done: () => void = () => undefined;
-  answers(
-    () =>
-      new Promise((resolve) => {
-        done = resolve;
-      }),
-  );
+  const { views, writes, pass, hangs } = keeper();
+  const done = hangs();
   views.keep(made("a"));
   await pass(1_000);
   views.keep(made("b"));
