@@ -43,6 +43,8 @@ export class ChainIndex {
   readonly #unconfirmed = new Set<string>();
   /** Watches still to be covered by reading blocks. */
   readonly #pending = new Map<string, StoredWatch>();
+  /** The same as a list, until it changes. */
+  #pendingList: readonly StoredWatch[] | null = null;
   /** Answers of `outputsOf` until something of the script changes. */
   readonly #answers = new Map<string, readonly SeenOutput[]>();
   /** Scripts and transactions of which the delta being applied took something away. */
@@ -91,8 +93,10 @@ export class ChainIndex {
     return [...this.#scripts.values(), ...this.#txWatches.values()];
   }
 
-  pendingWatches(): StoredWatch[] {
-    return [...this.#pending.values()];
+  /** The same list until one of them changes. */
+  pendingWatches(): readonly StoredWatch[] {
+    this.#pendingList ??= [...this.#pending.values()];
+    return this.#pendingList;
   }
 
   hasScript(scriptHex: string): boolean {
@@ -208,6 +212,7 @@ export class ChainIndex {
   #putWatch(w: StoredWatch): void {
     (w.kind === "script" ? this.#scripts : this.#txWatches).set(w.key, w);
     const id = `${w.kind}:${w.key}`;
+    this.#pendingList = null;
     if (w.nextHeight === null) this.#pending.delete(id);
     else this.#pending.set(id, w);
   }
@@ -288,6 +293,7 @@ export class ChainIndex {
   }
 
   #unwatch({ kind, key }: WatchKey): void {
+    this.#pendingList = null;
     this.#pending.delete(`${kind}:${key}`);
     if (kind === "tx") {
       this.#txWatches.delete(key);

@@ -39,7 +39,29 @@ const reading = (before: number, height: number, target: number): ScanProgress =
   target: Math.max(0, target),
 });
 
-export function chainStatus(facts: StatusFacts): ChainStatus {
+/** A chain's status, worked out anew only when one of its facts is another: every look of every swap asks for it. */
+export class KnownStatus {
+  #facts: StatusFacts | null = null;
+  #status: ChainStatus | null = null;
+
+  /** @param facts `tip` and `pending` are the same objects for as long as they say the same */
+  of(facts: StatusFacts): ChainStatus {
+    if (this.#status === null || this.#facts === null || !isSame(facts, this.#facts)) this.#status = chainStatus(facts);
+    this.#facts = facts;
+    return this.#status;
+  }
+}
+
+const isSame = (a: StatusFacts, b: StatusFacts): boolean =>
+  a.tip === b.tip &&
+  a.failure === b.failure &&
+  a.stuck === b.stuck &&
+  a.reached === b.reached &&
+  a.following?.from === b.following?.from &&
+  a.following?.to === b.following?.to &&
+  a.pending === b.pending;
+
+function chainStatus(facts: StatusFacts): ChainStatus {
   const progress = progressOf(facts);
   const backlog = progress === null ? 0 : progress.total - progress.done;
   const syncing = facts.following !== null || backlog > SHOWN_BACKLOG;

@@ -341,6 +341,27 @@ export const EDGES: readonly PlantedBug[] = [
     CHAIN_TEST,
   ),
   bug(
+    "new watches keep older ones from their old blocks",
+    "src/adapters/utxoRpc/syncLoop.ts",
+    "this.#owesOldBlocks = this.#pending().length > 0;",
+    "this.#owesOldBlocks = false;",
+    CHAIN_TEST,
+  ),
+  bug(
+    "a chain that reads on shows the blocks it had read before",
+    "src/chainIndex/chainStatus.ts",
+    "a.pending === b.pending;",
+    "a.pending.length === b.pending.length;",
+    "src/chainIndex/chainStatus.test.ts",
+  ),
+  bug(
+    "a watch that was covered counts as pending",
+    "src/chainIndex/chainIndex.ts",
+    "this.#pendingList = null;\n    if (w.nextHeight === null) this.#pending.delete(id);",
+    "if (w.nextHeight === null) this.#pending.delete(id);",
+    "src/adapters/utxoRpc/chainChange.test.ts",
+  ),
+  bug(
     "a block counts as no confirmation",
     "src/adapters/utxoRpc/utxoRpcChain.ts",
     "tip.height - block.height + 1)",

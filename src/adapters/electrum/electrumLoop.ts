@@ -1,4 +1,4 @@
-import { chainStatus } from "../../chainIndex/chainStatus.ts";
+import { KnownStatus } from "../../chainIndex/chainStatus.ts";
 import { ChangeListeners } from "../../chainIndex/changeListeners.ts";
 import { RetryTimer } from "../../chainIndex/retryTimer.ts";
 import { RoundWaiters } from "../../chainIndex/roundWaiters.ts";
@@ -26,6 +26,8 @@ const MAX_MOVES = 5;
 const FIRST_RETRY_MS = 1_000;
 /** Statuses are asked for again after this long, ms, though servers tell of changes: one may have forgotten to. */
 const FRESH_MS = 300_000;
+/** No watch shows as reading: servers answer for all blocks at once. */
+const NONE_PENDING = [] as const;
 
 /** The one loop of a chain: commands, and looks at the servers ("rounds"), one after another. Only the loop changes the index. */
 export class ElectrumLoop {
@@ -35,6 +37,7 @@ export class ElectrumLoop {
   readonly #timer: RetryTimer;
   readonly #pace: NewsPace;
   readonly #news: ChangeListeners;
+  readonly #status = new KnownStatus();
   readonly #waiters = new RoundWaiters();
   #wantsFresh = true;
   #freshAtMs = 0;
@@ -106,12 +109,12 @@ export class ElectrumLoop {
   }
 
   status(): ChainStatus {
-    return chainStatus({
+    return this.#status.of({
       tip: this.#parts.index.tip(),
       failure: this.#error,
       stuck: null,
       ...this.#look.status,
-      pending: [],
+      pending: NONE_PENDING,
     });
   }
 

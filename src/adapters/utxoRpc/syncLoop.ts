@@ -1,6 +1,6 @@
 import { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { chainStatus } from "../../chainIndex/chainStatus.ts";
+import { KnownStatus } from "../../chainIndex/chainStatus.ts";
 import { ChangeListeners } from "../../chainIndex/changeListeners.ts";
 import { ProgressReport } from "../../chainIndex/progressReport.ts";
 import { RetryTimer } from "../../chainIndex/retryTimer.ts";
@@ -62,9 +62,12 @@ export class SyncLoop {
   readonly #loop: StepLoop;
   readonly #waiters = new RoundWaiters();
   readonly #news: ChangeListeners;
+  readonly #status = new KnownStatus();
   readonly #stuck = new Map<string, ChainFault & { kind: "block_gone" }>();
   #round: Round | null = null;
   #target: number | null = null;
+  /** A round has ended and watches want old blocks: they get a step before the next, however soon new watches ask for that. */
+  #owesOldBlocks = false;
   #moves = 0;
   #reached = false;
   #triedReward = false;
@@ -138,7 +141,7 @@ export class SyncLoop {
   status(): ChainStatus {
     const { ticker, index } = this.#deps;
     const stuck = [...this.#stuck.values()][0];
-    return chainStatus({
+    return this.#status.of({
       tip: index.tip(),
       failure: this.#error,
       stuck: stuck ? faultSentence(ticker, stuck) : null,
@@ -165,8 +168,9 @@ export class SyncLoop {
     else log.info("block_reward_unknown", { fault: read.error.kind });
   }
 
-  #pending(): StoredWatch[] {
-    return this.#deps.index.pendingWatches().filter((w) => !this.#stuck.has(idOf(w)));
+  #pending(): readonly StoredWatch[] {
+    const pending = this.#deps.index.pendingWatches();
+    return this.#stuck.size === 0 ? pending : pending.filter((w) => !this.#stuck.has(idOf(w)));
   }
 
   /** Runs until closed. */
@@ -184,7 +188,7 @@ export class SyncLoop {
 
   /** One step; false when there is nothing to do until something wakes the loop. */
   async #step(): Promise<boolean> {
-    if (this.#round === null && this.#timer.take()) {
+    if (this.#round === null && !this.#owesOldBlocks && this.#timer.take()) {
       this.#waiters.begin();
       this.#round = { startTip: this.#deps.index.tipHeader?.height ?? null };
     }
@@ -192,8 +196,10 @@ export class SyncLoop {
       this.#take(await this.#roundStep());
       return true;
     }
-    if (this.#timer.failing || this.#deps.index.tipHeader === undefined) return false;
-    return this.#oldBlocks();
+    const owed = this.#owesOldBlocks;
+    this.#owesOldBlocks = false;
+    if (this.#timer.failing || this.#deps.index.tipHeader === undefined) return owed;
+    return (await this.#oldBlocks()) || owed;
   }
 
   /** Follows to the tip, then looks at the mempool: the end of the round. */
@@ -219,6 +225,7 @@ export class SyncLoop {
 
   #succeed(atLeastMs: number): void {
     this.#round = null;
+    this.#owesOldBlocks = this.#pending().length > 0;
     this.#moves = 0;
     if (this.#error !== null) {
       this.#deps.log.info("daemon_back");

@@ -137,6 +137,26 @@ test("a first start that takes minutes says in the log how far it is, a short on
   }
 });
 
+test("new watches that ask for look after look do not keep an older one from its old blocks", async () => {
+  const h = startScriptedChain(40);
+  const chain = await open(h);
+  await chain.refresh();
+  const watching: Promise<void>[] = [];
+  let looks = 0;
+  let coveredAfter = Number.POSITIVE_INFINITY;
+  h.daemon.override.set("getrawmempool", () => {
+    if (++looks <= 50) watching.push(chain.watchTx(toHex(new Uint8Array(32).fill(looks)), 30));
+    return [];
+  });
+  const covered = chain.watchScript(scriptNumber(1), 1).then(() => {
+    coveredAfter = looks;
+  });
+  await whileTimePasses(h, covered, 60_000);
+  expect(coveredAfter).toBeLessThan(10);
+  await whileTimePasses(h, Promise.all(watching), 60_000);
+  await chain.close();
+});
+
 test("an address index gives the whole history of a script without birthday", async () => {
   const h = startScriptedChain(80);
   const script = scriptNumber(1);
