@@ -8,18 +8,20 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
  * @returns lets go of `task`; calling it twice is fine
  */
 export function onAbort(signal: AbortSignal, task: () => void): () => void {
-  let tasks = waiting.get(signal);
-  if (tasks === undefined) {
-    const all = new Set<() => void>();
-    tasks = all;
-    waiting.set(signal, all);
-    const fire = (): void => {
-      const due = [...all];
-      all.clear();
-      for (const one of due) one();
-    };
-    signal.addEventListener("abort", fire, { once: true });
-  }
+  const tasks = waiting.get(signal) ?? listen(signal);
   tasks.add(task);
   return () => void tasks.delete(task);
+}
+
+/** Apart from `onAbort`: the listener keeps all that its function could name, and a task with what hangs on it would stay with the signal. */
+function listen(signal: AbortSignal): Set<() => void> {
+  const tasks = new Set<() => void>();
+  waiting.set(signal, tasks);
+  const fire = (): void => {
+    const due = [...tasks];
+    tasks.clear();
+    for (const one of due) one();
+  };
+  signal.addEventListener("abort", fire, { once: true });
+  return tasks;
 }

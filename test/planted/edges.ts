@@ -341,6 +341,13 @@ export const EDGES: readonly PlantedBug[] = [
     CHAIN_TEST,
   ),
   bug(
+    "what was waited for once stays in memory for as long as its signal",
+    "src/ports/onAbort.ts",
+    "return () => void tasks.delete(task);",
+    'signal.addEventListener("abort", () => void tasks.delete(task));\n  return () => void tasks.delete(task);',
+    "src/ports/onAbort.test.ts",
+  ),
+  bug(
     "new watches keep older ones from their old blocks",
     "src/adapters/utxoRpc/syncLoop.ts",
     "this.#owesOldBlocks = this.#pending().length > 0;",
