@@ -9,6 +9,7 @@ const SERVICE_TEST = "src/app/orders/ordersService.test.ts";
 const HOSTILE_TEST = "src/app/orders/hostileCounterparty.test.ts";
 const CONFS_TEST = "src/core/order/swapConfs.test.ts";
 const MAKER_SIDE = "src/app/orders/makerSide.ts";
+const LAPSED_TEST = "src/app/orders/lapsedOffers.test.ts";
 const TAKER_SIDE = "src/app/orders/takerSide.ts";
 const UPKEEP = "src/app/orders/orderUpkeep.ts";
 const PLACE = "src/app/orders/placeOrders.ts";
@@ -256,7 +257,24 @@ export const ORDERS: readonly PlantedBug[] = [
     "sub(most.value.volume, beside)",
     SERVICE_TEST,
   ),
-  bug("a request is answered twice", MAKER_SIDE, " || this.#answered.get(`${sender} ${uuid}`)", "", HOSTILE_TEST, SERVICE_TEST),
+  bug("a request is made offers for ever", "src/app/orders/madeOffers.ts", "count >= MAX_OFFERS || ", "", SERVICE_TEST, LAPSED_TEST),
+  bug("an offer is made again on other terms", "src/app/orders/madeOffers.ts", "    eq(amounts.taker, relAmount) &&\n", "", LAPSED_TEST),
+  bug("a taker that chose a lapsed offer waits in vain", MAKER_SIDE, "    this.#reserveLate(sender, pair);\n", "", LAPSED_TEST),
+  bug(
+    "a choice that comes late starts a swap on the terms of now",
+    MAKER_SIDE,
+    "if (!order || !isOnTerms(order, amounts, before.reserved)) return;",
+    "if (!order) return;",
+    LAPSED_TEST,
+  ),
+  bug(
+    "a request that was offered something once gets nothing more",
+    "src/app/orders/madeOffers.ts",
+    "const MAX_OFFERS = 3;",
+    "const MAX_OFFERS = 1;",
+    SERVICE_TEST,
+    LAPSED_TEST,
+  ),
   bug("a uuid is swapped under twice", MAKER_SIDE, 'if (await this.#deps.store.swapAgreed(uuid)) return "never";', "", SERVICE_TEST),
   bug(
     "one key may hold any number of handshakes open",

@@ -26,6 +26,10 @@ export class ExpiringMap<V> {
     return undefined;
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   /** Starts the entry's life anew. */
   set(key: string, value: V): void {
     this.#entries.delete(key);

@@ -15,9 +15,9 @@ import { fittingOrders, type SwapAmounts } from "../../core/order/matching.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { heldFees } from "../fees/tradeFunds.ts";
 import type { FundsError, SwapMatch } from "../tradingCoin.ts";
-import { ExpiringMap } from "./expiringMap.ts";
 import { coverSpends } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
+import { isOnTerms, MadeOffers } from "./madeOffers.ts";
 import { CONNECTED_REPEAT_MS, MakerRepeats } from "./makerRepeats.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -28,9 +28,6 @@ import { WaitingRequests } from "./waitingRequests.ts";
 /** Open handshakes one sender may have with us, and all senders together. */
 const MAX_OPEN_PER_SENDER = 10;
 const MAX_OPEN = 1_000;
-/** A request answered once gets no second offer: a replay of old messages must not hold funds. KDF sends each request once. */
-const ANSWERED_MEMORY_MS = 600_000;
-const MAX_ANSWERED = 20_000;
 /** Waiting requests looked at in one round, and those of them the funds are asked for: a round must not hold up the rest. */
 const MAX_LOOKS = 100;
 const MAX_TRIES = 20;
@@ -60,7 +57,7 @@ export class MakerSide {
   readonly #holds: FundsHolds;
   readonly #announcer: OrderAnnouncer;
   readonly #ownX: string;
-  readonly #answered: ExpiringMap<true>;
+  readonly #offers: MadeOffers;
   readonly #repeats: MakerRepeats;
   readonly #waiting: WaitingRequests;
   /** What the last round of those that wait has met: the least amount of a coin that cannot be held, and senders with their share used up. */
@@ -75,7 +72,7 @@ export class MakerSide {
     this.#holds = holds;
     this.#announcer = announcer;
     this.#ownX = toHex(deps.ownKey.subarray(1));
-    this.#answered = new ExpiringMap(deps.clock, ANSWERED_MEMORY_MS, MAX_ANSWERED);
+    this.#offers = new MadeOffers(deps.clock);
     this.#repeats = new MakerRepeats(deps);
     this.#waiting = new WaitingRequests(deps.clock);
   }
@@ -117,9 +114,9 @@ export class MakerSide {
     return this.#waiting.size > 0;
   }
 
-  /** There is an order or a swap of this name, or the request was answered once. */
+  /** There is an order or a swap of this name, or the request was offered enough. */
   #isOver(sender: string, uuid: string): boolean {
-    return this.#ledger.has(uuid) || this.#deps.swaps.has(uuid) || this.#answered.get(`${sender} ${uuid}`) !== undefined;
+    return this.#ledger.has(uuid) || this.#deps.swaps.has(uuid) || this.#offers.isOver(sender, uuid);
   }
 
   #isFull(sender: string): boolean {
@@ -130,6 +127,8 @@ export class MakerSide {
   async #answer(sender: string, request: TakerRequest, silentMs: number): Promise<Answer> {
     const { uuid } = request;
     if (this.#deps.keyElsewhere()) return "never";
+    const lapsed = this.#offers.of(sender, uuid);
+    if (lapsed) return this.#isFull(sender) ? "later" : this.#offerAgain(sender, request, lapsed.reserved);
     const fitting = fittingOrders(this.#ledger.makers.values(), request, this.#ownX);
     if (this.#isFull(sender)) return fitting.length > 0 ? "later" : "never";
     const inTheWay = fitting.length === 0 || this.#isKnown(sender, fitting) ? this.#madeRoomFor(sender, request) : [];
@@ -144,6 +143,15 @@ export class MakerSide {
       this.#deps.log.info("request_made_room", { order: orderUuid, request: takerUuid, taker: sender });
     }
     return this.#serve(sender, request, fittingOrders(this.#ledger.makers.values(), request, this.#ownX), silentMs);
+  }
+
+  /**
+   * Once more what was offered before, if it can still be had. To a taker that let the first one lapse like to one not heard for long:
+   * for a short time, without blame, and no more than its share.
+   */
+  #offerAgain(sender: string, request: TakerRequest, before: MakerReserved): Answer {
+    const same = fittingOrders(this.#ledger.makers.values(), request, this.#ownX).filter((f) => isOnTerms(f.order, f.amounts, before));
+    return this.#serve(sender, request, same, LATE_MS + 1);
   }
 
   #refusals(): number {
@@ -164,7 +172,7 @@ export class MakerSide {
       const reserved = this.#reserve(sender, request, order, amounts, silentMs);
       if (reserved === "later") answer = "later";
       if (typeof reserved === "string") continue;
-      this.#answered.set(`${sender} ${request.uuid}`, true);
+      this.#offers.made(sender, request, reserved);
       this.#deps.network.publish(reserved.base, reserved.rel, { type: "MakerReserved", body: reserved });
       this.#deps.log.info("order_reserved", { order: order.uuid, request: request.uuid, taker: sender });
       return "served";
@@ -303,10 +311,13 @@ export class MakerSide {
    */
   async onConnect(sender: string, pair: OrderPair): Promise<void> {
     const { clock, log, swaps } = this.#deps;
+    if (this.#repeats.isConnected(sender, pair)) return;
+    this.#reserveLate(sender, pair);
     const order = this.#ledger.makers.get(pair.makerOrderUuid);
-    if (this.#repeats.isConnected(sender, pair) || !order) return;
+    if (!order) return;
     const connected = connectMatch(order, pair.takerOrderUuid, sender, clock.nowMs());
     if (!connected.ok) return;
+    this.#offers.taken(sender, pair.takerOrderUuid);
     const swap = this.#deps.keyElsewhere() ? null : this.#swapOf(order, pair.takerOrderUuid, sender);
     if (!swap || swaps.has(pair.takerOrderUuid)) {
       this.#giveBack(order, pair.takerOrderUuid);
@@ -325,6 +336,24 @@ export class MakerSide {
       return;
     }
     this.#swapBegan(next, pair);
+  }
+
+  /**
+   * The taker chose an offer that has lapsed: under load an answer takes longer than an offer stands, and a taker's choice is final.
+   * KDF lets it wait in vain; here it is taken at its word if all of it can be had as before.
+   */
+  #reserveLate(sender: string, { takerOrderUuid, makerOrderUuid }: OrderPair): void {
+    const before = this.#offers.of(sender, takerOrderUuid);
+    if (before?.reserved.makerOrderUuid !== makerOrderUuid || this.#holds.has(takerOrderUuid)) return;
+    if (this.#deps.keyElsewhere() || this.#isFull(sender) || this.#ledger.has(takerOrderUuid) || this.#deps.swaps.has(takerOrderUuid))
+      return;
+    const order = this.#ledger.makers.get(makerOrderUuid);
+    for (const { amounts } of order ? fittingOrders([order], before.request, this.#ownX) : []) {
+      if (!order || !isOnTerms(order, amounts, before.reserved)) return;
+      const reserved = this.#reserve(sender, before.request, order, amounts, LATE_MS + 1);
+      if (typeof reserved !== "string")
+        this.#deps.log.info("connected_late", { order: order.uuid, request: takerOrderUuid, taker: sender });
+    }
   }
 
   /** The swap is stored, its taker has paid or it is over, and nobody asks for our `connected` any more. */

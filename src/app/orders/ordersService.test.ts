@@ -464,9 +464,11 @@ test("offers and requests of banned keys, of ourselves and replays are ignored",
   maker.banned.add(keyHex(taker));
   expect(await answers("taker")).toBe(0);
   maker.banned.clear();
-  expect(await answers("taker")).toBe(1);
-  await world.clock.advance(40_000);
-  expect(maker.coin("AAA").openReservations).toBe(0);
+  for (let offers = 0; offers < 3; offers++) {
+    expect(await answers("taker")).toBe(1);
+    await world.clock.advance(40_000);
+    expect(maker.coin("AAA").openReservations).toBe(0);
+  }
   expect(await answers("taker")).toBe(0);
   expect(await answers("taker", { uuid: "00000000-0000-4000-8000-000000000002", baseProtocolInfo: new Uint8Array([1]) })).toBe(0);
   const many = Array.from({ length: 15 }, (_, i) =>
