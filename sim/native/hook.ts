@@ -20,6 +20,7 @@ const PURE: ReadonlyMap<string, string> = new Map([
   [here("../../src/core/utxo/txCodec.ts"), here("../pure/txCodec.ts")],
   [here("../../src/chainIndex/rawTx.ts"), here("../pure/rawTx.ts")],
   [here("../../src/adapters/utxoRpc/answers.ts"), here("../pure/answers.ts")],
+  [here("../../src/adapters/electrum/answers.ts"), here("../pure/electrumAnswers.ts")],
   [here("../../src/adapters/utxoRpc/parseBlock.ts"), here("../pure/parseBlock.ts")],
   [here("../../src/core/util/toHex.ts"), here("./toHex.ts")],
 ]);

@@ -21,6 +21,7 @@ export class FaultList<E extends { readonly kind: string }> {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   readonly #active = new Map<number, ActiveFault<E>>();
+  readonly #kinds = new Map<string, readonly ActiveFault<E>[]>();
   readonly #timers = new Map<number, () => void>();
   #nextId = 1;
 
@@ -42,6 +43,7 @@ export class FaultList<E extends { readonly kind: string }> {
     if (this.#active.size >= MAX_FAULTS) throw new RpcError(-8, `at most ${MAX_FAULTS} faults at once`);
     const fault = { ...plan, id: this.#nextId++, used: 0 };
     this.#active.set(fault.id, fault);
+    this.#kinds.clear();
     if (plan.forMs !== null) {
       const cancel = this.#clock.after(plan.forMs, () => this.clear(fault.id));
       this.#timers.set(fault.id, cancel);
@@ -58,14 +60,13 @@ export class FaultList<E extends { readonly kind: string }> {
       this.#timers.get(fault.id)?.();
       this.#timers.delete(fault.id);
     }
+    this.#kinds.clear();
     this.#onChange();
   }
 
   /** The first of this kind that hits one of the methods. */
   find<K extends E["kind"]>(kind: K, methods: readonly string[]): ActiveFault<Extract<E, { kind: K }>> | undefined {
-    const hits = (f: ActiveFault<E>): f is ActiveFault<Extract<E, { kind: K }>> =>
-      f.kind === kind && (f.methods === null || f.methods.some((m) => methods.includes(m)));
-    return this.list().find(hits);
+    return this.ofKind(kind).find((f) => f.methods === null || f.methods.some((m) => methods.includes(m)));
   }
 
   /** The same, counted as used. */
@@ -76,6 +77,11 @@ export class FaultList<E extends { readonly kind: string }> {
   }
 
   ofKind<K extends E["kind"]>(kind: K): readonly ActiveFault<Extract<E, { kind: K }>>[] {
-    return this.list().filter((f): f is ActiveFault<Extract<E, { kind: K }>> => f.kind === kind);
+    const isOne = (f: ActiveFault<E>): f is ActiveFault<Extract<E, { kind: K }>> => f.kind === kind;
+    const known = this.#kinds.get(kind) as readonly ActiveFault<Extract<E, { kind: K }>>[] | undefined;
+    if (known) return known;
+    const found = this.list().filter(isOne);
+    this.#kinds.set(kind, found);
+    return found;
   }
 }

@@ -26,8 +26,8 @@ export type ElectrumContext = {
 export type Subscriptions = {
   /** Hash of the header told last; null: not subscribed. */
   header: string | null;
-  /** Status told last, by script hash. */
-  readonly scripts: Map<string, string | null>;
+  /** History whose status was told last (`historyText`), by script hash. */
+  readonly scripts: Map<string, string>;
 };
 
 export type ElectrumMethod = {
@@ -43,7 +43,7 @@ export type ElectrumMethod = {
 /** Most scripts one connection may subscribe to. */
 const MAX_SUBSCRIPTIONS = 10_000;
 
-export const tipJson = (view: ElectrumView): object => ({ height: view.tip.height, hex: toHex(view.header(view.tip)) });
+export const tipJson = (view: ElectrumView): object => ({ height: view.tip.height, hex: view.headerHex(view.tip) });
 
 const lineJson = ({ txid, height, fee }: HistoryLine): object => ({
   ...(fee === null ? {} : { fee: Number(fee) }),
@@ -51,12 +51,15 @@ const lineJson = ({ txid, height, fee }: HistoryLine): object => ({
   tx_hash: txid,
 });
 
-/** SHA-256 over "txid:height:" of the whole history; null without one. What a subscription tells. */
-export function statusOf(view: ElectrumView, scriptHash: string): string | null {
-  const lines = view.history(scriptHash);
-  if (lines.length === 0) return null;
-  return toHex(sha256(new TextEncoder().encode(lines.map((l) => `${l.txid}:${l.height}:`).join(""))));
-}
+/** The whole history of a script as its status is made of: "txid:height:" of each line. */
+export const historyText = (view: ElectrumView, scriptHash: string): string =>
+  view
+    .history(scriptHash)
+    .map((l) => `${l.txid}:${l.height}:`)
+    .join("");
+
+/** What a subscription tells of a history: its SHA-256; null without one. */
+export const statusOf = (text: string): string | null => (text === "" ? null : toHex(sha256(new TextEncoder().encode(text))));
 
 function history(view: ElectrumView, scriptHash: string): readonly HistoryLine[] {
   const lines = view.history(scriptHash);
@@ -82,14 +85,14 @@ function headerProof(view: ElectrumView, height: number, cpHeight: number): { re
 function blockHeader({ view }: ElectrumContext, args: ElectrumArgs): unknown {
   const height = args.count(0);
   const cpHeight = args.count(1, 0);
-  const header = toHex(view.header(blockAt(view, height)));
+  const header = view.headerHex(blockAt(view, height));
   return cpHeight === 0 ? header : { ...headerProof(view, height, cpHeight), header };
 }
 
 function blockHeaders({ view }: ElectrumContext, args: ElectrumArgs): object {
   const [start, wanted, cpHeight] = [args.count(0), args.count(1), args.count(2, 0)];
   const count = Math.max(0, Math.min(wanted, MAX_HEADERS, view.tip.height + 1 - start));
-  const hex = Array.from({ length: count }, (_, i) => toHex(view.header(blockAt(view, start + i)))).join("");
+  const hex = Array.from({ length: count }, (_, i) => view.headerHex(blockAt(view, start + i))).join("");
   const proof = count > 0 && cpHeight > 0 ? headerProof(view, start + count - 1, cpHeight) : {};
   return { hex, count, max: MAX_HEADERS, ...proof };
 }
@@ -175,9 +178,9 @@ function subscribeScript({ view, subscriptions }: ElectrumContext, args: Electru
   const scriptHash = args.scriptHash(0);
   const { scripts } = subscriptions;
   if (!scripts.has(scriptHash) && scripts.size >= MAX_SUBSCRIPTIONS) throw badRequest("too many subscriptions");
-  const status = statusOf(view, scriptHash);
-  scripts.set(scriptHash, status);
-  return status;
+  const text = historyText(view, scriptHash);
+  scripts.set(scriptHash, text);
+  return statusOf(text);
 }
 
 const features = ({ daemon }: ElectrumContext): object => ({

@@ -6,6 +6,7 @@ import {
   ELECTRUM_METHODS,
   type ElectrumContext,
   type ElectrumMethod,
+  historyText,
   PROTOCOLS,
   SERVER_NAME,
   type Subscriptions,
@@ -79,10 +80,10 @@ export class ElectrumSession {
       this.#send({ jsonrpc: "2.0", method: "blockchain.headers.subscribe", params: [tipJson(view)] });
     }
     for (const [scriptHash, told] of scripts) {
-      const status = statusOf(view, scriptHash);
-      if (status === told) continue;
-      scripts.set(scriptHash, status);
-      this.#send({ jsonrpc: "2.0", method: "blockchain.scripthash.subscribe", params: [scriptHash, status] });
+      const text = historyText(view, scriptHash);
+      if (text === told) continue;
+      scripts.set(scriptHash, text);
+      this.#send({ jsonrpc: "2.0", method: "blockchain.scripthash.subscribe", params: [scriptHash, statusOf(text)] });
     }
   }
 

@@ -1,4 +1,5 @@
-import { serializeHeader } from "../block.ts";
+import { toHex } from "../../core/util/bytes.ts";
+import { type BlockHeader, serializeHeader } from "../block.ts";
 import type { BlockEntry } from "../chainState.ts";
 import type { ChainTx } from "../chainTx.ts";
 import { txToChainTx } from "../chainTx.ts";
@@ -20,6 +21,15 @@ export type UnspentLine = { readonly txid: string; readonly vout: number; readon
 /** A transaction and the block that holds it; null in the mempool. */
 export type FoundTx = { readonly chainTx: ChainTx; readonly entry: BlockEntry | null };
 
+const headerHexes = new WeakMap<BlockHeader, string>();
+
+/** Each header is told to every client of every server. */
+function trueHeaderHex(header: BlockHeader): string {
+  const hex = headerHexes.get(header) ?? toHex(serializeHeader(header));
+  headerHexes.set(header, hex);
+  return hex;
+}
+
 /** What one server sees of the chain: the blocks up to some height and the mempool. Several servers of one chain may differ. */
 export class ElectrumView {
   readonly #chain: EmbeddedChain;
@@ -28,7 +38,7 @@ export class ElectrumView {
 
   constructor(chain: EmbeddedChain, faults: ElectrumFaults) {
     this.#chain = chain;
-    this.#index = new ScriptIndex(chain);
+    this.#index = ScriptIndex.of(chain);
     this.#faults = faults;
   }
 
@@ -38,11 +48,12 @@ export class ElectrumView {
     return state.at(Math.max(0, state.tip.height - hidden)) ?? state.tip;
   }
 
-  /** The bytes of a block's header. */
-  header({ block, height }: BlockEntry): Uint8Array {
+  /** A block's header in hex. */
+  headerHex({ block, height }: BlockEntry): string {
+    if (!this.#faults.ofKind("false_header").some((f) => height >= f.fromHeight)) return trueHeaderHex(block.header);
     const bytes = serializeHeader(block.header);
-    if (this.#faults.ofKind("false_header").some((f) => height >= f.fromHeight)) bytes[MERKLE_ROOT_AT] = (bytes[MERKLE_ROOT_AT] ?? 0) ^ 1;
-    return bytes;
+    bytes[MERKLE_ROOT_AT] = (bytes[MERKLE_ROOT_AT] ?? 0) ^ 1;
+    return toHex(bytes);
   }
 
   /** Proof for a leaf; see `merkleProof`. */

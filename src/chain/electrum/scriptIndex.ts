@@ -24,6 +24,7 @@ function scriptHashesOf({ tx }: ChainTx, spent: readonly Coin[]): ReadonlySet<st
  * mempool each time it is asked. Bounded by what the chain keeps. The genesis block is left out, its coin is not spendable.
  */
 export class ScriptIndex {
+  static readonly #ofChains = new WeakMap<EmbeddedChain, ScriptIndex>();
   readonly #chain: EmbeddedChain;
   /** By height, from block 1 at index 0. */
   readonly #blocks: IndexedBlock[] = [];
@@ -31,7 +32,14 @@ export class ScriptIndex {
   #pending = new Map<string, Pending[]>();
   #pendingRevision = -1;
 
-  constructor(chain: EmbeddedChain) {
+  /** The one index of a chain: what its servers know is the same, what they tell may differ. */
+  static of(chain: EmbeddedChain): ScriptIndex {
+    const index = ScriptIndex.#ofChains.get(chain) ?? new ScriptIndex(chain);
+    ScriptIndex.#ofChains.set(chain, index);
+    return index;
+  }
+
+  private constructor(chain: EmbeddedChain) {
     this.#chain = chain;
   }
 
