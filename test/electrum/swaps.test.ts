@@ -1,8 +1,8 @@
 import { describe } from "vitest";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
-// The scenarios of test/swap, which run on daemons there, on the other backend. Those missing here do not look at a chain or are about
-// what a daemon does. test/electrum/moreSwaps.test.ts has the rest.
+// The scenarios of test/swap, which run on daemons there, on the other backend; the rest of them is in moreSwaps.test.ts and hardSwaps.test.ts.
+// test/electrum/everyScenario.test.ts says why some are in none.
 SwapWorld.backend = "electrum";
 
 describe("both sides on five Electrum servers, one of which lies, one stalls and one lags", () => {

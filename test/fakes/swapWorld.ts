@@ -50,6 +50,8 @@ export type Purse = Readonly<Record<Ticker, bigint>>;
 /** The maker gives AAA for the taker's BBB. */
 const MAKER_COIN = "AAA";
 const TAKER_COIN = "BBB";
+/** Within which daemons and servers answer. */
+const TIMEOUT_MS = 2_000;
 export const FEE_KEY = testKey("dex fee");
 export const FEE_UNITS = 25_000n;
 
@@ -171,12 +173,12 @@ export class SwapSide {
       store: openChainStore(this.#db, ticker),
       clock: this.#clock,
       log: this.log,
-      options: { pollMs: this.#world.pollMs, timeoutMs: 2_000 },
     };
     const electrum = this.#world.electrumOf(ticker);
+    // Servers tell of news: how often they are looked at beside that is the product's own choice.
     return electrum === null
-      ? openUtxoRpcChain({ ...common, rpc })
-      : openElectrumChain({ ...common, headerRules: TEST_RULES, servers: electrum.endpoints(rpc) });
+      ? openUtxoRpcChain({ ...common, rpc, options: { pollMs: this.#world.pollMs, timeoutMs: TIMEOUT_MS } })
+      : openElectrumChain({ ...common, headerRules: TEST_RULES, servers: electrum.endpoints(rpc), options: { timeoutMs: TIMEOUT_MS } });
   }
 
   #newRunner(): SwapRunner {

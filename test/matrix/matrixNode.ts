@@ -37,6 +37,9 @@ import type { Purse } from "./chains/matrixChain.ts";
 import { FEE_KEY, type MatrixWorld, NETID, POLL_MS, UUID } from "./matrixWorld.ts";
 import { coinsOf, type Ticker } from "./pairs.ts";
 
+/** Within which daemons and servers answer. */
+const TIMEOUT_MS = 5_000;
+
 /** `engine`: of the swap engine alone; `life`: of the process with its coins. */
 type Running = {
   readonly life: Life;
@@ -234,14 +237,19 @@ export class MatrixNode {
           store: openChainStore(this.#view(life), ticker),
           clock,
           log,
-          options: { pollMs: POLL_MS, timeoutMs: 5_000 },
         };
         const hook: BroadcastHook = (...args) => this.onBroadcast(...args);
         const servers = world.servers.get(ticker);
-        if (!servers) return ok(await openUtxoRpcChain({ ...common, rpc: daemonRpc(world.utxo(ticker).daemon(), ticker, life, hook) }));
+        if (!servers) {
+          const rpc = daemonRpc(world.utxo(ticker).daemon(), ticker, life, hook);
+          return ok(await openUtxoRpcChain({ ...common, rpc, options: { pollMs: POLL_MS, timeoutMs: TIMEOUT_MS } }));
+        }
         const line = new ServerLine(servers, world.clock);
         lines.push(line);
-        return ok(await openElectrumChain({ ...common, headerRules: SIM_HEADERS, servers: line.endpoints(ticker, life, hook) }));
+        const endpoints = line.endpoints(ticker, life, hook);
+        // Servers tell of news: how often they are looked at beside that is the product's own choice.
+        const options = { timeoutMs: TIMEOUT_MS };
+        return ok(await openElectrumChain({ ...common, headerRules: SIM_HEADERS, servers: endpoints, options }));
       },
       ...(world.account ? { evm: this.#accounts(life, clock, log) } : {}),
       prepare: (coin) => runner.prepare(coin),

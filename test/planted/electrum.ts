@@ -465,6 +465,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "a scenario of swaps runs on daemons alone, and nobody says why",
+    "test/electrum/hardSwaps.test.ts",
+    'import("../swap/crowd.test.ts")',
+    'import("../swap/disk.test.ts")',
+    "test/electrum/everyScenario.test.ts",
+  ),
+  bug(
     "a soak forgets that it was asked for Electrum servers",
     "sim/run/soakOptions.ts",
     "accounts, density, electrum)",
