@@ -1,4 +1,5 @@
 import type { EvmAddress } from "../core/evm/address.ts";
+import type { DataCost } from "../core/evm/dataCost.ts";
 import type { GasPrices } from "../core/evm/gas.ts";
 import type { PaymentState } from "../core/evm/swapContract.ts";
 import type { Result } from "../core/util/result.ts";
@@ -196,6 +197,8 @@ export interface AccountChain {
   isFinal(block: BlockRef): boolean;
   /** What gas costs now; null until the first look. The middle one of what the nodes say. */
   gasPrices(): GasPrices | null;
+  /** What it takes now for the data of a transaction, beside what a chain of its own does; null until it is known, which needs a watched account. */
+  dataCost(): DataCost | null;
 
   /** `decimals()` of a token: 0 to 30, more is `OtherInterface`. Read at one block from a majority, like the reads below. */
   tokenDecimals(token: EvmAddress, signal?: AbortSignal): Promise<Result<number, ChainReadError>>;

@@ -734,8 +734,8 @@ test("a nonce or an amount of gas that cannot be is not believed, not even of th
   const world = scriptedWorld(1);
   const only = node(world, 0);
   only.says.set("eth_getTransactionCount", (params, honest) => (params[1] === "pending" ? quantity(1_006n) : honest()));
-  only.says.set("eth_estimateGas", () => quantity(2n ** 64n));
   await world.drive(world.chain.watchAccount(OWNER));
+  only.says.set("eth_estimateGas", () => quantity(2n ** 64n));
   expect(world.chain.account(OWNER)).toMatchObject({ nonce: 5n, pendingNonce: 5n });
   only.says.set("eth_getTransactionCount", (params, honest) => (params[1] === "pending" ? quantity(1_005n) : honest()));
   world.evm.mine();

@@ -1,4 +1,5 @@
 import type { EvmAddress } from "../../src/core/evm/address.ts";
+import type { DataCost } from "../../src/core/evm/dataCost.ts";
 import type { GasPrices } from "../../src/core/evm/gas.ts";
 import { parseEvmTx } from "../../src/core/evm/parseTx.ts";
 import { err, ok, type Result } from "../../src/core/util/result.ts";
@@ -35,6 +36,7 @@ export class FakeAccountChain implements AccountChain {
   readonly withCode = new Set<EvmAddress>();
   prices: GasPrices = { legacy: 2n * GWEI, nextBaseFee: GWEI, priority: { low: 1n, medium: GWEI, high: 2n * GWEI } };
   gas = 21_000n;
+  data: DataCost | null = { gas: 21_000n, wei: 0n };
   /** What estimates come to for a call; null: `gas`. */
   estimate: (request: CallRequest) => Result<bigint, ChainReadError> | null = () => null;
   /** What calls come to; null: a word of zeros. */
@@ -116,6 +118,9 @@ export class FakeAccountChain implements AccountChain {
   }
   isFinal(): boolean {
     return false;
+  }
+  dataCost(): DataCost | null {
+    return this.data;
   }
   gasPrices(): GasPrices {
     return this.prices;

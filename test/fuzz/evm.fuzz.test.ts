@@ -20,6 +20,7 @@ import { rebuildTx } from "../../src/adapters/evmRpc/rebuildTx.ts";
 import { parseWsText } from "../../src/adapters/evmRpc/wsRpc.ts";
 import { encodeWords } from "../../src/core/evm/abi.ts";
 import { addressFromBytes, checksumAddress, parseAddress, parseAnyCaseAddress } from "../../src/core/evm/address.ts";
+import { parseOracleFee } from "../../src/core/evm/dataCost.ts";
 import { approveCall, parseErc20Call, parseTransferEvent, transferCall } from "../../src/core/evm/erc20.ts";
 import { signEthMessage, verifyEthMessage } from "../../src/core/evm/ethMessage.ts";
 import { parseContractAddress } from "../../src/core/evm/evmKind.ts";
@@ -115,6 +116,7 @@ test(`${RUNS} damaged calls (seed ${SEED}) are refused, or read as the call that
     [keccak_256(utf8ToBytes("swapnode transfer probe")), 5n, 5n, 5n, 5n],
   );
   feed([trip], mutateBytes, (data) => parseRoundTrip(data).ok);
+  feed([encodeWords(["uint256"], [10n ** 12n])], mutateBytes, (data) => parseOracleFee(data).ok);
   feed([new Uint8Array(32)], mutateBytes, (data) => parseSwapEvent([SWAP_TOPICS.sent], data).ok);
   const topics = ["ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef", OWNER.padStart(64, "0"), OWNER.padStart(64, "0")];
   feed(topics.slice(1), mutateText, (topic) => parseTransferEvent([topics[0] ?? "", topics[1] ?? "", topic], WORD).ok);

@@ -7,6 +7,8 @@ export type EvmLies = {
   timeSec: number;
   /** All prices of gas, in hundredths of the true ones. */
   gasPercent: bigint;
+  /** What a transaction's data costs beside its gas; null: they say what it is. */
+  dataWei: bigint | null;
 };
 
 /** Name of the call a broadcast counts as, for `Faults`. */
@@ -18,7 +20,7 @@ export const SEND = "sendrawtransaction";
  */
 export class EvmLink {
   readonly faults: Faults;
-  readonly lies: EvmLies = { timeSec: 0, gasPercent: 100n };
+  readonly lies: EvmLies = { timeSec: 0, gasPercent: 100n, dataWei: null };
   /** While true they see no new blocks and transactions; what they are sent they pass on. */
   isStuck = false;
   /** While true they take a transaction, say so, and pass it on to nobody. */

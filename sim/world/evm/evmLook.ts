@@ -1,14 +1,18 @@
 import type { ChainView } from "../../../src/adapters/evmRpc/chainView.ts";
 import { paymentKey } from "../../../src/adapters/evmRpc/chainView.ts";
 import type { WatchedPayment, Watches } from "../../../src/adapters/evmRpc/watches.ts";
+import { CALL_SAMPLE, SAMPLE_BYTES } from "../../../src/core/evm/dataCost.ts";
 import type { GasPrices } from "../../../src/core/evm/gas.ts";
 import type { AccountTx, PaymentEvent, SwapPayment } from "../../../src/ports/accountChain.ts";
 import type { BlockRef } from "../../../src/ports/chain.ts";
 import type { EvmLink } from "./evmLink.ts";
+import { intrinsicGas } from "./executeTx.ts";
 import type { SimEvmChain } from "./simEvmChain.ts";
 
 /** What must have happened for a payment to be in a state. */
 const EVENTS_OF = { uninitialized: [], sent: ["sent"], spent: ["sent", "spent"], refunded: ["sent", "refunded"] } as const;
+
+const SAMPLE_GAS = intrinsicGas(CALL_SAMPLE);
 
 const ref = ({ height, hash }: BlockRef): BlockRef => ({ height, hash });
 
@@ -78,5 +82,6 @@ export function lookAt(chain: SimEvmChain, link: EvmLink, watches: Watches, befo
     unread: new Set(),
     payments: new Map(payments.map((payment) => [paymentKey(payment), payment])),
     prices: pricesOf(chain, link),
+    data: { gas: SAMPLE_GAS + chain.dataGas, wei: link.lies.dataWei ?? chain.dataFee(SAMPLE_BYTES) },
   };
 }

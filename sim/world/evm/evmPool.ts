@@ -33,14 +33,17 @@ export class EvmPool {
   readonly rules: PoolRules;
   readonly #state: EvmState;
   readonly #clock: Clock;
+  readonly #dataFee: (signed: SignedEvmTx) => bigint;
   readonly #byId = new Map<string, Entry>();
   readonly #byAccount = new Map<EvmAddress, Map<bigint, Entry>>();
   #count = 0;
 
-  constructor(rules: PoolRules, state: EvmState, clock: Clock) {
+  /** @param dataFee what the chain takes from the sender beside gas */
+  constructor(rules: PoolRules, state: EvmState, clock: Clock, dataFee: (signed: SignedEvmTx) => bigint) {
     this.rules = rules;
     this.#state = state;
     this.#clock = clock;
+    this.#dataFee = dataFee;
   }
 
   get(txid: string): SignedEvmTx | undefined {
@@ -94,8 +97,12 @@ export class EvmPool {
     if (old !== undefined && !(isTenthMore(feeCap(signed), feeCap(old)) && isTenthMore(tipCap(signed), tipCap(old))))
       return "pays too little to replace the other with this nonce";
     const others = [...(this.#byAccount.get(from)?.values() ?? [])].filter((entry) => entry.signed !== old);
-    const needed = others.reduce((sum, entry) => sum + upFront(entry.signed.tx), upFront(tx));
+    const needed = others.reduce((sum, entry) => sum + this.#cost(entry.signed), this.#cost(signed));
     return this.#state.wei(from) < needed ? `the account has too little for all that waits: ${needed} wei` : null;
+  }
+
+  #cost(signed: SignedEvmTx): bigint {
+    return upFront(signed.tx) + this.#dataFee(signed);
   }
 
   remove(txid: string): void {
@@ -121,7 +128,7 @@ export class EvmPool {
       const free = nonce + BigInt(this.pending(account).length);
       for (const { signed, sinceMs } of [...entries.values()]) {
         const isStuck = signed.tx.nonce > free && sinceMs < late;
-        const isCovered = upFront(signed.tx) <= this.#state.wei(account);
+        const isCovered = this.#cost(signed) <= this.#state.wei(account);
         if (signed.tx.nonce < nonce || isStuck || !isCovered) this.remove(signed.txid);
       }
     }

@@ -20,6 +20,8 @@ export type MinedTx = {
   readonly logs: readonly EvmLog[];
   /** What a reverted call gave back; null: it went well, or had too little gas. */
   readonly reason: Uint8Array | null;
+  /** Wei it paid beside its gas. */
+  readonly dataFee: bigint;
 };
 
 /** Who gets what is paid beside the base fee, and where the base fee goes. */
@@ -65,13 +67,13 @@ export function runCall({ state, contracts, timeSec, dataGas = 0n }: Surrounding
 }
 
 /** Puts a transaction into the block that is being made; null when it cannot be in it. One that fails pays and uses its nonce. */
-export function executeTx(around: Surroundings, signed: SignedEvmTx, baseFee: bigint): MinedTx | null {
+export function executeTx(around: Surroundings, signed: SignedEvmTx, baseFee: bigint, dataFee: bigint): MinedTx | null {
   const { state, dataGas = 0n } = around;
   const { tx, from } = signed;
   const price = effectiveGasPrice(bidOf(tx), baseFee);
   if (price === null || tx.to === null || tx.nonce !== state.nonce(from)) return null;
-  if (state.wei(from) < upFront(tx) || tx.gasLimit < intrinsicGas(tx.data) + dataGas) return null;
-  state.addWei(from, -tx.gasLimit * price);
+  if (state.wei(from) < upFront(tx) + dataFee || tx.gasLimit < intrinsicGas(tx.data) + dataGas) return null;
+  state.addWei(from, -tx.gasLimit * price - dataFee);
   state.useNonce(from);
   const mark = state.mark();
   const ran = runCall(around, { from, to: tx.to, value: tx.value, data: tx.data });
@@ -80,8 +82,8 @@ export function executeTx(around: Surroundings, signed: SignedEvmTx, baseFee: bi
   const gasUsed = isEnough ? ran.gas : tx.gasLimit;
   state.addWei(from, (tx.gasLimit - gasUsed) * price);
   state.addWei(BLOCK_MAKER, gasUsed * (price - baseFee));
-  state.addWei(BURNED, gasUsed * baseFee);
+  state.addWei(BURNED, gasUsed * baseFee + dataFee);
   const succeeded = ran.ok && isEnough;
   const reason = isEnough && !ran.ok ? ran.data : null;
-  return { signed, receipt: { succeeded, gasUsed, effectiveGasPrice: price }, logs: succeeded ? ran.logs : [], reason };
+  return { signed, receipt: { succeeded, gasUsed, effectiveGasPrice: price }, logs: succeeded ? ran.logs : [], reason, dataFee };
 }

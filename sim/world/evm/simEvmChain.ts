@@ -54,7 +54,13 @@ export type EvmBlock = BlockRef & {
 };
 
 /** A transaction of the chain or of its pool. */
-export type FoundTx = { readonly signed: SignedEvmTx; readonly block: EvmBlock | null; readonly receipt: Receipt | null };
+export type FoundTx = {
+  readonly signed: SignedEvmTx;
+  readonly block: EvmBlock | null;
+  readonly receipt: Receipt | null;
+  /** What it paid beside its gas. */
+  readonly dataFee?: bigint;
+};
 type EventKind = "sent" | "spent" | "refunded";
 
 /** An address that a name stands for. */
@@ -78,6 +84,8 @@ export class SimEvmChain {
   leastPrice = 0n;
   /** Gas of every transaction beside its own, as on chains that write their data to another one. */
   dataGas = 0n;
+  /** Wei for each byte of a transaction, taken from its sender beside its gas, as on chains of the OP stack. */
+  dataFeePerByte = 0n;
   readonly usualTip: bigint;
   readonly #state = new EvmState();
   readonly #contracts: Map<EvmAddress, NativeContract>;
@@ -114,7 +122,7 @@ export class SimEvmChain {
     this.#finalized = finalDepth === null ? null : 0;
     this.#faucet = faucet;
     const rules = { blockGasLimit: 30_000_000n, leastTip: 1n, maxTxs: 5_000, maxAhead: 64n, queuedForMs: 3 * 3_600_000 };
-    this.pool = new EvmPool({ ...rules, ...options.pool, chainId }, this.#state, clock);
+    this.pool = new EvmPool({ ...rules, ...options.pool, chainId }, this.#state, clock, (signed) => this.dataFee(signed.raw.length));
     this.#state.addWei(this.faucetAddress, SUPPLY_WEI);
     for (const token of this.tokens.keys()) this.#state.addToken(token, this.faucetAddress, TOKEN_SUPPLY);
     this.#state.seal();
@@ -195,11 +203,15 @@ export class SimEvmChain {
   get earned(): bigint {
     return this.#state.wei(BLOCK_MAKER);
   }
-  /** Wei a transaction in a block paid for its gas. Throws when it is in none. */
+  /** Wei taken beside the gas for the data of a transaction of so many bytes. */
+  dataFee(bytes: number): bigint {
+    return this.dataFeePerByte * BigInt(bytes);
+  }
+  /** Wei a transaction in a block paid for its gas, and for its data beside that. Throws when it is in none. */
   feeOf(txid: string): bigint {
-    const receipt = this.#mined.get(txid)?.receipt;
-    if (!receipt) throw new Error(`${txid} is in no block of ${this.ticker}`);
-    return receipt.gasUsed * (receipt.effectiveGasPrice ?? 0n);
+    const mined = this.#mined.get(txid);
+    if (!mined?.receipt) throw new Error(`${txid} is in no block of ${this.ticker}`);
+    return mined.receipt.gasUsed * (mined.receipt.effectiveGasPrice ?? 0n) + (mined.dataFee ?? 0n);
   }
 
   /** What a transaction pays while nothing is wrong, wei per gas. */
@@ -329,7 +341,7 @@ export class SimEvmChain {
     if (from === "pool") {
       this.pool.fill(baseFee, (signed) => {
         const isLeftOut = this.held.has(signed.txid) || feeCap(signed) < this.leastPrice;
-        const mined = isLeftOut ? null : executeTx(around, signed, baseFee);
+        const mined = isLeftOut ? null : executeTx(around, signed, baseFee, this.dataFee(signed.raw.length));
         if (mined !== null) txs.push(mined);
         return mined?.receipt.gasUsed ?? null;
       });
@@ -365,10 +377,10 @@ export class SimEvmChain {
     return baseFee < goal ? blockGasLimit : baseFee > goal ? 0n : blockGasLimit / 2n;
   }
 
-  #index(block: EvmBlock, { signed, receipt, logs }: MinedTx): void {
+  #index(block: EvmBlock, { signed, receipt, logs, dataFee }: MinedTx): void {
     const { txid } = signed;
     this.pool.remove(txid);
-    this.#mined.set(txid, { signed, block, receipt });
+    this.#mined.set(txid, { signed, block, receipt, dataFee });
     for (const { address, topics, data } of logs) {
       const event = parseSwapEvent(topics, data);
       if (!event.ok) continue;

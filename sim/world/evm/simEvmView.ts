@@ -187,6 +187,9 @@ export class SimEvmView implements AccountChain {
     const finalized = this.#loop.view?.tip.finalized ?? null;
     return finalized !== null && block.height <= finalized;
   }
+  dataCost(): ReturnType<AccountChain["dataCost"]> {
+    return this.#loop.view?.data ?? null;
+  }
   gasPrices(): ReturnType<AccountChain["gasPrices"]> {
     return this.#loop.view?.prices ?? null;
   }

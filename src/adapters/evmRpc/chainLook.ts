@@ -5,6 +5,7 @@ import type { BlockRef } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HeaderAnswer } from "./answers.ts";
 import { type ChainView, paymentKey } from "./chainView.ts";
+import { DataCostWatch } from "./dataCostReader.ts";
 import { EVENTS_OF, type EventKind, EventSearch } from "./eventSearch.ts";
 import { type LookFault, lookFaultText } from "./fault.ts";
 import { eventIn, type FollowedTx, lookAtNamed, lookAtWatched, type TxLook, type WatchedTxs } from "./followedTxs.ts";
@@ -52,6 +53,7 @@ const tipOf = ({ header, finalized }: ChosenHead): AccountTip => ({
 export class ChainLook {
   readonly #deps: ChainLookDeps;
   readonly #search = new EventSearch();
+  readonly #dataCost = new DataCostWatch();
   readonly #tips = new Map<number, string>();
   #known: Known | null = null;
   #followed: ReadonlyMap<string, FollowedTx> = new Map();
@@ -143,15 +145,18 @@ export class ChainLook {
     // Neither of these may keep the facts above from whoever waits for them.
     const tokens = await readTokens(quorum, [...watches.tokens.values()], signal);
     const prices = await readGasPrices(quorum, header, signal);
+    const [from] = watches.accounts;
+    const unpriced = from === undefined ? null : await this.#dataCost.look(quorum, from, look.nowMs, signal);
     const view: ChainView = {
       tip: tipOf(chosen),
       accounts: accounts.value,
       tokens: tokens.ok ? tokens.value : (old?.tokens ?? new Map<string, TokenState>()),
       prices: prices.ok ? prices.value : (old?.prices ?? null),
+      data: this.#dataCost.cost,
       ...rest.value,
     };
-    const lesser = tokens.ok ? (prices.ok ? null : lookFaultText(ticker, prices.error)) : lookFaultText(ticker, tokens.error);
-    this.#trouble = read.value.trouble ?? lesser;
+    const lesser = tokens.ok ? (prices.ok ? unpriced : prices.error) : tokens.error;
+    this.#trouble = read.value.trouble ?? (lesser && lookFaultText(ticker, lesser));
     return ok({ view, trouble: this.#unreadTrouble ?? this.#trouble });
   }
 

@@ -1,4 +1,5 @@
 import type { EvmAddress } from "../../core/evm/address.ts";
+import type { DataCost } from "../../core/evm/dataCost.ts";
 import type { GasPrices } from "../../core/evm/gas.ts";
 import { equalBytes } from "../../core/util/bytes.ts";
 import type { AccountState, AccountTip, AccountTx, PaymentEvent, PaymentKey, SwapPayment, TokenState } from "../../ports/accountChain.ts";
@@ -14,6 +15,8 @@ export type ChainView = {
   readonly unread: ReadonlySet<string>;
   readonly payments: ReadonlyMap<string, SwapPayment>;
   readonly prices: GasPrices | null;
+  /** Null: not known yet. */
+  readonly data: DataCost | null;
 };
 
 export const tokenKey = (token: EvmAddress, owner: EvmAddress): string => `${token}/${owner}`;
@@ -57,6 +60,8 @@ const samePrices = (a: GasPrices | null, b: GasPrices | null): boolean =>
   a?.priority?.medium === b?.priority?.medium &&
   a?.priority?.high === b?.priority?.high;
 
+const sameData = (a: DataCost | null, b: DataCost | null): boolean => a?.gas === b?.gas && a?.wei === b?.wei;
+
 /** What of the reads answers something else than before. */
 export function viewChange(before: ChainView | null, after: ChainView): ChainChange {
   if (before === null) return { all: true, keys: new Set() };
@@ -69,6 +74,9 @@ export function viewChange(before: ChainView | null, after: ChainView): ChainCha
   for (const txid of after.unread) if (!before.unread.has(txid)) add(txid);
   differing(before.payments, after.payments, samePayment, (_key, payment) => add(payment.id));
   const all =
-    before.tip.hash !== after.tip.hash || before.tip.finalized !== after.tip.finalized || !samePrices(before.prices, after.prices);
+    before.tip.hash !== after.tip.hash ||
+    before.tip.finalized !== after.tip.finalized ||
+    !samePrices(before.prices, after.prices) ||
+    !sameData(before.data, after.data);
   return { all, keys };
 }

@@ -9,6 +9,7 @@ import { parseRoundTrip, roundTripCall } from "../../core/evm/transferProbe.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { CallRequest, ChainReadError, TokenTrip } from "../../ports/accountChain.ts";
+import { middleEstimate } from "./dataCostReader.ts";
 import { lookFaultText } from "./fault.ts";
 import { noCode, otherInterface, recordOf } from "./paymentReader.ts";
 import { callQuery, codeQuery, estimateQuery, type Query, replacedCodeQuery, trialQuery } from "./query.ts";
@@ -159,16 +160,8 @@ export function tryCall(reads: ContractReads, request: CallRequest): Answered<Ui
  */
 export async function readGasEstimate(reads: ContractReads, request: CallRequest): Answered<bigint> {
   const { ticker, quorum } = reads;
-  const told: bigint[] = [];
-  const query: Query<bigint> = {
-    ...estimateQuery(request),
-    vote: (gas) => {
-      told.push(gas);
-      return "an estimate";
-    },
-  };
+  const { query, middle } = middleEstimate(estimateQuery(request));
   const [read] = await quorumRead(quorum, [query], reads.signal, quorum.nodes.length);
   if (read === undefined || !read.ok) return err(toReadError(ticker, read?.error ?? { kind: "no_nodes", troubles: [] }));
-  told.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return ok(told[Math.floor(told.length / 2)] ?? read.value);
+  return ok(middle() ?? read.value);
 }

@@ -136,6 +136,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
       return finalized !== null && block.height <= finalized;
     },
     gasPrices: () => loop.view?.prices ?? null,
+    dataCost: () => loop.view?.data ?? null,
     tokenDecimals: (token, signal) => question(signal, (reads) => readDecimals(reads, token)),
     tokensDecimals: (tokens, signal) => question(signal, (reads) => readManyDecimals(reads, tokens)),
     allowance: (token, owner, spender, signal) => question(signal, (reads) => readAllowance(reads, token, owner, spender)),

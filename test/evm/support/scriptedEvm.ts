@@ -205,6 +205,8 @@ export class ScriptedNode implements DaemonRpc {
     switch (method) {
       case "eth_chainId":
         return hex(SCRIPT_CHAIN_ID);
+      case "eth_estimateGas":
+        return "0x5208";
       case "eth_gasPrice":
         return hex(2_000_000_000);
       case "eth_feeHistory":

@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import { TimedHolds } from "../timedHolds.ts";
+import { dataBound } from "./dataCost.ts";
 import type { NonceLedger } from "./nonceLedger.ts";
 import { greatestCost, outgoingOf, tokenAmount } from "./outgoing.ts";
 
@@ -119,10 +120,15 @@ export class AccountFunds {
   refusal({ tx, txid }: SignedEvmTx): string | null {
     const there = this.#deps.nonces.othersAt(tx.nonce);
     if (there.some((other) => other.txid === txid)) return null;
-    const counted = outgoingOf(there.map((other) => other.tx));
+    const beside = dataBound(this.#deps.chain).wei;
+    const counted = outgoingOf(
+      there.map((other) => other.tx),
+      beside,
+    );
     const isShort = (asset: Asset, more: bigint): boolean => this.held(asset) > 0n && more > this.free(asset);
     const takes =
-      isShort(null, greatestCost(tx) - counted.wei) || (tx.to !== null && isShort(tx.to, tokenAmount(tx, tx.to) - counted.token(tx.to)));
+      isShort(null, greatestCost(tx) + beside - counted.wei) ||
+      (tx.to !== null && isShort(tx.to, tokenAmount(tx, tx.to) - counted.token(tx.to)));
     return takes ? "it takes coins that are promised to swaps; make a new one with withdraw" : null;
   }
 
@@ -144,7 +150,7 @@ export class AccountFunds {
    * A transaction was signed for a hold: in the same step as its nonce was taken, so that nobody sees its coins twice or not
    * at all. Without effect the second time for a txid, and for a hold that is gone.
    * @param amount the payment it makes, one of the hold's; 0 for a claim, a refund, an approval
-   * @param gasWei its greatest fee; of a transaction that replaces another, what that is above the other's
+   * @param gasWei its greatest fee, with what data costs beside gas; of a transaction that replaces another, what that is above the other's
    */
   use(id: string, amount: bigint, gasWei: bigint, txid: string): void {
     const hold = this.#holds.get(id);

@@ -9,6 +9,7 @@ import type { CallRequest } from "../../../ports/accountChain.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { SendError } from "../withdraw.ts";
 import { approvalAmong, leastLeft, paidAfter, type TokenAndContract } from "./allowanceAhead.ts";
+import { dataBound } from "./dataCost.ts";
 import { accountState, type EvmAccount } from "./evmAccount.ts";
 import { bidRuleOf, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import { signCall } from "./signCall.ts";
@@ -183,7 +184,7 @@ export class AllowanceKeeper {
     if (!prices) return `no gas prices of ${chain.ticker} are known`;
     const bid = marketBid(prices, bidRuleOf(gas));
     if (priceOf(bid) > MOST_PRICE) return `the nodes ask ${priceOf(bid)} wei for a unit of gas, which is not paid`;
-    const fee = greatestFee(bid, gasLimit);
+    const fee = greatestFee(bid, gasLimit) + dataBound(chain).wei;
     let made: Last | null = null;
     const sign = (nonce: bigint): Result<SignedEvmTx, SendError> => {
       const refuse = (message: string): Result<never, SendError> => err({ kind: "Rejected", message });

@@ -64,7 +64,7 @@ test("a nonce that nothing of this node has stands before it", () => {
 
 test("an account that cannot pay for the claim shows no secret", () => {
   chain.balance = FEE - 1n;
-  expect(obstacle()).toBe("the ETH account lacks 1 wei for the claim's gas");
+  expect(obstacle()).toBe("the ETH account lacks 1 wei for the claim's fee");
   chain.balance = FEE;
   expect(obstacle()).toBeNull();
 });

@@ -14,7 +14,7 @@ function isStuck(tx: EvmTx, { nextBaseFee, legacy }: GasPrices): boolean {
  * Why a claim of this account would not be mined soon, one sentence; null: nothing is in its way. Blocks take an account's transactions
  * in the order of their nonces, so whatever is stuck before the claim holds it up, and who has read its secret in a pool meanwhile wins.
  * @param claim null: not signed yet
- * @param fee wei it may cost
+ * @param fee wei it may cost, for its data too
  */
 export function claimObstacle(
   account: Pick<EvmAccount, "chain" | "address" | "nonces" | "platform">,
@@ -36,5 +36,5 @@ export function claimObstacle(
       return `${here.at(-1)?.txid} waits at a price below what ${platform} asks, and the claim would wait behind it`;
   }
   const left = balance - nonces.outgoing().wei - (claim === null ? fee : 0n);
-  return left < 0n ? `the ${platform} account lacks ${-left} wei for the claim's gas` : null;
+  return left < 0n ? `the ${platform} account lacks ${-left} wei for the claim's fee` : null;
 }

@@ -15,6 +15,7 @@ import { lookAgain } from "../lookAgain.ts";
 import { type AddressSelector, addressId } from "../messageSigner.ts";
 import type { TradeFee } from "../tradeFee.ts";
 import { broadcastToResult, type SendError, type Withdrawal, type WithdrawError, type WithdrawRequest } from "../withdraw.ts";
+import { dataBound } from "./dataCost.ts";
 import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
 import { type BidRule, bidRuleOf, marketBid, priceOf } from "./gasBid.ts";
 import { withdrawEvm } from "./withdrawEvm.ts";
@@ -115,12 +116,13 @@ export class EvmCoin {
   bidRule(): BidRule {
     return bidRuleOf(this.account.gas, this.spec.kind.gas);
   }
-  /** KDF's figure: a swap transaction's gas at today's price, paid in the platform coin. */
+  /** KDF's figure: a swap transaction's gas at today's price, paid in the platform coin; and what its data costs beside that. */
   async tradeFee(signal: AbortSignal): Promise<TradeFee> {
     await lookAgain(this.account.clock, this.account.chain, signal);
     const price = priceOf(marketBid(gasPricesOf(this.account), this.bidRule()));
     const { platform, platformDecimals } = this.account;
-    return { coin: platform, amount: fromUnits(price * this.spec.kind.gas.limits.tradeFee, platformDecimals) };
+    const { gas, wei } = dataBound(this.account.chain);
+    return { coin: platform, amount: fromUnits(price * (this.spec.kind.gas.limits.tradeFee + gas) + wei, platformDecimals) };
   }
 
   privKey(): Secret<string> {

@@ -9,6 +9,7 @@ import { toHex } from "../../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { OwnSignedTx, SpendArgs } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
+import { dataBound } from "./dataCost.ts";
 import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import type { EvmSwapChain } from "./evmSwapChain.ts";
@@ -126,11 +127,12 @@ export class EvmSwapBuilder {
     const market = this.market();
     const bid = lastingBid(market, (reservation && ceilingOf(reservation)) ?? priceOf(market));
     const fee = greatestFee(bid, call.gas);
-    const unpaid = reservation === null ? this.#unheld(units, fee, market) : null;
+    const taken = fee + dataBound(coin.account.chain).wei;
+    const unpaid = reservation === null ? this.#unheld(units, taken, market) : null;
     if (unpaid) return err(unpaid);
     const signed = nonces.take((nonce) => this.#sign(call, bid, nonce));
     if (!signed) return this.#noNonce();
-    if (reservation) funds.use(reservation.id, units, fee, signed.txid);
+    if (reservation) funds.use(reservation.id, units, taken, signed.txid);
     return ok(ownTx(signed, fee));
   }
 

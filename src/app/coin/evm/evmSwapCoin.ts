@@ -8,7 +8,7 @@ import { hash160 } from "../../../core/utxo/hash.ts";
 import type { Contract, OwnSignedTx, SignedTx, SpendArgs, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { claimObstacle } from "./claimObstacle.ts";
-import { dataGas } from "./dataGas.ts";
+import { dataBound, dataGasNow, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
@@ -81,10 +81,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   async prepareToSpend(contract: Contract, signal: AbortSignal): Promise<string | null> {
     const { account, contract: token, ticker } = this.coin;
     const { contract: from, id, units } = paymentTerms(contract, token);
-    const beside = await dataGas(account, signal);
+    const beside = await dataGasNow(account, signal);
+    const obstacle = dataObstacle(account);
+    if (obstacle !== null) return obstacle;
     if (beside !== null) {
       this.needsDataGas(beside);
-      if (beside > MOST_SPEND_GAS) return `every transaction of ${ticker} needs ${beside} gas more than any swap reckons with`;
+      if (beside > MOST_DATA_GAS) return `every transaction of ${ticker} needs ${beside} gas more than any swap reckons with`;
     }
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
@@ -105,7 +107,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     // Its data may have become dearer since it was signed.
     if (own && own.tx.gasLimit < this.leastClaimGas)
       return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas} now`;
-    const obstacle = claimObstacle(account, own, this.gasOf("claim") * priceOf(this.#builder.market()));
+    const fee = this.gasOf("claim") * priceOf(this.#builder.market()) + dataBound(account.chain).wei;
+    const obstacle = claimObstacle(account, own, fee);
     if (obstacle !== null) account.keeper.awaitLine();
     return obstacle;
   }

@@ -5,7 +5,7 @@ import type { TokenSteps } from "../../swap/swapCoin.ts";
 import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance, Outage, Reservation } from "../../tradingCoin.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
-import { DATA_GAS_ROOM } from "./dataGas.ts";
+import { DATA_ROOM, dataBound, dataObstacle } from "./dataCost.ts";
 import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
@@ -16,13 +16,25 @@ export type GasUse = "payment" | "fee" | "claim" | "refund" | "cancel";
 /** `orLessGas`: as much gas as there is where the price has risen since it was promised. */
 type HowLong = { readonly ttlMs: number; readonly orLessGas?: boolean };
 
-/** Wei per gas that a reservation was reckoned with, and the wei it holds; `steps`: the gas of all it is for. */
-type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: bigint };
+/** What swap transactions need together: their gas, and how many they are. */
+type Steps = { readonly gas: bigint; readonly txs: bigint };
+
+/**
+ * Wei per gas that a reservation was reckoned with, and the wei it holds; `steps`: the gas of all it is for. `data`: the part of it that is
+ * for data beside gas, `perTx` of each transaction.
+ */
+type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: bigint; readonly data: bigint; readonly perTx: bigint };
 
 /** Gas of one approval at most: the figure the interface names for QRC-20 (spec, get_trade_fee); usual tokens need half of it. */
 const APPROVAL_GAS = 100_000n;
 /** A token that must be reset first needs two. */
 const MOST_APPROVALS = 2n;
+
+const ONE_TX = 1n;
+const sumOf = (list: readonly Steps[]): Steps => ({
+  gas: list.reduce((n, { gas }) => n + gas, 0n),
+  txs: list.reduce((n, { txs }) => n + txs, 0n),
+});
 
 /**
  * What orders need of an account coin: its funds, and what its transactions cost. Fees are wei of the platform coin; `order` and the
@@ -94,7 +106,7 @@ export class EvmTradeFunds {
     const { chain, payouts, tokens } = this.coin.account;
     const { contract } = this.coin;
     const { state, error } = chain.status();
-    const obstacle = contract === null ? payouts.obstacle : tokens.obstacle(contract);
+    const obstacle = dataObstacle(this.coin.account) ?? (contract === null ? payouts.obstacle : tokens.obstacle(contract));
     const message = state === "unreachable" ? (error ?? "the nodes do not answer") : obstacle;
     return message === null ? null : { kind: "Transport", coin: this.ticker, message };
   }
@@ -106,7 +118,7 @@ export class EvmTradeFunds {
   async reach(signal?: AbortSignal): Promise<Outage | null> {
     const { clock, chain, payouts, tokens } = this.coin.account;
     const { contract } = this.coin;
-    if (chain.status().state === "unreachable") await lookAgain(clock, chain, signal);
+    if (chain.status().state === "unreachable" || dataObstacle(this.coin.account) !== null) await lookAgain(clock, chain, signal);
     if (this.outage()) await lookAgain(clock, { refresh: (s) => (contract === null ? payouts.look(s) : tokens.look(contract, s)) }, signal);
     return this.outage();
   }
@@ -143,7 +155,7 @@ export class EvmTradeFunds {
     if (gas > this.#spendGas) this.#spendGas = gas;
   }
 
-  /** Every transaction needs so much beside its own gas; see `dataGas`. */
+  /** Every transaction was just found to need so much beside its own gas; see `dataGasNow`. */
   protected needsDataGas(gas: bigint): void {
     this.#dataGas = gas;
   }
@@ -151,11 +163,15 @@ export class EvmTradeFunds {
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
   gasOf(use: GasUse): bigint {
     const usual = this.#usualGas(use);
-    return ((use === "claim" || use === "refund") && this.#spendGas > usual ? this.#spendGas : usual) + this.#dataGas;
+    return ((use === "claim" || use === "refund") && this.#spendGas > usual ? this.#spendGas : usual) + this.#besideGas;
+  }
+  get #besideGas(): bigint {
+    const { gas } = dataBound(this.coin.account.chain);
+    return gas > this.#dataGas ? gas : this.#dataGas;
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
   protected get leastClaimGas(): bigint {
-    return this.#usualGas("claim") + this.#dataGas / DATA_GAS_ROOM;
+    return this.#usualGas("claim") + this.#besideGas / DATA_ROOM;
   }
   #usualGas(use: GasUse): bigint {
     const { limits } = this.coin.spec.kind.gas;
@@ -175,19 +191,19 @@ export class EvmTradeFunds {
   }
 
   paymentFee(_volume: Rational, stage: FeeStage): Result<Rational, never> {
-    return ok(this.#fee(this.#paymentGas(), stage));
+    return ok(this.#fee(this.#paymentSteps(), stage));
   }
   dexFeeTxFee(_amount: Rational, stage: FeeStage): Result<Rational, never> {
-    return ok(this.#fee(this.gasOf("fee"), stage));
+    return ok(this.#fee(this.#step("fee"), stage));
   }
   spendFee(stage: FeeStage): Rational {
-    return this.#fee(this.gasOf("claim"), stage);
+    return this.#fee(this.#step("claim"), stage);
   }
   refundFee(stage: FeeStage): Rational {
-    return this.#fee(this.gasOf("refund"), stage);
+    return this.#fee(this.#step("refund"), stage);
   }
   maxPayment(stage: FeeStage): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance> {
-    const fee = this.#fee(this.#paymentGas(), stage);
+    const fee = this.#fee(this.#paymentSteps(), stage);
     const free = fromUnits(this.coin.freeUnits(), this.decimals);
     const volume = this.coin.contract === null ? sub(free, fee) : free;
     if (volume.n > 0n) return ok({ volume, fee });
@@ -204,17 +220,20 @@ export class EvmTradeFunds {
     );
   }
   reserveClaim(ttlMs: number): Result<Reservation, FundsError> {
-    return this.#holdGas([], this.gasOf("claim"), { ttlMs });
+    return this.#holdGas([], this.#step("claim"), { ttlMs });
   }
   reserveClaimAgain(ttlMs: number): Result<Reservation, FundsError> {
-    return this.#holdGas([], this.gasOf("claim"), { ttlMs, orLessGas: true });
+    return this.#holdGas([], this.#step("claim"), { ttlMs, orLessGas: true });
   }
   /** By the usual limits of tokens: the token's own entry is read when it is enabled. */
   reserveTokenGas(ticker: string, { payments, refund, claim }: TokenSteps, ttlMs: number): Result<Reservation, FundsError> | null {
     if (!this.#isOwnToken(ticker)) return null;
     const { limits } = this.coin.spec.kind.gas;
-    const paying = payments === 0 ? 0n : limits.tokenPayment + MOST_APPROVALS * APPROVAL_GAS + limits.tokenTransfer * BigInt(payments - 1);
-    return this.#holdGas([], paying + (refund ? limits.tokenRefund : 0n) + (claim ? limits.tokenSpend : 0n), { ttlMs, orLessGas: true });
+    const step = (gas: bigint): Steps => ({ gas: gas + this.#besideGas, txs: ONE_TX });
+    const fees = Array.from({ length: Math.max(0, payments - 1) }, () => step(limits.tokenTransfer));
+    const paying = payments === 0 ? [] : [step(limits.tokenPayment), this.#approvals(), ...fees];
+    const later = [...(refund ? [step(limits.tokenRefund)] : []), ...(claim ? [step(limits.tokenSpend)] : [])];
+    return this.#holdGas([], sumOf([...paying, ...later]), { ttlMs, orLessGas: true });
   }
   /** `amounts` empty: all is paid, and the refund may be left. */
   reserveAgain(
@@ -231,10 +250,11 @@ export class EvmTradeFunds {
   /** Wei per gas a reservation was reckoned with; null when it is gone. */
   ceilingOf(reservation: Reservation): bigint | null {
     const of = this.#ceilings.get(reservation);
-    if (!of || of.wei >= of.wanted * of.steps) return of?.wanted ?? null;
+    if (!of || of.wei >= of.wanted * of.steps + of.data) return of?.wanted ?? null;
     // There was too little when it was held; there may be more now.
     const { funds } = this.coin.account;
-    const [then, now] = [of.wei / of.steps, (funds.gasOf(reservation.id) + funds.free(null)) / of.steps];
+    const perGas = (wei: bigint): bigint => (wei > of.data ? (wei - of.data) / of.steps : 0n);
+    const [then, now] = [perGas(of.wei), perGas(funds.gasOf(reservation.id) + funds.free(null))];
     const best = now > then ? now : then;
     return best < of.wanted ? best : of.wanted;
   }
@@ -243,22 +263,28 @@ export class EvmTradeFunds {
     const price = this.#price();
     // A legacy price, and a tip, are paid as they are offered: nodes that lied since before the match must not burn the balance.
     if (price > MOST_PRICE) return `the nodes ask ${price} wei for a unit of gas, which is not paid`;
+    const [data, held] = [dataBound(this.coin.account.chain).wei, this.#ceilings.get(reservation)?.perTx ?? null];
+    if (held !== null && data > held)
+      return `the data of a transaction on ${this.feeTicker} may cost ${data} wei, above the ${held} reserved for it`;
     if (ceiling === null || price <= ceiling) return null;
     return `gas on ${this.feeTicker} costs ${price} wei, above the ${ceiling} reserved for this swap`;
   }
 
   /** The payment is the last of `amounts`, the dex fee another. */
   #hold(amounts: readonly bigint[], how: HowLong): Result<Reservation, FundsError> {
-    const paying = amounts.length === 0 ? 0n : this.#paymentGas() + this.gasOf("fee") * BigInt(amounts.length - 1);
-    return this.#holdGas(amounts, paying + this.gasOf("refund"), how);
+    const fees = amounts.slice(1).map(() => this.#step("fee"));
+    const paying = amounts.length === 0 ? [] : [this.#paymentSteps(), ...fees];
+    return this.#holdGas(amounts, sumOf([...paying, this.#step("refund")]), how);
   }
-  #holdGas(amounts: readonly bigint[], gas: bigint, { ttlMs, orLessGas = false }: HowLong): Result<Reservation, FundsError> {
-    const { funds } = this.coin.account;
+  #holdGas(amounts: readonly bigint[], { gas, txs }: Steps, { ttlMs, orLessGas = false }: HowLong): Result<Reservation, FundsError> {
+    const { funds, chain } = this.coin.account;
     const ceiling = this.#price() * this.#ceilingFactor;
-    const held = funds.hold({ asset: this.coin.contract, amounts, gas: gas * ceiling, orLessGas }, ttlMs);
+    const perTx = dataBound(chain).wei * this.#ceilingFactor;
+    const data = perTx * txs;
+    const held = funds.hold({ asset: this.coin.contract, amounts, gas: gas * ceiling + data, orLessGas }, ttlMs);
     if (!held.ok) return err(this.#missing(held.error));
     const reservation = { id: held.value };
-    this.#ceilings.set(reservation, { wanted: ceiling, wei: funds.gasOf(held.value), steps: gas });
+    this.#ceilings.set(reservation, { wanted: ceiling, wei: funds.gasOf(held.value), steps: gas, data, perTx });
     return ok(reservation);
   }
   #missing({ asset, available, required }: Short): MissingFunds {
@@ -274,15 +300,23 @@ export class EvmTradeFunds {
     };
   }
 
-  #paymentGas(): bigint {
-    return this.gasOf("payment") + (this.coin.contract === null ? 0n : MOST_APPROVALS * APPROVAL_GAS);
+  #step(use: GasUse): Steps {
+    return { gas: this.gasOf(use), txs: ONE_TX };
+  }
+  #approvals(): Steps {
+    return { gas: MOST_APPROVALS * (APPROVAL_GAS + this.#besideGas), txs: MOST_APPROVALS };
+  }
+  #paymentSteps(): Steps {
+    const payment = this.#step("payment");
+    return this.coin.contract === null ? payment : sumOf([payment, this.#approvals()]);
   }
   #price(): bigint {
     return priceOf(marketBid(gasPricesOf(this.coin.account), this.coin.bidRule()));
   }
-  #fee(gas: bigint, stage: FeeStage): Rational {
-    const price = this.#price();
-    const at = stage === "order" ? price * this.#ceilingFactor : stage === "preimage" ? withMargin(price, STAGE_MARGINS.preimage) : price;
-    return fromUnits(gas * at, this.coin.account.platformDecimals);
+  #fee({ gas, txs }: Steps, stage: FeeStage): Rational {
+    const { chain, platformDecimals } = this.coin.account;
+    const at = (wei: bigint): bigint =>
+      stage === "order" ? wei * this.#ceilingFactor : stage === "preimage" ? withMargin(wei, STAGE_MARGINS.preimage) : wei;
+    return fromUnits(gas * at(this.#price()) + txs * at(dataBound(chain).wei), platformDecimals);
   }
 }

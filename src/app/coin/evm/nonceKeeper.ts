@@ -4,6 +4,7 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { AccountState } from "../../../ports/accountChain.ts";
 import type { Log } from "../../../ports/log.ts";
+import { dataBound } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { BASE_FEE_BLOCKS, bidRuleOf, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import type { WaitingTx } from "./nonceLedger.ts";
@@ -152,7 +153,7 @@ export class NonceKeeper {
     if (!prices || needed === null) return;
     const gasLimit = (needed * ESTIMATE_PERCENT + 99n) / 100n;
     const bid = marketBid(prices, bidRuleOf(gas));
-    const fee = greatestFee(bid, gasLimit);
+    const fee = greatestFee(bid, gasLimit) + dataBound(chain).wei;
     const filled = await nonces.signNext(
       (next) => {
         if (next !== nonce) return err({ kind: "Rejected", message: "it is free no longer" });

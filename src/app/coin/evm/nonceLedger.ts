@@ -7,6 +7,7 @@ import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
 import type { BroadcastOutcome } from "../../../ports/chain.ts";
 import type { Log } from "../../../ports/log.ts";
 import { broadcastToResult, type SendError } from "../withdraw.ts";
+import { dataBound } from "./dataCost.ts";
 import { type Outgoing, outgoingOf } from "./outgoing.ts";
 import { isDearer, samePayment } from "./replacement.ts";
 import { SwapTxs } from "./swapTxs.ts";
@@ -161,7 +162,10 @@ export class NonceLedger {
 
   /** What `waiting` may still take, at most; of a nonce with several, the dearest. */
   outgoing(): Outgoing {
-    return outgoingOf(this.waiting().map(({ signed }) => signed.tx));
+    return outgoingOf(
+      this.waiting().map(({ signed }) => signed.tx),
+      dataBound(this.#deps.chain).wei,
+    );
   }
 
   /**

@@ -13,7 +13,7 @@ export const bidOf = (tx: EvmTx): GasBid =>
     ? { kind: "eip1559", maxFeePerGas: tx.maxFeePerGas, maxPriorityFeePerGas: tx.maxPriorityFeePerGas }
     : { kind: "legacy", gasPrice: tx.gasPrice };
 
-/** The most wei a transaction takes: its value and its greatest fee. */
+/** The most wei a transaction takes: its value and its greatest fee, without what a chain takes beside gas. */
 export const greatestCost = (tx: EvmTx): bigint => tx.value + greatestFee(bidOf(tx), tx.gasLimit);
 
 /** Of a nonce with several transactions, at most one of which can be mined, the dearest counts. */
@@ -36,7 +36,8 @@ export function tokenAmount(tx: EvmTx, contract: EvmAddress): bigint {
   return call.ok && call.value.kind === "erc20Payment" && call.value.token === contract ? call.value.amount : 0n;
 }
 
-export const outgoingOf = (waiting: readonly EvmTx[]): Outgoing => ({
-  wei: sumOfDearest(waiting, greatestCost),
+/** @param beside wei each of them may take beside its gas (`dataBound`) */
+export const outgoingOf = (waiting: readonly EvmTx[], beside: bigint): Outgoing => ({
+  wei: sumOfDearest(waiting, (tx) => greatestCost(tx) + beside),
   token: (contract) => sumOfDearest(waiting, (tx) => tokenAmount(tx, contract)),
 });

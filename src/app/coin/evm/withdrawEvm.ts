@@ -6,6 +6,7 @@ import { add, fromUnits, type Rational, toUnits, ZERO } from "../../../core/mone
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { GasFee, Withdrawal, WithdrawError, WithdrawRequest } from "../withdraw.ts";
+import { dataBound, dataFeeObstacle } from "./dataCost.ts";
 import { freeWei, gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
@@ -19,6 +20,7 @@ const TOKEN_ESTIMATE_PERCENT = 110n;
 
 type Fail = Result<never, WithdrawError>;
 
+/** `fee`: the most it takes beside the amount, wei: for gas, and what the chain takes for data beside that. */
 type Offer = { readonly bid: GasBid; readonly gas: bigint; readonly fee: bigint };
 
 const badFee = (reason: string): Fail => err({ kind: "InvalidFeePolicy", reason });
@@ -68,8 +70,8 @@ async function estimate(coin: EvmCoin, call: Call, signal: AbortSignal): Promise
 
 /**
  * Builds and signs a payment; sends it if asked. The nonce it proposes is taken only when it is sent (`NonceLedger`). What
- * own transactions that wait may still cost counts as gone. `max` of the platform coin is all but the greatest fee; the
- * fee of a token comes from the platform coin.
+ * own transactions that wait may still cost counts as gone. `max` of the platform coin is all but the greatest fee, and what the
+ * chain takes for data beside it; the fee of a token comes from the platform coin.
  */
 export async function withdrawEvm(
   coin: EvmCoin,
@@ -79,6 +81,8 @@ export async function withdrawEvm(
   await lookAgain(coin.account.clock, coin.account.chain, signal);
   const asked = askedBid(coin, request);
   if (!asked.ok) return asked;
+  const obstacle = dataFeeObstacle(coin.account);
+  if (obstacle !== null) return err({ kind: "Transport", message: obstacle });
   const to = parseAddress(request.to);
   if (!to.ok) return err({ kind: "InvalidAddress", reason: addressFaultText(to.error) });
   const lost = lostAt(coin, to.value);
@@ -97,7 +101,8 @@ export async function withdrawEvm(
   const units =
     asked.value.gas === null ? await estimate(coin, callOf(isMax && coin.contract === null ? 1n : wanted), signal) : ok(asked.value.gas);
   if (!units.ok) return units;
-  const offer: Offer = { bid: asked.value.bid, gas: units.value, fee: greatestFee(asked.value.bid, units.value) };
+  const { bid } = asked.value;
+  const offer: Offer = { bid, gas: units.value, fee: greatestFee(bid, units.value) + dataBound(coin.account.chain).wei };
   const amount = isMax && coin.contract === null ? wanted - offer.fee : wanted;
   const short = shortOfFee(coin, amount, offer.fee, free);
   if (short) return short;

@@ -4,7 +4,7 @@ import type { EvmAddress } from "../../../core/evm/address.ts";
 import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import { ok } from "../../../core/util/result.ts";
 import type { CallRequest } from "../../../ports/accountChain.ts";
-import { dataGas } from "./dataGas.ts";
+import { dataGasNow } from "./dataCost.ts";
 
 const address = "0a".repeat(20) as EvmAddress;
 const { signal } = new AbortController();
@@ -19,7 +19,7 @@ const needs = (gas: bigint): Promise<bigint | null> => {
     asked.push(request);
     return ok(gas);
   };
-  return dataGas({ chain, address }, signal);
+  return dataGasNow({ chain, address }, signal);
 };
 
 test("a chain of its own takes nothing for data beside its gas, by the old prices and by those of EIP-7623, exact or not", async () => {
@@ -35,7 +35,7 @@ test("one that writes its data elsewhere and counts that as gas is given twice w
 
 test("nodes that do not say are not taken at nothing", async () => {
   chain.trouble = "nobody answers";
-  expect(await dataGas({ chain, address }, signal)).toBeNull();
+  expect(await dataGasNow({ chain, address }, signal)).toBeNull();
 });
 
 test("what is tried moves nothing, says nothing, and is as long as the longest call of a swap", async () => {

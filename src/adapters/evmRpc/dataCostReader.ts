@@ -1,0 +1,102 @@
+import { type EvmAddress, ZERO_ADDRESS } from "../../core/evm/address.ts";
+import {
+  ARB_SYS,
+  CALL_SAMPLE,
+  type DataCost,
+  FEE_ORACLE,
+  gasBeside,
+  l1FeeCall,
+  operatorFeeCall,
+  parseOracleFee,
+} from "../../core/evm/dataCost.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
+import type { LookFault } from "./fault.ts";
+import { callQuery, codeQuery, estimateQuery, type Query } from "./query.ts";
+import { asLookFault, type Quorum, quorumRead, type Read } from "./quorum.ts";
+
+/** While a chain takes something for data it is asked again after so long, at a new block: what is asked for may then have risen by a third. */
+const FRESH_MS = 20_000;
+/** After an answer that could not be used. */
+const AGAIN_MS = 5_000;
+
+/** The middle one of what all nodes say, of an even number the higher of the two. */
+export function middleEstimate(query: Query<bigint>): { readonly query: Query<bigint>; middle(): bigint | null } {
+  const told: bigint[] = [];
+  const vote = (gas: bigint): string => {
+    told.push(gas);
+    return "an estimate";
+  };
+  const middle = (): bigint | null => {
+    const sorted = [...told].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    return sorted[Math.floor(sorted.length / 2)] ?? null;
+  };
+  return { query: { ...query, vote }, middle };
+}
+
+/** `isSettled`: the chain takes nothing for data, and has nothing that could ever take it. */
+type ReadCost = { readonly cost: DataCost; readonly isSettled: boolean };
+
+/** Gas is the middle one of the estimates, wei what a majority reads from the chain's own oracle at the block. In one request to each node. */
+async function readDataCost(quorum: Quorum, from: EvmAddress, signal: AbortSignal): Promise<Result<ReadCost, LookFault>> {
+  const estimate = middleEstimate(estimateQuery({ from, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }));
+  const questions = [callQuery(FEE_ORACLE, l1FeeCall()), callQuery(FEE_ORACLE, operatorFeeCall()), codeQuery(ARB_SYS)];
+  const queries = [estimate.query, ...questions] as Query<bigint | Uint8Array>[];
+  const [gas, l1, operator, arbitrum] = await quorumRead(quorum, queries, signal, quorum.nodes.length);
+  if (!gas || !l1 || !operator || !arbitrum) throw new Error("a question without an answer");
+  const units = estimate.middle();
+  if (!gas.ok) return err(asLookFault(gas.error));
+  const [data, more] = [feeOf(l1, false), feeOf(operator, true)];
+  if (units === null) return err(unusable("no estimate"));
+  if (!data.ok) return data;
+  if (!more.ok) return more;
+  const cost = { gas: units, wei: data.value + more.value };
+  return ok({ cost, isSettled: gasBeside(cost) === 0n && [l1, operator, arbitrum].every(isEmpty) });
+}
+
+const isEmpty = (read: Read<bigint | Uint8Array>): boolean => read.ok && typeof read.value !== "bigint" && read.value.length === 0;
+
+const unusable = (why: string): LookFault => ({
+  kind: "too_few",
+  what: "what the chain takes for data",
+  have: 0,
+  need: 1,
+  troubles: [why],
+});
+
+/** @param isOptional an oracle may refuse this question, being older than it */
+function feeOf(read: Read<bigint | Uint8Array>, isOptional: boolean): Result<bigint, LookFault> {
+  if (!read.ok) {
+    const isRefused = read.error.kind === "reverted" || read.error.kind === "refused";
+    return isRefused && isOptional ? ok(0n) : err(asLookFault(read.error));
+  }
+  const fee = typeof read.value === "bigint" ? null : parseOracleFee(read.value);
+  return fee?.ok ? fee : err(unusable(fee?.error.detail ?? "a number"));
+}
+
+/**
+ * What the chain takes for data, as last read. A chain that takes nothing is asked once; one that does, again and again. What could not be
+ * read leaves the last figure as it was.
+ */
+export class DataCostWatch {
+  #cost: DataCost | null = null;
+  #isSettled = false;
+  #againAtMs = Number.NEGATIVE_INFINITY;
+  #trouble: LookFault | null = null;
+
+  get cost(): DataCost | null {
+    return this.#cost;
+  }
+
+  /** Asks where it is time to. @returns why it is not known, or not as it is now */
+  async look(quorum: Quorum, from: EvmAddress, nowMs: number, signal: AbortSignal): Promise<LookFault | null> {
+    if (this.#isSettled || nowMs < this.#againAtMs) return this.#trouble;
+    const read = await readDataCost(quorum, from, signal);
+    if (read.ok) {
+      this.#cost = read.value.cost;
+      this.#isSettled = read.value.isSettled;
+    }
+    this.#trouble = read.ok ? null : read.error;
+    this.#againAtMs = nowMs + (read.ok ? FRESH_MS : AGAIN_MS);
+    return this.#trouble;
+  }
+}

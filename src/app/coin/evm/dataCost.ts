@@ -1,0 +1,53 @@
+import { ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { CALL_SAMPLE, gasBeside } from "../../../core/evm/dataCost.ts";
+import type { EvmAccount } from "./evmAccount.ts";
+
+/**
+ * What is asked for data now may have doubled by the block of the transaction: prices of the other chain rise by an eighth in each of its
+ * blocks at most, so for six of them, as bids of gas are made to last. What is not needed is not paid.
+ */
+export const DATA_ROOM = 2n;
+/** Gas for the data of one transaction above which nothing is begun. */
+export const MOST_DATA_GAS = 1_500_000n;
+/** Wei for the data of one transaction above which nothing is begun or sent: a tenth of a coin, a thousand times what was ever asked. */
+const MOST_DATA_WEI = 10n ** 17n;
+
+/** What the data of one transaction may take by its block: gas beside what its call needs, and wei beside its gas. */
+export type DataBound = { readonly gas: bigint; readonly wei: bigint };
+const NOTHING: DataBound = { gas: 0n, wei: 0n };
+
+/** Nothing where it is not known: `dataObstacle` says so. */
+export function dataBound(chain: Pick<EvmAccount["chain"], "dataCost">): DataBound {
+  const cost = chain.dataCost();
+  return cost === null ? NOTHING : { gas: gasBeside(cost) * DATA_ROOM, wei: cost.wei * DATA_ROOM };
+}
+
+type Account = Pick<EvmAccount, "chain" | "platform">;
+
+/** Why nothing is sent at what data costs beside its gas, one sentence; null: nothing is in the way. */
+export function dataFeeObstacle({ chain, platform }: Account): string | null {
+  if (chain.dataCost() === null) return `what ${platform} takes for a transaction's data is not known yet`;
+  const { wei } = dataBound(chain);
+  return wei > MOST_DATA_WEI
+    ? `the ${platform} nodes say that the data of one transaction may cost ${wei} wei, more than the ${MOST_DATA_WEI} that are paid`
+    : null;
+}
+
+/** Why no swap is begun, and no secret shown, at what data costs, one sentence; null: nothing is in the way. */
+export function dataObstacle(account: Account): string | null {
+  const { gas } = dataBound(account.chain);
+  return (
+    dataFeeObstacle(account) ??
+    (gas > MOST_DATA_GAS ? `every transaction of ${account.platform} needs ${gas} gas more than any swap reckons with` : null)
+  );
+}
+
+/**
+ * The same gas, asked for now: a chain that took nothing when it was last asked may have begun to. It is found by a transfer of nothing to
+ * nobody with data of the same length: a claim itself cannot be estimated without showing its secret, and one with too little gas shows it
+ * and earns nothing. Null: the nodes do not say.
+ */
+export async function dataGasNow({ chain, address }: Pick<EvmAccount, "chain" | "address">, signal: AbortSignal): Promise<bigint | null> {
+  const tried = await chain.estimateGas({ from: address, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }, signal);
+  return tried.ok ? gasBeside({ gas: tried.value, wei: 0n }) * DATA_ROOM : null;
+}

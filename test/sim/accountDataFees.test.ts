@@ -1,0 +1,242 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { SimEvmView } from "../../sim/world/evm/simEvmView.ts";
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import { EvmSwapCoin } from "../../src/app/coin/evm/evmSwapCoin.ts";
+import { SAMPLE_BYTES } from "../../src/core/evm/dataCost.ts";
+import { signEvmTx } from "../../src/core/evm/signTx.ts";
+import { decimal } from "../../src/core/money/rational.ts";
+import { books } from "./accountAudit.ts";
+import { audit, runSwap } from "./accountRun.ts";
+import { type AccountWorld, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
+
+/** Swaps on a chain that takes a fee for the data of each transaction beside its gas, as those of the OP stack do. */
+const SEED = 20_261_123;
+/** About as much for a transaction as its gas costs. */
+const PER_BYTE = 3n * 10n ** 12n;
+/** A dex fee that is no whole number of wei is checked exactly, and held to the next one. */
+const ROUNDED = 1n;
+let t: AccountWorld;
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await t.world.close();
+});
+
+const isOver = (uuid: string) => (): boolean => t.maker.outcome(uuid) !== null && t.taker.outcome(uuid) !== null;
+const chain = () => t.world.accountChain(ETH);
+
+/** A world with the fee, and gas for data, from before the nodes' first look on. */
+async function feeWorld(perByte = PER_BYTE, gas = 0n): Promise<void> {
+  t = await accountWorld({ seed: SEED });
+  for (const node of [t.maker, t.taker]) await node.stop();
+  chain().dataFeePerByte = perByte;
+  chain().dataGas = gas;
+  for (const node of [t.maker, t.taker]) await node.start([UTXO, ETH, TOKEN]);
+  await t.world.runUntil("both have a relay", () => [t.maker, t.taker].every((n) => n.p2p.relays().length > 0));
+}
+
+const platform = (node: SimNode): EvmSwapCoin => {
+  const coin = node.node.coins.active(ETH);
+  return coin instanceof EvmSwapCoin ? coin : expect.fail("no account coin");
+};
+const freeOf = (node: SimNode): bigint => platform(node).coin.freeUnits();
+
+/** Another wallet of the same key sends away all but `left` of what the node has of the platform coin. */
+async function drain(node: SimNode, left: bigint): Promise<void> {
+  const [gasLimit, gasPrice, at] = [21_000n + chain().dataGas, 100n * 10n ** 9n, node.account];
+  const of = (value: bigint) =>
+    signEvmTx(
+      {
+        ...{ type: "legacy", chainId: chain().chainId, nonce: chain().nonceOf(at), gasLimit, gasPrice },
+        ...{ to: chain().faucetAddress, value, data: new Uint8Array(0) },
+      },
+      node.key,
+    );
+  // A value of other bytes makes a transaction of another length, which costs another fee.
+  const fee = (raw: Uint8Array): bigint => gasLimit * gasPrice + chain().dataFee(raw.length);
+  let signed = of(0n);
+  for (let i = 0; i < 5; i++) signed = of(chain().balance(at) - left - fee(signed.raw));
+  expect(chain().send(signed.raw)).toEqual({ kind: "taken" });
+  chain().mine();
+  expect(chain().balance(at)).toBe(left);
+  await t.world.runUntil("it is seen", () => platform(node).coin.balanceUnits() === left, 60_000);
+}
+
+/** What a side is promised at the match of this trade: wei of the platform coin, payments of it included. */
+async function promised(side: "maker" | "taker", base: Ticker, rel: Ticker): Promise<bigint> {
+  await match(t, base, rel, "4", "0.5");
+  return chain().balance(t[side].account) - freeOf(t[side]);
+}
+
+/** From this moment on nodes say that the data of a transaction costs so much. */
+const tell = (wei: bigint) => vi.spyOn(SimEvmView.prototype, "dataCost").mockReturnValue({ gas: 21_000n, wei });
+
+test.each([
+  [UTXO, ETH],
+  [ETH, UTXO],
+  [UTXO, TOKEN],
+  [TOKEN, UTXO],
+  [ETH, TOKEN],
+] as const)("a swap of %s for %s ends well, and every wei is accounted for", async (base, rel) => {
+  await feeWorld();
+  expect(await runSwap(t, books(t), base, rel)).toBe("success success");
+});
+
+test.each([
+  ["maker", ETH, UTXO],
+  ["taker", UTXO, ETH],
+  ["maker", UTXO, ETH],
+  ["taker", ETH, UTXO],
+  ["maker", TOKEN, UTXO],
+  ["taker", UTXO, TOKEN],
+  ["maker", UTXO, TOKEN],
+  ["taker", TOKEN, UTXO],
+] as const)(
+  "the account of the %s has exactly what was promised at the match, and data becomes four times as dear: the swap of %s for %s ends well",
+  async (side, base, rel) => {
+    await feeWorld();
+    const held = await promised(side, base, rel);
+    await t.world.close();
+    await feeWorld();
+    await drain(t[side], held + ROUNDED);
+    const uuid = await match(t, base, rel, "4", "0.5");
+    expect(freeOf(t[side])).toBeLessThanOrEqual(ROUNDED);
+    chain().dataFeePerByte = 4n * PER_BYTE;
+    await t.world.runUntil("the swap ends for both", isOver(uuid), 3 * HOUR_MS);
+    expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+  },
+);
+
+test.each([
+  ["maker", ETH, UTXO],
+  ["taker", UTXO, ETH],
+] as const)("a refund has what its data costs, too, with the account of the %s at what was promised", async (side, base, rel) => {
+  await feeWorld();
+  const held = await promised(side, base, rel);
+  await t.world.close();
+  await feeWorld();
+  await drain(t[side], held + ROUNDED);
+  const before = chain().balance(t[side].account);
+  const uuid = await match(t, base, rel, "4", "0.5");
+  const paying = side === "maker" ? "makerPayment" : "takerPayment";
+  const other = side === "maker" ? t.taker : t.maker;
+  await t.world.runUntil("it has paid", () => t[side].has(uuid, (e) => e.type === "tx_seen" && e.slot === paying && !!e.block), HOUR_MS);
+  other.crash();
+  chain().dataFeePerByte = 4n * PER_BYTE;
+  await t.world.runUntil("it has its money back", () => t[side].outcome(uuid) !== null, 12 * HOUR_MS);
+  expect(t[side].outcome(uuid)).toBe("refunded");
+  expect(chain().balance(t[side].account)).toBeLessThan(before);
+});
+
+test("data that becomes dearer than what was promised before anything is paid: neither side pays anything, and the reason is told", async () => {
+  await feeWorld();
+  const uuid = await match(t, UTXO, ETH, "4", "0.5");
+  tell(20n * chain().dataFee(SAMPLE_BYTES));
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 3 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["failed", "failed"]);
+  for (const node of [t.maker, t.taker]) expect(node.has(uuid, (e) => e.type === "tx_signed")).toBe(false);
+  expect(t.taker.log.lines.some((line) => /the data of a transaction on ETHX may cost \d+ wei, above the \d+ reserved/.test(line))).toBe(
+    true,
+  );
+});
+
+test("a maker whose account pays for the gas of its claim and not for the data shows no secret, and claims when there is enough", async () => {
+  await feeWorld();
+  const before = books(t);
+  const uuid = await match(t, UTXO, ETH, "4", "0.5");
+  const isPaid = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPayment" && !!e.block);
+  await t.world.runUntil("the taker has paid", isPaid, HOUR_MS);
+  const price = platform(t.maker).spendRates().rate.perKb / 1_000n;
+  await drain(t.maker, 65_000n * price + chain().dataFee(100));
+  const later = t.world.clock.nowMs() + HOUR_MS / 4;
+  await t.world.runUntil("a quarter of an hour passes", () => t.world.clock.nowMs() >= later, HOUR_MS);
+  expect(t.maker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPayment")).toBe(true);
+  expect(t.maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "takerPaymentSpend")).toBe(false);
+  chain().payFromFaucet(t.maker.account, 10n ** 18n);
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+  expect(before.maker.purse[ETH]).toBeGreaterThan(0n);
+});
+
+const ABSURD = 10n ** 60n;
+
+test("nodes that name an absurd fee: no order is placed, in either direction, and the sentence says why; an honest figure opens it again", async () => {
+  await feeWorld();
+  t.maker.link(ETH).lies.dataWei = ABSURD;
+  chain().mine();
+  await t.world.runUntil("it is seen", () => platform(t.maker).outage() !== null, 60_000);
+  const offer = (base: Ticker, rel: Ticker) =>
+    t.world.settle(t.maker.node.orders.placeMakerOrder({ base, rel, price: decimal("1"), volume: decimal("1"), cancelPrevious: false }));
+  for (const [base, rel] of [
+    [ETH, UTXO],
+    [UTXO, ETH],
+    [UTXO, TOKEN],
+  ] as const)
+    expect(await offer(base, rel)).toMatchObject({
+      ok: false,
+      error: {
+        kind: "Transport",
+        message: expect.stringMatching(/^the ETHX nodes say that the data of one transaction may cost 2000\d+ wei/),
+      },
+    });
+  t.maker.link(ETH).lies.dataWei = null;
+  chain().mine();
+  await t.world.runUntil("it is seen", () => platform(t.maker).outage() === null, 60_000);
+  expect((await offer(ETH, UTXO)).ok).toBe(true);
+});
+
+test("nodes that name an absurd fee from the match on have nobody pay anything, and lose nobody anything", async () => {
+  await feeWorld();
+  const before = books(t);
+  const uuid = await match(t, UTXO, ETH, "4", "0.5");
+  const liars = tell(ABSURD);
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 3 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["failed", "failed"]);
+  liars.mockRestore();
+  await audit(t, [uuid], before);
+  expect(chain().balance(t.taker.account)).toBe(before.taker.purse[ETH]);
+});
+
+test("nodes that lie while a claim is due: the maker keeps its secret and the taker claims all the same", async () => {
+  await feeWorld();
+  const uuid = await match(t, ETH, TOKEN, "4", "0.5");
+  const isPaid = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPayment" && !!e.block);
+  await t.world.runUntil("the taker has paid", isPaid, HOUR_MS);
+  for (const node of [t.maker, t.taker]) node.link(ETH).lies.dataWei = ABSURD;
+  const later = t.world.clock.nowMs() + HOUR_MS / 4;
+  await t.world.runUntil("a quarter of an hour passes", () => t.world.clock.nowMs() >= later, HOUR_MS);
+  expect(t.maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "takerPaymentSpend")).toBe(false);
+  t.maker.link(ETH).lies.dataWei = null;
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
+test("nodes that call the fee nothing: an account with plenty loses nothing, and the swap ends well", async () => {
+  await feeWorld();
+  for (const node of [t.maker, t.taker]) node.link(ETH).lies.dataWei = 0n;
+  expect(await runSwap(t, books(t), UTXO, ETH)).toBe("success success");
+});
+
+test.each([
+  ["maker", UTXO, ETH],
+  ["taker", UTXO, ETH],
+  ["maker", TOKEN, UTXO],
+] as const)(
+  "data that counts as gas is in what the %s is promised at its first match, not only once a claim was looked at: %s for %s",
+  async (side, base, rel) => {
+    await feeWorld(0n, 300_000n);
+    const held = await promised(side, base, rel);
+    await t.world.close();
+    await feeWorld(0n, 300_000n);
+    await drain(t[side], held + ROUNDED);
+    const uuid = await match(t, base, rel, "4", "0.5");
+    await t.world.runUntil("the swap ends for both", isOver(uuid), 3 * HOUR_MS);
+    expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+  },
+);
+
+test("nodes that have not told what data costs: no swap begins, and the outage says so", async () => {
+  await feeWorld();
+  vi.spyOn(SimEvmView.prototype, "dataCost").mockReturnValue(null);
+  expect(platform(t.maker).outage()).toMatchObject({ message: "what ETHX takes for a transaction's data is not known yet" });
+});
