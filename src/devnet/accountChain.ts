@@ -23,6 +23,8 @@ export type AccountChainOptions = {
   readonly platform: Entry;
   readonly tokens: readonly Entry[];
   readonly blockTimeMs: number;
+  /** Anything else of anvil's command line. */
+  readonly args?: readonly string[];
 };
 
 const CALL_MS = 20_000;
@@ -72,11 +74,16 @@ function tokenCode(ticker: string, decimals: number): string {
 }
 
 /** Starts anvil, deploys the swap contract and one token for each entry, and pays with an account of anvil's own. Throws where there is no anvil. */
-export async function startAccountChain({ platform, tokens, blockTimeMs }: AccountChainOptions): Promise<AccountChainOfNet> {
+export async function startAccountChain({
+  platform,
+  tokens,
+  blockTimeMs,
+  args: more = [],
+}: AccountChainOptions): Promise<AccountChainOfNet> {
   const wanted = wantedCoin(platform);
   if (wanted.kind !== "platform") throw new Error(`coin ${platform.coin} has no account chain of its own`);
   const blockSec = Math.max(LEAST_BLOCK_SEC, Math.round(blockTimeMs / 1_000));
-  const args = ["--port", "0", "--chain-id", String(wanted.chainId), "--block-time", String(blockSec), "--balance", FAUCET];
+  const args = ["--port", "0", "--chain-id", String(wanted.chainId), "--block-time", String(blockSec), "--balance", FAUCET, ...more];
   const anvil = await startAnvilProcess(args);
   try {
     return await deploy(anvil.url, anvil.stop, platform, tokens);

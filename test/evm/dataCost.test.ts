@@ -74,6 +74,23 @@ test.each([
   expect(world.chain.dataCost()).toEqual({ gas: 150_000n, wei: 0n });
 });
 
+test("nodes that estimate nothing for an account without coins: it is enabled all the same, and asked again", async () => {
+  const world = scriptedWorld(1);
+  const [node] = world.nodes;
+  tells(node, { l1: () => word(700n) });
+  node?.says.set("eth_estimateGas", () => {
+    throw new RpcRefusal(-32003, "Insufficient funds for gas * price + value");
+  });
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect([world.chain.dataCost(), world.chain.status().error]).toEqual([{ gas: 0n, wei: 700n }, null]);
+  node?.says.set("eth_getCode", () => "0xfe");
+  await blocks(world, 2);
+  expect(world.chain.status().error).toContain("Insufficient funds");
+  node?.says.delete("eth_estimateGas");
+  await blocks(world, 2);
+  expect([world.chain.dataCost(), world.chain.status().error]).toEqual([{ gas: 21_000n, wei: 700n }, null]);
+});
+
 test("an oracle older than the operator's fee takes none", async () => {
   const world = scriptedWorld(1);
   tells(world.nodes[0], { l1: () => word(700n) });

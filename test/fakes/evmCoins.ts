@@ -33,7 +33,11 @@ export type AccountParts = {
 };
 
 /** An active coin of the account, 8 times the price of gas held for its swaps. */
-export function evmCoinOf(entry: unknown, { chain, key, nonces, funds, clock }: AccountParts): EvmCoin {
+export function evmCoinOf(
+  entry: unknown,
+  { chain, key, nonces, funds, clock }: AccountParts,
+  isOwnToken: (ticker: string) => boolean = () => false,
+): EvmCoin {
   const parsed = parseCoinEntry(JSON.parse(JSON.stringify(entry)));
   if (!parsed.ok) throw new Error("no entry of the coins file");
   const kind = evmKind(parsed.value);
@@ -50,6 +54,6 @@ export function evmCoinOf(entry: unknown, { chain, key, nonces, funds, clock }: 
   return new EvmCoin(
     { kind: kind.value, decimals: kind.value.decimals ?? 18, ...common, ...swaps },
     { ...account, funds, keeper, payouts, allowances, tokens, clock },
-    (coin) => new EvmSwapCoin(coin, 8, () => false),
+    (coin) => new EvmSwapCoin(coin, 8, isOwnToken),
   );
 }

@@ -193,10 +193,10 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "what data costs elsewhere has no room to rise",
-    "src/app/coin/evm/dataGas.ts",
-    "DATA_GAS_ROOM = 2n;",
-    "DATA_GAS_ROOM = 1n;",
-    "src/app/coin/evm/dataGas.test.ts",
+    "src/app/coin/evm/dataCost.ts",
+    "DATA_ROOM = 2n;",
+    "DATA_ROOM = 1n;",
+    "src/app/coin/evm/dataCost.test.ts",
   ),
   bug(
     "a payment may burn any amount of gas",

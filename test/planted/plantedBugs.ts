@@ -1,6 +1,7 @@
 import { ACCOUNT_SWAPS } from "./accountSwaps.ts";
 import { ACCOUNTS } from "./accounts.ts";
 import { CHECKS } from "./checks.ts";
+import { DATA_FEE_BUGS } from "./dataFees.ts";
 import { EDGES } from "./edges.ts";
 import { ELECTRUM } from "./electrum.ts";
 import { FEE_BUGS } from "./fees.ts";
@@ -21,6 +22,7 @@ export const PLANTED_BUGS: { readonly [group: string]: readonly PlantedBug[] } =
   orders: ORDERS,
   accounts: ACCOUNTS,
   evm: ACCOUNT_SWAPS,
+  data: DATA_FEE_BUGS,
   network: NETWORK,
   proof: PROOF,
   electrum: ELECTRUM,

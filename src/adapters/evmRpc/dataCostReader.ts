@@ -36,21 +36,23 @@ export function middleEstimate(query: Query<bigint>): { readonly query: Query<bi
 /** `isSettled`: the chain takes nothing for data, and has nothing that could ever take it. */
 type ReadCost = { readonly cost: DataCost; readonly isSettled: boolean };
 
-/** Gas is the middle one of the estimates, wei what a majority reads from the chain's own oracle at the block. In one request to each node. */
+/**
+ * Gas is the middle one of the estimates, and none where nodes estimate nothing for an account that cannot pay (anvil), on a chain that has
+ * no Arbitrum contracts; wei what a majority reads from the chain's own oracle at the block. In one request to each node.
+ */
 async function readDataCost(quorum: Quorum, from: EvmAddress, signal: AbortSignal): Promise<Result<ReadCost, LookFault>> {
   const estimate = middleEstimate(estimateQuery({ from, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }));
   const questions = [callQuery(FEE_ORACLE, l1FeeCall()), callQuery(FEE_ORACLE, operatorFeeCall()), codeQuery(ARB_SYS)];
   const queries = [estimate.query, ...questions] as Query<bigint | Uint8Array>[];
   const [gas, l1, operator, arbitrum] = await quorumRead(quorum, queries, signal, quorum.nodes.length);
   if (!gas || !l1 || !operator || !arbitrum) throw new Error("a question without an answer");
-  const units = estimate.middle();
-  if (!gas.ok) return err(asLookFault(gas.error));
+  const units = gas.ok ? estimate.middle() : gas.error.kind === "refused" && isEmpty(arbitrum) ? 0n : null;
+  if (units === null) return err(gas.ok ? unusable("no estimate") : asLookFault(gas.error));
   const [data, more] = [feeOf(l1, false), feeOf(operator, true)];
-  if (units === null) return err(unusable("no estimate"));
   if (!data.ok) return data;
   if (!more.ok) return more;
   const cost = { gas: units, wei: data.value + more.value };
-  return ok({ cost, isSettled: gasBeside(cost) === 0n && [l1, operator, arbitrum].every(isEmpty) });
+  return ok({ cost, isSettled: gas.ok && gasBeside(cost) === 0n && [l1, operator, arbitrum].every(isEmpty) });
 }
 
 const isEmpty = (read: Read<bigint | Uint8Array>): boolean => read.ok && typeof read.value !== "bigint" && read.value.length === 0;

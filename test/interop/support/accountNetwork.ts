@@ -5,6 +5,7 @@ import { toHex } from "../../../src/core/util/bytes.ts";
 import { type AccountChainOfNet, startAccountChain } from "../../../src/devnet/accountChain.ts";
 import type { DevChain } from "../../../src/devnet/devChain.ts";
 import { type TestNetwork, topologyOf, withNetwork } from "../../e2e/support/network.ts";
+import { chargeForData, OP_STACK_ARGS } from "../../support/opStack.ts";
 
 const common = { mm2: 1, is_testnet: true, required_confirmations: 1, avg_blocktime: 1 };
 const account = { ...common, max_eth_tx_type: 2, swap_gas_fee_policy: "Medium" };
@@ -30,6 +31,8 @@ export type AccountOptions = {
   /** Where the nodes find the chain that listens at this address; default: its WebSocket. */
   readonly urls?: (url: string) => readonly string[];
   readonly token?: OddToken;
+  /** The account chain takes a fee for data, by this price of another chain, wei. */
+  readonly l1BaseFee?: bigint;
 };
 
 /** What tests do with the account chain beside the nodes. */
@@ -136,15 +139,17 @@ export async function withAccountNetwork(
   options: AccountOptions,
   work: (network: TestNetwork, anvil: AnvilChain) => Promise<void>,
 ): Promise<void> {
-  const { urls = (url) => [url.replace("http", "ws")], token, config = {} } = options;
+  const { urls = (url) => [url.replace("http", "ws")], token, config = {}, l1BaseFee } = options;
   const tickers = COINS.map(({ coin }) => coin);
   const side = (name: string) => ({ name, enable: tickers, fund: Object.fromEntries(tickers.map((t) => [t, FUNDS])), config });
   const topology = topologyOf({ coins: COINS, block_time_s: 1, nodes: [{ name: "seed", seed: true }, side("maker"), side("taker")] });
   let anvil: AnvilChain | null = null;
   const startAccounts: typeof startAccountChain = async (wanted) => {
-    const plain = await startAccountChain(wanted);
+    const plain = await startAccountChain({ ...wanted, args: l1BaseFee === undefined ? [] : OP_STACK_ARGS });
     const started = token ? await withOddToken(plain, token) : plain;
     anvil = anvilChain(started);
+    const { call, mine } = anvil;
+    if (l1BaseFee !== undefined) await chargeForData(call, l1BaseFee, mine);
     const reached = new Map([...started.chains].map(([ticker, chain]) => [ticker, { ...chain, urls: urls(chain.rpcUrl) }] as const));
     return { chains: reached, entries: started.entries };
   };

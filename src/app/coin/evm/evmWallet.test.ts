@@ -73,6 +73,38 @@ test("withdrawals of the whole balance asked for at once: one is sent, the other
   expect(chain().sent.length).toBe(1);
 });
 
+test("a chain that takes a fee for data beside gas: `max` leaves it, the fee told has it, and what leaves nothing for it is refused", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  const fee = { type: "EthGas", gas_price: "10", gas: 21_000 };
+  const send = { coin: "ETH", to: OTHER, fee };
+  chain().data = { gas: 21_000n, wei: 5n * 10n ** 14n };
+  expect(await reply(node, "withdraw", { ...send, max: true })).toMatchObject({
+    total_amount: "99.99879",
+    spent_by_me: "100",
+    fee_details: { type: "Eth", coin: "ETH", gas: 21_000, gas_price: "0.00000001", total_fee: "0.00121" },
+  });
+  expect(await reply(node, "withdraw", { ...send, amount: "99.99879" })).toMatchObject({ spent_by_me: "100" });
+  expect((await reply(node, "withdraw", { ...send, amount: "99.9988" })).error).toContain("Not enough ETH to withdraw");
+  chain().balance = 12n * 10n ** 14n;
+  const sent = await reply(node, "withdraw", { coin: "USDT", to: OTHER, amount: "1", fee });
+  expect(sent.error).toContain("Not enough ETH to afford fee. Available 0.0012, required at least 0.00121");
+});
+
+test.each([
+  [{ gas: 21_000n, wei: 10n ** 40n }, "more than the 100000000000000000 that are paid"],
+  [null, "what ETH takes for a transaction's data is not known yet"],
+])("nothing is withdrawn while the nodes say of data %o", async (data, why) => {
+  const { node, chain } = await world([platform("ETH")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  chain().data = data;
+  expect((await reply(node, "withdraw", { coin: "ETH", to: OTHER, max: true, broadcast: true })).error).toContain(why);
+  expect(chain().sent).toEqual([]);
+  chain().data = { gas: 21_000n, wei: 0n };
+  expect((await reply(node, "withdraw", { coin: "ETH", to: OTHER, max: true })).error).toBeUndefined();
+});
+
 test("an absurd price of gas is not paid unless the request names it", async () => {
   const { node, chain } = await world([platform("ETH"), token("USDT")]);
   await reply(node, "enable", { coin: "ETH", ...NODES });

@@ -1,0 +1,215 @@
+import { beforeEach, expect, test } from "vitest";
+import { ETH_ENTRY, evmCoinOf, tokenEntry } from "../../../../test/fakes/evmCoins.ts";
+import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
+import { SilentLog } from "../../../../test/fakes/silentLog.ts";
+import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
+import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
+import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
+import { addressFromBytes, addressOfPubkey } from "../../../core/evm/address.ts";
+import { FEE_ORACLE, l1FeeCall, operatorFeeCall, SAMPLE_BYTES } from "../../../core/evm/dataCost.ts";
+import { signEvmTx } from "../../../core/evm/signTx.ts";
+import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
+import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import { fromUnits, rational, toUnits } from "../../../core/money/rational.ts";
+import { toHex } from "../../../core/util/bytes.ts";
+import type { Contract, SwapCoin } from "../../swap/swapCoin.ts";
+import { AccountFunds } from "./accountFunds.ts";
+import { AllowanceKeeper } from "./allowanceKeeper.ts";
+import type { EvmCoin } from "./evmCoin.ts";
+import { NonceKeeper } from "./nonceKeeper.ts";
+import { NonceLedger } from "./nonceLedger.ts";
+
+/** What every figure and promise has of the data of transactions: `W` wei and `G` gas each, with the room they get. */
+const [W, G] = [10n ** 13n, 400_000n];
+const FACTOR = 8n;
+const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
+const address = addressOfPubkey(key.publicKey);
+const TOKEN = addressFromBytes(new Uint8Array(20).fill(0x11));
+const SWAPS = addressFromBytes(new Uint8Array(20).fill(0x5a));
+const { signal } = new AbortController();
+
+let chain: FakeAccountChain;
+let nonces: NonceLedger;
+let funds: AccountFunds;
+let eth: EvmCoin;
+let coins: { readonly eth: SwapCoin; readonly token: SwapCoin };
+let clock: VirtualClock;
+beforeEach(async () => {
+  chain = new FakeAccountChain();
+  chain.balance = 10n ** 20n;
+  chain.tokenBalances.set(TOKEN, 1_000n);
+  clock = new VirtualClock();
+  const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
+  nonces = new NonceLedger({ chain, address, store, log: new SilentLog() });
+  await chain.watchAccount(address);
+  await chain.watchTokens(address, [TOKEN]);
+  await nonces.open();
+  funds = new AccountFunds({ chain, address, nonces, clock });
+  const parts = { chain, key, nonces, clock, funds };
+  eth = evmCoinOf(ETH_ENTRY, parts);
+  coins = { eth: eth.swapCoin, token: evmCoinOf(tokenEntry(TOKEN), parts).swapCoin };
+});
+
+/** How much more a figure is, wei, with the fee and with the gas for data; and what gas costs. */
+function more(figure: () => bigint): { readonly beside: bigint; readonly gas: bigint } {
+  const told = (gas: bigint, wei: bigint): bigint => {
+    chain.data = { gas, wei };
+    return figure();
+  };
+  const plain = told(21_000n, 0n);
+  const usual = ((21_000n + 40n * 196n) * 102n) / 100n;
+  const of = { beside: told(21_000n, W / 2n) - plain, gas: told(usual + G / 2n, 0n) - plain };
+  told(21_000n, 0n);
+  return of;
+}
+const price = (): bigint => coins.eth.spendRates().rate.perKb / 1_000n;
+const one = rational(1n);
+const wei = (amount: ReturnType<typeof rational>): bigint => toUnits(amount, 18);
+const held = (coin: SwapCoin, reserve: (c: SwapCoin) => ReturnType<SwapCoin["reserveClaim"]>): bigint => {
+  const before = funds.free(null);
+  const made = reserve(coin);
+  if (!made.ok || made.value === null) throw new Error("nothing was held");
+  const after = funds.free(null);
+  coin.release(made.value);
+  return before - after;
+};
+
+test("each transaction of a swap is promised what its data may cost, as far as that may rise: two approvals of a token, too", () => {
+  const payments = (of: "eth" | "token", count: number) => () =>
+    held(coins[of], (coin) =>
+      coin.reserve(
+        Array.from({ length: count }, () => (of === "eth" ? fromUnits(1n, 18) : one)),
+        1_000,
+      ),
+    );
+  for (const [figure, txs] of [
+    [payments("eth", 1), 2n],
+    [payments("eth", 2), 3n],
+    [payments("token", 1), 4n],
+    [payments("token", 2), 5n],
+    [() => held(coins.eth, (coin) => coin.reserveClaim(1_000)), 1n],
+    [() => held(coins.token, (coin) => coin.reserveClaim(1_000)), 1n],
+  ] as const)
+    expect(more(figure)).toEqual({ beside: txs * W * FACTOR, gas: txs * G * price() * FACTOR });
+});
+
+test("so are those of a token's swap that is taken up by its platform coin alone", () => {
+  const parts = { chain, key, nonces, clock, funds };
+  const made = evmCoinOf(ETH_ENTRY, parts, () => true).swapCoin;
+  const steps = { payments: 2, refund: true, claim: true };
+  expect(more(() => held(made, (coin) => coin.reserveTokenGas?.("T", steps, 1_000) ?? expect.fail("no token")))).toEqual({
+    beside: 6n * W * FACTOR,
+    gas: 6n * G * price() * FACTOR,
+  });
+});
+
+test("fees, preimages and greatest volumes count it", () => {
+  const fee = (of: "eth" | "token") => (): bigint => {
+    const made = coins[of].paymentFee(one, "start");
+    return made.ok ? wei(made.value) : -1n;
+  };
+  const max = (): bigint => {
+    const made = coins.eth.maxPayment("start");
+    return made.ok ? -wei(made.value.volume) : -1n;
+  };
+  const dexFee = (): bigint => {
+    const made = coins.eth.dexFeeTxFee(one, "preimage");
+    return made.ok ? wei(made.value) : -1n;
+  };
+  const p = price();
+  expect(more(fee("eth"))).toEqual({ beside: W, gas: G * p });
+  expect(more(fee("token"))).toEqual({ beside: 3n * W, gas: 3n * G * p });
+  expect(more(max)).toEqual({ beside: W, gas: G * p });
+  expect(more(() => wei(coins.eth.spendFee("order"))).beside).toBe(FACTOR * W);
+  expect(more(() => wei(coins.eth.refundFee("start"))).beside).toBe(W);
+  expect(more(dexFee).beside).toBe((W * 107n) / 100n);
+});
+
+test("get_trade_fee counts it", async () => {
+  const figure = async (): Promise<bigint> => wei((await eth.tradeFee(signal)).amount);
+  const before = await figure();
+  chain.data = { gas: 21_000n, wei: W / 2n };
+  expect((await figure()) - before).toBe(W);
+});
+
+const transfer = (nonce: bigint, value: bigint, gasPrice = 10n ** 9n) =>
+  signEvmTx({ type: "legacy", chainId: 1n, nonce, gasLimit: 21_000n, to: SWAPS, value, data: new Uint8Array(0), gasPrice }, key);
+
+test("what waits for a block may still take it, once for each nonce", () => {
+  chain.data = { gas: 21_000n, wei: W / 2n };
+  nonces.adopt(transfer(0n, 5n).raw);
+  nonces.adopt(transfer(0n, 5n, 2n * 10n ** 9n).raw);
+  nonces.adopt(transfer(1n, 5n).raw);
+  expect(nonces.outgoing().wei).toBe(10n + 3n * 21_000n * 10n ** 9n + 2n * W);
+});
+
+test("a transaction signed before is refused where its data would take what is promised to swaps", () => {
+  chain.data = { gas: 21_000n, wei: W / 2n };
+  const tx = transfer(0n, 5n);
+  const cost = 5n + 21_000n * 10n ** 9n;
+  const promised = (left: bigint) => funds.hold({ asset: null, amounts: [chain.balance - left], gas: 0n }, 1_000);
+  const first = promised(cost + W);
+  expect(funds.refusal(tx)).toBeNull();
+  funds.release(first.ok ? first.value : expect.fail("nothing was held"));
+  promised(cost + W - 1n);
+  expect(funds.refusal(tx)).toMatch(/promised to swaps/);
+});
+
+test("a payment signed for its promise takes from it what its data may cost", () => {
+  chain.data = { gas: 21_000n, wei: W / 2n };
+  const swap: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 400n, swapContract: SWAPS },
+  };
+  const reserved = coins.eth.reserve([fromUnits(400n, 18)], 1_000);
+  const reservation = reserved.ok ? reserved.value : expect.fail("nothing was held");
+  const before = funds.gasOf(reservation.id);
+  const paid = coins.eth.buildPayment({ contract: swap, reservation });
+  expect(before - funds.gasOf(reservation.id)).toBe((paid.ok ? paid.value.fee : -1n) + W);
+  // Without a promise it must be free.
+  funds.hold({ asset: null, amounts: [funds.free(null) - 400n - (paid.ok ? paid.value.fee : 0n)], gas: 0n }, 1_000);
+  expect(coins.eth.buildPayment({ contract: swap, reservation: null })).toMatchObject({
+    ok: false,
+    error: { kind: "NotSufficientBalance" },
+  });
+});
+
+test("an approval and a filler of a nonce are sent only where their data can be paid, too", async () => {
+  chain.data = { gas: 21_000n, wei: 10n ** 17n / 2n };
+  const common = { chain, key, address, gas: eth.account.gas, nonces, funds, log: new SilentLog() };
+  const fee = 50_000n * 10n ** 11n;
+  chain.balance = fee;
+  const allowances = new AllowanceKeeper(common);
+  expect(await allowances.ensure(TOKEN, SWAPS, "key", 1n, signal)).toMatch(/may cost 1000\d+ wei, and 5000000000000000 are free/);
+  const keeper = new NonceKeeper({ ...common, clock });
+  keeper.start();
+  nonces.adopt(transfer(1n, 0n).raw);
+  for (let i = 0; i < 8; i++) {
+    await clock.run({ untilMs: clock.nowMs() + 60_000 });
+    chain.mine();
+    for (let turns = 0; turns < 100; turns++) await Promise.resolve();
+  }
+  expect(chain.sent).toEqual([]);
+  chain.data = { gas: 21_000n, wei: 0n };
+  for (let i = 0; i < 8; i++) {
+    await clock.run({ untilMs: clock.nowMs() + 60_000 });
+    chain.mine();
+    for (let turns = 0; turns < 300; turns++) await Promise.resolve();
+  }
+  expect(chain.sent.length).toBeGreaterThan(0);
+  await keeper.close();
+});
+
+test("what is asked of the oracle is as a contract reads it, of bytes as many as the longest transaction of a swap has", () => {
+  const id = new Uint8Array(32).fill(1);
+  const call = { id, amount: 1n, token: TOKEN, receiver: address, secretHash: id.subarray(0, 20), lockTime: 1n };
+  const data = encodeSwapCall({ kind: "erc20Payment", ...call });
+  const most = { maxFeePerGas: 10n ** 14n, maxPriorityFeePerGas: 10n ** 14n, gasLimit: 10n ** 7n, nonce: 2n ** 40n };
+  const longest = signEvmTx({ type: "eip1559", chainId: 2n ** 40n, ...most, to: SWAPS, value: 10n ** 28n, data, accessList: [] }, key);
+  expect(longest.raw.length).toBeLessThanOrEqual(SAMPLE_BYTES);
+  const asked = toHex(l1FeeCall());
+  expect(asked.slice(0, 8 + 128)).toBe(`49948e0e${"20".padStart(64, "0")}${(320).toString(16).padStart(64, "0")}`);
+  expect(asked.length).toBe(8 + 128 + 640);
+  expect(toHex(operatorFeeCall())).toBe(`275aedd2${(250_000).toString(16).padStart(64, "0")}`);
+  expect(FEE_ORACLE).toBe("420000000000000000000000000000000000000f");
+});

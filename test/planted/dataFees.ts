@@ -1,0 +1,144 @@
+import { bug, type PlantedBug } from "./plantedBug.ts";
+
+const APP = "src/app/coin/evm";
+const FUNDS = `${APP}/evmTradeFunds.ts`;
+const COST = `${APP}/dataCost.ts`;
+const READER = "src/adapters/evmRpc/dataCostReader.ts";
+const SIM = "test/sim/accountDataFees.test.ts";
+const FIGURES = `${APP}/dataFees.test.ts`;
+const NODES = "test/evm/dataCost.test.ts";
+
+/** What chains take for the data of transactions, beside gas and as gas. */
+export const DATA_FEE_BUGS: readonly PlantedBug[] = [
+  bug(
+    "a withdrawal of everything leaves nothing for its data",
+    `${APP}/withdrawEvm.ts`,
+    "fee: greatestFee(bid, units.value) + dataBound(coin.account.chain).wei }",
+    "fee: greatestFee(bid, units.value) }",
+    `${APP}/evmWallet.test.ts`,
+  ),
+  bug(
+    "a withdrawal goes out at whatever the nodes say of its data",
+    `${APP}/withdrawEvm.ts`,
+    "if (obstacle !== null) return err",
+    "if (obstacle === undefined) return err",
+    `${APP}/evmWallet.test.ts`,
+  ),
+  bug(
+    "what data costs beside gas is not held at the match",
+    FUNDS,
+    "gas: gas * ceiling + data, orLessGas",
+    "gas: gas * ceiling, orLessGas",
+    SIM,
+  ),
+  bug(
+    "what data costs is held without room to rise",
+    FUNDS,
+    "const perTx = dataBound(chain).wei * this.#ceilingFactor;",
+    "const perTx = dataBound(chain).wei;",
+    SIM,
+  ),
+  bug(
+    "a swap goes on at dearer data than was promised",
+    FUNDS,
+    "if (held !== null && data > held)",
+    "if (held !== null && data < 0n)",
+    SIM,
+  ),
+  bug(
+    "gas that data needs is promised only once a claim was looked at",
+    FUNDS,
+    "return gas > this.#dataGas ? gas : this.#dataGas;",
+    "return gas < 0n ? gas : this.#dataGas;",
+    FIGURES,
+  ),
+  bug(
+    "approvals have no data",
+    FUNDS,
+    "{ gas: MOST_APPROVALS * (APPROVAL_GAS + this.#besideGas), txs: MOST_APPROVALS }",
+    "{ gas: MOST_APPROVALS * APPROVAL_GAS, txs: 0n }",
+    FIGURES,
+  ),
+  bug(
+    "trades begin whatever the nodes say of data",
+    FUNDS,
+    "const obstacle = dataObstacle(this.coin.account) ?? (contract",
+    "const obstacle = null ?? (contract",
+    SIM,
+  ),
+  bug(
+    "a secret is shown by a claim whose data cannot be paid",
+    `${APP}/evmSwapCoin.ts`,
+    "priceOf(this.#builder.market()) + dataBound(account.chain).wei;",
+    "priceOf(this.#builder.market());",
+    SIM,
+  ),
+  bug(
+    "a secret is shown whatever the nodes say of data",
+    `${APP}/evmSwapCoin.ts`,
+    "const obstacle = dataObstacle(account);\n    if (obstacle !== null)",
+    "const obstacle = dataObstacle(account);\n    if (obstacle === undefined)",
+    SIM,
+  ),
+  bug("the data of what waits counts as free", `${APP}/nonceLedger.ts`, "      dataBound(this.#deps.chain).wei,\n", "      0n,\n", FIGURES),
+  bug(
+    "a withdrawal signed before takes the promised wei for its data",
+    `${APP}/accountFunds.ts`,
+    "greatestCost(tx) + beside - counted.wei",
+    "greatestCost(tx) - counted.wei",
+    FIGURES,
+  ),
+  bug(
+    "a payment leaves the wei for its data promised twice",
+    `${APP}/evmSwapBuilder.ts`,
+    "funds.use(reservation.id, units, taken, signed.txid)",
+    "funds.use(reservation.id, units, fee, signed.txid)",
+    FIGURES,
+  ),
+  bug(
+    "an approval is sent without wei for its data",
+    `${APP}/allowanceKeeper.ts`,
+    "greatestFee(bid, gasLimit) + dataBound(chain).wei;",
+    "greatestFee(bid, gasLimit);",
+    FIGURES,
+  ),
+  bug(
+    "a filler is sent without wei for its data",
+    `${APP}/nonceKeeper.ts`,
+    "greatestFee(bid, gasLimit) + dataBound(chain).wei;",
+    "greatestFee(bid, gasLimit);",
+    FIGURES,
+  ),
+  bug(
+    "get_trade_fee leaves out what data costs",
+    `${APP}/evmCoin.ts`,
+    "limits.tradeFee + gas) + wei, platformDecimals)",
+    "limits.tradeFee + gas), platformDecimals)",
+    FIGURES,
+  ),
+  bug("an absurd price of data is paid", COST, "return wei > MOST_DATA_WEI", "return wei < 0n", SIM),
+  bug(
+    "a price of data that nobody told is taken for nothing",
+    COST,
+    "if (chain.dataCost() === null) return",
+    "if (chain.dataCost() === undefined) return",
+    SIM,
+  ),
+  bug(
+    "a chain that takes nothing for data today is never asked again",
+    READER,
+    "gasBeside(cost) === 0n && [l1, operator, arbitrum].every(isEmpty)",
+    "gasBeside(cost) === 0n && [l1, operator].every(isEmpty)",
+    NODES,
+  ),
+  bug("the price of data stays as it was at activation", READER, "this.#againAtMs = nowMs +", "this.#againAtMs = 1e15 + nowMs +", NODES),
+  bug("an oracle's nonsense counts as no fee", READER, "return fee?.ok ? fee : err(", "return fee?.ok ? fee : fee ? ok(0n) : err(", NODES),
+  bug("the operator's part of a fee is left out", READER, "wei: data.value + more.value", "wei: data.value", NODES),
+  bug(
+    "a chain of its own is asked at every block what data costs",
+    READER,
+    "if (this.#isSettled || nowMs < this.#againAtMs)",
+    "if (nowMs < this.#againAtMs)",
+    NODES,
+  ),
+];
