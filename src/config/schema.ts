@@ -83,7 +83,7 @@ export const swapnodeSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      "Enable the coins of the last run by itself after a start: those followed through Electrum servers or the local daemon's conf file. Activations that name a daemon's password or nodes of account chains are not written down.",
+      "Enable the coins of the last run by itself after a start. A daemon's password and the nodes of account chains are kept sealed under a key of the wallet.",
     ),
   public_seednodes: z.boolean().default(false).describe("Add the public seed nodes of the profile to seednodes."),
   log_level: z

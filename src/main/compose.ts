@@ -7,8 +7,10 @@ import { createSwapStore } from "../adapters/sqlite/swapStore.ts";
 import { createSwapViews } from "../adapters/sqlite/swapViews.ts";
 import { createNativeVerifier } from "../adapters/system/nativeVerifier.ts";
 import { createThreadedVerifier } from "../adapters/system/verifierThreads.ts";
+import { ActivationSeal } from "../app/coin/activationSeal.ts";
 import { LastCoins } from "../app/coin/lastCoins.ts";
 import { Node } from "../app/node.ts";
+import { activationKey } from "../core/keys/activationKey.ts";
 import { ShownSwap } from "../core/swap/shownSwap.ts";
 import { statusMaker, swapStatus } from "../core/swap/swapStatus.ts";
 import { Auth } from "../rpc/auth.ts";
@@ -101,7 +103,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       return stopping;
     };
     const measured = nodeMetrics(node, network.p2p, () => rpc.counts());
-    const lastCoins = config.autostartCoins ? new LastCoins({ coins: node.coins, store: createActivationStore(db), clock, log }) : null;
+    const seal = new ActivationSeal(activationKey(keys.node.secret), rng);
+    const kept = { coins: node.coins, store: createActivationStore(db), seal, clock, log };
+    const lastCoins = config.autostartCoins ? new LastCoins(kept) : null;
     closers.push(async () => lastCoins?.close());
     const ctx = createRpcContext({
       clock,

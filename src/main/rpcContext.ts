@@ -41,7 +41,7 @@ export type RpcContextParts = {
   readonly p2p: P2p | null;
   readonly metrics: ReadMetrics;
   /** Remembers enabled coins for the next start; null: they are not. */
-  readonly lastCoins: Pick<LastCoins, "remember" | "forget" | "whyAway"> | null;
+  readonly lastCoins: Pick<LastCoins, "remember" | "rememberTokens" | "forget" | "setAside" | "whyAway"> | null;
   readonly stop: () => void;
 };
 
@@ -134,16 +134,24 @@ function coinsApi(coins: CoinRegistry, lastCoins: RpcContextParts["lastCoins"]):
       if (done.ok) await lastCoins?.remember(request);
       return done;
     },
-    enableTokens: (platform, tokens, signal) => coins.enableTokens(platform, tokens, signal),
+    async enableTokens(platform, tokens, signal) {
+      const done = await coins.enableTokens(platform, tokens, signal);
+      const [first] = done.ok ? done.value : [];
+      if (first) await lastCoins?.rememberTokens(first.account.platform, tokens);
+      return done;
+    },
     async disable(ticker, force) {
       const isAwaited = lastCoins !== null && lastCoins.whyAway(ticker) !== null;
       const done = await coins.disable(ticker, force);
       if (!done.ok && done.error.kind === "NoSuchCoin" && isAwaited) {
-        await lastCoins.forget(ticker);
+        await lastCoins.forget([ticker]);
         return ok({ cancelledOrders: [], passivized: false });
       }
-      // One that is put aside goes when its swaps end, and so does not come back either.
-      if (done.ok) await lastCoins?.forget(ticker);
+      if (!done.ok) return done;
+      const { passivized, tokens } = done.value;
+      if (passivized && !force) await lastCoins?.setAside(ticker);
+      // One that is put aside by force goes when its swaps end, and so does not come back either.
+      else await lastCoins?.forget([ticker, ...tokens]);
       return done;
     },
   };

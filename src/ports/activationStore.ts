@@ -5,7 +5,7 @@ export type StoredActivation = { readonly coin: string; readonly request: string
 export interface ActivationStore {
   /** In the order they were first enabled. */
   all(): Promise<readonly StoredActivation[]>;
-  /** Replaces what was stored of the coin. Fsynced when it resolves. */
-  put(activation: StoredActivation): Promise<void>;
-  remove(coin: string): Promise<void>;
+  /** Replaces what was stored of the coins, all or none. Fsynced when it resolves. */
+  put(activations: readonly StoredActivation[]): Promise<void>;
+  remove(coins: readonly string[]): Promise<void>;
 }

@@ -3,10 +3,13 @@ import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts"
 import { parseEventText } from "../../src/adapters/sqlite/storedEvent.ts";
 import { createSwapStore, SWAP_SCHEMA } from "../../src/adapters/sqlite/swapStore.ts";
 import { activationToText, parseActivation } from "../../src/app/coin/activationRecord.ts";
+import { ActivationSeal } from "../../src/app/coin/activationSeal.ts";
+import type { EnableRequest } from "../../src/app/coin/coinRegistry.ts";
 import { orderToRecord, parseOrderRecord } from "../../src/app/orders/orderRecord.ts";
 import { rational } from "../../src/core/money/rational.ts";
 import type { StoredEvent } from "../../src/core/swap/events.ts";
 import { fold } from "../../src/core/swap/swapState.ts";
+import { Secret } from "../../src/core/util/secret.ts";
 import { type SqlDatabase, StorageError } from "../../src/ports/sql.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 import { mutateText, type Pick, RUNS, SEED, source, watchMemory } from "./support/fuzz.ts";
@@ -175,27 +178,31 @@ test(`${RUNS} damaged notes of how a coin was enabled (seed ${SEED}) are read or
     daemon: undefined,
     birthdayHeight: 7,
   } as const;
+  const seal = new ActivationSeal(new Secret(new Uint8Array(32).fill(7)), { bytes: (n) => new Uint8Array(n).fill(9) });
+  const textOf = (request: EnableRequest) => activationToText({ kind: "coin", request, aside: false }, seal);
   const texts = [
-    activationToText({ ...plain, electrum: undefined, txHistory: false }),
-    activationToText({
+    textOf({ ...plain, electrum: undefined, txHistory: false }),
+    textOf({
       ...plain,
       electrum: { servers, minConnected: 1, maxConnected: 2 },
       txHistory: true,
       addressFormat: "segwit",
       merge: { mergeAt: 50, checkEverySec: 10, maxMergeAtOnce: 100 },
     }),
+    textOf({ ...plain, nodes: { urls: ["https://node.example/key"], swapContract: "0x1", fallbackSwapContract: undefined } }),
+    activationToText({ kind: "token", token: { ticker: "LTC", requiredConfirmations: 2 }, platform: "ETH", batch: "LTC" }, seal),
   ];
   let accepted = 0;
   for (let i = 0; i < RUNS; i++) {
     memory.tick();
     const bad = damage(texts[i % texts.length] ?? "", pick);
-    const read = parseActivation(bad);
+    const read = parseActivation("LTC", bad, seal);
     if (!read.ok) {
       if (read.error.length > 300) throw new Error(`input ${i}: ${read.error.length} characters`);
       continue;
     }
     accepted++;
-    const again = parseActivation(activationToText(read.value) ?? "");
+    const again = parseActivation("LTC", activationToText(read.value, seal) ?? "", seal);
     expect([bad, again]).toEqual([bad, read]);
   }
   memory.check();

@@ -6,6 +6,8 @@ const DISPATCH = "src/rpc/dispatch.ts";
 const DISPATCH_TEST = "test/rpc/dispatch.test.ts";
 const HTTP_TEST = "test/rpc/httpServer.test.ts";
 const GATE = "src/adapters/httpServer/requestGate.ts";
+const SEALED_TEXT = "src/core/crypto/sealedText.ts";
+const SEALED_TEST = "src/core/crypto/sealedText.test.ts";
 const WALLET = "src/adapters/system/walletCipher.ts";
 const WALLET_TEST = "src/adapters/system/walletFile.test.ts";
 const SYSTEM_TEST = "src/adapters/system/system.test.ts";
@@ -173,16 +175,17 @@ export const EDGES: readonly PlantedBug[] = [
   ),
   bug(
     "a wallet is opened without its authentication tag",
-    WALLET,
-    "const plain = xchacha20poly1305(key, fromHex(box.cipher.nonce), associatedData(box.name)).decrypt(fromHex(box.ciphertext));",
-    "const plain = xchacha20poly1305(key, fromHex(box.cipher.nonce), associatedData(box.name)).encrypt(fromHex(box.ciphertext).subarray(0, -16)).subarray(0, -16);",
+    SEALED_TEXT,
+    "utf8ToBytes(context)).decrypt(sealed.value);",
+    "utf8ToBytes(context)).encrypt(sealed.value.subarray(0, -16)).subarray(0, -16);",
     WALLET_TEST,
+    SEALED_TEST,
   ),
   bug(
     "a wallet file may be passed off as another",
     WALLET,
-    "new TextEncoder().encode(`swapnode-wallet:1:${name}`);",
-    "new TextEncoder().encode(`swapnode-wallet:1:${name.slice(0, 0)}`);",
+    "=> `swapnode-wallet:1:${name}`;",
+    "=> `swapnode-wallet:1:${name.slice(0, 0)}`;",
     WALLET_TEST,
   ),
   bug("a wallet file may ask for any memory", WALLET, "n < 16_384 || n > MAX_SCRYPT_N)", "n < 16_384)", WALLET_TEST),

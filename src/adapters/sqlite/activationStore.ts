@@ -20,13 +20,13 @@ export function createActivationStore(db: SqlDatabase): ActivationStore {
       const rows = await db.read("SELECT coin, request FROM activation ORDER BY id", []);
       return rows.map(({ coin, request }) => ({ coin: String(coin), request: String(request) }));
     },
-    put: ({ coin, request }) =>
-      db.write([
-        {
+    put: (activations) =>
+      db.write(
+        activations.map(({ coin, request }) => ({
           sql: "INSERT INTO activation (coin, request) VALUES (?, ?) ON CONFLICT (coin) DO UPDATE SET request = excluded.request",
           params: [coin, request],
-        },
-      ]),
-    remove: (coin) => db.write([{ sql: "DELETE FROM activation WHERE coin = ?", params: [coin] }]),
+        })),
+      ),
+    remove: (coins) => db.write(coins.map((coin) => ({ sql: "DELETE FROM activation WHERE coin = ?", params: [coin] }))),
   };
 }

@@ -1,5 +1,5 @@
 import { scrypt } from "node:crypto";
-import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
+import { NONCE_BYTES, openText, sealText } from "../../core/crypto/sealedText.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { Rng } from "../../ports/rng.ts";
@@ -31,34 +31,29 @@ function stretch(password: string, salt: Uint8Array, n: number): Promise<Uint8Ar
 }
 
 /** Bound into the ciphertext, so that no file can be passed off as another wallet or version. */
-const associatedData = (name: string): Uint8Array => new TextEncoder().encode(`swapnode-wallet:1:${name}`);
+const contextOf = (name: string): string => `swapnode-wallet:1:${name}`;
 
 /** Encrypts a phrase under a password (scrypt, XChaCha20-Poly1305). */
 export async function sealPhrase(name: string, phrase: string, password: string, rng: Rng): Promise<WalletBox> {
   const salt = rng.bytes(32);
-  const nonce = rng.bytes(24);
+  const nonce = rng.bytes(NONCE_BYTES);
   const key = await stretch(password, salt, SCRYPT_N);
-  const ciphertext = xchacha20poly1305(key, nonce, associatedData(name)).encrypt(new TextEncoder().encode(phrase));
   return {
     format: "swapnode-wallet",
     version: 1,
     name,
     kdf: { name: "scrypt", n: SCRYPT_N, r: SCRYPT_R, p: SCRYPT_P, salt: toHex(salt) },
     cipher: { name: "xchacha20-poly1305", nonce: toHex(nonce) },
-    ciphertext: toHex(ciphertext),
+    ciphertext: sealText(key, nonce, contextOf(name), phrase),
   };
 }
 
 /** Decrypts; any change of the file is found by the authentication tag and reads as a wrong password. */
 export async function openPhrase(box: WalletBox, password: string): Promise<Result<string, WalletBoxError>> {
   const key = await stretch(password, fromHex(box.kdf.salt), box.kdf.n);
-  try {
-    const plain = xchacha20poly1305(key, fromHex(box.cipher.nonce), associatedData(box.name)).decrypt(fromHex(box.ciphertext));
-    return ok(new TextDecoder("utf-8", { fatal: true }).decode(plain));
-  } catch {
-    // The only failure left is the tag: sizes and hex were checked by the parser.
-    return err({ kind: "WrongPassword" });
-  }
+  const phrase = openText(key, fromHex(box.cipher.nonce), contextOf(box.name), box.ciphertext);
+  // The only failure left is the tag: sizes and hex were checked by the parser.
+  return phrase.ok ? phrase : err({ kind: "WrongPassword" });
 }
 
 const isRecord = (value: unknown): value is { readonly [key: string]: unknown } => typeof value === "object" && value !== null;

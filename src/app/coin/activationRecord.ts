@@ -1,18 +1,38 @@
 import { z } from "zod";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { Secret } from "../../core/util/secret.ts";
+import type { ActivationSeal } from "./activationSeal.ts";
 import type { EnableRequest } from "./coinRegistry.ts";
+import type { TokenRequest } from "./evmParts.ts";
+
+/** How a coin was enabled: by itself, or as one of several tokens beside their platform coin. */
+export type KeptActivation =
+  | {
+      readonly kind: "coin";
+      readonly request: EnableRequest;
+      /** Disabled, and there for its enabled tokens alone. */
+      readonly aside: boolean;
+    }
+  | {
+      readonly kind: "token";
+      readonly token: TokenRequest;
+      readonly platform: string;
+      /** Those of one name were enabled at once. */
+      readonly batch: string;
+    };
 
 const MAX_ERROR_CHARS = 200;
 const count = z.int().min(0);
+const ticker = z.string().max(64);
 const server = z.strictObject({
   url: z.string().max(1_000),
   protocol: z.enum(["TCP", "SSL", "WS", "WSS"]),
   anyCertificate: z.boolean(),
   timeoutSec: z.number().positive().optional(),
 });
-const record = z.strictObject({
+const plainCoin = z.strictObject({
   v: z.literal(1),
-  coin: z.string().max(64),
+  coin: ticker,
   mm2: z.boolean(),
   requiredConfirmations: count.optional(),
   requiresNotarization: z.boolean().optional(),
@@ -24,15 +44,51 @@ const record = z.strictObject({
   addressFormat: z.enum(["standard", "segwit", "cashaddress"]).optional(),
   merge: z.strictObject({ mergeAt: count, checkEverySec: z.int().min(1), maxMergeAtOnce: count }).optional(),
 });
+const secretText = z.string().max(4_096);
+/** What is sealed: the same, with what is not to be written down. */
+const secretCoin = plainCoin.extend({
+  daemon: z.strictObject({ url: secretText, user: secretText, password: secretText }).optional(),
+  nodes: z
+    .strictObject({
+      urls: z.array(secretText).max(32).optional(),
+      swapContract: z.string().max(100).optional(),
+      fallbackSwapContract: z.string().max(100).optional(),
+    })
+    .optional(),
+  aside: z.boolean().optional(),
+});
+const sealedCoin = z.strictObject({
+  v: z.literal(2),
+  kind: z.literal("sealed"),
+  nonce: z.string().max(100),
+  sealed: z.string().max(1_000_000),
+});
+const token = z.strictObject({
+  v: z.literal(2),
+  kind: z.literal("token"),
+  coin: ticker,
+  platform: ticker,
+  batch: ticker,
+  requiredConfirmations: count.optional(),
+});
+const record = z.union([plainCoin, sealedCoin, token]);
 
 /**
- * How to enable a coin again, as text; null where the request names what is not to be written down: the address of a daemon with its
- * password, the nodes of an account chain, whose addresses hold keys.
+ * How to enable a coin again, as text. What names a daemon with its password or the nodes of an account chain, whose addresses hold
+ * keys, is sealed. Null: it is too long to be kept.
  */
-export function activationToText(request: EnableRequest): string | null {
+export function activationToText(kept: KeptActivation, seal: ActivationSeal): string | null {
+  if (kept.kind === "token") {
+    const { token: asked, platform, batch } = kept;
+    const written: z.input<typeof token> = {
+      ...{ v: 2, kind: "token", coin: asked.ticker, platform, batch },
+      requiredConfirmations: asked.requiredConfirmations,
+    };
+    return JSON.stringify(written);
+  }
+  const { request, aside } = kept;
   const { daemon, electrum, nodes, coin, mm2, requiredConfirmations, requiresNotarization, birthdayHeight, addressFormat, merge } = request;
-  if (daemon || nodes?.urls || nodes?.swapContract) return null;
-  const written: z.input<typeof record> = {
+  const written: z.input<typeof plainCoin> = {
     ...{
       v: 1,
       coin,
@@ -46,26 +102,61 @@ export function activationToText(request: EnableRequest): string | null {
     },
     ...(electrum ? { electrum: { ...electrum, servers: electrum.servers.map((s) => ({ ...s })) } } : {}),
   };
-  return JSON.stringify(written);
+  const isSecret = daemon || nodes?.urls || nodes?.swapContract || nodes?.fallbackSwapContract || aside;
+  if (!isSecret) return JSON.stringify(written);
+  const secret: z.input<typeof secretCoin> = {
+    ...written,
+    ...(daemon ? { daemon: { url: daemon.url, user: daemon.user, password: daemon.password.reveal() } } : {}),
+    ...(nodes ? { nodes: { ...nodes, urls: nodes.urls && [...nodes.urls] } } : {}),
+    aside,
+  };
+  if (!secretCoin.safeParse(secret).success) return null;
+  const box: z.input<typeof sealedCoin> = { v: 2, kind: "sealed", ...seal.close(coin, JSON.stringify(secret)) };
+  return JSON.stringify(box);
 }
 
-/** Reads such a text. The error is a sentence's end. */
-export function parseActivation(text: string): Result<EnableRequest, string> {
-  let value: unknown;
+/** Reads such a text of a coin. The error is a sentence's end and tells nothing of what is sealed. */
+export function parseActivation(coin: string, text: string, seal: ActivationSeal): Result<KeptActivation, string> {
+  const read = readActivation(coin, text, seal);
+  return read.ok && tickerOf(read.value) !== coin ? err("it is of another coin") : read;
+}
+
+/** The coin it is of. */
+export const tickerOf = (kept: KeptActivation): string => (kept.kind === "coin" ? kept.request.coin : kept.token.ticker);
+
+function readActivation(coin: string, text: string, seal: ActivationSeal): Result<KeptActivation, string> {
+  const value = readJson(text);
+  if (!value.ok) return value;
+  const read = record.safeParse(value.value);
+  if (!read.success) return err((read.error.issues[0]?.message ?? "it is not understood").slice(0, MAX_ERROR_CHARS));
+  if (read.data.v === 1) return ok(coinOf(read.data));
+  if (read.data.kind === "token") {
+    const { platform, batch, requiredConfirmations } = read.data;
+    return ok({ kind: "token", token: { ticker: read.data.coin, requiredConfirmations }, platform, batch });
+  }
+  const opened = seal.open(coin, read.data);
+  if (!opened.ok) return err("it was sealed under another passphrase, or is damaged");
+  const inner = readJson(opened.value);
+  const secret = inner.ok ? secretCoin.safeParse(inner.value) : null;
+  return secret?.success ? ok(coinOf(secret.data)) : err("what is sealed in it is not understood");
+}
+
+function readJson(text: string): Result<unknown, string> {
   try {
-    value = JSON.parse(text);
+    return ok(JSON.parse(text));
   } catch {
     return err("it is not JSON");
   }
-  const parsed = record.safeParse(value);
-  if (!parsed.success) return err((parsed.error.issues[0]?.message ?? "it is not understood").slice(0, MAX_ERROR_CHARS));
-  const { v: _, electrum, ...rest } = parsed.data;
-  return ok({
+}
+
+function coinOf(read: z.output<typeof secretCoin>): KeptActivation {
+  const { v: _, aside = false, electrum, daemon, nodes, ...rest } = read;
+  const request: EnableRequest = {
     coin: rest.coin,
     mm2: rest.mm2,
     requiredConfirmations: rest.requiredConfirmations,
     requiresNotarization: rest.requiresNotarization,
-    daemon: undefined,
+    daemon: daemon && { url: daemon.url, user: daemon.user, password: new Secret(daemon.password) },
     electrum: electrum && {
       servers: electrum.servers.map((s) => ({ ...s, timeoutSec: s.timeoutSec })),
       minConnected: electrum.minConnected,
@@ -76,5 +167,7 @@ export function parseActivation(text: string): Result<EnableRequest, string> {
     txHistory: rest.txHistory,
     addressFormat: rest.addressFormat,
     merge: rest.merge,
-  });
+    ...(nodes ? { nodes: { urls: nodes.urls, swapContract: nodes.swapContract, fallbackSwapContract: nodes.fallbackSwapContract } } : {}),
+  };
+  return { kind: "coin", request, aside };
 }

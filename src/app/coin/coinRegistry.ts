@@ -42,6 +42,13 @@ export type DisableError =
       readonly activeSwaps: readonly string[];
     };
 
+export type DisabledCoin = {
+  readonly cancelledOrders: readonly string[];
+  readonly passivized: boolean;
+  /** Tokens that were disabled with their platform coin. */
+  readonly tokens: readonly string[];
+};
+
 export type CoinRegistryDeps = UtxoOpenerDeps &
   AccountOpenerDeps & {
     readonly entries: ReadonlyMap<string, CoinEntry>;
@@ -218,16 +225,13 @@ export class CoinRegistry {
     }
   }
 
-  async disable(
-    ticker: string,
-    force: boolean,
-  ): Promise<Result<{ readonly cancelledOrders: readonly string[]; readonly passivized: boolean }, DisableError>> {
+  async disable(ticker: string, force: boolean): Promise<Result<DisabledCoin, DisableError>> {
     const coin = this.wallet(ticker);
     if (!coin) return err({ kind: "NoSuchCoin", coin: ticker });
     const tokens = this.#tokensOf(coin);
     if (tokens.length > 0 && !force) {
       this.#passive.add(ticker);
-      return ok({ cancelledOrders: [], passivized: true });
+      return ok({ cancelledOrders: [], passivized: true, tokens: [] });
     }
     const usedNow = this.#inUse(ticker, []);
     if (usedNow && !force) return err(usedNow);
@@ -246,7 +250,7 @@ export class CoinRegistry {
       const used = this.#inUse(ticker, cancelledOrders);
       isPassive = force && (used !== null || this.#tokensOf(coin).length > 0);
       if (!used && !isPassive) await this.#take(coin);
-      return used && !force ? err(used) : ok({ cancelledOrders, passivized: isPassive });
+      return used && !force ? err(used) : ok({ cancelledOrders, passivized: isPassive, tokens: tokens.map((token) => token.ticker) });
     } finally {
       this.#closing.delete(ticker);
       if (!isPassive) this.#passive.delete(ticker);

@@ -1,28 +1,25 @@
 import type { ActivationStore } from "../../ports/activationStore.ts";
-import { Aborted, type Clock, sleep } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import { withParents } from "../../ports/withParents.ts";
-import { activationToText, parseActivation } from "./activationRecord.ts";
+import { Aborted } from "../../ports/clock.ts";
+import { platformOf } from "./accountOpener.ts";
+import { activationToText, type KeptActivation, parseActivation, tickerOf } from "./activationRecord.ts";
+import type { ActivationSeal } from "./activationSeal.ts";
 import type { CoinRegistry, EnableRequest } from "./coinRegistry.ts";
+import { AwaitedCoin, ComingBack, type ComingBackDeps } from "./comingBack.ts";
+import type { TokenRequest } from "./evmParts.ts";
 
-export type LastCoinsDeps = {
-  readonly coins: Pick<CoinRegistry, "enable">;
+export type LastCoinsDeps = ComingBackDeps & {
+  readonly coins: Pick<CoinRegistry, "entry">;
   readonly store: ActivationStore;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly seal: ActivationSeal;
 };
-
-/** Pauses between tries of a coin whose backend is away. The longest is what a swap may lose that waits for it: lock times do not wait. */
-const FIRST_PAUSE_MS = 10_000;
-const LONGEST_PAUSE_MS = 60_000;
 
 /** Remembers how coins were enabled, and enables them again after a start. */
 export class LastCoins {
   readonly #deps: LastCoinsDeps;
   readonly #stopping = new AbortController();
   readonly #work = new Set<Promise<void>>();
-  /** Those still tried: what was wrong the last time, a sentence, and the end of their tries. */
-  readonly #away = new Map<string, { why: string | null; readonly stop: AbortController }>();
+  /** Those still tried. */
+  readonly #away = new Map<string, AwaitedCoin>();
 
   constructor(deps: LastCoinsDeps) {
     this.#deps = deps;
@@ -30,70 +27,100 @@ export class LastCoins {
 
   /** A coin was enabled by request. Where that cannot be stored, the coin is enabled all the same. */
   async remember(request: EnableRequest): Promise<void> {
-    const { store, log } = this.#deps;
-    const { coin } = request;
-    const text = activationToText(request);
-    if (text !== null) return this.#stored(coin, store.put({ coin, request: text }));
-    log.info("coin_not_remembered", { coin, why: "its activation names a password or nodes, which are not written down" });
-    await this.#stored(coin, store.remove(coin));
+    this.#giveUp(request.coin);
+    await this.#keep([{ kind: "coin", request, aside: false }]);
   }
 
-  /** A coin was disabled by request. */
-  async forget(coin: string): Promise<void> {
-    this.#away.get(coin)?.stop.abort();
-    this.#away.delete(coin);
-    await this.#stored(coin, this.#deps.store.remove(coin));
+  /** Tokens were enabled at once beside their platform coin. */
+  async rememberTokens(platform: string, tokens: readonly TokenRequest[]): Promise<void> {
+    const batch = tokens[0]?.ticker ?? "";
+    for (const { ticker } of tokens) this.#giveUp(ticker);
+    await this.#keep(tokens.map((token) => ({ kind: "token", token, platform, batch })));
+  }
+
+  /** Coins were disabled by request. Those still awaited beside one of them are not wanted either: without it they cannot be there. */
+  async forget(coins: readonly string[]): Promise<void> {
+    const beside = [...this.#away.keys()].filter((coin) => coins.includes(this.#platformOf(coin)));
+    const all = [...new Set([...coins, ...beside])];
+    for (const coin of all) this.#giveUp(coin);
+    await this.#stored(all, this.#deps.store.remove(all));
+  }
+
+  /** A platform coin was disabled and stays for its tokens: it comes back for them alone. */
+  async setAside(coin: string): Promise<void> {
+    const { store, seal } = this.#deps;
+    const row = (await store.all().catch(() => [])).find((stored) => stored.coin === coin);
+    const kept = row && parseActivation(coin, row.request, seal);
+    if (kept?.ok && kept.value.kind === "coin") await this.#keep([{ ...kept.value, aside: true }]);
   }
 
   /** Of a coin of the last run that is not there yet: sentences that say so and what can be done. Null: it is none. */
   whyAway(coin: string): string | null {
     const away = this.#away.get(coin);
     if (away === undefined) return null;
-    const why = away.why === null ? "" : ` ${away.why}`;
+    const why = away.why === null ? "" : ` ${away.why.replace(/[^.]$/, "$&.")}`;
     return `${coin} was enabled before this node was started and is being enabled again.${why} It is tried every minute until it is there; enable it with other servers to go on at once, or disable it.`;
   }
 
+  #giveUp(coin: string): void {
+    this.#away.get(coin)?.giveUp();
+    this.#away.delete(coin);
+  }
+
+  async #keep(kept: readonly KeptActivation[]): Promise<void> {
+    const { store, seal, log } = this.#deps;
+    const rows = kept.map((one) => ({ coin: tickerOf(one), request: activationToText(one, seal) }));
+    const tooLong = rows.filter(({ request }) => request === null).map(({ coin }) => coin);
+    for (const coin of tooLong) log.info("coin_not_remembered", { coin, why: "its activation is too long" });
+    if (tooLong.length > 0) await this.#stored(tooLong, store.remove(tooLong));
+    const short = rows.flatMap(({ coin, request }) => (request === null ? [] : [{ coin, request }]));
+    const names = short.map(({ coin }) => coin);
+    if (short.length > 0) await this.#stored(names, store.put(short));
+  }
+
   /** What is stored is of the next start only: a disk that refuses it fails no request of now. */
-  async #stored(coin: string, writing: Promise<void>): Promise<void> {
-    await writing.catch((cause: unknown) => this.#deps.log.warn("last_coins_not_stored", { coin, error: cause }));
+  async #stored(coins: readonly string[], writing: Promise<void>): Promise<void> {
+    await writing.catch((cause: unknown) => this.#deps.log.warn("last_coins_not_stored", { coins, error: cause }));
   }
 
   /** Begins to enable all that are remembered, at the same time; those whose backend is away are tried until it is there. */
   async start(): Promise<void> {
-    const { store, log } = this.#deps;
+    const { store, seal, log } = this.#deps;
+    const chains = new Map<string, AwaitedCoin[]>();
     for (const { coin, request } of await store.all()) {
-      const parsed = parseActivation(request);
-      if (!parsed.ok) {
-        log.error("activation_unreadable", { coin, reason: parsed.error });
+      const kept = parseActivation(coin, request, seal);
+      if (!kept.ok) {
+        log.error("activation_unreadable", { coin, reason: kept.error });
         continue;
       }
-      const away = { why: null, stop: new AbortController() };
-      this.#away.set(coin, away);
-      const enabling = withParents([this.#stopping.signal, away.stop.signal], (signal) => this.#enable(parsed.value, signal));
-      const work = enabling.catch((cause: unknown) => {
-        if (!(cause instanceof Aborted)) log.error("autostart_failed", { coin, error: cause });
-      });
-      this.#work.add(work);
-      void work.finally(() => {
-        this.#work.delete(work);
-        if (this.#away.get(coin) === away) this.#away.delete(coin);
-      });
+      const awaited = new AwaitedCoin(kept.value);
+      const platform = kept.value.kind === "token" ? kept.value.platform : this.#platformOf(coin);
+      this.#away.set(coin, awaited);
+      chains.set(platform, [...(chains.get(platform) ?? []), awaited]);
+    }
+    for (const [platform, coins] of chains) {
+      const [first, second] = coins;
+      // The tokens it was there for are disabled.
+      if (first?.kept.kind === "coin" && first.kept.aside && !second) await this.forget([first.ticker]);
+      else this.#begin(platform, coins);
     }
   }
 
-  async #enable(request: EnableRequest, signal: AbortSignal): Promise<void> {
-    const { coins, clock, log } = this.#deps;
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      const done = await coins.enable(request, signal);
-      if (done.ok || done.error.kind === "AlreadyActive") return;
-      // Whoever else is enabling it may fail.
-      const again = done.error.kind === "DaemonFailed" || done.error.kind === "BeingEnabled";
-      if (done.error.kind !== "BeingEnabled") log.warn("autostart_refused", { coin: request.coin, kind: done.error.kind, again });
-      if (!again) return;
-      const away = this.#away.get(request.coin);
-      if (away && done.error.kind === "DaemonFailed") away.why = done.error.message;
-      await sleep(clock, pauseMs, signal);
-    }
+  #begin(platform: string, coins: readonly AwaitedCoin[]): void {
+    const over = (coin: AwaitedCoin): void => {
+      if (this.#away.get(coin.ticker) === coin) this.#away.delete(coin.ticker);
+    };
+    const work = new ComingBack(this.#deps, platform, coins, over).run(this.#stopping.signal).catch((cause: unknown) => {
+      if (!(cause instanceof Aborted)) this.#deps.log.error("autostart_failed", { coin: platform, error: cause });
+    });
+    this.#work.add(work);
+    void work.finally(() => this.#work.delete(work));
+  }
+
+  /** The platform coin of a token; any other coin's is itself. */
+  #platformOf(coin: string): string {
+    const entry = this.#deps.coins.entry(coin);
+    return (entry && platformOf(entry)) || coin;
   }
 
   /** Ends what is being tried. */

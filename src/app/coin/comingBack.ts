@@ -1,0 +1,165 @@
+import { Aborted, type Clock, sleep } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import { withParents } from "../../ports/withParents.ts";
+import { type KeptActivation, tickerOf } from "./activationRecord.ts";
+import type { CoinRegistry } from "./coinRegistry.ts";
+
+/** Pauses between tries of a coin whose backend is away. The longest is what a swap may lose that waits for it: lock times do not wait. */
+const FIRST_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+export type ComingBackDeps = {
+  readonly coins: Pick<CoinRegistry, "enable" | "enableTokens" | "disable" | "wallet">;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** A coin that is being enabled again. */
+export class AwaitedCoin {
+  readonly kept: KeptActivation;
+  readonly ticker: string;
+  readonly #stop = new AbortController();
+  /** What was wrong the last time, a sentence. */
+  why: string | null = null;
+
+  constructor(kept: KeptActivation) {
+    this.kept = kept;
+    this.ticker = tickerOf(kept);
+  }
+  /** Fires when nobody wants it any more. */
+  get given(): AbortSignal {
+    return this.#stop.signal;
+  }
+  giveUp(): void {
+    this.#stop.abort();
+  }
+}
+
+/** Of one try: there or refused for good; or to be tried again, and why where the backend said so. */
+type Tried = { readonly again: boolean; readonly why: string | null };
+const OVER: Tried = { again: false, why: null };
+
+/**
+ * Enables the coins of one chain until each is there, is refused for good, or is given up: the platform coin first, its tokens then, as
+ * many at once as before. All of them are tried in each round, for one may have nodes of its own.
+ *
+ * @param onOver told each that is awaited no more
+ */
+export class ComingBack {
+  readonly #deps: ComingBackDeps;
+  readonly #platform: string;
+  readonly #onOver: (coin: AwaitedCoin) => void;
+  #coins: readonly AwaitedCoin[];
+  /** The platform coin was disabled before the start, and was enabled here for its tokens. */
+  #isAside = false;
+
+  constructor(deps: ComingBackDeps, platform: string, coins: readonly AwaitedCoin[], onOver: (coin: AwaitedCoin) => void) {
+    this.#deps = deps;
+    this.#platform = platform;
+    this.#coins = coins;
+    this.#onOver = onOver;
+  }
+
+  /** Rejects with `Aborted` when `signal` fires. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      for (const batch of batchesOf(this.#coins, this.#platform)) await this.#tryBatch(batch, signal);
+      if (this.#coins.length === 0) break;
+      await sleep(this.#deps.clock, pauseMs, signal);
+    }
+    if (this.#isAside) await this.#deps.coins.disable(this.#platform, false);
+  }
+
+  /** Those of a batch that are refused together are tried one by one: one bad token must not keep the others away. */
+  async #tryBatch(batch: readonly AwaitedCoin[], signal: AbortSignal): Promise<void> {
+    const wanted = batch.filter((coin) => this.#isAwaited(coin));
+    if (wanted.length === 0) return;
+    const tried = await this.#try(wanted, signal);
+    if (tried === "refused") {
+      for (const coin of wanted) await this.#tryBatch([coin], signal);
+      return;
+    }
+    for (const coin of wanted) {
+      if (tried.why !== null) coin.why = tried.why;
+      if (!tried.again) this.#over(coin);
+    }
+  }
+
+  #isAwaited(coin: AwaitedCoin): boolean {
+    if (coin.given.aborted) this.#over(coin);
+    return this.#coins.includes(coin);
+  }
+
+  #over(coin: AwaitedCoin): void {
+    if (!this.#coins.includes(coin)) return;
+    this.#coins = this.#coins.filter((other) => other !== coin);
+    this.#onOver(coin);
+  }
+
+  async #try(batch: readonly AwaitedCoin[], signal: AbortSignal): Promise<Tried | "refused"> {
+    const [first] = batch;
+    if (!first) return OVER;
+    try {
+      return await withParents([signal, ...batch.map((coin) => coin.given)], (s) =>
+        first.kept.kind === "coin" ? this.#tryCoin(first, s) : this.#tryTokens(batch, s),
+      );
+    } catch (cause) {
+      // The others of its batch go on without one that was given up.
+      if (cause instanceof Aborted && !signal.aborted) return { again: true, why: null };
+      if (!(cause instanceof Aborted)) this.#deps.log.error("autostart_failed", { coin: first.ticker, error: cause });
+      if (signal.aborted) throw cause;
+      return OVER;
+    }
+  }
+
+  async #tryCoin({ kept, ticker }: AwaitedCoin, signal: AbortSignal): Promise<Tried> {
+    if (kept.kind !== "coin") return OVER;
+    const done = await this.#deps.coins.enable(kept.request, signal);
+    if (done.ok && kept.aside) this.#isAside = true;
+    if (done.ok || done.error.kind === "AlreadyActive") return OVER;
+    const { error } = done;
+    // Whoever else is enabling or disabling it may fail; the platform coin may bring the nodes that a token did not name.
+    const isSoon = error.kind === "BeingEnabled" || error.kind === "BeingDisabled";
+    const lacksNodes = error.kind === "BadAccountNodes" && ticker !== this.#platform && this.#awaitsPlatform();
+    const again = isSoon || lacksNodes || error.kind === "DaemonFailed";
+    if (!isSoon) this.#warn(ticker, error.kind, again);
+    return { again, why: error.kind === "DaemonFailed" ? error.message : null };
+  }
+
+  async #tryTokens(batch: readonly AwaitedCoin[], signal: AbortSignal): Promise<Tried | "refused"> {
+    const tokens = batch.flatMap(({ kept }) => (kept.kind === "token" ? [kept.token] : []));
+    const done = await this.#deps.coins.enableTokens(this.#platform, tokens, signal);
+    if (done.ok) return OVER;
+    const { error } = done;
+    if (error.kind === "PlatformCoinIsNotActivated" && this.#awaitsPlatform()) {
+      const platform = this.#coins.find(({ ticker }) => ticker === this.#platform);
+      return { again: true, why: platform?.why ?? null };
+    }
+    const [first, second] = batch;
+    const isAway = error.kind === "DaemonFailed";
+    if (!first || (second && !isAway)) return "refused";
+    if (error.kind !== "TokenIsAlreadyActivated") this.#warn(first.ticker, error.kind, isAway);
+    // Whoever else is enabling or disabling it may fail.
+    const isSoon = error.kind === "TokenIsAlreadyActivated" && !this.#deps.coins.wallet(first.ticker);
+    return { again: isAway || isSoon, why: isAway ? error.message : null };
+  }
+
+  #awaitsPlatform(): boolean {
+    return this.#coins.some(({ ticker }) => ticker === this.#platform);
+  }
+
+  #warn(coin: string, kind: string, again: boolean): void {
+    this.#deps.log.warn("autostart_refused", { coin, kind, again });
+  }
+}
+
+/** The platform coin, then the others that name their own nodes, then the tokens, those of one batch together. */
+function batchesOf(coins: readonly AwaitedCoin[], platform: string): readonly (readonly AwaitedCoin[])[] {
+  const alone = coins.filter(({ kept }) => kept.kind === "coin");
+  const batches = new Map<string, AwaitedCoin[]>();
+  for (const coin of coins) {
+    if (coin.kept.kind === "token") batches.set(coin.kept.batch, [...(batches.get(coin.kept.batch) ?? []), coin]);
+  }
+  const first = alone.filter(({ ticker }) => ticker === platform);
+  return [...[...first, ...alone.filter(({ ticker }) => ticker !== platform)].map((coin) => [coin]), ...batches.values()];
+}
