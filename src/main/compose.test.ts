@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SilentLog } from "../../test/fakes/silentLog.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
@@ -143,6 +144,41 @@ test.each([
   expect(existsSync(join(root, "swapnode.db"))).toBe(true);
 });
 
+test("a coin of the last run can be enabled with other servers while it is being tried, by a task and by a call", async () => {
+  const coin = { coin: "TST", mm2: 1, txversion: 4, overwintered: 1, pubtype: 60, p2shtype: 85, protocol: { type: "UTXO" } };
+  const fields = { coins: [coin], passphrase: PASSPHRASE, swapnode: { autostart_coins: true } };
+  await start(fields);
+  await node?.stop();
+  const home = join(folder, "DB", rmd160Hex(nodeKeys(new Secret(PASSPHRASE), false).node.publicKey));
+  // It takes connections and says nothing: a try of it lasts.
+  const silent = createServer();
+  await new Promise<void>((resolve) => void silent.listen(0, "127.0.0.1", resolve));
+  const address = silent.address();
+  const url = typeof address === "object" && address ? `127.0.0.1:${address.port}` : "";
+  const db = new DatabaseSync(join(home, "swapnode.db"));
+  const servers = [{ url, protocol: "TCP", anyCertificate: false, timeoutSec: 600 }];
+  db.prepare("INSERT INTO activation (coin, request) VALUES ('TST', ?)").run(
+    JSON.stringify({ v: 1, coin: "TST", mm2: false, electrum: { servers }, txHistory: false }),
+  );
+  db.close();
+  try {
+    const ask = await start(fields);
+    const mode = { rpc: "Electrum", rpc_data: { servers: [{ url: "127.0.0.1:1" }] } };
+    const begun = await ask("task::enable_utxo::init", { mmrpc: "2.0", params: { ticker: "TST", activation_params: { mode } } });
+    expect(begun).toMatchObject({ result: { task_id: 0 } });
+    const status = async () =>
+      (await ask("task::enable_utxo::status", { mmrpc: "2.0", params: { task_id: 0, forget_if_finished: false } })).result;
+    await vi.waitFor(
+      async () => expect(await status()).toMatchObject({ status: "Error", details: { error_type: "CoinCreationError" } }),
+      20_000,
+    );
+    expect((await ask("electrum", { coin: "TST", servers: [{ url: "127.0.0.1:1" }] })).error).toMatch(/^Deactivated coin/);
+    expect((await ask("my_balance", { coin: "TST" })).error).toMatch(/is being enabled again/);
+  } finally {
+    silent.close();
+  }
+}, 60_000);
+
 test("a coin whose servers are away since the start says so and what to do, and is disabled as any other", async () => {
   const coin = { coin: "TST", mm2: 1, txversion: 4, overwintered: 1, pubtype: 60, p2shtype: 85, protocol: { type: "UTXO" } };
   const fields = { coins: [coin], passphrase: PASSPHRASE, swapnode: { autostart_coins: true } };
@@ -159,6 +195,18 @@ test("a coin whose servers are away since the start says so and what to do, and 
   expect((await ask("my_balance", { coin: "TST" })).error).toMatch(isAwaited);
   const health = await ask("electrum_servers", { mmrpc: "2.0", params: { coin: "TST" } });
   expect(health).toMatchObject({ error_type: "NoSuchCoin", error_data: { coin: "TST" }, error: expect.stringMatching(isAwaited) });
+  const order = { base: "OTHER", rel: "TST", price: "1", volume: "1" };
+  const again = "TST was enabled before this node was started and is being enabled again\\..+";
+  const says = (text: string) => expect.stringMatching(new RegExp(`${text}\\. ${again}`));
+  expect(await ask("buy", order)).toMatchObject({ error: says("Rel coin is not found or inactive") });
+  expect(await ask("setprice", { ...order, base: "TST", rel: "OTHER" })).toMatchObject({ error: says("Base coin TST is not found") });
+  const v2 = (params: object): object => ({ mmrpc: "2.0", params: { coin: "TST", ...params } });
+  const history = await ask("my_tx_history", v2({}));
+  expect(history).toMatchObject({ error: says("TST"), error_type: "CoinIsNotActive", error_data: "TST" });
+  const signed = await ask("sign_message", v2({ message: "m" }));
+  expect(signed).toMatchObject({ error_type: "CoinIsNotFound", error_data: says("No such coin: TST") });
+  const withdrawn = await ask("task::withdraw::init", v2({ to: "R", amount: "1" }));
+  expect(withdrawn).toMatchObject({ error_type: "NoSuchCoin", error: says("No such coin TST"), error_data: { coin: "TST" } });
   expect(await ask("disable_coin", { coin: "TST" })).toEqual({ result: { coin: "TST", cancelled_orders: [], passivized: false } });
   expect(await ask("my_balance", { coin: "TST" })).toEqual({ error: "No such coin: TST" });
   expect(await ask("disable_coin", { coin: "TST" })).toMatchObject({ error: "No such coin: TST" });

@@ -41,7 +41,7 @@ export type RpcContextParts = {
   readonly p2p: P2p | null;
   readonly metrics: ReadMetrics;
   /** Remembers enabled coins for the next start; null: they are not. */
-  readonly lastCoins: Pick<LastCoins, "remember" | "rememberTokens" | "forget" | "setAside" | "whyAway"> | null;
+  readonly lastCoins: Pick<LastCoins, "remember" | "rememberTokens" | "forget" | "setAside" | "whyAway" | "instead" | "isTried"> | null;
   readonly stop: () => void;
 };
 
@@ -127,18 +127,26 @@ function coinsApi(coins: CoinRegistry, lastCoins: RpcContextParts["lastCoins"]):
         }
       );
     },
-    opening: (ticker) => coins.opening(ticker),
+    // What the node tries by itself gives way to who asks.
+    opening: (ticker) => (lastCoins?.isTried(ticker) ? undefined : coins.opening(ticker)),
     whyAway: (ticker) => lastCoins?.whyAway(ticker) ?? null,
     async enable(request, signal) {
-      const done = await coins.enable(request, signal);
-      if (done.ok) await lastCoins?.remember(request);
-      return done;
+      if (lastCoins === null) return coins.enable(request, signal);
+      return lastCoins.instead([request.coin], async () => {
+        const done = await coins.enable(request, signal);
+        if (done.ok) await lastCoins.remember(request);
+        return done;
+      });
     },
     async enableTokens(platform, tokens, signal) {
-      const done = await coins.enableTokens(platform, tokens, signal);
-      const [first] = done.ok ? done.value : [];
-      if (first) await lastCoins?.rememberTokens(first.account.platform, tokens);
-      return done;
+      if (lastCoins === null) return coins.enableTokens(platform, tokens, signal);
+      const tickers = tokens.map((token) => token.ticker);
+      return lastCoins.instead(tickers, async () => {
+        const done = await coins.enableTokens(platform, tokens, signal);
+        const [first] = done.ok ? done.value : [];
+        if (first) await lastCoins.rememberTokens(first.account.platform, tokens);
+        return done;
+      });
     },
     async disable(ticker, force) {
       const isAwaited = lastCoins !== null && lastCoins.whyAway(ticker) !== null;

@@ -17,13 +17,16 @@ export function tradingCoin(ctx: RpcContext, ticker: string): Result<TradingCoin
   return coin ? ok(coin) : err({ kind: "NoSuchCoin", coin: ticker, why: ctx.coins.whyAway(ticker) });
 }
 
+export const AWAITED = "One that the node is enabling again by itself: the text goes on with why it is not there yet.";
+export const withWhy = (text: string, why: string | null): string => (why === null ? text : `${text}. ${why}`);
+
 /**
  * The coin is not enabled. Older flat methods have a colon in the text, newer ones have none (reference rpc.md section 10).
  * @param http status of the versioned form
  */
 export const noSuchCoin = (colon: boolean, http = 404): FaultSpec<NoSuchCoin> => ({
   http,
-  when: "The coin is not enabled. One that the node is enabling again by itself: the text goes on with why it is not there yet.",
-  text: ({ coin, why }) => `No such coin${colon ? ":" : ""} ${coin}${why === null ? "" : `. ${why}`}`,
+  when: `The coin is not enabled. ${AWAITED}`,
+  text: ({ coin, why }) => withWhy(`No such coin${colon ? ":" : ""} ${coin}`, why),
   data: ({ coin }) => ({ coin }),
 });

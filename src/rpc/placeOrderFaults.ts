@@ -1,6 +1,8 @@
 import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
 import { type Rational, toDecimalString } from "../core/money/rational.ts";
 import type { NumberTooLong } from "../core/order/orderRules.ts";
+import { AWAITED, withWhy } from "./coinFaults.ts";
+import type { RpcContext } from "./ctx.ts";
 import type { FaultTable } from "./fault.ts";
 import { NO_FEE_KEY } from "./feeKeyFault.ts";
 import { FUNDS_FAULTS } from "./fundsFaults.ts";
@@ -43,13 +45,21 @@ export const NUMBER_TOO_LONG: FaultTable<NumberTooLong> = {
   },
 };
 
-const faults = (words: Words): FaultTable<PlaceOrderError> => ({
+type NotActive = Extract<PlaceOrderError, { readonly kind: "CoinNotActive" }>;
+/** `why`: of a coin that the node is enabling again by itself. */
+export type PlaceOrderFailure = Exclude<PlaceOrderError, NotActive> | (NotActive & { readonly why: string | null });
+
+/** A refusal with what the node knows of a coin that is not there yet. */
+export const placeOrderFailure = (error: PlaceOrderError, ctx: RpcContext): PlaceOrderFailure =>
+  error.kind === "CoinNotActive" ? { ...error, why: ctx.coins.whyAway(error.ticker) } : error;
+
+const faults = (words: Words): FaultTable<PlaceOrderFailure> => ({
   ...FUNDS_FAULTS,
   SameCoin: { http: 400, when: "`base` and `rel` are the same coin.", text: () => words.sameCoin },
   CoinNotActive: {
     http: 400,
-    when: "A coin of the pair is not enabled.",
-    text: ({ side, ticker }) => words.notActive(side === "base" ? "Base" : "Rel", ticker),
+    when: `A coin of the pair is not enabled. ${AWAITED}`,
+    text: ({ side, ticker, why }) => withWhy(words.notActive(side === "base" ? "Base" : "Rel", ticker), why),
   },
   WalletOnly: {
     http: 400,

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
 import type { TakerAction } from "../core/message/types.ts";
-import { ok, type Result } from "../core/util/result.ts";
+import { err, ok, type Result } from "../core/util/result.ts";
 import type { RpcContext } from "./ctx.ts";
 import { defaulted, flag, optional, optionalCount, optionalText, readPubkeyX, readU32, ticker } from "./field.ts";
 import { mmNumber, optionalMmNumber } from "./mmNumber.ts";
 import { confFields, confOverrides, matchBy, orderType } from "./orderInputs.ts";
 import { type takerResult, takerResultToJson } from "./orderShapes.ts";
+import { type PlaceOrderFailure, placeOrderFailure } from "./placeOrderFaults.ts";
 
 const NOBODY = "0".repeat(64);
 const HASH = { type: "string", pattern: "^[0-9a-fA-F]{64}$", default: NOBODY };
@@ -32,7 +32,7 @@ export async function placeTaker(
   action: TakerAction,
   p: z.output<typeof takerParams>,
   ctx: RpcContext,
-): Promise<Result<z.input<typeof takerResult>, PlaceOrderError>> {
+): Promise<Result<z.input<typeof takerResult>, PlaceOrderFailure>> {
   const placed = await ctx.orders.placeTakerOrder({
     action,
     base: p.base,
@@ -46,5 +46,5 @@ export async function placeTaker(
     conf: confOverrides(p),
     saveInHistory: p.save_in_history,
   });
-  return placed.ok ? ok(takerResultToJson(placed.value, ctx.node.publicKey)) : placed;
+  return placed.ok ? ok(takerResultToJson(placed.value, ctx.node.publicKey)) : err(placeOrderFailure(placed.error, ctx));
 }

@@ -424,7 +424,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a coin whose servers are away since the start is tried every ten minutes",
-    "src/app/coin/lastCoins.ts",
+    "src/app/coin/comingBack.ts",
     "const LONGEST_PAUSE_MS = 60_000;",
     "const LONGEST_PAUSE_MS = 600_000;",
     "src/app/coin/lastCoins.test.ts",
@@ -505,6 +505,34 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (done.ok && kept.aside) this.#isAside = true;",
     "if (done.ok && kept.aside) this.#isAside = false;",
     "src/app/coin/comingBack.test.ts",
+  ),
+  bug(
+    "a coin of the last run that is being tried cannot be enabled with other servers",
+    "src/app/coin/comingBack.ts",
+    "this.trying?.stop.abort();",
+    "if (this.#holders > 1) this.trying?.stop.abort();",
+    "src/app/coin/lastCoins.test.ts",
+  ),
+  bug(
+    "what the node tries by itself goes on beside a client who enables the coin",
+    "src/app/coin/comingBack.ts",
+    "this.#isAwaited(coin) && !coin.isHeld);",
+    "this.#isAwaited(coin));",
+    "src/app/coin/lastCoins.test.ts",
+  ),
+  bug(
+    "what the node tries by itself keeps a client's task from enabling the coin",
+    "src/main/rpcContext.ts",
+    "(lastCoins?.isTried(ticker) ? undefined",
+    "(lastCoins?.isTried(ticker) === undefined ? undefined",
+    "src/main/compose.test.ts",
+  ),
+  bug(
+    "an order of a coin that is being enabled again is told that it is no coin",
+    "src/rpc/placeOrderFaults.ts",
+    "why: ctx.coins.whyAway(error.ticker) }",
+    "why: ctx.coins.whyAway(error.side) }",
+    "src/main/compose.test.ts",
   ),
   bug(
     "a dead connection shows only when something else is asked",

@@ -19,6 +19,9 @@ export class AwaitedCoin {
   readonly kept: KeptActivation;
   readonly ticker: string;
   readonly #stop = new AbortController();
+  #holders = 0;
+  /** The try under way: what ends it, and when it has ended. */
+  trying: { readonly stop: AbortController; readonly ended: Promise<unknown> } | null = null;
   /** What was wrong the last time, a sentence. */
   why: string | null = null;
 
@@ -32,6 +35,19 @@ export class AwaitedCoin {
   }
   giveUp(): void {
     this.#stop.abort();
+  }
+  /** Somebody else enables it just now: it is not tried meanwhile. */
+  get isHeld(): boolean {
+    return this.#holders > 0;
+  }
+  /** Ends the try under way; resolves when it has ended. */
+  async hold(): Promise<void> {
+    this.#holders++;
+    this.trying?.stop.abort();
+    await this.trying?.ended;
+  }
+  letGo(): void {
+    this.#holders--;
   }
 }
 
@@ -72,7 +88,7 @@ export class ComingBack {
 
   /** Those of a batch that are refused together are tried one by one: one bad token must not keep the others away. */
   async #tryBatch(batch: readonly AwaitedCoin[], signal: AbortSignal): Promise<void> {
-    const wanted = batch.filter((coin) => this.#isAwaited(coin));
+    const wanted = batch.filter((coin) => this.#isAwaited(coin) && !coin.isHeld);
     if (wanted.length === 0) return;
     const tried = await this.#try(wanted, signal);
     if (tried === "refused") {
@@ -99,16 +115,22 @@ export class ComingBack {
   async #try(batch: readonly AwaitedCoin[], signal: AbortSignal): Promise<Tried | "refused"> {
     const [first] = batch;
     if (!first) return OVER;
+    const stop = new AbortController();
+    const work = withParents([signal, stop.signal, ...batch.map((coin) => coin.given)], (s) =>
+      first.kept.kind === "coin" ? this.#tryCoin(first, s) : this.#tryTokens(batch, s),
+    );
+    const trying = { stop, ended: work.catch(() => undefined) };
+    for (const coin of batch) coin.trying = trying;
     try {
-      return await withParents([signal, ...batch.map((coin) => coin.given)], (s) =>
-        first.kept.kind === "coin" ? this.#tryCoin(first, s) : this.#tryTokens(batch, s),
-      );
+      return await work;
     } catch (cause) {
-      // The others of its batch go on without one that was given up.
+      // The others of its batch go on without one that was given up or is held.
       if (cause instanceof Aborted && !signal.aborted) return { again: true, why: null };
       if (!(cause instanceof Aborted)) this.#deps.log.error("autostart_failed", { coin: first.ticker, error: cause });
       if (signal.aborted) throw cause;
       return OVER;
+    } finally {
+      for (const coin of batch) coin.trying = null;
     }
   }
 

@@ -113,6 +113,32 @@ test("a coin whose backend is away since the start is tried every minute in the 
   expect(last.whyAway("A")).toBeNull();
 });
 
+test("a client who enables a coin that is just being tried has it to himself; where he fails, it is tried on", async () => {
+  const { clock } = world(() => enabled);
+  const asked: string[] = [];
+  const hanging: Enable = ({ coin }, signal) =>
+    new Promise((_, reject) => {
+      asked.push(coin);
+      signal.addEventListener("abort", () => reject(new Aborted()));
+    });
+  const store = createActivationStore(openInlineDatabase(":memory:", [ACTIVATION_SCHEMA]));
+  const last = new LastCoins({ coins: registry(hanging), store, seal, clock, log: new SilentLog() });
+  await last.remember(request("A"));
+  await last.start();
+  expect([asked, last.isTried("A")]).toEqual([["A"], true]);
+  const failed = async (): Promise<string> => {
+    await clock.advance(100_000);
+    expect([asked, last.isTried("A"), last.whyAway("A")]).toEqual([["A"], false, expect.stringMatching(/^A was enabled before/)]);
+    return "failed";
+  };
+  expect(await last.instead(["A", "B"], failed)).toBe("failed");
+  await clock.advance(100_000);
+  expect([asked, last.isTried("A")]).toEqual([["A", "A"], true]);
+  await last.instead(["A"], () => last.remember(request("A")));
+  await clock.advance(3_600_000);
+  expect([asked, last.whyAway("A")]).toEqual([["A", "A"], null]);
+});
+
 test("closing ends the waiting", async () => {
   const { last, clock, asked } = world((coin) => away(coin));
   await last.remember(request("A"));

@@ -62,6 +62,23 @@ export class LastCoins {
     return `${coin} was enabled before this node was started and is being enabled again.${why} It is tried every minute until it is there; enable it with other servers to go on at once, or disable it.`;
   }
 
+  /** A client enables coins itself: `work` has them to itself, and what is awaited of them goes on where that fails. */
+  async instead<T>(coins: readonly string[], work: () => Promise<T>): Promise<T> {
+    const held = coins.flatMap((coin) => this.#away.get(coin) ?? []);
+    try {
+      await Promise.all(held.map((coin) => coin.hold()));
+      return await work();
+    } finally {
+      for (const coin of held) coin.letGo();
+    }
+  }
+
+  /** It is just being tried, which ends where a client enables it. */
+  isTried(coin: string): boolean {
+    const away = this.#away.get(coin);
+    return away?.trying != null && !away.isHeld;
+  }
+
   #giveUp(coin: string): void {
     this.#away.get(coin)?.giveUp();
     this.#away.delete(coin);

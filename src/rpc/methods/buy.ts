@@ -1,10 +1,9 @@
-import type { PlaceOrderError } from "../../app/orders/placeOrders.ts";
 import { defineMethod } from "../define.ts";
 import { takerResult } from "../orderShapes.ts";
-import { TAKER_FAULTS } from "../placeOrderFaults.ts";
+import { type PlaceOrderFailure, TAKER_FAULTS } from "../placeOrderFaults.ts";
 import { placeTaker, takerParams } from "../placeTaker.ts";
 
-export const buy = defineMethod<PlaceOrderError>()({
+export const buy = defineMethod<PlaceOrderFailure>()({
   name: "buy",
   style: "flat",
   summary:

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { EnableTokensError } from "../../app/coin/evmParts.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { AWAITED, withWhy } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { optionalCount, ticker } from "../field.ts";
 import { TOKEN_FAULTS } from "../tokenFaults.ts";
@@ -13,7 +14,10 @@ const result = z.object({
   required_confirmations: z.number(),
 });
 
-type Failure = Exclude<EnableTokensError, { readonly kind: "PlatformCoinMismatch" | "BadAccountNodes" }>;
+type NoPlatform = Extract<EnableTokensError, { readonly kind: "PlatformCoinIsNotActivated" }>;
+type Failure =
+  | Exclude<EnableTokensError, { readonly kind: "PlatformCoinMismatch" | "BadAccountNodes" | "PlatformCoinIsNotActivated" }>
+  | (NoPlatform & { readonly why: string | null });
 
 export const enableErc20 = defineMethod<Failure>()({
   name: "enable_erc20",
@@ -35,7 +39,7 @@ export const enableErc20 = defineMethod<Failure>()({
     if (!opened.ok) {
       const { error } = opened;
       if (error.kind === "PlatformCoinMismatch" || error.kind === "BadAccountNodes") throw new Error(`${error.kind} of a token alone`);
-      return err(error);
+      return err(error.kind === "PlatformCoinIsNotActivated" ? { ...error, why: ctx.coins.whyAway(error.platform) } : error);
     }
     const [coin] = opened.value;
     const info = coin?.accountInfo();
@@ -51,8 +55,8 @@ export const enableErc20 = defineMethod<Failure>()({
     ...TOKEN_FAULTS,
     PlatformCoinIsNotActivated: {
       http: 400,
-      when: "The token's platform coin is not enabled.",
-      text: ({ platform }) => `Platform coin ${platform} is not activated`,
+      when: `The token's platform coin is not enabled. ${AWAITED}`,
+      text: ({ platform, why }) => withWhy(`Platform coin ${platform} is not activated`, why),
       data: ({ platform }) => platform,
     },
   },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { HistoryPage, PageStart } from "../../app/coin/txHistory.ts";
 import { err, ok } from "../../core/util/result.ts";
-import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
+import { AWAITED, activeCoin, type NoSuchCoin, noSuchCoin, withWhy } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { defaulted, flag, optional, type Read, readNonZero, readString, readUsize, ticker } from "../field.ts";
 import { historyTx, historyTxToJson, syncStatus, syncStatusOf } from "../historyShape.ts";
@@ -120,7 +120,7 @@ const PAGING = {
   ],
 };
 
-export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; readonly coin: string }>()({
+export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; readonly coin: string; readonly why: string | null }>()({
   name: "my_tx_history",
   style: "v2",
   struct: "MyTxHistoryRequestV2",
@@ -146,7 +146,7 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
   }),
   async handle(p, ctx, { signal }) {
     const coin = ctx.coins.active(p.coin);
-    if (!coin) return err({ kind: "CoinIsNotActive", coin: p.coin });
+    if (!coin) return err({ kind: "CoinIsNotActive", coin: p.coin, why: ctx.coins.whyAway(p.coin) });
     const { paging_options: paging } = p;
     const start: PageStart =
       "FromId" in paging ? { kind: "after", txid: paging.FromId.toLowerCase() } : { kind: "page", number: paging.PageNumber };
@@ -168,7 +168,12 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
     });
   },
   errors: {
-    CoinIsNotActive: { http: 404, when: "The coin is not enabled.", text: ({ coin }) => coin, data: ({ coin }) => coin },
+    CoinIsNotActive: {
+      http: 404,
+      when: `The coin is not enabled. ${AWAITED}`,
+      text: ({ coin, why }) => withWhy(coin, why),
+      data: ({ coin }) => coin,
+    },
   },
   examples: [
     {

@@ -1,11 +1,15 @@
 import { z } from "zod";
 import { toHex } from "../../core/util/bytes.ts";
-import { ok } from "../../core/util/result.ts";
+import { err, ok } from "../../core/util/result.ts";
+import { AWAITED, withWhy } from "../coinFaults.ts";
 import type { RecoverError } from "../ctx/swaps.ts";
 import { defineMethod } from "../define.ts";
 import { nestedUuid } from "./mySwapStatus.ts";
 
-export const recoverFundsOfSwap = defineMethod<RecoverError>()({
+type NotActive = Extract<RecoverError, { readonly kind: "CoinNotActive" }>;
+type Failure = Exclude<RecoverError, NotActive> | (NotActive & { readonly why: string | null });
+
+export const recoverFundsOfSwap = defineMethod<Failure>()({
   name: "recover_funds_of_swap",
   style: "flat",
   summary:
@@ -18,15 +22,19 @@ export const recoverFundsOfSwap = defineMethod<RecoverError>()({
     tx_hash: z.string(),
     tx_hex: z.string(),
   }),
-  async handle({ params }, { swaps }, { signal }) {
+  async handle({ params }, { swaps, coins }, { signal }) {
     const done = await swaps.recoverFunds(params.uuid, signal);
-    if (!done.ok) return done;
+    if (!done.ok) return err(done.error.kind === "CoinNotActive" ? { ...done.error, why: coins.whyAway(done.error.coin) } : done.error);
     const { action, coin, txid, raw } = done.value;
     return ok({ action, coin, tx_hash: txid, tx_hex: toHex(raw) });
   },
   errors: {
     SwapNotFound: { http: 404, when: "This node has no such swap.", text: () => "swap data is not found" },
-    CoinNotActive: { http: 400, when: "A coin of the swap is not enabled.", text: ({ coin }) => `Coin ${coin} is not activated` },
+    CoinNotActive: {
+      http: 400,
+      when: `A coin of the swap is not enabled. ${AWAITED}`,
+      text: ({ coin, why }) => withWhy(`Coin ${coin} is not activated`, why),
+    },
     SwapNotFinished: { http: 400, when: "The swap is still running.", text: () => "Swap must be finished before recover funds attempt" },
     NotRecoverable: { http: 400, when: "There is nothing to recover; the text says how the swap ended.", text: ({ reason }) => reason },
   },

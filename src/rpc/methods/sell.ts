@@ -1,10 +1,9 @@
-import type { PlaceOrderError } from "../../app/orders/placeOrders.ts";
 import { defineMethod } from "../define.ts";
 import { takerResult } from "../orderShapes.ts";
-import { TAKER_FAULTS } from "../placeOrderFaults.ts";
+import { type PlaceOrderFailure, TAKER_FAULTS } from "../placeOrderFaults.ts";
 import { placeTaker, takerParams } from "../placeTaker.ts";
 
-export const sell = defineMethod<PlaceOrderError>()({
+export const sell = defineMethod<PlaceOrderFailure>()({
   name: "sell",
   style: "flat",
   summary:

@@ -1,15 +1,14 @@
 import { z } from "zod";
-import type { PlaceOrderError } from "../../app/orders/placeOrders.ts";
 import { ZERO } from "../../core/money/rational.ts";
-import { ok } from "../../core/util/result.ts";
+import { err, ok } from "../../core/util/result.ts";
 import { defineMethod } from "../define.ts";
 import { flag, optional, readU16, ticker } from "../field.ts";
 import { defaultedMmNumber, mmNumber, optionalMmNumber } from "../mmNumber.ts";
 import { confFields, confOverrides } from "../orderInputs.ts";
 import { makerResult, makerResultToJson } from "../orderShapes.ts";
-import { MAKER_FAULTS } from "../placeOrderFaults.ts";
+import { MAKER_FAULTS, type PlaceOrderFailure, placeOrderFailure } from "../placeOrderFaults.ts";
 
-export const setprice = defineMethod<PlaceOrderError>()({
+export const setprice = defineMethod<PlaceOrderFailure>()({
   name: "setprice",
   style: "flat",
   summary: "Place a maker order on the orderbook. It always sells `base`, and this node acts as maker.",
@@ -44,7 +43,7 @@ export const setprice = defineMethod<PlaceOrderError>()({
       conf: confOverrides(p),
       saveInHistory: p.save_in_history,
     });
-    return placed.ok ? ok(makerResultToJson(placed.value, ctx.node.publicKey)) : placed;
+    return placed.ok ? ok(makerResultToJson(placed.value, ctx.node.publicKey)) : err(placeOrderFailure(placed.error, ctx));
   },
   errors: MAKER_FAULTS,
   examples: [

@@ -52,10 +52,11 @@ export const signMessage = defineMethod<Failure>()({
   async handle({ coin: ticker, message, address }, ctx) {
     if (address !== undefined && !ctx.node.hd) return err({ kind: "BadSelector", reason: NOT_HD });
     const coin = ctx.coins.active(ticker);
-    if (!coin)
-      return err(
-        ctx.compatibility === "kdf" ? { kind: "InternalError", message: noSuchCoin(ticker) } : { kind: "CoinIsNotFound", coin: ticker },
-      );
+    if (!coin) {
+      const why = ctx.coins.whyAway(ticker);
+      if (ctx.compatibility === "kdf") return err({ kind: "InternalError", message: noSuchCoin(ticker, why) });
+      return err({ kind: "CoinIsNotFound", coin: ticker, why });
+    }
     const signed = address === undefined ? coin.signMessage(message) : coin.signMessageAs(address, message);
     return signed.ok ? ok({ signature: signed.value }) : signed;
   },

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { UpdateOrderError } from "../../app/orders/updateMaker.ts";
 import { toDecimalString } from "../../core/money/rational.ts";
-import { ok } from "../../core/util/result.ts";
+import { err, ok } from "../../core/util/result.ts";
+import { AWAITED, withWhy } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { optionalFlag, uuid } from "../field.ts";
 import { optionalMmNumber } from "../mmNumber.ts";
@@ -18,7 +19,10 @@ const {
   ...SHARED_FAULTS
 } = MAKER_FAULTS;
 
-export const updateMakerOrder = defineMethod<UpdateOrderError>()({
+type NotActive = Extract<UpdateOrderError, { readonly kind: "CoinsNotActive" }>;
+type Failure = Exclude<UpdateOrderError, NotActive> | (NotActive & { readonly why: string | null });
+
+export const updateMakerOrder = defineMethod<Failure>()({
   name: "update_maker_order",
   style: "flat",
   summary: "Change a maker order of this node in place. What is left out stays as it is; a refusal changes nothing.",
@@ -32,7 +36,7 @@ export const updateMakerOrder = defineMethod<UpdateOrderError>()({
     ...confFields(),
   }),
   result: makerResult,
-  async handle(p, { orders, node, compatibility }) {
+  async handle(p, { orders, node, coins, compatibility }) {
     const updated = await orders.updateMakerOrder({
       uuid: p.uuid,
       price: p.new_price,
@@ -41,7 +45,9 @@ export const updateMakerOrder = defineMethod<UpdateOrderError>()({
       minVolume: p.min_volume,
       conf: confOverrides(p),
     });
-    return updated.ok ? ok(makerResultToJson(updated.value, node.publicKey)) : updated;
+    if (updated.ok) return ok(makerResultToJson(updated.value, node.publicKey));
+    const { error } = updated;
+    return err(error.kind === "CoinsNotActive" ? { ...error, why: coins.whyAway(error.base) ?? coins.whyAway(error.rel) } : error);
   },
   errors: {
     OrderNotFound: {
@@ -56,8 +62,8 @@ export const updateMakerOrder = defineMethod<UpdateOrderError>()({
     },
     CoinsNotActive: {
       http: 400,
-      when: "A coin of the order is not enabled.",
-      text: (e) => `Base coin ${e.base} and/or rel coin ${e.rel} are not activated`,
+      when: `A coin of the order is not enabled. ${AWAITED}`,
+      text: (e) => withWhy(`Base coin ${e.base} and/or rel coin ${e.rel} are not activated`, e.why),
     },
     VolumeNotPositive: {
       http: 400,

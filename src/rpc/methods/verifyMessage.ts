@@ -31,7 +31,7 @@ export const verifyMessage = defineMethod<Failure>()({
   result: z.object({ is_valid: z.boolean() }),
   async handle({ coin: ticker, message, signature, address }, ctx) {
     const coin = ctx.coins.active(ticker);
-    if (!coin) return err({ kind: "CoinIsNotFound", coin: ticker });
+    if (!coin) return err({ kind: "CoinIsNotFound", coin: ticker, why: ctx.coins.whyAway(ticker) });
     const valid = coin.verifyMessage(message, signature, address);
     if (valid.ok) return ok({ is_valid: valid.value });
     return err(ctx.compatibility === "kdf" ? asKdf(valid.error) : valid.error);
