@@ -26,6 +26,8 @@ const REFUSALS_SHOWN = 3;
 type Ends = {
   readonly succeeded: number;
   readonly failed: number;
+  /** Still waiting for a block or for the other side when the run was over. */
+  readonly running: number;
   readonly unmatched: number;
   readonly refused: number;
   readonly seconds: number;
@@ -80,8 +82,9 @@ async function takeAll(maker: KeptRpc, taker: KeptRpc, say: (line: string) => vo
   }
   const succeeded = swaps.filter((s) => s.is_success === true).length;
   const failed = swaps.filter((s) => s.is_finished && s.is_success !== true).length;
+  const running = swaps.length - succeeded - failed;
   const seconds = (lastFinishMs(swaps) - orderedMs) / 1_000;
-  return { succeeded, failed, unmatched: uuids.length - succeeded - failed, refused: ORDERS - uuids.length, seconds };
+  return { succeeded, failed, running, unmatched: uuids.length - swaps.length, refused: ORDERS - uuids.length, seconds };
 }
 
 async function run(outputs: number, say: (line: string) => void): Promise<readonly Figure[]> {
@@ -120,8 +123,9 @@ async function run(outputs: number, say: (line: string) => void): Promise<readon
     return [
       { what: `${label}: swaps succeeded`, value: ends.succeeded, unit: "" },
       { what: `${label}: swaps failed`, value: ends.failed, unit: "", aim: { atMost: 0 } },
-      { what: `${label}: orders not matched within their 600 s`, value: ends.unmatched, unit: "" },
-      { what: `${label}: orders refused at once`, value: ends.refused, unit: "" },
+      { what: `${label}: swaps that still waited for a block or the other side at the end`, value: ends.running, unit: "" },
+      { what: `${label}: orders not matched within their 600 s`, value: ends.unmatched, unit: "", aim: { atMost: 0 } },
+      { what: `${label}: orders refused at once`, value: ends.refused, unit: "", aim: { atMost: 0 } },
       { what: `${label}: swaps per second of one node, finished`, value: ends.succeeded / ends.seconds, unit: "/s", note: rateNote },
       ...sides.flatMap(ofSide),
     ];
