@@ -33,7 +33,8 @@ type Ends = {
   readonly seconds: number;
 };
 
-async function takeAll(maker: KeptRpc, taker: KeptRpc, say: (line: string) => void): Promise<Ends> {
+/** @param look called when all is over, before anything large is asked for: a list of all statuses is 40 MB */
+async function takeAll(maker: KeptRpc, taker: KeptRpc, say: (line: string) => void, look: () => void): Promise<Ends> {
   const volume = String((ORDERS * Number(EACH)) / OFFERS);
   for (let i = 0; i < OFFERS; i++) await maker.call("setprice", { base: BASE, rel: REL, price: "1", volume, cancel_previous: false });
   await until("the order", async () =>
@@ -61,25 +62,27 @@ async function takeAll(maker: KeptRpc, taker: KeptRpc, say: (line: string) => vo
   say(`${uuids.length} of ${ORDERS} orders taken after ${((performance.now() - startMs) / 1_000).toFixed(0)} s`);
   for (const refusal of [...refusals].slice(0, REFUSALS_SHOWN)) say(refusal);
   const recent = async (): Promise<readonly SwapStatus[]> => {
-    const pages = Array.from({ length: Math.ceil(ORDERS / PAGE) }, (_, i) => i + 1);
-    const replies = await Promise.all(pages.map((page_number) => taker.call("my_recent_swaps", { limit: PAGE, page_number })));
-    return replies.flatMap(({ result }) => (result as { swaps: SwapStatus[] }).swaps);
+    const swaps: SwapStatus[] = [];
+    for (let page_number = 1; (page_number - 1) * PAGE < ORDERS; page_number++) {
+      const { result } = await taker.call("my_recent_swaps", { limit: PAGE, page_number });
+      swaps.push(...(result as { swaps: SwapStatus[] }).swaps);
+    }
+    return swaps;
   };
   const waiting = async (): Promise<number> => {
     const { result } = await taker.call("my_orders");
     return Object.keys((result as { taker_orders: object }).taker_orders).length;
   };
+  const active = async (): Promise<number> => ((await taker.call("active_swaps")).uuids as readonly string[]).length;
   const deadline = performance.now() + DEADLINE_MS;
-  let swaps = await recent();
   while (performance.now() < deadline) {
-    const open = await waiting();
-    swaps = await recent();
-    say(
-      `${swaps.filter((s) => s.is_finished).length} finished, ${swaps.filter((s) => !s.is_finished).length} running, ${open} not matched yet`,
-    );
-    if (open === 0 && swaps.every((s) => s.is_finished)) break;
+    const [open, running] = [await waiting(), await active()];
+    say(`${running} swaps running, ${open} orders not matched yet`);
+    if (open + running === 0) break;
     await pause(5_000);
   }
+  look();
+  const swaps = await recent();
   const succeeded = swaps.filter((s) => s.is_success === true).length;
   const failed = swaps.filter((s) => s.is_finished && s.is_success !== true).length;
   const running = swaps.length - succeeded - failed;
@@ -97,10 +100,13 @@ async function run(outputs: number, say: (line: string) => void): Promise<readon
     const before = pids.map((pid) => ({ residentMib: processMemory(pid).residentMib, cpuS: processCpu(pid) }));
     for (const pid of pids) resetPeak(pid);
     const clients = sides.map(({ rpc }) => keptRpc(rpc.url, rpc.userpass)) as [KeptRpc, KeptRpc];
-    const ends = await takeAll(...clients, say).finally(() => {
+    let after: readonly { readonly peakMib: number; readonly cpuS: number }[] = [];
+    const look = (): void => {
+      after = pids.map((pid) => ({ peakMib: processMemory(pid).peakMib, cpuS: processCpu(pid) }));
+    };
+    const ends = await takeAll(...clients, say, look).finally(() => {
       for (const client of clients) client.close();
     });
-    const after = pids.map((pid) => ({ peakMib: processMemory(pid).peakMib, cpuS: processCpu(pid) }));
     await pause(REST_MS);
     const label = outputs === 1 ? "one output" : `${outputs} outputs`;
     const ofSide = ({ name, process }: DevNode, i: number): readonly Figure[] => {
