@@ -9,6 +9,7 @@ const SERVICE_TEST = "src/app/orders/ordersService.test.ts";
 const HOSTILE_TEST = "src/app/orders/hostileCounterparty.test.ts";
 const CONFS_TEST = "src/core/order/swapConfs.test.ts";
 const MAKER_SIDE = "src/app/orders/makerSide.ts";
+const RESERVER = "src/app/orders/offerReserver.ts";
 const LAPSED_TEST = "src/app/orders/lapsedOffers.test.ts";
 const TAKER_SIDE = "src/app/orders/takerSide.ts";
 const UPKEEP = "src/app/orders/orderUpkeep.ts";
@@ -285,12 +286,12 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug(
     "a sender may reserve the whole balance",
-    MAKER_SIDE,
+    RESERVER,
     "if (refused !== null || (isLate && alone !== null)) {",
     "if (isLate && alone !== null) {",
     SERVICE_TEST,
   ),
-  bug("an answer leaves before the funds are held", MAKER_SIDE, "    if (!taken.ok) {\n", "    if (!taken.ok && isLate) {\n", SERVICE_TEST),
+  bug("an answer leaves before the funds are held", RESERVER, "    if (!taken.ok) {\n", "    if (!taken.ok && isLate) {\n", SERVICE_TEST),
   bug(
     "connected is said before the swap is stored",
     MAKER_SIDE,

@@ -658,7 +658,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "room is made for a request that cannot be served",
     "src/app/orders/makerSide.ts",
-    "if (!this.#deps.policy.isKnown(sender, order.base) || this.#outage(order)) continue;",
+    "if (!this.#deps.policy.isKnown(sender, order.base) || this.#reserver.outage(order)) continue;",
     "if (!this.#deps.policy.isKnown(sender, order.base)) continue;",
     WAITING,
   ),
@@ -673,7 +673,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a maker promises what it cannot pay while its backend is away",
-    "src/app/orders/makerSide.ts",
+    "src/app/orders/offerReserver.ts",
     "if (outage) return wait",
     "if (outage && outage.coin === order.base) return wait",
     WAITING,

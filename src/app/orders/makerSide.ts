@@ -1,28 +1,17 @@
 import type { MakerReserved, OrderPair, TakerRequest } from "../../core/message/types.ts";
-import { gte, lt, type Rational } from "../../core/money/rational.ts";
-import {
-  availableVolume,
-  connectMatch,
-  dropMatch,
-  forgetSettled,
-  type MakerMatch,
-  type MakerOrder,
-  makerBaseTicker,
-  makerRelTicker,
-  reserveMatch,
-} from "../../core/order/makerOrder.ts";
-import { fittingOrders, type SwapAmounts } from "../../core/order/matching.ts";
+import { gte } from "../../core/money/rational.ts";
+import { availableVolume, connectMatch, dropMatch, forgetSettled, type MakerMatch, type MakerOrder } from "../../core/order/makerOrder.ts";
+import { fittingOrders } from "../../core/order/matching.ts";
 import { toHex } from "../../core/util/bytes.ts";
-import { heldFees } from "../fees/tradeFunds.ts";
-import type { FundsError, SwapMatch } from "../tradingCoin.ts";
-import { coverSpends } from "./fundsChecks.ts";
+import type { SwapMatch } from "../tradingCoin.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import { isOnTerms, MadeOffers } from "./madeOffers.ts";
 import { CONNECTED_REPEAT_MS, MakerRepeats } from "./makerRepeats.ts";
+import { LATE_MS, OfferReserver, swapCoins, type Unserved } from "./offerReserver.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
-import type { OrdersDeps, Share } from "./ordersDeps.ts";
-import { type SwapCoins, swapMatch, termsOfMatch } from "./swapTerms.ts";
+import type { OrdersDeps } from "./ordersDeps.ts";
+import { swapMatch, termsOfMatch } from "./swapTerms.ts";
 import { WaitingRequests } from "./waitingRequests.ts";
 
 /** Open handshakes one sender may have with us, and all senders together. */
@@ -31,24 +20,7 @@ const MAX_OPEN = 1_000;
 /** Waiting requests looked at in one round, and those of them the funds are asked for: a round must not hold up the rest. */
 const MAX_LOOKS = 100;
 const MAX_TRIES = 20;
-/**
- * A taker not heard for longer may have chosen another maker by now (KDF's chooses 3 s after its first offer): no silence is
- * held against it, and the offer to it stands for a short time only.
- */
-const LATE_MS = 5_000;
-const LATE_CONNECT_MS = 10_000;
-
-/** `later`: not now, but perhaps when a handshake has ended, a swap's fee is paid or a block has come. */
-type Answer = "served" | "later" | "never";
-
-const feePair = ({ base, rel }: MakerOrder): string => `${base} ${rel}`;
-
-const swapCoins = (order: MakerOrder): SwapCoins => ({
-  maker: order.base,
-  taker: order.rel,
-  makerOrderbook: makerBaseTicker(order),
-  takerOrderbook: makerRelTicker(order),
-});
+type Answer = "served" | Unserved;
 
 /** The maker's half of the matching handshake (reference p2p-wire.md section 9). */
 export class MakerSide {
@@ -56,21 +28,18 @@ export class MakerSide {
   readonly #ledger: OrderLedger;
   readonly #holds: FundsHolds;
   readonly #announcer: OrderAnnouncer;
+  readonly #reserver: OfferReserver;
   readonly #ownX: string;
   readonly #offers: MadeOffers;
   readonly #repeats: MakerRepeats;
   readonly #waiting: WaitingRequests;
-  /** What the last round of those that wait has met: the least amount of a coin that cannot be held, and senders with their share used up. */
-  readonly #short = new Map<string, Rational>();
-  readonly #shareless = new Set<string>();
-  /** Pairs whose fees, of the own coin or of the claim, another coin cannot pay now. */
-  readonly #feeless = new Set<string>();
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
     this.#deps = deps;
     this.#ledger = ledger;
     this.#holds = holds;
     this.#announcer = announcer;
+    this.#reserver = new OfferReserver(deps, ledger, holds, announcer);
     this.#ownX = toHex(deps.ownKey.subarray(1));
     this.#offers = new MadeOffers(deps.clock);
     this.#repeats = new MakerRepeats(deps);
@@ -89,9 +58,7 @@ export class MakerSide {
   /** Something may have come free: those that wait are tried in the order they came, and all limits still hold. */
   async serveWaiting(): Promise<void> {
     if (this.#waiting.size === 0) return;
-    this.#short.clear();
-    this.#shareless.clear();
-    this.#feeless.clear();
+    this.#reserver.beginRound();
     let [looks, tries] = [0, 0];
     for (const entry of this.#waiting.inOrder()) {
       const { sender, request, heardMs } = entry;
@@ -100,10 +67,10 @@ export class MakerSide {
         this.#waiting.drop(entry);
         continue;
       }
-      const before = this.#refusals();
+      const before = this.#reserver.refusals;
       const answer = await this.#answer(sender, request, this.#deps.clock.nowMs() - heardMs);
       if (answer !== "later") this.#waiting.drop(entry);
-      if (answer === "served" || this.#refusals() > before) tries++;
+      if (answer === "served" || this.#reserver.refusals > before) tries++;
       if (++looks < MAX_LOOKS && tries < MAX_TRIES) continue;
       this.#waiting.breakOffAt(entry);
       return;
@@ -133,7 +100,7 @@ export class MakerSide {
     if (this.#isFull(sender)) return fitting.length > 0 ? "later" : "never";
     const inTheWay = fitting.length === 0 || this.#isKnown(sender, fitting) ? this.#madeRoomFor(sender, request) : [];
     if (fitting.length + inTheWay.length === 0) return "never";
-    if (inTheWay.length === 0 && fitting.every(({ order, amounts }) => this.#isShort(sender, order, amounts))) return "later";
+    if (inTheWay.length === 0 && fitting.every(({ order, amounts }) => this.#reserver.isShort(sender, order, amounts))) return "later";
     if (await this.#deps.store.swapAgreed(uuid)) return "never";
     const served = this.#serve(sender, request, fitting, silentMs);
     if (served === "served" || inTheWay.length === 0) return served;
@@ -154,22 +121,11 @@ export class MakerSide {
     return this.#serve(sender, request, same, LATE_MS + 1);
   }
 
-  #refusals(): number {
-    return this.#short.size + this.#shareless.size + this.#feeless.size;
-  }
-
-  /** Whether the present round knows already that this cannot be had. */
-  #isShort(sender: string, order: MakerOrder, { maker }: SwapAmounts): boolean {
-    const least = this.#short.get(order.base);
-    if (least !== undefined && !lt(maker, least)) return true;
-    return this.#shareless.has(`${sender} ${order.base}`) || this.#feeless.has(feePair(order));
-  }
-
   /** Answers with the first of the orders that can be served. */
   #serve(sender: string, request: TakerRequest, fitting: ReturnType<typeof fittingOrders>, silentMs: number): Answer {
     let answer: Answer = "never";
     for (const { order, amounts } of fitting) {
-      const reserved = this.#reserve(sender, request, order, amounts, silentMs);
+      const reserved = this.#reserver.reserve(sender, request, order, amounts, silentMs);
       if (reserved === "later") answer = "later";
       if (typeof reserved === "string") continue;
       this.#offers.made(sender, request, reserved);
@@ -186,20 +142,6 @@ export class MakerSide {
     if (match?.taker === sender && match.connectedAtMs === null) this.#repeats.offer(match.reserved);
   }
 
-  /**
-   * A backend that cannot be reached: what it last told of our money may be old. And an account whose own transactions would wait
-   * behind somebody else's: the taker would pay its fee for a swap that is not paid for.
-   */
-  #outage(order: MakerOrder): FundsError | null {
-    for (const coin of [this.#deps.coin(order.base), this.#deps.coin(order.rel)]) {
-      const outage = coin?.outage();
-      if (outage) return outage;
-      const message = coin?.unexplained?.();
-      if (coin && message) return { kind: "Transport", coin: coin.ticker, message };
-    }
-    return null;
-  }
-
   #isKnown(sender: string, fitting: ReturnType<typeof fittingOrders>): boolean {
     return fitting.some(({ order }) => this.#deps.policy.isKnown(sender, order.base));
   }
@@ -212,97 +154,12 @@ export class MakerSide {
     const inTheWay: (readonly [string, string])[] = [];
     const without: MakerOrder[] = [];
     for (const order of this.#ledger.makers.values()) {
-      if (!this.#deps.policy.isKnown(sender, order.base) || this.#outage(order)) continue;
+      if (!this.#deps.policy.isKnown(sender, order.base) || this.#reserver.outage(order)) continue;
       const alone = [...order.matches].filter(([uuid, m]) => m.connectedAtMs === null && this.#holds.shareOf(uuid)?.alone);
       for (const [uuid] of alone) inTheWay.push([order.uuid, uuid]);
       without.push(alone.reduce((o, [uuid]) => dropMatch(o, uuid), order));
     }
     return inTheWay.length > 0 && fittingOrders(without, request, this.#ownX).length > 0 ? inTheWay : [];
-  }
-
-  #reserve(
-    sender: string,
-    request: TakerRequest,
-    order: MakerOrder,
-    amounts: SwapAmounts,
-    silentMs: number,
-  ): MakerReserved | Exclude<Answer, "served"> {
-    const { log, coin, policy, clock, rules } = this.#deps;
-    const skip = (reason: string, data: object = {}): "never" => {
-      log.info("request_not_served", { order: order.uuid, request: request.uuid, reason, ...data });
-      return "never";
-    };
-    // What is tried again and again is not worth a line each time.
-    const wait = (reason: string, data: object = {}): "later" => {
-      log.debug("request_not_served", { order: order.uuid, request: request.uuid, reason, ...data });
-      return "later";
-    };
-    const base = coin(order.base);
-    const rel = coin(order.rel);
-    if (!base || !rel || !this.#announcer.has(order.uuid)) return skip("not_announced");
-    const outage = this.#outage(order);
-    if (outage) return wait("backend", { coin: outage.coin });
-    // a Sell request's base is our rel
-    const [baseInfo, relInfo] =
-      request.action === "Buy" ? [request.baseProtocolInfo, request.relProtocolInfo] : [request.relProtocolInfo, request.baseProtocolInfo];
-    if (!base.acceptsProtocolInfo(baseInfo) || !rel.acceptsProtocolInfo(relInfo)) return skip("protocol_info");
-    const settings = { maker: order.conf, taker: request.conf, action: request.action };
-    const terms = termsOfMatch(rules, swapCoins(order), "maker", settings, { baseAmount: amounts.maker, relAmount: amounts.taker });
-    if (!terms.ok) return skip("confirmations", terms.error);
-    const covered = coverSpends([base, amounts.maker], [rel, amounts.taker]);
-    if (!covered.ok) return skip("too_small", { coin: covered.error.coin });
-    const reserved: MakerReserved = {
-      base: makerBaseTicker(order),
-      rel: makerRelTicker(order),
-      baseAmount: amounts.maker,
-      relAmount: amounts.taker,
-      takerOrderUuid: request.uuid,
-      makerOrderUuid: order.uuid,
-      conf: order.conf,
-      baseProtocolInfo: base.protocolInfo,
-      relProtocolInfo: rel.protocolInfo,
-      swapVersion: 1,
-    };
-    const match: MakerMatch = { request, taker: sender, reserved, reservedAtMs: clock.nowMs(), connectedAtMs: null };
-    const next = reserveMatch(order, match);
-    if (!next.ok) return skip(next.error);
-    const share = policy.mayReserve({
-      sender,
-      coin: base.ticker,
-      amount: amounts.maker,
-      orderUuid: order.uuid,
-      orderAvailable: availableVolume(order),
-      held: this.#holds.sharesOf(base.ticker),
-    });
-    const fees = heldFees(base, amounts.maker, rel);
-    const shares = [share, ...fees.map(({ payer, amount }) => this.#feeShare(sender, base.ticker, payer, amount))];
-    const isLate = silentMs > LATE_MS;
-    const [alone = null] = shares.flatMap((s) => (s.kind === "granted" && s.alone !== null ? s.alone : []));
-    const [refused = null] = shares.flatMap((s) => (s.kind === "refused" ? s.reason : []));
-    // More than a share is lent to nobody who may be gone: the next would have to wait for it.
-    if (refused !== null || (isLate && alone !== null)) {
-      this.#shareless.add(`${sender} ${base.ticker}`);
-      return wait(refused ?? "alone");
-    }
-    const withinMs = Math.min(
-      ...shares.flatMap((s) => (s.kind === "granted" ? s.connectWithinMs : [])),
-      ...(isLate ? [LATE_CONNECT_MS] : []),
-    );
-    const held = { orderUuid: order.uuid, alone: alone !== null, isLate, connectByMs: clock.nowMs() + withinMs };
-    const taken = this.#holds.take(request.uuid, { coin: base, other: rel, amounts: [amounts.maker] }, sender, held, fees);
-    if (!taken.ok) {
-      // Whatever of the pair is asked for, its fees are the same.
-      if (taken.error.coin === base.ticker) this.#short.set(base.ticker, amounts.maker);
-      else this.#feeless.add(feePair(order));
-      return wait("funds", { error: taken.error.kind, coin: taken.error.coin });
-    }
-    if (alone !== null) policy.onReserved(request.uuid, alone);
-    this.#ledger.setInMemory(next.value);
-    return reserved;
-  }
-
-  #feeShare(sender: string, coin: string, payer: string, amount: Rational): Share {
-    return this.#deps.policy.mayHoldFees({ sender, coin, payer, amount, held: this.#holds.feesOf(payer) });
   }
 
   /**
@@ -350,7 +207,7 @@ export class MakerSide {
     const order = this.#ledger.makers.get(makerOrderUuid);
     for (const { amounts } of order ? fittingOrders([order], before.request, this.#ownX) : []) {
       if (!order || !isOnTerms(order, amounts, before.reserved)) return;
-      const reserved = this.#reserve(sender, before.request, order, amounts, LATE_MS + 1);
+      const reserved = this.#reserver.reserve(sender, before.request, order, amounts, LATE_MS + 1);
       if (typeof reserved !== "string")
         this.#deps.log.info("connected_late", { order: order.uuid, request: takerOrderUuid, taker: sender });
     }

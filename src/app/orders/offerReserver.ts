@@ -1,0 +1,174 @@
+import type { MakerReserved, TakerRequest } from "../../core/message/types.ts";
+import { lt, type Rational } from "../../core/money/rational.ts";
+import {
+  availableVolume,
+  type MakerMatch,
+  type MakerOrder,
+  makerBaseTicker,
+  makerRelTicker,
+  reserveMatch,
+} from "../../core/order/makerOrder.ts";
+import type { SwapAmounts } from "../../core/order/matching.ts";
+import { heldFees } from "../fees/tradeFunds.ts";
+import type { FundsError } from "../tradingCoin.ts";
+import { coverSpends } from "./fundsChecks.ts";
+import type { FundsHolds } from "./fundsHolds.ts";
+import type { OrderAnnouncer } from "./orderAnnouncer.ts";
+import type { OrderLedger } from "./orderLedger.ts";
+import type { OrdersDeps, Share } from "./ordersDeps.ts";
+import { type SwapCoins, termsOfMatch } from "./swapTerms.ts";
+
+/**
+ * A taker not heard for longer may have chosen another maker by now (KDF's chooses 3 s after its first offer): no silence is
+ * held against it, and the offer to it stands for a short time only.
+ */
+export const LATE_MS = 5_000;
+const LATE_CONNECT_MS = 10_000;
+
+/** `later`: not now, but perhaps when a handshake has ended, a swap's fee is paid or a block has come. */
+export type Unserved = "later" | "never";
+
+const feePair = ({ base, rel }: MakerOrder): string => `${base} ${rel}`;
+
+export const swapCoins = (order: MakerOrder): SwapCoins => ({
+  maker: order.base,
+  taker: order.rel,
+  makerOrderbook: makerBaseTicker(order),
+  takerOrderbook: makerRelTicker(order),
+});
+
+/** Whether an offer can be kept, and what is held for it before it leaves: funds, fees and the volume of the order. */
+export class OfferReserver {
+  readonly #deps: OrdersDeps;
+  readonly #ledger: OrderLedger;
+  readonly #holds: FundsHolds;
+  readonly #announcer: OrderAnnouncer;
+  /** What the last round of those that wait has met: the least amount of a coin that cannot be held, and senders with their share used up. */
+  readonly #short = new Map<string, Rational>();
+  readonly #shareless = new Set<string>();
+  /** Pairs whose fees, of the own coin or of the claim, another coin cannot pay now. */
+  readonly #feeless = new Set<string>();
+
+  constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
+    this.#deps = deps;
+    this.#ledger = ledger;
+    this.#holds = holds;
+    this.#announcer = announcer;
+  }
+
+  /** A round of those that wait begins: what could not be had may be had now. */
+  beginRound(): void {
+    this.#short.clear();
+    this.#shareless.clear();
+    this.#feeless.clear();
+  }
+
+  /** What the present round knows cannot be had. */
+  get refusals(): number {
+    return this.#short.size + this.#shareless.size + this.#feeless.size;
+  }
+
+  /** Whether the present round knows already that this cannot be had. */
+  isShort(sender: string, order: MakerOrder, { maker }: SwapAmounts): boolean {
+    const least = this.#short.get(order.base);
+    if (least !== undefined && !lt(maker, least)) return true;
+    return this.#shareless.has(`${sender} ${order.base}`) || this.#feeless.has(feePair(order));
+  }
+
+  /**
+   * A backend that cannot be reached: what it last told of our money may be old. And an account whose own transactions would wait
+   * behind somebody else's: the taker would pay its fee for a swap that is not paid for.
+   */
+  outage(order: MakerOrder): FundsError | null {
+    for (const coin of [this.#deps.coin(order.base), this.#deps.coin(order.rel)]) {
+      const outage = coin?.outage();
+      if (outage) return outage;
+      const message = coin?.unexplained?.();
+      if (coin && message) return { kind: "Transport", coin: coin.ticker, message };
+    }
+    return null;
+  }
+
+  /**
+   * Holds what an offer needs.
+   * @param silentMs since the taker was last heard
+   */
+  reserve(sender: string, request: TakerRequest, order: MakerOrder, amounts: SwapAmounts, silentMs: number): MakerReserved | Unserved {
+    const { log, coin, policy, clock, rules } = this.#deps;
+    const skip = (reason: string, data: object = {}): "never" => {
+      log.info("request_not_served", { order: order.uuid, request: request.uuid, reason, ...data });
+      return "never";
+    };
+    // What is tried again and again is not worth a line each time.
+    const wait = (reason: string, data: object = {}): "later" => {
+      log.debug("request_not_served", { order: order.uuid, request: request.uuid, reason, ...data });
+      return "later";
+    };
+    const base = coin(order.base);
+    const rel = coin(order.rel);
+    if (!base || !rel || !this.#announcer.has(order.uuid)) return skip("not_announced");
+    const outage = this.outage(order);
+    if (outage) return wait("backend", { coin: outage.coin });
+    // a Sell request's base is our rel
+    const [baseInfo, relInfo] =
+      request.action === "Buy" ? [request.baseProtocolInfo, request.relProtocolInfo] : [request.relProtocolInfo, request.baseProtocolInfo];
+    if (!base.acceptsProtocolInfo(baseInfo) || !rel.acceptsProtocolInfo(relInfo)) return skip("protocol_info");
+    const settings = { maker: order.conf, taker: request.conf, action: request.action };
+    const terms = termsOfMatch(rules, swapCoins(order), "maker", settings, { baseAmount: amounts.maker, relAmount: amounts.taker });
+    if (!terms.ok) return skip("confirmations", terms.error);
+    const covered = coverSpends([base, amounts.maker], [rel, amounts.taker]);
+    if (!covered.ok) return skip("too_small", { coin: covered.error.coin });
+    const reserved: MakerReserved = {
+      base: makerBaseTicker(order),
+      rel: makerRelTicker(order),
+      baseAmount: amounts.maker,
+      relAmount: amounts.taker,
+      takerOrderUuid: request.uuid,
+      makerOrderUuid: order.uuid,
+      conf: order.conf,
+      baseProtocolInfo: base.protocolInfo,
+      relProtocolInfo: rel.protocolInfo,
+      swapVersion: 1,
+    };
+    const match: MakerMatch = { request, taker: sender, reserved, reservedAtMs: clock.nowMs(), connectedAtMs: null };
+    const next = reserveMatch(order, match);
+    if (!next.ok) return skip(next.error);
+    const share = policy.mayReserve({
+      sender,
+      coin: base.ticker,
+      amount: amounts.maker,
+      orderUuid: order.uuid,
+      orderAvailable: availableVolume(order),
+      held: this.#holds.sharesOf(base.ticker),
+    });
+    const fees = heldFees(base, amounts.maker, rel);
+    const shares = [share, ...fees.map(({ payer, amount }) => this.#feeShare(sender, base.ticker, payer, amount))];
+    const isLate = silentMs > LATE_MS;
+    const [alone = null] = shares.flatMap((s) => (s.kind === "granted" && s.alone !== null ? s.alone : []));
+    const [refused = null] = shares.flatMap((s) => (s.kind === "refused" ? s.reason : []));
+    // More than a share is lent to nobody who may be gone: the next would have to wait for it.
+    if (refused !== null || (isLate && alone !== null)) {
+      this.#shareless.add(`${sender} ${base.ticker}`);
+      return wait(refused ?? "alone");
+    }
+    const withinMs = Math.min(
+      ...shares.flatMap((s) => (s.kind === "granted" ? s.connectWithinMs : [])),
+      ...(isLate ? [LATE_CONNECT_MS] : []),
+    );
+    const held = { orderUuid: order.uuid, alone: alone !== null, isLate, connectByMs: clock.nowMs() + withinMs };
+    const taken = this.#holds.take(request.uuid, { coin: base, other: rel, amounts: [amounts.maker] }, sender, held, fees);
+    if (!taken.ok) {
+      // Whatever of the pair is asked for, its fees are the same.
+      if (taken.error.coin === base.ticker) this.#short.set(base.ticker, amounts.maker);
+      else this.#feeless.add(feePair(order));
+      return wait("funds", { error: taken.error.kind, coin: taken.error.coin });
+    }
+    if (alone !== null) policy.onReserved(request.uuid, alone);
+    this.#ledger.setInMemory(next.value);
+    return reserved;
+  }
+
+  #feeShare(sender: string, coin: string, payer: string, amount: Rational): Share {
+    return this.#deps.policy.mayHoldFees({ sender, coin, payer, amount, held: this.#holds.feesOf(payer) });
+  }
+}
