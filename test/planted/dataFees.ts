@@ -71,7 +71,7 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     `${APP}/evmSwapCoin.ts`,
     "priceOf(this.#builder.market()) + dataBound(account.chain).wei;",
     "priceOf(this.#builder.market());",
-    SIM,
+    FIGURES,
   ),
   bug(
     "a secret is shown whatever the nodes say of data",

@@ -197,18 +197,35 @@ test("nodes that name an absurd fee from the match on have nobody pay anything, 
   expect(chain().balance(t.taker.account)).toBe(before.taker.purse[ETH]);
 });
 
-test("nodes that lie while a claim is due: the maker keeps its secret and the taker claims all the same", async () => {
+test.each([
+  ["an absurd fee", ABSURD],
+  ["no fee that can be used", null],
+])("nodes that name %s while a claim is due: the maker keeps its secret until they are honest again", async (_what, wei) => {
   await feeWorld();
   const uuid = await match(t, ETH, TOKEN, "4", "0.5");
   const isPaid = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPayment" && !!e.block);
   await t.world.runUntil("the taker has paid", isPaid, HOUR_MS);
-  for (const node of [t.maker, t.taker]) node.link(ETH).lies.dataWei = ABSURD;
+  const honest = SimEvmView.prototype.dataCost;
+  const liars = vi.spyOn(SimEvmView.prototype, "dataCost").mockImplementation(function (this: SimEvmView) {
+    return this.account(t.maker.account) === undefined ? honest.call(this) : wei === null ? null : { gas: 21_000n, wei };
+  });
   const later = t.world.clock.nowMs() + HOUR_MS / 4;
   await t.world.runUntil("a quarter of an hour passes", () => t.world.clock.nowMs() >= later, HOUR_MS);
   expect(t.maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "takerPaymentSpend")).toBe(false);
-  t.maker.link(ETH).lies.dataWei = null;
+  liars.mockRestore();
   await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
+test("nodes that name an absurd fee keep nobody from claiming what shows nothing new", async () => {
+  await feeWorld();
+  const uuid = await match(t, ETH, TOKEN, "4", "0.5");
+  t.taker.onEvent = (event) => {
+    if (event.type === "secret_learned") t.taker.link(ETH).lies.dataWei = ABSURD;
+  };
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+  expect(t.taker.link(ETH).lies.dataWei).toBe(ABSURD);
 });
 
 test("nodes that call the fee nothing: an account with plenty loses nothing, and the swap ends well", async () => {

@@ -174,6 +174,25 @@ test("a payment signed for its promise takes from it what its data may cost", ()
   });
 });
 
+test("a claim is not signed where the account has its gas and not what its data may cost", () => {
+  const gas = 65_000n * price();
+  chain.data = { gas: 21_000n, wei: W / 2n };
+  chain.balance = gas + W - 1n;
+  expect(coins.eth.claimObstacle(null)).toBe("the ETH account lacks 1 wei for the claim's fee");
+  chain.balance = gas + W;
+  expect(coins.eth.claimObstacle(null)).toBeNull();
+});
+
+/** Blocks a minute apart, and all that each of them sets off. */
+async function blocks(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    clock.after(60_000, () => undefined);
+    await clock.run({ untilMs: clock.nowMs() + 60_000 });
+    chain.mine();
+    for (let turns = 0; turns < 300; turns++) await Promise.resolve();
+  }
+}
+
 test("an approval and a filler of a nonce are sent only where their data can be paid, too", async () => {
   chain.data = { gas: 21_000n, wei: 10n ** 17n / 2n };
   const common = { chain, key, address, gas: eth.account.gas, nonces, funds, log: new SilentLog() };
@@ -184,18 +203,10 @@ test("an approval and a filler of a nonce are sent only where their data can be 
   const keeper = new NonceKeeper({ ...common, clock });
   keeper.start();
   nonces.adopt(transfer(1n, 0n).raw);
-  for (let i = 0; i < 8; i++) {
-    await clock.run({ untilMs: clock.nowMs() + 60_000 });
-    chain.mine();
-    for (let turns = 0; turns < 100; turns++) await Promise.resolve();
-  }
+  await blocks(8);
   expect(chain.sent).toEqual([]);
   chain.data = { gas: 21_000n, wei: 0n };
-  for (let i = 0; i < 8; i++) {
-    await clock.run({ untilMs: clock.nowMs() + 60_000 });
-    chain.mine();
-    for (let turns = 0; turns < 300; turns++) await Promise.resolve();
-  }
+  await blocks(8);
   expect(chain.sent.length).toBeGreaterThan(0);
   await keeper.close();
 });
