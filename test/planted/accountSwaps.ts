@@ -180,9 +180,9 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim is shown whatever its data costs elsewhere",
     COIN,
-    "if (beside > MOST_SPEND_GAS)",
+    "if (beside > MOST_DATA_GAS)",
     "if (beside < 0n)",
-    "test/sim/accountAttacks.test.ts",
+    "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
     "a claim that was signed with too little gas for its data is shown",

@@ -65,8 +65,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "a token that keeps a part of what it moves is offered",
     "src/app/coin/evm/evmTradeFunds.ts",
-    "payouts.obstacle : tokens.obstacle(contract);",
-    "payouts.obstacle : null;",
+    "payouts.obstacle : tokens.obstacle(contract));",
+    "payouts.obstacle : null);",
     ATTACKS_TEST,
   ),
   bug(

@@ -132,6 +132,22 @@ test("get_trade_fee counts it", async () => {
   expect((await figure()) - before).toBe(W);
 });
 
+test("a chain that begins to count data as gas is found out by the next claim, and shown no secret while it asks too much", async () => {
+  const swap: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 400n, swapContract: SWAPS },
+  };
+  const told = async (gas: bigint): Promise<string | null> => {
+    chain.gas = gas;
+    return (await coins.eth.prepareToSpend(swap, signal)) ?? null;
+  };
+  expect(await told(21_000n)).toBeNull();
+  expect(await told(800_000n)).toMatch(/^every transaction of ETH needs 15\d+ gas more than any swap reckons with$/);
+  const claim = coins.eth.spendSize("claim");
+  expect(await told(129_416n)).toBeNull();
+  expect([claim, coins.eth.spendSize("claim")]).toEqual([65_000 + 2 * (800_000 - 29_416), 65_000 + 200_000]);
+});
+
 const transfer = (nonce: bigint, value: bigint, gasPrice = 10n ** 9n) =>
   signEvmTx({ type: "legacy", chainId: 1n, nonce, gasLimit: 21_000n, to: SWAPS, value, data: new Uint8Array(0), gasPrice }, key);
 
@@ -193,19 +209,28 @@ async function blocks(count: number): Promise<void> {
   }
 }
 
-test("an approval and a filler of a nonce are sent only where their data can be paid, too", async () => {
-  chain.data = { gas: 21_000n, wei: 10n ** 17n / 2n };
+test("an approval is sent only where its data can be paid, too", async () => {
+  chain.data = { gas: 21_000n, wei: W / 2n };
   const common = { chain, key, address, gas: eth.account.gas, nonces, funds, log: new SilentLog() };
-  const fee = 50_000n * 10n ** 11n;
-  chain.balance = fee;
+  const fee = 23_100n * price();
+  chain.balance = fee + W - 1n;
   const allowances = new AllowanceKeeper(common);
-  expect(await allowances.ensure(TOKEN, SWAPS, "key", 1n, signal)).toMatch(/may cost 1000\d+ wei, and 5000000000000000 are free/);
-  const keeper = new NonceKeeper({ ...common, clock });
+  const ask = () => allowances.ensure(TOKEN, SWAPS, "key", 1n, signal);
+  expect(await ask()).toMatch(new RegExp(`may cost ${fee + W} wei, and ${fee + W - 1n} are free$`));
+  chain.balance = fee + W;
+  expect(await ask()).toMatch(/was sent and waits for its block$/);
+});
+
+test("a filler of a nonce is sent only where its data can be paid, too", async () => {
+  chain.data = { gas: 21_000n, wei: W / 2n };
+  const keeper = new NonceKeeper({ chain, key, address, gas: eth.account.gas, nonces, funds, log: new SilentLog(), clock });
   keeper.start();
   nonces.adopt(transfer(1n, 0n).raw);
+  const cost = nonces.outgoing().wei + 23_100n * price() + W;
+  chain.balance = cost - 1n;
   await blocks(8);
   expect(chain.sent).toEqual([]);
-  chain.data = { gas: 21_000n, wei: 0n };
+  chain.balance = cost;
   await blocks(8);
   expect(chain.sent.length).toBeGreaterThan(0);
   await keeper.close();
