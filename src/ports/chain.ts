@@ -74,6 +74,14 @@ export type ChainChange = {
   readonly keys: ReadonlySet<string>;
 };
 
+/** What somebody waits for at a script, which no server can prove absent. */
+export type Guard = {
+  /** When it is too late, unix seconds. */
+  readonly dueSec: number;
+  /** Hears of each transaction that one server names there, whatever the others say: only what it proves by itself may be taken from it. */
+  readonly onTx: (tx: { readonly txid: string; readonly raw: Uint8Array }) => void;
+};
+
 /** Why a watch cannot be covered: the backend no longer has a block it needs (pruned). `message` is a sentence for people. */
 export class BlockGone extends Error {
   override readonly name = "BlockGone";
@@ -103,6 +111,12 @@ export interface UtxoChain {
   watchTx(txid: string, fromHeight: number, signal?: AbortSignal): Promise<void>;
   /** Stops following what a finished swap needed. */
   unwatch(what: { readonly scripts?: readonly Uint8Array[]; readonly txids?: readonly string[] }): Promise<void>;
+  /**
+   * A backend of several strangers: asks also those it would not ask or believe about a watched script, each now and then and more often
+   * as the time comes, and gives them what was sent from here and spends from it. What they prove counts. Until released.
+   * Absent: the backend is believed anyway.
+   */
+  guard?(script: Uint8Array, guard: Guard): () => void;
   /** All known outputs to a watched script, spent ones of swap scripts included. */
   outputs(script: Uint8Array): readonly SeenOutput[];
   /** A followed transaction, or one that touches a watched script. */

@@ -1,4 +1,5 @@
 import { openElectrumChain } from "../../src/adapters/electrum/electrumChain.ts";
+import type { ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
 import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { SCHEMA } from "../../src/adapters/sqlite/schema.ts";
@@ -34,6 +35,7 @@ import { ok } from "../../src/core/util/result.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import type { UtxoChainWithHistory } from "../../src/ports/chain.ts";
 import { type Clock, sleep } from "../../src/ports/clock.ts";
+import type { ElectrumEndpoint } from "../../src/ports/electrum.ts";
 import { type SqlDatabase, StorageError } from "../../src/ports/sql.ts";
 import type { SwapStore } from "../../src/ports/swapStore.ts";
 import { TEST_RULES } from "../contract/electrumChain.ts";
@@ -75,6 +77,8 @@ export type SwapOptions = {
   readonly only?: Role;
 };
 
+export type OwnServers = { readonly servers: readonly ElectrumEndpoint[]; readonly options: ElectrumOptions };
+
 /** One node's half of the world: its coins, its store and its runner, of which the store outlives a restart. */
 export class SwapSide {
   readonly role: Role;
@@ -82,6 +86,8 @@ export class SwapSide {
   readonly p2p: HubNode;
   readonly log = new SilentLog();
   readonly rpc = new Map<Ticker, FaultyRpc>();
+  /** Coins this side sees through servers of the test's own, whatever the world's backend; to be set before it opens. */
+  readonly electrum = new Map<Ticker, OwnServers>();
   /** Whom this side bans for its conduct: event and key. */
   readonly blamed: string[] = [];
   /** Salts drawn before the seeded ones. */
@@ -174,6 +180,8 @@ export class SwapSide {
       clock: this.#clock,
       log: this.log,
     };
+    const own = this.electrum.get(ticker);
+    if (own) return openElectrumChain({ ...common, headerRules: TEST_RULES, ...own, options: { ...common.options, ...own.options } });
     const electrum = this.#world.electrumOf(ticker);
     // Servers tell of news: how often they are looked at beside that is the product's own choice.
     return electrum === null
@@ -351,8 +359,10 @@ export class SwapWorld {
     this.fund("BBB", this.taker, funds);
   }
 
-  static async open(options: WorldOptions = {}): Promise<SwapWorld> {
+  /** @param before prepares the sides before they open */
+  static async open(options: WorldOptions = {}, before: (world: SwapWorld) => void = () => undefined): Promise<SwapWorld> {
     const world = new SwapWorld(options);
+    before(world);
     await world.maker.open();
     await world.taker.open();
     return world;

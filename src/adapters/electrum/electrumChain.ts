@@ -7,13 +7,17 @@ import { parseTx } from "../../core/utxo/txCodec.ts";
 import type { BlockRef, BroadcastOutcome } from "../../ports/chain.ts";
 import type { WatchKey } from "../../ports/chainStore.ts";
 import { Aborted, withDeadline } from "../../ports/clock.ts";
+import type { ElectrumEndpoint } from "../../ports/electrum.ts";
+import type { Log } from "../../ports/log.ts";
 import { broadcastTx } from "./broadcastTx.ts";
 import type { ElectrumChain, ElectrumDeps } from "./electrumDeps.ts";
 import { ElectrumLoop } from "./electrumLoop.ts";
 import { FeeRates } from "./feeRates.ts";
+import { Guards } from "./guards.ts";
 import { HeaderFollower } from "./headerFollower.ts";
 import { HeaderReader } from "./headerReader.ts";
 import { HistoryWork } from "./historyWork.ts";
+import { LoneWord } from "./loneWord.ts";
 import { MissingTxs } from "./missingTxs.ts";
 import { Notarizations } from "./notarizations.ts";
 import { Omissions } from "./omissions.ts";
@@ -22,6 +26,7 @@ import { RewardReader } from "./rewardReader.ts";
 import { ScriptViews } from "./scriptViews.ts";
 import { serverNeeds } from "./serverNeeds.ts";
 import { ServerPool } from "./serverPool.ts";
+import { ServerVisits } from "./serverVisits.ts";
 import { TxProver } from "./txProver.ts";
 import { WatchedTxs } from "./watchedTxs.ts";
 
@@ -52,22 +57,26 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   const snapshot = await store.load();
   const index = new ChainIndex(snapshot);
   const timeoutMs = options.timeoutMs ?? USUAL_TIMEOUT_MS;
-  const servers = deps.servers.map(
-    (endpoint) =>
-      new RemoteServer({
-        endpoint,
-        rules: headerRules,
-        clock,
-        log,
-        timeoutMs: endpoint.timeoutMs ?? timeoutMs,
-        closed: closing.signal,
-        genesis: () => follower.genesis,
-        onNews: () => {
-          loop.hear();
-          pool.tend();
-        },
-      }),
-  );
+  const remote = (endpoint: ElectrumEndpoint, serverLog: Log, onNews: () => void): RemoteServer =>
+    new RemoteServer({
+      endpoint,
+      rules: headerRules,
+      clock,
+      log: serverLog,
+      timeoutMs: endpoint.timeoutMs ?? timeoutMs,
+      closed: closing.signal,
+      genesis: () => follower.genesis,
+      onNews,
+    });
+  const onNews = (): void => {
+    loop.hear();
+    pool.tend();
+  };
+  const visitable = deps.servers.map((endpoint) => ({
+    pooled: remote(endpoint, log, onNews),
+    visitor: () => remote(endpoint, log.child({ visit: true }), () => undefined),
+  }));
+  const servers = visitable.map(({ pooled }) => pooled);
   const voters = new Set(servers.map(({ voter }) => voter)).size;
   const maxConnected = Math.min(voters, options.maxConnected ?? USUAL_MAX_CONNECTED);
   const needs = serverNeeds(ticker, voters, maxConnected, options.minConnected);
@@ -98,6 +107,29 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   const rewards = new BlockRewards();
   const fees = new FeeRates(options.decimals ?? 8);
   const notarizations = new Notarizations(index);
+  const omissions = new Omissions(index, reader, clock);
+  const guards = new Guards(index);
+  const word = new LoneWord({
+    index,
+    reader,
+    prover,
+    guards,
+    omissions,
+    clock,
+    log,
+    enqueue: (work) => loop.enqueue(work),
+    commit: (delta) => loop.commit(delta),
+  });
+  const visits = new ServerVisits({
+    servers: visitable,
+    pool,
+    isReady: () => loop.status().state === "ready",
+    guards,
+    word,
+    clock,
+    log,
+    closed: closing.signal,
+  });
   const loop: ElectrumLoop = new ElectrumLoop({
     ticker,
     pool,
@@ -106,7 +138,9 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     work: new HistoryWork({ index, follower, reader, prover, nowMs: () => clock.nowMs(), commit: (delta) => loop.commit(delta) }),
     watchedTxs,
     missing: new MissingTxs(index, views),
-    omissions: new Omissions(index, reader, clock),
+    omissions,
+    guards,
+    word,
     notarizations,
     fees,
     rewards: options.readsReward ? new RewardReader(rewards, prover) : null,
@@ -150,6 +184,14 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     watchTx: (txid, fromHeight, signal) => watch({ kind: "tx", key: txid }, fromHeight, signal),
     unwatch: ({ scripts = [], txids = [] }) =>
       loop.unwatch([...scripts.map(keyOf), ...txids.map((key): WatchKey => ({ kind: "tx", key }))]),
+    guard(script, guard) {
+      const release = guards.add(hexOf(script), guard);
+      visits.plan();
+      return () => {
+        release();
+        visits.plan();
+      };
+    },
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),
     confirmations(block: BlockRef | null): number {
@@ -163,6 +205,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       const txid = rawTxid(parsed.value, raw);
       const mined = index.txEntry(txid)?.block != null;
       watchedTxs.sent(txid, parsed.value);
+      guards.sent(txid, parsed.value, raw);
       const outcome = await bounded(signal, unanswered, () =>
         broadcastTx({ servers: pool.connected(), minConnected: needs.minConnected }, ticker, { txid, raw }, mined),
       );
@@ -194,6 +237,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     },
     async close(): Promise<void> {
       closing.abort(new Aborted("closed"));
+      visits.stop();
       pool.close();
       loop.wake();
       await done;

@@ -18,11 +18,19 @@ export class Omissions {
   readonly #reader: HeaderReader;
   readonly #clock: Clock;
   #sinceMs = new Map<string, number>();
+  /** Scripts of which somebody who is not asked otherwise proved something. */
+  readonly #suspected = new Set<string>();
 
   constructor(index: ChainIndex, reader: HeaderReader, clock: Clock) {
     this.#index = index;
     this.#reader = reader;
     this.#clock = clock;
+  }
+
+  /** One that is visited proved more of a script than all who are asked tell: that these agree is no excuse then. */
+  suspect(scriptHex: string): void {
+    if (this.#suspected.size >= MAX_REMEMBERED) this.#suspected.clear();
+    this.#suspected.add(scriptHex);
   }
 
   /** To be called after a look that asked for every status anew: what is told by then is no matter of a late message. */
@@ -31,7 +39,7 @@ export class Omissions {
     const nowMs = this.#clock.nowMs();
     for (const { scriptHex, scriptHash, views, only } of scripts) {
       const statuses = new Set([...views.values()].map((v) => v.status));
-      if (only !== null || statuses.size < 2) continue;
+      if (only !== null || (statuses.size < 2 && !this.#suspected.has(scriptHex))) continue;
       const touching = this.#touching(scriptHex);
       for (const [server, view] of views) {
         const heights = new Map(view.lines.map((l) => [l.txid, l.height]));

@@ -6,8 +6,10 @@ import type { ChainDelta, StoredHeader } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Look, LookFault } from "./fault.ts";
 import type { FeeRates } from "./feeRates.ts";
+import type { Guards } from "./guards.ts";
 import type { HeaderFollower, HeaderPlan } from "./headerFollower.ts";
 import type { HistoryWork } from "./historyWork.ts";
+import type { LoneWord } from "./loneWord.ts";
 import type { MissingTxs } from "./missingTxs.ts";
 import type { Notarizations } from "./notarizations.ts";
 import type { Omissions } from "./omissions.ts";
@@ -26,6 +28,8 @@ export type LookParts = {
   readonly watchedTxs: WatchedTxs;
   readonly missing: MissingTxs;
   readonly omissions: Omissions;
+  readonly guards: Guards;
+  readonly word: LoneWord;
   readonly notarizations: Notarizations;
   readonly fees: FeeRates;
   /** Null: nobody asks what blocks pay. */
@@ -91,6 +95,7 @@ export class ServerLook {
     const moved = plan.fork !== null && plan.fork < (index.tipHeader?.height ?? 0);
     const open = views.all().filter((t) => t.changed || moved);
     const worked = await this.#workOff(open, plan, servers, { ...delta, ...found });
+    this.#hearEach(servers);
     follower.adopt(plan);
     if (!worked.ok) return worked;
     if (plan.height < plan.target) return err({ kind: "moved" });
@@ -104,6 +109,20 @@ export class ServerLook {
     const tip = follower.known(plan.height, plan);
     if (rewards !== null && tip !== null) await rewards.read(plan.height, tip, pool.present());
     return ok(undefined);
+  }
+
+  /** What too few say to count is shown to who guards the script. Nobody waits for it: it may be asked of one who answers late. */
+  #hearEach(servers: readonly RemoteServer[]): void {
+    const { guards, views, word } = this.#parts;
+    const guarded = guards.scripts();
+    for (const server of guarded.length === 0 ? [] : servers) {
+      const told = guarded.flatMap((scriptHex) => {
+        const lines = views.get(scriptHex)?.views.get(server)?.lines ?? [];
+        // What it says of blocks was worked off.
+        return lines.length === 0 ? [] : [{ scriptHex, lines: lines.map(({ txid }) => ({ txid, height: 0 })) }];
+      });
+      if (told.length > 0) void word.hear(server, told);
+    }
   }
 
   async #workOff(

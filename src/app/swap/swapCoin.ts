@@ -33,6 +33,7 @@ export type SwapChain = Pick<
   | "watchScript"
   | "watchTx"
   | "unwatch"
+  | "guard"
   | "outputs"
   | "tx"
   | "confirmations"

@@ -17,6 +17,7 @@ import { chainOf, contractOf, depthOf, notDeep, type PaymentSlot, unitsOf } from
 import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
 import { PaymentGone } from "./paymentGone.ts";
 
 /**
@@ -32,6 +33,15 @@ type Sighting = { readonly txid: string; readonly raw: string; readonly bytes: U
 
 /** Turns what both chains say into facts of the swap, and takes facts back after a reorg. */
 export async function observe(task: SwapTask, signal: AbortSignal): Promise<void> {
+  const guarded = new GuardedContracts(task);
+  try {
+    await observeGuarded(task, guarded, signal);
+  } finally {
+    guarded.release();
+  }
+}
+
+async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;
   // What one chain says counts while the other is away; and before it covers the contract, it says nothing.
   const { covered } = task;
@@ -40,13 +50,15 @@ export async function observe(task: SwapTask, signal: AbortSignal): Promise<void
   const payment = new PaymentGone();
   for (;;) {
     const seen = task.seen("chain");
+    guarded.update();
     for (const slot of SLOTS) {
       if (!covered.has(chainOf(role, slot))) continue;
       const sighting = look(task, slot);
       // Most looks find nothing new, and a wait for nothing at each of them would be most of their cost.
       if (isNews(task, slot, sighting)) await record(task, slot, sighting);
     }
-    if (mayLearnSecret(task)) await learnSecret(task);
+    const shown = guarded.takeShown();
+    if (mayLearnSecret(task)) await learnSecret(task, shown);
     if (payment.isGone(task)) await task.emit({ type: "payment_gone" });
     const unseen = whatIsUnseen(task);
     if (unseen && unseen !== task.unseen) task.trouble(unseen);
@@ -284,19 +296,26 @@ function mayLearnSecret({ state }: SwapTask): boolean {
 /**
  * Taker: the maker's claim, even unconfirmed, shows the secret. Maker of a swap that KDF began: so does any claim, also one of KDF's
  * that nothing tells of. A transaction that only looks like a claim shows nothing.
+ * @param shown of which one server alone tells: whoever has the secret in it had it from the maker, so it proves itself
  */
-async function learnSecret(task: SwapTask): Promise<void> {
+async function learnSecret(task: SwapTask, shown: readonly ShownTx[] = []): Promise<void> {
   const s = task.state;
   const { role } = s.terms;
   if (!mayLearnSecret(task) || !s.negotiated) return;
   for (const slot of role === "taker" ? (["takerPaymentSpend"] as const) : (["takerPaymentSpend", "makerPaymentSpend"] as const)) {
+    const coin = task.coin(chainOf(role, slot));
+    const secretHash = fromHex(s.negotiated.secretHash);
     const spend = s.facts[slot];
-    if (!spend) continue;
-    const secret = task
-      .coin(chainOf(role, slot))
-      .findSecret({ txid: spend.txid, raw: fromHex(spend.raw) }, fromHex(s.negotiated.secretHash));
+    const secret = spend && coin.findSecret({ txid: spend.txid, raw: fromHex(spend.raw) }, secretHash);
     if (secret) return task.emit({ type: "secret_learned", secret: toHex(secret) });
-    task.trouble(`the spend ${spend.txid} carries no secret`);
+    if (spend) task.trouble(`the spend ${spend.txid} carries no secret`);
+    for (const tx of shown) {
+      const found = `${tx.payment}Spend` === slot ? coin.findSecret(tx, secretHash) : null;
+      if (!found) continue;
+      // Seen, and withdrawn at the next look while the chain as most tell it does not have it.
+      if (!spend) await task.emit({ type: "tx_seen", slot, txid: tx.txid, raw: toHex(tx.raw), block: null });
+      return task.emit({ type: "secret_learned", secret: toHex(found) });
+    }
   }
 }
 

@@ -1,0 +1,146 @@
+import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import { parseHistory, parseTxid } from "./answers.ts";
+import { AskAgain } from "./askAgain.ts";
+import type { Guards } from "./guards.ts";
+import type { LoneWord } from "./loneWord.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import { scriptHashOf } from "./scriptHash.ts";
+import type { ServerPool } from "./serverPool.ts";
+import { visitPauseMs } from "./visitPace.ts";
+
+/** A visit ends after so long, ms, whatever the server still has to say. */
+const VISIT_MS = 30_000;
+/** Scripts asked about at a visit, the most urgent. */
+const MAX_SCRIPTS = 100;
+
+/** One configured server: as the pool has it, and with a connection of its own for visits. */
+export type Visitable = { readonly pooled: RemoteServer; readonly visitor: () => RemoteServer };
+
+export type ServerVisitsDeps = {
+  readonly servers: readonly Visitable[];
+  readonly pool: ServerPool;
+  /** Whether what the connected servers say is believed now. */
+  readonly isReady: () => boolean;
+  readonly guards: Guards;
+  readonly word: LoneWord;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly closed: AbortSignal;
+};
+
+/**
+ * Servers that are connected can lie together by leaving out. So, while a script is guarded, all others that are configured are visited in
+ * turns: whether or not they are wanted, slow, or were dropped, for what is taken from one is only what proves itself. One at a time, and
+ * nobody where nothing is guarded.
+ */
+export class ServerVisits {
+  readonly #deps: ServerVisitsDeps;
+  readonly #visitors = new Map<RemoteServer, RemoteServer>();
+  /** When each was visited last, by count. */
+  readonly #turns = new Map<RemoteServer, number>();
+  readonly #refused = new Map<RemoteServer, AskAgain>();
+  #count = 0;
+  #lastMs = 0;
+  #isVisiting = false;
+  #cancel: () => void = () => undefined;
+
+  constructor(deps: ServerVisitsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Something else is guarded now. */
+  plan(): void {
+    const { guards, clock, closed } = this.#deps;
+    this.#cancel();
+    const { dueSec } = guards;
+    if (dueSec === null) {
+      this.#lastMs = 0;
+      this.#refused.clear();
+      return;
+    }
+    if (closed.aborted || this.#isVisiting) return;
+    const nowMs = clock.nowMs();
+    // The first visit has a pause before it: a swap that nobody hides anything from is often over by then. A clock set back delays nothing.
+    this.#lastMs = this.#lastMs === 0 ? nowMs : Math.min(this.#lastMs, nowMs);
+    const restMs = this.#lastMs + visitPauseMs(dueSec, nowMs) - nowMs;
+    this.#cancel = clock.after(Math.max(0, restMs), () => void this.#next());
+  }
+
+  stop(): void {
+    this.#cancel();
+    for (const visitor of this.#visitors.values()) visitor.release();
+  }
+
+  async #next(): Promise<void> {
+    const { clock, log, closed } = this.#deps;
+    const server = this.#choose();
+    this.#lastMs = clock.nowMs();
+    this.#isVisiting = true;
+    try {
+      if (server !== null) await this.#visit(server);
+    } catch (cause) {
+      if (!(cause instanceof Aborted)) log.warn("visit_failed", { server: server?.pooled.name, cause: String(cause) });
+    } finally {
+      this.#isVisiting = false;
+    }
+    if (!closed.aborted) this.plan();
+  }
+
+  /** Whose turn it is; null: nobody's. Two of one host are one voice: the other is not visited while one of them is asked anyway. */
+  #choose(): Visitable | null {
+    const { servers, pool, isReady, clock } = this.#deps;
+    const heard = isReady() ? pool.present() : [];
+    const voices = new Set(heard.map(({ voter }) => voter));
+    const open = servers.filter(({ pooled }) => {
+      if (voices.has(pooled.voter) || pooled.state === "connecting") return false;
+      const restMs = pooled.state === "connected" ? null : (this.#visitors.get(pooled)?.restUntilMs(false) ?? null);
+      return restMs === null || restMs <= clock.nowMs();
+    });
+    const turn = ({ pooled }: Visitable): number => this.#turns.get(pooled) ?? 0;
+    const [first] = open.toSorted((a, b) => turn(a) - turn(b));
+    if (first !== undefined) this.#turns.set(first.pooled, ++this.#count);
+    return first ?? null;
+  }
+
+  async #visit({ pooled, visitor }: Visitable): Promise<void> {
+    if (pooled.state === "connected") return this.#within(() => this.#ask(pooled));
+    const guest = this.#visitors.get(pooled) ?? visitor();
+    this.#visitors.set(pooled, guest);
+    try {
+      await this.#within(async () => {
+        await guest.connect();
+        if (guest.state === "connected") await this.#ask(guest);
+      });
+    } finally {
+      // Whoever was lost or dropped on the way rests as long as that takes.
+      if (guest.state === "connected" || guest.state === "connecting") guest.release();
+    }
+  }
+
+  #within(work: () => Promise<void>): Promise<void> {
+    return withDeadline(this.#deps.clock, VISIT_MS, this.#deps.closed, work);
+  }
+
+  async #ask(server: RemoteServer): Promise<void> {
+    const { guards, word } = this.#deps;
+    for (const scriptHex of guards.scripts().slice(0, MAX_SCRIPTS)) {
+      const lines = await server.ask("blockchain.scripthash.get_history", [scriptHashOf(scriptHex)], parseHistory);
+      if (server.state !== "connected") return;
+      if (!lines.ok || lines.value === "too_long") continue;
+      await word.hear(server, [{ scriptHex, lines: lines.value }]);
+      await this.#give(server, scriptHex, new Set(lines.value.map(({ txid }) => txid)));
+    }
+  }
+
+  /** What was sent from here may have been given to nobody: this one gets it, too, if it does not tell of it. */
+  async #give(server: RemoteServer, scriptHex: string, told: ReadonlySet<string>): Promise<void> {
+    const { guards, clock } = this.#deps;
+    const own = guards.lastSent(scriptHex);
+    const again = this.#refused.get(server) ?? new AskAgain();
+    this.#refused.set(server, again);
+    if (own === null || told.has(own.txid) || server.state !== "connected" || !again.isDue(own.txid, clock.nowMs())) return;
+    const taken = await server.ask("blockchain.transaction.broadcast", [own.hex], parseTxid);
+    if (!taken.ok && taken.error.kind === "rpc") again.refused(own.txid, clock.nowMs());
+  }
+}
