@@ -6,12 +6,13 @@ import type { Tx } from "../../src/core/utxo/tx.ts";
 import { serializeTx, txid } from "../../src/core/utxo/txCodec.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { KMD_COIN, SEGWIT_COIN } from "../contract/embeddedChain.ts";
-import { scriptNumber } from "../contract/spendable.ts";
+import { scriptNumber, spendOf } from "../contract/spendable.ts";
 import { whileTimePasses } from "./whileTimePasses.ts";
 
 const HOUR_MS = 3_600_000;
 const GET = "blockchain.transaction.get";
 const HISTORY = "blockchain.scripthash.get_history";
+const BROADCAST = "blockchain.transaction.broadcast";
 const SERVERS = 3;
 const cleanup: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -118,4 +119,54 @@ test("a server that is behind is not asked about blocks it does not have, howeve
   await w.pass(600_000);
   expect(chain.outputs(scriptNumber(1))[0]?.block?.height).toBe(121);
   expect(refused).toEqual([]);
+});
+
+test("a transaction that all refuse is offered every two minutes in the end, however often it is sent; each server is asked once whether it has it", async () => {
+  let refusal = "no";
+  const { w, chain } = await begin((line) =>
+    /"result":"[0-9a-f]{64}"/.test(line) ? line.replace(/"result":"[0-9a-f]{64}"/, `"error":{"code":1,"message":"${refusal}"}`) : line,
+  );
+  const { raw } = await notYetSent();
+  for (const server of w.servers) server.faults.add({ kind: "swallow_broadcast" });
+  w.asked.length = 0;
+  const send = async (times: number): Promise<void> => {
+    for (let i = 0; i < times; i++) {
+      expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "rejected", code: 1 });
+      await w.pass(5_000);
+    }
+  };
+  await send(HOUR_MS / 5_000);
+  expect(askedOf(w, BROADCAST)).toBeGreaterThan(30);
+  expect(askedOf(w, BROADCAST)).toBeLessThanOrEqual(36);
+  expect(askedOf(w, GET)).toBe(1);
+  refusal = "another reason";
+  await send(24);
+  expect(askedOf(w, GET)).toBe(2);
+});
+
+test("a refused transaction is offered at once when one it spends from appears or gets a block, and when other servers are there", async () => {
+  const { w, chain } = await begin();
+  await whileTimePasses(w, chain.watchScript(scriptNumber(5), 0));
+  for (const server of w.servers) server.faults.add({ kind: "error", code: 1, message: "no", methods: [BROADCAST] });
+  const parent = await notYetSent();
+  const raw = serializeTx(spendOf(w.format, 5, [{ txid: parent.txid, vout: 0, value: 100_000n }], scriptNumber(2)));
+  const offers = async (): Promise<readonly number[]> => {
+    const counts: number[] = [];
+    for (let i = 0; i < 2; i++) {
+      w.asked.length = 0;
+      await whileTimePasses(w, chain.broadcast(raw));
+      counts.push(w.asked.filter((m) => m === BROADCAST).length);
+    }
+    return counts;
+  };
+  expect(await offers()).toEqual([SERVERS, 0]);
+  w.daemon.answer("sendrawtransaction", [Buffer.from(parent.raw).toString("hex")]);
+  await w.pass(1_000);
+  expect(await offers()).toEqual([SERVERS, 0]);
+  w.mine();
+  await w.pass(1_500);
+  expect(await offers()).toEqual([SERVERS, 0]);
+  w.servers[2]?.faults.add({ kind: "refuse" });
+  await w.pass(500);
+  expect(await offers()).toEqual([SERVERS - 1, 0]);
 });

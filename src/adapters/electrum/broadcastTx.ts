@@ -13,6 +13,8 @@ export type Receivers = {
   readonly servers: readonly RemoteServer[];
   /** Below so many no word counts. */
   readonly minConnected: number;
+  /** With what words a server refused, by its name, that turned out not to have it: it is not asked again after the same words. */
+  readonly lacking: Map<string, string>;
 };
 
 /**
@@ -23,7 +25,7 @@ export type Receivers = {
  * @param mined whether the index already shows it in a block
  */
 export async function broadcastTx(
-  { servers, minConnected }: Receivers,
+  { servers, minConnected, lacking }: Receivers,
   ticker: string,
   tx: { readonly txid: string; readonly raw: Uint8Array },
   mined: boolean,
@@ -40,8 +42,17 @@ export async function broadcastTx(
   if (mined) return { kind: "already_known" };
   const sent = await Promise.all(sending);
   const taken = sent.filter(isTaken).length;
-  const others = servers.filter((_, i) => !sent[i]?.ok);
-  const known = await Promise.all(others.map((s) => s.ask("blockchain.transaction.get", [tx.txid], parseRawTx)));
+  const others = servers.flatMap((server, i) => {
+    const answer = sent[i];
+    if (answer === undefined || answer.ok) return [];
+    const words = serverFaultText(answer.error);
+    return lacking.get(server.name) === words ? [] : [{ server, words }];
+  });
+  const known = await Promise.all(others.map(({ server }) => server.ask("blockchain.transaction.get", [tx.txid], parseRawTx)));
+  for (const [i, answer] of known.entries()) {
+    const other = others[i];
+    if (other !== undefined && !answer.ok && answer.error.kind === "rpc") lacking.set(other.server.name, other.words);
+  }
   const having = known.filter((a) => a.ok && Buffer.from(a.value).equals(tx.raw)).length;
   if (taken + having >= need) return { kind: taken > 0 ? "accepted" : "already_known" };
   return verdictOf(

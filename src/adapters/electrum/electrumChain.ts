@@ -21,6 +21,7 @@ import { LoneWord } from "./loneWord.ts";
 import { MissingTxs } from "./missingTxs.ts";
 import { Notarizations } from "./notarizations.ts";
 import { Omissions } from "./omissions.ts";
+import { RefusedBroadcasts } from "./refusedBroadcasts.ts";
 import { RemoteServer } from "./remoteServer.ts";
 import { RewardReader } from "./rewardReader.ts";
 import { ScriptViews } from "./scriptViews.ts";
@@ -108,6 +109,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   const fees = new FeeRates(options.decimals ?? 8);
   const notarizations = new Notarizations(index);
   const omissions = new Omissions(index, reader, clock);
+  const refused = new RefusedBroadcasts(index, clock);
   const guards = new Guards(index);
   const word = new LoneWord({
     index,
@@ -206,9 +208,15 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       const mined = index.txEntry(txid)?.block != null;
       watchedTxs.sent(txid, parsed.value);
       guards.sent(txid, parsed.value, raw);
+      const receivers = pool.connected();
+      const lately = refused.lately(txid, parsed.value, receivers);
+      if (lately !== null) return lately;
+      const { minConnected } = needs;
+      const lacking = refused.lacking(txid);
       const outcome = await bounded(signal, unanswered, () =>
-        broadcastTx({ servers: pool.connected(), minConnected: needs.minConnected }, ticker, { txid, raw }, mined),
+        broadcastTx({ servers: receivers, minConnected, lacking }, ticker, { txid, raw }, mined),
       );
+      refused.heard(txid, parsed.value, receivers, outcome);
       log.info("broadcast", { txid, outcome: outcome.kind });
       if (outcome.kind === "accepted") {
         // Known at once, not only at the next look; a look that finds it missing takes it back.

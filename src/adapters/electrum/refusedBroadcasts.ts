@@ -1,0 +1,76 @@
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import type { Tx } from "../../core/utxo/tx.ts";
+import type { BroadcastOutcome } from "../../ports/chain.ts";
+import type { Clock } from "../../ports/clock.ts";
+
+/** First and longest pause before what most refused is offered again as it is, ms; doubles from one to the other. */
+const FIRST_MS = 5_000;
+const LAST_MS = 120_000;
+/** Transactions remembered. */
+const MAX_KNOWN = 200;
+
+type Refused = {
+  readonly outcome: BroadcastOutcome;
+  /** What the answer may hang on: who was asked, and what is known of its inputs. */
+  readonly met: string;
+  readonly atMs: number;
+  readonly pauseMs: number;
+};
+
+/**
+ * Refusals of transactions that somebody keeps on sending: ElectrumX counts each for a hundred, and forgives about one a second. The same
+ * bytes meet the same answer while nothing else is known of their inputs and the same servers are asked, or soon another.
+ */
+export class RefusedBroadcasts {
+  readonly #index: ChainIndex;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Refused>();
+  /** By transaction: with what words a server refused that turned out not to have it. */
+  readonly #lacking = new Map<string, Map<string, string>>();
+
+  constructor(index: ChainIndex, clock: Clock) {
+    this.#index = index;
+    this.#clock = clock;
+  }
+
+  /** The last refusal, if it is too early to ask again; null: it is to be sent. */
+  lately(txid: string, tx: Tx, servers: readonly { readonly name: string }[]): BroadcastOutcome | null {
+    const known = this.#known.get(txid);
+    if (known === undefined || known.met !== this.#meets(tx, servers)) return null;
+    const passedMs = this.#clock.nowMs() - known.atMs;
+    return passedMs >= 0 && passedMs < known.pauseMs ? known.outcome : null;
+  }
+
+  heard(txid: string, tx: Tx, servers: readonly { readonly name: string }[], outcome: BroadcastOutcome): void {
+    const before = this.#known.get(txid);
+    this.#known.delete(txid);
+    if (outcome.kind !== "rejected") {
+      this.#lacking.delete(txid);
+      return;
+    }
+    const met = this.#meets(tx, servers);
+    const pauseMs = before?.met === met ? Math.min(2 * before.pauseMs, LAST_MS) : FIRST_MS;
+    this.#known.set(txid, { outcome, met, atMs: this.#clock.nowMs(), pauseMs });
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= MAX_KNOWN) break;
+      this.#known.delete(oldest);
+      this.#lacking.delete(oldest);
+    }
+  }
+
+  /** Servers by name with the words of a refusal, after which they turned out not to have a transaction; to be added to. */
+  lacking(txid: string): Map<string, string> {
+    if (this.#lacking.size > MAX_KNOWN) this.#lacking.clear();
+    const lacking = this.#lacking.get(txid) ?? new Map<string, string>();
+    this.#lacking.set(txid, lacking);
+    return lacking;
+  }
+
+  #meets(tx: Tx, servers: readonly { readonly name: string }[]): string {
+    const parents = tx.inputs.map(({ txid }) => {
+      const parent = this.#index.txEntry(txid);
+      return parent === undefined ? "unknown" : (parent.block?.hash ?? "no block");
+    });
+    return [...servers.map(({ name }) => name).sort(), ...parents].join(" ");
+  }
+}

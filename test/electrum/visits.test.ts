@@ -1,0 +1,225 @@
+import { afterEach, expect, test } from "vitest";
+import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
+import { scriptHashOf } from "../../src/adapters/electrum/scriptHash.ts";
+import { visitPauseMs } from "../../src/adapters/electrum/visitPace.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
+import { serializeTx } from "../../src/core/utxo/txCodec.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber, spendOf } from "../contract/spendable.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+// Servers that are not connected are visited while something is guarded, politely, and what they prove counts.
+
+const HOUR_MS = 3_600_000;
+const SCRIPT = scriptNumber(1);
+const PAID = 200_000_000n;
+const SERVERS = 5;
+/** Of which the first two are connected. */
+const LIARS = 2;
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+type World = {
+  readonly w: ElectrumWorld;
+  readonly chain: ElectrumChain;
+  /** Lines each server was sent. */
+  readonly sent: readonly string[][];
+  readonly shown: string[];
+  /** Guards the script, due so many ms from now. */
+  readonly guard: (dueMs: number) => () => void;
+};
+
+async function begin(
+  options: ElectrumOptions = {},
+  spoil: (line: string, server: number) => string | null = (line) => line,
+  voters: readonly string[] = [],
+): Promise<World> {
+  const w = await startElectrumChain(SEGWIT_COIN, SERVERS, spoil);
+  cleanup.push(() => w.close());
+  w.voters.push(...voters);
+  const sent: string[][] = w.servers.map(() => []);
+  for (const [i, server] of w.servers.entries()) {
+    const connect = server.connect.bind(server);
+    server.connect = (client) => {
+      const pipe = connect(client);
+      sent[i]?.push("connect");
+      if (pipe === null) return null;
+      const write = (bytes: Uint8Array): void => {
+        sent[i]?.push(Buffer.from(bytes).toString("utf8"));
+        pipe.write(bytes);
+      };
+      return { write, close: () => pipe.close() };
+    };
+  }
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), {
+    timeoutMs: 2_000,
+    maxConnected: LIARS,
+    ...options,
+  });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
+  const shown: string[] = [];
+  return {
+    w,
+    chain,
+    sent,
+    shown,
+    guard: (dueMs) =>
+      chain.guard?.(SCRIPT, { dueSec: (w.clock.nowMs() + dueMs) / 1_000, onTx: ({ txid }) => void shown.push(txid) }) ?? (() => undefined),
+  };
+}
+const statesOf = (chain: ElectrumChain): readonly string[] => chain.servers().map(({ state }) => state);
+const hide = (w: ElectrumWorld, txid: string): void => {
+  for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "hide", txid });
+};
+/** What was sent to those that are not connected, since it was asked last. */
+function outside(sent: readonly string[][]): readonly string[] {
+  return sent.slice(LIARS).flatMap((lines) => lines.splice(0));
+}
+const count = (lines: readonly string[], what: string): number => lines.filter((line) => line.includes(what)).length;
+
+/** A spend of what pays the script, in the mempool, of which the connected say nothing. */
+async function hiddenSpend({ w, chain }: World): Promise<string> {
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  const tx = spendOf(w.format, 1, chain.outputs(SCRIPT), scriptNumber(2));
+  const txid = w.send(tx);
+  hide(w, txid);
+  return txid;
+}
+
+test("visits are ten minutes apart while there is time, closer as it runs out, and a minute apart in the end and after it", () => {
+  const at = (leftSec: number): number => visitPauseMs(1_700_000_000 + leftSec, 1_700_000_000_000) / 1_000;
+  expect([86_400, 12_000, 7_800, 1_200, 60, 0, -7_200].map(at)).toEqual([600, 600, 390, 60, 60, 60, 60]);
+});
+
+test("where nothing is guarded nobody else is asked; where something is, one at a time and no oftener than the pace says, five lines each", async () => {
+  const { w, sent, guard } = await begin();
+  await w.pass(HOUR_MS);
+  expect(outside(sent)).toEqual([]);
+  const release = guard(24 * HOUR_MS);
+  await w.pass(HOUR_MS + 1_000);
+  const calm = outside(sent);
+  expect(count(calm, "connect")).toBe(6);
+  release();
+  await w.pass(HOUR_MS);
+  expect(outside(sent)).toEqual([]);
+  const last = guard(0);
+  await w.pass(HOUR_MS + 1_000);
+  const urgent = outside(sent);
+  expect(count(urgent, "connect")).toBe(60);
+  expect(count(urgent, "get_history")).toBe(60);
+  expect(count(urgent, '"method"')).toBeLessThanOrEqual(60 * 5);
+  last();
+  await w.pass(HOUR_MS);
+  expect(outside(sent)).toEqual([]);
+});
+
+test("each of the others has its turn, also one that was away at the first", async () => {
+  const { w, sent, guard } = await begin();
+  w.servers[3]?.faults.add({ kind: "refuse" });
+  guard(0);
+  await w.pass(4 * 60_000);
+  w.servers[3]?.faults.clear();
+  await w.pass(6 * 60_000);
+  for (const lines of sent.slice(LIARS)) expect(count(lines, "get_history")).toBeGreaterThanOrEqual(2);
+});
+
+test("a spend in a block that the connected leave out is proven by the first that is visited; they are dropped, and others take their place", async () => {
+  const world = await begin();
+  const { w, chain } = world;
+  const txid = await hiddenSpend(world);
+  w.mine();
+  await w.pass(HOUR_MS);
+  expect(chain.outputs(SCRIPT)[0]?.spentBy).toBeNull();
+  world.guard(0);
+  await w.pass(61_000);
+  expect(chain.outputs(SCRIPT)[0]?.spentBy).toMatchObject({ txid, block: { height: 122 } });
+  await w.pass(900_000);
+  expect(chain.servers().map(({ contradictions }) => contradictions > 0)).toEqual([true, true, false, false, false]);
+  expect(statesOf(chain).slice(LIARS)).toContain("connected");
+  expect(chain.outputs(SCRIPT)[0]?.spentBy).toMatchObject({ txid, block: { height: 122 } });
+});
+
+test("a spend in no block that one shows is shown to who guards the script, once, and is no fact", async () => {
+  const world = await begin();
+  const txid = await hiddenSpend(world);
+  world.guard(0);
+  await world.w.pass(10 * 60_000);
+  expect(world.shown).toEqual([txid]);
+  expect(world.chain.tx(txid)).toBeUndefined();
+  expect(world.chain.outputs(SCRIPT)[0]?.spentBy).toBeNull();
+});
+
+test("one that was dropped for what it said is visited all the same", async () => {
+  let isFalse = true;
+  const world = await begin({ maxConnected: SERVERS }, (line, server) =>
+    server === 4 && isFalse && line.includes('"merkle"') ? line.replace(/[0-9a-f]{64}/, "00".repeat(32)) : line,
+  );
+  const { w, chain } = world;
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  const second = w.pay(SCRIPT, PAID);
+  for (const server of w.servers.slice(0, 4)) server.faults.add({ kind: "hide", txid: second });
+  w.mine();
+  await w.pass(30_000);
+  expect(statesOf(chain)[4]).toBe("dropped");
+  isFalse = false;
+  world.guard(0);
+  await w.pass(65_000);
+  expect(statesOf(chain)[4]).toBe("dropped");
+  expect(chain.outputs(SCRIPT)).toHaveLength(2);
+});
+
+test("two of one host are one voice: while one of them is connected the other is not visited", async () => {
+  const { w, sent, guard } = await begin({}, undefined, ["one.example", "two.example", "one.example", "two.example", "three.example"]);
+  guard(0);
+  await w.pass(30 * 60_000);
+  expect(sent[2]).toEqual([]);
+  expect(sent[3]).toEqual([]);
+  expect(count(sent[4] ?? [], "get_history")).toBe(30);
+});
+
+test("one that names thousands is read fifty at a time, and what a visit does not come to is read at the next", async () => {
+  const world = await begin();
+  const { w, sent, shown, chain } = world;
+  await whileTimePasses(w, chain.refresh());
+  const others = Array.from({ length: 120 }, () => w.pay(scriptNumber(9), 10_000n));
+  for (const server of w.servers.slice(LIARS))
+    for (const txid of others.slice(0, 99)) server.faults.add({ kind: "claim", scriptHash: scriptHashOf(toHex(SCRIPT)), txid, height: 0 });
+  world.guard(0);
+  await w.pass(61_000);
+  expect(count(outside(sent), "transaction.get")).toBe(50);
+  await w.pass(60_000);
+  expect(count(outside(sent), "transaction.get")).toBe(49);
+  await w.pass(180_000);
+  expect(count(outside(sent), "transaction.get")).toBe(0);
+  expect(shown).toHaveLength(99);
+});
+
+test("an own spend that the connected keep to themselves is given to those who are visited; one that they refuse, less and less often", async () => {
+  const world = await begin();
+  const { w, chain, sent } = world;
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  const outputs = chain.outputs(SCRIPT);
+  world.guard(0);
+  for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
+  for (const { faults } of w.servers.slice(LIARS))
+    faults.add({ kind: "error", code: 1, message: "no", methods: ["blockchain.transaction.broadcast"], forMs: HOUR_MS });
+  const raw = serializeTx(spendOf(w.format, 1, outputs, scriptNumber(2)));
+  expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
+  await w.pass(HOUR_MS - 10_000);
+  const offers = count(outside(sent), "transaction.broadcast");
+  expect(offers).toBeGreaterThan(SERVERS - LIARS);
+  expect(offers).toBeLessThanOrEqual(3 * 14);
+  await w.pass(400_000);
+  expect(w.chain.mempool.graph.entries()).toHaveLength(1);
+});
