@@ -196,3 +196,17 @@ test.each([
     await world.maker.restart();
   },
 );
+
+test("once a swap is over nobody who is not connected is asked about it", async () => {
+  const asked: string[] = [];
+  const taker = await begin("taker", "BBB", {}, { asked: (line) => void asked.push(line) });
+  when(world.maker, "tx_signed", "takerPaymentSpend", (txid) => world.chain("BBB").held.add(txid));
+  when(taker, "tx_signed", "makerPaymentSpend", (txid) => world.chain("AAA").held.add(txid));
+  const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+  await world.until("the last one was visited", () => asked.some((line) => line.includes("get_history")));
+  for (const ticker of ["AAA", "BBB"] as const) world.chain(ticker).held.clear();
+  await done(taker, uuid);
+  asked.length = 0;
+  await world.advance(3_600);
+  expect(asked).toEqual([]);
+});

@@ -6,6 +6,7 @@ import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainSto
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { serializeTx } from "../../src/core/utxo/txCodec.ts";
+import type { Log } from "../../src/ports/log.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
 import { scriptNumber, spendOf } from "../contract/spendable.ts";
@@ -30,6 +31,8 @@ type World = {
   /** Lines each server was sent. */
   readonly sent: readonly string[][];
   readonly shown: string[];
+  /** Events the log tells at its usual level. */
+  readonly told: string[];
   /** Guards the script, due so many ms from now. */
   readonly guard: (dueMs: number) => () => void;
 };
@@ -56,11 +59,11 @@ async function begin(
       return { write, close: () => pipe.close() };
     };
   }
-  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), {
-    timeoutMs: 2_000,
-    maxConnected: LIARS,
-    ...options,
-  });
+  const told: string[] = [];
+  const tell = (event: string): void => void told.push(event);
+  const log: Log = { debug: () => undefined, info: tell, warn: tell, error: tell, child: () => log };
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000, maxConnected: LIARS, ...options }, log);
   cleanup.push(() => chain.close());
   await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
   const shown: string[] = [];
@@ -69,6 +72,7 @@ async function begin(
     chain,
     sent,
     shown,
+    told,
     guard: (dueMs) =>
       chain.guard?.(SCRIPT, { dueSec: (w.clock.nowMs() + dueMs) / 1_000, onTx: ({ txid }) => void shown.push(txid) }) ?? (() => undefined),
   };
@@ -100,9 +104,10 @@ test("visits are ten minutes apart while there is time, closer as it runs out, a
 });
 
 test("where nothing is guarded nobody else is asked; where something is, one at a time and no oftener than the pace says, five lines each", async () => {
-  const { w, sent, guard } = await begin();
+  const { w, sent, told, guard } = await begin();
   await w.pass(HOUR_MS);
   expect(outside(sent)).toEqual([]);
+  told.length = 0;
   const release = guard(24 * HOUR_MS);
   await w.pass(HOUR_MS + 1_000);
   const calm = outside(sent);
@@ -116,6 +121,7 @@ test("where nothing is guarded nobody else is asked; where something is, one at 
   expect(count(urgent, "connect")).toBe(60);
   expect(count(urgent, "get_history")).toBe(60);
   expect(count(urgent, '"method"')).toBeLessThanOrEqual(60 * 5);
+  expect(told).toEqual([]);
   last();
   await w.pass(HOUR_MS);
   expect(outside(sent)).toEqual([]);
@@ -141,6 +147,7 @@ test("a spend in a block that the connected leave out is proven by the first tha
   world.guard(0);
   await w.pass(61_000);
   expect(chain.outputs(SCRIPT)[0]?.spentBy).toMatchObject({ txid, block: { height: 122 } });
+  expect(world.told).toContain("server_proves_more");
   await w.pass(900_000);
   expect(chain.servers().map(({ contradictions }) => contradictions > 0)).toEqual([true, true, false, false, false]);
   expect(statesOf(chain).slice(LIARS)).toContain("connected");

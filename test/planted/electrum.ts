@@ -10,6 +10,8 @@ const VOTER_TEST = `${AT}/serverAddress.test.ts`;
 const MAJORITY_TEST = "test/electrum/lyingMajority.test.ts";
 const POLITE_TEST = "test/electrum/politeness.test.ts";
 const WAITS_TEST = "test/electrum/waits.test.ts";
+const ALL_LIE_TEST = "test/electrum/allConnectedLie.test.ts";
+const VISITS_TEST = "test/electrum/visits.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
@@ -624,5 +626,132 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (this.#credit >= 0) this.#tell();",
     "if (this.#credit >= -1e9) this.#tell();",
     LIAR_TEST,
+  ),
+  bug(
+    "servers that are not connected are never asked about open swaps",
+    `${AT}/serverVisits.ts`,
+    "if (server !== null) await this.#visit(server);",
+    'if (server?.pooled.state === "connected") await this.#visit(server);',
+    ALL_LIE_TEST,
+  ),
+  bug(
+    "where too few are connected to be believed, those who are there are not asked for the secret",
+    `${AT}/serverVisits.ts`,
+    "const heard = isReady() ? pool.present() : [];",
+    "const heard = isReady() ? pool.present() : pool.connected();",
+    ALL_LIE_TEST,
+  ),
+  bug("visits are as rare when the lock is near", `${AT}/visitPace.ts`, "Math.max(LEAST_MS,", "Math.max(LAST_MS,", VISITS_TEST),
+  bug(
+    "visits are as frequent while there is time",
+    `${AT}/visitPace.ts`,
+    "const LAST_MS = 600_000;",
+    "const LAST_MS = 60_000;",
+    VISITS_TEST,
+  ),
+  bug(
+    "one server is visited again and again, the others never",
+    `${AT}/serverVisits.ts`,
+    "if (first !== undefined) this.#turns.set(first.pooled, ++this.#count);",
+    "if (first !== undefined) this.#turns.set(first.pooled, this.#count);",
+    VISITS_TEST,
+  ),
+  bug(
+    "the other address of a connected host is visited as if it were somebody else",
+    `${AT}/serverVisits.ts`,
+    "if (voices.has(pooled.voter) ||",
+    "if (heard.includes(pooled) ||",
+    VISITS_TEST,
+  ),
+  bug(
+    "what one server says is in a block counts without a branch",
+    `${AT}/loneWord.ts`,
+    "if (!header.ok || !(await prover.isIn(tx, height, header.value, [server]))) return null;",
+    "if (!header.ok) return null;",
+    ALL_LIE_TEST,
+  ),
+  bug(
+    "what one server proves to be in a block is not kept",
+    `${AT}/loneWord.ts`,
+    "if (block !== null) proven.push({ tx, block });",
+    "if (block !== null && lines.length > 100) proven.push({ tx, block });",
+    VISITS_TEST,
+  ),
+  bug(
+    "what one server shows waits until its block is known",
+    `${AT}/loneWord.ts`,
+    "return this.#isProvable(line.height) || (known === undefined && !isRead(line));",
+    "return this.#isProvable(line.height);",
+    VISITS_TEST,
+  ),
+  bug(
+    "whatever one server names is read at every visit",
+    `${AT}/loneWord.ts`,
+    "(known === undefined && !isRead(line))",
+    "known === undefined",
+    VISITS_TEST,
+  ),
+  bug(
+    "one server that names thousands has all of it read at once",
+    `${AT}/loneWord.ts`,
+    "MAX_READS = 50",
+    "MAX_READS = 50_000",
+    VISITS_TEST,
+  ),
+  bug(
+    "all who are connected and leave out the same are excused by each other",
+    `${AT}/omissions.ts`,
+    "(statuses.size < 2 && !this.#suspected.has(scriptHex))",
+    "statuses.size < 2",
+    VISITS_TEST,
+  ),
+  bug(
+    "a claim is given to the connected servers alone",
+    `${AT}/serverVisits.ts`,
+    "const own = guards.lastSent(scriptHex);",
+    "const own = told.size > 1e6 ? guards.lastSent(scriptHex) : null;",
+    VISITS_TEST,
+  ),
+  bug(
+    "a claim that a server refuses is offered to it at every visit",
+    `${AT}/serverVisits.ts`,
+    'if (!taken.ok && taken.error.kind === "rpc") again.refused',
+    'if (!taken.ok && taken.error.kind === "busy") again.refused',
+    VISITS_TEST,
+  ),
+  bug(
+    "what one connected server names against the others is shown to nobody",
+    `${AT}/serverLook.ts`,
+    "for (const server of guarded.length === 0 ? [] : servers) {",
+    "for (const server of guarded.length === 0 ? servers : []) {",
+    ALL_LIE_TEST,
+  ),
+  bug(
+    "what most servers refused is offered again whenever it is sent",
+    `${AT}/refusedBroadcasts.ts`,
+    "passedMs < known.pauseMs ? known.outcome : null",
+    "passedMs < 0 ? known.outcome : null",
+    POLITE_TEST,
+  ),
+  bug(
+    "what was refused waits although what it spends has come",
+    `${AT}/refusedBroadcasts.ts`,
+    'return parent === undefined ? "unknown" : (parent.block?.hash ?? "no block");',
+    'return parent === undefined ? "unknown" : "unknown";',
+    POLITE_TEST,
+  ),
+  bug(
+    "what was refused waits although other servers are there",
+    `${AT}/refusedBroadcasts.ts`,
+    "return [...servers.map(({ name }) => name).sort(), ...parents]",
+    "return [...servers.map(() => 0).slice(0, 1), ...parents]",
+    POLITE_TEST,
+  ),
+  bug(
+    "a server that refuses in the same words is asked each time whether it has it",
+    `${AT}/broadcastTx.ts`,
+    "return lacking.get(server.name) === words ? [] : [{ server, words }];",
+    "return lacking.get(words) === words ? [] : [{ server, words }];",
+    POLITE_TEST,
   ),
 ];

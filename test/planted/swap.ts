@@ -16,6 +16,7 @@ const CONTRACTS = "src/app/swap/contracts.ts";
 const LOST_TO = "src/app/swap/lostTo.ts";
 
 const BAD_PEERS = "test/swap/badPeers.test.ts";
+const ALL_LIE = "test/electrum/allConnectedLie.test.ts";
 const OUTBOX = "test/swap/outbox.test.ts";
 const CLOCKS = "test/swap/clocks.test.ts";
 const REORGS = "test/swap/reorgs.test.ts";
@@ -795,4 +796,25 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug("a payment that comes back stays given up", STATE, "received, isTheirsGone: false }", "received }", STATE_TEST),
   bug("a swap whose other payment is gone is never settled", SETTLED, " || isGoneLong(task)", "", PAYMENT_GONE),
+  bug(
+    "the secret is not taken from one server alone",
+    OBSERVE,
+    "if (mayLearnSecret(task)) await learnSecret(task, shown);",
+    "if (mayLearnSecret(task)) await learnSecret(task, shown.slice(0, 0));",
+    ALL_LIE,
+  ),
+  bug(
+    "a secret from one server alone comes without the spend it stood in",
+    OBSERVE,
+    'if (!spend) await task.emit({ type: "tx_seen", slot, txid: tx.txid',
+    'if (spend) await task.emit({ type: "tx_seen", slot, txid: tx.txid',
+    ALL_LIE,
+  ),
+  bug(
+    "servers are asked about a swap that is over",
+    "src/app/swap/duties/guardedContracts.ts",
+    "this.#releases.get(payment)?.();",
+    "this.#releases.get(payment);",
+    ALL_LIE,
+  ),
 ];

@@ -13,6 +13,8 @@ import { openInlineDatabase } from "../sqlite/inlineDatabase.ts";
 import type { ElectrumChain, ElectrumOptions } from "./electrumDeps.ts";
 import { scriptHashOf } from "./scriptHash.ts";
 
+/** A refusal counts so long before the same bytes are offered again. */
+const REFUSED_MS = 5_000;
 const PAID = 200_000_000n;
 const cleanup: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -190,6 +192,7 @@ describe("one of three servers", () => {
     expect(await whileTimePasses(w, chain.broadcast(nobodys))).toMatchObject({ kind: "rejected", code: 1 });
     const methods = ["blockchain.transaction.broadcast"];
     for (const server of w.servers.slice(1)) server.faults.add({ kind: "stall", methods });
+    await w.pass(REFUSED_MS);
     expect((await whileTimePasses(w, chain.broadcast(nobodys))).kind).toBe("unknown");
   });
 
@@ -230,6 +233,7 @@ describe("one of three servers", () => {
     w.servers[1]?.faults.add({ kind: "swallow_broadcast" });
     expect(await whileTimePasses(w, chain.broadcast(nobodys))).toMatchObject({ kind: "rejected", code: 1 });
     w.servers[2]?.faults.add({ kind: "stall", methods: ["blockchain.transaction.broadcast"] });
+    await w.pass(REFUSED_MS);
     expect((await whileTimePasses(w, chain.broadcast(nobodys))).kind).toBe("unknown");
   });
 

@@ -29,6 +29,7 @@ import { serverNeeds } from "./serverNeeds.ts";
 import { ServerPool } from "./serverPool.ts";
 import { ServerVisits } from "./serverVisits.ts";
 import { TxProver } from "./txProver.ts";
+import { visitLog } from "./visitLog.ts";
 import { WatchedTxs } from "./watchedTxs.ts";
 
 /** Greatest value of BIP-65's heights: a `fromHeight` is never above it. */
@@ -75,7 +76,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   };
   const visitable = deps.servers.map((endpoint) => ({
     pooled: remote(endpoint, log, onNews),
-    visitor: () => remote(endpoint, log.child({ visit: true }), () => undefined),
+    visitor: () => remote(endpoint, visitLog(log.child({ visit: true })), () => undefined),
   }));
   const servers = visitable.map(({ pooled }) => pooled);
   const voters = new Set(servers.map(({ voter }) => voter)).size;
