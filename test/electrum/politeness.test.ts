@@ -144,7 +144,7 @@ test("a transaction that all refuse is offered every two minutes in the end, how
   expect(askedOf(w, GET)).toBe(2);
 });
 
-test("a refused transaction is offered at once when one it spends from appears or gets a block, and when other servers are there", async () => {
+test("a refused transaction is offered at once when one it spends from appears or gets a block, when other servers are there, and once it is seen", async () => {
   const { w, chain } = await begin();
   await whileTimePasses(w, chain.watchScript(scriptNumber(5), 0));
   for (const server of w.servers) server.faults.add({ kind: "error", code: 1, message: "no", methods: [BROADCAST] });
@@ -169,4 +169,7 @@ test("a refused transaction is offered at once when one it spends from appears o
   w.servers[2]?.faults.add({ kind: "refuse" });
   await w.pass(500);
   expect(await offers()).toEqual([SERVERS - 1, 0]);
+  w.daemon.answer("sendrawtransaction", [Buffer.from(raw).toString("hex")]);
+  await w.pass(500);
+  expect(await whileTimePasses(w, chain.broadcast(raw))).toEqual({ kind: "already_known" });
 });

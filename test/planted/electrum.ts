@@ -754,4 +754,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "return lacking.get(words) === words ? [] : [{ server, words }];",
     POLITE_TEST,
   ),
+  bug(
+    "what was refused before it was seen counts as refused",
+    `${AT}/electrumChain.ts`,
+    "if (index.txEntry(txid) !== undefined) refused.forget(txid);",
+    "if (index.txEntry(txid)?.block != null) refused.forget(txid);",
+    POLITE_TEST,
+  ),
 ];

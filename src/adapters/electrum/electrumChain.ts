@@ -210,6 +210,8 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       watchedTxs.sent(txid, parsed.value);
       guards.sent(txid, parsed.value, raw);
       const receivers = pool.connected();
+      // Of what has been seen since, no refusal counts.
+      if (index.txEntry(txid) !== undefined) refused.forget(txid);
       const lately = refused.lately(txid, parsed.value, receivers);
       if (lately !== null) return lately;
       const { minConnected } = needs;

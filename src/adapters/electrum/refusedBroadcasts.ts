@@ -43,11 +43,12 @@ export class RefusedBroadcasts {
 
   heard(txid: string, tx: Tx, servers: readonly { readonly name: string }[], outcome: BroadcastOutcome): void {
     const before = this.#known.get(txid);
-    this.#known.delete(txid);
     if (outcome.kind !== "rejected") {
-      this.#lacking.delete(txid);
+      this.forget(txid);
       return;
     }
+    // The newest last: the oldest are left out first.
+    this.#known.delete(txid);
     const met = this.#meets(tx, servers);
     const pauseMs = before?.met === met ? Math.min(2 * before.pauseMs, LAST_MS) : FIRST_MS;
     this.#known.set(txid, { outcome, met, atMs: this.#clock.nowMs(), pauseMs });
@@ -56,6 +57,11 @@ export class RefusedBroadcasts {
       this.#known.delete(oldest);
       this.#lacking.delete(oldest);
     }
+  }
+
+  forget(txid: string): void {
+    this.#known.delete(txid);
+    this.#lacking.delete(txid);
   }
 
   /** Servers by name with the words of a refusal, after which they turned out not to have a transaction; to be added to. */
