@@ -1,8 +1,10 @@
-import { describe } from "vitest";
+import { describe, vi } from "vitest";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
 // As test/electrum/swaps.test.ts.
 SwapWorld.backend = "electrum";
+// Hours pass in some, a day in two.
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("both sides on five Electrum servers, one of which lies, one stalls and one lags", () => {
   describe("many swaps at once, refusals and evictions", async () => void (await import("../swap/crowd.test.ts")));

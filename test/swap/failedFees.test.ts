@@ -38,6 +38,13 @@ async function lostFee(lockDurationSec = 7_800): Promise<string> {
 }
 const comesToNothing = (uuid: string): Promise<void> =>
   world.until("it comes to nothing", async () => (await world.outcome(world.taker, uuid)) === "failed");
+/** All swaps of the taker are settled, and what it has is free. */
+const comesToRest = (): Promise<void> =>
+  world.until(
+    "all is settled and free",
+    async () => ready() === world.taker.units("BBB") && (await world.taker.store.unsettled()).length === 0,
+    20_000,
+  );
 
 /** A swap on top of another one's fee, whose payment takes an output that came in meanwhile as well. */
 async function builtOn(fee: string | undefined, makerCoin: Ticker = "AAA"): Promise<string> {
@@ -102,8 +109,7 @@ test("a swap whose fee stands on a fee that was malleated ends, is settled, and 
   mineMalleated(first?.raw);
   await world.until("it is over", async () => (await world.outcome(world.taker, second)) !== null);
   expect(await world.outcome(world.taker, second)).toBe("cancelled");
-  await world.advance(20_000);
-  expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
+  await comesToRest();
 });
 
 test("a failed swap whose fee was malleated is not forgotten while a swap that stands on it waits for its other coin: that one ends, too", async () => {
@@ -119,8 +125,7 @@ test("a failed swap whose fee was malleated is not forgotten while a swap that s
   await world.taker.stop();
   await world.taker.restart();
   await world.until("it is over", async () => (await world.outcome(world.taker, second)) !== null);
-  await world.advance(20_000);
-  expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
+  await comesToRest();
 });
 
 /** Another wallet of the seed spends the output that came in, in a block. @returns the swap, cancelled by that, its fee in no block */
@@ -242,6 +247,5 @@ test("a successful swap whose payment was malleated is kept while a swap on its 
   await world.taker.stop();
   await world.taker.restart();
   await world.until("the second is over", async () => (await world.outcome(world.taker, second)) !== null, 20_000);
-  await world.advance(20_000);
-  expect([ready(), await world.taker.store.unsettled()]).toEqual([world.taker.units("BBB"), []]);
+  await comesToRest();
 });
