@@ -558,6 +558,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "what Electrum servers tell wakes nobody: it is seen at the next look",
+    `${AT}/electrumLoop.ts`,
+    "this.#pace.hear();",
+    "this.#pace.seen();",
+    "test/electrum/newsOfSwaps.test.ts",
+  ),
+  bug(
     "a scenario of swaps runs on daemons alone, and nobody says why",
     "test/electrum/hardSwaps.test.ts",
     'import("../swap/crowd.test.ts")',
