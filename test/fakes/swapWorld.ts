@@ -181,7 +181,7 @@ export class SwapSide {
       log: this.log,
     };
     const own = this.electrum.get(ticker);
-    if (own) return openElectrumChain({ ...common, headerRules: TEST_RULES, ...own, options: { ...common.options, ...own.options } });
+    if (own) return openElectrumChain({ ...common, headerRules: TEST_RULES, ...own, options: { timeoutMs: TIMEOUT_MS, ...own.options } });
     const electrum = this.#world.electrumOf(ticker);
     // Servers tell of news: how often they are looked at beside that is the product's own choice.
     return electrum === null
