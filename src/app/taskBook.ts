@@ -1,4 +1,8 @@
 import { err, type Result } from "../core/util/result.ts";
+import { Aborted } from "../ports/clock.ts";
+
+/** Why the signal of a task fired that somebody cancelled; what a node that stops ends has another reason. */
+export const CANCELLED = new Aborted("the task was cancelled");
 
 /** A task and how it stands. `about`: what it was begun with. */
 export type Task<P, V, E> = { readonly about: P; readonly outcome: Result<V, E> | null };
@@ -56,7 +60,7 @@ export class TaskBook<P, V, E> {
     if (!entry) return "unknown";
     if (entry.outcome !== null) return "finished";
     this.#tasks.delete(id);
-    entry.stop.abort();
+    entry.stop.abort(CANCELLED);
     return "cancelled";
   }
 

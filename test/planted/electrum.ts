@@ -537,6 +537,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/main/compose.test.ts",
   ),
   bug(
+    "a cancelled activation stays when it was just being remembered",
+    "src/rpc/methods/enableUtxoTask.ts",
+    "signal.reason === CANCELLED)",
+    "signal.reason === undefined)",
+    "test/rpc/taskCancel.test.ts",
+  ),
+  bug(
+    "a node that stops forgets the coin a task just enabled",
+    "src/rpc/methods/enableUtxoTask.ts",
+    "if (done.ok && signal.reason === CANCELLED)",
+    "if (done.ok && signal.aborted && CANCELLED)",
+    "test/rpc/taskCancel.test.ts",
+  ),
+  bug(
     "a dead connection shows only when something else is asked",
     `${AT}/remoteServer.ts`,
     "if (!this.#wasHeard) void",

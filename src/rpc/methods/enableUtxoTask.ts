@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CANCELLED } from "../../app/taskBook.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { commonFields, mm2, readServers, SERVERS } from "../activationFields.ts";
@@ -189,6 +190,8 @@ const init = defineMethod<Refused | TooManyTasks>()({
     };
     const id = ctx.tasks.enableUtxo.start(ticker, async (signal) => {
       const done = await ctx.coins.enable(request, signal);
+      // Cancelled while it was being remembered: who was told so does not expect it to be there.
+      if (done.ok && signal.reason === CANCELLED) await ctx.coins.disable(ticker, true);
       return done.ok ? ok(enabled(done.value)) : err(taskFault(failures, failureOf(ticker, done.error)));
     });
     return id === null ? err({ kind: "TooManyTasks" }) : ok({ task_id: id });
