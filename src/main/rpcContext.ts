@@ -17,6 +17,7 @@ import type { NodeApi } from "../rpc/ctx/network.ts";
 import type { OrderbookApi } from "../rpc/ctx/orders.ts";
 import type { SwapsApi } from "../rpc/ctx/swaps.ts";
 import type { Compatibility, RpcContext } from "../rpc/ctx.ts";
+import { enableWithTokens } from "../rpc/enableWithTokens.ts";
 import type { Fault } from "../rpc/fault.ts";
 import { taskCrash } from "../rpc/taskMethods.ts";
 import { importEndedSwaps } from "./importEndedSwaps.ts";
@@ -145,6 +146,16 @@ function coinsApi(coins: CoinRegistry, lastCoins: RpcContextParts["lastCoins"]):
         const done = await coins.enableTokens(platform, tokens, signal);
         const [first] = done.ok ? done.value : [];
         if (first) await lastCoins.rememberTokens(first.account.platform, tokens);
+        return done;
+      });
+    },
+    async enableWithTokens(request, tokens, signal) {
+      if (lastCoins === null) return enableWithTokens(coins, request, tokens, signal);
+      return lastCoins.instead([request.coin, ...tokens.map((token) => token.ticker)], async () => {
+        // Remembered together: what is refused changes nothing of what was.
+        const done = await enableWithTokens(coins, request, tokens, signal);
+        if (done.ok) await lastCoins.remember(request);
+        if (done.ok && tokens.length > 0) await lastCoins.rememberTokens(request.coin, tokens);
         return done;
       });
     },

@@ -199,6 +199,21 @@ describe.skipIf(noAnvil)(`coins of the last run whose activation names secrets${
     expect(log.lines.filter(({ event }) => event === "autostart_refused")).toEqual([]);
   }, 60_000);
 
+  test("are not forgotten when a client enables them with a token that is refused", async () => {
+    await enableAll(await start());
+    await node?.stop();
+    await stopped(provider.server);
+    let ask = await start();
+    await vi.waitFor(async () => expect((await ask("my_balance", { coin: "ETH" })).error).toMatch(/enabled again\. .+ It is/), 30_000);
+    provider = await serveWithKey(anvil.url, provider.port);
+    const bad = { ticker: "ETH", nodes: [{ url: provider.url }], swap_contract_address: swapContract };
+    const refused = await ask("enable_eth_with_tokens", v2({ ...bad, erc20_tokens_requests: [{ ticker: "NONE-ERC20" }] }));
+    expect(refused).toMatchObject({ error_type: "TokenConfigIsNotFound" });
+    expect((await ask("my_balance", { coin: "ONE-ERC20" })).error).toMatch(/enabled again/);
+    ask = await start();
+    await vi.waitFor(async () => expect(await enabled(ask)).toEqual(["DOC", "ETH", ...TOKENS].sort()), 20_000);
+  }, 60_000);
+
   test("tell another passphrase nothing, which starts without them, and stay where they are", async () => {
     await enableAll(await start());
     await node?.stop();

@@ -9,6 +9,7 @@ import { Secret } from "../../src/core/util/secret.ts";
 import { nodeKeys } from "../../src/main/nodeKeys.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Compatibility, RpcContext } from "../../src/rpc/ctx.ts";
+import { enableWithTokens } from "../../src/rpc/enableWithTokens.ts";
 import type { Json } from "../../src/rpc/parseJson.ts";
 import { fakeNode, PASSWORD } from "./fakeNode.ts";
 import { fakeDispatcher } from "./rpcServer.ts";
@@ -92,6 +93,7 @@ export async function coinNode(
       opening: (t) => coins.opening(t),
       enable: (request, signal) => coins.enable(request, signal),
       enableTokens: (platform, tokens, signal) => coins.enableTokens(platform, tokens, signal),
+      enableWithTokens: (request, tokens, signal) => enableWithTokens(coins, request, tokens, signal),
       disable: (ticker, force) => coins.disable(ticker, force),
     },
   };

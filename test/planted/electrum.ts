@@ -551,6 +551,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "test/rpc/taskCancel.test.ts",
   ),
   bug(
+    "coins of the last run are forgotten when a token beside them is refused",
+    "src/main/rpcContext.ts",
+    "const done = await enableWithTokens(coins, request, tokens, signal);",
+    "const done = await enableWithTokens(coins, request, tokens, signal);\n        if (!done.ok) await lastCoins.forget([request.coin]);",
+    "test/evm/autostart.test.ts",
+  ),
+  bug(
     "a dead connection shows only when something else is asked",
     `${AT}/remoteServer.ts`,
     "if (!this.#wasHeard) void",

@@ -11,6 +11,7 @@ import type { Secret } from "../../core/util/secret.ts";
 import type { AddressFormat } from "../../core/utxo/address.ts";
 import type { ScanProgress } from "../../ports/chain.ts";
 import type { ServerHealth, ServerNeeds } from "../../ports/electrum.ts";
+import type { WithTokensError } from "../enableWithTokens.ts";
 
 /** A coin of the coins file, activated or not. */
 export type CoinEntry = {
@@ -42,8 +43,16 @@ export interface CoinsApi {
     tokens: readonly TokenRequest[],
     signal: AbortSignal,
   ): Promise<Result<readonly WalletCoin[], EnableTokensError>>;
+  /** A platform coin and tokens beside it, all or none. */
+  enableWithTokens(
+    request: EnableRequest,
+    tokens: readonly TokenRequest[],
+    signal: AbortSignal,
+  ): Promise<Result<WithTokens, WithTokensError>>;
   disable(ticker: string, force: boolean): Promise<Result<DisabledCoin, DisableError>>;
 }
+
+export type WithTokens = { readonly platform: WalletCoin; readonly tokens: readonly WalletCoin[] };
 
 export type EnableRequest = {
   readonly coin: string;

@@ -143,7 +143,7 @@ export const enableEthWithTokens = defineMethod<Failure>()({
     const entry = ctx.coins.entry(ticker);
     if (!entry) return err({ kind: "PlatformConfigIsNotFound", coin: ticker });
     if (protocolType(entry.protocol) !== "ETH") return err({ kind: "UnexpectedPlatformProtocol", coin: ticker });
-    const platform = await ctx.coins.enable(
+    const done = await ctx.coins.enableWithTokens(
       {
         coin: ticker,
         mm2: p.mm2 !== undefined,
@@ -157,18 +157,12 @@ export const enableEthWithTokens = defineMethod<Failure>()({
         rescan: false,
         nodes: { urls: p.nodes, swapContract: p.swap_contract_address, fallbackSwapContract: p.fallback_swap_contract },
       },
+      p.erc20_tokens_requests,
       signal,
     );
-    if (!platform.ok) return err(platformFailure(platform.error));
-    const openTokens = async (): Promise<Result<readonly WalletCoin[], EnableTokensError>> =>
-      p.erc20_tokens_requests.length === 0 ? ok([]) : ctx.coins.enableTokens(ticker, p.erc20_tokens_requests, signal);
-    const tokens = await openTokens().catch(async (cause: unknown) => {
-      await ctx.coins.disable(ticker, true);
-      throw cause;
-    });
-    if (tokens.ok) return ok(reply(platform.value, tokens.value, p.get_balances));
-    await ctx.coins.disable(ticker, true);
-    const { error } = tokens;
+    if (done.ok) return ok(reply(done.value.platform, done.value.tokens, p.get_balances));
+    if (done.error.of === "platform") return err(platformFailure(done.error.error));
+    const { error } = done.error;
     if (error.kind !== "PlatformCoinIsNotActivated") return err(error);
     return err({ kind: "DaemonFailed", coin: ticker, message: `${ticker} was disabled while its tokens were being enabled` });
   },

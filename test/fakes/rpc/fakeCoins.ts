@@ -1,6 +1,7 @@
 import type { AccountInfo } from "../../../src/app/coin/evmParts.ts";
 import { err, ok } from "../../../src/core/util/result.ts";
 import type { CoinEntry, CoinsApi } from "../../../src/rpc/ctx/coins.ts";
+import { enableWithTokens } from "../../../src/rpc/enableWithTokens.ts";
 import { FakeRpcCoin } from "./fakeRpcCoin.ts";
 
 const entryOf = (walletOnly = false): CoinEntry => ({
@@ -35,7 +36,7 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     ["QRC", { ...entryOf(), protocol: '{"type":"QRC20","protocol_data":{"platform":"DOC"}}', qrc20Platform: "DOC" }],
     ["POL", { ...entryOf(), protocol: '{"type":"ETH","protocol_data":{"chain_id":137}}' }],
   ]);
-  return {
+  const api: CoinsApi = {
     active: (ticker) => coins.get(ticker),
     trading: (ticker) => coins.get(ticker),
     all: () => [...coins.values()],
@@ -73,5 +74,7 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
       coins.delete(coin);
       return ok({ cancelledOrders: [], passivized: false });
     },
+    enableWithTokens: (request, tokens, signal) => enableWithTokens(api, request, tokens, signal),
   };
+  return api;
 }
