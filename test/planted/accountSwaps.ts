@@ -173,15 +173,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim has no gas for what its data costs elsewhere",
     COIN,
-    "      this.needsDataGas(beside);\n",
-    "",
+    "if (beside !== null) this.needsDataGas(beside);\n",
+    "if (beside !== null) this.needsDataGas(0n);\n",
     "test/sim/accountAttacks.test.ts",
   ),
   bug(
     "a claim is shown whatever its data costs elsewhere",
     COIN,
-    "if (beside > MOST_DATA_GAS)",
-    "if (beside < 0n)",
+    "if (obstacle !== null || this.besideGas <= MOST_DATA_GAS) return",
+    "if (obstacle !== null || this.besideGas >= 0n) return",
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(

@@ -55,7 +55,7 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "approvals have no data",
     FUNDS,
-    "{ gas: MOST_APPROVALS * (APPROVAL_GAS + this.#besideGas), txs: MOST_APPROVALS }",
+    "{ gas: MOST_APPROVALS * (APPROVAL_GAS + this.besideGas), txs: MOST_APPROVALS }",
     "{ gas: MOST_APPROVALS * APPROVAL_GAS, txs: 0n }",
     FIGURES,
   ),
@@ -75,9 +75,16 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   ),
   bug(
     "a secret is shown whatever the nodes say of data",
+    "src/app/swap/duties/claimAndRefund.ts",
+    "refused ?? coin.spendTooDear() ?? coin",
+    "refused ?? coin",
+    SIM,
+  ),
+  bug(
+    "a claim that failed on its chain is not made again while its data is dear",
     `${APP}/evmSwapCoin.ts`,
-    "const obstacle = dataObstacle(account);\n    if (obstacle !== null)",
-    "const obstacle = dataObstacle(account);\n    if (obstacle === undefined)",
+    "if (beside !== null) this.needsDataGas(beside);",
+    "if (beside !== null) this.needsDataGas(beside);\n    const dear = this.spendTooDear();\n    if (dear !== null) return dear;",
     SIM,
   ),
   bug("the data of what waits counts as free", `${APP}/nonceLedger.ts`, "      dataBound(this.#deps.chain).wei,\n", "      0n,\n", FIGURES),

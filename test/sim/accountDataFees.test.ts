@@ -8,7 +8,7 @@ import { signEvmTx } from "../../src/core/evm/signTx.ts";
 import { decimal } from "../../src/core/money/rational.ts";
 import { books } from "./accountAudit.ts";
 import { audit, runSwap } from "./accountRun.ts";
-import { type AccountWorld, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
+import { type AccountWorld, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
 
 /** Swaps on a chain that takes a fee for the data of each transaction beside its gas, as those of the OP stack do. */
 const SEED = 20_261_123;
@@ -24,6 +24,11 @@ afterEach(async () => {
 
 const isOver = (uuid: string) => (): boolean => t.maker.outcome(uuid) !== null && t.taker.outcome(uuid) !== null;
 const chain = () => t.world.accountChain(ETH);
+
+const token = () => chain().tokens.get(TOKEN_AT) ?? expect.fail("no token");
+const failedClaims = (uuid: string): number =>
+  t.taker.events(uuid).filter((e) => e.type === "tx_signed" && e.slot === "makerPaymentSpend" && platform(t.taker).chain.tx(e.txid)?.failed)
+    .length;
 
 /** A world with the fee, and gas for data, from before the nodes' first look on. */
 async function feeWorld(perByte = PER_BYTE, gas = 0n): Promise<void> {
@@ -226,6 +231,28 @@ test("nodes that name an absurd fee keep nobody from claiming what shows nothing
   await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
   expect(t.taker.link(ETH).lies.dataWei).toBe(ABSURD);
+});
+
+test.each<readonly [string, () => void]>([
+  ["an absurd fee", () => void tell(ABSURD)],
+  ["no fee that can be used", () => void vi.spyOn(SimEvmView.prototype, "dataCost").mockReturnValue(null)],
+  [
+    "more gas for data than any swap begins with",
+    () => {
+      chain().dataGas = 1_000_000n;
+    },
+  ],
+])("nodes that name %s keep nobody from claiming once more what failed on its chain", async (_what, tellIt) => {
+  await feeWorld();
+  const uuid = await match(t, TOKEN, UTXO, "4", "0.5");
+  const isPaid = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPayment");
+  await t.world.runUntil("the taker has paid", isPaid, HOUR_MS);
+  token().isPaused = true;
+  await t.world.runUntil("a claim of the taker fails", () => failedClaims(uuid) > 0, HOUR_MS);
+  tellIt();
+  token().isPaused = false;
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 12 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
 });
 
 test("nodes that call the fee nothing: an account with plenty loses nothing, and the swap ends well", async () => {

@@ -121,6 +121,9 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   prepareToSpend(): null {
     return null;
   }
+  spendTooDear(): null {
+    return null;
+  }
   claimObstacle(): null {
     return null;
   }

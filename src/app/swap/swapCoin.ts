@@ -141,6 +141,11 @@ export interface SwapCoin extends TradingCoin {
    */
   prepareToSpend(contract: Contract, signal: AbortSignal): Promise<string | null> | null;
   /**
+   * Why no money moves for, and no secret is shown by, a claim or refund that costs what `prepareToSpend` found last, one sentence; null:
+   * it is no dearer than that. What shows nothing new is made all the same: it is all there is left to do.
+   */
+  spendTooDear(): string | null;
+  /**
    * Why the claim that reveals the secret would not get into a block soon, one sentence; null: nothing is in its way.
    * @param claim its bytes, if it is signed already
    */

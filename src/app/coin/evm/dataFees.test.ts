@@ -139,7 +139,8 @@ test("a chain that begins to count data as gas is found out by the next claim, a
   };
   const told = async (gas: bigint): Promise<string | null> => {
     chain.gas = gas;
-    return (await coins.eth.prepareToSpend(swap, signal)) ?? null;
+    expect((await coins.eth.prepareToSpend(swap, signal)) ?? null).toBeNull();
+    return coins.eth.spendTooDear();
   };
   expect(await told(21_000n)).toBeNull();
   expect(await told(800_000n)).toMatch(/^every transaction of ETH needs 15\d+ gas more than any swap reckons with$/);

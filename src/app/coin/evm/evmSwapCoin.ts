@@ -82,12 +82,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { account, contract: token, ticker } = this.coin;
     const { contract: from, id, units } = paymentTerms(contract, token);
     const beside = await dataGasNow(account, signal);
-    const obstacle = dataObstacle(account);
-    if (obstacle !== null) return obstacle;
-    if (beside !== null) {
-      this.needsDataGas(beside);
-      if (beside > MOST_DATA_GAS) return `every transaction of ${ticker} needs ${beside} gas more than any swap reckons with`;
-    }
+    if (beside !== null) this.needsDataGas(beside);
     const isThere = this.chain.payment({ contract: from, id: toHex(id) })?.state === "sent";
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     if (!isThere) return null;
@@ -100,6 +95,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const needed = ((tried.value + CONTRACT_GAS) * SPEND_MARGIN_PERCENT) / 100n;
     if (needed <= MOST_SPEND_GAS) this.needsSpendGas(needed);
     return needed <= MOST_SPEND_GAS ? null : `a transfer of ${ticker} needs ${tried.value} gas, far more than any swap reckons with`;
+  }
+  spendTooDear(): string | null {
+    const { account, ticker } = this.coin;
+    const obstacle = dataObstacle(account);
+    if (obstacle !== null || this.besideGas <= MOST_DATA_GAS) return obstacle;
+    return `every transaction of ${ticker} needs ${this.besideGas} gas more than any swap reckons with`;
   }
   claimObstacle(claim: Uint8Array | null): string | null {
     const { account, ticker } = this.coin;

@@ -163,15 +163,15 @@ export class EvmTradeFunds {
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
   gasOf(use: GasUse): bigint {
     const usual = this.#usualGas(use);
-    return ((use === "claim" || use === "refund") && this.#spendGas > usual ? this.#spendGas : usual) + this.#besideGas;
+    return ((use === "claim" || use === "refund") && this.#spendGas > usual ? this.#spendGas : usual) + this.besideGas;
   }
-  get #besideGas(): bigint {
+  protected get besideGas(): bigint {
     const { gas } = dataBound(this.coin.account.chain);
     return gas > this.#dataGas ? gas : this.#dataGas;
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
   protected get leastClaimGas(): bigint {
-    return this.#usualGas("claim") + this.#besideGas / DATA_ROOM;
+    return this.#usualGas("claim") + this.besideGas / DATA_ROOM;
   }
   #usualGas(use: GasUse): bigint {
     const { limits } = this.coin.spec.kind.gas;
@@ -229,7 +229,7 @@ export class EvmTradeFunds {
   reserveTokenGas(ticker: string, { payments, refund, claim }: TokenSteps, ttlMs: number): Result<Reservation, FundsError> | null {
     if (!this.#isOwnToken(ticker)) return null;
     const { limits } = this.coin.spec.kind.gas;
-    const step = (gas: bigint): Steps => ({ gas: gas + this.#besideGas, txs: ONE_TX });
+    const step = (gas: bigint): Steps => ({ gas: gas + this.besideGas, txs: ONE_TX });
     const fees = Array.from({ length: Math.max(0, payments - 1) }, () => step(limits.tokenTransfer));
     const paying = payments === 0 ? [] : [step(limits.tokenPayment), this.#approvals(), ...fees];
     const later = [...(refund ? [step(limits.tokenRefund)] : []), ...(claim ? [step(limits.tokenSpend)] : [])];
@@ -304,7 +304,7 @@ export class EvmTradeFunds {
     return { gas: this.gasOf(use), txs: ONE_TX };
   }
   #approvals(): Steps {
-    return { gas: MOST_APPROVALS * (APPROVAL_GAS + this.#besideGas), txs: MOST_APPROVALS };
+    return { gas: MOST_APPROVALS * (APPROVAL_GAS + this.besideGas), txs: MOST_APPROVALS };
   }
   #paymentSteps(): Steps {
     const payment = this.#step("payment");

@@ -44,7 +44,7 @@ async function whyNotClaim(task: SwapTask, signal: AbortSignal): Promise<string 
   const trying = coin.prepareToSpend(contractOf(task.state, "takerPayment"), signal);
   const refused = trying && (await trying);
   const claim = task.state.own.takerPaymentSpend;
-  return refused ?? coin.claimObstacle(claim ? fromHex(claim.raw) : null);
+  return refused ?? coin.spendTooDear() ?? coin.claimObstacle(claim ? fromHex(claim.raw) : null);
 }
 
 /** Builds and stores the claim of the other payment. The maker's claim reveals the secret, so it is proven safe first. */

@@ -138,8 +138,9 @@ export async function whyNotSpend(task: SwapTask, payment: PaymentSlot, signal: 
  */
 export async function whyNotPaidOut(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   for (const slot of ["makerPayment", "takerPayment"] as const) {
-    const asked = task.coin(chainOf(task.state.terms.role, slot)).prepareToSpend(contractOf(task.state, slot), signal);
-    const refused = asked && (await asked);
+    const coin = task.coin(chainOf(task.state.terms.role, slot));
+    const asked = coin.prepareToSpend(contractOf(task.state, slot), signal);
+    const refused = (asked && (await asked)) ?? coin.spendTooDear();
     if (refused) return refused;
   }
   return null;
