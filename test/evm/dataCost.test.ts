@@ -91,6 +91,55 @@ test("nodes that estimate nothing for an account without coins: it is enabled al
   expect([world.chain.dataCost(), world.chain.status().error]).toEqual([{ gas: 21_000n, wei: 700n }, null]);
 });
 
+test("what was not to be had at first is asked for again though no block comes: a quiet chain has one only when somebody sends something", async () => {
+  const world = scriptedWorld(1);
+  const [node] = world.nodes;
+  tells(node, { l1: refuse });
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect([world.chain.dataCost(), world.chain.status().error]).toEqual([null, expect.stringContaining("execution reverted")]);
+  let told = 0;
+  world.chain.onChange(({ all }) => {
+    if (all) told++;
+  });
+  tells(node, { l1: () => word(700n) });
+  await world.drive(world.chain.refresh());
+  expect(world.chain.dataCost()).toBeNull();
+  await world.evm.clock.run({ untilMs: world.evm.clock.nowMs() + 6_000 });
+  await world.drive(world.chain.refresh());
+  expect([world.chain.dataCost(), world.chain.status().error]).toEqual([{ gas: 21_000n, wei: 700n }, null]);
+  expect(told).toBe(1);
+});
+
+test("an estimate that some nodes refuse: those count that give one, where gas for data is not to be expected", async () => {
+  for (const code of [-32003, -32601, 3]) {
+    const world = scriptedWorld(2);
+    world.nodes[1]?.says.set("eth_estimateGas", () => {
+      throw new RpcRefusal(code, "not for this account");
+    });
+    await world.drive(world.chain.watchAccount(OWNER));
+    expect([world.chain.dataCost(), world.chain.status().error]).toEqual([{ gas: 21_000n, wei: 0n }, null]);
+  }
+  const arbitrum = scriptedWorld(2);
+  for (const node of arbitrum.nodes) node.says.set("eth_getCode", (params, honest) => (params[0] === `0x${ARB_SYS}` ? "0xfe" : honest()));
+  arbitrum.nodes[1]?.says.set("eth_estimateGas", refuse);
+  await arbitrum.drive(arbitrum.chain.watchAccount(OWNER));
+  expect(arbitrum.chain.dataCost()).toBeNull();
+});
+
+test.each([
+  [-32000, "execution reverted"],
+  [-32603, "internal error: revert"],
+])("an oracle older than the operator's fee, whose refusal one of two nodes words as %s", async (code, message) => {
+  const world = scriptedWorld(2);
+  const other = (): string => {
+    throw new RpcRefusal(code, message);
+  };
+  tells(world.nodes[0], { l1: () => word(700n) });
+  tells(world.nodes[1], { l1: () => word(700n), operator: other });
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect(world.chain.dataCost()).toMatchObject({ wei: 700n });
+});
+
 test("an oracle older than the operator's fee takes none", async () => {
   const world = scriptedWorld(1);
   tells(world.nodes[0], { l1: () => word(700n) });

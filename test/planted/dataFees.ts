@@ -140,6 +140,27 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   ),
   bug("the price of data stays as it was at activation", READER, "this.#againAtMs = nowMs +", "this.#againAtMs = 1e15 + nowMs +", NODES),
   bug("an oracle's nonsense counts as no fee", READER, "return fee?.ok ? fee : err(", "return fee?.ok ? fee : fee ? ok(0n) : err(", NODES),
+  bug(
+    "what data costs is asked for at new blocks alone",
+    "src/adapters/evmRpc/chainLook.ts",
+    "if (view.data === null) await",
+    "if (view.data === undefined) await",
+    NODES,
+  ),
+  bug(
+    "one node that refuses an estimate leaves what data costs unknown",
+    READER,
+    "if (!gas.ok && !isEmpty(arbitrum))",
+    "if (!gas.ok)",
+    NODES,
+  ),
+  bug(
+    "an older oracle's refusal counts in one wording only",
+    "src/adapters/evmRpc/quorum.ts",
+    'isRevert(error) || (error.kind === "rpc" && this.#query.isRefusedByContract)',
+    "isRevert(error)",
+    NODES,
+  ),
   bug("the operator's part of a fee is left out", READER, "wei: data.value + more.value", "wei: data.value", NODES),
   bug(
     "a chain of its own is asked at every block what data costs",

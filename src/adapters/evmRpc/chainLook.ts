@@ -86,7 +86,7 @@ export class ChainLook {
       this.#behindSinceMs ??= clock.nowMs();
       if (clock.nowMs() - this.#behindSinceMs < BEHIND_MS) {
         const { tip } = before.view;
-        if (version === before.version) return ok({ view: before.view, trouble: this.#trouble });
+        if (version === before.version) return ok({ view: before.view, trouble: this.#lesserTrouble });
         return err({ kind: "too_few", what: `block ${tip.height}`, have: 0, need: quorum.need, troubles: [] });
       }
     }
@@ -145,8 +145,7 @@ export class ChainLook {
     // Neither of these may keep the facts above from whoever waits for them.
     const tokens = await readTokens(quorum, [...watches.tokens.values()], signal);
     const prices = await readGasPrices(quorum, header, signal);
-    const [from] = watches.accounts;
-    const unpriced = from === undefined ? null : await this.#dataCost.look(quorum, from, look.nowMs, signal);
+    await this.#lookAtData(look, signal);
     const view: ChainView = {
       tip: tipOf(chosen),
       accounts: accounts.value,
@@ -155,9 +154,19 @@ export class ChainLook {
       data: this.#dataCost.cost,
       ...rest.value,
     };
-    const lesser = tokens.ok ? (prices.ok ? unpriced : prices.error) : tokens.error;
+    const lesser = tokens.ok ? (prices.ok ? null : prices.error) : tokens.error;
     this.#trouble = read.value.trouble ?? (lesser && lookFaultText(ticker, lesser));
-    return ok({ view, trouble: this.#unreadTrouble ?? this.#trouble });
+    return ok({ view, trouble: this.#lesserTrouble });
+  }
+
+  async #lookAtData({ quorum, nowMs }: TxLook, signal: AbortSignal): Promise<void> {
+    const [from] = this.#deps.watches.accounts;
+    if (from !== undefined) await this.#dataCost.look(quorum, from, nowMs, signal);
+  }
+  /** What a look that went well could not read. */
+  get #lesserTrouble(): string | null {
+    const { trouble } = this.#dataCost;
+    return this.#unreadTrouble ?? this.#trouble ?? (trouble && lookFaultText(this.#deps.ticker, trouble));
   }
 
   /** What can change while the head stays: what waits in the pools, and searches that go on. */
@@ -172,7 +181,10 @@ export class ChainLook {
     );
     const rest = await this.#eventsAndTxs([...view.payments.values()], look, signal);
     if (!rest.ok) return rest;
-    return ok({ view: { ...view, tip: tipOf(chosen), accounts, ...rest.value }, trouble: this.#unreadTrouble ?? this.#trouble });
+    // Without it nothing is begun, and a chain may have no block before something is.
+    if (view.data === null) await this.#lookAtData(look, signal);
+    const data = this.#dataCost.cost;
+    return ok({ view: { ...view, tip: tipOf(chosen), accounts, data, ...rest.value }, trouble: this.#lesserTrouble });
   }
 
   async #eventsAndTxs(

@@ -37,17 +37,19 @@ export function middleEstimate(query: Query<bigint>): { readonly query: Query<bi
 type ReadCost = { readonly cost: DataCost; readonly isSettled: boolean };
 
 /**
- * Gas is the middle one of the estimates, and none where nodes estimate nothing for an account that cannot pay (anvil), on a chain that has
- * no Arbitrum contracts; wei what a majority reads from the chain's own oracle at the block. In one request to each node.
+ * Gas is the middle one of the estimates; on a chain that has no Arbitrum contracts of as many as there are, and none where nodes estimate
+ * nothing for an account that cannot pay (anvil). Wei is what a majority reads from the chain's own oracle at the block. In one request to each node.
  */
 async function readDataCost(quorum: Quorum, from: EvmAddress, signal: AbortSignal): Promise<Result<ReadCost, LookFault>> {
   const estimate = middleEstimate(estimateQuery({ from, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }));
-  const questions = [callQuery(FEE_ORACLE, l1FeeCall()), callQuery(FEE_ORACLE, operatorFeeCall()), codeQuery(ARB_SYS)];
+  const operatorFee = { ...callQuery(FEE_ORACLE, operatorFeeCall()), isRefusedByContract: true };
+  const questions = [callQuery(FEE_ORACLE, l1FeeCall()), operatorFee, codeQuery(ARB_SYS)];
   const queries = [estimate.query, ...questions] as Query<bigint | Uint8Array>[];
   const [gas, l1, operator, arbitrum] = await quorumRead(quorum, queries, signal, quorum.nodes.length);
   if (!gas || !l1 || !operator || !arbitrum) throw new Error("a question without an answer");
-  const units = gas.ok ? estimate.middle() : gas.error.kind === "refused" && isEmpty(arbitrum) ? 0n : null;
-  if (units === null) return err(gas.ok ? unusable("no estimate") : asLookFault(gas.error));
+  // A majority answered in the same request that there are no Arbitrum contracts: nodes without an estimate refused it.
+  if (!gas.ok && !isEmpty(arbitrum)) return err(asLookFault(gas.error));
+  const units = estimate.middle() ?? 0n;
   const [data, more] = [feeOf(l1, false), feeOf(operator, true)];
   if (!data.ok) return data;
   if (!more.ok) return more;
@@ -68,8 +70,7 @@ const unusable = (why: string): LookFault => ({
 /** @param isOptional an oracle may refuse this question, being older than it */
 function feeOf(read: Read<bigint | Uint8Array>, isOptional: boolean): Result<bigint, LookFault> {
   if (!read.ok) {
-    const isRefused = read.error.kind === "reverted" || read.error.kind === "refused";
-    return isRefused && isOptional ? ok(0n) : err(asLookFault(read.error));
+    return isOptional && read.error.kind === "reverted" ? ok(0n) : err(asLookFault(read.error));
   }
   const fee = typeof read.value === "bigint" ? null : parseOracleFee(read.value);
   return fee?.ok ? fee : err(unusable(fee?.error.detail ?? "a number"));
@@ -88,10 +89,14 @@ export class DataCostWatch {
   get cost(): DataCost | null {
     return this.#cost;
   }
+  /** Why it is not known, or not as it is now. */
+  get trouble(): LookFault | null {
+    return this.#trouble;
+  }
 
-  /** Asks where it is time to. @returns why it is not known, or not as it is now */
-  async look(quorum: Quorum, from: EvmAddress, nowMs: number, signal: AbortSignal): Promise<LookFault | null> {
-    if (this.#isSettled || nowMs < this.#againAtMs) return this.#trouble;
+  /** Asks where it is time to. */
+  async look(quorum: Quorum, from: EvmAddress, nowMs: number, signal: AbortSignal): Promise<void> {
+    if (this.#isSettled || nowMs < this.#againAtMs) return;
     const read = await readDataCost(quorum, from, signal);
     if (read.ok) {
       this.#cost = read.value.cost;
@@ -99,6 +104,5 @@ export class DataCostWatch {
     }
     this.#trouble = read.ok ? null : read.error;
     this.#againAtMs = nowMs + (read.ok ? FRESH_MS : AGAIN_MS);
-    return this.#trouble;
   }
 }

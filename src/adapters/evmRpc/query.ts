@@ -30,6 +30,8 @@ export type Query<T> = {
   readonly params: (block: unknown) => readonly unknown[];
   readonly parse: AnswerParser<T>;
   vote?(answer: T): string;
+  /** Whatever words a node refuses it in, the contract refused it: kinds of nodes word that differently. */
+  readonly isRefusedByContract?: boolean;
 };
 
 export const hexQuantity = (value: bigint | number): string => `0x${value.toString(16)}`;

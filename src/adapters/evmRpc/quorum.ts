@@ -63,7 +63,7 @@ class Ballot<T> {
       return;
     }
     const { error } = answer;
-    if (isRevert(error)) {
+    if (isRevert(error) || (error.kind === "rpc" && this.#query.isRefusedByContract)) {
       const message = error.kind === "rpc" ? error.message : "";
       this.#vote(node, REVERTED, err({ kind: "reverted", data: revertData(error), message }));
       return;
