@@ -161,6 +161,21 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     "isRevert(error)",
     NODES,
   ),
+  bug(
+    "a claim is signed with whatever gas a node names",
+    FUNDS,
+    "return wanted <= most ? wanted : most > least ? most : least;",
+    "return wanted <= most ? wanted : most < least ? most : wanted;",
+    SIM,
+    FIGURES,
+  ),
+  bug(
+    "a claim is signed with more gas than the account can pay",
+    FUNDS,
+    "const most = paid < MOST_SPEND_GAS_WITH_DATA ? paid : MOST_SPEND_GAS_WITH_DATA;",
+    "const most = paid < 0n ? paid : MOST_SPEND_GAS_WITH_DATA;",
+    FIGURES,
+  ),
   bug("the operator's part of a fee is left out", READER, "wei: data.value + more.value", "wei: data.value", NODES),
   bug(
     "a chain of its own is asked at every block what data costs",

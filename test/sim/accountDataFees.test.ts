@@ -3,9 +3,10 @@ import { SimEvmView } from "../../sim/world/evm/simEvmView.ts";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { EvmSwapCoin } from "../../src/app/coin/evm/evmSwapCoin.ts";
-import { SAMPLE_BYTES } from "../../src/core/evm/dataCost.ts";
+import { CALL_SAMPLE, SAMPLE_BYTES } from "../../src/core/evm/dataCost.ts";
 import { signEvmTx } from "../../src/core/evm/signTx.ts";
 import { decimal } from "../../src/core/money/rational.ts";
+import { ok } from "../../src/core/util/result.ts";
 import { books } from "./accountAudit.ts";
 import { audit, runSwap } from "./accountRun.ts";
 import { type AccountWorld, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
@@ -251,6 +252,22 @@ test.each<readonly [string, () => void]>([
   await t.world.runUntil("a claim of the taker fails", () => failedClaims(uuid) > 0, HOUR_MS);
   tellIt();
   token().isPaused = false;
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 12 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
+test("one estimate that is a lie leaves no claim that no block takes: the account has what its gas was promised to cost, and little more", async () => {
+  await feeWorld();
+  const honest = SimEvmView.prototype.estimateGas;
+  const lie = vi.spyOn(SimEvmView.prototype, "estimateGas").mockImplementation(function (this: SimEvmView, request, signal) {
+    return request.data.length === CALL_SAMPLE.length && t.taker.has(uuid, (e) => e.type === "secret_learned")
+      ? Promise.resolve(ok(BigInt(Number.MAX_SAFE_INTEGER)))
+      : honest.call(this, request, signal);
+  });
+  const uuid = await match(t, ETH, UTXO, "4", "0.5");
+  const isSigned = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_signed" && e.slot === "makerPaymentSpend");
+  await t.world.runUntil("the taker has signed its claim", isSigned, 2 * HOUR_MS);
+  lie.mockRestore();
   await t.world.runUntil("the swap ends for both", isOver(uuid), 12 * HOUR_MS);
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
 });

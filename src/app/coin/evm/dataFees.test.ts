@@ -149,6 +149,24 @@ test("a chain that begins to count data as gas is found out by the next claim, a
   expect([claim, coins.eth.spendSize("claim")]).toEqual([65_000 + 2 * (800_000 - 29_416), 65_000 + 200_000]);
 });
 
+test("a claim is signed with no more gas than a block and the account have, and never with less than the usual", async () => {
+  const swap: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 400n, swapContract: SWAPS },
+  };
+  chain.gas = BigInt(Number.MAX_SAFE_INTEGER);
+  await coins.eth.prepareToSpend(swap, signal);
+  const size = (balance: bigint): number => {
+    chain.balance = balance;
+    return coins.eth.spendSize("claim");
+  };
+  const raised = price() + price() / 4n + 1n;
+  expect(size(10n ** 20n)).toBe(12_000_000);
+  expect(size(300_000n * raised)).toBe(300_000);
+  expect(size(10_000n * raised)).toBe(65_000);
+  expect(coins.eth.spendTooDear()).toMatch(/more than any swap reckons with$/);
+});
+
 const transfer = (nonce: bigint, value: bigint, gasPrice = 10n ** 9n) =>
   signEvmTx({ type: "legacy", chainId: 1n, nonce, gasLimit: 21_000n, to: SWAPS, value, data: new Uint8Array(0), gasPrice }, key);
 

@@ -38,6 +38,8 @@ export type EvmSwapBuilderDeps = {
   readonly chain: EvmSwapChain;
   /** Gas of a transaction by the usual limits. */
   readonly gasOf: (use: GasUse) => bigint;
+  /** Gas of a claim or refund signed now. `known`: what a former version has. */
+  readonly spendGas: (use: "claim" | "refund", known: bigint) => bigint;
   /** Wei per gas a reservation was reckoned with; null when there is none. */
   readonly ceilingOf: (reservation: Reservation) => bigint | null;
 };
@@ -154,25 +156,25 @@ export class EvmSwapBuilder {
     const terms = paymentTerms(args.contract, this.#deps.coin.contract);
     const { id, units, token, sender } = terms;
     const data = encodeSwapCall({ kind: "receiverSpend", id, amount: units, secret: args.secret, token, sender });
-    return this.#spend(terms, data, this.#deps.gasOf("claim"), args);
+    return this.#spend(terms, data, "claim", args);
   }
 
   refund(args: SpendArgs): Result<OwnSignedTx, FundsError> {
     const terms = paymentTerms(args.contract, this.#deps.coin.contract);
     const { id, units, token, receiver, secretHash } = terms;
     const data = encodeSwapCall({ kind: "senderRefund", id, amount: units, secretHash, token, receiver });
-    return this.#spend(terms, data, this.#deps.gasOf("refund"), args);
+    return this.#spend(terms, data, "refund", args);
   }
 
-  #spend(terms: PaymentTerms, data: Uint8Array, gas: bigint, { fee, replaces }: SpendArgs): Result<OwnSignedTx, FundsError> {
-    const { chain } = this.#deps;
+  #spend(terms: PaymentTerms, data: Uint8Array, use: "claim" | "refund", { fee, replaces }: SpendArgs): Result<OwnSignedTx, FundsError> {
+    const { chain, spendGas } = this.#deps;
     const state = chain.payment({ contract: terms.contract, id: idText(terms) })?.state;
     // It would be reverted, and cost its gas.
     if (state !== "sent") return this.#internal(`the swap contract calls the payment ${state ?? "unknown"}`);
     // Before a restart the token may have been found to need more than is known now; the price offered stays the one asked for.
     const former = replaces ? parseEvmTx(replaces) : null;
-    const limit = former?.ok && former.value.tx.gasLimit > gas ? former.value.tx.gasLimit : gas;
-    const scaled = fee === undefined ? null : (fee * limit) / gas;
+    const limit = spendGas(use, former?.ok ? former.value.tx.gasLimit : 0n);
+    const scaled = fee === undefined ? null : (fee * limit) / spendGas(use, 0n);
     return this.#send({ to: terms.contract, value: 0n, data, gas: limit }, scaled, replaces ?? null);
   }
 

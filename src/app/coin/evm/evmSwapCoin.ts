@@ -60,6 +60,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       coin,
       chain: this.chain,
       gasOf: (use) => this.gasOf(use),
+      spendGas: (use, known) => this.spendGas(use, known),
       ceilingOf: (reservation) => this.ceilingOf(reservation),
     });
   }
@@ -140,10 +141,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return { rate, floorPerKb: null, relayPerKb: null, mostPerTx: MOST_PER_TX, isFixed: false, childSize: 0 };
   }
   spendSize(what: "claim" | "refund" | "cancel"): number {
-    return Number(this.gasOf(what));
+    return Number(what === "cancel" ? this.gasOf(what) : this.spendGas(what, 0n));
   }
   feeValue(units: bigint): bigint | null {
-    const [claim, refund] = [this.gasOf("claim"), this.gasOf("refund")];
+    const [claim, refund] = [this.spendGas("claim", 0n), this.spendGas("refund", 0n)];
     const going = (claim > refund ? claim : refund) * priceOf(this.#builder.market());
     const spike = SPIKE_ROOM * going;
     if (this.coin.contract !== null) return spike;

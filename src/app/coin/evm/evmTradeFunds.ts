@@ -5,7 +5,7 @@ import type { TokenSteps } from "../../swap/swapCoin.ts";
 import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance, Outage, Reservation } from "../../tradingCoin.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
-import { DATA_ROOM, dataBound, dataObstacle } from "./dataCost.ts";
+import { DATA_ROOM, dataBound, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
 import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
@@ -29,6 +29,11 @@ type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: 
 const APPROVAL_GAS = 100_000n;
 /** A token that must be reset first needs two. */
 const MOST_APPROVALS = 2n;
+
+/** Of a claim or refund: eight times the most that is begun with, as promises have it, and the greatest transaction of Ethereum (EIP-7825). */
+const MOST_SPEND_GAS_WITH_DATA = 8n * MOST_DATA_GAS;
+/** Of the price, for which the account must still have the gas when the bid is raised. */
+const RAISE_DIVISOR = 4n;
 
 const ONE_TX = 1n;
 const sumOf = (list: readonly Steps[]): Steps => ({
@@ -168,6 +173,23 @@ export class EvmTradeFunds {
   protected get besideGas(): bigint {
     const { gas } = dataBound(this.coin.account.chain);
     return gas > this.#dataGas ? gas : this.#dataGas;
+  }
+  /**
+   * The same of a claim or refund that is signed now, as far as a block and the account have it: what it may need is what nodes say, and one
+   * signed with more is in no block, whatever they say later.
+   * @param known what a former version has
+   */
+  protected spendGas(use: "claim" | "refund", known: bigint): bigint {
+    const { chain, address } = this.coin.account;
+    const usual = this.#usualGas(use);
+    const least = this.#spendGas > usual ? this.#spendGas : usual;
+    const asked = this.gasOf(use);
+    const wanted = known > asked ? known : asked;
+    const left = (chain.account(address)?.balance ?? 0n) - dataBound(chain).wei;
+    const price = this.#price();
+    const paid = left / (price + price / RAISE_DIVISOR + 1n);
+    const most = paid < MOST_SPEND_GAS_WITH_DATA ? paid : MOST_SPEND_GAS_WITH_DATA;
+    return wanted <= most ? wanted : most > least ? most : least;
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
   protected get leastClaimGas(): bigint {
