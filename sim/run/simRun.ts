@@ -217,7 +217,7 @@ class Runner {
       this.#schedule.faults.filter((fault) => !("node" in fault) || world.nodes.has(fault.node)),
     );
     this.#carry = carry;
-    watch.onSwap = (swap) => this.#swapBegan(swap);
+    watch.onSwap = (swap) => this.#sideBegan(swap);
     watch.onNegotiated = (swap, side) => {
       for (const txid of carry.litter(swap, side)) watch.strangers.add(txid);
     };
@@ -381,8 +381,8 @@ class Runner {
     if (fault.kind === "daemon_lies" && this.world.accountChains.has(fault.coin)) swap.misled.add(fault.node);
   }
 
-  /** A swap that begins while a fault lasts is befallen, too. */
-  #swapBegan(swap: SwapRecord): void {
+  /** A swap that begins on a side while a fault lasts is befallen, too. */
+  #sideBegan(swap: SwapRecord): void {
     const nowMs = this.world.clock.nowMs();
     for (const { fault, happenedMs, endedMs } of this.#carry?.lives ?? []) {
       if (happenedMs !== null && endedMs !== null && endedMs >= nowMs && concerns(fault, swap)) this.#touch(fault, swap);

@@ -61,7 +61,7 @@ export class Watch {
   readonly violations: Violation[] = [];
   /** Checks made, by rule: a rule that was never tested proves nothing. */
   readonly checks = new Map<Rule, number>();
-  /** Called with each swap when its first side is stored. */
+  /** Called with a swap when each of its sides is stored: a fault may last at the second node already, which the first says nothing of. */
   onSwap: (swap: SwapRecord) => void = () => undefined;
   /** Called when a side has agreed on its contracts. */
   onNegotiated: (swap: SwapRecord, side: SwapSide) => void = () => undefined;
@@ -128,7 +128,7 @@ export class Watch {
 
   #started(swap: SwapRecord, side: SwapSide): void {
     const { terms } = side;
-    if (Object.keys(swap.sides).length === 1) this.onSwap(swap);
+    this.onSwap(swap);
     if (terms.secretSalt !== null) this.#checkSecret(swap, side, terms.secretSalt);
     const lockMs = (terms.startedAt + 2 * terms.lockDurationSec) * 1_000 + ENVELOPE.clockErrorMs;
     this.#world.clock.after(Math.max(0, lockMs + ENVELOPE.freeAfterLockMs - this.#world.clock.nowMs()), () => this.#checkFree(swap, side));
