@@ -57,6 +57,14 @@ export function paymentKeyOf({ tx }: SignedEvmTx): PaymentKey | null {
   return call.ok && tx.to !== null ? { contract: tx.to, id: toHex(call.value.id) } : null;
 }
 
+/** Whether a transaction of an account chain moves nothing and uses up a nonce. */
+export function isFiller(raw: string): boolean {
+  const parsed = parseEvmTx(fromHex(raw));
+  if (!parsed.ok) return false;
+  const { tx, from } = parsed.value;
+  return tx.to === from && tx.value === 0n && tx.data.length === 0;
+}
+
 export function accountFacts(chain: SimEvmChain): ChainFacts {
   const record = (signed: SignedEvmTx | undefined) => {
     const key = signed && paymentKeyOf(signed);

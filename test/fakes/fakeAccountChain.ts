@@ -7,6 +7,7 @@ import type {
   AccountChain,
   AccountChainStatus,
   AccountState,
+  AccountTx,
   CallRequest,
   ChainReadError,
   NodeHealth,
@@ -98,7 +99,7 @@ export class FakeAccountChain implements AccountChain {
     return this.#watchedTokens.has(token) ? { block: BLOCK, balance: this.tokenBalances.get(token) ?? 0n } : undefined;
   }
   async watchTx(): Promise<void> {}
-  tx(): undefined {
+  tx(_txid: string): AccountTx | undefined {
     return undefined;
   }
   /** Of which no answer can be read. */

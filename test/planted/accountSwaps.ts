@@ -14,11 +14,14 @@ const OBSTACLE = "src/app/coin/evm/claimObstacle.ts";
 const BIDS = "src/app/coin/evm/swapBids.ts";
 const READ = "src/app/coin/evm/readTxs.ts";
 const KEEPER = "src/app/coin/evm/nonceKeeper.ts";
+const LEDGER = "src/app/coin/evm/nonceLedger.ts";
+const KEEPER_TEST = "src/app/coin/evm/nonceKeeper.test.ts";
 const CHAIN_TEST = "src/app/coin/evm/evmSwapChain.test.ts";
 const SWAPS = "test/sim/accountSwaps.test.ts";
 const ATTACKS = "test/sim/accountAttacks.test.ts";
 const MEDDLING = "test/sim/accountMeddling.test.ts";
 const TROUBLE = "test/sim/accountTrouble.test.ts";
+const GIVEN_UP = "test/sim/found/feeGivenUp.test.ts";
 
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
@@ -210,6 +213,34 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     KEEPER,
     "      await this.#raise(head, signal);\n",
     "",
-    "src/app/coin/evm/nonceKeeper.test.ts",
+    KEEPER_TEST,
+  ),
+  bug(
+    "the nonce of a fee that was given up is the next swap's",
+    "src/app/swap/isSettled.ts",
+    'return !known && coin.relayPolicy !== "nonce" && ',
+    "return !known && ",
+    GIVEN_UP,
+  ),
+  bug(
+    "whatever is signed next gets the nonce of what was given up",
+    LEDGER,
+    "!isFiller || !this.isGivenUp",
+    "!this.isGivenUp",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a nonce that was given up is filled though a pool has what was",
+    LEDGER,
+    "this.#givenUp.has(txid) && this.#deps.chain.tx(txid) === undefined",
+    "this.#givenUp.has(txid)",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a nonce that was given up is filled only when something waits behind it",
+    KEEPER,
+    "givenUp.includes(pendingNonce) || nonces",
+    "nonces",
+    KEEPER_TEST,
   ),
 ];

@@ -48,7 +48,8 @@ function standsDeep({ chain }: SwapCoin, txid: string): boolean {
 
 /**
  * A fee that was sent once may confirm at any time: the other side has its bytes. It is over when it is deep; or when what keeps it
- * from confirming is; or when the backend has refused it past the later lock, and does not have it.
+ * from confirming is; or when the backend has refused it past the later lock, and does not have it. Where it has a nonce, only what uses that one keeps it
+ * from confirming: the account fills it then (`giveUp`).
  */
 function isFeeOver(task: SwapTask): boolean {
   const { fee } = task.state.own;
@@ -58,7 +59,7 @@ function isFeeOver(task: SwapTask): boolean {
   if (known?.block) return standsDeep(coin, fee.txid);
   const winner = feeLostTo(task);
   if (winner !== null) return standsDeep(coin, winner);
-  return !known && (task.feeRefusedAt ?? 0) > task.times().makerLock;
+  return !known && coin.relayPolicy !== "nonce" && (task.feeRefusedAt ?? 0) > task.times().makerLock;
 }
 
 /**

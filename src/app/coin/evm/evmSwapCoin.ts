@@ -200,6 +200,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   /** There is no change. */
   dropChange(): void {}
+  giveUp(raw: Uint8Array): void {
+    this.coin.account.nonces.giveUp(this.#own(raw).txid);
+  }
   releaseInputs(raw: Uint8Array): void {
     const { txid } = this.#own(raw);
     this.coin.account.nonces.free(txid);

@@ -173,6 +173,22 @@ test("a filler is not sent when the account has nothing free for it, and tried a
   expect(new Set(sent().map(({ nonce }) => nonce))).toEqual(new Set([0n]));
 });
 
+test("what a swap gave up has its nonce filled, though nothing waits behind it; not while a pool has it, nor twice", async () => {
+  const fee = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  nonces.giveUp(fee.txid);
+  // Whatever comes next stands behind it, also before the filler is out.
+  expect(nonces.next()).toBe(1n);
+  chain.tx = (txid) => (txid === fee.txid ? { txid, raw: fee.raw, block: null, receipt: null, seenAtMs: 0 } : undefined);
+  await blocks(20);
+  expect(sent()).toEqual([]);
+  chain.tx = () => undefined;
+  chain.outcomes.push({ kind: "rejected", code: -32_000, message: "refused on request" });
+  await blocks(30);
+  const fillers = sent().filter(({ to, value }) => to === address && value === 0n);
+  expect(fillers.map(({ nonce }) => nonce)).toEqual(sent().map(() => 0n));
+  expect(new Set(nonces.waiting().map(({ signed }) => signed.txid)).size).toBe(2);
+});
+
 test("a withdrawal whose bid fell below the market is sent again at the market's while a swap waits behind it", async () => {
   await nonces.send(pay(0n, 2n), signal);
   chain.pendingNonce = 1n;

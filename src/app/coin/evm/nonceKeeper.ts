@@ -47,8 +47,8 @@ const AWAITED_MS = 120_000;
 type Since = { readonly nonce: bigint; readonly height: number; readonly ms: number };
 
 /**
- * Keeps the line of one account's nonces moving: a nonce that nothing has below others is filled with an empty transfer to the
- * account itself, and an own transaction at the head of the line whose bid fell below the market while swaps wait behind it
+ * Keeps the line of one account's nonces moving: a nonce that nothing has below others, or whose swap gave it up, is filled with an
+ * empty transfer to the account itself, and an own transaction at the head of the line whose bid fell below the market while swaps wait behind it
  * is sent again at a higher price. Looks at each new block and does at most one thing for it. What belongs to a swap is left
  * to the swap.
  */
@@ -102,8 +102,11 @@ export class NonceKeeper {
   }
 
   async #tend(account: AccountState, signal: AbortSignal): Promise<void> {
-    const waiting = this.#deps.nonces.waiting();
-    const free = freeBelowOthers(account, waiting);
+    const { nonces } = this.#deps;
+    const all = nonces.waiting();
+    const waiting = all.filter(({ signed }) => !nonces.isGivenUp(signed.txid));
+    const givenUp = all.filter((tx) => !waiting.includes(tx)).map(({ signed }) => signed.tx.nonce);
+    const free = freeToFill(account, waiting, givenUp);
     this.#hole = free === null ? null : this.#since(this.#hole, free, account);
     if (this.#hole && this.#isOver(this.#hole, HOLE, account)) {
       // Whatever comes of it, the next try waits as long again.
@@ -163,6 +166,7 @@ export class NonceKeeper {
       },
       true,
       signal,
+      true,
     );
     const outcome = filled.ok ? { txid: filled.value.txid } : { error: filled.error };
     log.info("nonce_filled", { coin: chain.ticker, nonce: String(nonce), ...outcome });
@@ -193,11 +197,12 @@ export class NonceKeeper {
 
 /**
  * The nonce that holds up others: the pools have everything before it and not it, nothing of ours has it, and something of
- * ours has a later one. What the pools hold beyond it cannot be asked for.
+ * ours has a later one, or what had it was given up. What the pools hold beyond it cannot be asked for.
  */
-function freeBelowOthers({ pendingNonce }: AccountState, waiting: readonly WaitingTx[]): bigint | null {
+function freeToFill({ pendingNonce }: AccountState, waiting: readonly WaitingTx[], givenUp: readonly bigint[]): bigint | null {
   const nonces = waiting.map(({ signed }) => signed.tx.nonce);
-  return !nonces.includes(pendingNonce) && nonces.some((nonce) => nonce > pendingNonce) ? pendingNonce : null;
+  const isWanted = givenUp.includes(pendingNonce) || nonces.some((nonce) => nonce > pendingNonce);
+  return isWanted && !nonces.includes(pendingNonce) ? pendingNonce : null;
 }
 
 /** Nonces from the chain's on that the pools are said to have, nothing of ours has, and something of ours waits behind. */

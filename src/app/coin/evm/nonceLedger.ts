@@ -60,6 +60,8 @@ export class NonceLedger {
   /** By txid, in the order they were signed. */
   readonly #entries = new Map<string, Entry>();
   readonly #swapTxs = new SwapTxs();
+  /** Of those, what its swap gave up, by txid. */
+  readonly #givenUp = new Set<string>();
   /** On its way into the store: `take` comes at any moment, and must not give its nonce away meanwhile. */
   #storing: SignedEvmTx | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -121,11 +123,12 @@ export class NonceLedger {
     return { kind: "Rejected", message };
   }
 
-  /** The least free nonce; null before the chain has told. */
-  next(): bigint | null {
+  /** The least free nonce; null before the chain has told. @param isFiller what was given up counts as free */
+  next(isFiller = false): bigint | null {
     const account = this.#deps.chain.account(this.#deps.address);
     if (!account) return null;
-    const taken = new Set(this.#taking().map(({ signed }) => signed.tx.nonce));
+    const counting = this.#taking().filter(({ signed }) => !isFiller || !this.isGivenUp(signed.txid));
+    const taken = new Set(counting.map(({ signed }) => signed.tx.nonce));
     const isBelieved = account.nonce >= this.#doubtBelow && this.unknown().length <= MOST_UNKNOWN;
     let nonce = isBelieved && account.pendingNonce > account.nonce ? account.pendingNonce : account.nonce;
     while (taken.has(nonce)) nonce++;
@@ -198,6 +201,20 @@ export class NonceLedger {
   /** A swap's transaction was never sent and never will be: its nonce is free again if nothing else has it. */
   free(txid: string): void {
     this.#swapTxs.remove(txid);
+    this.#givenUp.delete(txid);
+  }
+
+  /**
+   * A swap's transaction that was sent came to nothing: the nodes refuse it, and its swap is over without it. Others may have it and
+   * bring it back, so nothing of value gets its nonce, and nothing of value waits for it: the keeper fills it.
+   */
+  giveUp(txid: string): void {
+    if (this.#swapTxs.get(txid)) this.#givenUp.add(txid);
+  }
+
+  /** Whether it was given up, and is in no pool and no block again. */
+  isGivenUp(txid: string): boolean {
+    return this.#givenUp.has(txid) && this.#deps.chain.tx(txid) === undefined;
   }
 
   /** A swap's transaction that is held; null also when its nonce was used so long ago that it was forgotten. */
@@ -229,6 +246,7 @@ export class NonceLedger {
 
   #pruneSwapTxs(): void {
     this.#swapTxs.dropBelow(this.#used() - KEEP_BEHIND);
+    for (const txid of this.#givenUp) if (!this.#swapTxs.get(txid)) this.#givenUp.delete(txid);
   }
 
   /** Sends once more what no pool has, in its turn. */
@@ -242,15 +260,17 @@ export class NonceLedger {
   /**
    * Signs with the next nonce, stores, and sends if asked. One at a time, so that no two calls propose the same nonce and send it;
    * `sign` is called in its turn, when what was sent before counts as gone, and may refuse.
+   * @param isFiller it may have the nonce of what was given up
    */
   signNext<E>(
     sign: (nonce: bigint) => Result<SignedEvmTx, E>,
     send: boolean,
     signal: AbortSignal,
+    isFiller = false,
   ): Promise<Result<SignedEvmTx, E | SendError>> {
     return this.#inTurn<SignedEvmTx, E | SendError>(async () => {
       const unanswered = await this.#sendAgain(null, signal);
-      const nonce = this.next();
+      const nonce = this.next(isFiller);
       if (nonce === null)
         return err({ kind: "Transport", message: `the ${this.#deps.chain.ticker} nodes have not told the account's nonce yet` });
       const obstacle = send ? this.#obstacle(unanswered, nonce) : null;
@@ -261,7 +281,7 @@ export class NonceLedger {
         await this.#put(made.value, "signed");
         return made;
       }
-      const sent = await this.#send(made.value, signal);
+      const sent = await this.#send(made.value, signal, isFiller);
       return sent.ok ? made : sent;
     });
   }
@@ -279,8 +299,8 @@ export class NonceLedger {
     });
   }
 
-  async #send(signed: SignedEvmTx, signal: AbortSignal): Promise<Result<string, SendError>> {
-    const refusal = this.#refusal(signed);
+  async #send(signed: SignedEvmTx, signal: AbortSignal, isFiller = false): Promise<Result<string, SendError>> {
+    const refusal = this.#refusal(signed, isFiller);
     if (refusal !== null) return err({ kind: "Rejected", message: refusal });
     // Its swap has stored it, and decides what its nonce is used for.
     if (this.#swapTxs.get(signed.txid)) return broadcastToResult(await this.#deps.chain.broadcast(signed.raw, signal), signed.txid);
@@ -308,12 +328,12 @@ export class NonceLedger {
   }
 
   /** Why it must not be sent; null: it may. */
-  #refusal(signed: SignedEvmTx): string | null {
+  #refusal(signed: SignedEvmTx, isFiller: boolean): string | null {
     const { nonce } = signed.tx;
     if (this.#entries.get(signed.txid)?.state === "sent") return null;
     if (nonce < this.#used()) return `nonce ${nonce} has been used by another transaction of this account; make a new one with withdraw`;
     for (const { signed: other, ofSwap } of this.#taking()) {
-      if (other.tx.nonce !== nonce || other.txid === signed.txid) continue;
+      if (other.tx.nonce !== nonce || other.txid === signed.txid || (isFiller && this.isGivenUp(other.txid))) continue;
       if (!ofSwap && samePayment(other.tx, signed.tx) && isDearer(signed.tx, other.tx)) continue;
       return `nonce ${nonce} is taken by ${other.txid}, which ${ofSwap ? "belongs to a swap" : "was sent"}; make a new one with withdraw`;
     }
