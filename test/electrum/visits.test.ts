@@ -4,6 +4,11 @@ import { scriptHashOf } from "../../src/adapters/electrum/scriptHash.ts";
 import { visitPauseMs } from "../../src/adapters/electrum/visitPace.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
+import { txToChainTx } from "../../src/chain/chainTx.ts";
+import { ChainDaemon } from "../../src/chain/daemon.ts";
+import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
+import { EmbeddedChain } from "../../src/chain/embeddedChain.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { serializeTx } from "../../src/core/utxo/txCodec.ts";
 import type { Log } from "../../src/ports/log.ts";
@@ -162,6 +167,49 @@ test("a spend in no block that one shows is shown to who guards the script, once
   expect(world.shown).toEqual([txid]);
   expect(world.chain.tx(txid)).toBeUndefined();
   expect(world.chain.outputs(SCRIPT)[0]?.spentBy).toBeNull();
+});
+
+test("a spend in no block is shown to who guards the script though the connected show another one of the same payment first", async () => {
+  const w = await startElectrumChain(SEGWIT_COIN, SERVERS);
+  cleanup.push(() => w.close());
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  const other = new EmbeddedChain({ params: w.chain.params, clock: w.clock, rng: seededRng(1) });
+  for (let height = other.state.tip.height + 1; height <= w.chain.state.tip.height; height++) {
+    const block = w.chain.state.at(height)?.block;
+    if (block) other.submit(block);
+  }
+  const liars = [0, 1, 2].map(() => new ElectrumServer(new ChainDaemon(other, w.clock), w.clock));
+  for (const [i, server] of liars.entries()) w.replace(i, server);
+  cleanup.push(async () => liars.forEach((server) => void server.close()));
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
+  const outputs = chain.outputs(SCRIPT);
+  const first = spendOf(w.format, 1, outputs, scriptNumber(3));
+  expect(other.send(txToChainTx(first)).ok).toBe(true);
+  await whileTimePasses(w, chain.refresh());
+  const txid = w.send(spendOf(w.format, 1, outputs, scriptNumber(2)));
+  for (const { faults } of liars) faults.add({ kind: "claim", scriptHash: scriptHashOf(toHex(SCRIPT)), txid, height: 0 });
+  await w.pass(60_000);
+  expect(chain.outputs(SCRIPT)[0]?.spentBy).toMatchObject({ block: null });
+  expect(chain.outputs(SCRIPT)[0]?.spentBy?.txid).not.toBe(txid);
+  const shown: string[] = [];
+  chain.guard?.(SCRIPT, { dueSec: 0, onTx: (tx) => void shown.push(tx.txid) });
+  await w.pass(120_000);
+  expect(shown.filter((id) => id === txid)).toHaveLength(1);
+});
+
+test("who begins to guard a script is shown what another was shown before", async () => {
+  const world = await begin();
+  const txid = await hiddenSpend(world);
+  const release = world.guard(0);
+  await world.w.pass(5 * 60_000);
+  release();
+  world.guard(0);
+  await world.w.pass(10 * 60_000);
+  expect(world.shown).toEqual([txid, txid]);
 });
 
 test("one that was dropped for what it said is visited all the same", async () => {

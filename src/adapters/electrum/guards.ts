@@ -8,6 +8,8 @@ const MAX_SENT_PER_SCRIPT = 20;
 
 type Guarded = {
   readonly guards: Set<Guard>;
+  /** Another one each time somebody else begins to guard it: who comes later has heard nothing yet. */
+  round: number;
   /** Own spends by their ids, bytes in hex, the newest last. */
   readonly sent: Map<string, string>;
 };
@@ -16,6 +18,7 @@ type Guarded = {
 export class Guards {
   readonly #index: ChainIndex;
   readonly #scripts = new Map<string, Guarded>();
+  #rounds = 0;
 
   constructor(index: ChainIndex) {
     this.#index = index;
@@ -23,17 +26,19 @@ export class Guards {
 
   /** @returns ends it; more than once is harmless */
   add(scriptHex: string, guard: Guard): () => void {
-    const guarded = this.#scripts.get(scriptHex) ?? { guards: new Set(), sent: new Map() };
+    const guarded = this.#scripts.get(scriptHex) ?? { guards: new Set(), round: 0, sent: new Map() };
     this.#scripts.set(scriptHex, guarded);
     guarded.guards.add(guard);
+    guarded.round = ++this.#rounds;
     return () => {
       guarded.guards.delete(guard);
       if (guarded.guards.size === 0 && this.#scripts.get(scriptHex) === guarded) this.#scripts.delete(scriptHex);
     };
   }
 
-  has(scriptHex: string): boolean {
-    return this.#scripts.has(scriptHex);
+  /** Those who guard a script are the same for as long as this is; 0: nobody does. */
+  roundOf(scriptHex: string): number {
+    return this.#scripts.get(scriptHex)?.round ?? 0;
   }
 
   /** The most urgent first. */

@@ -38,7 +38,7 @@ type Proven = { readonly tx: RawTx; readonly block: BlockRef };
  */
 export class LoneWord {
   readonly #deps: LoneWordDeps;
-  /** Transactions whose bytes were read, by script. */
+  /** Transactions that were shown to those who guard a script. */
   readonly #read = new Set<string>();
   readonly #hearing = new Set<RemoteServer>();
 
@@ -61,28 +61,32 @@ export class LoneWord {
   }
 
   async #hearOf(server: RemoteServer, scriptHex: string, lines: readonly HistoryLine[]): Promise<void> {
-    const { guards, prover } = this.#deps;
+    const { guards, index, prover } = this.#deps;
     const proven: Proven[] = [];
     for (const { txid, height } of this.#open(scriptHex, lines)) {
-      const tx = await prover.fetch(txid, [server]);
+      const known = index.tx(txid);
+      const tx = known ? prover.read(known.raw) : await prover.fetch(txid, [server]);
       if (server.state !== "connected") return;
       if (tx === null) continue;
-      this.#noteRead(`${scriptHex} ${txid}`);
-      guards.tell(scriptHex, tx);
+      const key = this.#keyOf(scriptHex, txid);
+      if (!this.#read.has(key)) guards.tell(scriptHex, tx);
+      this.#noteRead(key);
       const block = await this.#prove(server, tx, height);
       if (block !== null) proven.push({ tx, block });
     }
     if (proven.length > 0) await this.#keep(server, scriptHex, proven);
   }
 
-  /** What is news if it is true, first what was not read yet, the newest before the others: that is what a swap waits for. */
+  /**
+   * What is news if it is true, first what was not read yet, the newest before the others: that is what a swap waits for. Also what the
+   * index has in no block: of several that spend the same it names one alone.
+   */
   #open(scriptHex: string, lines: readonly HistoryLine[]): readonly HistoryLine[] {
     const { index } = this.#deps;
-    const isRead = ({ txid }: HistoryLine): boolean => this.#read.has(`${scriptHex} ${txid}`);
+    const isRead = ({ txid }: HistoryLine): boolean => this.#read.has(this.#keyOf(scriptHex, txid));
     const open = lines.filter((line) => {
-      const known = index.txEntry(line.txid);
-      if (known?.block != null) return false;
-      return this.#isProvable(line.height) || (known === undefined && !isRead(line));
+      if (index.txEntry(line.txid)?.block != null) return false;
+      return this.#isProvable(line.height) || !isRead(line);
     });
     const newest = open.toReversed();
     return [...newest.filter((line) => !isRead(line)), ...newest.filter(isRead)].slice(0, MAX_READS);
@@ -115,6 +119,10 @@ export class LoneWord {
       omissions.suspect(scriptHex);
       log.warn("server_proves_more", { server: server.name, txids: standing.map(({ tx }) => tx.txid) });
     });
+  }
+
+  #keyOf(scriptHex: string, txid: string): string {
+    return `${this.#deps.guards.roundOf(scriptHex)} ${scriptHex} ${txid}`;
   }
 
   #noteRead(key: string): void {

@@ -1,20 +1,19 @@
 import { ownPayment } from "../../../core/swap/events.ts";
 import { paymentMayExist, type SwapState } from "../../../core/swap/swapState.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf, type PaymentSlot } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 
-/** A transaction that somebody names at the contract of a payment, and that may not be believed. */
+/** A transaction with the secret in it that somebody names at the contract of a payment: nothing else of it may be believed. */
 export type ShownTx = SignedTx & { readonly payment: PaymentSlot };
-
-/** Shown ones that wait for the next look. */
-const MAX_SHOWN = 200;
 
 /** Has the contracts of a swap guarded while money waits for what strangers could leave out: a payment, a claim, a refund. */
 export class GuardedContracts {
   readonly #task: SwapTask;
   readonly #releases = new Map<PaymentSlot, () => void>();
-  #shown: ShownTx[] = [];
+  /** The first of each contract: one is enough, and whoever has the secret can make more. */
+  readonly #shown = new Map<PaymentSlot, ShownTx>();
 
   constructor(task: SwapTask) {
     this.#task = task;
@@ -31,11 +30,8 @@ export class GuardedContracts {
     }
   }
 
-  /** What came since it was asked last. */
-  takeShown(): readonly ShownTx[] {
-    const shown = this.#shown;
-    this.#shown = [];
-    return shown;
+  shown(): readonly ShownTx[] {
+    return [...this.#shown.values()];
   }
 
   release(): void {
@@ -48,7 +44,11 @@ export class GuardedContracts {
     const contract = contractOf(task.state, payment);
     const coin = task.coin(chainOf(task.state.terms.role, payment));
     const onTx = (tx: SignedTx): void => {
-      if (this.#shown.length < MAX_SHOWN) this.#shown.push({ ...tx, payment });
+      const { negotiated, secret } = task.state;
+      if (!negotiated || secret !== null || this.#shown.has(payment)) return;
+      // Anybody can name transactions without end: what shows nothing neither waits here nor wakes the swap.
+      if (coin.findSecret(tx, fromHex(negotiated.secretHash)) === null) return;
+      this.#shown.set(payment, { ...tx, payment });
       task.wake("chain");
     };
     return coin.chain.guard?.(coin.contractScript(contract), { dueSec: contract.lock, onTx }) ?? (() => undefined);

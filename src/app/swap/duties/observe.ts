@@ -57,8 +57,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
       // Most looks find nothing new, and a wait for nothing at each of them would be most of their cost.
       if (isNews(task, slot, sighting)) await record(task, slot, sighting);
     }
-    const shown = guarded.takeShown();
-    if (mayLearnSecret(task)) await learnSecret(task, shown);
+    if (mayLearnSecret(task)) await learnSecret(task, guarded.shown());
     if (payment.isGone(task)) await task.emit({ type: "payment_gone" });
     const unseen = whatIsUnseen(task);
     if (unseen && unseen !== task.unseen) task.trouble(unseen);
