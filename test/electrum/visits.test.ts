@@ -278,3 +278,48 @@ test("an own spend that the connected keep to themselves is given to those who a
   await w.pass(400_000);
   expect(w.chain.mempool.graph.entries()).toHaveLength(1);
 });
+
+test("what one proves counts though it is too slow to prove all of it in one visit", async () => {
+  const world = await begin();
+  const { w, chain } = world;
+  const paid = Array.from({ length: 30 }, () => w.pay(SCRIPT, 10_000n));
+  for (const txid of paid) hide(w, txid);
+  for (const { faults } of w.servers.slice(LIARS)) faults.add({ kind: "slow", delayMs: 900 });
+  w.mine();
+  world.guard(0);
+  await w.pass(12 * 60_000);
+  expect(chain.outputs(SCRIPT)).toHaveLength(30);
+});
+
+test("an own spend is given before anything that one names is read", async () => {
+  const world = await begin();
+  const { w, chain } = world;
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  const raw = serializeTx(spendOf(w.format, 1, chain.outputs(SCRIPT), scriptNumber(2)));
+  for (let i = 0; i < 40; i++) hide(w, w.pay(SCRIPT, 10_000n));
+  for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
+  for (const { faults } of w.servers.slice(LIARS)) faults.add({ kind: "slow", delayMs: 900 });
+  world.guard(0);
+  expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
+  await w.pass(75_000);
+  expect(w.chain.mempool.graph.entries()).toHaveLength(41);
+});
+
+test("a script of which one names much keeps nobody from hearing of the others", async () => {
+  const world = await begin();
+  const { w, chain, shown } = world;
+  const urgent = scriptNumber(3);
+  await whileTimePasses(w, chain.watchScript(urgent, 0));
+  const junk = Array.from({ length: 50 }, () => w.pay(scriptNumber(9), 10_000n));
+  for (const { faults } of w.servers.slice(LIARS)) {
+    for (const txid of junk) faults.add({ kind: "claim", scriptHash: scriptHashOf(toHex(urgent)), txid, height: 0 });
+    faults.add({ kind: "slow", delayMs: 900 });
+  }
+  const txid = await hiddenSpend(world);
+  chain.guard?.(urgent, { dueSec: 0, onTx: () => undefined });
+  world.guard(0);
+  await w.pass(92_000);
+  expect(shown).toEqual([txid]);
+});

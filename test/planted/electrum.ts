@@ -727,6 +727,27 @@ export const ELECTRUM: readonly PlantedBug[] = [
     VISITS_TEST,
   ),
   bug(
+    "what a slow server proves is lost with the end of its visit",
+    `${AT}/loneWord.ts`,
+    "if (proven.length > 0) await this.#keep(server, proven);",
+    'if (proven.length > 0 && server.state === "connected") await this.#keep(server, proven);',
+    VISITS_TEST,
+  ),
+  bug(
+    "all that one names of one script is read before what it says of the next",
+    `${AT}/loneWord.ts`,
+    "return turns.flat().slice(0, MAX_HEARD);",
+    "return turns.length === 0 ? [] : told.flatMap(({ scriptHex, lines }) => lines.map((line) => [scriptHex, line] as const));",
+    VISITS_TEST,
+  ),
+  bug(
+    "a claim is given when all that is named has been read",
+    `${AT}/serverVisits.ts`,
+    "const told = word.told(scriptHex, history.value);",
+    "const told = word.told(scriptHex, history.value);\n        await word.hear(server, [told]);",
+    VISITS_TEST,
+  ),
+  bug(
     "whatever one server names wakes the swap, and waits in its memory",
     "src/app/swap/duties/guardedContracts.ts",
     "if (coin.findSecret(tx, fromHex(negotiated.secretHash)) === null) return;",

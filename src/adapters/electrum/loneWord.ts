@@ -14,8 +14,10 @@ import type { TxProver } from "./txProver.ts";
 
 /** Transactions of one script read at a time: whoever likes can pay it, and a liar names what it likes. */
 const MAX_READS = 50;
-/** Transactions remembered that were read. */
-const MAX_READ = 20_000;
+/** Transactions read of all scripts before who names them is heard anew. */
+const MAX_HEARD = 500;
+/** Transactions remembered that were shown. */
+const MAX_SHOWN = 20_000;
 
 export type LoneWordDeps = {
   readonly index: ChainIndex;
@@ -30,7 +32,9 @@ export type LoneWordDeps = {
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
 
-type Proven = { readonly tx: RawTx; readonly block: BlockRef };
+/** What of a server's history of one script is to be read, in this order. */
+export type Told = { readonly scriptHex: string; readonly lines: readonly HistoryLine[] };
+type Proven = { readonly scriptHex: string; readonly tx: RawTx; readonly block: BlockRef };
 
 /**
  * What one server says of a guarded script against all others: taken is what proves itself. A transaction that it proves to be in a block
@@ -39,19 +43,26 @@ type Proven = { readonly tx: RawTx; readonly block: BlockRef };
 export class LoneWord {
   readonly #deps: LoneWordDeps;
   /** Transactions that were shown to those who guard a script. */
-  readonly #read = new Set<string>();
+  readonly #shown = new Set<string>();
   readonly #hearing = new Set<RemoteServer>();
 
   constructor(deps: LoneWordDeps) {
     this.#deps = deps;
   }
 
-  /** Hears what one server tells of scripts; one that is being heard is not heard twice. Never rejects. */
-  async hear(server: RemoteServer, told: readonly { readonly scriptHex: string; readonly lines: readonly HistoryLine[] }[]): Promise<void> {
+  /** Hears what one server tells of scripts, of each in turns; one that is being heard is not heard twice. Never rejects. */
+  async hear(server: RemoteServer, told: readonly Told[]): Promise<void> {
     if (this.#hearing.has(server)) return;
     this.#hearing.add(server);
     try {
-      for (const { scriptHex, lines } of told) await this.#hearOf(server, scriptHex, lines);
+      const proven: Proven[] = [];
+      for (const [scriptHex, line] of this.#inTurns(told)) {
+        const found = await this.#read(server, scriptHex, line);
+        if (found !== null) proven.push(found);
+        if (server.state !== "connected") break;
+      }
+      // Also of one that has gone meanwhile: it may be too slow to prove all of it in one visit.
+      if (proven.length > 0) await this.#keep(server, proven);
     } catch (cause) {
       // The next time it is heard brings it again.
       if (!(cause instanceof Aborted)) this.#deps.log.warn("word_not_kept", { server: server.name, cause: String(cause) });
@@ -60,36 +71,40 @@ export class LoneWord {
     }
   }
 
-  async #hearOf(server: RemoteServer, scriptHex: string, lines: readonly HistoryLine[]): Promise<void> {
+  /** Who names much of one script must not keep the others waiting. */
+  #inTurns(told: readonly Told[]): readonly (readonly [scriptHex: string, line: HistoryLine])[] {
+    const turns = Array.from({ length: MAX_READS }, (_, i) =>
+      told.flatMap(({ scriptHex, lines }) => lines.slice(i, i + 1).map((line) => [scriptHex, line] as const)),
+    );
+    return turns.flat().slice(0, MAX_HEARD);
+  }
+
+  /** @returns what is proven of it */
+  async #read(server: RemoteServer, scriptHex: string, { txid, height }: HistoryLine): Promise<Proven | null> {
     const { guards, index, prover } = this.#deps;
-    const proven: Proven[] = [];
-    for (const { txid, height } of this.#open(scriptHex, lines)) {
-      const known = index.tx(txid);
-      const tx = known ? prover.read(known.raw) : await prover.fetch(txid, [server]);
-      if (server.state !== "connected") return;
-      if (tx === null) continue;
-      const key = this.#keyOf(scriptHex, txid);
-      if (!this.#read.has(key)) guards.tell(scriptHex, tx);
-      this.#noteRead(key);
-      const block = await this.#prove(server, tx, height);
-      if (block !== null) proven.push({ tx, block });
-    }
-    if (proven.length > 0) await this.#keep(server, scriptHex, proven);
+    const known = index.tx(txid);
+    const tx = known ? prover.read(known.raw) : await prover.fetch(txid, [server]);
+    if (tx === null) return null;
+    const key = this.#keyOf(scriptHex, txid);
+    if (!this.#shown.has(key)) guards.tell(scriptHex, tx);
+    this.#noteShown(key);
+    const block = await this.#prove(server, tx, height);
+    return block === null ? null : { scriptHex, tx, block };
   }
 
   /**
    * What is news if it is true, first what was not read yet, the newest before the others: that is what a swap waits for. Also what the
    * index has in no block: of several that spend the same it names one alone.
    */
-  #open(scriptHex: string, lines: readonly HistoryLine[]): readonly HistoryLine[] {
+  told(scriptHex: string, lines: readonly HistoryLine[]): Told {
     const { index } = this.#deps;
-    const isRead = ({ txid }: HistoryLine): boolean => this.#read.has(this.#keyOf(scriptHex, txid));
+    const isRead = ({ txid }: HistoryLine): boolean => this.#shown.has(this.#keyOf(scriptHex, txid));
     const open = lines.filter((line) => {
       if (index.txEntry(line.txid)?.block != null) return false;
       return this.#isProvable(line.height) || !isRead(line);
     });
     const newest = open.toReversed();
-    return [...newest.filter((line) => !isRead(line)), ...newest.filter(isRead)].slice(0, MAX_READS);
+    return { scriptHex, lines: [...newest.filter((line) => !isRead(line)), ...newest.filter(isRead)].slice(0, MAX_READS) };
   }
 
   /** Whether a block of ours at this height is known. */
@@ -107,7 +122,7 @@ export class LoneWord {
     return { height, hash: own.hash };
   }
 
-  async #keep(server: RemoteServer, scriptHex: string, proven: readonly Proven[]): Promise<void> {
+  async #keep(server: RemoteServer, proven: readonly Proven[]): Promise<void> {
     const { index, clock, log, enqueue, commit, omissions } = this.#deps;
     await enqueue(async () => {
       const builder = new FactsBuilder(index, clock.nowMs());
@@ -116,7 +131,7 @@ export class LoneWord {
       for (const { tx, block } of standing.toSorted((a, b) => a.block.height - b.block.height)) builder.add([tx], block);
       if (builder.size === 0) return;
       await commit(builder.facts());
-      omissions.suspect(scriptHex);
+      for (const { scriptHex } of standing) omissions.suspect(scriptHex);
       log.warn("server_proves_more", { server: server.name, txids: standing.map(({ tx }) => tx.txid) });
     });
   }
@@ -125,8 +140,8 @@ export class LoneWord {
     return `${this.#deps.guards.roundOf(scriptHex)} ${scriptHex} ${txid}`;
   }
 
-  #noteRead(key: string): void {
-    if (this.#read.size >= MAX_READ) this.#read.clear();
-    this.#read.add(key);
+  #noteShown(key: string): void {
+    if (this.#shown.size >= MAX_SHOWN) this.#shown.clear();
+    this.#shown.add(key);
   }
 }

@@ -116,12 +116,15 @@ export class ServerLook {
     const { guards, views, word } = this.#parts;
     const guarded = guards.scripts();
     for (const server of guarded.length === 0 ? [] : servers) {
-      const told = guarded.flatMap((scriptHex) => {
+      const told = guarded.map((scriptHex) => {
         const lines = views.get(scriptHex)?.views.get(server)?.lines ?? [];
         // What it says of blocks was worked off.
-        return lines.length === 0 ? [] : [{ scriptHex, lines: lines.map(({ txid }) => ({ txid, height: 0 })) }];
+        return word.told(
+          scriptHex,
+          lines.map(({ txid }) => ({ txid, height: 0 })),
+        );
       });
-      if (told.length > 0) void word.hear(server, told);
+      if (told.some(({ lines }) => lines.length > 0)) void word.hear(server, told);
     }
   }
 

@@ -3,7 +3,7 @@ import type { Log } from "../../ports/log.ts";
 import { parseHistory, parseTxid } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
 import type { Guards } from "./guards.ts";
-import type { LoneWord } from "./loneWord.ts";
+import type { LoneWord, Told } from "./loneWord.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf } from "./scriptHash.ts";
 import type { ServerPool } from "./serverPool.ts";
@@ -122,15 +122,20 @@ export class ServerVisits {
     return withDeadline(this.#deps.clock, VISIT_MS, this.#deps.closed, work);
   }
 
+  /** All scripts at once, what is to be given first: one that answers late, or names much of one script, must not use up its visit with it. */
   async #ask(server: RemoteServer): Promise<void> {
     const { guards, word } = this.#deps;
-    for (const scriptHex of guards.scripts().slice(0, MAX_SCRIPTS)) {
-      const lines = await server.ask("blockchain.scripthash.get_history", [scriptHashOf(scriptHex)], parseHistory);
-      if (server.state !== "connected") return;
-      if (!lines.ok || lines.value === "too_long") continue;
-      await word.hear(server, [{ scriptHex, lines: lines.value }]);
-      await this.#give(server, scriptHex, new Set(lines.value.map(({ txid }) => txid)));
-    }
+    const scripts = guards.scripts().slice(0, MAX_SCRIPTS);
+    const told = await Promise.all(
+      scripts.map(async (scriptHex): Promise<readonly Told[]> => {
+        const history = await server.ask("blockchain.scripthash.get_history", [scriptHashOf(scriptHex)], parseHistory);
+        if (!history.ok || history.value === "too_long") return [];
+        const told = word.told(scriptHex, history.value);
+        await this.#give(server, scriptHex, new Set(history.value.map(({ txid }) => txid)));
+        return [told];
+      }),
+    );
+    await word.hear(server, told.flat());
   }
 
   /** What was sent from here may have been given to nobody: this one gets it, too, if it does not tell of it. */
