@@ -748,6 +748,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     VISITS_TEST,
   ),
   bug(
+    "a server that comes over to our chain in the middle of a proof is dropped as a liar",
+    `${AT}/txProver.ts`,
+    "if (answer.ok && !isAgain) return",
+    "if (answer.ok && isAgain) return",
+    `${AT}/txProver.test.ts`,
+  ),
+  bug(
     "whatever one server names wakes the swap, and waits in its memory",
     "src/app/swap/duties/guardedContracts.ts",
     "if (coin.findSecret(tx, fromHex(negotiated.secretHash)) === null) return;",

@@ -45,6 +45,25 @@ test("a server whose branch leads to the block is not blamed for a transaction t
   expect(said.at(-1)).toBe(`dropped: it says transaction ${tx.txid} is in block 5: its branch proves nothing (OtherRoot)`);
 });
 
+test("a server whose chain becomes ours between its branch and its header is asked for the branch again, and not blamed", async () => {
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES));
+  const { litecoinPegOut } = chainTxs;
+  const tx = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(TEST_RULES)).read(fromHex(litecoinPegOut.hex));
+  if (tx === null) expect.fail("no transaction");
+  const { merkleRoot, coinbase } = litecoinPegOut;
+  const header = { hash: "aa".repeat(32), prevHash: "bb".repeat(32), merkleRoot, timeSec: 1, bits: 0, version: 1 };
+  const said: string[] = [];
+  let branches = 0;
+  const server = {
+    name: "server",
+    ask: async (method: string) =>
+      ok(method.endsWith("get_merkle") ? { branch: [branches++ === 0 ? "dd".repeat(32) : coinbase], pos: 1 } : header),
+    contradicted: (what: string) => said.push(what),
+  };
+  expect(await prover.isIn(tx, 5, header as never, [server as unknown as RemoteServer])).toBe(true);
+  expect(said).toEqual([]);
+});
+
 test("what goes into Litecoin's extension block is read from the mempool, what comes out of it is proven, and what stays in it blames nobody", async () => {
   const prover = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(TEST_RULES));
   const { litecoinPegIn, litecoinPegOut, litecoinOnlyExtension } = chainTxs;

@@ -49,19 +49,26 @@ export class TxProver {
    * does not hold are dropped, unless they follow another branch just now.
    */
   async isIn(tx: RawTx, height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<boolean> {
-    for (const server of servers) {
-      const answer = await server.ask("blockchain.transaction.get_merkle", [tx.txid, height], parseBranch);
-      if (!answer.ok && answer.error.kind !== "rpc") continue;
-      const flaw = answer.ok ? this.flaw(tx, header, answer.value) : null;
-      if (answer.ok && flaw === null) return true;
-      if (flaw?.kind === "NodeIsTx") {
-        // What it says leads to the block; that it proves nothing is whoever's doing who made the block.
-        server.suspect(`its branch for transaction ${tx.txid} could be that of another`);
-        continue;
-      }
-      const why = answer.ok ? `its branch proves nothing (${flaw?.kind})` : `it does not prove it: ${serverFaultText(answer.error)}`;
-      await this.#unproven(server, tx.txid, height, header, why, answer.ok);
+    for (const server of servers) if (await this.#provesIt(server, tx, height, header)) return true;
+    return false;
+  }
+
+  async #provesIt(server: RemoteServer, tx: RawTx, height: number, header: BlockHeader, isAgain = false): Promise<boolean> {
+    const answer = await server.ask("blockchain.transaction.get_merkle", [tx.txid, height], parseBranch);
+    if (!answer.ok && answer.error.kind !== "rpc") return false;
+    const flaw = answer.ok ? this.flaw(tx, header, answer.value) : null;
+    if (answer.ok && flaw === null) return true;
+    if (flaw?.kind === "NodeIsTx") {
+      // What it says leads to the block; that it proves nothing is whoever's doing who made the block.
+      server.suspect(`its branch for transaction ${tx.txid} could be that of another`);
+      return false;
     }
+    const own = await this.#reader.headerOf(server, height);
+    if (!own.ok || own.value.hash !== header.hash) return false;
+    // It may have come over to our chain after it gave the branch.
+    if (answer.ok && !isAgain) return this.#provesIt(server, tx, height, header, true);
+    const why = answer.ok ? `its branch proves nothing (${flaw?.kind})` : `it does not prove it: ${serverFaultText(answer.error)}`;
+    this.#unproven(server, tx.txid, height, header, why, answer.ok);
     return false;
   }
 
@@ -72,9 +79,7 @@ export class TxProver {
     return checked.ok ? null : checked.error;
   }
 
-  async #unproven(server: RemoteServer, txid: string, height: number, header: BlockHeader, why: string, atOnce: boolean): Promise<void> {
-    const own = await this.#reader.headerOf(server, height);
-    if (!own.ok || own.value.hash !== header.hash) return;
+  #unproven(server: RemoteServer, txid: string, height: number, header: BlockHeader, why: string, atOnce: boolean): void {
     const key = `${server.name} ${txid} ${header.hash}`;
     const strikes = (this.#strikes.get(key) ?? 0) + 1;
     if (this.#strikes.size >= MAX_STRIKES) this.#strikes.clear();
