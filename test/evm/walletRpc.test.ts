@@ -274,6 +274,25 @@ describe.skipIf(noAnvil)(`the wallet on an account chain over anvil${noAnvilReas
     expect(await ask(node, "disable_coin", { coin: "ETH", force_disable: true })).toMatchObject({ result: { passivized: false } });
     expect(await ask(node, "get_enabled_coins", {})).toEqual({ result: [] });
   });
+
+  test("enable_eth_with_tokens that is refused leaves the tokens alone that were there before", async () => {
+    const node = await enabled("ETH", "TEST-ERC20");
+    const params = { ticker: "ETH", nodes: [{ url: anvil.url }], swap_contract_address: checksumAddress(contract) };
+    for (const [ticker, error] of [
+      ["TEST-ERC20", "TokenIsAlreadyActivated"],
+      ["NONE-ERC20", "TokenConfigIsNotFound"],
+    ] as const) {
+      expect(await ask(node, "disable_coin", { coin: "ETH" })).toMatchObject({ result: { passivized: true } });
+      const { reply } = await node.v2("enable_eth_with_tokens", { ...params, erc20_tokens_requests: [{ ticker }] });
+      expect(reply).toMatchObject({ error_type: error });
+      expect(await ask(node, "my_balance", { coin: "ETH" })).toEqual({ error: "No such coin: ETH" });
+      expect(await ask(node, "my_balance", { coin: "TEST-ERC20" })).toMatchObject({ coin: "TEST-ERC20" });
+      expect(await ask(node, "enable", { coin: "ETH", ...nodes() })).toMatchObject({ result: "success" });
+    }
+    const { reply } = await node.v2("enable_eth_with_tokens", { ...params, erc20_tokens_requests: [] });
+    expect(reply).toMatchObject({ error_type: "PlatformIsAlreadyActivated" });
+    await disableAll(node);
+  });
 });
 
 type Opening = { readonly ticker: string; readonly chainId: bigint; readonly urls: readonly string[] };

@@ -551,6 +551,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "test/rpc/taskCancel.test.ts",
   ),
   bug(
+    "tokens that were there before go with a platform coin whose others are refused",
+    "src/rpc/enableWithTokens.ts",
+    "const gone = await coins.disable(coin, false);",
+    "const gone = await coins.disable(coin, true);",
+    "test/evm/walletRpc.test.ts",
+  ),
+  bug(
     "coins of the last run are forgotten when a token beside them is refused",
     "src/main/rpcContext.ts",
     "const done = await enableWithTokens(coins, request, tokens, signal);",
