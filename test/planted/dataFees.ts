@@ -48,8 +48,15 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "gas that data needs is promised only once a claim was looked at",
     FUNDS,
-    "return gas > this.#dataGas ? gas : this.#dataGas;",
-    "return gas < 0n ? gas : this.#dataGas;",
+    "return gas > found || this.coin.account.clock.nowMs() >= untilMs ? gas : found;",
+    "return gas < 0n ? gas : found;",
+    FIGURES,
+  ),
+  bug(
+    "gas for data that a node named once keeps swaps from beginning for ever",
+    FUNDS,
+    "gas > found || this.coin.account.clock.nowMs() >= untilMs ? gas : found",
+    "gas > found ? gas : found",
     FIGURES,
   ),
   bug(

@@ -149,6 +149,22 @@ test("a chain that begins to count data as gas is found out by the next claim, a
   expect([claim, coins.eth.spendSize("claim")]).toEqual([65_000 + 2 * (800_000 - 29_416), 65_000 + 200_000]);
 });
 
+test("gas for data that was named once is forgotten after ten minutes: nobody asks again while no swap can begin", async () => {
+  const swap: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 400n, swapContract: SWAPS },
+  };
+  const usual = coins.eth.spendSize("claim");
+  chain.gas = BigInt(Number.MAX_SAFE_INTEGER);
+  await coins.eth.prepareToSpend(swap, signal);
+  chain.gas = 21_000n;
+  const begins = (): boolean => coins.eth.reserve([fromUnits(400n, 18)], 1_000).ok;
+  await clock.run({ untilMs: clock.nowMs() + 599_000 });
+  expect(begins()).toBe(false);
+  await clock.run({ untilMs: clock.nowMs() + 2_000 });
+  expect([begins(), coins.eth.spendSize("claim")]).toEqual([true, usual]);
+});
+
 test("a claim is signed with no more gas than a block and the account have, and never with less than the usual", async () => {
   const swap: Contract = {
     ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },

@@ -35,6 +35,9 @@ const MOST_SPEND_GAS_WITH_DATA = 8n * MOST_DATA_GAS;
 /** Of the price, for which the account must still have the gas when the bid is raised. */
 const RAISE_DIVISOR = 4n;
 
+/** Gas for data that a swap found out counts so long: each step of a swap asks again, and without one nobody would. */
+const DATA_GAS_MS = 600_000;
+
 const ONE_TX = 1n;
 const sumOf = (list: readonly Steps[]): Steps => ({
   gas: list.reduce((n, { gas }) => n + gas, 0n),
@@ -54,7 +57,7 @@ export class EvmTradeFunds {
   readonly #ceilings = new WeakMap<Reservation, Ceiling>();
   /** Gas of a claim or refund as the token was found to need; 0: not above the usual limit. */
   #spendGas = 0n;
-  #dataGas = 0n;
+  #dataGas = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
 
   /**
    * @param ceilingFactor see `SafetyRules.feeCeilingFactor`
@@ -162,7 +165,7 @@ export class EvmTradeFunds {
 
   /** Every transaction was just found to need so much beside its own gas; see `dataGasNow`. */
   protected needsDataGas(gas: bigint): void {
-    this.#dataGas = gas;
+    this.#dataGas = { gas, untilMs: this.coin.account.clock.nowMs() + DATA_GAS_MS };
   }
 
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
@@ -172,7 +175,8 @@ export class EvmTradeFunds {
   }
   protected get besideGas(): bigint {
     const { gas } = dataBound(this.coin.account.chain);
-    return gas > this.#dataGas ? gas : this.#dataGas;
+    const { gas: found, untilMs } = this.#dataGas;
+    return gas > found || this.coin.account.clock.nowMs() >= untilMs ? gas : found;
   }
   /**
    * The same of a claim or refund that is signed now, as far as a block and the account have it: what it may need is what nodes say, and one
