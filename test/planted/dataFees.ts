@@ -48,15 +48,15 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "gas that data needs is promised only once a claim was looked at",
     FUNDS,
-    "return gas > found || this.coin.account.clock.nowMs() >= untilMs ? gas : found;",
+    "return gas > found ? gas : found;",
     "return gas < 0n ? gas : found;",
     FIGURES,
   ),
   bug(
-    "gas for data that a node named once keeps swaps from beginning for ever",
+    "gas that a node named once keeps swaps from beginning for ever",
     FUNDS,
-    "gas > found || this.coin.account.clock.nowMs() >= untilMs ? gas : found",
-    "gas > found ? gas : found",
+    "this.coin.account.clock.nowMs() < untilMs ? gas : 0n",
+    "untilMs > 0 ? gas : 0n",
     FIGURES,
   ),
   bug(

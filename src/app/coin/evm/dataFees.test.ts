@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { ETH_ENTRY, evmCoinOf, tokenEntry } from "../../../../test/fakes/evmCoins.ts";
 import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import { SilentLog } from "../../../../test/fakes/silentLog.ts";
@@ -12,6 +12,8 @@ import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { fromUnits, rational, toUnits } from "../../../core/money/rational.ts";
 import { toHex } from "../../../core/util/bytes.ts";
+import { ok } from "../../../core/util/result.ts";
+import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { Contract, SwapCoin } from "../../swap/swapCoin.ts";
 import { AccountFunds } from "./accountFunds.ts";
 import { AllowanceKeeper } from "./allowanceKeeper.ts";
@@ -163,6 +165,24 @@ test("gas for data that was named once is forgotten after ten minutes: nobody as
   expect(begins()).toBe(false);
   await clock.run({ untilMs: clock.nowMs() + 2_000 });
   expect([begins(), coins.eth.spendSize("claim")]).toEqual([true, usual]);
+});
+
+test("so is what a token's transfer was once said to need", async () => {
+  const swap: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 400n, swapContract: SWAPS },
+  };
+  const sent = { state: "sent" } as ReturnType<AccountChain["payment"]>;
+  vi.spyOn<AccountChain, "payment">(chain, "payment").mockReturnValue(sent);
+  const needs = async (gas: bigint): Promise<number> => {
+    chain.estimate = (request) => ok(request.to === TOKEN ? gas : 21_000n);
+    expect(await coins.token.prepareToSpend(swap, signal)).toBeNull();
+    return coins.token.spendSize("claim");
+  };
+  const usual = coins.token.spendSize("claim");
+  expect([await needs(1_000_000n), await needs(60_000n)]).toEqual([1_378_000, 1_378_000]);
+  await clock.run({ untilMs: clock.nowMs() + 601_000 });
+  expect([coins.token.spendSize("claim"), await needs(60_000n), await needs(200_000n)]).toEqual([usual, 156_000, 338_000]);
 });
 
 test("a claim is signed with no more gas than a block and the account have, and never with less than the usual", async () => {

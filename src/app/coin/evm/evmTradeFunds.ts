@@ -35,8 +35,10 @@ const MOST_SPEND_GAS_WITH_DATA = 8n * MOST_DATA_GAS;
 /** Of the price, for which the account must still have the gas when the bid is raised. */
 const RAISE_DIVISOR = 4n;
 
-/** Gas for data that a swap found out counts so long: each step of a swap asks again, and without one nobody would. */
-const DATA_GAS_MS = 600_000;
+/** Gas that a swap found out counts so long: each step of a swap asks again, and without one nobody would. */
+const FOUND_MS = 600_000;
+type Found = { readonly gas: bigint; readonly untilMs: number };
+const NOT_FOUND: Found = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
 
 const ONE_TX = 1n;
 const sumOf = (list: readonly Steps[]): Steps => ({
@@ -55,9 +57,9 @@ export class EvmTradeFunds {
   readonly #ceilingFactor: bigint;
   readonly #isOwnToken: (ticker: string) => boolean;
   readonly #ceilings = new WeakMap<Reservation, Ceiling>();
-  /** Gas of a claim or refund as the token was found to need; 0: not above the usual limit. */
-  #spendGas = 0n;
-  #dataGas = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
+  /** Of a claim or refund as the token was found to need. */
+  #found = NOT_FOUND;
+  #dataGas = NOT_FOUND;
 
   /**
    * @param ceilingFactor see `SafetyRules.feeCeilingFactor`
@@ -160,12 +162,23 @@ export class EvmTradeFunds {
 
   /** A claim or refund of this token needs so much, which the limits do not foresee. */
   protected needsSpendGas(gas: bigint): void {
-    if (gas > this.#spendGas) this.#spendGas = gas;
+    if (gas >= this.#spendGas) this.#found = this.#findsNow(gas);
   }
 
   /** Every transaction was just found to need so much beside its own gas; see `dataGasNow`. */
   protected needsDataGas(gas: bigint): void {
-    this.#dataGas = { gas, untilMs: this.coin.account.clock.nowMs() + DATA_GAS_MS };
+    this.#dataGas = this.#findsNow(gas);
+  }
+
+  #findsNow(gas: bigint): Found {
+    return { gas, untilMs: this.coin.account.clock.nowMs() + FOUND_MS };
+  }
+  #stillOf({ gas, untilMs }: Found): bigint {
+    return this.coin.account.clock.nowMs() < untilMs ? gas : 0n;
+  }
+  /** 0: not above the usual limit. */
+  get #spendGas(): bigint {
+    return this.#stillOf(this.#found);
   }
 
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
@@ -175,8 +188,8 @@ export class EvmTradeFunds {
   }
   protected get besideGas(): bigint {
     const { gas } = dataBound(this.coin.account.chain);
-    const { gas: found, untilMs } = this.#dataGas;
-    return gas > found || this.coin.account.clock.nowMs() >= untilMs ? gas : found;
+    const found = this.#stillOf(this.#dataGas);
+    return gas > found ? gas : found;
   }
   /**
    * The same of a claim or refund that is signed now, as far as a block and the account have it: what it may need is what nodes say, and one
