@@ -301,14 +301,11 @@ export class Watch {
     if (fees.size > 1 && swap.outside.size === 0) this.violate("one fee", `a second fee ${txid} leaves`, swap.uuid);
   }
 
-  /** Whether it is the fee of a swap that failed, past the later lock for any clock that is as wrong as it may be: worth nothing to anybody. */
-  #isGivenUp(txid: string): boolean {
+  /** Whether it is the fee of a swap that failed: it is worth nothing to its node. */
+  #isWorthless(txid: string): boolean {
     const signed = this.book.byTxid.get(txid);
     const side = this.book.swaps.get(signed?.uuid ?? "")?.sides.taker;
-    if (signed?.slot !== "fee" || side?.state.finished !== "failed") return false;
-    const { startedAt, lockDurationSec } = side.terms;
-    const makerStart = side.state.negotiated?.theirStartedAt ?? startedAt;
-    return this.#world.clock.nowMs() > (makerStart + 2 * lockDurationSec) * 1_000 - ENVELOPE.clockErrorMs;
+    return signed?.slot === "fee" && side?.state.finished === "failed";
   }
 
   /**
@@ -329,7 +326,7 @@ export class Watch {
     for (const point of points) {
       const other = this.#spentBy.get(point);
       // The fee stays the one to compare with: its swap may send it again.
-      if (other && rule === "one nonce" && isFiller(raw) && this.#isGivenUp(other.txid)) continue;
+      if (other && rule === "one nonce" && isFiller(raw) && this.#isWorthless(other.txid)) continue;
       // A disk put back does not know what was sent since then. Of outputs the chain can tell, unless nobody on it has any trace of that.
       const isTold = rule === "one nonce" || !other || this.book.isRemembered(other.txid) || facts.has(other.txid);
       const isInside = [owner, ...(rule === "one nonce" && other ? [other.owner] : [])].every((whose) =>

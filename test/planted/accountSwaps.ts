@@ -223,6 +223,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     GIVEN_UP,
   ),
   bug(
+    "a refused fee keeps its nonce after its swap has failed",
+    "src/app/swap/duties/publish.ts",
+    '  if (task.state.finished === "failed") coin.giveUp?.(raw);\n',
+    "",
+    "test/sim/found/refusedFee.test.ts",
+  ),
+  bug(
     "whatever is signed next gets the nonce of what was given up",
     LEDGER,
     "!isFiller || !this.isGivenUp",

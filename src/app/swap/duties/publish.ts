@@ -115,11 +115,11 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
 
 /**
  * Nobody may count on the change of a fee that is refused when its swap has come to nothing: it counts again once it is listed. A nonce
- * it has is not kept for it past the later lock.
+ * it has is not kept for it: what other swaps must send may wait behind.
  */
 function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
   task.feeRefusedAt = task.nowSec();
-  if (task.state.finished === "failed" && task.nowSec() > task.times().makerLock) coin.giveUp?.(raw);
+  if (task.state.finished === "failed") coin.giveUp?.(raw);
   if (task.state.finished === "failed" && coin.builtOn(raw).size === 0) coin.dropChange(raw);
 }
 
