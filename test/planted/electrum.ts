@@ -762,6 +762,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/txProver.test.ts`,
   ),
   bug(
+    "a server may say as much as it likes in one message",
+    `${AT}/serverConnection.ts`,
+    "this.#credit + earned) - share;",
+    "this.#credit + earned) - Math.min(1, share);",
+    `${AT}/serverConnection.test.ts`,
+  ),
+  bug(
     "whatever one server names wakes the swap, and waits in its memory",
     "src/app/swap/duties/guardedContracts.ts",
     "if (coin.findSecret(tx, fromHex(negotiated.secretHash)) === null) return;",

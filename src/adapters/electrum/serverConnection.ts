@@ -10,7 +10,8 @@ const MAX_LINE_BYTES = 10_000_000;
 const MAX_IN_FLIGHT = 100;
 /** Calls that wait for those; one more is answered `busy`. */
 const MAX_WAITING = 100_000;
-/** Messages nobody asked for: so many at once, and so many each second after that. */
+/** Messages nobody asked for: so many at once, and so many each second after that; one longer than this counts for several. */
+const MESSAGE_CHARS = 1_000;
 const MESSAGE_BURST = 5_000;
 const MESSAGES_PER_SEC = 500;
 /** ElectrumX's refusals of whatever is asked: we cost it too much, or it took too long. Neither says anything of what was asked. */
@@ -175,12 +176,14 @@ export class ServerConnection {
         this.end("it sent something that is not JSON");
         return;
       }
-      for (const message of messages) this.#take(message);
+      const share = Math.ceil(line.length / Math.max(1, messages.length) / MESSAGE_CHARS);
+      for (const message of messages) this.#take(message, share);
     }
     this.#pump();
   }
 
-  #take(message: unknown): void {
+  /** @param share messages that its length stands for: a long one takes a second to read */
+  #take(message: unknown, share: number): void {
     if (this.#ended) return;
     if (!isFields(message)) {
       this.end("it sent something that is not JSON-RPC");
@@ -188,7 +191,7 @@ export class ServerConnection {
     }
     const sent = typeof message.id === "number" ? this.#sent.get(message.id) : undefined;
     if (sent === undefined) {
-      this.#unasked(message);
+      this.#unasked(message, share);
       return;
     }
     const answer = readAnswer(message);
@@ -205,10 +208,10 @@ export class ServerConnection {
     sent.settle(answer);
   }
 
-  #unasked({ method, params }: Fields): void {
+  #unasked({ method, params }: Fields, share: number): void {
     const nowMs = this.#clock.nowMs();
     const earned = (Math.max(0, nowMs - this.#creditAtMs) * MESSAGES_PER_SEC) / 1000;
-    this.#credit = Math.min(MESSAGE_BURST, this.#credit + earned) - 1;
+    this.#credit = Math.min(MESSAGE_BURST, this.#credit + earned) - share;
     this.#creditAtMs = nowMs;
     if (this.#credit < 0) {
       this.end("it sends messages without end");
