@@ -769,6 +769,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/serverConnection.test.ts`,
   ),
   bug(
+    "one server marks a payment as one that may not be spent for long",
+    `${AT}/txProver.ts`,
+    "return tx.ok && !isMismarked(tx.value) ?",
+    "return tx.ok && (!isMismarked(tx.value) || true) ?",
+    `${AT}/txProver.test.ts`,
+  ),
+  bug(
     "whatever one server names wakes the swap, and waits in its memory",
     "src/app/swap/duties/guardedContracts.ts",
     "if (coin.findSecret(tx, fromHex(negotiated.secretHash)) === null) return;",

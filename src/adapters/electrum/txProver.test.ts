@@ -4,6 +4,7 @@ import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { ok } from "../../core/util/result.ts";
 import { ByteWriter } from "../../core/utxo/byteWriter.ts";
+import { parseTx, serializeTx } from "../../core/utxo/txCodec.ts";
 import { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { TxProver } from "./txProver.ts";
@@ -84,5 +85,20 @@ test("what goes into Litecoin's extension block is read from the mempool, what c
   };
   expect(prover.flaw(out, header as never, { branch: [litecoinPegOut.coinbase], pos: 1 })).toBeNull();
   expect(await prover.fetch(litecoinOnlyExtension.txid, [giving(litecoinOnlyExtension.hex)])).toBeNull();
+  expect(said).toEqual([]);
+});
+
+test("one server cannot mark a payment as one out of Litecoin's extension block, which may not be spent for long: its bytes are left aside", async () => {
+  const format = { kind: "bitcoin", mweb: true } as const;
+  const prover = new TxProver(format, new HeaderReader(TEST_RULES));
+  const small = prover.read(SMALL);
+  if (small === null) expect.fail("no transaction");
+  const marked = serializeTx({ ...small.tx, hogEx: true });
+  const said: string[] = [];
+  const giving = (raw: Uint8Array): RemoteServer =>
+    ({ ask: async () => ok(raw), contradicted: (what: string) => said.push(what) }) as unknown as RemoteServer;
+  expect(parseTx(marked, format)).toMatchObject({ ok: true, value: { hogEx: true } });
+  expect((await prover.fetch(small.txid, [giving(marked), giving(SMALL)]))?.tx.hogEx).toBeUndefined();
+  expect(prover.read(fromHex(chainTxs.litecoinPegOut.hex))?.tx.hogEx).toBe(true);
   expect(said).toEqual([]);
 });

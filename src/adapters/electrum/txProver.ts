@@ -1,6 +1,7 @@
 import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { checkInclusion, type MerkleFault } from "../../core/proof/merkleBranch.ts";
+import type { Tx } from "../../core/utxo/tx.ts";
 import { hasMoreThanId, parseTx, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import { type BranchAnswer, parseBranch, parseRawTx } from "./answers.ts";
 import { serverFaultText } from "./fault.ts";
@@ -11,6 +12,16 @@ import type { RemoteServer } from "./remoteServer.ts";
 const MAX_UNPROVEN = 2;
 /** Unproven claims remembered. */
 const MAX_STRIKES = 10_000;
+
+/** Version 8 of a witness, and 32 bytes: what the block-final transaction of Litecoin pays first (LIP-3). */
+const HOG_ADDRESS = [0x58, 0x20];
+const HOG_ADDRESS_BYTES = 34;
+
+/** The mark of the block-final transaction is no part of an id: whoever gives the bytes could put it on any other, which then may not be spent for long. */
+function isMismarked({ hogEx, outputs }: Tx): boolean {
+  const script = outputs[0]?.script;
+  return hogEx === true && !(script?.length === HOG_ADDRESS_BYTES && HOG_ADDRESS.every((byte, i) => script[i] === byte));
+}
 
 /** Reads transactions and proves that they are in a block. */
 export class TxProver {
@@ -41,7 +52,7 @@ export class TxProver {
   /** Null: they are no transaction of this coin that this node can read. */
   read(raw: Uint8Array): RawTx | null {
     const tx = parseTx(raw, this.#format);
-    return tx.ok ? { txid: rawTxid(tx.value, raw), tx: tx.value, raw } : null;
+    return tx.ok && !isMismarked(tx.value) ? { txid: rawTxid(tx.value, raw), tx: tx.value, raw } : null;
   }
 
   /**
