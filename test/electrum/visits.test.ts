@@ -323,3 +323,18 @@ test("a script of which one names much keeps nobody from hearing of the others",
   await w.pass(92_000);
   expect(shown).toEqual([txid]);
 });
+
+test("where more is guarded than a visit asks about, the most urgent are asked about each time and all others in turns", async () => {
+  const { w, chain, sent } = await begin({ maxConnected: SERVERS - 1 });
+  const hashes = Array.from({ length: 240 }, (_, n) => {
+    const script = scriptNumber(100 + n);
+    chain.guard?.(script, { dueSec: n, onTx: () => undefined });
+    return scriptHashOf(toHex(script));
+  });
+  await w.pass(4 * 60_000 + 5_000);
+  const asked = (sent[SERVERS - 1] ?? []).filter((line) => line.includes("get_history"));
+  const timesOf = (hash: string): number => asked.filter((line) => line.includes(hash)).length;
+  expect(timesOf(hashes[0] ?? "")).toBe(4);
+  expect(hashes.filter((hash) => timesOf(hash) === 0)).toEqual([]);
+  expect(asked).toHaveLength(400);
+});

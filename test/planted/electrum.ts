@@ -776,6 +776,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/txProver.test.ts`,
   ),
   bug(
+    "a hundred urgent swaps keep all others from being asked about",
+    `${AT}/serverVisits.ts`,
+    "this.#asked.set(server, start + MAX_OTHERS);",
+    "this.#asked.set(server, start);",
+    VISITS_TEST,
+  ),
+  bug(
     "whatever one server names wakes the swap, and waits in its memory",
     "src/app/swap/duties/guardedContracts.ts",
     "if (coin.findSecret(tx, fromHex(negotiated.secretHash)) === null) return;",

@@ -11,8 +11,9 @@ import { visitPauseMs } from "./visitPace.ts";
 
 /** A visit ends after so long, ms, whatever the server still has to say. */
 const VISIT_MS = 30_000;
-/** Scripts asked about at a visit, the most urgent. */
-const MAX_SCRIPTS = 100;
+/** Scripts asked about at a visit: the most urgent, and so many of the others. */
+const MAX_URGENT = 50;
+const MAX_OTHERS = 50;
 
 /** One configured server: as the pool has it, and with a connection of its own for visits. */
 export type Visitable = { readonly pooled: RemoteServer; readonly visitor: () => RemoteServer };
@@ -40,6 +41,8 @@ export class ServerVisits {
   /** When each was visited last, by count. */
   readonly #turns = new Map<RemoteServer, number>();
   readonly #refused = new Map<RemoteServer, AskAgain>();
+  /** How many of the less urgent scripts each was asked about so far. */
+  readonly #asked = new Map<RemoteServer, number>();
   #count = 0;
   #lastMs = 0;
   #isVisiting = false;
@@ -124,8 +127,8 @@ export class ServerVisits {
 
   /** All scripts at once, what is to be given first: one that answers late, or names much of one script, must not use up its visit with it. */
   async #ask(server: RemoteServer): Promise<void> {
-    const { guards, word } = this.#deps;
-    const scripts = guards.scripts().slice(0, MAX_SCRIPTS);
+    const { word } = this.#deps;
+    const scripts = this.#scriptsFor(server);
     const told = await Promise.all(
       scripts.map(async (scriptHex): Promise<readonly Told[]> => {
         const history = await server.ask("blockchain.scripthash.get_history", [scriptHashOf(scriptHex)], parseHistory);
@@ -136,6 +139,16 @@ export class ServerVisits {
       }),
     );
     await word.hear(server, told.flat());
+  }
+
+  /** Others may have begun more urgent swaps, as many as they like: those must not keep the rest from being asked about. */
+  #scriptsFor(server: RemoteServer): readonly string[] {
+    const scripts = this.#deps.guards.scripts();
+    const others = scripts.slice(MAX_URGENT);
+    const start = this.#asked.get(server) ?? 0;
+    this.#asked.set(server, start + MAX_OTHERS);
+    const turn = others.slice(0, MAX_OTHERS).flatMap((_, i) => others[(start + i) % others.length] ?? []);
+    return [...scripts.slice(0, MAX_URGENT), ...turn];
   }
 
   /** What was sent from here may have been given to nobody: this one gets it, too, if it does not tell of it. */
