@@ -708,8 +708,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what one server proves to be in a block is not kept",
     `${AT}/loneWord.ts`,
-    "if (block !== null) proven.push({ tx, block });",
-    "if (block !== null && lines.length > 100) proven.push({ tx, block });",
+    "if (found !== null) proven.push(found);",
+    "if (found !== null && told.length > 100) proven.push(found);",
     VISITS_TEST,
   ),
   bug(
@@ -790,7 +790,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/app/swap/duties/guardedContracts.test.ts",
   ),
   bug(
-    "a duty that begins anew is not shown what was shown before it failed",
+    "a duty that begins anew hears nothing of what it heard before it failed",
     `${AT}/guards.ts`,
     "guarded.round = ++this.#rounds;",
     "guarded.round = 1;",

@@ -799,8 +799,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "the secret is not taken from one server alone",
     OBSERVE,
-    "if (mayLearnSecret(task)) await learnSecret(task, shown);",
-    "if (mayLearnSecret(task)) await learnSecret(task, shown.slice(0, 0));",
+    "if (mayLearnSecret(task)) await learnSecret(task, guarded.shown());",
+    "if (mayLearnSecret(task)) await learnSecret(task, guarded.shown().slice(0, 0));",
     ALL_LIE,
   ),
   bug(
