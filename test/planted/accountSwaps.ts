@@ -26,6 +26,34 @@ const GIVEN_UP = "test/sim/found/feeGivenUp.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a filler of what was given up is never sent dearer",
+    "src/app/coin/evm/nonceLedger.ts",
+    "const isFiller = to === signed.from && value === 0n && data.length === 0;",
+    "const isFiller = false && to === signed.from && value === 0n && data.length === 0;",
+    "src/app/coin/evm/nonceKeeper.test.ts",
+  ),
+  bug(
+    "a fee that was given up keeps its filler from being paid",
+    "src/app/coin/evm/nonceKeeper.ts",
+    "fee - this.#countedAt(nonce) > funds.free(null)",
+    "fee > funds.free(null)",
+    "src/app/coin/evm/nonceKeeper.test.ts",
+  ),
+  bug(
+    "a secret is shown behind a dex fee that was given up",
+    "src/app/coin/evm/claimObstacle.ts",
+    "if (here.every(({ txid }) => nonces.isGivenUp(txid)))",
+    "if (here.length > 9 && here.every(({ txid }) => nonces.isGivenUp(txid)))",
+    "src/app/coin/evm/claimObstacle.test.ts",
+  ),
+  bug(
+    "a claim that waits is reckoned by the gas of now",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "former === undefined ? 0n : this.#own(former).tx.gasLimit",
+    "former === undefined ? 0n : 1n",
+    "src/app/coin/evm/dataFees.test.ts",
+  ),
+  bug(
     "a swap whose facts cannot be stored wakes itself out of its own pause",
     OBSERVE,
     "if (!task.covered.has(chainOf(role, slot))) {",
@@ -113,8 +141,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "the secret is shown behind a transaction that no block takes",
     OBSTACLE,
-    "if (here.every(({ tx }) => isStuck(tx, prices)))",
-    "if (here.length > 1 && here.every(({ tx }) => isStuck(tx, prices)))",
+    "if (here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))",
+    "if (here.length > 1 && here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))",
     "src/app/coin/evm/claimObstacle.test.ts",
   ),
   bug(

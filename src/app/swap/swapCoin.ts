@@ -151,8 +151,11 @@ export interface SwapCoin extends TradingCoin {
    */
   claimObstacle(claim: Uint8Array | null): string | null;
   readonly relayPolicy: BumpPolicy;
-  /** What a claim or refund is reckoned as: virtual bytes, or gas; a cancellation only where it has a nonce. */
-  spendSize(what: "claim" | "refund" | "cancel"): number;
+  /**
+   * What a claim or refund is reckoned as: virtual bytes, or gas; a cancellation only where it has a nonce.
+   * @param former the version it replaces, which may have been signed with more gas than would be needed now
+   */
+  spendSize(what: "claim" | "refund" | "cancel", former?: Uint8Array): number;
   /**
    * What fees of claims and refunds of so many base units are measured by where the amount itself does not do: base units of the coin
    * that pays them. Null: the amount itself.

@@ -68,3 +68,16 @@ test("an account that cannot pay for the claim shows no secret", () => {
   chain.balance = FEE;
   expect(obstacle()).toBeNull();
 });
+
+test("a nonce whose dex fee was given up is before it until a filler at a good price is out", async () => {
+  const fee = take(9n * GWEI);
+  nonces.giveUp(fee.txid);
+  expect(obstacle()).toBe("nonce 5 of the ETH account is of a dex fee that is refused, and the claim would wait for it");
+  const fill = (nonce: bigint): SignedEvmTx => {
+    const call = { chainId: 1n, nonce, gasLimit: 21_000n, to: address, value: 0n, data: new Uint8Array(0) };
+    const bid = { maxFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI };
+    return signEvmTx({ type: "eip1559", ...call, ...bid, accessList: [] }, key);
+  };
+  await nonces.signNext((nonce) => ({ ok: true, value: fill(nonce) }), true, signal, true);
+  expect(obstacle()).toBeNull();
+});

@@ -32,7 +32,9 @@ export function claimObstacle(
     const here = byNonce.get(nonce) ?? [];
     if (here.length === 0)
       return `nonce ${nonce} of the ${platform} account is used by nothing this node knows, and the claim would wait for it`;
-    if (here.every(({ tx }) => isStuck(tx, prices)))
+    if (here.every(({ txid }) => nonces.isGivenUp(txid)))
+      return `nonce ${nonce} of the ${platform} account is of a dex fee that is refused, and the claim would wait for it`;
+    if (here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))
       return `${here.at(-1)?.txid} waits at a price below what ${platform} asks, and the claim would wait behind it`;
   }
   const left = balance - nonces.outgoing().wei - (claim === null ? fee : 0n);

@@ -185,6 +185,21 @@ test("so is what a token's transfer was once said to need", async () => {
   expect([coins.token.spendSize("claim"), await needs(60_000n), await needs(200_000n)]).toEqual([usual, 156_000, 338_000]);
 });
 
+test("a claim that waits is reckoned and raised by the gas it was signed with, also when that gas is forgotten", async () => {
+  const usual = coins.token.spendSize("claim");
+  const call = { chainId: 1n, nonce: 0n, gasLimit: 403_000n, to: SWAPS, value: 0n, data: new Uint8Array(0), gasPrice: 10n };
+  const former = signEvmTx({ type: "legacy", ...call }, key).raw;
+  expect([usual, coins.token.spendSize("claim", former)]).toEqual([150_000, 403_000]);
+  const [lock, hash] = [1_800_000_000, new Uint8Array(20).fill(3)];
+  const swap: Contract = { lock, secretHash: hash, refundKey: key.publicKey, claimKey: key.publicKey, units: 400n, swapContract: SWAPS };
+  const sent = { state: "sent" } as ReturnType<AccountChain["payment"]>;
+  vi.spyOn<AccountChain, "payment">(chain, "payment").mockReturnValue(sent);
+  const fee = 403_000n * price() * 3n;
+  const secret = new Uint8Array(32);
+  const raised = coins.token.buildClaim({ contract: swap, payment: former, secret, fee, replaces: former });
+  expect(raised).toMatchObject({ ok: true, value: { fee } });
+});
+
 test("a claim is signed with no more gas than a block and the account have, and never with less than the usual", async () => {
   const swap: Contract = {
     ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },

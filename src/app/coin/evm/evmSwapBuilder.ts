@@ -171,11 +171,10 @@ export class EvmSwapBuilder {
     const state = chain.payment({ contract: terms.contract, id: idText(terms) })?.state;
     // It would be reverted, and cost its gas.
     if (state !== "sent") return this.#internal(`the swap contract calls the payment ${state ?? "unknown"}`);
-    // Before a restart the token may have been found to need more than is known now; the price offered stays the one asked for.
+    // The token may have been found to need more than is known now; the fee was reckoned for that (`spendSize`).
     const former = replaces ? parseEvmTx(replaces) : null;
     const limit = spendGas(use, former?.ok ? former.value.tx.gasLimit : 0n);
-    const scaled = fee === undefined ? null : (fee * limit) / spendGas(use, 0n);
-    return this.#send({ to: terms.contract, value: 0n, data, gas: limit }, scaled, replaces ?? null);
+    return this.#send({ to: terms.contract, value: 0n, data, gas: limit }, fee ?? null, replaces ?? null);
   }
 
   /** An empty transfer to oneself with the nonce of a payment, so that the payment can no longer be mined. */

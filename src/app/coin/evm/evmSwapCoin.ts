@@ -140,8 +140,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const rate = { perKb, wholeKb: false };
     return { rate, floorPerKb: null, relayPerKb: null, mostPerTx: MOST_PER_TX, isFixed: false, childSize: 0 };
   }
-  spendSize(what: "claim" | "refund" | "cancel"): number {
-    return Number(what === "cancel" ? this.gasOf(what) : this.spendGas(what, 0n));
+  spendSize(what: "claim" | "refund" | "cancel", former?: Uint8Array): number {
+    const least = former === undefined ? 0n : this.#own(former).tx.gasLimit;
+    return Number(what === "cancel" ? this.gasOf(what) : this.spendGas(what, least));
   }
   feeValue(units: bigint): bigint | null {
     const [claim, refund] = [this.spendGas("claim", 0n), this.spendGas("refund", 0n)];

@@ -288,3 +288,24 @@ test("closed, it does nothing any more", async () => {
   await blocks(20);
   expect(sent()).toEqual([]);
 });
+
+test("a filler of what was given up is sent again at the market's price", async () => {
+  const fee = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  nonces.take((nonce) => pay(nonce));
+  nonces.giveUp(fee.txid);
+  await blocks(9);
+  expect(sent().length).toBe(1);
+  chain.pendingNonce = 2n;
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  await blocks(30);
+  expect(sent().some((tx) => tx.nonce === 0n && tx.to === address && priceIn(tx) > 9n * GWEI)).toBe(true);
+});
+
+test("what was given up counts for its filler: it is sent also where the account has no more than that", async () => {
+  const fee = nonces.take((nonce) => pay(nonce, 2n, ETHER / 10n)) ?? expect.fail("none");
+  nonces.take((nonce) => pay(nonce));
+  nonces.giveUp(fee.txid);
+  chain.balance = ETHER / 10n;
+  await blocks(60);
+  expect(sent().some((tx) => tx.nonce === 0n && tx.to === address)).toBe(true);
+});

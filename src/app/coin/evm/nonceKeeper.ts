@@ -160,7 +160,7 @@ export class NonceKeeper {
     const filled = await nonces.signNext(
       (next) => {
         if (next !== nonce) return err({ kind: "Rejected", message: "it is free no longer" });
-        if (priceOf(bid) > MOST_PRICE || fee > funds.free(null))
+        if (priceOf(bid) > MOST_PRICE || fee - this.#countedAt(nonce) > funds.free(null))
           return err({ kind: "Rejected", message: `${fee} wei for gas are too much` });
         return ok(signCall(this.#deps, call, { bid, gasLimit, nonce }));
       },
@@ -172,6 +172,12 @@ export class NonceKeeper {
     log.info("nonce_filled", { coin: chain.ticker, nonce: String(nonce), ...outcome });
   }
 
+  /** What the line counts for a nonce already, for what was given up, too: of all that have it one is mined. */
+  #countedAt(nonce: bigint): bigint {
+    const costs = this.#deps.nonces.othersAt(nonce).map(({ tx }) => greatestCost(tx));
+    return costs.reduce((most, cost) => (cost > most ? cost : most), 0n);
+  }
+
   async #raise(head: SignedEvmTx, signal: AbortSignal): Promise<void> {
     const { chain, gas, nonces, funds, log } = this.#deps;
     const prices = chain.gasPrices();
@@ -179,7 +185,8 @@ export class NonceKeeper {
     const { tx } = head;
     const old = bidOf(tx);
     const [first = head] = nonces.versionsOf(head);
-    const affordable = priceOf(old) + funds.free(null) / tx.gasLimit;
+    const counted = this.#countedAt(tx.nonce);
+    const affordable = priceOf(old) + (funds.free(null) + counted - greatestCost(tx)) / tx.gasLimit;
     const most = [priceOf(bidOf(first.tx)) * MOST_RAISE, MOST_PRICE, affordable].reduce((a, b) => (a < b ? a : b));
     const bid = raisedBid(old, marketBid(prices, bidRuleOf(gas)), most);
     const line = { coin: chain.ticker, nonce: String(tx.nonce), txid: head.txid };
@@ -189,7 +196,7 @@ export class NonceKeeper {
     }
     const accessList = tx.type === "legacy" ? [] : tx.accessList;
     const raised = signCall(this.#deps, tx, { bid, gasLimit: tx.gasLimit, nonce: tx.nonce, accessList });
-    const more = greatestCost(raised.tx) - greatestCost(tx);
+    const more = greatestCost(raised.tx) - counted;
     const sent = await nonces.send(raised, signal, () => (more > funds.free(null) ? "its fee would take what is promised" : null));
     log.info("sent_dearer", { ...line, by: raised.txid, ...(sent.ok ? {} : { error: sent.error }) });
   }

@@ -281,7 +281,7 @@ export class NonceLedger {
         await this.#put(made.value, "signed");
         return made;
       }
-      const sent = await this.#send(made.value, signal, isFiller);
+      const sent = await this.#send(made.value, signal);
       return sent.ok ? made : sent;
     });
   }
@@ -299,8 +299,8 @@ export class NonceLedger {
     });
   }
 
-  async #send(signed: SignedEvmTx, signal: AbortSignal, isFiller = false): Promise<Result<string, SendError>> {
-    const refusal = this.#refusal(signed, isFiller);
+  async #send(signed: SignedEvmTx, signal: AbortSignal): Promise<Result<string, SendError>> {
+    const refusal = this.#refusal(signed);
     if (refusal !== null) return err({ kind: "Rejected", message: refusal });
     // Its swap has stored it, and decides what its nonce is used for.
     if (this.#swapTxs.get(signed.txid)) return broadcastToResult(await this.#deps.chain.broadcast(signed.raw, signal), signed.txid);
@@ -328,8 +328,10 @@ export class NonceLedger {
   }
 
   /** Why it must not be sent; null: it may. */
-  #refusal(signed: SignedEvmTx, isFiller: boolean): string | null {
-    const { nonce } = signed.tx;
+  #refusal(signed: SignedEvmTx): string | null {
+    const { nonce, to, value, data } = signed.tx;
+    // The keeper's empty transfer, also a dearer one.
+    const isFiller = to === signed.from && value === 0n && data.length === 0;
     if (this.#entries.get(signed.txid)?.state === "sent") return null;
     if (nonce < this.#used()) return `nonce ${nonce} has been used by another transaction of this account; make a new one with withdraw`;
     for (const { signed: other, ofSwap } of this.#taking()) {

@@ -57,8 +57,8 @@ function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
   return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, relayPerKb, mostPerTx, now, blocksMissed };
 }
 
-const spendSize = (task: SwapTask, slot: Slot): number =>
-  coinOf(task, slot).spendSize(slot === ownRefund(task.state.terms.role) ? "refund" : "claim");
+const spendSize = (task: SwapTask, slot: Slot, former?: Uint8Array): number =>
+  coinOf(task, slot).spendSize(slot === ownRefund(task.state.terms.role) ? "refund" : "claim", former);
 
 /** Fee of the first version of a claim or refund: cheap where it can be raised, enough at once where it cannot. */
 export function firstFee(task: SwapTask, slot: Slot): bigint {
@@ -191,8 +191,8 @@ function nextSpend(task: SwapTask, slot: Slot, refused: boolean): OwnSignedTx | 
   const tx = task.state.own[slot];
   if (!payment || !tx) return null;
   const coin = coinOf(task, slot);
-  const question = feeQuestion(task, slot, spendSize(task, slot));
   const current = currentVersion(task, slot);
+  const question = feeQuestion(task, slot, spendSize(task, slot, current ? fromHex(current.raw) : undefined));
   const paid = feeOf(task, slot, current ?? tx);
   if (paid === null) return null;
   if (!current) return buildSpend(task, slot, payment, paid);
