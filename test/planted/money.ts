@@ -78,6 +78,20 @@ export const MONEY: readonly PlantedBug[] = [
     "src/app/coin/coinFees.test.ts",
   ),
   bug(
+    "change is put behind outputs that are larger",
+    "src/core/utxo/sortedUnspents.ts",
+    "all.splice(firstFrom(all, unspent), 0, unspent);",
+    "all.push(unspent);",
+    "src/core/utxo/sortedUnspents.test.ts",
+  ),
+  bug(
+    "an output of the same value is taken for the one that was spent",
+    "src/core/utxo/sortedUnspents.ts",
+    "if (found && inOrder(found, unspent) === 0) left.splice(at, 1);",
+    "if (found && found.value === unspent.value) left.splice(at, 1);",
+    "src/core/utxo/sortedUnspents.test.ts",
+  ),
+  bug(
     "change below dust becomes an output",
     "src/core/utxo/buildTx.ts",
     "change >= args.dust ? change : 0n);",

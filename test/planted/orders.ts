@@ -391,8 +391,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a chain of unconfirmed transactions grows beyond what nodes relay",
     "src/app/coin/coinPool.ts",
-    "clusters.sizeWith(built.value.spent.map((s) => s.txid)) <= MAX_CLUSTER",
-    "true",
+    "if (built.ok && clusters.sizeWith(built.value.spent.map((s) => s.txid)) > MAX_CLUSTER) continue;",
+    "",
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(

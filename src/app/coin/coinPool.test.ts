@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import type { BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
+import type { BuiltTx } from "../../core/utxo/buildTx.ts";
 import { p2pkhScript, p2shScript } from "../../core/utxo/outputScript.ts";
+import { sortUnspents, type Unspent } from "../../core/utxo/sortedUnspents.ts";
 import { txid } from "../../core/utxo/txCodec.ts";
-import { after } from "./coinPool.ts";
+import { after, poolOf, unspentsOf } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
 const OWN = p2pkhScript(new Uint8Array(20));
@@ -20,15 +21,15 @@ test("a transaction takes only the output it spends: others of the same transact
       ],
       lockTime: 0,
     },
-    spent: [spent],
+    spent: sortUnspents([spent]),
     fee: 15n,
     change: 25n,
   };
-  const pool = { unspents: [sibling, other, spent], clusters: new OwnClusters() };
+  const pool = poolOf([spent, sibling, other], new OwnClusters());
   const left = after(pool, built);
-  expect(left.unspents.map((u) => u.value)).toEqual([20n, 25n, 30n]);
+  expect(unspentsOf(left).map((u) => u.value)).toEqual([20n, 25n, 30n]);
   // The pool before it is as it was, unless its owner gives it up.
   const id = txid(built.tx);
-  expect([pool.unspents.length, pool.clusters.isConfirmed(id), left.clusters.isConfirmed(id)]).toEqual([3, true, false]);
+  expect([unspentsOf(pool).length, pool.clusters.isConfirmed(id), left.clusters.isConfirmed(id)]).toEqual([3, true, false]);
   expect(after(pool, built, pool.clusters).clusters).toBe(pool.clusters);
 });

@@ -1,7 +1,16 @@
 import { equalBytes } from "../../core/util/bytes.ts";
 import type { Result } from "../../core/util/result.ts";
-import type { BuildError, BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
+import type { BuildError, BuiltTx } from "../../core/utxo/buildTx.ts";
 import { type FeeRate, feeForSize } from "../../core/utxo/feeRate.ts";
+import {
+  filterUnspents,
+  largestUnspents,
+  type SortedUnspents,
+  sortUnspents,
+  type Unspent,
+  withoutUnspents,
+  withUnspents,
+} from "../../core/utxo/sortedUnspents.ts";
 import type { OutPoint } from "../../core/utxo/tx.ts";
 import { txid } from "../../core/utxo/txCodec.ts";
 import { OwnClusters } from "./ownClusters.ts";
@@ -15,26 +24,35 @@ export const MAX_CLUSTER = 20;
  */
 const MAX_CANDIDATES = 1_500;
 
-/** Outputs to choose from, ascending by value, and what their unconfirmed transactions hang on. */
-export type Pool = { readonly unspents: readonly Unspent[]; readonly clusters: OwnClusters };
+/** Outputs to choose from: the confirmed, the own unconfirmed, and what the transactions of these hang on. */
+export type Pool = { readonly confirmed: SortedUnspents; readonly change: SortedUnspents; readonly clusters: OwnClusters };
 
-export const byValue = (a: Unspent, b: Unspent): number => (a.value < b.value ? -1 : a.value > b.value ? 1 : 0);
 export const keyOf = (o: OutPoint): string => `${o.txid}:${o.vout}`;
 
+export function poolOf(unspents: readonly Unspent[], clusters: OwnClusters): Pool {
+  const all = sortUnspents(unspents);
+  const confirmed = filterUnspents(all, (u) => clusters.isConfirmed(u.txid));
+  const change = filterUnspents(all, (u) => !clusters.isConfirmed(u.txid));
+  return { confirmed, change, clusters };
+}
+
+/** All outputs of a pool. */
+export const unspentsOf = ({ confirmed, change }: Pool): SortedUnspents => withUnspents(confirmed, change);
+
+/** What turns outputs to choose from into a transaction. */
+export type Build = (unspents: SortedUnspents) => Result<BuiltTx, BuildError>;
+
 /** Confirmed outputs first; then own unconfirmed ones, largest first, until it can be built. */
-export function choose(pool: Pool, build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
-  const { unspents, clusters } = pool;
-  const isConfirmed = (u: Unspent): boolean => clusters.isConfirmed(u.txid);
-  const candidates = unspents.filter(isConfirmed).slice(-MAX_CANDIDATES);
-  const change = unspents.filter((u) => !isConfirmed(u)).reverse();
+export function choose({ confirmed, change, clusters }: Pool, build: Build): Result<BuiltTx, BuildError> {
+  let candidates = largestUnspents(confirmed, MAX_CANDIDATES);
   let result = build(candidates);
-  for (const u of change) {
-    if (result.ok) break;
-    candidates.push(u);
-    const built = build(candidates);
-    const fits = !built.ok || clusters.sizeWith(built.value.spent.map((s) => s.txid)) <= MAX_CLUSTER;
-    if (fits) result = built;
-    else candidates.pop();
+  for (let i = change.length - 1; i >= 0 && !result.ok; i--) {
+    const next = change.slice(i, i + 1);
+    const more = withUnspents(candidates, next);
+    const built = build(more);
+    if (built.ok && clusters.sizeWith(built.value.spent.map((s) => s.txid)) > MAX_CLUSTER) continue;
+    result = built;
+    candidates = more;
   }
   return result;
 }
@@ -44,18 +62,14 @@ export function choose(pool: Pool, build: (unspents: readonly Unspent[]) => Resu
  * @param clusters what becomes the clusters of the new pool; absent: a copy. Whoever needs the old pool no more passes its own.
  */
 export function after(pool: Pool, built: BuiltTx, clusters: OwnClusters = new OwnClusters(pool.clusters)): Pool {
-  const used = new Set(built.spent.map(keyOf));
-  const usedTxs = new Set(built.spent.map((u) => u.txid));
   const id = txid(built.tx);
-  const unspents = pool.unspents.filter((u) => !usedTxs.has(u.txid) || !used.has(keyOf(u)));
   const script = built.change > 0n ? built.tx.outputs.at(-1)?.script : undefined;
-  built.tx.outputs.forEach((o, vout) => {
-    if (script && equalBytes(o.script, script)) unspents.push({ txid: id, vout, ...o });
-  });
-  unspents.sort(byValue);
+  const back = built.tx.outputs.flatMap((o, vout) => (script && equalBytes(o.script, script) ? [{ txid: id, vout, ...o }] : []));
+  const confirmed = withoutUnspents(pool.confirmed, built.spent);
+  const change = withUnspents(withoutUnspents(pool.change, built.spent), back);
   clusters.add(id);
   for (const { txid: parent } of built.spent) clusters.join(parent, id);
-  return { unspents, clusters };
+  return { confirmed, change, clusters };
 }
 
 /** A transaction promised: what it pays, base units, and the highest rate it will be built at. */
@@ -73,7 +87,10 @@ export function roomInAnyOrder(pool: Pool, promised: readonly Promised[], dust: 
   let top = 0n;
   for (const { ceiling } of promised) if (ceiling.perKb > top) top = ceiling.perKb;
   const inputFee = feeForSize({ perKb: top, wholeKb: false }, INPUT_BYTES);
-  const have = pool.unspents.slice(-MAX_CANDIDATES).reduce((sum, u) => (u.value > inputFee ? sum + u.value - inputFee : sum), 0n);
+  const have = largestUnspents(unspentsOf(pool), MAX_CANDIDATES).reduce(
+    (sum, u) => (u.value > inputFee ? sum + u.value - inputFee : sum),
+    0n,
+  );
   const need = promised.reduce((sum, p) => sum + p.amount + feeForSize(p.ceiling, PAYMENT_BYTES + INPUT_BYTES) + dust, 0n);
   return have - need;
 }

@@ -3,6 +3,7 @@ import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import type { SeenOutput, UtxoChain } from "../../ports/chain.ts";
+import { unspentsOf } from "./coinPool.ts";
 import { OwnOutputs } from "./ownOutputs.ts";
 
 const LITECOIN: TxFormat = { kind: "bitcoin", mweb: true };
@@ -17,7 +18,7 @@ function fundsAt(confs: number, { txid, hex }: { readonly txid: string; readonly
   const output: SeenOutput = { txid, vout: tx.value.outputs.length - 1, ...paid, coinbase, block: BLOCK, spentBy: null };
   const chain = { outputs: () => [output], tx: () => ({ txid, raw, block: BLOCK }), confirmations: () => confs } as unknown as UtxoChain;
   const own = new OwnOutputs({ chain, format: LITECOIN, publicKey: new Uint8Array(33), scripts: [paid.script], matureConfs: 100 });
-  return [own.pool().unspents.reduce((sum, { value }) => sum + value, 0n), own.unspendable()];
+  return [unspentsOf(own.pool()).reduce((sum, { value }) => sum + value, 0n), own.unspendable()];
 }
 
 test("what came out of Litecoin's extension block can be spent after six confirmations, a block's reward after a hundred", () => {

@@ -1,10 +1,10 @@
 import { equalBytes } from "../../core/util/bytes.ts";
-import type { Unspent } from "../../core/utxo/buildTx.ts";
 import { pushesOf } from "../../core/utxo/script.ts";
+import { filterUnspents, type Unspent } from "../../core/utxo/sortedUnspents.ts";
 import type { OutPoint, Tx, TxInput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import type { SeenOutput, SeenTx, UtxoChain } from "../../ports/chain.ts";
-import { byValue, keyOf, MAX_CLUSTER, type Pool } from "./coinPool.ts";
+import { keyOf, MAX_CLUSTER, type Pool, poolOf } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
 export type OwnOutputsDeps = {
@@ -45,12 +45,12 @@ export class OwnOutputs {
         if (this.#isOwn(o.script) && !this.#locked.has(keyOf(outPoint))) unspents.push({ ...outPoint, ...o });
       });
     }
-    return { unspents: unspents.sort(byValue), clusters };
+    return poolOf(unspents, clusters);
   }
 
   /** Those of a pool the backend has: what can be built on now. */
-  ready({ unspents, clusters }: Pool): Pool {
-    return { unspents: unspents.filter((u) => !this.#isUnlisted(u.txid)), clusters };
+  ready({ confirmed, change, clusters }: Pool): Pool {
+    return { confirmed, change: filterUnspents(change, (u) => !this.#isUnlisted(u.txid)), clusters };
   }
 
   /** Value that exists but cannot be spent yet: immature, or unconfirmed from others. */

@@ -2,10 +2,11 @@ import { absurdFee } from "../../core/swap/feeSchedule.ts";
 import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
-import { type BuildError, type BuiltTx, buildTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type BuildError, type BuiltTx, buildTx, worthSpending } from "../../core/utxo/buildTx.ts";
 import { type ExactFee, type FeeRate, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, type HtlcSpendError } from "../../core/utxo/htlcSpend.ts";
 import { signInputs } from "../../core/utxo/signInput.ts";
+import type { SortedUnspents, Unspent } from "../../core/utxo/sortedUnspents.ts";
 import { HTLC_VOUT } from "../../core/utxo/swapTx.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
@@ -41,7 +42,7 @@ export class OwnTxBuilder {
 
   /** An unsigned transaction from some of these outputs at a rate. */
   build(
-    unspents: readonly Unspent[],
+    unspents: SortedUnspents,
     outputs: readonly TxOutput[],
     feeRate: FeeRate | ExactFee,
     options: { readonly feeFromOutput?: number | undefined; readonly minChange?: bigint } = {},
@@ -65,7 +66,7 @@ export class OwnTxBuilder {
    * A payment or dex fee, unsigned. Its id is a message to the other side, so it has to do: it keeps change for a child that
    * can pay for it, or pays for the worst case at once, as far as the balance goes.
    */
-  buildForSwap(unspents: readonly Unspent[], outputs: readonly TxOutput[], at: Stage | FeeRate): Result<BuiltTx, BuildError> {
+  buildForSwap(unspents: SortedUnspents, outputs: readonly TxOutput[], at: Stage | FeeRate): Result<BuiltTx, BuildError> {
     const { rates } = this.#deps;
     const value = outputs[0]?.value ?? 0n;
     const minChange = rates.minChange(value);

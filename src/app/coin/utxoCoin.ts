@@ -3,9 +3,10 @@ import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import { addressToScript, parseAddress } from "../../core/utxo/address.ts";
-import type { BuildError, BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
+import type { BuildError, BuiltTx } from "../../core/utxo/buildTx.ts";
 import { convertAddress } from "../../core/utxo/convertAddress.ts";
 import type { ExactFee, FeeRate } from "../../core/utxo/feeRate.ts";
+import { sortUnspents, type Unspent } from "../../core/utxo/sortedUnspents.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import type { ScanProgress, UtxoChainWithHistory } from "../../ports/chain.ts";
@@ -149,7 +150,9 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
   /** All of these outputs into one own output, less the fee, signed. */
   buildMerge(unspents: readonly Unspent[], rate: FeeRate): Result<{ readonly tx: Tx; readonly built: BuiltTx }, BuildError> {
     const [script = new Uint8Array()] = this.wallet.scripts;
-    const built = this.builder.build(unspents, [{ value: unspents.reduce((n, u) => n + u.value, 0n), script }], rate, { feeFromOutput: 0 });
+    const built = this.builder.build(sortUnspents(unspents), [{ value: unspents.reduce((n, u) => n + u.value, 0n), script }], rate, {
+      feeFromOutput: 0,
+    });
     return built.ok ? ok({ tx: this.builder.sign(built.value.tx, built.value.spent), built: built.value }) : built;
   }
 

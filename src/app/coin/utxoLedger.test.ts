@@ -5,7 +5,7 @@ import { payTo, testKey } from "../../../test/fakes/chainWorld.ts";
 import { FEE_KEY, SwapWorld } from "../../../test/fakes/swapWorld.ts";
 import { decimal, toUnits } from "../../core/money/rational.ts";
 import { toHex } from "../../core/util/bytes.ts";
-import type { Unspent } from "../../core/utxo/buildTx.ts";
+import type { Unspent } from "../../core/utxo/sortedUnspents.ts";
 import { parseTx } from "../../core/utxo/txCodec.ts";
 import type { Contract, SignedTx } from "../swap/swapCoin.ts";
 import type { Reservation } from "../tradingCoin.ts";

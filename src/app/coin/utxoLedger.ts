@@ -1,11 +1,12 @@
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { BuildError, BuiltTx, Unspent } from "../../core/utxo/buildTx.ts";
+import type { BuildError, BuiltTx } from "../../core/utxo/buildTx.ts";
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
+import type { SortedUnspents } from "../../core/utxo/sortedUnspents.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { txid } from "../../core/utxo/txCodec.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { lowerRate, raisedRate } from "./coinFees.ts";
-import { after, choose, type Pool, type Promised, roomInAnyOrder } from "./coinPool.ts";
+import { after, type Build, choose, type Pool, type Promised, roomInAnyOrder, unspentsOf } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
 import { OwnOutputs, type OwnOutputsDeps } from "./ownOutputs.ts";
 import { type Ceiling, Promises, type UsedPromise } from "./promises.ts";
@@ -23,7 +24,7 @@ const CEILING_STEPS = 3;
  * @param insured with what the coin adds so that the transaction can do without its owner: change for a child, or more fee
  */
 export type BuildRule = (
-  unspents: readonly Unspent[],
+  unspents: SortedUnspents,
   outputs: readonly TxOutput[],
   rate: FeeRate,
   insured: boolean,
@@ -85,13 +86,13 @@ export class UtxoLedger {
   }
 
   /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
-  spendable(): readonly Unspent[] {
-    return this.#own.pool().unspents;
+  spendable(): SortedUnspents {
+    return unspentsOf(this.#own.pool());
   }
 
   /** Those of them the backend has: what can be built on now. */
-  ready(): readonly Unspent[] {
-    return this.#own.ready(this.#own.pool()).unspents;
+  ready(): SortedUnspents {
+    return unspentsOf(this.#own.ready(this.#own.pool()));
   }
 
   /** Whether every promise can still be kept once this transaction is sent. */
@@ -154,7 +155,7 @@ export class UtxoLedger {
       const more = this.#replay(kept.value.left, extra);
       if (!more.ok) return more;
       if (promised.length > 0 && extra.length > 0 && roomInAnyOrder(pool, all, this.#deps.dust) < 0n) {
-        const [available, required] = [sumOf(pool.unspents.map((u) => u.value)), sumOf(all.map((p) => p.amount))];
+        const [available, required] = [sumOf(unspentsOf(pool).map((u) => u.value)), sumOf(all.map((p) => p.amount))];
         return err({ kind: "NotEnough", available, required });
       }
       return ok({ ...at, fees: more.value.fees, standing: { pool, promised: all, kept: more } });
@@ -188,9 +189,11 @@ export class UtxoLedger {
     const rate = ceiling ? lowerRate(this.#deps.rate(), ceiling) : this.#deps.rate();
     const amount = outputs.reduce((n, o) => n + o.value, 0n);
     const promised = this.#promises.promised({ holdId: holdId ?? "", amount });
-    const keepsOthers = (tx: BuiltTx): Result<unknown, BuildError> => this.#replay(after(this.#own.pool(), tx), promised);
-    const plain = this.select((unspents) => this.#deps.build(unspents, outputs, rate, false));
-    const insured = this.select((unspents) => this.#deps.build(unspents, outputs, rate, true));
+    const pool = this.#own.pool();
+    const ready = this.#own.ready(pool);
+    const keepsOthers = (tx: BuiltTx): Result<unknown, BuildError> => this.#replay(after(pool, tx), promised);
+    const plain = choose(ready, (unspents) => this.#deps.build(unspents, outputs, rate, false));
+    const insured = choose(ready, (unspents) => this.#deps.build(unspents, outputs, rate, true));
     // What insures one transaction is never taken from what is promised to others.
     const usesMore =
       insured.ok && plain.ok && (insured.value.fee > plain.value.fee || insured.value.spent.length > plain.value.spent.length);
@@ -200,19 +203,19 @@ export class UtxoLedger {
       const rest = keepsOthers(built.value);
       if (!rest.ok) return rest;
     }
-    return ok(this.#inPieces(built.value, outputs, promised, { rate, insured: built === insured }) ?? built.value);
+    return ok(this.#inPieces(pool, built.value, outputs, promised, { rate, insured: built === insured }) ?? built.value);
   }
 
   /**
    * A transaction from outputs the backend has: confirmed ones if they suffice, so that it hangs on nothing; else with
    * own unconfirmed change, the largest first, as little as needed and never more dependencies than nodes relay.
    */
-  select(build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
+  select(build: Build): Result<BuiltTx, BuildError> {
     return choose(this.#own.ready(this.#own.pool()), build);
   }
 
   /** What a transaction would be that is not built now: with all that can be spent soon. For fees, never to be signed. */
-  estimate(build: (unspents: readonly Unspent[]) => Result<BuiltTx, BuildError>): Result<BuiltTx, BuildError> {
+  estimate(build: Build): Result<BuiltTx, BuildError> {
     return choose(this.#own.pool(), build);
   }
 
@@ -257,6 +260,7 @@ export class UtxoLedger {
    * largest kind, and every promise must still be kept.
    */
   #inPieces(
+    pool: Pool,
     built: BuiltTx,
     outputs: readonly TxOutput[],
     promised: readonly Promised[],
@@ -267,8 +271,7 @@ export class UtxoLedger {
         .map((p) => p.amount)
         .toSorted(ascending)
         .at(-1) ?? 0n;
-    const rest = after(this.#own.pool(), built);
-    const left = rest.unspents.filter((u) => u.value > largest).length;
+    const left = unspentsOf(after(pool, built)).filter((u) => u.value > largest).length;
     const wanted = BigInt(promised.length - left + 1);
     const fit = largest > 0n ? built.change / (2n * largest) : 0n;
     const pieces = [wanted, fit, MAX_PIECES].toSorted(ascending)[0] ?? 0n;
@@ -282,6 +285,6 @@ export class UtxoLedger {
       at.insured,
     );
     if (!cut.ok || cut.value.change === 0n) return null;
-    return this.#replay(after(this.#own.pool(), cut.value), promised).ok ? cut.value : null;
+    return this.#replay(after(pool, cut.value), promised).ok ? cut.value : null;
   }
 }

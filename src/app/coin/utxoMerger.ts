@@ -1,7 +1,8 @@
 import { absurdFee } from "../../core/swap/feeSchedule.ts";
 import type { Result } from "../../core/util/result.ts";
-import { type BuildError, type BuiltTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type BuildError, type BuiltTx, worthSpending } from "../../core/utxo/buildTx.ts";
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
+import type { Unspent } from "../../core/utxo/sortedUnspents.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
@@ -51,7 +52,7 @@ async function mergeOnce(coin: MergeFrom, { mergeAt, maxMergeAtOnce }: MergeRule
   const rate = coin.rate(null);
   const confirmed = worthSpending(ledger.ready(), rate).filter((u) => isConfirmed(chain, u));
   if (confirmed.length < mergeAt) return;
-  const smallest = confirmed.toSorted((a, b) => (a.value < b.value ? -1 : Number(a.value > b.value))).slice(0, maxMergeAtOnce);
+  const smallest = confirmed.slice(0, maxMergeAtOnce);
   const made = coin.buildMerge(smallest, rate);
   if (!made.ok) return;
   const { tx, built } = made.value;

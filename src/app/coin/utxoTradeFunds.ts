@@ -2,9 +2,10 @@ import { encodeProtocolInfo, suitsUtxoCoin } from "../../core/message/protocolIn
 import { cmp, fromUnits, type Rational, sub, toUnits, ZERO } from "../../core/money/rational.ts";
 import { hexOf } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { type BuildError, type BuiltTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type BuildError, type BuiltTx, worthSpending } from "../../core/utxo/buildTx.ts";
 import { type FeeRate, feeForSize, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { opReturnScript, p2shScript } from "../../core/utxo/outputScript.ts";
+import type { SortedUnspents } from "../../core/utxo/sortedUnspents.ts";
 import { feeOutputs } from "../../core/utxo/swapTx.ts";
 import type { TxOutput } from "../../core/utxo/tx.ts";
 import type { UtxoChainWithHistory } from "../../ports/chain.ts";
@@ -199,7 +200,7 @@ export class UtxoTradeFunds implements TradingCoin {
   }
 
   /** A payment of all these outputs, or of the largest ones where they are more than fit into a transaction. */
-  #largestPayment(free: readonly Unspent[], rate: FeeRate): Result<BuiltTx, BuildError> {
+  #largestPayment(free: SortedUnspents, rate: FeeRate): Result<BuiltTx, BuildError> {
     const pay = (units: bigint) => this.builder.build(free, samplePayment(units), rate, { feeFromOutput: 0 });
     const built = pay(sumOf(free));
     return !built.ok && built.error.kind === "TooManyInputs" ? pay(built.error.available) : built;

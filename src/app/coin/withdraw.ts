@@ -1,7 +1,8 @@
 import { fromUnits, type Rational, toUnits } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { type BuildError, type BuiltTx, type Unspent, worthSpending } from "../../core/utxo/buildTx.ts";
+import { type BuildError, type BuiltTx, worthSpending } from "../../core/utxo/buildTx.ts";
 import type { ExactFee, FeeRate } from "../../core/utxo/feeRate.ts";
+import type { SortedUnspents } from "../../core/utxo/sortedUnspents.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import type { BroadcastOutcome, UtxoChain } from "../../ports/chain.ts";
@@ -118,7 +119,7 @@ export async function withdraw(
 ): Promise<Result<Withdrawal, WithdrawError>> {
   const { decimals } = coin;
   const rate = feeRateOf(coin, request.fee);
-  const worth = (unspents: readonly Unspent[]): bigint => worthSpending(unspents, rate).reduce((n, u) => n + u.value, 0n);
+  const worth = (unspents: SortedUnspents): bigint => worthSpending(unspents, rate).reduce((n, u) => n + u.value, 0n);
   const unpromised = worth(coin.ledger.spendable()) - coin.ledger.promises.held();
   const comingChange = unpromised - worth(coin.ledger.ready());
   const free = comingChange > 0n ? unpromised - comingChange : unpromised;

@@ -16,6 +16,7 @@ import { type HtlcTerms, parseRedeemScript, redeemScript } from "../utxo/htlc.ts
 import { buildHtlcClaim } from "../utxo/htlcSpend.ts";
 import { p2pkhScript } from "../utxo/outputScript.ts";
 import { pushesOf } from "../utxo/script.ts";
+import { sortUnspents } from "../utxo/sortedUnspents.ts";
 import { feeOutputs, paymentOutputs } from "../utxo/swapTx.ts";
 import type { Tx, TxOutput } from "../utxo/tx.ts";
 import { parseTx, serializeTx } from "../utxo/txCodec.ts";
@@ -265,13 +266,21 @@ describe.each(recordedSwaps.map((s) => [s.uuid, s] as const))("the swap %s recor
     const script = p2pkhScript(hash160(fromHex(key)));
     // Only the sum of the inputs is known: the outputs and the fee of one started kilobyte.
     const total = sum(recordedOutputs) + RATE.perKb;
-    const unspents = inputs.map((i, n) => ({
+    const coins = inputs.map((i, n) => ({
       txid: i.txid,
       vout: i.vout,
       script,
       value: n === 0 ? total - BigInt(inputs.length - 1) : 1n,
     }));
-    const built = buildTx({ template: TEMPLATE, unspents, outputs, changeScript: script, feeRate: RATE, dust: DUST, lockTime });
+    const built = buildTx({
+      template: TEMPLATE,
+      unspents: sortUnspents(coins),
+      outputs,
+      changeScript: script,
+      feeRate: RATE,
+      dust: DUST,
+      lockTime,
+    });
     if (!built.ok) throw new Error(built.error.kind);
     return built.value.tx;
   }

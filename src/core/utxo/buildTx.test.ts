@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type KeyPair, keyPairFromScalar } from "../keys/keyPair.ts";
-import { type BuildArgs, buildTx, type Unspent, worthSpending } from "./buildTx.ts";
+import { type BuildArgs, buildTx, worthSpending } from "./buildTx.ts";
 import { type FeeRate, feeForSize, htlcSpendFee } from "./feeRate.ts";
 import { hash160 } from "./hash.ts";
 import { opReturnScript, p2pkhScript, p2pkScript, p2shScript, p2wpkhScript } from "./outputScript.ts";
 import { signInputs } from "./signInput.ts";
+import { sortUnspents, type Unspent } from "./sortedUnspents.ts";
 import { type TxFormat, vsize } from "./txCodec.ts";
 import { currentLockTime } from "./txTemplate.ts";
 
@@ -27,7 +28,7 @@ const unspent = (value: bigint, n: number, script = LEGACY): Unspent => ({
 });
 const args = (values: readonly bigint[], amount: bigint, more: Partial<BuildArgs> = {}): BuildArgs => ({
   template: { version: 1, format: { kind: "bitcoin" } },
-  unspents: values.map((v, i) => unspent(v, i)),
+  unspents: sortUnspents(values.map((v, i) => unspent(v, i))),
   outputs: [
     { value: amount, script: P2SH },
     { value: 0n, script: opReturnScript(new Uint8Array(20)) },
@@ -65,7 +66,7 @@ test("the smallest outputs are spent first, and no more than needed", () => {
 
 test("equal outputs are chosen in a fixed order, whatever the wallet's order", () => {
   const unspents = [3, 1, 2].map((n) => unspent(50_000n, n));
-  const pick = (u: readonly Unspent[]) => built(args([], 60_000n, { unspents: u })).spent.map((x) => x.txid);
+  const pick = (u: readonly Unspent[]) => built(args([], 60_000n, { unspents: sortUnspents(u) })).spent.map((x) => x.txid);
   expect(pick(unspents)).toEqual(pick([...unspents].reverse()));
 });
 
@@ -154,7 +155,7 @@ test("inputs = outputs + fee, to the unit, and the fee covers the signed size at
       anyFormat,
       (wallet, amount, perKb, wholeKb, fromOutput, format) => {
         const legacyOnly = format.kind === "sapling";
-        const unspents = wallet.map((u, i) => unspent(u.value, i, legacyOnly && u.kind === WITNESS ? LEGACY : u.kind));
+        const unspents = sortUnspents(wallet.map((u, i) => unspent(u.value, i, legacyOnly && u.kind === WITNESS ? LEGACY : u.kind)));
         const total = unspents.reduce((n, u) => n + u.value, 0n);
         const feeRate = { perKb, wholeKb };
         const a = args([], amount, {
@@ -192,13 +193,10 @@ test("change below the least one takes more inputs while there are any, and else
 test("an output is worth spending when it brings more than its input costs: 148 bytes, 68 for a witness", () => {
   const values = [1n, 68n, 69n, 148n, 149n, 10_000n];
   const kept = (rate: FeeRate, script: Uint8Array): bigint[] =>
-    worthSpending(
-      values.map((v, i) => unspent(v, i, script)),
-      rate,
-    ).map((u) => u.value);
+    worthSpending(sortUnspents(values.map((v, i) => unspent(v, i, script))), rate).map((u) => u.value);
   expect(kept(RATE, LEGACY)).toEqual([149n, 10_000n]);
   expect(kept(RATE, WITNESS)).toEqual([69n, 148n, 149n, 10_000n]);
   // Whole kilobytes are charged for the whole transaction, not for each input.
   expect(kept({ ...RATE, wholeKb: true }, LEGACY)).toEqual([149n, 10_000n]);
-  expect(worthSpending([unspent(1n, 1)], { exact: 5n })).toHaveLength(1);
+  expect(worthSpending(sortUnspents([unspent(1n, 1)]), { exact: 5n })).toHaveLength(1);
 });

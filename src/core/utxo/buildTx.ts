@@ -3,11 +3,9 @@ import { compactSizeLength } from "./byteWriter.ts";
 import { type ExactFee, type FeeRate, feeForSize } from "./feeRate.ts";
 import { OP } from "./opcodes.ts";
 import { witnessProgram } from "./outputScript.ts";
-import type { OutPoint, Tx, TxOutput } from "./tx.ts";
+import { filterUnspents, type SortedUnspents, sliceUnspents, unspentsAbove } from "./sortedUnspents.ts";
+import type { Tx, TxOutput } from "./tx.ts";
 import { draftTx, SEQUENCE_FINAL, type TxTemplate } from "./txTemplate.ts";
-
-/** A spendable own output. `value` in base units. */
-export type Unspent = OutPoint & { readonly value: bigint; readonly script: Uint8Array };
 
 /** push + DER signature with type byte (at most 72) + push + key. KDF counts the same for a P2PK input. */
 const SCRIPT_SIG_BYTES = 1 + 72 + 1 + 33;
@@ -46,18 +44,21 @@ function estimateVsize(template: TxTemplate, inputs: InputCounts, outputs: reado
  * The outputs worth more than what spending them costs at a rate. Anybody can send thousands of tiny ones to an address:
  * taking them first, as the order of selection would, pays more in fees than they bring.
  */
-export function worthSpending<U extends Unspent>(unspents: readonly U[], rate: FeeRate | ExactFee): readonly U[] {
+export function worthSpending(unspents: SortedUnspents, rate: FeeRate | ExactFee): SortedUnspents {
   if ("exact" in rate) return unspents;
   const perByte = { ...rate, wholeKb: false };
   const legacy = feeForSize(perByte, INPUT_BYTES + SCRIPT_SIG_BYTES);
   const witness = feeForSize(perByte, INPUT_BYTES + Math.ceil(WITNESS_BYTES / 4));
-  return unspents.filter((u) => u.value > legacy || (u.value > witness && witnessProgram(u.script) !== null));
+  const some = unspentsAbove(unspents, witness);
+  const all = unspentsAbove(some, legacy);
+  if (all.length === some.length) return some;
+  return filterUnspents(some, (u) => u.value > legacy || witnessProgram(u.script) !== null);
 }
 
 export type BuildArgs = {
   readonly template: TxTemplate;
-  /** Own outputs to choose from, at most 100,000; order does not matter. */
-  readonly unspents: readonly Unspent[];
+  /** Own outputs to choose from, at most 100,000. */
+  readonly unspents: SortedUnspents;
   /** Fixed outputs, in order; change comes after them. */
   readonly outputs: readonly TxOutput[];
   readonly changeScript: Uint8Array;
@@ -76,7 +77,7 @@ export type BuiltTx = {
   /** Unsigned. */
   readonly tx: Tx;
   /** The outputs it spends, in the order of its inputs. */
-  readonly spent: readonly Unspent[];
+  readonly spent: SortedUnspents;
   /** Inputs minus outputs, base units; includes a change too small to be an output. */
   readonly fee: bigint;
   /** Base units; 0 when there is no change output. */
@@ -90,15 +91,8 @@ export type BuildError =
   /** The outputs would need more inputs than fit into a transaction nodes relay. `available`: the most one could spend. */
   | { readonly kind: "TooManyInputs"; readonly available: bigint; readonly required: bigint };
 
-/** Ascending by value; ties by outpoint, so that the same wallet always gives the same transaction. */
-function byValue(a: Unspent, b: Unspent): number {
-  if (a.value !== b.value) return a.value < b.value ? -1 : 1;
-  if (a.txid !== b.txid) return a.txid < b.txid ? -1 : 1;
-  return a.vout - b.vout;
-}
-
 /** The unspents chosen so far, and their sum. */
-type Chosen = { readonly spent: readonly Unspent[]; readonly sum: bigint };
+type Chosen = { readonly spent: SortedUnspents; readonly sum: bigint };
 
 const sum = (items: readonly { readonly value: bigint }[]): bigint => items.reduce((n, i) => n + i.value, 0n);
 
@@ -147,7 +141,7 @@ function complete(args: BuildArgs, chosen: Chosen, cost: Costs, wanted: bigint):
  * `feeFromOutput`.
  */
 export function buildTx(args: BuildArgs): Result<BuiltTx, BuildError> {
-  const sorted = [...args.unspents].sort(byValue);
+  const { unspents } = args;
   const wanted = sum(args.outputs);
   const feeFromChange = args.feeFromOutput === undefined;
   let total = 0n;
@@ -156,12 +150,12 @@ export function buildTx(args: BuildArgs): Result<BuiltTx, BuildError> {
   let from = 0;
   let required = wanted + (feeFromChange ? costs(args, { legacy: 0, witness: 0 }).plain : 0n);
   let smallChange = null as Result<BuiltTx, BuildError> | null;
-  for (const [i, unspent] of sorted.entries()) {
+  for (const [i, unspent] of unspents.entries()) {
     total += unspent.value;
     if (witnessProgram(unspent.script)) witness++;
     else legacy++;
     let cost = costs(args, { legacy, witness });
-    for (let dropped = sorted[from]; dropped && cost.vsize > MAX_STANDARD_VSIZE; dropped = sorted[from]) {
+    for (let dropped = unspents[from]; dropped && cost.vsize > MAX_STANDARD_VSIZE; dropped = unspents[from]) {
       total -= dropped.value;
       if (witnessProgram(dropped.script)) witness--;
       else legacy--;
@@ -170,7 +164,7 @@ export function buildTx(args: BuildArgs): Result<BuiltTx, BuildError> {
     }
     required = wanted + (feeFromChange ? cost.plain : 0n);
     if (total < required) continue;
-    const built = complete(args, { spent: sorted.slice(from, i + 1), sum: total }, cost, wanted);
+    const built = complete(args, { spent: sliceUnspents(unspents, from, i + 1), sum: total }, cost, wanted);
     if (built && !(built.ok && built.value.change < (args.minChange ?? 0n))) return built;
     smallChange ??= built;
   }
