@@ -5,9 +5,11 @@ import { fileURLToPath } from "node:url";
 /**
  * Flags a node is started with. The young part of the heap stays small: loading the modules would make it grow to its
  * full size, 25 MB that an idle node never gives back; the busiest order traffic is no slower for it. And Node sets itself up
- * instead of unpacking its snapshot, whose heap stays half empty: 7 MB for 40 ms.
+ * instead of unpacking its snapshot, whose heap stays half empty: 7 MB for 40 ms. The old part is collected when it has grown by
+ * three fifths, not fourfold as the engine has it for small heaps: what a swap needs for seconds is too old for the young part, and
+ * under thousands of swaps two thirds of the heap were such garbage (400 MiB resident where 260 will do, for 5 % more processor).
  */
-export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=2", "--no-node-snapshot"];
+export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=2", "--no-node-snapshot", "--heap-growing-percent=60"];
 
 const CACHE_VARIABLE = "NODE_COMPILE_CACHE";
 
