@@ -56,6 +56,18 @@ test("a choice that comes late starts no swap on other terms than were offered",
   expect(maker.coin("AAA").openReservations).toBe(0);
 });
 
+test("a choice that comes when its taker has given up starts nothing: it is old, or a replay", async () => {
+  const { world, maker, taker, offered, order } = await chosenTooLate();
+  await world.clock.advance(69_000);
+  expect(taker.orders.myOrders().takers).toEqual([]);
+  const connect = (): void =>
+    world.send("maker", "taker", { type: "TakerConnect", body: { takerOrderUuid: order, makerOrderUuid: offered } });
+  await world.clock.advance(2_000);
+  connect();
+  await world.clock.advance(1_000);
+  expect([swaps(maker), maker.coin("AAA").openReservations, available(maker, offered)]).toEqual([[[]], 0, "10"]);
+});
+
 test("an offer that lapsed unheard is made again to a taker that goes on asking, on the same terms and three times at most", async () => {
   const { world, maker, taker } = await pair();
   await place(maker, sell());
@@ -72,6 +84,22 @@ test("an offer that lapsed unheard is made again to a taker that goes on asking,
   await take(taker, buy("1", { timeoutSec: 600 }));
   await world.clock.advance(300_000);
   expect(offersOf(maker) - before).toBe(3);
+});
+
+test("a request that names very many orders is made one offer: a thousand of them would be remembered", async () => {
+  const { world, maker, taker } = await pair();
+  const offered = await place(maker, sell());
+  world.deliver = ({ message }) => message.type !== "MakerReserved";
+  for (const [names, offers] of [
+    [20, 2],
+    [21, 1],
+  ] as const) {
+    const others = Array.from({ length: names - 1 }, (_, i) => `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
+    const before = offersOf(maker);
+    await take(taker, buy("1", { timeoutSec: 40, orderType: "FillOrKill", matchBy: { type: "Orders", data: [offered, ...others] } }));
+    await world.clock.advance(100_000);
+    expect(offersOf(maker) - before).toBe(offers);
+  }
 });
 
 test("what was offered once is not offered on other terms: its taker may have chosen the first", async () => {

@@ -1,19 +1,26 @@
 import type { MakerReserved, TakerRequest } from "../../core/message/types.ts";
 import { eq } from "../../core/money/rational.ts";
-import type { MakerOrder } from "../../core/order/makerOrder.ts";
+import { MATCH_LIFE_MS, type MakerOrder } from "../../core/order/makerOrder.ts";
 import type { SwapAmounts } from "../../core/order/matching.ts";
+import { CONNECT_LIFE_MS } from "../../core/order/takerOrder.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { ExpiringMap } from "./expiringMap.ts";
+import { isKeepable } from "./waitingRequests.ts";
 
 /** Whoever asks for longer than this after an offer gets none. */
 const MEMORY_MS = 600_000;
 const MAX_COUNTED = 20_000;
-/** Offers whose terms are remembered: some 2 MB at most. */
+/** Offers whose terms are remembered: some 5 MB at most. */
 const MAX_REMEMBERED = 1_000;
 /** Offers a request is made. KDF's makers make another whenever one has lapsed; here a replay of old messages must not hold funds for long. */
 const MAX_OFFERS = 3;
+/**
+ * A choice is heard for so long after an offer: the offer is repeated while it stands, the taker may wait 20 s for a backend before it
+ * chooses, and repeats its choice for a minute. Later nobody waits for us any more: a choice that comes then is old, or a replay.
+ */
+const CHOICE_MS = MATCH_LIFE_MS + 20_000 + CONNECT_LIFE_MS;
 
-type Offer = { readonly request: TakerRequest; readonly reserved: MakerReserved };
+type Offer = { readonly request: TakerRequest; readonly reserved: MakerReserved; readonly madeAtMs: number };
 
 const keyOf = (sender: string, uuid: string): string => `${sender} ${uuid}`;
 
@@ -22,10 +29,12 @@ const keyOf = (sender: string, uuid: string): string => `${sender} ${uuid}`;
  * have chosen the first, and goes by its terms.
  */
 export class MadeOffers {
+  readonly #clock: Clock;
   readonly #counts: ExpiringMap<number>;
   readonly #offers: ExpiringMap<Offer>;
 
   constructor(clock: Clock) {
+    this.#clock = clock;
     this.#counts = new ExpiringMap(clock, MEMORY_MS, MAX_COUNTED);
     this.#offers = new ExpiringMap(clock, MEMORY_MS, MAX_REMEMBERED);
   }
@@ -33,7 +42,7 @@ export class MadeOffers {
   made(sender: string, request: TakerRequest, reserved: MakerReserved): void {
     const key = keyOf(sender, request.uuid);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-    this.#offers.set(key, { request, reserved });
+    if (isKeepable(request)) this.#offers.set(key, { request, reserved, madeAtMs: this.#clock.nowMs() });
   }
 
   /** The taker chose us: from here on its request is over. */
@@ -44,6 +53,12 @@ export class MadeOffers {
   /** What a request was offered last; null if nothing, or if it was taken. */
   of(sender: string, uuid: string): Offer | null {
     return this.#offers.get(keyOf(sender, uuid)) ?? null;
+  }
+
+  /** The same while its taker may still wait for an answer to its choice. */
+  chosenLate(sender: string, uuid: string): Offer | null {
+    const offer = this.of(sender, uuid);
+    return offer && this.#clock.nowMs() - offer.madeAtMs <= CHOICE_MS ? offer : null;
   }
 
   /** A request that is made no offer any more. */

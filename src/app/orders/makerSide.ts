@@ -200,7 +200,7 @@ export class MakerSide {
    * KDF lets it wait in vain; here it is taken at its word if all of it can be had as before.
    */
   #reserveLate(sender: string, { takerOrderUuid, makerOrderUuid }: OrderPair): void {
-    const before = this.#offers.of(sender, takerOrderUuid);
+    const before = this.#offers.chosenLate(sender, takerOrderUuid);
     if (before?.reserved.makerOrderUuid !== makerOrderUuid || this.#holds.has(takerOrderUuid)) return;
     if (this.#deps.keyElsewhere() || this.#isFull(sender) || this.#ledger.has(takerOrderUuid) || this.#deps.swaps.has(takerOrderUuid))
       return;
