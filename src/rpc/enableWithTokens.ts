@@ -1,36 +1,47 @@
 import type { EnableTokensError, TokenRequest } from "../app/coin/evmParts.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
-import type { CoinsApi, EnableError, EnableRequest, WithTokens } from "./ctx/coins.ts";
+import type { EnableError, EnableRequest, WalletCoin, WithTokens } from "./ctx/coins.ts";
 
 /** Which of the two was refused. */
 export type WithTokensError =
   | { readonly of: "platform"; readonly error: EnableError }
   | { readonly of: "tokens"; readonly error: EnableTokensError };
 
+/** The node's coins, of which some are put aside: there for tokens and swaps, not for new trades. */
+export type PlatformCoins = {
+  enable(request: EnableRequest, signal: AbortSignal, aside: boolean): Promise<Result<WalletCoin, EnableError>>;
+  enableTokens(
+    platform: string,
+    tokens: readonly TokenRequest[],
+    signal: AbortSignal,
+    besideAside: boolean,
+  ): Promise<Result<readonly WalletCoin[], EnableTokensError>>;
+  bringForward(ticker: string): void;
+  closeAside(ticker: string): Promise<void>;
+};
+
 /**
- * Enables a platform coin and tokens beside it; where the tokens are refused, the platform coin goes again. Beside tokens that were there
- * before, which may have orders, it is put aside.
+ * Enables a platform coin and tokens beside it. It is put aside until its tokens are there, so that a refusal leaves everything as it was:
+ * stored orders of it are neither offered nor cancelled meanwhile, and tokens that were there before stay.
  */
 export async function enableWithTokens(
-  coins: Pick<CoinsApi, "enable" | "enableTokens" | "disable">,
+  coins: PlatformCoins,
   request: EnableRequest,
   tokens: readonly TokenRequest[],
   signal: AbortSignal,
 ): Promise<Result<WithTokens, WithTokensError>> {
   const { coin } = request;
-  const platform = await coins.enable(request, signal);
+  const platform = await coins.enable(request, signal, tokens.length > 0);
   if (!platform.ok) return err({ of: "platform", error: platform.error });
   if (tokens.length === 0) return ok({ platform: platform.value, tokens: [] });
-  const undo = async (): Promise<void> => {
-    const gone = await coins.disable(coin, false);
-    // Swaps that waited for it have taken it up.
-    if (!gone.ok) await coins.disable(coin, true);
-  };
-  const opened = await coins.enableTokens(coin, tokens, signal).catch(async (cause: unknown) => {
-    await undo();
+  const opened = await coins.enableTokens(coin, tokens, signal, true).catch(async (cause: unknown) => {
+    await coins.closeAside(coin);
     throw cause;
   });
-  if (opened.ok) return ok({ platform: platform.value, tokens: opened.value });
-  await undo();
+  if (opened.ok) {
+    coins.bringForward(coin);
+    return ok({ platform: platform.value, tokens: opened.value });
+  }
+  await coins.closeAside(coin);
   return err({ of: "tokens", error: opened.error });
 }

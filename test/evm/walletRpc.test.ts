@@ -261,6 +261,7 @@ describe.skipIf(noAnvil)(`the wallet on an account chain over anvil${noAnvilReas
     console.log(`500 tokens: ${Math.round(performance.now() - started)} ms, ${requests} requests`);
     expect([status, reply.error]).toEqual([200, undefined]);
     expect(await ask(node, "my_balance", { coin: "T499-ERC20" })).toMatchObject({ balance: "0" });
+    expect(await ask(node, "my_balance", { coin: "ETH" })).toMatchObject({ coin: "ETH", address: OURS });
     expect(requests).toBeLessThan(50);
     await disableAll(node);
   });
@@ -287,7 +288,9 @@ describe.skipIf(noAnvil)(`the wallet on an account chain over anvil${noAnvilReas
       expect(reply).toMatchObject({ error_type: error });
       expect(await ask(node, "my_balance", { coin: "ETH" })).toEqual({ error: "No such coin: ETH" });
       expect(await ask(node, "my_balance", { coin: "TEST-ERC20" })).toMatchObject({ coin: "TEST-ERC20" });
-      expect(await ask(node, "enable", { coin: "ETH", ...nodes() })).toMatchObject({ result: "success" });
+      // It is there, and is not opened anew: an address without the swap contract would be refused.
+      const other = { ...nodes(), swap_contract_address: checksumAddress(token) };
+      expect(await ask(node, "enable", { coin: "ETH", ...other })).toMatchObject({ result: "success" });
     }
     const { reply } = await node.v2("enable_eth_with_tokens", { ...params, erc20_tokens_requests: [] });
     expect(reply).toMatchObject({ error_type: "PlatformIsAlreadyActivated" });

@@ -504,9 +504,23 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a platform coin that was disabled comes back beside its tokens",
     "src/app/coin/comingBack.ts",
+    "enable(kept.request, signal, kept.aside);",
+    "enable(kept.request, signal);",
+    "src/app/coin/comingBack.test.ts",
+  ),
+  bug(
+    "tokens do not come back beside a platform coin that was disabled",
+    "src/app/coin/comingBack.ts",
     "if (done.ok && kept.aside) this.#isAside = true;",
     "if (done.ok && kept.aside) this.#isAside = false;",
     "src/app/coin/comingBack.test.ts",
+  ),
+  bug(
+    "a coin that was disabled is said to be coming back",
+    "src/app/coin/lastCoins.ts",
+    "if (away === undefined || isAside(away.kept)) return null;",
+    "if (away === undefined) return null;",
+    "src/app/coin/lastCoins.test.ts",
   ),
   bug(
     "a coin of the last run that is being tried cannot be enabled with other servers",
@@ -552,9 +566,30 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "tokens that were there before go with a platform coin whose others are refused",
+    "src/app/coin/coinRegistry.ts",
+    "if (this.#tokensOf(coin).length === 0 && !this.#inUse(ticker, []))",
+    "if (!this.#inUse(ticker, []))",
+    "test/evm/walletRpc.test.ts",
+  ),
+  bug(
+    "a platform coin is there for trades before its tokens are accepted",
     "src/rpc/enableWithTokens.ts",
-    "const gone = await coins.disable(coin, false);",
-    "const gone = await coins.disable(coin, true);",
+    "coins.enable(request, signal, tokens.length > 0);",
+    "coins.enable(request, signal, tokens.length < 0);",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "a coin put aside closes under the swaps that need it",
+    "src/app/coin/coinRegistry.ts",
+    "if (this.#tokensOf(coin).length === 0 && !this.#inUse(ticker, []))",
+    "if (this.#tokensOf(coin).length === 0)",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "a platform coin stays aside though its tokens are there",
+    "src/rpc/enableWithTokens.ts",
+    "    coins.bringForward(coin);\n",
+    "",
     "test/evm/walletRpc.test.ts",
   ),
   bug(

@@ -8,6 +8,7 @@ import { ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { nodeKeys } from "../../main/nodeKeys.ts";
 import { Aborted } from "../../ports/clock.ts";
+import { enableWithTokens } from "../../rpc/enableWithTokens.ts";
 import { CoinRegistry } from "./coinRegistry.ts";
 
 const DOC = { coin: "DOC", pubtype: 60, p2shtype: 85, mm2: 1, protocol: { type: "UTXO" } };
@@ -97,7 +98,7 @@ async function registry(cancelOrdersOf: () => Promise<readonly string[]>, users:
     cancelOrdersOf,
   });
   const request = { coin: "DOC", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };
-  const enable = () => coins.enable({ ...request, birthdayHeight: undefined }, new AbortController().signal);
+  const enable = (aside = false) => coins.enable({ ...request, birthdayHeight: undefined }, new AbortController().signal, aside);
   expect((await enable()).ok).toBe(true);
   return {
     coins,
@@ -122,6 +123,57 @@ test("a swap that began while the orders of a coin were being cancelled keeps th
   expect(coins.active("DOC")).toBeDefined();
   expect(await coins.disable("DOC", true)).toEqual({ ok: true, value: { cancelledOrders: ["an order"], passivized: true, tokens: [] } });
   expect([coins.active("DOC"), coins.running("DOC")?.ticker]).toEqual([undefined, "DOC"]);
+});
+
+test("a coin that is enabled aside is for swaps alone until it is brought forward or asked for by itself", async () => {
+  let users = NOBODY;
+  const { coins, enable } = await registry(
+    async () => [],
+    () => users,
+  );
+  const seen: unknown[] = [];
+  coins.onActivated(() => seen.push([coins.active("DOC"), coins.running("DOC")?.ticker]));
+  const state = () => [coins.active("DOC")?.ticker, coins.running("DOC")?.ticker, coins.all().length];
+  await coins.disable("DOC", false);
+  for (let times = 0; times < 2; times++) expect((await enable(true)).ok).toBe(true);
+  expect([seen, state()]).toEqual([[[undefined, "DOC"]], [undefined, "DOC", 0]]);
+  users = ONE_SWAP;
+  await coins.closeAside("DOC");
+  expect(state()).toEqual([undefined, "DOC", 0]);
+  users = NOBODY;
+  await coins.closeAside("DOC");
+  expect(state()).toEqual([undefined, undefined, 0]);
+  expect((await enable(true)).ok).toBe(true);
+  coins.bringForward("DOC");
+  await coins.closeAside("DOC");
+  expect(state()).toEqual(["DOC", "DOC", 1]);
+  await coins.disable("DOC", false);
+  expect((await enable(true)).ok).toBe(true);
+  expect((await enable()).ok).toBe(true);
+  expect(state()).toEqual(["DOC", "DOC", 1]);
+});
+
+test("a platform coin whose tokens are refused was never there for trades, and its stored orders wait on", async () => {
+  let cancelled = 0;
+  const { coins } = await registry(
+    async () => {
+      cancelled++;
+      return [];
+    },
+    () => NOBODY,
+  );
+  await coins.disable("DOC", false);
+  const seen: unknown[] = [];
+  coins.onActivated(() => seen.push(coins.active("DOC")));
+  const request = {
+    ...{ coin: "DOC", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined },
+    ...{ birthdayHeight: undefined, rescan: false, electrum: undefined, txHistory: false, addressFormat: undefined },
+    nodes: { urls: undefined, swapContract: undefined, fallbackSwapContract: undefined },
+  };
+  const tokens = [{ ticker: "NONE", requiredConfirmations: undefined }];
+  const done = await enableWithTokens(coins, request, tokens, new AbortController().signal);
+  expect(done).toEqual({ ok: false, error: { of: "tokens", error: { kind: "TokenConfigIsNotFound", ticker: "NONE" } } });
+  expect([seen, coins.running("DOC"), cancelled]).toEqual([[undefined], undefined, 1]);
 });
 
 test("no order can be placed on a coin that is being disabled, and it is disabled once", async () => {

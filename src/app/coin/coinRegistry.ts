@@ -69,7 +69,7 @@ export class CoinRegistry {
   readonly #deps: CoinRegistryDeps;
   readonly #coins = new Map<string, ActiveCoin>();
   readonly #accounts: AccountOpener;
-  /** Disabled by force while swaps still use them: no new trades. */
+  /** Put aside: there for tokens or swaps that need them, and for no new trades. */
   readonly #passive = new Set<string>();
   /** Being opened; null until the chain is there. An index has one writer at a time. */
   readonly #opening = new Map<string, UtxoChain | null>();
@@ -118,7 +118,8 @@ export class CoinRegistry {
     return () => this.#listeners.delete(listener);
   }
 
-  async enable(request: EnableRequest, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
+  /** @param aside it is put aside, and stays so, until `bringForward` or another request enables it */
+  async enable(request: EnableRequest, signal: AbortSignal, aside = false): Promise<Result<ActiveCoin, EnableError>> {
     const { coin: ticker } = request;
     const entry = this.#deps.entries.get(ticker);
     if (this.#stopping.signal.aborted) throw new Aborted("the node stops");
@@ -127,11 +128,11 @@ export class CoinRegistry {
     if (!entry || !(entry.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
     const back = this.#coins.get(ticker);
     if (back) {
-      this.#passive.delete(ticker);
+      if (!aside) this.#passive.delete(ticker);
       return ok(back);
     }
     this.#opening.set(ticker, null);
-    const opening = withParents([signal, this.#stopping.signal], (s) => this.#open(entry, request, s));
+    const opening = withParents([signal, this.#stopping.signal], (s) => this.#open(entry, request, aside, s));
     return this.#noted([ticker], opening);
   }
 
@@ -155,7 +156,7 @@ export class CoinRegistry {
     return this.#closing.has(ticker) ? { kind: "BeingDisabled", coin: ticker } : null;
   }
 
-  async #open(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
+  async #open(entry: CoinEntry, request: EnableRequest, aside: boolean, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
     const { ticker } = entry;
     if (entry.protocol.type === "") return err({ kind: "ProtocolMissing", coin: ticker });
     const opened = isEvmProtocol(entry.protocol.type)
@@ -164,6 +165,7 @@ export class CoinRegistry {
     if (!opened.ok) return opened;
     this.#deps.prepare(opened.value.family === "utxo" ? opened.value : opened.value.swapCoin);
     this.#coins.set(ticker, opened.value);
+    if (aside) this.#passive.add(ticker);
     this.#deps.log.info("coin_activated", { coin: ticker, address: opened.value.address });
     for (const l of this.#listeners) l();
     return opened;
@@ -174,11 +176,28 @@ export class CoinRegistry {
     return openUtxoCoin(this.#deps, entry, request, onChain, signal);
   }
 
-  /** Tokens beside their enabled platform coin, all or none. `platform` null: the one the entry of the first token names. */
+  /** A coin that was put aside takes new trades from now on. */
+  bringForward(ticker: string): void {
+    if (!this.#closing.has(ticker)) this.#passive.delete(ticker);
+  }
+
+  /** Closes a coin that was put aside and that no token and no swap needs. Its orders are not cancelled: they wait for it. */
+  async closeAside(ticker: string): Promise<void> {
+    const coin = this.#coins.get(ticker);
+    if (!coin || !this.#passive.has(ticker) || this.#closing.has(ticker)) return;
+    if (this.#tokensOf(coin).length === 0 && !this.#inUse(ticker, [])) await this.#take(coin);
+  }
+
+  /**
+   * Tokens beside their enabled platform coin, all or none.
+   * @param platform null: the one the entry of the first token names
+   * @param besideAside also where the platform coin was put aside
+   */
   async enableTokens(
     platform: string | null,
     requests: readonly TokenRequest[],
     signal: AbortSignal,
+    besideAside = false,
   ): Promise<Result<readonly EvmCoin[], EnableTokensError>> {
     const tokens: Tokens[number][] = [];
     for (const { ticker, requiredConfirmations } of requests) {
@@ -192,16 +211,21 @@ export class CoinRegistry {
     }
     const [first] = tokens;
     const name = platform ?? (first ? platformOf(first.entry) : "");
-    const coin = this.wallet(name);
+    const beside = (): ActiveCoin | undefined => (besideAside && !this.#closing.has(name) ? this.#coins.get(name) : this.wallet(name));
+    const coin = beside();
     if (coin?.family !== "account" || coin.contract !== null) return err({ kind: "PlatformCoinIsNotActivated", platform: name });
     for (const { entry } of tokens) this.#opening.set(entry.ticker, null);
     const tickers = tokens.map(({ entry }) => entry.ticker);
-    const opening = withParents([signal, this.#stopping.signal], (s) => this.#openTokens(coin, tokens, s));
+    const opening = withParents([signal, this.#stopping.signal], (s) => this.#openTokens(coin, tokens, () => beside() !== coin, s));
     return this.#noted(tickers, opening);
   }
 
-  async #openTokens(platform: EvmCoin, tokens: Tokens, signal: AbortSignal): Promise<Result<readonly EvmCoin[], EnableTokensError>> {
-    const isGone = (): boolean => this.wallet(platform.ticker) !== platform;
+  async #openTokens(
+    platform: EvmCoin,
+    tokens: Tokens,
+    isGone: () => boolean,
+    signal: AbortSignal,
+  ): Promise<Result<readonly EvmCoin[], EnableTokensError>> {
     const gone = err({ kind: "PlatformCoinIsNotActivated" as const, platform: platform.ticker });
     try {
       const opened = await this.#accounts.openTokens(platform, tokens, signal);

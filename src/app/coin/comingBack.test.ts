@@ -29,7 +29,8 @@ function world(coins: readonly AwaitedCoin[], answer: (names: string, times: num
   const asked: string[] = [];
   const over: string[] = [];
   const there = new Set<string>();
-  const disabled: string[] = [];
+  const asides: string[] = [];
+  const closed: string[] = [];
   async function ask(names: readonly string[], signal: AbortSignal): Promise<Result<never, never> | Result<never[], never>> {
     if (signal.aborted) throw new Aborted();
     const name = names.join("+");
@@ -40,33 +41,34 @@ function world(coins: readonly AwaitedCoin[], answer: (names: string, times: num
     return ok([]);
   }
   const registry = {
-    enable: async (request, signal) => (await ask([request.coin], signal)) as unknown as Awaited<ReturnType<CoinRegistry["enable"]>>,
-    async enableTokens(platform, requests, signal) {
-      if (!there.has(platform ?? "")) return err({ kind: "PlatformCoinIsNotActivated", platform: platform ?? "" });
+    async enable(request, signal, aside = false) {
+      if (aside) asides.push(request.coin);
+      return (await ask([request.coin], signal)) as unknown as Awaited<ReturnType<CoinRegistry["enable"]>>;
+    },
+    async enableTokens(platform, requests, signal, besideAside = false) {
+      if (!there.has(platform ?? "") || besideAside !== asides.includes(platform ?? ""))
+        return err({ kind: "PlatformCoinIsNotActivated", platform: platform ?? "" });
       return ask(
         requests.map((r) => r.ticker),
         signal,
       );
     },
-    async disable(ticker, force) {
-      disabled.push(`${ticker} ${force}`);
-      return ok({ cancelledOrders: [], passivized: true, tokens: [] });
-    },
+    closeAside: async (ticker) => void closed.push(ticker),
     wallet: (ticker) => (there.has(ticker) ? ({} as ActiveCoin) : undefined),
-  } satisfies Pick<CoinRegistry, "enable" | "enableTokens" | "disable" | "wallet">;
+  } satisfies Pick<CoinRegistry, "enable" | "enableTokens" | "closeAside" | "wallet">;
   const back = new ComingBack({ coins: registry, clock, log: new SilentLog() }, "ETH", coins, ({ ticker }) => void over.push(ticker));
   const stop = new AbortController();
   const done = back.run(stop.signal).catch((cause: unknown) => cause);
-  return { clock, asked, over, disabled, stop, done };
+  return { clock, asked, over, asides, closed, stop, done };
 }
 
 test("the platform coin comes before its tokens, whatever the order, and tokens of one batch come at once", async () => {
   const coins = [token("T", "T"), token("U", "T"), coin("V"), token("W", "W"), coin("ETH")];
-  const { clock, asked, over, disabled } = world(coins, () => "ok");
+  const { clock, asked, over, asides, closed } = world(coins, () => "ok");
   await clock.advance(0);
   expect(asked).toEqual(["ETH@0", "V@0", "T+U@0", "W@0"]);
   expect(over).toEqual(["ETH", "V", "T", "U", "W"]);
-  expect(disabled).toEqual([]);
+  expect([asides, closed]).toEqual([[], []]);
 });
 
 test("tokens wait for a platform coin that is away, and say what it says", async () => {
@@ -125,16 +127,16 @@ test("a token without nodes of its own waits for the platform coin that has them
   expect(over).toEqual(["ETH", "T"]);
 });
 
-test("a platform coin that was put aside is there for its tokens, and put aside again; not one that was given up meanwhile", async () => {
+test("a platform coin that was put aside comes back aside and for its tokens alone, and closes where all of them are refused", async () => {
   const one = world([coin("ETH", true), token("T", "T")], () => "ok");
   await one.clock.advance(0);
-  expect(one.disabled).toEqual(["ETH false"]);
+  expect([one.asked, one.asides, one.closed]).toEqual([["ETH@0", "T@0"], ["ETH"], ["ETH"]]);
   const given = coin("ETH", true);
   const other = world([given, token("T", "T")], (name) => (name === "ETH" ? away(name) : "ok"));
   await other.clock.advance(5_000);
   given.giveUp();
   await other.clock.advance(3_600_000);
-  expect(other.disabled).toEqual([]);
+  expect([other.asides, other.closed]).toEqual([["ETH"], []]);
 });
 
 test("an enabling that throws ends its coin's tries, and no other's", async () => {

@@ -9,7 +9,7 @@ const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 export type ComingBackDeps = {
-  readonly coins: Pick<CoinRegistry, "enable" | "enableTokens" | "disable" | "wallet">;
+  readonly coins: Pick<CoinRegistry, "enable" | "enableTokens" | "closeAside" | "wallet">;
   readonly clock: Clock;
   readonly log: Log;
 };
@@ -66,7 +66,7 @@ export class ComingBack {
   readonly #platform: string;
   readonly #onOver: (coin: AwaitedCoin) => void;
   #coins: readonly AwaitedCoin[];
-  /** The platform coin was disabled before the start, and was enabled here for its tokens. */
+  /** The platform coin was disabled before the start, and is here for its tokens alone. */
   #isAside = false;
 
   constructor(deps: ComingBackDeps, platform: string, coins: readonly AwaitedCoin[], onOver: (coin: AwaitedCoin) => void) {
@@ -83,7 +83,8 @@ export class ComingBack {
       if (this.#coins.length === 0) break;
       await sleep(this.#deps.clock, pauseMs, signal);
     }
-    if (this.#isAside) await this.#deps.coins.disable(this.#platform, false);
+    // Every token may have been refused.
+    if (this.#isAside) await this.#deps.coins.closeAside(this.#platform);
   }
 
   /** Those of a batch that are refused together are tried one by one: one bad token must not keep the others away. */
@@ -136,7 +137,7 @@ export class ComingBack {
 
   async #tryCoin({ kept, ticker }: AwaitedCoin, signal: AbortSignal): Promise<Tried> {
     if (kept.kind !== "coin") return OVER;
-    const done = await this.#deps.coins.enable(kept.request, signal);
+    const done = await this.#deps.coins.enable(kept.request, signal, kept.aside);
     if (done.ok && kept.aside) this.#isAside = true;
     if (done.ok || done.error.kind === "AlreadyActive") return OVER;
     const { error } = done;
@@ -150,7 +151,7 @@ export class ComingBack {
 
   async #tryTokens(batch: readonly AwaitedCoin[], signal: AbortSignal): Promise<Tried | "refused"> {
     const tokens = batch.flatMap(({ kept }) => (kept.kind === "token" ? [kept.token] : []));
-    const done = await this.#deps.coins.enableTokens(this.#platform, tokens, signal);
+    const done = await this.#deps.coins.enableTokens(this.#platform, tokens, signal, this.#isAside);
     if (done.ok) return OVER;
     const { error } = done;
     if (error.kind === "PlatformCoinIsNotActivated" && this.#awaitsPlatform()) {

@@ -27,7 +27,7 @@ const MERGE = { mergeAt: 50, checkEverySec: 10, maxMergeAtOnce: 100 };
 const seal = new ActivationSeal(new Secret(new Uint8Array(32).fill(7)), seededRng(1));
 const never = async (): Promise<never> => expect.fail("nobody asked for it");
 /** A registry of coins without account chains. */
-const registry = (enable: Enable) => ({ enable, enableTokens: never, disable: never, wallet: () => undefined, entry: () => undefined });
+const registry = (enable: Enable) => ({ enable, enableTokens: never, closeAside: never, wallet: () => undefined, entry: () => undefined });
 
 type Enable = CoinRegistry["enable"];
 /** Nothing reads the coin that is enabled. */
@@ -137,6 +137,25 @@ test("a client who enables a coin that is just being tried has it to himself; wh
   await last.instead(["A"], () => last.remember(request("A")));
   await clock.advance(3_600_000);
   expect([asked, last.whyAway("A")]).toEqual([["A", "A"], null]);
+});
+
+test("a coin that was put aside is not said to come back: it does for its tokens alone", async () => {
+  const { clock, store } = world(away);
+  const asked: unknown[] = [];
+  const enable: Enable = async ({ coin }, _, aside) => {
+    asked.push([coin, aside]);
+    return away(coin);
+  };
+  const enableTokens: CoinRegistry["enableTokens"] = async () => err({ kind: "PlatformCoinIsNotActivated", platform: "ETH" });
+  const last = new LastCoins({ coins: { ...registry(enable), enableTokens }, store, seal, clock, log: new SilentLog() });
+  await last.remember(request("ETH", { nodes: { urls: ["http://a"], swapContract: undefined, fallbackSwapContract: undefined } }));
+  await last.rememberTokens("ETH", [{ ticker: "T", requiredConfirmations: undefined }]);
+  await last.setAside("ETH");
+  await last.start();
+  await clock.advance(0);
+  expect(asked).toEqual([["ETH", true]]);
+  expect([last.whyAway("ETH"), last.whyAway("T")]).toEqual([null, expect.stringMatching(/^T was enabled before/)]);
+  await last.close();
 });
 
 test("closing ends the waiting", async () => {

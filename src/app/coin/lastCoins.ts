@@ -13,6 +13,9 @@ export type LastCoinsDeps = ComingBackDeps & {
   readonly seal: ActivationSeal;
 };
 
+/** It was disabled, and comes back for its tokens alone. */
+const isAside = (kept: KeptActivation): boolean => kept.kind === "coin" && kept.aside;
+
 /** Remembers how coins were enabled, and enables them again after a start. */
 export class LastCoins {
   readonly #deps: LastCoinsDeps;
@@ -57,7 +60,7 @@ export class LastCoins {
   /** Of a coin of the last run that is not there yet: sentences that say so and what can be done. Null: it is none. */
   whyAway(coin: string): string | null {
     const away = this.#away.get(coin);
-    if (away === undefined) return null;
+    if (away === undefined || isAside(away.kept)) return null;
     const why = away.why === null ? "" : ` ${away.why.replace(/[^.]$/, "$&.")}`;
     return `${coin} was enabled before this node was started and is being enabled again.${why} It is tried every minute until it is there; enable it with other servers to go on at once, or disable it.`;
   }
@@ -118,7 +121,7 @@ export class LastCoins {
     for (const [platform, coins] of chains) {
       const [first, second] = coins;
       // The tokens it was there for are disabled.
-      if (first?.kept.kind === "coin" && first.kept.aside && !second) await this.forget([first.ticker]);
+      if (first && isAside(first.kept) && !second) await this.forget([first.ticker]);
       else this.#begin(platform, coins);
     }
   }

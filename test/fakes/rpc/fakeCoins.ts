@@ -74,7 +74,8 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
       coins.delete(coin);
       return ok({ cancelledOrders: [], passivized: false });
     },
-    enableWithTokens: (request, tokens, signal) => enableWithTokens(api, request, tokens, signal),
+    enableWithTokens: (request, tokens, signal) => enableWithTokens({ ...api, ...noneAside }, request, tokens, signal),
   };
+  const noneAside = { bringForward: () => undefined, closeAside: async () => undefined };
   return api;
 }
