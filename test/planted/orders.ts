@@ -260,7 +260,13 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug("a request is made offers for ever", "src/app/orders/madeOffers.ts", "count >= MAX_OFFERS || ", "", SERVICE_TEST, LAPSED_TEST),
   bug("an offer is made again on other terms", "src/app/orders/madeOffers.ts", "    eq(amounts.taker, relAmount) &&\n", "", LAPSED_TEST),
-  bug("offers of requests of any length are remembered", "src/app/orders/madeOffers.ts", "if (isKeepable(request)) ", "", LAPSED_TEST),
+  bug(
+    "requests of any length are kept with each match",
+    "src/core/order/matching.ts",
+    'if (matchBy.type === "Any" || matchBy.data.length <= MAX_NAMED) return request;',
+    'if (matchBy.type === "Any" || matchBy.data.length >= MAX_NAMED) return request;',
+    LAPSED_TEST,
+  ),
   bug("a choice is taken when its taker has long given up", "src/app/orders/madeOffers.ts", "<= CHOICE_MS", "<= MEMORY_MS", LAPSED_TEST),
   bug("a taker that chose a lapsed offer waits in vain", MAKER_SIDE, "    this.#reserveLate(sender, pair);\n", "", LAPSED_TEST),
   bug(

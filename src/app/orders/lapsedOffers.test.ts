@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { available, buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
-import type { OrderWorld, TestNode } from "../../../test/fakes/orderWorld.ts";
+import { keyHex, type OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
 import { decimal } from "../../core/money/rational.ts";
 
 /** Of two nodes with one order each, the swaps of both. */
@@ -86,19 +86,26 @@ test("an offer that lapsed unheard is made again to a taker that goes on asking,
   expect(offersOf(maker) - before).toBe(3);
 });
 
-test("a request that names very many orders is made one offer: a thousand of them would be remembered", async () => {
+test("of a request that names very many orders or makers only our own name is kept, and it is offered the same again", async () => {
   const { world, maker, taker } = await pair();
   const offered = await place(maker, sell());
   world.deliver = ({ message }) => message.type !== "MakerReserved";
-  for (const [names, offers] of [
-    [20, 2],
-    [21, 1],
+  const others = (count: number, name: (i: number) => string) => Array.from({ length: count }, (_, i) => name(i));
+  const uuids = others(20, (i) => `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
+  const keys = others(20, (i) => String(i).padStart(64, "0"));
+  const ours = keyHex(maker).slice(2);
+  for (const [type, data, kept] of [
+    ["Orders", [...uuids.slice(1), offered], [...uuids.slice(1), offered]],
+    ["Orders", [...uuids, offered], [offered]],
+    ["Pubkeys", [...keys, ours], [ours]],
   ] as const) {
-    const others = Array.from({ length: names - 1 }, (_, i) => `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`);
     const before = offersOf(maker);
-    await take(taker, buy("1", { timeoutSec: 40, orderType: "FillOrKill", matchBy: { type: "Orders", data: [offered, ...others] } }));
+    const order = await take(taker, buy("1", { timeoutSec: 40, orderType: "FillOrKill", matchBy: { type, data } }));
+    await world.clock.advance(1_000);
+    const match = maker.orders.myOrders().makers[0]?.matches.get(order);
+    expect(match?.request.matchBy).toEqual({ type, data: kept });
     await world.clock.advance(100_000);
-    expect(offersOf(maker) - before).toBe(offers);
+    expect(offersOf(maker) - before).toBe(2);
   }
 });
 

@@ -5,7 +5,6 @@ import type { SwapAmounts } from "../../core/order/matching.ts";
 import { CONNECT_LIFE_MS } from "../../core/order/takerOrder.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { ExpiringMap } from "./expiringMap.ts";
-import { isKeepable } from "./waitingRequests.ts";
 
 /** Whoever asks for longer than this after an offer gets none. */
 const MEMORY_MS = 600_000;
@@ -39,10 +38,11 @@ export class MadeOffers {
     this.#offers = new ExpiringMap(clock, MEMORY_MS, MAX_REMEMBERED);
   }
 
+  /** @param request as it is kept: short */
   made(sender: string, request: TakerRequest, reserved: MakerReserved): void {
     const key = keyOf(sender, request.uuid);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-    if (isKeepable(request)) this.#offers.set(key, { request, reserved, madeAtMs: this.#clock.nowMs() });
+    this.#offers.set(key, { request, reserved, madeAtMs: this.#clock.nowMs() });
   }
 
   /** The taker chose us: from here on its request is over. */

@@ -1,7 +1,7 @@
 import type { MakerReserved, OrderPair, TakerRequest } from "../../core/message/types.ts";
 import { gte } from "../../core/money/rational.ts";
 import { availableVolume, connectMatch, dropMatch, forgetSettled, type MakerMatch, type MakerOrder } from "../../core/order/makerOrder.ts";
-import { fittingOrders } from "../../core/order/matching.ts";
+import { fittingOrders, keptRequest } from "../../core/order/matching.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { SwapMatch } from "../tradingCoin.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
@@ -125,10 +125,11 @@ export class MakerSide {
   #serve(sender: string, request: TakerRequest, fitting: ReturnType<typeof fittingOrders>, silentMs: number): Answer {
     let answer: Answer = "never";
     for (const { order, amounts } of fitting) {
-      const reserved = this.#reserver.reserve(sender, request, order, amounts, silentMs);
+      const kept = keptRequest(request, order.uuid, this.#ownX);
+      const reserved = this.#reserver.reserve(sender, kept, order, amounts, silentMs);
       if (reserved === "later") answer = "later";
       if (typeof reserved === "string") continue;
-      this.#offers.made(sender, request, reserved);
+      this.#offers.made(sender, kept, reserved);
       this.#deps.network.publish(reserved.base, reserved.rel, { type: "MakerReserved", body: reserved });
       this.#deps.log.info("order_reserved", { order: order.uuid, request: request.uuid, taker: sender });
       return "served";

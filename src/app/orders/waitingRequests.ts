@@ -10,9 +10,6 @@ const MAX_WAITING = 5_000;
 /** Orders or makers a kept request may name: with the bounds above no more than some 10 MB are kept in all. */
 const MAX_NAMED = 20;
 
-/** Whether a request is small enough to be kept. */
-export const isKeepable = ({ matchBy }: TakerRequest): boolean => matchBy.type === "Any" || matchBy.data.length <= MAX_NAMED;
-
 export type WaitingRequest = { readonly sender: string; readonly request: TakerRequest; readonly heardMs: number };
 
 const keyOf = (sender: string, uuid: string): string => `${sender} ${uuid}`;
@@ -34,9 +31,9 @@ export class WaitingRequests {
 
   /** False: no room, or too large to be kept. When all places are taken, whoever has most of them gives up its last. */
   add(sender: string, request: TakerRequest): boolean {
-    const { uuid } = request;
+    const { matchBy, uuid } = request;
     const own = this.#counts.get(sender) ?? 0;
-    if (own >= MAX_PER_SENDER || !isKeepable(request)) return false;
+    if (own >= MAX_PER_SENDER || (matchBy.type !== "Any" && matchBy.data.length > MAX_NAMED)) return false;
     if (this.#entries.size >= MAX_WAITING) this.#dropOld();
     if (this.#entries.size >= MAX_WAITING && !this.#makeRoom(own)) return false;
     this.#entries.set(keyOf(sender, uuid), { sender, request, heardMs: this.#clock.nowMs() });

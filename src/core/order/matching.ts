@@ -41,6 +41,19 @@ export function matchMakerWithRequest(order: MakerOrder, request: TakerRequest, 
   return ok(amounts);
 }
 
+/** Orders or makers that a request names which is kept with a match. */
+const MAX_NAMED = 20;
+
+/**
+ * The request as it is kept with a match. One may name a thousand orders or makers, 90 kB, and an order is stored whole with each match: of
+ * many names only ours stays.
+ */
+export function keptRequest(request: TakerRequest, orderUuid: string, ownKey: string): TakerRequest {
+  const { matchBy } = request;
+  if (matchBy.type === "Any" || matchBy.data.length <= MAX_NAMED) return request;
+  return { ...request, matchBy: { type: matchBy.type, data: [matchBy.type === "Orders" ? orderUuid : ownKey] } };
+}
+
 /**
  * Own orders that serve the request, cheapest for the taker first, then oldest, then by uuid. KDF answers with
  * whichever it meets first; the best offer is likelier to be taken.
