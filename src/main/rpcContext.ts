@@ -168,9 +168,9 @@ function coinsApi(coins: CoinRegistry, lastCoins: RpcContextParts["lastCoins"]):
       }
       if (!done.ok) return done;
       const { passivized, tokens } = done.value;
-      if (passivized && !force) await lastCoins?.setAside(ticker);
-      // One that is put aside by force goes when its swaps end, and so does not come back either.
-      else await lastCoins?.forget([ticker, ...tokens]);
+      const gone = force || !passivized ? [ticker, ...tokens] : [];
+      if (passivized) await lastCoins?.setAside(ticker, gone);
+      else await lastCoins?.forget(gone);
       return done;
     },
   };

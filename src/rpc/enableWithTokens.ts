@@ -17,7 +17,7 @@ export type PlatformCoins = {
     besideAside: boolean,
   ): Promise<Result<readonly WalletCoin[], EnableTokensError>>;
   bringForward(ticker: string): void;
-  closeAside(ticker: string): Promise<void>;
+  closeAside(ticker: string): Promise<boolean>;
 };
 
 /**

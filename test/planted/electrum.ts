@@ -497,9 +497,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were disabled with their platform coin come back",
     "src/main/rpcContext.ts",
-    "lastCoins?.forget([ticker, ...tokens]);",
-    "lastCoins?.forget([ticker, ...tokens.slice(0, 0)]);",
-    "test/evm/autostart.test.ts",
+    "const gone = force || !passivized ? [ticker, ...tokens] : [];",
+    "const gone = force || !passivized ? [ticker, ...tokens.slice(0, 0)] : [];",
+    "src/main/rpcContext.test.ts",
   ),
   bug(
     "a platform coin that was disabled comes back beside its tokens",
@@ -514,6 +514,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (done.ok && kept.aside) this.#isAside = true;",
     "if (done.ok && kept.aside) this.#isAside = false;",
     "src/app/coin/comingBack.test.ts",
+  ),
+  bug(
+    "a coin disabled by force does not come back for the swaps that need it",
+    "src/main/rpcContext.ts",
+    "if (passivized) await lastCoins?.setAside(ticker, gone);",
+    "if (passivized && !force) await lastCoins?.setAside(ticker, gone);",
+    "src/main/rpcContext.test.ts",
+  ),
+  bug(
+    "a coin that came back for swaps is looked at after every start, for good",
+    "src/app/coin/lastCoins.ts",
+    "(isAlone ? this.forget([platform]) : undefined)",
+    "(isAlone ? undefined : this.forget([platform]))",
+    "src/app/coin/lastCoins.test.ts",
   ),
   bug(
     "a coin that was disabled is said to be coming back",
@@ -567,8 +581,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were there before go with a platform coin whose others are refused",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#tokensOf(coin).length === 0 && !this.#inUse(ticker, []))",
-    "if (!this.#inUse(ticker, []))",
+    "if (this.#tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;",
+    "if (this.#inUse(ticker, [])) return false;",
     "test/evm/walletRpc.test.ts",
   ),
   bug(
@@ -581,8 +595,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin put aside closes under the swaps that need it",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#tokensOf(coin).length === 0 && !this.#inUse(ticker, []))",
-    "if (this.#tokensOf(coin).length === 0)",
+    "if (this.#tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;",
+    "if (this.#tokensOf(coin).length > 0) return false;",
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(

@@ -138,10 +138,10 @@ test("a coin that is enabled aside is for swaps alone until it is brought forwar
   for (let times = 0; times < 2; times++) expect((await enable(true)).ok).toBe(true);
   expect([seen, state()]).toEqual([[[undefined, "DOC"]], [undefined, "DOC", 0]]);
   users = ONE_SWAP;
-  await coins.closeAside("DOC");
+  expect(await coins.closeAside("DOC")).toBe(false);
   expect(state()).toEqual([undefined, "DOC", 0]);
   users = NOBODY;
-  await coins.closeAside("DOC");
+  expect(await coins.closeAside("DOC")).toBe(true);
   expect(state()).toEqual([undefined, undefined, 0]);
   expect((await enable(true)).ok).toBe(true);
   coins.bringForward("DOC");

@@ -181,11 +181,16 @@ export class CoinRegistry {
     if (!this.#closing.has(ticker)) this.#passive.delete(ticker);
   }
 
-  /** Closes a coin that was put aside and that no token and no swap needs. Its orders are not cancelled: they wait for it. */
-  async closeAside(ticker: string): Promise<void> {
+  /**
+   * Closes a coin that was put aside and that no token and no swap needs. Its orders are not cancelled: they wait for it.
+   * @returns whether it did
+   */
+  async closeAside(ticker: string): Promise<boolean> {
     const coin = this.#coins.get(ticker);
-    if (!coin || !this.#passive.has(ticker) || this.#closing.has(ticker)) return;
-    if (this.#tokensOf(coin).length === 0 && !this.#inUse(ticker, [])) await this.#take(coin);
+    if (!coin || !this.#passive.has(ticker) || this.#closing.has(ticker)) return false;
+    if (this.#tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;
+    await this.#take(coin);
+    return true;
   }
 
   /**

@@ -53,7 +53,10 @@ function world(coins: readonly AwaitedCoin[], answer: (names: string, times: num
         signal,
       );
     },
-    closeAside: async (ticker) => void closed.push(ticker),
+    async closeAside(ticker) {
+      closed.push(ticker);
+      return false;
+    },
     wallet: (ticker) => (there.has(ticker) ? ({} as ActiveCoin) : undefined),
   } satisfies Pick<CoinRegistry, "enable" | "enableTokens" | "closeAside" | "wallet">;
   const back = new ComingBack({ coins: registry, clock, log: new SilentLog() }, "ETH", coins, ({ ticker }) => void over.push(ticker));

@@ -66,7 +66,7 @@ export class ComingBack {
   readonly #platform: string;
   readonly #onOver: (coin: AwaitedCoin) => void;
   #coins: readonly AwaitedCoin[];
-  /** The platform coin was disabled before the start, and is here for its tokens alone. */
+  /** The platform coin was disabled before the start, and is here for its tokens and for swaps alone. */
   #isAside = false;
 
   constructor(deps: ComingBackDeps, platform: string, coins: readonly AwaitedCoin[], onOver: (coin: AwaitedCoin) => void) {
@@ -76,15 +76,18 @@ export class ComingBack {
     this.#onOver = onOver;
   }
 
-  /** Rejects with `Aborted` when `signal` fires. */
-  async run(signal: AbortSignal): Promise<void> {
+  /**
+   * Rejects with `Aborted` when `signal` fires.
+   * @returns whether the platform coin had been put aside and nothing needs it
+   */
+  async run(signal: AbortSignal): Promise<boolean> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       for (const batch of batchesOf(this.#coins, this.#platform)) await this.#tryBatch(batch, signal);
       if (this.#coins.length === 0) break;
       await sleep(this.#deps.clock, pauseMs, signal);
     }
-    // Every token may have been refused.
-    if (this.#isAside) await this.#deps.coins.closeAside(this.#platform);
+    // Every token may have been refused, every swap have ended.
+    return this.#isAside && this.#deps.coins.closeAside(this.#platform);
   }
 
   /** Those of a batch that are refused together are tried one by one: one bad token must not keep the others away. */

@@ -150,12 +150,41 @@ test("a coin that was put aside is not said to come back: it does for its tokens
   const last = new LastCoins({ coins: { ...registry(enable), enableTokens }, store, seal, clock, log: new SilentLog() });
   await last.remember(request("ETH", { nodes: { urls: ["http://a"], swapContract: undefined, fallbackSwapContract: undefined } }));
   await last.rememberTokens("ETH", [{ ticker: "T", requiredConfirmations: undefined }]);
-  await last.setAside("ETH");
+  await last.setAside("ETH", []);
   await last.start();
   await clock.advance(0);
   expect(asked).toEqual([["ETH", true]]);
   expect([last.whyAway("ETH"), last.whyAway("T")]).toEqual([null, expect.stringMatching(/^T was enabled before/)]);
   await last.close();
+});
+
+test("a coin that was put aside for swaps comes back for them, and is forgotten once there are none", async () => {
+  const { clock, store } = world(() => enabled);
+  const asked: unknown[] = [];
+  const enable: Enable = async ({ coin }, _, aside) => {
+    asked.push([coin, aside]);
+    return enabled;
+  };
+  const rows = async () => (await store.all()).map(({ coin }) => coin);
+  for (const isUnneeded of [false, true]) {
+    const closeAside = async (coin: string) => coin === "ETH" && isUnneeded;
+    const last = new LastCoins({ coins: { ...registry(enable), closeAside }, store, seal, clock, log: new SilentLog() });
+    if (!isUnneeded) {
+      for (const coin of ["ETH", "T"]) await last.remember(request(coin));
+      await last.setAside("ETH", ["ETH", "T"]);
+    }
+    expect(await rows()).toEqual(["ETH"]);
+    await last.start();
+    await clock.advance(0);
+    await last.close();
+  }
+  expect([asked, await rows()]).toEqual([
+    [
+      ["ETH", true],
+      ["ETH", true],
+    ],
+    [],
+  ]);
 });
 
 test("closing ends the waiting", async () => {

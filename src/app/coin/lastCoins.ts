@@ -13,7 +13,7 @@ export type LastCoinsDeps = ComingBackDeps & {
   readonly seal: ActivationSeal;
 };
 
-/** It was disabled, and comes back for its tokens alone. */
+/** It was disabled, and comes back for its tokens and for swaps alone. */
 const isAside = (kept: KeptActivation): boolean => kept.kind === "coin" && kept.aside;
 
 /** Remembers how coins were enabled, and enables them again after a start. */
@@ -49,11 +49,15 @@ export class LastCoins {
     await this.#stored(all, this.#deps.store.remove(all));
   }
 
-  /** A platform coin was disabled and stays for its tokens: it comes back for them alone. */
-  async setAside(coin: string): Promise<void> {
+  /**
+   * A coin was disabled and stays for its tokens, or for swaps: it comes back for them alone.
+   * @param gone what was disabled for good with it
+   */
+  async setAside(coin: string, gone: readonly string[]): Promise<void> {
     const { store, seal } = this.#deps;
     const row = (await store.all().catch(() => [])).find((stored) => stored.coin === coin);
     const kept = row && parseActivation(coin, row.request, seal);
+    if (gone.length > 0) await this.forget(gone);
     if (kept?.ok && kept.value.kind === "coin") await this.#keep([{ ...kept.value, aside: true }]);
   }
 
@@ -119,20 +123,23 @@ export class LastCoins {
       chains.set(platform, [...(chains.get(platform) ?? []), awaited]);
     }
     for (const [platform, coins] of chains) {
-      const [first, second] = coins;
-      // The tokens it was there for are disabled.
-      if (first && isAside(first.kept) && !second) await this.forget([first.ticker]);
-      else this.#begin(platform, coins);
+      // Without tokens it is there for swaps, and forgotten once there are none.
+      const isAlone = coins.length === 1;
+      this.#begin(platform, coins, async () => (isAlone ? this.forget([platform]) : undefined));
     }
   }
 
-  #begin(platform: string, coins: readonly AwaitedCoin[]): void {
+  /** @param onUnneeded the platform coin had been put aside, and nothing needs it */
+  #begin(platform: string, coins: readonly AwaitedCoin[], onUnneeded: () => Promise<void>): void {
     const over = (coin: AwaitedCoin): void => {
       if (this.#away.get(coin.ticker) === coin) this.#away.delete(coin.ticker);
     };
-    const work = new ComingBack(this.#deps, platform, coins, over).run(this.#stopping.signal).catch((cause: unknown) => {
-      if (!(cause instanceof Aborted)) this.#deps.log.error("autostart_failed", { coin: platform, error: cause });
-    });
+    const work = new ComingBack(this.#deps, platform, coins, over)
+      .run(this.#stopping.signal)
+      .then((isUnneeded) => (isUnneeded ? onUnneeded() : undefined))
+      .catch((cause: unknown) => {
+        if (!(cause instanceof Aborted)) this.#deps.log.error("autostart_failed", { coin: platform, error: cause });
+      });
     this.#work.add(work);
     void work.finally(() => this.#work.delete(work));
   }

@@ -76,6 +76,6 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     },
     enableWithTokens: (request, tokens, signal) => enableWithTokens({ ...api, ...noneAside }, request, tokens, signal),
   };
-  const noneAside = { bringForward: () => undefined, closeAside: async () => undefined };
+  const noneAside = { bringForward: () => undefined, closeAside: async () => false };
   return api;
 }
