@@ -79,9 +79,12 @@ test("a statistics folder that cannot be written is logged and stops nothing", a
 test("a file told many things at once is written once, with the last; one removed meanwhile is gone", async () => {
   const { root, files } = open();
   const path = (uuid: string): string => join(root, "swapnode/ORDERS/MY/MAKER", `${uuid}.json`);
-  const writes = Array.from({ length: 500 }, (_, n) => files.orders.write("MAKER", UUID, { n }));
+  const writes = Array.from({ length: 500 }, (_, n) => files.orders.write("MAKER", UUID, () => ({ n })));
   const other = "99999999-2222-4333-8444-555555555555";
-  writes.push(files.orders.write("MAKER", other, {}), files.orders.remove("MAKER", other));
+  writes.push(
+    files.orders.write("MAKER", other, () => ({})),
+    files.orders.remove("MAKER", other),
+  );
   // Nobody's turn is used for it.
   expect([existsSync(path(UUID)), existsSync(path(other))]).toEqual([false, false]);
   await Promise.all(writes);

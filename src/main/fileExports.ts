@@ -30,7 +30,7 @@ export function createFileExports(dir: DataDir, log: Log): OpenFileExports {
   const files = new LatestFiles();
   return {
     orders: {
-      write: (folder, uuid, content) => files.put(join(folders[folder], `${uuid}.json`), () => JSON.stringify(content)),
+      write: (folder, uuid, content) => files.put(join(folders[folder], `${uuid}.json`), () => JSON.stringify(content())),
       remove: (folder, uuid) => files.put(join(folders[folder], `${uuid}.json`), () => null),
     },
     onSwapEvent(uuid, events) {

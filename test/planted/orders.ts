@@ -404,6 +404,13 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(
+    "behind a slow disk the file of an ended order stays among the open ones",
+    "src/app/orders/orderLedger.ts",
+    "for (const write of exportsOf(files, step, this.#ownKey)) void follow(write);",
+    "if (this.#exports.size < 2_000) for (const write of exportsOf(files, step, this.#ownKey)) void follow(write);",
+    "src/app/orders/orderLedger.test.ts",
+  ),
+  bug(
     "what is remembered for a minute stays until twenty thousand more have come",
     "src/app/orders/expiringMap.ts",
     "      this.#entries.delete(old);\n",

@@ -6,6 +6,7 @@ import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import { rational } from "../../core/money/rational.ts";
 import type { MakerOrder } from "../../core/order/makerOrder.ts";
 import { OrderLedger } from "./orderLedger.ts";
+import type { OrderFiles } from "./ordersDeps.ts";
 
 const uuidOf = (n: number): string => `11111111-2222-4333-8444-00000000000${n}`;
 const order = (n: number): MakerOrder => ({
@@ -47,4 +48,31 @@ test.each([
   expect(told.map((l) => l.fields.order)).toEqual([uuidOf(2)]);
   expect(String(told[0]?.fields.error)).toContain(uuidOf(2));
   expect(await db.read("SELECT * FROM live_orders")).toEqual(before);
+});
+
+test("behind a slow disk an ended order is still taken out of the files of open ones; of the history, what is too much is left out and named", async () => {
+  const log = new SilentLog();
+  const shown = new Set<string>();
+  const waiting: (() => void)[] = [];
+  const later = (work: () => void): Promise<void> =>
+    new Promise((resolve) => {
+      waiting.push(() => {
+        work();
+        resolve();
+      });
+    });
+  const files: OrderFiles = {
+    write: (folder, uuid) => later(() => shown.add(`${folder}/${uuid}`)),
+    remove: (folder, uuid) => later(() => shown.delete(`${folder}/${uuid}`)),
+  };
+  const store = createOrderStore(openInlineDatabase(":memory:", [ORDER_SCHEMA]));
+  const ledger = new OrderLedger({ clock: new VirtualClock(), log, store, ownKey: new Uint8Array(33), files });
+  const orders = Array.from({ length: 2_001 }, (_, n) => ({ ...order(0), uuid: `11111111-2222-4333-8444-${String(n).padStart(12, "0")}` }));
+  await ledger.commit(orders.map((o) => ({ step: "newMaker", order: o })));
+  await ledger.commit(orders.map((o) => ({ step: "endMaker", order: o, reason: "Cancelled" })));
+  for (const work of waiting) work();
+  await ledger.close();
+  const last = orders.at(-1)?.uuid;
+  expect([...shown]).toEqual(orders.slice(0, -1).map(({ uuid }) => `HISTORY/${uuid}`));
+  expect(log.lines.map(({ event, fields }) => [event, fields.order])).toEqual([["order_file_skipped", last]]);
 });

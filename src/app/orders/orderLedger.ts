@@ -12,8 +12,8 @@ import type { OrderFiles } from "./ordersDeps.ts";
 
 /** Most orders of both kinds that may be open at once. */
 export const MAX_OWN_ORDERS = 10_000;
-/** File exports that may wait for the disk; past it they are skipped, the database has everything. */
-const MAX_WAITING_EXPORTS = 1_000;
+/** Files of ended orders that may wait for the disk; past it such orders get none, the database has everything. Of an open order one waits at most. */
+const MAX_WAITING_HISTORY = 2_000;
 
 /** One change of the set of own orders. */
 export type LedgerStep =
@@ -42,8 +42,8 @@ export class OrderLedger {
   readonly #ownKey: string;
   readonly #makers = new Map<string, MakerOrder>();
   readonly #takers = new Map<string, TakerOrder>();
-  #exports: Promise<void> = Promise.resolve();
-  #waitingExports = 0;
+  readonly #exports = new Set<Promise<void>>();
+  #waitingHistory = 0;
   #beingStored = 0;
 
   constructor(deps: LedgerDeps) {
@@ -131,22 +131,26 @@ export class OrderLedger {
   #export(step: LedgerStep): void {
     const { files, log } = this.#deps;
     if (!files || step.step === "swapAgreed") return;
-    if (this.#waitingExports >= MAX_WAITING_EXPORTS) {
-      log.warn("order_file_skipped", { order: step.order.uuid });
-      return;
+    const order = step.order.uuid;
+    const follow = (write: Promise<void>): Promise<void> => {
+      const done = write
+        .catch((error: unknown) => log.warn("order_file_failed", { order, error }))
+        .finally(() => this.#exports.delete(done));
+      this.#exports.add(done);
+      return done;
+    };
+    const ended = historyFileOf(step, this.#ownKey);
+    if (ended && this.#waitingHistory >= MAX_WAITING_HISTORY) log.warn("order_file_skipped", { order });
+    else if (ended) {
+      this.#waitingHistory++;
+      void follow(files.write("HISTORY", order, ended)).finally(() => this.#waitingHistory--);
     }
-    this.#waitingExports++;
-    this.#exports = this.#exports
-      .then(() => exportStep(files, step, this.#ownKey))
-      .catch((error: unknown) => log.warn("order_file_failed", { order: step.order.uuid, error }))
-      .finally(() => {
-        this.#waitingExports--;
-      });
+    for (const write of exportsOf(files, step, this.#ownKey)) void follow(write);
   }
 
   /** Resolves when the files are written. */
   async close(): Promise<void> {
-    await this.#exports;
+    await Promise.all(this.#exports);
   }
 }
 
@@ -209,25 +213,32 @@ function changesOf(s: LedgerStep, nowMs: number): readonly OrderChange[] {
   }
 }
 
-async function exportStep(files: OrderFiles, s: Exclude<LedgerStep, { step: "swapAgreed" }>, ownKey: string): Promise<void> {
+type ExportedStep = Exclude<LedgerStep, { step: "swapAgreed" }>;
+
+/** What the history shows of an order that ended; null: nothing of this step. */
+function historyFileOf(s: ExportedStep, ownKey: string): (() => unknown) | null {
+  if (!s.order.saveInHistory) return null;
+  if (s.step === "endMaker") return () => ({ type: "Maker", order: makerFileJson(s.order, ownKey) });
+  return s.step === "endTaker" ? () => ({ type: "Taker", order: takerFileJson(s.order, ownKey) }) : null;
+}
+
+/** What a step does to the files of open orders. */
+function exportsOf(files: OrderFiles, s: ExportedStep, ownKey: string): readonly Promise<void>[] {
   const { uuid } = s.order;
   switch (s.step) {
     case "newMaker":
     case "maker":
     case "updateMaker":
-      return files.write("MAKER", uuid, makerFileJson(s.order, ownKey));
+      return [files.write("MAKER", uuid, () => makerFileJson(s.order, ownKey))];
     case "newTaker":
     case "taker":
-      return files.write("TAKER", uuid, takerFileJson(s.order, ownKey));
+      return [files.write("TAKER", uuid, () => takerFileJson(s.order, ownKey))];
     case "convert":
-      await files.write("MAKER", uuid, makerFileJson(s.order, ownKey));
-      return files.remove("TAKER", uuid);
+      return [files.write("MAKER", uuid, () => makerFileJson(s.order, ownKey)), files.remove("TAKER", uuid)];
     case "endMaker":
-      if (s.order.saveInHistory) await files.write("HISTORY", uuid, { type: "Maker", order: makerFileJson(s.order, ownKey) });
-      return files.remove("MAKER", uuid);
+      return [files.remove("MAKER", uuid)];
     case "endTaker":
-      if (s.order.saveInHistory) await files.write("HISTORY", uuid, { type: "Taker", order: takerFileJson(s.order, ownKey) });
-      return files.remove("TAKER", uuid);
+      return [files.remove("TAKER", uuid)];
     default:
       return assertNever(s);
   }

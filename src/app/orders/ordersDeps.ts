@@ -25,9 +25,13 @@ export interface BookView {
   fittingMakers(request: TakerRequest): readonly string[];
 }
 
-/** Order files in KDF's shape: `swapnode/ORDERS/MY/<folder>/<uuid>.json` of the wallet's folder. Failures are logged by the caller and lose nothing. */
+/**
+ * Order files in KDF's shape: `swapnode/ORDERS/MY/<folder>/<uuid>.json` of the wallet's folder. What is asked first is done first, but of a
+ * file only the latest; a promise settles when that is on the disk. Failures are logged by the caller and lose nothing.
+ */
 export interface OrderFiles {
-  write(folder: "MAKER" | "TAKER" | "HISTORY", uuid: string, content: unknown): Promise<void>;
+  /** @param content worked out when its turn comes */
+  write(folder: "MAKER" | "TAKER" | "HISTORY", uuid: string, content: () => unknown): Promise<void>;
   remove(folder: "MAKER" | "TAKER", uuid: string): Promise<void>;
 }
 
