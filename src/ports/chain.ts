@@ -78,6 +78,8 @@ export type ChainChange = {
 export type Guard = {
   /** When it is too late, unix seconds. */
   readonly dueSec: number;
+  /** Id of the transaction whose first output pays there, as far as it is known: what spends that spends from there. */
+  readonly payment?: string;
   /** Hears of each transaction that one server names there, whatever the others say: only what it proves by itself may be taken from it. */
   readonly onTx: (tx: { readonly txid: string; readonly raw: Uint8Array }) => void;
 };

@@ -338,3 +338,103 @@ test("where more is guarded than a visit asks about, the most urgent are asked a
   expect(hashes.filter((hash) => timesOf(hash) === 0)).toEqual([]);
   expect(asked).toHaveLength(400);
 });
+
+/** The first `liars` servers have the transactions of `hidden` in no history. */
+const hiding =
+  (hidden: ReadonlySet<string>, liars: number) =>
+  (line: string, server: number): string => {
+    const message = JSON.parse(line) as { result?: unknown; params?: unknown[] };
+    if (server >= liars) return line;
+    const other = (status: unknown): unknown => (typeof status === "string" && status.length === 64 ? `00${status.slice(2)}` : status);
+    const { result, params } = message;
+    if (Array.isArray(result)) message.result = result.filter(({ tx_hash }) => !hidden.has(tx_hash));
+    else message.result = other(result);
+    if (params !== undefined) message.params = params.map(other);
+    return JSON.stringify(message);
+  };
+
+/**
+ * The script is paid, the payment is spent in a block, and the first `liars` servers say nothing of the spend. Each minute the others name
+ * sixty more payments of dust to the script, in no block or in a new one.
+ */
+async function buried(liars: number, maxConnected: number, isMined: boolean): Promise<readonly [World, string]> {
+  const hidden = new Set<string>();
+  const world = await begin({ maxConnected }, hiding(hidden, liars));
+  const { w, chain } = world;
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  const txid = w.send(spendOf(w.format, 1, chain.outputs(SCRIPT), scriptNumber(2)));
+  hidden.add(txid);
+  w.mine();
+  world.guard(0);
+  for (let minute = 0; minute < 6; minute++) {
+    for (let i = 0; i < 60; i++) hidden.add(w.pay(SCRIPT, 1_000n + BigInt(i)));
+    if (isMined) w.mine();
+    await w.pass(60_000);
+  }
+  return [world, txid];
+}
+
+test.each([
+  ["in no block", false],
+  ["in new blocks", true],
+])("a spend in a block is proven by one that is visited though it names more dust %s at each visit than is read", async (_, isMined) => {
+  const [{ chain }, txid] = await buried(LIARS, LIARS, isMined);
+  expect(chain.outputs(SCRIPT).find(({ value }) => value === PAID)?.spentBy).toMatchObject({ txid, block: { height: 122 } });
+});
+
+test("one of five that are connected proves a spend in a block though it names more dust than is looked at", async () => {
+  const [{ chain }, txid] = await buried(SERVERS - 1, SERVERS, false);
+  expect(chain.outputs(SCRIPT).find(({ value }) => value === PAID)?.spentBy).toMatchObject({ txid, block: { height: 122 } });
+});
+
+test("an own spend is given also to those who do not tell the history of its script", async () => {
+  const world = await begin();
+  const { w, chain } = world;
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  const raw = serializeTx(spendOf(w.format, 1, chain.outputs(SCRIPT), scriptNumber(2)));
+  for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
+  for (const { faults } of w.servers.slice(LIARS))
+    faults.add({ kind: "error", code: 1, message: "history too large", methods: ["blockchain.scripthash.get_history"], forMs: HOUR_MS });
+  world.guard(0);
+  expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
+  await w.pass(65_000);
+  expect(w.chain.mempool.graph.entries()).toHaveLength(1);
+});
+
+test("an own spend of a payment that servers deny is given to those who are visited", async () => {
+  const { w, chain } = await begin();
+  const payment = w.pay(SCRIPT, PAID);
+  hide(w, payment);
+  w.mine();
+  const { format } = w;
+  const output = { txid: payment, vout: 0, value: PAID };
+  const raw = serializeTx(spendOf(format, 1, [output], scriptNumber(2)));
+  for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
+  chain.guard?.(SCRIPT, { dueSec: 0, payment, onTx: () => undefined });
+  expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
+  await w.pass(65_000);
+  expect(w.chain.mempool.graph.entries()).toHaveLength(1);
+});
+
+test("one transaction that whoever guards cannot take does not lose the others", async () => {
+  const { w, chain } = await begin();
+  await whileTimePasses(w, chain.refresh());
+  const paid = [1, 2, 3].map((n) => w.pay(SCRIPT, PAID + BigInt(n)));
+  for (const txid of paid) hide(w, txid);
+  w.mine();
+  const onTx = ({ txid }: { readonly txid: string }): void => {
+    if (txid === paid[1]) throw new Error("cannot be taken");
+  };
+  chain.guard?.(SCRIPT, { dueSec: 0, onTx });
+  await w.pass(65_000);
+  expect(
+    chain
+      .outputs(SCRIPT)
+      .map(({ txid }) => txid)
+      .toSorted(),
+  ).toEqual([paid[0], paid[2]].toSorted());
+});

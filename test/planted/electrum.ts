@@ -242,8 +242,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what nobody gives is asked for first at every look",
     `${AT}/historyWork.ts`,
-    "if (!ungiven.has(job.claim.txid) && !isContested(job, servers)) {",
-    "if (ungiven.size >= 0 && !isContested(job, servers)) {",
+    "ungiven.has(job.claim.txid) || isContested(job, servers)",
+    "ungiven.size < 0 || isContested(job, servers)",
     SERVERS_TEST,
   ),
   bug(
@@ -348,8 +348,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what most deny is worked off without end",
     `${AT}/historyWork.ts`,
-    "if (naming.some((server) => (counts.get(server) ?? 0) < MAX_CONTESTED))",
-    "if (naming.some((server) => (counts.get(server) ?? 0) < 1e9))",
+    "if (!naming.some((server) => (counts.get(server) ?? 0) < MAX_CONTESTED)) {",
+    "if (!naming.some((server) => (counts.get(server) ?? 0) < 1e9)) {",
     LIAR_TEST,
   ),
   bug("slow servers are not heard where the quick disagree", `${AT}/serverPool.ts`, "!isWide && quick", "quick", LIAR_TEST),
@@ -799,8 +799,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a claim is given when all that is named has been read",
     `${AT}/serverVisits.ts`,
-    "const told = word.told(scriptHex, history.value);",
-    "const told = word.told(scriptHex, history.value);\n        await word.hear(server, [told]);",
+    "const told = word.told(scriptHex, lines);",
+    "const told = word.told(scriptHex, lines);\n        await word.hear(server, [told]);",
     VISITS_TEST,
   ),
   bug(
@@ -864,6 +864,49 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/serverVisits.ts`,
     "const own = guards.lastSent(scriptHex);",
     "const own = told.size > 1e6 ? guards.lastSent(scriptHex) : null;",
+    VISITS_TEST,
+  ),
+  bug(
+    "a refund of a payment that servers deny is given to the connected alone",
+    `${AT}/guards.ts`,
+    "payment !== undefined && spent.has(`${payment}:0`)",
+    "payment === txid",
+    VISITS_TEST,
+    ALL_LIE_TEST,
+  ),
+  bug(
+    "a claim stays at home where a history is too long to be told",
+    `${AT}/serverVisits.ts`,
+    "const told = word.told(scriptHex, lines);",
+    'if (!history.ok || history.value === "too_long") return [];\n        const told = word.told(scriptHex, lines);',
+    VISITS_TEST,
+  ),
+  bug(
+    "payments of dust that are in no block keep a claim from being proven",
+    `${AT}/loneWord.ts`,
+    "[...unproven, ...again, ...ahead, ...pool]",
+    "[...pool, ...ahead, ...unproven, ...again]",
+    VISITS_TEST,
+  ),
+  bug(
+    "payments of dust in new blocks keep a claim from being proven",
+    `${AT}/bothEnds.ts`,
+    "first < last ? list[first] : undefined]",
+    "first < -last ? list[first] : undefined]",
+    VISITS_TEST,
+  ),
+  bug(
+    "payments of dust keep the claim that one connected server proves from being looked at",
+    `${AT}/historyWork.ts`,
+    "of [...bothEnds(mined), ...bothEnds(unmined)]",
+    "of [...bothEnds(unmined), ...bothEnds(mined)]",
+    VISITS_TEST,
+  ),
+  bug(
+    "one transaction that cannot be shown loses what a server proves of others",
+    `${AT}/loneWord.ts`,
+    'if (cause instanceof Aborted) throw cause;\n      this.#deps.log.warn("line_not_read"',
+    'if (cause !== null) throw cause;\n      this.#deps.log.warn("line_not_read"',
     VISITS_TEST,
   ),
   bug(

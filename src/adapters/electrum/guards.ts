@@ -60,8 +60,10 @@ export class Guards {
   /** A transaction is sent from here: one that spends from what is guarded is given to everybody who does not have it. */
   sent(txid: string, tx: Tx, raw: Uint8Array): void {
     const spent = new Set(tx.inputs.map((input) => `${input.txid}:${input.vout}`));
-    for (const [scriptHex, { sent }] of this.#scripts) {
-      if (!this.#index.outputsOf(scriptHex).some((o) => spent.has(`${o.txid}:${o.vout}`))) continue;
+    for (const [scriptHex, { guards, sent }] of this.#scripts) {
+      // Servers can also deny that it was ever paid.
+      const isKnown = [...guards].some(({ payment }) => payment !== undefined && spent.has(`${payment}:0`));
+      if (!isKnown && !this.#index.outputsOf(scriptHex).some((o) => spent.has(`${o.txid}:${o.vout}`))) continue;
       sent.delete(txid);
       sent.set(txid, toHex(raw));
       for (const oldest of sent.keys()) {

@@ -5,6 +5,7 @@ import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
+import { bothEnds } from "./bothEnds.ts";
 import { type Claim, claimsOf, isAhead, knownBy } from "./claims.ts";
 import type { Look } from "./fault.ts";
 import type { HeaderFollower, HeaderPlan } from "./headerFollower.ts";
@@ -217,24 +218,24 @@ function isContested({ claim, scripts }: Job, servers: number): boolean {
 }
 
 /**
- * Pieces of work, one after another. What most servers deny, and what nobody gave before, comes last, the newest of each who says it; the
- * rest at a later look.
+ * Pieces of work, one after another. What most servers deny, and what nobody gave before, comes last, of each who says it first what it
+ * says is in a block: whoever likes can fill a mempool. The rest at a later look.
  */
 function piecesOf(jobs: readonly Job[], servers: number, ungiven: ReadonlySet<string>): readonly (readonly Job[])[] {
-  const plain: Job[] = [];
-  const contested: Job[] = [];
+  const contested = new Set(jobs.filter((job) => ungiven.has(job.claim.txid) || isContested(job, servers)));
+  const plain = jobs.filter((job) => !contested.has(job));
+  const mined = [...contested].filter(({ claim }) => claim.blocks.size > 0);
+  const unmined = [...contested].filter(({ claim }) => claim.blocks.size === 0);
   const counts = new Map<RemoteServer, number>();
-  for (const job of jobs.toReversed()) {
-    if (!ungiven.has(job.claim.txid) && !isContested(job, servers)) {
-      plain.push(job);
-      continue;
-    }
+  for (const job of [...bothEnds(mined), ...bothEnds(unmined)]) {
     const naming = knownBy(job.claim);
-    if (naming.some((server) => (counts.get(server) ?? 0) < MAX_CONTESTED)) contested.push(job);
-    else for (const tracked of job.scripts) tracked.changed = true;
+    if (!naming.some((server) => (counts.get(server) ?? 0) < MAX_CONTESTED)) {
+      contested.delete(job);
+      for (const tracked of job.scripts) tracked.changed = true;
+    }
     for (const server of naming) counts.set(server, (counts.get(server) ?? 0) + 1);
   }
-  return [...chunksOf(plain.reverse()), ...chunksOf(contested.reverse())];
+  return [...chunksOf(plain), ...chunksOf([...contested])];
 }
 
 const chunksOf = (jobs: readonly Job[]): readonly (readonly Job[])[] =>

@@ -6,6 +6,7 @@ import type { ChainDelta } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { HistoryLine } from "./answers.ts";
+import { bothEnds } from "./bothEnds.ts";
 import type { Guards } from "./guards.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import type { Omissions } from "./omissions.ts";
@@ -57,7 +58,7 @@ export class LoneWord {
     try {
       const proven: Proven[] = [];
       for (const [scriptHex, line] of this.#inTurns(told)) {
-        const found = await this.#read(server, scriptHex, line);
+        const found = await this.#tryToRead(server, scriptHex, line);
         if (found !== null) proven.push(found);
         if (server.state !== "connected") break;
       }
@@ -79,13 +80,24 @@ export class LoneWord {
     return turns.flat().slice(0, MAX_HEARD);
   }
 
+  /** One line that fails must not lose what the others prove. */
+  async #tryToRead(server: RemoteServer, scriptHex: string, line: HistoryLine): Promise<Proven | null> {
+    try {
+      return await this.#read(server, scriptHex, line);
+    } catch (cause) {
+      if (cause instanceof Aborted) throw cause;
+      this.#deps.log.warn("line_not_read", { server: server.name, txid: line.txid, cause: String(cause) });
+      return null;
+    }
+  }
+
   /** @returns what is proven of it */
   async #read(server: RemoteServer, scriptHex: string, { txid, height }: HistoryLine): Promise<Proven | null> {
     const { guards, index, prover } = this.#deps;
     const known = index.tx(txid);
     const tx = known ? prover.read(known.raw) : await prover.fetch(txid, [server]);
     if (tx === null) return null;
-    const key = this.#keyOf(scriptHex, txid);
+    const key = this.#keysOf(scriptHex)(txid);
     if (!this.#shown.has(key)) guards.tell(scriptHex, tx);
     this.#noteShown(key);
     const block = await this.#prove(server, tx, height);
@@ -93,18 +105,40 @@ export class LoneWord {
   }
 
   /**
-   * What is news if it is true, first what was not read yet, the newest before the others: that is what a swap waits for. Also what the
-   * index has in no block: of several that spend the same it names one alone.
+   * What is news if it is true: first what can be proven, then what is said to be in blocks that are not known yet, then the rest. Others
+   * can fill a mempool with payments of dust, each minute anew. Of the index what it has in no block is news, too: of several that spend the
+   * same it names one alone.
    */
   told(scriptHex: string, lines: readonly HistoryLine[]): Told {
     const { index } = this.#deps;
-    const isRead = ({ txid }: HistoryLine): boolean => this.#shown.has(this.#keyOf(scriptHex, txid));
-    const open = lines.filter((line) => {
+    const keyOf = this.#keysOf(scriptHex);
+    const isRead = ({ txid }: HistoryLine): boolean => this.#shown.has(keyOf(txid));
+    const isOpen = (line: HistoryLine): boolean => {
       if (index.txEntry(line.txid)?.block != null) return false;
       return this.#isProvable(line.height) || !isRead(line);
-    });
-    const newest = open.toReversed();
-    return { scriptHex, lines: [...newest.filter((line) => !isRead(line)), ...newest.filter(isRead)].slice(0, MAX_READS) };
+    };
+    const unproven: HistoryLine[] = [];
+    const again: HistoryLine[] = [];
+    const ahead: HistoryLine[] = [];
+    const pool: HistoryLine[] = [];
+    for (const line of bothEnds(lines)) {
+      if (!isOpen(line)) continue;
+      if (this.#isProvable(line.height)) (isRead(line) ? again : unproven).push(line);
+      else (line.height > 0 ? ahead : pool).push(line);
+      if (unproven.length === MAX_READS) break;
+    }
+    return { scriptHex, lines: [...unproven, ...again, ...ahead, ...pool].slice(0, MAX_READS) };
+  }
+
+  /** What of a history is in no block and was not read yet. What it says of blocks is for others to work off. */
+  unread(scriptHex: string, lines: readonly HistoryLine[]): Told {
+    const keyOf = this.#keysOf(scriptHex);
+    const unread: HistoryLine[] = [];
+    for (const { txid } of bothEnds(lines)) {
+      if (this.#shown.has(keyOf(txid)) || this.#deps.index.txEntry(txid)?.block != null) continue;
+      if (unread.push({ txid, height: 0 }) === MAX_READS) break;
+    }
+    return { scriptHex, lines: unread };
   }
 
   /** Whether a block of ours at this height is known. */
@@ -136,8 +170,10 @@ export class LoneWord {
     });
   }
 
-  #keyOf(scriptHex: string, txid: string): string {
-    return `${this.#deps.guards.roundOf(scriptHex)} ${scriptHex} ${txid}`;
+  /** What transactions of a script that were shown are known by. */
+  #keysOf(scriptHex: string): (txid: string) => string {
+    const script = `${this.#deps.guards.roundOf(scriptHex)} ${scriptHex}`;
+    return (txid) => `${script} ${txid}`;
   }
 
   #noteShown(key: string): void {

@@ -116,14 +116,7 @@ export class ServerLook {
     const { guards, views, word } = this.#parts;
     const guarded = guards.scripts();
     for (const server of guarded.length === 0 ? [] : servers) {
-      const told = guarded.map((scriptHex) => {
-        const lines = views.get(scriptHex)?.views.get(server)?.lines ?? [];
-        // What it says of blocks was worked off.
-        return word.told(
-          scriptHex,
-          lines.map(({ txid }) => ({ txid, height: 0 })),
-        );
-      });
+      const told = guarded.map((scriptHex) => word.unread(scriptHex, views.get(scriptHex)?.views.get(server)?.lines ?? []));
       if (told.some(({ lines }) => lines.length > 0)) void word.hear(server, told);
     }
   }

@@ -51,7 +51,9 @@ export class GuardedContracts {
       this.#shown.set(payment, { ...tx, payment });
       task.wake("chain");
     };
-    return coin.chain.guard?.(coin.contractScript(contract), { dueSec: contract.lock, onTx }) ?? (() => undefined);
+    const txid = task.state.own[payment]?.txid;
+    const guard = { dueSec: contract.lock, onTx, ...(txid === undefined ? {} : { payment: txid }) };
+    return coin.chain.guard?.(coin.contractScript(contract), guard) ?? (() => undefined);
   }
 }
 
