@@ -26,16 +26,37 @@ const lie = (effect: ElectrumEffect): void => {
   for (const { faults } of liars()) faults.add(effect);
 };
 
-/** One coin of one side through five servers, of which it uses two. `last`: what becomes of the lines of the last one. */
-async function begin(role: Role, ticker: Ticker, options: ElectrumOptions = {}, last: LineHooks = {}): Promise<SwapSide> {
+/** One coin of one side through five servers, of which it uses two. `last`, `others`: what becomes of the lines of the last one and of the others. */
+async function begin(
+  role: Role,
+  ticker: Ticker,
+  options: ElectrumOptions = {},
+  last: LineHooks = {},
+  others: () => LineHooks = () => ({}),
+): Promise<SwapSide> {
   world = await SwapWorld.open({}, (w) => {
     for (let i = 0; i <= LAST; i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
     w.side(role).electrum.set(ticker, {
-      servers: servers.map((server, i) => inProcess(`server${i}`, () => server, i === LAST ? last : {})),
+      servers: servers.map((server, i) => inProcess(`server${i}`, () => server, i === LAST ? last : others())),
       options: { maxConnected: 2, ...options },
     });
   });
   return world.side(role);
+}
+/** From now on all that are connected tell of no more blocks. @returns the height of the last */
+function stopBlocks(ticker: Ticker): number {
+  const chain = world.chain(ticker);
+  const last = chain.state.tip.height;
+  let lags: (() => void)[] = [];
+  chain.onChange(() => {
+    const blocks = chain.state.tip.height - last;
+    for (const end of lags.splice(0)) end();
+    lags = liars().map(({ faults }) => {
+      const { id } = faults.add({ kind: "lag", blocks });
+      return () => faults.clear(id);
+    });
+  });
+  return last;
 }
 function when(owner: SwapSide, type: SwapEvent["type"], slot: Slot, act: (txid: string) => void): void {
   owner.onEvent = (_uuid, log) => {
@@ -51,6 +72,46 @@ async function done(side: SwapSide, uuid: string): Promise<readonly [string | nu
 }
 const typesOf = async (side: SwapSide, uuid: string): Promise<readonly string[]> =>
   (await side.events(uuid)).map(({ event }) => event.type);
+
+/** Servers that name a made-up spend of a payment, with 32 bytes that are not its secret, in every history, as soon as it is forged. */
+function forger(height: number): {
+  readonly forge: (payment: string, script: Uint8Array) => string;
+  /** Of one server. */
+  readonly hooks: () => LineHooks;
+  /** Methods called, each with its first parameter. */
+  readonly calls: readonly string[];
+} {
+  const calls: string[] = [];
+  const forged = { txid: "", hex: "" };
+  const hooks = (): LineHooks => {
+    const asked = new Map<number, string>();
+    return {
+      asked: (line) => {
+        const { id, method, params } = JSON.parse(line) as { id: number; method: string; params: readonly unknown[] };
+        asked.set(id, `${method} ${params[0]}`);
+        calls.push(`${method} ${params[0]}`);
+      },
+      answer: (line) => {
+        const message = JSON.parse(line) as { id?: number; result?: unknown };
+        const call = asked.get(message.id ?? -1) ?? "";
+        if (forged.txid === "") return line;
+        if (call === `blockchain.transaction.get ${forged.txid}`)
+          return JSON.stringify({ jsonrpc: "2.0", id: message.id, result: forged.hex });
+        if (call.startsWith("blockchain.scripthash.get_history"))
+          message.result = [...(message.result as object[]), { tx_hash: forged.txid, height }];
+        if (call.startsWith("blockchain.scripthash.subscribe")) message.result = forged.txid;
+        return JSON.stringify(message);
+      },
+    };
+  };
+  const forge = (payment: string, script: Uint8Array): string => {
+    const input = { txid: payment, vout: 0, scriptSig: pushBytes(new Uint8Array(32).fill(7)), sequence: 0, witness: [] };
+    const tx = { version: 1, inputs: [input], outputs: [{ value: 1_000n, script }], lockTime: 0 };
+    Object.assign(forged, { txid: txidOf(tx), hex: toHex(serializeTx(tx)) });
+    return forged.txid;
+  };
+  return { forge, hooks, calls };
+}
 
 describe("the maker's claim is kept from the taker by all servers it is connected to", () => {
   test.each([
@@ -72,20 +133,10 @@ describe("the maker's claim is kept from the taker by all servers it is connecte
 
   test("and they tell of no more blocks: the secret counts though the block it is in is not known", async () => {
     const taker = await begin("taker", "BBB");
-    const chain = world.chain("BBB");
     let stoodAt: number | null = null;
     when(world.maker, "tx_signed", "takerPaymentSpend", (txid) => {
       lie({ kind: "hide", txid });
-      stoodAt = chain.state.tip.height;
-    });
-    let lags: (() => void)[] = [];
-    chain.onChange(() => {
-      const blocks = stoodAt === null ? 0 : chain.state.tip.height - stoodAt;
-      for (const end of lags.splice(0)) end();
-      if (blocks > 0)
-        lags = liars()
-          .map(({ faults }) => faults.add({ kind: "lag", blocks }).id)
-          .map((id, i) => () => liars()[i]?.faults.clear(id));
+      stoodAt = stopBlocks("BBB");
     });
     const uuid = await world.start({ lockDurationSec: LOCK_SEC });
     const [outcome, tookSec] = await done(taker, uuid);
@@ -155,47 +206,37 @@ test.each([
 ])(
   "one that lies alone shows a claim %s with 32 bytes that are not the secret: nothing of it counts, and the refund comes in time",
   async (_, height) => {
-    const asked = new Map<number, readonly [string, unknown]>();
-    const forged = { txid: "", hex: "" };
-    const answer = (line: string): string => {
-      const message = JSON.parse(line) as { id?: number; result?: unknown; error?: unknown };
-      const [method, param] = asked.get(message.id ?? -1) ?? [];
-      if (forged.txid === "") return line;
-      if (method === "blockchain.scripthash.get_history")
-        message.result = [...(message.result as object[]), { tx_hash: forged.txid, height }];
-      if (method === "blockchain.transaction.get" && param === forged.txid)
-        return JSON.stringify({ jsonrpc: "2.0", id: message.id, result: forged.hex });
-      return JSON.stringify(message);
-    };
-    const taker = await begin(
-      "taker",
-      "BBB",
-      {},
-      {
-        asked: (line) => {
-          const { id, method, params } = JSON.parse(line) as { id: number; method: string; params: readonly unknown[] };
-          asked.set(id, [method, params[0]]);
-        },
-        answer,
-      },
-    );
+    const { forge, hooks, calls } = forger(height);
+    const taker = await begin("taker", "BBB", {}, hooks());
     const uuid = await world.start({ lockDurationSec: LOCK_SEC });
     await world.until("the taker has paid", async () => (await taker.state(uuid)).own.takerPayment?.attempted === true);
     await world.maker.stop();
-    const payment = (await taker.state(uuid)).own.takerPayment?.txid ?? "";
-    const input = { txid: payment, vout: 0, scriptSig: pushBytes(new Uint8Array(32).fill(7)), sequence: 0, witness: [] };
-    const tx = { version: 1, inputs: [input], outputs: [{ value: 1_000n, script: taker.script }], lockTime: 0 };
-    Object.assign(forged, { txid: txidOf(tx), hex: toHex(serializeTx(tx)) });
+    const forged = forge((await taker.state(uuid)).own.takerPayment?.txid ?? "", taker.script);
     const [outcome] = await done(taker, uuid);
     expect(outcome).toBe("refunded");
     const events = await taker.events(uuid);
     expect(events.some(({ event }) => event.type === "secret_learned")).toBe(false);
     expect(events.some(({ event }) => event.type === "tx_seen" && event.slot === "takerPaymentSpend")).toBe(false);
-    expect(taker.coin("BBB").chain.tx(forged.txid)).toBeUndefined();
-    expect([...asked.values()]).toContainEqual(["blockchain.transaction.get", forged.txid]);
+    expect(taker.coin("BBB").chain.tx(forged)).toBeUndefined();
+    expect(calls).toContain(`blockchain.transaction.get ${forged}`);
     await world.maker.restart();
   },
 );
+
+test("all servers it is connected to invent a spend of its payment, in no block and without the secret: the taker takes it back all the same", async () => {
+  const { forge, hooks } = forger(0);
+  const taker = await begin("taker", "BBB", {}, {}, hooks);
+  const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+  await world.until("the taker has paid", async () => (await taker.state(uuid)).own.takerPayment?.attempted === true);
+  await world.maker.stop();
+  const forged = forge((await taker.state(uuid)).own.takerPayment?.txid ?? "", taker.script);
+  lie({ kind: "swallow_broadcast" });
+  await world.until("it is believed", () => taker.coin("BBB").chain.tx(forged) !== undefined);
+  const [outcome, tookSec] = await done(taker, uuid);
+  expect(outcome).toBe("refunded");
+  expect(tookSec).toBeLessThan(2 * LOCK_SEC);
+  await world.maker.restart();
+});
 
 test("once a swap is over nobody who is not connected is asked about it", async () => {
   const asked: string[] = [];

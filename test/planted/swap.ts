@@ -247,9 +247,16 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment that the other side took is refunded",
     CLAIM,
-    "output?.block && !output.spentBy && raw !== undefined)",
+    "output?.block && !isTaken(task, coin, output) && raw !== undefined)",
     "output?.block && raw !== undefined)",
     LIMITS,
+  ),
+  bug(
+    "a spend that servers make up keeps a refund at home",
+    CLAIM,
+    "if (spentBy === null || spentBy.block !== null) return spentBy !== null;",
+    'if (spentBy === null || spentBy.txid !== "") return spentBy !== null;',
+    ALL_LIE,
   ),
   bug(
     "the taker pays without looking at the maker payment again",

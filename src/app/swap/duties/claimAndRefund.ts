@@ -1,7 +1,9 @@
 import { ownClaim, ownPayment, ownRefund, theirPayment } from "../../../core/swap/events.ts";
 import { secretIsPublic } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
+import type { SeenOutput } from "../../../ports/chain.ts";
 import { chainOf, contractOf } from "../contracts.ts";
+import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
@@ -78,6 +80,17 @@ function lockHasPassed(task: SwapTask, chain: "maker" | "taker", lock: number): 
 }
 
 /**
+ * Whether somebody has taken a payment. A spend in no block that carries no secret is nobody's: who names it may have made it up, or will
+ * never give it to a miner, and a refund waits for neither.
+ */
+function isTaken(task: SwapTask, coin: SwapCoin, { spentBy }: SeenOutput): boolean {
+  if (spentBy === null || spentBy.block !== null) return spentBy !== null;
+  const { negotiated } = task.state;
+  const spend = coin.chain.tx(spentBy.txid);
+  return Boolean(spend && negotiated && coin.findSecret(spend, fromHex(negotiated.secretHash)));
+}
+
+/**
  * Waits until the chain's median time past has passed the own lock (BIP-113) and takes the money back, unless the
  * other side took it first. Never gives up: it ends only when `observe` records what became of the payment (design D6).
  */
@@ -92,7 +105,7 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
     const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
     const output = coin.chain.outputs(coin.contractScript(contract)).find((o) => o.txid === txid && o.vout === 0);
     const raw = s.own[slot]?.raw ?? s.facts[slot]?.raw;
-    if (lockHasPassed(task, chainOf(role, slot), contract.lock) && output?.block && !output.spentBy && raw !== undefined) {
+    if (lockHasPassed(task, chainOf(role, slot), contract.lock) && output?.block && !isTaken(task, coin, output) && raw !== undefined) {
       const reason = `the lock time ${contract.lock} has passed and the payment is unspent`;
       const event =
         role === "maker"
