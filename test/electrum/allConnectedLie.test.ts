@@ -238,6 +238,34 @@ test("all servers it is connected to invent a spend of its payment, in no block 
   await world.maker.restart();
 });
 
+describe("all servers it is connected to tell of no more blocks", () => {
+  const isBack = async (taker: SwapSide, uuid: string): Promise<boolean> => {
+    const { takerPaymentRefund } = (await taker.state(uuid)).own;
+    return takerPaymentRefund !== undefined && world.chain("BBB").state.blockOfTx(takerPaymentRefund.txid) !== undefined;
+  };
+
+  test.each([
+    ["since the taker's payment is in a block", false],
+    ["and of none of the taker's payment", true],
+  ])("%s: the one that is not gets the refund, an hour after the lock", async (_, isDenied) => {
+    const taker = await begin("taker", "BBB");
+    const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+    await world.until("the taker's payment is out", async () => {
+      const payment = (await taker.state(uuid)).facts.takerPayment;
+      return isDenied ? payment !== undefined : payment?.block != null;
+    });
+    const stopping = world.maker.stop();
+    stopBlocks("BBB");
+    lie({ kind: "swallow_broadcast" });
+    if (isDenied) lie({ kind: "hide", txid: (await taker.state(uuid)).own.takerPayment?.txid ?? "" });
+    await stopping;
+    await world.advance(LOCK_SEC + 3_300);
+    expect((await taker.state(uuid)).own.takerPaymentRefund).toBeUndefined();
+    await world.until("the taker has its money back", () => isBack(taker, uuid), 1_200);
+    await world.maker.restart();
+  });
+});
+
 test("once a swap is over nobody who is not connected is asked about it", async () => {
   const asked: string[] = [];
   const taker = await begin("taker", "BBB", {}, { asked: (line) => void asked.push(line) });

@@ -940,8 +940,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what was refused waits although other servers are there",
     `${AT}/refusedBroadcasts.ts`,
-    "return [...servers.map(({ name }) => name).sort(), ...parents]",
-    "return [...servers.map(() => 0).slice(0, 1), ...parents]",
+    "[...servers.map(({ name }) => name).sort(), ...parents,",
+    "[...servers.map(() => 0).slice(0, 1), ...parents,",
     POLITE_TEST,
   ),
   bug(

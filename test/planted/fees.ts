@@ -75,7 +75,7 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a refusal for a low fee changes nothing",
     PUBLISH,
-    'refused = outcome.kind === "rejected" && !anyKnown(task, slot);',
+    'refused = outcome.kind === "rejected" && !isBeforeItsTime(task, slot) && !anyKnown(task, slot);',
     "refused = false;",
     FEES,
   ),

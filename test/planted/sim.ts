@@ -121,8 +121,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     AWAY,
     "a refund leaves too early",
     CLAIM,
-    "if (lockHasPassed(task, chainOf(role, slot), contract.lock) &&",
-    "if (lockHasPassed(task, chainOf(role, slot), contract.lock - 600) &&",
+    "lockHasPassed(task, side, contract.lock) &&",
+    "lockHasPassed(task, side, contract.lock - 600) &&",
   ),
   caught(
     "in time",

@@ -5,6 +5,7 @@ const STATE_TEST = "src/core/swap/swapState.test.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
 const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
+const LOCK_TIMES = "src/app/swap/duties/lockTimes.ts";
 const FEE = "src/app/swap/duties/fee.ts";
 const NEGOTIATE = "src/app/swap/duties/negotiate.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
@@ -16,6 +17,8 @@ const CONTRACTS = "src/app/swap/contracts.ts";
 const LOST_TO = "src/app/swap/lostTo.ts";
 
 const BAD_PEERS = "test/swap/badPeers.test.ts";
+const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
+const LOCK_TIMES_TEST = "src/app/swap/duties/lockTimes.test.ts";
 const ALL_LIE = "test/electrum/allConnectedLie.test.ts";
 const OUTBOX = "test/swap/outbox.test.ts";
 const CLOCKS = "test/swap/clocks.test.ts";
@@ -233,23 +236,61 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a refund is tried before its lock",
     CLAIM,
-    "if (lockHasPassed(task, chainOf(role, slot), contract.lock) &&",
-    "if (lockHasPassed(task, chainOf(role, slot), contract.lock - 600) &&",
+    "lockHasPassed(task, side, contract.lock) &&",
+    "lockHasPassed(task, side, contract.lock - 600) &&",
     LIMITS,
   ),
   bug(
     "a refund waits for the wall clock",
-    CLAIM,
-    'return timeOf(chain) > lock && (task.nowSec() > lock || timeOf(chain === "maker" ? "taker" : "maker") > lock);',
-    "return task.nowSec() > lock || timeOf(chain) > lock;",
+    LOCK_TIMES,
+    'return timeOf(task, chain) > lock && (task.nowSec() > lock || timeOf(task, chain === "maker" ? "taker" : "maker") > lock);',
+    "return task.nowSec() > lock || timeOf(task, chain) > lock;",
     LIMITS,
   ),
   bug(
     "a payment that the other side took is refunded",
     CLAIM,
-    "output?.block && !isTaken(task, coin, output) && raw !== undefined)",
-    "output?.block && raw !== undefined)",
+    "if (isTime && !(output && isTaken(task, coin, output)) && raw",
+    "if (isTime && !(output && isTaken(task, coin, { ...output, spentBy: null })) && raw",
     LIMITS,
+  ),
+  bug(
+    "servers that show no more blocks keep a refund at home",
+    LOCK_TIMES,
+    "now > lock + (isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC);",
+    "now > lock + (isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC) && isPaid === null;",
+    ALL_LIE,
+    LOCK_TIMES_TEST,
+  ),
+  bug(
+    "a refund is given too early where a chain's own daemon shows no blocks",
+    LOCK_TIMES,
+    "if (!chain.guard || now",
+    "if (now",
+    NO_BLOCKS,
+    LOCK_TIMES_TEST,
+  ),
+  bug(
+    "a node that comes up refunds before it has read what there is",
+    LOCK_TIMES,
+    "now <= sinceSec + FIRST_LOOK_SEC",
+    "now <= sinceSec - FIRST_LOOK_SEC",
+    LOCK_TIMES_TEST,
+  ),
+  bug("a refund is made dearer because it is refused before its time", PUBLISH, "&& !isBeforeItsTime(task, slot) &&", "&&", NO_BLOCKS),
+  bug(
+    "what was refused before its time counts as refused when it has come",
+    "src/adapters/electrum/refusedBroadcasts.ts",
+    'isEarly ? "early" : "final"',
+    'isEarly ? "early" : "early"',
+    NO_BLOCKS,
+  ),
+  bug(
+    "blocks that came before a refund could be in them make it dearer",
+    "src/app/swap/duties/storeSigned.ts",
+    "height === undefined || isBeforeItsTime(task, slot)",
+    "height === undefined",
+    NO_BLOCKS,
   ),
   bug(
     "a spend that servers make up keeps a refund at home",

@@ -11,7 +11,7 @@ const MAX_KNOWN = 200;
 
 type Refused = {
   readonly outcome: BroadcastOutcome;
-  /** What the answer may hang on: who was asked, and what is known of its inputs. */
+  /** What the answer may hang on: who was asked, what is known of its inputs, and whether its time has come. */
   readonly met: string;
   readonly atMs: number;
   readonly pauseMs: number;
@@ -19,7 +19,7 @@ type Refused = {
 
 /**
  * Refusals of transactions that somebody keeps on sending: ElectrumX counts each for a hundred, and forgives about one a second. The same
- * bytes meet the same answer while nothing else is known of their inputs and the same servers are asked, or soon another.
+ * bytes meet the same answer while nothing else is known of their inputs, their time has not come and the same servers are asked, or soon another.
  */
 export class RefusedBroadcasts {
   readonly #index: ChainIndex;
@@ -77,6 +77,7 @@ export class RefusedBroadcasts {
       const parent = this.#index.txEntry(txid);
       return parent === undefined ? "unknown" : (parent.block?.hash ?? "no block");
     });
-    return [...servers.map(({ name }) => name).sort(), ...parents].join(" ");
+    const isEarly = tx.lockTime >= (this.#index.tip()?.medianTimePastSec ?? 0);
+    return [...servers.map(({ name }) => name).sort(), ...parents, isEarly ? "early" : "final"].join(" ");
   }
 }

@@ -6,6 +6,7 @@ import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
+import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
 import { storeSpend } from "./storeSigned.ts";
 
@@ -71,15 +72,6 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
 }
 
 /**
- * Whether the own lock has passed: the payment's chain says so (BIP-113), and so does a second witness, this node's clock or
- * the other coin's chain. One daemon that lies about the time cannot end a swap early, and one wrong clock cannot hold a refund up.
- */
-function lockHasPassed(task: SwapTask, chain: "maker" | "taker", lock: number): boolean {
-  const timeOf = (side: "maker" | "taker"): number => task.coin(side).chain.status().tip?.medianTimePastSec ?? 0;
-  return timeOf(chain) > lock && (task.nowSec() > lock || timeOf(chain === "maker" ? "taker" : "maker") > lock);
-}
-
-/**
  * Whether somebody has taken a payment. A spend in no block that carries no secret is nobody's: who names it may have made it up, or will
  * never give it to a miner, and a refund waits for neither.
  */
@@ -95,18 +87,25 @@ function isTaken(task: SwapTask, coin: SwapCoin, { spentBy }: SeenOutput): boole
  * other side took it first. Never gives up: it ends only when `observe` records what became of the payment (design D6).
  */
 export async function refund(task: SwapTask, signal: AbortSignal): Promise<void> {
+  const sinceSec = task.nowSec();
   for (;;) {
     const seen = task.seen("chain");
     const s = task.state;
     const { role } = s.terms;
     const slot = ownPayment(role);
-    const coin = task.coin(chainOf(role, slot));
+    const side = chainOf(role, slot);
+    const coin = task.coin(side);
     const contract = contractOf(s, slot);
     const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
     const output = coin.chain.outputs(coin.contractScript(contract)).find((o) => o.txid === txid && o.vout === 0);
     const raw = s.own[slot]?.raw ?? s.facts[slot]?.raw;
-    if (lockHasPassed(task, chainOf(role, slot), contract.lock) && output?.block && !isTaken(task, coin, output) && raw !== undefined) {
-      const reason = `the lock time ${contract.lock} has passed and the payment is unspent`;
+    const isPaid = output?.block != null;
+    const isDue = lockHasPassed(task, side, contract.lock) && isPaid;
+    const isTime = isDue || isHeldUp(task, side, contract.lock, isPaid, sinceSec);
+    if (isTime && !(output && isTaken(task, coin, output)) && raw !== undefined) {
+      const reason = isDue
+        ? `the lock time ${contract.lock} has passed and the payment is unspent`
+        : `the lock time ${contract.lock} has long passed by this node's clock, whatever the servers show`;
       const event =
         role === "maker"
           ? s.own.takerPaymentSpend

@@ -19,6 +19,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeLostTo } from "./fee.ts";
 import { childFees, currentVersion, isBuiltOnByOthers, isChained, renew, whyNotAgain } from "./feeVersions.ts";
+import { isBeforeItsTime } from "./lockTimes.ts";
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
 import { storeSpend } from "./storeSigned.ts";
@@ -102,7 +103,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
           await task.emit({ type: "tx_seen", slot, txid: version.txid, raw: version.raw, block: null });
       } else {
         task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
-        refused = outcome.kind === "rejected" && !anyKnown(task, slot);
+        refused = outcome.kind === "rejected" && !isBeforeItsTime(task, slot) && !anyKnown(task, slot);
         if (slot === "fee" && outcome.kind === "rejected") feeRefused(task, coin, raw);
         if (refused) await sendOlder(task, slot, version.txid, signal);
       }

@@ -3,6 +3,7 @@ import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { chainOf, type PaymentSlot } from "../contracts.ts";
 import type { OwnSignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { isBeforeItsTime } from "./lockTimes.ts";
 
 /**
  * Stores the first version of a claim, refund or cancellation. Where the store refuses it, it never existed: the nonce it took is
@@ -31,7 +32,8 @@ export async function storeSpend(task: SwapTask, slot: Slot, tx: OwnSignedTx, no
 function emitSigned(task: SwapTask, slot: Slot, tx: OwnSignedTx, notAfter: number | null): Promise<void> {
   const height = task.coin(chainOf(task.state.terms.role, slot)).chain.status().tip?.height;
   const { txid, fee } = tx;
-  const at = height === undefined ? {} : { height };
+  // Blocks that come before it is final leave it out whatever it pays.
+  const at = height === undefined || isBeforeItsTime(task, slot) ? {} : { height };
   return task.emit({ type: "tx_signed", slot, txid, raw: toHex(tx.raw), notAfter, fee: fee.toString(), ...at });
 }
 

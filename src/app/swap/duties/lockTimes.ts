@@ -1,0 +1,39 @@
+import { ownPayment, ownRefund, type Slot } from "../../../core/swap/events.ts";
+import { chainOf, contractOf } from "../contracts.ts";
+import type { SwapTask } from "../swapTask.ts";
+
+/** So long after the lock strangers who show no more blocks, or the payment in none, are not waited for; and twice as long whatever they show. */
+const HELD_UP_SEC = 3_600;
+/** What a restart has still to read is waited for so long. */
+const FIRST_LOOK_SEC = 600;
+
+const timeOf = (task: SwapTask, side: "maker" | "taker"): number => task.coin(side).chain.status().tip?.medianTimePastSec ?? 0;
+
+/** Whether the own refund is not final yet, as far as its chain has shown blocks: that it is refused says nothing against it. */
+export function isBeforeItsTime(task: SwapTask, slot: Slot): boolean {
+  const { role } = task.state.terms;
+  if (slot !== ownRefund(role)) return false;
+  return timeOf(task, chainOf(role, slot)) <= contractOf(task.state, ownPayment(role)).lock;
+}
+
+/**
+ * Whether those who show a chain may be keeping a refund at home, by this node's clock: strangers, who could do so for ever by withholding
+ * blocks. What is offered to honest ones too early is refused, no more.
+ * @param isPaid the payment is in a block, as they tell
+ * @param sinceSec when this run began to wait
+ */
+export function isHeldUp(task: SwapTask, side: "maker" | "taker", lock: number, isPaid: boolean, sinceSec: number): boolean {
+  const { chain } = task.coin(side);
+  const now = task.nowSec();
+  if (!chain.guard || now <= sinceSec + FIRST_LOOK_SEC) return false;
+  const isMoving = isPaid && now <= (chain.status().tip?.timeSec ?? 0) + HELD_UP_SEC;
+  return now > lock + (isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC);
+}
+
+/**
+ * Whether the own lock has passed: the payment's chain says so (BIP-113), and so does a second witness, this node's clock or
+ * the other coin's chain. One daemon that lies about the time cannot end a swap early, and one wrong clock cannot hold a refund up.
+ */
+export function lockHasPassed(task: SwapTask, chain: "maker" | "taker", lock: number): boolean {
+  return timeOf(task, chain) > lock && (task.nowSec() > lock || timeOf(task, chain === "maker" ? "taker" : "maker") > lock);
+}
