@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
 import type { ElectrumEffect } from "../../src/chain/electrum/electrumFaults.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
+import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { pushBytes } from "../../src/core/utxo/script.ts";
@@ -73,9 +74,9 @@ async function done(side: SwapSide, uuid: string): Promise<readonly [string | nu
 const typesOf = async (side: SwapSide, uuid: string): Promise<readonly string[]> =>
   (await side.events(uuid)).map(({ event }) => event.type);
 
-/** Servers that name a made-up spend of a payment, with 32 bytes that are not its secret, in every history, as soon as it is forged. */
+/** Servers that name a made-up spend of a payment, with 32 bytes that are not its secret, or with it, in every history, as soon as it is forged. */
 function forger(height: number): {
-  readonly forge: (payment: string, script: Uint8Array) => string;
+  readonly forge: (payment: string, script: Uint8Array, shown?: Uint8Array) => string;
   /** Of one server. */
   readonly hooks: () => LineHooks;
   /** Methods called, each with its first parameter. */
@@ -104,8 +105,8 @@ function forger(height: number): {
       },
     };
   };
-  const forge = (payment: string, script: Uint8Array): string => {
-    const input = { txid: payment, vout: 0, scriptSig: pushBytes(new Uint8Array(32).fill(7)), sequence: 0, witness: [] };
+  const forge = (payment: string, script: Uint8Array, shown: Uint8Array = new Uint8Array(32).fill(7)): string => {
+    const input = { txid: payment, vout: 0, scriptSig: pushBytes(shown), sequence: 0, witness: [] };
     const tx = { version: 1, inputs: [input], outputs: [{ value: 1_000n, script }], lockTime: 0 };
     Object.assign(forged, { txid: txidOf(tx), hex: toHex(serializeTx(tx)) });
     return forged.txid;
@@ -236,6 +237,28 @@ test("all servers it is connected to invent a spend of its payment, in no block 
   expect(outcome).toBe("refunded");
   expect(tookSec).toBeLessThan(2 * LOCK_SEC);
   await world.maker.restart();
+});
+
+test("a maker that has its own payment back shows the secret in a spend that is in no block: the taker, who was away, takes its own back, too", async () => {
+  const { forge, hooks } = forger(0);
+  const taker = await begin("taker", "BBB", {}, {}, hooks);
+  world.maker.salts.push(5);
+  const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+  await world.until("the taker has paid", async () => (await taker.state(uuid)).own.takerPayment?.attempted === true);
+  await world.maker.stop();
+  await world.until("it is in a block", async () => (await taker.state(uuid)).facts.takerPayment?.block != null);
+  await taker.stop();
+  const { startedAt } = (await world.maker.state(uuid)).terms;
+  await world.advance(LOCK_SEC);
+  await world.maker.restart();
+  await world.until("the maker has its own back", async () => (await world.outcome(world.maker, uuid)) === "refunded");
+  const secret = deriveSwapSecret(world.maker.key.secret, startedAt, 5).reveal();
+  forge((await taker.state(uuid)).own.takerPayment?.txid ?? "", taker.script, secret);
+  lie({ kind: "swallow_broadcast" });
+  await taker.restart();
+  const [outcome] = await done(taker, uuid);
+  expect(outcome).toBe("refunded");
+  expect(await typesOf(taker, uuid)).toContain("secret_learned");
 });
 
 describe("all servers it is connected to tell of no more blocks", () => {

@@ -293,6 +293,13 @@ export const SWAP: readonly PlantedBug[] = [
     NO_BLOCKS,
   ),
   bug(
+    "a maker that has taken its own payment back keeps the taker's refund at home",
+    CLAIM,
+    "if (facts[theirRefund(terms.role)]?.confirmed) return false;",
+    "if (facts[theirRefund(terms.role)]?.confirmed && !negotiated) return false;",
+    ALL_LIE,
+  ),
+  bug(
     "a spend that servers make up keeps a refund at home",
     CLAIM,
     "if (spentBy === null || spentBy.block !== null) return spentBy !== null;",

@@ -1,4 +1,4 @@
-import { ownClaim, ownPayment, ownRefund, theirPayment } from "../../../core/swap/events.ts";
+import { ownClaim, ownPayment, ownRefund, theirPayment, theirRefund } from "../../../core/swap/events.ts";
 import { secretIsPublic } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { SeenOutput } from "../../../ports/chain.ts";
@@ -73,11 +73,12 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
 
 /**
  * Whether somebody has taken a payment. A spend in no block that carries no secret is nobody's: who names it may have made it up, or will
- * never give it to a miner, and a refund waits for neither.
+ * never give it to a miner, and a refund waits for neither. With the secret in it it pays for the other payment, unless that has gone back.
  */
 function isTaken(task: SwapTask, coin: SwapCoin, { spentBy }: SeenOutput): boolean {
   if (spentBy === null || spentBy.block !== null) return spentBy !== null;
-  const { negotiated } = task.state;
+  const { negotiated, facts, terms } = task.state;
+  if (facts[theirRefund(terms.role)]?.confirmed) return false;
   const spend = coin.chain.tx(spentBy.txid);
   return Boolean(spend && negotiated && coin.findSecret(spend, fromHex(negotiated.secretHash)));
 }
