@@ -263,6 +263,23 @@ test("logs without what the contract's state says there must be: the next node i
   expect(health(world, 0).trouble).toBe("it contradicts the other nodes about the logs of a swap contract");
 });
 
+test("one node's logs are read to their end before another's: where both stopped half way, neither would have read all blocks", async () => {
+  const world = scriptedWorld(2, { logsBlockRange: 2 });
+  const [paid] = world.evm.mine([SENT]);
+  const [a, b] = [node(world, 0), node(world, 1)];
+  a.latencyMs = 0;
+  b.latencyMs = 20;
+  let asked = 0;
+  a.says.set("eth_getLogs", () => {
+    // It has become the slower one when it is asked for the third time.
+    if (asked++ === 0) a.latencyMs = 5_000;
+    return [];
+  });
+  await world.drive(world.chain.watchPayment(KEY, world.evm.tip.number - 12));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete", sent: { txid: paid?.txid } });
+  expect([health(world, 0).contradictions, health(world, 1).contradictions]).toEqual([1, 0]);
+});
+
 test("when no node's logs have it the payment says so, its state stands, and the search is repeated", async () => {
   const world = scriptedWorld(1);
   const [paid] = world.evm.mine([SENT]);

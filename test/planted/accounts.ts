@@ -133,6 +133,20 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     ATTACKS_TEST,
   ),
   bug(
+    "a search of logs goes on with another node where the one before it had got to",
+    "src/adapters/evmRpc/eventSearch.ts",
+    "  if (next !== undefined && next !== search.node) {",
+    "  if (next !== undefined && search.node === null) {",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "a search of logs is begun anew whenever another node has become quicker",
+    "src/adapters/evmRpc/eventSearch.ts",
+    "there.find((node) => node === search.node) ?? there[0]",
+    "there[0]",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
     "a receipt that could not be read is asked for only a minute later",
     "src/adapters/evmRpc/chainLook.ts",
     "before === undefined ? UNREAD_FIRST_MS :",

@@ -7,6 +7,7 @@ import type { EvmNode } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
 import { claimOfLog, eventIn, type FollowedTx, lookAtTxs, type SwapLog, type TxLook } from "./followedTxs.ts";
 import { logsQuery } from "./query.ts";
+import type { Quorum } from "./quorum.ts";
 import type { WatchedPayment } from "./watches.ts";
 
 export type EventKind = SwapLog["kind"];
@@ -29,7 +30,9 @@ const REPEAT_MS = 60_000;
 const MAX_CANDIDATES = 5;
 
 type Search = {
-  /** Blocks above are read. */
+  /** Whose logs are read just now, to their end; null: nobody's yet. */
+  node: EvmNode | null;
+  /** Blocks above are read, by that node. */
   to: number;
   /** Nodes that have nothing more to say. */
   readonly finished: Set<EvmNode>;
@@ -87,7 +90,7 @@ export class EventSearch {
     const key = paymentKey(payment);
     const known = this.#searches.get(key);
     if (known !== undefined && (known.repeatAtMs === null || nowMs < known.repeatAtMs)) return known;
-    const search: Search = { to: quorum.block.height, finished: new Set(), silent: new Set(), repeatAtMs: null };
+    const search: Search = { node: null, to: quorum.block.height, finished: new Set(), silent: new Set(), repeatAtMs: null };
     this.#searches.set(key, search);
     return search;
   }
@@ -101,7 +104,7 @@ export class EventSearch {
     signal: AbortSignal,
   ): Promise<Result<readonly Found[], LookFault>> {
     const { quorum, nowMs } = look;
-    const [node] = [...quorum.nodes].filter((n) => !search.finished.has(n)).sort((a, b) => a.cost - b.cost);
+    const node = reader(search, quorum);
     if (node === undefined) {
       search.repeatAtMs = nowMs + REPEAT_MS;
       return ok([]);
@@ -109,7 +112,7 @@ export class EventSearch {
     const { to } = search;
     const from = Math.max(payment.fromHeight, to - node.logRange + 1);
     if (from > to) {
-      this.#finish(search, node, quorum.block.height);
+      search.finished.add(node);
       search.silent.add(node);
       return ok([]);
     }
@@ -117,7 +120,7 @@ export class EventSearch {
     const [answer] = await node.ask([logsQuery(payment.contract, topics, from, to)], null, quorum.timeoutMs, signal);
     if (answer === undefined || !answer.ok) {
       if (node.logRange > LEAST_RANGE) node.halveLogRange();
-      else this.#finish(search, node, quorum.block.height);
+      else search.finished.add(node);
       return ok([]);
     }
     search.to = from - 1;
@@ -128,12 +131,6 @@ export class EventSearch {
       if (event.ok && open.has(event.value.kind) && toHex(event.value.id) === payment.id) named.set(log.transactionHash, log);
     }
     return named.size === 0 ? ok([]) : this.#proven(node, payment, open, new Map([...named].slice(0, MAX_CANDIDATES)), look, signal);
-  }
-
-  /** The next node begins at the newest block again. */
-  #finish(search: Search, node: EvmNode, height: number): void {
-    search.finished.add(node);
-    search.to = height;
   }
 
   /**
@@ -160,4 +157,19 @@ export class EventSearch {
     if (isContradicted) node.contradicted("the logs of a swap contract");
     return ok(found.map((tx) => ({ tx, payment })));
   }
+}
+
+/**
+ * Who is asked next: the same node until it has nothing more to say or is away, however quick another one has become; another one begins
+ * at the newest block again. Undefined: nobody is left.
+ */
+function reader(search: Search, { nodes, block }: Quorum): EvmNode | undefined {
+  const open = nodes.filter((node) => !search.finished.has(node)).sort((a, b) => a.cost - b.cost);
+  const there = open.filter(({ state }) => state !== "away");
+  const next = there.find((node) => node === search.node) ?? there[0] ?? open[0];
+  if (next !== undefined && next !== search.node) {
+    search.node = next;
+    search.to = block.height;
+  }
+  return next;
 }
