@@ -81,6 +81,13 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     FIGURES,
   ),
   bug(
+    "money moves though a chain has begun to ask a fortune in gas for data",
+    "src/app/swap/duties/feeVersions.ts",
+    "(asked && (await asked)) ?? coin.spendTooDear();",
+    "asked && (await asked);",
+    SIM,
+  ),
+  bug(
     "a secret is shown whatever the nodes say of data",
     "src/app/swap/duties/claimAndRefund.ts",
     "refused ?? coin.spendTooDear() ?? coin",

@@ -146,6 +146,18 @@ test("data that becomes dearer than what was promised before anything is paid: n
   );
 });
 
+test("a chain that begins after the match to count far more gas for data than any swap reckons with: neither side pays anything", async () => {
+  await feeWorld(0n);
+  const uuid = await match(t, ETH, UTXO, "4", "0.5");
+  // What was read at the last look says nothing of it: a chain without such gas is asked once.
+  vi.spyOn(SimEvmView.prototype, "dataCost").mockReturnValue({ gas: 21_000n, wei: 0n });
+  chain().dataGas = 1_000_000n;
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 3 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["failed", "failed"]);
+  for (const node of [t.maker, t.taker]) expect(node.has(uuid, (e) => e.type === "tx_signed")).toBe(false);
+  expect(t.taker.log.lines.some((line) => /every transaction of ETHX needs \d+ gas more than any swap reckons with/.test(line))).toBe(true);
+});
+
 test("a maker whose account pays for the gas of its claim and not for the data shows no secret, and claims when there is enough", async () => {
   await feeWorld();
   const before = books(t);
