@@ -21,6 +21,13 @@ const SWAPS = "test/sim/accountSwaps.test.ts";
 const ATTACKS = "test/sim/accountAttacks.test.ts";
 const MEDDLING = "test/sim/accountMeddling.test.ts";
 const TROUBLE = "test/sim/accountTrouble.test.ts";
+const PUBLISH = "src/app/swap/duties/publish.ts";
+const PAYMENT = "src/app/swap/duties/payment.ts";
+const SWAP_STATE = "src/core/swap/swapState.ts";
+const SWAP_STATE_TEST = "src/core/swap/swapState.test.ts";
+const OBSTACLE_TEST = "src/app/coin/evm/claimObstacle.test.ts";
+const FORGOTTEN_FEE = "test/sim/found/forgottenFee.test.ts";
+const REFUSED_FEE = "test/sim/found/refusedFee.test.ts";
 const GIVEN_UP = "test/sim/found/feeGivenUp.test.ts";
 
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
@@ -252,10 +259,130 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a refused fee keeps its nonce after its swap has failed",
-    "src/app/swap/duties/publish.ts",
-    '  if (task.state.finished === "failed") coin.giveUp?.(raw);\n',
-    "",
-    "test/sim/found/refusedFee.test.ts",
+    PUBLISH,
+    'if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, refused);',
+    'if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, false);',
+    REFUSED_FEE,
+  ),
+  bug(
+    "a refused fee keeps its nonce where a payment was sent behind it, and the payment never comes back",
+    PUBLISH,
+    'if (slot === "fee" && isFeeMoot(task.state)) coin',
+    'if (slot === "fee" && task.state.finished === "failed") coin',
+    REFUSED_FEE,
+  ),
+  bug(
+    "a refused fee is given up while the maker may still go on",
+    PUBLISH,
+    'if (slot === "fee" && isFeeMoot(task.state)) coin',
+    'if (slot === "fee") coin',
+    REFUSED_FEE,
+  ),
+  bug(
+    "a fee is moot as soon as a refund is decided, though the payment may still be claimed",
+    SWAP_STATE,
+    "s.finished !== null || s.own.cancel !== undefined ||",
+    "s.finished !== null || s.refund !== null ||",
+    SWAP_STATE_TEST,
+  ),
+  bug(
+    "the refund of a payment waits behind a refused fee",
+    SWAP_STATE,
+    "s.own.cancel !== undefined || s.own[ownRefund(s.terms.role)] !== undefined ||",
+    "s.own.cancel !== undefined ||",
+    SWAP_STATE_TEST,
+  ),
+  bug(
+    "the claim with a secret that is out waits behind a refused fee",
+    SWAP_STATE,
+    "s.own[ownRefund(s.terms.role)] !== undefined || s.secret !== null;",
+    "s.own[ownRefund(s.terms.role)] !== undefined;",
+    SWAP_STATE_TEST,
+  ),
+  bug("a payment is signed behind a fee that no node has", PAYMENT, "    feeInTheWay(task) ??\n", "", FORGOTTEN_FEE),
+  bug(
+    "a payment signed before a crash leaves behind a fee that no node has",
+    PAYMENT,
+    "(await theirPaymentUnsafe(task, signal)) ?? feeInTheWay(task);",
+    "await theirPaymentUnsafe(task, signal);",
+    FORGOTTEN_FEE,
+  ),
+  bug(
+    "a failed swap's fee that pools keep and nobody mines holds up the account for ever",
+    KEEPER,
+    "here.some((tx) => tx.ofSwap && !isMoot(tx))",
+    "here.some((tx) => tx.ofSwap)",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a failed swap's fee that pools keep is replaced before its blocks have come",
+    KEEPER,
+    "isLow ? RAISE : HIDDEN",
+    "RAISE",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a failed swap's fee is paid at a higher price in place of nothing",
+    KEEPER,
+    "nonces.isMoot(head.txid) ? emptyTo(address) : tx;",
+    "tx;",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a failed swap's fee is replaced though nothing waits behind it",
+    KEEPER,
+    "waiting.filter((tx) => !isMoot(tx));",
+    "waiting.filter(() => true);",
+    KEEPER_TEST,
+  ),
+  bug(
+    "the filler of what a pool keeps is refused as a stranger",
+    LEDGER,
+    "(this.isGivenUp(other.txid) || (this.isMoot(other.txid) && isDearer(signed.tx, other.tx)));",
+    "this.isGivenUp(other.txid);",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a hole is not filled while one of two nodes estimates no gas",
+    KEEPER,
+    "    if (!prices) return;\n    const gasLimit",
+    "    if (!prices || !units.ok) return;\n    const gasLimit",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a filler that nobody could estimate has no gas for its data",
+    KEEPER,
+    "units.ok ? units.value : PLAIN_GAS + dataBound(chain).gas;",
+    "units.ok ? units.value : PLAIN_GAS;",
+    KEEPER_TEST,
+  ),
+  bug(
+    "the secret is shown behind a transaction that no node has",
+    OBSTACLE,
+    "if (nonce >= pendingNonce && !here.some(",
+    "if (nonce > own && !here.some(",
+    OBSTACLE_TEST,
+  ),
+  bug(
+    "a claim waits because the nodes do not count their pools",
+    LEDGER,
+    "return chain.tx(txid) !== undefined || (takenAt",
+    "return (takenAt",
+    OBSTACLE_TEST,
+  ),
+  bug(
+    "a claim waits for a whole block behind each approval",
+    LEDGER,
+    "chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);",
+    "chain.tx(txid) !== undefined || (takenAt !== null && takenAt === address);",
+    OBSTACLE_TEST,
+  ),
+  bug(
+    "what nodes took once counts as out for ever",
+    LEDGER,
+    "(takenAt !== null && takenAt === chain.account(address)?.block.hash);",
+    "(takenAt !== null && takenAt !== address);",
+    OBSTACLE_TEST,
   ),
   bug(
     "whatever is signed next gets the nonce of what was given up",
@@ -267,8 +394,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a nonce that was given up is filled though a pool has what was",
     LEDGER,
-    "this.#givenUp.has(txid) && this.#deps.chain.tx(txid) === undefined",
-    "this.#givenUp.has(txid)",
+    "this.#givenUp.get(txid) === true && this.#deps.chain.tx(txid) === undefined",
+    "this.#givenUp.get(txid) === true",
     KEEPER_TEST,
   ),
   bug(

@@ -1,5 +1,7 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { vi } from "vitest";
+import { SimEvmChain } from "../../sim/world/evm/simEvmChain.ts";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { encodeWords } from "../../src/core/evm/abi.ts";
 import { addressOfPubkey, type EvmAddress } from "../../src/core/evm/address.ts";
@@ -106,4 +108,29 @@ export function stranger({ world }: AccountWorld): KeyPair {
   chain.payFromFaucet(addressOfPubkey(key.publicKey), 1_000n * ETHER);
   chain.mine();
   return key;
+}
+
+/** All nodes refuse the transaction that `isRefused` is true for. */
+export function refuse(isRefused: (txid: string) => boolean): void {
+  const honest = SimEvmChain.prototype.send;
+  vi.spyOn(SimEvmChain.prototype, "send").mockImplementation(function (this: SimEvmChain, raw) {
+    const tx = parseEvmTx(raw);
+    return tx.ok && isRefused(tx.value.txid) ? { kind: "refused", message: "not this one" } : honest.call(this, raw);
+  });
+}
+
+/** The first dex fee of the taker is in the pools and in no block. `forget`: no pool has it any more, and none takes it again. */
+export function heldFee({ world, taker }: AccountWorld): { readonly forget: () => void } {
+  let fee = "";
+  let isForgotten = false;
+  onSend(taker, "fee", ({ txid }) => {
+    fee = txid;
+    world.accountChain(ETH).held.add(txid);
+  });
+  refuse((txid) => isForgotten && txid === fee);
+  const forget = (): void => {
+    isForgotten = true;
+    world.accountChain(ETH).pool.remove(fee);
+  };
+  return { forget };
 }

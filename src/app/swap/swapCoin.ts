@@ -203,10 +203,10 @@ export interface SwapCoin extends TradingCoin {
   /** A stored own transaction that may never confirm: nothing is built on its change any more. Its inputs stay taken. */
   dropChange(raw: Uint8Array): void;
   /**
-   * An own transaction that was sent is refused, and its swap is over without it: its nonce is used for nothing, so that nothing of value
-   * shares it with bytes that others may bring back. Only coins whose `relayPolicy` is `nonce` have it.
+   * The swap of an own transaction that was sent is over without it: where it is refused, or holds up others for long, its nonce is used for
+   * nothing, so that nothing of value shares it with bytes that others may bring back. Only coins whose `relayPolicy` is `nonce` have it.
    */
-  giveUp?(raw: Uint8Array): void;
+  giveUp?(raw: Uint8Array, isRefused: boolean): void;
   /** The transaction was never sent and never will be: its inputs are free again. */
   releaseInputs(raw: Uint8Array): void;
   /** Exact value at output 0 to the contract's script, well-formed bytes. */

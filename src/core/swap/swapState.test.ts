@@ -14,7 +14,7 @@ import {
   type SwapTerms,
 } from "./events.ts";
 import { dangerOf } from "./swapDanger.ts";
-import { begin, duties, fold, type OwnTx, outcomeOf, paymentMayExist, type SwapState, step, versionsOf } from "./swapState.ts";
+import { begin, duties, fold, isFeeMoot, type OwnTx, outcomeOf, paymentMayExist, type SwapState, step, versionsOf } from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 
 const SLOTS: readonly Slot[] = [
@@ -374,4 +374,20 @@ test("a maker of a swap that KDF began claims on any road once the secret was se
   expect(claims(takenOver, shown, { ...seen("takerPaymentSpend"), block: { height: 5, hash: "h" } } as SwapEvent)).toBe(false);
   // Nothing of this is a road of a swap of this node's own.
   expect(claims(terms("maker"), shown)).toBe(false);
+});
+
+test("a taker's fee is moot once the swap came to nothing, its payment is taken back, or the secret is out; not while the maker may go on", () => {
+  const upTo = (count: number): SwapState => run("taker", [negotiated, ...ROAD.taker.slice(0, count)]);
+  const paid = ROAD.taker.findIndex((e) => e.type === "tx_seen" && e.slot === "takerPayment");
+  for (let count = 0; count <= paid; count++) expect(isFeeMoot(upTo(count))).toBe(false);
+  const out = upTo(paid);
+  const decided = step(out, { type: "refund_decided", failure });
+  expect(isFeeMoot(decided)).toBe(false);
+  const ends: readonly SwapEvent[] = [
+    signed("cancel"),
+    signed("takerPaymentRefund"),
+    { type: "secret_learned", secret: "33".repeat(32) },
+    { type: "finished", outcome: "failed" },
+  ];
+  expect(ends.map((end) => isFeeMoot(step(decided, end)))).toEqual(ends.map(() => true));
 });

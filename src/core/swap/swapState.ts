@@ -203,6 +203,13 @@ function publishing(s: SwapState, slot: Slot): boolean {
   return s.own[slot] !== undefined && !s.facts[slot]?.confirmed;
 }
 
+/**
+ * Whether nobody goes on because of the taker's fee any more: nothing was locked, the own payment is being taken back, or the maker has
+ * shown its secret. Before that a fee that is not paid breaks a promise the other side may have locked money for.
+ */
+export const isFeeMoot = (s: SwapState): boolean =>
+  s.finished !== null || s.own.cancel !== undefined || s.own[ownRefund(s.terms.role)] !== undefined || s.secret !== null;
+
 /** The taker's fee is out, or none is due. */
 const feeIsDone = (s: SwapState): boolean => s.terms.dexFeePubkey === null || s.own.fee?.attempted === true;
 

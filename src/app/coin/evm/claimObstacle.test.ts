@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import { SilentLog } from "../../../../test/fakes/silentLog.ts";
 import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
@@ -7,6 +7,7 @@ import { addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import { ok } from "../../../core/util/result.ts";
 import { claimObstacle } from "./claimObstacle.ts";
 import { NonceLedger } from "./nonceLedger.ts";
 
@@ -34,16 +35,48 @@ beforeEach(async () => {
 });
 const obstacle = (claim: SignedEvmTx | null = null): string | null =>
   claimObstacle({ chain, address, nonces, platform: "ETH" }, claim, FEE);
+/** A transaction of a swap, signed and not sent. */
 const take = (price: bigint): SignedEvmTx => nonces.take((nonce) => pay(nonce, price)) ?? expect.fail("no nonce");
+/** One that all pools have. */
+const send = (price: bigint): SignedEvmTx => {
+  const signed = take(price);
+  chain.pendingNonce++;
+  return signed;
+};
 
 test("nothing waits, or only what the next block takes: the claim may go", () => {
   expect(obstacle()).toBeNull();
-  take(2n * GWEI);
+  send(2n * GWEI);
+  expect(obstacle()).toBeNull();
+});
+
+test("what no node has is before it: no secret is shown behind a line that does not move; one node that shows it is enough", () => {
+  const first = take(9n * GWEI);
+  expect(obstacle()).toBe(`no ETH node has ${first.txid}, and the claim would wait behind it`);
+  const claim = take(9n * GWEI);
+  expect(obstacle(claim)).toContain(first.txid);
+  const seen = vi.spyOn(chain, "tx").mockImplementation((txid) => {
+    return txid === first.txid ? { txid, raw: first.raw, block: null, receipt: null, seenAtMs: 0 } : undefined;
+  });
+  // Also where the nodes do not count their pools.
+  expect([chain.pendingNonce, obstacle(claim)]).toEqual([5n, null]);
+  seen.mockRestore();
+  expect(obstacle(claim)).toContain(first.txid);
+  chain.pendingNonce = 6n;
+  expect(obstacle(claim)).toBeNull();
+});
+
+test("an approval or withdrawal that nodes took is not before it until a block passes without their pools having it", async () => {
+  expect((await nonces.signNext((nonce) => ok(pay(nonce, 9n * GWEI)), true, signal)).ok).toBe(true);
+  expect([chain.pendingNonce, obstacle()]).toEqual([5n, null]);
+  chain.mine();
+  expect(obstacle()).toMatch(/^no ETH node has/);
+  chain.pendingNonce = 6n;
   expect(obstacle()).toBeNull();
 });
 
 test("a payment below the base fee is before it: whoever reads the secret in a pool would be quicker", () => {
-  const stuck = take(GWEI - 1n);
+  const stuck = send(GWEI - 1n);
   expect(obstacle()).toContain(`${stuck.txid} waits at a price below what ETH asks`);
   const claim = take(9n * GWEI);
   expect(obstacle(claim)).toContain("waits at a price below");
@@ -71,7 +104,7 @@ test("an account that cannot pay for the claim shows no secret", () => {
 
 test("a nonce whose dex fee was given up is before it until a filler at a good price is out", async () => {
   const fee = take(9n * GWEI);
-  nonces.giveUp(fee.txid);
+  nonces.giveUp(fee.txid, true);
   expect(obstacle()).toBe("nonce 5 of the ETH account is of a dex fee that is refused, and the claim would wait for it");
   const fill = (nonce: bigint): SignedEvmTx => {
     const call = { chainId: 1n, nonce, gasLimit: 21_000n, to: address, value: 0n, data: new Uint8Array(0) };

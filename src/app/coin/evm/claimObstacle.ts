@@ -13,6 +13,8 @@ function isStuck(tx: EvmTx, { nextBaseFee, legacy }: GasPrices): boolean {
 /**
  * Why a claim of this account would not be mined soon, one sentence; null: nothing is in its way. Blocks take an account's transactions
  * in the order of their nonces, so whatever is stuck before the claim holds it up, and who has read its secret in a pool meanwhile wins.
+ * Every nonce before it must be of a transaction of ours that nodes have, at a price that the next block takes. One node that shows it is
+ * enough: the count of all pools is the least of several, and some nodes do not count pools at all.
  * @param claim null: not signed yet
  * @param fee wei it may cost, for its data too
  */
@@ -22,7 +24,7 @@ export function claimObstacle(
   fee: bigint,
 ): string | null {
   const { nonces, platform } = account;
-  const { nonce: first, balance } = accountState(account);
+  const { nonce: first, pendingNonce, balance } = accountState(account);
   const prices = gasPricesOf(account);
   const own = claim?.tx.nonce ?? nonces.next() ?? first;
   const waiting = nonces.waiting().map(({ signed }) => signed);
@@ -34,6 +36,8 @@ export function claimObstacle(
       return `nonce ${nonce} of the ${platform} account is used by nothing this node knows, and the claim would wait for it`;
     if (here.every(({ txid }) => nonces.isGivenUp(txid)))
       return `nonce ${nonce} of the ${platform} account is of a dex fee that is refused, and the claim would wait for it`;
+    if (nonce >= pendingNonce && !here.some(({ txid }) => nonces.isOut(txid)))
+      return `no ${platform} node has ${here.at(-1)?.txid}, and the claim would wait behind it`;
     if (here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))
       return `${here.at(-1)?.txid} waits at a price below what ${platform} asks, and the claim would wait behind it`;
   }

@@ -201,8 +201,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   /** There is no change. */
   dropChange(): void {}
-  giveUp(raw: Uint8Array): void {
-    this.coin.account.nonces.giveUp(this.#own(raw).txid);
+  giveUp(raw: Uint8Array, isRefused: boolean): void {
+    this.coin.account.nonces.giveUp(this.#own(raw).txid, isRefused);
   }
   releaseInputs(raw: Uint8Array): void {
     const { txid } = this.#own(raw);

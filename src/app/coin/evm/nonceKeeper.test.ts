@@ -175,7 +175,7 @@ test("a filler is not sent when the account has nothing free for it, and tried a
 
 test("what a swap gave up has its nonce filled, though nothing waits behind it; not while a pool has it, nor twice", async () => {
   const fee = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
-  nonces.giveUp(fee.txid);
+  nonces.giveUp(fee.txid, true);
   // Whatever comes next stands behind it, also before the filler is out.
   expect(nonces.next()).toBe(1n);
   chain.tx = (txid) => (txid === fee.txid ? { txid, raw: fee.raw, block: null, receipt: null, seenAtMs: 0 } : undefined);
@@ -292,7 +292,7 @@ test("closed, it does nothing any more", async () => {
 test("a filler of what was given up is sent again at the market's price", async () => {
   const fee = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
   nonces.take((nonce) => pay(nonce));
-  nonces.giveUp(fee.txid);
+  nonces.giveUp(fee.txid, true);
   await blocks(9);
   expect(sent().length).toBe(1);
   chain.pendingNonce = 2n;
@@ -304,8 +304,52 @@ test("a filler of what was given up is sent again at the market's price", async 
 test("what was given up counts for its filler: it is sent also where the account has no more than that", async () => {
   const fee = nonces.take((nonce) => pay(nonce, 2n, ETHER / 10n)) ?? expect.fail("none");
   nonces.take((nonce) => pay(nonce));
-  nonces.giveUp(fee.txid);
+  nonces.giveUp(fee.txid, true);
   chain.balance = ETHER / 10n;
   await blocks(60);
   expect(sent().some((tx) => tx.nonce === 0n && tx.to === address)).toBe(true);
+});
+
+test("what its swap needs no more and a pool keeps is replaced by a dearer filler once it has held up others for ten minutes", async () => {
+  const fee = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  chain.tx = (txid) => (txid === fee.txid ? { txid, raw: fee.raw, block: null, receipt: null, seenAtMs: 0 } : undefined);
+  chain.pendingNonce = 1n;
+  const later = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  await blocks(60);
+  nonces.giveUp(fee.txid, false);
+  await blocks(40);
+  expect(sent()).toEqual([]);
+  await blocks(1);
+  expect(sent()).toMatchObject([{ nonce: 0n, to: address, value: 0n, data: new Uint8Array(0) }]);
+  expect(priceIn(sent()[0])).toBeGreaterThan((2n * GWEI * 11n) / 10n);
+  // Nothing of value gets its nonce, and the filler is raised like any other.
+  expect([later.tx.nonce, nonces.next()]).toEqual([1n, 2n]);
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  await blocks(8);
+  expect(priceIn(sent().at(-1))).toBe((10n * GWEI * 103n) / 100n);
+});
+
+test("nor longer than six blocks where its bid fell below the market; and it is let be while nothing waits behind it", async () => {
+  const fee = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  chain.tx = (txid) => (txid === fee.txid ? { txid, raw: fee.raw, block: null, receipt: null, seenAtMs: 0 } : undefined);
+  chain.pendingNonce = 1n;
+  nonces.giveUp(fee.txid, false);
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  await blocks(60);
+  expect(sent()).toEqual([]);
+  nonces.take((nonce) => pay(nonce, 20n));
+  await blocks(6);
+  expect(sent()).toEqual([]);
+  await blocks(1);
+  expect(sent()).toMatchObject([{ nonce: 0n, to: address, value: 0n }]);
+});
+
+test("a nonce is filled also where too few nodes estimate gas, with the gas of a plain transfer and its data", async () => {
+  chain.estimate = () => err({ kind: "Unreachable", message: "1 of 2 nodes answered" });
+  chain.data = { gas: 121_000n, wei: 0n };
+  await nonces.send(pay(1n), signal);
+  await blocks(10);
+  const filler = sent().find(({ nonce }) => nonce === 0n);
+  expect(filler).toMatchObject({ to: address, value: 0n });
+  expect(filler?.gasLimit).toBeGreaterThan(200_000n);
 });

@@ -1,3 +1,4 @@
+import type { EvmAddress } from "../../../core/evm/address.ts";
 import { parseErc20Call } from "../../../core/evm/erc20.ts";
 import { greatestFee } from "../../../core/evm/gas.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
@@ -10,7 +11,7 @@ import { BASE_FEE_BLOCKS, bidRuleOf, isBelowMarket, MOST_PRICE, marketBid, price
 import type { WaitingTx } from "./nonceLedger.ts";
 import { bidOf, greatestCost } from "./outgoing.ts";
 import { isDearer, raisedBid } from "./replacement.ts";
-import { signCall } from "./signCall.ts";
+import { type Call, signCall } from "./signCall.ts";
 
 /**
  * How long a nonce must lie free below others before it is filled. Long enough for whoever freed it to use it again, and after
@@ -19,7 +20,7 @@ import { signCall } from "./signCall.ts";
 const HOLE = { blocks: 3, ms: 120_000 } as const;
 /**
  * How long what the pools are said to have, and nothing here knows, may hold up own transactions. Another wallet with this key gets so
- * long; then it may be replaced, and a node that only says so has held up nobody for ever.
+ * long; then it may be replaced, and a node that only says so has held up nobody for ever. So is a dex fee that nobody needs any more.
  */
 const HIDDEN = { blocks: 10, ms: 600_000 } as const;
 /** Each costs the gas of a transfer: a lie must not cost more. */
@@ -50,7 +51,7 @@ type Since = { readonly nonce: bigint; readonly height: number; readonly ms: num
  * Keeps the line of one account's nonces moving: a nonce that nothing has below others, or whose swap gave it up, is filled with an
  * empty transfer to the account itself, and an own transaction at the head of the line whose bid fell below the market while swaps wait behind it
  * is sent again at a higher price. Looks at each new block and does at most one thing for it. What belongs to a swap is left
- * to the swap.
+ * to the swap for as long as that needs it.
  */
 export class NonceKeeper {
   readonly #deps: NonceKeeperDeps;
@@ -124,13 +125,15 @@ export class NonceKeeper {
       return;
     }
     const isAwaited = this.#deps.clock.nowMs() - this.#awaitedAtMs < AWAITED_MS;
-    const head = headOf(account, waiting, isAwaited);
+    const isMoot = ({ signed }: WaitingTx): boolean => nonces.isMoot(signed.txid);
+    const head = headOf(account, waiting, isMoot, isAwaited);
     this.#head = head === null ? null : this.#since(this.#head, head.tx.nonce, account);
     if (head === null || this.#head === null) return;
     const prices = this.#deps.chain.gasPrices();
-    if (prices && isBelowMarket(bidOf(head.tx), prices)) {
+    const isLow = prices !== null && isBelowMarket(bidOf(head.tx), prices);
+    if (isLow || nonces.isMoot(head.txid)) {
       // Not as it is: nodes may refuse now what they took before, and its nonce would count as free.
-      if (!this.#isOver(this.#head, RAISE, account)) return;
+      if (!this.#isOver(this.#head, isLow ? RAISE : HIDDEN, account)) return;
       this.#head = null;
       await this.#raise(head, signal);
     } else if (account.pendingNonce === head.tx.nonce) {
@@ -149,11 +152,12 @@ export class NonceKeeper {
 
   async #fill(nonce: bigint, signal: AbortSignal): Promise<void> {
     const { chain, address, gas, nonces, funds, log } = this.#deps;
-    const call = { to: address, value: 0n, data: new Uint8Array(0) };
+    const call = emptyTo(address);
     const [prices, units] = [chain.gasPrices(), await chain.estimateGas({ from: address, ...call }, signal)];
     // An account whose code refuses coins (EIP-7702) refuses its own, too: the transaction fails, and has used the nonce.
-    const needed = units.ok ? units.value : units.error.kind === "Reverted" ? PLAIN_GAS : null;
-    if (!prices || needed === null) return;
+    // Nor does the line stand still for as long as too few nodes estimate.
+    const needed = units.ok ? units.value : PLAIN_GAS + dataBound(chain).gas;
+    if (!prices) return;
     const gasLimit = (needed * ESTIMATE_PERCENT + 99n) / 100n;
     const bid = marketBid(prices, bidRuleOf(gas));
     const fee = greatestFee(bid, gasLimit) + dataBound(chain).wei;
@@ -179,7 +183,7 @@ export class NonceKeeper {
   }
 
   async #raise(head: SignedEvmTx, signal: AbortSignal): Promise<void> {
-    const { chain, gas, nonces, funds, log } = this.#deps;
+    const { chain, address, gas, nonces, funds, log } = this.#deps;
     const prices = chain.gasPrices();
     if (!prices) return;
     const { tx } = head;
@@ -195,7 +199,9 @@ export class NonceKeeper {
       return;
     }
     const accessList = tx.type === "legacy" ? [] : tx.accessList;
-    const raised = signCall(this.#deps, tx, { bid, gasLimit: tx.gasLimit, nonce: tx.nonce, accessList });
+    // Gas for a fee is enough for nothing.
+    const call = nonces.isMoot(head.txid) ? emptyTo(address) : tx;
+    const raised = signCall(this.#deps, call, { bid, gasLimit: tx.gasLimit, nonce: tx.nonce, accessList });
     const more = greatestCost(raised.tx) - counted;
     const sent = await nonces.send(raised, signal, () => (more > funds.free(null) ? "its fee would take what is promised" : null));
     log.info("sent_dearer", { ...line, by: raised.txid, ...(sent.ok ? {} : { error: sent.error }) });
@@ -221,10 +227,18 @@ function hiddenBelowOthers(
   return least !== null && least > nonce && pendingNonce > nonce ? { from: nonce, to: least } : null;
 }
 
-/** The dearest own transaction at the head of the line, if swaps wait for it; null also where a swap has the head. */
-function headOf({ nonce }: AccountState, waiting: readonly WaitingTx[], isAwaited: boolean): SignedEvmTx | null {
+const emptyTo = (to: EvmAddress): Call => ({ to, value: 0n, data: new Uint8Array(0) });
+
+/** The dearest own transaction at the head of the line, if swaps wait for it; null also where a swap that needs it has the head. */
+function headOf(
+  { nonce }: AccountState,
+  waiting: readonly WaitingTx[],
+  isMoot: (tx: WaitingTx) => boolean,
+  isAwaited: boolean,
+): SignedEvmTx | null {
   const here = waiting.filter(({ signed }) => signed.tx.nonce === nonce);
-  if (here.some(({ ofSwap }) => ofSwap) || !(isAwaited || waiting.some(isForSwaps))) return null;
+  const needed = waiting.filter((tx) => !isMoot(tx));
+  if (here.some((tx) => tx.ofSwap && !isMoot(tx)) || !(isAwaited || needed.some(isForSwaps))) return null;
   return here.map(({ signed }) => signed).reduce<SignedEvmTx | null>((a, b) => (a === null || isDearer(b.tx, a.tx) ? b : a), null);
 }
 

@@ -60,8 +60,8 @@ export class NonceLedger {
   /** By txid, in the order they were signed. */
   readonly #entries = new Map<string, Entry>();
   readonly #swapTxs = new SwapTxs();
-  /** Of those, what its swap gave up, by txid. */
-  readonly #givenUp = new Set<string>();
+  /** Of those, what its swap needs no more, by txid, and whether the nodes refused it. */
+  readonly #givenUp = new Map<string, boolean>();
   /** On its way into the store: `take` comes at any moment, and must not give its nonce away meanwhile. */
   #storing: SignedEvmTx | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -205,16 +205,29 @@ export class NonceLedger {
   }
 
   /**
-   * A swap's transaction that was sent came to nothing: the nodes refuse it, and its swap is over without it. Others may have it and
-   * bring it back, so nothing of value gets its nonce, and nothing of value waits for it: the keeper fills it.
+   * A swap's transaction that was sent came to nothing: its swap is over without it. Others may have it and bring it back, so nothing of
+   * value gets its nonce, and nothing of value waits for it: the keeper fills it at once where the nodes refuse it, else once it has held
+   * up others for long.
    */
-  giveUp(txid: string): void {
-    if (this.#swapTxs.get(txid)) this.#givenUp.add(txid);
+  giveUp(txid: string, isRefused: boolean): void {
+    if (this.#swapTxs.get(txid)) this.#givenUp.set(txid, isRefused || this.#givenUp.get(txid) === true);
   }
 
-  /** Whether it was given up, and is in no pool and no block again. */
+  /** Whether it was given up, refused or not. */
+  isMoot(txid: string): boolean {
+    return this.#givenUp.has(txid);
+  }
+
+  /** Whether it was given up and refused, and is in no pool and no block again. */
   isGivenUp(txid: string): boolean {
-    return this.#givenUp.has(txid) && this.#deps.chain.tx(txid) === undefined;
+    return this.#givenUp.get(txid) === true && this.#deps.chain.tx(txid) === undefined;
+  }
+
+  /** Whether nodes have it: a pool or a block shows it, or they took it since the last block. */
+  isOut(txid: string): boolean {
+    const { chain, address } = this.#deps;
+    const takenAt = this.#entries.get(txid)?.takenAt ?? null;
+    return chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);
   }
 
   /** A swap's transaction that is held; null also when its nonce was used so long ago that it was forgotten. */
@@ -246,7 +259,7 @@ export class NonceLedger {
 
   #pruneSwapTxs(): void {
     this.#swapTxs.dropBelow(this.#used() - KEEP_BEHIND);
-    for (const txid of this.#givenUp) if (!this.#swapTxs.get(txid)) this.#givenUp.delete(txid);
+    for (const txid of this.#givenUp.keys()) if (!this.#swapTxs.get(txid)) this.#givenUp.delete(txid);
   }
 
   /** Sends once more what no pool has, in its turn. */
@@ -334,8 +347,10 @@ export class NonceLedger {
     const isFiller = to === signed.from && value === 0n && data.length === 0;
     if (this.#entries.get(signed.txid)?.state === "sent") return null;
     if (nonce < this.#used()) return `nonce ${nonce} has been used by another transaction of this account; make a new one with withdraw`;
+    const mayFill = (other: SignedEvmTx): boolean =>
+      isFiller && (this.isGivenUp(other.txid) || (this.isMoot(other.txid) && isDearer(signed.tx, other.tx)));
     for (const { signed: other, ofSwap } of this.#taking()) {
-      if (other.tx.nonce !== nonce || other.txid === signed.txid || (isFiller && this.isGivenUp(other.txid))) continue;
+      if (other.tx.nonce !== nonce || other.txid === signed.txid || mayFill(other)) continue;
       if (!ofSwap && samePayment(other.tx, signed.tx) && isDearer(signed.tx, other.tx)) continue;
       return `nonce ${nonce} is taken by ${other.txid}, which ${ofSwap ? "belongs to a swap" : "was sent"}; make a new one with withdraw`;
     }

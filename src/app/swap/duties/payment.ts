@@ -95,8 +95,23 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
   const coin = task.coin(chainOf(role, ownPayment(role)));
   return (
-    unsafe ?? (await outageOf(coin, signal)) ?? coin.unexplained() ?? (task.reservation ? coin.dearerThanReserved(task.reservation) : null)
+    unsafe ??
+    feeInTheWay(task) ??
+    (await outageOf(coin, signal)) ??
+    coin.unexplained() ??
+    (task.reservation ? coin.dearerThanReserved(task.reservation) : null)
   );
+}
+
+/**
+ * Taker: why the payment could not be mined, where accounts send in the order of their nonces: no node has the fee before it. Neither
+ * could its cancellation, nor its refund.
+ */
+function feeInTheWay(task: SwapTask): string | null {
+  const { fee } = task.state.own;
+  const coin = task.coin("taker");
+  if (!fee || coin.relayPolicy !== "nonce" || coin.chain.tx(fee.txid)) return null;
+  return `no ${coin.ticker} node has the dex fee ${fee.txid}, and the payment would wait behind it`;
 }
 
 /** What was proven of the fee when the maker's payment was signed stands for so long, as far as our index says nothing else. */
@@ -105,7 +120,7 @@ const FEE_PROOF_SEC = 60;
 /** Why a signed payment must not leave for the first time; null when it may. It may have been signed before a crash. */
 export async function whyNotSendPayment(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   const { role } = task.state.terms;
-  if (role === "taker") return theirPaymentUnsafe(task, signal);
+  if (role === "taker") return (await theirPaymentUnsafe(task, signal)) ?? feeInTheWay(task);
   const signedAt = task.timeOf((e) => e.type === "tx_signed" && e.slot === "makerPayment") ?? 0;
   return task.nowSec() - signedAt > FEE_PROOF_SEC ? feeUnsafe(task, signal) : feeGone(task);
 }

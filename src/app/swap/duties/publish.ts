@@ -8,7 +8,7 @@ import {
   theirClaim,
   theirPayment,
 } from "../../../core/swap/events.ts";
-import { duties, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
+import { duties, isFeeMoot, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf } from "../contracts.ts";
@@ -63,6 +63,8 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
   let refused = false;
   for (;;) {
     const seen = task.seen("chain");
+    // Its nonce is not kept for it: the cancellation or refund of this swap's payment, and what other swaps must send, wait behind.
+    if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, refused);
     // One that lost its inputs can be sent by nobody.
     if (slot === "fee" && feeLostTo(task) !== null) {
       await task.news(seen, LOOK_MS, signal);
@@ -114,13 +116,9 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
   }
 }
 
-/**
- * Nobody may count on the change of a fee that is refused when its swap has come to nothing: it counts again once it is listed. A nonce
- * it has is not kept for it: what other swaps must send may wait behind.
- */
+/** Nobody may count on the change of a fee that is refused when its swap has come to nothing: it counts again once it is listed. */
 function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
   task.feeRefusedAt = task.nowSec();
-  if (task.state.finished === "failed") coin.giveUp?.(raw);
   if (task.state.finished === "failed" && coin.builtOn(raw).size === 0) coin.dropChange(raw);
 }
 
