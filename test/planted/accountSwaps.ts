@@ -25,6 +25,8 @@ const PUBLISH = "src/app/swap/duties/publish.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const SWAP_STATE = "src/core/swap/swapState.ts";
 const SWAP_STATE_TEST = "src/core/swap/swapState.test.ts";
+const FOUND_GAS = "src/app/coin/evm/foundGas.ts";
+const FOUND_GAS_TEST = "src/app/coin/evm/foundGas.test.ts";
 const OBSTACLE_TEST = "src/app/coin/evm/claimObstacle.test.ts";
 const FORGOTTEN_FEE = "test/sim/found/forgottenFee.test.ts";
 const REFUSED_FEE = "test/sim/found/refusedFee.test.ts";
@@ -383,6 +385,28 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "(takenAt !== null && takenAt === chain.account(address)?.block.hash);",
     "(takenAt !== null && takenAt !== address);",
     OBSTACLE_TEST,
+  ),
+  bug(
+    "gas that was found is forgotten because more was found before it",
+    FOUND_GAS,
+    ": [...greater, last];",
+    ": greater.length > 0 ? greater : [last];",
+    FOUND_GAS_TEST,
+  ),
+  bug(
+    "gas that a token was once found to need counts for ever",
+    FOUND_GAS,
+    "this.#clock.nowMs() < untilMs);",
+    "untilMs > 0);",
+    FOUND_GAS_TEST,
+  ),
+  bug("ever lower figures push out what was found before them", FOUND_GAS, "{ ...last, gas: least.gas }", "last", FOUND_GAS_TEST),
+  bug(
+    "a secret is shown by a claim with less gas than its token needs by now",
+    TRADE_FUNDS,
+    "return (found > usual ? found : usual) + this.besideGas / DATA_ROOM;",
+    "return (found < 0n ? found : usual) + this.besideGas / DATA_ROOM;",
+    "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
     "whatever is signed next gets the nonce of what was given up",

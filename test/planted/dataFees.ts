@@ -55,8 +55,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "gas that a node named once keeps swaps from beginning for ever",
     FUNDS,
-    "this.coin.account.clock.nowMs() < untilMs ? gas : 0n",
-    "untilMs > 0 ? gas : 0n",
+    "this.coin.account.clock.nowMs() < this.#dataGas.untilMs ? this",
+    "this.#dataGas.untilMs > 0 ? this",
     FIGURES,
   ),
   bug(

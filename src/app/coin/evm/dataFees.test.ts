@@ -185,6 +185,32 @@ test("so is what a token's transfer was once said to need", async () => {
   expect([coins.token.spendSize("claim"), await needs(60_000n), await needs(200_000n)]).toEqual([usual, 156_000, 338_000]);
 });
 
+test("a token found to need more than a claim was signed with: its secret stays here; a little more is in its margin", async () => {
+  const swap: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 400n, swapContract: SWAPS },
+  };
+  const sent = { state: "sent" } as ReturnType<AccountChain["payment"]>;
+  vi.spyOn<AccountChain, "payment">(chain, "payment").mockReturnValue(sent);
+  const needs = async (gas: bigint): Promise<void> => {
+    chain.estimate = (request) => ok(request.to === TOKEN ? gas : 21_000n);
+    expect(await coins.token.prepareToSpend(swap, signal)).toBeNull();
+  };
+  const sign = (): Uint8Array => {
+    const built = coins.token.buildClaim({ contract: swap, payment: new Uint8Array(0), secret: new Uint8Array(32) });
+    return built.ok ? built.value.raw : expect.fail("no claim");
+  };
+  await needs(60_000n);
+  const claim = sign();
+  expect(coins.token.claimObstacle(claim)).toBeNull();
+  await needs(200_000n);
+  expect(coins.token.claimObstacle(claim)).toBe("the claim of T was signed with 156000 gas, and would need 260000 now");
+  coins.token.releaseInputs(claim);
+  const ample = sign();
+  await needs(240_000n);
+  expect(coins.token.claimObstacle(ample)).toBeNull();
+});
+
 test("a claim that waits is reckoned and raised by the gas it was signed with, also when that gas is forgotten", async () => {
   const usual = coins.token.spendSize("claim");
   const call = { chainId: 1n, nonce: 0n, gasLimit: 403_000n, to: SWAPS, value: 0n, data: new Uint8Array(0), gasPrice: 10n };

@@ -14,6 +14,7 @@ import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
 import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
 import { EvmTradeFunds } from "./evmTradeFunds.ts";
+import { ampleGas } from "./foundGas.ts";
 import { priceOf } from "./gasBid.ts";
 import { greatestCost } from "./outgoing.ts";
 import { paymentScript, paymentTerms } from "./paymentScript.ts";
@@ -33,8 +34,6 @@ const LEAST_ROOM = 2n * 10n;
 
 /** What the swap contract does for a claim beside the transfer, and the call itself: half of it as measured. */
 const CONTRACT_GAS = 60_000n;
-/** The transfer is tried now, and made in another block. */
-const SPEND_MARGIN_PERCENT = 130n;
 /** Ten times the usual limit: beyond it the token does something nobody agreed on. */
 const MOST_SPEND_GAS = 1_500_000n;
 
@@ -93,9 +92,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       return tried.error.kind === "Reverted"
         ? `the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`
         : null;
-    const needed = ((tried.value + CONTRACT_GAS) * SPEND_MARGIN_PERCENT) / 100n;
-    if (needed <= MOST_SPEND_GAS) this.needsSpendGas(needed);
-    return needed <= MOST_SPEND_GAS ? null : `a transfer of ${ticker} needs ${tried.value} gas, far more than any swap reckons with`;
+    const needed = tried.value + CONTRACT_GAS;
+    const isUsable = ampleGas(needed) <= MOST_SPEND_GAS;
+    if (isUsable) this.needsSpendGas(needed);
+    return isUsable ? null : `a transfer of ${ticker} needs ${tried.value} gas, far more than any swap reckons with`;
   }
   spendTooDear(): string | null {
     const { account, ticker } = this.coin;

@@ -8,6 +8,7 @@ import type { Short } from "./accountFunds.ts";
 import { DATA_ROOM, dataBound, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
 import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
+import { ampleGas, FoundGas } from "./foundGas.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 
 /** Transactions of a swap that cost gas. */
@@ -35,10 +36,8 @@ const MOST_SPEND_GAS_WITH_DATA = 8n * MOST_DATA_GAS;
 /** Of the price, for which the account must still have the gas when the bid is raised. */
 const RAISE_DIVISOR = 4n;
 
-/** Gas that a swap found out counts so long: each step of a swap asks again, and without one nobody would. */
+/** Gas for data that a swap found out counts so long: each step of a swap asks again, and without one nobody would. */
 const FOUND_MS = 600_000;
-type Found = { readonly gas: bigint; readonly untilMs: number };
-const NOT_FOUND: Found = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
 
 const ONE_TX = 1n;
 const sumOf = (list: readonly Steps[]): Steps => ({
@@ -58,8 +57,8 @@ export class EvmTradeFunds {
   readonly #isOwnToken: (ticker: string) => boolean;
   readonly #ceilings = new WeakMap<Reservation, Ceiling>();
   /** Of a claim or refund as the token was found to need. */
-  #found = NOT_FOUND;
-  #dataGas = NOT_FOUND;
+  readonly #found: FoundGas;
+  #dataGas = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
 
   /**
    * @param ceilingFactor see `SafetyRules.feeCeilingFactor`
@@ -67,6 +66,7 @@ export class EvmTradeFunds {
    */
   constructor(coin: EvmCoin, ceilingFactor: number, isOwnToken: (ticker: string) => boolean) {
     this.coin = coin;
+    this.#found = new FoundGas(coin.account.clock);
     this.#ceilingFactor = BigInt(ceilingFactor);
     this.#isOwnToken = isOwnToken;
   }
@@ -160,25 +160,19 @@ export class EvmTradeFunds {
     };
   }
 
-  /** A claim or refund of this token needs so much, which the limits do not foresee. */
+  /** A claim or refund of this token was just found to need so much, which the limits may not foresee. */
   protected needsSpendGas(gas: bigint): void {
-    if (gas >= this.#spendGas) this.#found = this.#findsNow(gas);
+    this.#found.add(gas);
   }
 
   /** Every transaction was just found to need so much beside its own gas; see `dataGasNow`. */
   protected needsDataGas(gas: bigint): void {
-    this.#dataGas = this.#findsNow(gas);
+    this.#dataGas = { gas, untilMs: this.coin.account.clock.nowMs() + FOUND_MS };
   }
 
-  #findsNow(gas: bigint): Found {
-    return { gas, untilMs: this.coin.account.clock.nowMs() + FOUND_MS };
-  }
-  #stillOf({ gas, untilMs }: Found): bigint {
-    return this.coin.account.clock.nowMs() < untilMs ? gas : 0n;
-  }
-  /** 0: not above the usual limit. */
+  /** 0: nothing was found. */
   get #spendGas(): bigint {
-    return this.#stillOf(this.#found);
+    return ampleGas(this.#found.gas);
   }
 
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
@@ -188,7 +182,7 @@ export class EvmTradeFunds {
   }
   protected get besideGas(): bigint {
     const { gas } = dataBound(this.coin.account.chain);
-    const found = this.#stillOf(this.#dataGas);
+    const found = this.coin.account.clock.nowMs() < this.#dataGas.untilMs ? this.#dataGas.gas : 0n;
     return gas > found ? gas : found;
   }
   /**
@@ -210,7 +204,8 @@ export class EvmTradeFunds {
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
   protected get leastClaimGas(): bigint {
-    return this.#usualGas("claim") + this.besideGas / DATA_ROOM;
+    const [usual, found] = [this.#usualGas("claim"), this.#found.gas];
+    return (found > usual ? found : usual) + this.besideGas / DATA_ROOM;
   }
   #usualGas(use: GasUse): bigint {
     const { limits } = this.coin.spec.kind.gas;
