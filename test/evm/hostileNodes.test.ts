@@ -263,21 +263,99 @@ test("logs without what the contract's state says there must be: the next node i
   expect(health(world, 0).trouble).toBe("it contradicts the other nodes about the logs of a swap contract");
 });
 
-test("one node's logs are read to their end before another's: where both stopped half way, neither would have read all blocks", async () => {
+test("each node's logs are read from the newest block on, whatever others were asked: what was not asked for is not said", async () => {
   const world = scriptedWorld(2, { logsBlockRange: 2 });
   const [paid] = world.evm.mine([SENT]);
   const [a, b] = [node(world, 0), node(world, 1)];
   a.latencyMs = 0;
   b.latencyMs = 20;
-  let asked = 0;
-  a.says.set("eth_getLogs", () => {
-    // It has become the slower one when it is asked for the third time.
-    if (asked++ === 0) a.latencyMs = 5_000;
-    return [];
-  });
+  a.says.set("eth_getLogs", () => []);
   await world.drive(world.chain.watchPayment(KEY, world.evm.tip.number - 12));
   expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete", sent: { txid: paid?.txid } });
   expect([health(world, 0).contradictions, health(world, 1).contradictions]).toEqual([1, 0]);
+});
+
+/** It answers questions for logs so late and all others at once, of one block at a time, and names nothing. */
+function stallWithLogs(silent: ScriptedNode, ms: number): void {
+  const answer = silent.callBatch.bind(silent);
+  silent.callBatch = (calls, options) => {
+    silent.latencyMs = calls.some(({ method }) => method === "eth_getLogs") ? ms : 0;
+    return answer(calls, options);
+  };
+  silent.says.set("eth_getLogs", ([filter]) => {
+    const { fromBlock, toBlock } = filter as { fromBlock: string; toBlock: string };
+    if (fromBlock !== toBlock) throw new RpcRefusal(-32005, "too many blocks");
+    return [];
+  });
+}
+
+test("a node that says nothing, a block at a time and late, does not keep a secret from us: others are read beside it", async () => {
+  const world = scriptedWorld(2);
+  world.evm.mine([SENT]);
+  const [spent] = world.evm.mine([SPENT]);
+  stallWithLogs(node(world, 0), 4_000);
+  node(world, 1).latencyMs = 200;
+  const since = world.evm.clock.nowMs();
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", events: "complete", spent: { txid: spent?.txid } });
+  expect(world.evm.clock.nowMs() - since).toBeLessThan(10_000);
+});
+
+test("logs that come slowly make no look fail: what they leave open is read in the next one", async () => {
+  const world = scriptedWorld(1);
+  world.evm.mine([SENT]);
+  stallWithLogs(node(world, 0), 9_000);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "searching" });
+  for (let i = 0; i < 20; i++) {
+    await pass(world, 60);
+    expect(world.chain.status()).toMatchObject({ state: "ready" });
+  }
+});
+
+test("searches that take long hold up no other payment's", async () => {
+  const world = scriptedWorld(1);
+  const ids = Array.from({ length: 40 }, (_, i) => i.toString(16).padStart(64, "0"));
+  world.evm.mine(ids.map((id) => ({ kind: "sent", id }) as const));
+  const [paid] = world.evm.mine([SENT]);
+  node(world, 0).says.set("eth_getLogs", ([filter], honest) => {
+    const { fromBlock, toBlock } = filter as { fromBlock: string; toBlock: string };
+    if (fromBlock !== toBlock) throw new RpcRefusal(-32005, "too many blocks");
+    return (honest() as { transactionHash: string }[]).filter(({ transactionHash }) => transactionHash === `0x${paid?.txid}`);
+  });
+  for (const id of ids) await world.drive(world.chain.watchPayment({ contract: SWAP_CONTRACT, id }, 0));
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(ids.filter((id) => world.chain.payment({ contract: SWAP_CONTRACT, id })?.events === "searching").length).toBeGreaterThan(30);
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete" });
+});
+
+test("payments that no logs have leave the questions of a look to others", async () => {
+  const world = scriptedWorld(1);
+  const ids = Array.from({ length: 40 }, (_, i) => i.toString(16).padStart(64, "0"));
+  world.evm.mine(ids.map((id) => ({ kind: "sent", id }) as const));
+  node(world, 0).says.set("eth_getLogs", () => []);
+  for (const id of ids) await world.drive(world.chain.watchPayment({ contract: SWAP_CONTRACT, id }, world.evm.tip.number));
+  await pass(world, 20);
+  expect(ids.filter((id) => world.chain.payment({ contract: SWAP_CONTRACT, id })?.events === "missing").length).toBe(40);
+  node(world, 0).says.clear();
+  const [paid] = world.evm.mine([SENT]);
+  await world.drive(world.chain.watchPayment(KEY, world.evm.tip.number));
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete", sent: { txid: paid?.txid } });
+});
+
+test("a reorganisation may bring a claim into a block above those that were read: the search begins anew", async () => {
+  const world = scriptedWorld(1, { logsBlockRange: 1 });
+  world.evm.mine([SENT]);
+  world.evm.mine([SPENT]);
+  node(world, 0).says.set("eth_getLogs", () => []);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", events: "searching" });
+  node(world, 0).says.clear();
+  world.evm.rewind(1);
+  world.evm.mine();
+  const [spent] = world.evm.mine([SPENT]);
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", spent: { txid: spent?.txid } });
 });
 
 test("when no node's logs have it the payment says so, its state stands, and the search is repeated", async () => {

@@ -52,7 +52,7 @@ const tipOf = ({ header, finalized }: ChosenHead): AccountTip => ({
 /** Makes the view: one look after the other, each from the nodes' present answers and what the last one left. */
 export class ChainLook {
   readonly #deps: ChainLookDeps;
-  readonly #search = new EventSearch();
+  readonly #search: EventSearch;
   readonly #dataCost = new DataCostWatch();
   readonly #tips = new Map<number, string>();
   #known: Known | null = null;
@@ -66,6 +66,7 @@ export class ChainLook {
 
   constructor(deps: ChainLookDeps) {
     this.#deps = deps;
+    this.#search = new EventSearch(deps.clock);
   }
 
   /** The nodes and the block of the last look; null before the first. */
@@ -91,6 +92,8 @@ export class ChainLook {
       }
     }
     this.#behindSinceMs = null;
+    // What was read of blocks that are gone may be in others now, above those that are read.
+    if (step.value === "reorg") this.#search.keepOnly(new Set());
     const isFresh = before === null || step.value !== "same" || version !== before.version;
     const look: TxLook = { quorum, nowMs: clock.nowMs(), known: this.#stillTrue(step.value, before) };
     const made = isFresh ? await this.#whole(chosen.value, look, signal) : await this.#between(before.view, chosen.value, look, signal);

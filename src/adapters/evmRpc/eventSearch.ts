@@ -1,6 +1,7 @@
 import { type PaymentState, parseSwapEvent, SWAP_TOPICS } from "../../core/evm/swapContract.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { ok, type Result } from "../../core/util/result.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { LogAnswer } from "./answers.ts";
 import { paymentKey } from "./chainView.ts";
 import type { EvmNode } from "./evmNode.ts";
@@ -20,8 +21,9 @@ export const EVENTS_OF: { readonly [state in PaymentState]: readonly EventKind[]
   refunded: ["sent", "refunded"],
 };
 
-/** Log questions of one look, over all payments: a look must end. */
+/** Log questions of one look, over all payments, and how long they may take together: a look must end, and be in time. */
 const QUESTIONS_PER_LOOK = 30;
+const SEARCH_MS = 15_000;
 /** A node that refuses so few blocks has no logs to give. Some give those of ten at most, and one block may hold very many. */
 const LEAST_RANGE = 1;
 /** Wait before all blocks are searched once more for what no node's logs have. */
@@ -29,29 +31,35 @@ const REPEAT_MS = 60_000;
 /** Transactions one answer may name for one event; honest ones name one. */
 const MAX_CANDIDATES = 5;
 
+/** How far a node's logs are read: blocks above `to`. `tookMs`: the time its answers took. */
+type Reading = { to: number; tookMs: number };
+
 type Search = {
-  /** Whose logs are read just now, to their end; null: nobody's yet. */
-  node: EvmNode | null;
-  /** Blocks above are read, by that node. */
-  to: number;
+  readonly readings: Map<EvmNode, Reading>;
   /** Nodes that have nothing more to say. */
   readonly finished: Set<EvmNode>;
-  /** Those of them that read to the end and did not name it. */
-  readonly silent: Set<EvmNode>;
+  /** Its last question, counted over all searches; 0: none yet. */
+  turn: number;
   /** Null while it goes on. */
   repeatAtMs: number | null;
 };
 
 type Missing = { readonly payment: WatchedPayment; readonly kinds: readonly EventKind[] };
-type Found = { readonly tx: FollowedTx; readonly payment: WatchedPayment };
 
 /**
- * Looks for the transactions behind the state of payments in the logs of one node after the other, newest blocks first. What a
- * node names is believed when a majority has it in the transaction's receipt. The contract's state says what there must be:
- * an answer without it is incomplete, and the next node is asked.
+ * Looks for the transactions behind the state of payments in the logs of each node, newest blocks first. What a node names is believed
+ * when a majority has it in the transaction's receipt. The contract's state says what there must be: an answer without it is incomplete,
+ * and others are asked. Nodes and payments take turns: one node that answers late and says nothing, or one payment whose logs are nowhere,
+ * must not keep a secret from us until it is worth nothing.
  */
 export class EventSearch {
+  readonly #clock: Clock;
   readonly #searches = new Map<string, Search>();
+  #turns = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** True when every block was read by every node and nothing more is done for now. */
   isExhausted(key: string): boolean {
@@ -66,31 +74,33 @@ export class EventSearch {
   /** One bounded part of the search; transactions that are proven to hold a missing event. */
   async step(look: TxLook, missing: readonly Missing[], signal: AbortSignal): Promise<Result<readonly FollowedTx[], LookFault>> {
     const found: FollowedTx[] = [];
-    let questions = QUESTIONS_PER_LOOK;
-    for (const { payment, kinds } of missing) {
-      const search = this.#searchFor(payment, look);
-      const open = new Set(kinds);
-      while (questions > 0 && open.size > 0 && search.repeatAtMs === null) {
-        questions--;
-        const part = await this.#ask(search, payment, open, look, signal);
-        if (!part.ok) return part;
-        for (const { tx } of part.value) {
-          found.push(tx);
-          for (const { kind, id, contract } of tx.swapLogs) if (id === payment.id && contract === payment.contract) open.delete(kind);
-        }
+    const sinceMs = this.#clock.nowMs();
+    const queue = missing
+      .map(({ payment, kinds }) => ({ payment, open: new Set(kinds), search: this.#searchFor(payment, look) }))
+      .filter(({ search }) => search.repeatAtMs === null)
+      .sort((a, b) => a.search.turn - b.search.turn);
+    for (let asked = 0; asked < QUESTIONS_PER_LOOK && this.#clock.nowMs() - sinceMs < SEARCH_MS; asked++) {
+      const next = queue.shift();
+      if (next === undefined) break;
+      const { payment, open, search } = next;
+      search.turn = ++this.#turns;
+      const part = await this.#ask(search, payment, open, look, signal);
+      if (!part.ok) return part;
+      for (const tx of part.value) {
+        found.push(tx);
+        for (const { kind, id, contract } of tx.swapLogs) if (id === payment.id && contract === payment.contract) open.delete(kind);
       }
-      if (open.size > 0) continue;
-      for (const node of search.silent) node.contradicted("the logs of a swap contract");
-      this.#searches.delete(paymentKey(payment));
+      if (open.size === 0) this.#searches.delete(paymentKey(payment));
+      else if (search.repeatAtMs === null) queue.push(next);
     }
     return ok(found);
   }
 
-  #searchFor(payment: WatchedPayment, { quorum, nowMs }: TxLook): Search {
+  #searchFor(payment: WatchedPayment, { nowMs }: TxLook): Search {
     const key = paymentKey(payment);
     const known = this.#searches.get(key);
     if (known !== undefined && (known.repeatAtMs === null || nowMs < known.repeatAtMs)) return known;
-    const search: Search = { node: null, to: quorum.block.height, finished: new Set(), silent: new Set(), repeatAtMs: null };
+    const search: Search = { readings: new Map(), finished: new Set(), turn: 0, repeatAtMs: null };
     this.#searches.set(key, search);
     return search;
   }
@@ -102,35 +112,41 @@ export class EventSearch {
     open: ReadonlySet<EventKind>,
     look: TxLook,
     signal: AbortSignal,
-  ): Promise<Result<readonly Found[], LookFault>> {
+  ): Promise<Result<readonly FollowedTx[], LookFault>> {
     const { quorum, nowMs } = look;
     const node = reader(search, quorum);
     if (node === undefined) {
       search.repeatAtMs = nowMs + REPEAT_MS;
       return ok([]);
     }
-    const { to } = search;
+    const reading = search.readings.get(node) ?? { to: quorum.block.height, tookMs: 0 };
+    search.readings.set(node, reading);
+    const { to } = reading;
     const from = Math.max(payment.fromHeight, to - node.logRange + 1);
     if (from > to) {
       search.finished.add(node);
-      search.silent.add(node);
       return ok([]);
     }
     const topics = [...open].map((kind) => SWAP_TOPICS[kind]);
+    const askedMs = this.#clock.nowMs();
     const [answer] = await node.ask([logsQuery(payment.contract, topics, from, to)], null, quorum.timeoutMs, signal);
+    reading.tookMs += Math.max(1, this.#clock.nowMs() - askedMs);
     if (answer === undefined || !answer.ok) {
       if (node.logRange > LEAST_RANGE) node.halveLogRange();
       else search.finished.add(node);
       return ok([]);
     }
-    search.to = from - 1;
+    reading.to = from - 1;
     const named = new Map<string, LogAnswer>();
     for (const log of answer.value) {
       if (log.address !== payment.contract || log.blockNumber < from || log.blockNumber > to || log.removed === true) continue;
       const event = parseSwapEvent(log.topics, log.data);
       if (event.ok && open.has(event.value.kind) && toHex(event.value.id) === payment.id) named.set(log.transactionHash, log);
     }
-    return named.size === 0 ? ok([]) : this.#proven(node, payment, open, new Map([...named].slice(0, MAX_CANDIDATES)), look, signal);
+    if (named.size === 0) return ok([]);
+    const found = await this.#proven(node, payment, open, new Map([...named].slice(0, MAX_CANDIDATES)), look, signal);
+    if (found.ok) for (const tx of found.value) contradictSilent(search, node, tx);
+    return found;
   }
 
   /**
@@ -144,7 +160,7 @@ export class EventSearch {
     named: ReadonlyMap<string, LogAnswer>,
     look: TxLook,
     signal: AbortSignal,
-  ): Promise<Result<readonly Found[], LookFault>> {
+  ): Promise<Result<readonly FollowedTx[], LookFault>> {
     const found: FollowedTx[] = [];
     let isContradicted = false;
     for (const [txid, log] of named) {
@@ -155,21 +171,24 @@ export class EventSearch {
       else if (read.ok) isContradicted = true;
     }
     if (isContradicted) node.contradicted("the logs of a swap contract");
-    return ok(found.map((tx) => ({ tx, payment })));
+    return ok(found);
   }
 }
 
+/** Whose logs were read at the block of an event and did not have it. */
+function contradictSilent({ readings }: Search, named: EvmNode, { block }: FollowedTx): void {
+  for (const [node, { to }] of readings)
+    if (node !== named && block !== null && to < block.height) node.contradicted("the logs of a swap contract");
+}
+
 /**
- * Who is asked next: the same node until it has nothing more to say or is away, however quick another one has become; another one begins
- * at the newest block again. Undefined: nobody is left.
+ * Who is asked next: whose answers took the least time so far, so that a slow one costs the others no more than their own. Each goes on
+ * where it was. Undefined: nobody is left.
  */
-function reader(search: Search, { nodes, block }: Quorum): EvmNode | undefined {
-  const open = nodes.filter((node) => !search.finished.has(node)).sort((a, b) => a.cost - b.cost);
+function reader({ readings, finished }: Search, { nodes }: Quorum): EvmNode | undefined {
+  const open = nodes.filter((node) => !finished.has(node));
   const there = open.filter(({ state }) => state !== "away");
-  const next = there.find((node) => node === search.node) ?? there[0] ?? open[0];
-  if (next !== undefined && next !== search.node) {
-    search.node = next;
-    search.to = block.height;
-  }
+  const tookMs = (node: EvmNode): number => readings.get(node)?.tookMs ?? 0;
+  const [next] = (there.length > 0 ? there : open).sort((a, b) => tookMs(a) - tookMs(b) || a.cost - b.cost);
   return next;
 }
