@@ -649,6 +649,27 @@ test("a transaction is out as soon as one node took it, and unknown while one of
   expect(await world.drive(world.chain.broadcast(next.raw))).toMatchObject({ kind: "unknown" });
 });
 
+test.each(["already known", "AlreadyKnown", "Known transaction", "known transaction: 0xab", "transaction already imported"])(
+  "a node that shows nobody its pool and says '%s' has it: a refusal would free the nonce of what is out",
+  async (message) => {
+    const world = scriptedWorld(1);
+    const tx = world.evm.transaction(null);
+    const only = node(world, 0);
+    only.pending.set(tx.txid, tx);
+    only.says.set("eth_getTransactionByHash", () => null);
+    await world.drive(world.chain.watchAccount(OWNER));
+    expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "accepted" });
+    only.says.set("eth_sendRawTransaction", () => {
+      throw new RpcRefusal(-32000, message);
+    });
+    expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "already_known" });
+    only.says.set("eth_sendRawTransaction", () => {
+      throw new RpcRefusal(-32000, "unknown transaction type");
+    });
+    expect(await world.drive(world.chain.broadcast(tx.raw))).toMatchObject({ kind: "rejected" });
+  },
+);
+
 test("whatever a method answers instead, the look ends, nothing is believed, and a later right answer is", async () => {
   const wrong: readonly unknown[] = [
     null,

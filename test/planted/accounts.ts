@@ -175,6 +175,13 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "test/evm/hostileNodes.test.ts",
   ),
   bug(
+    "a transaction that a node says it knows counts as refused, and its nonce as free, where the node shows nobody its pool",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    "if (KNOWN.test(error.message))",
+    "if (error.message === null)",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
     "a receipt that could not be read is asked for only a minute later",
     "src/adapters/evmRpc/chainLook.ts",
     "before === undefined ? UNREAD_FIRST_MS :",

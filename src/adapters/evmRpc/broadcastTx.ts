@@ -10,6 +10,9 @@ const sendQuery = (raw: Uint8Array): Query<string> => ({
   parse: parseTxHash,
 });
 
+/** Words of geth, Erigon and reth; Nethermind; Besu and old geth; OpenEthereum and anvil. */
+const KNOWN = /already ?known|\bknown transaction|already imported/i;
+
 async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: number, signal: AbortSignal): Promise<BroadcastOutcome> {
   const [sent] = await node.ask([sendQuery(raw)], null, timeoutMs, signal);
   if (sent === undefined) return { kind: "unknown", message: `${node.name} gave no answer.` };
@@ -18,8 +21,10 @@ async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: n
     return { kind: "unknown", message: `${node.name} answered the broadcast with another transaction's id.` };
   }
   const { error } = sent;
-  // A node refuses what it has already; only asking for it tells that from other refusals.
+  // A node refuses what it has already. Asking for it tells that from other refusals, and its own words where it shows nobody its pool, or
+  // another machine behind the same name answers.
   if (error.kind === "rpc") {
+    if (KNOWN.test(error.message)) return { kind: "already_known" };
     const [there] = await node.ask([txQuery(txid)], null, timeoutMs, signal);
     if (there?.ok && there.value !== null && there.value.hash === txid) return { kind: "already_known" };
     if (there?.ok) return { kind: "rejected", code: error.code, message: error.message };
