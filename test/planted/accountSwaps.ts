@@ -49,6 +49,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/coin/evm/nonceKeeper.test.ts",
   ),
   bug(
+    "a claim waits behind each transaction of a swap that is in no block, where nodes show nobody their pools",
+    "src/app/coin/evm/evmSwapChain.ts",
+    "this.#account.nonces.noteTaken(raw);",
+    "return outcome;",
+    OBSTACLE_TEST,
+  ),
+  bug(
     "a secret is shown behind a dex fee that was given up",
     "src/app/coin/evm/claimObstacle.ts",
     "if (here.every(({ txid }) => nonces.isGivenUp(txid)))",

@@ -9,6 +9,7 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { ok } from "../../../core/util/result.ts";
 import { claimObstacle } from "./claimObstacle.ts";
+import { EvmSwapChain } from "./evmSwapChain.ts";
 import { NonceLedger } from "./nonceLedger.ts";
 
 const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
@@ -73,6 +74,25 @@ test("an approval or withdrawal that nodes took is not before it until a block p
   expect(obstacle()).toMatch(/^no ETH node has/);
   chain.pendingNonce = 6n;
   expect(obstacle()).toBeNull();
+});
+
+test("a swap's transaction that nodes took is no more before it, where nodes show nobody their pools", async () => {
+  const swapChain = new EvmSwapChain({ chain, address, nonces, allowances: { done: () => undefined } });
+  const first = take(9n * GWEI);
+  chain.outcomes.push({ kind: "unknown", message: "no answer" }, { kind: "rejected", code: -32_000, message: "no" });
+  for (let i = 0; i < 2; i++) await swapChain.broadcast(first.raw, signal);
+  expect(obstacle()).toMatch(/^no ETH node has/);
+  await swapChain.broadcast(first.raw, signal);
+  expect([chain.pendingNonce, obstacle()]).toEqual([5n, null]);
+  chain.mine();
+  expect(obstacle()).toMatch(/^no ETH node has/);
+  chain.outcomes.push({ kind: "already_known" });
+  await swapChain.broadcast(first.raw, signal);
+  expect(obstacle()).toBeNull();
+  // Given back, and signed again by another swap.
+  nonces.free(first.txid);
+  nonces.adopt(first.raw);
+  expect(obstacle()).toMatch(/^no ETH node has/);
 });
 
 test("a payment below the base fee is before it: whoever reads the secret in a pool would be quicker", () => {

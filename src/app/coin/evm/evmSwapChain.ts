@@ -212,8 +212,10 @@ export class EvmSwapChain implements SwapChain {
     const finalized = this.#chain.status().tip?.finalized ?? null;
     return finalized !== null && height <= finalized;
   }
-  broadcast(raw: Uint8Array, signal?: AbortSignal): ReturnType<SwapChain["broadcast"]> {
-    return this.#chain.broadcast(raw, signal);
+  async broadcast(raw: Uint8Array, signal?: AbortSignal): ReturnType<SwapChain["broadcast"]> {
+    const outcome = await this.#chain.broadcast(raw, signal);
+    if (outcome.kind === "accepted" || outcome.kind === "already_known") this.#account.nonces.noteTaken(raw);
+    return outcome;
   }
   refresh(signal?: AbortSignal): Promise<void> {
     return this.#chain.refresh(signal);

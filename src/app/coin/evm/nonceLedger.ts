@@ -1,5 +1,5 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
-import { parseEvmTx } from "../../../core/evm/parseTx.ts";
+import { evmTxid, parseEvmTx } from "../../../core/evm/parseTx.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
@@ -62,6 +62,8 @@ export class NonceLedger {
   readonly #swapTxs = new SwapTxs();
   /** Of those, what its swap needs no more, by txid, and whether the nodes refused it. */
   readonly #givenUp = new Map<string, boolean>();
+  /** Of those, hash of the tip when the nodes last took it, by txid. */
+  readonly #swapTxTakenAt = new Map<string, string>();
   /** On its way into the store: `take` comes at any moment, and must not give its nonce away meanwhile. */
   #storing: SignedEvmTx | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -202,6 +204,7 @@ export class NonceLedger {
   free(txid: string): void {
     this.#swapTxs.remove(txid);
     this.#givenUp.delete(txid);
+    this.#swapTxTakenAt.delete(txid);
   }
 
   /**
@@ -226,8 +229,15 @@ export class NonceLedger {
   /** Whether nodes have it: a pool or a block shows it, or they took it since the last block. */
   isOut(txid: string): boolean {
     const { chain, address } = this.#deps;
-    const takenAt = this.#entries.get(txid)?.takenAt ?? null;
+    const takenAt = this.#entries.get(txid)?.takenAt ?? this.#swapTxTakenAt.get(txid) ?? null;
     return chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);
+  }
+
+  /** Nodes took these bytes, which their swap sends itself. */
+  noteTaken(raw: Uint8Array): void {
+    const txid = evmTxid(raw);
+    const at = this.#deps.chain.account(this.#deps.address)?.block.hash;
+    if (at !== undefined && this.#swapTxs.get(txid)) this.#swapTxTakenAt.set(txid, at);
   }
 
   /** A swap's transaction that is held; null also when its nonce was used so long ago that it was forgotten. */
@@ -259,7 +269,8 @@ export class NonceLedger {
 
   #pruneSwapTxs(): void {
     this.#swapTxs.dropBelow(this.#used() - KEEP_BEHIND);
-    for (const txid of this.#givenUp.keys()) if (!this.#swapTxs.get(txid)) this.#givenUp.delete(txid);
+    for (const noted of [this.#givenUp, this.#swapTxTakenAt])
+      for (const txid of noted.keys()) if (!this.#swapTxs.get(txid)) noted.delete(txid);
   }
 
   /** Sends once more what no pool has, in its turn. */
