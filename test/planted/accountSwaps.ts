@@ -56,6 +56,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     OBSTACLE_TEST,
   ),
   bug(
+    "a claim waits for ever behind a nonce that pools are said to have, because it is not signed yet",
+    KEEPER,
+    "...(isAwaited ? [pendingNonce] : [])",
+    "...(isAwaited ? [] : [])",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a claim is signed with a nonce that pools are said to have, before its filler is out",
+    OBSTACLE,
+    "unknown.length <= MOST_UNKNOWN && unknown.includes(own)",
+    "unknown.length < 0",
+    OBSTACLE_TEST,
+  ),
+  bug(
     "a secret is shown behind a dex fee that was given up",
     "src/app/coin/evm/claimObstacle.ts",
     "if (here.every(({ txid }) => nonces.isGivenUp(txid)))",

@@ -115,6 +115,20 @@ test("a nonce that nothing of this node has stands before it", () => {
   expect(obstacle()).toContain("nonce 5 of the ETH account is used by nothing this node knows");
 });
 
+test("a nonce that pools are said to have is not for a claim, though it is given away again: what has it may keep the claim out", () => {
+  chain.pendingNonce = 7n;
+  nonces.doubt(7n);
+  expect(nonces.next()).toBe(5n);
+  expect(obstacle()).toContain("nonce 5 of the ETH account is used by nothing this node knows");
+  send(9n * GWEI);
+  nonces.adopt(pay(6n, 9n * GWEI).raw);
+  chain.pendingNonce = 7n;
+  expect([nonces.next(), obstacle()]).toEqual([7n, null]);
+  // So many are not believed.
+  chain.pendingNonce = 40n;
+  expect(obstacle()).toBeNull();
+});
+
 test("an account that cannot pay for the claim shows no secret", () => {
   chain.balance = FEE - 1n;
   expect(obstacle()).toBe("the ETH account lacks 1 wei for the claim's fee");

@@ -2,6 +2,7 @@ import { effectiveGasPrice, type GasPrices } from "../../../core/evm/gas.ts";
 import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
 import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
 import { priceOf } from "./gasBid.ts";
+import { MOST_UNKNOWN } from "./nonceLedger.ts";
 import { bidOf } from "./outgoing.ts";
 
 /** Whether a block of now would not take it. */
@@ -30,7 +31,10 @@ export function claimObstacle(
   const waiting = nonces.waiting().map(({ signed }) => signed);
   const byNonce = new Map<bigint, SignedEvmTx[]>();
   for (const signed of waiting) byNonce.set(signed.tx.nonce, [...(byNonce.get(signed.tx.nonce) ?? []), signed]);
-  for (let nonce = first; nonce < own; nonce++) {
+  // What is said to have its own one may keep it out: that is filled first (`NonceKeeper`).
+  const unknown = claim === null ? nonces.unknown() : [];
+  const isContested = unknown.length <= MOST_UNKNOWN && unknown.includes(own);
+  for (let nonce = first; isContested ? nonce <= own : nonce < own; nonce++) {
     const here = byNonce.get(nonce) ?? [];
     if (here.length === 0)
       return `nonce ${nonce} of the ${platform} account is used by nothing this node knows, and the claim would wait for it`;

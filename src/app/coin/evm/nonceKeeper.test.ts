@@ -127,6 +127,24 @@ test("another wallet's transaction that is mined in time is let be, and so is on
   expect(filled()).toBe(0);
 });
 
+test("a claim that waits behind what pools are said to have is not signed yet: these nonces are filled for it all the same", async () => {
+  chain.pendingNonce = 2n;
+  const wait = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) {
+      keeper?.awaitLine();
+      await blocks(1);
+    }
+  };
+  await wait(40);
+  expect(sent()).toEqual([]);
+  await wait(3);
+  expect(sent()).toMatchObject([
+    { nonce: 0n, to: address, value: 0n },
+    { nonce: 1n, to: address, value: 0n },
+  ]);
+  expect(nonces.next()).toBe(2n);
+});
+
 test("fast blocks do not shorten the two minutes, nor do slow ones the three blocks", async () => {
   await nonces.send(pay(1n), signal);
   await blocks(100, 1);

@@ -115,7 +115,8 @@ export class NonceKeeper {
       await this.#fill(free ?? 0n, signal);
       return;
     }
-    const hidden = hiddenBelowOthers(account, waiting);
+    const isAwaited = this.#deps.clock.nowMs() - this.#awaitedAtMs < AWAITED_MS;
+    const hidden = hiddenBelowOthers(account, waiting, isAwaited);
     this.#hidden = hidden === null ? null : this.#since(this.#hidden, hidden.from, account);
     if (hidden && this.#hidden && this.#isOver(this.#hidden, HIDDEN, account)) {
       this.#hidden = null;
@@ -124,7 +125,6 @@ export class NonceKeeper {
       for (let nonce = hidden.from; nonce < hidden.to && nonce < hidden.from + MOST_FILLED; nonce++) await this.#fill(nonce, signal);
       return;
     }
-    const isAwaited = this.#deps.clock.nowMs() - this.#awaitedAtMs < AWAITED_MS;
     const isMoot = ({ signed }: WaitingTx): boolean => nonces.isMoot(signed.txid);
     const head = headOf(account, waiting, isMoot, isAwaited);
     this.#head = head === null ? null : this.#since(this.#head, head.tx.nonce, account);
@@ -218,12 +218,14 @@ function freeToFill({ pendingNonce }: AccountState, waiting: readonly WaitingTx[
   return isWanted && !nonces.includes(pendingNonce) ? pendingNonce : null;
 }
 
-/** Nonces from the chain's on that the pools are said to have, nothing of ours has, and something of ours waits behind. */
+/** Nonces from the chain's on that the pools are said to have, nothing of ours has, and something of ours waits behind, or would. */
 function hiddenBelowOthers(
   { nonce, pendingNonce }: AccountState,
   waiting: readonly WaitingTx[],
+  isAwaited: boolean,
 ): { readonly from: bigint; readonly to: bigint } | null {
-  const least = waiting.map(({ signed }) => signed.tx.nonce).reduce<bigint | null>((a, b) => (a === null || b < a ? b : a), null);
+  const behind = [...waiting.map(({ signed }) => signed.tx.nonce), ...(isAwaited ? [pendingNonce] : [])];
+  const least = behind.reduce<bigint | null>((a, b) => (a === null || b < a ? b : a), null);
   return least !== null && least > nonce && pendingNonce > nonce ? { from: nonce, to: least } : null;
 }
 

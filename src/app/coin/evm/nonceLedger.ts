@@ -21,7 +21,7 @@ const MAX_SIGNED = 200;
  * Transactions of this account in the nodes' pools that nothing here knows of, at most. geth keeps 16 of one account for sure; a node that
  * names more has nothing, or lies, and whatever is signed behind them would wait for ever.
  */
-const MOST_UNKNOWN = 16;
+export const MOST_UNKNOWN = 16;
 
 export type NonceLedgerDeps = {
   readonly chain: AccountChain;
