@@ -12,6 +12,7 @@ const STEPS: readonly (readonly [name: string, command: readonly string[]])[] = 
   ["types of core", [bin("tsc"), "-p", "src/core"]],
   ["types", [bin("tsc"), "-p", "."]],
   ["format and lint", [join(ROOT, "node_modules/@biomejs/cli-linux-x64/biome"), "check", "."]],
+  ["what Node runs", script("check-strip.ts")],
   ["layers", script("check-layers.ts")],
   ["clock, chance, console", script("check-ambient.ts")],
   ["native code", script("check-native.ts")],
