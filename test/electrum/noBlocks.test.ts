@@ -14,8 +14,11 @@ afterEach(async () => {
 });
 
 /** A taker whose maker has left, and whose chain rests since its payment is in a block. */
-async function begin(isElectrum: boolean): Promise<{ readonly taker: SwapSide; readonly uuid: string }> {
-  world = await SwapWorld.open({}, (w) => {
+async function begin(
+  isElectrum: boolean,
+  coin: Record<string, unknown> = {},
+): Promise<{ readonly taker: SwapSide; readonly uuid: string }> {
+  world = await SwapWorld.open({ coin }, (w) => {
     if (!isElectrum) return;
     for (let i = 0; i < 3; i++) servers.push(new ElectrumServer(w.daemon("BBB"), w.clock));
     w.taker.electrum.set("BBB", { servers: servers.map((server, i) => inProcess(`server${i}`, () => server)), options: {} });
@@ -56,5 +59,23 @@ test("seen through a daemon of one's own: the refund waits for the chain's time,
   await world.advance(LOCK_SEC + 4 * 3_600);
   const { own, refund } = await taker.state(uuid);
   expect([own.takerPaymentRefund, refund]).toEqual([undefined, null]);
+  await end(taker, uuid);
+});
+
+test("a refund signed before its time pays more with each block that leaves it out once it is final", async () => {
+  const { taker, uuid } = await begin(true, { segwit: true, bech32_hrp: "tst", relay_policy: "replace" });
+  const chain = world.chain("BBB");
+  const paid = async (): Promise<number> => Number((await taker.state(uuid)).own.takerPaymentRefund?.fee);
+  taker.onEvent = (_uuid, log) => {
+    const event = log.at(-1)?.event;
+    if ((event?.type === "tx_signed" || event?.type === "tx_replaced") && event.slot === "takerPaymentRefund") chain.held.add(event.txid);
+  };
+  await world.advance(LOCK_SEC + 4 * 3_600);
+  const before = await paid();
+  chain.autoMine(20_000);
+  await world.advance(900);
+  // Time alone raises it to 64 times the going fee, blocks that leave it out far beyond.
+  expect(await paid()).toBeGreaterThan(2 * before);
+  chain.held.clear();
   await end(taker, uuid);
 });

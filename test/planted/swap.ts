@@ -293,6 +293,14 @@ export const SWAP: readonly PlantedBug[] = [
     NO_BLOCKS,
   ),
   bug(
+    "no block counts as one that left out a refund signed before its time",
+    LOCK_TIMES,
+    "if (!isBeforeItsTime(task, slot)) task.refundFinalFrom ??=",
+    "if (signedAt !== undefined) task.refundFinalFrom ??=",
+    NO_BLOCKS,
+    LOCK_TIMES_TEST,
+  ),
+  bug(
     "a maker that has taken its own payment back keeps the taker's refund at home",
     CLAIM,
     "if (facts[theirRefund(terms.role)]?.confirmed) return false;",

@@ -85,6 +85,8 @@ export class SwapTask {
   readonly covered = new Set<"maker" | "taker">();
   /** When a backend last refused the dex fee in this run, unix seconds; null: never. */
   feeRefusedAt: number | null = null;
+  /** Tip at which an own refund that was signed before its time was first seen to be final in this run; null: it was not. */
+  refundFinalFrom: number | null = null;
   #state: SwapState;
   readonly #log: StoredEvent[];
   /** What `isConcerned` compares with, for the present state. */

@@ -18,6 +18,7 @@ import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf, type PaymentSlot, unitsOf } from "../contracts.ts";
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { leftOutSince } from "./lockTimes.ts";
 import { storeReplaced } from "./storeSigned.ts";
 
 /**
@@ -52,8 +53,8 @@ function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
   const firstSent = task.timeOf((e) => e.type === "tx_signed" && e.slot === of) ?? now;
   const { rate, floorPerKb, relayPerKb, mostPerTx } = coin.spendRates();
   const tip = coin.chain.status().tip?.height;
-  const from = task.state.own[of]?.height;
-  const blocksMissed = tip === undefined || from === undefined ? 0 : Math.max(0, tip - from);
+  const from = leftOutSince(task, of);
+  const blocksMissed = tip === undefined || from === null ? 0 : Math.max(0, tip - from);
   return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, relayPerKb, mostPerTx, now, blocksMissed };
 }
 

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import type { SwapTask } from "../swapTask.ts";
-import { isHeldUp } from "./lockTimes.ts";
+import { isHeldUp, leftOutSince } from "./lockTimes.ts";
 
 const LOCK = 1_700_000_000;
 const HOUR = 3_600;
+const KEY = `02${"11".repeat(32)}`;
+const NEGOTIATED = { theirStartedAt: LOCK - HOUR, secretHash: "22".repeat(20), makerCoinPub: KEY, takerCoinPub: KEY };
 
 type Case = {
   readonly nowSec: number;
@@ -31,4 +33,35 @@ test.each<readonly [string, Case, boolean]>([
   ["a daemon of one's own, which has no blocks to show", { nowSec: LOCK + 9 * HOUR, tipSec: LOCK, isOwn: true }, false],
 ])("whether a refund is held up: %s", (_, given, expected) => {
   expect(heldUp(given)).toBe(expected);
+});
+
+test("blocks that leave out a refund signed before its time count from where it is final, other transactions' from where they were signed", () => {
+  const tip = { height: 100, medianTimePastSec: 1_700_000_000 };
+  const own: Record<string, unknown> = {
+    takerPaymentRefund: { txid: "r" },
+    makerPaymentSpend: { txid: "c", height: 90 },
+    fee: { txid: "f" },
+  };
+  const terms = {
+    role: "taker",
+    startedAt: LOCK - HOUR,
+    lockDurationSec: HOUR,
+    myMakerCoinPub: KEY,
+    myTakerCoinPub: KEY,
+    makerUnits: "1",
+    takerUnits: "1",
+  };
+  const state = { terms, own, negotiated: NEGOTIATED };
+  const task = { state, coin: () => ({ chain: { status: () => ({ tip }) } }), refundFinalFrom: null } as unknown as SwapTask;
+  expect([leftOutSince(task, "takerPaymentRefund"), leftOutSince(task, "makerPaymentSpend"), leftOutSince(task, "fee")]).toEqual([
+    null,
+    90,
+    null,
+  ]);
+  Object.assign(tip, { height: 160, medianTimePastSec: LOCK + 1 });
+  expect(leftOutSince(task, "takerPaymentRefund")).toBe(160);
+  tip.height = 170;
+  expect(leftOutSince(task, "takerPaymentRefund")).toBe(160);
+  own["takerPaymentRefund"] = { txid: "r", height: 155 };
+  expect(leftOutSince(task, "takerPaymentRefund")).toBe(155);
 });

@@ -17,6 +17,18 @@ export function isBeforeItsTime(task: SwapTask, slot: Slot): boolean {
 }
 
 /**
+ * Tip from which on each block counts as one that left an own transaction out; null: none does yet. What was signed before its time has
+ * none stored: it counts from where it was first seen to be final in this run.
+ */
+export function leftOutSince(task: SwapTask, slot: Slot): number | null {
+  const signedAt = task.state.own[slot]?.height;
+  const { role } = task.state.terms;
+  if (signedAt !== undefined || slot !== ownRefund(role)) return signedAt ?? null;
+  if (!isBeforeItsTime(task, slot)) task.refundFinalFrom ??= task.coin(chainOf(role, slot)).chain.status().tip?.height ?? null;
+  return task.refundFinalFrom;
+}
+
+/**
  * Whether those who show a chain may be keeping a refund at home, by this node's clock: strangers, who could do so for ever by withholding
  * blocks. What is offered to honest ones too early is refused, no more.
  * @param isPaid the payment is in a block, as they tell
