@@ -5,6 +5,8 @@ const STATE_TEST = "src/core/swap/swapState.test.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
 const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
+const PROVEN = "src/app/swap/duties/provenSpend.ts";
+const INVENTED = "test/electrum/inventedBlock.test.ts";
 const LOCK_TIMES = "src/app/swap/duties/lockTimes.ts";
 const FEE = "src/app/swap/duties/fee.ts";
 const NEGOTIATE = "src/app/swap/duties/negotiate.ts";
@@ -293,6 +295,35 @@ export const SWAP: readonly PlantedBug[] = [
     NO_BLOCKS,
   ),
   bug(
+    "a claim that servers make up in a block of theirs ends a refund",
+    PROVEN,
+    "contract.secretHash) === null ?",
+    "contract.secretHash) === null && contract.lock === 0 ?",
+    INVENTED,
+  ),
+  bug(
+    "a refund that servers make up in a block of theirs ends the swap",
+    PROVEN,
+    "isKnown || coin.isSignedRefund(spend, payment, contract)",
+    "isKnown || spend.raw.length > 0",
+    INVENTED,
+  ),
+  bug(
+    "a spend through no branch that servers make up in a block keeps a refund at home",
+    CLAIM,
+    "return !coin.chain.guard ||",
+    'return coin.chain.tx(txid)?.txid !== "" ||',
+    INVENTED,
+  ),
+  bug(
+    "whatever stands where a signature does makes a refund",
+    "src/core/utxo/htlcSpend.ts",
+    "return secp256k1.verify(",
+    "return true || secp256k1.verify(",
+    "src/core/utxo/htlc.test.ts",
+    INVENTED,
+  ),
+  bug(
     "no block counts as one that left out a refund signed before its time",
     LOCK_TIMES,
     "if (!isBeforeItsTime(task, slot)) task.refundFinalFrom ??=",
@@ -310,8 +341,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a spend that servers make up keeps a refund at home",
     CLAIM,
-    "if (spentBy === null || spentBy.block !== null) return spentBy !== null;",
-    'if (spentBy === null || spentBy.txid !== "") return spentBy !== null;',
+    "return Boolean(spend && negotiated && coin.findSecret(spend, fromHex(negotiated.secretHash)));",
+    "return Boolean(spend && negotiated);",
     ALL_LIE,
   ),
   bug(

@@ -2,6 +2,7 @@ import type { UtxoKind } from "../../core/coin/utxoKind.ts";
 import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
+import { isSignedRefund } from "../../core/utxo/htlcSpend.ts";
 import { type FeeFault, feeOutputs, HTLC_VOUT, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import type { Contract, ExpectedDexFee, SignedTx, TxRefusal } from "../swap/swapCoin.ts";
@@ -60,6 +61,11 @@ export class SwapTxReader {
     const branch = tx.ok ? classifySpend(tx.value, { txid: paymentTxid, vout: HTLC_VOUT }) : "other";
     this.#spendBranches.set(raw, { paymentTxid, branch });
     return branch;
+  }
+  isSignedRefund(raw: Uint8Array, paymentTxid: string, contract: Contract): boolean {
+    const { template, scheme } = this.#kind;
+    const tx = parseTx(raw, template.format);
+    return tx.ok && isSignedRefund(tx.value, { txid: paymentTxid, vout: HTLC_VOUT, value: contract.units }, contract, scheme);
   }
   findSecret(raw: Uint8Array, secretHash: Uint8Array): Uint8Array | null {
     const tx = parseTx(raw, this.#kind.template.format);

@@ -130,6 +130,9 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   classifySpend({ raw }: SignedTx, paymentTxid: string): SpendBranch {
     return this.#reader.classifySpend(raw, paymentTxid);
   }
+  isSignedRefund({ raw }: SignedTx, paymentTxid: string, contract: Contract): boolean {
+    return this.#reader.isSignedRefund(raw, paymentTxid, contract);
+  }
   findSecret({ raw }: SignedTx, secretHash: Uint8Array): Uint8Array | null {
     return this.#reader.findSecret(raw, secretHash);
   }

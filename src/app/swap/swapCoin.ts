@@ -215,6 +215,8 @@ export interface SwapCoin extends TradingCoin {
   checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal>;
   /** Which branch of the contract a transaction takes when it spends output 0 of `paymentTxid`. Bytes that cannot be had are empty. */
   classifySpend(spend: SignedTx, paymentTxid: string): "claim" | "refund" | "other";
+  /** Whether what spends a payment through its contract's refund branch has the signature of who may. */
+  isSignedRefund(spend: SignedTx, paymentTxid: string, contract: Contract): boolean;
   /** The 32-byte preimage of the contract's hash, if the transaction carries it. */
   findSecret(spend: SignedTx, secretHash: Uint8Array): Uint8Array | null;
   /** Same transaction, whatever the witness form of its bytes. */

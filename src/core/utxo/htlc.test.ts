@@ -5,7 +5,7 @@ import { fromHex, toHex } from "../util/bytes.ts";
 import { Secret } from "../util/secret.ts";
 import { hash160 } from "./hash.ts";
 import { classifySpend, extractSecret, type HtlcTerms, p2shOf, parseRedeemScript, redeemScript } from "./htlc.ts";
-import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend } from "./htlcSpend.ts";
+import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, isSignedRefund } from "./htlcSpend.ts";
 import { OP } from "./opcodes.ts";
 import { p2pkhScript } from "./outputScript.ts";
 import { pushBytes, pushesOf } from "./script.ts";
@@ -121,6 +121,27 @@ test("a spend is classified by the branch the script takes, however the branch i
   expect(classifySpend(withInput(claim, 0, { scriptSig: pushBytes(redeem) }), outPoint)).toBe("other");
   expect(classifySpend(withInput(claim, 0, { scriptSig: pushBytes(fromHex("51")) }), outPoint)).toBe("other");
 });
+
+test.each<HtlcSpend["scheme"]>([{ kind: "legacy" }, { kind: "forkid", forkNumber: 0 }])(
+  "a refund is known by its signature: $kind",
+  (scheme) => {
+    const spend = { ...spendTo(TAKER), scheme };
+    const refund = buildHtlcRefund(spend, TAKER);
+    if (!refund.ok) throw new Error("not built");
+    const is = (tx = refund.value, payment = spend.payment, terms = TERMS): boolean => isSignedRefund(tx, payment, terms, scheme);
+    expect(is()).toBe(true);
+    expect(is({ ...refund.value, lockTime: refund.value.lockTime + 1 })).toBe(false);
+    expect(is(refund.value, { ...spend.payment, vout: 1 })).toBe(false);
+    expect(is(refund.value, spend.payment, { ...TERMS, refundKey: MAKER.publicKey })).toBe(false);
+    const [signature, ...rest] = pushesOf(refund.value.inputs[0]?.scriptSig ?? new Uint8Array(0)) ?? [];
+    if (!signature) throw new Error("no signature");
+    const unlocked = (first: Uint8Array) =>
+      withInput(refund.value, 0, { scriptSig: Uint8Array.from([first, ...rest].flatMap((item) => [...pushBytes(item)])) });
+    expect(is(unlocked(signature))).toBe(true);
+    for (const other of [signature.with(10, (signature[10] ?? 0) ^ 1), signature.with(-1, 3), signature.subarray(1), new Uint8Array(0)])
+      expect(is(unlocked(other))).toBe(false);
+  },
+);
 
 test("terms that could lock money for ever are refused", () => {
   const bad: Partial<HtlcTerms>[] = [

@@ -1,10 +1,12 @@
+import { secp256k1 } from "@noble/curves/secp256k1.js";
 import type { KeyPair } from "../keys/keyPair.ts";
 import { equalBytes } from "../util/bytes.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import type { Secret } from "../util/secret.ts";
 import { hash160 } from "./hash.ts";
 import { claimScriptSig, type HtlcTerms, redeemScript, refundScriptSig, scriptHashOf } from "./htlc.ts";
-import { type SighashScheme, signScript, withInput } from "./signInput.ts";
+import { pushesOf } from "./script.ts";
+import { inputDigest, type SighashScheme, sighashByte, signScript, withInput } from "./signInput.ts";
 import type { OutPoint, Tx } from "./tx.ts";
 import { draftTx, SEQUENCE_FINAL, SEQUENCE_LOCKTIME, SEQUENCE_REPLACEABLE, type TxTemplate } from "./txTemplate.ts";
 
@@ -74,4 +76,18 @@ export function buildHtlcRefund(spend: HtlcSpend, key: KeyPair): Result<Tx, Htlc
   if (!draft.ok) return draft;
   const redeem = redeemScript(spend.terms);
   return ok(withInput(draft.value, 0, { scriptSig: refundScriptSig(sign(draft.value, spend, redeem, key), redeem) }));
+}
+
+/** Whether `tx` spends a payment through the refund branch of its contract, signed by the key that may, over the whole transaction. */
+export function isSignedRefund(tx: Tx, payment: HtlcSpend["payment"], terms: HtlcTerms, scheme: SighashScheme): boolean {
+  const index = tx.inputs.findIndex((i) => i.txid === payment.txid && i.vout === payment.vout);
+  const pushes = pushesOf(tx.inputs[index]?.scriptSig ?? new Uint8Array(0));
+  const [signature, redeem] = [pushes?.[0], redeemScript(terms)];
+  if (!signature || !equalBytes(pushes?.at(-1) ?? new Uint8Array(0), redeem) || signature.at(-1) !== sighashByte(scheme)) return false;
+  const digest = inputDigest(tx, index, redeem, payment.value, scheme);
+  try {
+    return secp256k1.verify(signature.subarray(0, -1), digest, terms.refundKey, { prehash: false, lowS: false, format: "der" });
+  } catch {
+    return false;
+  }
 }

@@ -227,6 +227,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   classifySpend({ txid }: SignedTx, paymentTxid: string): "claim" | "refund" | "other" {
     return this.chain.endedBy(txid).find(({ payment }) => payment === paymentTxid)?.kind ?? "other";
   }
+  /** The contract takes it from nobody else. */
+  isSignedRefund(spend: SignedTx, paymentTxid: string): boolean {
+    return this.classifySpend(spend, paymentTxid) === "refund";
+  }
   /** From the contract's event, whoever called it; before that is found, from the call itself. */
   findSecret({ txid, raw }: SignedTx, secretHash: Uint8Array): Uint8Array | null {
     const tx = this.#txs.parse(raw);

@@ -8,6 +8,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { buildSpend, firstFee, whyNotSpend } from "./feeVersions.ts";
 import { isHeldUp, lockHasPassed } from "./lockTimes.ts";
 import { theirPaymentUnsafe } from "./payment.ts";
+import { branchOf } from "./provenSpend.ts";
 import { storeSpend } from "./storeSigned.ts";
 
 const LOOK_AGAIN_MS = 2_000;
@@ -72,14 +73,18 @@ export async function claim(task: SwapTask, signal: AbortSignal): Promise<void> 
 }
 
 /**
- * Whether somebody has taken a payment. A spend in no block that carries no secret is nobody's: who names it may have made it up, or will
- * never give it to a miner, and a refund waits for neither. With the secret in it it pays for the other payment, unless that has gone back.
+ * Whether somebody has taken the own payment. A spend that carries no secret is nobody's, in no block, or in one that strangers show: who
+ * names it may have made it up, or will never give it to a miner, and a refund waits for neither. With the secret in it it pays for the
+ * other payment, unless that has gone back while it is in no block.
  */
-function isTaken(task: SwapTask, coin: SwapCoin, { spentBy }: SeenOutput): boolean {
-  if (spentBy === null || spentBy.block !== null) return spentBy !== null;
+function isTaken(task: SwapTask, coin: SwapCoin, { txid, spentBy }: SeenOutput): boolean {
+  if (spentBy === null) return false;
   const { negotiated, facts, terms } = task.state;
-  if (facts[theirRefund(terms.role)]?.confirmed) return false;
   const spend = coin.chain.tx(spentBy.txid);
+  if (spentBy.block !== null) {
+    return !coin.chain.guard || (spend !== undefined && branchOf(task, coin, ownPayment(terms.role), spend, txid) !== "other");
+  }
+  if (facts[theirRefund(terms.role)]?.confirmed) return false;
   return Boolean(spend && negotiated && coin.findSecret(spend, fromHex(negotiated.secretHash)));
 }
 

@@ -19,6 +19,7 @@ import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
 import { PaymentGone } from "./paymentGone.ts";
+import { branchOf } from "./provenSpend.ts";
 
 /**
  * News of both chains wakes this duty, a block and a notarization included. Without any it still looks this often: what became of
@@ -171,7 +172,7 @@ function look(task: SwapTask, slot: Slot): Sighting | null {
   const payment = slot === "takerPaymentSpend" || slot === "takerPaymentRefund" ? "takerPayment" : "makerPayment";
   const branch = slot === ownClaim(role) || slot === theirClaim(role) ? "claim" : "refund";
   const spend = spendOf(task, coin, payment);
-  if (spend && coin.classifySpend({ txid: spend.txid, raw: spend.bytes }, spend.payment) === branch) return spend;
+  if (spend && branchOf(task, coin, payment, { txid: spend.txid, raw: spend.bytes }, spend.payment) === branch) return spend;
   return slot === ownClaim(role) || slot === ownRefund(role) ? ownVersion(coin, s.own[slot]) : null;
 }
 
