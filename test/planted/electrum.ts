@@ -924,6 +924,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     ALL_LIE_TEST,
   ),
   bug(
+    "what its lock time keeps out of blocks is offered without end, and servers cut off who does so",
+    `${AT}/refusedBroadcasts.ts`,
+    "? EARLY_LAST_MS : LAST_MS",
+    "? LAST_MS : LAST_MS",
+    "src/adapters/electrum/refusedBroadcasts.test.ts",
+  ),
+  bug(
+    "a claim is offered as rarely as a refund whose time has not come",
+    `${AT}/refusedBroadcasts.ts`,
+    "sequence !== SEQUENCE_FINAL)",
+    "sequence !== -SEQUENCE_FINAL)",
+    "src/adapters/electrum/refusedBroadcasts.test.ts",
+  ),
+  bug(
     "what most servers refused is offered again whenever it is sent",
     `${AT}/refusedBroadcasts.ts`,
     "passedMs < known.pauseMs ? known.outcome : null",

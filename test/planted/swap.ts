@@ -283,8 +283,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "what was refused before its time counts as refused when it has come",
     "src/adapters/electrum/refusedBroadcasts.ts",
-    'isEarly ? "early" : "final"',
-    'isEarly ? "early" : "early"',
+    'this.#isEarly(tx) ? "early" : "final"',
+    'this.#isEarly(tx) ? "early" : "early"',
     NO_BLOCKS,
   ),
   bug(

@@ -1,11 +1,14 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
+import { SEQUENCE_FINAL } from "../../core/utxo/txTemplate.ts";
 import type { BroadcastOutcome } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 
 /** First and longest pause before what most refused is offered again as it is, ms; doubles from one to the other. */
 const FIRST_MS = 5_000;
 const LAST_MS = 120_000;
+/** The longest while its lock time keeps it out of every block: each offer is refused, and blocks without which it stays so may be hours away. */
+const EARLY_LAST_MS = 600_000;
 /** Transactions remembered. */
 const MAX_KNOWN = 200;
 
@@ -50,7 +53,7 @@ export class RefusedBroadcasts {
     // The newest last: the oldest are left out first.
     this.#known.delete(txid);
     const met = this.#meets(tx, servers);
-    const pauseMs = before?.met === met ? Math.min(2 * before.pauseMs, LAST_MS) : FIRST_MS;
+    const pauseMs = before?.met === met ? Math.min(2 * before.pauseMs, this.#isEarly(tx) ? EARLY_LAST_MS : LAST_MS) : FIRST_MS;
     this.#known.set(txid, { outcome, met, atMs: this.#clock.nowMs(), pauseMs });
     for (const oldest of this.#known.keys()) {
       if (this.#known.size <= MAX_KNOWN) break;
@@ -77,7 +80,11 @@ export class RefusedBroadcasts {
       const parent = this.#index.txEntry(txid);
       return parent === undefined ? "unknown" : (parent.block?.hash ?? "no block");
     });
-    const isEarly = tx.lockTime >= (this.#index.tip()?.medianTimePastSec ?? 0);
-    return [...servers.map(({ name }) => name).sort(), ...parents, isEarly ? "early" : "final"].join(" ");
+    return [...servers.map(({ name }) => name).sort(), ...parents, this.#isEarly(tx) ? "early" : "final"].join(" ");
+  }
+
+  /** A lock time binds only where an input is not final (BIP-65, BIP-113). */
+  #isEarly({ lockTime, inputs }: Tx): boolean {
+    return inputs.some(({ sequence }) => sequence !== SEQUENCE_FINAL) && lockTime >= (this.#index.tip()?.medianTimePastSec ?? 0);
   }
 }
