@@ -29,7 +29,8 @@ const WORKS: readonly ProofOfWork[] = [
 ];
 const TARGETS: readonly (TargetRule | null)[] = [
   null,
-  { kind: "smooth", limitBits: EASY_BITS },
+  { kind: "smooth", limitBits: EASY_BITS, easing: { kind: "step", percent: 150 } },
+  { kind: "smooth", limitBits: EASY_BITS, easing: { kind: "time", spacingSec: 600, halfLifeSec: 172_800, sinceSec: 0 } },
   { kind: "period", limitBits: EASY_BITS, spanSec: 1_209_600, measuredFrom: 0 },
 ];
 

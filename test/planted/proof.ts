@@ -21,6 +21,27 @@ const RULES_TEST = "src/core/proof/headerRules.test.ts";
 /** What a server can make a node believe with headers and Merkle branches. */
 export const PROOF: readonly PlantedBug[] = [
   bug(
+    "each block may be four times as easy as the one before it",
+    TARGET,
+    "fitsWindow(target, before) && fitsEasing(target, before, rule.easing)",
+    "fitsWindow(target, before)",
+    TARGET_TEST,
+  ),
+  bug(
+    "a block after a late one is refused where its chain makes it easier",
+    TARGET,
+    "(most << BigInt(doublings)) * (halfLife + rest)",
+    "(most << BigInt(doublings)) * halfLife",
+    TARGET_TEST,
+  ),
+  bug(
+    "a block that DigiShield makes half as easy again is refused",
+    TARGET,
+    "most * BigInt(easing.percent)",
+    "most * BigInt(easing.percent - 1)",
+    TARGET_TEST,
+  ),
+  bug(
     "headers of one answer need not follow each other",
     HEADER,
     "before && before.hash !== header.prevHash",

@@ -35,12 +35,22 @@ export type ProofOfWork =
  * Which target a header may have after those before it. None may be above that of `limitBits`.
  * - `period`: one target for 2016 blocks, then by the time they took, which should be `spanSec`, at most by a factor 4;
  *   measured from the first of them, or from the one before it (`measuredFrom` 0 or 1).
- * - `smooth`: a new target with each block, of which only is sure that it is not above four times the easiest of the last
- *   hundred.
+ * - `smooth`: a new target with each block, which is not above four times the easiest of the last hundred, and only so much above the
+ *   last as `easing` says: by four with each block, any number of them would cost less than one.
  */
 export type TargetRule =
   | { readonly kind: "period"; readonly limitBits: number; readonly spanSec: number; readonly measuredFrom: 0 | 1 }
-  | { readonly kind: "smooth"; readonly limitBits: number };
+  | { readonly kind: "smooth"; readonly limitBits: number; readonly easing: Easing };
+
+/**
+ * How much easier a block may be than the one before it.
+ *
+ * - `step`: a target is at most so many hundredths of the last.
+ * - `time`: it doubles with each half life that the last block came late (ASERT); of blocks before `sinceSec` nothing is known.
+ */
+export type Easing =
+  | { readonly kind: "step"; readonly percent: number }
+  | { readonly kind: "time"; readonly spacingSec: number; readonly halfLifeSec: number; readonly sinceSec: number };
 
 /** How the headers of one coin are read and checked. */
 export type HeaderRules = {

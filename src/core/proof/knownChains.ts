@@ -33,8 +33,12 @@ const BITCOIN: Known = {
   // Block 840000 had 0x17034219.
   anchorBits: 0x1800ffff,
 };
-/** Targets follow each block's time smoothly (ASERT: twice as easy after two days without a block). */
-const CASH: TargetRule = { kind: "smooth", limitBits: BITCOIN_LIMIT };
+/** Targets follow each block's time smoothly (ASERT: twice as easy after two days without a block), since 15 November 2020. */
+const CASH: TargetRule = {
+  kind: "smooth",
+  limitBits: BITCOIN_LIMIT,
+  easing: { kind: "time", spacingSec: 600, halfLifeSec: 2 * DAY_SEC, sinceSec: 1_605_528_000 },
+};
 
 /**
  * By ticker, because nothing in a coins-file entry tells these chains apart. A chain stands here only if a wrong refusal
@@ -63,7 +67,7 @@ const CHAINS: ReadonlyMap<string, ChainFacts> = new Map([
     known({
       layout: "auxpow",
       work: { kind: "mergedScrypt", chainId: 0x62 },
-      target: { kind: "smooth", limitBits: 0x1e0fffff },
+      target: { kind: "smooth", limitBits: 0x1e0fffff, easing: { kind: "step", percent: 150 } },
       // Block 3631810 had 0x1a0370c2.
       anchorBits: 0x1b00ffff,
     }),

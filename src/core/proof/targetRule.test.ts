@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bitsOfTarget, targetOfBits } from "./compactTarget.ts";
 import type { TargetRule } from "./headerRules.ts";
@@ -6,7 +7,9 @@ import { isMark, nextPeriodBits, type TimeMark, targetFits } from "./targetRule.
 const DAY_SEC = 86_400;
 const BITCOIN = { kind: "period", limitBits: 0x1d00ffff, spanSec: 14 * DAY_SEC, measuredFrom: 0 } as const;
 const LITECOIN = { kind: "period", limitBits: 0x1e0fffff, spanSec: 3.5 * DAY_SEC, measuredFrom: 1 } as const;
-const CASH = { kind: "smooth", limitBits: 0x1d00ffff } as const;
+const ASERT = { kind: "time", spacingSec: 600, halfLifeSec: 2 * DAY_SEC, sinceSec: 1_605_528_000 } as const;
+const CASH = { kind: "smooth", limitBits: 0x1d00ffff, easing: ASERT } as const;
+const DOGE = { kind: "smooth", limitBits: 0x1e0fffff, easing: { kind: "step", percent: 150 } } as const;
 
 // Times and targets of the chains' own blocks, as their daemons' unit tests have them.
 test.each([
@@ -68,6 +71,68 @@ test("where targets move smoothly, none is above four times the easiest of the l
   expect(targetFits(0x1b3ffffc, after(easy, ...hundred), CASH)).toBe(true);
   expect(targetFits(0x1b3ffffd, after(easy, ...hundred), CASH)).toBe(false);
   expect(targetFits(0x170fffff, after(easy), CASH)).toBe(true);
+});
+
+const NOW = 1_790_000_000;
+/** ASERT's target for a block after one of a time, so many blocks above the anchor (BCH, "aserti3-2d"). */
+function asert(anchor: bigint, heightsAbove: number, tookSec: number): bigint {
+  const exponent = (BigInt(tookSec - 600 * (heightsAbove + 1)) * 65_536n) / BigInt(2 * DAY_SEC);
+  const shifts = exponent >> 16n;
+  const frac = exponent - (shifts << 16n);
+  const factor = 65_536n + ((195_766_423_245_049n * frac + 971_821_376n * frac ** 2n + 5_127n * frac ** 3n + 2n ** 47n) >> 48n);
+  return (shifts < 0n ? (anchor * factor) >> -shifts : (anchor * factor) << shifts) >> 16n || 1n;
+}
+/** DigiShield's target after a block that took so long. */
+function digishield(last: bigint, tookSec: number): bigint {
+  const modulated = 60 + Math.trunc((tookSec - 60) / 8);
+  return (last * BigInt(Math.min(90, Math.max(45, modulated)))) / 60n;
+}
+const anyGap = fc.oneof(fc.integer({ min: -5_000, max: 9_000 }), fc.integer({ min: 0, max: 30 * DAY_SEC }));
+
+test("whatever its blocks' times, no target that a chain gives itself is refused", () => {
+  const most = (rule: TargetRule): bigint => targetOfBits(rule.limitBits) ?? 0n;
+  const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+  fc.assert(
+    fc.property(fc.array(anyGap, { minLength: 2, maxLength: 60 }), (gaps) => {
+      const anchor = targetOfBits(0x18030000) ?? 0n;
+      const [cash, doge] = [[{ bits: bitsOfTarget(anchor), timeSec: NOW }], [{ bits: bitsOfTarget(anchor), timeSec: NOW }]];
+      for (const [i, gap] of gaps.entries()) {
+        const timeSec = (cash.at(-1)?.timeSec ?? 0) + gap;
+        const took = (cash.at(-1)?.timeSec ?? 0) - NOW + 600;
+        const next = bitsOfTarget(least(asert(anchor, i, took), most(CASH)));
+        // Four times the easiest of a hundred is the other rule: a month without a block is beyond it.
+        const isEasier = (targetOfBits(next) ?? 0n) > 4n * (targetOfBits(cash.at(-1)?.bits ?? 0) ?? 0n);
+        if (i > 0 && !isEasier) expect(targetFits(next, { height: 900_000 + i, headers: cash, marks: [] }, CASH)).toBe(true);
+        cash.push({ bits: next, timeSec });
+        const last = doge.at(-1) ?? { bits: 0, timeSec: 0 };
+        const took60 = last.timeSec - (doge.at(-2)?.timeSec ?? last.timeSec - 60);
+        const shield = bitsOfTarget(least(digishield(targetOfBits(last.bits) ?? 0n, took60), most(DOGE)));
+        expect(targetFits(shield, { height: 5_000_000 + i, headers: doge, marks: [] }, DOGE)).toBe(true);
+        doge.push({ bits: shield, timeSec });
+      }
+    }),
+  );
+});
+
+test.each([
+  ["two days for each doubling", CASH, 19],
+  ["half as easy again with each block", DOGE, 2],
+])("servers who all lie need miners for the blocks they make up: %s", (_what, rule, blocks) => {
+  const real = targetOfBits(0x18030000) ?? 0n;
+  const headers = Array.from({ length: 10 }, (_, i) => ({ bits: 0x18030000, timeSec: NOW + 60 * i }));
+  // Work of twenty blocks as easy as they are let be, each as late as it may be, in hundredths of a real block's.
+  let work = 0n;
+  for (let i = 0; i < 20; i++) {
+    const before = { height: 900_000 + i, headers, marks: [] };
+    const last = headers.at(-1) ?? { bits: 0, timeSec: 0 };
+    const target = targetOfBits(last.bits) ?? 0n;
+    const easiest =
+      [400n, 200n, 150n, 110n, 104n, 101n, 100n].find((p) => targetFits(bitsOfTarget((target * p) / 100n), before, rule)) ?? 0n;
+    const bits = bitsOfTarget((target * easiest) / 100n);
+    work += (100n * real) / (targetOfBits(bits) ?? 1n);
+    headers.push({ bits, timeSec: last.timeSec + 400 });
+  }
+  expect(Number(work)).toBeGreaterThan(95 * blocks);
 });
 
 test("no target is above the chain's limit, and none means nothing", () => {

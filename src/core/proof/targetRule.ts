@@ -1,5 +1,5 @@
 import { bitsOfTarget, targetOfBits } from "./compactTarget.ts";
-import type { TargetRule } from "./headerRules.ts";
+import type { Easing, TargetRule } from "./headerRules.ts";
 
 /** Blocks of one period, and how far its end may move the target. */
 const PERIOD = 2_016;
@@ -68,6 +68,26 @@ function fitsWindow(target: bigint, before: Before): boolean {
   return target <= FACTOR * easiest;
 }
 
+/** What rounding and the chains' own approximations may add to a target, three times over: one in so many. */
+const SLACK = 1_000n;
+/** Doublings past which any target is above every limit. */
+const MOST_DOUBLINGS = 256;
+
+/** Whether a target is no easier after the last one than its chain makes it. */
+function fitsEasing(target: bigint, { headers }: Before, easing: Easing): boolean {
+  const [former, last] = headers.slice(-2);
+  const known = (last ?? former) && (targetOfBits((last ?? former)?.bits ?? 0) ?? 0n);
+  if (known === undefined) return true;
+  const most = known + known / SLACK;
+  if (easing.kind === "step") return target * 100n <= most * BigInt(easing.percent);
+  if (!former || !last || former.timeSec < easing.sinceSec) return true;
+  const lateSec = Math.max(0, last.timeSec - former.timeSec - easing.spacingSec);
+  const doublings = Math.min(MOST_DOUBLINGS, Math.floor(lateSec / easing.halfLifeSec));
+  const [halfLife, rest] = [BigInt(easing.halfLifeSec), BigInt(lateSec % easing.halfLifeSec)];
+  // Between two doublings a line lies above the curve.
+  return target * halfLife <= (most << BigInt(doublings)) * (halfLife + rest);
+}
+
 /**
  * Whether a header may have this compact target after those before it. Null `before`: it is the first, and only the
  * limit binds.
@@ -77,5 +97,5 @@ export function targetFits(bits: number, before: Before | null, rule: TargetRule
   const target = targetOfBits(bits);
   if (target === null || target > (targetOfBits(rule.limitBits) ?? 0n)) return false;
   if (before === null) return true;
-  return rule.kind === "period" ? fitsPeriod(bits, before, rule) : fitsWindow(target, before);
+  return rule.kind === "period" ? fitsPeriod(bits, before, rule) : fitsWindow(target, before) && fitsEasing(target, before, rule.easing);
 }
