@@ -301,6 +301,33 @@ test("a node that says nothing, a block at a time and late, does not keep a secr
   expect(world.evm.clock.nowMs() - since).toBeLessThan(10_000);
 });
 
+test("a node whose logs come after its blocks is read again, however long another takes to say nothing", async () => {
+  const world = scriptedWorld(2);
+  world.evm.mine([SENT]);
+  const [spent] = world.evm.mine([SPENT]);
+  stallWithLogs(node(world, 0), 4_000);
+  node(world, 1).says.set("eth_getLogs", () => []);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", spent: null, events: "searching" });
+  node(world, 1).says.clear();
+  await pass(world, 90);
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", events: "complete", spent: { txid: spent?.txid } });
+});
+
+test("a claim is looked for from the newest block on, though a search for its payment goes on below", async () => {
+  const world = scriptedWorld(2);
+  world.evm.mine([SENT]);
+  stallWithLogs(node(world, 0), 4_000);
+  node(world, 1).says.set("eth_getLogs", () => []);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", sent: null, events: "searching" });
+  node(world, 1).says.clear();
+  const [spent] = world.evm.mine([SPENT]);
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", events: "complete", spent: { txid: spent?.txid } });
+  expect(health(world, 1).contradictions).toBe(0);
+});
+
 test("logs that come slowly make no look fail: what they leave open is read in the next one", async () => {
   const world = scriptedWorld(1);
   world.evm.mine([SENT]);

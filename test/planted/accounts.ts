@@ -147,6 +147,20 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "test/evm/hostileNodes.test.ts",
   ),
   bug(
+    "a node whose logs come after its blocks is not read again before all others are through",
+    "src/adapters/evmRpc/eventSearch.ts",
+    "const open = nodes.filter((node) => nowMs >= (readings.get(node)?.againAtMs ?? 0));",
+    "const open = nodes.filter((node) => !finished.has(node));",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "a claim is looked for below the blocks that were read for its payment",
+    "src/adapters/evmRpc/eventSearch.ts",
+    "known && kinds.every((kind) => known.kinds.has(kind)) && ",
+    "known && ",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
     "a look waits for slow logs until it fails",
     "src/adapters/evmRpc/eventSearch.ts",
     " && this.#clock.nowMs() - sinceMs < SEARCH_MS",

@@ -8,7 +8,6 @@ import type { EvmNode } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
 import { claimOfLog, eventIn, type FollowedTx, lookAtTxs, type SwapLog, type TxLook } from "./followedTxs.ts";
 import { logsQuery } from "./query.ts";
-import type { Quorum } from "./quorum.ts";
 import type { WatchedPayment } from "./watches.ts";
 
 export type EventKind = SwapLog["kind"];
@@ -26,17 +25,19 @@ const QUESTIONS_PER_LOOK = 30;
 const SEARCH_MS = 15_000;
 /** A node that refuses so few blocks has no logs to give. Some give those of ten at most, and one block may hold very many. */
 const LEAST_RANGE = 1;
-/** Wait before all blocks are searched once more for what no node's logs have. */
+/** Wait before a node's blocks are read once more for what it did not name: its logs may come after its blocks. */
 const REPEAT_MS = 60_000;
 /** Transactions one answer may name for one event; honest ones name one. */
 const MAX_CANDIDATES = 5;
 
-/** How far a node's logs are read: blocks above `to`. `tookMs`: the time its answers took. */
-type Reading = { to: number; tookMs: number };
+/** How far a node's logs are read: blocks above `to`. `tookMs`: the time its answers took. `againAtMs`: not before, when it is through. */
+type Reading = { to: number; tookMs: number; againAtMs: number | null };
 
 type Search = {
+  /** What it looks for: of what came later, blocks that are read say nothing. */
+  readonly kinds: ReadonlySet<EventKind>;
   readonly readings: Map<EvmNode, Reading>;
-  /** Nodes that have nothing more to say. */
+  /** Nodes that were read to the end, or give no logs. */
   readonly finished: Set<EvmNode>;
   /** Its last question, counted over all searches; 0: none yet. */
   turn: number;
@@ -50,7 +51,7 @@ type Missing = { readonly payment: WatchedPayment; readonly kinds: readonly Even
  * Looks for the transactions behind the state of payments in the logs of each node, newest blocks first. What a node names is believed
  * when a majority has it in the transaction's receipt. The contract's state says what there must be: an answer without it is incomplete,
  * and others are asked. Nodes and payments take turns: one node that answers late and says nothing, or one payment whose logs are nowhere,
- * must not keep a secret from us until it is worth nothing.
+ * must not keep a secret from us until it is worth nothing. Nor do those who are through wait for it: they are read again.
  */
 export class EventSearch {
   readonly #clock: Clock;
@@ -76,7 +77,7 @@ export class EventSearch {
     const found: FollowedTx[] = [];
     const sinceMs = this.#clock.nowMs();
     const queue = missing
-      .map(({ payment, kinds }) => ({ payment, open: new Set(kinds), search: this.#searchFor(payment, look) }))
+      .map(({ payment, kinds }) => ({ payment, open: new Set(kinds), search: this.#searchFor(payment, kinds, look) }))
       .filter(({ search }) => search.repeatAtMs === null)
       .sort((a, b) => a.search.turn - b.search.turn);
     for (let asked = 0; asked < QUESTIONS_PER_LOOK && this.#clock.nowMs() - sinceMs < SEARCH_MS; asked++) {
@@ -96,11 +97,11 @@ export class EventSearch {
     return ok(found);
   }
 
-  #searchFor(payment: WatchedPayment, { nowMs }: TxLook): Search {
+  #searchFor(payment: WatchedPayment, kinds: readonly EventKind[], { nowMs }: TxLook): Search {
     const key = paymentKey(payment);
     const known = this.#searches.get(key);
-    if (known !== undefined && (known.repeatAtMs === null || nowMs < known.repeatAtMs)) return known;
-    const search: Search = { readings: new Map(), finished: new Set(), turn: 0, repeatAtMs: null };
+    if (known && kinds.every((kind) => known.kinds.has(kind)) && (known.repeatAtMs === null || nowMs < known.repeatAtMs)) return known;
+    const search: Search = { kinds: new Set(kinds), readings: new Map(), finished: new Set(), turn: 0, repeatAtMs: null };
     this.#searches.set(key, search);
     return search;
   }
@@ -114,26 +115,29 @@ export class EventSearch {
     signal: AbortSignal,
   ): Promise<Result<readonly FollowedTx[], LookFault>> {
     const { quorum, nowMs } = look;
-    const node = reader(search, quorum);
+    const node = reader(search, look);
     if (node === undefined) {
       search.repeatAtMs = nowMs + REPEAT_MS;
       return ok([]);
     }
-    const reading = search.readings.get(node) ?? { to: quorum.block.height, tookMs: 0 };
+    const reading = search.readings.get(node) ?? { to: quorum.block.height, tookMs: 0, againAtMs: null };
     search.readings.set(node, reading);
+    if (reading.againAtMs !== null) Object.assign(reading, { to: quorum.block.height, againAtMs: null });
     const { to } = reading;
-    const from = Math.max(payment.fromHeight, to - node.logRange + 1);
-    if (from > to) {
+    const through = (): Result<readonly FollowedTx[], LookFault> => {
       search.finished.add(node);
+      reading.againAtMs = nowMs + REPEAT_MS;
       return ok([]);
-    }
+    };
+    const from = Math.max(payment.fromHeight, to - node.logRange + 1);
+    if (from > to) return through();
     const topics = [...open].map((kind) => SWAP_TOPICS[kind]);
     const askedMs = this.#clock.nowMs();
     const [answer] = await node.ask([logsQuery(payment.contract, topics, from, to)], null, quorum.timeoutMs, signal);
     reading.tookMs += Math.max(1, this.#clock.nowMs() - askedMs);
     if (answer === undefined || !answer.ok) {
-      if (node.logRange > LEAST_RANGE) node.halveLogRange();
-      else search.finished.add(node);
+      if (node.logRange <= LEAST_RANGE) return through();
+      node.halveLogRange();
       return ok([]);
     }
     reading.to = from - 1;
@@ -183,10 +187,11 @@ function contradictSilent({ readings }: Search, named: EvmNode, { block }: Follo
 
 /**
  * Who is asked next: whose answers took the least time so far, so that a slow one costs the others no more than their own. Each goes on
- * where it was. Undefined: nobody is left.
+ * where it was, and begins again a while after it was through. Undefined: everybody was.
  */
-function reader({ readings, finished }: Search, { nodes }: Quorum): EvmNode | undefined {
-  const open = nodes.filter((node) => !finished.has(node));
+function reader({ readings, finished }: Search, { quorum: { nodes }, nowMs }: TxLook): EvmNode | undefined {
+  if (nodes.every((node) => finished.has(node))) return undefined;
+  const open = nodes.filter((node) => nowMs >= (readings.get(node)?.againAtMs ?? 0));
   const there = open.filter(({ state }) => state !== "away");
   const tookMs = (node: EvmNode): number => readings.get(node)?.tookMs ?? 0;
   const [next] = (there.length > 0 ? there : open).sort((a, b) => tookMs(a) - tookMs(b) || a.cost - b.cost);
