@@ -570,6 +570,28 @@ test("a claim whose receipt is too large to be read shows its secret by its log,
   expect(seen()).toMatchObject({ state: "sent", spent: null });
 });
 
+test("one node's log of a claim that nobody can read is believed only with the secret that the payment was made for", async () => {
+  const world = scriptedWorld(3);
+  world.evm.mine([SENT]);
+  const [claim] = world.evm.mine([SPENT]);
+  for (const one of world.nodes) {
+    one.latencyMs = 300;
+    one.says.set("eth_getTransactionReceipt", ([txid], honest) => {
+      if (txid === `0x${claim?.txid}`) throw new RpcRefusal(-32000, "response too large");
+      return honest();
+    });
+  }
+  const liar = node(world, 0);
+  liar.latencyMs = 0;
+  liar.says.set("eth_getLogs", (_, honest) =>
+    (honest() as ReturnType<typeof eventLogJson>[]).map((log) => ({ ...log, data: log.data.replace(SECRET, "66".repeat(32)) })),
+  );
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "spent", events: "complete", spent: { txid: claim?.txid } });
+  expect(toHex(world.chain.payment(KEY)?.spent?.secret ?? new Uint8Array(0))).toBe(SECRET);
+});
+
 test("the log of a claim in a block that is not on the chain counts for nothing, whether or not its receipt can be read", async () => {
   const world = scriptedWorld(1);
   world.evm.mine([SENT]);

@@ -161,6 +161,13 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "test/evm/hostileNodes.test.ts",
   ),
   bug(
+    "one node's log of a claim whose receipt nobody can read is believed with any secret in it",
+    "src/adapters/evmRpc/followedTxs.ts",
+    "if (!isSecretOf(toHex(id), lockTime, secret)) return null;",
+    "if (lockTime < 0n) return null;",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
     "a look waits for slow logs until it fails",
     "src/adapters/evmRpc/eventSearch.ts",
     " && this.#clock.nowMs() - sinceMs < SEARCH_MS",

@@ -221,7 +221,7 @@ export class ChainLook {
     const missing = payments.flatMap((payment) => {
       const watch = watches.payments.get(paymentKey(payment));
       const kinds = EVENTS_OF[payment.state].filter((kind) => this.#event(followed, payment, kind) === null);
-      return watch === undefined || kinds.length === 0 ? [] : [{ payment: watch, kinds }];
+      return watch === undefined || kinds.length === 0 ? [] : [{ payment: { ...watch, lockTime: payment.lockTime }, kinds }];
     });
     const found = await this.#search.step({ ...look, known: followed }, missing, signal);
     if (!found.ok) return found;

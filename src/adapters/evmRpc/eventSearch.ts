@@ -45,7 +45,8 @@ type Search = {
   repeatAtMs: number | null;
 };
 
-type Missing = { readonly payment: WatchedPayment; readonly kinds: readonly EventKind[] };
+/** `lockTime`: as the contract has it. */
+type Missing = { readonly payment: WatchedPayment & { readonly lockTime: bigint }; readonly kinds: readonly EventKind[] };
 
 /**
  * Looks for the transactions behind the state of payments in the logs of each node, newest blocks first. What a node names is believed
@@ -109,7 +110,7 @@ export class EventSearch {
   /** One question to one node. */
   async #ask(
     search: Search,
-    payment: WatchedPayment,
+    payment: Missing["payment"],
     open: ReadonlySet<EventKind>,
     look: TxLook,
     signal: AbortSignal,
@@ -154,12 +155,12 @@ export class EventSearch {
   }
 
   /**
-   * A claim whose receipt cannot be read counts as the node's log has it: the contract's state says that there is one, and whoever uses
-   * the secret compares its hash.
+   * A claim whose receipt cannot be read counts as the node's log has it: the contract's state says that there is one, and the payment's
+   * id proves the secret.
    */
   async #proven(
     node: EvmNode,
-    payment: WatchedPayment,
+    payment: Missing["payment"],
     open: ReadonlySet<EventKind>,
     named: ReadonlyMap<string, LogAnswer>,
     look: TxLook,
@@ -170,7 +171,7 @@ export class EventSearch {
     for (const [txid, log] of named) {
       const read = await lookAtTxs(look, [txid], signal);
       if (!read.ok && read.error.kind === "moved") return read;
-      const tx = read.ok ? (read.value.get(txid) ?? null) : await claimOfLog(look, log, signal);
+      const tx = read.ok ? (read.value.get(txid) ?? null) : await claimOfLog(look, log, payment.lockTime, signal);
       if (tx && [...open].some((kind) => eventIn(tx, payment.contract, payment.id, kind) !== null)) found.push(tx);
       else if (read.ok) isContradicted = true;
     }

@@ -1,5 +1,5 @@
 import { parseTransferEvent } from "../../core/evm/erc20.ts";
-import { parseSwapEvent } from "../../core/evm/swapContract.ts";
+import { isSecretOf, parseSwapEvent } from "../../core/evm/swapContract.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { PaymentEvent, Receipt, TokenArrival } from "../../ports/accountChain.ts";
@@ -233,12 +233,18 @@ export async function lookAtNamed(
   return ok(now);
 }
 
-/** A claim as one node's log tells of it, if its block is on the best chain; null: it is not, or the log shows no secret. */
-export async function claimOfLog(look: TxLook, log: LogAnswer, signal: AbortSignal): Promise<FollowedTx | null> {
+/**
+ * A claim as one node's log tells of it, if its block is on the best chain; null: it is not, or the log does not show the secret for which
+ * the payment's id was made. One node alone could show any other, and a claim that is found is looked for no more.
+ *
+ * @param lockTime of the payment, as the contract has it
+ */
+export async function claimOfLog(look: TxLook, log: LogAnswer, lockTime: bigint, signal: AbortSignal): Promise<FollowedTx | null> {
   const event = parseSwapEvent(log.topics, log.data);
   const [header] = await quorumRead(look.quorum, [blockQuery(log.blockNumber)], signal);
   if (!event.ok || event.value.kind !== "spent" || !header?.ok || header.value?.hash !== log.blockHash) return null;
   const { kind, id, secret } = event.value;
+  if (!isSecretOf(toHex(id), lockTime, secret)) return null;
   const swapLogs = [{ contract: log.address, id: toHex(id), kind, secret }];
   const block = { height: log.blockNumber, hash: log.blockHash };
   const againAtMs = look.nowMs + RECEIPT_AGAIN_MS;

@@ -165,6 +165,13 @@ export function paymentId(lockTime: number, secretHash: Uint8Array): Uint8Array 
   return sha256(concatBytes(lock, secretHash));
 }
 
+/** Whether an id was made for a lock time and the hash of this secret, as swaps with 20 bytes of hash or with 32 make theirs. */
+export function isSecretOf(id: string, lockTime: bigint, secret: Uint8Array): boolean {
+  if (lockTime > 0xffff_ffffn) return false;
+  const single = sha256(secret);
+  return [ripemd160(single), single].some((hash) => toHex(paymentId(Number(lockTime), hash)) === id);
+}
+
 /**
  * What the contract stores for a payment (swap-protocol.md 5.1): RIPEMD-160 of all that was agreed. Equal hashes and lock times
  * pin every field in one read, whichever transaction made the payment.

@@ -6,11 +6,12 @@ import { VirtualClock } from "../../../src/adapters/virtualClock/virtualClock.ts
 import { encodeWords } from "../../../src/core/evm/abi.ts";
 import { addressFromBytes, type EvmAddress } from "../../../src/core/evm/address.ts";
 import { signEvmTx } from "../../../src/core/evm/signTx.ts";
-import { encodeSwapCall, SWAP_TOPICS } from "../../../src/core/evm/swapContract.ts";
+import { encodeSwapCall, paymentId, SWAP_TOPICS } from "../../../src/core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../../src/core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../src/core/keys/keyPair.ts";
 import { concatBytes, fromHex, toHex } from "../../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../../src/core/util/result.ts";
+import { hash160 } from "../../../src/core/utxo/hash.ts";
 import type { AccountChain } from "../../../src/ports/accountChain.ts";
 import { Aborted } from "../../../src/ports/clock.ts";
 import type { DaemonCall, DaemonCallOptions, DaemonError, DaemonRpc } from "../../../src/ports/daemonRpc.ts";
@@ -19,8 +20,9 @@ import { SilentLog } from "../../fakes/silentLog.ts";
 export const SCRIPT_CHAIN_ID = 7n;
 export const SWAP_CONTRACT: EvmAddress = addressFromBytes(new Uint8Array(20).fill(0xcc));
 export const OWNER: EvmAddress = addressFromBytes(new Uint8Array(20).fill(0xaa));
-export const PAYMENT_ID = "ab".repeat(32);
 export const SECRET = "5e".repeat(32);
+const LOCK = 0x65542df0;
+export const PAYMENT_ID = toHex(paymentId(LOCK, hash160(fromHex(SECRET))));
 const KEY = keyPairFromScalar(new Uint8Array(32).fill(3));
 
 export type Json = unknown;
@@ -259,7 +261,7 @@ export class ScriptedNode implements DaemonRpc {
     const id = data.slice(10);
     const state = block?.payments.get(id) ?? 0;
     const hash = state === 0 ? "" : "cd".repeat(20);
-    return `0x${hash.padEnd(64, "0")}${(state === 0 ? "" : "65542df0").padStart(64, "0")}${String(state).padStart(64, "0")}`;
+    return `0x${hash.padEnd(64, "0")}${(state === 0 ? "" : LOCK.toString(16)).padStart(64, "0")}${String(state).padStart(64, "0")}`;
   }
 
   #find(txid: string): { readonly block: Block; readonly mined: Mined } | undefined {
