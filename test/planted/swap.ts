@@ -316,6 +316,13 @@ export const SWAP: readonly PlantedBug[] = [
     INVENTED,
   ),
   bug(
+    "a refund into whose script somebody pushed more is not known for one",
+    "src/core/utxo/htlcSpend.ts",
+    "pushes?.at(-3), redeemScript",
+    "pushes?.[0], redeemScript",
+    "src/core/utxo/htlc.test.ts",
+  ),
+  bug(
     "whatever stands where a signature does makes a refund",
     "src/core/utxo/htlcSpend.ts",
     "return secp256k1.verify(",

@@ -138,6 +138,8 @@ test.each<HtlcSpend["scheme"]>([{ kind: "legacy" }, { kind: "forkid", forkNumber
     const unlocked = (first: Uint8Array) =>
       withInput(refund.value, 0, { scriptSig: Uint8Array.from([first, ...rest].flatMap((item) => [...pushBytes(item)])) });
     expect(is(unlocked(signature))).toBe(true);
+    const sig = refund.value.inputs[0]?.scriptSig ?? new Uint8Array(0);
+    expect(is(withInput(refund.value, 0, { scriptSig: Uint8Array.from([...pushBytes(fromHex("51")), ...sig]) }))).toBe(true);
     for (const other of [signature.with(10, (signature[10] ?? 0) ^ 1), signature.with(-1, 3), signature.subarray(1), new Uint8Array(0)])
       expect(is(unlocked(other))).toBe(false);
   },

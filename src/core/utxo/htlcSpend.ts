@@ -78,11 +78,14 @@ export function buildHtlcRefund(spend: HtlcSpend, key: KeyPair): Result<Tx, Htlc
   return ok(withInput(draft.value, 0, { scriptSig: refundScriptSig(sign(draft.value, spend, redeem, key), redeem) }));
 }
 
-/** Whether `tx` spends a payment through the refund branch of its contract, signed by the key that may, over the whole transaction. */
+/**
+ * Whether `tx` spends a payment through the refund branch of its contract, signed by the key that may, over the whole transaction. Anybody
+ * may push more before the signature, and a miner may take it so: the script reads the item below the branch's.
+ */
 export function isSignedRefund(tx: Tx, payment: HtlcSpend["payment"], terms: HtlcTerms, scheme: SighashScheme): boolean {
   const index = tx.inputs.findIndex((i) => i.txid === payment.txid && i.vout === payment.vout);
   const pushes = pushesOf(tx.inputs[index]?.scriptSig ?? new Uint8Array(0));
-  const [signature, redeem] = [pushes?.[0], redeemScript(terms)];
+  const [signature, redeem] = [pushes?.at(-3), redeemScript(terms)];
   if (!signature || !equalBytes(pushes?.at(-1) ?? new Uint8Array(0), redeem) || signature.at(-1) !== sighashByte(scheme)) return false;
   const digest = inputDigest(tx, index, redeem, payment.value, scheme);
   try {
