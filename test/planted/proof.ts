@@ -21,17 +21,24 @@ const RULES_TEST = "src/core/proof/headerRules.test.ts";
 /** What a server can make a node believe with headers and Merkle branches. */
 export const PROOF: readonly PlantedBug[] = [
   bug(
+    "a made-up block is as easy as one before that came late, whatever came early since",
+    TARGET,
+    "const lateSec = last.timeSec - former.timeSec - easing.spacingSec;",
+    "const lateSec = Math.max(0, last.timeSec - former.timeSec - easing.spacingSec);",
+    TARGET_TEST,
+  ),
+  bug(
     "each block may be four times as easy as the one before it",
     TARGET,
-    "fitsWindow(target, before) && fitsEasing(target, before, rule.easing)",
+    "fitsWindow(target, before) && fitsEasing(target, before, rule.easing, targetOfBits(rule.limitBits) ?? 0n)",
     "fitsWindow(target, before)",
     TARGET_TEST,
   ),
   bug(
     "a block after a late one is refused where its chain makes it easier",
     TARGET,
-    "(most << BigInt(doublings)) * (halfLife + rest)",
-    "(most << BigInt(doublings)) * halfLife",
+    "most * factor]",
+    "most << BigInt(FACTOR_BITS)]",
     TARGET_TEST,
   ),
   bug(

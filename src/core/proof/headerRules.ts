@@ -46,7 +46,7 @@ export type TargetRule =
  * How much easier a block may be than the one before it.
  *
  * - `step`: a target is at most so many hundredths of the last.
- * - `time`: it doubles with each half life that the last block came late (ASERT); of blocks before `sinceSec` nothing is known.
+ * - `time`: it doubles with each half life that the last block came late, and halves with each it came early (ASERT); of blocks before `sinceSec` nothing is known.
  */
 export type Easing =
   | { readonly kind: "step"; readonly percent: number }

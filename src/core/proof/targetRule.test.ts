@@ -135,6 +135,21 @@ test.each([
   expect(Number(work)).toBeGreaterThan(95 * blocks);
 });
 
+test("block times that go to and fro make made-up blocks no easier", () => {
+  const headers = [0, 600].map((sec) => ({ bits: 0x18030000, timeSec: NOW + sec }));
+  for (let i = 0; i < 50; i++) {
+    const last = headers.at(-1) ?? { bits: 0, timeSec: 0 };
+    const before = { height: 900_000 + i, headers, marks: [] };
+    const target = targetOfBits(last.bits) ?? 0n;
+    const easiest = [1_050n, 1_040n, 1_030n, 1_020n, 1_010n, 1_002n, 1_000n, 990n, 980n, 970n, 960n, 950n].find((p) =>
+      targetFits(bitsOfTarget((target * p) / 1_000n), before, CASH),
+    );
+    headers.push({ bits: bitsOfTarget((target * (easiest ?? 900n)) / 1_000n), timeSec: NOW + (i % 2 === 0 ? 10_800 : 600) });
+  }
+  const [first, last] = [headers[0], headers.at(-1)].map((h) => targetOfBits(h?.bits ?? 0) ?? 0n);
+  expect(Number(last) / Number(first)).toBeLessThan(1.06);
+});
+
 test("no target is above the chain's limit, and none means nothing", () => {
   for (const rule of [BITCOIN, CASH]) {
     expect(targetFits(0x1d00ffff, null, rule)).toBe(true);

@@ -72,20 +72,25 @@ function fitsWindow(target: bigint, before: Before): boolean {
 const SLACK = 1_000n;
 /** Doublings past which any target is above every limit. */
 const MOST_DOUBLINGS = 256;
+/** Of the factor between two doublings, behind the point. */
+const FACTOR_BITS = 32;
 
 /** Whether a target is no easier after the last one than its chain makes it. */
-function fitsEasing(target: bigint, { headers }: Before, easing: Easing): boolean {
+function fitsEasing(target: bigint, { headers }: Before, easing: Easing, limit: bigint): boolean {
   const [former, last] = headers.slice(-2);
   const known = (last ?? former) && (targetOfBits((last ?? former)?.bits ?? 0) ?? 0n);
   if (known === undefined) return true;
   const most = known + known / SLACK;
   if (easing.kind === "step") return target * 100n <= most * BigInt(easing.percent);
-  if (!former || !last || former.timeSec < easing.sinceSec) return true;
-  const lateSec = Math.max(0, last.timeSec - former.timeSec - easing.spacingSec);
-  const doublings = Math.min(MOST_DOUBLINGS, Math.floor(lateSec / easing.halfLifeSec));
-  const [halfLife, rest] = [BigInt(easing.halfLifeSec), BigInt(lateSec % easing.halfLifeSec)];
-  // Between two doublings a line lies above the curve.
-  return target * halfLife <= (most << BigInt(doublings)) * (halfLife + rest);
+  // How far the chain is beyond its limit nobody sees.
+  if (!former || !last || former.timeSec < easing.sinceSec || most >= limit) return true;
+  // Early ones make it harder: times that go to and fro would else ease it as often as they go.
+  const lateSec = last.timeSec - former.timeSec - easing.spacingSec;
+  const whole = Math.floor(lateSec / easing.halfLifeSec);
+  const doublings = BigInt(Math.max(-MOST_DOUBLINGS, Math.min(MOST_DOUBLINGS, whole)));
+  const factor = BigInt(Math.round(2 ** (lateSec / easing.halfLifeSec - whole + FACTOR_BITS)));
+  const [ours, theirs] = [target << BigInt(FACTOR_BITS), most * factor];
+  return doublings < 0n ? ours << -doublings <= theirs : ours <= theirs << doublings;
 }
 
 /**
@@ -97,5 +102,7 @@ export function targetFits(bits: number, before: Before | null, rule: TargetRule
   const target = targetOfBits(bits);
   if (target === null || target > (targetOfBits(rule.limitBits) ?? 0n)) return false;
   if (before === null) return true;
-  return rule.kind === "period" ? fitsPeriod(bits, before, rule) : fitsWindow(target, before) && fitsEasing(target, before, rule.easing);
+  return rule.kind === "period"
+    ? fitsPeriod(bits, before, rule)
+    : fitsWindow(target, before) && fitsEasing(target, before, rule.easing, targetOfBits(rule.limitBits) ?? 0n);
 }
