@@ -6,6 +6,6 @@ export default defineConfig({
     exclude: ["test/e2e/**", "test/interop/**", "test/fuzz/**"],
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 30_000,
+    testTimeout: 90_000,
   },
 });

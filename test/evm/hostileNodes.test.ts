@@ -668,6 +668,28 @@ test("a reorg takes facts back, and the transaction is followed to its new block
   expect(world.chain.confirmations(after)).toBe(1);
 });
 
+test("a transaction that a reorganisation takes out of its block during a look is not missing beside a nonce of before it", async () => {
+  const world = scriptedWorld(1);
+  const tx = world.evm.transaction(null);
+  await world.drive(world.chain.watchAccount(OWNER));
+  await world.drive(world.chain.watchTx(tx.txid, 0));
+  world.evm.mine([], [tx]);
+  const { nonce = 0n } = world.chain.account(OWNER) ?? {};
+  let looks = 0;
+  const states = new Set<string>();
+  world.chain.onChange(() => states.add(`${world.chain.account(OWNER)?.nonce} ${world.chain.tx(tx.txid)?.block?.height}`));
+  node(world, 0).says.set("eth_getTransactionReceipt", (_params, honest) => {
+    if (looks++ > 0) return honest();
+    world.evm.rewind(1);
+    world.evm.mine();
+    world.evm.mine([], [tx]);
+    return null;
+  });
+  await world.drive(world.chain.refresh());
+  expect(looks).toBeGreaterThan(1);
+  expect([...states]).toEqual([`${nonce} ${world.evm.tip.number}`]);
+});
+
 test("facts in blocks are not read again while the chain only grows", async () => {
   const world = scriptedWorld(1);
   const [paid] = world.evm.mine([SENT]);

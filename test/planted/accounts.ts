@@ -337,6 +337,20 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "src/app/coin/evm/evmSwapChain.test.ts",
   ),
   bug(
+    "a nonce that is known as used before its receipt is takes a payment for lost",
+    "src/app/coin/evm/evmSwapChain.ts",
+    "return isDoubtful && this.#sighted.has(txid) ? undefined :",
+    "return",
+    "src/app/coin/evm/evmSwapChain.test.ts",
+  ),
+  bug(
+    "what a reorganisation takes out of its block during a look is missing beside what was read before",
+    "src/adapters/evmRpc/followedTxs.ts",
+    "  const blocks = wholeRead(await quorumRead(quorum, heights.map(blockQuery), signal));\n",
+    "  if (mined.every((r) => r === null)) return ok(mined);\n  const blocks = wholeRead(await quorumRead(quorum, heights.map(blockQuery), signal));\n",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
     "a status names a token's claim fee in the token",
     "src/core/swap/swapStatus.ts",
     "isClaim ? (claim?.coin ?? otherTicker)",

@@ -2,7 +2,8 @@ import { startAnvilProcess } from "../../src/devnet/anvilProcess.ts";
 
 /** npm serves the program for this platform; anywhere else there is none to start. */
 const isServed = process.platform === "linux" && process.arch === "x64";
-const CALL_MS = 20_000;
+/** A shared machine may stand still for a while: only a chain that hangs for good is to fail. */
+const CALL_MS = 60_000;
 
 /** For `describe.skipIf`: true only where no program exists for the platform and this is not CI. A missing program is a failure elsewhere. */
 export const noAnvil = !isServed && process.env.CI === undefined;

@@ -75,7 +75,7 @@ export function eventIn(tx: FollowedTx, contract: string, id: string, kind: Swap
 
 /**
  * Reads receipts from a majority and checks that their blocks are on the best chain. In the order of `txids`; null: not in a
- * block up to the quorum's. `moved`: the chain changed meanwhile.
+ * block up to the quorum's. `moved`: the chain changed meanwhile, so that what is missing may only have been taken out of its block.
  */
 async function readReceipts(
   quorum: Quorum,
@@ -85,9 +85,7 @@ async function readReceipts(
   const read = wholeRead(await quorumRead(quorum, txids.map(receiptQuery), signal));
   if (!read.ok) return read;
   const mined = read.value.map((r, i) => (r === null || r.blockNumber > quorum.block.height || r.transactionHash !== txids[i] ? null : r));
-  const heights = [...new Set(mined.flatMap((r) => (r === null ? [] : r.blockNumber)))];
-  if (heights.length === 0) return ok(mined);
-  heights.push(quorum.block.height);
+  const heights = [...new Set([...mined.flatMap((r) => (r === null ? [] : r.blockNumber)), quorum.block.height])];
   const blocks = wholeRead(await quorumRead(quorum, heights.map(blockQuery), signal));
   if (!blocks.ok) return blocks;
   const hashes = new Map(blocks.value.map((header, i) => [heights[i], header?.hash]));

@@ -77,7 +77,7 @@ test("an approval or withdrawal that nodes took is not before it until a block p
 });
 
 test("a swap's transaction that nodes took is no more before it, where nodes show nobody their pools", async () => {
-  const swapChain = new EvmSwapChain({ chain, address, nonces, allowances: { done: () => undefined } });
+  const swapChain = new EvmSwapChain({ chain, address, nonces, allowances: { done: () => undefined }, clock: { nowMs: () => 0 } });
   const first = take(9n * GWEI);
   chain.outcomes.push({ kind: "unknown", message: "no answer" }, { kind: "rejected", code: -32_000, message: "no" });
   for (let i = 0; i < 2; i++) await swapChain.broadcast(first.raw, signal);

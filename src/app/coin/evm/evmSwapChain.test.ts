@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import { SilentLog } from "../../../../test/fakes/silentLog.ts";
 import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
@@ -15,16 +15,24 @@ const call = { chainId: 1n, gasLimit: 21_000n, to: ZERO_ADDRESS, value: 1n, data
 const stored = signEvmTx({ type: "legacy", nonce: 5n, ...call }, key);
 
 /** The chain has used the stored transaction's nonce for another one long ago. */
-async function afterStart(): Promise<{ chain: FakeAccountChain; swapChain: EvmSwapChain }> {
+async function afterStart(): Promise<{ chain: FakeAccountChain; swapChain: EvmSwapChain; pass: (ms: number) => void }> {
   const chain = new FakeAccountChain();
   chain.nonce = chain.pendingNonce = 100n;
   const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
   const nonces = new NonceLedger({ chain, address, store, log: new SilentLog() });
   await chain.watchAccount(address);
-  const swapChain = new EvmSwapChain({ chain, address, nonces, allowances: { done: () => undefined } });
+  let now = 0;
+  const clock = { nowMs: () => now };
+  const swapChain = new EvmSwapChain({ chain, address, nonces, allowances: { done: () => undefined }, clock });
   nonces.adopt(stored.raw);
   swapChain.addStored(stored);
-  return { chain, swapChain };
+  return {
+    chain,
+    swapChain,
+    pass: (ms) => {
+      now += ms;
+    },
+  };
 }
 
 test("a swap's transaction whose nonce was used long before this start is lost, and deep from the block that showed it", async () => {
@@ -53,4 +61,22 @@ test("a lost transaction is no deeper than the chain is high after a reorganisat
   // The same nonce was used again in a block below: it grows deep from there.
   chain.height = height + 5;
   expect(swapChain.tx(stored.txid)?.block?.height).toBe(height - 2);
+});
+
+test("a transaction that was seen is lost only when a later block and half a minute have not brought it back", async () => {
+  const { chain, swapChain, pass } = await afterStart();
+  await swapChain.watchTx(stored.txid, 0);
+  const seen = vi.spyOn(chain, "tx").mockReturnValue({ txid: stored.txid, raw: stored.raw, block: null, receipt: null, seenAtMs: 0 });
+  chain.nonce = 5n;
+  expect(swapChain.tx(stored.txid)?.failed).toBeUndefined();
+  // Its block is taken out of the chain in the middle of a look: the nonce of before, no receipt any more.
+  chain.nonce = 6n;
+  expect(swapChain.tx(stored.txid)?.failed).toBeUndefined();
+  chain.height++;
+  expect(swapChain.tx(stored.txid)?.failed).toBeUndefined();
+  pass(30_000);
+  expect(swapChain.tx(stored.txid)).toMatchObject({ failed: true, block: { height: chain.height - 1 } });
+  chain.height--;
+  expect(swapChain.tx(stored.txid)?.failed).toBeUndefined();
+  seen.mockRestore();
 });

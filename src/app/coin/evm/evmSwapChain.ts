@@ -16,7 +16,13 @@ const MAX_TOLD = 3;
 /** `payment`: the transaction that made it. */
 export type PaymentEnd = { readonly kind: "claim" | "refund"; readonly payment: string; readonly secret: Uint8Array | null };
 
-type Account = Pick<EvmAccount, "chain" | "address" | "nonces"> & { readonly allowances: Pick<EvmAccount["allowances"], "done"> };
+/** How long nodes may know that a nonce is used and not yet what used it: their answers come from many machines. */
+const DOUBT_MS = 30_000;
+
+type Account = Pick<EvmAccount, "chain" | "address" | "nonces"> & {
+  readonly allowances: Pick<EvmAccount["allowances"], "done">;
+  readonly clock: Pick<EvmAccount["clock"], "nowMs">;
+};
 type OwnNonce = { readonly nonce: bigint; readonly raw: Uint8Array };
 type Watched = AgreedPayment & { readonly script: Uint8Array };
 
@@ -34,7 +40,9 @@ export class EvmSwapChain implements SwapChain {
   /** Transactions whose absence means something: a whole look has covered them. */
   readonly #followed = new Set<string>();
   /** Own transactions whose nonce another one used, by txid. */
-  readonly #lost = new Map<string, OwnNonce & { readonly block: BlockRef }>();
+  readonly #lost = new Map<string, OwnNonce & { readonly block: BlockRef; readonly sinceMs: number }>();
+  /** Transactions that were seen in a pool or block since the start. */
+  readonly #sighted = new Set<string>();
   /** Own transactions that swaps have stored, by txid: the ledger forgets nonces that were used long ago. */
   readonly #stored = new Map<string, OwnNonce>();
 
@@ -78,6 +86,7 @@ export class EvmSwapChain implements SwapChain {
       this.#followed.delete(txid);
       this.#lost.delete(txid);
       this.#stored.delete(txid);
+      this.#sighted.delete(txid);
     }
     for (const { id } of gone) {
       this.#senders.delete(id);
@@ -146,6 +155,7 @@ export class EvmSwapChain implements SwapChain {
 
   tx(txid: string): SeenTx | undefined {
     const seen = this.#chain.tx(txid);
+    if (seen && this.#followed.has(txid)) this.#sighted.add(txid);
     if (seen?.block) {
       this.#lost.delete(txid);
       return seen.receipt?.succeeded === false ? { ...seen, failed: true } : seen;
@@ -170,14 +180,17 @@ export class EvmSwapChain implements SwapChain {
 
   /**
    * An own transaction that can never be mined any more: a block has another one with its nonce. Its block is the one in which that
-   * was first seen, so that it grows deep as others do, also when the ledger has forgotten the nonce.
+   * was first seen, so that it grows deep as others do, also when the ledger has forgotten the nonce. Of one that was seen before, it is
+   * said only once a later block and half a minute have not shown it: while a chain is reorganised, and where one address stands for
+   * many machines, nodes know of a nonce before they know the receipt.
    */
   #superseded(txid: string): SeenTx | undefined {
-    const { nonces, address } = this.#account;
+    const { nonces, address, clock } = this.#account;
     const state = this.#chain.account(address);
     const held = nonces.txAt(txid);
     const own = this.#stored.get(txid) ?? (held && { nonce: held.tx.nonce, raw: held.raw });
-    const lost = this.#lost.get(txid) ?? (own && state && this.#followed.has(txid) ? { ...own, block: state.block } : null);
+    const isNew = own && state && this.#followed.has(txid);
+    const lost = this.#lost.get(txid) ?? (isNew ? { ...own, block: state.block, sinceMs: clock.nowMs() } : null);
     if (!lost || !state || state.nonce <= lost.nonce) {
       this.#lost.delete(txid);
       return undefined;
@@ -185,7 +198,8 @@ export class EvmSwapChain implements SwapChain {
     // A reorganisation may have taken the block, and another one of the same height or below it used the nonce.
     const block = lost.block.height <= state.block.height ? lost.block : state.block;
     this.#lost.set(txid, { ...lost, block });
-    return { txid, raw: lost.raw, block, seenAtMs: 0, failed: true };
+    const isDoubtful = state.block.height <= block.height || clock.nowMs() - lost.sinceMs < DOUBT_MS;
+    return isDoubtful && this.#sighted.has(txid) ? undefined : { txid, raw: lost.raw, block, seenAtMs: 0, failed: true };
   }
 
   /** The payments that a transaction ended, and how: a contract that calls the swap contract may end many at once. */
