@@ -119,6 +119,12 @@ export interface UtxoChain {
    * Absent: the backend is believed anyway.
    */
   guard?(script: Uint8Array, guard: Guard): () => void;
+  /**
+   * A backend of several strangers, where a block costs nothing: asks those it would not ask otherwise whether they have a block, before a
+   * step that cannot be taken back rests on it. Why it may be made up, one sentence for people; null: nothing speaks against it. Takes
+   * seconds; rejects with `Aborted` by its signal or `close`. Absent: a block the backend shows is one.
+   */
+  doubt?(block: BlockRef, signal?: AbortSignal): Promise<string | null>;
   /** All known outputs to a watched script, spent ones of swap scripts included. */
   outputs(script: Uint8Array): readonly SeenOutput[];
   /** A followed transaction, or one that touches a watched script. */

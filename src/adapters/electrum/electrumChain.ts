@@ -31,6 +31,7 @@ import { ServerVisits } from "./serverVisits.ts";
 import { TxProver } from "./txProver.ts";
 import { visitLog } from "./visitLog.ts";
 import { WatchedTxs } from "./watchedTxs.ts";
+import { Witnesses } from "./witnesses.ts";
 
 /** Greatest value of BIP-65's heights: a `fromHeight` is never above it. */
 const MAX_HEIGHT = 499_999_999;
@@ -133,6 +134,16 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     log,
     closed: closing.signal,
   });
+  const witnesses = new Witnesses({
+    ticker,
+    servers: visitable,
+    pool,
+    reader,
+    isCostly: () => follower.isCostly,
+    clock,
+    log,
+    closed: closing.signal,
+  });
   const loop: ElectrumLoop = new ElectrumLoop({
     ticker,
     pool,
@@ -195,6 +206,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
         visits.plan();
       };
     },
+    doubt: (block, signal) => witnesses.doubt(block, signal),
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),
     confirmations(block: BlockRef | null): number {

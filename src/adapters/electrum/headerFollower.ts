@@ -140,11 +140,16 @@ export class HeaderFollower {
     return others.length === 0 ? ok(undefined) : err({ kind: "moved" });
   }
 
+  /** Whether the last block of the chain that is followed shows work that nobody spends to deceive. */
+  get isCostly(): boolean {
+    const { rules, costlyWork } = this.#deps;
+    return rules.work.kind !== "unchecked" && this.#chain !== null && workOf(tipOf(this.#chain.checked), rules) >= costlyWork;
+  }
+
   #isCostly(servers: readonly RemoteServer[]): boolean {
     const { rules, costlyWork } = this.#deps;
-    if (rules.work.kind === "unchecked") return false;
     // Once there is a chain it tells: anybody can show one cheap block.
-    if (this.#chain !== null) return workOf(tipOf(this.#chain.checked), rules) >= costlyWork;
+    if (rules.work.kind === "unchecked" || this.#chain !== null) return this.isCostly;
     return servers.every((s) => s.tip === null || workOf(s.tip.header, rules) >= costlyWork);
   }
 

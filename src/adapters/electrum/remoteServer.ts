@@ -68,6 +68,7 @@ export class RemoteServer {
   #restMs = 0;
   #leftAtMs = 0;
   #arrivedAtMs = 0;
+  #connectedMs = Number.NEGATIVE_INFINITY;
   #wasHeard = false;
   #cancelPing: () => void = () => undefined;
 
@@ -110,6 +111,11 @@ export class RemoteServer {
     this.#leftAtMs = Math.min(this.#leftAtMs, this.#deps.clock.nowMs());
     const needed = this.#state === "dropped" ? NEEDED_DROPPED_REST_MS : NEEDED_REST_MS;
     return this.#leftAtMs + Math.min(this.#restMs, isNeeded ? needed : Number.POSITIVE_INFINITY);
+  }
+
+  /** When it was connected last, unix ms: now, while it is; -Infinity: never. */
+  get connectedMs(): number {
+    return this.#state === "connected" ? this.#deps.clock.nowMs() : this.#connectedMs;
   }
 
   health(): ServerHealth {
@@ -310,6 +316,7 @@ export class RemoteServer {
 
   #leave(state: ServerHealth["state"], why: string | null, restMs: number): void {
     this.#cancelPing();
+    this.#connectedMs = this.connectedMs;
     this.#state = state;
     this.#tip = null;
     this.#genesis = null;

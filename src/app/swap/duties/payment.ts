@@ -70,13 +70,16 @@ function payBy(task: SwapTask): number {
 }
 
 /**
- * Reads the chain right before an irreversible step: is the other side's payment there, exact, deep and unspent?
+ * Reads the chain right before an irreversible step: is the other side's payment there, exact, deep and unspent, in a block that nobody made up?
  * @returns what is wrong, or null
  */
 export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   const s = task.state;
   const slot = theirPayment(s.terms.role);
   const coin = task.coin(chainOf(s.terms.role, slot));
+  const { block } = s.facts[slot] ?? {};
+  // First, since it takes a while, and all the rest is to be true at the moment of the step.
+  const doubt = block ? await coin.chain.doubt?.(block, signal) : null;
   await coin.chain.refresh(signal);
   const status = coin.chain.status();
   if (status.state !== "ready") return `${coin.ticker}: the backend is ${status.state}, its view may be old`;
@@ -86,7 +89,9 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   if (output.value !== unitsOf(s, slot)) return `${slot} holds ${output.value} units, agreed were ${unitsOf(s, slot)}`;
   if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;
   const shallow = notDeep(coin.chain, output.block, depthOf(s, slot));
-  return shallow === null ? null : `${slot} ${shallow}`;
+  if (shallow !== null) return `${slot} ${shallow}`;
+  if (output.block?.hash !== block?.hash) return `${slot} has just come into another block`;
+  return doubt ? `${slot}: ${doubt}` : null;
 }
 
 /** Why the own payment must not be made now; null when it may: what the other side has done so far still stands. */

@@ -1,0 +1,141 @@
+import { afterEach, expect, test } from "vitest";
+import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import type { ElectrumEffect } from "../../src/chain/electrum/electrumFaults.ts";
+import type { BlockRef } from "../../src/ports/chain.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+// A coin whose blocks cost nothing, of which the first servers are connected: what the others say of a block.
+
+const SHOWN = /^block \d+ \([0-9a-f]{64}\) of TST is shown by the \d connected servers and not by server\d/;
+const LAG: ElectrumEffect = { kind: "lag", blocks: 1 };
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+type World = {
+  readonly w: ElectrumWorld;
+  readonly chain: ElectrumChain;
+  /** The last block, as the chain is followed. */
+  readonly last: () => BlockRef;
+  readonly doubt: () => Promise<string | null>;
+  /** Connections made to each server. */
+  readonly visits: readonly number[];
+};
+
+async function begin(count: number, maxConnected: number, options: ElectrumOptions = {}): Promise<World> {
+  const w = await startElectrumChain(SEGWIT_COIN, count);
+  cleanup.push(() => w.close());
+  const visits = w.servers.map(() => 0);
+  for (const [i, server] of w.servers.entries()) {
+    const connect = server.connect.bind(server);
+    server.connect = (client) => {
+      visits[i] = (visits[i] ?? 0) + 1;
+      return connect(client);
+    };
+  }
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000, maxConnected, ...options });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.refresh());
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  const last = (): BlockRef => {
+    const { tip } = chain.status();
+    return tip ?? expect.fail("no block");
+  };
+  return { w, chain, last, visits, doubt: () => whileTimePasses(w, chain.doubt?.(last()) ?? expect.fail("nobody to ask")) };
+}
+const fault = ({ w }: World, server: number, effect: ElectrumEffect): void => void w.servers[server]?.faults.add(effect);
+
+test("others have it: nothing speaks against a block, and nobody is asked about it twice", async () => {
+  const world = await begin(4, 2);
+  expect(await world.doubt()).toBeNull();
+  const asked = [...world.visits];
+  expect(asked.slice(2)).toEqual([1, 1]);
+  expect(await world.doubt()).toBeNull();
+  expect(world.visits).toEqual(asked);
+});
+
+test("one that has it is enough, whoever else does not; it needs not be the first to answer", async () => {
+  const world = await begin(5, 2);
+  fault(world, 2, LAG);
+  fault(world, 3, LAG);
+  expect(await world.doubt()).toBeNull();
+});
+
+test.each([
+  [1, 1, true],
+  [2, 1, true],
+  [3, 1, false],
+  [4, 1, false],
+  [4, 2, true],
+])("%i are connected and %i others do not have it: doubted is %s", async (connected, others, isDoubted) => {
+  const world = await begin(connected + others, connected, { minConnected: 1 });
+  for (let i = 0; i < others; i++) fault(world, connected + i, LAG);
+  const doubt = await world.doubt();
+  expect(doubt === null ? null : SHOWN.test(doubt)).toBe(isDoubted ? true : null);
+});
+
+test("a server a block behind is asked again, ever less often, and is a witness once it has the block", async () => {
+  const world = await begin(3, 2);
+  fault(world, 2, LAG);
+  expect(await world.doubt()).toMatch(SHOWN);
+  expect(await world.doubt()).toMatch(SHOWN);
+  expect(world.visits[2]).toBe(1);
+  await world.w.pass(5_000);
+  expect(await world.doubt()).toMatch(SHOWN);
+  await world.w.pass(5_000);
+  expect(await world.doubt()).toMatch(SHOWN);
+  expect(world.visits[2]).toBe(2);
+  world.w.servers[2]?.faults.clear();
+  await world.w.pass(5_000);
+  expect(await world.doubt()).toBeNull();
+});
+
+test("servers that are away, hang or stood still long ago say nothing, and are left alone for a minute", async () => {
+  const world = await begin(5, 2);
+  fault(world, 2, { kind: "refuse" });
+  fault(world, 3, { kind: "stall" });
+  await world.w.pass(4 * 3_600_000);
+  world.w.mine();
+  await whileTimePasses(world.w, world.chain.refresh());
+  fault(world, 4, LAG);
+  const before = [...world.visits];
+  expect(await world.doubt()).toBeNull();
+  expect(await world.doubt()).toBeNull();
+  expect(world.visits.slice(2)).toEqual(before.slice(2).map((n) => n + 1));
+});
+
+test("one that was connected when the block came is no witness of it: whoever made it up may have left since", async () => {
+  const world = await begin(4, 2);
+  fault(world, 0, { kind: "garbage", text: "nonsense" });
+  await whileTimePasses(world.w, world.chain.refresh());
+  world.w.servers[0]?.faults.clear();
+  const states = world.chain.servers().map(({ state }) => state);
+  const idle = states.findIndex((state, i) => i > 1 && state !== "connected");
+  expect([states[0] === "connected", states.filter((state) => state === "connected").length]).toEqual([false, 2]);
+  fault(world, idle, LAG);
+  expect(await world.doubt()).toMatch(SHOWN);
+});
+
+test("where work proves a block nobody is asked", async () => {
+  const world = await begin(3, 2, { costlyWork: 1n });
+  fault(world, 2, LAG);
+  const before = [...world.visits];
+  expect(await world.doubt()).toBeNull();
+  expect(world.visits).toEqual(before);
+});
+
+test("whoever waits may give up", async () => {
+  const world = await begin(3, 2);
+  fault(world, 2, { kind: "stall" });
+  const giveUp = new AbortController();
+  const waiting = world.chain.doubt?.(world.last(), giveUp.signal);
+  giveUp.abort();
+  await expect(waiting).rejects.toThrow();
+});
