@@ -139,6 +139,21 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "this.chain.endedBy(txid).slice(0, 1).find(({ payment }) => payment === paymentTxid)?.kind",
     ATTACKS,
   ),
+  bug("a payment that the contract has is lost once no node has its receipt", CHAIN, " || this.#hasPaid(txid)", "", CHAIN_TEST),
+  bug(
+    "a payment that only the contract shows is cancelled as too late",
+    PUBLISH,
+    " || coin.chain.isUnfound?.(coin.contractScript(contractOf(s, slot)))",
+    "",
+    TROUBLE,
+  ),
+  bug(
+    "a swap that was put back fails while only the contract shows its payment",
+    TAKE_UP,
+    "const unexplained = hidden ?? coin.unexplained();",
+    "const unexplained = coin.unexplained();",
+    TROUBLE,
+  ),
   bug("a lost nonce is young again at every block", CHAIN, "    this.#lost.set(txid, { ...lost, block });\n", "", ATTACKS),
   bug(
     "a lost nonce is deep in a block that a reorganisation took",

@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
-import { type Books, books } from "./accountAudit.ts";
+import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend } from "./accountMeddling.ts";
-import { runSwap } from "./accountRun.ts";
-import { type AccountWorld, accountWorld, ETH, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
+import { audit, runSwap } from "./accountRun.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
+import { isOver } from "./audit.ts";
 
 const SEED = 20_241_127;
 const MINUTE_MS = 60_000;
@@ -83,6 +84,86 @@ test(
       for (const node of [t.maker, t.taker]) node.link(ETH).hasNoLogs = false;
     });
     expect(await run(ETH, TOKEN)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a payment whose receipt no node has after a restart is taken back once one has it again",
+  async () => {
+    await open(15_000);
+    t.taker.storeFault = (_uuid, { event }) => (event.type === "tx_signed" && event.slot === "takerPayment" ? "refuse" : undefined);
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    const { maker, world } = t;
+    await world.runUntil(
+      "the maker has paid",
+      () => maker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "makerPayment"),
+      HOUR_MS,
+    );
+    maker.link(ETH).receiptsBehind = Number.POSITIVE_INFINITY;
+    maker.crash();
+    await maker.start(ALL);
+    await world.advance(HOUR_MS);
+    expect(maker.outcome(uuid)).toBeNull();
+    maker.link(ETH).receiptsBehind = 0;
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before);
+    expect(outcomes(t, uuid)).toBe("refunded failed");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a payment of a quarter of an hour ago whose receipt comes a minute after a restart is not cancelled, and trades",
+  async () => {
+    await open(15_000);
+    const { maker, taker, world } = t;
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    await world.runUntil(
+      "the maker has paid",
+      () => maker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "makerPayment"),
+      HOUR_MS,
+    );
+    for (const node of [maker, taker]) node.crash();
+    await world.advance(15 * MINUTE_MS);
+    maker.link(ETH).receiptsBehind = Number.POSITIVE_INFINITY;
+    await maker.start(ALL);
+    await world.advance(MINUTE_MS);
+    maker.link(ETH).receiptsBehind = 0;
+    await taker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before);
+    expect(outcomes(t, uuid)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a maker put back to before its payment, of which only the contract tells for an hour, does not call its swap failed",
+  async () => {
+    await open(15_000);
+    const { maker, taker, world } = t;
+    let backup: ReturnType<typeof maker.backup> | null = null;
+    maker.onEvent = (event) => {
+      if (event.type === "tx_received" && backup === null) backup = maker.backup();
+    };
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    await world.runUntil("it has paid", () =>
+      maker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "makerPayment" && e.block !== null),
+    );
+    for (const node of [maker, taker]) node.crash();
+    if (backup === null) throw new Error("no backup");
+    await maker.restore(await backup);
+    maker.link(ETH).receiptsBehind = Number.POSITIVE_INFINITY;
+    await maker.start(ALL);
+    await world.advance(HOUR_MS);
+    expect(maker.outcome(uuid)).toBeNull();
+    expect(maker.node.swaps.unseenOf(uuid)).toContain("add a node that serves logs");
+    maker.link(ETH).receiptsBehind = 0;
+    await taker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before);
+    expect(outcomes(t, uuid)).toBe("refunded failed");
   },
   TIMEOUT_MS,
 );

@@ -27,6 +27,8 @@ export class EvmLink {
   isSwallowing = false;
   /** While true their logs have no events of the swap contracts. */
   hasNoLogs = false;
+  /** Of so many of the newest blocks they know what became of accounts and contracts, and neither receipts nor logs yet. */
+  receiptsBehind = 0;
   /** While true they carry out no call with replaced code. */
   hasNoOverrides = false;
   /** How long after a block they tell of it, ms; null: they do not, and the view waits for its next look. */

@@ -22,10 +22,13 @@ function pricesOf(chain: SimEvmChain, { lies }: EvmLink): GasPrices {
   return { legacy: nextBaseFee + medium, nextBaseFee, priority: { low: medium / 2n, medium, high: 2n * medium } };
 }
 
-function txOf(chain: SimEvmChain, txid: string, seen: ReadonlyMap<string, AccountTx>, nowMs: number): AccountTx | null {
+const hasReceipts = (chain: SimEvmChain, link: EvmLink, block: BlockRef): boolean => block.height <= chain.tip.height - link.receiptsBehind;
+
+function txOf(chain: SimEvmChain, link: EvmLink, txid: string, seen: ReadonlyMap<string, AccountTx>, nowMs: number): AccountTx | null {
   const found = chain.find(txid);
   if (found === undefined) return null;
   const { signed, block, receipt } = found;
+  if (block !== null && !hasReceipts(chain, link, block)) return null;
   return { txid, raw: signed.raw, block: block === null ? null : ref(block), receipt, seenAtMs: seen.get(txid)?.seenAtMs ?? nowMs };
 }
 
@@ -41,7 +44,7 @@ function paymentOf(
     const event = expected.includes(kind) ? chain.event(contract, id, kind) : null;
     // In the logs of the blocks that are searched, or in the receipt of a transaction that is followed anyway.
     const isFound = event !== null && ((!link.hasNoLogs && event.block.height >= fromHeight) || followed.has(event.txid));
-    return isFound ? event : null;
+    return isFound && hasReceipts(chain, link, event.block) ? event : null;
   };
   const events = { sent: of("sent"), spent: of("spent"), refunded: of("refunded") };
   const have = Object.values(events).filter((event) => event !== null).length;
@@ -55,7 +58,7 @@ export function lookAt(chain: SimEvmChain, link: EvmLink, watches: Watches, befo
     .filter(({ contract }) => chain.swapContracts.includes(contract))
     .map((watched) => paymentOf(chain, link, watched, watches.txs));
   const eventTxs = payments.flatMap(({ sent, spent, refunded }) => [sent, spent, refunded].flatMap((event) => event?.txid ?? []));
-  const txs = [...new Set([...watches.txs, ...eventTxs])].flatMap((txid) => txOf(chain, txid, before?.txs ?? new Map(), nowMs) ?? []);
+  const txs = [...new Set([...watches.txs, ...eventTxs])].flatMap((txid) => txOf(chain, link, txid, before?.txs ?? new Map(), nowMs) ?? []);
   const wrong = link.faults.heightLie();
   const timeSec = tip.timeSec + link.lies.timeSec;
   return {

@@ -47,6 +47,11 @@ export type SwapChain = Pick<
    * it shows everything.
    */
   unseen?(script: Uint8Array): string | null;
+  /**
+   * Whether the chain has exactly the payment of a watched script, and no node has shown its transaction: not yet, or not any more. Chains
+   * of scripts show what they have.
+   */
+  isUnfound?(script: Uint8Array): boolean;
 };
 
 /**

@@ -14,7 +14,8 @@ export function mayHavePaid(s: SwapState): boolean {
  * Takes over the own payment from the chain when the log lacks it: the store was put back to an older state, or lost its
  * end. To be called before any duty of a swap that was stored: it would pay a second time, or call the swap failed
  * while its money is locked. Only a payment of the exact value, signed with the own key, counts: anybody can pay the contract.
- * Rejects when the chain could not be read, or has a transaction of ours in no block yet that may be it.
+ * Rejects when the chain could not be read, has the payment and not yet shown its transaction, or has one of ours in no block yet that
+ * may be it.
  */
 export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
   const s = task.state;
@@ -26,7 +27,10 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
   const exact = coin.chain.outputs(script).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
   const found = exact.flatMap((o) => coin.chain.tx(o.txid) ?? []).find((tx) => coin.isOurs(tx.txid));
   if (!found) {
-    const unexplained = coin.unexplained();
+    const lookedFor = `the ${coin.ticker} chain has our payment, and its transaction is still looked for`;
+    const hidden = coin.chain.isUnfound?.(script) ? (coin.chain.unseen?.(script) ?? lookedFor) : null;
+    task.unseen = hidden ?? task.unseen;
+    const unexplained = hidden ?? coin.unexplained();
     if (unexplained !== null) throw new Error(unexplained);
     return;
   }

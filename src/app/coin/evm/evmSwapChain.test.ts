@@ -6,8 +6,10 @@ import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
 import { addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import type { SwapPayment } from "../../../ports/accountChain.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
 import { NonceLedger } from "./nonceLedger.ts";
+import { agreedPayment, paymentScript } from "./paymentScript.ts";
 
 const key = keyPairFromScalar(new Uint8Array(32).fill(7)) ?? expect.fail("no key");
 const address = addressOfPubkey(key.publicKey);
@@ -79,4 +81,32 @@ test("a transaction that was seen is lost only when a later block and half a min
   chain.height--;
   expect(swapChain.tx(stored.txid)?.failed).toBeUndefined();
   seen.mockRestore();
+});
+
+test("a payment that the contract has is not lost though no node has its receipt, one that it has of another is", async () => {
+  const { chain, swapChain } = await afterStart();
+  const terms = { contract: ZERO_ADDRESS, id: new Uint8Array(32).fill(3), token: ZERO_ADDRESS, sender: address, receiver: ZERO_ADDRESS };
+  const script = paymentScript({ ...terms, secretHash: new Uint8Array(20), lockTime: 9n, units: 1n });
+  const { key, paymentHash, lockTime } = agreedPayment(script);
+  await swapChain.watchScript(script, 0);
+  swapChain.addSender(key.id, stored.txid);
+  await swapChain.watchTx(stored.txid, 0);
+  const there = {
+    ...key,
+    block: { height: 1, hash: "" },
+    state: "sent",
+    paymentHash,
+    lockTime,
+    sent: null,
+    spent: null,
+    refunded: null,
+  } as const;
+  const isLost = (payment: Partial<SwapPayment>): boolean | undefined => {
+    Object.assign(chain, { payment: () => ({ ...there, events: "missing", ...payment }) });
+    return swapChain.tx(stored.txid)?.failed;
+  };
+  expect(isLost({})).toBeUndefined();
+  expect(isLost({ state: "spent" })).toBeUndefined();
+  expect(isLost({ state: "uninitialized", paymentHash: new Uint8Array(20), lockTime: 0n })).toBe(true);
+  expect(isLost({ paymentHash: new Uint8Array(20) })).toBe(true);
 });

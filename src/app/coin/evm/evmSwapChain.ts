@@ -121,6 +121,14 @@ export class EvmSwapChain implements SwapChain {
     return `the swap contract calls the payment 0x${id} ${state}, and the logs of no ${this.ticker} node have the transaction that did it: add a node that serves logs (eth_getLogs)`;
   }
 
+  isUnfound(script: Uint8Array): boolean {
+    const watched = this.#watched.get(hexOf(script));
+    const payment = watched && this.#chain.payment(watched.key);
+    if (!payment || !isAsAgreed(watched, payment)) return false;
+    const sent = this.#sentBy(payment);
+    return sent === null || this.#chain.tx(sent.txid) === undefined;
+  }
+
   /**
    * What the token of the other side's payment told that it brought, where that is not what the payment names; null: it is. The
    * contract's hash has the amount that was called for, and a contract that trusts tokens may have got less: of a token that keeps a part
@@ -182,7 +190,7 @@ export class EvmSwapChain implements SwapChain {
    * An own transaction that can never be mined any more: a block has another one with its nonce. Its block is the one in which that
    * was first seen, so that it grows deep as others do, also when the ledger has forgotten the nonce. Of one that was seen before, it is
    * said only once a later block and half a minute have not shown it: while a chain is reorganised, and where one address stands for
-   * many machines, nodes know of a nonce before they know the receipt.
+   * many machines, nodes know of a nonce before they know the receipt. Of a payment the contract knows better.
    */
   #superseded(txid: string): SeenTx | undefined {
     const { nonces, address, clock } = this.#account;
@@ -191,7 +199,7 @@ export class EvmSwapChain implements SwapChain {
     const own = this.#stored.get(txid) ?? (held && { nonce: held.tx.nonce, raw: held.raw });
     const isNew = own && state && this.#followed.has(txid);
     const lost = this.#lost.get(txid) ?? (isNew ? { ...own, block: state.block, sinceMs: clock.nowMs() } : null);
-    if (!lost || !state || state.nonce <= lost.nonce) {
+    if (!lost || !state || state.nonce <= lost.nonce || this.#hasPaid(txid)) {
       this.#lost.delete(txid);
       return undefined;
     }
@@ -200,6 +208,14 @@ export class EvmSwapChain implements SwapChain {
     this.#lost.set(txid, { ...lost, block });
     const isDoubtful = state.block.height <= block.height || clock.nowMs() - lost.sinceMs < DOUBT_MS;
     return isDoubtful && this.#sighted.has(txid) ? undefined : { txid, raw: lost.raw, block, seenAtMs: 0, failed: true };
+  }
+
+  /** The contract has what an own transaction pays. Its receipt may come later, and nodes that keep few have it no more after a restart. */
+  #hasPaid(txid: string): boolean {
+    return [...this.#watched.values()].some((watched) => {
+      const payment = this.#senders.get(watched.key.id)?.has(txid) ? this.#chain.payment(watched.key) : undefined;
+      return payment !== undefined && isAsAgreed(watched, payment);
+    });
   }
 
   /** The payments that a transaction ended, and how: a contract that calls the swap contract may end many at once. */
@@ -241,6 +257,7 @@ function shortText({ key, units, token }: AgreedPayment, brought: readonly bigin
   return `the payment 0x${key.id} names ${units} units, and the token ${checksumAddress(token)} told ${told} to the swap contract: it may keep a part of what it moves and cannot be swapped there`;
 }
 
+/** The hash names the payer and all else that was agreed; of a payment that was never made it is zero. */
 const isAsAgreed = (agreed: AgreedPayment, { paymentHash, lockTime }: SwapPayment): boolean =>
   equalBytes(paymentHash, agreed.paymentHash) && lockTime === agreed.lockTime;
 

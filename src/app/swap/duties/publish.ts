@@ -11,7 +11,7 @@ import {
 import { duties, isFeeMoot, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
-import { chainOf } from "../contracts.ts";
+import { chainOf, contractOf } from "../contracts.ts";
 import { OfferPause } from "../offerPause.ts";
 import { Repeater } from "../repeater.ts";
 import type { SwapCoin } from "../swapCoin.ts";
@@ -270,7 +270,8 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   // One the backend has may confirm until its window closes; one it does not have left too late, or never.
   const known = coin.chain.tx(txid);
   const limit = known ? window : notAfter;
-  if (s.facts[slot]?.block || known?.block || task.nowSec() <= limit) return true;
+  const isThere = known?.block || coin.chain.isUnfound?.(coin.contractScript(contractOf(s, slot)));
+  if (s.facts[slot]?.block || isThere || task.nowSec() <= limit) return true;
   const event = role === "maker" ? "MakerPaymentWaitConfirmFailed" : "TakerPaymentWaitForSpendFailed";
   const failure = { event, reason: `own payment is in no block by ${limit}` };
   // Also where it is decided already: a child that is being stored right now is then known as ours.
