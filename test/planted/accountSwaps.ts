@@ -143,7 +143,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment that only the contract shows is cancelled as too late",
     PUBLISH,
-    " || coin.chain.isUnfound?.(coin.contractScript(contractOf(s, slot)))",
+    " || coin.chain.unfound?.(coin.contractScript(contractOf(s, slot)))",
     "",
     TROUBLE,
   ),
@@ -152,6 +152,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     TAKE_UP,
     "const unexplained = hidden ?? coin.unexplained();",
     "const unexplained = coin.unexplained();",
+    TROUBLE,
+  ),
+  bug(
+    "a payment whose receipt no node has any more is not taken back",
+    "src/app/swap/duties/claimAndRefund.ts",
+    ' || coin.chain.unfound?.(script) === "unspent"',
+    "",
     TROUBLE,
   ),
   bug("a lost nonce is young again at every block", CHAIN, "    this.#lost.set(txid, { ...lost, block });\n", "", ATTACKS),

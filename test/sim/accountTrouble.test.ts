@@ -113,6 +113,30 @@ test(
   TIMEOUT_MS,
 );
 
+test.each([
+  [ETH, UTXO, "maker"],
+  [UTXO, TOKEN, "taker"],
+] as const)(
+  "%s for %s: the %s takes a payment back whose receipt and logs no node has any more after a restart",
+  async (base, rel, who) => {
+    await open(15_000);
+    const node = t[who];
+    const gone = who === "maker" ? "takerPayment" : "takerPaymentSpend";
+    t[who === "maker" ? "taker" : "maker"].storeFault = (_uuid, { event }) =>
+      event.type === "tx_signed" && event.slot === gone ? "refuse" : undefined;
+    const uuid = await match(t, base, rel, "4", "0.5");
+    await t.world.runUntil("it has paid", () => node.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === `${who}Payment`), HOUR_MS);
+    node.crash();
+    await t.world.advance(HOUR_MS);
+    node.link(ETH).receiptsFrom = chain().tip.height;
+    await node.start(ALL);
+    await t.world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before, 4_000_000n);
+    expect(outcomes(t, uuid)).toBe(who === "maker" ? "refunded failed" : "refunded refunded");
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "a payment of a quarter of an hour ago whose receipt comes a minute after a restart is not cancelled, and trades",
   async () => {

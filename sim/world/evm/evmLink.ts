@@ -29,6 +29,8 @@ export class EvmLink {
   hasNoLogs = false;
   /** Of so many of the newest blocks they know what became of accounts and contracts, and neither receipts nor logs yet. */
   receiptsBehind = 0;
+  /** Of blocks below they have neither receipts nor logs any more. */
+  receiptsFrom = 0;
   /** While true they carry out no call with replaced code. */
   hasNoOverrides = false;
   /** How long after a block they tell of it, ms; null: they do not, and the view waits for its next look. */

@@ -22,7 +22,8 @@ function pricesOf(chain: SimEvmChain, { lies }: EvmLink): GasPrices {
   return { legacy: nextBaseFee + medium, nextBaseFee, priority: { low: medium / 2n, medium, high: 2n * medium } };
 }
 
-const hasReceipts = (chain: SimEvmChain, link: EvmLink, block: BlockRef): boolean => block.height <= chain.tip.height - link.receiptsBehind;
+const hasReceipts = ({ tip }: SimEvmChain, { receiptsFrom, receiptsBehind }: EvmLink, { height }: BlockRef): boolean =>
+  height >= receiptsFrom && height <= tip.height - receiptsBehind;
 
 function txOf(chain: SimEvmChain, link: EvmLink, txid: string, seen: ReadonlyMap<string, AccountTx>, nowMs: number): AccountTx | null {
   const found = chain.find(txid);

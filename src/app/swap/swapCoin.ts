@@ -48,10 +48,10 @@ export type SwapChain = Pick<
    */
   unseen?(script: Uint8Array): string | null;
   /**
-   * Whether the chain has exactly the payment of a watched script, and no node has shown its transaction: not yet, or not any more. Chains
-   * of scripts show what they have.
+   * What became of a payment that the chain has exactly as a watched script says, and of which no node has shown the transaction: not yet,
+   * or not any more. Null: there is none, or it is shown. Chains of scripts show what they have.
    */
-  isUnfound?(script: Uint8Array): boolean;
+  unfound?(script: Uint8Array): "unspent" | "spent" | null;
 };
 
 /**

@@ -28,7 +28,7 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
   const found = exact.flatMap((o) => coin.chain.tx(o.txid) ?? []).find((tx) => coin.isOurs(tx.txid));
   if (!found) {
     const lookedFor = `the ${coin.ticker} chain has our payment, and its transaction is still looked for`;
-    const hidden = coin.chain.isUnfound?.(script) ? (coin.chain.unseen?.(script) ?? lookedFor) : null;
+    const hidden = coin.chain.unfound?.(script) ? (coin.chain.unseen?.(script) ?? lookedFor) : null;
     task.unseen = hidden ?? task.unseen;
     const unexplained = hidden ?? coin.unexplained();
     if (unexplained !== null) throw new Error(unexplained);

@@ -121,12 +121,13 @@ export class EvmSwapChain implements SwapChain {
     return `the swap contract calls the payment 0x${id} ${state}, and the logs of no ${this.ticker} node have the transaction that did it: add a node that serves logs (eth_getLogs)`;
   }
 
-  isUnfound(script: Uint8Array): boolean {
+  unfound(script: Uint8Array): "unspent" | "spent" | null {
     const watched = this.#watched.get(hexOf(script));
     const payment = watched && this.#chain.payment(watched.key);
-    if (!payment || !isAsAgreed(watched, payment)) return false;
+    if (!payment || !isAsAgreed(watched, payment)) return null;
     const sent = this.#sentBy(payment);
-    return sent === null || this.#chain.tx(sent.txid) === undefined;
+    if (sent && this.#chain.tx(sent.txid)) return null;
+    return payment.state === "sent" ? "unspent" : "spent";
   }
 
   /**

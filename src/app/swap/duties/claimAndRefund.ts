@@ -103,9 +103,10 @@ export async function refund(task: SwapTask, signal: AbortSignal): Promise<void>
     const coin = task.coin(side);
     const contract = contractOf(s, slot);
     const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
-    const output = coin.chain.outputs(coin.contractScript(contract)).find((o) => o.txid === txid && o.vout === 0);
+    const script = coin.contractScript(contract);
+    const output = coin.chain.outputs(script).find((o) => o.txid === txid && o.vout === 0);
     const raw = s.own[slot]?.raw ?? s.facts[slot]?.raw;
-    const isPaid = output?.block != null;
+    const isPaid = output?.block != null || coin.chain.unfound?.(script) === "unspent";
     const isDue = lockHasPassed(task, side, contract.lock) && isPaid;
     const isTime = isDue || isHeldUp(task, side, contract.lock, isPaid, sinceSec);
     if (isTime && !(output && isTaken(task, coin, output)) && raw !== undefined) {

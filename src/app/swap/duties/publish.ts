@@ -270,7 +270,7 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   // One the backend has may confirm until its window closes; one it does not have left too late, or never.
   const known = coin.chain.tx(txid);
   const limit = known ? window : notAfter;
-  const isThere = known?.block || coin.chain.isUnfound?.(coin.contractScript(contractOf(s, slot)));
+  const isThere = known?.block || coin.chain.unfound?.(coin.contractScript(contractOf(s, slot)));
   if (s.facts[slot]?.block || isThere || task.nowSec() <= limit) return true;
   const event = role === "maker" ? "MakerPaymentWaitConfirmFailed" : "TakerPaymentWaitForSpendFailed";
   const failure = { event, reason: `own payment is in no block by ${limit}` };
