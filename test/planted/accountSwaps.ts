@@ -155,6 +155,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     TROUBLE,
   ),
   bug(
+    "the claim of a payment whose receipt no node has any more shows no secret",
+    CHAIN,
+    'payment.state !== "uninitialized" ? this.#madeBy(watched, payment) : null',
+    'payment.state !== "uninitialized" ? this.#sentBy(payment) : null',
+    CHAIN_TEST,
+  ),
+  bug(
     "a payment whose receipt no node has any more is not taken back",
     "src/app/swap/duties/claimAndRefund.ts",
     ' || coin.chain.unfound?.(script) === "unspent"',

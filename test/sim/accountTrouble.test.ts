@@ -138,6 +138,26 @@ test.each([
 );
 
 test(
+  "a taker finds the secret in the claim of its payment though no node has that payment's receipt and logs any more after a restart",
+  async () => {
+    await open(15_000);
+    const { maker, taker, world } = t;
+    maker.storeFault = (_uuid, { event }) => (event.type === "tx_signed" && event.slot === "takerPaymentSpend" ? "refuse" : undefined);
+    const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+    await world.runUntil("it has paid", () => taker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPayment"), HOUR_MS);
+    taker.crash();
+    await world.advance(10 * MINUTE_MS);
+    taker.link(ETH).receiptsFrom = chain().tip.height;
+    await taker.start(ALL);
+    maker.storeFault = () => undefined;
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before, 4_000_000n);
+    expect(outcomes(t, uuid)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
   "a payment of a quarter of an hour ago whose receipt comes a minute after a restart is not cancelled, and trades",
   async () => {
     await open(15_000);

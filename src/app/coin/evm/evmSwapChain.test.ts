@@ -83,7 +83,7 @@ test("a transaction that was seen is lost only when a later block and half a min
   seen.mockRestore();
 });
 
-test("a payment that the contract has is not lost though no node has its receipt, one that it has of another is", async () => {
+test("a payment that the contract has is not lost though no node has its receipt, and shows its end; one that it has of another is", async () => {
   const { chain, swapChain } = await afterStart();
   const terms = { contract: ZERO_ADDRESS, id: new Uint8Array(32).fill(3), token: ZERO_ADDRESS, sender: address, receiver: ZERO_ADDRESS };
   const script = paymentScript({ ...terms, secretHash: new Uint8Array(20), lockTime: 9n, units: 1n });
@@ -106,7 +106,13 @@ test("a payment that the contract has is not lost though no node has its receipt
     return swapChain.tx(stored.txid)?.failed;
   };
   expect(isLost({})).toBeUndefined();
-  expect(isLost({ state: "spent" })).toBeUndefined();
+  const spent = { txid: "cc".repeat(32), block: { height: 7, hash: "" }, secret: new Uint8Array(32), payments: 0, arrivals: [] };
+  expect(isLost({ state: "spent", spent })).toBeUndefined();
+  expect(swapChain.outputs(script)).toMatchObject([{ txid: stored.txid, block: null, value: 1n, spentBy: { txid: spent.txid } }]);
+  expect(swapChain.endedBy(spent.txid)).toEqual([{ kind: "claim", payment: stored.txid, secret: spent.secret }]);
+  chain.nonce = 5n;
+  expect(swapChain.outputs(script)).toEqual([]);
+  chain.nonce = 100n;
   expect(isLost({ state: "uninitialized", paymentHash: new Uint8Array(20), lockTime: 0n })).toBe(true);
   expect(isLost({ paymentHash: new Uint8Array(20) })).toBe(true);
 });

@@ -100,7 +100,7 @@ export class EvmSwapChain implements SwapChain {
   outputs(script: Uint8Array): readonly SeenOutput[] {
     const watched = this.#watched.get(hexOf(script));
     const payment = watched && this.#chain.payment(watched.key);
-    const sent = payment && payment.state !== "uninitialized" ? this.#sentBy(payment) : null;
+    const sent = payment && payment.state !== "uninitialized" ? this.#madeBy(watched, payment) : null;
     if (!payment || !sent) return [];
     const isAgreed = isAsAgreed(watched, payment) && this.#shortfall(watched, payment) === null;
     const { txid, block } = sent;
@@ -162,6 +162,16 @@ export class EvmSwapChain implements SwapChain {
     return null;
   }
 
+  /** The same; `block` null: an own transaction made it, as the contract says, and no node has the receipt. Its end must be seen all the same. */
+  #madeBy(watched: Watched, payment: SwapPayment): { readonly txid: string; readonly block: BlockRef | null } | null {
+    const sent = this.#sentBy(payment);
+    if (sent || !isAsAgreed(watched, payment)) return sent;
+    const { chain, address } = this.#account;
+    const used = chain.account(address)?.nonce ?? 0n;
+    const txid = [...(this.#senders.get(payment.id) ?? [])].find((own) => (this.#stored.get(own)?.nonce ?? used) < used);
+    return txid === undefined ? null : { txid, block: null };
+  }
+
   tx(txid: string): SeenTx | undefined {
     const seen = this.#chain.tx(txid);
     if (seen && this.#followed.has(txid)) this.#sighted.add(txid);
@@ -221,9 +231,9 @@ export class EvmSwapChain implements SwapChain {
 
   /** The payments that a transaction ended, and how: a contract that calls the swap contract may end many at once. */
   endedBy(txid: string): readonly PaymentEnd[] {
-    return [...this.#watched.values()].flatMap(({ key }): PaymentEnd[] => {
-      const payment = this.#chain.payment(key);
-      const sent = payment && this.#sentBy(payment);
+    return [...this.#watched.values()].flatMap((watched): PaymentEnd[] => {
+      const payment = this.#chain.payment(watched.key);
+      const sent = payment && this.#madeBy(watched, payment);
       if (!sent) return [];
       if (payment.spent?.txid === txid) return [{ kind: "claim", payment: sent.txid, secret: payment.spent.secret }];
       return payment.refunded?.txid === txid ? [{ kind: "refund", payment: sent.txid, secret: null }] : [];
