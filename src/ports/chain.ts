@@ -120,9 +120,9 @@ export interface UtxoChain {
    */
   guard?(script: Uint8Array, guard: Guard): () => void;
   /**
-   * A backend of several strangers, where a block costs nothing: asks those it would not ask otherwise whether they have a block, before a
-   * step that cannot be taken back rests on it. Why it may be made up, one sentence for people; null: nothing speaks against it. Takes
-   * seconds; rejects with `Aborted` by its signal or `close`. Absent: a block the backend shows is one.
+   * A backend of several strangers, where a block costs nothing: asks all of them, also those it would not ask otherwise, whether they have
+   * a block, before a step that cannot be taken back rests on it. Why it may be made up, one sentence for people; null: nothing speaks
+   * against it. Takes seconds; rejects with `Aborted` by its signal or `close`. Absent: a block the backend shows is one.
    */
   doubt?(block: BlockRef, signal?: AbortSignal): Promise<string | null>;
   /** All known outputs to a watched script, spent ones of swap scripts included. */

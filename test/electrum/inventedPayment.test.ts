@@ -52,7 +52,7 @@ test("a taker does not pay for a payment that only connected servers show", asyn
   expect(await world.outcome(taker, uuid)).toBe("failed");
   const { own, abandoned } = await taker.state(uuid);
   expect(own.takerPayment).toBeUndefined();
-  expect(JSON.stringify(abandoned)).toContain("is shown by the 2 connected servers and not by server");
+  expect(JSON.stringify(abandoned)).toContain("is shown by 2 connected servers and not by server");
   await world.maker.restart();
 });
 

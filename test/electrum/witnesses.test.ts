@@ -10,7 +10,7 @@ import { whileTimePasses } from "./whileTimePasses.ts";
 
 // A coin whose blocks cost nothing, of which the first servers are connected: what the others say of a block.
 
-const SHOWN = /^block \d+ \([0-9a-f]{64}\) of TST is shown by the \d connected servers and not by server\d/;
+const SHOWN = /^block \d+ \([0-9a-f]{64}\) of TST is shown by \d connected servers and not by server\d/;
 const LAG: ElectrumEffect = { kind: "lag", blocks: 1 };
 const cleanup: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -27,8 +27,14 @@ type World = {
   readonly visits: readonly number[];
 };
 
-async function begin(count: number, maxConnected: number, options: ElectrumOptions = {}): Promise<World> {
+async function begin(
+  count: number,
+  maxConnected: number,
+  options: ElectrumOptions = {},
+  voters: readonly (string | undefined)[] = [],
+): Promise<World> {
   const w = await startElectrumChain(SEGWIT_COIN, count);
+  w.voters.push(...voters);
   cleanup.push(() => w.close());
   const visits = w.servers.map(() => 0);
   for (const [i, server] of w.servers.entries()) {
@@ -79,6 +85,37 @@ test.each([
   for (let i = 0; i < others; i++) fault(world, connected + i, LAG);
   const doubt = await world.doubt();
   expect(doubt === null ? null : SHOWN.test(doubt)).toBe(isDoubted ? true : null);
+});
+
+test("connected servers that do not have the block speak against it, too: most of them are enough to make one up", async () => {
+  const world = await begin(5, 5);
+  fault(world, 3, LAG);
+  expect(await world.doubt()).toBeNull();
+  fault(world, 4, LAG);
+  await world.w.pass(300_000);
+  expect(await world.doubt()).toMatch(SHOWN);
+});
+
+test("a host that does not answer at one port is asked at another", async () => {
+  const world = await begin(4, 2, { minConnected: 1 }, [undefined, undefined, "host", "host"]);
+  fault(world, 2, LAG);
+  fault(world, 3, { kind: "refuse" });
+  expect(await world.doubt()).toMatch(SHOWN);
+});
+
+test.each(["refuse", "stall"] as const)("a host that answers at one port only is asked there: the first one %ss", async (kind) => {
+  const world = await begin(4, 2, { minConnected: 1 }, [undefined, undefined, "host", "host"]);
+  fault(world, 2, { kind });
+  fault(world, 3, LAG);
+  expect(await world.doubt()).toMatch(SHOWN);
+});
+
+test("where eight say nothing the next are asked", async () => {
+  const world = await begin(12, 2);
+  for (let i = 2; i < 10; i++) fault(world, i, { kind: "stall" });
+  fault(world, 10, LAG);
+  fault(world, 11, LAG);
+  expect(await world.doubt()).toMatch(SHOWN);
 });
 
 test("a server a block behind is asked again, ever less often, and is a witness once it has the block", async () => {

@@ -989,8 +989,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one liar that is not connected stops every payment",
     `${AT}/witnesses.ts`,
-    "against.length >= MANY || 2 * against.length >= Math.max(1, heard)",
-    "against.length > 0",
+    "against >= MANY || 2 * against >= Math.max(1, this.#heard().size)",
+    "against > 0",
     "test/electrum/witnesses.test.ts",
   ),
   bug(
@@ -1003,8 +1003,29 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a server that does not have a block is asked for it without a pause",
     `${AT}/witnesses.ts`,
-    "      .filter((server) => againAtMs(server) <= nowMs)\n",
-    "",
+    "!asked.has(pooled) && isDue(pooled)",
+    "!asked.has(pooled)",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "connected servers that do not have a block are not heard about it",
+    `${AT}/witnesses.ts`,
+    "    return [...connected, ...others.slice(0, MAX_AT_ONCE)];",
+    "    return others.slice(0, MAX_AT_ONCE);",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "a host that does not answer at one port is asked at no other",
+    `${AT}/witnesses.ts`,
+    "!asked.has(pooled) && isDue(pooled)",
+    "![...asked].some(({ voter }) => voter === pooled.voter) && isDue(pooled)",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "eight servers that say nothing keep the others from being asked for a block",
+    `${AT}/witnesses.ts`,
+    "      if (this.#isDenied(words)) break;",
+    "      break;",
     "test/electrum/witnesses.test.ts",
   ),
 ];

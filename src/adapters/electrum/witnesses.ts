@@ -8,7 +8,7 @@ import type { Visitable } from "./serverVisits.ts";
 
 /** A server is asked for so long, ms: whoever waits for it has a time limit of its own. */
 const ASK_MS = 5_000;
-/** Servers asked at once about a block. */
+/** Servers that are not connected, asked at once about a block; if these do not decide it, the next. */
 const MAX_AT_ONCE = 8;
 /** Rest before one that does not show the block is asked about it again, ms: it may be a block behind. Twice as long each time. */
 const FIRST_AGAIN_MS = 5_000;
@@ -43,16 +43,16 @@ export type WitnessesDeps = {
 };
 
 /**
- * Where a block costs nothing, servers that are all connected can make one up. So before a step that cannot be taken back rests on it, others
- * that are configured are asked whether they have it: one that has, and was not connected when the block came, is enough. If none has, two that answer speak against it, or one where
- * two at most are connected: a single liar stops nobody with three servers. Who gives no answer says nothing.
+ * Where a block costs nothing, most of the connected servers can make one up. So before a step that cannot be taken back rests on it, all that
+ * are configured are asked whether they have it: one that has, and was not connected when the block came, is enough. If none has, two that answer
+ * speak against it, connected or not, or one where two at most are heard: a single liar stops nobody with three servers. Who gives no answer says nothing.
  */
 export class Witnesses {
   readonly #deps: WitnessesDeps;
   /** By the block's hash and the server's voice. */
   readonly #words = new Map<string, Map<string, Word>>();
-  /** Until when a voice that gave no answer is left alone. */
-  readonly #silentUntilMs = new Map<string, number>();
+  /** Until when one that gave no answer is left alone. Its host may answer at another port. */
+  readonly #silentUntilMs = new Map<RemoteServer, number>();
 
   constructor(deps: WitnessesDeps) {
     this.#deps = deps;
@@ -60,33 +60,47 @@ export class Witnesses {
 
   /** Why a block of the chain that is followed may be made up, one sentence; null: nothing speaks against it. */
   async doubt(block: BlockRef, signal?: AbortSignal): Promise<string | null> {
-    const { pool, isCostly } = this.#deps;
-    if (isCostly()) return null;
+    if (this.#deps.isCostly()) return null;
     const words = this.#wordsOn(block);
-    if (isShown(words)) return null;
-    await this.#ask(block, words, signal);
-    const voices = new Set(this.#others().map(({ pooled }) => pooled.voter));
-    const against = [...words].filter(([voice, { said }]) => voices.has(voice) && said === "not").map(([, { name }]) => name);
-    const heard = new Set(pool.present().map(({ voter }) => voter)).size;
-    const isDoubted = against.length >= MANY || 2 * against.length >= Math.max(1, heard);
-    return isShown(words) || !isDoubted ? null : this.#sentence(block, against, heard);
+    const asked = new Set<RemoteServer>();
+    for (let due = this.#due(words, asked); due.length > 0 && !isShown(words); due = this.#due(words, asked)) {
+      for (const { pooled } of due) asked.add(pooled);
+      await this.#ask(due, block, words, signal);
+      if (this.#isDenied(words)) break;
+    }
+    return isShown(words) || !this.#isDenied(words) ? null : this.#sentence(block, words);
   }
 
-  #sentence({ height, hash }: BlockRef, against: readonly string[], heard: number): string {
+  /** Voices that are heard. */
+  #heard(): ReadonlySet<string> {
+    return new Set(this.#deps.pool.present().map(({ voter }) => voter));
+  }
+
+  #isDenied(words: ReadonlyMap<string, Word>): boolean {
+    const against = [...words.values()].filter(({ said }) => said === "not").length;
+    return against >= MANY || 2 * against >= Math.max(1, this.#heard().size);
+  }
+
+  #sentence({ height, hash }: BlockRef, words: ReadonlyMap<string, Word>): string {
+    const against = [...words.values()].flatMap(({ said, name }) => (said === "not" ? [name] : []));
+    const showing = [...this.#heard()].filter((voice) => words.get(voice)?.said !== "not").length;
     const names = against.slice(0, MAX_NAMED).join(", ");
     const { ticker } = this.#deps;
-    return `block ${height} (${hash}) of ${ticker} is shown by the ${heard} connected servers and not by ${names}, and costs too little to prove itself: if it stays so, enable ${ticker} with servers that agree`;
+    return `block ${height} (${hash}) of ${ticker} is shown by ${showing} connected servers and not by ${names}, and costs too little to prove itself: if it stays so, enable ${ticker} with servers that agree`;
   }
 
-  /** One of each voice that is not heard. */
-  #others(): readonly Visitable[] {
-    const heard = new Set(this.#deps.pool.present().map(({ voter }) => voter));
-    const byVoice = new Map(
-      this.#deps.servers.flatMap((s) =>
-        heard.has(s.pooled.voter) || s.pooled.state === "connecting" ? [] : [[s.pooled.voter, s] as const],
-      ),
-    );
-    return [...byVoice.values()];
+  /** One of each voice whose time has come: those that are connected, and of the others the best. */
+  #due(words: ReadonlyMap<string, Word>, asked: ReadonlySet<RemoteServer>): readonly Visitable[] {
+    const nowMs = this.#deps.clock.nowMs();
+    const isDue = (server: RemoteServer): boolean =>
+      Math.max(words.get(server.voter)?.againAtMs ?? 0, this.#silentUntilMs.get(server) ?? 0, restOf(server)) <= nowMs;
+    const open = this.#deps.servers
+      .filter(({ pooled }) => pooled.state !== "connecting" && !asked.has(pooled) && isDue(pooled))
+      .sort((a, b) => a.pooled.cost - b.pooled.cost);
+    const connected = open.filter(({ pooled }) => pooled.state === "connected");
+    const taken = new Set(connected.map(({ pooled }) => pooled.voter));
+    const others = open.filter(({ pooled: { voter } }) => taken.size < taken.add(voter).size);
+    return [...connected, ...others.slice(0, MAX_AT_ONCE)];
   }
 
   #wordsOn({ hash }: BlockRef): Map<string, Word> {
@@ -98,17 +112,9 @@ export class Witnesses {
   }
 
   /** Until one shows the block, or all have said what they have to say. */
-  async #ask(block: BlockRef, words: Map<string, Word>, signal: AbortSignal | undefined): Promise<void> {
+  async #ask(due: readonly Visitable[], block: BlockRef, words: Map<string, Word>, signal: AbortSignal | undefined): Promise<void> {
     const { clock, closed } = this.#deps;
-    const nowMs = clock.nowMs();
-    const againAtMs = ({ pooled }: Visitable): number =>
-      Math.max(words.get(pooled.voter)?.againAtMs ?? 0, this.#silentUntilMs.get(pooled.voter) ?? 0, restOf(pooled));
-    const due = this.#others()
-      .filter((server) => againAtMs(server) <= nowMs)
-      .sort((a, b) => a.pooled.cost - b.pooled.cost)
-      .slice(0, MAX_AT_ONCE);
     let open = due.length;
-    if (open === 0) return;
     const settled = new Promise<void>((resolve) => {
       for (const server of due) {
         void this.#askOne(server, block, words).finally(() => {
@@ -145,7 +151,7 @@ export class Witnesses {
     }
     const nowMs = clock.nowMs();
     if (has === null) {
-      this.#silentUntilMs.set(pooled.voter, nowMs + SILENT_REST_MS);
+      this.#silentUntilMs.set(pooled, nowMs + SILENT_REST_MS);
       return;
     }
     const tries = words.get(pooled.voter)?.tries ?? 0;
