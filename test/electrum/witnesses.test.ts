@@ -134,6 +134,25 @@ test("a server a block behind is asked again, ever less often, and is a witness 
   expect(await world.doubt()).toBeNull();
 });
 
+test("a clock that is set back keeps nobody from being asked again", async () => {
+  const world = await begin(4, 2);
+  fault(world, 2, LAG);
+  fault(world, 3, { kind: "stall" });
+  expect(await world.doubt()).toMatch(SHOWN);
+  world.w.skewMs -= 3_600_000;
+  const before = [...world.visits];
+  expect(await world.doubt()).toMatch(SHOWN);
+  expect(world.visits.slice(2)).toEqual(before.slice(2).map((n) => n + 1));
+});
+
+test("many swaps at once ask about the same block with one connection to each", async () => {
+  const world = await begin(4, 2);
+  const { w, chain } = world;
+  const all = Promise.all(Array.from({ length: 20 }, () => chain.doubt?.(world.last())));
+  expect(await whileTimePasses(w, all)).toEqual(Array.from({ length: 20 }, () => null));
+  expect(world.visits.slice(2)).toEqual([1, 1]);
+});
+
 test("servers that are away, hang or stood still long ago say nothing, and are left alone for a minute", async () => {
   const world = await begin(5, 2);
   fault(world, 2, { kind: "refuse" });
@@ -168,11 +187,23 @@ test("where work proves a block nobody is asked", async () => {
   expect(world.visits).toEqual(before);
 });
 
-test("whoever waits may give up", async () => {
+test("whoever waits may give up, and another goes on", async () => {
   const world = await begin(3, 2);
   fault(world, 2, { kind: "stall" });
   const giveUp = new AbortController();
   const waiting = world.chain.doubt?.(world.last(), giveUp.signal);
+  const other = world.doubt();
   giveUp.abort();
   await expect(waiting).rejects.toThrow();
+  await expect(world.chain.doubt?.(world.last(), giveUp.signal)).rejects.toThrow();
+  expect(await other).toBeNull();
+});
+
+test("closing ends it", async () => {
+  const world = await begin(3, 2);
+  fault(world, 2, { kind: "stall" });
+  const waiting = world.chain.doubt?.(world.last());
+  await Promise.all([expect(waiting).rejects.toThrow(), world.chain.close()]);
+  await world.w.pass(60_000);
+  expect(world.w.servers.map((server) => server.connections)).toEqual([0, 0, 0]);
 });

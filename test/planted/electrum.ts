@@ -1028,4 +1028,18 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "      break;",
     "test/electrum/witnesses.test.ts",
   ),
+  bug(
+    "each swap asks for itself about a block",
+    `${AT}/witnesses.ts`,
+    "() => this.#running.get(block.hash) ?? this.#begin(block)",
+    "() => this.#begin(block)",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "a clock that is set back keeps servers from being asked about a block again",
+    `${AT}/witnesses.ts`,
+    "untilMs <= nowMs || untilMs > nowMs + MAX_AGAIN_MS",
+    "untilMs <= nowMs",
+    "test/electrum/witnesses.test.ts",
+  ),
 ];

@@ -10,6 +10,8 @@ import type { Visitable } from "./serverVisits.ts";
 const ASK_MS = 5_000;
 /** Servers that are not connected, asked at once about a block; if these do not decide it, the next. */
 const MAX_AT_ONCE = 8;
+/** All that can be asked about one block have answered long before, or not at all. */
+const INQUIRY_MS = 180_000;
 /** Rest before one that does not show the block is asked about it again, ms: it may be a block behind. Twice as long each time. */
 const FIRST_AGAIN_MS = 5_000;
 const MAX_AGAIN_MS = 300_000;
@@ -54,18 +56,33 @@ export class Witnesses {
   /** Until when one that gave no answer is left alone. Its host may answer at another port. */
   readonly #silentUntilMs = new Map<RemoteServer, number>();
 
+  /** By the block's hash. */
+  readonly #running = new Map<string, Promise<string | null>>();
+
   constructor(deps: WitnessesDeps) {
     this.#deps = deps;
   }
 
   /** Why a block of the chain that is followed may be made up, one sentence; null: nothing speaks against it. */
   async doubt(block: BlockRef, signal?: AbortSignal): Promise<string | null> {
-    if (this.#deps.isCostly()) return null;
+    const { clock, closed, isCostly } = this.#deps;
+    if (isCostly()) return null;
+    return withDeadline(clock, INQUIRY_MS, signal ? [signal, closed] : closed, () => this.#running.get(block.hash) ?? this.#begin(block));
+  }
+
+  /** Swaps whose payments are in one block ask about it together. */
+  #begin(block: BlockRef): Promise<string | null> {
+    const running = this.#inquire(block).finally(() => this.#running.delete(block.hash));
+    this.#running.set(block.hash, running);
+    return running;
+  }
+
+  async #inquire(block: BlockRef): Promise<string | null> {
     const words = this.#wordsOn(block);
     const asked = new Set<RemoteServer>();
     for (let due = this.#due(words, asked); due.length > 0 && !isShown(words); due = this.#due(words, asked)) {
       for (const { pooled } of due) asked.add(pooled);
-      await this.#ask(due, block, words, signal);
+      await this.#ask(due, block, words);
       if (this.#isDenied(words)) break;
     }
     return isShown(words) || !this.#isDenied(words) ? null : this.#sentence(block, words);
@@ -92,8 +109,10 @@ export class Witnesses {
   /** One of each voice whose time has come: those that are connected, and of the others the best. */
   #due(words: ReadonlyMap<string, Word>, asked: ReadonlySet<RemoteServer>): readonly Visitable[] {
     const nowMs = this.#deps.clock.nowMs();
+    // A clock that was set back must not make the rest hours longer.
+    const isOver = (untilMs: number): boolean => untilMs <= nowMs || untilMs > nowMs + MAX_AGAIN_MS;
     const isDue = (server: RemoteServer): boolean =>
-      Math.max(words.get(server.voter)?.againAtMs ?? 0, this.#silentUntilMs.get(server) ?? 0, restOf(server)) <= nowMs;
+      isOver(words.get(server.voter)?.againAtMs ?? 0) && isOver(this.#silentUntilMs.get(server) ?? 0) && restOf(server) <= nowMs;
     const open = this.#deps.servers
       .filter(({ pooled }) => pooled.state !== "connecting" && !asked.has(pooled) && isDue(pooled))
       .sort((a, b) => a.pooled.cost - b.pooled.cost);
@@ -112,10 +131,9 @@ export class Witnesses {
   }
 
   /** Until one shows the block, or all have said what they have to say. */
-  async #ask(due: readonly Visitable[], block: BlockRef, words: Map<string, Word>, signal: AbortSignal | undefined): Promise<void> {
-    const { clock, closed } = this.#deps;
+  async #ask(due: readonly Visitable[], block: BlockRef, words: Map<string, Word>): Promise<void> {
     let open = due.length;
-    const settled = new Promise<void>((resolve) => {
+    await new Promise<void>((resolve) => {
       for (const server of due) {
         void this.#askOne(server, block, words).finally(() => {
           open--;
@@ -123,7 +141,6 @@ export class Witnesses {
         });
       }
     });
-    await withDeadline(clock, 2 * ASK_MS, signal ? [signal, closed] : closed, () => settled);
   }
 
   /** Lists of servers name some that stopped long ago: these would deny every block. */
