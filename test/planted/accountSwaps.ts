@@ -162,6 +162,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     CHAIN_TEST,
   ),
   bug(
+    "a payment of this run whose receipt no node has any more shows no end",
+    COIN,
+    "    if (built.ok) this.chain.addStored(this.#own(built.value.raw));\n",
+    "",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
+    "a payment that never left stands for another of the same terms",
+    COIN,
+    "    this.chain.dropStored(txid);\n",
+    "",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
     "a payment whose receipt no node has any more is not taken back",
     "src/app/swap/duties/claimAndRefund.ts",
     ' || coin.chain.unfound?.(script) === "unspent"',

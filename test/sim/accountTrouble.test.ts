@@ -137,18 +137,18 @@ test.each([
   TIMEOUT_MS,
 );
 
-test(
-  "a taker finds the secret in the claim of its payment though no node has that payment's receipt and logs any more after a restart",
-  async () => {
+test.each(["after a restart", "after a reorganisation, while it runs"])(
+  "a taker finds the secret in the claim of its payment though no node has that payment's receipt and logs any more %s",
+  async (when) => {
     await open(15_000);
     const { maker, taker, world } = t;
     maker.storeFault = (_uuid, { event }) => (event.type === "tx_signed" && event.slot === "takerPaymentSpend" ? "refuse" : undefined);
     const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
     await world.runUntil("it has paid", () => taker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPayment"), HOUR_MS);
-    taker.crash();
+    if (when === "after a restart") taker.crash();
     await world.advance(10 * MINUTE_MS);
     taker.link(ETH).receiptsFrom = chain().tip.height;
-    await taker.start(ALL);
+    if (when === "after a restart") await taker.start(ALL);
     maker.storeFault = () => undefined;
     await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
     await audit(t, [uuid], before, 4_000_000n);

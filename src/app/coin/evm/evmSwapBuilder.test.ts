@@ -14,6 +14,7 @@ import type { CallRequest } from "../../../ports/accountChain.ts";
 import type { Contract, SwapCoin } from "../../swap/swapCoin.ts";
 import { AccountFunds } from "./accountFunds.ts";
 import { NonceLedger } from "./nonceLedger.ts";
+import { agreedPayment } from "./paymentScript.ts";
 
 const keyOf = (byte: number) => keyPairFromScalar(new Uint8Array(32).fill(byte)) ?? expect.fail("no key");
 const [key, other] = [keyOf(7), keyOf(8)];
@@ -129,4 +130,18 @@ test("a claim that was signed before its data became dearer stays here", async (
   expect(await obstacle(29_000n)).toBeNull();
   expect(await obstacle(129_416n)).toBe("the claim of ETH was signed with 65000 gas, and would need 165000 now");
   expect(await obstacle(29_000n)).toBeNull();
+});
+
+test("a payment of this run stands for what the contract has though no node shows it, one that never left does not", async () => {
+  const script = coins.eth.contractScript(contract);
+  const { key: payment, paymentHash, lockTime } = agreedPayment(script);
+  await coins.eth.chain.watchScript(script, 0);
+  const built = coins.eth.buildPayment({ contract, reservation: null });
+  const { txid, raw } = built.ok ? built.value : expect.fail(built.error.kind);
+  const there = { ...payment, paymentHash, lockTime, state: "sent", events: "missing", sent: null, spent: null, refunded: null };
+  Object.assign(chain, { payment: () => there });
+  chain.nonce += 1n;
+  expect(coins.eth.chain.outputs(script)).toMatchObject([{ txid, block: null }]);
+  coins.eth.releaseInputs(raw);
+  expect(coins.eth.chain.outputs(script)).toEqual([]);
 });

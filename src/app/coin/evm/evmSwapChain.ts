@@ -147,9 +147,13 @@ export class EvmSwapChain implements SwapChain {
     this.#senders.set(id, senders.add(txid));
   }
 
-  /** A swap has stored this own transaction, perhaps long ago. */
+  /** A swap has stored this own transaction, perhaps long ago, or is about to. */
   addStored({ txid, tx, raw }: SignedEvmTx): void {
     this.#stored.set(txid, { nonce: tx.nonce, raw });
+  }
+  /** It never left, or nobody asks for it any more: what has its nonce is another. */
+  dropStored(txid: string): void {
+    this.#stored.delete(txid);
   }
 
   /** An id is used once: a call of ours that went through is the one, whether or not the logs tell of it. */

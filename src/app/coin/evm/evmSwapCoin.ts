@@ -119,7 +119,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return this.#builder.dexFee(args.feeKey, args.feeUnits, args.reservation);
   }
   buildPayment(args: Parameters<SwapCoin["buildPayment"]>[0]): Result<OwnSignedTx, FundsError> {
-    return this.#builder.payment(paymentTerms(args.contract, this.coin.contract), args.reservation);
+    const built = this.#builder.payment(paymentTerms(args.contract, this.coin.contract), args.reservation);
+    // After a reorganisation nodes are asked for its receipt again, and may have it no more.
+    if (built.ok) this.chain.addStored(this.#own(built.value.raw));
+    return built;
   }
   buildClaim(args: Parameters<SwapCoin["buildClaim"]>[0]): Result<OwnSignedTx, FundsError> {
     return this.#builder.claim(args);
@@ -206,6 +209,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   }
   releaseInputs(raw: Uint8Array): void {
     const { txid } = this.#own(raw);
+    this.chain.dropStored(txid);
     this.coin.account.nonces.free(txid);
     this.coin.account.funds.giveBack(txid);
   }
