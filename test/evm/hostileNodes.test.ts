@@ -464,6 +464,47 @@ test("a node that refuses every log question does not stop the look", async () =
   expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "missing" });
 });
 
+test("an outage during a search makes a node neither slow to read nor one without logs", async () => {
+  const world = scriptedWorld(1);
+  const [paid] = world.evm.mine([SENT]);
+  for (let i = 0; i < 300; i++) world.evm.mine();
+  const only = node(world, 0);
+  const logs = (): number => only.calls.filter(({ method }) => method === "eth_getLogs").length;
+  const answer = only.callBatch.bind(only);
+  only.callBatch = (calls, options) => {
+    only.dead ||= calls.some(({ method }) => method === "eth_getLogs");
+    return answer(calls, options);
+  };
+  await world.drive(world.chain.watchPayment(KEY, 100));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "searching" });
+  expect(logs()).toBe(1);
+  only.callBatch = answer;
+  only.dead = false;
+  await pass(world, 60);
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete", sent: { txid: paid?.txid } });
+  expect(logs()).toBe(2);
+});
+
+test("a node that refuses all questions after one for logs is given up in the end, and the status may say so", async () => {
+  const world = scriptedWorld(1);
+  world.evm.mine([SENT]);
+  const only = node(world, 0);
+  let isSulking = false;
+  only.says.set("eth_getLogs", () => {
+    isSulking = true;
+    throw new RpcRefusal(429, "too many requests");
+  });
+  only.says.set("eth_getBlockByNumber", (_params, honest) => {
+    if (!isSulking) return honest();
+    isSulking = false;
+    throw new RpcRefusal(429, "too many requests");
+  });
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "searching" });
+  await pass(world, 1_200);
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "missing" });
+});
+
 test("the fields of a transaction are believed only as far as their hash proves them", async () => {
   const world = scriptedWorld(1);
   const [paid] = world.evm.mine([SENT]);

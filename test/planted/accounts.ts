@@ -133,6 +133,20 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     ATTACKS_TEST,
   ),
   bug(
+    "an outage during a search has a node asked for fewer blocks",
+    "src/adapters/evmRpc/eventSearch.ts",
+    "isAway && outages < MAX_OUTAGES",
+    "isAway && outages < 0",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "a node that answers nothing after a question for logs is never one without",
+    "src/adapters/evmRpc/eventSearch.ts",
+    "isAway && outages < MAX_OUTAGES",
+    "isAway && outages >= 0",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
     "a search of logs goes on with another node where the one before it had got to",
     "src/adapters/evmRpc/eventSearch.ts",
     "search.readings.get(node) ?? {",
@@ -149,8 +163,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "a node whose logs come after its blocks is not read again before all others are through",
     "src/adapters/evmRpc/eventSearch.ts",
-    "const open = nodes.filter((node) => nowMs >= (readings.get(node)?.againAtMs ?? 0));",
-    "const open = nodes.filter((node) => !finished.has(node));",
+    "!away.has(node) && look.nowMs >= (readings.get(node)?.againAtMs ?? 0)",
+    "!away.has(node) && !search.finished.has(node)",
     "test/evm/hostileNodes.test.ts",
   ),
   bug(

@@ -7,7 +7,7 @@ import { paymentKey } from "./chainView.ts";
 import type { EvmNode } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
 import { claimOfLog, eventIn, type FollowedTx, lookAtTxs, type SwapLog, type TxLook } from "./followedTxs.ts";
-import { logsQuery } from "./query.ts";
+import { blockQuery, logsQuery } from "./query.ts";
 import type { WatchedPayment } from "./watches.ts";
 
 export type EventKind = SwapLog["kind"];
@@ -27,6 +27,10 @@ const SEARCH_MS = 15_000;
 const LEAST_RANGE = 1;
 /** Wait before a node's blocks are read once more for what it did not name: its logs may come after its blocks. */
 const REPEAT_MS = 60_000;
+/** So many looks in a row a node may be away when it is asked for logs before it counts as one without: it may answer all but these. */
+const MAX_OUTAGES = 8;
+/** Whether a node is away must be found out soon: the time of a look is limited. */
+const HEADER_MS = 3_000;
 /** Transactions one answer may name for one event; honest ones name one. */
 const MAX_CANDIDATES = 5;
 
@@ -57,6 +61,8 @@ type Missing = { readonly payment: WatchedPayment & { readonly lockTime: bigint 
 export class EventSearch {
   readonly #clock: Clock;
   readonly #searches = new Map<string, Search>();
+  /** Looks in which a node was away, since it last gave logs. */
+  readonly #outages = new Map<EvmNode, number>();
   #turns = 0;
 
   constructor(clock: Clock) {
@@ -77,6 +83,7 @@ export class EventSearch {
   async step(look: TxLook, missing: readonly Missing[], signal: AbortSignal): Promise<Result<readonly FollowedTx[], LookFault>> {
     const found: FollowedTx[] = [];
     const sinceMs = this.#clock.nowMs();
+    const away = new Set<EvmNode>();
     const queue = missing
       .map(({ payment, kinds }) => ({ payment, open: new Set(kinds), search: this.#searchFor(payment, kinds, look) }))
       .filter(({ search }) => search.repeatAtMs === null)
@@ -86,7 +93,18 @@ export class EventSearch {
       if (next === undefined) break;
       const { payment, open, search } = next;
       search.turn = ++this.#turns;
-      const part = await this.#ask(search, payment, open, look, signal);
+      const node = reader(search, look, away);
+      if (node === undefined) {
+        // Whoever is away is asked in the next look.
+        if (isThrough(search, look)) search.repeatAtMs = look.nowMs + REPEAT_MS;
+        continue;
+      }
+      const part = await this.#ask(node, search, payment, open, look, signal);
+      if (part === "away") {
+        away.add(node);
+        queue.push(next);
+        continue;
+      }
       if (!part.ok) return part;
       for (const tx of part.value) {
         found.push(tx);
@@ -107,20 +125,16 @@ export class EventSearch {
     return search;
   }
 
-  /** One question to one node. */
+  /** One question to one node. `away`: it answers nothing, so that its silence says nothing of its logs. */
   async #ask(
+    node: EvmNode,
     search: Search,
     payment: Missing["payment"],
     open: ReadonlySet<EventKind>,
     look: TxLook,
     signal: AbortSignal,
-  ): Promise<Result<readonly FollowedTx[], LookFault>> {
+  ): Promise<Result<readonly FollowedTx[], LookFault> | "away"> {
     const { quorum, nowMs } = look;
-    const node = reader(search, look);
-    if (node === undefined) {
-      search.repeatAtMs = nowMs + REPEAT_MS;
-      return ok([]);
-    }
     const reading = search.readings.get(node) ?? { to: quorum.block.height, tookMs: 0, againAtMs: null };
     search.readings.set(node, reading);
     if (reading.againAtMs !== null) Object.assign(reading, { to: quorum.block.height, againAtMs: null });
@@ -135,12 +149,19 @@ export class EventSearch {
     const topics = [...open].map((kind) => SWAP_TOPICS[kind]);
     const askedMs = this.#clock.nowMs();
     const [answer] = await node.ask([logsQuery(payment.contract, topics, from, to)], null, quorum.timeoutMs, signal);
+    const isAway = answer?.ok === false && answer.error.kind !== "bad_answer" && !(await answersAtAll(node, look, signal));
     reading.tookMs += Math.max(1, this.#clock.nowMs() - askedMs);
+    const outages = this.#outages.get(node) ?? 0;
+    if (isAway && outages < MAX_OUTAGES) {
+      this.#outages.set(node, outages + 1);
+      return "away";
+    }
     if (answer === undefined || !answer.ok) {
       if (node.logRange <= LEAST_RANGE) return through();
       node.halveLogRange();
       return ok([]);
     }
+    this.#outages.delete(node);
     reading.to = from - 1;
     const named = new Map<string, LogAnswer>();
     for (const log of answer.value) {
@@ -186,13 +207,22 @@ function contradictSilent({ readings }: Search, named: EvmNode, { block }: Follo
     if (node !== named && block !== null && to < block.height) node.contradicted("the logs of a swap contract");
 }
 
+/** A node that is down, or limits how often it is asked, refuses any question; one that has too many logs to give, those for logs. */
+async function answersAtAll(node: EvmNode, { quorum }: TxLook, signal: AbortSignal): Promise<boolean> {
+  const [header] = await node.ask([blockQuery(quorum.block.height)], null, Math.min(quorum.timeoutMs, HEADER_MS), signal);
+  return header?.ok === true;
+}
+
+const isThrough = ({ finished }: Search, { quorum: { nodes } }: TxLook): boolean => nodes.every((node) => finished.has(node));
+
 /**
  * Who is asked next: whose answers took the least time so far, so that a slow one costs the others no more than their own. Each goes on
- * where it was, and begins again a while after it was through. Undefined: everybody was.
+ * where it was, and begins again a while after it was through. Undefined: everybody was, or is away.
  */
-function reader({ readings, finished }: Search, { quorum: { nodes }, nowMs }: TxLook): EvmNode | undefined {
-  if (nodes.every((node) => finished.has(node))) return undefined;
-  const open = nodes.filter((node) => nowMs >= (readings.get(node)?.againAtMs ?? 0));
+function reader(search: Search, look: TxLook, away: ReadonlySet<EvmNode>): EvmNode | undefined {
+  if (isThrough(search, look)) return undefined;
+  const { readings } = search;
+  const open = look.quorum.nodes.filter((node) => !away.has(node) && look.nowMs >= (readings.get(node)?.againAtMs ?? 0));
   const there = open.filter(({ state }) => state !== "away");
   const tookMs = (node: EvmNode): number => readings.get(node)?.tookMs ?? 0;
   const [next] = (there.length > 0 ? there : open).sort((a, b) => tookMs(a) - tookMs(b) || a.cost - b.cost);
