@@ -254,6 +254,7 @@ async function connected(node: DevNode): Promise<void> {
   });
 }
 
+/** Data that was kept may be of a longer chain: those of a network are new each time. */
 async function enable(node: DevNode, coin: string, chains: ReadonlyMap<string, DevChain>, topology: Topology): Promise<string> {
   const chain = chains.get(coin);
   if (!chain) throw new Error(`no chain for ${coin}`);
@@ -264,9 +265,9 @@ async function enable(node: DevNode, coin: string, chains: ReadonlyMap<string, D
   }
   const wanted = topology.nodes.find((n) => n.name === node.name);
   if (chain.electrum && wanted && backendOf(topology, wanted, coin) === "electrum") {
-    return String((await node.rpc.call("electrum", { coin, servers: chain.electrum, tx_history: true })).address);
+    return String((await node.rpc.call("electrum", { coin, servers: chain.electrum, tx_history: true, rescan: true })).address);
   }
-  const where = contracts ? { urls: chain.urls ?? [rpcUrl], swap_contract_address: contracts.swap } : { rpc_url: rpcUrl };
+  const where = contracts ? { urls: chain.urls ?? [rpcUrl], swap_contract_address: contracts.swap } : { rpc_url: rpcUrl, rescan: true };
   return String((await node.rpc.call("enable", { coin, ...where })).address);
 }
 

@@ -51,16 +51,17 @@ function run(command: string, args: readonly string[], isGroup = false): Run {
   running.add(child);
   const exited = new Promise<number | string>((resolve) => child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown")));
   void exited.then(() => running.delete(child));
+  const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
   let line = "";
   const ready = new Promise<Ready>((resolve, reject) => {
     child.stdout.on("data", (data: Buffer) => {
       line += data;
       if (line.includes("\n")) resolve(JSON.parse(line) as Ready);
     });
-    void exited.then((code) => reject(new Error(`devnet ended with ${code}`)));
+    void exited.then(async (code) => reject(new Error(`devnet ended with ${code}: ${await stderr}`)));
   });
   ready.catch(() => undefined);
-  return { child, stdout: text(child.stdout), stderr: text(child.stderr), exited, ready };
+  return { child, stdout, stderr, exited, ready };
 }
 
 function topologyFile(content: unknown): string {
