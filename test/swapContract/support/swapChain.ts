@@ -91,7 +91,12 @@ export function moveCall(swap: string, mover: Mover, terms: Terms, from?: string
 
 /** Starts a chain with the swap contract on it. */
 export async function openSwapChain(options: AnvilOptions = {}): Promise<SwapChain> {
-  const anvil = await startAnvil({ timestampSec: START_SEC, noMining: true, ...options, args: ["--block-base-fee-per-gas", "0", ...(options.args ?? [])] });
+  const anvil = await startAnvil({
+    timestampSec: START_SEC,
+    noMining: true,
+    ...options,
+    args: ["--block-base-fee-per-gas", "0", ...(options.args ?? [])],
+  });
   let nowSec = START_SEC;
 
   const mine = async ({ from, to, data, value = 0n, gas = PLENTY, atSec = nowSec + 1 }: Omit<Call, "to"> & { readonly to?: string }) => {
