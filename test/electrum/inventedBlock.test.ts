@@ -1,62 +1,96 @@
 import { afterEach, expect, test } from "vitest";
-import { contractOf } from "../../src/app/swap/contracts.ts";
+import { contractOf, type PaymentSlot } from "../../src/app/swap/contracts.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
 import { redeemScript } from "../../src/core/utxo/htlc.ts";
 import { OP } from "../../src/core/utxo/opcodes.ts";
 import { pushBytes } from "../../src/core/utxo/script.ts";
+import type { Tx } from "../../src/core/utxo/tx.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { inProcess } from "../contract/electrumChain.ts";
-import { type SwapSide, SwapWorld } from "../fakes/swapWorld.ts";
+import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 import { type Invented, inventBlock, liarWith } from "./invented.ts";
 
-// A coin whose blocks cost nothing: all connected servers make up a block that spends the taker's payment. One that is not connected is honest.
+// A coin whose blocks cost nothing: all connected servers make up a block that spends a payment. One that is not connected is honest.
 
 const LAST = 4;
 const LOCK_SEC = 600;
 let world: SwapWorld;
+let lie: Invented | null = null;
 const servers: ElectrumServer[] = [];
 afterEach(async () => {
   await world.close();
+  lie = null;
   for (const server of servers.splice(0)) server.close();
 });
 
-/** What spends the taker's payment in the invented block: unlocks its contract, by a branch, with bytes that nobody signed. */
-async function invent(taker: SwapSide, uuid: string, unlocking: Uint8Array): Promise<Invented> {
-  const state = await taker.state(uuid);
-  const redeem = redeemScript(contractOf(state, "takerPayment"));
-  const scriptSig = Uint8Array.from([...pushBytes(new Uint8Array(71).fill(0x30)), ...unlocking, ...pushBytes(redeem)]);
-  const input = { txid: state.own.takerPayment?.txid ?? "", vout: 0, scriptSig, sequence: 0, witness: [] };
-  return inventBlock(world, "BBB", { version: 1, inputs: [input], outputs: [{ value: 1_000n, script: taker.script }], lockTime: 0 });
-}
-
-test.each([
-  ["a refund", Uint8Array.of(OP.OP_1)],
-  ["a claim without the secret", Uint8Array.from([...pushBytes(new Uint8Array(32).fill(7)), 0])],
-  ["neither", new Uint8Array(0)],
-])("in it is what looks like %s: the taker's refund goes out all the same, and the swap does not end with it", async (_, unlocking) => {
-  let lie: Invented | null = null;
+/** The taker has a coin through servers of which all but the last lie, and has paid. The maker waits. `refund`: of its payment, signed. */
+async function paidThrough(ticker: Ticker): Promise<{ readonly taker: SwapSide; readonly uuid: string; readonly refund: Tx }> {
   world = await SwapWorld.open({}, (w) => {
-    for (let i = 0; i <= LAST; i++) servers.push(new ElectrumServer(w.daemon("BBB"), w.clock));
-    w.taker.electrum.set("BBB", {
+    for (let i = 0; i <= LAST; i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
+    w.taker.electrum.set(ticker, {
       servers: servers.map((server, i) => inProcess(`server${i}`, () => server, i === LAST ? {} : liarWith(() => lie))),
       options: { maxConnected: 2 },
     });
   });
-  const { taker } = world;
-  const chain = world.chain("BBB");
+  const { maker, taker } = world;
+  maker.refuse = (event) => (event.type === "tx_signed" && event.slot === "takerPaymentSpend" ? "full" : null);
   const uuid = await world.start({ lockDurationSec: LOCK_SEC });
   await world.until("the taker's payment is in a block", async () => (await taker.state(uuid)).facts.takerPayment?.block != null);
-  await world.maker.stop();
-  chain.autoMine(null);
-  lie = await invent(taker, uuid, unlocking);
+  const state = await taker.state(uuid);
+  const payment = fromHex(state.facts.makerPayment?.raw ?? "");
+  const built = maker.coin("AAA").buildRefund({ contract: contractOf(state, "makerPayment"), payment });
+  const refund = parseTx(built.ok ? built.value.raw : payment, taker.coin("AAA").spec.kind.template.format);
+  await maker.stop();
+  maker.refuse = () => null;
+  return { taker, uuid, refund: refund.ok ? refund.value : expect.fail("no refund") };
+}
+
+/** Has all but the last server show a transaction in a block of theirs, and keep what is sent to them. */
+async function show(ticker: Ticker, tx: Tx): Promise<void> {
+  world.chain(ticker).autoMine(null);
+  lie = inventBlock(world, ticker, tx);
   const { txid } = lie;
   for (const { faults } of servers.slice(0, LAST)) faults.add({ kind: "swallow_broadcast" });
-  await world.until("the block is believed", () => taker.coin("BBB").chain.tx(txid)?.block != null);
-  chain.autoMine(20_000);
-  const isBack = async (): Promise<boolean> => {
-    const { takerPaymentRefund } = (await taker.state(uuid)).own;
-    return takerPaymentRefund !== undefined && chain.state.blockOfTx(takerPaymentRefund.txid) !== undefined;
-  };
+  await world.until("the block is believed", () => world.taker.coin(ticker).chain.tx(txid)?.block != null);
+  world.chain(ticker).autoMine(20_000);
+}
+
+/** What spends a payment: unlocks its contract, by a branch, with bytes that nobody signed. */
+async function unsigned(taker: SwapSide, uuid: string, slot: PaymentSlot, unlocking: Uint8Array): Promise<Tx> {
+  const state = await taker.state(uuid);
+  const redeem = redeemScript(contractOf(state, slot));
+  const scriptSig = Uint8Array.from([...pushBytes(new Uint8Array(71).fill(0x30)), ...unlocking, ...pushBytes(redeem)]);
+  const input = { txid: state.facts[slot]?.txid ?? "", vout: 0, scriptSig, sequence: 0, witness: [] };
+  return { version: 1, inputs: [input], outputs: [{ value: 1_000n, script: taker.script }], lockTime: 0 };
+}
+
+const isMined = (ticker: Ticker, tx: { readonly txid: string } | undefined): boolean =>
+  tx !== undefined && world.chain(ticker).state.blockOfTx(tx.txid) !== undefined;
+
+const REFUND = Uint8Array.of(OP.OP_1);
+
+test.each([
+  ["a refund", REFUND],
+  ["a claim without the secret", Uint8Array.from([...pushBytes(new Uint8Array(32).fill(7)), 0])],
+  ["neither", new Uint8Array(0)],
+])("in it is what looks like %s: the taker's refund goes out all the same, and the swap does not end with it", async (_, unlocking) => {
+  const { taker, uuid } = await paidThrough("BBB");
+  await show("BBB", await unsigned(taker, uuid, "takerPayment", unlocking));
+  const isBack = async (): Promise<boolean> => isMined("BBB", (await taker.state(uuid)).own.takerPaymentRefund);
   await world.until("the taker has its money back", isBack, 3 * 3_600);
   expect((await taker.state(uuid)).finished).toBeNull();
   await world.maker.restart();
 });
+
+test.each(["that nobody signed", "that the maker signed before its time"])(
+  "in it is a refund of the maker's payment %s: the taker's claim goes out all the same",
+  async (what) => {
+    const { taker, uuid, refund } = await paidThrough("AAA");
+    const isSigned = what.includes("maker signed");
+    await show("AAA", isSigned ? refund : await unsigned(taker, uuid, "makerPayment", REFUND));
+    await world.maker.restart();
+    const isClaimed = async (): Promise<boolean> => isMined("AAA", (await taker.state(uuid)).own.makerPaymentSpend);
+    await world.until("the taker has the maker's payment", isClaimed, LOCK_SEC);
+  },
+);

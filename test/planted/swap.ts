@@ -304,8 +304,15 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a refund that servers make up in a block of theirs ends the swap",
     PROVEN,
-    "isKnown || coin.isSignedRefund(spend, payment, contract)",
-    "isKnown || spend.raw.length > 0",
+    "return coin.isSignedRefund(spend, payment, contract) ?",
+    "return spend.raw.length > 0 ?",
+    INVENTED,
+  ),
+  bug(
+    "a refund that the other side signs early, for a block that servers make up, keeps a claim at home",
+    PROVEN,
+    "!isOwnPayment && task.nowSec() <= contract.lock",
+    "!isOwnPayment && task.nowSec() <= contract.lock - 86_400",
     INVENTED,
   ),
   bug(

@@ -6,7 +6,8 @@ import type { SwapTask } from "../swapTask.ts";
 
 /**
  * Which branch of a contract a spend takes. Strangers who show a chain can make up spends, and where blocks cost nothing the block, too:
- * of them a claim is one only with the secret in it, and a refund of the own payment only with the own signature.
+ * of them a claim is one only with the secret in it, and a refund only with the signature of who may; one of the other side's payment only
+ * once its time has come by this node's clock, for the other side can sign one early, and put it into a block that nobody mined.
  */
 export function branchOf(
   task: SwapTask,
@@ -21,6 +22,8 @@ export function branchOf(
   const contract = contractOf(task.state, slot);
   if (branch === "claim") return coin.findSecret(spend, contract.secretHash) === null ? "other" : branch;
   const refund = own[ownRefund(terms.role)];
-  const isKnown = slot !== ownPayment(terms.role) || (refund && versionsOf(refund).some(({ txid }) => txid === spend.txid));
-  return isKnown || coin.isSignedRefund(spend, payment, contract) ? branch : "other";
+  const isOwnPayment = slot === ownPayment(terms.role);
+  if (isOwnPayment && refund && versionsOf(refund).some(({ txid }) => txid === spend.txid)) return branch;
+  if (!isOwnPayment && task.nowSec() <= contract.lock) return "other";
+  return coin.isSignedRefund(spend, payment, contract) ? branch : "other";
 }
