@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { contractOf, type PaymentSlot } from "../../src/app/swap/contracts.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
+import type { SwapState } from "../../src/core/swap/swapState.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { redeemScript } from "../../src/core/utxo/htlc.ts";
 import { OP } from "../../src/core/utxo/opcodes.ts";
@@ -24,8 +25,11 @@ afterEach(async () => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** The taker has a coin through servers of which all but the last lie, and has paid. The maker waits. `refund`: of its payment, signed. */
-async function paidThrough(ticker: Ticker): Promise<{ readonly taker: SwapSide; readonly uuid: string; readonly refund: Tx }> {
+/**
+ * The taker has a coin through servers of which all but the last lie, and has paid. The maker waits. `refund`: of its payment, signed.
+ * @param isIn whether it is waited for until the taker's payment is in a block
+ */
+async function paidThrough(ticker: Ticker, isIn = true): Promise<{ readonly taker: SwapSide; readonly uuid: string; readonly refund: Tx }> {
   world = await SwapWorld.open({}, (w) => {
     for (let i = 0; i <= LAST; i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
     w.taker.electrum.set(ticker, {
@@ -36,7 +40,8 @@ async function paidThrough(ticker: Ticker): Promise<{ readonly taker: SwapSide; 
   const { maker, taker } = world;
   maker.refuse = (event) => (event.type === "tx_signed" && event.slot === "takerPaymentSpend" ? "full" : null);
   const uuid = await world.start({ lockDurationSec: LOCK_SEC });
-  await world.until("the taker's payment is in a block", async () => (await taker.state(uuid)).facts.takerPayment?.block != null);
+  const isPaid = ({ facts: { takerPayment } }: SwapState): boolean => takerPayment !== undefined && (!isIn || takerPayment.block !== null);
+  await world.until("the taker has paid", async () => isPaid(await taker.state(uuid)));
   const state = await taker.state(uuid);
   const payment = fromHex(state.facts.makerPayment?.raw ?? "");
   const built = maker.coin("AAA").buildRefund({ contract: contractOf(state, "makerPayment"), payment });
@@ -68,6 +73,8 @@ async function unsigned(taker: SwapSide, uuid: string, slot: PaymentSlot, unlock
 const isMined = (ticker: Ticker, tx: { readonly txid: string } | undefined): boolean =>
   tx !== undefined && world.chain(ticker).state.blockOfTx(tx.txid) !== undefined;
 
+const isBack = async (taker: SwapSide, uuid: string): Promise<boolean> => isMined("BBB", (await taker.state(uuid)).own.takerPaymentRefund);
+
 const REFUND = Uint8Array.of(OP.OP_1);
 
 test.each([
@@ -77,8 +84,7 @@ test.each([
 ])("in it is what looks like %s: the taker's refund goes out all the same, and the swap does not end with it", async (_, unlocking) => {
   const { taker, uuid } = await paidThrough("BBB");
   await show("BBB", await unsigned(taker, uuid, "takerPayment", unlocking));
-  const isBack = async (): Promise<boolean> => isMined("BBB", (await taker.state(uuid)).own.takerPaymentRefund);
-  await world.until("the taker has its money back", isBack, 3 * 3_600);
+  await world.until("the taker has its money back", () => isBack(taker, uuid), 3 * 3_600);
   expect((await taker.state(uuid)).finished).toBeNull();
   await world.maker.restart();
 });
@@ -94,3 +100,14 @@ test.each(["that nobody signed", "that the maker signed before its time"])(
     await world.until("the taker has the maker's payment", isClaimed, LOCK_SEC);
   },
 );
+
+test("in it is what spends the coins of the taker's payment, signed by nobody: no end of the swap, and the refund goes out", async () => {
+  const { taker, uuid } = await paidThrough("BBB", false);
+  const payment = parseTx(fromHex((await taker.state(uuid)).own.takerPayment?.raw ?? ""), taker.coin("BBB").spec.kind.template.format);
+  const [input] = payment.ok ? payment.value.inputs : [];
+  const inputs = input ? [{ ...input, scriptSig: Uint8Array.from([...input.scriptSig].reverse()) }] : [];
+  await show("BBB", { version: 1, inputs, outputs: [{ value: 1_000n, script: taker.script }], lockTime: 0 });
+  await world.until("the taker has its money back", () => isBack(taker, uuid), 3 * 3_600);
+  expect((await taker.state(uuid)).finished).toBeNull();
+  await world.maker.restart();
+});

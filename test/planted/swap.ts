@@ -316,6 +316,20 @@ export const SWAP: readonly PlantedBug[] = [
     INVENTED,
   ),
   bug(
+    "coins of a payment that servers show as spent by what nobody signed end its swap",
+    "src/app/coin/ownOutputs.ts",
+    "!this.#deps.chain.guard || this.#isSignedSpend",
+    "!this.#deps.chain.guard || !this.#isSignedSpend",
+    INVENTED,
+  ),
+  bug(
+    "whatever stands where a signature does spends own coins",
+    "src/core/utxo/signInput.ts",
+    "return secp256k1.verify(",
+    "return true || secp256k1.verify(",
+    "src/core/utxo/signInput.test.ts",
+  ),
+  bug(
     "a spend through no branch that servers make up in a block keeps a refund at home",
     CLAIM,
     "return !coin.chain.guard ||",

@@ -1,5 +1,6 @@
 import { equalBytes } from "../../core/util/bytes.ts";
 import { pushesOf } from "../../core/utxo/script.ts";
+import { isSignedInput, type SighashScheme } from "../../core/utxo/signInput.ts";
 import { filterUnspents, type Unspent } from "../../core/utxo/sortedUnspents.ts";
 import type { OutPoint, Tx, TxInput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
@@ -10,6 +11,7 @@ import { OwnClusters } from "./ownClusters.ts";
 export type OwnOutputsDeps = {
   readonly chain: UtxoChain;
   readonly format: TxFormat;
+  readonly scheme: SighashScheme;
   readonly publicKey: Uint8Array;
   /** Own output scripts; the first receives change. */
   readonly scripts: readonly Uint8Array[];
@@ -108,13 +110,27 @@ export class OwnOutputs {
     return users;
   }
 
-  /** The id of another transaction, in a block, that spends an input of this one; null if there is none. */
+  /**
+   * The id of another transaction, in a block, that spends an input of this one; null if there is none. Strangers who show a chain may have
+   * made up both, but not the own signature.
+   */
   conflictOf(tx: Tx): string | null {
     const id = txid(tx);
     for (const script of this.#deps.scripts)
-      for (const { txid: from, vout, spentBy } of this.#deps.chain.outputs(script))
-        if (spentBy?.block && spentBy.txid !== id && tx.inputs.some((i) => i.txid === from && i.vout === vout)) return spentBy.txid;
+      for (const output of this.#deps.chain.outputs(script)) {
+        const { spentBy } = output;
+        const isSpent = spentBy?.block && spentBy.txid !== id && tx.inputs.some((i) => isOutPoint(i, output));
+        if (isSpent && (!this.#deps.chain.guard || this.#isSignedSpend(spentBy.txid, output))) return spentBy.txid;
+      }
     return null;
+  }
+
+  #isSignedSpend(id: string, output: SeenOutput): boolean {
+    const { chain, format, publicKey, scheme } = this.#deps;
+    const tx = parseTx(chain.tx(id)?.raw ?? new Uint8Array(0), format);
+    if (!tx.ok) return false;
+    const index = tx.value.inputs.findIndex((i) => isOutPoint(i, output));
+    return index !== -1 && isSignedInput(tx.value, index, output, publicKey, scheme);
   }
 
   /** Whether every input of a transaction the backend has is signed with the own key alone. */
@@ -182,6 +198,8 @@ export class OwnOutputs {
     return clusters;
   }
 }
+
+const isOutPoint = (a: OutPoint, b: OutPoint): boolean => a.txid === b.txid && a.vout === b.vout;
 
 function isSignedBy(input: TxInput, publicKey: Uint8Array): boolean {
   const last = input.witness.length > 0 ? input.witness.at(-1) : pushesOf(input.scriptSig)?.at(-1);

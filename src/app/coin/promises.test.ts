@@ -44,6 +44,7 @@ class Wallet {
       chain,
       clock: new VirtualClock(),
       format: template.format,
+      scheme: { kind: "legacy" },
       publicKey: KEY.publicKey,
       scripts: [OWN],
       matureConfs: 100,

@@ -51,6 +51,7 @@ export class UtxoTradeFunds implements TradingCoin {
       chain,
       clock,
       format: spec.kind.template.format,
+      scheme: spec.kind.scheme,
       publicKey: wallet.key.publicKey,
       scripts: wallet.scripts,
       matureConfs: spec.kind.matureConfirmations,

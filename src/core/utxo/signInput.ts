@@ -4,7 +4,7 @@ import { uncompressedPubkey } from "../keys/keyPair.ts";
 import { concatBytes, equalBytes } from "../util/bytes.ts";
 import { hash160 } from "./hash.ts";
 import { classifyOutput, p2pkhScript } from "./outputScript.ts";
-import { pushBytes } from "./script.ts";
+import { pushBytes, pushesOf } from "./script.ts";
 import { forkIdDigest, legacyDigest, SIGHASH_ALL, SIGHASH_FORKID, saplingDigest, segwitV0Digest } from "./sighash.ts";
 import type { Tx, TxInput } from "./tx.ts";
 
@@ -81,6 +81,25 @@ function signedInput(tx: Tx, index: number, spent: SpentOutput, key: KeyPair, sc
   if (kind === null) throw new RangeError("signInput: not an output of this key");
   const signature = pushBytes(signScript(tx, index, { value: spent.value, scriptCode: spent.script }, key, scheme));
   return { scriptSig: kind === "p2pk" ? signature : concatBytes(signature, pushBytes(key.publicKey)) };
+}
+
+/**
+ * Whether an input that spends an output of this key alone is signed by it, over the whole transaction; other hash types are not read.
+ */
+export function isSignedInput(tx: Tx, index: number, spent: SpentOutput, publicKey: Uint8Array, scheme: SighashScheme): boolean {
+  const { witness, scriptSig } = tx.inputs[index] ?? { witness: [], scriptSig: new Uint8Array(0) };
+  const kind = ownOutputKind(spent.script, publicKey);
+  const isWitness = kind === "p2wpkh";
+  const signature = isWitness ? witness[0] : pushesOf(scriptSig)?.[0];
+  if (kind === null || !signature || signature.at(-1) !== (isWitness ? SIGHASH_ALL : sighashByte(scheme))) return false;
+  const digest = isWitness
+    ? segwitV0Digest(tx, index, p2pkhScript(hash160(publicKey)), spent.value, SIGHASH_ALL)
+    : inputDigest(tx, index, spent.script, spent.value, scheme);
+  try {
+    return secp256k1.verify(signature.subarray(0, -1), digest, publicKey, { prehash: false, lowS: false, format: "der" });
+  } catch {
+    return false;
+  }
 }
 
 /**
