@@ -123,8 +123,9 @@ export interface UtxoChain {
    * A backend of several strangers, where a block costs nothing: asks all of them, also those it would not ask otherwise, whether they have
    * a block, before a step that cannot be taken back rests on it. Why it may be made up, one sentence for people; null: nothing speaks
    * against it. Takes seconds; rejects with `Aborted` by its signal or `close`. Absent: a block the backend shows is one.
+   * @param confs asked is for the block that makes so many confirmations of it, or for the last one: whoever has that has all before it
    */
-  doubt?(block: BlockRef, signal?: AbortSignal): Promise<string | null>;
+  doubt?(block: BlockRef, confs: number, signal?: AbortSignal): Promise<string | null>;
   /** All known outputs to a watched script, spent ones of swap scripts included. */
   outputs(script: Uint8Array): readonly SeenOutput[];
   /** A followed transaction, or one that touches a watched script. */

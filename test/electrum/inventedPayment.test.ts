@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { contractOf, unitsOf } from "../../src/app/swap/contracts.ts";
+import { contractOf, type PaymentSlot, unitsOf } from "../../src/app/swap/contracts.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
 import type { Role } from "../../src/core/swap/events.ts";
 import { inProcess } from "../contract/electrumChain.ts";
@@ -28,12 +28,17 @@ async function begin(role: Role, ticker: Ticker, honest: number, invented: () =>
   return world.side(role);
 }
 
-/** The other side's payment, of coins that do not exist, in a block that nobody mined. */
-async function inventPayment(side: SwapSide, uuid: string, slot: "makerPayment" | "takerPayment", ticker: Ticker): Promise<Invented> {
+/** The other side's payment, or another value, of coins that do not exist, in a block that nobody mined. */
+async function inventPayment(side: SwapSide, uuid: string, slot: PaymentSlot, ticker: Ticker, units?: bigint): Promise<Invented> {
   const state = await side.state(uuid);
   const script = side.coin(ticker).contractScript(contractOf(state, slot));
   const input = { txid: "ab".repeat(32), vout: 0, scriptSig: new Uint8Array(100), sequence: 0xffffffff, witness: [] };
-  const lie = inventBlock(world, ticker, { version: 1, inputs: [input], outputs: [{ value: unitsOf(state, slot), script }], lockTime: 0 });
+  const lie = inventBlock(world, ticker, {
+    version: 1,
+    inputs: [input],
+    outputs: [{ value: units ?? unitsOf(state, slot), script }],
+    lockTime: 0,
+  });
   world.chain(ticker).autoMine(null);
   return lie;
 }
@@ -54,6 +59,21 @@ test("a taker does not pay for a payment that only connected servers show", asyn
   expect(own.takerPayment).toBeUndefined();
   expect(JSON.stringify(abandoned)).toContain("is shown by 2 connected servers and not by server");
   await world.maker.restart();
+});
+
+test("a taker does not pay for a payment that only made-up blocks make deep enough", async () => {
+  let lie: Invented | null = null;
+  const taker = await begin("taker", "AAA", 3, () => lie);
+  const uuid = await world.start({ confs: 2 });
+  await world.until("the maker's payment is in a block", async () => (await taker.state(uuid)).facts.makerPayment?.block != null);
+  lie = await inventPayment(taker, uuid, "makerPayment", "AAA", 1n);
+  void taker.coin("AAA").chain.refresh();
+  await world.until("it is believed to be deep", async () => (await taker.state(uuid)).facts.makerPayment?.confirmed === true);
+  await world.until("the taker is done", async () => (await world.outcome(taker, uuid)) !== null, 30_000);
+  expect(await world.outcome(taker, uuid)).toBe("failed");
+  const { own, abandoned } = await taker.state(uuid);
+  expect(own.takerPayment).toBeUndefined();
+  expect(JSON.stringify(abandoned)).toContain("is shown by 2 connected servers and not by server");
 });
 
 test("a maker does not show its secret for a payment that only connected servers show, and takes its own back", async () => {

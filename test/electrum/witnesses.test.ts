@@ -54,7 +54,7 @@ async function begin(
     const { tip } = chain.status();
     return tip ?? expect.fail("no block");
   };
-  return { w, chain, last, visits, doubt: () => whileTimePasses(w, chain.doubt?.(last()) ?? expect.fail("nobody to ask")) };
+  return { w, chain, last, visits, doubt: () => whileTimePasses(w, chain.doubt?.(last(), 1) ?? expect.fail("nobody to ask")) };
 }
 const fault = ({ w }: World, server: number, effect: ElectrumEffect): void => void w.servers[server]?.faults.add(effect);
 
@@ -65,6 +65,19 @@ test("others have it: nothing speaks against a block, and nobody is asked about 
   expect(asked.slice(2)).toEqual([1, 1]);
   expect(await world.doubt()).toBeNull();
   expect(world.visits).toEqual(asked);
+});
+
+test("asked is for the block that makes a payment deep enough, or for the last one where there is none yet", async () => {
+  const world = await begin(4, 2);
+  const block = world.last();
+  world.w.mine();
+  await whileTimePasses(world.w, world.chain.refresh());
+  fault(world, 2, LAG);
+  fault(world, 3, LAG);
+  const doubt = (confs: number): Promise<string | null> => whileTimePasses(world.w, world.chain.doubt?.(block, confs) ?? expect.fail());
+  expect(await doubt(0)).toBeNull();
+  expect(await doubt(1)).toBeNull();
+  for (const confs of [2, 3, 1_000]) expect(await doubt(confs)).toMatch(SHOWN);
 });
 
 test("one that has it is enough, whoever else does not; it needs not be the first to answer", async () => {
@@ -148,7 +161,7 @@ test("a clock that is set back keeps nobody from being asked again", async () =>
 test("many swaps at once ask about the same block with one connection to each", async () => {
   const world = await begin(4, 2);
   const { w, chain } = world;
-  const all = Promise.all(Array.from({ length: 20 }, () => chain.doubt?.(world.last())));
+  const all = Promise.all(Array.from({ length: 20 }, () => chain.doubt?.(world.last(), 1)));
   expect(await whileTimePasses(w, all)).toEqual(Array.from({ length: 20 }, () => null));
   expect(world.visits.slice(2)).toEqual([1, 1]);
 });
@@ -191,18 +204,18 @@ test("whoever waits may give up, and another goes on", async () => {
   const world = await begin(3, 2);
   fault(world, 2, { kind: "stall" });
   const giveUp = new AbortController();
-  const waiting = world.chain.doubt?.(world.last(), giveUp.signal);
+  const waiting = world.chain.doubt?.(world.last(), 1, giveUp.signal);
   const other = world.doubt();
   giveUp.abort();
   await expect(waiting).rejects.toThrow();
-  await expect(world.chain.doubt?.(world.last(), giveUp.signal)).rejects.toThrow();
+  await expect(world.chain.doubt?.(world.last(), 1, giveUp.signal)).rejects.toThrow();
   expect(await other).toBeNull();
 });
 
 test("closing ends it", async () => {
   const world = await begin(3, 2);
   fault(world, 2, { kind: "stall" });
-  const waiting = world.chain.doubt?.(world.last());
+  const waiting = world.chain.doubt?.(world.last(), 1);
   await Promise.all([expect(waiting).rejects.toThrow(), world.chain.close()]);
   await world.w.pass(60_000);
   expect(world.w.servers.map((server) => server.connections)).toEqual([0, 0, 0]);

@@ -975,9 +975,30 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "the other side's payment counts in a block that only the connected have",
     "src/app/swap/duties/payment.ts",
-    "return doubt ? `${slot}: ${doubt}` : null;",
-    "return null;",
+    "if (doubt) return",
+    "if (doubt && block === undefined) return",
     "test/electrum/inventedPayment.test.ts",
+  ),
+  bug(
+    "made-up blocks make a payment as deep as they like",
+    "src/app/swap/duties/payment.ts",
+    "doubt?.(block, Math.max(confs, valueConfs), signal)",
+    "doubt?.(block, 1, signal)",
+    "test/electrum/inventedPayment.test.ts",
+  ),
+  bug(
+    "the block that makes a payment deep enough is asked of nobody",
+    `${AT}/electrumChain.ts`,
+    "deep.height > block.height ? deep : block",
+    "deep.height < block.height ? deep : block",
+    "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "servers are looked at anew every two seconds while others do not have a payment's block",
+    "src/app/swap/duties/payment.ts",
+    "  if (doubt) return `${slot}: ${doubt}`;\n  await coin.chain.refresh(signal);\n",
+    "  await coin.chain.refresh(signal);\n  if (doubt) return `${slot}: ${doubt}`;\n",
+    "src/app/swap/duties/payment.test.ts",
   ),
   bug(
     "who showed a block and left is a witness of it",

@@ -206,7 +206,10 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
         visits.plan();
       };
     },
-    doubt: (block, signal) => witnesses.doubt(block, signal),
+    doubt(block, confs, signal) {
+      const deep = index.headerAt(Math.min(block.height + Math.max(1, confs) - 1, index.tipHeader?.height ?? 0));
+      return witnesses.doubt(deep !== undefined && deep.height > block.height ? deep : block, signal);
+    },
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),
     confirmations(block: BlockRef | null): number {

@@ -32,6 +32,7 @@ type View = {
   readonly depth: number;
   readonly notarized: boolean;
   readonly outputs: readonly SeenOutput[];
+  readonly doubt: string | null;
 };
 const SAFE: SeenOutput = {
   txid: PAID,
@@ -45,10 +46,13 @@ const SAFE: SeenOutput = {
 
 /** The maker payment is confirmed by the log; what the chain says right now is `view`. */
 async function unsafe(view: Partial<View> = {}): Promise<string | null> {
-  const { state, depth, notarized, outputs } = { state: "ready" as const, depth: 3, notarized: true, outputs: [SAFE], ...view };
+  const usual = { state: "ready", depth: 3, notarized: true, outputs: [SAFE], doubt: null } as const;
+  const { state, depth, notarized, outputs, doubt } = { ...usual, ...view };
   let isFresh = false;
   const chain = {
+    doubt: async (block: BlockRef, confs: number) => (block === BLOCK && confs === 3 ? doubt : "asked for another block"),
     refresh: async () => {
+      if (doubt !== null) throw new Error("a backend is asked anew each time while nothing can come of it");
       isFresh = true;
     },
     status: () => ({ state, tip: null, progress: null, error: null }),
@@ -76,6 +80,7 @@ test.each<[string, Partial<View>, string]>([
   ["a spend in the mempool", { outputs: [{ ...SAFE, spentBy: { txid: "dd".repeat(32), block: null } }] }, "is already spent"],
   ["one block too few", { depth: 2 }, "2 of 3 confirmations"],
   ["a missing notarization", { notarized: false }, "not notarized"],
+  ["a block that only strangers show", { doubt: "block 10 may be made up" }, "block 10 may be made up"],
   ["no block", { outputs: [{ ...SAFE, block: null }] }, "not notarized"],
 ])("%s is found right before acting, whatever the log says", async (_what, view, reason) => {
   expect(await unsafe(view)).toContain(reason);

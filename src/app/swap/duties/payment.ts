@@ -79,7 +79,9 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   const coin = task.coin(chainOf(s.terms.role, slot));
   const { block } = s.facts[slot] ?? {};
   // First, since it takes a while, and all the rest is to be true at the moment of the step.
-  const doubt = block ? await coin.chain.doubt?.(block, signal) : null;
+  const { confs, valueConfs } = depthOf(s, slot);
+  const doubt = block ? await coin.chain.doubt?.(block, Math.max(confs, valueConfs), signal) : null;
+  if (doubt) return `${slot}: ${doubt}`;
   await coin.chain.refresh(signal);
   const status = coin.chain.status();
   if (status.state !== "ready") return `${coin.ticker}: the backend is ${status.state}, its view may be old`;
@@ -90,8 +92,7 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;
   const shallow = notDeep(coin.chain, output.block, depthOf(s, slot));
   if (shallow !== null) return `${slot} ${shallow}`;
-  if (output.block?.hash !== block?.hash) return `${slot} has just come into another block`;
-  return doubt ? `${slot}: ${doubt}` : null;
+  return output.block?.hash === block?.hash ? null : `${slot} has just come into another block`;
 }
 
 /** Why the own payment must not be made now; null when it may: what the other side has done so far still stands. */
