@@ -29,7 +29,7 @@ export function liarWith(invented: () => Invented | null): LineHooks {
       }
       case "blockchain.scripthash.get_history":
         return [
-          ...(result as readonly { height: number }[]).filter(({ height }) => height < lie.height),
+          ...(result as readonly { height: number; tx_hash: string }[]).filter((t) => t.height < lie.height && t.tx_hash !== lie.txid),
           { tx_hash: lie.txid, height: lie.height },
         ];
       case "blockchain.scripthash.subscribe":

@@ -12,29 +12,33 @@ import { inProcess } from "../contract/electrumChain.ts";
 import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 import { type Invented, inventBlock, liarWith } from "./invented.ts";
 
-// A coin whose blocks cost nothing: all connected servers make up a block that spends a payment. One that is not connected is honest.
+// A coin whose blocks cost nothing: all connected servers make up a block that spends a payment. One at least that is not connected is honest.
 
-const LAST = 4;
+const SERVERS = 5;
+/** As many as are connected. */
+const FEW = 2;
 const LOCK_SEC = 600;
 let world: SwapWorld;
 let lie: Invented | null = null;
+let liars = SERVERS - 1;
 const servers: ElectrumServer[] = [];
 afterEach(async () => {
   await world.close();
   lie = null;
+  liars = SERVERS - 1;
   for (const server of servers.splice(0)) server.close();
 });
 
 /**
- * The taker has a coin through servers of which all but the last lie, and has paid. The maker waits. `refund`: of its payment, signed.
+ * The taker has a coin through servers of which the first `liars` lie, and has paid. The maker waits. `refund`: of its payment, signed.
  * @param isIn whether it is waited for until the taker's payment is in a block
  */
 async function paidThrough(ticker: Ticker, isIn = true): Promise<{ readonly taker: SwapSide; readonly uuid: string; readonly refund: Tx }> {
   world = await SwapWorld.open({}, (w) => {
-    for (let i = 0; i <= LAST; i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
+    for (let i = 0; i < SERVERS; i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
     w.taker.electrum.set(ticker, {
-      servers: servers.map((server, i) => inProcess(`server${i}`, () => server, i === LAST ? {} : liarWith(() => lie))),
-      options: { maxConnected: 2 },
+      servers: servers.map((server, i) => inProcess(`server${i}`, () => server, i < liars ? liarWith(() => lie) : {})),
+      options: { maxConnected: FEW },
     });
   });
   const { maker, taker } = world;
@@ -51,12 +55,13 @@ async function paidThrough(ticker: Ticker, isIn = true): Promise<{ readonly take
   return { taker, uuid, refund: refund.ok ? refund.value : expect.fail("no refund") };
 }
 
-/** Has all but the last server show a transaction in a block of theirs, and keep what is sent to them. */
+/** Has the liars show a transaction in a block of theirs, and keep what is sent to them. */
 async function show(ticker: Ticker, tx: Tx): Promise<void> {
   world.chain(ticker).autoMine(null);
   lie = inventBlock(world, ticker, tx);
   const { txid } = lie;
-  for (const { faults } of servers.slice(0, LAST)) faults.add({ kind: "swallow_broadcast" });
+  for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+  void world.taker.coin(ticker).chain.refresh();
   await world.until("the block is believed", () => world.taker.coin(ticker).chain.tx(txid)?.block != null);
   world.chain(ticker).autoMine(20_000);
 }
@@ -110,4 +115,18 @@ test("in it is what spends the coins of the taker's payment, signed by nobody: n
   await world.until("the taker has its money back", () => isBack(taker, uuid), 3 * 3_600);
   expect((await taker.state(uuid)).finished).toBeNull();
   await world.maker.restart();
+});
+
+test("in it is the taker's own claim, which they gave to nobody: others get it, and the swap does not end with it", async () => {
+  liars = FEW;
+  const { taker, uuid } = await paidThrough("AAA");
+  world.chain("AAA").autoMine(null);
+  for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+  await world.maker.restart();
+  await world.until("the claim leaves", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
+  const claim = parseTx(fromHex((await taker.state(uuid)).own.makerPaymentSpend?.raw ?? ""), taker.coin("AAA").spec.kind.template.format);
+  await show("AAA", claim.ok ? claim.value : expect.fail("no claim"));
+  const isClaimed = async (): Promise<boolean> => isMined("AAA", (await taker.state(uuid)).own.makerPaymentSpend);
+  await world.until("the taker has the maker's payment", isClaimed, LOCK_SEC);
+  expect((await taker.state(uuid)).finished).toBeNull();
 });

@@ -323,6 +323,27 @@ export const SWAP: readonly PlantedBug[] = [
     INVENTED,
   ),
   bug(
+    "an own claim in a block that only the connected have ends the swap",
+    "src/app/swap/duties/observe.ts",
+    "!decidingSlots(task).includes(slot) || isClear(block)",
+    "!decidingSlots(task).includes(slot) || isClear(block) !== null",
+    INVENTED,
+  ),
+  bug(
+    "a block that ends a swap is taken for one before others have answered",
+    "src/app/swap/duties/endWitness.ts",
+    'return known.state === "clear";',
+    'return known.state !== "doubted";',
+    INVENTED,
+  ),
+  bug(
+    "an own claim that the connected show in a block of theirs is given to nobody else",
+    "src/adapters/electrum/guards.ts",
+    "const last = sent.find(([txid]) => this.#index.txEntry(txid)?.block) ?? sent.at(-1);",
+    "const last = sent.find(([txid]) => this.#index.txEntry(txid)?.block) ? undefined : sent.at(-1);",
+    INVENTED,
+  ),
+  bug(
     "whatever stands where a signature does spends own coins",
     "src/core/utxo/signInput.ts",
     "return secp256k1.verify(",

@@ -73,11 +73,10 @@ export class Guards {
     }
   }
 
-  /** The last own spend from a script that is in no block; null: none. */
+  /** The own spend from a script that is in a block, which may be made up, or the last one; null: none was sent. */
   lastSent(scriptHex: string): { readonly txid: string; readonly hex: string } | null {
     const sent = [...(this.#scripts.get(scriptHex)?.sent ?? [])];
-    if (sent.some(([txid]) => this.#index.txEntry(txid)?.block)) return null;
-    const last = sent.at(-1);
+    const last = sent.find(([txid]) => this.#index.txEntry(txid)?.block) ?? sent.at(-1);
     return last ? { txid: last[0], hex: last[1] } : null;
   }
 }

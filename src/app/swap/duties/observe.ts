@@ -17,6 +17,7 @@ import { chainOf, contractOf, depthOf, notDeep, type PaymentSlot, unitsOf } from
 import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { EndWitness } from "./endWitness.ts";
 import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
 import { PaymentGone } from "./paymentGone.ts";
 import { branchOf } from "./provenSpend.ts";
@@ -49,6 +50,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
   void cover(task, "makerPayment", signal);
   void cover(task, "takerPayment", signal);
   const payment = new PaymentGone();
+  const ends = new EndWitness(task, signal);
   for (;;) {
     const seen = task.seen("chain");
     guarded.update();
@@ -56,7 +58,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
       if (!covered.has(chainOf(role, slot))) continue;
       const sighting = look(task, slot);
       // Most looks find nothing new, and a wait for nothing at each of them would be most of their cost.
-      if (isNews(task, slot, sighting)) await record(task, slot, sighting);
+      if (isNews(task, slot, sighting)) await record(task, slot, sighting, (block) => ends.isClear(slot, block));
     }
     if (mayLearnSecret(task)) await learnSecret(task, guarded.shown());
     if (payment.isGone(task)) await task.emit({ type: "payment_gone" });
@@ -103,7 +105,7 @@ async function lookOnce(task: SwapTask, side: "maker" | "taker", signal: AbortSi
   const coin = task.coin(side);
   const script = coin.contractScript(contractOf(task.state, `${side}Payment`));
   await coin.chain.watchScript(script, side === "maker" ? makerStartHeight : takerStartHeight, signal);
-  for (const slot of SLOTS) if (chainOf(role, slot) === side) await record(task, slot, look(task, slot));
+  for (const slot of SLOTS) if (chainOf(role, slot) === side) await record(task, slot, look(task, slot), () => !coin.chain.doubt);
 }
 
 /**
@@ -269,7 +271,8 @@ function isNews(task: SwapTask, slot: Slot, sighting: Sighting | null): boolean 
   return known.txid !== sighting.txid || known.block?.hash !== sighting.block?.hash || !known.confirmed;
 }
 
-async function record(task: SwapTask, slot: Slot, sighting: Sighting | null): Promise<void> {
+/** @param isClear whether a block that ends the swap may be taken for one */
+async function record(task: SwapTask, slot: Slot, sighting: Sighting | null, isClear: (block: BlockRef) => boolean): Promise<void> {
   const known = task.state.facts[slot];
   if (!sighting) {
     // A backend that took it but does not list it yet is not a withdrawal of a fact that never had a block.
@@ -285,7 +288,8 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null): Pr
   if (known && known.txid !== txid) await task.emit({ type: "tx_withdrawn", slot, txid: known.txid });
   if (!isKnown) await task.emit({ type: "tx_seen", slot, txid, raw, block });
   const coin = task.coin(chainOf(task.state.terms.role, slot));
-  if (notDeep(coin.chain, block, depthOf(task.state, slot)) === null) await task.emit({ type: "tx_confirmed", slot, txid, block });
+  if (notDeep(coin.chain, block, depthOf(task.state, slot)) !== null) return;
+  if (!block || !decidingSlots(task).includes(slot) || isClear(block)) await task.emit({ type: "tx_confirmed", slot, txid, block });
 }
 
 function mayLearnSecret({ state }: SwapTask): boolean {
