@@ -9,8 +9,8 @@ import type { SignatureVerifier } from "../../ports/signatures.ts";
 /** The messages that a node sends of one swap, in their envelopes. */
 export class OutgoingMail {
   readonly #secretKey: Secret<Uint8Array>;
-  /** The last message of each kind. */
-  readonly #sent = new Map<SwapMessage["type"], { readonly payload: Uint8Array; readonly envelope: Uint8Array }>();
+  /** The last message of each kind, in its envelope. */
+  readonly #sent = new Map<SwapMessage["type"], Uint8Array>();
 
   constructor(secretKey: Secret<Uint8Array>) {
     this.#secretKey = secretKey;
@@ -20,11 +20,16 @@ export class OutgoingMail {
   envelopeOf(message: SwapMessage): Uint8Array {
     const payload = encodeSwapMessage(message);
     const known = this.#sent.get(message.type);
-    if (known && equalBytes(known.payload, payload)) return known.envelope;
+    if (known && isAround(known, payload)) return known;
     const envelope = signEnvelope(payload, this.#secretKey.reveal());
-    this.#sent.set(message.type, { payload, envelope });
+    this.#sent.set(message.type, envelope);
     return envelope;
   }
+}
+
+function isAround(envelope: Uint8Array, payload: Uint8Array): boolean {
+  const read = parseEnvelope(envelope);
+  return read.ok && equalBytes(read.value.payload, payload);
 }
 
 /** A message of the counterparty, or null; and whether what came is passed on. */
