@@ -182,6 +182,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "",
     TROUBLE,
   ),
+  bug(
+    "a swap is lost though the contract holds the other payment, of which no node has the receipt any more",
+    "src/app/swap/duties/paymentGone.ts",
+    'return said === null || said === "refunded";',
+    "return true;",
+    "src/app/swap/duties/paymentGone.test.ts",
+  ),
   bug("a lost nonce is young again at every block", CHAIN, "    this.#lost.set(txid, { ...lost, block });\n", "", ATTACKS),
   bug(
     "a lost nonce is deep in a block that a reorganisation took",

@@ -51,7 +51,7 @@ export type SwapChain = Pick<
    * What became of a payment that the chain has exactly as a watched script says, and of which no node has shown the transaction: not yet,
    * or not any more. Null: there is none, or it is shown. Chains of scripts show what they have.
    */
-  unfound?(script: Uint8Array): "unspent" | "spent" | null;
+  unfound?(script: Uint8Array): "unspent" | "claimed" | "refunded" | null;
 };
 
 /**

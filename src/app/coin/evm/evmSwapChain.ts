@@ -121,13 +121,14 @@ export class EvmSwapChain implements SwapChain {
     return `the swap contract calls the payment 0x${id} ${state}, and the logs of no ${this.ticker} node have the transaction that did it: add a node that serves logs (eth_getLogs)`;
   }
 
-  unfound(script: Uint8Array): "unspent" | "spent" | null {
+  unfound(script: Uint8Array): "unspent" | "claimed" | "refunded" | null {
     const watched = this.#watched.get(hexOf(script));
     const payment = watched && this.#chain.payment(watched.key);
     if (!payment || !isAsAgreed(watched, payment)) return null;
     const sent = this.#sentBy(payment);
     if (sent && this.#chain.tx(sent.txid)) return null;
-    return payment.state === "sent" ? "unspent" : "spent";
+    if (payment.state === "sent") return "unspent";
+    return payment.state === "refunded" ? "refunded" : "claimed";
   }
 
   /**

@@ -1,5 +1,5 @@
 import { ownClaim, theirClaim, theirPayment } from "../../../core/swap/events.ts";
-import { chainOf } from "../contracts.ts";
+import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 
 /** So long past the later lock a backend that answers shows nothing of a payment, though the outbox offers it all the time. */
@@ -30,5 +30,9 @@ function isMissing(task: SwapTask): boolean {
   const payment = theirPayment(role);
   if (isTheirsGone || !facts[theirClaim(role)]?.confirmed || facts[payment] || facts[ownClaim(role)]?.block) return false;
   const side = chainOf(role, payment);
-  return task.covered.has(side) && task.coin(side).chain.status().state === "ready";
+  const coin = task.coin(side);
+  if (!task.covered.has(side) || coin.chain.status().state !== "ready") return false;
+  // Nodes that keep few receipts show no transaction of it. What the contract paid for a claim, it paid to us.
+  const said = coin.chain.unfound?.(coin.contractScript(contractOf(task.state, payment))) ?? null;
+  return said === null || said === "refunded";
 }
