@@ -21,6 +21,7 @@ const SWAPS = "test/sim/accountSwaps.test.ts";
 const ATTACKS = "test/sim/accountAttacks.test.ts";
 const MEDDLING = "test/sim/accountMeddling.test.ts";
 const TROUBLE = "test/sim/accountTrouble.test.ts";
+const PRUNED = "test/sim/accountPruned.test.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const SWAP_STATE = "src/core/swap/swapState.ts";
@@ -188,6 +189,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     'return said === null || said === "refunded";',
     "return true;",
     "src/app/swap/duties/paymentGone.test.ts",
+  ),
+  bug(
+    "a signed payment that its contract holds is looked for for ever, because no node shows it",
+    TAKE_UP,
+    "if (!found && s.own[slot] && coin.chain.unfound?.(script)) {",
+    "if (found && s.own[slot] && coin.chain.unfound?.(script)) {",
+    PRUNED,
+  ),
+  bug(
+    "a payment that its contract holds is sent again, because no node shows it",
+    PUBLISH,
+    "if (slot === ownPayment(task.state.terms.role) && chain.unfound?.(coin.contractScript(contractOf(task.state, slot)))) return true;",
+    "",
+    PRUNED,
   ),
   bug("a lost nonce is young again at every block", CHAIN, "    this.#lost.set(txid, { ...lost, block });\n", "", ATTACKS),
   bug(

@@ -14,6 +14,7 @@ export function mayHavePaid(s: SwapState): boolean {
  * Takes over the own payment from the chain when the log lacks it: the store was put back to an older state, or lost its
  * end. To be called before any duty of a swap that was stored: it would pay a second time, or call the swap failed
  * while its money is locked. Only a payment of the exact value, signed with the own key, counts: anybody can pay the contract.
+ * Where the log has its bytes, the word of the contract that holds it is enough.
  * Rejects when the chain could not be read, has the payment and not yet shown its transaction, or has one of ours in no block yet that
  * may be it.
  */
@@ -26,6 +27,11 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
   await coin.chain.watchScript(script, role === "maker" ? makerStartHeight : takerStartHeight, signal);
   const exact = coin.chain.outputs(script).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
   const found = exact.flatMap((o) => coin.chain.tx(o.txid) ?? []).find((tx) => coin.isOurs(tx.txid));
+  // The contract takes an id once, and names the payer: the payment is the one that was signed, or does the same.
+  if (!found && s.own[slot] && coin.chain.unfound?.(script)) {
+    task.deps.log.warn("swap_payment_found", { swap: task.uuid, txid: s.own[slot].txid });
+    return task.emit({ type: "tx_attempted", slot });
+  }
   if (!found) {
     const lookedFor = `the ${coin.ticker} chain has our payment, and its transaction is still looked for`;
     const hidden = coin.chain.unfound?.(script) ? (coin.chain.unseen?.(script) ?? lookedFor) : null;

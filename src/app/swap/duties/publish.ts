@@ -123,11 +123,13 @@ function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
 }
 
 /**
- * Some version of it, or a malleated form, is in a block as the index has it now. A claim or refund that failed there is not over:
- * there will be another; whatever else failed is not sent again.
+ * Some version of it, or a malleated form, is in a block as the index has it now; or a contract holds a payment that nobody shows. A claim
+ * or refund that failed there is not over: there will be another; whatever else failed is not sent again.
  */
 function isInBlock(task: SwapTask, slot: Slot): boolean {
-  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
+  const { chain } = coin;
+  if (slot === ownPayment(task.state.terms.role) && chain.unfound?.(coin.contractScript(contractOf(task.state, slot)))) return true;
   const fact = task.state.facts[slot];
   const tx = task.state.own[slot];
   const ids = [...(fact ? [fact.txid] : []), ...(tx ? versionsOf(tx).map((v) => v.txid) : [])];

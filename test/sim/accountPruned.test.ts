@@ -1,0 +1,59 @@
+import { afterEach, expect, test } from "vitest";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import { type Books, books, outcomes } from "./accountAudit.ts";
+import { onSend } from "./accountMeddling.ts";
+import { audit } from "./accountRun.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, TOKEN, UTXO } from "./accountTrade.ts";
+import { isOver } from "./audit.ts";
+
+const SEED = 20_261_123;
+const TIMEOUT_MS = 120_000;
+const ALLOWANCE = 4_000_000n;
+
+let t: AccountWorld;
+let before: Books;
+afterEach(() => t.world.close());
+const chain = () => t.world.accountChain(ETH);
+
+async function open(): Promise<void> {
+  t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+  before = books(t);
+}
+
+test.each([
+  [ETH, UTXO],
+  [TOKEN, UTXO],
+] as const)(
+  "%s for %s: a maker put back to between signing and sending its payment takes it back though no node has its receipt and logs any more",
+  async (base, rel) => {
+    await open();
+    const { maker, taker, world } = t;
+    let backup: ReturnType<typeof maker.backup> | null = null;
+    maker.storeFault = (_uuid, { event }) => {
+      if (backup !== null || event.type !== "tx_attempted" || event.slot !== "makerPayment") return undefined;
+      backup = maker.backup();
+      return "refuse";
+    };
+    const uuid = await match(t, base, rel, "4", "0.5");
+    await world.runUntil("it has paid", () =>
+      maker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "makerPayment" && e.block !== null),
+    );
+    for (const node of [maker, taker]) node.crash();
+    await world.advance(HOUR_MS);
+    if (backup === null) throw new Error("no backup");
+    const logs = await maker.restore(await backup);
+    expect(logs.get(uuid)?.at(-1)?.event).toMatchObject({ type: "tx_signed", slot: "makerPayment" });
+    maker.link(ETH).receiptsFrom = chain().tip.height;
+    let sent = 0;
+    onSend(maker, "payment", () => sent++);
+    await maker.start(ALL);
+    await world.advance(HOUR_MS);
+    expect(maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "makerPayment")).toBe(true);
+    expect(sent).toBe(0);
+    await taker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before, ALLOWANCE);
+    expect(outcomes(t, uuid)).toBe("refunded failed");
+  },
+  TIMEOUT_MS,
+);
