@@ -108,6 +108,11 @@ export type SwapPayment = PaymentKey & {
    * read, and no node's logs have it; the search is repeated.
    */
   readonly events: "complete" | "searching" | "missing";
+  /**
+   * The first block of this chain from which on the contract has said `state` while for a minute and longer no node had the receipts and
+   * logs that explain it; null: they do, or may still come.
+   */
+  readonly unshown: BlockRef | null;
 };
 
 /**

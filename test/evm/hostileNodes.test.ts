@@ -230,6 +230,39 @@ test("what a node refuses while it starts it is asked again later: the finalized
   expect(since.some(({ method, params }) => method === "eth_call" && !Object.hasOwn((params as object[])[0] ?? {}, "to"))).toBe(true);
 });
 
+test("what no node's logs explain is told with the block since which, through repeated searches, and anew after a reorganisation", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  only.says.set("eth_getLogs", () => []);
+  only.says.set("eth_getTransactionReceipt", () => null);
+  only.says.set("eth_getBlockByNumber", ([at], honest) => {
+    if (at === "finalized") throw new RpcRefusal(-32602, "no such tag");
+    return honest();
+  });
+  world.evm.mine([SENT]);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "missing", unshown: null });
+  for (let i = 0; i < 3; i++) {
+    world.evm.mine();
+    await pass(world, 30);
+  }
+  const since = world.chain.payment(KEY)?.unshown?.height ?? expect.fail("it is not told");
+  expect(since).toBeGreaterThan(101);
+  for (let i = 0; i < 6; i++) {
+    world.evm.mine();
+    await pass(world, 30);
+    expect(world.chain.payment(KEY)?.unshown?.height).toBe(since);
+  }
+  world.evm.rewind(1);
+  world.evm.mine();
+  world.evm.mine();
+  await pass(world, 30);
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "missing", unshown: null });
+  only.says.clear();
+  await pass(world, 120);
+  expect(world.chain.payment(KEY)).toMatchObject({ events: "complete", unshown: null });
+});
+
 test("a state read by number from a node that changed its block meanwhile is not taken", async () => {
   const world = scriptedWorld(1);
   const only = node(world, 0);

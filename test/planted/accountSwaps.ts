@@ -204,6 +204,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "",
     PRUNED,
   ),
+  bug(
+    "a claim or refund that the contract has carried out is watched for ever, because no node shows it any more",
+    CHAIN,
+    "    if (told) {\n",
+    "    if (told && txid.length < 64) {\n",
+    PRUNED,
+  ),
+  bug(
+    "an own transaction whose nonce is free stands for what the contract says",
+    "src/app/coin/evm/evmSwapChain.ts",
+    "return nonce !== undefined && nonce < (chain.account(address)?.nonce ?? 0n);",
+    "return nonce !== undefined && chain.account(address) !== undefined;",
+    CHAIN_TEST,
+  ),
   bug("a lost nonce is young again at every block", CHAIN, "    this.#lost.set(txid, { ...lost, block });\n", "", ATTACKS),
   bug(
     "a lost nonce is deep in a block that a reorganisation took",

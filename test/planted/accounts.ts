@@ -19,6 +19,27 @@ const ATTACKS_TEST = "test/sim/accountAttacks.test.ts";
 /** Orders and fees of coins whose fees the account, or another coin, pays. */
 export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
+    "a repeated search makes young again what contracts say and no node shows",
+    "src/adapters/evmRpc/unshown.ts",
+    "held.block ??= block;",
+    "held.block = block;",
+    "src/adapters/evmRpc/unshown.test.ts",
+  ),
+  bug(
+    "what a contract said before a reorganisation counts after it",
+    "src/adapters/evmRpc/chainLook.ts",
+    'if (step.value === "reorg" || step.value === "behind") this.#unshown.reorganised(before?.view.tip.finalized ?? null);',
+    "",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "a receipt that comes a moment later than the state is taken for one that nobody has",
+    "src/adapters/evmRpc/unshown.ts",
+    "nowMs - held.sinceMs >= PATIENCE_MS",
+    "nowMs >= held.sinceMs",
+    "src/adapters/evmRpc/unshown.test.ts",
+  ),
+  bug(
     "two fees of one coin are not added up",
     FUNDS,
     "{ required: add(required, amount), funds }",

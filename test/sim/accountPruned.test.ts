@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend } from "./accountMeddling.ts";
 import { audit } from "./accountRun.ts";
@@ -54,6 +55,53 @@ test.each([
     await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
     await audit(t, [uuid], before, ALLOWANCE);
     expect(outcomes(t, uuid)).toBe("refunded failed");
+  },
+  TIMEOUT_MS,
+);
+
+/** A side's node is down until nodes have neither receipts nor logs of what it did, from an event of its swap on. */
+async function forgetWhileDown(who: Role, uuid: string, from: (e: SwapEvent) => boolean): Promise<void> {
+  const node = t[who];
+  await t.world.runUntil("its last step is taken", () => node.has(uuid, from), 10 * HOUR_MS);
+  node.crash();
+  await t.world.advance(HOUR_MS);
+  node.link(ETH).receiptsFrom = chain().tip.height;
+  await node.start(ALL);
+}
+const inBlock = (slot: Slot) => (e: SwapEvent) => e.type === "tx_seen" && e.slot === slot && e.block !== null;
+
+test.each([
+  [UTXO, ETH, "maker", "takerPaymentSpend", "success success"],
+  [TOKEN, UTXO, "taker", "makerPaymentSpend", "success success"],
+  [ETH, UTXO, "maker", "makerPaymentRefund", "refunded failed"],
+  [UTXO, TOKEN, "taker", "takerPaymentRefund", "refunded refunded"],
+] as const)(
+  "%s for %s: the %s's swap whose %s no node shows any more ends as the contract says, and is watched no longer",
+  async (base, rel, who, slot, ends) => {
+    await open();
+    const { maker, taker, world } = t;
+    const gone = slot === "makerPaymentRefund" ? "takerPayment" : slot === "takerPaymentRefund" ? "takerPaymentSpend" : null;
+    (who === "maker" ? taker : maker).storeFault = (_uuid, { event }) =>
+      event.type === "tx_signed" && event.slot === gone ? "refuse" : undefined;
+    const uuid = await match(t, base, rel, "4", "0.5");
+    await forgetWhileDown(who, uuid, inBlock(slot));
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe(ends);
+    await world.runUntil("it is watched no longer", () => t[who].node.swaps.isSettled(uuid), HOUR_MS);
+    await audit(t, [uuid], before, ALLOWANCE);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a finished swap whose own payment no node shows any more is watched no longer",
+  async () => {
+    await open();
+    const uuid = await match(t, ETH, UTXO, "4", "0.5");
+    await forgetWhileDown("maker", uuid, (e) => e.type === "finished");
+    await t.world.runUntil("it is watched no longer", () => t.maker.node.swaps.isSettled(uuid), HOUR_MS);
+    await audit(t, [uuid], before, ALLOWANCE);
+    expect(outcomes(t, uuid)).toBe("success success");
   },
   TIMEOUT_MS,
 );

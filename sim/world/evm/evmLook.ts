@@ -1,5 +1,6 @@
 import type { ChainView } from "../../../src/adapters/evmRpc/chainView.ts";
 import { paymentKey } from "../../../src/adapters/evmRpc/chainView.ts";
+import type { Unshown } from "../../../src/adapters/evmRpc/unshown.ts";
 import type { WatchedPayment, Watches } from "../../../src/adapters/evmRpc/watches.ts";
 import { CALL_SAMPLE, SAMPLE_BYTES } from "../../../src/core/evm/dataCost.ts";
 import type { GasPrices } from "../../../src/core/evm/gas.ts";
@@ -49,15 +50,26 @@ function paymentOf(
   };
   const events = { sent: of("sent"), spent: of("spent"), refunded: of("refunded") };
   const have = Object.values(events).filter((event) => event !== null).length;
-  return { contract, id, block: ref(chain.tip), ...record, ...events, events: have === expected.length ? "complete" : "missing" };
+  const isWhole = have === expected.length;
+  return { contract, id, block: ref(chain.tip), ...record, ...events, events: isWhole ? "complete" : "missing", unshown: null };
 }
 
 /** Everything that is watched, as it is at this moment and as the link tells it. */
-export function lookAt(chain: SimEvmChain, link: EvmLink, watches: Watches, before: ChainView | null, nowMs: number): ChainView {
+export function lookAt(
+  chain: SimEvmChain,
+  link: EvmLink,
+  watches: Watches,
+  unshown: Unshown,
+  before: ChainView | null,
+  nowMs: number,
+): ChainView {
   const { tip, finalized } = chain;
+  if (before !== null && chain.at(before.tip.height)?.hash !== before.tip.hash) unshown.reorganised(before.tip.finalized);
+  unshown.keepOnly(new Set(watches.payments.keys()));
   const payments = [...watches.payments.values()]
     .filter(({ contract }) => chain.swapContracts.includes(contract))
-    .map((watched) => paymentOf(chain, link, watched, watches.txs));
+    .map((watched) => paymentOf(chain, link, watched, watches.txs))
+    .map((payment) => ({ ...payment, unshown: unshown.sinceBlock(paymentKey(payment), payment, nowMs) }));
   const eventTxs = payments.flatMap(({ sent, spent, refunded }) => [sent, spent, refunded].flatMap((event) => event?.txid ?? []));
   const txs = [...new Set([...watches.txs, ...eventTxs])].flatMap((txid) => txOf(chain, link, txid, before?.txs ?? new Map(), nowMs) ?? []);
   const wrong = link.faults.heightLie();

@@ -2,6 +2,7 @@ import type { LookResult } from "../../../src/adapters/evmRpc/chainLook.ts";
 import { type ChainView, paymentKey, tokenKey } from "../../../src/adapters/evmRpc/chainView.ts";
 import type { LookFault } from "../../../src/adapters/evmRpc/fault.ts";
 import { LookLoop } from "../../../src/adapters/evmRpc/lookLoop.ts";
+import { Unshown } from "../../../src/adapters/evmRpc/unshown.ts";
 import { Watches } from "../../../src/adapters/evmRpc/watches.ts";
 import { TransportFault } from "../../../src/chain/faults.ts";
 import { RpcError } from "../../../src/chain/rpc/rpcError.ts";
@@ -59,6 +60,7 @@ export class SimEvmView implements AccountChain {
   readonly chainId: bigint;
   readonly #deps: SimEvmViewDeps;
   readonly #watches = new Watches();
+  readonly #unshown = new Unshown();
   readonly #loop: LookLoop;
   readonly #done: Promise<void>;
   readonly #unsubscribe: () => void;
@@ -88,7 +90,8 @@ export class SimEvmView implements AccountChain {
         const { version } = this.#watches;
         const known = this.#known?.version === version ? this.#known.view : null;
         if (link.isStuck && known === null) return err({ kind: "too_few", what: "a new block", have: 0, need: 1, troubles: [] });
-        const view = link.isStuck && known !== null ? known : lookAt(chain, link, this.#watches, this.#known?.view ?? null, clock.nowMs());
+        const old = this.#known?.view ?? null;
+        const view = link.isStuck && known !== null ? known : lookAt(chain, link, this.#watches, this.#unshown, old, clock.nowMs());
         this.#known = { view, version };
         return ok({ view, trouble: null });
       });

@@ -15,6 +15,7 @@ import { readPayments } from "./paymentReader.ts";
 import { balanceQuery, blockQuery, nonceQuery, pendingNonceQuery } from "./query.ts";
 import { type Quorum, quorumRead, wholeRead } from "./quorum.ts";
 import { readTokens } from "./tokenBalances.ts";
+import { Unshown } from "./unshown.ts";
 import type { Watches } from "./watches.ts";
 
 export type ChainLookDeps = {
@@ -40,6 +41,8 @@ const BEHIND_MS = 30_000;
 type Known = { readonly view: ChainView; readonly version: number; readonly quorum: Quorum };
 type Step = "same" | "onward" | "behind" | "reorg";
 
+const NOTHING_SHOWN = { sent: null, spent: null, refunded: null, events: "complete", unshown: null } as const;
+
 const tipOf = ({ header, finalized }: ChosenHead): AccountTip => ({
   height: header.number,
   hash: header.hash,
@@ -54,6 +57,7 @@ export class ChainLook {
   readonly #deps: ChainLookDeps;
   readonly #search: EventSearch;
   readonly #dataCost = new DataCostWatch();
+  readonly #unshown = new Unshown();
   readonly #tips = new Map<number, string>();
   #known: Known | null = null;
   #followed: ReadonlyMap<string, FollowedTx> = new Map();
@@ -94,6 +98,7 @@ export class ChainLook {
     this.#behindSinceMs = null;
     // What was read of blocks that are gone may be in others now, above those that are read.
     if (step.value === "reorg") this.#search.keepOnly(new Set());
+    if (step.value === "reorg" || step.value === "behind") this.#unshown.reorganised(before?.view.tip.finalized ?? null);
     const isFresh = before === null || step.value !== "same" || version !== before.version;
     const look: TxLook = { quorum, nowMs: clock.nowMs(), known: this.#stillTrue(step.value, before) };
     const made = isFresh ? await this.#whole(chosen.value, look, signal) : await this.#between(before.view, chosen.value, look, signal);
@@ -138,9 +143,7 @@ export class ChainLook {
     const blank = watched.flatMap((key): SwapPayment[] => {
       const record = read.value.records.get(paymentKey(key));
       const { contract, id } = key;
-      return record === undefined
-        ? []
-        : [{ contract, id, block: quorum.block, ...record, sent: null, spent: null, refunded: null, events: "complete" }];
+      return record === undefined ? [] : [{ contract, id, block: quorum.block, ...record, ...NOTHING_SHOWN }];
     });
     const rest = await this.#eventsAndTxs(blank, look, signal);
     if (!rest.ok) return rest;
@@ -199,6 +202,7 @@ export class ChainLook {
     const keys = new Set(payments.map(paymentKey));
     for (const key of [...this.#eventTxs.keys()]) if (!keys.has(key)) this.#eventTxs.delete(key);
     this.#search.keepOnly(keys);
+    this.#unshown.keepOnly(keys);
     const named = new Set([...this.#eventTxs.values()].flatMap((events) => [...events.values()]));
     for (const txid of [...this.#unread.keys()]) if (!watches.txs.has(txid)) this.#unread.delete(txid);
     const rests = (txid: string): boolean => (this.#unread.get(txid)?.againAtMs ?? 0) > look.nowMs;
@@ -231,7 +235,7 @@ export class ChainLook {
     return ok({
       unread: new Set([...this.#unread.keys()].filter((txid) => !followed.get(txid)?.block)),
       txs: new Map([...followed].flatMap(([txid, tx]): [string, AccountTx][] => (tx.raw === null ? [] : [[txid, seen(tx, tx.raw)]]))),
-      payments: new Map(payments.map((payment) => [paymentKey(payment), this.#withEvents(followed, payment)])),
+      payments: new Map(payments.map((payment) => [paymentKey(payment), this.#withEvents(followed, payment, look.nowMs)])),
     });
   }
 
@@ -267,13 +271,14 @@ export class ChainLook {
     return tx === undefined ? null : eventIn(tx, payment.contract, payment.id, kind);
   }
 
-  #withEvents(followed: ReadonlyMap<string, FollowedTx>, payment: SwapPayment): SwapPayment {
+  #withEvents(followed: ReadonlyMap<string, FollowedTx>, payment: SwapPayment, nowMs: number): SwapPayment {
     const expected = EVENTS_OF[payment.state];
     const of = (kind: EventKind): PaymentEvent | null => (expected.includes(kind) ? this.#event(followed, payment, kind) : null);
     const [sent, spent, refunded] = [of("sent"), of("spent"), of("refunded")];
     const have = [sent, spent, refunded].filter((event) => event !== null).length;
     const events = have === expected.length ? "complete" : this.#search.isExhausted(paymentKey(payment)) ? "missing" : "searching";
-    return { ...payment, sent, spent, refunded, events };
+    const shown = { ...payment, sent, spent, refunded, events } as const;
+    return { ...shown, unshown: this.#unshown.sinceBlock(paymentKey(payment), shown, nowMs) };
   }
 }
 

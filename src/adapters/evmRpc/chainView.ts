@@ -34,6 +34,7 @@ const samePayment = (a: SwapPayment, b: SwapPayment): boolean =>
   a.state === b.state &&
   a.lockTime === b.lockTime &&
   a.events === b.events &&
+  sameBlock(a.unshown, b.unshown) &&
   equalBytes(a.paymentHash, b.paymentHash) &&
   sameEvent(a.sent, b.sent) &&
   sameEvent(a.spent, b.spent) &&

@@ -138,7 +138,17 @@ test("a payment of this run stands for what the contract has though no node show
   await coins.eth.chain.watchScript(script, 0);
   const built = coins.eth.buildPayment({ contract, reservation: null });
   const { txid, raw } = built.ok ? built.value : expect.fail(built.error.kind);
-  const there = { ...payment, paymentHash, lockTime, state: "sent", events: "missing", sent: null, spent: null, refunded: null };
+  const there = {
+    ...payment,
+    paymentHash,
+    lockTime,
+    state: "sent",
+    events: "missing",
+    sent: null,
+    spent: null,
+    refunded: null,
+    unshown: null,
+  };
   Object.assign(chain, { payment: () => there });
   chain.nonce += 1n;
   expect(coins.eth.chain.outputs(script)).toMatchObject([{ txid, block: null }]);

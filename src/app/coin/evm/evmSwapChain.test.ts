@@ -100,6 +100,7 @@ test("a payment that the contract has is not lost though no node has its receipt
     sent: null,
     spent: null,
     refunded: null,
+    unshown: null,
   } as const;
   const isLost = (payment: Partial<SwapPayment>): boolean | undefined => {
     Object.assign(chain, { payment: () => ({ ...there, events: "missing", ...payment }) });

@@ -1,10 +1,11 @@
 import { checksumAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { equalBytes, hexOf } from "../../../core/util/bytes.ts";
-import type { AccountChain, PaymentEvent, PaymentKey, SwapPayment } from "../../../ports/accountChain.ts";
+import type { AccountChain, PaymentKey, SwapPayment } from "../../../ports/accountChain.ts";
 import type { BlockRef, ChainChange, ChainStatus, SeenOutput, SeenTx } from "../../../ports/chain.ts";
 import type { SwapChain } from "../../swap/swapCoin.ts";
 import type { EvmAccount } from "./evmAccount.ts";
+import { type EndKind, KnownCalls, type OwnNonce } from "./knownCalls.ts";
 import { type AgreedPayment, agreedPayment } from "./paymentScript.ts";
 
 /** Stands for a transaction that must exist, because the contract says so, and that no node's logs have shown yet. */
@@ -14,7 +15,7 @@ const NOT_FOUND_YET = "";
 const MAX_TOLD = 3;
 
 /** `payment`: the transaction that made it. */
-export type PaymentEnd = { readonly kind: "claim" | "refund"; readonly payment: string; readonly secret: Uint8Array | null };
+export type PaymentEnd = { readonly kind: EndKind; readonly payment: string; readonly secret: Uint8Array | null };
 
 /** How long nodes may know that a nonce is used and not yet what used it: their answers come from many machines. */
 const DOUBT_MS = 30_000;
@@ -23,8 +24,9 @@ type Account = Pick<EvmAccount, "chain" | "address" | "nonces"> & {
   readonly allowances: Pick<EvmAccount["allowances"], "done">;
   readonly clock: Pick<EvmAccount["clock"], "nowMs">;
 };
-type OwnNonce = { readonly nonce: bigint; readonly raw: Uint8Array };
 type Watched = AgreedPayment & { readonly script: Uint8Array };
+/** A transaction as far as it is known. */
+type Done = { readonly txid: string; readonly block: BlockRef | null };
 
 /**
  * An account chain as swaps look at it. A script is what `paymentScript` made, its only output the payment that the swap contract
@@ -35,16 +37,13 @@ export class EvmSwapChain implements SwapChain {
   readonly #chain: AccountChain;
   /** By the hex of the script. */
   readonly #watched = new Map<string, Watched>();
-  /** Own transactions that pay into a contract, by payment id: what shows them where no node's logs do. */
-  readonly #senders = new Map<string, Set<string>>();
+  readonly #calls = new KnownCalls();
   /** Transactions whose absence means something: a whole look has covered them. */
   readonly #followed = new Set<string>();
   /** Own transactions whose nonce another one used, by txid. */
   readonly #lost = new Map<string, OwnNonce & { readonly block: BlockRef; readonly sinceMs: number }>();
   /** Transactions that were seen in a pool or block since the start. */
   readonly #sighted = new Set<string>();
-  /** Own transactions that swaps have stored, by txid: the ledger forgets nonces that were used long ago. */
-  readonly #stored = new Map<string, OwnNonce>();
 
   constructor(account: Account) {
     this.#account = account;
@@ -85,11 +84,11 @@ export class EvmSwapChain implements SwapChain {
     for (const txid of txids) {
       this.#followed.delete(txid);
       this.#lost.delete(txid);
-      this.#stored.delete(txid);
+      this.#calls.drop(txid);
       this.#sighted.delete(txid);
     }
     for (const { id } of gone) {
-      this.#senders.delete(id);
+      this.#calls.forgetPayment(id);
       this.#account.allowances.done(id);
     }
     const stays = ({ contract, id }: PaymentKey): boolean =>
@@ -105,7 +104,7 @@ export class EvmSwapChain implements SwapChain {
     const isAgreed = isAsAgreed(watched, payment) && this.#shortfall(watched, payment) === null;
     const { txid, block } = sent;
     const output = { txid, vout: 0, value: isAgreed ? watched.units : 0n, script: watched.script, coinbase: false };
-    return [{ ...output, block, spentBy: spentBy(payment) }];
+    return [{ ...output, block, spentBy: this.#spentBy(watched, payment) }];
   }
 
   unseen(script: Uint8Array): string | null {
@@ -115,9 +114,9 @@ export class EvmSwapChain implements SwapChain {
       const brought = this.#shortfall(watched, payment);
       if (brought !== null) return shortText(watched, brought);
     }
-    if (payment?.events !== "missing") return null;
-    const { state, spent, refunded, id } = payment;
-    if (this.#sentBy(payment) && (state === "sent" || (state === "spent" ? spent : refunded))) return null;
+    if (!watched || payment?.events !== "missing") return null;
+    const { state, id } = payment;
+    if (this.#madeBy(watched, payment)?.block && (state === "sent" || this.#endOf(watched, payment))) return null;
     return `the swap contract calls the payment 0x${id} ${state}, and the logs of no ${this.ticker} node have the transaction that did it: add a node that serves logs (eth_getLogs)`;
   }
 
@@ -144,37 +143,72 @@ export class EvmSwapChain implements SwapChain {
 
   /** An own transaction pays under this id, as soon as it is mined. */
   addSender(id: string, txid: string): void {
-    const senders = this.#senders.get(id) ?? new Set();
-    this.#senders.set(id, senders.add(txid));
+    this.#calls.addPayer(id, txid);
   }
 
   /** A swap has stored this own transaction, perhaps long ago, or is about to. */
-  addStored({ txid, tx, raw }: SignedEvmTx): void {
-    this.#stored.set(txid, { nonce: tx.nonce, raw });
+  addStored(signed: SignedEvmTx): void {
+    this.#calls.add(signed);
   }
   /** It never left, or nobody asks for it any more: what has its nonce is another. */
   dropStored(txid: string): void {
-    this.#stored.delete(txid);
+    this.#calls.drop(txid);
   }
 
   /** An id is used once: a call of ours that went through is the one, whether or not the logs tell of it. */
-  #sentBy({ sent, id }: SwapPayment): { readonly txid: string; readonly block: BlockRef } | null {
+  #sentBy({ sent, id }: SwapPayment): (Done & { readonly block: BlockRef }) | null {
     if (sent) return sent;
-    for (const txid of this.#senders.get(id) ?? []) {
+    for (const txid of this.#calls.payers(id)) {
       const tx = this.#chain.tx(txid);
       if (tx?.block && tx.receipt?.succeeded) return { txid, block: tx.block };
     }
     return null;
   }
 
-  /** The same; `block` null: an own transaction made it, as the contract says, and no node has the receipt. Its end must be seen all the same. */
-  #madeBy(watched: Watched, payment: SwapPayment): { readonly txid: string; readonly block: BlockRef | null } | null {
+  /**
+   * The same; also an own transaction that made it, as the contract says, and of which no node has the receipt: in the block since which
+   * none has, null while that is not certain. Its end must be seen all the same.
+   */
+  #madeBy(watched: Watched, payment: SwapPayment): Done | null {
     const sent = this.#sentBy(payment);
     if (sent || !isAsAgreed(watched, payment)) return sent;
+    const txid = this.#calls.payers(payment.id).find((own) => this.#isUsed(own));
+    return txid === undefined ? null : { txid, block: payment.unshown };
+  }
+
+  /** What ended a payment; in the same way also an own call that the contract has carried out. It pays nobody else, whoever made it do so. */
+  #endOf(watched: Watched, payment: SwapPayment): Done | null {
+    const { state, spent, refunded, unshown, id } = payment;
+    const event = state === "spent" ? spent : state === "refunded" ? refunded : null;
+    if (event || !unshown || state === "sent" || !isAsAgreed(watched, payment)) return event;
+    const txid = this.#calls.enders(id, state === "spent" ? "claim" : "refund").find((own) => this.#isUsed(own));
+    return txid === undefined ? null : { txid, block: unshown };
+  }
+
+  /** Whether a block has this own transaction, or another one with its nonce. */
+  #isUsed(txid: string): boolean {
     const { chain, address } = this.#account;
-    const used = chain.account(address)?.nonce ?? 0n;
-    const txid = [...(this.#senders.get(payment.id) ?? [])].find((own) => (this.#stored.get(own)?.nonce ?? used) < used);
-    return txid === undefined ? null : { txid, block: null };
+    const nonce = this.#calls.stored(txid)?.nonce;
+    return nonce !== undefined && nonce < (chain.account(address)?.nonce ?? 0n);
+  }
+
+  /** The contract's word counts before its logs: a payment it calls spent is spent, whoever did it. */
+  #spentBy(watched: Watched, payment: SwapPayment): SeenOutput["spentBy"] {
+    if (payment.state === "sent") return null;
+    return this.#endOf(watched, payment) ?? { txid: NOT_FOUND_YET, block: payment.block };
+  }
+
+  /** An own transaction of which no node has the receipt any more, and whose work the contract calls done. */
+  #told(txid: string): SeenTx | undefined {
+    const raw = this.#calls.stored(txid)?.raw;
+    if (raw === undefined) return undefined;
+    for (const watched of this.#watched.values()) {
+      const payment = this.#chain.payment(watched.key);
+      if (!payment?.unshown) continue;
+      const done = [this.#madeBy(watched, payment), this.#endOf(watched, payment)].find((by) => by?.txid === txid);
+      if (done?.block) return { txid, raw, block: done.block, seenAtMs: 0 };
+    }
+    return undefined;
   }
 
   tx(txid: string): SeenTx | undefined {
@@ -183,6 +217,11 @@ export class EvmSwapChain implements SwapChain {
     if (seen?.block) {
       this.#lost.delete(txid);
       return seen.receipt?.succeeded === false ? { ...seen, failed: true } : seen;
+    }
+    const told = this.#told(txid);
+    if (told) {
+      this.#lost.delete(txid);
+      return told;
     }
     // Nobody can say whether it was the one that used its nonce.
     if (this.#chain.isUnread(txid)) return seen;
@@ -212,7 +251,7 @@ export class EvmSwapChain implements SwapChain {
     const { nonces, address, clock } = this.#account;
     const state = this.#chain.account(address);
     const held = nonces.txAt(txid);
-    const own = this.#stored.get(txid) ?? (held && { nonce: held.tx.nonce, raw: held.raw });
+    const own = this.#calls.stored(txid) ?? (held && { nonce: held.tx.nonce, raw: held.raw });
     const isNew = own && state && this.#followed.has(txid);
     const lost = this.#lost.get(txid) ?? (isNew ? { ...own, block: state.block, sinceMs: clock.nowMs() } : null);
     if (!lost || !state || state.nonce <= lost.nonce || this.#hasPaid(txid)) {
@@ -229,7 +268,7 @@ export class EvmSwapChain implements SwapChain {
   /** The contract has what an own transaction pays. Its receipt may come later, and nodes that keep few have it no more after a restart. */
   #hasPaid(txid: string): boolean {
     return [...this.#watched.values()].some((watched) => {
-      const payment = this.#senders.get(watched.key.id)?.has(txid) ? this.#chain.payment(watched.key) : undefined;
+      const payment = this.#calls.payers(watched.key.id).includes(txid) ? this.#chain.payment(watched.key) : undefined;
       return payment !== undefined && isAsAgreed(watched, payment);
     });
   }
@@ -239,9 +278,10 @@ export class EvmSwapChain implements SwapChain {
     return [...this.#watched.values()].flatMap((watched): PaymentEnd[] => {
       const payment = this.#chain.payment(watched.key);
       const sent = payment && this.#madeBy(watched, payment);
-      if (!sent) return [];
-      if (payment.spent?.txid === txid) return [{ kind: "claim", payment: sent.txid, secret: payment.spent.secret }];
-      return payment.refunded?.txid === txid ? [{ kind: "refund", payment: sent.txid, secret: null }] : [];
+      if (!sent || this.#endOf(watched, payment)?.txid !== txid) return [];
+      return payment.state === "spent"
+        ? [{ kind: "claim", payment: sent.txid, secret: payment.spent?.secret ?? null }]
+        : [{ kind: "refund", payment: sent.txid, secret: null }];
     });
   }
 
@@ -276,10 +316,3 @@ function shortText({ key, units, token }: AgreedPayment, brought: readonly bigin
 /** The hash names the payer and all else that was agreed; of a payment that was never made it is zero. */
 const isAsAgreed = (agreed: AgreedPayment, { paymentHash, lockTime }: SwapPayment): boolean =>
   equalBytes(paymentHash, agreed.paymentHash) && lockTime === agreed.lockTime;
-
-/** The contract's word counts before its logs: a payment it calls spent is spent, whoever did it. */
-function spentBy({ state, spent, refunded, block }: SwapPayment): SeenOutput["spentBy"] {
-  if (state === "sent") return null;
-  const by: PaymentEvent | null = state === "spent" ? spent : refunded;
-  return by ? { txid: by.txid, block: by.block } : { txid: NOT_FOUND_YET, block };
-}
