@@ -218,6 +218,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "return nonce !== undefined && chain.account(address) !== undefined;",
     CHAIN_TEST,
   ),
+  bug(
+    "a secret is shown for a token's payment that may have brought less, because no node shows it any more",
+    CHAIN,
+    "const isWhole = theirs?.isWhole || watched.token === ZERO_ADDRESS;",
+    "const isWhole = true;",
+    CHAIN_TEST,
+  ),
+  bug(
+    "the other side's payment that the contract holds is not claimed, because no node shows it any more",
+    OBSERVE,
+    "if (slot === theirPayment(role)) remindOf(task, coin, slot);",
+    "",
+    PRUNED,
+  ),
   bug("a lost nonce is young again at every block", CHAIN, "    this.#lost.set(txid, { ...lost, block });\n", "", ATTACKS),
   bug(
     "a lost nonce is deep in a block that a reorganisation took",

@@ -8,6 +8,7 @@ import { type AccountWorld, ALL, accountWorld, ETH, match, TOKEN, UTXO } from ".
 import { isOver } from "./audit.ts";
 
 const SEED = 20_261_123;
+const MINUTE_MS = 60_000;
 const TIMEOUT_MS = 120_000;
 const ALLOWANCE = 4_000_000n;
 
@@ -100,6 +101,29 @@ test(
     const uuid = await match(t, ETH, UTXO, "4", "0.5");
     await forgetWhileDown("maker", uuid, (e) => e.type === "finished");
     await t.world.runUntil("it is watched no longer", () => t.maker.node.swaps.isSettled(uuid), HOUR_MS);
+    await audit(t, [uuid], before, ALLOWANCE);
+    expect(outcomes(t, uuid)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test.each([
+  [UTXO, ETH, "maker", "takerPayment"],
+  [UTXO, TOKEN, "maker", "takerPayment"],
+  [ETH, UTXO, "taker", "makerPayment"],
+  [TOKEN, UTXO, "taker", "makerPayment"],
+] as const)(
+  "%s for %s: the %s goes on with the other side's payment that the contract holds and no node shows any more",
+  async (base, rel, who, slot) => {
+    await open();
+    const uuid = await match(t, base, rel, "4", "0.5");
+    const node = t[who];
+    await t.world.runUntil("it is there", () => node.has(uuid, inBlock(slot)), HOUR_MS);
+    node.crash();
+    await t.world.advance(2 * MINUTE_MS);
+    node.link(ETH).receiptsFrom = chain().tip.height;
+    await node.start(ALL);
+    await t.world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
     await audit(t, [uuid], before, ALLOWANCE);
     expect(outcomes(t, uuid)).toBe("success success");
   },

@@ -52,6 +52,12 @@ export type SwapChain = Pick<
    * or not any more. Null: there is none, or it is shown. Chains of scripts show what they have.
    */
   unfound?(script: Uint8Array): "unspent" | "claimed" | "refunded" | null;
+  /**
+   * Bytes a log has of the other side's payment: they name it where the chain holds it and nobody shows it any more. Kept until its script
+   * is watched no more. Chains of scripts show what they have.
+   * @param isWhole it was seen on the chain with all its value
+   */
+  remember?(raw: Uint8Array, isWhole: boolean): void;
 };
 
 /**

@@ -3,11 +3,14 @@ import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import { SilentLog } from "../../../../test/fakes/silentLog.ts";
 import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
 import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
-import { addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { addressOfPubkey, type EvmAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
+import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import type { SwapPayment } from "../../../ports/accountChain.ts";
+import type { BlockRef } from "../../../ports/chain.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
+import { paymentCall } from "./evmSwapReader.ts";
 import { NonceLedger } from "./nonceLedger.ts";
 import { agreedPayment, paymentScript } from "./paymentScript.ts";
 
@@ -116,4 +119,37 @@ test("a payment that the contract has is not lost though no node has its receipt
   chain.nonce = 100n;
   expect(isLost({ state: "uninitialized", paymentHash: new Uint8Array(20), lockTime: 0n })).toBe(true);
   expect(isLost({ paymentHash: new Uint8Array(20) })).toBe(true);
+});
+
+test("the other side's payment that no node shows any more is named by the log's bytes; of a token only what was seen whole", async () => {
+  const { chain, swapChain } = await afterStart();
+  const payer = keyPairFromScalar(new Uint8Array(32).fill(8)) ?? expect.fail("no key");
+  const unshown = { height: 90, hash: "90" };
+  const shown = async (token: EvmAddress, isWhole: boolean, since: BlockRef | null): Promise<unknown> => {
+    const id = new Uint8Array(32).fill(4);
+    const terms = { contract: address, id, token, sender: addressOfPubkey(payer.publicKey), receiver: address };
+    const rest = { secretHash: new Uint8Array(20), lockTime: 9n, units: 5n };
+    const script = paymentScript({ ...terms, ...rest });
+    const raw = signEvmTx(
+      { type: "legacy", nonce: 0n, ...call, to: address, data: encodeSwapCall(paymentCall({ ...terms, ...rest })) },
+      payer,
+    );
+    await swapChain.watchScript(script, 0);
+    swapChain.remember(raw.raw, isWhole);
+    const { key, paymentHash, lockTime } = agreedPayment(script);
+    const nothing = { sent: null, spent: null, refunded: null, events: "missing" };
+    const payment = { ...key, block: unshown, state: "sent", paymentHash, lockTime, ...nothing, unshown: since };
+    Object.assign(chain, { payment: () => payment });
+    const found = swapChain.outputs(script).map(({ txid, block, value, spentBy }) => ({
+      ...{ isIt: txid === raw.txid, block, value, spentBy },
+      sameBytes: swapChain.tx(txid)?.raw === raw.raw,
+    }));
+    await swapChain.unwatch({ scripts: [script] });
+    return found;
+  };
+  const there = { isIt: true, block: unshown, value: 5n, spentBy: null, sameBytes: true };
+  expect(await shown(ZERO_ADDRESS, false, unshown)).toEqual([there]);
+  expect(await shown(ZERO_ADDRESS, false, null)).toEqual([]);
+  expect(await shown(address, true, unshown)).toEqual([there]);
+  expect(await shown(address, false, unshown)).toEqual([]);
 });

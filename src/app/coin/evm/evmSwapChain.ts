@@ -1,4 +1,5 @@
 import { checksumAddress, ZERO_ADDRESS } from "../../../core/evm/address.ts";
+import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { equalBytes, hexOf } from "../../../core/util/bytes.ts";
 import type { AccountChain, PaymentKey, SwapPayment } from "../../../ports/accountChain.ts";
@@ -155,6 +156,11 @@ export class EvmSwapChain implements SwapChain {
     this.#calls.drop(txid);
   }
 
+  remember(raw: Uint8Array, isWhole: boolean): void {
+    const parsed = parseEvmTx(raw);
+    if (parsed.ok) this.#calls.addTheirs(parsed.value, isWhole);
+  }
+
   /** An id is used once: a call of ours that went through is the one, whether or not the logs tell of it. */
   #sentBy({ sent, id }: SwapPayment): (Done & { readonly block: BlockRef }) | null {
     if (sent) return sent;
@@ -167,13 +173,17 @@ export class EvmSwapChain implements SwapChain {
 
   /**
    * The same; also an own transaction that made it, as the contract says, and of which no node has the receipt: in the block since which
-   * none has, null while that is not certain. Its end must be seen all the same.
+   * none has, null while that is not certain. Its end must be seen all the same. And one of the other side whose bytes a log has: of a
+   * token only what was seen to bring all of it, because the contract's hash has what was called for.
    */
   #madeBy(watched: Watched, payment: SwapPayment): Done | null {
     const sent = this.#sentBy(payment);
     if (sent || !isAsAgreed(watched, payment)) return sent;
     const txid = this.#calls.payers(payment.id).find((own) => this.#isUsed(own));
-    return txid === undefined ? null : { txid, block: payment.unshown };
+    if (txid !== undefined) return { txid, block: payment.unshown };
+    const theirs = this.#calls.theirs(payment.id);
+    const isWhole = theirs?.isWhole || watched.token === ZERO_ADDRESS;
+    return theirs && payment.unshown && isWhole ? { txid: theirs.txid, block: payment.unshown } : null;
   }
 
   /** What ended a payment; in the same way also an own call that the contract has carried out. It pays nobody else, whoever made it do so. */
@@ -198,13 +208,14 @@ export class EvmSwapChain implements SwapChain {
     return this.#endOf(watched, payment) ?? { txid: NOT_FOUND_YET, block: payment.block };
   }
 
-  /** An own transaction of which no node has the receipt any more, and whose work the contract calls done. */
+  /** A transaction of which no node has the receipt any more, and whose work the contract calls done. */
   #told(txid: string): SeenTx | undefined {
-    const raw = this.#calls.stored(txid)?.raw;
-    if (raw === undefined) return undefined;
+    const own = this.#calls.stored(txid)?.raw;
     for (const watched of this.#watched.values()) {
       const payment = this.#chain.payment(watched.key);
-      if (!payment?.unshown) continue;
+      const theirs = this.#calls.theirs(watched.key.id);
+      const raw = own ?? (theirs?.txid === txid ? theirs.raw : undefined);
+      if (!payment?.unshown || raw === undefined) continue;
       const done = [this.#madeBy(watched, payment), this.#endOf(watched, payment)].find((by) => by?.txid === txid);
       if (done?.block) return { txid, raw, block: done.block, seenAtMs: 0 };
     }

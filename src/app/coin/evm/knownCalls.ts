@@ -8,7 +8,10 @@ export type OwnNonce = { readonly nonce: bigint; readonly raw: Uint8Array };
 /** How calls end a payment. */
 const ENDS: { readonly [kind in SwapCall["kind"]]?: EndKind } = { receiverSpend: "claim", senderRefund: "refund" };
 
-/** Own transactions whose bytes swaps have, and what they do to payments: what is known of them where no node shows them. */
+/** `isWhole`: it was seen to bring all that it names. */
+type TheirPayment = { readonly txid: string; readonly raw: Uint8Array; readonly isWhole: boolean };
+
+/** Transactions whose bytes swaps have, and what they do to payments: what is known of them where no node shows them. All but `theirs` are own ones. */
 export class KnownCalls {
   /** By txid: the ledger forgets nonces that were used long ago. */
   readonly #stored = new Map<string, OwnNonce>();
@@ -16,6 +19,8 @@ export class KnownCalls {
   readonly #payers = new Map<string, Set<string>>();
   /** Those that end a payment, by its id. */
   readonly #ends = new Map<string, Map<string, EndKind>>();
+  /** Payments of the other side, by their id. */
+  readonly #theirs = new Map<string, TheirPayment>();
 
   /** One that a swap has stored, perhaps long ago, or is about to. */
   add({ txid, tx, raw }: SignedEvmTx): void {
@@ -30,6 +35,11 @@ export class KnownCalls {
   addPayer(id: string, txid: string): void {
     this.#payers.set(id, (this.#payers.get(id) ?? new Set<string>()).add(txid));
   }
+  addTheirs({ txid, tx, raw }: SignedEvmTx, isWhole: boolean): void {
+    const call = parseSwapCall(tx.data);
+    if (call.ok && (call.value.kind === "ethPayment" || call.value.kind === "erc20Payment"))
+      this.#theirs.set(toHex(call.value.id), { txid, raw, isWhole });
+  }
   /** It never left, or nobody asks for it any more. */
   drop(txid: string): void {
     this.#stored.delete(txid);
@@ -38,10 +48,14 @@ export class KnownCalls {
   forgetPayment(id: string): void {
     this.#payers.delete(id);
     this.#ends.delete(id);
+    this.#theirs.delete(id);
   }
 
   stored(txid: string): OwnNonce | undefined {
     return this.#stored.get(txid);
+  }
+  theirs(id: string): TheirPayment | undefined {
+    return this.#theirs.get(id);
   }
   payers(id: string): readonly string[] {
     return [...(this.#payers.get(id) ?? [])];

@@ -116,6 +116,7 @@ async function cover(task: SwapTask, slot: PaymentSlot, signal: AbortSignal): Pr
   const { role, makerStartHeight, takerStartHeight } = task.state.terms;
   const coin = task.coin(chainOf(role, slot));
   const from = slot === "makerPayment" ? makerStartHeight : takerStartHeight;
+  if (slot === theirPayment(role)) remindOf(task, coin, slot);
   while (!signal.aborted) {
     try {
       await coin.chain.watchScript(coin.contractScript(contractOf(task.state, slot)), from, signal);
@@ -133,6 +134,14 @@ async function cover(task: SwapTask, slot: PaymentSlot, signal: AbortSignal): Pr
     }
     await sleep(task.deps.clock, COVER_AGAIN_MS, signal).catch(() => undefined);
   }
+}
+
+/** What was in a block at its full value once is still what it was where its receipt is gone; what KDF saw was not looked at as closely. */
+function remindOf(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): void {
+  const known = task.state.facts[slot] ?? task.state.received[slot];
+  if (!known || !coin.chain.remember) return;
+  const wasSeen = task.events.some(({ event: e }) => e.type === "tx_seen" && e.slot === slot && e.txid === known.txid && e.block !== null);
+  coin.chain.remember(fromHex(known.raw), wasSeen && task.state.terms.takenOver === undefined);
 }
 
 /** Every transaction the log knows of on one chain. */
