@@ -74,12 +74,18 @@ export type ChainChange = {
   readonly keys: ReadonlySet<string>;
 };
 
+/** An own transaction, to be given to whoever does not have it. `hex`: its bytes. */
+export type OwnSpend = { readonly txid: string; readonly hex: string };
+
 /** What somebody waits for at a script, which no server can prove absent. */
 export type Guard = {
   /** When it is too late, unix seconds. */
   readonly dueSec: number;
-  /** Id of the transaction whose first output pays there, as far as it is known: what spends that spends from there. */
-  readonly payment?: string;
+  /**
+   * The own transactions that have left and spend from there: of each payment that may be the one that is there its versions, the one to be
+   * sent first. Asked anew each time. Absent: none.
+   */
+  readonly spends?: () => readonly (readonly OwnSpend[])[];
   /** Hears of each transaction that one server names there, whatever the others say: only what it proves by itself may be taken from it. */
   readonly onTx: (tx: { readonly txid: string; readonly raw: Uint8Array }) => void;
 };
@@ -115,7 +121,7 @@ export interface UtxoChain {
   unwatch(what: { readonly scripts?: readonly Uint8Array[]; readonly txids?: readonly string[] }): Promise<void>;
   /**
    * A backend of several strangers: asks also those it would not ask or believe about a watched script, each now and then and more often
-   * as the time comes, and gives them what was sent from here and spends from it. What they prove counts. Until released.
+   * as the time comes, and gives them the own spends from it. What they prove counts. Until released.
    * Absent: the backend is believed anyway.
    */
   guard?(script: Uint8Array, guard: Guard): () => void;

@@ -1,7 +1,7 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { contractOf, type PaymentSlot } from "../../src/app/swap/contracts.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
-import type { SwapState } from "../../src/core/swap/swapState.ts";
+import { type OwnTx, type SwapState, versionsOf } from "../../src/core/swap/swapState.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { redeemScript } from "../../src/core/utxo/htlc.ts";
 import { OP } from "../../src/core/utxo/opcodes.ts";
@@ -21,11 +21,17 @@ const LOCK_SEC = 600;
 let world: SwapWorld;
 let lie: Invented | null = null;
 let liars = SERVERS - 1;
+let honest: number | null = null;
+let connected = FEW;
+let coin: object = {};
 const servers: ElectrumServer[] = [];
 afterEach(async () => {
   await world.close();
   lie = null;
   liars = SERVERS - 1;
+  honest = null;
+  connected = FEW;
+  coin = {};
   for (const server of servers.splice(0)) server.close();
 });
 
@@ -33,17 +39,21 @@ afterEach(async () => {
  * The taker has a coin through servers of which the first `liars` lie, and has paid. The maker waits. `refund`: of its payment, signed.
  * @param isIn whether it is waited for until the taker's payment is in a block
  */
-async function paidThrough(ticker: Ticker, isIn = true): Promise<{ readonly taker: SwapSide; readonly uuid: string; readonly refund: Tx }> {
-  world = await SwapWorld.open({}, (w) => {
-    for (let i = 0; i < SERVERS; i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
+async function paidThrough(
+  ticker: Ticker,
+  isIn = true,
+  confs = 1,
+): Promise<{ readonly taker: SwapSide; readonly uuid: string; readonly refund: Tx }> {
+  world = await SwapWorld.open({ coin }, (w) => {
+    for (let i = 0; i < (honest === null ? SERVERS : liars + honest); i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
     w.taker.electrum.set(ticker, {
       servers: servers.map((server, i) => inProcess(`server${i}`, () => server, i < liars ? liarWith(() => lie) : {})),
-      options: { maxConnected: FEW },
+      options: { maxConnected: connected },
     });
   });
   const { maker, taker } = world;
   maker.refuse = (event) => (event.type === "tx_signed" && event.slot === "takerPaymentSpend" ? "full" : null);
-  const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+  const uuid = await world.start({ lockDurationSec: LOCK_SEC, confs });
   const isPaid = ({ facts: { takerPayment } }: SwapState): boolean => takerPayment !== undefined && (!isIn || takerPayment.block !== null);
   await world.until("the taker has paid", async () => isPaid(await taker.state(uuid)));
   const state = await taker.state(uuid);
@@ -75,10 +85,19 @@ async function unsigned(taker: SwapSide, uuid: string, slot: PaymentSlot, unlock
   return { version: 1, inputs: [input], outputs: [{ value: 1_000n, script: taker.script }], lockTime: 0 };
 }
 
+function txOf(ticker: Ticker, tx: { readonly raw: string } | undefined): Tx {
+  const parsed = parseTx(fromHex(tx?.raw ?? ""), world.taker.coin(ticker).spec.kind.template.format);
+  return parsed.ok ? parsed.value : expect.fail("no transaction");
+}
+
 const isMined = (ticker: Ticker, tx: { readonly txid: string } | undefined): boolean =>
   tx !== undefined && world.chain(ticker).state.blockOfTx(tx.txid) !== undefined;
+const isAnyMined = (ticker: Ticker, tx: OwnTx | undefined): boolean => tx !== undefined && versionsOf(tx).some((v) => isMined(ticker, v));
 
-const isBack = async (taker: SwapSide, uuid: string): Promise<boolean> => isMined("BBB", (await taker.state(uuid)).own.takerPaymentRefund);
+const isBack = async (taker: SwapSide, uuid: string): Promise<boolean> =>
+  isAnyMined("BBB", (await taker.state(uuid)).own.takerPaymentRefund);
+const isClaimed = async (taker: SwapSide, uuid: string): Promise<boolean> =>
+  isAnyMined("AAA", (await taker.state(uuid)).own.makerPaymentSpend);
 
 const REFUND = Uint8Array.of(OP.OP_1);
 
@@ -101,15 +120,13 @@ test.each(["that nobody signed", "that the maker signed before its time"])(
     const isSigned = what.includes("maker signed");
     await show("AAA", isSigned ? refund : await unsigned(taker, uuid, "makerPayment", REFUND));
     await world.maker.restart();
-    const isClaimed = async (): Promise<boolean> => isMined("AAA", (await taker.state(uuid)).own.makerPaymentSpend);
-    await world.until("the taker has the maker's payment", isClaimed, LOCK_SEC);
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), LOCK_SEC);
   },
 );
 
 test("in it is what spends the coins of the taker's payment, signed by nobody: no end of the swap, and the refund goes out", async () => {
   const { taker, uuid } = await paidThrough("BBB", false);
-  const payment = parseTx(fromHex((await taker.state(uuid)).own.takerPayment?.raw ?? ""), taker.coin("BBB").spec.kind.template.format);
-  const [input] = payment.ok ? payment.value.inputs : [];
+  const [input] = txOf("BBB", (await taker.state(uuid)).own.takerPayment).inputs;
   const inputs = input ? [{ ...input, scriptSig: Uint8Array.from([...input.scriptSig].reverse()) }] : [];
   await show("BBB", { version: 1, inputs, outputs: [{ value: 1_000n, script: taker.script }], lockTime: 0 });
   await world.until("the taker has its money back", () => isBack(taker, uuid), 3 * 3_600);
@@ -117,16 +134,84 @@ test("in it is what spends the coins of the taker's payment, signed by nobody: n
   await world.maker.restart();
 });
 
-test("in it is the taker's own claim, which they gave to nobody: others get it, and the swap does not end with it", async () => {
+test.each([
+  ["also while the taker does not restart", false],
+  ["also to those that are visited after a restart of the taker", true],
+])("in it is the taker's own claim, which they gave to nobody: others get it, %s, and the swap does not end with it", async (_, isDown) => {
   liars = FEW;
   const { taker, uuid } = await paidThrough("AAA");
   world.chain("AAA").autoMine(null);
   for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
   await world.maker.restart();
   await world.until("the claim leaves", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
-  const claim = parseTx(fromHex((await taker.state(uuid)).own.makerPaymentSpend?.raw ?? ""), taker.coin("AAA").spec.kind.template.format);
-  await show("AAA", claim.ok ? claim.value : expect.fail("no claim"));
-  const isClaimed = async (): Promise<boolean> => isMined("AAA", (await taker.state(uuid)).own.makerPaymentSpend);
-  await world.until("the taker has the maker's payment", isClaimed, LOCK_SEC);
+  await show("AAA", txOf("AAA", (await taker.state(uuid)).own.makerPaymentSpend));
+  if (isDown) await taker.stop();
+  expect(await isClaimed(taker, uuid)).toBe(false);
+  if (isDown) await taker.restart();
+  await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), LOCK_SEC);
   expect((await taker.state(uuid)).finished).toBeNull();
+});
+
+/** A payment of the same script and value, of coins that do not exist. */
+const another = (made: Tx, n: number): Tx => ({ ...made, inputs: made.inputs.map((input) => ({ ...input, txid: `${n}b`.repeat(32) })) });
+
+describe("in it is the maker's payment under another id, of coins that do not exist", () => {
+  /** The taker pays for a payment that is in no block. */
+  async function begin(): Promise<{ readonly taker: SwapSide; readonly uuid: string; readonly made: Tx }> {
+    liars = FEW;
+    const { taker, uuid } = await paidThrough("AAA", false, 0);
+    const { facts } = await taker.state(uuid);
+    expect(isMined("AAA", facts.makerPayment)).toBe(false);
+    return { taker, uuid, made: txOf("AAA", facts.makerPayment) };
+  }
+
+  test("the taker claims the one it paid against", async () => {
+    const { taker, uuid, made } = await begin();
+    await show("AAA", another(made, 1));
+    await world.maker.restart();
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), LOCK_SEC);
+  });
+
+  test("and in another block in its place another, again and again: the taker, back from a restart, claims the one it paid against", async () => {
+    const { taker, uuid, made } = await begin();
+    for (let n = 1; n < 6; n++) await show("AAA", another(made, n));
+    await taker.restart();
+    await world.maker.restart();
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), LOCK_SEC);
+    const { own, forms } = await taker.state(uuid);
+    expect(forms.makerPayment).toHaveLength(6);
+    const spent = (own.makerPaymentSpend ? versionsOf(own.makerPaymentSpend) : []).map((v) => txOf("AAA", v).inputs[0]?.txid);
+    expect(new Set(spent).size).toBe(6);
+  });
+
+  test("and the claim of the one it paid against pays too little at first: it is raised like any other", async () => {
+    coin = { segwit: true, bech32_hrp: "tst", relay_policy: "replace" };
+    const { taker, uuid, made } = await begin();
+    const { policy } = world.chain("AAA");
+    policy.replacement = true;
+    await show("AAA", another(made, 1));
+    await world.maker.restart();
+    await world.until("the taker knows the secret", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
+    policy.blockFeePerKb = 20_000n;
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), 2 * LOCK_SEC);
+  });
+
+  test("and an honest server is connected, too: it gets the claim of the one the taker paid against", async () => {
+    connected = FEW + 1;
+    honest = 1;
+    const { taker, uuid, made } = await begin();
+    await show("AAA", another(made, 1));
+    await world.maker.restart();
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), LOCK_SEC);
+  });
+});
+
+test("in it is the taker's own payment under another id: the refund is of the one that left", async () => {
+  liars = FEW;
+  const { taker, uuid } = await paidThrough("BBB", false);
+  const made = txOf("BBB", (await taker.state(uuid)).own.takerPayment);
+  const scriptSig = (input: Uint8Array): Uint8Array => Uint8Array.from([1, 7, ...input]);
+  await show("BBB", { ...made, inputs: made.inputs.map((input) => ({ ...input, scriptSig: scriptSig(input.scriptSig) })) });
+  await world.until("the taker has its money back", () => isBack(taker, uuid), 3 * 3_600);
+  await world.maker.restart();
 });

@@ -7,7 +7,6 @@ SwapWorld.backend = "electrum";
 describe("both sides on five Electrum servers, one of which lies, one stalls and one lags", () => {
   describe("fees, and spends that are replaced", async () => void (await import("../swap/fees.test.ts")));
   describe("versions of fees", async () => void (await import("../swap/feeVersions.test.ts")));
-  describe("claims and refunds made anew", async () => void (await import("../swap/rebuiltSpends.test.ts")));
   describe("what could not be sent", async () => void (await import("../swap/outbox.test.ts")));
   describe("limits", async () => void (await import("../swap/limits.test.ts")));
   describe("steps that fail for a while", async () => void (await import("../swap/interruptions.test.ts")));

@@ -1,7 +1,7 @@
 import { describe } from "vitest";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
-// The scenarios of test/swap, which run on daemons there, on the other backend; more of them in moreSwaps.test.ts, hardSwaps.test.ts and
+// The scenarios of test/swap, which run on daemons there, on the other backend; more of them in moreSwaps.test.ts, rebuiltSpends.test.ts, hardSwaps.test.ts and
 // newsOfSwaps.test.ts. test/electrum/everyScenario.test.ts says why some are in none.
 SwapWorld.backend = "electrum";
 

@@ -10,7 +10,7 @@ import { ChainDaemon } from "../../src/chain/daemon.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
 import { EmbeddedChain } from "../../src/chain/embeddedChain.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
-import { serializeTx } from "../../src/core/utxo/txCodec.ts";
+import { parseTx, serializeTx, txid as txidOf } from "../../src/core/utxo/txCodec.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
@@ -38,8 +38,8 @@ type World = {
   readonly shown: string[];
   /** Events the log tells at its usual level. */
   readonly told: string[];
-  /** Guards the script, due so many ms from now. */
-  readonly guard: (dueMs: number) => () => void;
+  /** Guards the script, due so many ms from now; `own`: what spends from it, the one to be sent first. */
+  readonly guard: (dueMs: number, own?: readonly Uint8Array[]) => () => void;
 };
 
 async function begin(
@@ -78,9 +78,17 @@ async function begin(
     sent,
     shown,
     told,
-    guard: (dueMs) =>
-      chain.guard?.(SCRIPT, { dueSec: (w.clock.nowMs() + dueMs) / 1_000, onTx: ({ txid }) => void shown.push(txid) }) ?? (() => undefined),
+    guard: (dueMs, own = []) =>
+      chain.guard?.(SCRIPT, {
+        dueSec: (w.clock.nowMs() + dueMs) / 1_000,
+        onTx: ({ txid }) => void shown.push(txid),
+        spends: () => [own.map((raw) => ({ txid: txidIn(w, raw), hex: toHex(raw) }))],
+      }) ?? (() => undefined),
   };
+}
+function txidIn({ format }: ElectrumWorld, raw: Uint8Array): string {
+  const tx = parseTx(raw, format);
+  return tx.ok ? txidOf(tx.value) : expect.fail("no transaction");
 }
 const statesOf = (chain: ElectrumChain): readonly string[] => chain.servers().map(({ state }) => state);
 const hide = (w: ElectrumWorld, txid: string): void => {
@@ -264,12 +272,11 @@ test("an own spend that the connected keep to themselves is given to those who a
   w.pay(SCRIPT, PAID);
   w.mine();
   await whileTimePasses(w, chain.refresh());
-  const outputs = chain.outputs(SCRIPT);
-  world.guard(0);
   for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
   for (const { faults } of w.servers.slice(LIARS))
     faults.add({ kind: "error", code: 1, message: "no", methods: ["blockchain.transaction.broadcast"], forMs: HOUR_MS });
-  const raw = serializeTx(spendOf(w.format, 1, outputs, scriptNumber(2)));
+  const raw = serializeTx(spendOf(w.format, 1, chain.outputs(SCRIPT), scriptNumber(2)));
+  world.guard(0, [raw]);
   expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
   await w.pass(HOUR_MS - 10_000);
   const offers = count(outside(sent), "transaction.broadcast");
@@ -301,7 +308,7 @@ test("an own spend is given before anything that one names is read", async () =>
   for (let i = 0; i < 40; i++) hide(w, w.pay(SCRIPT, 10_000n));
   for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
   for (const { faults } of w.servers.slice(LIARS)) faults.add({ kind: "slow", delayMs: 900 });
-  world.guard(0);
+  world.guard(0, [raw]);
   expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
   await w.pass(75_000);
   expect(w.chain.mempool.graph.entries()).toHaveLength(41);
@@ -399,14 +406,14 @@ test("an own spend is given also to those who do not tell the history of its scr
   for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
   for (const { faults } of w.servers.slice(LIARS))
     faults.add({ kind: "error", code: 1, message: "history too large", methods: ["blockchain.scripthash.get_history"], forMs: HOUR_MS });
-  world.guard(0);
+  world.guard(0, [raw]);
   expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
   await w.pass(65_000);
   expect(w.chain.mempool.graph.entries()).toHaveLength(1);
 });
 
 test("an own spend of a payment that servers deny is given to those who are visited", async () => {
-  const { w, chain } = await begin();
+  const { w, chain, guard } = await begin();
   const payment = w.pay(SCRIPT, PAID);
   hide(w, payment);
   w.mine();
@@ -414,10 +421,61 @@ test("an own spend of a payment that servers deny is given to those who are visi
   const output = { txid: payment, vout: 0, value: PAID };
   const raw = serializeTx(spendOf(format, 1, [output], scriptNumber(2)));
   for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
-  chain.guard?.(SCRIPT, { dueSec: 0, payment, onTx: () => undefined });
+  guard(0, [raw]);
   expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
   await w.pass(65_000);
   expect(w.chain.mempool.graph.entries()).toHaveLength(1);
+});
+
+/** Own spends that the connected keep to themselves: of what is not there, and one that spends the payment. */
+async function ownSpends(world: World): Promise<{ readonly bad: (n: number) => Uint8Array; readonly good: Uint8Array }> {
+  const { w, chain } = world;
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  for (const { faults } of w.servers.slice(0, LIARS)) faults.add({ kind: "swallow_broadcast" });
+  const bad = (n: number): Uint8Array =>
+    serializeTx(spendOf(w.format, 1, [{ txid: "ab".repeat(32), vout: n, value: PAID }], scriptNumber(2)));
+  return { bad, good: serializeTx(spendOf(w.format, 1, chain.outputs(SCRIPT), scriptNumber(2))) };
+}
+
+test.each([
+  ["the last but one", 1],
+  ["the first", 2],
+])("of an own spend whose newest version is refused others are given, too: %s", async (_, at) => {
+  const world = await begin();
+  const { bad, good } = await ownSpends(world);
+  world.guard(
+    0,
+    [0, 1, 2].map((n) => (n === at ? good : bad(n))),
+  );
+  await world.w.pass(65_000);
+  expect(world.w.chain.mempool.graph.entries()).toHaveLength(1);
+});
+
+test("of very many versions that are refused few are given at a visit, and of very many forms no more", async () => {
+  const world = await begin();
+  const { w, chain, sent } = world;
+  const { bad } = await ownSpends(world);
+  const own = (n: number): { txid: string; hex: string } => ({ txid: txidIn(w, bad(n)), hex: toHex(bad(n)) });
+  const forms = Array.from({ length: 30 }, (_, i) => Array.from({ length: 30 }, (__, k) => own(30 * i + k)));
+  chain.guard?.(SCRIPT, { dueSec: 0, onTx: () => undefined, spends: () => forms });
+  await w.pass(65_000);
+  expect(count(outside(sent), "transaction.broadcast")).toBe(40);
+});
+
+test("each form of what is spent has its own spend given, and none who has one of them in a block gets another", async () => {
+  const world = await begin();
+  const { w, chain, sent } = world;
+  const { bad, good } = await ownSpends(world);
+  const forms = [bad(0), good].map((raw) => [{ txid: txidIn(w, raw), hex: toHex(raw) }]);
+  chain.guard?.(SCRIPT, { dueSec: 0, onTx: () => undefined, spends: () => forms });
+  await w.pass(65_000);
+  expect(w.chain.mempool.graph.entries()).toHaveLength(1);
+  w.mine();
+  outside(sent);
+  await w.pass(10 * 60_000);
+  expect(count(outside(sent), "transaction.broadcast")).toBe(0);
 });
 
 test("one transaction that whoever guards cannot take does not lose the others", async () => {

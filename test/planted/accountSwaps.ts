@@ -376,7 +376,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a refused fee keeps its nonce after its swap has failed",
     PUBLISH,
-    'if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, refused);',
+    'if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, isRefused);',
     'if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, false);',
     REFUSED_FEE,
   ),

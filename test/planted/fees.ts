@@ -3,7 +3,7 @@ import { bug, type PlantedBug } from "./plantedBug.ts";
 const STATE = "src/core/swap/swapState.ts";
 const SCHEDULE = "src/core/swap/feeSchedule.ts";
 const VERSIONS = "src/app/swap/duties/feeVersions.ts";
-const PUBLISH = "src/app/swap/duties/publish.ts";
+const SENDING = "src/app/swap/duties/sending.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const BUILDER = "src/app/coin/ownTxBuilder.ts";
 const SELECT = "src/chain/selectTxs.ts";
@@ -67,16 +67,16 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a claim of a payment under another id is not made",
     VERSIONS,
-    "if (!current) return buildSpend(task, slot, payment, paid);",
+    "if (!current) return buildSpend(task, slot, payment, paid, form);",
     "if (!current) return null;",
     DEEP,
   ),
   bug("the first version is sent for ever", VERSIONS, "open.findLast((v)", "open.find((v)", FEES),
   bug(
     "a refusal for a low fee changes nothing",
-    PUBLISH,
-    'refused = outcome.kind === "rejected" && !isBeforeItsTime(task, slot) && !anyKnown(task, slot);',
-    "refused = false;",
+    SENDING,
+    'this.#isRefused = outcome.kind === "rejected" && !isBeforeItsTime(task, slot) && !anyKnown(task, slot, form);',
+    "this.#isRefused = false;",
     FEES,
   ),
   bug(
@@ -140,8 +140,8 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   ),
   bug(
     "a refused version is all that is ever offered",
-    "src/app/swap/duties/publish.ts",
-    "if (refused) await sendOlder(task, slot, version.txid, signal);",
+    SENDING,
+    "if (saysOfFee && this.#isRefused) await sendOlder(task, slot, form, version.txid, signal);",
     "",
     "test/swap/feeVersions.test.ts",
   ),

@@ -30,6 +30,7 @@ const TASK = "src/app/swap/swapTask.ts";
 const RUNNER = "src/app/swap/swapRunner.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
+const SENDING = "src/app/swap/duties/sending.ts";
 const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const OUTPUTS = "src/app/coin/ownOutputs.ts";
@@ -152,7 +153,7 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "truth",
     LOST,
     "a broadcast error counts as failure",
-    PUBLISH,
+    SENDING,
     "task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);",
     'await task.emit({ type: "finished", outcome: "failed" });',
   ),
@@ -200,9 +201,9 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "deadline",
     LOST,
     "a transaction seen once is never sent again",
-    PUBLISH,
-    "if (mayLeave && !isInBlock(task, slot) && resend",
-    "if (mayLeave && !isInBlock(task, slot) && !task.state.facts[slot] && resend",
+    SENDING,
+    "if (mayLeave && !isInBlock(task, slot, form) && repeat",
+    "if (mayLeave && !isInBlock(task, slot, form) && !task.state.facts[slot] && repeat",
   ),
   caught("one nonce", CALM_ACCOUNTS, "two swaps are given one nonce", NONCES, "while (taken.has(nonce)) nonce++;", ""),
   caught(

@@ -4,6 +4,7 @@ const STATE = "src/core/swap/swapState.ts";
 const STATE_TEST = "src/core/swap/swapState.test.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
+const SENDING = "src/app/swap/duties/sending.ts";
 const CLAIM = "src/app/swap/duties/claimAndRefund.ts";
 const PROVEN = "src/app/swap/duties/provenSpend.ts";
 const INVENTED = "test/electrum/inventedBlock.test.ts";
@@ -148,7 +149,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a broadcast error ends the swap",
-    PUBLISH,
+    SENDING,
     "task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);",
     'await task.emit({ type: "abandoned", failure: { event: "Finished", reason: outcome.kind } });',
     CROWD,
@@ -208,15 +209,15 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a forgotten transaction is not sent again",
-    PUBLISH,
-    "if (mayLeave && !isInBlock(task, slot) && resend",
-    "if (mayLeave && !isInBlock(task, slot) && !task.state.facts[slot] && resend",
+    SENDING,
+    "if (mayLeave && !isInBlock(task, slot, form) && repeat",
+    "if (mayLeave && !isInBlock(task, slot, form) && !task.state.facts[slot] && repeat",
     CROWD,
   ),
   bug(
     "a payment that a reorg took is not brought back for its claim",
-    PUBLISH,
-    "await chain.broadcast(fromHex(payment.raw), signal);",
+    SENDING,
+    "  await chain.broadcast(fromHex(raw), signal);",
     "",
     LIMITS,
   ),
@@ -279,7 +280,7 @@ export const SWAP: readonly PlantedBug[] = [
     "now <= sinceSec - FIRST_LOOK_SEC",
     LOCK_TIMES_TEST,
   ),
-  bug("a refund is made dearer because it is refused before its time", PUBLISH, "&& !isBeforeItsTime(task, slot) &&", "&&", NO_BLOCKS),
+  bug("a refund is made dearer because it is refused before its time", SENDING, "&& !isBeforeItsTime(task, slot) &&", "&&", NO_BLOCKS),
   bug(
     "what was refused before its time counts as refused when it has come",
     "src/adapters/electrum/refusedBroadcasts.ts",
@@ -338,11 +339,47 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "an own claim that the connected show in a block of theirs is given to nobody else",
-    "src/adapters/electrum/guards.ts",
-    "const last = sent.find(([txid]) => this.#index.txEntry(txid)?.block) ?? sent.at(-1);",
-    "const last = sent.find(([txid]) => this.#index.txEntry(txid)?.block) ? undefined : sent.at(-1);",
+    "src/app/swap/duties/paymentForms.ts",
+    "if (!task.state.own[slot]?.attempted) return [];",
+    "if (!task.state.own[slot]?.attempted || task.state.facts[slot]?.block) return [];",
     INVENTED,
   ),
+  bug(
+    "a claim or refund is made of the payment alone that servers show now",
+    "src/app/swap/duties/paymentForms.ts",
+    "return forms.length === 0 ? [null] : forms;",
+    "return forms.length === 0 ? [null] : forms.slice(0, 1);",
+    INVENTED,
+  ),
+  bug(
+    "only the claim of the payment that servers show now is raised",
+    SENDING,
+    "else await renew(task, slot, saysOfFee",
+    "else if (others === 0 || !currentVersion(task, slot, form)) await renew(task, slot, saysOfFee",
+    INVENTED,
+  ),
+  bug(
+    "connected servers get the claim of the payment alone that they show now",
+    SENDING,
+    "if (mayLeave && !isInBlock(task, slot, form) && repeat",
+    "if (mayLeave && others === 0 && !isInBlock(task, slot, form) && repeat",
+    INVENTED,
+  ),
+  bug(
+    "the claim of a payment that is not there any more is raised each time it is refused",
+    SENDING,
+    "const saysOfFee = others === 0;",
+    "const saysOfFee = others >= 0;",
+    "test/electrum/rebuiltSpends.test.ts",
+  ),
+  bug(
+    "made-up forms of a payment that come first push out the one that is paid against",
+    STATE,
+    "added([{ txid: fact.txid, raw: fact.raw }], s.forms[theirs])",
+    "added(s.forms[theirs], [{ txid: fact.txid, raw: fact.raw }])",
+    STATE_TEST,
+  ),
+  bug("forms of a payment are kept without end", STATE, "[...first, ...news].slice(0, MAX_FORMS)", "[...first, ...news]", STATE_TEST),
   bug(
     "whatever stands where a signature does spends own coins",
     "src/core/utxo/signInput.ts",
@@ -727,8 +764,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug("a child that another one hangs on counts as its rival", LOST_TO, "  if (isChildSlot(slot)) return null;\n", "", LOST_TO_TEST),
   bug(
     "nobody sends again what a forgotten payment is built on",
-    PUBLISH,
-    "if (!known) await sendForsaken(task, coin, version.raw, signal);",
+    SENDING,
+    "if (!isKnown) await sendForsaken(task, coin, raw, signal);",
     "",
     "test/swap/fees.test.ts",
   ),
@@ -755,7 +792,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a refused fee backs promises",
-    PUBLISH,
+    SENDING,
     'if (task.state.finished === "failed" && coin.builtOn(raw).size === 0) coin.dropChange(raw);',
     "",
     FAILED_FEES,

@@ -112,7 +112,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   const notarizations = new Notarizations(index);
   const omissions = new Omissions(index, reader, clock);
   const refused = new RefusedBroadcasts(index, clock);
-  const guards = new Guards(index);
+  const guards = new Guards();
   const word = new LoneWord({
     index,
     reader,
@@ -223,7 +223,6 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       const txid = rawTxid(parsed.value, raw);
       const mined = index.txEntry(txid)?.block != null;
       watchedTxs.sent(txid, parsed.value);
-      guards.sent(txid, parsed.value, raw);
       const receivers = pool.connected();
       // Of what has been seen since, no refusal counts.
       if (index.txEntry(txid) !== undefined) refused.forget(txid);

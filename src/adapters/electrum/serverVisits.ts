@@ -1,7 +1,9 @@
+import type { OwnSpend } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import { parseHistory, parseTxid } from "./answers.ts";
+import { type HistoryLine, parseHistory, parseTxid } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
+import { bothEnds } from "./bothEnds.ts";
 import type { Guards } from "./guards.ts";
 import type { LoneWord, Told } from "./loneWord.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -14,6 +16,10 @@ const VISIT_MS = 30_000;
 /** Scripts asked about at a visit: the most urgent, and so many of the others. */
 const MAX_URGENT = 50;
 const MAX_OTHERS = 50;
+
+/** Own spends of one script that are given at a visit: of so many forms of a payment, and of each so many versions. */
+const MAX_SPENDS = 10;
+const MAX_VERSIONS = 4;
 
 /** One configured server: as the pool has it, and with a connection of its own for visits. */
 export type Visitable = { readonly pooled: RemoteServer; readonly visitor: () => RemoteServer };
@@ -135,7 +141,7 @@ export class ServerVisits {
         // Whoever likes can make a history too long to be told: that must not keep a claim at home.
         const lines = history.ok && history.value !== "too_long" ? history.value : [];
         const told = word.told(scriptHex, lines);
-        await this.#give(server, scriptHex, new Set(lines.map(({ txid }) => txid)));
+        await this.#give(server, scriptHex, lines);
         return [told];
       }),
     );
@@ -153,13 +159,26 @@ export class ServerVisits {
   }
 
   /** What was sent from here may have been given to nobody: this one gets it, too, if it does not tell of it. */
-  async #give(server: RemoteServer, scriptHex: string, told: ReadonlySet<string>): Promise<void> {
-    const { guards, clock } = this.#deps;
-    const own = guards.lastSent(scriptHex);
+  async #give(server: RemoteServer, scriptHex: string, lines: readonly HistoryLine[]): Promise<void> {
+    const spends = this.#deps.guards.spendsOf(scriptHex).slice(0, MAX_SPENDS);
+    const inBlocks = new Set(lines.flatMap(({ txid, height }) => (height > 0 ? [txid] : [])));
+    // What they spend is one payment in several forms, of which one alone can be there.
+    if (spends.flat().some(({ txid }) => inBlocks.has(txid))) return;
+    const told = new Set(lines.map(({ txid }) => txid));
+    for (const versions of spends) await this.#giveOne(server, versions, told);
+  }
+
+  /** The newest version, and where that is refused, for its fee perhaps, some of the others: from both ends, until one is taken. */
+  async #giveOne(server: RemoteServer, versions: readonly OwnSpend[], told: ReadonlySet<string>): Promise<void> {
+    const { clock } = this.#deps;
     const again = this.#refused.get(server) ?? new AskAgain();
     this.#refused.set(server, again);
-    if (own === null || told.has(own.txid) || server.state !== "connected" || !again.isDue(own.txid, clock.nowMs())) return;
-    const taken = await server.ask("blockchain.transaction.broadcast", [own.hex], parseTxid);
-    if (!taken.ok && taken.error.kind === "rpc") again.refused(own.txid, clock.nowMs());
+    for (const { txid, hex } of [...versions.slice(0, 1), ...bothEnds(versions.slice(1))].slice(0, MAX_VERSIONS)) {
+      if (told.has(txid) || server.state !== "connected") return;
+      if (!again.isDue(txid, clock.nowMs())) continue;
+      const taken = await server.ask("blockchain.transaction.broadcast", [hex], parseTxid);
+      if (taken.ok || taken.error.kind !== "rpc") return;
+      again.refused(txid, clock.nowMs());
+    }
   }
 }

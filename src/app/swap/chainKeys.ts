@@ -14,6 +14,6 @@ export function chainKeys(s: SwapState, makerCoin: SwapCoin, takerCoin: SwapCoin
     keys.add(hexOf(takerCoin.contractScript(contractOf(s, "takerPayment"))));
   }
   for (const tx of Object.values(s.own)) for (const { txid } of versionsOf(tx)) keys.add(txid);
-  for (const known of [...Object.values(s.received), ...Object.values(s.facts)]) keys.add(known.txid);
+  for (const known of [...Object.values(s.received), ...Object.values(s.facts), ...Object.values(s.forms).flat()]) keys.add(known.txid);
   return keys;
 }

@@ -1,11 +1,11 @@
-import { type Negotiated, type Role, type Slot, type SwapTerms, theirPayment } from "../../core/swap/events.ts";
+import { type Negotiated, type PaymentSlot, type Role, type Slot, type SwapTerms, theirPayment } from "../../core/swap/events.ts";
 import type { SwapState } from "../../core/swap/swapState.ts";
 import { makerLock, takerLock } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { Contract, SwapChain } from "./swapCoin.ts";
 
-export type PaymentSlot = "makerPayment" | "takerPayment";
+export type { PaymentSlot };
 
 /** Which chain a slot's transaction lives on. */
 export function chainOf(role: Role, slot: Slot): "maker" | "taker" {

@@ -175,9 +175,10 @@ export type SwapEvent =
 /** An event as stored: version, and unix milliseconds of this node's clock. */
 export type StoredEvent = { readonly v: 1; readonly atMs: number; readonly event: SwapEvent };
 
+export type PaymentSlot = "makerPayment" | "takerPayment";
 /** The slot of the payment this side makes, and of the one it receives. */
-export const ownPayment = (role: Role): "makerPayment" | "takerPayment" => (role === "maker" ? "makerPayment" : "takerPayment");
-export const theirPayment = (role: Role): "makerPayment" | "takerPayment" => (role === "maker" ? "takerPayment" : "makerPayment");
+export const ownPayment = (role: Role): PaymentSlot => (role === "maker" ? "makerPayment" : "takerPayment");
+export const theirPayment = (role: Role): PaymentSlot => (role === "maker" ? "takerPayment" : "makerPayment");
 /** This side's claim of the other payment. */
 export const ownClaim = (role: Role): "takerPaymentSpend" | "makerPaymentSpend" =>
   role === "maker" ? "takerPaymentSpend" : "makerPaymentSpend";

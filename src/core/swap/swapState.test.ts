@@ -14,7 +14,19 @@ import {
   type SwapTerms,
 } from "./events.ts";
 import { dangerOf } from "./swapDanger.ts";
-import { begin, duties, fold, isFeeMoot, type OwnTx, outcomeOf, paymentMayExist, type SwapState, step, versionsOf } from "./swapState.ts";
+import {
+  begin,
+  duties,
+  fold,
+  isFeeMoot,
+  MAX_FORMS,
+  type OwnTx,
+  outcomeOf,
+  paymentMayExist,
+  type SwapState,
+  step,
+  versionsOf,
+} from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 
 const SLOTS: readonly Slot[] = [
@@ -283,6 +295,38 @@ test("versions of a transaction are all kept, payments and the fee have one, and
       }
     }),
   );
+});
+
+test("the forms of a payment are kept in the order in which they first counted, and no more of them than can be spent", () => {
+  const id = (n: number): string => n.toString(16).padStart(64, "0");
+  const announced: SwapEvent[] = [1, 2, 1].map((n) => ({ type: "tx_received", slot: "makerPayment", txid: id(n), raw: "00" }));
+  const shown: SwapEvent[] = [3, 2, 4].map((n) => ({ type: "tx_seen", slot: "makerPayment", txid: id(n), raw: "00", block: inBlock }));
+  const s = run("taker", [negotiated, ...announced, ...shown, signed("fee"), { type: "tx_withdrawn", slot: "makerPayment", txid: id(4) }]);
+  expect(s.forms).toEqual({ makerPayment: [1, 2, 3, 4].map((n) => ({ txid: id(n), raw: "00" })) });
+  const many: SwapEvent[] = Array.from({ length: 99 }, (_, n) => ({
+    type: "tx_seen",
+    slot: "makerPayment",
+    txid: id(n),
+    raw: "00",
+    block: null,
+  }));
+  expect(run("taker", [negotiated, ...many]).forms.makerPayment).toHaveLength(MAX_FORMS);
+});
+
+test.each(["maker", "taker"] as const)("what is paid against, or the secret shown for, is kept whatever was shown before: %s", (r) => {
+  const theirs = r === "maker" ? "takerPayment" : "makerPayment";
+  const junk: SwapEvent[] = Array.from({ length: 20 }, (_, n) => ({
+    type: "tx_seen",
+    slot: theirs,
+    txid: `j${n}`,
+    raw: "00",
+    block: null,
+  }));
+  const step = signed(r === "maker" ? ownClaim(r) : ownPayment(r));
+  const { forms } = run(r, [negotiated, ...junk, seen(theirs), step, ...junk]);
+  expect(forms[theirs]?.[0]).toEqual({ txid: hex, raw: "00" });
+  expect(forms[theirs]).toHaveLength(MAX_FORMS);
+  if (r === "taker") expect(forms.takerPayment).toEqual([{ txid: hex, raw: "00" }]);
 });
 
 test("a child is made and published only for a transaction that left, is published and waits", () => {

@@ -8,6 +8,7 @@ import {
   ownClaim,
   ownPayment,
   ownRefund,
+  type PaymentSlot,
   parentOf,
   type Slot,
   type SwapEvent,
@@ -27,9 +28,11 @@ export type OwnTx = TxVersion & {
   readonly attempted: boolean;
   /** Tip of its chain when the first version was signed; absent in old logs. */
   readonly height?: number;
-  /** Earlier versions, oldest first, at most `MAX_VERSIONS`; any of them may confirm. Absent when there is none. */
+  /** Earlier versions, oldest first, fewer than `MAX_VERSIONS_OF_ALL`; any of them may confirm. Absent when there is none. */
   readonly replaced?: readonly TxVersion[];
 };
+/** A payment as it was signed, announced or seen: changed on the way, or made anew, it has another id. */
+export type TxForm = { readonly txid: string; readonly raw: string };
 /** What the chain says of a slot now. */
 export type TxFact = { readonly txid: string; readonly raw: string; readonly block: Block | null; readonly confirmed: boolean };
 
@@ -41,6 +44,8 @@ export type SwapState = {
   readonly own: { readonly [S in Slot]?: OwnTx };
   readonly received: { readonly [S in Slot]?: { readonly txid: string; readonly raw: string } };
   readonly facts: { readonly [S in Slot]?: TxFact };
+  /** The first forms of each payment that counted, at most `MAX_FORMS`: strangers can show any of them in the place of the one that is there. */
+  readonly forms: { readonly [S in PaymentSlot]?: readonly TxForm[] };
   readonly secret: string | null;
   readonly refund: Failure | null;
   readonly abandoned: Failure | null;
@@ -61,6 +66,7 @@ export function begin(event: SwapEvent): SwapState {
     own: {},
     received: {},
     facts: {},
+    forms: {},
     secret: null,
     refund: null,
     abandoned: null,
@@ -79,10 +85,12 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
     case "negotiated":
       return s.negotiated ? s : { ...s, negotiated: e.with };
     case "tx_received":
-      return s.received[e.slot]?.txid === e.txid ? s : { ...s, received: { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } } };
+      return s.received[e.slot]?.txid === e.txid
+        ? s
+        : withForm({ ...s, received: { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } } }, e);
     case "tx_signed":
       // One transaction per slot, until it is dropped: a second one would leave the first one's inputs taken for ever.
-      return s.own[e.slot] ? s : { ...s, own: { ...s.own, [e.slot]: signed(e) } };
+      return s.own[e.slot] ? s : withPaidAgainst(withForm({ ...s, own: { ...s.own, [e.slot]: signed(e) } }, e), e.slot);
     case "tx_replaced":
       return replaced(s, e);
     case "tx_attempted": {
@@ -100,9 +108,9 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       if (known?.txid === e.txid && known.block?.hash === e.block?.hash) return s;
       const facts = { ...s.facts, [e.slot]: { txid: e.txid, raw: e.raw, block: e.block, confirmed: false } };
       // Their payment is kept though a reorg may take the fact: whoever has the bytes can put it before the network again.
-      if (e.slot !== theirPayment(s.terms.role)) return { ...s, facts };
+      if (e.slot !== theirPayment(s.terms.role)) return withForm({ ...s, facts }, e);
       const received = s.received[e.slot] ? s.received : { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } };
-      return { ...s, facts, received, isTheirsGone: false };
+      return withForm({ ...s, facts, received, isTheirsGone: false }, e);
     }
     case "tx_confirmed": {
       const known = s.facts[e.slot];
@@ -130,6 +138,32 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
   }
 }
 
+/** Forms of one payment that are kept: five may be announced (`MAX_ANNOUNCED`), and some of these be seen under another id. */
+export const MAX_FORMS = 8;
+/** Versions of one claim or refund: for each form that is kept, and for what is seen beside. */
+const MAX_VERSIONS_OF_ALL = (MAX_FORMS + 1) * MAX_VERSIONS;
+
+const isPayment = (slot: Slot): slot is PaymentSlot => slot === "makerPayment" || slot === "takerPayment";
+
+/** Adds a form of a payment. */
+function withForm(s: SwapState, { slot, txid, raw }: TxForm & { readonly slot: Slot }): SwapState {
+  return isPayment(slot) && raw !== "" ? { ...s, forms: { ...s.forms, [slot]: added(s.forms[slot], [{ txid, raw }]) } } : s;
+}
+
+/** What the other side's payment is when a taker pays against it, or a maker shows its secret for it, comes first, whatever was shown before. */
+function withPaidAgainst(s: SwapState, slot: Slot): SwapState {
+  const { role } = s.terms;
+  const theirs = theirPayment(role);
+  const fact = slot === (role === "maker" ? ownClaim(role) : ownPayment(role)) ? s.facts[theirs] : undefined;
+  if (!fact || fact.raw === "") return s;
+  return { ...s, forms: { ...s.forms, [theirs]: added([{ txid: fact.txid, raw: fact.raw }], s.forms[theirs]) } };
+}
+
+function added(first: readonly TxForm[] = [], more: readonly TxForm[] = []): readonly TxForm[] {
+  const news = more.filter(({ txid }) => !first.some((form) => form.txid === txid));
+  return [...first, ...news].slice(0, MAX_FORMS);
+}
+
 function signed(e: Extract<SwapEvent, { type: "tx_signed" }>): OwnTx {
   const { txid, raw, notAfter, fee, height } = e;
   return { txid, raw, notAfter, attempted: false, ...(fee === undefined ? {} : { fee }), ...(height === undefined ? {} : { height }) };
@@ -139,7 +173,7 @@ function replaced(s: SwapState, e: Extract<SwapEvent, { type: "tx_replaced" }>):
   const tx = s.own[e.slot];
   if (!tx || !isReplaceableSlot(e.slot)) return s;
   const older = versionsOf(tx);
-  if (older.length >= MAX_VERSIONS || older.some((v) => v.txid === e.txid)) return s;
+  if (older.length >= MAX_VERSIONS_OF_ALL || older.some((v) => v.txid === e.txid)) return s;
   return { ...s, own: { ...s.own, [e.slot]: { ...tx, txid: e.txid, raw: e.raw, fee: e.fee, replaced: older } } };
 }
 

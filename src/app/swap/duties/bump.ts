@@ -2,7 +2,8 @@ import { CHILD_SLOTS, ownClaim, ownRefund, parentOf, type Slot } from "../../../
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { childFor, isBuiltOnByOthers } from "./feeVersions.ts";
+import { childFor, currentVersion, isBuiltOnByOthers } from "./feeVersions.ts";
+import { formsToSpend } from "./paymentForms.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** News of the chain wakes it; without any it looks this often, because the fee due rises with time alone. */
@@ -21,8 +22,8 @@ export async function bump(task: SwapTask, slot: Slot, signal: AbortSignal): Pro
   const canHelp = coin.relayPolicy === "child" || (coin.relayPolicy === "replace" && !isSpend);
   for (;;) {
     const seen = task.seen("chain");
-    const s = task.state;
-    const tx = s.own[slot];
+    // Of a claim or refund of several forms of the payment, that of the one that is seen.
+    const tx = currentVersion(task, slot, formsToSpend(task, slot)[0]);
     const known = tx && coin.chain.tx(tx.txid);
     if (child && canHelp && tx && known && !known.block && !isBuiltOnByOthers(task, child, fromHex(tx.raw))) {
       const built = childFor(task, child, fromHex(tx.raw), 1, 0n);

@@ -1,13 +1,4 @@
-import {
-  type ChildSlot,
-  isChildSlot,
-  ownClaim,
-  ownPayment,
-  ownRefund,
-  parentOf,
-  type Slot,
-  theirPayment,
-} from "../../../core/swap/events.ts";
+import { type ChildSlot, isChildSlot, ownPayment, ownRefund, parentOf, type Slot } from "../../../core/swap/events.ts";
 import { type FeeQuestion, goingFee, MAX_VERSIONS, nextFee, relayFee, scheduledFee, upFrontFee } from "../../../core/swap/feeSchedule.ts";
 import { feeWindow } from "../../../core/swap/feeWindow.ts";
 import { type OwnTx, type TxVersion, versionsOf } from "../../../core/swap/swapState.ts";
@@ -19,6 +10,7 @@ import { chainOf, contractOf, type PaymentSlot, unitsOf } from "../contracts.ts"
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { leftOutSince } from "./lockTimes.ts";
+import { rawOfForm, spentPayment, versionsBeside, versionsOfForm } from "./paymentForms.ts";
 import { storeReplaced } from "./storeSigned.ts";
 
 /**
@@ -37,13 +29,6 @@ const GENERATION_LEAP = 8n;
 const MISSED_BEFORE_CHILD = 2;
 
 const coinOf = (task: SwapTask, slot: Slot): SwapCoin => task.coin(chainOf(task.state.terms.role, slot));
-
-/** The payment that a claim or refund spends; null for other slots. */
-function spentPayment(task: SwapTask, slot: Slot): PaymentSlot | null {
-  const { role } = task.state.terms;
-  if (slot === ownClaim(role)) return theirPayment(role);
-  return slot === ownRefund(role) ? ownPayment(role) : null;
-}
 
 /** What the fee of an own transaction depends on now. A child's fee is that of its package. */
 function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
@@ -102,18 +87,16 @@ export function isBuiltOnByOthers(task: SwapTask, child: ChildSlot, raw: Uint8Ar
 }
 
 /**
- * The version to send: the newest, of those that spend the payment as it stands in the chain now. Undefined when none
- * does: a reorg brought it back under another id.
+ * The version to send: the newest, of those that spend one form of the payment; for null the one that stands in the chain now. Undefined
+ * when none does: a reorg brought it back under another id.
  */
-export function currentVersion(task: SwapTask, slot: Slot): TxVersion | undefined {
-  const tx = task.state.own[slot];
-  if (!tx) return undefined;
-  const payment = spentPayment(task, slot);
-  const fact = payment && task.state.facts[payment];
+export function currentVersion(task: SwapTask, slot: Slot, form: string | null = null): TxVersion | undefined {
   const coin = coinOf(task, slot);
   // One that failed for good spends nothing any more.
-  const open = versionsOf(tx).filter((v) => !coin.chain.tx(v.txid)?.failed);
-  return fact?.block ? open.findLast((v) => coin.spends(fromHex(v.raw), fact.txid)) : open.at(-1);
+  const open = versionsOfForm(task, slot, form).filter((v) => !coin.chain.tx(v.txid)?.failed);
+  const payment = spentPayment(task, slot);
+  const fact = payment && task.state.facts[payment];
+  return form === null && fact?.block ? open.findLast((v) => coin.spends(fromHex(v.raw), fact.txid)) : open.at(-1);
 }
 
 /** A question to a backend that is away must not hold up a claim or refund. */
@@ -158,16 +141,17 @@ export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSigna
 /**
  * Makes and stores another version of an own transaction where one is due.
  * @param refused a backend refused the present version, and none is known to be in a mempool
+ * @param form of the payment, where it is a claim or refund of one of several
  * @returns whether it did
  */
-export async function renew(task: SwapTask, slot: Slot, refused: boolean): Promise<boolean> {
+export async function renew(task: SwapTask, slot: Slot, refused: boolean, form: string | null = null): Promise<boolean> {
   const tx = task.state.own[slot];
-  if (!tx || versionsOf(tx).length >= MAX_VERSIONS) return false;
+  if (!tx || versionsBeside(task, slot, form).length >= MAX_VERSIONS) return false;
   const built = isChildSlot(slot)
     ? nextChild(task, slot, tx)
     : slot === "cancel"
       ? nextCancel(task, tx, refused)
-      : nextSpend(task, slot, refused);
+      : nextSpend(task, slot, refused, form);
   if (!built) return false;
   try {
     return await storeReplaced(task, slot, built);
@@ -187,29 +171,36 @@ const isLate = (question: FeeQuestion): boolean => 2 * question.now > question.s
  * is time for one that was in a block and that another transaction of ours is built on, which would go with it: after a reorg
  * it only has to be sent again.
  */
-function nextSpend(task: SwapTask, slot: Slot, refused: boolean): OwnSignedTx | null {
+function nextSpend(task: SwapTask, slot: Slot, refused: boolean, form: string | null): OwnSignedTx | null {
   const payment = spentPayment(task, slot);
   const tx = task.state.own[slot];
   if (!payment || !tx) return null;
   const coin = coinOf(task, slot);
-  const current = currentVersion(task, slot);
+  const current = currentVersion(task, slot, form);
   const question = feeQuestion(task, slot, spendSize(task, slot, current ? fromHex(current.raw) : undefined));
   const paid = feeOf(task, slot, current ?? tx);
   if (paid === null) return null;
-  if (!current) return buildSpend(task, slot, payment, paid);
+  if (!current) return buildSpend(task, slot, payment, paid, form);
   if (!refused && !isLate(question) && coin.builtOn(fromHex(current.raw)).size > 0) return null;
   const canReplace = coin.relayPolicy === "replace" || coin.relayPolicy === "nonce";
   const fee = canReplace || refused ? nextFee(question, paid) : null;
-  return fee === null ? null : buildSpend(task, slot, payment, fee, fromHex(current.raw));
+  return fee === null ? null : buildSpend(task, slot, payment, fee, form, fromHex(current.raw));
 }
 
 /**
- * A claim or refund of a payment as the chain has it, or as it was signed or received. Null when it cannot be built.
+ * A claim or refund of a payment, of one form of it or as it counts now. Null when it cannot be built.
  * @param replaces the former version, where this one takes its place
  */
-export function buildSpend(task: SwapTask, slot: Slot, payment: PaymentSlot, fee: bigint, replaces?: Uint8Array): OwnSignedTx | null {
+export function buildSpend(
+  task: SwapTask,
+  slot: Slot,
+  payment: PaymentSlot,
+  fee: bigint,
+  form: string | null = null,
+  replaces?: Uint8Array,
+): OwnSignedTx | null {
   const s = task.state;
-  const raw = s.facts[payment]?.raw ?? s.own[payment]?.raw ?? s.received[payment]?.raw;
+  const raw = rawOfForm(task, payment, form);
   if (raw === undefined) return null;
   const coin = coinOf(task, slot);
   const args = { contract: contractOf(s, payment), payment: fromHex(raw), fee, ...(replaces ? { replaces } : {}) };

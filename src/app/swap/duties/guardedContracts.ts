@@ -4,6 +4,7 @@ import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf, type PaymentSlot } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { ownSpends } from "./paymentForms.ts";
 
 /** A transaction with the secret in it that somebody names at the contract of a payment: nothing else of it may be believed. */
 export type ShownTx = SignedTx & { readonly payment: PaymentSlot };
@@ -51,8 +52,7 @@ export class GuardedContracts {
       this.#shown.set(payment, { ...tx, payment });
       task.wake("chain");
     };
-    const txid = task.state.own[payment]?.txid;
-    const guard = { dueSec: contract.lock, onTx, ...(txid === undefined ? {} : { payment: txid }) };
+    const guard = { dueSec: contract.lock, onTx, spends: () => ownSpends(task, payment) };
     return coin.chain.guard?.(coin.contractScript(contract), guard) ?? (() => undefined);
   }
 }

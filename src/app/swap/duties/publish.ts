@@ -1,44 +1,25 @@
-import {
-  type Failure,
-  isChildSlot,
-  ownClaim,
-  ownPayment,
-  ownRefund,
-  type Slot,
-  theirClaim,
-  theirPayment,
-} from "../../../core/swap/events.ts";
-import { duties, isFeeMoot, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
+import { type Failure, ownClaim, ownPayment, type Slot, theirClaim } from "../../../core/swap/events.ts";
+import { duties, isFeeMoot, type SwapState, secretIsPublic } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf } from "../contracts.ts";
-import { OfferPause } from "../offerPause.ts";
-import { Repeater } from "../repeater.ts";
-import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeLostTo } from "./fee.ts";
-import { childFees, currentVersion, isBuiltOnByOthers, isChained, renew, whyNotAgain } from "./feeVersions.ts";
-import { isBeforeItsTime } from "./lockTimes.ts";
+import { childFees, currentVersion, isBuiltOnByOthers, renew } from "./feeVersions.ts";
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
+import { formsToSpend } from "./paymentForms.ts";
+import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { storeSpend } from "./storeSigned.ts";
 
-/** First pause between two attempts while the backend does not have it; then see `OfferPause`. */
-const RETRY_MS = 5_000;
 /** Two looks without news are at least this far apart. */
 const LEAST_MS = 1_000;
-/** A cancellation is refused until the payment has left the mempool, or for good. */
-const CANCEL_RETRY_MS = 30_000;
-/** A transaction the backend has is sent again this often until it confirms; mempools forget. */
-const REPEAT_MS = 120_000;
-/** News of the chain and of this swap wakes this duty; without any it looks this often: fees and time limits follow the clock. */
-const LOOK_MS = 30_000;
 
 /**
  * The outbox (design D4): sends a stored transaction, and goes on sending it, until a chain fact ends the duty.
  * The mark `tx_attempted` is durable before the first send; without it, past `notAfter`, nothing is ever sent.
- * Another version (a higher fee, a payment's new id) is stored before it is sent; the mark of the first covers it.
+ * Another version (a higher fee, another form of the payment) is stored before it is sent; the mark of the first covers it.
  */
 export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;
@@ -58,13 +39,12 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     const isWanted = (s: SwapState): boolean => duties(s).some((d) => d.do === "publish" && d.slot === slot);
     if (!(await task.emitIf(isWanted, { type: "tx_attempted", slot }, marks))) return;
   }
-  let sending = null as { readonly txid: string; readonly repeat: Repeater } | null;
-  const pause = new OfferPause(slot === "cancel" ? CANCEL_RETRY_MS : RETRY_MS);
-  let refused = false;
+  const sendings = new Map<string | null, Sending>();
+  let isRefused = false;
   for (;;) {
     const seen = task.seen("chain");
     // Its nonce is not kept for it: the cancellation or refund of this swap's payment, and what other swaps must send, wait behind.
-    if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, refused);
+    if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, isRefused);
     // One that lost its inputs can be sent by nobody.
     if (slot === "fee" && feeLostTo(task) !== null) {
       await task.news(seen, LOOK_MS, signal);
@@ -73,137 +53,19 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     // Before sending: a payment whose time passed while this node was down must not leave now.
     const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));
     if (signal.aborted) return;
-    // A swap that came to nothing pays nothing more for its fee.
-    if (!isInBlock(task, slot) && task.state.finished !== "failed") {
-      const hopeless = await whyNotAgain(task, slot, signal);
-      if (hopeless) task.trouble(hopeless);
-      else await renew(task, slot, refused);
+    const forms = formsToSpend(task, slot);
+    for (const gone of [...sendings.keys()].filter((form) => !forms.includes(form))) sendings.delete(gone);
+    let againMs = LOOK_MS;
+    for (const form of forms) {
+      const sending = sendings.get(form) ?? new Sending(task, slot, form);
+      sendings.set(form, sending);
+      const others = form === forms[0] ? 0 : forms.length - 1;
+      againMs = Math.min(againMs, await sending.turn(mayLeave, others, signal));
+      if (form === forms[0]) isRefused = sending.isRefused;
+      if (signal.aborted) return;
     }
-    const version = currentVersion(task, slot);
-    if (!version) {
-      await task.news(seen, LOOK_MS, signal);
-      continue;
-    }
-    if (sending?.txid !== version.txid) {
-      sending = { txid: version.txid, repeat: new Repeater(task.deps.clock) };
-      refused = false;
-      follow(task, slot, version.txid, signal);
-    }
-    const resend = sending.repeat;
-    const known = coin.chain.tx(version.txid);
-    const pauseMs = pause.ms(coin, version.txid);
-    if (mayLeave && !isInBlock(task, slot) && resend.isDue(known ? REPEAT_MS : pauseMs)) {
-      if (!known && slot === ownClaim(role)) await bringBackPayment(task, signal);
-      if (isChained(task, slot)) await sendEarlier(task, slot, version.txid, signal);
-      if (!known) await sendForsaken(task, coin, version.raw, signal);
-      const outcome = await coin.chain.broadcast(fromHex(version.raw), signal);
-      pause.offered();
-      if (outcome.kind === "accepted" || outcome.kind === "already_known") {
-        refused = false;
-        // What comes after the end of a swap that came to nothing is no part of its story.
-        if (!task.state.facts[slot] && task.state.finished !== "failed")
-          await task.emit({ type: "tx_seen", slot, txid: version.txid, raw: version.raw, block: null });
-      } else {
-        task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
-        refused = outcome.kind === "rejected" && !isBeforeItsTime(task, slot) && !anyKnown(task, slot);
-        if (slot === "fee" && outcome.kind === "rejected") feeRefused(task, coin, raw);
-        if (refused) await sendOlder(task, slot, version.txid, signal);
-      }
-    }
-    const isOut = !mayLeave || coin.chain.tx(version.txid) !== undefined || isInBlock(task, slot);
-    const againMs = isOut ? LOOK_MS : resend.leftMs(pause.ms(coin, version.txid));
-    await task.news(seen, Math.min(LOOK_MS, Math.max(LEAST_MS, againMs)), signal);
+    await task.news(seen, Math.max(LEAST_MS, againMs), signal);
   }
-}
-
-/** Nobody may count on the change of a fee that is refused when its swap has come to nothing: it counts again once it is listed. */
-function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
-  task.feeRefusedAt = task.nowSec();
-  if (task.state.finished === "failed" && coin.builtOn(raw).size === 0) coin.dropChange(raw);
-}
-
-/**
- * Some version of it, or a malleated form, is in a block as the index has it now; or a contract holds a payment that nobody shows. A claim
- * or refund that failed there is not over: there will be another; whatever else failed is not sent again.
- */
-function isInBlock(task: SwapTask, slot: Slot): boolean {
-  const coin = task.coin(chainOf(task.state.terms.role, slot));
-  const { chain } = coin;
-  if (slot === ownPayment(task.state.terms.role) && chain.unfound?.(coin.contractScript(contractOf(task.state, slot)))) return true;
-  const fact = task.state.facts[slot];
-  const tx = task.state.own[slot];
-  const ids = [...(fact ? [fact.txid] : []), ...(tx ? versionsOf(tx).map((v) => v.txid) : [])];
-  const mayBeRebuilt = slot === ownClaim(task.state.terms.role) || slot === ownRefund(task.state.terms.role);
-  return ids.some((id) => {
-    const known = chain.tx(id);
-    return known?.block && !(known.failed && mayBeRebuilt);
-  });
-}
-
-function anyKnown(task: SwapTask, slot: Slot): boolean {
-  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
-  const tx = task.state.own[slot];
-  return tx !== undefined && versionsOf(tx).some((v) => chain.tx(v.txid));
-}
-
-/** Not waited for: it helps `observe`, and it resolves only after a whole look at the chain. */
-function follow(task: SwapTask, slot: Slot, txid: string, signal: AbortSignal): void {
-  const { role, makerStartHeight, takerStartHeight } = task.state.terms;
-  const side = chainOf(role, slot);
-  const from = side === "maker" ? makerStartHeight : takerStartHeight;
-  task
-    .coin(side)
-    .chain.watchTx(txid, from, signal)
-    .catch((cause: unknown) => {
-      if (!signal.aborted) task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
-    });
-}
-
-/** A child of a child is worth nothing without the one before it. */
-async function sendEarlier(task: SwapTask, slot: Slot, newest: string, signal: AbortSignal): Promise<void> {
-  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
-  const tx = task.state.own[slot];
-  for (const v of tx ? versionsOf(tx) : []) {
-    if (v.txid !== newest && !chain.tx(v.txid)) await chain.broadcast(fromHex(v.raw), signal);
-  }
-}
-
-/** A backend may find the newest version's fee absurd after it refused everything for hours: then an older one will do. */
-async function sendOlder(task: SwapTask, slot: Slot, newest: string, signal: AbortSignal): Promise<void> {
-  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
-  const tx = task.state.own[slot];
-  for (const v of tx ? versionsOf(tx).toReversed() : []) {
-    if (v.txid === newest) continue;
-    const { kind } = await chain.broadcast(fromHex(v.raw), signal);
-    if (kind === "accepted" || kind === "already_known") return;
-  }
-}
-
-/**
- * What an own transaction is built on and nobody else sends any more, though a mempool may have forgotten it: a child, once
- * its parent is in a block.
- */
-async function sendForsaken(task: SwapTask, coin: SwapCoin, raw: string, signal: AbortSignal): Promise<void> {
-  for (const txid of coin.parentsOf(fromHex(raw))) {
-    const parent = coin.chain.tx(txid) ? null : task.deps.ownTx(txid);
-    if (!parent?.state.own[parent.slot]?.attempted || !isChildSlot(parent.slot)) continue;
-    await sendForsaken(task, coin, parent.raw, signal);
-    await coin.chain.broadcast(fromHex(parent.raw), signal);
-  }
-}
-
-/**
- * A reorg or a full mempool may have taken the payment that is being claimed: its bytes are put before the network first. The
- * taker's is built on the change of its fee, as a rule, and the taker, whose swap has ended, may send neither any more.
- */
-async function bringBackPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
-  const { role } = task.state.terms;
-  const { chain } = task.coin(chainOf(role, theirPayment(role)));
-  const payment = task.state.received[theirPayment(role)];
-  if (!payment || chain.tx(payment.txid)) return;
-  const fee = role === "maker" ? task.state.received.fee : undefined;
-  if (fee && fee.raw !== "" && !chain.tx(fee.txid)) await chain.broadcast(fromHex(fee.raw), signal);
-  await chain.broadcast(fromHex(payment.raw), signal);
 }
 
 /** Why a transaction that never left must not leave now; null = send, "wait" = look again soon. */
