@@ -192,6 +192,54 @@ test("one that was connected when the block came is no witness of it: whoever ma
   expect(await world.doubt()).toMatch(SHOWN);
 });
 
+test("what was said of a block counts no more once it has left the chain, also when it comes back", async () => {
+  const world = await begin(4, 2);
+  const { w, chain } = world;
+  expect(await world.doubt()).toBeNull();
+  const first = w.chain.state.tip;
+  const follow = async (): Promise<void> => {
+    await whileTimePasses(w, chain.refresh());
+    expect(world.last().hash).toBe(w.chain.state.tip.block.hash);
+  };
+  w.chain.invalidate(first);
+  w.mine();
+  await follow();
+  const second = w.chain.state.tip;
+  expect(second.block.hash).not.toBe(first.block.hash);
+  w.chain.reconsider(first);
+  w.chain.invalidate(second);
+  await follow();
+  expect(world.last().hash).toBe(first.block.hash);
+  fault(world, 2, LAG);
+  fault(world, 3, LAG);
+  expect(await world.doubt()).toMatch(SHOWN);
+});
+
+test("an answer to a question about a block that leaves the chain meanwhile does not count", async () => {
+  const world = await begin(4, 2);
+  const { w, chain } = world;
+  for (const server of [2, 3]) fault(world, server, { kind: "slow", delayMs: 1_500 });
+  const asking = world.doubt();
+  w.chain.invalidate(w.chain.state.tip);
+  w.mine();
+  const moved = chain.refresh();
+  expect(await asking).toMatch(/on the chain no more/);
+  await whileTimePasses(w, moved);
+});
+
+test("one that gives no answer is asked ever less often, every five minutes in the end", async () => {
+  const world = await begin(3, 2);
+  fault(world, 2, { kind: "stall" });
+  const before = world.visits[2] ?? 0;
+  for (let minute = 0; minute < 60; minute++) {
+    expect(await world.doubt()).toBeNull();
+    await world.w.pass(60_000);
+  }
+  const visits = (world.visits[2] ?? 0) - before;
+  expect(visits).toBeGreaterThan(9);
+  expect(visits).toBeLessThan(16);
+});
+
 test("where work proves a block nobody is asked", async () => {
   const world = await begin(3, 2, { costlyWork: 1n });
   fault(world, 2, LAG);

@@ -163,6 +163,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     clock,
     log,
     pollMs: options.pollMs ?? USUAL_POLL_MS,
+    onRollback: (height) => witnesses.forgetAbove(height),
     closing,
   });
   const done = loop.run();

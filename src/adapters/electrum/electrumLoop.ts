@@ -17,6 +17,8 @@ export type LoopParts = LookParts & {
   readonly store: ChainStore;
   readonly log: Log;
   readonly pollMs: number;
+  /** The blocks above this height are on the chain no more. */
+  readonly onRollback: (height: number) => void;
   readonly closing: AbortController;
 };
 
@@ -71,6 +73,8 @@ export class ElectrumLoop {
   async commit(delta: ChainDelta): Promise<void> {
     await this.#parts.store.commit(delta);
     this.#news.mark(this.#parts.index.apply(delta));
+    const { reset, rollbackTo } = delta;
+    if (reset === true || rollbackTo !== undefined) this.#parts.onRollback(reset === true ? -1 : (rollbackTo ?? -1));
   }
 
   /** Runs `work` inside the loop, between two rounds. */

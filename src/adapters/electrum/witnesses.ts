@@ -15,7 +15,7 @@ const INQUIRY_MS = 180_000;
 /** Rest before one that does not show the block is asked about it again, ms: it may be a block behind. Twice as long each time. */
 const FIRST_AGAIN_MS = 5_000;
 const MAX_AGAIN_MS = 300_000;
-/** One that gave no answer is left alone for so long, ms. */
+/** One that gave no answer is left alone for so long, ms, at first; twice as long each time, up to `MAX_AGAIN_MS`. */
 const SILENT_REST_MS = 60_000;
 /** Blocks about which is remembered what was said; the oldest go first. */
 const MAX_BLOCKS = 100;
@@ -31,6 +31,14 @@ const APART_MS = 2 * 3_600_000;
 
 /** What one server said of one block. `heard`: it has it, and was heard when it came. */
 type Word = { readonly name: string; readonly said: "shown" | "heard" | "not"; readonly tries: number; readonly againAtMs: number };
+
+type Inquiry = {
+  readonly block: BlockRef;
+  /** By the server's voice. */
+  readonly words: Map<string, Word>;
+  /** The block has left the chain that is followed: what was said of it counts no more, also should it come back. */
+  isOver: boolean;
+};
 
 export type WitnessesDeps = {
   readonly ticker: string;
@@ -51,10 +59,10 @@ export type WitnessesDeps = {
  */
 export class Witnesses {
   readonly #deps: WitnessesDeps;
-  /** By the block's hash and the server's voice. */
-  readonly #words = new Map<string, Map<string, Word>>();
-  /** Until when one that gave no answer is left alone. Its host may answer at another port. */
-  readonly #silentUntilMs = new Map<RemoteServer, number>();
+  /** By the block's hash. */
+  readonly #inquiries = new Map<string, Inquiry>();
+  /** Those that gave no answer the last time, and until when they are left alone. Their hosts may answer at another port. */
+  readonly #silent = new Map<RemoteServer, { readonly untilMs: number; readonly restMs: number }>();
 
   /** By the block's hash. */
   readonly #running = new Map<string, Promise<string | null>>();
@@ -70,21 +78,36 @@ export class Witnesses {
     return withDeadline(clock, INQUIRY_MS, signal ? [signal, closed] : closed, () => this.#running.get(block.hash) ?? this.#begin(block));
   }
 
+  /** The chain goes back to a block: what was said of later ones is forgotten. Liars can bring back a block that honest servers had once. */
+  forgetAbove(height: number): void {
+    for (const [hash, inquiry] of this.#inquiries) {
+      if (inquiry.block.height <= height) continue;
+      inquiry.isOver = true;
+      this.#inquiries.delete(hash);
+      this.#running.delete(hash);
+    }
+  }
+
   /** Swaps whose payments are in one block ask about it together. */
   #begin(block: BlockRef): Promise<string | null> {
-    const running = this.#inquire(block).finally(() => this.#running.delete(block.hash));
+    const running = this.#inquire(block).finally(() => {
+      if (this.#running.get(block.hash) === running) this.#running.delete(block.hash);
+    });
     this.#running.set(block.hash, running);
     return running;
   }
 
   async #inquire(block: BlockRef): Promise<string | null> {
-    const words = this.#wordsOn(block);
+    const inquiry = this.#inquiryOn(block);
+    const { words } = inquiry;
     const asked = new Set<RemoteServer>();
     for (let due = this.#due(words, asked); due.length > 0 && !isShown(words); due = this.#due(words, asked)) {
       for (const { pooled } of due) asked.add(pooled);
       await this.#ask(due, block, words);
       if (this.#isDenied(words)) break;
     }
+    if (inquiry.isOver)
+      return `block ${block.height} (${block.hash}) of ${this.#deps.ticker} is on the chain no more, or not without a break`;
     return isShown(words) || !this.#isDenied(words) ? null : this.#sentence(block, words);
   }
 
@@ -112,7 +135,7 @@ export class Witnesses {
     // A clock that was set back must not make the rest hours longer.
     const isOver = (untilMs: number): boolean => untilMs <= nowMs || untilMs > nowMs + MAX_AGAIN_MS;
     const isDue = (server: RemoteServer): boolean =>
-      isOver(words.get(server.voter)?.againAtMs ?? 0) && isOver(this.#silentUntilMs.get(server) ?? 0) && restOf(server) <= nowMs;
+      isOver(words.get(server.voter)?.againAtMs ?? 0) && isOver(this.#silent.get(server)?.untilMs ?? 0) && restOf(server) <= nowMs;
     const open = this.#deps.servers
       .filter(({ pooled }) => pooled.state !== "connecting" && !asked.has(pooled) && isDue(pooled))
       .sort((a, b) => a.pooled.cost - b.pooled.cost);
@@ -122,12 +145,12 @@ export class Witnesses {
     return [...connected, ...others.slice(0, MAX_AT_ONCE)];
   }
 
-  #wordsOn({ hash }: BlockRef): Map<string, Word> {
-    const words = this.#words.get(hash) ?? new Map<string, Word>();
-    this.#words.set(hash, words);
-    const [oldest] = this.#words.keys();
-    if (this.#words.size > MAX_BLOCKS && oldest !== undefined) this.#words.delete(oldest);
-    return words;
+  #inquiryOn(block: BlockRef): Inquiry {
+    const inquiry = this.#inquiries.get(block.hash) ?? { block, words: new Map<string, Word>(), isOver: false };
+    this.#inquiries.set(block.hash, inquiry);
+    const [oldest] = this.#inquiries.keys();
+    if (this.#inquiries.size > MAX_BLOCKS && oldest !== undefined) this.#inquiries.delete(oldest);
+    return inquiry;
   }
 
   /** Until one shows the block, or all have said what they have to say. */
@@ -168,9 +191,12 @@ export class Witnesses {
     }
     const nowMs = clock.nowMs();
     if (has === null) {
-      this.#silentUntilMs.set(pooled, nowMs + SILENT_REST_MS);
+      const before = this.#silent.get(pooled)?.restMs;
+      const restMs = before === undefined ? SILENT_REST_MS : Math.min(2 * before, MAX_AGAIN_MS);
+      this.#silent.set(pooled, { untilMs: nowMs + restMs, restMs });
       return;
     }
+    this.#silent.delete(pooled);
     const tries = words.get(pooled.voter)?.tries ?? 0;
     const againAtMs = nowMs + Math.min(MAX_AGAIN_MS, FIRST_AGAIN_MS * 2 ** Math.min(tries, 10));
     const wasHeard = servers.some((s) => s.pooled.voter === pooled.voter && s.pooled.connectedMs > nowMs - APART_MS);

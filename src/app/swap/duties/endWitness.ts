@@ -20,6 +20,11 @@ export class EndWitness {
     this.#signal = signal;
   }
 
+  /** The block a slot's transaction is in now: what was said of another one is forgotten, for that may come back made up. */
+  seen(slot: Slot, block: BlockRef | null): void {
+    if (this.#asked.get(slot)?.hash !== block?.hash) this.#asked.delete(slot);
+  }
+
   /** Whether nothing speaks against a block; false also until that is known: the swap is woken then. A doubt is asked about at each look. */
   isClear(slot: Slot, block: BlockRef): boolean {
     const { state } = this.#task;
