@@ -60,16 +60,15 @@ export function liarWith(invented: () => Invented | null): LineHooks {
   };
 }
 
-/** A block after the last of a chain, with one transaction in it. */
-export function inventBlock(world: SwapWorld, ticker: Ticker, tx: Tx): Invented {
+/** A block after the last of a chain, with one transaction in it. `bits`: its compact target; as a rule every second hash fits it. */
+export function inventBlock(world: SwapWorld, ticker: Ticker, tx: Tx, bits = 0x207fffff): Invented {
   const { height, block } = world.chain(ticker).state.tip;
   const header = new Uint8Array(80);
   header.set([1], 0);
   header.set(reversed(fromHex(block.hash)), 4);
   header.set(reversed(fromHex(txidOf(tx))), 36);
   new DataView(header.buffer).setUint32(68, Math.floor(world.clock.nowMs() / 1_000), true);
-  new DataView(header.buffer).setUint32(72, 0x207fffff, true);
-  // Every second hash fits a target as easy as that.
+  new DataView(header.buffer).setUint32(72, bits, true);
   for (let nonce = 0; !isMined(header); nonce++) new DataView(header.buffer).setUint32(76, nonce, true);
   return { height: height + 1, header: toHex(header), txid: txidOf(tx), tx: toHex(serializeTx(tx)) };
 }

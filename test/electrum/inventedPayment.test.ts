@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import type { ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
 import { contractOf, type PaymentSlot, unitsOf } from "../../src/app/swap/contracts.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
 import type { Role } from "../../src/core/swap/events.ts";
@@ -17,40 +18,55 @@ afterEach(async () => {
 });
 
 /** One coin of one side through `LIARS` servers that lie and so many honest ones, of which the liars are connected. */
-async function begin(role: Role, ticker: Ticker, honest: number, invented: () => Invented | null): Promise<SwapSide> {
+async function begin(
+  role: Role,
+  ticker: Ticker,
+  honest: number,
+  invented: () => Invented | null,
+  options: ElectrumOptions = {},
+): Promise<SwapSide> {
   world = await SwapWorld.open({}, (w) => {
     for (let i = 0; i < LIARS + honest; i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
     w.side(role).electrum.set(ticker, {
       servers: servers.map((server, i) => inProcess(`server${i}`, () => server, i < LIARS ? liarWith(invented) : {})),
-      options: { maxConnected: LIARS },
+      options: { maxConnected: LIARS, ...options },
     });
   });
   return world.side(role);
 }
 
 /** The other side's payment, or another value, of coins that do not exist, in a block that nobody mined. */
-async function inventPayment(side: SwapSide, uuid: string, slot: PaymentSlot, ticker: Ticker, units?: bigint): Promise<Invented> {
+async function inventPayment(
+  side: SwapSide,
+  uuid: string,
+  slot: PaymentSlot,
+  ticker: Ticker,
+  units?: bigint,
+  bits?: number,
+): Promise<Invented> {
   const state = await side.state(uuid);
   const script = side.coin(ticker).contractScript(contractOf(state, slot));
   const input = { txid: "ab".repeat(32), vout: 0, scriptSig: new Uint8Array(100), sequence: 0xffffffff, witness: [] };
-  const lie = inventBlock(world, ticker, {
-    version: 1,
-    inputs: [input],
-    outputs: [{ value: units ?? unitsOf(state, slot), script }],
-    lockTime: 0,
-  });
+  const outputs = [{ value: units ?? unitsOf(state, slot), script }];
+  const lie = inventBlock(world, ticker, { version: 1, inputs: [input], outputs, lockTime: 0 }, bits);
   world.chain(ticker).autoMine(null);
   return lie;
 }
 
-test("a taker does not pay for a payment that only connected servers show", async () => {
+/** One hash of 512 fits it. */
+const DEARER = 0x1f7fffff;
+
+test.each([
+  ["", {}, undefined],
+  [", in a block whose work counts as costly, after others whose work does not", { costlyWork: 100n }, DEARER],
+])("a taker does not pay for a payment that only connected servers show%s", async (_, options, bits) => {
   let lie: Invented | null = null;
-  const taker = await begin("taker", "AAA", 3, () => lie);
+  const taker = await begin("taker", "AAA", 3, () => lie, options);
   world.maker.refuse = ({ type }) => (type === "tx_signed" ? "full" : null);
   const uuid = await world.start();
   await world.until("the fee leaves", async () => (await taker.state(uuid)).own.fee?.attempted === true);
   await world.maker.stop();
-  lie = await inventPayment(taker, uuid, "makerPayment", "AAA");
+  lie = await inventPayment(taker, uuid, "makerPayment", "AAA", undefined, bits);
   void taker.coin("AAA").chain.refresh();
   await world.until("the payment is believed", async () => (await taker.state(uuid)).facts.makerPayment?.confirmed === true);
   await world.until("the taker is done", async () => (await world.outcome(taker, uuid)) !== null, 30_000);

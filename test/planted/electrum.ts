@@ -1049,6 +1049,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "src/app/swap/duties/endWitness.test.ts",
   ),
   bug(
+    "a block whose work counts as costly is asked of nobody, though those before it were made for nothing",
+    `${AT}/electrumChain.ts`,
+    "isProof: () => follower.isProof,",
+    "isProof: () => follower.isCostly,",
+    "test/electrum/inventedPayment.test.ts",
+  ),
+  bug(
+    "blocks a thousand times as easy as the dearest of their chain prove themselves",
+    "src/core/proof/headerChain.ts",
+    "const MOST_UNEVEN = 8n;",
+    "const MOST_UNEVEN = 1_000n;",
+    "src/core/proof/headerChain.test.ts",
+  ),
+  bug(
     "who showed a block and left is a witness of it",
     `${AT}/witnesses.ts`,
     'wasHeard ? "heard" : "shown"',

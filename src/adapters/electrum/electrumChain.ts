@@ -139,7 +139,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     servers: visitable,
     pool,
     reader,
-    isCostly: () => follower.isCostly,
+    isProof: () => follower.isProof,
     clock,
     log,
     closed: closing.signal,

@@ -1,6 +1,6 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
-import { anchorAt, beats, type Checked, extend, type HeaderLimits, headerAt, rewind, tipOf } from "../../core/proof/headerChain.ts";
+import { anchorAt, beats, type Checked, extend, type HeaderLimits, headerAt, isEven, rewind, tipOf } from "../../core/proof/headerChain.ts";
 import type { HeaderFault } from "../../core/proof/headerFault.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { workOf } from "../../core/proof/proofOfWork.ts";
@@ -144,6 +144,11 @@ export class HeaderFollower {
   get isCostly(): boolean {
     const { rules, costlyWork } = this.#deps;
     return rules.work.kind !== "unchecked" && this.#chain !== null && workOf(tipOf(this.#chain.checked), rules) >= costlyWork;
+  }
+
+  /** The same, and none of the blocks before it was far easier: then whoever showed it spent that work on each. */
+  get isProof(): boolean {
+    return this.isCostly && this.#chain !== null && isEven(this.#chain.checked, this.#deps.rules);
   }
 
   #isCostly(servers: readonly RemoteServer[]): boolean {

@@ -45,8 +45,8 @@ export type WitnessesDeps = {
   readonly servers: readonly Visitable[];
   readonly pool: ServerPool;
   readonly reader: HeaderReader;
-  /** Whether a header shows work that nobody spends to deceive: then it speaks for itself. */
-  readonly isCostly: () => boolean;
+  /** Whether the last block shows work that nobody spends to deceive, as all before it: then each speaks for itself. */
+  readonly isProof: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly closed: AbortSignal;
@@ -73,8 +73,8 @@ export class Witnesses {
 
   /** Why a block of the chain that is followed may be made up, one sentence; null: nothing speaks against it. */
   async doubt(block: BlockRef, signal?: AbortSignal): Promise<string | null> {
-    const { clock, closed, isCostly } = this.#deps;
-    if (isCostly()) return null;
+    const { clock, closed, isProof } = this.#deps;
+    if (isProof()) return null;
     return withDeadline(clock, INQUIRY_MS, signal ? [signal, closed] : closed, () => this.#running.get(block.hash) ?? this.#begin(block));
   }
 

@@ -5,7 +5,8 @@ import { headerVectors } from "../../../test/vectors/headers/headerVectors.ts";
 import { concatBytes, fromHex } from "../util/bytes.ts";
 import type { Result } from "../util/result.ts";
 import { type BlockHeader, parseHeader, parseHeaders } from "./blockHeader.ts";
-import { anchorAt, beats, type Checked, extend, headerAt, KEPT_HEADERS, rewind, tipOf } from "./headerChain.ts";
+import { bitsOfTarget } from "./compactTarget.ts";
+import { anchorAt, beats, type Checked, extend, headerAt, isEven, KEPT_HEADERS, rewind, tipOf } from "./headerChain.ts";
 import type { HeaderRules } from "./headerRules.ts";
 
 const NOW = { nowSec: 1_800_000_000 };
@@ -144,6 +145,17 @@ test("the branch with more work wins, not the longer one", () => {
     ),
   );
   expect([beats(hard, long), beats(long, hard), beats(long, long)]).toEqual([true, false, false]);
+});
+
+test.each([
+  ["all alike", [1_000, 1_000, 1_000], true],
+  ["nearly eight times as easy at the end", [7_900, 3_000, 1_000], true],
+  ["more than eight times as easy at the end", [8_100, 3_000, 1_000], false],
+  ["and hard again after that", [8_100, 1_000, 8_100], false],
+  ["cheap, then dear", [1_000, 1_000, 8_100], false],
+])("whether no header of a chain is far easier than another: %s", (_, works, expected) => {
+  const headers = works.map((work) => ({ ...START, bits: bitsOfTarget((1n << 256n) / BigInt(work)) }));
+  expect(isEven({ ...start(), headers }, EASY_RULES)).toBe(expected);
 });
 
 test("a chain of any length keeps a bounded number of headers, and its work", () => {

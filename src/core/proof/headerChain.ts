@@ -10,6 +10,8 @@ import { isMark, type TimeMark, targetFits } from "./targetRule.ts";
 export const KEPT_HEADERS = 300;
 /** Marks kept: those of the present period and of the one before, into which a chain may be taken back. */
 const KEPT_MARKS = 3;
+/** No kept header of an honest chain is easier than another by more: those of Dogecoin, which move most, by some four. */
+const MOST_UNEVEN = 8n;
 /** Headers whose times' median the next must pass (Bitcoin's median time past). */
 const MEDIAN_OF = 11;
 /** A header may be so far ahead of our clock, seconds: Bitcoin's rule, and no chain known allows more. */
@@ -129,6 +131,17 @@ export function rewind(chain: Checked, height: number, rules: HeaderRules): Chec
  * seen first stays, as every node of such a chain does it.
  */
 export const beats = (branch: Checked, chain: Checked): boolean => branch.work > chain.work;
+
+/**
+ * Whether no kept header shows far less work than another: where each may be easier than the one before it, a few blocks that cost much
+ * can be followed by any number that cost nothing.
+ */
+export function isEven({ headers }: Checked, rules: HeaderRules): boolean {
+  const works = headers.map((header) => workOf(header, rules));
+  const least = works.reduce((a, b) => (a < b ? a : b));
+  const most = works.reduce((a, b) => (a > b ? a : b));
+  return most <= least * MOST_UNEVEN;
+}
 
 /** The kept header at a height, or null. */
 export function headerAt(chain: Checked, height: number): BlockHeader | null {
