@@ -32,6 +32,8 @@ const OBSTACLE_TEST = "src/app/coin/evm/claimObstacle.test.ts";
 const FORGOTTEN_FEE = "test/sim/found/forgottenFee.test.ts";
 const REFUSED_FEE = "test/sim/found/refusedFee.test.ts";
 const GIVEN_UP = "test/sim/found/feeGivenUp.test.ts";
+const IDLE = "src/app/swap/duties/idleSpends.ts";
+const LINE = "test/sim/accountLine.test.ts";
 
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
@@ -542,5 +544,33 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "givenUp.includes(pendingNonce) || nonces",
     "nonces",
     KEEPER_TEST,
+  ),
+  bug(
+    "a claim that stays here because its swap has decided so keeps its nonce for ever",
+    IDLE,
+    'if (!tx || coin.relayPolicy !== "nonce"',
+    'if (!tx?.attempted || coin.relayPolicy !== "nonce"',
+    LINE,
+  ),
+  bug(
+    "a refund that nobody sends any more holds up the claim behind it",
+    IDLE,
+    "[ownClaim(role), ownRefund(role)]",
+    "[ownClaim(role)]",
+    LINE,
+  ),
+  bug(
+    "a claim that a reorganisation has sent again stays given up",
+    IDLE,
+    "if (isSent) coin.takeBack?.(fromHex(raw));",
+    "if (isSent) continue;",
+    LINE,
+  ),
+  bug(
+    "of a claim that is dropped only one version gives its nonce back",
+    PUBLISH,
+    "for (const { raw } of tx ? versionsOf(tx) : []) task.coin(chainOf(role, slot)).releaseInputs",
+    "for (const { raw } of tx ? versionsOf(tx).slice(0, 1) : []) task.coin(chainOf(role, slot)).releaseInputs",
+    LINE,
   ),
 ];

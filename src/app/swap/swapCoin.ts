@@ -215,10 +215,12 @@ export interface SwapCoin extends TradingCoin {
   /** A stored own transaction that may never confirm: nothing is built on its change any more. Its inputs stay taken. */
   dropChange(raw: Uint8Array): void;
   /**
-   * The swap of an own transaction that was sent is over without it: where it is refused, or holds up others for long, its nonce is used for
+   * The swap of an own transaction goes on, or is over, without it: where it is refused, or holds up others for long, its nonce is used for
    * nothing, so that nothing of value shares it with bytes that others may bring back. Only coins whose `relayPolicy` is `nonce` have it.
    */
   giveUp?(raw: Uint8Array, isRefused: boolean): void;
+  /** One that was given up is sent again after all: a reorganisation undid what stood against it. */
+  takeBack?(raw: Uint8Array): void;
   /** The transaction was never sent and never will be: its inputs are free again. */
   releaseInputs(raw: Uint8Array): void;
   /** Exact value at output 0 to the contract's script, well-formed bytes. */

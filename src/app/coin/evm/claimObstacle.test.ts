@@ -139,7 +139,9 @@ test("an account that cannot pay for the claim shows no secret", () => {
 test("a nonce whose dex fee was given up is before it until a filler at a good price is out", async () => {
   const fee = take(9n * GWEI);
   nonces.giveUp(fee.txid, true);
-  expect(obstacle()).toBe("nonce 5 of the ETH account is of a dex fee that is refused, and the claim would wait for it");
+  expect(obstacle()).toBe(
+    "nonce 5 of the ETH account is of a transaction that no swap needs and no node has, and the claim would wait for it",
+  );
   const fill = (nonce: bigint): SignedEvmTx => {
     const call = { chainId: 1n, nonce, gasLimit: 21_000n, to: address, value: 0n, data: new Uint8Array(0) };
     const bid = { maxFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI };

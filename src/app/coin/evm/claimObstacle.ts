@@ -39,7 +39,7 @@ export function claimObstacle(
     if (here.length === 0)
       return `nonce ${nonce} of the ${platform} account is used by nothing this node knows, and the claim would wait for it`;
     if (here.every(({ txid }) => nonces.isGivenUp(txid)))
-      return `nonce ${nonce} of the ${platform} account is of a dex fee that is refused, and the claim would wait for it`;
+      return `nonce ${nonce} of the ${platform} account is of a transaction that no swap needs and no node has, and the claim would wait for it`;
     if (nonce >= pendingNonce && !here.some(({ txid }) => nonces.isOut(txid)))
       return `no ${platform} node has ${here.at(-1)?.txid}, and the claim would wait behind it`;
     if (here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))

@@ -207,6 +207,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   giveUp(raw: Uint8Array, isRefused: boolean): void {
     this.coin.account.nonces.giveUp(this.#own(raw).txid, isRefused);
   }
+  takeBack(raw: Uint8Array): void {
+    this.coin.account.nonces.takeBack(this.#own(raw).txid);
+  }
   releaseInputs(raw: Uint8Array): void {
     const { txid } = this.#own(raw);
     this.chain.dropStored(txid);

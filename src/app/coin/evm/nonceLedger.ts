@@ -208,12 +208,17 @@ export class NonceLedger {
   }
 
   /**
-   * A swap's transaction that was sent came to nothing: its swap is over without it. Others may have it and bring it back, so nothing of
+   * A swap's transaction came to nothing: its swap goes on, or is over, without it. Others may have it and bring it back, so nothing of
    * value gets its nonce, and nothing of value waits for it: the keeper fills it at once where the nodes refuse it, else once it has held
    * up others for long.
    */
   giveUp(txid: string, isRefused: boolean): void {
     if (this.#swapTxs.get(txid)) this.#givenUp.set(txid, isRefused || this.#givenUp.get(txid) === true);
+  }
+
+  /** Its swap needs it again. */
+  takeBack(txid: string): void {
+    this.#givenUp.delete(txid);
   }
 
   /** Whether it was given up, refused or not. */

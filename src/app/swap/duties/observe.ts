@@ -19,6 +19,7 @@ import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { EndWitness } from "./endWitness.ts";
 import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
+import { giveUpIdle } from "./idleSpends.ts";
 import { PaymentGone } from "./paymentGone.ts";
 import { branchOf } from "./provenSpend.ts";
 
@@ -63,6 +64,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
     }
     if (mayLearnSecret(task)) await learnSecret(task, guarded.shown());
     if (payment.isGone(task)) await task.emit({ type: "payment_gone" });
+    giveUpIdle(task);
     const unseen = whatIsUnseen(task);
     if (unseen && unseen !== task.unseen) task.trouble(unseen);
     task.unseen = unseen;

@@ -32,7 +32,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (!currentVersion(task, slot)) await renew(task, slot, false);
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
     if (refused === "wait") return task.news(task.seen("chain"), RETRY_MS, signal);
-    if (refused) return drop(task, slot, raw, refused);
+    if (refused) return drop(task, slot, refused);
     // Nothing in a fee names its swap: the mark does (see `takeUpFee`). One that never leaves has none, for its inputs serve again.
     const marks = slot === "fee" && coin.relayPolicy !== "nonce" ? [{ kind: "fee_tx", value: first.txid } as const] : [];
     // While the chains were asked another duty may have decided otherwise: a maker that takes its payment back shows no secret.
@@ -101,13 +101,14 @@ const DROPPED: { readonly [S in Slot]?: string } = {
   takerPaymentSpend: "TakerPaymentSpendFailed",
 };
 
-async function drop(task: SwapTask, slot: Slot, raw: Uint8Array, reason: string): Promise<void> {
+async function drop(task: SwapTask, slot: Slot, reason: string): Promise<void> {
   const { role } = task.state.terms;
+  const tx = task.state.own[slot];
   const failure: Failure = { event: DROPPED[slot] ?? "Finished", reason };
   // The decision comes first: dropping alone would let the duty build the transaction anew.
   if (slot === ownClaim(role)) await task.emit({ type: "refund_decided", failure });
   else await task.emit({ type: "abandoned", failure });
-  task.coin(chainOf(role, slot)).releaseInputs(raw);
+  for (const { raw } of tx ? versionsOf(tx) : []) task.coin(chainOf(role, slot)).releaseInputs(fromHex(raw));
   await task.emit({ type: "tx_dropped", slot, failure });
 }
 

@@ -1,0 +1,155 @@
+import { afterEach, expect, test } from "vitest";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import { type Books, books, outcomes } from "./accountAudit.ts";
+import { onSend, send } from "./accountMeddling.ts";
+import { audit } from "./accountRun.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT } from "./accountTrade.ts";
+import { isOver } from "./audit.ts";
+
+const SEED = 20_261_123;
+const TIMEOUT_MS = 120_000;
+
+let t: AccountWorld;
+let before: Books;
+afterEach(() => t.world.close());
+
+async function open(): Promise<void> {
+  t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+  before = books(t);
+}
+
+test.each([
+  [TOKEN, ETH],
+  [ETH, TOKEN],
+] as const satisfies readonly (readonly [Ticker, Ticker])[])(
+  "%s for %s: a maker that dies between deciding against its claim and dropping it has its payment back",
+  async (base, rel) => {
+    await open();
+    const { maker, world } = t;
+    let isLate = false;
+    let died = false;
+    maker.onEvent = (event) => {
+      if (isLate || event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return;
+      isLate = true;
+      maker.link(ETH).fault({ kind: "http_500" }, { forMs: 2 * HOUR_MS });
+    };
+    maker.storeFault = (_uuid, { event }) => {
+      if (died || !isLate || event.type !== "refund_decided") return undefined;
+      died = true;
+      return "crash_after";
+    };
+    const uuid = await match(t, base, rel, "4", "0.5");
+    await world.runUntil("it dies", () => !maker.isRunning, 10 * HOUR_MS);
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before, 4_000_000n);
+    expect(outcomes(t, uuid)).toBe("refunded refunded");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a maker whose claim no node kept has its payment back after the taker took its own back",
+  async () => {
+    await open();
+    const { maker, world } = t;
+    onSend(maker, "claim", () => (maker.link(ETH).isSwallowing = true), "before");
+    const uuid = await match(t, TOKEN, ETH, "4", "0.5");
+    await world.runUntil(
+      "the taker has its own back",
+      () => maker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPaymentRefund"),
+      10 * HOUR_MS,
+    );
+    maker.link(ETH).isSwallowing = false;
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before, 4_000_000n);
+    expect(outcomes(t, uuid)).toBe("refunded refunded");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a taker whose refund no node kept claims after the maker claimed",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    onSend(maker, "claim", () => maker.link(ETH).fault({ kind: "http_500" }, { forMs: 2.2 * HOUR_MS }), "before");
+    onSend(taker, "refund", () => (taker.link(ETH).isSwallowing = true), "before");
+    const uuid = await match(t, TOKEN, ETH, "4", "0.5");
+    await world.runUntil(
+      "the maker has claimed",
+      () => taker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPaymentSpend"),
+      10 * HOUR_MS,
+    );
+    taker.link(ETH).isSwallowing = false;
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    await audit(t, [uuid], before, 4_000_000n);
+    expect(outcomes(t, uuid)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a maker whose unsent claim lost its nonce to another machine and came too late has its payment back",
+  async () => {
+    await open();
+    const { maker, world } = t;
+    const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    maker.onEvent = (event) => {
+      if (!("slot" in event) || event.slot !== "takerPaymentSpend") return;
+      // The claim would not be paid now, so it waits.
+      if (event.type === "tx_signed") token.isPaused = true;
+      if (event.type === "tx_replaced") maker.link(ETH).fault({ kind: "http_500" }, { forMs: 2 * HOUR_MS });
+      if (event.type === "tx_dropped") token.isPaused = false;
+    };
+    const uuid = await match(t, ETH, TOKEN, "4", "0.5");
+    await world.runUntil("it has signed its claim", () => token.isPaused, HOUR_MS);
+    maker.crash();
+    send(t, maker.key, { to: maker.account });
+    await world.advance(60_000);
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    const claims = maker.events(uuid).filter((e) => "slot" in e && e.slot === "takerPaymentSpend");
+    expect(claims.map((e) => e.type)).toEqual(["tx_signed", "tx_replaced", "tx_dropped"]);
+    // Payment, the other machine's, refund: the dropped claim's nonce served again, and nobody paid to fill it.
+    expect(world.accountChain(ETH).pendingNonce(maker.account)).toBe(3n);
+    await audit(t, [uuid], before, 4_000_000n);
+    expect(outcomes(t, uuid)).toBe("refunded refunded");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a claim that was given up for the taker's refund counts again when a reorganisation undoes that one",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    const chain = world.accountChain(ETH);
+    const claims: string[] = [];
+    onSend(
+      maker,
+      "claim",
+      ({ txid }) => {
+        claims.push(txid);
+        maker.link(ETH).isSwallowing = true;
+      },
+      "before",
+      100,
+    );
+    const given = (): boolean => {
+      const coin = maker.node.coins.wallet(ETH);
+      if (coin?.family !== "account") throw new Error("no account coin");
+      return claims.some((txid) => coin.account.nonces.isMoot(txid));
+    };
+    const uuid = await match(t, TOKEN, ETH, "4", "0.5");
+    await world.runUntil("the claim is given up", given, 10 * HOUR_MS);
+    const refund = maker.events(uuid).findLast((e) => e.type === "tx_confirmed" && e.slot === "takerPaymentRefund");
+    if (refund?.type !== "tx_confirmed" || !refund.block) throw new Error("no refund");
+    taker.crash();
+    chain.reorg(chain.tip.height - refund.block.height + 1, { forget: [refund.txid] });
+    await world.runUntil("it counts again", () => !given(), HOUR_MS);
+    maker.link(ETH).isSwallowing = false;
+    await world.runUntil("it has claimed", () => maker.outcome(uuid) === "success", HOUR_MS);
+  },
+  TIMEOUT_MS,
+);
