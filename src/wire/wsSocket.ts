@@ -53,6 +53,8 @@ export function webSocketOpener(node: WsTarget, rng: Rng, maxBytes: number): Ope
       const req = (isSecure ? httpsRequest : httpRequest)(target, {
         headers: { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": key, ...login },
         ...(judge && isSecure ? { rejectUnauthorized: false } : {}),
+        // Agents take up earlier TLS sessions again, and whose name is in the certificate is looked at in new ones alone.
+        agent: false,
       });
       const onAbort = (): void => {
         req.destroy();
@@ -62,13 +64,16 @@ export function webSocketOpener(node: WsTarget, rng: Rng, maxBytes: number): Ope
         signal.removeEventListener("abort", onAbort);
         resolve(result);
       };
-      req.on("error", (cause: NodeJS.ErrnoException) => finish(err({ why: cause.code ?? "the connection failed" })));
+      const onError = (cause: NodeJS.ErrnoException): void => finish(err({ why: cause.code ?? "the connection failed" }));
+      req.on("error", onError);
       req.on("response", (response) => {
         response.resume();
         req.destroy();
         finish(err({ why: `it answered with HTTP ${response.statusCode ?? 0} and no WebSocket` }));
       });
       req.on("upgrade", (response, socket, head) => {
+        // From here on nobody else hears what becomes of it.
+        socket.on("error", onError);
         const expected = createHash("sha1")
           .update(key + ACCEPT_SUFFIX)
           .digest("base64");
@@ -79,6 +84,7 @@ export function webSocketOpener(node: WsTarget, rng: Rng, maxBytes: number): Ope
         }
         judged(socket, judge).then(
           (why) => {
+            if (socket.destroyed) finish(err({ why: "it closed the connection" }));
             if (why !== null || signal.aborted) socket.destroy();
             finish(why === null ? ok(wrap(socket, head, rng, maxBytes, handlers)) : err({ why }));
           },

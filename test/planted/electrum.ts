@@ -148,6 +148,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     SOCKET_TEST,
   ),
   bug(
+    "a secure WebSocket that breaks off while its certificate is judged ends the node",
+    "src/wire/wsSocket.ts",
+    'socket.on("error", onError);',
+    'req.on("error", onError);',
+    SOCKET_TEST,
+  ),
+  bug(
+    "a secure WebSocket takes up an earlier session, of which no name was looked at",
+    "src/wire/wsSocket.ts",
+    "        agent: false,\n",
+    "",
+    SOCKET_TEST,
+  ),
+  bug(
     "certificates are judged where nobody wants it",
     `${AT}/electrumEndpoint.ts`,
     "address.disableCertVerification\n",

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { afterEach, expect, test } from "vitest";
 import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../../../test/contract/embeddedChain.ts";
@@ -13,7 +14,9 @@ import { ChainDaemon } from "../../chain/daemon.ts";
 import { ElectrumListener, type ElectrumListenerOptions } from "../../chain/electrum/electrumListener.ts";
 import { ElectrumServer } from "../../chain/electrum/electrumServer.ts";
 import { EmbeddedChain } from "../../chain/embeddedChain.ts";
+import { Secret } from "../../core/util/secret.ts";
 import type { CertificatePins } from "../../ports/electrum.ts";
+import { type OpenTextSocket, webSocketOpener } from "../../wire/wsSocket.ts";
 import { newKeyPem, selfSignedCertificate } from "../httpServer/selfSigned.ts";
 import { createCertificatePins, PIN_SCHEMA } from "../sqlite/certificatePins.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../sqlite/chainStore.ts";
@@ -56,6 +59,12 @@ const certificate = (): { readonly key: string; readonly cert: string } => {
   return { key, cert: selfSignedCertificate(key, [HOST], Date.now()) };
 };
 
+/** A server's answer to who asks for a WebSocket. */
+function welcome({ headers }: IncomingMessage): string {
+  const accept = createHash("sha1").update(`${headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+  return `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`;
+}
+
 /** The same server behind WebSocket: each message is a line. */
 async function listenWs({ server }: World, tls?: { readonly key: string; readonly cert: string }): Promise<number> {
   const listener = tls ? createTlsServer(tls) : createServer();
@@ -63,12 +72,7 @@ async function listenWs({ server }: World, tls?: { readonly key: string; readonl
   listener.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
-    const accept = createHash("sha1")
-      .update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-      .digest("base64");
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
-    );
+    socket.write(welcome(request));
     const session = server.open({ data: (bytes) => void socket.write(textFrame(bytes)), closed: () => socket.destroy() });
     socket.on("data", (bytes: Buffer) => session?.receive(Buffer.from(`${unmasked(bytes).join("\n")}\n`, "utf8")));
   });
@@ -202,6 +206,48 @@ test("over secure WebSocket another key is refused, too", async () => {
   const chain = await open(port, "WSS", pins);
   await isUnreachable(chain);
   expect(chain.status().error).toContain("another key");
+});
+
+/** Opens secure WebSockets to a server that nobody judges but `judge`. */
+function secureOpener(port: number, judge: (socket: TLSSocket) => Promise<string | null>): () => ReturnType<OpenTextSocket> {
+  const url = new URL(`wss://${HOST}:${port}/`);
+  const open = webSocketOpener({ url, user: "", password: new Secret(""), judge }, seededRng(3), 1_000);
+  return () => open({ onText: () => undefined, onClose: () => undefined }, new AbortController().signal);
+}
+
+test("a secure WebSocket that breaks off while its certificate is judged is a failed connection", async () => {
+  const broken: Socket[] = [];
+  const listener = createTlsServer(certificate());
+  listener.on("connection", (socket: Socket) => broken.push(socket));
+  listener.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
+    socket.on("error", () => undefined);
+    socket.write(welcome(request));
+  });
+  await new Promise<void>((resolve) => listener.listen(0, HOST, resolve));
+  cleanup.push(() => new Promise((resolve) => listener.close(resolve)));
+  const open = secureOpener((listener.address() as AddressInfo).port, async (socket) => {
+    const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    for (const raw of broken) raw.resetAndDestroy();
+    await gone;
+    return null;
+  });
+  expect(await open()).toMatchObject({ ok: false, error: { why: "ECONNRESET" } });
+});
+
+test("a certificate for another name is refused at each connection, also where the server offers to take up an earlier session", async () => {
+  const key = newKeyPem();
+  const cert = selfSignedCertificate(key, ["impostor.example"], Date.now());
+  const known = getCACertificates("default");
+  setDefaultCACertificates([...known, cert]);
+  cleanup.push(() => setDefaultCACertificates(known));
+  const port = await listenWs(startWorld(), { key, cert });
+  const vouched: boolean[] = [];
+  const open = secureOpener(port, async (socket) => {
+    vouched.push(socket.authorized);
+    return "not wanted";
+  });
+  for (let i = 0; i < 3; i++) await open();
+  expect(vouched).toEqual([false, false, false]);
 });
 
 test("where nothing listens, or something that does not speak TLS, the status says so", async () => {
