@@ -23,6 +23,7 @@ const MEDDLING = "test/sim/accountMeddling.test.ts";
 const TROUBLE = "test/sim/accountTrouble.test.ts";
 const PRUNED = "test/sim/accountPruned.test.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
+const SENDING = "src/app/swap/duties/sending.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const SWAP_STATE = "src/core/swap/swapState.ts";
 const SWAP_STATE_TEST = "src/core/swap/swapState.test.ts";
@@ -201,7 +202,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a payment that its contract holds is sent again, because no node shows it",
-    PUBLISH,
+    SENDING,
     "if (slot === ownPayment(task.state.terms.role) && chain.unfound?.(coin.contractScript(contractOf(task.state, slot)))) return true;",
     "",
     PRUNED,
