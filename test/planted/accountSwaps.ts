@@ -344,9 +344,30 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that was signed with too little gas for its data is shown",
     COIN,
-    "if (own && own.tx.gasLimit < this.leastClaimGas)",
-    "if (own && own.tx.gasLimit < 0n)",
+    "if (own && claim && this.lacksGas(claim))",
+    "if (own && claim && own.tx.gasLimit < 0n)",
     "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
+    "a claim with too little gas for its data stays here until it is too late",
+    PUBLISH,
+    "if (slot === ownClaim(role)) await signAmply(task);",
+    "",
+    "test/sim/accountDataFees.test.ts",
+  ),
+  bug(
+    "a claim that no gas is enough for is signed again and again, each time dearer",
+    "src/app/swap/duties/signAmply.ts",
+    " || coin.lacksGas(built.raw)",
+    "",
+    "test/sim/accountDataFees.test.ts",
+  ),
+  bug(
+    "a refused claim is followed by its older version, which has too little gas",
+    SENDING,
+    " || (slot === ownClaim(role) && coin.lacksGas?.(fromHex(v.raw)))",
+    "",
+    "test/sim/accountDataFees.test.ts",
   ),
   bug(
     "what data costs elsewhere has no room to rise",

@@ -6,8 +6,10 @@ import { EvmSwapCoin } from "../../src/app/coin/evm/evmSwapCoin.ts";
 import { CALL_SAMPLE, SAMPLE_BYTES } from "../../src/core/evm/dataCost.ts";
 import { signEvmTx } from "../../src/core/evm/signTx.ts";
 import { decimal } from "../../src/core/money/rational.ts";
+import type { SwapEvent } from "../../src/core/swap/events.ts";
 import { ok } from "../../src/core/util/result.ts";
 import { books } from "./accountAudit.ts";
+import { onSend, refuse } from "./accountMeddling.ts";
 import { audit, runSwap } from "./accountRun.ts";
 import { type AccountWorld, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
 
@@ -312,4 +314,44 @@ test("nodes that have not told what data costs: no swap begins, and the outage s
   await feeWorld();
   vi.spyOn(SimEvmView.prototype, "dataCost").mockReturnValue(null);
   expect(platform(t.maker).outage()).toMatchObject({ message: "what ETHX takes for a transaction's data is not known yet" });
+});
+
+test.each([ETH, TOKEN] as const)(
+  "a claim of %s whose data needs more gas since it was signed is signed anew before it leaves",
+  async (rel) => {
+    await feeWorld(0n, 20_000n);
+    const before = books(t);
+    let signed = 0;
+    t.maker.onEvent = (event) => {
+      if (event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return;
+      signed++;
+      chain().dataGas = 200_000n;
+    };
+    const claims = new Map<string, bigint>();
+    onSend(t.maker, "claim", ({ tx, txid }) => claims.set(txid, tx.gasLimit), "before", 100);
+    // What is refused has its older versions tried.
+    let refusals = 0;
+    refuse((txid) => claims.has(txid) && refusals++ < 3);
+    const uuid = await match(t, UTXO, rel, "4", "0.5");
+    await t.world.runUntil("the swap ends for both", isOver(uuid), 12 * HOUR_MS);
+    expect([signed, t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual([1, "success", "success"]);
+    const events = t.maker.events(uuid);
+    const at = (type: string): number => events.findIndex((e) => e.type === type && "slot" in e && e.slot === "takerPaymentSpend");
+    expect(at("tx_replaced")).toBeGreaterThan(at("tx_signed"));
+    expect(at("tx_attempted")).toBeGreaterThan(at("tx_replaced"));
+    expect(refusals).toBeGreaterThan(2);
+    expect([...claims.values()].filter((gas) => gas < 200_000n)).toEqual([]);
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+);
+
+test("a claim that would lack gas however often it is signed is signed once, and shows no secret", async () => {
+  await feeWorld(0n, 20_000n);
+  vi.spyOn(EvmSwapCoin.prototype, "lacksGas").mockReturnValue(true);
+  const uuid = await match(t, UTXO, ETH, "4", "0.5");
+  const has = (type: SwapEvent["type"]): boolean =>
+    t.maker.has(uuid, (e) => e.type === type && "slot" in e && e.slot === "takerPaymentSpend");
+  await t.world.runUntil("it is signed", () => has("tx_signed"), HOUR_MS);
+  await t.world.advance(HOUR_MS / 12);
+  expect([has("tx_replaced"), has("tx_attempted")]).toEqual([false, false]);
 });

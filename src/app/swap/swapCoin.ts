@@ -162,6 +162,8 @@ export interface SwapCoin extends TradingCoin {
    * @param claim its bytes, if it is signed already
    */
   claimObstacle(claim: Uint8Array | null): string | null;
+  /** Whether a claim was signed with less gas than one needs now, and would fail. Only coins that count gas have it. */
+  lacksGas?(claim: Uint8Array): boolean;
   readonly relayPolicy: BumpPolicy;
   /**
    * What a claim or refund is reckoned as: virtual bytes, or gas; a cancellation only where it has a nonce.

@@ -103,11 +103,14 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     if (obstacle !== null || this.besideGas <= MOST_DATA_GAS) return obstacle;
     return `every transaction of ${ticker} needs ${this.besideGas} gas more than any swap reckons with`;
   }
+  /** Its data may have become dearer since it was signed. */
+  lacksGas(claim: Uint8Array): boolean {
+    return this.#own(claim).tx.gasLimit < this.leastClaimGas;
+  }
   claimObstacle(claim: Uint8Array | null): string | null {
     const { account, ticker } = this.coin;
     const own = claim && this.#own(claim);
-    // Its data may have become dearer since it was signed.
-    if (own && own.tx.gasLimit < this.leastClaimGas)
+    if (own && claim && this.lacksGas(claim))
       return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas} now`;
     const fee = this.gasOf("claim") * priceOf(this.#builder.market()) + dataBound(account.chain).wei;
     const obstacle = claimObstacle(account, own, fee);

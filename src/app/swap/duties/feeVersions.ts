@@ -31,7 +31,7 @@ const MISSED_BEFORE_CHILD = 2;
 const coinOf = (task: SwapTask, slot: Slot): SwapCoin => task.coin(chainOf(task.state.terms.role, slot));
 
 /** What the fee of an own transaction depends on now. A child's fee is that of its package. */
-function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
+export function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
   const of = isChildSlot(slot) ? parentOf(task.state.terms.role, slot) : slot;
   const coin = coinOf(task, of);
   const now = task.nowSec();
@@ -43,7 +43,7 @@ function feeQuestion(task: SwapTask, slot: Slot, size: number): FeeQuestion {
   return { ...feeWindow(task.state, of, firstSent), size, rate, floorPerKb, relayPerKb, mostPerTx, now, blocksMissed };
 }
 
-const spendSize = (task: SwapTask, slot: Slot, former?: Uint8Array): number =>
+export const spendSize = (task: SwapTask, slot: Slot, former?: Uint8Array): number =>
   coinOf(task, slot).spendSize(slot === ownRefund(task.state.terms.role) ? "refund" : "claim", former);
 
 /** Fee of the first version of a claim or refund: cheap where it can be raised, enough at once where it cannot. */

@@ -1,5 +1,5 @@
 import { type Failure, ownClaim, ownPayment, type Slot, theirClaim } from "../../../core/swap/events.ts";
-import { duties, isFeeMoot, type SwapState, secretIsPublic } from "../../../core/swap/swapState.ts";
+import { duties, isFeeMoot, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf } from "../contracts.ts";
@@ -11,6 +11,7 @@ import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
 import { formsToSpend } from "./paymentForms.ts";
 import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
+import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
 
 /** Two looks without news are at least this far apart. */
@@ -30,6 +31,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
   if (!first.attempted) {
     // A payment that came back under another id meanwhile needs another claim, which is then judged like the first.
     if (!currentVersion(task, slot)) await renew(task, slot, false);
+    if (slot === ownClaim(role)) await signAmply(task);
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
     if (refused === "wait") return task.news(task.seen("chain"), RETRY_MS, signal);
     if (refused) return drop(task, slot, refused);

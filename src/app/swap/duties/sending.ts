@@ -147,10 +147,11 @@ async function sendEarlier(task: SwapTask, slot: Slot, newest: string, signal: A
 
 /** A backend may find the newest version's fee absurd after it refused everything for hours: then an older one will do. */
 async function sendOlder(task: SwapTask, slot: Slot, form: string | null, newest: string, signal: AbortSignal): Promise<void> {
-  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
+  const { role } = task.state.terms;
+  const coin = task.coin(chainOf(role, slot));
   for (const v of versionsOfForm(task, slot, form).toReversed()) {
-    if (v.txid === newest) continue;
-    const { kind } = await chain.broadcast(fromHex(v.raw), signal);
+    if (v.txid === newest || (slot === ownClaim(role) && coin.lacksGas?.(fromHex(v.raw)))) continue;
+    const { kind } = await coin.chain.broadcast(fromHex(v.raw), signal);
     if (kind === "accepted" || kind === "already_known") return;
   }
 }
