@@ -963,6 +963,50 @@ test("one of three nodes moves neither the price of gas nor its estimate, up or 
   }
 });
 
+test.each([
+  [-32601, "the method eth_estimateGas does not exist/is not available"],
+  [-32000, "rpc method is not whitelisted"],
+])("of two nodes one estimates no gas (%s %s): the other's figure counts where both carry the call out with it", async (code, says) => {
+  const world = scriptedWorld(2);
+  node(world, 0).says.set("eth_estimateGas", () => quantity(60_000n));
+  node(world, 1).says.set("eth_estimateGas", () => {
+    throw new RpcRefusal(code, says);
+  });
+  let enough = 60_000n;
+  for (const n of world.nodes)
+    n.says.set("eth_call", ([call], honest) => {
+      const { gas } = call as { gas?: string };
+      if (gas !== undefined && BigInt(gas) < enough) throw new RpcRefusal(3, "out of gas", "0x");
+      return gas === undefined ? honest() : "0x";
+    });
+  await world.drive(world.chain.refresh());
+  const ask = () => world.drive(world.chain.estimateGas({ from: OWNER, to: OWNER, value: 1n, data: new Uint8Array(0) }));
+  expect(await ask()).toEqual({ ok: true, value: 60_000n });
+  // The one that estimates names too little.
+  enough = 60_001n;
+  expect(await ask()).toMatchObject({ ok: false, error: { kind: "Reverted" } });
+  enough = 0n;
+  node(world, 1).says.set("eth_estimateGas", () => {
+    throw new RpcRefusal(-32000, "insufficient funds for transfer");
+  });
+  expect(await ask()).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
+});
+
+test("of three nodes one estimates no gas: one of the others that would refuse the call decides nothing", async () => {
+  const world = scriptedWorld(3);
+  const lacks = () => {
+    throw new RpcRefusal(-32601, "method not found");
+  };
+  node(world, 0).says.set("eth_estimateGas", lacks);
+  node(world, 1).says.set("eth_estimateGas", () => quantity(60_000n));
+  node(world, 2).says.set("eth_estimateGas", () => {
+    throw new RpcRefusal(3, "execution reverted", "0x");
+  });
+  await world.drive(world.chain.refresh());
+  const asked = world.chain.estimateGas({ from: OWNER, to: OWNER, value: 1n, data: new Uint8Array(0) });
+  expect(await world.drive(asked)).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
+});
+
 test("a token balance is what a majority of the nodes says; one that lies, or says the token does not answer, is outvoted", async () => {
   for (const lie of [`${"1".padStart(64, "0")}${"f".repeat(64)}`, "0".repeat(128)]) {
     const world = scriptedWorld(3);

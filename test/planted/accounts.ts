@@ -19,6 +19,27 @@ const ATTACKS_TEST = "test/sim/accountAttacks.test.ts";
 /** Orders and fees of coins whose fees the account, or another coin, pays. */
 export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
+    "a node that estimates no gas keeps payments from beginning",
+    "src/adapters/evmRpc/quorum.ts",
+    "if (this.#query.mayLack && lacksMethod(error)) this.#lacking++;",
+    "",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "the gas one node names alone is believed though the others say it is too little",
+    "src/adapters/evmRpc/contractReads.ts",
+    "const tried = told.length < quorum.need ?",
+    "const tried = told.length > quorum.nodes.length ?",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "an account that cannot pay is taken for a method that a node lacks",
+    "src/adapters/evmRpc/quorum.ts",
+    'fault.kind === "rpc" && (LACK_CODES.includes(fault.code) || LACK_TEXT',
+    'fault.kind === "rpc" && (fault.code < 0 || LACK_TEXT',
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
     "a repeated search makes young again what contracts say and no node shows",
     "src/adapters/evmRpc/unshown.ts",
     "held.block ??= block;",

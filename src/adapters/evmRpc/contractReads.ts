@@ -156,12 +156,15 @@ export function tryCall(reads: ContractReads, request: CallRequest): Answered<Ui
 
 /**
  * The middle one of what all nodes say, of an even number the higher of the two: with too little gas the transaction fails and
- * costs its fee, and too much of it is not paid, but must be there. A refusal counts when a majority refuses.
+ * costs its fee, and too much of it is not paid, but must be there. A refusal counts when a majority refuses. Nodes without the method
+ * leave it to the others; where these are fewer than must agree, as many as must try whether the call goes through with that much.
  */
 export async function readGasEstimate(reads: ContractReads, request: CallRequest): Answered<bigint> {
   const { ticker, quorum } = reads;
-  const { query, middle } = middleEstimate(estimateQuery(request));
-  const [read] = await quorumRead(quorum, [query], reads.signal, quorum.nodes.length);
+  const { query, told, middle } = middleEstimate(estimateQuery(request));
+  const [read] = await quorumRead(quorum, [{ ...query, mayLack: true }], reads.signal, quorum.nodes.length);
   if (read === undefined || !read.ok) return err(toReadError(ticker, read?.error ?? { kind: "no_nodes", troubles: [] }));
-  return ok(middle() ?? read.value);
+  const gas = middle() ?? read.value;
+  const tried = told.length < quorum.need ? await ask(reads, trialQuery(request, gas)) : null;
+  return tried?.ok === false ? tried : ok(gas);
 }

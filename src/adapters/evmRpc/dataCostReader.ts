@@ -20,7 +20,11 @@ const FRESH_MS = 20_000;
 const AGAIN_MS = 5_000;
 
 /** The middle one of what all nodes say, of an even number the higher of the two. */
-export function middleEstimate(query: Query<bigint>): { readonly query: Query<bigint>; middle(): bigint | null } {
+export function middleEstimate(query: Query<bigint>): {
+  readonly query: Query<bigint>;
+  readonly told: readonly bigint[];
+  middle(): bigint | null;
+} {
   const told: bigint[] = [];
   const vote = (gas: bigint): string => {
     told.push(gas);
@@ -30,7 +34,7 @@ export function middleEstimate(query: Query<bigint>): { readonly query: Query<bi
     const sorted = [...told].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
     return sorted[Math.floor(sorted.length / 2)] ?? null;
   };
-  return { query: { ...query, vote }, middle };
+  return { query: { ...query, vote }, told, middle };
 }
 
 /** `isSettled`: the chain takes nothing for data, and has nothing that could ever take it. */

@@ -32,6 +32,8 @@ export type Query<T> = {
   vote?(answer: T): string;
   /** Whatever words a node refuses it in, the contract refused it: kinds of nodes word that differently. */
   readonly isRefusedByContract?: boolean;
+  /** Not every node has the method: those that have it decide. */
+  readonly mayLack?: boolean;
 };
 
 export const hexQuantity = (value: bigint | number): string => `0x${value.toString(16)}`;
@@ -89,9 +91,10 @@ const requestObject = ({ from, to, value, data }: CallRequest) => ({
   value: hexQuantity(value),
   data: hexData(data),
 });
-export const trialQuery = (request: CallRequest): Query<Uint8Array> => ({
+/** @param gas what it may use; null: as much as the node gives */
+export const trialQuery = (request: CallRequest, gas: bigint | null = null): Query<Uint8Array> => ({
   method: "eth_call",
-  params: (block) => [requestObject(request), block],
+  params: (block) => [{ ...requestObject(request), ...(gas === null ? {} : { gas: hexQuantity(gas) }) }, block],
   parse: parseData,
 });
 /** A call by nobody in particular, with other code in the place of what some addresses have. */

@@ -29,6 +29,7 @@ const REVERT_CODES = [3, -32015];
 /** Geth's catch-all; Besu answers a revert with it and the returned data. */
 const SERVER_ERROR = -32000;
 const MAX_REVERT_CHARS = 2_000;
+const MAX_LACK_CHARS = 300;
 
 function revertData(fault: NodeFault): Uint8Array | null {
   if (fault.kind !== "rpc" || typeof fault.data !== "string" || fault.data.length > MAX_REVERT_CHARS) return null;
@@ -38,6 +39,12 @@ function revertData(fault: NodeFault): Uint8Array | null {
 
 const isRevert = (fault: NodeFault): boolean =>
   fault.kind === "rpc" && (REVERT_CODES.includes(fault.code) || (fault.code === SERVER_ERROR && revertData(fault) !== null));
+
+/** JSON-RPC's own code and that of EIP-1474; providers that hide a method say so in words, under any code. */
+const LACK_CODES = [-32601, -32004];
+const LACK_TEXT = /\bmethod\b.{0,80}\b(not (found|supported|available|allowed|whitelisted)|unsupported|disabled|does not exist)/i;
+const lacksMethod = (fault: NodeFault): boolean =>
+  fault.kind === "rpc" && (LACK_CODES.includes(fault.code) || LACK_TEXT.test(fault.message.slice(0, MAX_LACK_CHARS)));
 
 /** The same text for the same answer. */
 function textOf(value: unknown): string {
@@ -51,10 +58,19 @@ class Ballot<T> {
   readonly #query: Query<T>;
   readonly #voters = new Map<string, { readonly answer: Read<T>; readonly nodes: EvmNode[] }>();
   readonly #troubles: string[] = [];
+  readonly #quorum: Pick<Quorum, "need" | "nodes">;
   #refusal: string | null = null;
+  #lacking = 0;
 
-  constructor(query: Query<T>) {
+  constructor(query: Query<T>, quorum: Pick<Quorum, "need" | "nodes">) {
     this.#query = query;
+    this.#quorum = quorum;
+  }
+
+  /** How many must say the same: a majority of those that have the method. */
+  get #need(): number {
+    const { need, nodes } = this.#quorum;
+    return Math.min(need, Math.floor((nodes.length - this.#lacking) / 2) + 1);
   }
 
   take(node: EvmNode, answer: NodeAnswer<T>): void {
@@ -69,6 +85,7 @@ class Ballot<T> {
       return;
     }
     if (error.kind === "rpc") this.#refusal ??= error.message;
+    if (this.#query.mayLack && lacksMethod(error)) this.#lacking++;
     this.#troubles.push(node.trouble ?? `${node.name}: ${error.kind === "rpc" ? error.message : "no answer"}`);
   }
 
@@ -78,12 +95,13 @@ class Ballot<T> {
     else known.nodes.push(node);
   }
 
-  isDecided(need: number): boolean {
-    return [...this.#voters.values()].some(({ nodes }) => nodes.length >= need);
+  isDecided(): boolean {
+    return [...this.#voters.values()].some(({ nodes }) => nodes.length >= this.#need);
   }
 
   /** The answer of the majority; those who said otherwise are noted. */
-  result(need: number): Read<T> {
+  result(): Read<T> {
+    const need = this.#need;
     const what = `the answer to ${this.#query.method}`;
     const ballots = [...this.#voters.values()];
     const winner = ballots.find(({ nodes }) => nodes.length >= need);
@@ -109,8 +127,8 @@ export async function quorumRead<T>(
   signal: AbortSignal,
   first = quorum.need,
 ): Promise<readonly Read<T>[]> {
-  const { block, need, timeoutMs } = quorum;
-  const ballots = queries.map((query) => new Ballot(query));
+  const { block, timeoutMs } = quorum;
+  const ballots = queries.map((query) => new Ballot(query, quorum));
   const queue = [...quorum.nodes].sort((a, b) => a.cost - b.cost);
   let open = queries.map((_, i) => i);
   for (let wave = queue.splice(0, first); wave.length > 0 && open.length > 0; wave = queue.splice(0, 1)) {
@@ -124,9 +142,9 @@ export async function quorumRead<T>(
         if (answer !== undefined) ballots[i]?.take(node, answer);
       }
     }
-    open = open.filter((i) => !ballots[i]?.isDecided(need));
+    open = open.filter((i) => !ballots[i]?.isDecided());
   }
-  return ballots.map((ballot) => ballot.result(need));
+  return ballots.map((ballot) => ballot.result());
 }
 
 /** All of the results, or the first that is missing because of the nodes. */
