@@ -35,6 +35,7 @@ const REFUSED_FEE = "test/sim/found/refusedFee.test.ts";
 const GIVEN_UP = "test/sim/found/feeGivenUp.test.ts";
 const IDLE = "src/app/swap/duties/idleSpends.ts";
 const LINE = "test/sim/accountLine.test.ts";
+const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
@@ -594,5 +595,27 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "for (const { raw } of tx ? versionsOf(tx) : []) task.coin(chainOf(role, slot)).releaseInputs",
     "for (const { raw } of tx ? versionsOf(tx).slice(0, 1) : []) task.coin(chainOf(role, slot)).releaseInputs",
     LINE,
+  ),
+  bug(
+    "what came too late to leave keeps its nonce while its swap waits for a coin",
+    FUNDS,
+    "if (hasGas) for (const [uuid, needs] of this.#needs)",
+    "if (!hasGas) for (const [uuid, needs] of this.#needs)",
+    FUNDS_TEST,
+    LINE,
+  ),
+  bug(
+    "what left while its swap ran gives its nonce back when it waits again",
+    FUNDS,
+    "if (this.#needs.get(uuid) === needs)",
+    "if (this.#needs.has(uuid))",
+    FUNDS_TEST,
+  ),
+  bug(
+    "a clock that is set right has two transactions share a nonce",
+    FUNDS,
+    "(until + UNSENT_GRACE_SEC) * 1_000",
+    "until * 1_000",
+    FUNDS_TEST,
   ),
 ];

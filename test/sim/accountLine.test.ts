@@ -3,7 +3,7 @@ import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend, send } from "./accountMeddling.ts";
 import { audit } from "./accountRun.ts";
-import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT } from "./accountTrade.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
 const SEED = 20_261_123;
@@ -150,6 +150,37 @@ test(
     await world.runUntil("it counts again", () => !given(), HOUR_MS);
     maker.link(ETH).isSwallowing = false;
     await world.runUntil("it has claimed", () => maker.outcome(uuid) === "success", HOUR_MS);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a claim that came too late while its swap waits for its other coin holds up no other swap",
+  async () => {
+    await open();
+    const { maker, world } = t;
+    maker.onEvent = (event) => {
+      if (event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return;
+      maker.link(ETH).fault({ kind: "http_500" }, { forMs: HOUR_MS });
+      maker.onEvent = () => undefined;
+    };
+    const first = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("it has signed its claim", () =>
+      maker.has(first, (e) => e.type === "tx_signed" && e.slot === "takerPaymentSpend"),
+    );
+    maker.crash();
+    await world.advance(1.5 * HOUR_MS);
+    await maker.start(ALL.filter((coin) => coin !== UTXO));
+    // Its time to leave ends only now.
+    await world.advance(0.5 * HOUR_MS);
+    const second = await match(t, TOKEN, ETH, "4", "0.5");
+    await world.runUntil("the second one ends", () => isOver(t, second), 10 * HOUR_MS);
+    expect(outcomes(t, second)).toBe("success success");
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect(outcomes(t, first)).toBe("refunded refunded");
+    await audit(t, [first, second], before, 4_000_000n);
   },
   TIMEOUT_MS,
 );

@@ -9,6 +9,9 @@ import { takeChild } from "./duties/feeVersions.ts";
 import { StandInGas } from "./standInGas.ts";
 import type { SwapCoin, TokenSteps } from "./swapCoin.ts";
 
+/** A clock that is set right meanwhile must not have it leave after all. */
+const UNSENT_GRACE_SEC = 120;
+
 /** What a stored swap needs of its own coin. */
 type Needs = {
   readonly ticker: string;
@@ -26,6 +29,8 @@ type Needs = {
   readonly otherTicker: string;
   readonly refunds: readonly Uint8Array[];
   readonly claims: readonly Uint8Array[];
+  /** What never left, and may not any more after so many unix seconds. */
+  readonly unsent: readonly { readonly raw: Uint8Array; readonly until: number }[];
   readonly mayRefund: boolean;
   readonly mayClaim: boolean;
   /** Unix seconds until which gas is kept for them while nobody takes the swap up. */
@@ -47,6 +52,8 @@ export class StoredFunds {
   readonly #reservations = new Map<string, Reservation>();
   readonly #claimReservations = new Map<string, Reservation>();
   readonly #standIns: StandInGas;
+  /** Of what gives its nonces back later. */
+  readonly #cancels = new Set<() => void>();
 
   constructor(clock: Clock, log: Log) {
     this.#clock = clock;
@@ -70,6 +77,7 @@ export class StoredFunds {
     if (hasGas) this.#takeSpends(coin);
     // What the account signed for coins that are enabled later: their nonces, and what those transactions cost.
     for (const { raws, refunds, claims } of this.#needs.values()) for (const raw of [...raws, ...refunds, ...claims]) coin.lockNonce?.(raw);
+    if (hasGas) for (const [uuid, needs] of this.#needs) this.#letExpire(uuid, needs, coin);
     const open = own
       .map(([uuid, { amounts, until, mayRefund, spendUntil }]) => ({
         uuid,
@@ -87,6 +95,25 @@ export class StoredFunds {
       else this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
     });
     this.#takeForTokens(coin);
+  }
+
+  /** Nobody runs the swap and drops what came too late to leave: everything later of the account would wait for it. */
+  #letExpire(uuid: string, needs: Needs, coin: SwapCoin): void {
+    for (const { raw, until } of needs.unsent) {
+      const free = (): void => {
+        this.#cancels.delete(cancel);
+        // It runs, or did meanwhile: then it may have left.
+        if (this.#needs.get(uuid) === needs) coin.freeNonce?.(raw);
+      };
+      const cancel = this.#clock.after(Math.max(0, (until + UNSENT_GRACE_SEC) * 1_000 - this.#clock.nowMs()), free);
+      this.#cancels.add(cancel);
+    }
+  }
+
+  /** Nothing comes of it any more. */
+  close(): void {
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
   }
 
   /** What this coin pays for tokens that are enabled later. Those that are enabled hold it themselves. */
@@ -151,6 +178,11 @@ function needsOf(s: SwapState): Needs {
     otherTicker: role === "maker" ? takerCoin : makerCoin,
     refunds: ([refund, "cancel"] as const).flatMap((slot) => versionsOfSlot(s, slot).map((v) => fromHex(v.raw))),
     claims: versionsOfSlot(s, claim).map((v) => fromHex(v.raw)),
+    unsent: (["fee", ownPayment(role), claim] as const).flatMap((slot) => {
+      const tx = s.own[slot];
+      const until = tx?.attempted === false ? tx.notAfter : null;
+      return until === null ? [] : versionsOfSlot(s, slot).map((v) => ({ raw: fromHex(v.raw), until }));
+    }),
     mayRefund: !isOver && isPaid && !s.own[refund],
     mayClaim: !isOver && !s.abandoned && !s.own[claim],
     spendUntil: times.makerLock + s.terms.lockDurationSec,

@@ -214,6 +214,8 @@ export interface SwapCoin extends TradingCoin {
    * what pays for it. Only coins whose `spendsFrom` is `account` have it.
    */
   lockNonce?(raw: Uint8Array): void;
+  /** One that never left, and never will, gives its nonce back. */
+  freeNonce?(raw: Uint8Array): void;
   /** A stored own transaction that may never confirm: nothing is built on its change any more. Its inputs stay taken. */
   dropChange(raw: Uint8Array): void;
   /**

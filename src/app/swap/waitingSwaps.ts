@@ -116,6 +116,7 @@ export class WaitingSwaps {
   close(): void {
     this.#closed = true;
     this.#cancelRetry?.();
+    this.#funds.close();
   }
 
   /** The logs of stored swaps, in order; a node that comes back may have a thousand. `fault`: why one could not be read. */

@@ -1,4 +1,5 @@
 import { transferCall } from "../../../core/evm/erc20.ts";
+import { evmTxid } from "../../../core/evm/parseTx.ts";
 import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import type { OwnContracts } from "../../../core/swap/events.ts";
@@ -204,6 +205,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const { chain, address, nonces } = this.coin.account;
     const signed = this.#txs.parse(raw);
     if (signed?.from === address && signed.tx.chainId === chain.chainId) nonces.adopt(raw);
+  }
+  freeNonce(raw: Uint8Array): void {
+    this.coin.account.nonces.free(evmTxid(raw));
   }
   /** There is no change. */
   dropChange(): void {}
