@@ -1,14 +1,14 @@
 import { openElectrumChain } from "../adapters/electrum/electrumChain.ts";
+import type { ServerChoice } from "../adapters/electrum/electrumDeps.ts";
 import { electrumEndpoint } from "../adapters/electrum/electrumEndpoint.ts";
 import { parseServerUrl, serverName } from "../adapters/electrum/serverAddress.ts";
 import { createCertificatePins } from "../adapters/sqlite/certificatePins.ts";
 import { openChainStore } from "../adapters/sqlite/chainStore.ts";
-import type { ElectrumServers, OpenChainError } from "../app/coin/utxoOpener.ts";
+import type { ElectrumServers, OpenChainError, OpenedChain } from "../app/coin/utxoOpener.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import type { UtxoKind } from "../core/coin/utxoKind.ts";
 import { headerRulesOf } from "../core/proof/headerRules.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
-import type { UtxoChainWithHistory } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ElectrumEndpoint } from "../ports/electrum.ts";
 import type { Log } from "../ports/log.ts";
@@ -21,12 +21,39 @@ export type ElectrumChainDeps = { readonly clock: Clock; readonly rng: Rng; read
 export async function openElectrum(
   entry: CoinEntry,
   kind: UtxoKind,
-  { servers, minConnected, maxConnected }: ElectrumServers,
+  servers: ElectrumServers,
   deps: ElectrumChainDeps,
-): Promise<Result<UtxoChainWithHistory, OpenChainError>> {
-  const { clock, rng, log, db } = deps;
+): Promise<Result<OpenedChain, OpenChainError>> {
+  const { clock, log, db } = deps;
   const headerRules = headerRulesOf(entry, kind);
   if (!headerRules.ok) return err({ kind: "BadServers", reason: headerRules.error.reason });
+  const choice = choiceOf(servers, deps);
+  if (!choice.ok) return choice;
+  const { servers: endpoints, ...limits } = choice.value;
+  const chain = await openElectrumChain({
+    ticker: entry.ticker,
+    format: kind.template.format,
+    headerRules: headerRules.value,
+    servers: endpoints,
+    store: openChainStore(db, entry.ticker),
+    clock,
+    log,
+    options: { decimals: kind.decimals, readsReward: !entry.isTestnet, ...limits },
+  });
+  return ok({
+    ...chain,
+    useServers(others) {
+      const next = choiceOf(others, deps);
+      if (next.ok) chain.exchangeServers(next.value);
+      return next.ok ? ok(undefined) : next;
+    },
+  });
+}
+
+function choiceOf(
+  { servers, minConnected, maxConnected }: ElectrumServers,
+  { rng, db }: ElectrumChainDeps,
+): Result<ServerChoice, OpenChainError> {
   const pins = createCertificatePins(db);
   const endpoints = new Map<string, ElectrumEndpoint>();
   for (const { url, protocol, anyCertificate, timeoutSec } of servers) {
@@ -41,22 +68,11 @@ export async function openElectrum(
   const hosts = new Set([...endpoints.values()].map(({ voter }) => voter)).size;
   if ((minConnected ?? 1) > hosts)
     return err({ kind: "BadServers", reason: `min_connected (${minConnected}) is more than the ${hosts} hosts the servers are on` });
-  const chain = await openElectrumChain({
-    ticker: entry.ticker,
-    format: kind.template.format,
-    headerRules: headerRules.value,
+  return ok({
     servers: [...endpoints.values()],
-    store: openChainStore(db, entry.ticker),
-    clock,
-    log,
-    options: {
-      decimals: kind.decimals,
-      readsReward: !entry.isTestnet,
-      ...(minConnected === undefined ? {} : { minConnected }),
-      ...(maxConnected === undefined ? {} : { maxConnected }),
-    },
+    ...(minConnected === undefined ? {} : { minConnected }),
+    ...(maxConnected === undefined ? {} : { maxConnected }),
   });
-  return ok(chain);
 }
 
 /** Longest piece of an address repeated in a sentence. */

@@ -12,6 +12,7 @@ const POLITE_TEST = "test/electrum/politeness.test.ts";
 const WAITS_TEST = "test/electrum/waits.test.ts";
 const ALL_LIE_TEST = "test/electrum/allConnectedLie.test.ts";
 const VISITS_TEST = "test/electrum/visits.test.ts";
+const EXCHANGE_TEST = "test/electrum/exchange.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
@@ -507,6 +508,27 @@ export const ELECTRUM: readonly PlantedBug[] = [
     'if (error.kind === "PlatformCoinIsNotActivated" && this.#awaitsPlatform()) {',
     'if (error.kind === "PlatformCoinIsNotActivated" && !this.#awaitsPlatform()) {',
     "src/app/coin/comingBack.test.ts",
+  ),
+  bug(
+    "a coin that stayed for its swaps keeps its servers, whoever else is named",
+    "src/app/coin/coinRegistry.ts",
+    "const refused = aside ? null :",
+    "const refused = back ? null :",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
+    "servers that others took the place of stay connected",
+    `${AT}/electrumChain.ts`,
+    "pool.letGo(before);",
+    "pool.letGo([]);",
+    EXCHANGE_TEST,
+  ),
+  bug(
+    "a server that made up a block is its witness once it is named anew",
+    `${AT}/remoteServer.ts`,
+    "deps.wasConnectedMs ?? Number.NEGATIVE_INFINITY",
+    "Number.NEGATIVE_INFINITY",
+    EXCHANGE_TEST,
   ),
   bug(
     "tokens that were disabled with their platform coin come back",

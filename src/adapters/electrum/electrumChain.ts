@@ -10,7 +10,7 @@ import { Aborted, withDeadline } from "../../ports/clock.ts";
 import type { ElectrumEndpoint } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
 import { broadcastTx } from "./broadcastTx.ts";
-import type { ElectrumChain, ElectrumDeps } from "./electrumDeps.ts";
+import type { ElectrumChain, ElectrumDeps, ServerChoice } from "./electrumDeps.ts";
 import { ElectrumLoop } from "./electrumLoop.ts";
 import { FeeRates } from "./feeRates.ts";
 import { Guards } from "./guards.ts";
@@ -60,8 +60,9 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   const snapshot = await store.load();
   const index = new ChainIndex(snapshot);
   const timeoutMs = options.timeoutMs ?? USUAL_TIMEOUT_MS;
-  const remote = (endpoint: ElectrumEndpoint, serverLog: Log, onNews: () => void): RemoteServer =>
+  const remote = (endpoint: ElectrumEndpoint, serverLog: Log, onNews: () => void, wasConnectedMs?: number): RemoteServer =>
     new RemoteServer({
+      ...(wasConnectedMs === undefined ? {} : { wasConnectedMs }),
       endpoint,
       rules: headerRules,
       clock,
@@ -75,20 +76,35 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     loop.hear();
     pool.tend();
   };
-  const visitable = deps.servers.map((endpoint) => ({
-    pooled: remote(endpoint, log, onNews),
-    visitor: () => remote(endpoint, visitLog(log.child({ visit: true })), () => undefined),
-  }));
-  const servers = visitable.map(({ pooled }) => pooled);
-  const voters = new Set(servers.map(({ voter }) => voter)).size;
-  const maxConnected = Math.min(voters, options.maxConnected ?? USUAL_MAX_CONNECTED);
-  const needs = serverNeeds(ticker, voters, maxConnected, options.minConnected);
-  if (needs.warning !== null) log.warn("few_servers", { servers: voters, minConnected: needs.minConnected, warning: needs.warning });
+  /** @param before those in whose place they come: a voice that was connected has been heard under its new name, too */
+  function chosen(choice: ServerChoice, before: readonly RemoteServer[]) {
+    const visitable = choice.servers.map((endpoint) => {
+      const voter = endpoint.voter ?? endpoint.name;
+      const wasConnectedMs = Math.max(...before.flatMap((s) => (s.voter === voter ? s.connectedMs : [])));
+      return {
+        pooled: remote(endpoint, log, onNews, wasConnectedMs),
+        visitor: () => remote(endpoint, visitLog(log.child({ visit: true })), () => undefined),
+      };
+    });
+    const servers = visitable.map(({ pooled }) => pooled);
+    const voters = new Set(servers.map(({ voter }) => voter)).size;
+    const maxConnected = Math.min(voters, choice.maxConnected ?? USUAL_MAX_CONNECTED);
+    const needs = serverNeeds(ticker, voters, maxConnected, choice.minConnected);
+    if (needs.warning !== null) log.warn("few_servers", { servers: voters, minConnected: needs.minConnected, warning: needs.warning });
+    return { visitable, servers, voters, maxConnected, needs };
+  }
+  let used = chosen({ ...options, servers: deps.servers }, []);
   const pool = new ServerPool({
-    servers,
+    get servers() {
+      return used.servers;
+    },
     clock,
-    minConnected: needs.minConnected,
-    maxConnected,
+    get minConnected() {
+      return used.needs.minConnected;
+    },
+    get maxConnected() {
+      return used.maxConnected;
+    },
     closed: closing.signal,
     onGathered: () => loop.wake(),
   });
@@ -101,7 +117,9 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     clock,
     log,
     genesis: snapshot.genesis,
-    servers: voters,
+    get servers() {
+      return used.voters;
+    },
     costlyWork: options.costlyWork ?? USUAL_COSTLY_WORK,
   });
   const prover = new TxProver(format, reader);
@@ -125,7 +143,9 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     commit: (delta) => loop.commit(delta),
   });
   const visits = new ServerVisits({
-    servers: visitable,
+    get servers() {
+      return used.visitable;
+    },
     pool,
     isReady: () => loop.status().state === "ready",
     guards,
@@ -136,7 +156,9 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   });
   const witnesses = new Witnesses({
     ticker,
-    servers: visitable,
+    get servers() {
+      return used.visitable;
+    },
     pool,
     reader,
     isProof: () => follower.isProof,
@@ -193,7 +215,15 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     ticker,
     status: () => loop.status(),
     servers: () => pool.health(),
-    serverNeeds: () => needs,
+    serverNeeds: () => used.needs,
+    exchangeServers(choice) {
+      if (closing.signal.aborted) return;
+      const before = used.servers;
+      used = chosen(choice, before);
+      pool.letGo(before);
+      pool.tend();
+      log.info("servers_exchanged", { servers: used.voters });
+    },
     onChange: (listener) => loop.onChange(listener),
     watchScript: (script, fromHeight, signal) => watch(keyOf(script), fromHeight, signal),
     watchTx: (txid, fromHeight, signal) => watch({ kind: "tx", key: txid }, fromHeight, signal),
@@ -229,7 +259,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       if (index.txEntry(txid) !== undefined) refused.forget(txid);
       const lately = refused.lately(txid, parsed.value, receivers);
       if (lately !== null) return lately;
-      const { minConnected } = needs;
+      const { minConnected } = used.needs;
       const lacking = refused.lacking(txid);
       const outcome = await bounded(signal, unanswered, () =>
         broadcastTx({ servers: receivers, minConnected, lacking }, ticker, { txid, raw }, mined),

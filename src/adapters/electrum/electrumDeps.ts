@@ -46,7 +46,12 @@ export type ElectrumDeps = {
   readonly options?: ElectrumOptions;
 };
 
+/** Servers to use, and how many of them: see `ElectrumOptions`. */
+export type ServerChoice = Pick<ElectrumDeps, "servers"> & Pick<ElectrumOptions, "minConnected" | "maxConnected">;
+
 export interface ElectrumChain extends UtxoChainWithHistory {
+  /** Goes on with other servers, at least one: nothing that was found, is watched or is guarded is forgotten. */
+  exchangeServers(choice: ServerChoice): void;
   /** The servers and how they are doing, in the order given. */
   servers(): readonly ServerHealth[];
   serverNeeds(): ServerNeeds;

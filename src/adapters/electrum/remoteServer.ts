@@ -44,6 +44,8 @@ export type RemoteServerDeps = {
   readonly log: Log;
   readonly timeoutMs: number;
   readonly closed: AbortSignal;
+  /** When its voice was connected last before, unix ms. */
+  readonly wasConnectedMs?: number;
   /** The hash of the first block of the chain that is wanted; null: not known yet. */
   readonly genesis: () => string | null;
   /** The server's state, tip or a status is another now. */
@@ -68,12 +70,13 @@ export class RemoteServer {
   #restMs = 0;
   #leftAtMs = 0;
   #arrivedAtMs = 0;
-  #connectedMs = Number.NEGATIVE_INFINITY;
+  #connectedMs: number;
   #wasHeard = false;
   #cancelPing: () => void = () => undefined;
 
   constructor(deps: RemoteServerDeps) {
     this.#deps = deps;
+    this.#connectedMs = deps.wasConnectedMs ?? Number.NEGATIVE_INFINITY;
     this.#log = deps.log.child({ server: deps.endpoint.name });
   }
 

@@ -132,9 +132,16 @@ export class ServerPool {
     this.#deps.onGathered();
   }
 
+  /** Others are wanted from now on: these are let go of. */
+  letGo(servers: readonly RemoteServer[]): void {
+    for (const server of servers) {
+      this.#settled(server);
+      server.release();
+    }
+  }
+
   close(): void {
     this.#cancelWake();
-    for (const server of this.#connecting.keys()) this.#settled(server);
-    for (const server of this.#deps.servers) server.release();
+    this.letGo([...this.#connecting.keys(), ...this.#deps.servers]);
   }
 }

@@ -4,12 +4,13 @@ import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { StillChain } from "../../../test/fakes/stillChain.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import { parseCoinEntry } from "../../core/coin/coinEntry.ts";
-import { ok } from "../../core/util/result.ts";
+import { err, ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { nodeKeys } from "../../main/nodeKeys.ts";
 import { Aborted } from "../../ports/clock.ts";
 import { enableWithTokens } from "../../rpc/enableWithTokens.ts";
 import { CoinRegistry } from "./coinRegistry.ts";
+import type { ElectrumServers, OpenedChain } from "./utxoOpener.ts";
 
 const DOC = { coin: "DOC", pubtype: 60, p2shtype: 85, mm2: 1, protocol: { type: "UTXO" } };
 const WRONG = "The DOC daemon cannot be used: wrong rpc user or password.";
@@ -80,7 +81,11 @@ test("a balance that is what the node last knew is marked as such, and one of no
 type Users = { readonly matchingOrders: readonly string[]; readonly activeSwaps: readonly string[] };
 
 /** A registry of one enabled coin whose orders and swaps the test plays. */
-async function registry(cancelOrdersOf: () => Promise<readonly string[]>, users: () => Users, chain = () => new StillChain("DOC")) {
+async function registry(
+  cancelOrdersOf: () => Promise<readonly string[]>,
+  users: () => Users,
+  chain: () => OpenedChain = () => new StillChain("DOC"),
+) {
   const entry = parseCoinEntry(DOC);
   const { node } = nodeKeys(new Secret("registry test"), false);
   if (!entry.ok) throw new Error(entry.error.detail);
@@ -151,6 +156,39 @@ test("a coin that is enabled aside is for swaps alone until it is brought forwar
   expect((await enable(true)).ok).toBe(true);
   expect((await enable()).ok).toBe(true);
   expect(state()).toEqual(["DOC", "DOC", 1]);
+});
+
+test("a coin that stayed for its swaps goes on with the servers it is enabled with anew; what cannot be a server changes nothing", async () => {
+  const used: unknown[] = [];
+  const useServers = (servers: ElectrumServers) => {
+    used.push(servers);
+    return servers.servers[0]?.url === "" ? err({ kind: "BadServers" as const, reason: "no host" }) : ok(undefined);
+  };
+  const { coins, enable } = await registry(
+    async () => [],
+    () => ONE_SWAP,
+    () => Object.assign(new StillChain("DOC"), { useServers }),
+  );
+  const electrum = (url: string, minConnected = 1): ElectrumServers => ({
+    servers: [{ url, protocol: "TCP", anyCertificate: false, timeoutSec: undefined }],
+    ...{ minConnected, maxConnected: undefined },
+  });
+  const request = { coin: "DOC", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };
+  const enableWith = (servers: ElectrumServers, aside = false) =>
+    coins.enable({ ...request, birthdayHeight: undefined, electrum: servers }, new AbortController().signal, aside);
+  expect(await coins.disable("DOC", true)).toMatchObject({ ok: true, value: { passivized: true } });
+  const coin = coins.running("DOC");
+  expect(await enableWith(electrum("a:1", 2))).toMatchObject({ ok: false, error: { kind: "BadServers" } });
+  expect(await enableWith(electrum(""))).toEqual({ ok: false, error: { kind: "BadServers", reason: "no host" } });
+  expect([used, coins.active("DOC")]).toEqual([[electrum("")], undefined]);
+  expect(await enableWith(electrum("b:1"), true)).toMatchObject({ ok: true });
+  expect([used.length, coins.active("DOC")]).toEqual([1, undefined]);
+  expect(await enableWith(electrum("b:1"))).toMatchObject({ ok: true });
+  expect([used[1], coins.active("DOC") === coin]).toEqual([electrum("b:1"), true]);
+  await coins.disable("DOC", true);
+  // A daemon in their place, or no servers at all: as it was.
+  expect(await enable()).toMatchObject({ ok: true });
+  expect([used.length, coins.active("DOC") === coin]).toEqual([2, true]);
 });
 
 test("a platform coin whose tokens are refused was never there for trades, and its stored orders wait on", async () => {

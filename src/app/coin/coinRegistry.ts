@@ -6,10 +6,11 @@ import { Aborted } from "../../ports/clock.ts";
 import { withParents } from "../../ports/withParents.ts";
 import type { SwapCoin } from "../swap/swapCoin.ts";
 import { type AccountEnable, AccountOpener, type AccountOpenerDeps, platformOf } from "./accountOpener.ts";
+import { serversProblem } from "./checkServers.ts";
 import type { EvmCoin } from "./evm/evmCoin.ts";
 import type { EnableTokensError, EvmEnableError, TokenRequest } from "./evmParts.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
-import { openUtxoCoin, type UtxoEnable, type UtxoEnableError, type UtxoOpenerDeps } from "./utxoOpener.ts";
+import { type OpenedChain, openUtxoCoin, type UtxoEnable, type UtxoEnableError, type UtxoOpenerDeps } from "./utxoOpener.ts";
 
 /** An activated coin of either family. What only one of them can do is asked for by `family`. */
 export type ActiveCoin = UtxoCoin | EvmCoin;
@@ -73,6 +74,8 @@ export class CoinRegistry {
   readonly #passive = new Set<string>();
   /** Being opened; null until the chain is there. An index has one writer at a time. */
   readonly #opening = new Map<string, UtxoChain | null>();
+  /** Of the coins of the UTXO family. */
+  readonly #chains = new Map<string, OpenedChain>();
   readonly #closing = new Set<string>();
   readonly #stopping = new AbortController();
   /** Openings under way. */
@@ -128,6 +131,8 @@ export class CoinRegistry {
     if (!entry || !(entry.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
     const back = this.#coins.get(ticker);
     if (back) {
+      const refused = aside ? null : this.#useServers(request);
+      if (refused) return err(refused);
       if (!aside) this.#passive.delete(ticker);
       return ok(back);
     }
@@ -172,8 +177,25 @@ export class CoinRegistry {
   }
 
   async #openUtxo(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
-    const onChain = (chain: UtxoChain): void => void this.#opening.set(entry.ticker, chain);
-    return openUtxoCoin(this.#deps, entry, request, onChain, signal);
+    const { ticker } = entry;
+    let opened: OpenedChain | null = null;
+    const onChain = (chain: OpenedChain): void => {
+      this.#opening.set(ticker, chain);
+      opened = chain;
+    };
+    const coin = await openUtxoCoin(this.#deps, entry, request, onChain, signal);
+    if (coin.ok && opened !== null) this.#chains.set(ticker, opened);
+    return coin;
+  }
+
+  /** A coin that stayed for its swaps goes on with the servers that are named now: those it had may be why it was disabled. */
+  #useServers({ coin, electrum }: EnableRequest): EnableError | null {
+    const use = this.#chains.get(coin)?.useServers;
+    if (!electrum || !use) return null;
+    const problem = serversProblem(electrum);
+    if (problem) return { kind: "BadServers", reason: problem };
+    const used = use(electrum);
+    return used.ok ? null : used.error;
   }
 
   /** A coin that was put aside takes new trades from now on. */
@@ -296,6 +318,7 @@ export class CoinRegistry {
   async #take(coin: ActiveCoin): Promise<void> {
     const { ticker } = coin;
     this.#coins.delete(ticker);
+    this.#chains.delete(ticker);
     this.#passive.delete(ticker);
     this.#closing.add(ticker);
     try {

@@ -4,7 +4,7 @@ import type { HdAddressId } from "../../core/keys/hd.ts";
 import type { KeyPair } from "../../core/keys/keyPair.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { AddressFormat } from "../../core/utxo/address.ts";
-import { BlockGone, type UtxoChain, type UtxoChainWithHistory } from "../../ports/chain.ts";
+import { BlockGone, type UtxoChainWithHistory } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { serversProblem } from "./checkServers.ts";
@@ -48,13 +48,16 @@ export type OpenChainError =
   | { readonly kind: "BadDaemonUrl"; readonly reason: string }
   | { readonly kind: "BadServers"; readonly reason: string };
 
+/** `useServers`: goes on with other Electrum servers; refused, nothing changes. Absent with a daemon. */
+export type OpenedChain = UtxoChainWithHistory & { readonly useServers?: (servers: ElectrumServers) => Result<undefined, OpenChainError> };
+
 /** `rescan`: the stored index is forgotten first. */
 export type OpenChain = (
   entry: CoinEntry,
   kind: UtxoKind,
   source: ChainSource,
   rescan: boolean,
-) => Promise<Result<UtxoChainWithHistory, OpenChainError>>;
+) => Promise<Result<OpenedChain, OpenChainError>>;
 
 export type UtxoOpenerDeps = {
   readonly clock: Clock;
@@ -107,7 +110,7 @@ export async function openUtxoCoin(
   deps: UtxoOpenerDeps,
   entry: CoinEntry,
   request: UtxoEnable,
-  onChain: (chain: UtxoChain) => void,
+  onChain: (chain: OpenedChain) => void,
   signal: AbortSignal,
 ): Promise<Result<UtxoCoin, UtxoEnableError>> {
   const { ticker } = entry;

@@ -1,0 +1,74 @@
+import { afterEach, expect, test } from "vitest";
+import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
+import type { ElectrumEndpoint } from "../../src/ports/electrum.ts";
+import { type ElectrumWorld, inProcess, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber } from "../contract/spendable.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+// A coin goes on with other servers while it is used.
+
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+async function begin(count: number, options: ElectrumOptions = {}): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
+  const w = await startElectrumChain(SEGWIT_COIN, count);
+  cleanup.push(() => w.close());
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000, ...options });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.refresh());
+  return { w, chain };
+}
+
+const again = (w: ElectrumWorld, at: number): ElectrumEndpoint =>
+  inProcess(`server${at}`, () => w.servers[at] ?? expect.fail("no such server"));
+
+test("what is watched and who waits for it go on with other servers, and those before are let go of", async () => {
+  const { w, chain } = await begin(3);
+  const script = scriptNumber(1);
+  await whileTimePasses(w, chain.watchScript(script, 0));
+  for (const { faults } of w.servers) faults.add({ kind: "stall" });
+  w.chain.payFromFaucet(script, 100_000n);
+  w.mine();
+  const waiting = chain.refresh();
+  await w.pass(60_000);
+  expect([chain.status().state, chain.outputs(script).length]).toEqual(["unreachable", 0]);
+  const asked: string[] = [];
+  const others = [0, 1].map(() => new ElectrumServer(w.daemon, w.clock));
+  cleanup.push(async () => others.forEach((server) => void server.close()));
+  chain.exchangeServers({
+    servers: others.map((server, i) => inProcess(`other${i}`, () => server, { asked: (line) => void asked.push(line) })),
+    minConnected: 2,
+  });
+  await whileTimePasses(w, waiting);
+  expect(chain.status().state).toBe("ready");
+  expect(chain.outputs(script)).toMatchObject([{ value: 100_000n, block: { height: w.chain.state.tip.height } }]);
+  expect(chain.servers().map(({ name, state }) => [name, state])).toEqual([
+    ["other0", "connected"],
+    ["other1", "connected"],
+  ]);
+  expect(chain.serverNeeds()).toEqual({ minConnected: 2, warning: null });
+  for (const { faults } of w.servers) faults.clear();
+  chain.exchangeServers({ servers: [0, 1, 2].map((at) => again(w, at)) });
+  asked.splice(0);
+  await whileTimePasses(w, chain.refresh());
+  await w.pass(600_000);
+  expect([asked, chain.status().state]).toEqual([[], "ready"]);
+});
+
+test("a server that was connected before is no witness of a block because it is named anew", async () => {
+  const { w, chain } = await begin(4, { maxConnected: 2 });
+  w.mine();
+  chain.exchangeServers({ servers: [2, 3, 0, 1].map((at) => again(w, at)), maxConnected: 2 });
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.servers().map(({ state }) => state)).toEqual(["connected", "connected", "idle", "idle"]);
+  w.servers[1]?.faults.add({ kind: "lag", blocks: 1 });
+  const block = chain.status().tip ?? expect.fail("no block");
+  expect(await whileTimePasses(w, chain.doubt?.(block, 1) ?? expect.fail("nobody to ask"))).toContain("and not by server1");
+});
