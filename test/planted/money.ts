@@ -153,6 +153,13 @@ export const MONEY: readonly PlantedBug[] = [
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(
+    "the change of a withdrawal that was cancelled while it was sent is there to be spent",
+    "src/app/coin/withdraw.ts",
+    'let outcome: BroadcastOutcome["kind"] = "unknown";',
+    'let outcome: BroadcastOutcome["kind"] = "accepted";',
+    "src/app/coin/utxoLedger.test.ts",
+  ),
+  bug(
     "outputs are merged while a swap is promised funds",
     "src/app/coin/utxoMerger.ts",
     'chain.status().state !== "ready" || ledger.promises.held() > 0n',

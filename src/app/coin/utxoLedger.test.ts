@@ -309,6 +309,18 @@ test("a withdrawal of which it is not known whether it was sent keeps its inputs
   expect(free()).toBe(10n * COIN);
 });
 
+test("a withdrawal that is cancelled while it is sent does the same: nothing is built on change that may never be", async () => {
+  const coin = await wallet(10n * COIN);
+  world.maker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "lost" } });
+  const cancel = new AbortController();
+  const sent = coin.withdraw({ to: coin.address, amount: decimal("1"), fee: undefined, broadcast: true }, cancel.signal);
+  cancel.abort();
+  await expect(sent).rejects.toThrow();
+  expect(free()).toBe(0n);
+  await world.advance(601);
+  expect(free()).toBe(10n * COIN);
+});
+
 test("what a coin is to do later ends with it, and leaves nothing behind when it is done", async () => {
   const coin = await wallet();
   const done: number[] = [];

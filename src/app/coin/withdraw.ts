@@ -152,13 +152,27 @@ export async function withdraw(
   };
   if (!request.broadcast) return ok(done);
   coin.ledger.lock(tx);
-  const sent = broadcastToResult(await coin.chain.broadcast(done.raw, signal), done.txid);
+  let outcome: BroadcastOutcome["kind"] = "unknown";
+  try {
+    const answer = await coin.chain.broadcast(done.raw, signal);
+    outcome = answer.kind;
+    const sent = broadcastToResult(answer, done.txid);
+    return sent.ok ? ok(done) : sent;
+  } finally {
+    // Also of what is cancelled while it is sent nothing is known.
+    settle(coin, tx, outcome);
+  }
+}
+
+function settle(coin: WithdrawFrom, tx: Tx, outcome: BroadcastOutcome["kind"]): void {
+  if (outcome === "rejected") {
+    coin.ledger.unlock(tx);
+    return;
+  }
   // Nobody sends it again: where it is not known to be out, its change counts when the backend lists it, not before.
-  if (!sent.ok && sent.error.kind !== "Rejected") coin.ledger.dropChange(tx);
+  if (outcome === "unknown") coin.ledger.dropChange(tx);
   // By then the backend shows the inputs as spent; or it never had it, and they are free again.
-  if (sent.ok || sent.error.kind !== "Rejected") coin.after(SENT_HOLD_MS, () => coin.ledger.unlock(tx));
-  else coin.ledger.unlock(tx);
-  return sent.ok ? ok(done) : sent;
+  coin.after(SENT_HOLD_MS, () => coin.ledger.unlock(tx));
 }
 
 function feeRateOf(coin: WithdrawFrom, fee: UtxoFee | undefined): FeeRate | ExactFee {
