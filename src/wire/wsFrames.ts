@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../core/util/result.ts";
+import { HeldBytes } from "./heldBytes.ts";
 
 // RFC 6455, as a client needs it: text messages, no extensions.
 
@@ -36,8 +37,7 @@ type Head = { readonly opcode: number; readonly isFinal: boolean; readonly lengt
 /** Reads a server's frames, whatever pieces they come in. Nothing is read after the first fault. */
 export class WsFrameReader {
   readonly #maxBytes: number;
-  #chunks: Buffer[] = [];
-  #waiting = 0;
+  readonly #held = new HeldBytes();
   /** Bytes that must be there before it is worth looking again. */
   #wanted = 2;
   #message: Buffer[] | null = null;
@@ -50,21 +50,19 @@ export class WsFrameReader {
 
   push(chunk: Buffer): Result<readonly WsEvent[], { readonly detail: string }> {
     const events: WsEvent[] = [];
-    this.#chunks.push(chunk);
-    this.#waiting += chunk.length;
-    while (this.#waiting >= this.#wanted) {
-      const data = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
-      this.#chunks = [data];
+    this.#held.append(chunk);
+    while (this.#held.length >= this.#wanted) {
+      const data = this.#held.view;
       const head = this.#head(data);
       if (typeof head === "string") return err({ detail: head });
       if (head === null) break;
       this.#wanted = head.bytes + head.length;
       if (data.length < this.#wanted) break;
-      const event = this.#frame(head, data.subarray(head.bytes, this.#wanted));
+      // A copy: what is held is written over.
+      const event = this.#frame(head, Buffer.from(data.subarray(head.bytes, this.#wanted)));
       if (typeof event === "string") return err({ detail: event });
       if (event !== null) events.push(event);
-      this.#chunks = [data.subarray(this.#wanted)];
-      this.#waiting = data.length - this.#wanted;
+      this.#held.drop(this.#wanted);
       this.#wanted = 2;
     }
     return ok(events);

@@ -137,8 +137,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a line may be endless",
     `${AT}/lineReader.ts`,
-    "if (this.#bytes > this.#maxBytes) return null;",
-    "if (this.#bytes > 1e12) return null;",
+    "return this.#held.length > this.#maxBytes ?",
+    "return this.#held.length > 1e12 ?",
     LINE_TEST,
   ),
   bug(
@@ -161,6 +161,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "        agent: false,\n",
     "",
     SOCKET_TEST,
+  ),
+  bug(
+    "bytes that come one at a time take hundreds of times their room",
+    "src/wire/heldBytes.ts",
+    "Math.max(LEAST_ROOM, 2 * needed)",
+    "Math.max(LEAST_ROOM, 200 * needed)",
+    "src/wire/heldBytes.test.ts",
+  ),
+  bug(
+    "what came before room was made is lost",
+    "src/wire/heldBytes.ts",
+    "this.#room.copy(room, 0, this.#start, this.#end);",
+    "this.#room.copy(room, 0, this.#end, this.#end);",
+    "src/wire/heldBytes.test.ts",
   ),
   bug(
     "certificates are judged where nobody wants it",

@@ -1,10 +1,11 @@
+import { HeldBytes } from "../../wire/heldBytes.ts";
+
 const NEWLINE = 10;
 
 /** Cuts a server's bytes into lines, whatever pieces they come in. */
 export class LineReader {
   readonly #maxBytes: number;
-  #parts: Buffer[] = [];
-  #bytes = 0;
+  readonly #held = new HeldBytes();
 
   /** @param maxBytes longest line */
   constructor(maxBytes: number) {
@@ -16,17 +17,20 @@ export class LineReader {
     const lines: string[] = [];
     let rest = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {
-      if (this.#bytes + end > this.#maxBytes) return null;
-      this.#parts.push(rest.subarray(0, end));
-      lines.push((this.#parts.length === 1 ? (this.#parts[0] ?? rest) : Buffer.concat(this.#parts)).toString("utf8"));
-      this.#parts = [];
-      this.#bytes = 0;
+      if (this.#held.length + end > this.#maxBytes) return null;
+      lines.push(this.#lineWith(rest.subarray(0, end)));
       rest = rest.subarray(end + 1);
     }
-    this.#bytes += rest.length;
-    if (this.#bytes > this.#maxBytes) return null;
-    // A copy: sockets use their buffers again.
-    if (rest.length > 0) this.#parts.push(Buffer.from(rest));
-    return lines;
+    this.#held.append(rest);
+    return this.#held.length > this.#maxBytes ? null : lines;
+  }
+
+  /** The line that ends with these bytes. */
+  #lineWith(last: Buffer): string {
+    if (this.#held.length === 0) return last.toString("utf8");
+    this.#held.append(last);
+    const line = this.#held.view.toString("utf8");
+    this.#held.drop(this.#held.length);
+    return line;
   }
 }
