@@ -236,6 +236,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "",
     PRUNED,
   ),
+  bug(
+    "an account with code shows a secret to nodes that refuse its claim, because another transaction waits",
+    OBSTACLE,
+    "if (payouts.hasCode && nonce < own)",
+    "if (payouts.hasCode && nonce > own)",
+    OBSTACLE_TEST,
+  ),
   bug("a lost nonce is young again at every block", CHAIN, "    this.#lost.set(txid, { ...lost, block });\n", "", ATTACKS),
   bug(
     "a lost nonce is deep in a block that a reorganisation took",

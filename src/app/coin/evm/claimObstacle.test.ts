@@ -34,8 +34,8 @@ beforeEach(async () => {
   await chain.watchAccount(address);
   await nonces.open(signal);
 });
-const obstacle = (claim: SignedEvmTx | null = null): string | null =>
-  claimObstacle({ chain, address, nonces, platform: "ETH" }, claim, FEE);
+const obstacle = (claim: SignedEvmTx | null = null, hasCode = false): string | null =>
+  claimObstacle({ chain, address, nonces, platform: "ETH", payouts: { hasCode } }, claim, FEE);
 /** A transaction of a swap, signed and not sent. */
 const take = (price: bigint): SignedEvmTx => nonces.take((nonce) => pay(nonce, price)) ?? expect.fail("no nonce");
 /** One that all pools have. */
@@ -49,6 +49,17 @@ test("nothing waits, or only what the next block takes: the claim may go", () =>
   expect(obstacle()).toBeNull();
   send(2n * GWEI);
   expect(obstacle()).toBeNull();
+});
+
+test("of an account with code nothing may wait before the claim: pools that take one at a time would refuse it, having read its secret", () => {
+  expect(obstacle(null, true)).toBeNull();
+  const before = send(2n * GWEI);
+  const claim = take(2n * GWEI);
+  expect(obstacle(claim)).toBeNull();
+  const said = `${before.txid} waits for its block, and nodes take one waiting transaction at a time of an account with code (EIP-7702)`;
+  expect([obstacle(claim, true), obstacle(null, true)]).toEqual([said, said]);
+  chain.nonce++;
+  expect(obstacle(claim, true)).toBeNull();
 });
 
 test("what no node has is before it: no secret is shown behind a line that does not move; one node that shows it is enough", () => {

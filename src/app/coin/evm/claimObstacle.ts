@@ -15,16 +15,17 @@ function isStuck(tx: EvmTx, { nextBaseFee, legacy }: GasPrices): boolean {
  * Why a claim of this account would not be mined soon, one sentence; null: nothing is in its way. Blocks take an account's transactions
  * in the order of their nonces, so whatever is stuck before the claim holds it up, and who has read its secret in a pool meanwhile wins.
  * Every nonce before it must be of a transaction of ours that nodes have, at a price that the next block takes. One node that shows it is
- * enough: the count of all pools is the least of several, and some nodes do not count pools at all.
+ * enough: the count of all pools is the least of several, and some nodes do not count pools at all. Of an account with code the claim must be
+ * the first that waits: geth takes one at a time.
  * @param claim null: not signed yet
  * @param fee wei it may cost, for its data too
  */
 export function claimObstacle(
-  account: Pick<EvmAccount, "chain" | "address" | "nonces" | "platform">,
+  account: Pick<EvmAccount, "chain" | "address" | "nonces" | "platform"> & { readonly payouts: Pick<EvmAccount["payouts"], "hasCode"> },
   claim: SignedEvmTx | null,
   fee: bigint,
 ): string | null {
-  const { nonces, platform } = account;
+  const { nonces, platform, payouts } = account;
   const { nonce: first, pendingNonce, balance } = accountState(account);
   const prices = gasPricesOf(account);
   const own = claim?.tx.nonce ?? nonces.next() ?? first;
@@ -40,6 +41,9 @@ export function claimObstacle(
       return `nonce ${nonce} of the ${platform} account is used by nothing this node knows, and the claim would wait for it`;
     if (here.every(({ txid }) => nonces.isGivenUp(txid)))
       return `nonce ${nonce} of the ${platform} account is of a transaction that no swap needs and no node has, and the claim would wait for it`;
+    // Refused behind it by every such pool, and read by whoever runs them.
+    if (payouts.hasCode && nonce < own)
+      return `${here.at(-1)?.txid} waits for its block, and nodes take one waiting transaction at a time of an account with code (EIP-7702)`;
     if (nonce >= pendingNonce && !here.some(({ txid }) => nonces.isOut(txid)))
       return `no ${platform} node has ${here.at(-1)?.txid}, and the claim would wait behind it`;
     if (here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))

@@ -15,6 +15,7 @@ export class PayoutGate {
   readonly #deps: PayoutGateDeps;
   readonly #closing = new AbortController();
   #obstacle: string | null = null;
+  #hasCode = false;
   /** The nonce at which nothing was in the way. */
   #nonce: bigint | null = null;
   #work: Promise<void> | null = null;
@@ -27,6 +28,11 @@ export class PayoutGate {
   /** As last asked: a sentence, or null. */
   get obstacle(): string | null {
     return this.#obstacle;
+  }
+
+  /** Whether the account had code when last asked. */
+  get hasCode(): boolean {
+    return this.#hasCode;
   }
 
   start(): void {
@@ -50,7 +56,11 @@ export class PayoutGate {
     const nonce = chain.account(address)?.nonce ?? null;
     const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
     const before = this.#obstacle;
-    this.#obstacle = await withParents(parents, (s) => payoutObstacle(this.#deps, ZERO_ADDRESS, 0n, s));
+    this.#obstacle = await withParents(parents, async (s) => {
+      const code = await chain.hasCode(address, s);
+      if (code.ok) this.#hasCode = code.value;
+      return code.ok && !code.value ? null : payoutObstacle(this.#deps, ZERO_ADDRESS, 0n, s);
+    });
     // While something is in the way, every block may have it gone.
     this.#nonce = this.#obstacle === null ? nonce : null;
     if (this.#obstacle !== before) log.warn("payouts", { coin: chain.ticker, obstacle: this.#obstacle });
