@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DATA_ROOM, dataBound } from "../../src/app/coin/evm/dataCost.ts";
-import { ARB_SYS, FEE_ORACLE } from "../../src/core/evm/dataCost.ts";
+import { ARB_SYS, FEE_ORACLE, SCROLL_ORACLE } from "../../src/core/evm/dataCost.ts";
 import { OWNER, RpcRefusal, type ScriptedNode, type ScriptedWorld, scriptedWorld } from "./support/scriptedEvm.ts";
 
 /** What data costs, as nodes tell it of which some lie, contradict each other or know no oracle. */
@@ -39,6 +39,20 @@ test("a chain of its own takes nothing for data, and is asked once", async () =>
   const first = asked(world);
   await blocks(world, 10);
   expect([first, asked(world)]).toEqual([2, 2]);
+});
+
+test("Scroll's oracle answers the same question in another place", async () => {
+  const world = scriptedWorld(1);
+  let wei = 800n;
+  world.nodes[0]?.says.set("eth_call", (params, honest) => {
+    const { to, data } = params[0] as { to?: string; data: string };
+    return to !== `0x${SCROLL_ORACLE}` ? honest() : data.startsWith(L1_FEE) ? word(wei) : refuse();
+  });
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect(world.chain.dataCost()).toMatchObject({ wei: 800n });
+  wei = 900n;
+  await blocks(world, 2);
+  expect(world.chain.dataCost()).toMatchObject({ wei: 900n });
 });
 
 test("an oracle's figure is known with the account, and is asked for again while time goes by; the operator's part is added", async () => {

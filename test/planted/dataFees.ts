@@ -11,6 +11,13 @@ const NODES = "test/evm/dataCost.test.ts";
 /** What chains take for the data of transactions, beside gas and as gas. */
 export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
+    "what Scroll takes for data is overlooked",
+    "src/adapters/evmRpc/dataCostReader.ts",
+    "[feeOf(l1, false), feeOf(operator, true), feeOf(scroll, false)]",
+    "[feeOf(l1, false), feeOf(operator, true)]",
+    "test/evm/dataCost.test.ts",
+  ),
+  bug(
     "a withdrawal of everything leaves nothing for its data",
     `${APP}/withdrawEvm.ts`,
     "fee: greatestFee(bid, units.value) + dataBound(coin.account.chain).wei }",
@@ -148,8 +155,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a chain that takes nothing for data today is never asked again",
     READER,
-    "gasBeside(cost) === 0n && [l1, operator, arbitrum].every(isEmpty)",
-    "gasBeside(cost) === 0n && [l1, operator].every(isEmpty)",
+    "gasBeside(cost) === 0n && [l1, operator, scroll, arbitrum].every(isEmpty)",
+    "gasBeside(cost) === 0n && [l1, operator, scroll].every(isEmpty)",
     NODES,
   ),
   bug("the price of data stays as it was at activation", READER, "this.#againAtMs = nowMs +", "this.#againAtMs = 1e15 + nowMs +", NODES),
@@ -190,7 +197,7 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     "const most = paid < 0n ? paid : MOST_SPEND_GAS_WITH_DATA;",
     FIGURES,
   ),
-  bug("the operator's part of a fee is left out", READER, "wei: data.value + more.value", "wei: data.value", NODES),
+  bug("the operator's part of a fee is left out", READER, "feeOf(operator, true), feeOf(scroll", "feeOf(scroll", NODES),
   bug(
     "a chain of its own is asked at every block what data costs",
     READER,

@@ -8,6 +8,7 @@ import {
   l1FeeCall,
   operatorFeeCall,
   parseOracleFee,
+  SCROLL_ORACLE,
 } from "../../core/evm/dataCost.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { LookFault } from "./fault.ts";
@@ -47,18 +48,20 @@ type ReadCost = { readonly cost: DataCost; readonly isSettled: boolean };
 async function readDataCost(quorum: Quorum, from: EvmAddress, signal: AbortSignal): Promise<Result<ReadCost, LookFault>> {
   const estimate = middleEstimate(estimateQuery({ from, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }));
   const operatorFee = { ...callQuery(FEE_ORACLE, operatorFeeCall()), isRefusedByContract: true };
-  const questions = [callQuery(FEE_ORACLE, l1FeeCall()), operatorFee, codeQuery(ARB_SYS)];
+  const questions = [callQuery(FEE_ORACLE, l1FeeCall()), operatorFee, callQuery(SCROLL_ORACLE, l1FeeCall()), codeQuery(ARB_SYS)];
   const queries = [estimate.query, ...questions] as Query<bigint | Uint8Array>[];
-  const [gas, l1, operator, arbitrum] = await quorumRead(quorum, queries, signal, quorum.nodes.length);
-  if (!gas || !l1 || !operator || !arbitrum) throw new Error("a question without an answer");
+  const [gas, l1, operator, scroll, arbitrum] = await quorumRead(quorum, queries, signal, quorum.nodes.length);
+  if (!gas || !l1 || !operator || !scroll || !arbitrum) throw new Error("a question without an answer");
   // A majority answered in the same request that there are no Arbitrum contracts: nodes without an estimate refused it.
   if (!gas.ok && !isEmpty(arbitrum)) return err(asLookFault(gas.error));
   const units = estimate.middle() ?? 0n;
-  const [data, more] = [feeOf(l1, false), feeOf(operator, true)];
-  if (!data.ok) return data;
-  if (!more.ok) return more;
-  const cost = { gas: units, wei: data.value + more.value };
-  return ok({ cost, isSettled: gas.ok && gasBeside(cost) === 0n && [l1, operator, arbitrum].every(isEmpty) });
+  let wei = 0n;
+  for (const fee of [feeOf(l1, false), feeOf(operator, true), feeOf(scroll, false)]) {
+    if (!fee.ok) return fee;
+    wei += fee.value;
+  }
+  const cost = { gas: units, wei };
+  return ok({ cost, isSettled: gas.ok && gasBeside(cost) === 0n && [l1, operator, scroll, arbitrum].every(isEmpty) });
 }
 
 const isEmpty = (read: Read<bigint | Uint8Array>): boolean => read.ok && typeof read.value !== "bigint" && read.value.length === 0;

@@ -6,7 +6,7 @@ import { type EvmAddress, parseAnyCaseAddress } from "./address.ts";
 /**
  * What a chain that writes its data to another one takes for a transaction as long as the longest of this node, as the chain tells it.
  * - `gas`: what a transfer of nothing with such data needs. Some count the data as gas (Arbitrum).
- * - `wei`: what is taken from the sender's balance beside gas times price (OP stack); 0 on all others.
+ * - `wei`: what is taken from the sender's balance beside gas times price (OP stack, Scroll); 0 on all others.
  */
 export type DataCost = { readonly gas: bigint; readonly wei: bigint };
 
@@ -36,6 +36,8 @@ function addressOf(text: string): EvmAddress {
 
 /** `GasPriceOracle`, which every chain of the OP stack has at this address (OP stack specification, predeploys), and no other chain. */
 export const FEE_ORACLE = addressOf("0x420000000000000000000000000000000000000f");
+/** `L1GasPriceOracle`, which Scroll and its kin have at this address (Scroll documentation, predeploys): another place, the same question. */
+export const SCROLL_ORACLE = addressOf("0x5300000000000000000000000000000000000002");
 /** `ArbSys`, which has code on every Arbitrum chain (Arbitrum documentation, precompiles). What data needs there may be little today. */
 export const ARB_SYS = addressOf("0x0000000000000000000000000000000000000064");
 
