@@ -133,6 +133,58 @@ test("answers find their calls, in whatever order they come", async () => {
   expect(far.opened).toBe(1);
 });
 
+test.each<readonly [string, (first: number) => object]>([
+  ["in a list", (id) => [{ jsonrpc: "2.0", id, error: { code: -32600, message: "batch too large" } }]],
+  ["without an id", () => ({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "batch limit is 20" } })],
+])("a node that turns a batch away with one error %s is asked call by call from then on", async (_, refusal) => {
+  const clock = new VirtualClock();
+  let batches = 0;
+  const open: OpenTextSocket = async (handlers) =>
+    ok({
+      send: (text) => {
+        const parsed = JSON.parse(text) as { id: number; method: string } | { id: number }[];
+        if (Array.isArray(parsed)) {
+          batches++;
+          handlers.onText(JSON.stringify(refusal(parsed[0]?.id ?? 0)));
+        } else {
+          const { id, method } = parsed;
+          const answer = method === "b" ? { error: { code: -32601, message: "no b" } } : { result: method };
+          handlers.onText(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+        }
+        return true;
+      },
+      close: () => handlers.onClose("closed"),
+    });
+  const { rpc } = createWsRpc("far", open, clock);
+  const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
+  const answers = [ok("a"), err({ kind: "rpc", code: -32601, message: "no b" }), ok("c")];
+  expect(await rpc.callBatch?.(calls)).toEqual(answers);
+  expect(await rpc.callBatch?.(calls)).toEqual(answers);
+  expect(batches).toBe(1);
+});
+
+test("one call of a batch that fails turns no batch away", async () => {
+  const clock = new VirtualClock();
+  let messages = 0;
+  const open: OpenTextSocket = async (handlers) =>
+    ok({
+      send: (text) => {
+        messages++;
+        const calls = JSON.parse(text) as { id: number; method: string }[];
+        for (const { id, method } of calls) {
+          const answer = method === "a" ? { error: { code: -32601, message: "no a" } } : { result: method };
+          handlers.onText(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+        }
+        return true;
+      },
+      close: () => handlers.onClose("closed"),
+    });
+  const { rpc } = createWsRpc("far", open, clock);
+  const calls = ["a", "b"].map((method) => ({ method, params: [] }));
+  expect(await rpc.callBatch?.(calls)).toEqual([err({ kind: "rpc", code: -32601, message: "no a" }), ok("b")]);
+  expect(messages).toBe(1);
+});
+
 test("heads are told of once each, also over a connection made anew; nothing is asked when nobody listens", async () => {
   const far = new FarEnd();
   let heads = 0;

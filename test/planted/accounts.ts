@@ -536,4 +536,25 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "stage",
     FEES_TEST,
   ),
+  bug(
+    "a node over WebSocket that turns a batch away passes for one that is away",
+    "src/adapters/evmRpc/wsRpc.ts",
+    "answers.length < ids.length && isMeant(ids)",
+    "answers.length > ids.length && isMeant(ids)",
+    "test/evm/webSocket.test.ts",
+  ),
+  bug(
+    "one call of a batch over WebSocket that fails has all be asked again, one by one",
+    "src/adapters/evmRpc/wsRpc.ts",
+    "(isList && ids.includes(id))",
+    "ids.includes(id)",
+    "test/evm/webSocket.test.ts",
+  ),
+  bug(
+    "a node that takes fewer calls at once passes for one that is away",
+    "src/adapters/jsonRpc/daemonAnswer.ts",
+    "if (isRefused && content.value.length > 0)",
+    "if (isRefused && content.value.length > 1)",
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
 ];

@@ -55,6 +55,10 @@ export function createWsRpc(name: string, open: OpenTextSocket, clock: Clock): E
   let socket: TextSocket | null = null;
   let opening: Promise<Result<TextSocket, { readonly why: string }>> | null = null;
   let nextId = 1;
+  /** Batches without all of their answers yet; each refuses itself. */
+  const batches = new Map<readonly number[], () => void>();
+  /** It turned one away: providers take fewer calls at once here than over HTTP. */
+  let isOneByOne = false;
   let retryMs = FIRST_RETRY_MS;
   let cancelRetry: () => void = () => undefined;
 
@@ -78,6 +82,19 @@ export function createWsRpc(name: string, open: OpenTextSocket, clock: Clock): E
       pending.delete(message.id);
       settle?.(readMember(message));
     }
+    noteRefusal(messages, /^\s*\[/.test(text));
+  }
+
+  /**
+   * A batch that is turned away has one error for all of its calls: in a list with the id of the first (go-ethereum), or without an id. The
+   * others would wait in vain, and the node pass for one that is away.
+   */
+  function noteRefusal(messages: readonly unknown[], isList: boolean): void {
+    const answers = messages.filter(isFields).filter(({ method }) => method === undefined);
+    if (answers.length === 0 || answers.some(({ error }) => error === undefined || error === null)) return;
+    const isMeant = (ids: readonly number[]): boolean => answers.some(({ id }) => typeof id !== "number" || (isList && ids.includes(id)));
+    const [, refuse] = [...batches].find(([ids]) => answers.length < ids.length && isMeant(ids)) ?? [];
+    refuse?.();
   }
 
   /** Ends the connection, if there is one: what waits for it is lost, and listeners get another. */
@@ -135,6 +152,19 @@ export function createWsRpc(name: string, open: OpenTextSocket, clock: Clock): E
     if (answer.ok) retryMs = FIRST_RETRY_MS;
   }
 
+  /** Sends calls in one message. @param sent their ids are added to it */
+  function exchange(to: TextSocket, calls: readonly DaemonCall[], sent: number[]): Promise<readonly Answer[] | "no_batches"> {
+    const bodies = calls.map(({ method, params }) => ({ jsonrpc: "2.0", id: nextId++, method, params }));
+    const ids = bodies.map(({ id }) => id);
+    sent.push(...ids);
+    const answers = Promise.all(ids.map((id) => new Promise<Answer>((resolve) => void pending.set(id, resolve))));
+    const refused = new Promise<"no_batches">((resolve) => {
+      if (ids.length > 1) batches.set(ids, () => resolve("no_batches"));
+    });
+    if (!to.send(JSON.stringify(bodies.length === 1 ? bodies[0] : bodies))) failAll("the connection was lost");
+    return Promise.race([answers, refused]).finally(() => batches.delete(ids));
+  }
+
   async function send(
     calls: readonly DaemonCall[],
     { signal, timeoutMs = USUAL_TIMEOUT_MS }: DaemonCallOptions,
@@ -146,13 +176,11 @@ export function createWsRpc(name: string, open: OpenTextSocket, clock: Clock): E
       return await withDeadline(clock, timeoutMs, parents, async () => {
         const ready = await connected();
         if (!ready.ok) return calls.map(() => lost(ready.error.why));
-        const bodies = calls.map(({ method, params }) => ({ jsonrpc: "2.0", id: nextId++, method, params }));
-        const answers = bodies.map(({ id }) => {
-          ids.push(id);
-          return new Promise<Answer>((resolve) => void pending.set(id, resolve));
-        });
-        if (!ready.value.send(JSON.stringify(bodies.length === 1 ? bodies[0] : bodies))) failAll("the connection was lost");
-        return Promise.all(answers);
+        const together = isOneByOne ? "no_batches" : await exchange(ready.value, calls, ids);
+        if (together !== "no_batches") return together;
+        isOneByOne = true;
+        const each = await Promise.all(calls.map((call) => exchange(ready.value, [call], ids)));
+        return each.map((answers) => (answers === "no_batches" ? undefined : answers[0]) ?? lost("no answer"));
       });
     } catch (cause) {
       if (!(cause instanceof Aborted) || signal?.aborted) throw cause;
@@ -162,6 +190,7 @@ export function createWsRpc(name: string, open: OpenTextSocket, clock: Clock): E
       return calls.map(() => lost(`no answer within ${timeoutMs / 1000} s`));
     } finally {
       for (const id of ids) pending.delete(id);
+      for (const batch of batches.keys()) if (batch.some((id) => ids.includes(id))) batches.delete(batch);
     }
   }
 

@@ -90,7 +90,10 @@ export function parseSingleAnswer(answer: Result<HttpAnswer, DaemonError>, id: n
   return content.ok ? readMember(content.value, id) : content;
 }
 
-/** Answers of a batch in the order of its ids `firstId`, `firstId + 1`, …; `no_batches` when the daemon takes none. */
+/**
+ * Answers of a batch in the order of its ids `firstId`, `firstId + 1`, …; `no_batches` when the daemon takes none, or none of so many:
+ * go-ethereum has one error for all calls of a batch above its limit, in a list.
+ */
 export function parseBatchAnswer(
   answer: Result<HttpAnswer, DaemonError>,
   firstId: number,
@@ -100,6 +103,8 @@ export function parseBatchAnswer(
   if (!content.ok) return Array.from({ length: count }, () => content);
   if (isFields(content.value)) return "no_batches";
   if (!Array.isArray(content.value) || content.value.length > count) return Array.from({ length: count }, () => err(NOT_JSON_RPC));
+  const isRefused = content.value.length < count && content.value.every((member) => isFields(member) && isFields(member.error));
+  if (isRefused && content.value.length > 0) return "no_batches";
   const byId = new Map<unknown, unknown>(content.value.map((member: unknown) => [isFields(member) ? member.id : undefined, member]));
   return Array.from({ length: count }, (_, i) => readMember(byId.get(firstId + i), firstId + i));
 }

@@ -220,6 +220,16 @@ test("a batch gives its answers in the order of its calls, whatever order they c
   ]);
 });
 
+test("a node that takes no batch of so many calls, and has one error for all of them, is asked call by call", async () => {
+  const client = await serve((body, response) => {
+    if (!body.startsWith("[")) return reply(response, { result: idOf(body), id: idOf(body) });
+    const [first] = JSON.parse(body) as { id: number }[];
+    return reply(response, [{ id: first?.id, error: { code: -32600, message: "batch too large" } }]);
+  });
+  const calls = [1, 2, 3].map((n) => ({ method: "x", params: [n] }));
+  expect((await client.callBatch(calls)).every((a) => a.ok)).toBe(true);
+});
+
 test("a daemon without batches is asked call by call", async () => {
   let batches = 0;
   const client = await serve((body, response) => {
