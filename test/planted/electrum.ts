@@ -13,6 +13,7 @@ const WAITS_TEST = "test/electrum/waits.test.ts";
 const ALL_LIE_TEST = "test/electrum/allConnectedLie.test.ts";
 const VISITS_TEST = "test/electrum/visits.test.ts";
 const EXCHANGE_TEST = "test/electrum/exchange.test.ts";
+const LATE_TEST = "test/electrum/lateBranch.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
@@ -522,6 +523,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     'if (error.kind === "PlatformCoinIsNotActivated" && this.#awaitsPlatform()) {',
     'if (error.kind === "PlatformCoinIsNotActivated" && !this.#awaitsPlatform()) {',
     "src/app/coin/comingBack.test.ts",
+  ),
+  bug(
+    "a server that gives the headers of its branch late takes up every look",
+    `${AT}/headerFollower.ts`,
+    "if (tookMs > QUICK_MS)",
+    "if (tookMs > 1e9)",
+    LATE_TEST,
+  ),
+  bug(
+    "a clock that is set back keeps a branch with more work away for as long",
+    `${AT}/headerFollower.ts`,
+    "leftMs > 0 && leftMs <= MAX_REST_MS",
+    "leftMs > 0",
+    LATE_TEST,
   ),
   bug(
     "a coin that stayed for its swaps keeps its servers, whoever else is named",

@@ -23,6 +23,10 @@ const MAX_STEP = 2_000;
 const MAX_DEAR_STEP = 100;
 /** How long all servers may be further back than we were before that is believed of a chain whose blocks cost nothing. */
 const BEHIND_MS = 60_000;
+/** A branch that took longer to look at and is not better is left alone for so many times as long, and at most so long, ms. */
+const QUICK_MS = 2_000;
+const REST_FACTOR = 10;
+const MAX_REST_MS = 1_800_000;
 /** What is to become of the chain of headers. Nothing is changed until `adopt`. */
 export type HeaderPlan = {
   /** The last block that stays; null: all that was known goes. */
@@ -63,6 +67,8 @@ export class HeaderFollower {
   #genesis: string | null;
   #chain: Anchored | null = null;
   #behindSinceMs: number | null = null;
+  /** Until when branches of a server are left alone: one that answers late must not use up every look. */
+  readonly #restUntilMs = new WeakMap<RemoteServer, number>();
   /** Last blocks of servers that show their work, each as that server gave it. */
   readonly #judged = new WeakSet<BlockHeader>();
 
@@ -167,12 +173,26 @@ export class HeaderFollower {
       const { tip } = server;
       if (tip === null || tip.header.hash === own.hash) continue;
       const followed = best.chain ?? this.#chain ?? (await this.#ownChain(servers));
-      if (followed === null || tipOf(followed.checked).hash === tip.header.hash) continue;
+      if (followed === null || tipOf(followed.checked).hash === tip.header.hash || this.#rests(server)) continue;
+      const sinceMs = this.#deps.clock.nowMs();
       const other = await this.#planFor({ height: tip.height, hash: tip.header.hash, servers: [server] }, servers);
       const chain = other.ok && other.value.height === other.value.target ? other.value.chain : null;
       if (other.ok && chain !== null && chain.anchor === followed.anchor && beats(chain.checked, followed.checked)) best = other.value;
+      else this.#letRest(server, sinceMs);
     }
     return best;
+  }
+
+  #letRest(server: RemoteServer, sinceMs: number): void {
+    const nowMs = this.#deps.clock.nowMs();
+    const tookMs = nowMs - sinceMs;
+    if (tookMs > QUICK_MS) this.#restUntilMs.set(server, nowMs + Math.min(MAX_REST_MS, REST_FACTOR * tookMs));
+  }
+
+  #rests(server: RemoteServer): boolean {
+    const leftMs = (this.#restUntilMs.get(server) ?? 0) - this.#deps.clock.nowMs();
+    // A clock that was set back must not make the rest hours longer.
+    return leftMs > 0 && leftMs <= MAX_REST_MS;
   }
 
   async #planFor(agreed: Agreed, servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
