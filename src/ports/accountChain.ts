@@ -232,8 +232,11 @@ export interface AccountChain {
   ): Promise<Result<TokenTrip, ChainReadError>>;
   /** What the call would return at the tip. */
   call(request: CallRequest, signal?: AbortSignal): Promise<Result<Uint8Array, ChainReadError>>;
-  /** Gas units the transaction would need at the tip, without a margin; the middle one of what the nodes say, of two the greater. */
-  estimateGas(request: CallRequest, signal?: AbortSignal): Promise<Result<bigint, ChainReadError>>;
+  /**
+   * Gas units the transaction would need at the tip, without a margin; the middle one of what the nodes say, of two the greater.
+   * @param most above it the transaction is not sent: so much counts only if a majority says it
+   */
+  estimateGas(request: CallRequest, signal?: AbortSignal, most?: bigint): Promise<Result<bigint, ChainReadError>>;
 
   /** Idempotent; every node of this chain gets it; the deadline is the adapter's own. Throws on bytes that are no transaction of this chain. */
   broadcast(raw: Uint8Array, signal?: AbortSignal): Promise<BroadcastOutcome>;

@@ -982,14 +982,45 @@ test.each([
   await world.drive(world.chain.refresh());
   const ask = () => world.drive(world.chain.estimateGas({ from: OWNER, to: OWNER, value: 1n, data: new Uint8Array(0) }));
   expect(await ask()).toEqual({ ok: true, value: 60_000n });
-  // The one that estimates names too little.
+  // The one that estimates names too little: that refuses nothing.
   enough = 60_001n;
-  expect(await ask()).toMatchObject({ ok: false, error: { kind: "Reverted" } });
+  expect(await ask()).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
   enough = 0n;
   node(world, 1).says.set("eth_estimateGas", () => {
     throw new RpcRefusal(-32000, "insufficient funds for transfer");
   });
   expect(await ask()).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
+});
+
+const reverts = (): never => {
+  throw new RpcRefusal(3, "execution reverted: paused", "0x");
+};
+test.each([
+  ["a refusal", 1, reverts],
+  ["a refusal", 2, reverts],
+  ["too little", 2, () => quantity(20_000n)],
+  ["too much", 1, () => quantity(5_000_000n)],
+  ["too much", 2, () => quantity(5_000_000n)],
+] as const)("%s that one node invents where %s honest ones estimate no gas is no answer", async (_what, honest, says) => {
+  const world = scriptedWorld(honest + 1);
+  let isPaused = false;
+  for (const n of world.nodes) {
+    n.says.set("eth_estimateGas", () => {
+      throw new RpcRefusal(-32601, "method not found");
+    });
+    n.says.set("eth_call", ([call], answer) => {
+      const { from, gas } = call as { from?: string; gas?: string };
+      if (from === undefined) return answer();
+      return isPaused || (gas !== undefined && BigInt(gas) < 60_000n) ? reverts() : "0x";
+    });
+  }
+  node(world, honest).says.set("eth_estimateGas", says);
+  await world.drive(world.chain.refresh());
+  const ask = () =>
+    world.drive(world.chain.estimateGas({ from: OWNER, to: OWNER, value: 1n, data: new Uint8Array(0) }, undefined, 100_000n));
+  expect(await ask()).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
+  isPaused = true;
+  expect(await ask()).toMatchObject({ ok: false, error: { kind: "Reverted" } });
 });
 
 test("of three nodes one estimates no gas: one of the others that would refuse the call decides nothing", async () => {

@@ -39,7 +39,7 @@ export class FakeAccountChain implements AccountChain {
   gas = 21_000n;
   data: DataCost | null = { gas: 21_000n, wei: 0n };
   /** What estimates come to for a call; null: `gas`. */
-  estimate: (request: CallRequest) => Result<bigint, ChainReadError> | null = () => null;
+  estimate: (request: CallRequest, most?: bigint) => Result<bigint, ChainReadError> | null = () => null;
   /** What calls come to; null: a word of zeros. */
   answer: (request: CallRequest) => Result<Uint8Array, ChainReadError> | null = () => null;
   /** What moving a token to a contract and back comes to; null: all of it arrives. */
@@ -160,8 +160,8 @@ export class FakeAccountChain implements AccountChain {
   async call(request: CallRequest): Promise<Result<Uint8Array, ChainReadError>> {
     return this.answer(request) ?? ok(new Uint8Array(32));
   }
-  async estimateGas(request: CallRequest): Promise<Result<bigint, ChainReadError>> {
-    return this.trouble === null ? (this.estimate(request) ?? ok(this.gas)) : err({ kind: "Unreachable", message: this.trouble });
+  async estimateGas(request: CallRequest, _signal?: AbortSignal, most?: bigint): Promise<Result<bigint, ChainReadError>> {
+    return this.trouble === null ? (this.estimate(request, most) ?? ok(this.gas)) : err({ kind: "Unreachable", message: this.trouble });
   }
   async broadcast(raw: Uint8Array): Promise<BroadcastOutcome> {
     if (!parseEvmTx(raw).ok) throw new Error("broadcast of bytes that are no transaction");

@@ -40,6 +40,20 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a claim that failed is never made again while nodes say that it would fail",
+    VERSIONS,
+    "task.nowSec() - last < Math.max(TRY_AGAIN_SEC, Math.abs(deadline - last) / 2) ? hopeless : null",
+    "last > 0 && deadline > 0 ? hopeless : null",
+    ATTACKS,
+  ),
+  bug(
+    "a claim that would fail is made again at every block once half of its window is over",
+    VERSIONS,
+    "task.nowSec() - last < Math.max(TRY_AGAIN_SEC, Math.abs(deadline - last) / 2) ? hopeless : null",
+    "2 * task.nowSec() < last + deadline ? hopeless : null",
+    ATTACKS,
+  ),
+  bug(
     "a filler of what was given up is never sent dearer",
     "src/app/coin/evm/nonceLedger.ts",
     "const isFiller = to === signed.from && value === 0n && data.length === 0;",

@@ -12,6 +12,7 @@ import { decimal } from "../../src/core/money/rational.ts";
 import { payableCap } from "../../src/core/swap/feeSchedule.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
+import { err } from "../../src/core/util/result.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
 
 const SEED = 20_241_123;
@@ -164,6 +165,40 @@ test("a taker's claim of a paused token fails once, not once a block, and goes t
   token().isPaused = false;
   await t.world.runUntil("the swap ends for both", isOver(uuid), HOUR_MS);
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
+test("a taker's claim that failed is made again in time though its nodes go on saying that it would fail", async () => {
+  t = await accountWorld({ seed: SEED });
+  const uuid = await match(t, TOKEN, UTXO, "4", "0.5");
+  await t.world.runUntil("the taker has paid", () => t.taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPayment"), HOUR_MS);
+  token().isPaused = true;
+  const claims = (): number =>
+    t.taker.events(uuid).filter((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === "makerPaymentSpend").length;
+  await t.world.runUntil("the taker claims", () => claims() > 0, HOUR_MS);
+  const until = t.world.clock.nowMs() + HOUR_MS;
+  await t.world.runUntil("an hour passes", () => t.world.clock.nowMs() >= until, 2 * HOUR_MS);
+  const honest = SimEvmView.prototype.estimateGas;
+  vi.spyOn(SimEvmView.prototype, "estimateGas").mockImplementation(function (this: SimEvmView, request, signal) {
+    const isTransfer = request.to === TOKEN_AT && this.account(t.taker.account) !== undefined;
+    return isTransfer
+      ? Promise.resolve(err({ kind: "Reverted", data: null, message: "The ETH chain would refuse the transaction: paused." }))
+      : honest.call(this, request, signal);
+  });
+  token().isPaused = false;
+  await t.world.runUntil("the taker has claimed", () => t.taker.outcome(uuid) !== null, 12 * HOUR_MS);
+  expect([t.taker.outcome(uuid), claims()]).toEqual(["success", 2]);
+});
+
+test("what would fail is tried a few times in its window and after it, not once a block", async () => {
+  t = await accountWorld({ seed: SEED });
+  const uuid = await match(t, TOKEN, UTXO, "4", "0.5");
+  await t.world.runUntil("the taker has paid", () => t.taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPayment"), HOUR_MS);
+  token().isPaused = true;
+  const until = t.world.clock.nowMs() + 12 * HOUR_MS;
+  await t.world.runUntil("twelve hours pass", () => t.world.clock.nowMs() >= until, 13 * HOUR_MS);
+  const claims = t.taker.events(uuid).filter((e) => e.type === "tx_replaced" && e.slot === "makerPaymentSpend");
+  expect(claims.length).toBeGreaterThan(1);
+  expect(claims.length).toBeLessThan(30);
 });
 
 /** Code of an own account that takes no coins, as a delegation of EIP-7702 may bring it. */

@@ -157,14 +157,31 @@ export function tryCall(reads: ContractReads, request: CallRequest): Answered<Ui
 /**
  * The middle one of what all nodes say, of an even number the higher of the two: with too little gas the transaction fails and
  * costs its fee, and too much of it is not paid, but must be there. A refusal counts when a majority refuses. Nodes without the method
- * leave it to the others; where these are fewer than must agree, as many as must try whether the call goes through with that much.
+ * leave it to the others; where these are fewer than must agree, as many as must try the call.
+ * @param most a figure above it is a refusal to who asks
  */
-export async function readGasEstimate(reads: ContractReads, request: CallRequest): Answered<bigint> {
+export async function readGasEstimate(reads: ContractReads, request: CallRequest, most: bigint | null = null): Answered<bigint> {
   const { ticker, quorum } = reads;
   const { query, told, middle } = middleEstimate(estimateQuery(request));
   const [read] = await quorumRead(quorum, [{ ...query, mayLack: true }], reads.signal, quorum.nodes.length);
-  if (read === undefined || !read.ok) return err(toReadError(ticker, read?.error ?? { kind: "no_nodes", troubles: [] }));
-  const gas = middle() ?? read.value;
-  const tried = told.length < quorum.need ? await ask(reads, trialQuery(request, gas)) : null;
-  return tried?.ok === false ? tried : ok(gas);
+  if (read?.ok) {
+    const gas = middle() ?? read.value;
+    return told.length < quorum.need ? fewSay(reads, request, told.length, most === null || gas <= most ? gas : null) : ok(gas);
+  }
+  if (read?.error.kind === "reverted" && read.error.votes < quorum.need) return fewSay(reads, request, read.error.votes, null);
+  return err(toReadError(ticker, read?.error ?? { kind: "no_nodes", troubles: [] }));
+}
+
+/**
+ * What fewer nodes than must agree say of a call's gas is true where as many as must carry it out with that much; that it would be refused,
+ * where so many refuse it, whatever gas it has. Else it is not known: one of them could keep a claim at home until it is too late.
+ * @param gas null: they say that it would be refused, or need more than is taken
+ */
+async function fewSay(reads: ContractReads, request: CallRequest, have: number, gas: bigint | null): Answered<bigint> {
+  const { ticker, quorum } = reads;
+  if (gas !== null && (await ask(reads, trialQuery(request, gas))).ok) return ok(gas);
+  const tried = await ask(reads, trialQuery(request));
+  if (!tried.ok) return tried;
+  const fault = { kind: "too_few", what: "the answer to eth_estimateGas", have, need: quorum.need, troubles: [] } as const;
+  return err({ kind: "Unreachable", message: lookFaultText(ticker, fault) });
 }

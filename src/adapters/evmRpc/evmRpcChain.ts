@@ -146,7 +146,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
     tokenTrip: (token, owner, contract, amount, signal) =>
       question(signal, (reads) => readTokenTrip(reads, token, owner, contract, amount)),
     call: (request, signal) => question(signal, (reads) => tryCall(reads, request)),
-    estimateGas: (request, signal) => question(signal, (reads) => readGasEstimate(reads, request)),
+    estimateGas: (request, signal, most) => question(signal, (reads) => readGasEstimate(reads, request, most)),
     async broadcast(raw, signal): Promise<BroadcastOutcome> {
       const txid = idToSend(raw, chainId);
       const parents = signal ? [signal, loop.signal] : [loop.signal];

@@ -15,12 +15,12 @@ export type Quorum = {
 
 /**
  * Why one question has no answer although nodes were reached.
- * - `reverted`: the contract refused the call; so a majority says.
+ * - `reverted`: the contract refused the call; so a majority says, of `votes` nodes.
  * - `refused`: none of the nodes carries the request out.
  */
 export type ReadFault =
   | LookFault
-  | { readonly kind: "reverted"; readonly data: Uint8Array | null; readonly message: string }
+  | { readonly kind: "reverted"; readonly data: Uint8Array | null; readonly message: string; readonly votes: number }
   | { readonly kind: "refused"; readonly message: string };
 export type Read<T> = Result<T, ReadFault>;
 
@@ -81,7 +81,7 @@ class Ballot<T> {
     const { error } = answer;
     if (isRevert(error) || (error.kind === "rpc" && this.#query.isRefusedByContract)) {
       const message = error.kind === "rpc" ? error.message : "";
-      this.#vote(node, REVERTED, err({ kind: "reverted", data: revertData(error), message }));
+      this.#vote(node, REVERTED, err({ kind: "reverted", data: revertData(error), message, votes: 1 }));
       return;
     }
     if (error.kind === "rpc") this.#refusal ??= error.message;
@@ -107,7 +107,8 @@ class Ballot<T> {
     const winner = ballots.find(({ nodes }) => nodes.length >= need);
     if (winner !== undefined) {
       for (const other of ballots) if (other !== winner) for (const node of other.nodes) node.contradicted(what);
-      return winner.answer;
+      const { answer, nodes } = winner;
+      return answer.ok || answer.error.kind !== "reverted" ? answer : err({ ...answer.error, votes: nodes.length });
     }
     if (ballots.length > 1) return err({ kind: "disagree", what, nodes: ballots.flatMap(({ nodes }) => nodes.map((n) => n.name)) });
     if (ballots.length === 0 && this.#refusal !== null) return err({ kind: "refused", message: this.#refusal });

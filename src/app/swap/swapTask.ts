@@ -135,6 +135,11 @@ export class SwapTask {
     const found = this.#log.find((e) => match(e.event));
     return found ? Math.floor(found.atMs / 1_000) : null;
   }
+  /** The same of the last one. */
+  lastTimeOf(match: (e: SwapEvent) => boolean): number | null {
+    const found = this.#log.findLast((e) => match(e.event));
+    return found ? Math.floor(found.atMs / 1_000) : null;
+  }
 
   /** Starts what the state demands. Call once. */
   run(): void {

@@ -27,6 +27,8 @@ const PLAIN_GAS = ((21_000n + 40n * BigInt(CALL_SAMPLE.length)) * 102n) / 100n;
 
 /** Gas that data needs beside what a chain of its own takes. */
 export const gasBeside = ({ gas }: DataCost): bigint => (gas > PLAIN_GAS ? gas - PLAIN_GAS : 0n);
+/** What the transfer with the sample needs where data needs so much beside. */
+export const sampleGas = (beside: bigint): bigint => PLAIN_GAS + beside;
 
 function addressOf(text: string): EvmAddress {
   const address = parseAnyCaseAddress(text);

@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from "../../../core/evm/address.ts";
-import { CALL_SAMPLE, gasBeside } from "../../../core/evm/dataCost.ts";
+import { CALL_SAMPLE, gasBeside, sampleGas } from "../../../core/evm/dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 
 /**
@@ -48,6 +48,7 @@ export function dataObstacle(account: Account): string | null {
  * and earns nothing. Null: the nodes do not say.
  */
 export async function dataGasNow({ chain, address }: Pick<EvmAccount, "chain" | "address">, signal: AbortSignal): Promise<bigint | null> {
-  const tried = await chain.estimateGas({ from: address, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }, signal);
+  const sample = { from: address, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE };
+  const tried = await chain.estimateGas(sample, signal, sampleGas(MOST_DATA_GAS / DATA_ROOM));
   return tried.ok ? gasBeside({ gas: tried.value, wei: 0n }) * DATA_ROOM : null;
 }

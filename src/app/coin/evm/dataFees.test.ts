@@ -185,6 +185,29 @@ test("so is what a token's transfer was once said to need", async () => {
   expect([coins.token.spendSize("claim"), await needs(60_000n), await needs(200_000n)]).toEqual([usual, 156_000, 338_000]);
 });
 
+test("what is asked for with a limit says so: a figure that would keep a claim here counts only if a majority names it", async () => {
+  const swap: Contract = {
+    ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },
+    ...{ units: 400n, swapContract: SWAPS },
+  };
+  const sent = { state: "sent" } as ReturnType<AccountChain["payment"]>;
+  vi.spyOn<AccountChain, "payment">(chain, "payment").mockReturnValue(sent);
+  const limits: bigint[] = [];
+  let beyond = 0n;
+  chain.estimate = (request, most = 0n) => {
+    limits.push(most);
+    return ok(request.to === TOKEN ? most + beyond : most);
+  };
+  expect(await coins.token.prepareToSpend(swap, signal)).toBeNull();
+  expect(coins.token.spendTooDear()).toBeNull();
+  expect(limits.every((limit) => limit > 21_000n && limit < 1_500_000n)).toBe(true);
+  beyond = 1n;
+  expect(await coins.token.prepareToSpend(swap, signal)).toMatch("far more than any swap reckons with");
+  chain.estimate = (_request, most = 0n) => ok(most + 1n);
+  await coins.token.prepareToSpend(swap, signal);
+  expect(coins.token.spendTooDear()).toMatch("gas more than any swap reckons with");
+});
+
 test("a token found to need more than a claim was signed with: its secret stays here; a little more is in its margin", async () => {
   const swap: Contract = {
     ...{ lock: 1_800_000_000, secretHash: new Uint8Array(20).fill(3), refundKey: key.publicKey, claimKey: key.publicKey },

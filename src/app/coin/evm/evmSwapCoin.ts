@@ -15,7 +15,7 @@ import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
 import { EvmSwapChain } from "./evmSwapChain.ts";
 import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
 import { EvmTradeFunds } from "./evmTradeFunds.ts";
-import { ampleGas } from "./foundGas.ts";
+import { mostNeeded } from "./foundGas.ts";
 import { priceOf } from "./gasBid.ts";
 import { greatestCost } from "./outgoing.ts";
 import { paymentScript, paymentTerms } from "./paymentScript.ts";
@@ -37,6 +37,7 @@ const LEAST_ROOM = 2n * 10n;
 const CONTRACT_GAS = 60_000n;
 /** Ten times the usual limit: beyond it the token does something nobody agreed on. */
 const MOST_SPEND_GAS = 1_500_000n;
+const MOST_TRANSFER_GAS = mostNeeded(MOST_SPEND_GAS) - CONTRACT_GAS;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -88,14 +89,13 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     if (token === null) return payoutObstacle(account, from, isThere ? units : 0n, signal);
     if (!isThere) return null;
     const request = { from, to: token, value: 0n, data: transferCall(account.address, units) };
-    const tried = await account.chain.estimateGas(request, signal);
+    const tried = await account.chain.estimateGas(request, signal, MOST_TRANSFER_GAS);
     if (!tried.ok)
       return tried.error.kind === "Reverted"
         ? `the swap contract could not pay ${ticker} to this account now: ${tried.error.message.replace(/\.$/, "")}`
         : null;
-    const needed = tried.value + CONTRACT_GAS;
-    const isUsable = ampleGas(needed) <= MOST_SPEND_GAS;
-    if (isUsable) this.needsSpendGas(needed);
+    const isUsable = tried.value <= MOST_TRANSFER_GAS;
+    if (isUsable) this.needsSpendGas(tried.value + CONTRACT_GAS);
     return isUsable ? null : `a transfer of ${ticker} needs ${tried.value} gas, far more than any swap reckons with`;
   }
   spendTooDear(): string | null {

@@ -9,6 +9,8 @@ const MOST_KEPT = 8;
 const MARGIN_PERCENT = 130n;
 /** Gas to sign with where a try needed so much. */
 export const ampleGas = (needed: bigint): bigint => (needed * MARGIN_PERCENT) / 100n;
+/** The most a try may need where so much is signed with at most. */
+export const mostNeeded = (ample: bigint): bigint => (ample * 100n) / MARGIN_PERCENT;
 
 type Found = { readonly gas: bigint; readonly untilMs: number };
 

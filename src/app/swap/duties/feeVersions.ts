@@ -130,12 +130,22 @@ export async function whyNotPaidOut(task: SwapTask, signal: AbortSignal): Promis
   return null;
 }
 
-/** Why a claim or refund that failed on its chain would fail again: each try costs gas, and there are `MAX_VERSIONS` of them. */
+/** Two tries of what its nodes say would fail are at least this far apart. */
+const TRY_AGAIN_SEC = 600;
+
+/**
+ * Why a claim or refund that failed on its chain would fail again: each try costs gas, and there are `MAX_VERSIONS` of them. It is tried all
+ * the same when half of what its last version had until the deadline is over, and past that as rarely: who says so may be wrong, and a claim
+ * that is never tried costs the payment.
+ */
 export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSignal): Promise<string | null> {
   const payment = spentPayment(task, slot);
   const tx = task.state.own[slot];
   if (!payment || !tx || coinOf(task, slot).relayPolicy !== "nonce" || currentVersion(task, slot)) return null;
-  return whyNotSpend(task, payment, signal);
+  const hopeless = await whyNotSpend(task, payment, signal);
+  const last = task.lastTimeOf((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot) ?? 0;
+  const { deadline } = feeQuestion(task, slot, spendSize(task, slot));
+  return task.nowSec() - last < Math.max(TRY_AGAIN_SEC, Math.abs(deadline - last) / 2) ? hopeless : null;
 }
 
 /**
