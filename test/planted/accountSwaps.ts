@@ -40,6 +40,62 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "nobody sends or gives up what a swap signed while it waits for its other coin",
+    FUNDS,
+    "if (hasGas) for (const uuid of this.#needs.keys()) this.entrust(uuid, coin);",
+    "",
+    LINE,
+  ),
+  bug(
+    "what a waiting swap sends no more, as its log proves, keeps its nonce",
+    FUNDS,
+    'const isWanted = published.includes(slot) && (slot !== "fee" || !isFeeMoot(s));',
+    "const isWanted = published.includes(slot) || slot !== payment;",
+    FUNDS_TEST,
+  ),
+  bug(
+    "a fee that is moot is sent on for a swap that waits",
+    FUNDS,
+    '(slot !== "fee" || !isFeeMoot(s))',
+    '(slot !== "fee" || isFeeMoot !== null)',
+    FUNDS_TEST,
+  ),
+  bug(
+    "a payment is sent for a swap that waits past its time",
+    FUNDS,
+    "until: slot === payment && !isPaidFor(s) ? notAfter : null",
+    "until: slot === payment && isPaidFor(s) ? notAfter : null",
+    FUNDS_TEST,
+  ),
+  bug(
+    "what never left is sent for a swap that waits",
+    FUNDS,
+    "if (!isWanted || !tx.attempted) return",
+    "if (!isWanted) return",
+    FUNDS_TEST,
+  ),
+  bug(
+    "an account goes on seeing to what its swap sends itself again",
+    FUNDS,
+    "for (const c of [coin, other]) c.handBack?.(raw);",
+    "for (const c of [coin, other]) c.lockNonce?.(raw);",
+    FUNDS_TEST,
+  ),
+  bug(
+    "the account sends nothing for a swap that waits",
+    KEEPER,
+    "else if (tx.nonce === pendingNonce) {",
+    "else if (tx.nonce < 0n) {",
+    KEEPER_TEST,
+  ),
+  bug(
+    "what a waiting swap left is never given up",
+    KEEPER,
+    "if (untilMs !== null && clock.nowMs() >= untilMs) nonces.giveUp(txid, true);",
+    "if (untilMs !== null && clock.nowMs() >= untilMs) nonces.takeBack(txid);",
+    KEEPER_TEST,
+  ),
+  bug(
     "a claim that failed is never made again while nodes say that it would fail",
     VERSIONS,
     "task.nowSec() - last < Math.max(TRY_AGAIN_SEC, Math.abs(deadline - last) / 2) ? hopeless : null",
@@ -620,8 +676,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what came too late to leave keeps its nonce while its swap waits for a coin",
     FUNDS,
-    "if (hasGas) for (const [uuid, needs] of this.#needs)",
-    "if (!hasGas) for (const [uuid, needs] of this.#needs)",
+    "this.#letExpire(uuid, needs, coin);",
+    "if (needs.isOver) this.#letExpire(uuid, needs, coin);",
     FUNDS_TEST,
     LINE,
   ),

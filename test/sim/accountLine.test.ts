@@ -184,3 +184,89 @@ test(
   },
   TIMEOUT_MS,
 );
+
+const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
+
+/** The taker's token trade beside a swap that waits; it claims the other coin when the secret is out. */
+async function tradesOn(base: Ticker, rel: Ticker): Promise<string> {
+  const uuid = await match(t, base, rel, "4", "0.5");
+  await t.world.runUntil("the second one ends", () => isOver(t, uuid), 10 * HOUR_MS);
+  expect(outcomes(t, uuid)).toBe("success success");
+  return uuid;
+}
+
+test(
+  "a dex fee that no node kept, of a swap that is over and waits for its other coin, holds up no other swap",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    const swallow = (isSwallowing: boolean): void => {
+      for (const node of [maker, taker]) node.link(ETH).isSwallowing = isSwallowing;
+    };
+    onSend(taker, "fee", () => swallow(true), "before");
+    const first = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("the first one ends", () => isOver(t, first) && taker.outcome(first) !== null, 10 * HOUR_MS);
+    expect(taker.outcome(first)).toBe("failed");
+    taker.crash();
+    swallow(false);
+    await taker.start(NO_UTXO);
+    await world.advance(0.1 * HOUR_MS);
+    await tradesOn(TOKEN, ETH);
+  },
+  TIMEOUT_MS,
+);
+
+test.each([
+  ["waits for its other coin", false],
+  ["lost its other coin to a client that disabled it", true],
+] as const)(
+  "a refund that no node kept, of a swap that %s, is sent by the account and holds up no other swap",
+  async (_, isDisabled) => {
+    await open();
+    const { maker, taker, world } = t;
+    onSend(maker, "claim", () => maker.link(ETH).fault({ kind: "http_500" }, { forMs: 2.2 * HOUR_MS }), "before");
+    onSend(taker, "refund", () => (taker.link(ETH).isSwallowing = true), "before");
+    const first = await match(t, UTXO, ETH, "4", "0.5");
+    const refunds = (): boolean => taker.has(first, (e) => e.type === "tx_attempted" && e.slot === "takerPaymentRefund");
+    await world.runUntil("the taker refunds", () => refunds() && taker.link(ETH).isSwallowing, 10 * HOUR_MS);
+    maker.crash();
+    if (isDisabled) await world.settle(taker.node.coins.disable(UTXO, true));
+    else {
+      taker.crash();
+      await taker.start(NO_UTXO);
+    }
+    taker.link(ETH).isSwallowing = false;
+    await world.advance(2.3 * HOUR_MS);
+    await maker.start(ALL);
+    const second = await tradesOn(TOKEN, ETH);
+    taker.crash();
+    await taker.start(ALL);
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect(outcomes(t, first)).toBe("refunded refunded");
+    await audit(t, [first, second], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a payment that no node kept and whose swap waits for its other coin until it is too late is given up, and holds up no other swap",
+  async () => {
+    await open();
+    const { taker, world } = t;
+    onSend(taker, "payment", () => (taker.link(ETH).isSwallowing = true), "before");
+    const first = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("it has paid", () => taker.has(first, (e) => e.type === "tx_attempted" && e.slot === "takerPayment"), HOUR_MS);
+    taker.crash();
+    taker.link(ETH).isSwallowing = false;
+    await world.advance(1.5 * HOUR_MS);
+    await taker.start(NO_UTXO);
+    await world.advance(0.1 * HOUR_MS);
+    const second = await tradesOn(TOKEN, ETH);
+    taker.crash();
+    await taker.start(ALL);
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect(outcomes(t, first)).toBe("refunded cancelled");
+    await audit(t, [first, second], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);

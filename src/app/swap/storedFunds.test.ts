@@ -2,8 +2,9 @@ import { beforeEach, expect, test } from "vitest";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
-import type { SwapEvent } from "../../core/swap/events.ts";
+import type { Slot, SwapEvent } from "../../core/swap/events.ts";
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
+import { toHex } from "../../core/util/bytes.ts";
 import { StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 
@@ -15,10 +16,12 @@ const SIGNED: SwapEvent = { type: "tx_signed", slot: "takerPaymentSpend", txid: 
 let clock: VirtualClock;
 let funds: StoredFunds;
 let freed: number;
+let entrusted: Map<string, number | null>;
 beforeEach(() => {
   clock = new VirtualClock(START * 1_000);
   funds = new StoredFunds(clock, new SilentLog());
   freed = 0;
+  entrusted = new Map();
 });
 
 const state = (...events: SwapEvent[]): SwapState => fold([{ type: "started", terms }, ...events]);
@@ -29,6 +32,8 @@ const coin = (): SwapCoin =>
     lockInputs: () => undefined,
     lockNonce: () => undefined,
     freeNonce: () => void freed++,
+    entrust: (raw: Uint8Array, until: number | null) => void entrusted.set(toHex(raw), until),
+    handBack: (raw: Uint8Array) => void entrusted.delete(toHex(raw)),
     reserveAgain: () => [],
     reserveClaimAgain: () => ({ ok: true, value: { id: "held" } }),
     reserveTokenGas: () => null,
@@ -71,4 +76,58 @@ test("what left keeps its nonce, and so does what may leave at any time", async 
   funds.take(coin());
   await clock.advance(3_600_000);
   expect(freed).toBe(0);
+});
+
+const KEY = `02${"11".repeat(32)}`;
+const negotiated: SwapEvent = {
+  type: "negotiated",
+  with: { theirStartedAt: START, theirLocktime: START + 7_800, makerCoinPub: KEY, takerCoinPub: KEY, secretHash: "22".repeat(20) },
+};
+const signed = (slot: Slot, raw: string, notAfter: number | null = null): SwapEvent => ({ ...SIGNED, slot, txid: raw, raw, notAfter });
+const sent = (slot: Slot, raw: string, notAfter: number | null = null): SwapEvent[] => [
+  signed(slot, raw, notAfter),
+  { type: "tx_attempted", slot },
+];
+const SECRET: SwapEvent = { type: "secret_learned", secret: "33".repeat(32) };
+const FAILURE = { event: "TakerPaymentWaitForSpendFailed", reason: "late" };
+const DECIDED: SwapEvent = { type: "refund_decided", failure: FAILURE };
+const seen = (slot: Slot, raw: string): SwapEvent => ({ type: "tx_seen", slot, txid: raw, raw, block: { height: 1, hash: "h" } });
+
+test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Record<string, number | null>>]>([
+  ["a fee while the maker may go on", "taker", sent("fee", "f1"), { f1: null }],
+  ["a fee of a swap that came to nothing", "taker", [...sent("fee", "f1"), { type: "finished", outcome: "failed" }], { f1: 0 }],
+  ["a fee that never left", "taker", [signed("fee", "f1")], {}],
+  ["a payment", "taker", sent("takerPayment", "a1", UNTIL), { a1: UNTIL }],
+  ["a payment that was used", "taker", [...sent("takerPayment", "a1", UNTIL), seen("takerPaymentSpend", "c1")], { a1: null }],
+  [
+    "a cancellation, and its payment",
+    "taker",
+    [...sent("takerPayment", "a1", UNTIL), DECIDED, ...sent("cancel", "b1")],
+    { a1: 0, b1: null },
+  ],
+  ["a cancellation that never left", "taker", [...sent("takerPayment", "a1", UNTIL), DECIDED, signed("cancel", "b1")], { a1: 0, b1: 0 }],
+  [
+    "a taker's claim in its newest version, and what the secret makes moot",
+    "taker",
+    [
+      ...sent("fee", "f1"),
+      ...sent("takerPayment", "a1", UNTIL),
+      seen("takerPayment", "a1"),
+      { type: "tx_confirmed", slot: "takerPayment", txid: "a1", block: { height: 1, hash: "h" } },
+      SECRET,
+      ...sent("makerPaymentSpend", "c1"),
+      { type: "tx_replaced", slot: "makerPaymentSpend", txid: "c2", raw: "c2", fee: "2" },
+    ],
+    { f1: 0, c2: null },
+  ],
+  ["a maker's claim that never left, of a payment it takes back", "maker", [SIGNED, DECIDED], { c1: 0 }],
+  ["a maker's claim that may yet leave", "maker", [SIGNED], {}],
+])("what a swap that waits leaves to its account: %s", (_, role, events, expected) => {
+  const own = role === "maker" ? terms : swapTerms("taker", { makerCoin: "UTXO", takerCoin: "ACCOUNT" });
+  funds.add(own.uuid, fold([{ type: "started", terms: own }, negotiated, ...events]));
+  const c = coin();
+  funds.take(c);
+  expect(Object.fromEntries(entrusted)).toEqual(expected);
+  funds.handOver(own.uuid, c, c);
+  expect([...entrusted]).toEqual([]);
 });

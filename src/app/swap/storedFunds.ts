@@ -1,11 +1,12 @@
 import { ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/events.ts";
-import { outcomeOf, paymentMayExist, type SwapState, type TxVersion, versionsOf } from "../../core/swap/swapState.ts";
+import { duties, isFeeMoot, outcomeOf, paymentMayExist, type SwapState, type TxVersion, versionsOf } from "../../core/swap/swapState.ts";
 import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
 import { takeChild } from "./duties/feeVersions.ts";
+import { isPaidFor } from "./duties/publish.ts";
 import { StandInGas } from "./standInGas.ts";
 import type { SwapCoin, TokenSteps } from "./swapCoin.ts";
 
@@ -31,6 +32,8 @@ type Needs = {
   readonly claims: readonly Uint8Array[];
   /** What never left, and may not any more after so many unix seconds. */
   readonly unsent: readonly { readonly raw: Uint8Array; readonly until: number }[];
+  /** What its account sees to meanwhile, and unix seconds until which it sends it (`SwapCoin.entrust`). */
+  readonly entrusted: readonly { readonly raw: Uint8Array; readonly until: number | null }[];
   readonly mayRefund: boolean;
   readonly mayClaim: boolean;
   /** Unix seconds until which gas is kept for them while nobody takes the swap up. */
@@ -77,7 +80,7 @@ export class StoredFunds {
     if (hasGas) this.#takeSpends(coin);
     // What the account signed for coins that are enabled later: their nonces, and what those transactions cost.
     for (const { raws, refunds, claims } of this.#needs.values()) for (const raw of [...raws, ...refunds, ...claims]) coin.lockNonce?.(raw);
-    if (hasGas) for (const [uuid, needs] of this.#needs) this.#letExpire(uuid, needs, coin);
+    if (hasGas) for (const uuid of this.#needs.keys()) this.entrust(uuid, coin);
     const open = own
       .map(([uuid, { amounts, until, mayRefund, spendUntil }]) => ({
         uuid,
@@ -95,6 +98,14 @@ export class StoredFunds {
       else this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
     });
     this.#takeForTokens(coin);
+  }
+
+  /** The swap waits: a coin that is active sees to what it has signed on its account. */
+  entrust(uuid: string, coin: SwapCoin): void {
+    const needs = this.#needs.get(uuid);
+    if (!needs) return;
+    for (const { raw, until } of needs.entrusted) coin.entrust?.(raw, until);
+    this.#letExpire(uuid, needs, coin);
   }
 
   /** Nobody runs the swap and drops what came too late to leave: everything later of the account would wait for it. */
@@ -149,6 +160,7 @@ export class StoredFunds {
   handOver(uuid: string, coin: SwapCoin, other: SwapCoin): Reserved {
     const [own, claim] = [this.#reservations.get(uuid) ?? null, this.#claimReservations.get(uuid) ?? null];
     for (const { ticker } of [coin, other]) this.#standIns.release(uuid, ticker);
+    for (const { raw } of this.#needs.get(uuid)?.entrusted ?? []) for (const c of [coin, other]) c.handBack?.(raw);
     this.#needs.delete(uuid);
     this.#reservations.delete(uuid);
     this.#claimReservations.delete(uuid);
@@ -183,10 +195,32 @@ function needsOf(s: SwapState): Needs {
       const until = tx?.attempted === false ? tx.notAfter : null;
       return until === null ? [] : versionsOfSlot(s, slot).map((v) => ({ raw: fromHex(v.raw), until }));
     }),
+    entrusted: entrustedOf(s),
     mayRefund: !isOver && isPaid && !s.own[refund],
     mayClaim: !isOver && !s.abandoned && !s.own[claim],
     spendUntil: times.makerLock + s.terms.lockDurationSec,
   };
+}
+
+/**
+ * What a swap goes on sending is sent while it waits, where it left before; a payment only as long as it may leave. What it sends no more,
+ * as its log proves, and a claim or refund that never left and has no time limit, is given up: it may come back when the swap runs.
+ */
+function entrustedOf(s: SwapState): Needs["entrusted"] {
+  const { role } = s.terms;
+  const payment = ownPayment(role);
+  const { makerPaymentConfirmedBy, revealBy } = deadlinesOf(s);
+  const published = duties(s).flatMap((duty) => (duty.do === "publish" ? [duty.slot] : []));
+  return (["fee", payment, ownClaim(role), ownRefund(role), "cancel"] as const).flatMap((slot) => {
+    const tx = s.own[slot];
+    if (!tx || s.facts[slot]?.confirmed) return [];
+    const isSpend = slot !== "fee" && slot !== payment;
+    const isWanted = published.includes(slot) && (slot !== "fee" || !isFeeMoot(s));
+    if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
+    if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0 }));
+    const notAfter = tx.notAfter ?? (role === "maker" ? makerPaymentConfirmedBy : revealBy);
+    return [{ raw: fromHex(tx.raw), until: slot === payment && !isPaidFor(s) ? notAfter : null }];
+  });
 }
 
 const versionsOfSlot = (s: SwapState, slot: Slot): readonly TxVersion[] => {

@@ -214,6 +214,13 @@ export interface SwapCoin extends TradingCoin {
    * what pays for it. Only coins whose `spendsFrom` is `account` have it.
    */
   lockNonce?(raw: Uint8Array): void;
+  /**
+   * The swap of a stored transaction waits for its other coin: until `handBack` the account sends it itself, and gives it up when its time
+   * is over, because everything later of the account waits for it. Only of transactions the same account signed.
+   * @param until unix seconds; null: it is wanted for ever; 0: nobody wants it
+   */
+  entrust?(raw: Uint8Array, until: number | null): void;
+  handBack?(raw: Uint8Array): void;
   /** One that never left, and never will, gives its nonce back. */
   freeNonce?(raw: Uint8Array): void;
   /** A stored own transaction that may never confirm: nothing is built on its change any more. Its inputs stay taken. */

@@ -77,6 +77,11 @@ export class WaitingSwaps {
   add(state: SwapState): void {
     this.#funds.add(state.terms.uuid, state);
     this.#waiting.set(state.terms.uuid, listed(state));
+    // One of its coins is being disabled, and the other may stay.
+    for (const ticker of [state.terms.makerCoin, state.terms.takerCoin]) {
+      const coin = this.#deps.coin(ticker);
+      if (coin?.spendsFrom === "account") this.#funds.entrust(state.terms.uuid, coin);
+    }
   }
 
   /** To be called before a coin can be used by anybody: what these swaps have of it is taken out of circulation. */

@@ -202,9 +202,20 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       this.chain.addSender(toHex(call.value.id), txid);
   }
   lockNonce(raw: Uint8Array): void {
-    const { chain, address, nonces } = this.coin.account;
-    const signed = this.#txs.parse(raw);
-    if (signed?.from === address && signed.tx.chainId === chain.chainId) nonces.adopt(raw);
+    if (this.#ofAccount(raw)) this.coin.account.nonces.adopt(raw);
+  }
+  entrust(raw: Uint8Array, until: number | null): void {
+    const signed = this.#ofAccount(raw);
+    if (!signed) return;
+    const { chain, nonces } = this.coin.account;
+    nonces.adopt(raw);
+    nonces.entrust(signed.txid, until === null ? null : until * 1_000);
+    // Whether a pool has it decides what becomes of its nonce. It stays watched whatever comes of this look.
+    chain.watchTx(signed.txid, 0).catch(() => undefined);
+  }
+  handBack(raw: Uint8Array): void {
+    const signed = this.#ofAccount(raw);
+    if (signed) this.coin.account.nonces.handBack(signed.txid);
   }
   freeNonce(raw: Uint8Array): void {
     this.coin.account.nonces.free(evmTxid(raw));
@@ -273,6 +284,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const tx = this.#txs.parse(raw);
     const call = tx && parseSwapCall(tx.tx.data);
     return call?.ok ? call.value : null;
+  }
+
+  #ofAccount(raw: Uint8Array): SignedEvmTx | null {
+    const { chain, address } = this.coin.account;
+    const signed = this.#txs.parse(raw);
+    return signed?.from === address && signed.tx.chainId === chain.chainId ? signed : null;
   }
 
   /** Bytes this node signed. */

@@ -371,3 +371,32 @@ test("a nonce is filled also where too few nodes estimate gas, with the gas of a
   expect(filler).toMatchObject({ to: address, value: 0n });
   expect(filler?.gasLimit).toBeGreaterThan(200_000n);
 });
+
+test("what a waiting swap left is sent at each block while its turn has come and no pool has it, and no more when the swap goes on", async () => {
+  const first = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  const claim = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  nonces.entrust(claim.txid, null);
+  await blocks(2);
+  expect(sent()).toEqual([]);
+  chain.pendingNonce = 1n;
+  await blocks(2);
+  expect(chain.sent).toEqual([claim.raw, claim.raw]);
+  expect(nonces.isOut(claim.txid) && !nonces.isOut(first.txid)).toBe(true);
+  chain.pendingNonce = 2n;
+  await blocks(2);
+  chain.pendingNonce = 1n;
+  nonces.handBack(claim.txid);
+  await blocks(2);
+  expect(chain.sent.length).toBe(2);
+});
+
+test("what a waiting swap left is given up when its time is over: its nonce is filled, and not sent with it any more", async () => {
+  const payment = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  nonces.entrust(payment.txid, clock.nowMs() + 20_000);
+  await blocks(1);
+  expect(chain.sent).toEqual([payment.raw]);
+  await blocks(20);
+  expect(nonces.isGivenUp(payment.txid)).toBe(true);
+  expect(sent().filter(({ to }) => to === OTHER).length).toBe(1);
+  expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
+});

@@ -51,7 +51,7 @@ type Since = { readonly nonce: bigint; readonly height: number; readonly ms: num
  * Keeps the line of one account's nonces moving: a nonce that nothing has below others, or whose swap gave it up, is filled with an
  * empty transfer to the account itself, and an own transaction at the head of the line whose bid fell below the market while swaps wait behind it
  * is sent again at a higher price. Looks at each new block and does at most one thing for it. What belongs to a swap is left
- * to the swap for as long as that needs it.
+ * to the swap for as long as that needs it; while it waits for its other coin, the keeper sends what it had sent before.
  */
 export class NonceKeeper {
   readonly #deps: NonceKeeperDeps;
@@ -104,6 +104,7 @@ export class NonceKeeper {
 
   async #tend(account: AccountState, signal: AbortSignal): Promise<void> {
     const { nonces } = this.#deps;
+    await this.#seeToEntrusted(account, signal);
     const all = nonces.waiting();
     const waiting = all.filter(({ signed }) => !nonces.isGivenUp(signed.txid));
     const givenUp = all.filter((tx) => !waiting.includes(tx)).map(({ signed }) => signed.tx.nonce);
@@ -139,6 +140,20 @@ export class NonceKeeper {
     } else if (account.pendingNonce === head.tx.nonce) {
       // No pool has it.
       await this.#deps.nonces.repeat(signal);
+    }
+  }
+
+  /** What swaps that wait for their other coin have left: it goes out when its turn has come, and is given up when its time is over. */
+  async #seeToEntrusted({ pendingNonce }: AccountState, signal: AbortSignal): Promise<void> {
+    const { chain, clock, nonces, log } = this.#deps;
+    for (const { signed, untilMs } of nonces.entrusted()) {
+      const { txid, raw, tx } = signed;
+      if (untilMs !== null && clock.nowMs() >= untilMs) nonces.giveUp(txid, true);
+      else if (tx.nonce === pendingNonce) {
+        const outcome = await chain.broadcast(raw, signal);
+        if (outcome.kind === "accepted" || outcome.kind === "already_known") nonces.noteTaken(raw);
+        log.info("sent_for_swap", { coin: chain.ticker, txid, nonce: String(tx.nonce), outcome: outcome.kind });
+      }
     }
   }
 

@@ -10,7 +10,7 @@ import { broadcastToResult, type SendError } from "../withdraw.ts";
 import { dataBound } from "./dataCost.ts";
 import { type Outgoing, outgoingOf } from "./outgoing.ts";
 import { isDearer, samePayment } from "./replacement.ts";
-import { SwapTxs } from "./swapTxs.ts";
+import { type EntrustedTx, SwapTxs } from "./swapTxs.ts";
 
 /** Nonces below the chain's that are still remembered: deeper than a reorg goes. */
 const KEEP_BEHIND = 64n;
@@ -219,6 +219,21 @@ export class NonceLedger {
   /** Its swap needs it again. */
   takeBack(txid: string): void {
     this.#givenUp.delete(txid);
+  }
+
+  /** Its swap waits for its other coin, and cannot see to it: the account's keeper does, until `handBack`. */
+  entrust(txid: string, untilMs: number | null): void {
+    this.#swapTxs.entrust(txid, untilMs);
+  }
+
+  handBack(txid: string): void {
+    this.#swapTxs.handBack(txid);
+  }
+
+  /** Those whose nonce no block has used. */
+  entrusted(): readonly EntrustedTx[] {
+    const used = this.#used();
+    return this.#swapTxs.entrusted().filter(({ signed }) => signed.tx.nonce >= used);
   }
 
   /** Whether it was given up, refused or not. */

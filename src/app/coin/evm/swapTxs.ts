@@ -3,12 +3,17 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 /** Beyond so many no new one is taken: a node that runs a thousand swaps has about as many waiting. */
 const MAX_HELD = 2_000;
 
+/** Of a swap that waits for its other coin. `untilMs`: unix milliseconds until which it is sent, then it is given up; null: for ever. */
+export type EntrustedTx = { readonly signed: SignedEvmTx; readonly untilMs: number | null };
+
 /**
  * Transactions of swaps that hold nonces of one account, in memory: their durable record is the log of their swap, which
  * gives them here again after a restart. Several may share a nonce: a payment and its cancellation, versions of a claim.
  */
 export class SwapTxs {
   readonly #byTxid = new Map<string, SignedEvmTx>();
+  /** Of those, what its swap cannot see to now, and unix milliseconds until which it is sent; null: for ever. */
+  readonly #entrusted = new Map<string, number | null>();
 
   get isFull(): boolean {
     return this.#byTxid.size >= MAX_HELD;
@@ -19,6 +24,7 @@ export class SwapTxs {
   }
 
   remove(txid: string): boolean {
+    this.#entrusted.delete(txid);
     return this.#byTxid.delete(txid);
   }
 
@@ -30,8 +36,23 @@ export class SwapTxs {
     return [...this.#byTxid.values()];
   }
 
+  entrust(txid: string, untilMs: number | null): void {
+    if (this.#byTxid.has(txid)) this.#entrusted.set(txid, untilMs);
+  }
+
+  handBack(txid: string): void {
+    this.#entrusted.delete(txid);
+  }
+
+  entrusted(): readonly EntrustedTx[] {
+    return [...this.#entrusted].flatMap(([txid, untilMs]) => {
+      const signed = this.#byTxid.get(txid);
+      return signed ? [{ signed, untilMs }] : [];
+    });
+  }
+
   /** Forgets those with a nonce below `nonce`. */
   dropBelow(nonce: bigint): void {
-    for (const [txid, { tx }] of this.#byTxid) if (tx.nonce < nonce) this.#byTxid.delete(txid);
+    for (const [txid, { tx }] of this.#byTxid) if (tx.nonce < nonce) this.remove(txid);
   }
 }

@@ -155,6 +155,6 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
 }
 
 /** Whether the own payment has been used. The own claim may be on the chain though an old backup does not know of it. */
-function isPaidFor({ terms: { role }, own, facts }: SwapState): boolean {
+export function isPaidFor({ terms: { role }, own, facts }: SwapState): boolean {
   return own[ownClaim(role)]?.attempted === true || facts[ownClaim(role)] !== undefined || facts[theirClaim(role)] !== undefined;
 }
