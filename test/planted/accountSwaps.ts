@@ -40,6 +40,13 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "an account whose code nobody could tell is not asked about again",
+    "src/app/coin/evm/payoutGate.ts",
+    "this.#obstacle === null && isCodeKnown ? nonce : null",
+    "this.#obstacle === null ? nonce : null",
+    "src/app/coin/evm/payoutGate.test.ts",
+  ),
+  bug(
     "nobody sends or gives up what a swap signed while it waits for its other coin",
     FUNDS,
     "if (hasGas) for (const uuid of this.#needs.keys()) this.entrust(uuid, coin);",

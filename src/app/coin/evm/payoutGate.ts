@@ -56,13 +56,15 @@ export class PayoutGate {
     const nonce = chain.account(address)?.nonce ?? null;
     const parents = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
     const before = this.#obstacle;
+    let isCodeKnown = false;
     this.#obstacle = await withParents(parents, async (s) => {
       const code = await chain.hasCode(address, s);
       if (code.ok) this.#hasCode = code.value;
+      isCodeKnown = code.ok;
       return code.ok && !code.value ? null : payoutObstacle(this.#deps, ZERO_ADDRESS, 0n, s);
     });
     // While something is in the way, every block may have it gone.
-    this.#nonce = this.#obstacle === null ? nonce : null;
+    this.#nonce = this.#obstacle === null && isCodeKnown ? nonce : null;
     if (this.#obstacle !== before) log.warn("payouts", { coin: chain.ticker, obstacle: this.#obstacle });
   }
 
