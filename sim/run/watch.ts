@@ -276,12 +276,14 @@ export class Watch {
     }
   }
 
-  /** Servers may withhold blocks: through them a refund leaves an hour after its lock by the clock, whatever they show. */
+  /** Servers may withhold blocks: through them a refund leaves an hour after its lock by the clock, and a taker's a quarter of the way to the maker's lock. */
   #isHeldUp(side: SwapSide): boolean {
     const ticker = side.role === "maker" ? side.terms.makerCoin : side.terms.takerCoin;
     if (this.#world.nodes.get(side.node)?.serverLine(ticker) === undefined) return false;
-    const lateMs = this.#world.clock.nowMs() - 1_000 * contractOf(side.state, ownPayment(side.role)).lock;
-    return lateMs > HELD_UP_MS - ENVELOPE.clockErrorMs;
+    const { lock } = contractOf(side.state, ownPayment(side.role));
+    const restMs = side.role === "taker" ? 1_000 * (contractOf(side.state, "makerPayment").lock - lock) : Number.POSITIVE_INFINITY;
+    const lateMs = this.#world.clock.nowMs() - 1_000 * lock;
+    return lateMs > Math.min(HELD_UP_MS, restMs / 4) - ENVELOPE.clockErrorMs;
   }
 
   /** No other transaction of the maker may carry the secret before. */

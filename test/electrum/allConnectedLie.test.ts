@@ -262,6 +262,8 @@ test("a maker that has its own payment back shows the secret in a spend that is 
 });
 
 describe("all servers it is connected to tell of no more blocks", () => {
+  /** A quarter of it is an hour. */
+  const LONG_SEC = 14_400;
   const isBack = async (taker: SwapSide, uuid: string): Promise<boolean> => {
     const { takerPaymentRefund } = (await taker.state(uuid)).own;
     return takerPaymentRefund !== undefined && world.chain("BBB").state.blockOfTx(takerPaymentRefund.txid) !== undefined;
@@ -272,7 +274,7 @@ describe("all servers it is connected to tell of no more blocks", () => {
     ["and of none of the taker's payment", true],
   ])("%s: the one that is not gets the refund, an hour after the lock", async (_, isDenied) => {
     const taker = await begin("taker", "BBB");
-    const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+    const uuid = await world.start({ lockDurationSec: LONG_SEC });
     await world.until("the taker's payment is out", async () => {
       const payment = (await taker.state(uuid)).facts.takerPayment;
       return isDenied ? payment !== undefined : payment?.block != null;
@@ -282,7 +284,7 @@ describe("all servers it is connected to tell of no more blocks", () => {
     lie({ kind: "swallow_broadcast" });
     if (isDenied) lie({ kind: "hide", txid: (await taker.state(uuid)).own.takerPayment?.txid ?? "" });
     await stopping;
-    await world.advance(LOCK_SEC + 3_300);
+    await world.advance(LONG_SEC + 3_300);
     expect((await taker.state(uuid)).own.takerPaymentRefund).toBeUndefined();
     await world.until("the taker has its money back", () => isBack(taker, uuid), 1_200);
     await world.maker.restart();

@@ -60,9 +60,17 @@ export function liarWith(invented: () => Invented | null): LineHooks {
   };
 }
 
-/** A block after the last of a chain, with one transaction in it. `bits`: its compact target; as a rule every second hash fits it. */
-export function inventBlock(world: SwapWorld, ticker: Ticker, tx: Tx, bits = 0x207fffff): Invented {
-  const { height, block } = world.chain(ticker).state.tip;
+/**
+ * A block after the last of a chain, with one transaction in it. `bits`: its compact target; as a rule every second hash fits it. `on`: the
+ * block before it.
+ */
+export function inventBlock(
+  world: SwapWorld,
+  ticker: Ticker,
+  tx: Tx,
+  bits = 0x207fffff,
+  { height, block } = world.chain(ticker).state.tip,
+): Invented {
   const header = new Uint8Array(80);
   header.set([1], 0);
   header.set(reversed(fromHex(block.hash)), 4);

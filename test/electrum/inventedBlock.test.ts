@@ -43,6 +43,7 @@ async function paidThrough(
   ticker: Ticker,
   isIn = true,
   confs = 1,
+  lockDurationSec = LOCK_SEC,
 ): Promise<{ readonly taker: SwapSide; readonly uuid: string; readonly refund: Tx }> {
   world = await SwapWorld.open({ coin }, (w) => {
     for (let i = 0; i < (honest === null ? SERVERS : liars + honest); i++) servers.push(new ElectrumServer(w.daemon(ticker), w.clock));
@@ -53,7 +54,7 @@ async function paidThrough(
   });
   const { maker, taker } = world;
   maker.refuse = (event) => (event.type === "tx_signed" && event.slot === "takerPaymentSpend" ? "full" : null);
-  const uuid = await world.start({ lockDurationSec: LOCK_SEC, confs });
+  const uuid = await world.start({ lockDurationSec, confs });
   const isPaid = ({ facts: { takerPayment } }: SwapState): boolean => takerPayment !== undefined && (!isIn || takerPayment.block !== null);
   await world.until("the taker has paid", async () => isPaid(await taker.state(uuid)));
   const state = await taker.state(uuid);
@@ -213,5 +214,26 @@ test("in it is the taker's own payment under another id: the refund is of the on
   const scriptSig = (input: Uint8Array): Uint8Array => Uint8Array.from([1, 7, ...input]);
   await show("BBB", { ...made, inputs: made.inputs.map((input) => ({ ...input, scriptSig: scriptSig(input.scriptSig) })) });
   await world.until("the taker has its money back", () => isBack(taker, uuid), 3 * 3_600);
+  await world.maker.restart();
+});
+
+test("another comes each hour, and nothing else: the taker has its money back before the maker may have its own", async () => {
+  const { taker, uuid } = await paidThrough("BBB", true, 1, 7_200);
+  const { tip } = world.chain("BBB").state;
+  const nothing = { txid: "11".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+  for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+  const outputs = [{ value: 1_000n, script: Uint8Array.of(OP.OP_1) }];
+  const makerLock = contractOf(await taker.state(uuid), "makerPayment").lock;
+  let dueMs = 0;
+  const isBackAt = async (): Promise<boolean> => {
+    const nowMs = world.clock.nowMs();
+    if (nowMs >= dueMs) {
+      dueMs = nowMs + 3_500_000;
+      lie = inventBlock(world, "BBB", { version: 1, inputs: [nothing], outputs, lockTime: nowMs % 1_000_000 }, undefined, tip);
+      void taker.coin("BBB").chain.refresh();
+    }
+    return isBack(taker, uuid);
+  };
+  await world.until("the taker has its money back", isBackAt, makerLock - world.clock.nowMs() / 1_000);
   await world.maker.restart();
 });

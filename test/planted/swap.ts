@@ -260,9 +260,17 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "servers that show no more blocks keep a refund at home",
     LOCK_TIMES,
-    "now > lock + (isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC);",
-    "now > lock + (isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC) && isPaid === null;",
+    "return now > lock + Math.min(mostSec, isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC);",
+    "return now > lock + Math.min(mostSec, isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC) && isPaid === null;",
     ALL_LIE,
+    LOCK_TIMES_TEST,
+  ),
+  bug(
+    "a taker whose servers show a block an hour waits with its refund until the maker has its own",
+    LOCK_TIMES,
+    "Math.min(mostSec, isMoving",
+    "Math.max(0, isMoving",
+    INVENTED,
     LOCK_TIMES_TEST,
   ),
   bug(
@@ -276,8 +284,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a node that comes up refunds before it has read what there is",
     LOCK_TIMES,
-    "now <= sinceSec + FIRST_LOOK_SEC",
-    "now <= sinceSec - FIRST_LOOK_SEC",
+    "now <= sinceSec + Math.min(FIRST_LOOK_SEC, mostSec)",
+    "now <= sinceSec - Math.min(FIRST_LOOK_SEC, mostSec)",
     LOCK_TIMES_TEST,
   ),
   bug("a refund is made dearer because it is refused before its time", SENDING, "&& !isBeforeItsTime(task, slot) &&", "&&", NO_BLOCKS),

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Role } from "../../../core/swap/events.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { isHeldUp, leftOutSince } from "./lockTimes.ts";
 
@@ -13,14 +14,30 @@ type Case = {
   readonly isPaid?: boolean;
   readonly sinceSec?: number;
   readonly isOwn?: boolean;
+  readonly role?: Role;
+  /** From the taker's lock to the maker's. */
+  readonly restSec?: number;
 };
 
-function heldUp({ nowSec, tipSec, isPaid = true, sinceSec = 0, isOwn = false }: Case): boolean {
+const terms = (role: Role) => ({
+  role,
+  startedAt: LOCK - HOUR,
+  lockDurationSec: HOUR,
+  myMakerCoinPub: KEY,
+  myTakerCoinPub: KEY,
+  makerUnits: "1",
+  takerUnits: "1",
+});
+
+function heldUp({ nowSec, tipSec, isPaid = true, sinceSec = 0, isOwn = false, role = "maker", restSec = 0 }: Case): boolean {
   const status = () => ({ tip: { timeSec: tipSec } });
   const chain = isOwn ? { status } : { status, guard: () => () => undefined };
-  const task = { nowSec: () => nowSec, coin: () => ({ chain }) } as unknown as SwapTask;
-  return isHeldUp(task, "taker", LOCK, isPaid, sinceSec);
+  const negotiated = { ...NEGOTIATED, theirStartedAt: LOCK + restSec - 2 * HOUR };
+  const task = { nowSec: () => nowSec, coin: () => ({ chain }), state: { terms: terms(role), negotiated } } as unknown as SwapTask;
+  return isHeldUp(task, role, LOCK, isPaid, sinceSec);
 }
+
+const TAKER = { tipSec: LOCK + 2 * HOUR, role: "taker", restSec: 7_800 } as const;
 
 test.each<readonly [string, Case, boolean]>([
   ["no block for an hour, an hour after the lock", { nowSec: LOCK + HOUR, tipSec: LOCK }, false],
@@ -30,6 +47,11 @@ test.each<readonly [string, Case, boolean]>([
   ["the same two hours after the lock", { nowSec: LOCK + 2 * HOUR + 1, tipSec: LOCK + 2 * HOUR }, true],
   ["new blocks, and the payment in none", { nowSec: LOCK + HOUR + 1, tipSec: LOCK + HOUR, isPaid: false }, true],
   ["the same just after a restart", { nowSec: LOCK + HOUR + 1, tipSec: LOCK, sinceSec: LOCK + HOUR - 599 }, false],
+  ["a taker, new blocks, a quarter of what is left to the maker's lock", { ...TAKER, nowSec: LOCK + 1_950 }, false],
+  ["the same a second later", { ...TAKER, nowSec: LOCK + 1_951 }, true],
+  ["the same just after a restart", { ...TAKER, nowSec: LOCK + 1_951, sinceSec: LOCK + 1_951 - 599 }, false],
+  ["a taker of a short swap just after a restart", { ...TAKER, restSec: 600, nowSec: LOCK + 151, sinceSec: LOCK }, true],
+  ["a taker of a long one, new blocks, two hours after the lock", { ...TAKER, restSec: 40_000, nowSec: LOCK + 2 * HOUR }, false],
   ["a daemon of one's own, which has no blocks to show", { nowSec: LOCK + 9 * HOUR, tipSec: LOCK, isOwn: true }, false],
 ])("whether a refund is held up: %s", (_, given, expected) => {
   expect(heldUp(given)).toBe(expected);
@@ -42,16 +64,7 @@ test("blocks that leave out a refund signed before its time count from where it 
     makerPaymentSpend: { txid: "c", height: 90 },
     fee: { txid: "f" },
   };
-  const terms = {
-    role: "taker",
-    startedAt: LOCK - HOUR,
-    lockDurationSec: HOUR,
-    myMakerCoinPub: KEY,
-    myTakerCoinPub: KEY,
-    makerUnits: "1",
-    takerUnits: "1",
-  };
-  const state = { terms, own, negotiated: NEGOTIATED };
+  const state = { terms: terms("taker"), own, negotiated: NEGOTIATED };
   const task = { state, coin: () => ({ chain: { status: () => ({ tip }) } }), refundFinalFrom: null } as unknown as SwapTask;
   expect([leftOutSince(task, "takerPaymentRefund"), leftOutSince(task, "makerPaymentSpend"), leftOutSince(task, "fee")]).toEqual([
     null,

@@ -4,6 +4,8 @@ import type { SwapTask } from "../swapTask.ts";
 
 /** So long after the lock strangers who show no more blocks, or the payment in none, are not waited for; and twice as long whatever they show. */
 const HELD_UP_SEC = 3_600;
+/** A taker waits no longer than this part of the time that is left from its own lock to the maker's, whatever is shown. */
+const SHARE_OF_REST = 4;
 /** What a restart has still to read is waited for so long. */
 const FIRST_LOOK_SEC = 600;
 
@@ -30,16 +32,19 @@ export function leftOutSince(task: SwapTask, slot: Slot): number | null {
 
 /**
  * Whether those who show a chain may be keeping a refund at home, by this node's clock: strangers, who could do so for ever by withholding
- * blocks. What is offered to honest ones too early is refused, no more.
+ * blocks. What is offered to honest ones too early is refused, no more. After its own lock a maker takes its payment back, and then nothing
+ * keeps it from showing the secret: a taker's refund must be in a block before.
  * @param isPaid the payment is in a block, as they tell
  * @param sinceSec when this run began to wait
  */
 export function isHeldUp(task: SwapTask, side: "maker" | "taker", lock: number, isPaid: boolean, sinceSec: number): boolean {
   const { chain } = task.coin(side);
   const now = task.nowSec();
-  if (!chain.guard || now <= sinceSec + FIRST_LOOK_SEC) return false;
+  const restSec = side === "taker" ? contractOf(task.state, "makerPayment").lock - lock : Number.POSITIVE_INFINITY;
+  const mostSec = Math.max(0, restSec / SHARE_OF_REST);
+  if (!chain.guard || now <= sinceSec + Math.min(FIRST_LOOK_SEC, mostSec)) return false;
   const isMoving = isPaid && now <= (chain.status().tip?.timeSec ?? 0) + HELD_UP_SEC;
-  return now > lock + (isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC);
+  return now > lock + Math.min(mostSec, isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC);
 }
 
 /**
