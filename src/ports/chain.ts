@@ -86,6 +86,11 @@ export type Guard = {
    * sent first. Asked anew each time. Absent: none.
    */
   readonly spends?: () => readonly (readonly OwnSpend[])[];
+  /**
+   * The own payment there, after what it is built on, or what undoes it: what has left and may leave still, in the order in which it is taken.
+   * Asked anew each time. Absent: none.
+   */
+  readonly payments?: () => readonly OwnSpend[];
   /** Hears of each transaction that one server names there, whatever the others say: only what it proves by itself may be taken from it. */
   readonly onTx: (tx: { readonly txid: string; readonly raw: Uint8Array }) => void;
 };

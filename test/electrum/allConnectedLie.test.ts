@@ -15,6 +15,8 @@ import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 
 const LAST = 4;
 const LOCK_SEC = 600;
+/** A quarter of it is an hour. */
+const LONG_SEC = 14_400;
 let world: SwapWorld;
 const servers: ElectrumServer[] = [];
 afterEach(async () => {
@@ -262,8 +264,6 @@ test("a maker that has its own payment back shows the secret in a spend that is 
 });
 
 describe("all servers it is connected to tell of no more blocks", () => {
-  /** A quarter of it is an hour. */
-  const LONG_SEC = 14_400;
   const isBack = async (taker: SwapSide, uuid: string): Promise<boolean> => {
     const { takerPaymentRefund } = (await taker.state(uuid)).own;
     return takerPaymentRefund !== undefined && world.chain("BBB").state.blockOfTx(takerPaymentRefund.txid) !== undefined;

@@ -225,8 +225,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment that only the contract shows is cancelled as too late",
     PUBLISH,
-    " || coin.chain.unfound?.(coin.contractScript(contractOf(s, slot)))",
-    "",
+    "const isThere = coin.chain.unfound?.(coin.contractScript(contractOf(s, slot)));",
+    "const isThere = coin.chain.unfound === null;",
     TROUBLE,
   ),
   bug(

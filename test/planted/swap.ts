@@ -22,6 +22,7 @@ const LOST_TO = "src/app/swap/lostTo.ts";
 const BAD_PEERS = "test/swap/badPeers.test.ts";
 const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
 const LOCK_TIMES_TEST = "src/app/swap/duties/lockTimes.test.ts";
+const KEPT = "test/electrum/keptPayment.test.ts";
 const ALL_LIE = "test/electrum/allConnectedLie.test.ts";
 const OUTBOX = "test/swap/outbox.test.ts";
 const CLOCKS = "test/swap/clocks.test.ts";
@@ -266,6 +267,48 @@ export const SWAP: readonly PlantedBug[] = [
     LOCK_TIMES_TEST,
   ),
   bug(
+    "the own payment is in a block because the servers that keep it made one up",
+    PUBLISH,
+    "  return !doubt;",
+    "  return doubt !== undefined || !doubt;",
+    KEPT,
+  ),
+  bug(
+    "the own payment in a made-up block is over",
+    OBSERVE,
+    "const ends = slot === ownPayment(task.state.terms.role) || ",
+    "const ends = ",
+    KEPT,
+  ),
+  bug(
+    "a payment is given to the connected servers alone",
+    "src/app/swap/duties/guardedContracts.ts",
+    "const payments = isOwn ?",
+    "const payments = isOwn && payment === null ?",
+    KEPT,
+  ),
+  bug(
+    "what undoes a payment is given to the connected servers alone",
+    "src/app/swap/duties/paymentAtVisits.ts",
+    "return own.cancel.attempted ? [{",
+    "return own.cancel.attempted === undefined ? [{",
+    "src/app/swap/duties/paymentAtVisits.test.ts",
+  ),
+  bug(
+    "a payment is given to servers after its time",
+    "src/app/swap/duties/paymentAtVisits.ts",
+    "if (facts.cancel?.confirmed || task.nowSec()",
+    "if (facts.cancel?.confirmed || 0 * task.nowSec()",
+    "src/app/swap/duties/paymentAtVisits.test.ts",
+  ),
+  bug(
+    "a payment is given without the fee it is built on",
+    "src/app/swap/duties/paymentAtVisits.ts",
+    "own.fee && isBuiltOnFee ? [own.fee] : []",
+    "own.fee && !isBuiltOnFee ? [own.fee] : []",
+    "src/app/swap/duties/paymentAtVisits.test.ts",
+  ),
+  bug(
     "a taker whose servers show a block an hour waits with its refund until the maker has its own",
     LOCK_TIMES,
     "Math.min(mostSec, isMoving",
@@ -334,8 +377,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "an own claim in a block that only the connected have ends the swap",
     "src/app/swap/duties/observe.ts",
-    "!decidingSlots(task).includes(slot) || isClear(block)",
-    "!decidingSlots(task).includes(slot) || isClear(block) !== null",
+    "!ends || isClear(block)",
+    "!ends || isClear(block) !== null",
     INVENTED,
   ),
   bug(

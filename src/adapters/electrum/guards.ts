@@ -44,6 +44,11 @@ export class Guards {
     for (const { onTx } of this.#scripts.get(scriptHex)?.guards ?? []) onTx(tx);
   }
 
+  /** The own payments to a script, or what undoes one, in the order in which they are taken. */
+  paymentsOf(scriptHex: string): readonly (readonly OwnSpend[])[] {
+    return [...(this.#scripts.get(scriptHex)?.guards ?? [])].flatMap(({ payments }) => (payments ? [payments()] : []));
+  }
+
   /** The own spends from a script, by what they spend, of each the one to be sent first. */
   spendsOf(scriptHex: string): readonly (readonly OwnSpend[])[] {
     return [...(this.#scripts.get(scriptHex)?.guards ?? [])].flatMap(({ spends }) => spends?.() ?? []);

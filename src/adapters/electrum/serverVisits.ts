@@ -141,6 +141,7 @@ export class ServerVisits {
         // Whoever likes can make a history too long to be told: that must not keep a claim at home.
         const lines = history.ok && history.value !== "too_long" ? history.value : [];
         const told = word.told(scriptHex, lines);
+        await this.#givePayments(server, scriptHex, lines);
         await this.#give(server, scriptHex, lines);
         return [told];
       }),
@@ -156,6 +157,17 @@ export class ServerVisits {
     this.#asked.set(server, start + MAX_OTHERS);
     const turn = others.slice(0, MAX_OTHERS).flatMap((_, i) => others[(start + i) % others.length] ?? []);
     return [...scripts.slice(0, MAX_URGENT), ...turn];
+  }
+
+  /** The same as below of what is spent: liars who keep it until it may not be mined any more may be the only ones who have it. */
+  async #givePayments(server: RemoteServer, scriptHex: string, lines: readonly HistoryLine[]): Promise<void> {
+    const told = new Set(lines.map(({ txid }) => txid));
+    for (const payments of this.#deps.guards.paymentsOf(scriptHex).slice(0, MAX_SPENDS)) {
+      // Whoever tells of the payment has what it is built on.
+      const last = payments.at(-1);
+      if (last === undefined || told.has(last.txid)) continue;
+      for (const payment of payments.slice(-MAX_VERSIONS)) await this.#giveOne(server, [payment], told);
+    }
   }
 
   /** What was sent from here may have been given to nobody: this one gets it, too, if it does not tell of it. */

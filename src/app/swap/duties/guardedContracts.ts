@@ -4,6 +4,7 @@ import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf, type PaymentSlot } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { ownPayments } from "./paymentAtVisits.ts";
 import { ownSpends } from "./paymentForms.ts";
 
 /** A transaction with the secret in it that somebody names at the contract of a payment: nothing else of it may be believed. */
@@ -52,7 +53,9 @@ export class GuardedContracts {
       this.#shown.set(payment, { ...tx, payment });
       task.wake("chain");
     };
-    const guard = { dueSec: contract.lock, onTx, spends: () => ownSpends(task, payment) };
+    const isOwn = payment === ownPayment(task.state.terms.role);
+    const payments = isOwn ? { payments: () => ownPayments(task) } : {};
+    const guard = { dueSec: contract.lock, onTx, spends: () => ownSpends(task, payment), ...payments };
     return coin.chain.guard?.(coin.contractScript(contract), guard) ?? (() => undefined);
   }
 }

@@ -301,7 +301,9 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null, isC
   if (!isKnown) await task.emit({ type: "tx_seen", slot, txid, raw, block });
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   if (notDeep(coin.chain, block, depthOf(task.state, slot)) !== null) return;
-  if (!block || !decidingSlots(task).includes(slot) || isClear(block)) await task.emit({ type: "tx_confirmed", slot, txid, block });
+  // A made-up block must not end the sending of the own payment either, nor keep what cancels it at home.
+  const ends = slot === ownPayment(task.state.terms.role) || decidingSlots(task).includes(slot);
+  if (!block || !ends || isClear(block)) await task.emit({ type: "tx_confirmed", slot, txid, block });
 }
 
 function mayLearnSecret({ state }: SwapTask): boolean {

@@ -2,13 +2,14 @@ import { type Failure, ownClaim, ownPayment, type Slot, theirClaim } from "../..
 import { duties, isFeeMoot, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
-import { chainOf, contractOf } from "../contracts.ts";
+import { chainOf, contractOf, depthOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeLostTo } from "./fee.ts";
 import { childFees, currentVersion, isBuiltOnByOthers, renew } from "./feeVersions.ts";
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
+import { paymentSentBy } from "./paymentAtVisits.ts";
 import { formsToSpend } from "./paymentForms.ts";
 import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
@@ -124,21 +125,17 @@ async function drop(task: SwapTask, slot: Slot, reason: string): Promise<void> {
 async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): Promise<boolean> {
   const { role } = task.state.terms;
   const slot = ownPayment(role);
-  const { makerPaymentConfirmedBy, revealBy } = task.times();
-  const window = role === "maker" ? makerPaymentConfirmedBy : revealBy;
-  const notAfter = task.state.own[slot]?.notAfter ?? window;
-  if (task.state.facts[slot]?.block || task.nowSec() <= notAfter) return true;
+  if (task.nowSec() <= paymentSentBy(task, false) || (await isInRealBlock(task, signal))) return true;
   // The window may have closed while this node or its backend was down: the chain decides, not what we last knew of it.
   const coin = task.coin(chainOf(role, slot));
   await coin.chain.refresh(signal);
   const s = task.state;
   const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
   if (s.own.cancel || txid === undefined || coin.chain.status().state !== "ready") return false;
-  // One the backend has may confirm until its window closes; one it does not have left too late, or never.
   const known = coin.chain.tx(txid);
-  const limit = known ? window : notAfter;
-  const isThere = known?.block || coin.chain.unfound?.(coin.contractScript(contractOf(s, slot)));
-  if (s.facts[slot]?.block || isThere || task.nowSec() <= limit) return true;
+  const limit = paymentSentBy(task, known !== undefined);
+  const isThere = coin.chain.unfound?.(coin.contractScript(contractOf(s, slot)));
+  if (isThere || task.nowSec() <= limit || (await isInRealBlock(task, signal))) return true;
   const event = role === "maker" ? "MakerPaymentWaitConfirmFailed" : "TakerPaymentWaitForSpendFailed";
   const failure = { event, reason: `own payment is in no block by ${limit}` };
   // Also where it is decided already: a child that is being stored right now is then known as ours.
@@ -152,6 +149,19 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
     task.trouble(`the payment could not be cancelled: ${fundsErrorText(built.error)}`);
   }
   return false;
+}
+
+/** Whether the own payment is in a block, and nothing speaks against that: where blocks cost nothing, strangers make one up. */
+async function isInRealBlock(task: SwapTask, signal: AbortSignal): Promise<boolean> {
+  const { state } = task;
+  const slot = ownPayment(state.terms.role);
+  const { chain } = task.coin(chainOf(state.terms.role, slot));
+  const txid = state.facts[slot]?.txid ?? state.own[slot]?.txid;
+  const block = state.facts[slot]?.block ?? (txid === undefined ? null : chain.tx(txid)?.block);
+  if (!block) return false;
+  const doubt = await chain.doubt?.(block, Math.max(1, depthOf(state, slot).confs), signal);
+  if (doubt) task.trouble(`${slot}: ${doubt}`);
+  return !doubt;
 }
 
 /** Whether the own payment has been used. The own claim may be on the chain though an old backup does not know of it. */

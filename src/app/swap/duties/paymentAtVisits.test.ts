@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import type { SwapTask } from "../swapTask.ts";
+import { ownPayments } from "./paymentAtVisits.ts";
+
+const CONFIRMED_BY = 400;
+const REVEAL_BY = 800;
+const NOT_AFTER = 300;
+const fee = { txid: "fee", raw: "01", attempted: true };
+const payment = { txid: "payment", raw: "02", attempted: true, notAfter: NOT_AFTER };
+
+type Case = {
+  readonly role?: "maker" | "taker";
+  readonly own: object;
+  readonly facts?: object;
+  readonly nowSec?: number;
+  readonly isKnown?: boolean;
+  readonly isBuiltOnFee?: boolean;
+};
+
+function given({ role = "taker", own, facts = {}, nowSec = NOT_AFTER, isKnown = false, isBuiltOnFee = true }: Case): readonly string[] {
+  const coin = { spends: () => isBuiltOnFee, chain: { tx: () => (isKnown ? {} : undefined) } };
+  const times = () => ({ makerPaymentConfirmedBy: CONFIRMED_BY, revealBy: REVEAL_BY });
+  const task = { state: { own, facts, terms: { role } }, coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
+  return ownPayments(task).map(({ txid }) => txid);
+}
+
+test.each<readonly [string, Case, readonly string[]]>([
+  ["nothing was signed", { own: { fee } }, []],
+  ["the payment has not left", { own: { fee, takerPayment: { ...payment, attempted: false } } }, []],
+  ["it has", { own: { fee, takerPayment: payment } }, ["fee", "payment"]],
+  ["it is not built on the fee", { own: { fee, takerPayment: payment }, isBuiltOnFee: false }, ["payment"]],
+  ["a maker's", { role: "maker", own: { makerPayment: payment } }, ["payment"]],
+  ["its time is over", { own: { fee, takerPayment: payment }, nowSec: NOT_AFTER + 1 }, []],
+  ["the servers show it", { own: { fee, takerPayment: payment }, isKnown: true, nowSec: REVEAL_BY }, ["fee", "payment"]],
+  ["they do so for too long", { own: { fee, takerPayment: payment }, isKnown: true, nowSec: REVEAL_BY + 1 }, []],
+  ["they show a maker's for too long", { role: "maker", own: { makerPayment: payment }, isKnown: true, nowSec: CONFIRMED_BY + 1 }, []],
+  ["it can never confirm", { own: { fee, takerPayment: payment }, facts: { cancel: { confirmed: true } } }, []],
+  ["a cancellation is signed", { own: { fee, takerPayment: payment, cancel: { txid: "cancel", raw: "03", attempted: false } } }, []],
+  ["it has left", { own: { fee, takerPayment: payment, cancel: { txid: "cancel", raw: "03", attempted: true } } }, ["cancel"]],
+])("what servers that are visited get of a payment: %s", (_, state, expected) => {
+  expect(given(state)).toEqual(expected);
+});

@@ -1,0 +1,31 @@
+import { ownPayment } from "../../../core/swap/events.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
+import type { OwnSpend } from "../../../ports/chain.ts";
+import { chainOf } from "../contracts.ts";
+import type { SwapTask } from "../swapTask.ts";
+
+/**
+ * Until when the own payment may be sent, unix seconds. One the backend has may confirm until its window closes; one it does not have left
+ * too late, or never.
+ */
+export function paymentSentBy(task: SwapTask, isKnown: boolean): number {
+  const { role } = task.state.terms;
+  const { makerPaymentConfirmedBy, revealBy } = task.times();
+  const window = role === "maker" ? makerPaymentConfirmedBy : revealBy;
+  return isKnown ? window : (task.state.own[ownPayment(role)]?.notAfter ?? window);
+}
+
+/**
+ * What servers that are visited get of the own payment: it and the fee it is built on, for as long as it may be sent, then what cancels it.
+ * Those that are connected may have kept it, for the other side to have it mined once that can claim it and has its own back.
+ */
+export function ownPayments(task: SwapTask): readonly OwnSpend[] {
+  const { own, facts, terms } = task.state;
+  const payment = own[ownPayment(terms.role)];
+  if (!payment?.attempted) return [];
+  if (own.cancel) return own.cancel.attempted ? [{ txid: own.cancel.txid, hex: own.cancel.raw }] : [];
+  const coin = task.coin(chainOf(terms.role, ownPayment(terms.role)));
+  if (facts.cancel?.confirmed || task.nowSec() > paymentSentBy(task, coin.chain.tx(payment.txid) !== undefined)) return [];
+  const isBuiltOnFee = own.fee?.attempted && coin.spends(fromHex(payment.raw), own.fee.txid);
+  return [...(own.fee && isBuiltOnFee ? [own.fee] : []), payment].map(({ txid, raw }) => ({ txid, hex: raw }));
+}
