@@ -91,8 +91,8 @@ export type Guard = {
    * Asked anew each time. Absent: none.
    */
   readonly payments?: () => readonly OwnSpend[];
-  /** Hears of each transaction that one server names there, whatever the others say: only what it proves by itself may be taken from it. */
-  readonly onTx: (tx: { readonly txid: string; readonly raw: Uint8Array }) => void;
+  /** Hears of each transaction that one server names there, whatever the others say: only what it proves by itself may be taken from it. `teller`: who. */
+  readonly onTx: (tx: { readonly txid: string; readonly raw: Uint8Array }, teller: string) => void;
 };
 
 /** Why a watch cannot be covered: the backend no longer has a block it needs (pruned). `message` is a sentence for people. */

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { contractOf, type PaymentSlot } from "../../src/app/swap/contracts.ts";
+import { txToChainTx } from "../../src/chain/chainTx.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
 import { type OwnTx, type SwapState, versionsOf } from "../../src/core/swap/swapState.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
@@ -9,6 +10,7 @@ import { pushBytes } from "../../src/core/utxo/script.ts";
 import type { Tx } from "../../src/core/utxo/tx.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { inProcess } from "../contract/electrumChain.ts";
+import { malleate } from "../fakes/malleate.ts";
 import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 import { type Invented, inventBlock, liarWith } from "./invented.ts";
 
@@ -235,5 +237,23 @@ test("another comes each hour, and nothing else: the taker has its money back be
     return isBack(taker, uuid);
   };
   await world.until("the taker has its money back", isBackAt, makerLock - world.clock.nowMs() / 1_000);
+  await world.maker.restart();
+});
+
+test("the taker's own payment is there in another form than the one shown: its refund is of that one, too", async () => {
+  liars = FEW;
+  const { taker, uuid } = await paidThrough("BBB", false);
+  const chain = world.chain("BBB");
+  chain.autoMine(null);
+  const { own } = await taker.state(uuid);
+  const made = txOf("BBB", own.takerPayment);
+  const other = malleate(made);
+  const txs = isMined("BBB", own.fee) ? [other] : [txToChainTx(txOf("BBB", own.fee)), other];
+  lie = inventBlock(world, "BBB", made);
+  for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+  expect(chain.submit(chain.draft(chain.state.tip, chain.faucetScript, txs, 0n)).ok).toBe(true);
+  void taker.coin("BBB").chain.refresh();
+  chain.autoMine(20_000);
+  await world.until("the taker has its money back", () => isBack(taker, uuid), 3 * 3_600);
   await world.maker.restart();
 });

@@ -22,6 +22,8 @@ const LOST_TO = "src/app/swap/lostTo.ts";
 const BAD_PEERS = "test/swap/badPeers.test.ts";
 const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
 const LOCK_TIMES_TEST = "src/app/swap/duties/lockTimes.test.ts";
+const GUARDED_TEST = "src/app/swap/duties/guardedContracts.test.ts";
+const FORMS = "src/app/swap/duties/paymentForms.ts";
 const KEPT = "test/electrum/keptPayment.test.ts";
 const ALL_LIE = "test/electrum/allConnectedLie.test.ts";
 const OUTBOX = "test/swap/outbox.test.ts";
@@ -272,6 +274,27 @@ export const SWAP: readonly PlantedBug[] = [
     "  return !doubt;",
     "  return doubt !== undefined || !doubt;",
     KEPT,
+  ),
+  bug(
+    "another form of the own payment counts whoever signed it",
+    FORMS,
+    "!coin.chain.guard || coin.isSigned?.(raw) !== false",
+    "!coin.chain.guard || coin.isSigned?.(raw) !== null",
+    GUARDED_TEST,
+  ),
+  bug(
+    "the form of the own payment that is there is kept from it by those that are connected",
+    OBSERVE,
+    "of guarded.newForms()) await",
+    "of guarded.newForms().slice(0, 0)) await",
+    INVENTED,
+  ),
+  bug(
+    "one server fills the list of the own payment's forms",
+    "src/app/swap/duties/guardedContracts.ts",
+    "const MAX_FORMS_TOLD = 2;",
+    "const MAX_FORMS_TOLD = 2_000;",
+    GUARDED_TEST,
   ),
   bug(
     "the own payment in a made-up block is over",

@@ -40,8 +40,8 @@ export class Guards {
     return dues.length === 0 ? null : Math.min(...dues);
   }
 
-  tell(scriptHex: string, tx: { readonly txid: string; readonly raw: Uint8Array }): void {
-    for (const { onTx } of this.#scripts.get(scriptHex)?.guards ?? []) onTx(tx);
+  tell(scriptHex: string, tx: { readonly txid: string; readonly raw: Uint8Array }, teller: string): void {
+    for (const { onTx } of this.#scripts.get(scriptHex)?.guards ?? []) onTx(tx, teller);
   }
 
   /** The own payments to a script, or what undoes one, in the order in which they are taken. */

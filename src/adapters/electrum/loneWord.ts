@@ -98,7 +98,7 @@ export class LoneWord {
     const tx = known ? prover.read(known.raw) : await prover.fetch(txid, [server]);
     if (tx === null) return null;
     const key = this.#keysOf(scriptHex)(txid);
-    if (!this.#shown.has(key)) guards.tell(scriptHex, tx);
+    if (!this.#shown.has(key)) guards.tell(scriptHex, tx, server.voter);
     this.#noteShown(key);
     const block = await this.#prove(server, tx, height);
     return block === null ? null : { scriptHex, tx, block };

@@ -146,6 +146,18 @@ export class OwnOutputs {
     return isOurs;
   }
 
+  /**
+   * Whether every input of a transaction spends an own output and has the own signature over all of it, with nothing beside: what strangers
+   * make up has none.
+   */
+  isSigned(tx: Tx): boolean {
+    const { publicKey, scheme } = this.#deps;
+    return tx.inputs.every((input, index) => {
+      const source = this.source(input);
+      return source !== undefined && isBare(input, publicKey) && isSignedInput(tx, index, source, publicKey, scheme);
+    });
+  }
+
   /** Transactions that pay or spend own outputs and are in no block up to this height, each once. */
   touchedSince(height: number): readonly SeenTx[] {
     const ids = this.#own().flatMap(({ txid: id, spentBy }) => (spentBy ? [id, spentBy.txid] : [id]));
@@ -200,6 +212,14 @@ export class OwnOutputs {
 }
 
 const isOutPoint = (a: OutPoint, b: OutPoint): boolean => a.txid === b.txid && a.vout === b.vout;
+
+/** A signature and the key, or a signature: whatever is beside it makes another id, and as many as one likes. */
+function isBare({ witness, scriptSig }: TxInput, publicKey: Uint8Array): boolean {
+  const pushes = witness.length > 0 ? witness : (pushesOf(scriptSig) ?? []);
+  const [, key] = pushes;
+  if (witness.length > 0 && scriptSig.length > 0) return false;
+  return pushes.length === 1 || (pushes.length === 2 && key !== undefined && equalBytes(key, publicKey));
+}
 
 function isSignedBy(input: TxInput, publicKey: Uint8Array): boolean {
   const last = input.witness.length > 0 ? input.witness.at(-1) : pushesOf(input.scriptSig)?.at(-1);

@@ -91,6 +91,9 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   isOurs(txid: string): boolean {
     return this.ledger.own.isOurs(txid);
   }
+  isSigned(raw: Uint8Array): boolean {
+    return this.ledger.own.isSigned(this.builder.parse(raw));
+  }
   /** What is in the mempool shows like what is in a block. */
   unexplained(): null {
     return null;

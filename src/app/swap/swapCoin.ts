@@ -199,6 +199,11 @@ export interface SwapCoin extends TradingCoin {
   /** Whether a transaction the backend has is signed with the own key alone. */
   isOurs(txid: string): boolean;
   /**
+   * Whether a transaction has the own signature in each of its inputs, over all of it: strangers who show a chain make up what only looks like
+   * it. Absent where the sender is read from the signature.
+   */
+  isSigned?(raw: Uint8Array): boolean;
+  /**
    * What of the own account waits for a block and nothing here knows of, one sentence: it may be a payment that a log lacks, and
    * shows only then. Null: nothing does, or payments show before they are in a block.
    */

@@ -18,6 +18,8 @@ function begin(): { readonly guarded: GuardedContracts; readonly guards: Guard[]
   const coin = {
     chain,
     contractScript: () => new Uint8Array(23),
+    sameInputs: (raw: Uint8Array) => (raw[0] ?? 0) > 1,
+    isSigned: (raw: Uint8Array) => raw[0] === 3,
     findSecret: ({ raw }: { readonly raw: Uint8Array }) => (raw[0] === 1 ? new Uint8Array(32) : null),
   };
   const state = {
@@ -33,8 +35,9 @@ function begin(): { readonly guarded: GuardedContracts; readonly guards: Guard[]
     negotiated: { secretHash: "ab".repeat(20), theirStartedAt: 1_000, makerCoinPub: KEY, takerCoinPub: KEY },
     finished: null,
     secret: null,
-    own: { fee: { attempted: true }, takerPayment: { attempted: true } },
+    own: { fee: { attempted: true }, takerPayment: { attempted: true, raw: "" } },
     facts: {},
+    forms: { takerPayment: [{ txid: "kept", raw: "03" }] },
   };
   const task = { state, coin: () => coin, wake: () => void woken++ } as unknown as SwapTask;
   return { guarded: new GuardedContracts(task), guards, woken: () => woken };
@@ -44,11 +47,27 @@ test("what shows no secret neither waits nor wakes the swap, however much of it 
   const { guarded, guards, woken } = begin();
   guarded.update();
   const [guard] = guards;
-  for (let i = 0; i < 1_000; i++) guard?.onTx({ txid: `${i}`, raw: Uint8Array.of(0) });
+  for (let i = 0; i < 1_000; i++) guard?.onTx({ txid: `${i}`, raw: Uint8Array.of(0) }, "a");
   expect(woken()).toBe(0);
   expect(guarded.shown()).toEqual([]);
-  guard?.onTx({ txid: "claim", raw: Uint8Array.of(1) });
-  guard?.onTx({ txid: "another", raw: Uint8Array.of(1, 2) });
+  guard?.onTx({ txid: "claim", raw: Uint8Array.of(1) }, "a");
+  guard?.onTx({ txid: "another", raw: Uint8Array.of(1, 2) }, "a");
   expect(woken()).toBe(1);
   for (let look = 0; look < 2; look++) expect(guarded.shown().map(({ txid }) => txid)).toEqual(["claim"]);
+});
+
+test("another form of the own payment is kept that has the own signature, two of each server, and wakes the swap", () => {
+  const { guarded, guards, woken } = begin();
+  guarded.update();
+  const [, own] = guards;
+  const say = (txid: string, first: number, teller: string): void => own?.onTx({ txid, raw: Uint8Array.of(first) }, teller);
+  say("unsigned", 2, "a");
+  say("kept", 3, "a");
+  expect(woken()).toBe(0);
+  for (const n of [1, 2, 3]) say(`a${n}`, 3, "a");
+  say("b1", 3, "b");
+  guards[0]?.onTx({ txid: "theirs", raw: Uint8Array.of(3) }, "b");
+  expect(woken()).toBe(3);
+  expect(guarded.newForms().map(({ txid }) => txid)).toEqual(["a1", "a2", "b1"]);
+  expect(guarded.newForms()).toEqual([]);
 });

@@ -5,10 +5,13 @@ import { chainOf, contractOf, type PaymentSlot } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { ownPayments } from "./paymentAtVisits.ts";
-import { ownSpends } from "./paymentForms.ts";
+import { isFormOf, ownSpends } from "./paymentForms.ts";
 
 /** A transaction with the secret in it that somebody names at the contract of a payment: nothing else of it may be believed. */
 export type ShownTx = SignedTx & { readonly payment: PaymentSlot };
+
+/** Forms of the own payment taken from one server. */
+const MAX_FORMS_TOLD = 2;
 
 /** Has the contracts of a swap guarded while money waits for what strangers could leave out: a payment, a claim, a refund. */
 export class GuardedContracts {
@@ -16,6 +19,10 @@ export class GuardedContracts {
   readonly #releases = new Map<PaymentSlot, () => void>();
   /** The first of each contract: one is enough, and whoever has the secret can make more. */
   readonly #shown = new Map<PaymentSlot, ShownTx>();
+
+  /** Forms of the own payment that somebody named, and how many each has. */
+  readonly #forms: (SignedTx & { readonly slot: PaymentSlot })[] = [];
+  readonly #tellers = new Map<string, number>();
 
   constructor(task: SwapTask) {
     this.#task = task;
@@ -36,16 +43,39 @@ export class GuardedContracts {
     return [...this.#shown.values()];
   }
 
+  /** Forms of the own payment that are not kept yet. */
+  newForms(): readonly (SignedTx & { readonly slot: PaymentSlot })[] {
+    const { forms } = this.#task.state;
+    return this.#forms.splice(0).filter(({ slot, txid }) => !forms[slot]?.some((form) => form.txid === txid));
+  }
+
   release(): void {
     for (const release of this.#releases.values()) release();
     this.#releases.clear();
+  }
+
+  /**
+   * The own payment under another id proves itself by the own signatures, whoever names it: those that are connected may show another form
+   * than the one that is there. Of one with several inputs there are many such forms, and liars must not fill the list with theirs.
+   */
+  #noteForm(slot: PaymentSlot, tx: SignedTx, teller: string): void {
+    const { state } = this.#task;
+    const own = state.own[slot];
+    const told = this.#tellers.get(teller) ?? 0;
+    if (!own?.attempted || told >= MAX_FORMS_TOLD || state.forms[slot]?.some(({ txid }) => txid === tx.txid)) return;
+    const coin = this.#task.coin(chainOf(state.terms.role, slot));
+    if (!isFormOf(coin, tx.raw, own)) return;
+    this.#tellers.set(teller, told + 1);
+    this.#forms.push({ ...tx, slot });
+    this.#task.wake("chain");
   }
 
   #guard(payment: PaymentSlot): () => void {
     const task = this.#task;
     const contract = contractOf(task.state, payment);
     const coin = task.coin(chainOf(task.state.terms.role, payment));
-    const onTx = (tx: SignedTx): void => {
+    const onTx = (tx: SignedTx, teller: string): void => {
+      if (payment === ownPayment(task.state.terms.role)) this.#noteForm(payment, tx, teller);
       const { negotiated, secret } = task.state;
       if (!negotiated || secret !== null || this.#shown.has(payment)) return;
       // Anybody can name transactions without end: what shows nothing neither waits here nor wakes the swap.

@@ -20,6 +20,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { EndWitness } from "./endWitness.ts";
 import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
 import { giveUpIdle } from "./idleSpends.ts";
+import { isFormOf } from "./paymentForms.ts";
 import { PaymentGone } from "./paymentGone.ts";
 import { branchOf } from "./provenSpend.ts";
 
@@ -62,6 +63,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
       // Most looks find nothing new, and a wait for nothing at each of them would be most of their cost.
       if (isNews(task, slot, sighting)) await record(task, slot, sighting, (block) => ends.isClear(slot, block));
     }
+    for (const { slot, txid, raw } of guarded.newForms()) await task.emit({ type: "tx_seen", slot, txid, raw: toHex(raw), block: null });
     if (mayLearnSecret(task)) await learnSecret(task, guarded.shown());
     if (payment.isGone(task)) await task.emit({ type: "payment_gone" });
     giveUpIdle(task);
@@ -206,7 +208,7 @@ function malleated(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): Sighting 
   const own = s.own[slot];
   if (!own) return null;
   const exact = coin.chain.outputs(coin.contractScript(contractOf(s, slot))).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
-  const forms = exact.flatMap((o) => byTxid(coin, o.txid) ?? []).filter((t) => coin.sameInputs(t.bytes, fromHex(own.raw)));
+  const forms = exact.flatMap((o) => byTxid(coin, o.txid) ?? []).filter((t) => isFormOf(coin, t.bytes, own));
   return forms.find((t) => t.block) ?? forms[0] ?? null;
 }
 

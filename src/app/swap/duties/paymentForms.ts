@@ -3,6 +3,7 @@ import { type TxForm, type TxVersion, versionsOf } from "../../../core/swap/swap
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { OwnSpend } from "../../../ports/chain.ts";
 import { chainOf } from "../contracts.ts";
+import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 
 /** The payment that a claim or refund spends; null for other slots. */
@@ -23,6 +24,17 @@ export function formsToSpend(task: SwapTask, slot: Slot): readonly (string | nul
   const forms = knownForms(task, payment).map(({ txid }) => txid);
   return forms.length === 0 ? [null] : forms;
 }
+
+/**
+ * Whether a transaction is the own payment, under another id perhaps: it spends the same outputs, and where strangers show it has the own
+ * signature in each input.
+ */
+export function isFormOf(coin: SwapCoin, raw: Uint8Array, own: TxVersion): boolean {
+  return coin.sameInputs(raw, fromHex(own.raw)) && isSignedHere(coin, raw);
+}
+
+/** Whether the own signature stands in a transaction, where strangers show it. */
+const isSignedHere = (coin: SwapCoin, raw: Uint8Array): boolean => !coin.chain.guard || coin.isSigned?.(raw) !== false;
 
 /** What is seen of a payment now, and every form of it that is kept. */
 function knownForms({ state: { facts, forms } }: SwapTask, payment: PaymentSlot): readonly TxForm[] {
