@@ -199,6 +199,20 @@ describe("in it is the maker's payment under another id, of coins that do not ex
     await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), 2 * LOCK_SEC);
   });
 
+  test.each(["child", "overpay"])(
+    "and the claim of the one it paid against is too cheap to be relayed, policy %s: another is made",
+    async (policy) => {
+      coin = { relay_policy: policy };
+      const { taker, uuid, made } = await begin();
+      const chain = world.chain("AAA");
+      chain.policy.replacement = false;
+      chain.policy.entryFeePerKb = 20_000n;
+      await show("AAA", another(made, 1));
+      await world.maker.restart();
+      await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), 2 * LOCK_SEC);
+    },
+  );
+
   test("and an honest server is connected, too: it gets the claim of the one the taker paid against", async () => {
     connected = FEW + 1;
     honest = 1;

@@ -276,6 +276,13 @@ export const SWAP: readonly PlantedBug[] = [
     KEPT,
   ),
   bug(
+    "the claim of a form that the servers do not show is never made dearer where nothing can be replaced",
+    "src/app/swap/duties/feeVersions.ts",
+    "canReplace || refused || isOfOther ?",
+    "canReplace || refused || (isOfOther && canReplace) ?",
+    INVENTED,
+  ),
+  bug(
     "another form of the own payment counts whoever signed it",
     FORMS,
     "!coin.chain.guard || coin.isSigned?.(raw) !== false",

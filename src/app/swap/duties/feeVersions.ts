@@ -10,7 +10,7 @@ import { chainOf, contractOf, type PaymentSlot, unitsOf } from "../contracts.ts"
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { leftOutSince } from "./lockTimes.ts";
-import { rawOfForm, spentPayment, versionsBeside, versionsOfForm } from "./paymentForms.ts";
+import { formsToSpend, rawOfForm, spentPayment, versionsBeside, versionsOfForm } from "./paymentForms.ts";
 import { storeReplaced } from "./storeSigned.ts";
 
 /**
@@ -193,7 +193,9 @@ function nextSpend(task: SwapTask, slot: Slot, refused: boolean, form: string | 
   if (!current) return buildSpend(task, slot, payment, paid, form);
   if (!refused && !isLate(question) && coin.builtOn(fromHex(current.raw)).size > 0) return null;
   const canReplace = coin.relayPolicy === "replace" || coin.relayPolicy === "nonce";
-  const fee = canReplace || refused ? nextFee(question, paid) : null;
+  // What spends another form than the one shown is refused by those that show that, and may be in no mempool.
+  const isOfOther = form !== null && form !== formsToSpend(task, slot)[0];
+  const fee = canReplace || refused || isOfOther ? nextFee(question, paid) : null;
   return fee === null ? null : buildSpend(task, slot, payment, fee, form, fromHex(current.raw));
 }
 
