@@ -24,6 +24,8 @@ const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
 const LOCK_TIMES_TEST = "src/app/swap/duties/lockTimes.test.ts";
 const GUARDED_TEST = "src/app/swap/duties/guardedContracts.test.ts";
 const FORMS = "src/app/swap/duties/paymentForms.ts";
+const TAKE_UP = "src/app/swap/takeUpPayment.ts";
+const TAKE_UP_TEST = "src/app/swap/takeUpPayment.test.ts";
 const KEPT = "test/electrum/keptPayment.test.ts";
 const ALL_LIE = "test/electrum/allConnectedLie.test.ts";
 const OUTBOX = "test/swap/outbox.test.ts";
@@ -274,6 +276,20 @@ export const SWAP: readonly PlantedBug[] = [
     "  return !doubt;",
     "  return doubt !== undefined || !doubt;",
     KEPT,
+  ),
+  bug(
+    "a restart takes up a payment that strangers made up",
+    TAKE_UP,
+    "if (!coin.isOurs(txid) || !isSignedHere(coin, raw)) return false;",
+    "if (!coin.isOurs(txid)) return false;",
+    TAKE_UP_TEST,
+  ),
+  bug(
+    "a restart sends a stored payment because another one is there",
+    TAKE_UP,
+    "return own === undefined || coin.sameInputs(raw, fromHex(own.raw));",
+    "return own === undefined || raw.length > 0;",
+    TAKE_UP_TEST,
   ),
   bug(
     "the claim of a form that the servers do not show is never made dearer where nothing can be replaced",

@@ -1,7 +1,9 @@
 import { ownPayment } from "../../core/swap/events.ts";
-import type { SwapState } from "../../core/swap/swapState.ts";
-import { toHex } from "../../core/util/bytes.ts";
+import type { OwnTx, SwapState } from "../../core/swap/swapState.ts";
+import { fromHex, toHex } from "../../core/util/bytes.ts";
 import { chainOf, contractOf, unitsOf } from "./contracts.ts";
+import { isSignedHere } from "./duties/paymentForms.ts";
+import type { SwapCoin } from "./swapCoin.ts";
 import type { SwapTask } from "./swapTask.ts";
 
 /** True when the log of a swap that is taken up leaves room for a payment it does not know of. */
@@ -25,8 +27,9 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
   const coin = task.coin(chainOf(role, slot));
   const script = coin.contractScript(contractOf(s, slot));
   await coin.chain.watchScript(script, role === "maker" ? makerStartHeight : takerStartHeight, signal);
+  const own = s.own[slot];
   const exact = coin.chain.outputs(script).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
-  const found = exact.flatMap((o) => coin.chain.tx(o.txid) ?? []).find((tx) => coin.isOurs(tx.txid));
+  const found = exact.flatMap((o) => coin.chain.tx(o.txid) ?? []).find((tx) => isOwn(coin, tx.raw, tx.txid, own));
   // The contract takes an id once, and names the payer: the payment is the one that was signed, or does the same.
   if (!found && s.own[slot] && coin.chain.unfound?.(script)) {
     task.deps.log.warn("swap_payment_found", { swap: task.uuid, txid: s.own[slot].txid });
@@ -44,4 +47,13 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
   coin.lockInputs(found.raw);
   if (!s.own[slot]) await task.emit({ type: "tx_signed", slot, txid: found.txid, raw: toHex(found.raw), notAfter: null });
   await task.emit({ type: "tx_attempted", slot });
+}
+
+/**
+ * Signed with the own key, and where the log has a payment that one, perhaps under another id: to send it beside another that is there would
+ * pay twice.
+ */
+function isOwn(coin: SwapCoin, raw: Uint8Array, txid: string, own: OwnTx | undefined): boolean {
+  if (!coin.isOurs(txid) || !isSignedHere(coin, raw)) return false;
+  return own === undefined || coin.sameInputs(raw, fromHex(own.raw));
 }

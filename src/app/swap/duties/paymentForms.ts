@@ -34,7 +34,7 @@ export function isFormOf(coin: SwapCoin, raw: Uint8Array, own: TxVersion): boole
 }
 
 /** Whether the own signature stands in a transaction, where strangers show it. */
-const isSignedHere = (coin: SwapCoin, raw: Uint8Array): boolean => !coin.chain.guard || coin.isSigned?.(raw) !== false;
+export const isSignedHere = (coin: SwapCoin, raw: Uint8Array): boolean => !coin.chain.guard || coin.isSigned?.(raw) !== false;
 
 /** What is seen of a payment now, and every form of it that is kept. */
 function knownForms({ state: { facts, forms } }: SwapTask, payment: PaymentSlot): readonly TxForm[] {
