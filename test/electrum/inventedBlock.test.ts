@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { contractOf, type PaymentSlot } from "../../src/app/swap/contracts.ts";
+import { contractOf } from "../../src/app/swap/contracts.ts";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
+import type { PaymentSlot } from "../../src/core/swap/events.ts";
 import { type OwnTx, type SwapState, versionsOf } from "../../src/core/swap/swapState.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { redeemScript } from "../../src/core/utxo/htlc.ts";

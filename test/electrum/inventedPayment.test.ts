@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import type { ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
-import { contractOf, type PaymentSlot, unitsOf } from "../../src/app/swap/contracts.ts";
+import { contractOf, unitsOf } from "../../src/app/swap/contracts.ts";
 import { ElectrumServer } from "../../src/chain/electrum/electrumServer.ts";
-import type { Role } from "../../src/core/swap/events.ts";
+import type { PaymentSlot, Role } from "../../src/core/swap/events.ts";
 import { inProcess } from "../contract/electrumChain.ts";
 import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
 import { type Invented, inventBlock, liarWith } from "./invented.ts";

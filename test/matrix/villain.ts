@@ -1,9 +1,9 @@
-import { contractOf, type PaymentSlot } from "../../src/app/swap/contracts.ts";
+import { contractOf } from "../../src/app/swap/contracts.ts";
 import type { OwnSignedTx, SwapCoin } from "../../src/app/swap/swapCoin.ts";
 import { signEnvelope } from "../../src/core/message/envelope.ts";
 import { encodeSwapMessage } from "../../src/core/message/swapMessage.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
-import { ownPayment, type SwapEvent, theirPayment } from "../../src/core/swap/events.ts";
+import { ownPayment, type PaymentSlot, type SwapEvent, theirPayment } from "../../src/core/swap/events.ts";
 import type { SwapState } from "../../src/core/swap/swapState.ts";
 import { deadlinesOf } from "../../src/core/swap/timelocks.ts";
 import { fromHex, toHex } from "../../src/core/util/bytes.ts";

@@ -555,8 +555,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a server that made up a block is its witness once it is named anew",
     `${AT}/remoteServer.ts`,
-    "deps.wasConnectedMs ?? Number.NEGATIVE_INFINITY",
-    "Number.NEGATIVE_INFINITY",
+    "this.#connectedMs = deps.wasConnectedMs",
+    "this.#connectedMs = Number.NEGATIVE_INFINITY",
     EXCHANGE_TEST,
   ),
   bug(

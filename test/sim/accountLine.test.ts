@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend, send } from "./accountMeddling.ts";
-import { audit } from "./accountRun.ts";
+import { audit, ended } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
@@ -41,9 +41,7 @@ test.each([
     const uuid = await match(t, base, rel, "4", "0.5");
     await world.runUntil("it dies", () => !maker.isRunning, 10 * HOUR_MS);
     await maker.start(ALL);
-    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before, 4_000_000n);
-    expect(outcomes(t, uuid)).toBe("refunded refunded");
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("refunded refunded");
   },
   TIMEOUT_MS,
 );
@@ -61,9 +59,7 @@ test(
       10 * HOUR_MS,
     );
     maker.link(ETH).isSwallowing = false;
-    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before, 4_000_000n);
-    expect(outcomes(t, uuid)).toBe("refunded refunded");
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("refunded refunded");
   },
   TIMEOUT_MS,
 );
@@ -82,9 +78,7 @@ test(
       10 * HOUR_MS,
     );
     taker.link(ETH).isSwallowing = false;
-    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before, 4_000_000n);
-    expect(outcomes(t, uuid)).toBe("success success");
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
   },
   TIMEOUT_MS,
 );

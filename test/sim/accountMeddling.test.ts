@@ -7,7 +7,7 @@ import type { Role } from "../../src/core/swap/events.ts";
 import { ok } from "../../src/core/util/result.ts";
 import { type Books, books, leftovers, outcomes } from "./accountAudit.ts";
 import { onSend, send, spendFor, stranger, swapCall } from "./accountMeddling.ts";
-import { audit, runSwap } from "./accountRun.ts";
+import { audit, ended, runSwap } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
@@ -251,9 +251,7 @@ test.each([
     await node.start(ALL);
     await t.world.advance(MINUTE_MS);
     chain().held.clear();
-    await t.world.runUntil("both end", () => isOver(t, uuid), LIMIT_MS);
-    await audit(t, [uuid], before, 4_000_000n);
-    expect(outcomes(t, uuid)).toBe("success success");
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
     expect(paid.length).toBeLessThan(3);
   },
   TIMEOUT_MS,
@@ -280,9 +278,7 @@ test(
     expect(maker.outcome(uuid)).toBeNull();
     chain().held.clear();
     await taker.start(ALL);
-    await world.runUntil("both end", () => isOver(t, uuid), LIMIT_MS);
-    await audit(t, [uuid], before);
-    expect(outcomes(t, uuid)).toBe("refunded failed");
+    expect(await ended(t, uuid, before)).toBe("refunded failed");
   },
   TIMEOUT_MS,
 );

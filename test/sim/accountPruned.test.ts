@@ -3,7 +3,7 @@ import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend } from "./accountMeddling.ts";
-import { audit } from "./accountRun.ts";
+import { audit, ended } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, TOKEN, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
@@ -53,9 +53,7 @@ test.each([
     expect(maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "makerPayment")).toBe(true);
     expect(sent).toBe(0);
     await taker.start(ALL);
-    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before, ALLOWANCE);
-    expect(outcomes(t, uuid)).toBe("refunded failed");
+    expect(await ended(t, uuid, before, ALLOWANCE)).toBe("refunded failed");
   },
   TIMEOUT_MS,
 );
@@ -123,9 +121,7 @@ test.each([
     await t.world.advance(2 * MINUTE_MS);
     node.link(ETH).receiptsFrom = chain().tip.height;
     await node.start(ALL);
-    await t.world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before, ALLOWANCE);
-    expect(outcomes(t, uuid)).toBe("success success");
+    expect(await ended(t, uuid, before, ALLOWANCE)).toBe("success success");
   },
   TIMEOUT_MS,
 );

@@ -16,11 +16,15 @@ export async function audit(t: AccountWorld, uuids: readonly string[], before: B
   expect(leftovers(t, allowances), t.world.report()).toEqual([]);
 }
 
-/** Runs a swap to its end for both, and audits it: nothing lost, nothing kept. @returns its outcomes */
-export async function runSwap(t: AccountWorld, before: Books, base: Ticker, rel: Ticker, allowances = 0n): Promise<string> {
-  const uuid = await match(t, base, rel, "4", "0.5");
+/** Waits until a swap is over for both, and audits it: nothing lost, nothing kept. @returns its outcomes */
+export async function ended(t: AccountWorld, uuid: string, before: Books, allowances = 0n): Promise<string> {
   await t.world.runUntil("both end", () => isOver(t, uuid), LIMIT_MS);
   expectNobodyLost(t, [uuid], before);
   await audit(t, [uuid], before, allowances);
   return outcomes(t, uuid);
+}
+
+/** Matches two orders and runs the swap to its end: see `ended`. */
+export async function runSwap(t: AccountWorld, before: Books, base: Ticker, rel: Ticker, allowances = 0n): Promise<string> {
+  return ended(t, await match(t, base, rel, "4", "0.5"), before, allowances);
 }

@@ -1,11 +1,10 @@
 import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
-import { type Books, books, outcomes } from "./accountAudit.ts";
+import { type Books, books } from "./accountAudit.ts";
 import { onSend } from "./accountMeddling.ts";
-import { audit, runSwap } from "./accountRun.ts";
+import { ended, runSwap } from "./accountRun.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
-import { isOver } from "./audit.ts";
 
 const SEED = 20_241_127;
 const MINUTE_MS = 60_000;
@@ -106,9 +105,7 @@ test(
     await world.advance(HOUR_MS);
     expect(maker.outcome(uuid)).toBeNull();
     maker.link(ETH).receiptsBehind = 0;
-    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before);
-    expect(outcomes(t, uuid)).toBe("refunded failed");
+    expect(await ended(t, uuid, before)).toBe("refunded failed");
   },
   TIMEOUT_MS,
 );
@@ -130,9 +127,7 @@ test.each([
     await t.world.advance(HOUR_MS);
     node.link(ETH).receiptsFrom = chain().tip.height;
     await node.start(ALL);
-    await t.world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before, 4_000_000n);
-    expect(outcomes(t, uuid)).toBe(who === "maker" ? "refunded failed" : "refunded refunded");
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe(who === "maker" ? "refunded failed" : "refunded refunded");
   },
   TIMEOUT_MS,
 );
@@ -150,9 +145,7 @@ test.each(["after a restart", "after a reorganisation, while it runs"])(
     taker.link(ETH).receiptsFrom = chain().tip.height;
     if (when === "after a restart") await taker.start(ALL);
     maker.storeFault = () => undefined;
-    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before, 4_000_000n);
-    expect(outcomes(t, uuid)).toBe("success success");
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
   },
   TIMEOUT_MS,
 );
@@ -175,9 +168,7 @@ test(
     await world.advance(MINUTE_MS);
     maker.link(ETH).receiptsBehind = 0;
     await taker.start(ALL);
-    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before);
-    expect(outcomes(t, uuid)).toBe("success success");
+    expect(await ended(t, uuid, before)).toBe("success success");
   },
   TIMEOUT_MS,
 );
@@ -205,9 +196,7 @@ test(
     expect(maker.node.swaps.unseenOf(uuid)).toContain("add a node that serves logs");
     maker.link(ETH).receiptsBehind = 0;
     await taker.start(ALL);
-    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
-    await audit(t, [uuid], before);
-    expect(outcomes(t, uuid)).toBe("refunded failed");
+    expect(await ended(t, uuid, before)).toBe("refunded failed");
   },
   TIMEOUT_MS,
 );

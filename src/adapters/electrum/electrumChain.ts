@@ -60,10 +60,10 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   const snapshot = await store.load();
   const index = new ChainIndex(snapshot);
   const timeoutMs = options.timeoutMs ?? USUAL_TIMEOUT_MS;
-  const remote = (endpoint: ElectrumEndpoint, serverLog: Log, onNews: () => void, wasConnectedMs?: number): RemoteServer =>
+  const remote = (endpoint: ElectrumEndpoint, serverLog: Log, onNews: () => void, wasConnectedMs: number): RemoteServer =>
     new RemoteServer({
-      ...(wasConnectedMs === undefined ? {} : { wasConnectedMs }),
       endpoint,
+      wasConnectedMs,
       rules: headerRules,
       clock,
       log: serverLog,
@@ -83,7 +83,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       const wasConnectedMs = Math.max(...before.flatMap((s) => (s.voter === voter ? s.connectedMs : [])));
       return {
         pooled: remote(endpoint, log, onNews, wasConnectedMs),
-        visitor: () => remote(endpoint, visitLog(log.child({ visit: true })), () => undefined),
+        visitor: () => remote(endpoint, visitLog(log.child({ visit: true })), () => undefined, Number.NEGATIVE_INFINITY),
       };
     });
     const servers = visitable.map(({ pooled }) => pooled);

@@ -44,8 +44,8 @@ export type RemoteServerDeps = {
   readonly log: Log;
   readonly timeoutMs: number;
   readonly closed: AbortSignal;
-  /** When its voice was connected last before, unix ms. */
-  readonly wasConnectedMs?: number;
+  /** When its voice was connected last before, unix ms; minus infinity: never. */
+  readonly wasConnectedMs: number;
   /** The hash of the first block of the chain that is wanted; null: not known yet. */
   readonly genesis: () => string | null;
   /** The server's state, tip or a status is another now. */
@@ -76,7 +76,7 @@ export class RemoteServer {
 
   constructor(deps: RemoteServerDeps) {
     this.#deps = deps;
-    this.#connectedMs = deps.wasConnectedMs ?? Number.NEGATIVE_INFINITY;
+    this.#connectedMs = deps.wasConnectedMs;
     this.#log = deps.log.child({ server: deps.endpoint.name });
   }
 

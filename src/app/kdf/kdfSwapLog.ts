@@ -8,6 +8,7 @@ import {
   ownClaim,
   ownPayment,
   ownRefund,
+  type PaymentSlot,
   type Role,
   type Slot,
   type StoredEvent,
@@ -25,7 +26,7 @@ import { hash160 } from "../../core/utxo/hash.ts";
 import { scriptHashOf } from "../../core/utxo/htlc.ts";
 import { HTLC_VOUT, validatePayment } from "../../core/utxo/swapTx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
-import { chainOf, contractOf, type PaymentSlot, unitsOf } from "../swap/contracts.ts";
+import { chainOf, contractOf, unitsOf } from "../swap/contracts.ts";
 import type { ImportCoin, ImportCoins } from "./importCoin.ts";
 import { failedData, isPublicKey, makerAgreed, makerStart, spentData, takerAgreed, takerStart, txData } from "./kdfSwapData.ts";
 import type { SavedSwap } from "./savedSwap.ts";

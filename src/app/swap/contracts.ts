@@ -5,8 +5,6 @@ import { fromHex } from "../../core/util/bytes.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { Contract, SwapChain } from "./swapCoin.ts";
 
-export type { PaymentSlot };
-
 /** Which chain a slot's transaction lives on. */
 export function chainOf(role: Role, slot: Slot): "maker" | "taker" {
   switch (slot) {

@@ -1,4 +1,4 @@
-import { type ChildSlot, isChildSlot, ownPayment, ownRefund, parentOf, type Slot } from "../../../core/swap/events.ts";
+import { type ChildSlot, isChildSlot, ownPayment, ownRefund, type PaymentSlot, parentOf, type Slot } from "../../../core/swap/events.ts";
 import { type FeeQuestion, goingFee, MAX_VERSIONS, nextFee, relayFee, scheduledFee, upFrontFee } from "../../../core/swap/feeSchedule.ts";
 import { feeWindow } from "../../../core/swap/feeWindow.ts";
 import { type OwnTx, type TxVersion, versionsOf } from "../../../core/swap/swapState.ts";
@@ -6,7 +6,7 @@ import { fromHex } from "../../../core/util/bytes.ts";
 import { feeForSize } from "../../../core/utxo/feeRate.ts";
 import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
-import { chainOf, contractOf, type PaymentSlot, unitsOf } from "../contracts.ts";
+import { chainOf, contractOf, unitsOf } from "../contracts.ts";
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { leftOutSince } from "./lockTimes.ts";

@@ -1,7 +1,7 @@
-import { ownPayment } from "../../../core/swap/events.ts";
+import { ownPayment, type PaymentSlot } from "../../../core/swap/events.ts";
 import { paymentMayExist, type SwapState } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
-import { chainOf, contractOf, type PaymentSlot } from "../contracts.ts";
+import { chainOf, contractOf } from "../contracts.ts";
 import type { SignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { ownPayments } from "./paymentAtVisits.ts";

@@ -75,6 +75,6 @@ test("blocks that leave out a refund signed before its time count from where it 
   expect(leftOutSince(task, "takerPaymentRefund")).toBe(160);
   tip.height = 170;
   expect(leftOutSince(task, "takerPaymentRefund")).toBe(160);
-  own["takerPaymentRefund"] = { txid: "r", height: 155 };
+  own.takerPaymentRefund = { txid: "r", height: 155 };
   expect(leftOutSince(task, "takerPaymentRefund")).toBe(155);
 });

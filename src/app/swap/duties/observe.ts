@@ -4,6 +4,7 @@ import {
   ownClaim,
   ownPayment,
   ownRefund,
+  type PaymentSlot,
   type Slot,
   theirClaim,
   theirPayment,
@@ -13,7 +14,7 @@ import { type OwnTx, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex, hexOf, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
 import { sleep, withDeadline } from "../../../ports/clock.ts";
-import { chainOf, contractOf, depthOf, notDeep, type PaymentSlot, unitsOf } from "../contracts.ts";
+import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts";
 import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";

@@ -1,6 +1,6 @@
-import { ownPayment, ownRefund } from "../../../core/swap/events.ts";
+import { ownPayment, ownRefund, type PaymentSlot } from "../../../core/swap/events.ts";
 import { versionsOf } from "../../../core/swap/swapState.ts";
-import { contractOf, type PaymentSlot } from "../contracts.ts";
+import { contractOf } from "../contracts.ts";
 import type { SignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 

@@ -1,6 +1,6 @@
-import { isChildSlot, ownClaim, type Slot } from "../../../core/swap/events.ts";
+import { isChildSlot, ownClaim, type PaymentSlot, type Slot } from "../../../core/swap/events.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
-import { chainOf, type PaymentSlot } from "../contracts.ts";
+import { chainOf } from "../contracts.ts";
 import type { OwnSignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { isBeforeItsTime } from "./lockTimes.ts";
