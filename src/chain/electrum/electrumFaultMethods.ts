@@ -27,6 +27,7 @@ const EFFECTS: { readonly [K in Kind]: (fields: Fields) => Extract<ElectrumEffec
   endless: (f) => ({ kind: "endless", bytes: whole(f, "bytes", 1, MAX_ENDLESS, MAX_ENDLESS) }),
   mute: () => ({ kind: "mute" }),
   lag: (f) => ({ kind: "lag", blocks: whole(f, "blocks", 1, MAX_HEIGHT) }),
+  short_histories: (f) => ({ kind: "short_histories", lines: whole(f, "lines", 1, MAX_HEIGHT) }),
   hide: (f) => ({ kind: "hide", txid: text(f, "txid") }),
   false_height: (f) => ({ kind: "false_height", delta: whole(f, "delta", -MAX_HEIGHT, MAX_HEIGHT) }),
   claim: (f) => ({ kind: "claim", scriptHash: text(f, "scriptHash"), txid: text(f, "txid"), height: whole(f, "height", 1, MAX_HEIGHT) }),

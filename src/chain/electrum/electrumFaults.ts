@@ -23,6 +23,8 @@ export type ElectrumEffect =
   | { readonly kind: "mute" }
   /** So many blocks behind: what they hold is seen in the mempool. */
   | { readonly kind: "lag"; readonly blocks: number }
+  /** Histories of so many confirmed transactions and more are refused, and what is subscribed of them is given up (ElectrumX 1.15). */
+  | { readonly kind: "short_histories"; readonly lines: number }
   /** This transaction is nowhere. */
   | { readonly kind: "hide"; readonly txid: string }
   /** Heights of confirmed transactions in histories are told wrong by so much. */

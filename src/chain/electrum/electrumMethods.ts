@@ -6,12 +6,12 @@ import { RpcError } from "../rpc/rpcError.ts";
 import type { ElectrumArgs } from "./electrumArgs.ts";
 import { badRequest, daemonError } from "./electrumError.ts";
 import type { ElectrumFaults } from "./electrumFaults.ts";
-import type { ElectrumView, FoundTx, HistoryLine } from "./electrumView.ts";
+import type { ElectrumView, FoundTx, HistoryLine, UnspentLine } from "./electrumView.ts";
 
 /** The protocols spoken, the highest first, and the name told to clients. */
 export const PROTOCOLS = ["1.4.2", "1.4"] as const;
 export const SERVER_NAME = "swapnode chain 1.0";
-/** Most headers of one answer, and most lines of a history (ElectrumX's limits in kind). */
+/** Most headers of one answer, and most confirmed lines of a history (ElectrumX's limits in kind). */
 const MAX_HEADERS = 2_016;
 const MAX_HISTORY = 20_000;
 
@@ -51,19 +51,26 @@ const lineJson = ({ txid, height, fee }: HistoryLine): object => ({
   tx_hash: txid,
 });
 
-/** The whole history of a script as its status is made of: "txid:height:" of each line. */
-export const historyText = (view: ElectrumView, scriptHash: string): string =>
-  view
-    .history(scriptHash)
-    .map((l) => `${l.txid}:${l.height}:`)
-    .join("");
-
 /** What a subscription tells of a history: its SHA-256; null without one. */
 export const statusOf = (text: string): string | null => (text === "" ? null : toHex(sha256(new TextEncoder().encode(text))));
 
-function history(view: ElectrumView, scriptHash: string): readonly HistoryLine[] {
+function history({ view, faults }: Pick<ElectrumContext, "view" | "faults">, scriptHash: string): readonly HistoryLine[] {
   const lines = view.history(scriptHash);
-  if (lines.length > MAX_HISTORY) throw badRequest(`history too large`);
+  const limit = Math.min(MAX_HISTORY, ...faults.ofKind("short_histories").map((f) => f.lines));
+  if (lines.length >= limit && lines.filter((l) => l.height > 0).length >= limit) throw badRequest("history too large");
+  return lines;
+}
+
+/** The whole history of a script as its status is made of: "txid:height:" of each line. */
+export const historyText = (from: Pick<ElectrumContext, "view" | "faults">, scriptHash: string): string =>
+  history(from, scriptHash)
+    .map((l) => `${l.txid}:${l.height}:`)
+    .join("");
+
+/** ElectrumX has no limit of its own for these: an answer that is too long is refused as any other. */
+function unspent({ view, faults }: Pick<ElectrumContext, "view" | "faults">, scriptHash: string): readonly UnspentLine[] {
+  const lines = view.unspent(scriptHash);
+  if (faults.ofKind("short_histories").some((f) => lines.length >= f.lines)) throw badRequest("response too large");
   return lines;
 }
 
@@ -174,11 +181,11 @@ function relayFee({ daemon, faults }: ElectrumContext): number {
   return faults.ofKind("false_fee")[0]?.rate ?? Number(daemon.chain.params.minRelayFeePerKb) / 1e8;
 }
 
-function subscribeScript({ view, subscriptions }: ElectrumContext, args: ElectrumArgs): string | null {
+function subscribeScript({ view, faults, subscriptions }: ElectrumContext, args: ElectrumArgs): string | null {
   const scriptHash = args.scriptHash(0);
   const { scripts } = subscriptions;
   if (!scripts.has(scriptHash) && scripts.size >= MAX_SUBSCRIPTIONS) throw badRequest("too many subscriptions");
-  const text = historyText(view, scriptHash);
+  const text = historyText({ view, faults }, scriptHash);
   scripts.set(scriptHash, text);
   return statusOf(text);
 }
@@ -220,21 +227,27 @@ export const ELECTRUM_METHODS: { readonly [name: string]: ElectrumMethod } = {
   "blockchain.scripthash.get_history": {
     params: ["scripthash"],
     required: 1,
-    run: ({ view }, args) => history(view, args.scriptHash(0)).map(lineJson),
+    run: (context, args) => history(context, args.scriptHash(0)).map(lineJson),
   },
   "blockchain.scripthash.get_mempool": {
     params: ["scripthash"],
     required: 1,
     run: ({ view }, args) =>
-      history(view, args.scriptHash(0))
+      view
+        .history(args.scriptHash(0))
         .filter((line) => line.height <= 0)
         .map(lineJson),
   },
   "blockchain.scripthash.listunspent": {
     params: ["scripthash"],
     required: 1,
-    run: ({ view }, args) =>
-      view.unspent(args.scriptHash(0)).map((c) => ({ height: c.height, tx_hash: c.txid, tx_pos: c.vout, value: Number(c.value) })),
+    run: ({ view, faults }, args) =>
+      unspent({ view, faults }, args.scriptHash(0)).map((c) => ({
+        height: c.height,
+        tx_hash: c.txid,
+        tx_pos: c.vout,
+        value: Number(c.value),
+      })),
   },
   "blockchain.scripthash.get_balance": {
     params: ["scripthash"],

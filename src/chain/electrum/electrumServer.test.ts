@@ -286,6 +286,28 @@ describe("on request it misbehaves", () => {
     expect(linesOf(await client.call(HISTORY, hash))).toEqual([`${txid} ${height}`]);
   });
 
+  test("a history beyond its limit is refused, and a subscription ends with a status of null; its mempool and its blocks are told", async () => {
+    const { client, server, chain, hash, txid, height } = await paidOnce();
+    server.faults.add({ kind: "short_histories", lines: 2 });
+    expect(await client.call("blockchain.scripthash.subscribe", hash)).toMatch(/^[0-9a-f]{64}$/);
+    const second = fund(chain, payTo(OWNER));
+    chain.mine(1);
+    await settle();
+    expect(client.told.at(-1).params).toEqual([hash, null]);
+    for (const method of [HISTORY, "blockchain.scripthash.subscribe"]) expect(await client.call(method, hash)).toBe("1 history too large");
+    expect(await client.call("blockchain.scripthash.listunspent", hash)).toBe("1 response too large");
+    const told = client.told.length;
+    const third = chain.payFromFaucet(payTo(OWNER), 10_000n);
+    if (!third.ok) expect.fail("not paid");
+    await settle();
+    expect(client.told).toHaveLength(told);
+    expect(linesOf(await client.call("blockchain.scripthash.get_mempool", hash))).toEqual([`${third.value.txid} 0`]);
+    expect(await client.call("blockchain.transaction.id_from_pos", height, 1)).toBe(txid);
+    expect(second.txid).not.toBe(txid);
+    server.faults.clear();
+    expect(await client.call(HISTORY, hash)).toHaveLength(3);
+  });
+
   test("lies about headers, branches, heights, histories and bytes are told and end when cleared", async () => {
     const { client, server, chain, hash, txid, height } = await paidOnce();
     const calls = {

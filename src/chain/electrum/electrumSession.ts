@@ -29,6 +29,16 @@ const FLOOD_PIECE = 65_536;
 
 const failure = (code: number, message: string): RpcError => new RpcError(code, message);
 
+/** Null: refused for its length. ElectrumX then tells a status without a value and forgets the subscription. */
+function toldText(from: Pick<ElectrumContext, "view" | "faults">, scriptHash: string): string | null {
+  try {
+    return historyText(from, scriptHash);
+  } catch (cause) {
+    if (cause instanceof RpcError) return null;
+    throw cause;
+  }
+}
+
 /** One connection: lines of JSON-RPC 2.0 in, answers and notifications out. `server.version` must come first. */
 export class ElectrumSession {
   readonly #context: ElectrumContext;
@@ -73,17 +83,19 @@ export class ElectrumSession {
 
   /** Tells what changed of that which is subscribed. */
   notify(): void {
-    const { view } = this.#context;
+    const { view, faults } = this.#context;
     const { header, scripts } = this.#subscriptions;
     if (header !== null && view.tip.block.hash !== header) {
       this.#subscriptions.header = view.tip.block.hash;
       this.#send({ jsonrpc: "2.0", method: "blockchain.headers.subscribe", params: [tipJson(view)] });
     }
     for (const [scriptHash, told] of scripts) {
-      const text = historyText(view, scriptHash);
+      const text = toldText({ view, faults }, scriptHash);
       if (text === told) continue;
-      scripts.set(scriptHash, text);
-      this.#send({ jsonrpc: "2.0", method: "blockchain.scripthash.subscribe", params: [scriptHash, statusOf(text)] });
+      if (text === null) scripts.delete(scriptHash);
+      else scripts.set(scriptHash, text);
+      const status = text === null ? null : statusOf(text);
+      this.#send({ jsonrpc: "2.0", method: "blockchain.scripthash.subscribe", params: [scriptHash, status] });
     }
   }
 
