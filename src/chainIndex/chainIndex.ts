@@ -75,6 +75,11 @@ export class ChainIndex {
     return this.#headers[height - this.windowBottom];
   }
 
+  /** Height of a block of the chain that is followed, as far back as headers are kept. */
+  heightOf(hash: string): number | undefined {
+    return this.#headers.findLast((h) => h.hash === hash)?.height;
+  }
+
   tip(): ChainTip | null {
     const last = this.tipHeader;
     if (last === undefined) return null;

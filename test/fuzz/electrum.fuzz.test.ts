@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   type AnswerParser,
+  parseBlockHash,
   parseBranch,
   parseDepth,
   parseFeePerKb,
@@ -52,6 +53,7 @@ const READERS: readonly (readonly [what: string, result: unknown, parse: AnswerP
   ],
   ["transaction.get", TX, parseRawTx],
   ["transaction.get, with details", { confirmations: 1, rawconfirmations: 3, hex: TX }, parseDepth],
+  ["transaction.get, with its block", { blockhash: HASH, confirmations: 1 }, parseBlockHash],
   ["transaction.broadcast", HASH, parseTxid],
   ["transaction.get_merkle", { block_height: 5, merkle: [HASH, HASH], pos: 2 }, parseBranch],
   ["transaction.id_from_pos", { tx_hash: HASH, merkle: [HASH] }, parsePlacedTx],

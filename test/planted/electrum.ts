@@ -15,10 +15,25 @@ const VISITS_TEST = "test/electrum/visits.test.ts";
 const EXCHANGE_TEST = "test/electrum/exchange.test.ts";
 const LATE_TEST = "test/electrum/lateBranch.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
+const REFUSED_TEST = "test/electrum/refusedHistories.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
+  bug(
+    "a history that has become too long to be told counts as empty",
+    `${AT}/remoteServer.ts`,
+    "if (status.value === null) this.#statuses.delete(scriptHash);",
+    "if (status.value === undefined) this.#statuses.delete(scriptHash);",
+    REFUSED_TEST,
+  ),
+  bug(
+    "what is known at a script whose history is refused is not asked for by its id",
+    `${AT}/refusedHistories.ts`,
+    "!waiting.has(txid));",
+    "!waiting.has(txid) && refused.only?.has(txid));",
+    REFUSED_TEST,
+  ),
   bug("one server is enough for the mempool", `${AT}/serverPool.ts`, "(count > 1 ? 2 : 1)", "(count > 1 ? 1 : 1)", CHAIN_TEST),
   bug(
     "a clock that is set back keeps lost servers away for as long",

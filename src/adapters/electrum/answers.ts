@@ -99,6 +99,13 @@ export const parseRawTx: AnswerParser<Uint8Array> = (value) => {
   return raw === null ? bad("not the hex of a transaction") : ok(raw);
 };
 
+/** `blockchain.transaction.get` with details: the hash of the block it is in; null: in none. */
+export const parseBlockHash: AnswerParser<string | null> = (value) => {
+  if (!isFields(value)) return bad("not an object");
+  const { blockhash = null } = value;
+  return blockhash === null || isHash(blockhash) ? ok(blockhash) : bad("not the hash of a block");
+};
+
 /** A transaction id, display order. */
 export const parseTxid: AnswerParser<string> = (value) => (isHash(value) ? ok(value) : bad("not a transaction id"));
 

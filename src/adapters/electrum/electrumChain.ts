@@ -22,6 +22,7 @@ import { MissingTxs } from "./missingTxs.ts";
 import { Notarizations } from "./notarizations.ts";
 import { Omissions } from "./omissions.ts";
 import { RefusedBroadcasts } from "./refusedBroadcasts.ts";
+import { RefusedHistories } from "./refusedHistories.ts";
 import { RemoteServer } from "./remoteServer.ts";
 import { RewardReader } from "./rewardReader.ts";
 import { ScriptViews } from "./scriptViews.ts";
@@ -123,7 +124,8 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     costlyWork: options.costlyWork ?? USUAL_COSTLY_WORK,
   });
   const prover = new TxProver(format, reader);
-  const views = new ScriptViews();
+  const refusedHistories = new RefusedHistories(index);
+  const views = new ScriptViews(refusedHistories);
   const watchedTxs = new WatchedTxs(index, views, prover);
   const rewards = new BlockRewards();
   const fees = new FeeRates(options.decimals ?? 8);
@@ -254,6 +256,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       const txid = rawTxid(parsed.value, raw);
       const mined = index.txEntry(txid)?.block != null;
       watchedTxs.sent(txid, parsed.value);
+      refusedHistories.offered(txid, parsed.value);
       const receivers = pool.connected();
       // Of what has been seen since, no refusal counts.
       if (index.txEntry(txid) !== undefined) refused.forget(txid);

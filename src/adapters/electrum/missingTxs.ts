@@ -9,6 +9,8 @@ import { majorityOf } from "./serverPool.ts";
  * daemons keep transactions of blocks that left the chain.
  */
 const FORGOTTEN_MS = 60_000;
+/** Transactions asked for at one look, the first that are known; whoever likes can pay a watched script thousands of times. */
+const MAX_ASKED = 500;
 
 /** Finds out which unconfirmed transactions have left the mempools. */
 export class MissingTxs {
@@ -38,6 +40,7 @@ export class MissingTxs {
       const naming = new Set([...(named.get(txid) ?? []), ...(silent.get(txid) ?? []), ...(silent.get(null) ?? [])]);
       // Those who name it and those who do not cannot both be most.
       if (servers.filter((s) => !naming.has(s)).length < majorityOf(servers.length)) return;
+      if (unnamed.size >= MAX_ASKED) return;
       unnamed.add(txid);
       const sinceMs = Math.min(nowMs, this.#missingSinceMs.get(txid) ?? nowMs);
       this.#missingSinceMs.set(txid, sinceMs);

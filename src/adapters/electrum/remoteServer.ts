@@ -350,7 +350,9 @@ export class RemoteServer {
       const [scriptHash] = params;
       const status = parseStatus(params[1]);
       if (typeof scriptHash !== "string" || !this.#statuses.has(scriptHash) || !status.ok) return;
-      this.#statuses.set(scriptHash, status.value);
+      // ElectrumX (1.15) says so, too, of a history that has become too long to be told, and forgets who is subscribed: to be asked again.
+      if (status.value === null) this.#statuses.delete(scriptHash);
+      else this.#statuses.set(scriptHash, status.value);
       this.#deps.onNews();
     }
   }

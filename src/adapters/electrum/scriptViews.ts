@@ -1,11 +1,21 @@
 import { type HistoryLine, parseHistory } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
 import { serverFaultText } from "./fault.ts";
+import type { RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf, statusOfHistory } from "./scriptHash.ts";
+import { majorityOf } from "./serverPool.ts";
 
-/** What one server says of one script. `refusal`: why it says nothing. */
-type View = { readonly status: string | null; readonly lines: readonly HistoryLine[]; readonly refusal: string | null };
+/**
+ * What one server says of one script. `refusal`: why it does not tell the history; `lines` are then what it tells in other ways
+ * (`RefusedHistories`), and without `hasPool` it tells nothing.
+ */
+type View = {
+  readonly status: string | null;
+  readonly lines: readonly HistoryLine[];
+  readonly refusal: string | null;
+  readonly hasPool?: true;
+};
 
 /** A script that is followed at the servers. */
 export type Tracked = {
@@ -26,6 +36,11 @@ export type Tracked = {
 export class ScriptViews {
   readonly #tracked = new Map<string, Tracked>();
   readonly #again = new Map<RemoteServer, AskAgain>();
+  readonly #refused: RefusedHistories;
+
+  constructor(refused: RefusedHistories) {
+    this.#refused = refused;
+  }
 
   all(): readonly Tracked[] {
     return [...this.#tracked.values()];
@@ -107,11 +122,23 @@ export class ScriptViews {
 
   async #update(server: RemoteServer, tracked: Tracked, fresh: boolean, nowMs: number): Promise<void> {
     const known = tracked.views.get(server);
-    if (known?.refusal != null && !this.#againOf(server).isDue(tracked.scriptHash, nowMs)) return;
-    await this.#ask(server, tracked, known, fresh);
-    const refusal = tracked.views.get(server)?.refusal;
-    if (refusal == null) this.#againOf(server).forget(tracked.scriptHash);
-    else this.#againOf(server).refused(tracked.scriptHash, nowMs);
+    if (known?.refusal == null || this.#againOf(server).isDue(tracked.scriptHash, nowMs)) {
+      await this.#ask(server, tracked, known, fresh);
+      if (tracked.views.get(server)?.refusal == null) {
+        this.#againOf(server).forget(tracked.scriptHash);
+        return;
+      }
+      this.#againOf(server).refused(tracked.scriptHash, nowMs);
+    }
+    await this.#askOtherwise(server, tracked, fresh, nowMs);
+  }
+
+  async #askOtherwise(server: RemoteServer, tracked: Tracked, fresh: boolean, nowMs: number): Promise<void> {
+    const lines = await this.#refused.linesOf(server, tracked, fresh, nowMs);
+    const view = tracked.views.get(server);
+    if (lines === null || view === undefined || view.refusal === null) return;
+    if (view.hasPool && statusOfHistory(view.lines) === statusOfHistory(lines)) return;
+    this.#set(server, tracked, { status: null, lines, refusal: view.refusal, hasPool: true });
   }
 
   #againOf(server: RemoteServer): AskAgain {
@@ -122,10 +149,11 @@ export class ScriptViews {
 
   async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, fresh: boolean): Promise<void> {
     let status = server.statusOf(tracked.scriptHash);
-    if (fresh || status === undefined) {
+    // Who refused it does not tell of it any more.
+    if (fresh || status === undefined || (known?.refusal ?? null) !== null) {
       const answer = await server.askStatus(tracked.scriptHash);
       if (!answer.ok) {
-        if (answer.error.kind === "rpc") this.#set(server, tracked, { status: "", lines: [], refusal: serverFaultText(answer.error) });
+        if (answer.error.kind === "rpc") this.#refuse(server, tracked, known, serverFaultText(answer.error));
         return;
       }
       status = answer.value;
@@ -143,9 +171,22 @@ export class ScriptViews {
     }
     const lines = await server.ask("blockchain.scripthash.get_history", [tracked.scriptHash], parseHistory);
     if (!lines.ok) {
-      if (lines.error.kind === "rpc") this.#set(server, tracked, { status, lines: [], refusal: serverFaultText(lines.error) });
-    } else if (lines.value === "too_long") this.#set(server, tracked, { status, lines: [], refusal: "its history is too long" });
+      if (lines.error.kind === "rpc") this.#refuse(server, tracked, known, serverFaultText(lines.error));
+    } else if (lines.value === "too_long") this.#refuse(server, tracked, known, "its history is too long");
     else this.#set(server, tracked, { status, lines: lines.value, refusal: null });
+  }
+
+  /** What it told in other ways until now stands until it is asked again. */
+  #refuse(server: RemoteServer, tracked: Tracked, known: View | undefined, refusal: string): void {
+    if (known?.refusal === refusal) return;
+    this.#set(server, tracked, known?.hasPool ? { ...known, refusal } : { status: null, lines: [], refusal });
+  }
+
+  /** Whether so many of `servers` refuse the history of a script that the others are not most of them. */
+  isCrowded({ views }: Tracked, servers: readonly RemoteServer[]): boolean {
+    const told = servers.flatMap((server) => views.get(server) ?? []);
+    const refusing = told.filter(({ refusal }) => refusal !== null).length;
+    return refusing > 0 && told.length - refusing < majorityOf(servers.length);
   }
 
   /** Which servers name a transaction in a history, in a block or in the mempool. */
@@ -159,12 +200,12 @@ export class ScriptViews {
     return named;
   }
 
-  /** Who refuses a history: by the transaction it is followed for, those of scripts of our own under null. */
+  /** Who tells nothing of a script: by the transaction it is followed for, those of scripts of our own under null. */
   silent(): ReadonlyMap<string | null, ReadonlySet<RemoteServer>> {
     const silent = new Map<string | null, Set<RemoteServer>>();
     for (const { views, only } of this.#tracked.values()) {
-      for (const [server, { refusal }] of views) {
-        if (refusal === null) continue;
+      for (const [server, { refusal, hasPool }] of views) {
+        if (refusal === null || hasPool) continue;
         for (const txid of only ?? [null]) silent.set(txid, (silent.get(txid) ?? new Set()).add(server));
       }
     }

@@ -1,0 +1,112 @@
+import { afterEach, expect, test } from "vitest";
+import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
+import { serializeTx, txid as txidOf } from "../../src/core/utxo/txCodec.ts";
+import type { SqlDatabase } from "../../src/ports/sql.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber, spendOf } from "../contract/spendable.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+// Anybody can pay a script so often that servers refuse to tell its history (ElectrumX: some ten thousand transactions; here ten).
+
+const LIMIT = 10;
+const PAID = 200_000_000n;
+const DUST = 1_000n;
+const SCRIPT = scriptNumber(1);
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+async function begin(): Promise<{ readonly w: ElectrumWorld; readonly db: SqlDatabase }> {
+  const w = await startElectrumChain(SEGWIT_COIN, 3);
+  cleanup.push(() => w.close());
+  for (const { faults } of w.servers) faults.add({ kind: "short_histories", lines: LIMIT });
+  return { w, db: openInlineDatabase(":memory:", [CHAIN_SCHEMA]) };
+}
+
+async function open(w: ElectrumWorld, db: SqlDatabase, options: ElectrumOptions = {}): Promise<ElectrumChain> {
+  const chain = await w.openElectrum(openChainStore(db, "TST"), { timeoutMs: 2_000, ...options });
+  cleanup.push(() => chain.close());
+  return chain;
+}
+
+/** Pays the script until no server tells its history, in two blocks. `but`: what these leave out. */
+function dust(w: ElectrumWorld, but: readonly string[] = []): void {
+  for (const txid of but) w.chain.held.add(txid);
+  for (let i = 0; i < LIMIT; i++) w.pay(SCRIPT, DUST);
+  w.mine(2);
+  for (const txid of but) w.chain.held.delete(txid);
+}
+
+/** Spends the payment, past this node. */
+function spend(w: ElectrumWorld, payment: string): string {
+  const tx = spendOf(w.format, 1, [{ txid: payment, vout: voutOf(w, payment), value: PAID }], scriptNumber(2));
+  w.daemon.answer("sendrawtransaction", [toHex(serializeTx(tx))]);
+  return txidOf(tx);
+}
+const voutOf = (w: ElectrumWorld, payment: string): number => {
+  const tx = w.chain.mempool.graph.get(payment)?.chainTx ?? w.chain.state.blockOfTx(payment)?.block.txs.find((t) => t.txid === payment);
+  return tx?.tx.outputs.findIndex(({ value }) => value === PAID) ?? -1;
+};
+
+const paymentOf = (chain: ElectrumChain, payment: string) => chain.outputs(SCRIPT).find((o) => o.txid === payment && o.value === PAID);
+
+async function until(w: ElectrumWorld, condition: () => boolean): Promise<void> {
+  for (let i = 0; i < 120 && !condition(); i++) await w.pass(1_000);
+  expect(condition()).toBe(true);
+}
+const statesOf = (chain: ElectrumChain): readonly string[] => chain.servers().map(({ state }) => state);
+
+test("a payment that was seen comes into a block, and its spend is seen in the mempool and in a block, though nobody tells the history any more", async () => {
+  const { w, db } = await begin();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
+  const payment = w.pay(SCRIPT, PAID);
+  await until(w, () => paymentOf(chain, payment) !== undefined);
+  dust(w, [payment]);
+  await w.pass(10_000);
+  expect(paymentOf(chain, payment)?.block).toBeNull();
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.block?.height === 123);
+  const spender = spend(w, payment);
+  await until(w, () => paymentOf(chain, payment)?.spentBy?.txid === spender);
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.spentBy?.block?.height === 124);
+  expect(statesOf(chain)).toEqual(["connected", "connected", "connected"]);
+  expect(chain.status().state).toBe("ready");
+});
+
+test("a history that servers tell again after they had said nothing is there is read whole", async () => {
+  const { w, db } = await begin();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
+  const first = w.pay(SCRIPT, PAID);
+  await until(w, () => paymentOf(chain, first) !== undefined);
+  dust(w);
+  await w.pass(5_000);
+  const second = w.pay(SCRIPT, PAID);
+  w.mine();
+  for (const { faults } of w.servers) faults.clear();
+  await w.pass(301_000);
+  expect(paymentOf(chain, first)?.block?.height).toBe(121);
+  expect(paymentOf(chain, second)?.block?.height).toBe(123);
+  expect(chain.outputs(SCRIPT)).toHaveLength(LIMIT + 2);
+});
+
+test("an unconfirmed payment that leaves the mempools is gone, though nobody tells the history", async () => {
+  const { w, db } = await begin();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
+  const payment = w.pay(SCRIPT, PAID);
+  dust(w, [payment]);
+  await until(w, () => paymentOf(chain, payment) !== undefined);
+  await w.pass(70_000);
+  expect(paymentOf(chain, payment)).toBeDefined();
+  for (const { faults } of w.servers) faults.add({ kind: "hide", txid: payment });
+  w.chain.held.add(payment);
+  await until(w, () => paymentOf(chain, payment) === undefined);
+});
