@@ -240,7 +240,12 @@ test("an unconfirmed transaction whose script servers refuse to tell of is not g
   await whileTimePasses(w, chain.watchTx(paid, 0));
   expect(chain.tx(paid)).toBeDefined();
   for (const { faults } of w.servers)
-    faults.add({ kind: "error", code: 1, message: "history too large", methods: ["blockchain.scripthash.subscribe"] });
+    faults.add({
+      kind: "error",
+      code: 1,
+      message: "history too large",
+      methods: ["blockchain.scripthash.subscribe", "blockchain.scripthash.get_mempool"],
+    });
   const seen: boolean[] = [];
   chain.onChange(() => seen.push(chain.tx(paid) !== undefined));
   for (let i = 0; i < 15; i++) {

@@ -21,8 +21,10 @@ afterEach(async () => {
   for (const undo of cleanup.splice(0).reverse()) await undo();
 });
 
-async function begin(): Promise<{ readonly w: ElectrumWorld; readonly db: SqlDatabase }> {
-  const w = await startElectrumChain(SEGWIT_COIN, 3);
+async function begin(
+  spoil: (line: string, server: number) => string = (line) => line,
+): Promise<{ readonly w: ElectrumWorld; readonly db: SqlDatabase }> {
+  const w = await startElectrumChain(SEGWIT_COIN, 3, spoil);
   cleanup.push(() => w.close());
   for (const { faults } of w.servers) faults.add({ kind: "short_histories", lines: LIMIT });
   return { w, db: openInlineDatabase(":memory:", [CHAIN_SCHEMA]) };
@@ -109,4 +111,65 @@ test("an unconfirmed payment that leaves the mempools is gone, though nobody tel
   for (const { faults } of w.servers) faults.add({ kind: "hide", txid: payment });
   w.chain.held.add(payment);
   await until(w, () => paymentOf(chain, payment) === undefined);
+});
+
+test("a spend that came into a block while nobody looked is found in the block, and so is the payment", async () => {
+  const { w, db } = await begin();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 115));
+  await w.pass(1_000);
+  await chain.close();
+  const payment = w.pay(SCRIPT, PAID);
+  w.mine();
+  dust(w);
+  const spender = spend(w, payment);
+  w.mine();
+  const again = await open(w, db);
+  await until(w, () => paymentOf(again, payment)?.spentBy?.txid === spender);
+  expect(paymentOf(again, payment)?.block?.height).toBe(121);
+  expect(paymentOf(again, payment)?.spentBy?.block?.height).toBe(124);
+  expect(statesOf(again)).toEqual(["connected", "connected", "connected"]);
+});
+
+test("a script whose history is refused from the first look on is covered once its blocks are read, and one with too long a past is not", async () => {
+  const { w, db } = await begin();
+  const payment = w.pay(SCRIPT, PAID);
+  dust(w);
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 118));
+  expect(paymentOf(chain, payment)?.block?.height).toBe(121);
+  w.mine(2_000);
+  const other = await open(w, openInlineDatabase(":memory:", [CHAIN_SCHEMA]));
+  let isCovered = false;
+  void other.watchScript(SCRIPT, 100).then(
+    () => {
+      isCovered = true;
+    },
+    () => undefined,
+  );
+  await until(w, () => other.status().state === "unreachable");
+  expect(other.status().error).toContain("do not give the history of a script");
+  await w.pass(60_000);
+  expect(isCovered).toBe(false);
+});
+
+test("blocks are read by proofs: servers that name another transaction in the place of one hide nothing", async () => {
+  let other = "";
+  const { w, db } = await begin((line, server) =>
+    server === 0 || other === "" || !line.includes('"merkle"') ? line : line.replace(/"tx_hash":"[0-9a-f]{64}"/, `"tx_hash":"${other}"`),
+  );
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 115));
+  const payment = w.pay(SCRIPT, PAID);
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.block != null);
+  dust(w);
+  await w.pass(10_000);
+  spend(w, payment);
+  for (const server of w.servers)
+    server.faults.add({ kind: "error", code: 1, message: "no", methods: ["blockchain.scripthash.get_mempool"] });
+  other = payment;
+  for (let i = 0; i < 5; i++) w.pay(scriptNumber(3), DUST);
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.spentBy?.block?.height === 124);
 });

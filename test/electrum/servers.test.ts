@@ -439,7 +439,7 @@ test("a script of which two of three servers tell nothing is not known yet", asy
   const w = await begin(3);
   const chain = await open(w);
   await refreshed(w, chain);
-  const methods = ["blockchain.scripthash.subscribe"];
+  const methods = ["blockchain.scripthash.subscribe", "blockchain.scripthash.get_mempool"];
   for (const server of w.servers.slice(1)) server.faults.add({ kind: "error", code: 1, message: "no", methods });
   let known = false;
   const watching = chain.watchScript(scriptNumber(1), 0).then(() => {

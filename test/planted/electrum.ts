@@ -21,6 +21,27 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "blocks that came while nobody looked are not read for a script whose history is refused",
+    `${AT}/spendSearch.ts`,
+    "const from = Math.max(fromHeight,",
+    "const from = Math.max(tip,",
+    REFUSED_TEST,
+  ),
+  bug(
+    "a server is believed what stands where in a block",
+    `${AT}/blockTxs.ts`,
+    "if (tx === null || this.#prover.flaw(tx, this.header, { branch, pos }) !== null) continue;",
+    "if (tx === null) continue;",
+    REFUSED_TEST,
+  ),
+  bug(
+    "a block with an odd number of transactions has no last one",
+    "src/core/proof/laterLeaf.ts",
+    "!node.every((byte, i) => byte === other[i])",
+    "node.length === other.length",
+    "src/core/proof/laterLeaf.test.ts",
+  ),
+  bug(
     "a history that has become too long to be told counts as empty",
     `${AT}/remoteServer.ts`,
     "if (status.value === null) this.#statuses.delete(scriptHash);",
@@ -409,7 +430,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a refused history says that a transaction is gone",
     `${AT}/scriptViews.ts`,
-    "if (refusal === null) continue;",
+    "if (refusal === null || hasPool) continue;",
     "if (refusal !== undefined) continue;",
     LIAR_TEST,
   ),
@@ -451,8 +472,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a history that servers refuse is asked for at every look",
     `${AT}/scriptViews.ts`,
-    "known?.refusal != null && !",
-    "known?.refusal === undefined && !",
+    "if (known?.refusal == null || this",
+    "if (known?.refusal !== undefined || this",
     POLITE_TEST,
   ),
   bug(

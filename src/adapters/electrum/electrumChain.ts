@@ -29,6 +29,7 @@ import { ScriptViews } from "./scriptViews.ts";
 import { serverNeeds } from "./serverNeeds.ts";
 import { ServerPool } from "./serverPool.ts";
 import { ServerVisits } from "./serverVisits.ts";
+import { SpendSearch } from "./spendSearch.ts";
 import { TxProver } from "./txProver.ts";
 import { visitLog } from "./visitLog.ts";
 import { WatchedTxs } from "./watchedTxs.ts";
@@ -144,6 +145,18 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     enqueue: (work) => loop.enqueue(work),
     commit: (delta) => loop.commit(delta),
   });
+  const search = new SpendSearch({
+    index,
+    reader,
+    prover,
+    guards,
+    clock,
+    log,
+    closed: closing.signal,
+    enqueue: (work) => loop.enqueue(work),
+    commit: (delta) => loop.commit(delta),
+    onRead: () => loop.hear(),
+  });
   const visits = new ServerVisits({
     get servers() {
       return used.visitable;
@@ -176,6 +189,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     work: new HistoryWork({ index, follower, reader, prover, nowMs: () => clock.nowMs(), commit: (delta) => loop.commit(delta) }),
     watchedTxs,
     missing: new MissingTxs(index, views),
+    search,
     omissions,
     guards,
     word,
@@ -187,7 +201,10 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     clock,
     log,
     pollMs: options.pollMs ?? USUAL_POLL_MS,
-    onRollback: (height) => witnesses.forgetAbove(height),
+    onRollback(height) {
+      witnesses.forgetAbove(height);
+      search.forgetAbove(height);
+    },
     closing,
   });
   const done = loop.run();

@@ -5,6 +5,7 @@ import type { RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf, statusOfHistory } from "./scriptHash.ts";
 import { majorityOf } from "./serverPool.ts";
+import type { Telling } from "./spendSearch.ts";
 
 /**
  * What one server says of one script. `refusal`: why it does not tell the history; `lines` are then what it tells in other ways
@@ -182,11 +183,13 @@ export class ScriptViews {
     this.#set(server, tracked, known?.hasPool ? { ...known, refusal } : { status: null, lines: [], refusal });
   }
 
-  /** Whether so many of `servers` refuse the history of a script that the others are not most of them. */
-  isCrowded({ views }: Tracked, servers: readonly RemoteServer[]): boolean {
-    const told = servers.flatMap((server) => views.get(server) ?? []);
-    const refusing = told.filter(({ refusal }) => refusal !== null).length;
-    return refusing > 0 && told.length - refusing < majorityOf(servers.length);
+  /** Whether most of `servers` tell the history of a script, or so many refuse it that these cannot. */
+  telling({ views }: Tracked, servers: readonly RemoteServer[]): Telling {
+    const heard = servers.flatMap((server) => views.get(server) ?? []);
+    const refusing = heard.filter(({ refusal }) => refusal !== null).length;
+    const need = majorityOf(servers.length);
+    if (heard.length - refusing >= need) return "told";
+    return refusing > 0 && servers.length - refusing < need ? "crowded" : null;
   }
 
   /** Which servers name a transaction in a history, in a block or in the mempool. */

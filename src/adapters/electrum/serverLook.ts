@@ -17,6 +17,7 @@ import type { RemoteServer } from "./remoteServer.ts";
 import type { RewardReader } from "./rewardReader.ts";
 import type { ScriptViews, Tracked } from "./scriptViews.ts";
 import { majorityOf, type ServerPool } from "./serverPool.ts";
+import type { SpendSearch } from "./spendSearch.ts";
 import type { WatchedTxs } from "./watchedTxs.ts";
 
 /** What a look at the servers of one chain is made of. */
@@ -27,6 +28,7 @@ export type LookParts = {
   readonly work: HistoryWork;
   readonly watchedTxs: WatchedTxs;
   readonly missing: MissingTxs;
+  readonly search: SpendSearch;
   readonly omissions: Omissions;
   readonly guards: Guards;
   readonly word: LoneWord;
@@ -102,6 +104,7 @@ export class ServerLook {
     const gone = await missing.gone(pool.present(), nowMs);
     if (gone.length > 0) await this.#deps.commit({ gone });
     if (fresh) await omissions.look(views.all());
+    this.#searchBlocks();
     const covered = await this.#cover();
     if (!covered.ok) return covered;
     if (await fees.refresh(pool.present(), nowMs)) this.#deps.news.mark();
@@ -109,6 +112,16 @@ export class ServerLook {
     const tip = follower.known(plan.height, plan);
     if (rewards !== null && tip !== null) await rewards.read(plan.height, tip, pool.present());
     return ok(undefined);
+  }
+
+  #searchBlocks(): void {
+    const { pool, views, search } = this.#parts;
+    const servers = pool.present();
+    const own = views.all().filter(({ only }) => only === null);
+    search.tend(
+      own.map((tracked) => ({ ...tracked, telling: views.telling(tracked, servers) })),
+      servers,
+    );
   }
 
   /** What too few say to count is shown to who guards the script. Nobody waits for it: it may be asked of one who answers late. */
@@ -186,7 +199,7 @@ export class ServerLook {
 
   /** Watches whose past most servers have told and nothing of it is open. */
   async #cover(): Promise<Look<undefined>> {
-    const { pool, index, views, watchedTxs } = this.#parts;
+    const { pool, index, views, watchedTxs, search } = this.#parts;
     const servers = pool.present();
     const need = majorityOf(servers.length);
     let refused: LookFault | null = null;
@@ -195,7 +208,11 @@ export class ServerLook {
       const told = [...(views.get(w.key)?.views ?? [])].filter(([server]) => servers.includes(server));
       const refusal = told.find(([, v]) => v.refusal !== null);
       if (told.filter(([, v]) => v.refusal === null).length >= need) return true;
-      if (refusal) refused = { kind: "missing", what: "the history of a script", why: `${refusal[0].name}: ${refusal[1].refusal}` };
+      // What is in no block has to be told by most as well.
+      const isSearched = told.filter(([, v]) => v.refusal === null || v.hasPool).length >= need && search.has(w.key);
+      if (isSearched && search.isThrough(w.key)) return true;
+      if (refusal && !isSearched)
+        refused = { kind: "missing", what: "the history of a script", why: `${refusal[0].name}: ${refusal[1].refusal}` };
       return false;
     });
     if (covered.length > 0) await this.#deps.commit({ watches: covered.map((w) => ({ ...w, nextHeight: null })) });

@@ -1,0 +1,97 @@
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import type { RawTx } from "../../chainIndex/rawTx.ts";
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import { laterLeaf } from "../../core/proof/laterLeaf.ts";
+import { parsePlacedTx } from "./answers.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import type { TxProver } from "./txProver.ts";
+
+/** Transactions asked for at once. */
+const AT_ONCE = 20;
+/** Transactions of a block that are read: more than fit into the largest that are made. */
+const MAX_TXS = 100_000;
+
+/** One transaction of a block, with who gave it. `later`: see `laterLeaf`. */
+export type PlacedTx = { readonly tx: RawTx; readonly server: RemoteServer; readonly later: number | null };
+
+/**
+ * All transactions of one block, read one by one over servers that know no blocks. Each is proven to stand in its place, and so is which
+ * one is the last: one server is enough, and none can leave anything out but by giving nothing.
+ */
+export class BlockTxs {
+  readonly height: number;
+  readonly header: BlockHeader;
+  readonly #index: ChainIndex;
+  readonly #prover: TxProver;
+  readonly #read: RawTx[] = [];
+  readonly #early = new Map<number, PlacedTx>();
+  /** The last one's position; null: not known yet. */
+  #last: number | null = null;
+  #edge = 0;
+  #next = 0;
+
+  constructor(height: number, header: BlockHeader, index: ChainIndex, prover: TxProver) {
+    this.height = height;
+    this.header = header;
+    this.#index = index;
+    this.#prover = prover;
+  }
+
+  get isWhole(): boolean {
+    return this.#last !== null && this.#next > this.#last;
+  }
+
+  /** Those read so far, in the order of the block. */
+  get txs(): readonly RawTx[] {
+    return this.#read;
+  }
+
+  /**
+   * Reads some more.
+   *
+   * @param most  transactions that may be asked for
+   * @param onTx  hears of each
+   * @returns how many were asked for; null: no server gives what is next
+   */
+  async more(servers: readonly RemoteServer[], most: number, onTx: (placed: PlacedTx) => void): Promise<number | null> {
+    if (this.#last === null) return (await this.#findLast(servers, onTx)) ? 1 : null;
+    const count = Math.min(AT_ONCE, most, this.#last + 1 - this.#next);
+    const places = Array.from({ length: count }, (_, i) => this.#next + i);
+    const placed = await Promise.all(places.map(async (pos) => this.#early.get(pos) ?? this.#place(servers, pos)));
+    for (const [i, one] of placed.entries()) {
+      // What came behind it is asked for again.
+      if (one === null) return null;
+      if (!this.#early.delete(places[i] ?? 0)) onTx(one);
+      this.#read.push(one.tx);
+      this.#next++;
+    }
+    return count;
+  }
+
+  async #findLast(servers: readonly RemoteServer[], onTx: (placed: PlacedTx) => void): Promise<boolean> {
+    const placed = await this.#place(servers, this.#edge);
+    if (placed === null) return false;
+    onTx(placed);
+    this.#early.set(this.#edge, placed);
+    if (placed.later === null) this.#last = this.#edge;
+    else if (placed.later >= MAX_TXS) return false;
+    else this.#edge = placed.later;
+    return true;
+  }
+
+  /** The first answer that proves itself; each position begins with another server. */
+  async #place(servers: readonly RemoteServer[], pos: number): Promise<PlacedTx | null> {
+    for (const [i] of servers.entries()) {
+      const server = servers[(pos + i) % servers.length];
+      if (server === undefined || server.state !== "connected") continue;
+      const placed = await server.ask("blockchain.transaction.id_from_pos", [this.height, pos, true], parsePlacedTx);
+      if (!placed.ok) continue;
+      const { txid, branch } = placed.value;
+      const known = this.#index.tx(txid);
+      const tx = known ? this.#prover.read(known.raw) : await this.#prover.fetch(txid, [server]);
+      if (tx === null || this.#prover.flaw(tx, this.header, { branch, pos }) !== null) continue;
+      return { tx, server, later: laterLeaf(txid, branch, pos) };
+    }
+    return null;
+  }
+}

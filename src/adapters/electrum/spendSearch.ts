@@ -1,0 +1,186 @@
+import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { outKey } from "../../chainIndex/outKey.ts";
+import type { ChainDelta } from "../../ports/chainStore.ts";
+import { Aborted, type Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import { AskAgain } from "./askAgain.ts";
+import { BlockTxs, type PlacedTx } from "./blockTxs.ts";
+import type { Guards } from "./guards.ts";
+import type { HeaderReader } from "./headerReader.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import type { TxProver } from "./txProver.ts";
+
+/** Blocks a search may have to begin before the last one: longer than swaps take on the quickest chains. */
+const MAX_BACK = 2_000;
+/**
+ * Transactions read at once at most, and each second after that: ElectrumX (1.15) counts some 1.3 for the two requests of one, forgives one
+ * a second and cuts off at ten thousand.
+ */
+const MAX_BURST = 4_000;
+const READ_PER_SEC = 1;
+/** Blocks read again that were there when the history was told last: servers may put what a block holds into histories late. */
+const LATE_BLOCKS = 3;
+/** Scripts searched for. */
+const MAX_SEARCHES = 200;
+const AGAIN = "blocks";
+
+export type SpendSearchDeps = {
+  readonly index: ChainIndex;
+  readonly reader: HeaderReader;
+  readonly prover: TxProver;
+  readonly guards: Guards;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly closed: AbortSignal;
+  /** Runs between two looks. */
+  readonly enqueue: (work: () => Promise<void>) => Promise<void>;
+  readonly commit: (delta: ChainDelta) => Promise<void>;
+  /** Something may be covered now. */
+  readonly onRead: () => void;
+};
+
+/** Whether most servers tell the history of a script, or so many refuse it that these cannot; null: neither. */
+export type Telling = "told" | "crowded" | null;
+/** A script that is followed. */
+export type Followed = { readonly scriptHex: string; readonly fromHeight: number; readonly telling: Telling };
+
+/**
+ * Finds in blocks what pays or spends a script whose history servers refuse: by reading the blocks since it was told last, each transaction
+ * proven in its place (`BlockTxs`). That is dear, so it is done for scripts that are refused alone, for all of them together, and no faster
+ * than servers bear.
+ */
+export class SpendSearch {
+  readonly #deps: SpendSearchDeps;
+  /** Of the refused ones the lowest block that was not read. */
+  readonly #next = new Map<string, number>();
+  /** Of the others the last block when they were told. */
+  readonly #told = new Map<string, number>();
+  readonly #again = new AskAgain();
+  #block: BlockTxs | null = null;
+  #isRunning = false;
+  #left = MAX_BURST;
+  #leftAtMs = 0;
+
+  constructor(deps: SpendSearchDeps) {
+    this.#deps = deps;
+  }
+
+  /** To be called after each look: what is refused now is searched for, and nothing else. Does not wait for it. */
+  tend(followed: readonly Followed[], servers: readonly RemoteServer[]): void {
+    const { index } = this.#deps;
+    const tip = index.tipHeader?.height;
+    if (tip === undefined) return;
+    const known = new Set(followed.map(({ scriptHex }) => scriptHex));
+    for (const map of [this.#next, this.#told]) for (const hex of map.keys()) if (!known.has(hex)) map.delete(hex);
+    for (const { scriptHex, fromHeight, telling } of followed) {
+      if (telling === "told") {
+        this.#next.delete(scriptHex);
+        this.#told.set(scriptHex, tip);
+      }
+      if (telling !== "crowded" || this.#next.has(scriptHex) || this.#next.size >= MAX_SEARCHES) continue;
+      const from = Math.max(fromHeight, (this.#told.get(scriptHex) ?? 0) - LATE_BLOCKS, 1);
+      if (tip - from < MAX_BACK) this.#next.set(scriptHex, from);
+    }
+    void this.#run(servers);
+  }
+
+  /** Whether all blocks were read for a script whose history is refused. */
+  isThrough(scriptHex: string): boolean {
+    const next = this.#next.get(scriptHex);
+    return next !== undefined && next > (this.#deps.index.tipHeader?.height ?? 0);
+  }
+
+  /** Whether a script is searched for at all: not one whose past is too long. */
+  has(scriptHex: string): boolean {
+    return this.#next.has(scriptHex);
+  }
+
+  /** The blocks above this height are on the chain no more. */
+  forgetAbove(height: number): void {
+    for (const [hex, next] of this.#next) this.#next.set(hex, Math.min(next, height + 1));
+    for (const [hex, told] of this.#told) this.#told.set(hex, Math.min(told, height));
+    if (this.#block !== null && this.#block.height > height) this.#block = null;
+  }
+
+  async #run(servers: readonly RemoteServer[]): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    try {
+      while (!this.#deps.closed.aborted && (await this.#step(servers)));
+    } catch (cause) {
+      if (!(cause instanceof Aborted)) this.#deps.log.warn("blocks_not_read", { cause: String(cause) });
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  /** @returns whether there may be more to do now */
+  async #step(servers: readonly RemoteServer[]): Promise<boolean> {
+    const { clock, log } = this.#deps;
+    const height = this.#lowest();
+    const nowMs = clock.nowMs();
+    if (height === null || this.#allowed(nowMs) < 1 || !this.#again.isDue(AGAIN, nowMs)) return false;
+    const block = await this.#blockAt(height, servers);
+    const asked = await block?.more(servers, Math.floor(this.#left), (placed) => this.#show(placed));
+    if (block === null || asked == null) {
+      this.#again.refused(AGAIN, nowMs);
+      log.warn("block_not_read", { height });
+      return false;
+    }
+    this.#again.forget(AGAIN);
+    this.#left -= asked;
+    if (block.isWhole) await this.#take(block);
+    return true;
+  }
+
+  /** What is guarded comes first: others of the own scripts can be far behind. */
+  #lowest(): number | null {
+    const { index, guards } = this.#deps;
+    const open = [...this.#next].filter(([, next]) => next <= (index.tipHeader?.height ?? 0));
+    const guarded = open.filter(([hex]) => guards.roundOf(hex) > 0);
+    const heights = (guarded.length > 0 ? guarded : open).map(([, next]) => next);
+    return heights.length === 0 ? null : Math.min(...heights);
+  }
+
+  #allowed(nowMs: number): number {
+    const sinceMs = Math.max(0, nowMs - this.#leftAtMs);
+    this.#leftAtMs = nowMs;
+    this.#left = Math.min(MAX_BURST, this.#left + (sinceMs / 1_000) * READ_PER_SEC);
+    return this.#left;
+  }
+
+  /** The one that is being read, unless another is on the chain in its place. */
+  async #blockAt(height: number, servers: readonly RemoteServer[]): Promise<BlockTxs | null> {
+    const { index, reader, prover } = this.#deps;
+    const own = index.headerAt(height);
+    if (this.#block?.height === height && (own === undefined || own.hash === this.#block.header.hash)) return this.#block;
+    const header = own === undefined ? await reader.agreedAt(servers, height) : await reader.withHash(servers, height, own.hash);
+    this.#block = header.ok ? new BlockTxs(height, header.value, index, prover) : null;
+    return this.#block;
+  }
+
+  /** The secret in a claim counts before its block is read to the end. */
+  #show({ tx, server }: PlacedTx): void {
+    const { index, guards } = this.#deps;
+    const spent = new Set(tx.tx.inputs.map(outKey));
+    for (const hex of this.#next.keys()) {
+      if (guards.roundOf(hex) > 0 && index.outputsOf(hex).some((o) => spent.has(outKey(o)))) guards.tell(hex, tx, server.voter);
+    }
+  }
+
+  /** Writes what a block says of watched scripts, all of it at once: blocks need not list a parent before its child. */
+  async #take(block: BlockTxs): Promise<void> {
+    const { index, clock, enqueue, commit, onRead } = this.#deps;
+    this.#block = null;
+    await enqueue(async () => {
+      const own = index.headerAt(block.height);
+      if (own === undefined ? block.height >= index.windowBottom : own.hash !== block.header.hash) return;
+      const builder = new FactsBuilder(index, clock.nowMs());
+      builder.add(block.txs, { height: block.height, hash: block.header.hash });
+      if (builder.size > 0) await commit(builder.facts());
+      for (const [hex, next] of this.#next) if (next === block.height) this.#next.set(hex, next + 1);
+    });
+    if (block.height === index.tipHeader?.height) onRead();
+  }
+}
