@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { txToChainTx } from "../../src/chain/chainTx.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { serializeTx, txid as txidOf } from "../../src/core/utxo/txCodec.ts";
 import type { SqlDatabase } from "../../src/ports/sql.ts";
@@ -172,4 +173,20 @@ test("blocks are read by proofs: servers that name another transaction in the pl
   for (let i = 0; i < 5; i++) w.pay(scriptNumber(3), DUST);
   w.mine();
   await until(w, () => paymentOf(chain, payment)?.spentBy?.block?.height === 124);
+});
+
+test("a spend in a block that takes the place of one that was read is found", async () => {
+  const { w, db } = await begin();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 115));
+  const payment = w.pay(SCRIPT, PAID);
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.block != null);
+  for (const server of w.servers)
+    server.faults.add({ kind: "error", code: 1, message: "no", methods: ["blockchain.scripthash.get_mempool"] });
+  dust(w);
+  await w.pass(20_000);
+  const tx = spendOf(w.format, 1, [{ txid: payment, vout: voutOf(w, payment), value: PAID }], scriptNumber(2));
+  expect(w.chain.reorg({ depth: 1, blocks: 2, txs: [txToChainTx(tx)] }).ok).toBe(true);
+  await until(w, () => paymentOf(chain, payment)?.spentBy?.block?.height === 123);
 });

@@ -21,6 +21,20 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a block that takes the place of one is not read for a script whose history is refused",
+    `${AT}/spendSearch.ts`,
+    "Math.min(next, height + 1)",
+    "Math.max(next, height + 1)",
+    REFUSED_TEST,
+  ),
+  bug(
+    "a refused history keeps the secret in a block from who was down meanwhile",
+    `${AT}/serverLook.ts`,
+    "    this.#searchBlocks();\n",
+    "",
+    "test/electrum/dustedContracts.test.ts",
+  ),
+  bug(
     "blocks that came while nobody looked are not read for a script whose history is refused",
     `${AT}/spendSearch.ts`,
     "const from = Math.max(fromHeight,",
