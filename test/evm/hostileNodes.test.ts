@@ -68,7 +68,7 @@ test("two nodes that contradict each other give no fact at all, and the sentence
 });
 
 test("a node whose head is stale while others move on is not asked for facts", async () => {
-  const world = scriptedWorld(2);
+  const world = scriptedWorld(3);
   await world.drive(world.chain.watchAccount(OWNER));
   for (let i = 0; i < 10; i++) {
     await pass(world, 12);
@@ -137,7 +137,7 @@ test("a node that hangs costs one deadline; from then on nobody waits for it, an
 });
 
 test("a node that dies between its head and its state costs nothing but the next look", async () => {
-  const world = scriptedWorld(2);
+  const world = scriptedWorld(3);
   await world.drive(world.chain.watchAccount(OWNER));
   const dying = node(world, 0);
   dying.says.set("eth_chainId", (_params, honest) => {
@@ -163,7 +163,7 @@ test("all nodes away: the sentence names each, the view stays, and waits go on u
   expect(world.chain.account(OWNER)).toBe(before);
   const asked = world.chain.tokenDecimals(SWAP_CONTRACT);
   expect(await world.drive(asked)).toMatchObject({ ok: false, error: { kind: "Unreachable" } });
-  node(world, 1).dead = false;
+  for (const n of world.nodes) n.dead = false;
   await world.drive(waiting);
   expect(world.chain.status()).toMatchObject({ state: "ready", error: null });
 });

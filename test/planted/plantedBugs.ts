@@ -1,3 +1,4 @@
+import { ACCOUNT_NODES } from "./accountNodes.ts";
 import { ACCOUNT_SWAPS } from "./accountSwaps.ts";
 import { ACCOUNTS } from "./accounts.ts";
 import { CHECKS } from "./checks.ts";
@@ -21,6 +22,7 @@ export const PLANTED_BUGS: { readonly [group: string]: readonly PlantedBug[] } =
   htlc: HTLC_BUGS,
   orders: ORDERS,
   accounts: ACCOUNTS,
+  nodes: ACCOUNT_NODES,
   evm: ACCOUNT_SWAPS,
   data: DATA_FEE_BUGS,
   network: NETWORK,

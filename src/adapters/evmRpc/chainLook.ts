@@ -10,7 +10,8 @@ import { EVENTS_OF, type EventKind, EventSearch } from "./eventSearch.ts";
 import { type LookFault, lookFaultText } from "./fault.ts";
 import { eventIn, type FollowedTx, lookAtNamed, lookAtWatched, type TxLook, type WatchedTxs } from "./followedTxs.ts";
 import { readGasPrices } from "./gasReader.ts";
-import type { ChosenHead, NodePool } from "./nodePool.ts";
+import type { ChosenHead } from "./headChoice.ts";
+import type { NodePool } from "./nodePool.ts";
 import { readPayments } from "./paymentReader.ts";
 import { balanceQuery, blockQuery, nonceQuery, pendingNonceQuery } from "./query.ts";
 import { type Quorum, quorumRead, wholeRead } from "./quorum.ts";
@@ -67,6 +68,8 @@ export class ChainLook {
   readonly #unread = new Map<string, { readonly againAtMs: number; readonly restMs: number; readonly trouble: string }>();
   #behindSinceMs: number | null = null;
   #trouble: string | null = null;
+  /** The last look ended with too few that agree: those that rest are asked, too. */
+  #wasShort = false;
 
   constructor(deps: ChainLookDeps) {
     this.#deps = deps;
@@ -79,19 +82,40 @@ export class ChainLook {
   }
 
   async take(signal: AbortSignal): Promise<Result<LookResult, LookFault>> {
-    const { pool, watches, clock } = this.#deps;
-    const chosen = await pool.chooseHead(signal);
+    const taken = await this.#takeHighest(signal);
+    this.#wasShort = !taken.ok || this.#behindSinceMs !== null;
+    return taken;
+  }
+
+  async #takeHighest(signal: AbortSignal): Promise<Result<LookResult, LookFault>> {
+    const chosen = await this.#deps.pool.chooseHead(signal, this.#wasShort);
     if (!chosen.ok) return chosen;
-    const { header, quorum } = chosen.value;
+    let taken = await this.#takeAt(chosen.value, signal);
+    // Who has the newest block may be one honest node and one that lies: what more of them have is looked at before the look fails.
+    let head: ChosenHead | null = chosen.value;
+    while (!taken.ok && isNoAgreement(taken.error) && head !== null) {
+      head = await head.lower(signal);
+      if (head === null) break;
+      const lower = await this.#takeAt(head, signal);
+      if (lower.ok || !isNoAgreement(lower.error)) taken = lower;
+    }
+    return taken;
+  }
+
+  async #takeAt(chosen: ChosenHead, signal: AbortSignal): Promise<Result<LookResult, LookFault>> {
+    const { watches, clock } = this.#deps;
+    const { header, quorum } = chosen;
     const { version } = watches;
     const before = this.#known;
     const step = before === null ? ok<Step>("reorg") : await this.#stepFrom(before.view.tip, header, quorum, signal);
     if (!step.ok) return step;
     if (before !== null && step.value === "behind") {
       this.#behindSinceMs ??= clock.nowMs();
-      if (clock.nowMs() - this.#behindSinceMs < BEHIND_MS) {
-        const { tip } = before.view;
-        if (version === before.version) return ok({ view: before.view, trouble: this.#lesserTrouble });
+      const { tip } = before.view;
+      // As long as too few say that they are behind it, the others still have it.
+      const isWaitedFor = clock.nowMs() - this.#behindSinceMs < BEHIND_MS;
+      if (isWaitedFor || chosen.heads.filter((height) => height < tip.height).length < quorum.need) {
+        if (isWaitedFor && version === before.version) return ok({ view: before.view, trouble: this.#lesserTrouble });
         return err({ kind: "too_few", what: `block ${tip.height}`, have: 0, need: quorum.need, troubles: [] });
       }
     }
@@ -101,7 +125,7 @@ export class ChainLook {
     if (step.value === "reorg" || step.value === "behind") this.#unshown.reorganised(before?.view.tip.finalized ?? null);
     const isFresh = before === null || step.value !== "same" || version !== before.version;
     const look: TxLook = { quorum, nowMs: clock.nowMs(), known: this.#stillTrue(step.value, before) };
-    const made = isFresh ? await this.#whole(chosen.value, look, signal) : await this.#between(before.view, chosen.value, look, signal);
+    const made = isFresh ? await this.#whole(chosen, look, signal) : await this.#between(before.view, chosen, look, signal);
     if (!made.ok) return made;
     this.#known = { view: made.value.view, version, quorum };
     this.#remember(header);
@@ -281,6 +305,9 @@ export class ChainLook {
     return { ...shown, unshown: this.#unshown.sinceBlock(paymentKey(payment), shown, nowMs) };
   }
 }
+
+/** Too few of those that have a block agree on what it holds, or answer. */
+const isNoAgreement = ({ kind }: LookFault): boolean => kind === "disagree" || kind === "too_few";
 
 const withdrawn = (tx: FollowedTx): FollowedTx => ({ ...tx, block: null, receipt: null, swapLogs: [], arrivals: [] });
 

@@ -1,11 +1,11 @@
-import { err, ok, type Result } from "../../core/util/result.ts";
+import { err, type Result } from "../../core/util/result.ts";
 import type { NodeHealth } from "../../ports/accountChain.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { HeaderAnswer } from "./answers.ts";
 import type { EvmNode } from "./evmNode.ts";
 import { type LookFault, type NodeFault, nodeFaultText } from "./fault.ts";
+import { type Arrival, type ChosenHead, chooseAmong } from "./headChoice.ts";
 import { blockQuery, chainIdQuery, type Query } from "./query.ts";
-import type { Quorum } from "./quorum.ts";
 
 export type NodePoolDeps = {
   readonly nodes: readonly EvmNode[];
@@ -15,21 +15,18 @@ export type NodePoolDeps = {
   readonly timeoutMs: number;
 };
 
-/** The block a look is about. `quorum` holds the nodes that have it. */
-export type ChosenHead = { readonly header: HeaderAnswer; readonly finalized: number | null; readonly quorum: Quorum };
-
 /** Longest wait for a head; the rest of a look has the usual deadline. */
 const HEAD_TIMEOUT_MS = 5_000;
 /** A head older than this is stale when another node has a younger one. */
 const STALE_SEC = 60;
 
-type Arrival = { readonly node: EvmNode; readonly head: HeaderAnswer; readonly finalized: number | null };
+/**
+ * Where too few heads are fresh, one that is not counts beside them if it is no further behind than this: it may only be late with one
+ * block of a slow chain. What stopped longer ago must not take the view back to where it stopped.
+ */
+const LATE_SEC = 120;
 
 const majority = (count: number): number => Math.floor(count / 2) + 1;
-/** The greatest number that `need` of them reach. */
-const reachedBy = (numbers: readonly number[], need: number): number | undefined => [...numbers].sort((a, b) => b - a)[need - 1];
-/** The header as the node gave it: one with the same hash and another time or base fee is another one. */
-const sameHeader = (h: HeaderAnswer): string => [h.hash, h.parentHash, h.timestamp, h.baseFeePerGas, h.gasUsed, h.gasLimit].join("/");
 
 /** The nodes of one chain, and which of them count. */
 export class NodePool {
@@ -50,18 +47,31 @@ export class NodePool {
   }
 
   /**
-   * Asks the nodes for their heads and takes the highest block that a majority of those that answered and do not lag has.
-   * Nodes that gave no answer lately are asked beside it, and nobody waits for them.
+   * Asks the nodes for their heads and takes the highest block that a majority has: of all that were given, so that whoever silences
+   * the honest ones does not decide. Nodes that gave no answer lately are asked beside it, and nobody waits for them while the others are
+   * enough.
+   * @param all they are waited for all the same: the others did not agree
    */
-  async chooseHead(signal: AbortSignal): Promise<Result<ChosenHead, LookFault>> {
+  async chooseHead(signal: AbortSignal, all = false): Promise<Result<ChosenHead, LookFault>> {
     const { nodes } = this.#deps;
     const present = nodes.filter((n) => n.state === "good" || n.state === "lagging" || n.state === "new");
-    const others = nodes.filter((n) => !present.includes(n) && (n.rested || (present.length === 0 && n.state === "away")));
-    if (present.length > 0) for (const node of others) this.#probeBeside(node, signal);
-    const asked = present.length > 0 ? present : others;
+    const isEnough = !all && present.filter((n) => n.state !== "lagging").length >= this.need;
+    const others = nodes.filter((n) => !present.includes(n) && (n.rested || (!isEnough && n.state === "away")));
+    if (isEnough) for (const node of others) this.#probeBeside(node, signal);
+    const asked = isEnough ? present : [...present, ...others];
     const arrivals = (await Promise.all(asked.map((node) => this.#probe(node, signal)))).filter((a) => a !== null);
     if (arrivals.length === 0) return err(this.#nobody());
-    return this.#choose(this.#withoutLaggards(arrivals), signal);
+    if (arrivals.length < this.need) {
+      const troubles = nodes.flatMap((node) => node.trouble ?? []);
+      return err({ kind: "too_few", what: "the newest block", have: arrivals.length, need: this.need, troubles });
+    }
+    const { counted, notBeforeSec } = this.#withoutLaggards(arrivals);
+    return chooseAmong(counted, { need: this.need, notBeforeSec, timeoutMs: this.#deps.timeoutMs }, signal);
+  }
+
+  /** How many nodes must say the same. */
+  get need(): number {
+    return majority(this.#deps.nodes.length);
   }
 
   #nobody(): LookFault {
@@ -114,52 +124,14 @@ export class NodePool {
    * A node lags when its head is stale and at least half of the others' are not. Against the clock, and not against the highest
    * head: one node that invents blocks must not make laggards of the honest ones.
    */
-  #withoutLaggards(arrivals: readonly Arrival[]): readonly Arrival[] {
+  #withoutLaggards(arrivals: readonly Arrival[]): { readonly counted: readonly Arrival[]; readonly notBeforeSec: number } {
     const staleBefore = Math.floor(this.#deps.clock.nowMs() / 1000) - STALE_SEC;
     const fresh = arrivals.filter(({ head }) => head.timestamp >= staleBefore);
-    const counted = fresh.length * 2 >= arrivals.length && fresh.length > 0 ? fresh : arrivals;
-    for (const arrival of arrivals) arrival.node.arrived(arrival.head, !counted.includes(arrival));
-    return counted;
-  }
-
-  async #choose(arrivals: readonly Arrival[], signal: AbortSignal): Promise<Result<ChosenHead, LookFault>> {
-    const { timeoutMs } = this.#deps;
-    const need = majority(arrivals.length);
-    const height = reachedBy(
-      arrivals.map(({ head }) => head.number),
-      need,
-    );
-    if (height === undefined) return err(this.#nobody());
-    const there = await Promise.all(
-      arrivals.map(async (arrival) => {
-        if (arrival.head.number === height) return { arrival, header: arrival.head };
-        if (arrival.head.number < height) return null;
-        const [at] = await arrival.node.ask([blockQuery(height)], null, timeoutMs, signal);
-        return at?.ok && at.value !== null && at.value.number === height ? { arrival, header: at.value } : null;
-      }),
-    );
-    const groups = new Map<string, { readonly header: HeaderAnswer; readonly arrivals: Arrival[] }>();
-    for (const witness of there) {
-      if (witness === null) continue;
-      const group = groups.get(sameHeader(witness.header));
-      if (group === undefined) groups.set(sameHeader(witness.header), { header: witness.header, arrivals: [witness.arrival] });
-      else group.arrivals.push(witness.arrival);
-    }
-    const winner = [...groups.values()].find((group) => group.arrivals.length >= need);
-    if (winner === undefined) {
-      const names = [...groups.values()].flatMap((group) => group.arrivals.map(({ node }) => node.name));
-      if (groups.size > 1) return err({ kind: "disagree", what: `block ${height}`, nodes: names });
-      const troubles = arrivals.flatMap(({ node }) => node.trouble ?? []);
-      return err({ kind: "too_few", what: `block ${height}`, have: names.length, need, troubles });
-    }
-    for (const group of groups.values()) if (group !== winner) for (const { node } of group.arrivals) node.contradicted(`block ${height}`);
-    const finals = winner.arrivals.flatMap(({ finalized }) => (finalized === null ? [] : Math.min(finalized, height)));
-    const witnesses = winner.arrivals.map(({ node }) => node);
-    return ok({
-      header: winner.header,
-      finalized: reachedBy(finals, need) ?? null,
-      quorum: { block: { height, hash: winner.header.hash }, nodes: witnesses, need, timeoutMs },
-    });
+    const isMoving = fresh.length * 2 >= arrivals.length && fresh.length > 0;
+    for (const arrival of arrivals) arrival.node.arrived(arrival.head, isMoving && !fresh.includes(arrival));
+    if (!isMoving) return { counted: arrivals, notBeforeSec: 0 };
+    if (fresh.length >= this.need) return { counted: fresh, notBeforeSec: 0 };
+    return { counted: arrivals, notBeforeSec: staleBefore + STALE_SEC - LATE_SEC };
   }
 }
 

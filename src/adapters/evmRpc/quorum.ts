@@ -67,9 +67,11 @@ class Ballot<T> {
     this.#quorum = quorum;
   }
 
-  /** How many must say the same: a majority of those that have the method. */
+  /** How many must say the same; where some lack the method, a majority of those that have it. */
   get #need(): number {
     const { need, nodes } = this.#quorum;
+    // Of the block's nodes, which may be fewer than all: only who lacks a method makes the number that is needed less.
+    if (this.#lacking === 0) return need;
     return Math.min(need, Math.floor((nodes.length - this.#lacking) / 2) + 1);
   }
 

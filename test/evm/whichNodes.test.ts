@@ -1,0 +1,155 @@
+import { expect, test } from "vitest";
+import type { PaymentKey } from "../../src/ports/accountChain.ts";
+import { PAYMENT_ID, type ScriptedNode, type ScriptedWorld, SWAP_CONTRACT, scriptedWorld } from "./support/scriptedEvm.ts";
+
+const KEY: PaymentKey = { contract: SWAP_CONTRACT, id: PAYMENT_ID };
+const SENT = { kind: "sent", id: PAYMENT_ID } as const;
+const SPENT = { kind: "spent", id: PAYMENT_ID } as const;
+
+const node = (world: ScriptedWorld, n: number): ScriptedNode => world.nodes[n] ?? expect.fail(`no node ${n}`);
+const tip = (world: ScriptedWorld) => world.chain.status().tip;
+const hashAt = (world: ScriptedWorld, height: number): string =>
+  world.evm.blocks.find(({ number }) => number === height)?.hash.slice(2) ?? expect.fail(`no block ${height}`);
+async function pass(world: ScriptedWorld, seconds: number): Promise<void> {
+  await world.evm.clock.advance(seconds * 1_000);
+}
+/** The next looks fail, or half a minute has none. */
+async function state(world: ScriptedWorld): Promise<string> {
+  await pass(world, 30);
+  return world.chain.status().state;
+}
+
+test("one of three that answers alone decides nothing: the coin is unreachable, and what it says of a payment is not believed", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  node(world, 0).dead = true;
+  node(world, 1).hangs = true;
+  const alone = world.evm.fork();
+  node(world, 2).chain = alone;
+  alone.mine([SENT]);
+  alone.mine([SPENT]);
+  expect(await state(world)).toBe("unreachable");
+  expect(world.chain.status().error).toMatch(/^Only 1 of the 2 ETH nodes that must agree on the newest block answered: a: nothing listens/);
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "uninitialized" });
+  expect(world.chain.confirmations(tip(world) && { height: 102, hash: "ab".repeat(32) })).toBe(0);
+  node(world, 0).dead = false;
+  node(world, 1).hangs = false;
+  world.evm.mine([SENT]);
+  expect(await state(world)).toBe("ready");
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete" });
+});
+
+test("what is signed goes out to all that may take it, however few of them answer", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.refresh());
+  node(world, 0).dead = true;
+  node(world, 1).dead = true;
+  expect(await state(world)).toBe("unreachable");
+  const { raw, txid } = world.evm.transaction(SPENT);
+  for (const n of world.nodes) n.says.set("eth_sendRawTransaction", () => `0x${txid}`);
+  expect(await world.drive(world.chain.broadcast(raw))).toEqual({ kind: "accepted" });
+  for (const n of world.nodes) expect(n.calls.some(({ method }) => method === "eth_sendRawTransaction")).toBe(true);
+});
+
+test("one of two is not enough either; the only one that was given is believed", async () => {
+  const two = scriptedWorld(2);
+  await two.drive(two.chain.refresh());
+  node(two, 1).dead = true;
+  expect(await state(two)).toBe("unreachable");
+  const one = scriptedWorld(1);
+  await one.drive(one.chain.refresh());
+  one.evm.mine([SENT]);
+  await one.drive(one.chain.watchPayment(KEY, 0));
+  expect(one.chain.payment(KEY)?.state).toBe("sent");
+});
+
+test("a node that makes up its own newest block keeps nobody from the one below, which the others have", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.refresh());
+  for (let round = 0; round < 5; round++) {
+    world.evm.mine();
+    world.evm.mine();
+    node(world, 1).behind = 1;
+    node(world, 2).chain = world.evm.fork();
+    node(world, 2).chain.rewind(1);
+    node(world, 2).chain.mine([SENT]);
+    await world.drive(world.chain.refresh());
+    expect(tip(world)).toMatchObject({ height: world.evm.tip.number - 1, hash: hashAt(world, world.evm.tip.number - 1) });
+    expect(world.chain.status().state).toBe("ready");
+  }
+});
+
+test("two honest nodes on two branches are followed at the block both have", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.refresh());
+  const common = world.evm.tip;
+  node(world, 0).chain = world.evm.fork();
+  node(world, 0).chain.mine();
+  world.evm.mine();
+  node(world, 2).dead = true;
+  await world.drive(world.chain.refresh());
+  expect(tip(world)?.height).toBe(common.number);
+  expect([0, 1].map((n) => world.chain.status().nodes[n]?.contradictions)).toEqual([0, 0]);
+});
+
+test("with the newest block only at one that is honest and one that lies of what it holds, the look is at the block all have", async () => {
+  const world = scriptedWorld(3);
+  world.evm.mine([SENT]);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  node(world, 2).says.set("eth_call", (_params, honest) => String(honest()).replace(/1$/, "2"));
+  for (let round = 0; round < 5; round++) {
+    world.evm.mine();
+    node(world, 1).behind = 1;
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+    expect(tip(world)?.height).toBe(world.evm.tip.number - 1);
+    expect(world.chain.payment(KEY)?.state).toBe("sent");
+  }
+});
+
+test("a view does not go back to where a node stopped while another still has what was seen", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  node(world, 1).behind = 1;
+  world.evm.mine([SENT]);
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+  node(world, 2).dead = true;
+  const seen: unknown[] = [];
+  world.chain.onChange(() => seen.push(world.chain.payment(KEY)?.state));
+  await pass(world, 50);
+  expect(world.chain.status().state).toBe("unreachable");
+  await pass(world, 300);
+  expect(world.chain.status().state).toBe("unreachable");
+  expect(new Set(seen)).toEqual(new Set(["sent"]));
+  node(world, 1).behind = 0;
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+});
+
+test("one that stopped long ago does not count beside the only one that goes on", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.refresh());
+  node(world, 0).dead = true;
+  for (let i = 0; i < 20; i++) {
+    await pass(world, 12);
+    world.evm.mine();
+    node(world, 1).behind++;
+  }
+  expect(await state(world)).toBe("unreachable");
+  node(world, 1).behind = 0;
+  expect(await state(world)).toBe("ready");
+  expect(tip(world)?.height).toBe(world.evm.tip.number);
+});
+
+test("of five nodes three must agree, also where only three have the block: two that lie do not outvote the honest one beside them", async () => {
+  const world = scriptedWorld(5);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  for (const n of [0, 1]) node(world, n).says.set("eth_call", (_params, honest) => String(honest()).replace(/0$/, "1"));
+  for (const n of [3, 4]) node(world, n).behind = 1;
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "uninitialized", block: { height: world.evm.tip.number - 1 } });
+  expect(world.chain.status().nodes.slice(2).map(({ contradictions }) => contradictions)).toEqual([0, 0, 0]);
+});

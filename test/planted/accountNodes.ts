@@ -1,0 +1,45 @@
+import { bug, type PlantedBug } from "./plantedBug.ts";
+
+const POOL = "src/adapters/evmRpc/nodePool.ts";
+const CHOICE = "src/adapters/evmRpc/headChoice.ts";
+const LOOK = "src/adapters/evmRpc/chainLook.ts";
+const WHICH = "test/evm/whichNodes.test.ts";
+
+/** Which nodes of an account chain are believed, and when. */
+export const ACCOUNT_NODES: readonly PlantedBug[] = [
+  bug(
+    "whoever silences the other nodes of an account chain decides alone",
+    POOL,
+    "return majority(this.#deps.nodes.length);",
+    'return majority(this.#deps.nodes.filter((n) => n.state !== "away").length);',
+    WHICH,
+  ),
+  bug(
+    "a node that makes up its newest block keeps the others from those they have in common",
+    CHOICE,
+    "if (winner === undefined) continue;",
+    "if (winner === undefined) break;",
+    WHICH,
+  ),
+  bug(
+    "a node that lies of what the newest block holds stops the coin until all have the block",
+    LOOK,
+    "head = await head.lower(signal);",
+    "head = null;",
+    WHICH,
+  ),
+  bug(
+    "a view goes back to where one node stopped, though another goes on",
+    LOOK,
+    "if (isWaitedFor || chosen.heads.filter((height) => height < tip.height).length < quorum.need) {",
+    "if (isWaitedFor) {",
+    WHICH,
+  ),
+  bug(
+    "two nodes outvote the third of three that have a block, where three of five must agree",
+    "src/adapters/evmRpc/quorum.ts",
+    "if (this.#lacking === 0) return need;",
+    "",
+    WHICH,
+  ),
+];
