@@ -282,11 +282,15 @@ describe.skipIf(noAnvil)(`an account chain over anvil${noAnvilReason}`, () => {
 
   test("a node of another chain is refused and named", async () => {
     const other = await startAnvil({ chainId: 5 });
-    const both = openChain([other.url, anvil.url]);
+    const both = openChain([other.url, anvil.url, anvil.url]);
     opened.push(both);
     await both.refresh();
     const { nodes, tip } = both.status();
-    expect(nodes).toMatchObject([{ state: "refused", trouble: "it serves the chain with id 5, not 31337" }, { state: "good" }]);
+    expect(nodes).toMatchObject([
+      { state: "refused", trouble: "it serves the chain with id 5, not 31337" },
+      { state: "good" },
+      { state: "good" },
+    ]);
     expect(tip?.height).toBe(Number(await anvil.call("eth_blockNumber")));
     const wrong = openChain([other.url]);
     opened.push(wrong);
