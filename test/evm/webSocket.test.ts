@@ -11,6 +11,7 @@ import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { err, ok } from "../../src/core/util/result.ts";
 import { openEvmChain } from "../../src/main/openEvmChain.ts";
+import { sleep } from "../../src/ports/clock.ts";
 import { encodeFrame, type WsEvent, WsFrameReader } from "../../src/wire/wsFrames.ts";
 import { type OpenTextSocket, type TextSocketHandlers, webSocketOpener } from "../../src/wire/wsSocket.ts";
 import { SilentLog } from "../fakes/silentLog.ts";
@@ -161,6 +162,30 @@ test.each<readonly [string, (first: number) => object]>([
   expect(await rpc.callBatch?.(calls)).toEqual(answers);
   expect(await rpc.callBatch?.(calls)).toEqual(answers);
   expect(batches).toBe(1);
+  // It may have been starting, or too busy.
+  await clock.advance(600_000);
+  expect(await rpc.callBatch?.(calls)).toEqual(answers);
+  expect(batches).toBe(2);
+  expect(await rpc.callBatch?.(calls)).toEqual(answers);
+  expect(batches).toBe(2);
+});
+
+test("calls whose time was over before there was a connection are not sent over it, and keep no place from others", async () => {
+  const far = new FarEnd();
+  const late: OpenTextSocket = async (handlers, signal) => {
+    await sleep(far.clock, 8_000, signal);
+    return far.open(handlers, signal);
+  };
+  const { rpc } = createWsRpc("far", late, far.clock);
+  far.answers = false;
+  const calls = Array.from({ length: 100 }, () => ({ method: "a", params: [] }));
+  const lost: unknown[] = [];
+  for (let i = 0; i < 30; i++) rpc.callBatch?.(calls, { timeoutMs: 5_000 }).then((answers) => lost.push(answers[0]));
+  await far.clock.advance(9_000);
+  expect(lost).toEqual(Array.from({ length: 30 }, () => err({ kind: "unreachable", message: "no answer within 5 s" })));
+  expect([far.opened, far.sent.length]).toEqual([1, 0]);
+  far.answers = true;
+  expect(await rpc.callBatch?.(calls)).toEqual(calls.map(() => ok("a")));
 });
 
 test("one call of a batch that fails turns no batch away", async () => {

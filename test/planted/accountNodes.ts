@@ -42,4 +42,18 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "",
     WHICH,
   ),
+  bug(
+    "calls over a WebSocket that nobody waits for any more keep their place for ever",
+    "src/adapters/evmRpc/wsRpc.ts",
+    "if (waited.aborted) return [];\n        if (!ready.ok)",
+    "if (!ready.ok)",
+    "test/evm/webSocket.test.ts",
+  ),
+  bug(
+    "a node that turned one batch away is asked call by call for ever",
+    "src/adapters/evmRpc/wsRpc.ts",
+    "const ONE_BY_ONE_MS = 600_000;",
+    "const ONE_BY_ONE_MS = Number.POSITIVE_INFINITY;",
+    "test/evm/webSocket.test.ts",
+  ),
 ];

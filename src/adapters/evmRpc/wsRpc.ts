@@ -12,6 +12,8 @@ const MAX_PENDING = 2_000;
 /** Wait before a lost connection is made again for the sake of new heads; doubles up to the longest. */
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 60_000;
+/** A node that turned a batch away gets none for so long: it may have been starting, or too busy. */
+const ONE_BY_ONE_MS = 600_000;
 /** Characters of a node's error message that are kept. */
 const MAX_MESSAGE = 300;
 
@@ -57,8 +59,8 @@ export function createWsRpc(name: string, open: OpenTextSocket, clock: Clock): E
   let nextId = 1;
   /** Batches without all of their answers yet; each refuses itself. */
   const batches = new Map<readonly number[], () => void>();
-  /** It turned one away: providers take fewer calls at once here than over HTTP. */
-  let isOneByOne = false;
+  /** It turned one away: providers take fewer calls at once here than over HTTP. Until then it is asked call by call. */
+  let oneByOneUntilMs = Number.NEGATIVE_INFINITY;
   let retryMs = FIRST_RETRY_MS;
   let cancelRetry: () => void = () => undefined;
 
@@ -173,12 +175,16 @@ export function createWsRpc(name: string, open: OpenTextSocket, clock: Clock): E
     const parents = signal ? [signal, closed.signal] : closed.signal;
     const ids: number[] = [];
     try {
-      return await withDeadline(clock, timeoutMs, parents, async () => {
+      return await withDeadline(clock, timeoutMs, parents, async (waited) => {
         const ready = await connected();
+        // Nobody waits any more: what is sent now would be kept until an answer comes, and nothing would ever take it out.
+        if (waited.aborted) return [];
         if (!ready.ok) return calls.map(() => lost(ready.error.why));
+        const isOneByOne = clock.nowMs() < oneByOneUntilMs;
         const together = isOneByOne ? "no_batches" : await exchange(ready.value, calls, ids);
+        if (waited.aborted) return [];
         if (together !== "no_batches") return together;
-        isOneByOne = true;
+        if (!isOneByOne) oneByOneUntilMs = clock.nowMs() + ONE_BY_ONE_MS;
         const each = await Promise.all(calls.map((call) => exchange(ready.value, [call], ids)));
         return each.map((answers) => (answers === "no_batches" ? undefined : answers[0]) ?? lost("no answer"));
       });
