@@ -56,4 +56,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "const ONE_BY_ONE_MS = Number.POSITIVE_INFINITY;",
     "test/evm/webSocket.test.ts",
   ),
+  bug(
+    "an account chain goes on following what others did of swaps that are over",
+    "src/app/swap/txidsOn.ts",
+    "received[slot], facts[slot]]);",
+    "received[slot]]);",
+    "src/app/swap/forgetSwap.test.ts",
+  ),
 ];

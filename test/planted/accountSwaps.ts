@@ -175,7 +175,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "after a restart what a log knows of an account chain is not asked for again",
     OBSERVE,
-    '      if (coin.relayPolicy === "nonce")\n        await Promise.all(txidsOn(task, chainOf(role, slot)).map((txid) => coin.chain.watchTx(txid, from, signal)));\n',
+    '      if (coin.relayPolicy === "nonce")\n        await Promise.all(txidsOn(task.state, chainOf(role, slot)).map((txid) => coin.chain.watchTx(txid, from, signal)));\n',
     "",
     MEDDLING,
   ),

@@ -1,8 +1,9 @@
-import { CHILD_SLOTS, ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/events.ts";
-import { type OwnTx, versionsOf } from "../../core/swap/swapState.ts";
+import { CHILD_SLOTS, ownClaim, ownPayment, ownRefund } from "../../core/swap/events.ts";
+import { versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf, contractOf } from "./contracts.ts";
 import type { SwapTask } from "./swapTask.ts";
+import { txidsOn } from "./txidsOn.ts";
 
 /** A settled swap needs nothing any more: its inputs are spent or were never used, and nobody asks for its contracts. */
 export async function forgetSwap(task: SwapTask): Promise<void> {
@@ -23,10 +24,7 @@ export async function forgetSwap(task: SwapTask): Promise<void> {
   }
   for (const side of ["maker", "taker"] as const) {
     const coin = task.coin(side);
-    const own = (Object.entries(s.own) as [Slot, OwnTx][]).flatMap(([slot, tx]) => versionsOf(tx).map((v) => [slot, v.txid] as const));
-    const received = (Object.entries(s.received) as [Slot, { readonly txid: string }][]).map(([slot, { txid }]) => [slot, txid] as const);
-    const known = [...received, ...own].filter(([slot, txid]) => txid !== "" && chainOf(role, slot) === side);
-    const txids = [...new Set(known.map(([, txid]) => txid))];
+    const txids = txidsOn(s, side);
     const scripts = s.negotiated ? [coin.contractScript(contractOf(s, `${side}Payment`))] : [];
     await coin.chain.unwatch({ scripts, txids });
   }

@@ -18,6 +18,7 @@ import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts"
 import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { txidsOn } from "../txidsOn.ts";
 import { EndWitness } from "./endWitness.ts";
 import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
 import { giveUpIdle } from "./idleSpends.ts";
@@ -128,7 +129,7 @@ async function cover(task: SwapTask, slot: PaymentSlot, signal: AbortSignal): Pr
       await coin.chain.watchScript(coin.contractScript(contractOf(task.state, slot)), from, signal);
       // Nobody else asks for what a log is taken up with, and what is not asked for would count as undone.
       if (coin.relayPolicy === "nonce")
-        await Promise.all(txidsOn(task, chainOf(role, slot)).map((txid) => coin.chain.watchTx(txid, from, signal)));
+        await Promise.all(txidsOn(task.state, chainOf(role, slot)).map((txid) => coin.chain.watchTx(txid, from, signal)));
       if (!task.covered.has(chainOf(role, slot))) {
         task.covered.add(chainOf(role, slot));
         task.wake("chain");
@@ -148,17 +149,6 @@ function remindOf(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): void {
   if (!known || !coin.chain.remember) return;
   const wasSeen = task.events.some(({ event: e }) => e.type === "tx_seen" && e.slot === slot && e.txid === known.txid && e.block !== null);
   coin.chain.remember(fromHex(known.raw), wasSeen && task.state.terms.takenOver === undefined);
-}
-
-/** Every transaction the log knows of on one chain. */
-function txidsOn(task: SwapTask, side: "maker" | "taker"): readonly string[] {
-  const { own, received, facts, terms } = task.state;
-  const known = SLOTS.filter((slot) => chainOf(terms.role, slot) === side).flatMap((slot) => [
-    ...(own[slot] ? versionsOf(own[slot]) : []),
-    received[slot],
-    facts[slot],
-  ]);
-  return [...new Set(known.flatMap((tx) => (tx && tx.txid !== "" ? [tx.txid] : [])))];
 }
 
 /** Payments first: the spends are found through them. */
