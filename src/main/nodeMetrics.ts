@@ -1,5 +1,6 @@
 import type { ActiveCoin } from "../app/coin/coinRegistry.ts";
 import { type Node, RECEIVED_WINDOW_SEC } from "../app/node.ts";
+import type { ServerHealth } from "../ports/electrum.ts";
 import type { Metric, ReadMetrics } from "../ports/metrics.ts";
 import type { P2p } from "../ports/network.ts";
 import type { RequestCounts } from "../rpc/countedHandler.ts";
@@ -24,6 +25,7 @@ export function nodeMetrics(node: Node, p2p: P2p, requests: () => RequestCounts)
       metric("counter", "rpc.requests.count", answered),
       metric("counter", "rpc.failures.count", failed),
       ...node.coins.all().flatMap(serverMetrics),
+      ...nodeCounts(node.coins.all()),
     ];
   };
 }
@@ -31,10 +33,22 @@ export function nodeMetrics(node: Node, p2p: P2p, requests: () => RequestCounts)
 /** Of a coin that is followed through Electrum servers: how many are connected, and how many were found to lie and left. */
 function serverMetrics(coin: ActiveCoin): Metric[] {
   const servers = coin.servers();
-  if (servers.length === 0) return [];
-  const count = (key: string, state: string): Metric => ({
-    ...{ type: "gauge", key, labels: { coin: coin.ticker } },
+  if (servers.length === 0 || coin.family === "account") return [];
+  return counts("electrum.servers", coin.ticker, servers);
+}
+
+/** Of account chains, each once however many tokens are on it: how many nodes are there and in step, and how many serve another chain. */
+export function nodeCounts(coins: readonly Pick<ActiveCoin, "accountInfo" | "servers">[]): Metric[] {
+  const chains = new Map(
+    coins.flatMap((coin) => (coin.accountInfo() === null ? [] : [[coin.accountInfo()?.platform ?? "", coin] as const])),
+  );
+  return [...chains].flatMap(([platform, coin]) => counts("account.nodes", platform, coin.servers()));
+}
+
+function counts(key: string, coin: string, servers: readonly ServerHealth[]): Metric[] {
+  const inState = (state: "connected" | "dropped"): Metric => ({
+    ...{ type: "gauge", key: `${key}.${state}`, labels: { coin } },
     value: servers.filter((s) => s.state === state).length,
   });
-  return [count("electrum.servers.connected", "connected"), count("electrum.servers.dropped", "dropped")];
+  return [inState("connected"), inState("dropped")];
 }

@@ -32,6 +32,8 @@ export type NodeHealth = {
   readonly latencyMs: number | null;
   /** Answers that contradicted what the other nodes agreed on, since the start. */
   readonly contradictions: number;
+  /** Calls it was asked since the start. */
+  readonly calls: number;
   /** One sentence on its last trouble; null while it has none. */
   readonly trouble: string | null;
 };

@@ -28,14 +28,14 @@ export type ElectrumEndpoint = {
   readonly timeoutMs?: number;
 };
 
-/** What one server of a coin was good for lately. */
+/** What one server of a coin, or one node of an account chain, was good for lately. */
 export type ServerHealth = {
   readonly name: string;
   /**
    * `idle`: not needed now. `away`: it could not be reached or broke off, and is tried again. `dropped`: what it said is disproven,
-   * or it serves another chain; it is left alone for long.
+   * or it serves another chain; it is left alone for long. `lagging`, of nodes: behind the others; what it says does not count.
    */
-  readonly state: "idle" | "connecting" | "connected" | "away" | "dropped";
+  readonly state: "idle" | "connecting" | "connected" | "lagging" | "away" | "dropped";
   /** Height of the last block it told of. */
   readonly height: number | null;
   /** Running mean of the time to an answer. */

@@ -151,5 +151,30 @@ test("of five nodes three must agree, also where only three have the block: two 
   world.evm.mine();
   await world.drive(world.chain.refresh());
   expect(world.chain.payment(KEY)).toMatchObject({ state: "uninitialized", block: { height: world.evm.tip.number - 1 } });
-  expect(world.chain.status().nodes.slice(2).map(({ contradictions }) => contradictions)).toEqual([0, 0, 0]);
+  expect(
+    world.chain
+      .status()
+      .nodes.slice(2)
+      .map(({ contradictions }) => contradictions),
+  ).toEqual([0, 0, 0]);
+});
+
+test("a node that contradicts the others at their block is named in the log once, and asked after them", async () => {
+  const world = scriptedWorld(3);
+  node(world, 0).latencyMs = 0;
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  node(world, 0).says.set("eth_call", (_params, honest) => String(honest()).replace(/0$/, "1"));
+  for (let round = 0; round < 5; round++) {
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+  }
+  node(world, 0).says.set("eth_getBlockByNumber", (_params, honest) => ({ ...(honest() as object), gasUsed: "0x1" }));
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(world.chain.status().nodes[0]?.contradictions).toBeGreaterThan(1);
+  const named = world.log.lines.filter(({ event }) => event === "node_contradicted");
+  expect(named).toMatchObject([{ level: "warn", fields: { coin: "ETH", node: "a", what: "the answer to eth_call" } }]);
+  const asked = node(world, 0).calls.filter(({ method }) => method === "eth_call").length;
+  const others = node(world, 1).calls.filter(({ method }) => method === "eth_call").length;
+  expect(asked).toBeLessThan(others);
 });

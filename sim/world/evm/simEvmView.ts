@@ -115,7 +115,7 @@ export class SimEvmView implements AccountChain {
   #health(): readonly NodeHealth[] {
     const height = this.#known?.view.tip.height ?? null;
     const state = this.#trouble !== null ? "away" : height === null ? "new" : "good";
-    return [{ name: "simulated", state, height, latencyMs: null, contradictions: 0, trouble: this.#trouble }];
+    return [{ name: "simulated", state, height, latencyMs: null, contradictions: 0, calls: 0, trouble: this.#trouble }];
   }
 
   #parents(signal: AbortSignal | undefined): readonly AbortSignal[] {

@@ -4,6 +4,7 @@ import type { NodeHealth } from "../../ports/accountChain.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { DaemonError, DaemonRpc } from "../../ports/daemonRpc.ts";
+import type { Log } from "../../ports/log.ts";
 import type { HeaderAnswer } from "./answers.ts";
 import { type NodeFault, nodeFaultText } from "./fault.ts";
 import { balanceQuery, blockQuery, hexQuantity, type Query } from "./query.ts";
@@ -40,10 +41,12 @@ export class EvmNode {
   readonly name: string;
   readonly backend: EvmBackend;
   readonly #clock: Clock;
+  readonly #log: Pick<Log, "warn">;
   #state: NodeHealth["state"] = "new";
   #head: HeaderAnswer | null = null;
   #latencyMs: number | null = null;
   #contradictions = 0;
+  #calls = 0;
   /** Troubles of late: one more for each, halved by each good answer. */
   #unrest = 0;
   #failures = 0;
@@ -57,10 +60,11 @@ export class EvmNode {
   #logRange: number;
   #logRangeUntilMs = 0;
 
-  constructor(backend: EvmBackend, clock: Clock, logRange: number) {
+  constructor(backend: EvmBackend, clock: Clock, logRange: number, log: Pick<Log, "warn">) {
     this.name = backend.name;
     this.backend = backend;
     this.#clock = clock;
+    this.#log = log;
     this.#mostLogRange = logRange;
     this.#logRange = logRange;
   }
@@ -100,7 +104,8 @@ export class EvmNode {
   }
   /** Lower is asked first. */
   get cost(): number {
-    return (this.#latencyMs ?? UNKNOWN_LATENCY_MS) * (1 + this.#unrest) * (1 + this.#contradictions);
+    // Also one that answers within no time at all comes last once it has lied.
+    return Math.max(1, this.#latencyMs ?? UNKNOWN_LATENCY_MS) * (1 + this.#unrest) * (1 + this.#contradictions);
   }
   /** Whether its time of rest after a failure is over. */
   get rested(): boolean {
@@ -114,6 +119,7 @@ export class EvmNode {
       height: this.#head?.number ?? null,
       latencyMs: this.#latencyMs === null ? null : Math.round(this.#latencyMs),
       contradictions: this.#contradictions,
+      calls: this.#calls,
       trouble: this.#trouble,
     };
   }
@@ -139,8 +145,9 @@ export class EvmNode {
     this.#restUntilMs = this.#clock.nowMs() + REFUSED_REST_MS;
   }
 
-  /** What it said is not what the other nodes agree on. */
+  /** What it said is not what the other nodes agree on: it is named in the log the first time, and asked last. */
   contradicted(what: string): void {
+    if (this.#contradictions === 0) this.#log.warn("node_contradicted", { node: this.name, what });
     this.#contradictions++;
     this.#unrest++;
     this.#trouble = `it contradicts the other nodes about ${what}`;
@@ -167,6 +174,7 @@ export class EvmNode {
     signal: AbortSignal,
   ): Promise<readonly Result<unknown, DaemonError>[]> {
     const { rpc } = this.backend;
+    this.#calls += calls.length;
     const [first] = calls;
     if (first !== undefined && calls.length === 1) return [await rpc.call(first.method, first.params, { signal, timeoutMs })];
     if (rpc.callBatch) return rpc.callBatch(calls, { signal, timeoutMs });

@@ -65,7 +65,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
   const { pollMs = 4_000, leastMs = 1_000, timeoutMs = 10_000, logsBlockRange = 1_000 } = options;
   if (backends.length === 0 || backends.length > MAX_NODES) throw new RangeError(`${backends.length} nodes for one chain`);
   const log = deps.log.child({ coin: ticker });
-  const nodes = backends.map((backend) => new EvmNode(backend, clock, logsBlockRange));
+  const nodes = backends.map((backend) => new EvmNode(backend, clock, logsBlockRange, log));
   const pool = new NodePool({ nodes, chainId, clock, timeoutMs });
   const watches = new Watches();
   const look = new ChainLook({ ticker, pool, watches, clock });

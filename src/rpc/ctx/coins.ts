@@ -143,9 +143,9 @@ export interface WalletCoin {
   rawTx(txid: string): Uint8Array | null;
   /** The transactions of the wallet; null where they were not asked for at activation. */
   history(): ReadHistory | null;
-  /** The Electrum servers it is followed through, in the order given; none with a daemon or on an account chain. */
+  /** The Electrum servers, or nodes of an account chain, it is followed through, in the order given; none with a daemon. */
   servers(): readonly ServerHealth[];
-  /** Null without Electrum servers. */
+  /** Null with a daemon. */
   serverNeeds(): ServerNeeds | null;
   /** The last view of the chain is not the present one: why, and up to which block it reaches. Null: it is. */
   oldView(): OldView | null;

@@ -7,9 +7,9 @@ import { ticker } from "../field.ts";
 const server = z.object({
   url: z.string().describe("Host and port."),
   state: z
-    .enum(["idle", "connecting", "connected", "away", "dropped"])
+    .enum(["idle", "connecting", "connected", "lagging", "away", "dropped"])
     .describe(
-      "`away`: not reached, tried again. `dropped`: what it said is disproven, or it serves another chain; left alone for an hour.",
+      "`away`: not reached, tried again. `dropped`: what it said is disproven, or it serves another chain; left alone for an hour, a node of another chain for two minutes. `lagging`: a node of an account chain that is behind the others; what it says does not count.",
     ),
   height: z.number().nullable().describe("Of the last block it told of."),
   latency_ms: z.number().nullable(),
@@ -23,13 +23,18 @@ export const electrumServers = defineMethod<NoSuchCoin>()({
   style: "v2",
   struct: "ElectrumServersRequest",
   summary:
-    "How the Electrum servers of an enabled coin are doing. The list is empty for a coin that is followed through a daemon or on an account chain.",
+    "How the Electrum servers of an enabled coin, or the nodes of its account chain, are doing. The list is empty for a coin that is followed through a daemon.",
   source: "ours",
   params: z.object({ coin: ticker() }),
   result: z.object({
     coin: z.string(),
     servers: z.array(server).describe("In the order they were given."),
-    min_connected: z.number().nullable().describe("With fewer connected the coin counts as unreachable. Null without servers."),
+    min_connected: z
+      .number()
+      .nullable()
+      .describe(
+        "With fewer connected the coin counts as unreachable; of nodes more than half of those given, which must agree. Null without servers.",
+      ),
     warning: z.string().nullable().describe("Why what the servers say rests on one of them alone; null where it does not."),
   }),
   async handle(p, ctx) {

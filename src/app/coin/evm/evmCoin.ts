@@ -8,6 +8,7 @@ import { fromUnits, type Rational, ZERO } from "../../../core/money/rational.ts"
 import { toHex } from "../../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import { Secret } from "../../../core/util/secret.ts";
+import type { ServerHealth, ServerNeeds } from "../../../ports/electrum.ts";
 import type { SwapCoin } from "../../swap/swapCoin.ts";
 import type { AnyAddressForm } from "../addressForm.ts";
 import type { AccountInfo } from "../evmParts.ts";
@@ -18,6 +19,7 @@ import { broadcastToResult, type SendError, type Withdrawal, type WithdrawError,
 import { dataBound } from "./dataCost.ts";
 import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
 import { type BidRule, bidRuleOf, marketBid, priceOf } from "./gasBid.ts";
+import { nodeNeeds, nodesAsServers } from "./nodesAsServers.ts";
 import { withdrawEvm } from "./withdrawEvm.ts";
 
 /** What an ETH-like coin or token is, fixed at activation. */
@@ -151,11 +153,12 @@ export class EvmCoin {
     const { state, tip } = this.account.chain.status();
     return state === "ready" ? null : { state, height: tip?.height ?? null };
   }
-  serverNeeds(): null {
-    return null;
+  /** Of the nodes of its chain: how many must agree. */
+  serverNeeds(): ServerNeeds {
+    return nodeNeeds(this.account.chain);
   }
-  servers(): readonly [] {
-    return [];
+  servers(): readonly ServerHealth[] {
+    return nodesAsServers(this.account.chain);
   }
   scanProgress(): null {
     return null;

@@ -244,3 +244,24 @@ test("a platform coin whose tokens could not be enabled for a reason nobody fore
   expect(chain().closed).toBe(true);
   expect((await reply(node, "my_balance", { coin: "ETH" })).error).toContain("No such coin");
 });
+
+test("`electrum_servers` shows how the nodes of an account chain are doing, for its tokens too, and how many must agree", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  const of = { height: 7, latencyMs: 12.4, contradictions: 0, calls: 3, trouble: null };
+  const states = ["new", "good", "lagging", "away", "refused"] as const;
+  chain().nodes = states.map((state) => ({ ...of, name: state, state }));
+  const servers = [
+    { url: "new", state: "connecting", height: 7, latency_ms: 12, contradictions: 0, calls: 3, trouble: null },
+    { url: "good", state: "connected" },
+    { url: "lagging", state: "lagging" },
+    { url: "away", state: "away" },
+    { url: "refused", state: "dropped" },
+  ];
+  for (const coin of ["ETH", "USDT"])
+    expect((await node.v2("electrum_servers", { coin })).reply.result).toMatchObject({ coin, servers, min_connected: 3, warning: null });
+  chain().nodes = [{ ...of, name: "only", state: "good" }];
+  const warning = "ETH has one node only, which is believed.";
+  expect((await node.v2("electrum_servers", { coin: "ETH" })).reply.result).toMatchObject({ min_connected: 1, warning });
+});
