@@ -34,6 +34,7 @@ const FORGOTTEN_FEE = "test/sim/found/forgottenFee.test.ts";
 const REFUSED_FEE = "test/sim/found/refusedFee.test.ts";
 const GIVEN_UP = "test/sim/found/feeGivenUp.test.ts";
 const IDLE = "src/app/swap/duties/idleSpends.ts";
+const NONCES = "test/sim/accountNonces.test.ts";
 const LINE = "test/sim/accountLine.test.ts";
 const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 
@@ -676,9 +677,9 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "of a claim that is dropped only one version gives its nonce back",
     PUBLISH,
-    "for (const { raw } of tx ? versionsOf(tx) : []) task.coin(chainOf(role, slot)).releaseInputs",
-    "for (const { raw } of tx ? versionsOf(tx).slice(0, 1) : []) task.coin(chainOf(role, slot)).releaseInputs",
-    LINE,
+    "for (const { raw } of versionsOf(tx)) coin.releaseInputs",
+    "for (const { raw } of versionsOf(tx).slice(0, 1)) coin.releaseInputs",
+    NONCES,
   ),
   bug(
     "what came too late to leave keeps its nonce while its swap waits for a coin",
@@ -701,5 +702,40 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "(until + UNSENT_GRACE_SEC) * 1_000",
     "until * 1_000",
     FUNDS_TEST,
+  ),
+  bug(
+    "a claim whose nonce a block has used is taken for one that only pools speak against",
+    OBSTACLE,
+    "tx.nonce < accountState(account).nonce && account",
+    "tx.nonce < 0n && account",
+    OBSTACLE_TEST,
+  ),
+  bug(
+    "a claim whose nonce another wallet's transaction has in the pools shows its secret",
+    OBSTACLE,
+    "if (own < pendingNonce && nonces.unknown().length < MOST_UNKNOWN)",
+    "if (own < first && nonces.unknown().length < MOST_UNKNOWN)",
+    NONCES,
+  ),
+  bug(
+    "pools that are said to hold more than anybody would keep a signed claim at home",
+    OBSTACLE,
+    "if (own < pendingNonce && nonces.unknown().length < MOST_UNKNOWN)",
+    "if (own < pendingNonce)",
+    OBSTACLE_TEST,
+  ),
+  bug(
+    "a claim that waits keeps its nonce, and other swaps' claims wait behind it",
+    PUBLISH,
+    "if (isClaimHeldBack(task, slot) && hasWaited(task, slot)) return giveNonceBack(task, slot);",
+    "",
+    NONCES,
+  ),
+  bug(
+    "a claim that gave its nonce back has no gas held for it any more",
+    PUBLISH,
+    "task.claimReservation = held.value;",
+    "if (held.value) coin.release(held.value);",
+    NONCES,
   ),
 ];

@@ -89,11 +89,12 @@ test(
     await open();
     const { maker, world } = t;
     const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    let isSignedAnew = false;
     maker.onEvent = (event) => {
       if (!("slot" in event) || event.slot !== "takerPaymentSpend") return;
+      if (event.type === "tx_signed" && isSignedAnew) maker.link(ETH).fault({ kind: "http_500" }, { forMs: 2 * HOUR_MS });
       // The claim would not be paid now, so it waits.
-      if (event.type === "tx_signed") token.isPaused = true;
-      if (event.type === "tx_replaced") maker.link(ETH).fault({ kind: "http_500" }, { forMs: 2 * HOUR_MS });
+      else if (event.type === "tx_signed") isSignedAnew = token.isPaused = true;
       if (event.type === "tx_dropped") token.isPaused = false;
     };
     const uuid = await match(t, ETH, TOKEN, "4", "0.5");
@@ -104,7 +105,7 @@ test(
     await maker.start(ALL);
     await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
     const claims = maker.events(uuid).filter((e) => "slot" in e && e.slot === "takerPaymentSpend");
-    expect(claims.map((e) => e.type)).toEqual(["tx_signed", "tx_replaced", "tx_dropped"]);
+    expect(claims.map((e) => e.type)).toEqual(["tx_signed", "tx_dropped", "tx_signed", "tx_dropped"]);
     // Payment, the other machine's, refund: the dropped claim's nonce served again, and nobody paid to fill it.
     expect(world.accountChain(ETH).pendingNonce(maker.account)).toBe(3n);
     await audit(t, [uuid], before, 4_000_000n);

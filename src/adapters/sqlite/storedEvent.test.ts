@@ -33,6 +33,7 @@ const EVENTS: readonly StoredEvent["event"][] = [
   { type: "tx_replaced", slot: "takerPaymentSpend", txid: TXID, raw: "00ff", fee: "12345678901234567890" },
   { type: "tx_attempted", slot: "makerPayment" },
   { type: "tx_dropped", slot: "fee", failure },
+  { type: "tx_dropped", slot: "takerPaymentSpend", failure: null },
   { type: "tx_seen", slot: "takerPayment", txid: TXID, raw: "01", block: { height: 5, hash: TXID } },
   { type: "tx_confirmed", slot: "cancel", txid: TXID, block: null },
   { type: "tx_withdrawn", slot: "makerPaymentRefund", txid: TXID },

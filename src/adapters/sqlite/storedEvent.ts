@@ -116,7 +116,7 @@ const events = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("tx_replaced"), slot, txid, raw: hex, fee: units }),
   z.object({ type: z.literal("tx_attempted"), slot }),
-  z.object({ type: z.literal("tx_dropped"), slot, failure }),
+  z.object({ type: z.literal("tx_dropped"), slot, failure: failure.nullable() }),
   z.object({ type: z.literal("tx_seen"), slot, txid, raw: hex, block: block.nullable() }),
   z.object({ type: z.literal("tx_confirmed"), slot, txid, block: block.nullable() }),
   z.object({ type: z.literal("tx_withdrawn"), slot, txid }),

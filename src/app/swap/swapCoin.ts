@@ -162,6 +162,8 @@ export interface SwapCoin extends TradingCoin {
    * @param claim its bytes, if it is signed already
    */
   claimObstacle(claim: Uint8Array | null): string | null;
+  /** Whether the nonce of a transaction that never left was used by another one: it can only be signed anew. */
+  lostNonce?(raw: Uint8Array): boolean;
   /** Whether a claim was signed with less gas than one needs now, and would fail. Only coins that count gas have it. */
   lacksGas?(claim: Uint8Array): boolean;
   readonly relayPolicy: BumpPolicy;

@@ -324,7 +324,7 @@ export class SwapTask {
 function eventFields(e: SwapEvent): Record<string, unknown> {
   const slot = "slot" in e ? { slot: e.slot satisfies Slot } : {};
   const txid = "txid" in e ? { txid: e.txid } : {};
-  const failure = "failure" in e ? { failure: e.failure } : {};
+  const failure = "failure" in e && e.failure ? { failure: e.failure } : {};
   const outcome = "outcome" in e ? { outcome: e.outcome } : {};
   const block = "block" in e && e.block ? { height: e.block.height } : {};
   return { ...slot, ...txid, ...failure, ...outcome, ...block };

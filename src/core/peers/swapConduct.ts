@@ -20,7 +20,7 @@ export function conductOf(log: readonly StoredEvent[]): Conduct | null {
   const last = log.at(-1)?.event;
   if (!last) return null;
   const state = () => fold(log.map((e) => e.event));
-  if ("failure" in last && last.failure.theirFault) {
+  if ("failure" in last && last.failure?.theirFault) {
     const { terms } = state();
     const { event, reason } = last.failure;
     const side = terms.role === "maker" ? "Maker" : "Taker";

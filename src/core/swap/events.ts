@@ -156,8 +156,11 @@ export type SwapEvent =
   | { readonly type: "tx_replaced"; readonly slot: Slot; readonly txid: string; readonly raw: string; readonly fee: string }
   /** From here on the transaction may be known to others. */
   | { readonly type: "tx_attempted"; readonly slot: Slot }
-  /** An own transaction that was never attempted and now never will be. */
-  | { readonly type: "tx_dropped"; readonly slot: Slot; readonly failure: Failure }
+  /**
+   * An own transaction that was never attempted and now never will be. `failure` null: a claim that could not leave gave its nonce back, and
+   * is signed anew when it may.
+   */
+  | { readonly type: "tx_dropped"; readonly slot: Slot; readonly failure: Failure | null }
   /** A backend has it (block null) or a block has it. */
   | { readonly type: "tx_seen"; readonly slot: Slot; readonly txid: string; readonly raw: string; readonly block: Block | null }
   /** As deep as the terms ask; block null only where they ask for none. */

@@ -61,7 +61,7 @@ const anyEvent: fc.Arbitrary<SwapEvent> = fc.oneof(
   fc.record({ type: fc.constant("tx_signed" as const), slot, txid, raw: fc.constant("00"), notAfter: fc.constant(null) }),
   fc.record({ type: fc.constant("tx_replaced" as const), slot, txid, raw: fc.constant("01"), fee: fc.constant("7") }),
   fc.record({ type: fc.constant("tx_attempted" as const), slot }),
-  fc.record({ type: fc.constant("tx_dropped" as const), slot, failure: fc.constant(failure) }),
+  fc.record({ type: fc.constant("tx_dropped" as const), slot, failure: fc.constantFrom(failure, null) }),
   fc.record({ type: fc.constant("tx_seen" as const), slot, txid, raw: fc.constant("00"), block }),
   fc.record({ type: fc.constant("tx_confirmed" as const), slot, txid, block }),
   fc.record({ type: fc.constant("tx_withdrawn" as const), slot, txid }),

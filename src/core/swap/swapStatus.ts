@@ -192,7 +192,7 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
     }
     case "tx_dropped":
     case "abandoned":
-      return [{ type: e.failure.event, data: { error: e.failure.reason } }];
+      return e.failure === null ? [] : [{ type: e.failure.event, data: { error: e.failure.reason } }];
     case "finished":
       return [
         ...(e.outcome === "lost"

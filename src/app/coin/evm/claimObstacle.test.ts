@@ -161,3 +161,22 @@ test("a nonce whose dex fee was given up is before it until a filler at a good p
   await nonces.signNext((nonce) => ({ ok: true, value: fill(nonce) }), true, signal, true);
   expect(obstacle()).toBeNull();
 });
+
+test("a claim that is signed shows no secret where another wallet's transaction has its nonce, in a block or as the pools are believed", () => {
+  const claim = take(9n * GWEI);
+  chain.pendingNonce = 6n;
+  expect(obstacle(claim)).toBe(
+    "the ETH nodes have another transaction of the account with the claim's nonce 5, and would refuse the claim",
+  );
+  const seen = vi.spyOn(chain, "tx").mockImplementation((txid) => {
+    return txid === claim.txid ? { txid, raw: claim.raw, block: null, receipt: null, seenAtMs: 0 } : undefined;
+  });
+  // It is the claim itself: a log put back to before it left.
+  expect(obstacle(claim)).toBeNull();
+  seen.mockRestore();
+  // So many are not believed.
+  chain.pendingNonce = 40n;
+  expect(obstacle(claim)).toBeNull();
+  chain.nonce = chain.pendingNonce = 6n;
+  expect(obstacle(claim)).toBe("a block has another transaction of the ETH account with the claim's nonce 5");
+});

@@ -11,12 +11,17 @@ function isStuck(tx: EvmTx, { nextBaseFee, legacy }: GasPrices): boolean {
   return nextBaseFee === null ? priceOf(bid) < legacy : effectiveGasPrice(bid, nextBaseFee) === null;
 }
 
+/** Whether a block has another transaction with the nonce of one that never left. */
+export const hasLostNonce = (account: Pick<EvmAccount, "chain" | "address">, { tx, txid }: SignedEvmTx): boolean =>
+  tx.nonce < accountState(account).nonce && account.chain.tx(txid)?.block == null;
+
 /**
  * Why a claim of this account would not be mined soon, one sentence; null: nothing is in its way. Blocks take an account's transactions
  * in the order of their nonces, so whatever is stuck before the claim holds it up, and who has read its secret in a pool meanwhile wins.
  * Every nonce before it must be of a transaction of ours that nodes have, at a price that the next block takes. One node that shows it is
  * enough: the count of all pools is the least of several, and some nodes do not count pools at all. Of an account with code the claim must be
- * the first that waits: geth takes one at a time.
+ * the first that waits: geth takes one at a time. Nor may another wallet with this key have the nonce it was signed with: it would be
+ * refused, having shown its secret.
  * @param claim null: not signed yet
  * @param fee wei it may cost, for its data too
  */
@@ -35,6 +40,11 @@ export function claimObstacle(
   // What is said to have its own one may keep it out: that is filled first (`NonceKeeper`).
   const unknown = claim === null ? nonces.unknown() : [];
   const isContested = unknown.length <= MOST_UNKNOWN && unknown.includes(own);
+  if (claim !== null && !nonces.isOut(claim.txid)) {
+    if (hasLostNonce(account, claim)) return `a block has another transaction of the ${platform} account with the claim's nonce ${own}`;
+    if (own < pendingNonce && nonces.unknown().length < MOST_UNKNOWN)
+      return `the ${platform} nodes have another transaction of the account with the claim's nonce ${own}, and would refuse the claim`;
+  }
   for (let nonce = first; isContested ? nonce <= own : nonce < own; nonce++) {
     const here = byNonce.get(nonce) ?? [];
     if (here.length === 0)

@@ -8,7 +8,7 @@ import type { Result } from "../../../core/util/result.ts";
 import { hash160 } from "../../../core/utxo/hash.ts";
 import type { Contract, OwnSignedTx, SignedTx, SpendArgs, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
-import { claimObstacle } from "./claimObstacle.ts";
+import { claimObstacle, hasLostNonce } from "./claimObstacle.ts";
 import { dataBound, dataGasNow, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapBuilder } from "./evmSwapBuilder.ts";
@@ -107,6 +107,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   /** Its data may have become dearer since it was signed. */
   lacksGas(claim: Uint8Array): boolean {
     return this.#own(claim).tx.gasLimit < this.leastClaimGas;
+  }
+  lostNonce(raw: Uint8Array): boolean {
+    return hasLostNonce(this.coin.account, this.#own(raw));
   }
   claimObstacle(claim: Uint8Array | null): string | null {
     const { account, ticker } = this.coin;

@@ -1,8 +1,9 @@
 import { type Failure, ownClaim, ownPayment, type Slot, theirClaim } from "../../../core/swap/events.ts";
-import { duties, isFeeMoot, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
+import { duties, isFeeMoot, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf, depthOf } from "../contracts.ts";
+import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeLostTo } from "./fee.ts";
@@ -15,6 +16,8 @@ import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
 
+/** So long after it was signed a claim that may not leave keeps its nonce. */
+const KEEPS_NONCE_SEC = 30;
 /** Two looks without news are at least this far apart. */
 const LEAST_MS = 1_000;
 
@@ -33,8 +36,12 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     // A payment that came back under another id meanwhile needs another claim, which is then judged like the first.
     if (!currentVersion(task, slot)) await renew(task, slot, false);
     if (slot === ownClaim(role)) await signAmply(task);
+    if (isClaimHeldBack(task, slot) && hasLostNonce(task, slot)) return giveNonceBack(task, slot);
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
-    if (refused === "wait") return task.news(task.seen("chain"), RETRY_MS, signal);
+    if (refused === "wait") {
+      if (isClaimHeldBack(task, slot) && hasWaited(task, slot)) return giveNonceBack(task, slot);
+      return task.news(task.seen("chain"), RETRY_MS, signal);
+    }
     if (refused) return drop(task, slot, refused);
     // Nothing in a fee names its swap: the mark does (see `takeUpFee`). One that never leaves has none, for its inputs serve again.
     const marks = slot === "fee" && coin.relayPolicy !== "nonce" ? [{ kind: "fee_tx", value: first.txid } as const] : [];
@@ -97,6 +104,44 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   return "wait";
 }
 
+/** Whether it is a claim with a nonce that stays here while its secret does. Payments and fees keep their nonces until their limits. */
+const isClaimHeldBack = (task: SwapTask, slot: Slot): boolean =>
+  slot === "takerPaymentSpend" && !secretIsPublic(task.state) && task.coin("taker").relayPolicy === "nonce";
+
+function hasLostNonce(task: SwapTask, slot: Slot): boolean {
+  const tx = task.state.own[slot];
+  return tx !== undefined && task.coin(chainOf(task.state.terms.role, slot)).lostNonce?.(fromHex(tx.raw)) === true;
+}
+
+function hasWaited(task: SwapTask, slot: Slot): boolean {
+  const signed = task.lastTimeOf((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot);
+  return signed !== null && task.nowSec() - signed >= KEEPS_NONCE_SEC;
+}
+
+function release(coin: SwapCoin, tx: OwnTx): void {
+  for (const { raw } of versionsOf(tx)) coin.releaseInputs(fromHex(raw));
+}
+
+/**
+ * A claim that may not leave has everything later of its account wait behind it, the claims of other swaps, too. That it never leaves as it is
+ * signed now is stored first; then its nonce is free, gas is held for it as before, and it is signed anew when it may leave.
+ */
+async function giveNonceBack(task: SwapTask, slot: Slot): Promise<void> {
+  const tx = task.state.own[slot];
+  const isUnsent = ({ own }: SwapState): boolean => own[slot]?.attempted === false && own[slot].txid === tx?.txid;
+  if (!tx || !(await task.emitIf(isUnsent, { type: "tx_dropped", slot, failure: null }))) return;
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
+  release(coin, tx);
+  // Signed again already, or held.
+  if (task.state.own[slot] || task.claimReservation) return;
+  const { makerLock } = task.times();
+  const untilSec = makerLock + task.state.terms.lockDurationSec;
+  const held = coin.reserveClaimAgain(Math.max(1, untilSec - task.nowSec()) * 1_000);
+  if (!held.ok) return task.trouble(`no gas is held for the claim: ${fundsErrorText(held.error)}`);
+  task.claimReservation = held.value;
+  if (held.value) coin.adopt(held.value);
+}
+
 const DROPPED: { readonly [S in Slot]?: string } = {
   fee: "TakerFeeSendFailed",
   makerPayment: "MakerPaymentTransactionFailed",
@@ -111,7 +156,7 @@ async function drop(task: SwapTask, slot: Slot, reason: string): Promise<void> {
   // The decision comes first: dropping alone would let the duty build the transaction anew.
   if (slot === ownClaim(role)) await task.emit({ type: "refund_decided", failure });
   else await task.emit({ type: "abandoned", failure });
-  for (const { raw } of tx ? versionsOf(tx) : []) task.coin(chainOf(role, slot)).releaseInputs(fromHex(raw));
+  if (tx) release(task.coin(chainOf(role, slot)), tx);
   await task.emit({ type: "tx_dropped", slot, failure });
 }
 

@@ -1,0 +1,100 @@
+import { afterEach, expect, test } from "vitest";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
+import { type Books, books, outcomes } from "./accountAudit.ts";
+import { onSend, send } from "./accountMeddling.ts";
+import { audit } from "./accountRun.ts";
+import { type AccountWorld, accountWorld, ETH, match, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
+import { isOver } from "./audit.ts";
+
+const SEED = 20_261_124;
+const TIMEOUT_MS = 120_000;
+
+let t: AccountWorld;
+let before: Books;
+afterEach(() => t.world.close());
+
+/** A swap whose maker has signed its claim of the token, which the token would not pay now, so that nothing left. */
+async function signedAndWaiting(): Promise<{ readonly uuid: string; readonly sent: SignedEvmTx[]; readonly resume: () => void }> {
+  t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+  before = books(t);
+  const { maker, world } = t;
+  const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+  const sent: SignedEvmTx[] = [];
+  onSend(maker, "claim", (claim) => sent.push(claim), "before", 100);
+  maker.onEvent = (event) => {
+    if (event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return;
+    token.isPaused = true;
+    maker.onEvent = () => undefined;
+  };
+  const uuid = await match(t, ETH, TOKEN, "4", "0.5");
+  await world.runUntil("it has signed its claim", () => token.isPaused, HOUR_MS);
+  return { uuid, sent, resume: () => (token.isPaused = false) };
+}
+
+test(
+  "a claim whose nonce another wallet used before it left is signed anew, and its secret is shown only in the new one",
+  async () => {
+    const { uuid, sent, resume } = await signedAndWaiting();
+    const { maker, world } = t;
+    const chain = world.accountChain(ETH);
+    const other = send(t, maker.key, { to: maker.account });
+    chain.mine();
+    resume();
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    expect(sent.map(({ tx }) => tx.nonce)).toEqual([other.tx.nonce + 1n]);
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a claim whose nonce another wallet's transaction has in the pools shows its secret only once that one is in a block",
+  async () => {
+    const { uuid, sent, resume } = await signedAndWaiting();
+    const { maker, world } = t;
+    const chain = world.accountChain(ETH);
+    const other = send(t, maker.key, { to: maker.account });
+    chain.held.add(other.txid);
+    await world.advance(30_000);
+    resume();
+    await world.advance(300_000);
+    expect([sent, maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "takerPaymentSpend")]).toEqual([[], false]);
+    chain.held.delete(other.txid);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    expect(sent.map(({ tx }) => tx.nonce)).toEqual([other.tx.nonce + 1n]);
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test.each([
+  ["signed once", 0n],
+  ["signed again with more gas", 40_000n],
+])(
+  "a claim that may not leave, %s, gives its nonce back, has its gas held, and holds up no other swap's claim",
+  async (_, dataGas) => {
+    const { uuid: first, sent, resume } = await signedAndWaiting();
+    const { maker, world } = t;
+    const held = (): bigint => {
+      const coin = maker.node.coins.wallet(ETH);
+      if (coin?.family !== "account") throw new Error("no account coin");
+      return coin.account.funds.held(null);
+    };
+    const heldWhileSigned = held();
+    world.accountChain(ETH).dataGas = dataGas;
+    const second = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("the second one ends", () => isOver(t, second), 0.5 * HOUR_MS);
+    expect([outcomes(t, second), sent.length]).toEqual(["success success", 1]);
+    const kinds = maker.events(first).flatMap((e) => ("slot" in e && e.slot === "takerPaymentSpend" ? [e.type] : []));
+    expect(kinds).toEqual(["tx_signed", ...(dataGas > 0n ? ["tx_replaced"] : []), "tx_dropped"]);
+    expect(held()).toBeGreaterThan(heldWhileSigned);
+    resume();
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect(outcomes(t, first)).toBe("success success");
+    await audit(t, [first, second], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
