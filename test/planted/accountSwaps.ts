@@ -34,6 +34,7 @@ const FORGOTTEN_FEE = "test/sim/found/forgottenFee.test.ts";
 const REFUSED_FEE = "test/sim/found/refusedFee.test.ts";
 const GIVEN_UP = "test/sim/found/feeGivenUp.test.ts";
 const IDLE = "src/app/swap/duties/idleSpends.ts";
+const WAITING_TEST = "src/app/swap/waitingSwaps.test.ts";
 const NONCES = "test/sim/accountNonces.test.ts";
 const LINE = "test/sim/accountLine.test.ts";
 const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
@@ -737,5 +738,41 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "task.claimReservation = held.value;",
     "if (held.value) coin.release(held.value);",
     NONCES,
+  ),
+  bug(
+    "a claim that never left keeps its nonce while its swap waits for its other coin",
+    FUNDS,
+    "if (needs.mayDropClaim) this.#giveBackLater(uuid, needs, coin);",
+    "",
+    FUNDS_TEST,
+    NONCES,
+  ),
+  bug(
+    "a claim that left after all, as its log says, loses its nonce while its swap waits",
+    FUNDS,
+    "if (state.own[ownClaim(state.terms.role)]) return this.entrust(uuid, coin);",
+    "",
+    FUNDS_TEST,
+  ),
+  bug(
+    "a swap that is taken up loses the nonce of its claim",
+    FUNDS,
+    "const now = this.#needs.get(uuid);",
+    "const now = before;",
+    FUNDS_TEST,
+  ),
+  bug(
+    "the nonce of a waiting swap's claim is used again before it is stored that the claim never leaves",
+    "src/app/swap/waitingSwaps.ts",
+    "      await this.#deps.store.append(uuid, log.length, { v: 1, atMs: this.#deps.clock.nowMs(), event }, []);\n",
+    "",
+    WAITING_TEST,
+  ),
+  bug(
+    "nobody sees to what a swap signed whose other coin is disabled",
+    "src/app/swap/waitingSwaps.ts",
+    'if (coin?.spendsFrom === "account") this.#funds.entrust(state.terms.uuid, coin);',
+    "",
+    WAITING_TEST,
   ),
 ];

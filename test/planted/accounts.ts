@@ -317,8 +317,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "the gas of a token's swap is free until the token is enabled",
     "src/app/swap/storedFunds.ts",
-    "    this.#takeForTokens(coin);\n",
-    "",
+    "    });\n    this.#takeForTokens(coin);\n",
+    "    });\n",
     ATTACKS_TEST,
   ),
   bug(

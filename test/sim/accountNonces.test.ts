@@ -4,11 +4,12 @@ import type { SignedEvmTx } from "../../src/core/evm/tx.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend, send } from "./accountMeddling.ts";
 import { audit } from "./accountRun.ts";
-import { type AccountWorld, accountWorld, ETH, match, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, TOKEN, TOKEN_AT, USDT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
 const SEED = 20_261_124;
 const TIMEOUT_MS = 120_000;
+const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
 
 let t: AccountWorld;
 let before: Books;
@@ -94,6 +95,46 @@ test.each([
     resume();
     await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
     expect(outcomes(t, first)).toBe("success success");
+    await audit(t, [first, second], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test.each([
+  ["without which it was restarted", false],
+  ["that a client disabled", true],
+] as const)(
+  "a claim that never left, of a swap that waits for the coin %s, gives its nonce back and is signed anew",
+  async (_, isDisabled) => {
+    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    before = books(t);
+    const { maker, world } = t;
+    let died = false;
+    maker.storeFault = (_uuid, { event }) => {
+      if (died || isDisabled || event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return undefined;
+      died = true;
+      return "crash_after";
+    };
+    const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    maker.onEvent = (event) => {
+      if (event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return;
+      token.isPaused = isDisabled;
+      maker.onEvent = () => undefined;
+    };
+    const first = await match(t, UTXO, TOKEN, "4", "0.5");
+    await world.runUntil("its claim is signed", () => (isDisabled ? token.isPaused : !maker.isRunning), HOUR_MS);
+    if (isDisabled) await world.settle(maker.node.coins.disable(UTXO, true));
+    else await maker.start(NO_UTXO);
+    const second = await match(t, USDT, ETH, "4", "0.5");
+    await world.runUntil("the second one ends", () => isOver(t, second), 0.5 * HOUR_MS);
+    expect(outcomes(t, second)).toBe("success success");
+    token.isPaused = false;
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect(outcomes(t, first)).toBe("success success");
+    const claims = maker.events(first).flatMap((e) => ("slot" in e && e.slot === "takerPaymentSpend" ? [e.type] : []));
+    expect(claims.slice(0, 4)).toEqual(["tx_signed", "tx_dropped", "tx_signed", "tx_attempted"]);
     await audit(t, [first, second], before, 4_000_000n);
   },
   TIMEOUT_MS,

@@ -17,11 +17,23 @@ let clock: VirtualClock;
 let funds: StoredFunds;
 let freed: number;
 let entrusted: Map<string, number | null>;
+/** What is stored when a claim was to be dropped; null: nothing could be. */
+let dropped: SwapState | null;
+let whileDropping: () => void;
+let released: string[];
+let held: number;
 beforeEach(() => {
   clock = new VirtualClock(START * 1_000);
-  funds = new StoredFunds(clock, new SilentLog());
+  funds = new StoredFunds(clock, new SilentLog(), async () => {
+    whileDropping();
+    return dropped;
+  });
   freed = 0;
   entrusted = new Map();
+  dropped = null;
+  whileDropping = () => undefined;
+  released = [];
+  held = 0;
 });
 
 const state = (...events: SwapEvent[]): SwapState => fold([{ type: "started", terms }, ...events]);
@@ -35,7 +47,8 @@ const coin = (): SwapCoin =>
     entrust: (raw: Uint8Array, until: number | null) => void entrusted.set(toHex(raw), until),
     handBack: (raw: Uint8Array) => void entrusted.delete(toHex(raw)),
     reserveAgain: () => [],
-    reserveClaimAgain: () => ({ ok: true, value: { id: "held" } }),
+    releaseInputs: (raw: Uint8Array) => void released.push(toHex(raw)),
+    reserveClaimAgain: () => ({ ok: true, value: { id: `held ${++held}` } }),
     reserveTokenGas: () => null,
     adopt: () => undefined,
     release: () => undefined,
@@ -130,4 +143,45 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
   expect(Object.fromEntries(entrusted)).toEqual(expected);
   funds.handOver(own.uuid, c, c);
   expect([...entrusted]).toEqual([]);
+});
+
+const ON_ACCOUNT = swapTerms("maker", {
+  makerCoin: "UTXO",
+  takerCoin: "ACCOUNT",
+  takerContracts: { own: "44".repeat(20), fallback: null },
+});
+const onAccount = (...events: SwapEvent[]): SwapState => fold([{ type: "started", terms: ON_ACCOUNT }, negotiated, ...events]);
+
+test("a claim that never left gives its nonce back once it is stored that it never will, and its gas is held again", async () => {
+  funds.add(ON_ACCOUNT.uuid, onAccount(SIGNED));
+  const own = coin();
+  funds.take(own);
+  await clock.advance(30_000);
+  expect([released, held]).toEqual([[], 0]);
+  dropped = onAccount();
+  await clock.advance(29_000);
+  expect(released).toEqual([]);
+  await clock.advance(1_000);
+  expect([released, held]).toEqual([["c1"], 1]);
+  await clock.advance(3_600_000);
+  expect([released, held, freed]).toEqual([["c1"], 1, 0]);
+  expect(funds.handOver(ON_ACCOUNT.uuid, own, own).claim).toEqual({ id: "held 1" });
+});
+
+test("a claim that left after all, as its log says, keeps its nonce and is sent by its account", async () => {
+  funds.add(ON_ACCOUNT.uuid, onAccount(SIGNED));
+  funds.take(coin());
+  dropped = onAccount(...sent("takerPaymentSpend", "c1", UNTIL));
+  await clock.advance(3_600_000);
+  expect([released, freed, [...entrusted.keys()]]).toEqual([[], 0, ["c1"]]);
+});
+
+test("a claim of a swap that is taken up while its drop is being stored keeps what it has", async () => {
+  funds.add(ON_ACCOUNT.uuid, onAccount(SIGNED));
+  const own = coin();
+  funds.take(own);
+  dropped = onAccount();
+  whileDropping = () => void funds.handOver(ON_ACCOUNT.uuid, own, own);
+  await clock.advance(3_600_000);
+  expect([released, held]).toEqual([[], 0]);
 });

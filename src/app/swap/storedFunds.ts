@@ -1,5 +1,14 @@
 import { ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/events.ts";
-import { duties, isFeeMoot, outcomeOf, paymentMayExist, type SwapState, type TxVersion, versionsOf } from "../../core/swap/swapState.ts";
+import {
+  duties,
+  isFeeMoot,
+  outcomeOf,
+  paymentMayExist,
+  type SwapState,
+  secretIsPublic,
+  type TxVersion,
+  versionsOf,
+} from "../../core/swap/swapState.ts";
 import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -7,6 +16,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
 import { takeChild } from "./duties/feeVersions.ts";
 import { isPaidFor } from "./duties/publish.ts";
+import { KEEPS_NONCE_SEC } from "./keepsNonce.ts";
 import { StandInGas } from "./standInGas.ts";
 import type { SwapCoin, TokenSteps } from "./swapCoin.ts";
 
@@ -34,6 +44,8 @@ type Needs = {
   readonly unsent: readonly { readonly raw: Uint8Array; readonly until: number }[];
   /** What its account sees to meanwhile, and unix seconds until which it sends it (`SwapCoin.entrust`). */
   readonly entrusted: readonly { readonly raw: Uint8Array; readonly until: number | null }[];
+  /** The claim of an account chain that shows the secret is signed and never left: it is signed anew when the swap runs. */
+  readonly mayDropClaim: boolean;
   readonly mayRefund: boolean;
   readonly mayClaim: boolean;
   /** Unix seconds until which gas is kept for them while nobody takes the swap up. */
@@ -55,10 +67,17 @@ export class StoredFunds {
   readonly #reservations = new Map<string, Reservation>();
   readonly #claimReservations = new Map<string, Reservation>();
   readonly #standIns: StandInGas;
+  readonly #dropClaim: (uuid: string) => Promise<SwapState | null>;
   /** Of what gives its nonces back later. */
   readonly #cancels = new Set<() => void>();
+  #isClosed = false;
 
-  constructor(clock: Clock, log: Log) {
+  /**
+   * @param dropClaim stores of a swap that waits that a claim which never left never will. @returns its state then; null: it runs, or
+   * nothing was stored
+   */
+  constructor(clock: Clock, log: Log, dropClaim: (uuid: string) => Promise<SwapState | null>) {
+    this.#dropClaim = dropClaim;
     this.#clock = clock;
     this.#log = log;
     this.#standIns = new StandInGas(log);
@@ -106,6 +125,35 @@ export class StoredFunds {
     if (!needs) return;
     for (const { raw, until } of needs.entrusted) coin.entrust?.(raw, until);
     this.#letExpire(uuid, needs, coin);
+    if (needs.mayDropClaim) this.#giveBackLater(uuid, needs, coin);
+  }
+
+  /** A claim whose secret stays here would hold up the claims of swaps that run. What is stored comes first. */
+  #giveBackLater(uuid: string, needs: Needs, coin: SwapCoin): void {
+    const cancel = this.#clock.after(KEEPS_NONCE_SEC * 1_000, () => {
+      this.#cancels.delete(cancel);
+      void this.#giveBack(uuid, needs, coin);
+    });
+    this.#cancels.add(cancel);
+  }
+
+  async #giveBack(uuid: string, { claims }: Needs, coin: SwapCoin): Promise<void> {
+    const before = this.#needs.get(uuid);
+    const state = before && (await this.#dropClaim(uuid));
+    const now = this.#needs.get(uuid);
+    // It runs: its log says what it has.
+    if (!before || !now || this.#isClosed) return;
+    if (!state) return now.mayDropClaim ? this.#giveBackLater(uuid, now, coin) : undefined;
+    this.#needs.set(uuid, needsOf(state));
+    // It left after all, and the answer to that write was lost.
+    if (state.own[ownClaim(state.terms.role)]) return this.entrust(uuid, coin);
+    for (const raw of claims) {
+      if (coin.ticker === now.otherTicker) coin.releaseInputs(raw);
+      else coin.freeNonce?.(raw);
+    }
+    if (coin.ticker === now.otherTicker) this.#standIns.release(uuid, coin.ticker);
+    this.#takeClaimGas(uuid, coin);
+    this.#takeForTokens(coin);
   }
 
   /** Nobody runs the swap and drops what came too late to leave: everything later of the account would wait for it. */
@@ -123,6 +171,7 @@ export class StoredFunds {
 
   /** Nothing comes of it any more. */
   close(): void {
+    this.#isClosed = true;
     for (const cancel of this.#cancels) cancel();
     this.#cancels.clear();
   }
@@ -144,16 +193,19 @@ export class StoredFunds {
 
   /** On account chains claims and refunds have a nonce, and their gas comes from the account. */
   #takeSpends(coin: SwapCoin): void {
-    const nowMs = this.#clock.nowMs();
-    for (const [uuid, { ticker, otherTicker, refunds, claims, mayClaim, spendUntil }] of this.#needs) {
+    for (const [uuid, { ticker, otherTicker, refunds, claims }] of this.#needs) {
       if (ticker === coin.ticker) for (const raw of refunds) coin.lockInputs(raw);
-      if (otherTicker !== coin.ticker) continue;
-      for (const raw of claims) coin.lockInputs(raw);
-      const reserved = mayClaim ? coin.reserveClaimAgain(Math.max(1_000, spendUntil * 1_000 - nowMs)) : null;
-      if (reserved?.ok && reserved.value) this.#claimReservations.set(uuid, reserved.value);
-      else if (reserved && !reserved.ok)
-        this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
+      if (otherTicker === coin.ticker) for (const raw of claims) coin.lockInputs(raw);
+      this.#takeClaimGas(uuid, coin);
     }
+  }
+
+  #takeClaimGas(uuid: string, coin: SwapCoin): void {
+    const needs = this.#needs.get(uuid);
+    if (!needs?.mayClaim || needs.otherTicker !== coin.ticker) return;
+    const reserved = coin.reserveClaimAgain(Math.max(1_000, needs.spendUntil * 1_000 - this.#clock.nowMs()));
+    if (!reserved.ok) this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
+    else if (reserved.value) this.#claimReservations.set(uuid, reserved.value);
   }
 
   /** The swap runs: its funds are its own from here on. */
@@ -196,10 +248,18 @@ function needsOf(s: SwapState): Needs {
       return until === null ? [] : versionsOfSlot(s, slot).map((v) => ({ raw: fromHex(v.raw), until }));
     }),
     entrusted: entrustedOf(s),
+    mayDropClaim: mayDropClaim(s),
     mayRefund: !isOver && isPaid && !s.own[refund],
     mayClaim: !isOver && !s.abandoned && !s.own[claim],
     spendUntil: times.makerLock + s.terms.lockDurationSec,
   };
+}
+
+/** Whether a claim is signed, on a chain where it has a nonce, that has not shown its secret. */
+export function mayDropClaim(s: SwapState): boolean {
+  const { role, takerContracts } = s.terms;
+  const isHeldBack = role === "maker" && takerContracts !== undefined && !secretIsPublic(s);
+  return isHeldBack && s.own[ownClaim(role)]?.attempted === false;
 }
 
 /**

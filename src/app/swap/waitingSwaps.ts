@@ -1,10 +1,10 @@
-import type { StoredEvent } from "../../core/swap/events.ts";
-import { duties, fold, type SwapState } from "../../core/swap/swapState.ts";
+import { ownClaim, type StoredEvent } from "../../core/swap/events.ts";
+import { duties, fold, type SwapState, step } from "../../core/swap/swapState.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ListedSwap, SwapStore } from "../../ports/swapStore.ts";
 import { summaryOf } from "./startTerms.ts";
-import { type Reserved, StoredFunds } from "./storedFunds.ts";
+import { mayDropClaim, type Reserved, StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { UnreadRecords } from "./unreadRecords.ts";
 
@@ -16,7 +16,7 @@ const RETRY_MS = 30_000;
 export type WaitingDeps = {
   readonly clock: Clock;
   readonly log: Log;
-  readonly store: Pick<SwapStore, "log">;
+  readonly store: Pick<SwapStore, "log" | "append">;
   readonly coin: (ticker: string) => SwapCoin | undefined;
   /** A swap whose coins are both enabled, and what is reserved for it. Throws when it cannot run. */
   readonly takeUp: (log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin, reserve: () => Reserved) => void;
@@ -39,7 +39,7 @@ export class WaitingSwaps {
   constructor(deps: WaitingDeps, unread: UnreadRecords) {
     this.#deps = deps;
     this.#unread = unread;
-    this.#funds = new StoredFunds(deps.clock, deps.log);
+    this.#funds = new StoredFunds(deps.clock, deps.log, (uuid) => this.#dropClaim(uuid));
   }
 
   /** Tickers a client must enable for the swaps to go on that were stored at the start. */
@@ -115,6 +115,27 @@ export class WaitingSwaps {
         });
         this.#unread.tell(swap.uuid, cause);
       }
+    }
+  }
+
+  /** Nobody takes the swap up meanwhile: two writers would corrupt its log. */
+  async #dropClaim(uuid: string): Promise<SwapState | null> {
+    if (this.#closed || this.#resuming.has(uuid) || !this.#waiting.has(uuid)) return null;
+    this.#resuming.add(uuid);
+    try {
+      const log = await this.#deps.store.log(uuid);
+      const state = fold(log.map((e) => e.event));
+      if (!mayDropClaim(state)) return state;
+      const event = { type: "tx_dropped", slot: ownClaim(state.terms.role), failure: null } as const;
+      await this.#deps.store.append(uuid, log.length, { v: 1, atMs: this.#deps.clock.nowMs(), event }, []);
+      this.#deps.log.info("swap_event", { swap: uuid, type: event.type, slot: event.slot });
+      return step(state, event);
+    } catch (cause) {
+      this.#unread.tell(uuid, cause);
+      return null;
+    } finally {
+      this.#resuming.delete(uuid);
+      void this.takeUpReady();
     }
   }
 

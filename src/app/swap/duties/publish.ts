@@ -3,6 +3,7 @@ import { duties, isFeeMoot, type OwnTx, type SwapState, secretIsPublic, versions
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { chainOf, contractOf, depthOf } from "../contracts.ts";
+import { KEEPS_NONCE_SEC } from "../keepsNonce.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
@@ -16,8 +17,6 @@ import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
 
-/** So long after it was signed a claim that may not leave keeps its nonce. */
-const KEEPS_NONCE_SEC = 30;
 /** Two looks without news are at least this far apart. */
 const LEAST_MS = 1_000;
 
