@@ -9,7 +9,7 @@ import { redeemScript } from "../../src/core/utxo/htlc.ts";
 import { OP } from "../../src/core/utxo/opcodes.ts";
 import { pushBytes } from "../../src/core/utxo/script.ts";
 import type { Tx } from "../../src/core/utxo/tx.ts";
-import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { parseTx, txid as txidOf } from "../../src/core/utxo/txCodec.ts";
 import { inProcess } from "../contract/electrumChain.ts";
 import { malleate } from "../fakes/malleate.ts";
 import { type SwapSide, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
@@ -186,6 +186,39 @@ describe("in it is the maker's payment under another id, of coins that do not ex
     expect(forms.makerPayment).toHaveLength(6);
     const spent = (own.makerPaymentSpend ? versionsOf(own.makerPaymentSpend) : []).map((v) => txOf("AAA", v).inputs[0]?.txid);
     expect(new Set(spent).size).toBe(6);
+  });
+
+  test("and it moves from block to block: the log does not grow with it, and the taker claims the one it paid against", async () => {
+    const { taker, uuid, made } = await begin();
+    const before = (await taker.events(uuid)).length;
+    const { chain } = taker.coin("AAA");
+    const tx = another(made, 1);
+    await show("AAA", tx);
+    world.chain("AAA").autoMine(null);
+    for (let n = 1; n < 80; n++) {
+      const former = chain.tx(txidOf(tx))?.block?.hash;
+      lie = inventBlock(world, "AAA", tx);
+      void chain.refresh();
+      await world.until("it is in another block", () => chain.tx(txidOf(tx))?.block?.hash !== former);
+      await world.clock.advance(1_000);
+    }
+    world.chain("AAA").autoMine(20_000);
+    const moved = (await taker.events(uuid)).slice(before);
+    expect(moved.length).toBeLessThan(60);
+    expect(JSON.stringify(moved).length).toBeLessThan(60 * 400);
+    await world.maker.restart();
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), LOCK_SEC);
+  });
+
+  test("and larger than any mempool takes: it is not stored, and the taker claims the one it paid against", async () => {
+    const { taker, uuid, made } = await begin();
+    const scriptSig = new Uint8Array(400_001);
+    const large = { ...another(made, 1), inputs: made.inputs.map((input) => ({ ...input, txid: "1b".repeat(32), scriptSig })) };
+    await show("AAA", large);
+    await world.clock.advance(120_000);
+    expect((await taker.state(uuid)).forms.makerPayment?.map(({ txid }) => txid)).toEqual([txidOf(made)]);
+    await world.maker.restart();
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), LOCK_SEC);
   });
 
   test("and the claim of the one it paid against pays too little at first: it is raised like any other", async () => {

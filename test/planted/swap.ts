@@ -2,6 +2,9 @@ import { bug, type PlantedBug } from "./plantedBug.ts";
 
 const STATE = "src/core/swap/swapState.ts";
 const STATE_TEST = "src/core/swap/swapState.test.ts";
+const KEPT_BYTES = "src/core/swap/keptBytes.ts";
+const NOTE_SEEN = "src/app/swap/duties/noteSeen.ts";
+const NOTE_SEEN_TEST = "src/app/swap/duties/noteSeen.test.ts";
 const PAYMENT = "src/app/swap/duties/payment.ts";
 const PUBLISH = "src/app/swap/duties/publish.ts";
 const SENDING = "src/app/swap/duties/sending.ts";
@@ -471,12 +474,55 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "made-up forms of a payment that come first push out the one that is paid against",
-    STATE,
+    KEPT_BYTES,
     "added([{ txid: fact.txid, raw: fact.raw }], s.forms[theirs])",
     "added(s.forms[theirs], [{ txid: fact.txid, raw: fact.raw }])",
     STATE_TEST,
   ),
-  bug("forms of a payment are kept without end", STATE, "[...first, ...news].slice(0, MAX_FORMS)", "[...first, ...news]", STATE_TEST),
+  bug(
+    "each block a payment is shown in is stored in the swap's log, however many there are",
+    NOTE_SEEN,
+    "return within(HOUR_SEC) < MAX_AN_HOUR || within(PAUSE_SEC) === 0;",
+    "return within(HOUR_SEC) < MAX_AN_HOUR || within(PAUSE_SEC) >= 0;",
+    NOTE_SEEN_TEST,
+    INVENTED,
+  ),
+  bug(
+    "the bytes of a payment are stored again with each block it is shown in",
+    NOTE_SEEN,
+    "keptBytes(s, slot, txid) === raw",
+    "keptBytes(s, slot, txid) !== raw",
+    NOTE_SEEN_TEST,
+  ),
+  bug(
+    "payments as large as a block are stored as often as small ones",
+    NOTE_SEEN,
+    "const MANY_DIGITS = 20_000;",
+    "const MANY_DIGITS = 20_000_000;",
+    NOTE_SEEN_TEST,
+  ),
+  bug(
+    "a payment that moves from block to block keeps other forms of it from being stored",
+    NOTE_SEEN,
+    "withBytes.length < MAX_FORMS) return true;",
+    "withBytes.length < 0) return true;",
+    NOTE_SEEN_TEST,
+  ),
+  bug(
+    "a transaction that is seen again has no bytes after a restart",
+    STATE,
+    'raw: e.raw === "" ? (keptBytes(s, e.slot, e.txid) ?? "") : e.raw',
+    "raw: e.raw",
+    NOTE_SEEN_TEST,
+  ),
+  bug(
+    "a made-up payment as large as a block is stored",
+    OBSERVE,
+    "const MAX_PAYMENT_BYTES = 400_000;",
+    "const MAX_PAYMENT_BYTES = 4_000_000;",
+    INVENTED,
+  ),
+  bug("forms of a payment are kept without end", KEPT_BYTES, "[...first, ...news].slice(0, MAX_FORMS)", "[...first, ...news]", STATE_TEST),
   bug(
     "whatever stands where a signature does spends own coins",
     "src/core/utxo/signInput.ts",

@@ -161,7 +161,7 @@ export type SwapEvent =
    * is signed anew when it may.
    */
   | { readonly type: "tx_dropped"; readonly slot: Slot; readonly failure: Failure | null }
-  /** A backend has it (block null) or a block has it. */
+  /** A backend has it (block null) or a block has it. `raw` is empty where the log has the bytes already, or nobody shows them. */
   | { readonly type: "tx_seen"; readonly slot: Slot; readonly txid: string; readonly raw: string; readonly block: Block | null }
   /** As deep as the terms ask; block null only where they ask for none. */
   | { readonly type: "tx_confirmed"; readonly slot: Slot; readonly txid: string; readonly block: Block | null }

@@ -13,20 +13,9 @@ import {
   type SwapEvent,
   type SwapTerms,
 } from "./events.ts";
+import { MAX_FORMS } from "./keptBytes.ts";
 import { dangerOf } from "./swapDanger.ts";
-import {
-  begin,
-  duties,
-  fold,
-  isFeeMoot,
-  MAX_FORMS,
-  type OwnTx,
-  outcomeOf,
-  paymentMayExist,
-  type SwapState,
-  step,
-  versionsOf,
-} from "./swapState.ts";
+import { begin, duties, fold, isFeeMoot, type OwnTx, outcomeOf, paymentMayExist, type SwapState, step, versionsOf } from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 
 const SLOTS: readonly Slot[] = [

@@ -18,6 +18,7 @@ import {
   theirRefund,
 } from "./events.ts";
 import { MAX_VERSIONS } from "./feeSchedule.ts";
+import { keptBytes, MAX_FORMS, withForm, withPaidAgainst } from "./keptBytes.ts";
 
 /** One version of an own transaction. `fee`: base units, decimal text; absent in old logs. */
 export type TxVersion = { readonly txid: string; readonly raw: string; readonly fee?: string };
@@ -46,6 +47,8 @@ export type SwapState = {
   readonly facts: { readonly [S in Slot]?: TxFact };
   /** The first forms of each payment that counted, at most `MAX_FORMS`: strangers can show any of them in the place of the one that is there. */
   readonly forms: { readonly [S in PaymentSlot]?: readonly TxForm[] };
+  /** What was seen first of each other slot and is no version of an own transaction, at most `MAX_FORMS`: its bytes stand in the log once. */
+  readonly shown: { readonly [S in Slot]?: readonly TxForm[] };
   readonly secret: string | null;
   readonly refund: Failure | null;
   readonly abandoned: Failure | null;
@@ -67,6 +70,7 @@ export function begin(event: SwapEvent): SwapState {
     received: {},
     facts: {},
     forms: {},
+    shown: {},
     secret: null,
     refund: null,
     abandoned: null,
@@ -106,11 +110,13 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
     case "tx_seen": {
       const known = s.facts[e.slot];
       if (known?.txid === e.txid && known.block?.hash === e.block?.hash) return s;
-      const facts = { ...s.facts, [e.slot]: { txid: e.txid, raw: e.raw, block: e.block, confirmed: false } };
+      // Without bytes it is what the log has the bytes of.
+      const seen = { slot: e.slot, txid: e.txid, raw: e.raw === "" ? (keptBytes(s, e.slot, e.txid) ?? "") : e.raw };
+      const facts = { ...s.facts, [e.slot]: { txid: seen.txid, raw: seen.raw, block: e.block, confirmed: false } };
       // Their payment is kept though a reorg may take the fact: whoever has the bytes can put it before the network again.
-      if (e.slot !== theirPayment(s.terms.role)) return withForm({ ...s, facts }, e);
-      const received = s.received[e.slot] ? s.received : { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } };
-      return withForm({ ...s, facts, received, isTheirsGone: false }, e);
+      if (e.slot !== theirPayment(s.terms.role)) return withForm({ ...s, facts }, seen);
+      const received = s.received[e.slot] ? s.received : { ...s.received, [e.slot]: { txid: seen.txid, raw: seen.raw } };
+      return withForm({ ...s, facts, received, isTheirsGone: false }, seen);
     }
     case "tx_confirmed": {
       const known = s.facts[e.slot];
@@ -138,31 +144,8 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
   }
 }
 
-/** Forms of one payment that are kept: five may be announced (`MAX_ANNOUNCED`), and some of these be seen under another id. */
-export const MAX_FORMS = 8;
 /** Versions of one claim or refund: for each form that is kept, and for what is seen beside. */
 const MAX_VERSIONS_OF_ALL = (MAX_FORMS + 1) * MAX_VERSIONS;
-
-const isPayment = (slot: Slot): slot is PaymentSlot => slot === "makerPayment" || slot === "takerPayment";
-
-/** Adds a form of a payment. */
-function withForm(s: SwapState, { slot, txid, raw }: TxForm & { readonly slot: Slot }): SwapState {
-  return isPayment(slot) && raw !== "" ? { ...s, forms: { ...s.forms, [slot]: added(s.forms[slot], [{ txid, raw }]) } } : s;
-}
-
-/** What the other side's payment is when a taker pays against it, or a maker shows its secret for it, comes first, whatever was shown before. */
-function withPaidAgainst(s: SwapState, slot: Slot): SwapState {
-  const { role } = s.terms;
-  const theirs = theirPayment(role);
-  const fact = slot === (role === "maker" ? ownClaim(role) : ownPayment(role)) ? s.facts[theirs] : undefined;
-  if (!fact || fact.raw === "") return s;
-  return { ...s, forms: { ...s.forms, [theirs]: added([{ txid: fact.txid, raw: fact.raw }], s.forms[theirs]) } };
-}
-
-function added(first: readonly TxForm[] = [], more: readonly TxForm[] = []): readonly TxForm[] {
-  const news = more.filter(({ txid }) => !first.some((form) => form.txid === txid));
-  return [...first, ...news].slice(0, MAX_FORMS);
-}
 
 function signed(e: Extract<SwapEvent, { type: "tx_signed" }>): OwnTx {
   const { txid, raw, notAfter, fee, height } = e;

@@ -172,7 +172,7 @@ function project(before: SwapState, after: SwapState, e: SwapEvent): readonly Kd
         ];
       return before.received[e.slot] || before.facts[e.slot] ? [] : paymentReceived(role, e);
     case "tx_seen":
-      return before.received[e.slot] ? [] : onSeen(role, e.slot, e);
+      return before.received[e.slot] ? [] : onSeen(role, e.slot, after.facts[e.slot] ?? e);
     case "tx_confirmed":
       return onConfirmed(role, e.slot, { txid: e.txid, raw: after.facts[e.slot]?.raw ?? "" });
     case "secret_learned": {

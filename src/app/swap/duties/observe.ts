@@ -10,6 +10,7 @@ import {
   theirPayment,
   theirRefund,
 } from "../../../core/swap/events.ts";
+import { keptBytes } from "../../../core/swap/keptBytes.ts";
 import { type OwnTx, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex, hexOf, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
@@ -22,6 +23,7 @@ import { txidsOn } from "../txidsOn.ts";
 import { EndWitness } from "./endWitness.ts";
 import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
 import { giveUpIdle } from "./idleSpends.ts";
+import { noteSeen } from "./noteSeen.ts";
 import { isFormOf } from "./paymentForms.ts";
 import { PaymentGone } from "./paymentGone.ts";
 import { branchOf } from "./provenSpend.ts";
@@ -31,6 +33,8 @@ import { branchOf } from "./provenSpend.ts";
  * another swap of this node may explain what became of this one.
  */
 const LOOK_MS = 60_000;
+/** What is larger is in no mempool (400,000 units of weight, Bitcoin Core's `MAX_STANDARD_TX_WEIGHT`), and each form of a payment is stored. */
+const MAX_PAYMENT_BYTES = 400_000;
 /** Pause before a contract that could not be followed is tried again. */
 const COVER_AGAIN_MS = 15_000;
 
@@ -65,7 +69,7 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
       // Most looks find nothing new, and a wait for nothing at each of them would be most of their cost.
       if (isNews(task, slot, sighting)) await record(task, slot, sighting, (block) => ends.isClear(slot, block));
     }
-    for (const { slot, txid, raw } of guarded.newForms()) await task.emit({ type: "tx_seen", slot, txid, raw: toHex(raw), block: null });
+    for (const { slot, txid, raw } of guarded.newForms()) await noteSeen(task, { slot, txid, raw: toHex(raw), block: null });
     if (mayLearnSecret(task)) await learnSecret(task, guarded.shown());
     if (payment.isGone(task)) await task.emit({ type: "payment_gone" });
     giveUpIdle(task);
@@ -252,7 +256,11 @@ function paymentOutput(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): SeenO
  */
 function theirs(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): Sighting | null {
   const s = task.state;
-  const exact = coin.chain.outputs(coin.contractScript(contractOf(s, slot))).filter((o) => o.vout === 0 && o.value === unitsOf(s, slot));
+  const fits = (txid: string): boolean =>
+    (coin.chain.tx(txid)?.raw.length ?? 0) <= MAX_PAYMENT_BYTES || keptBytes(s, slot, txid) !== undefined;
+  const exact = coin.chain
+    .outputs(coin.contractScript(contractOf(s, slot)))
+    .filter((o) => o.vout === 0 && o.value === unitsOf(s, slot) && fits(o.txid));
   const settled = s.facts[slot]?.txid;
   const announced = s.received[slot]?.txid;
   const known = (from: readonly SeenOutput[]): SeenOutput | undefined =>
@@ -291,7 +299,11 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null, isC
   // Most looks find nothing new, and every event goes through the queue of the swap.
   if (isKnown && known.confirmed) return;
   if (known && known.txid !== txid) await task.emit({ type: "tx_withdrawn", slot, txid: known.txid });
-  if (!isKnown) await task.emit({ type: "tx_seen", slot, txid, raw, block });
+  if (!isKnown && !(await noteSeen(task, { slot, txid, raw, block }))) {
+    // What is not so any more must not count until there is room for what is.
+    if (known) await task.emit({ type: "tx_withdrawn", slot, txid: known.txid });
+    return;
+  }
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   if (notDeep(coin.chain, block, depthOf(task.state, slot)) !== null) return;
   // A made-up block must not end the sending of the own payment either, nor keep what cancels it at home.
@@ -324,7 +336,7 @@ async function learnSecret(task: SwapTask, shown: readonly ShownTx[] = []): Prom
       const found = `${tx.payment}Spend` === slot ? coin.findSecret(tx, secretHash) : null;
       if (!found) continue;
       // Seen, and withdrawn at the next look while the chain as most tell it does not have it.
-      if (!spend) await task.emit({ type: "tx_seen", slot, txid: tx.txid, raw: toHex(tx.raw), block: null });
+      if (!spend) await noteSeen(task, { slot, txid: tx.txid, raw: toHex(tx.raw), block: null });
       return task.emit({ type: "secret_learned", secret: toHex(found) });
     }
   }

@@ -7,6 +7,7 @@ import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { currentVersion, isChained, renew, whyNotAgain } from "./feeVersions.ts";
 import { isBeforeItsTime } from "./lockTimes.ts";
+import { noteSeen } from "./noteSeen.ts";
 import { rawOfForm, versionsOfForm } from "./paymentForms.ts";
 
 /** First pause between two attempts while the backend does not have it; then see `OfferPause`. */
@@ -86,7 +87,7 @@ export class Sending {
     if (outcome.kind === "accepted" || outcome.kind === "already_known") {
       this.#isRefused = false;
       // What comes after the end of a swap that came to nothing is no part of its story.
-      if (!task.state.facts[slot] && task.state.finished !== "failed") await task.emit({ type: "tx_seen", slot, txid, raw, block: null });
+      if (!task.state.facts[slot] && task.state.finished !== "failed") await noteSeen(task, { slot, txid, raw, block: null });
       return;
     }
     task.trouble(`${slot} ${outcome.kind}: ${outcome.message}`);
