@@ -156,6 +156,22 @@ test.each([
   expect((await taker.state(uuid)).finished).toBeNull();
 });
 
+test("in it is the taker's own claim, which pays too little by then: it is raised all the same, for those that are visited", async () => {
+  liars = FEW;
+  coin = { segwit: true, bech32_hrp: "tst", relay_policy: "replace" };
+  const { taker, uuid } = await paidThrough("AAA");
+  const { policy } = world.chain("AAA");
+  policy.replacement = true;
+  world.chain("AAA").autoMine(null);
+  for (const { faults } of servers.slice(0, liars)) faults.add({ kind: "swallow_broadcast" });
+  await world.maker.restart();
+  await world.until("the claim leaves", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
+  policy.blockFeePerKb = 20_000n;
+  await show("AAA", txOf("AAA", (await taker.state(uuid)).own.makerPaymentSpend));
+  await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), 2 * LOCK_SEC);
+  expect((await taker.state(uuid)).own.makerPaymentSpend?.replaced).not.toHaveLength(0);
+});
+
 /** A payment of the same script and value, of coins that do not exist. */
 const another = (made: Tx, n: number): Tx => ({ ...made, inputs: made.inputs.map((input) => ({ ...input, txid: `${n}b`.repeat(32) })) });
 

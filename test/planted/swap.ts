@@ -522,6 +522,27 @@ export const SWAP: readonly PlantedBug[] = [
     "const MAX_PAYMENT_BYTES = 4_000_000;",
     INVENTED,
   ),
+  bug(
+    "a claim that liars show in a block of theirs is not raised",
+    SENDING,
+    " && !task.doubted.has(slot, known.block)",
+    "",
+    INVENTED,
+  ),
+  bug(
+    "a claim that moves from one made-up block to another counts as mined again and again",
+    "src/app/swap/duties/doubtedBlocks.ts",
+    "return asked.isDoubted;",
+    "return asked.isDoubted && !asked.isAsking;",
+    "src/app/swap/duties/doubtedBlocks.test.ts",
+  ),
+  bug(
+    "servers that are a block behind have a claim raised that is mined",
+    "src/app/swap/duties/doubtedBlocks.ts",
+    "const ASK_AFTER_SEC = 120;",
+    "const ASK_AFTER_SEC = 0;",
+    "src/app/swap/duties/doubtedBlocks.test.ts",
+  ),
   bug("forms of a payment are kept without end", KEPT_BYTES, "[...first, ...news].slice(0, MAX_FORMS)", "[...first, ...news]", STATE_TEST),
   bug(
     "whatever stands where a signature does spends own coins",

@@ -9,6 +9,7 @@ import type { Log } from "../../ports/log.ts";
 import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
 import type { Reservation } from "../tradingCoin.ts";
 import { chainKeys } from "./chainKeys.ts";
+import { DoubtedBlocks } from "./duties/doubtedBlocks.ts";
 import type { OwnTxOfSwap } from "./lostTo.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { SwapCoin } from "./swapCoin.ts";
@@ -83,6 +84,8 @@ export class SwapTask {
   unseen: string | null = null;
   /** The chains that follow this swap's contracts up to their tips. */
   readonly covered = new Set<"maker" | "taker">();
+  /** Blocks that own transactions are in and others deny. */
+  readonly doubted = new DoubtedBlocks(this);
   /** When a backend last refused the dex fee in this run, unix seconds; null: never. */
   feeRefusedAt: number | null = null;
   /** Tip at which an own refund that was signed before its time was first seen to be final in this run; null: it was not. */

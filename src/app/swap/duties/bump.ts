@@ -25,7 +25,8 @@ export async function bump(task: SwapTask, slot: Slot, signal: AbortSignal): Pro
     // Of a claim or refund of several forms of the payment, that of the one that is seen.
     const tx = currentVersion(task, slot, formsToSpend(task, slot)[0]);
     const known = tx && coin.chain.tx(tx.txid);
-    if (child && canHelp && tx && known && !known.block && !isBuiltOnByOthers(task, child, fromHex(tx.raw))) {
+    const isMined = known?.block ? !task.doubted.has(slot, known.block) : false;
+    if (child && canHelp && tx && known && !isMined && !isBuiltOnByOthers(task, child, fromHex(tx.raw))) {
       const built = childFor(task, child, fromHex(tx.raw), 1, 0n);
       if (built) return storeSigned(task, child, built, null);
     }

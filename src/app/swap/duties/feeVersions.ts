@@ -252,7 +252,7 @@ function nextChild(task: SwapTask, slot: ChildSlot, tx: OwnTx): OwnSignedTx | nu
   const parent = task.state.own[parentOf(task.state.terms.role, slot)];
   const coin = coinOf(task, slot);
   const known = coin.chain.tx(tx.txid);
-  if (!parent || known?.block) return null;
+  if (!parent || (known?.block && !task.doubted.has(slot, known.block))) return null;
   const chained = isChained(task, slot);
   const generations = versionsOf(tx).length;
   // One the backend does not have cannot be built on; one that others are built on cannot be replaced.

@@ -103,7 +103,7 @@ function feeRefused(task: SwapTask, coin: SwapCoin, raw: Uint8Array): void {
 }
 
 /**
- * Some version of it, or a malleated form, is in a block as the index has it now; or a contract holds a payment that nobody shows. A claim
+ * Some version of it, or a malleated form, is in a block as the index has it now, which nobody denies; or a contract holds a payment that nobody shows. A claim
  * or refund that failed there is not over: there will be another; whatever else failed is not sent again.
  */
 function isInBlock(task: SwapTask, slot: Slot, form: string | null): boolean {
@@ -116,7 +116,7 @@ function isInBlock(task: SwapTask, slot: Slot, form: string | null): boolean {
   const mayBeRebuilt = slot === ownClaim(task.state.terms.role) || slot === ownRefund(task.state.terms.role);
   return ids.some((id) => {
     const known = chain.tx(id);
-    return known?.block && !(known.failed && mayBeRebuilt);
+    return known?.block && !(known.failed && mayBeRebuilt) && !task.doubted.has(slot, known.block);
   });
 }
 
