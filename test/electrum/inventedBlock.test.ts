@@ -273,6 +273,26 @@ describe("in it is the maker's payment under another id, of coins that do not ex
   });
 });
 
+test("in six blocks in turns are other forms of the maker's payment: a connected server that refused the claim of the one the taker paid against is soon offered it again", async () => {
+  liars = FEW;
+  connected = FEW + 1;
+  honest = 1;
+  const { taker, uuid } = await paidThrough("AAA", false, 0);
+  const made = txOf("AAA", (await taker.state(uuid)).facts.makerPayment);
+  for (let n = 1; n < 7; n++) await show("AAA", another(made, n));
+  const { policy } = world.chain("AAA");
+  const { entryFeePerKb } = policy;
+  policy.entryFeePerKb = 100_000_000n;
+  await world.maker.restart();
+  await world.until("the claims leave", async () => {
+    const claim = (await taker.state(uuid)).own.makerPaymentSpend;
+    return claim !== undefined && versionsOf(claim).length >= 7;
+  });
+  await world.clock.advance(10_000);
+  policy.entryFeePerKb = entryFeePerKb;
+  await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), 180);
+});
+
 test("in it is the taker's own payment under another id: the refund is of the one that left", async () => {
   liars = FEW;
   const { taker, uuid } = await paidThrough("BBB", false);

@@ -82,8 +82,8 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "change that another payment uses is given to a child",
     "src/app/swap/duties/bump.ts",
-    "!known.block && !isBuiltOnByOthers(task, child, fromHex(tx.raw))",
-    "!known.block",
+    "!isMined && !isBuiltOnByOthers(task, child, fromHex(tx.raw))",
+    "!isMined",
     FEES,
   ),
   bug(
@@ -141,7 +141,7 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a refused version is all that is ever offered",
     SENDING,
-    "if (saysOfFee && this.#isRefused) await sendOlder(task, slot, form, version.txid, signal);",
+    "if (refusal()) await sendOlder(task, slot, form, version.txid, signal);",
     "",
     "test/swap/feeVersions.test.ts",
   ),

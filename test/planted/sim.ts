@@ -186,8 +186,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     LITTER,
     "the first entry of a contract's history is taken for the payment",
     OBSERVE,
-    "o.value === unitsOf(s, slot));\n  const settled",
-    "o.value > 0n);\n  const settled",
+    "o.value === unitsOf(s, slot) && fits(o.txid)",
+    "o.value > 0n && fits(o.txid)",
   ),
   caught(
     "ends",

@@ -454,23 +454,16 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "only the claim of the payment that servers show now is raised",
     SENDING,
-    "else await renew(task, slot, saysOfFee",
-    "else if (others === 0 || !currentVersion(task, slot, form)) await renew(task, slot, saysOfFee",
+    "else await renew(task, slot, refusal()",
+    "else if (isShown || !currentVersion(task, slot, form)) await renew(task, slot, refusal()",
     INVENTED,
   ),
   bug(
     "connected servers get the claim of the payment alone that they show now",
     SENDING,
     "if (mayLeave && !isInBlock(task, slot, form) && repeat",
-    "if (mayLeave && others === 0 && !isInBlock(task, slot, form) && repeat",
+    "if (mayLeave && isShown && !isInBlock(task, slot, form) && repeat",
     INVENTED,
-  ),
-  bug(
-    "the claim of a payment that is not there any more is raised each time it is refused",
-    SENDING,
-    "const saysOfFee = others === 0;",
-    "const saysOfFee = others >= 0;",
-    "test/electrum/rebuiltSpends.test.ts",
   ),
   bug(
     "made-up forms of a payment that come first push out the one that is paid against",
@@ -522,13 +515,7 @@ export const SWAP: readonly PlantedBug[] = [
     "const MAX_PAYMENT_BYTES = 4_000_000;",
     INVENTED,
   ),
-  bug(
-    "a claim that liars show in a block of theirs is not raised",
-    SENDING,
-    " && !task.doubted.has(slot, known.block)",
-    "",
-    INVENTED,
-  ),
+  bug("a claim that liars show in a block of theirs is not raised", SENDING, " && !task.doubted.has(slot, known.block)", "", INVENTED),
   bug(
     "a claim that moves from one made-up block to another counts as mined again and again",
     "src/app/swap/duties/doubtedBlocks.ts",
@@ -542,6 +529,13 @@ export const SWAP: readonly PlantedBug[] = [
     "const ASK_AFTER_SEC = 120;",
     "const ASK_AFTER_SEC = 0;",
     "src/app/swap/duties/doubtedBlocks.test.ts",
+  ),
+  bug(
+    "the claim of the payment that was paid against is offered no more often than those of made-up ones",
+    PUBLISH,
+    "form === forms[0] || form === likely ? 0",
+    "form === forms[0] ? 0",
+    INVENTED,
   ),
   bug("forms of a payment are kept without end", KEPT_BYTES, "[...first, ...news].slice(0, MAX_FORMS)", "[...first, ...news]", STATE_TEST),
   bug(
@@ -831,8 +825,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "any payment to the contract is taken for the agreed one",
     OBSERVE,
-    "o.value === unitsOf(s, slot));\n  const settled",
-    "o.value > 0n);\n  const settled",
+    "o.value === unitsOf(s, slot) && fits(o.txid)",
+    "o.value > 0n && fits(o.txid)",
     BAD_PEERS,
   ),
   bug(
@@ -1150,8 +1144,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a secret from one server alone comes without the spend it stood in",
     OBSERVE,
-    'if (!spend) await task.emit({ type: "tx_seen", slot, txid: tx.txid',
-    'if (spend) await task.emit({ type: "tx_seen", slot, txid: tx.txid',
+    "if (!spend) await noteSeen(",
+    "if (spend) await noteSeen(",
     ALL_LIE,
   ),
   bug(

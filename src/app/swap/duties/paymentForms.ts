@@ -26,6 +26,15 @@ export function formsToSpend(task: SwapTask, slot: Slot): readonly (string | nul
 }
 
 /**
+ * The form of a payment that is likeliest to be there, whatever is seen: the one this node signed, paid against or showed its secret for. Undefined
+ * for what is no claim or refund, and where none is kept.
+ */
+export function likeliestForm(task: SwapTask, slot: Slot): string | undefined {
+  const payment = spentPayment(task, slot);
+  return payment === null ? undefined : task.state.forms[payment]?.[0]?.txid;
+}
+
+/**
  * Whether a transaction is the own payment, under another id perhaps: it spends the same outputs, and where strangers show it has the own
  * signature in each input.
  */

@@ -12,7 +12,7 @@ import { childFees, currentVersion, isBuiltOnByOthers, renew } from "./feeVersio
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
 import { paymentSentBy } from "./paymentAtVisits.ts";
-import { formsToSpend } from "./paymentForms.ts";
+import { formsToSpend, likeliestForm } from "./paymentForms.ts";
 import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
@@ -65,11 +65,12 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     const forms = formsToSpend(task, slot);
     for (const gone of [...sendings.keys()].filter((form) => !forms.includes(form))) sendings.delete(gone);
     let againMs = LOOK_MS;
-    for (const form of forms) {
+    const likely = likeliestForm(task, slot) ?? forms[0];
+    for (const form of forms.toSorted((a, b) => Number(b === likely) - Number(a === likely))) {
       const sending = sendings.get(form) ?? new Sending(task, slot, form);
       sendings.set(form, sending);
-      const others = form === forms[0] ? 0 : forms.length - 1;
-      againMs = Math.min(againMs, await sending.turn(mayLeave, others, signal));
+      const others = form === forms[0] || form === likely ? 0 : forms.length - (likely === forms[0] ? 1 : 2);
+      againMs = Math.min(againMs, await sending.turn(mayLeave, form === forms[0], others, signal));
       if (form === forms[0]) isRefused = sending.isRefused;
       if (signal.aborted) return;
     }

@@ -44,18 +44,19 @@ export class Sending {
 
   /**
    * Makes another version where one is due, and sends the newest where that is due.
-   * @param others how many forms there are beside the one that is seen now, if this is one of them: all together are offered as often as one
+   * @param isShown it is of the form of the payment that is seen now, or there are no forms
+   * @param others of how many forms this is one that are neither seen now nor likely to be there: all together are offered as often as one
    * @returns milliseconds until it wants to look again
    */
-  async turn(mayLeave: boolean, others: number, signal: AbortSignal): Promise<number> {
+  async turn(mayLeave: boolean, isShown: boolean, others: number, signal: AbortSignal): Promise<number> {
     const [task, slot, form, coin] = [this.#task, this.#slot, this.#form, this.#coin];
     // What is not seen may not be there: that its spend is refused says nothing of the fee.
-    const saysOfFee = others === 0;
+    const refusal = (): boolean => isShown && this.#isRefused;
     // A swap that came to nothing pays nothing more for its fee.
     if (!isInBlock(task, slot, form) && task.state.finished !== "failed") {
       const hopeless = await whyNotAgain(task, slot, signal);
       if (hopeless) task.trouble(hopeless);
-      else await renew(task, slot, saysOfFee && this.#isRefused, form);
+      else await renew(task, slot, refusal(), form);
     }
     const version = currentVersion(task, slot, form);
     if (!version) return LOOK_MS;
@@ -63,7 +64,7 @@ export class Sending {
       this.#sent = { txid: version.txid, repeat: new Repeater(task.deps.clock) };
       this.#isRefused = false;
       // What it pays is watched anyway: one of many that cannot all be there needs no more.
-      if (others === 0) follow(task, slot, version.txid, signal);
+      if (isShown) follow(task, slot, version.txid, signal);
     }
     const { repeat } = this.#sent;
     const pauseMs = (): number => (others > 0 ? others * REPEAT_MS : this.#pause.ms(coin, version.txid));
@@ -71,7 +72,7 @@ export class Sending {
     const unknownMs = pauseMs();
     if (mayLeave && !isInBlock(task, slot, form) && repeat.isDue(isKnown ? Math.max(REPEAT_MS, others * REPEAT_MS) : unknownMs)) {
       await this.#send(version, isKnown, signal);
-      if (saysOfFee && this.#isRefused) await sendOlder(task, slot, form, version.txid, signal);
+      if (refusal()) await sendOlder(task, slot, form, version.txid, signal);
     }
     const isOut = !mayLeave || coin.chain.tx(version.txid) !== undefined || isInBlock(task, slot, form);
     return isOut ? LOOK_MS : Math.min(LOOK_MS, repeat.leftMs(pauseMs()));
