@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { quietLog } from "../../test/fakes/quietLog.ts";
+import { ServerCredit } from "../adapters/electrum/serverCredit.ts";
 import { PIN_SCHEMA } from "../adapters/sqlite/certificatePins.ts";
 import { CHAIN_SCHEMA } from "../adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
@@ -22,7 +23,8 @@ test("an open chain goes on with other servers, and with those it had where the 
   if (!entry.ok || !kind?.ok) return expect.fail("not a coin");
   const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA, PIN_SCHEMA]);
   const clock = new VirtualClock();
-  const opened = await openElectrum(entry.value, kind.value, at("127.0.0.1:1"), { clock, rng: seededRng(1), log: quietLog, db });
+  const deps = { clock, rng: seededRng(1), log: quietLog, db, credit: new ServerCredit() };
+  const opened = await openElectrum(entry.value, kind.value, at("127.0.0.1:1"), deps);
   if (!opened.ok) return expect.fail(opened.error.kind);
   const chain = opened.value;
   const names = (): readonly string[] => chain.servers().map(({ name }) => name);

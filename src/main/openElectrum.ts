@@ -2,6 +2,7 @@ import { openElectrumChain } from "../adapters/electrum/electrumChain.ts";
 import type { ServerChoice } from "../adapters/electrum/electrumDeps.ts";
 import { electrumEndpoint } from "../adapters/electrum/electrumEndpoint.ts";
 import { parseServerUrl, serverName } from "../adapters/electrum/serverAddress.ts";
+import type { ServerCredit } from "../adapters/electrum/serverCredit.ts";
 import { createCertificatePins } from "../adapters/sqlite/certificatePins.ts";
 import { openChainStore } from "../adapters/sqlite/chainStore.ts";
 import type { ElectrumServers, OpenChainError, OpenedChain } from "../app/coin/utxoOpener.ts";
@@ -17,14 +18,17 @@ import type { SqlDatabase } from "../ports/sql.ts";
 
 export type ElectrumChainDeps = { readonly clock: Clock; readonly rng: Rng; readonly log: Log; readonly db: SqlDatabase };
 
+/** `credit`: what the servers of all coins may make the node hold. */
+export type ElectrumOpenerDeps = ElectrumChainDeps & { readonly credit: ServerCredit };
+
 /** Opens the index of a coin over Electrum servers. */
 export async function openElectrum(
   entry: CoinEntry,
   kind: UtxoKind,
   servers: ElectrumServers,
-  deps: ElectrumChainDeps,
+  deps: ElectrumOpenerDeps,
 ): Promise<Result<OpenedChain, OpenChainError>> {
-  const { clock, log, db } = deps;
+  const { clock, log, db, credit } = deps;
   const headerRules = headerRulesOf(entry, kind);
   if (!headerRules.ok) return err({ kind: "BadServers", reason: headerRules.error.reason });
   const choice = choiceOf(servers, deps);
@@ -38,6 +42,7 @@ export async function openElectrum(
     store: openChainStore(db, entry.ticker),
     clock,
     log,
+    credit,
     options: { decimals: kind.decimals, readsReward: !entry.isTestnet, ...limits },
   });
   return ok({

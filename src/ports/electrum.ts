@@ -9,6 +9,8 @@ export type ServerStream = {
 export type ServerStreamHandlers = {
   /** Bytes of lines that end in a newline, cut anywhere. */
   readonly onBytes: (bytes: Uint8Array) => void;
+  /** Streams that pass on whole messages: how many bytes of the next one they keep now. */
+  readonly onUnread: (bytes: number) => void;
   /** Once, also after `close`; with a few words on why. */
   readonly onClose: (why: string) => void;
 };

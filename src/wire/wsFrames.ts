@@ -48,6 +48,11 @@ export class WsFrameReader {
     this.#maxBytes = maxBytes;
   }
 
+  /** Bytes of a message that has not ended yet. */
+  get heldBytes(): number {
+    return this.#held.length + this.#messageBytes;
+  }
+
   push(chunk: Buffer): Result<readonly WsEvent[], { readonly detail: string }> {
     const events: WsEvent[] = [];
     this.#held.append(chunk);

@@ -17,6 +17,8 @@ export type TextSocket = {
 };
 export type TextSocketHandlers = {
   readonly onText: (text: string) => void;
+  /** How many bytes of a message that has not ended are kept now. */
+  readonly onUnread?: (bytes: number) => void;
   /** Once, also after `close`; with a few words on why. */
   readonly onClose: (why: string) => void;
 };
@@ -129,6 +131,7 @@ function wrap(socket: Duplex, head: Buffer, rng: Rng, maxBytes: number, handlers
       else if (event.kind === "ping") write("pong", event.payload);
       else if (event.kind === "close") end("it closed the connection");
     }
+    if (isOpen) handlers.onUnread?.(reader.heldBytes);
   };
   socket.on("data", hear);
   socket.on("error", (cause: NodeJS.ErrnoException) => end(cause.code ?? "the connection failed"));

@@ -1,5 +1,6 @@
 import { openElectrumChain } from "../../src/adapters/electrum/electrumChain.ts";
 import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
+import type { ServerCredit } from "../../src/adapters/electrum/serverCredit.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
 import { coinEntryToChainParams } from "../../src/chain/chainParams.ts";
@@ -75,7 +76,7 @@ export type ElectrumWorld = ContractChain & {
   checkpoint: HeaderRules["checkpoint"];
   /** Another server answers at an address. */
   replace(at: number, server: ElectrumServer): void;
-  openElectrum(store: ChainStore, options?: ElectrumOptions, log?: Log): Promise<ElectrumChain>;
+  openElectrum(store: ChainStore, options?: ElectrumOptions, log?: Log, credit?: ServerCredit): Promise<ElectrumChain>;
 };
 
 /**
@@ -114,7 +115,7 @@ export async function startElectrumChain(
     pollMs: 1_000,
     pass: async (ms) => void (await clock.advance(ms)),
     replace: (at, server) => void replaced.set(at, server),
-    openElectrum(store, options = {}, log = quietLog) {
+    openElectrum(store, options = {}, log = quietLog, credit) {
       return openElectrumChain({
         ticker: "TST",
         format: steered.format,
@@ -123,6 +124,7 @@ export async function startElectrumChain(
         store,
         clock: { nowMs: () => clock.nowMs() + world.skewMs, after: (ms, task) => clock.after(ms, task) },
         log,
+        ...(credit ? { credit } : {}),
         options: { pollMs: 1_000, ...options },
       });
     },

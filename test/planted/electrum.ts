@@ -16,6 +16,8 @@ const EXCHANGE_TEST = "test/electrum/exchange.test.ts";
 const LATE_TEST = "test/electrum/lateBranch.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const REFUSED_TEST = "test/electrum/refusedHistories.test.ts";
+const CONNECTION_TEST = `${AT}/serverConnection.test.ts`;
+const FLOODS_TEST = "test/electrum/floods.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
@@ -928,8 +930,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a server may say as much as it likes in one message",
     `${AT}/serverConnection.ts`,
-    "this.#credit + earned) - share;",
-    "this.#credit + earned) - Math.min(1, share);",
+    "this.#credit + earned) - Math.ceil(chars / MESSAGE_CHARS);",
+    "this.#credit + earned) - Math.min(1, chars);",
     `${AT}/serverConnection.test.ts`,
   ),
   bug(
@@ -1239,5 +1241,34 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "untilMs <= nowMs || untilMs > nowMs + MAX_AGAIN_MS",
     "untilMs <= nowMs",
     "test/electrum/witnesses.test.ts",
+  ),
+  bug(
+    "a server may answer anything with ten megabytes",
+    `${AT}/serverConnection.ts`,
+    "if (chars > sent.limit) {",
+    "if (chars > MAX_LINE) {",
+    CONNECTION_TEST,
+    FLOODS_TEST,
+  ),
+  bug(
+    "a message is read to its end, however long, whatever was asked",
+    `${AT}/serverConnection.ts`,
+    "if (unread > MAX_NOTICE && unread >",
+    "if (unread > MAX_LINE && unread >",
+    CONNECTION_TEST,
+  ),
+  bug(
+    "servers together may make the node hold gigabytes",
+    `${AT}/serverCredit.ts`,
+    "else if (this.#bytes > this.#allBytes) {",
+    "else if (bytes > this.#allBytes) {",
+    CONNECTION_TEST,
+  ),
+  bug(
+    "a history of large transactions is asked for at once, again and again",
+    `${AT}/historyWork.ts`,
+    "this.#largest = Math.max(this.#largest, tx.raw.length);",
+    "this.#largest = Math.min(this.#largest, tx.raw.length);",
+    FLOODS_TEST,
   ),
 ];

@@ -12,7 +12,7 @@ const MAX_HEIGHT = 500_000_000;
 /** Transactions one script's history may have. ElectrumX's own limit at its usual settings is lower. */
 const MAX_HISTORY = 20_000;
 /** Largest transaction, bytes. */
-const MAX_TX_BYTES = 4_000_000;
+export const MAX_TX_BYTES = 4_000_000;
 /** Deepest branch of a block's Merkle tree (core/proof/merkleBranch.ts). */
 const MAX_BRANCH = 32;
 /** Steps of a fee histogram. */

@@ -26,6 +26,7 @@ import { RefusedHistories } from "./refusedHistories.ts";
 import { RemoteServer } from "./remoteServer.ts";
 import { RewardReader } from "./rewardReader.ts";
 import { ScriptViews } from "./scriptViews.ts";
+import { ServerCredit } from "./serverCredit.ts";
 import { serverNeeds } from "./serverNeeds.ts";
 import { ServerPool } from "./serverPool.ts";
 import { ServerVisits } from "./serverVisits.ts";
@@ -42,6 +43,8 @@ const USUAL_TIMEOUT_MS = 10_000;
 const USUAL_MAX_CONNECTED = 5;
 /** About Bitcoin's difficulty 1. */
 const USUAL_COSTLY_WORK = 2n ** 32n;
+/** A piece of history and what is on its way beside it take four times its bytes; what else comes meanwhile has room, too. */
+const PIECES_HELD = 6;
 /** A broadcast and a fee estimate end in so many of a call's deadlines. */
 const CALLS_PER_REQUEST = 3;
 
@@ -55,7 +58,7 @@ const CALLS_PER_REQUEST = 3;
  * whose word is disproven is left alone for an hour and named in the log and in `servers()`.
  */
 export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumChain> {
-  const { ticker, format, headerRules, store, clock, options = {} } = deps;
+  const { ticker, format, headerRules, store, clock, credit = new ServerCredit(), options = {} } = deps;
   if (deps.servers.length === 0) throw new Error("an Electrum chain needs a server");
   const log = deps.log.child({ coin: ticker });
   const closing = new AbortController();
@@ -71,6 +74,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       log: serverLog,
       timeoutMs: endpoint.timeoutMs ?? timeoutMs,
       closed: closing.signal,
+      credit,
       genesis: () => follower.genesis,
       onNews,
     });
@@ -186,7 +190,15 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     pool,
     follower,
     views,
-    work: new HistoryWork({ index, follower, reader, prover, nowMs: () => clock.nowMs(), commit: (delta) => loop.commit(delta) }),
+    work: new HistoryWork({
+      index,
+      follower,
+      reader,
+      prover,
+      bytesPerWrite: credit.ownBytes / PIECES_HELD,
+      nowMs: () => clock.nowMs(),
+      commit: (delta) => loop.commit(delta),
+    }),
     watchedTxs,
     missing: new MissingTxs(index, views),
     search,

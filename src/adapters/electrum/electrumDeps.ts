@@ -5,6 +5,7 @@ import type { ChainStore } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ElectrumEndpoint, ServerHealth, ServerNeeds } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
+import type { ServerCredit } from "./serverCredit.ts";
 
 /** How one chain is looked at. */
 export type ElectrumOptions = {
@@ -43,6 +44,8 @@ export type ElectrumDeps = {
   readonly store: ChainStore;
   readonly clock: Clock;
   readonly log: Log;
+  /** What servers may make the node hold, shared by its coins. Absent: this chain has one of its own. */
+  readonly credit?: ServerCredit;
   readonly options?: ElectrumOptions;
 };
 

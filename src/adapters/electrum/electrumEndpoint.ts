@@ -4,12 +4,10 @@ import { Secret } from "../../core/util/secret.ts";
 import type { CertificatePins, ElectrumEndpoint, OpenServerStream } from "../../ports/electrum.ts";
 import type { Rng } from "../../ports/rng.ts";
 import { webSocketOpener } from "../../wire/wsSocket.ts";
+import { MAX_LINE } from "./answerLimit.ts";
 import { judgeCertificate } from "./certificatePin.ts";
 import { type ServerAddress, serverName, voterOf } from "./serverAddress.ts";
 import { tcpOpener } from "./tcpStream.ts";
-
-/** Longest WebSocket message read; see the bound of a line (serverConnection.ts). */
-const MAX_MESSAGE_BYTES = 10_000_000;
 
 const anyCertificate = async (): Promise<null> => null;
 
@@ -34,10 +32,10 @@ function openerOf(
   if (protocol === "TCP") return tcpOpener({ host, port, judge: null });
   if (protocol === "SSL") return tcpOpener({ host, port, judge });
   const url = new URL(`${protocol === "WS" ? "ws" : "wss"}://${host}:${port}/`);
-  const open = webSocketOpener({ url, user: "", password: new Secret(""), judge }, rng, MAX_MESSAGE_BYTES);
-  return async ({ onBytes, onClose }, signal) => {
+  const open = webSocketOpener({ url, user: "", password: new Secret(""), judge }, rng, MAX_LINE);
+  return async ({ onBytes, onUnread, onClose }, signal) => {
     // Each message is one line.
-    const socket = await open({ onText: (text) => onBytes(Buffer.from(`${text}\n`, "utf8")), onClose }, signal);
+    const socket = await open({ onText: (text) => onBytes(Buffer.from(`${text}\n`, "utf8")), onUnread, onClose }, signal);
     return socket.ok ? ok({ send: socket.value.send, close: socket.value.close }) : socket;
   };
 }

@@ -17,6 +17,9 @@ import type { TxProver } from "./txProver.ts";
 
 /** Transactions read and proven before what they say is written. */
 const TXS_PER_WRITE = 500;
+/** Most of them read and proven at once, and fewest where they are large. */
+const AT_ONCE = 200;
+const FEWEST_AT_ONCE = 2;
 /**
  * Transactions of one server worked off at a look that most others leave out of the same history. One honest server is a few ahead of the others;
  * a liar's twenty thousand, each answered as late as may be, would keep what the others tell waiting for an hour.
@@ -32,6 +35,11 @@ export type HistoryWorkDeps = {
   readonly follower: HeaderFollower;
   readonly reader: HeaderReader;
   readonly prover: TxProver;
+  /**
+   * Bytes of transactions after which no more are begun with before what they say is written: whoever likes can pay a script with large
+   * ones. As many again are on the way then, and each byte is two on the way.
+   */
+  readonly bytesPerWrite: number;
   readonly nowMs: () => number;
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
@@ -52,6 +60,9 @@ export class HistoryWork {
   /** Transactions that nobody gave when they were asked for last. */
   readonly #ungiven = new Set<string>();
 
+  /** Of the largest transaction read lately, bytes. */
+  #largest = 1;
+
   constructor(deps: HistoryWorkDeps) {
     this.#deps = deps;
   }
@@ -71,8 +82,11 @@ export class HistoryWork {
     let moved = false;
     for (let pass = 0, again = true; again && pass < MAX_PASSES; pass++) {
       again = false;
-      for (const part of piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven)) {
-        const findings = await Promise.all(part.map(({ claim }) => this.#find(claim, plan, servers)));
+      const pieces = [...piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven)];
+      for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
+        const findings = await this.#findSome(piece, plan, servers);
+        const part = piece.slice(0, findings.length);
+        if (part.length < piece.length) pieces.unshift(piece.slice(part.length));
         if (findings.includes("unproven")) moved = true;
         const made = this.#facts(findings.filter(isFound));
         await this.#deps.commit({ ...delta, ...made.facts });
@@ -88,6 +102,26 @@ export class HistoryWork {
     }
     if (Object.keys(delta).length > 0) await this.#deps.commit(delta);
     return moved ? err({ kind: "moved" }) : ok(undefined);
+  }
+
+  /** What the first of `jobs` come to, at least one of them: no more are begun with once these hold as much as is written at a time. */
+  async #findSome(jobs: readonly Job[], plan: HeaderPlan, servers: readonly RemoteServer[]): Promise<readonly Finding[]> {
+    const findings: Finding[] = [];
+    let begun = 0;
+    let bytes = 0;
+    const { bytesPerWrite } = this.#deps;
+    const atOnce = Math.max(FEWEST_AT_ONCE, Math.min(AT_ONCE, Math.floor(bytesPerWrite / this.#largest)));
+    this.#largest = Math.ceil(this.#largest / 2);
+    const work = async (): Promise<void> => {
+      for (let job = jobs[begun]; job !== undefined && bytes < bytesPerWrite; job = jobs[begun]) {
+        const at = begun++;
+        const finding = await this.#find(job.claim, plan, servers);
+        findings[at] = finding;
+        if (isFound(finding)) bytes += finding.tx.raw.length;
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    return findings;
   }
 
   #noteUngiven(jobs: readonly Job[], findings: readonly Finding[]): void {
@@ -165,6 +199,7 @@ export class HistoryWork {
     if (own === null && claim.blocks.size === 0 && witnesses() < witnessesOf(present())) return "unheard";
     const tx = own ?? (await prover.fetch(claim.txid, knownBy(claim)));
     if (tx === null) return "ungiven";
+    this.#largest = Math.max(this.#largest, tx.raw.length);
     for (const [height, claimants] of claim.blocks) {
       const header = await this.#header(height, plan, servers);
       if (header !== null && (await prover.isIn(tx, height, header, claimants))) return { tx, block: { height, hash: header.hash } };

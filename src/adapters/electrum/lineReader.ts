@@ -12,6 +12,11 @@ export class LineReader {
     this.#maxBytes = maxBytes;
   }
 
+  /** Bytes of a line that has not ended yet. */
+  get heldBytes(): number {
+    return this.#held.length;
+  }
+
   /** @returns the lines that are whole now, without newline; null: one is longer than allowed, nothing more is to be read */
   push(chunk: Uint8Array): readonly string[] | null {
     const lines: string[] = [];

@@ -7,6 +7,7 @@ import type { Log } from "../../ports/log.ts";
 import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion, type TipAnswer } from "./answers.ts";
 import { type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
 import { ServerConnection } from "./serverConnection.ts";
+import type { ServerCredit } from "./serverCredit.ts";
 
 /** What we call ourselves, and the protocols spoken, lowest and highest. */
 const CLIENT = "swapnode";
@@ -44,6 +45,7 @@ export type RemoteServerDeps = {
   readonly log: Log;
   readonly timeoutMs: number;
   readonly closed: AbortSignal;
+  readonly credit: ServerCredit;
   /** When its voice was connected last before, unix ms; minus infinity: never. */
   readonly wasConnectedMs: number;
   /** The hash of the first block of the chain that is wanted; null: not known yet. */
@@ -137,11 +139,12 @@ export class RemoteServer {
   async connect(): Promise<void> {
     const { endpoint, clock, closed, timeoutMs } = this.#deps;
     this.#state = "connecting";
-    const connection = new ServerConnection(clock, timeoutMs, {
-      onNotice: (method, params) => this.#hear(method, params),
-      onEnd: (why) => this.#lost(connection, why),
-      onAnswer: (latencyMs) => this.#timed(latencyMs),
-    });
+    const handlers = {
+      onNotice: (method: string, params: readonly unknown[]) => this.#hear(method, params),
+      onEnd: (why: string) => this.#lost(connection, why),
+      onAnswer: (latencyMs: number) => this.#timed(latencyMs),
+    };
+    const connection = new ServerConnection(clock, timeoutMs, handlers, this.#deps.credit);
     this.#connection = connection;
     try {
       const opened = await withDeadline(clock, timeoutMs, closed, (signal) => connection.open(endpoint.open, signal));

@@ -1,11 +1,11 @@
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { OpenServerStream, ServerStream } from "../../ports/electrum.ts";
+import { answerLimit, MAX_LINE, MAX_NOTICE } from "./answerLimit.ts";
 import type { ServerAnswer } from "./fault.ts";
 import { LineReader } from "./lineReader.ts";
+import type { CreditShare, ServerCredit } from "./serverCredit.ts";
 
-/** Longest line read: a transaction of 4 MB in hex, and 2016 headers of any coin. */
-const MAX_LINE_BYTES = 10_000_000;
 /** Calls on the way at once: servers slow down who asks for more (ElectrumX's session costs). */
 const MAX_IN_FLIGHT = 100;
 /** Calls that wait for those; one more is answered `busy`. */
@@ -28,7 +28,7 @@ type Call = {
   readonly params: readonly unknown[];
   readonly settle: (answer: ServerAnswer<unknown>) => void;
 };
-type Sent = Call & { readonly atMs: number };
+type Sent = Call & { readonly atMs: number; readonly limit: number };
 
 export type ConnectionHandlers = {
   /** A message without an id: `method` as the server names it. */
@@ -67,10 +67,11 @@ function messagesOf(line: string): readonly unknown[] | null {
  * that waits for it is then answered `unreachable`.
  */
 export class ServerConnection {
+  readonly #share: CreditShare;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #handlers: ConnectionHandlers;
-  readonly #reader = new LineReader(MAX_LINE_BYTES);
+  readonly #reader = new LineReader(MAX_LINE);
   readonly #sent = new Map<number, Sent>();
   readonly #waiting: Call[] = [];
   #stream: ServerStream | null = null;
@@ -79,8 +80,13 @@ export class ServerConnection {
   #cancelWatch: (() => void) | null = null;
   #credit = MESSAGE_BURST;
   #creditAtMs: number;
+  /** Bytes of the stream's that are no line yet, and of answers since nothing was on the way last. */
+  #unreadBytes = 0;
+  #answeredBytes = 0;
 
-  constructor(clock: Clock, timeoutMs: number, handlers: ConnectionHandlers) {
+  /** @param credit of all servers of the node */
+  constructor(clock: Clock, timeoutMs: number, handlers: ConnectionHandlers, credit: ServerCredit) {
+    this.#share = credit.join((why) => this.end(why));
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#handlers = handlers;
@@ -89,7 +95,12 @@ export class ServerConnection {
 
   /** Connects; to be called once, before anything is asked. Rejects only with `Aborted`. */
   async open(open: OpenServerStream, signal: AbortSignal): Promise<Result<undefined, { readonly why: string }>> {
-    const stream = await open({ onBytes: (bytes) => this.#hear(bytes), onClose: (why) => this.end(why) }, signal);
+    const handlers = {
+      onBytes: (bytes: Uint8Array) => this.#hear(bytes),
+      onUnread: (bytes: number) => this.#noteUnread(bytes),
+      onClose: (why: string) => this.end(why),
+    };
+    const stream = await open(handlers, signal);
     if (!stream.ok) return stream;
     if (this.#ended) {
       stream.value.close();
@@ -123,6 +134,7 @@ export class ServerConnection {
   #finish(why: string): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#share.leave();
     this.#cancelWatch?.();
     const lost = [...this.#sent.values(), ...this.#waiting];
     this.#sent.clear();
@@ -135,8 +147,8 @@ export class ServerConnection {
     while (!this.#ended && this.#stream !== null && this.#sent.size < MAX_IN_FLIGHT) {
       const call = this.#waiting.shift();
       if (call === undefined) break;
-      this.#sent.set(call.id, { ...call, atMs: this.#clock.nowMs() });
       const { id, method, params } = call;
+      this.#sent.set(id, { ...call, atMs: this.#clock.nowMs(), limit: answerLimit(method, params) });
       if (!this.#stream.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }))) this.end("the connection was lost");
     }
     this.#watch();
@@ -176,14 +188,33 @@ export class ServerConnection {
         this.end("it sent something that is not JSON");
         return;
       }
-      const share = Math.ceil(line.length / Math.max(1, messages.length) / MESSAGE_CHARS);
-      for (const message of messages) this.#take(message, share);
+      const chars = Math.ceil(line.length / Math.max(1, messages.length));
+      for (const message of messages) this.#take(message, chars);
     }
+    // What was answered before nothing more was on the way is used by now, but for what its asker is just making of it.
+    if (this.#sent.size === 0 && this.#waiting.length === 0) this.#answeredBytes = 0;
+    this.#noteHeld();
     this.#pump();
   }
 
-  /** @param share messages that its length stands for: a long one takes a second to read */
-  #take(message: unknown, share: number): void {
+  #noteUnread(bytes: number): void {
+    this.#unreadBytes = bytes;
+    this.#noteHeld();
+  }
+
+  /** Tells what is held, and ends the connection on which more comes than what was asked for may take. */
+  #noteHeld(): void {
+    if (this.#ended) return;
+    const unread = this.#unreadBytes + this.#reader.heldBytes;
+    if (unread > MAX_NOTICE && unread > Math.max(...[...this.#sent.values()].map(({ limit }) => limit))) {
+      this.end(`it sends a message of more than ${unread} bytes, longer than any answer to what it is asked`);
+      return;
+    }
+    this.#share.hold(unread + this.#answeredBytes);
+  }
+
+  /** @param chars its length */
+  #take(message: unknown, chars: number): void {
     if (this.#ended) return;
     if (!isFields(message)) {
       this.end("it sent something that is not JSON-RPC");
@@ -191,7 +222,11 @@ export class ServerConnection {
     }
     const sent = typeof message.id === "number" ? this.#sent.get(message.id) : undefined;
     if (sent === undefined) {
-      this.#unasked(message, share);
+      this.#unasked(message, chars);
+      return;
+    }
+    if (chars > sent.limit) {
+      this.end(`its answer to ${sent.method} has ${chars} characters and may have ${sent.limit}`);
       return;
     }
     const answer = readAnswer(message);
@@ -204,14 +239,15 @@ export class ServerConnection {
       return;
     }
     this.#sent.delete(sent.id);
+    this.#answeredBytes += chars;
     this.#handlers.onAnswer(Math.max(0, this.#clock.nowMs() - sent.atMs));
     sent.settle(answer);
   }
 
-  #unasked({ method, params }: Fields, share: number): void {
+  #unasked({ method, params }: Fields, chars: number): void {
     const nowMs = this.#clock.nowMs();
     const earned = (Math.max(0, nowMs - this.#creditAtMs) * MESSAGES_PER_SEC) / 1000;
-    this.#credit = Math.min(MESSAGE_BURST, this.#credit + earned) - share;
+    this.#credit = Math.min(MESSAGE_BURST, this.#credit + earned) - Math.ceil(chars / MESSAGE_CHARS);
     this.#creditAtMs = nowMs;
     if (this.#credit < 0) {
       this.end("it sends messages without end");

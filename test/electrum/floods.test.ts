@@ -1,0 +1,61 @@
+import { afterEach, expect, test } from "vitest";
+import { ServerCredit } from "../../src/adapters/electrum/serverCredit.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
+import { txid } from "../../src/core/utxo/txCodec.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber, spendOf } from "../contract/spendable.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+async function begin(spoil: (line: string, server: number) => string, credit?: ServerCredit) {
+  const w: ElectrumWorld = await startElectrumChain(SEGWIT_COIN, 3, spoil);
+  cleanup.push(() => w.close());
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000 }, undefined, credit);
+  cleanup.push(() => chain.close());
+  return { w, chain };
+}
+
+/** The same answer to whoever reads JSON, made longer. */
+const padded = (line: string, chars: number): string => `{"pad":"${"x".repeat(chars)}",${line.slice(1)}`;
+
+test("a server that answers with more than a method's answer can be is let go of and named; the others are followed without it", async () => {
+  const { w, chain } = await begin((line, server) => (server === 0 && line.includes('"hex"') ? padded(line, 3_000_000) : line));
+  w.pay(scriptNumber(1), 100_000n);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
+  expect(chain.status()).toMatchObject({ state: "ready", error: null });
+  const [hostile, ...others] = chain.servers();
+  expect(hostile).toMatchObject({ state: "away", trouble: expect.stringContaining("its answer to blockchain.headers.subscribe has 3") });
+  expect(others.map(({ state }) => state)).toEqual(["connected", "connected"]);
+});
+
+/** Transactions of some 40 kB, all of which pay script 1. */
+function payWithLargeOnes(w: ElectrumWorld, count: number): void {
+  const from = Array.from({ length: count }, () => w.pay(scriptNumber(2), 10_000_000n));
+  w.mine();
+  const change = Array.from({ length: 1_200 }, (_, i) => ({ value: 1_000n, script: scriptNumber(100 + i) }));
+  const paid = new Map(w.blocks().flatMap(({ txs }) => txs.map((tx) => [txid(tx), tx] as const)));
+  for (const id of from) {
+    const vout = paid.get(id)?.outputs.findIndex(({ script }) => toHex(script) === toHex(scriptNumber(2))) ?? -1;
+    const tx = spendOf(w.format, 2, [{ txid: id, vout, value: 2_000_000n }], scriptNumber(1));
+    w.send({ ...tx, outputs: [...tx.outputs, ...change] });
+    w.mine();
+  }
+}
+
+test("a history of transactions so large that together they are more than a server may send is read all the same, a few at a time", async () => {
+  const credit = new ServerCredit(300_000, 1_000_000);
+  const { w, chain } = await begin((line) => line, credit);
+  payWithLargeOnes(w, 25);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(25);
+  expect(credit.heldBytes).toBeLessThan(300_000);
+});
