@@ -88,6 +88,8 @@ test.each([
   [3, 3, undefined, 3, null],
   [3, undefined, 1, 1, "uses one Electrum server at a time"],
   [2, 2, undefined, 2, null],
+  [7, 6, undefined, 6, null],
+  [7, 6, 7, 6, null],
 ])(
   "of %i servers, min_connected %s, max_connected %s: %i must be there; whose word that is, is said (%s)",
   async (count, least, most, needed, said) => {
@@ -103,6 +105,17 @@ test.each([
     expect(warned).toEqual(said === null ? [] : [["few_servers", warning]]);
   },
 );
+
+test("who wants more servers than are usually connected gets as many, or is told that they are not there", async () => {
+  const w = await begin(8);
+  const chain = await open(w, { minConnected: 7 });
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  const connected = (): number => chain.servers().filter(({ state }) => state === "connected").length;
+  expect(connected()).toBe(7);
+  for (const server of w.servers.slice(6)) server.faults.add({ kind: "refuse" });
+  await until(w, () => chain.status().state === "unreachable");
+  expect(chain.status().error).toContain("Only 6 Electrum servers of TST can be used, 7 are wanted");
+});
 
 test("two addresses of one host are one voter, the second is used where the first is away, and neither after a lie", async () => {
   const w = await begin(4);

@@ -1271,4 +1271,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "this.#largest = Math.min(this.#largest, tx.raw.length);",
     FLOODS_TEST,
   ),
+  bug(
+    "who asks for seven connected servers makes do with five",
+    `${AT}/electrumChain.ts`,
+    "choice.maxConnected ?? Math.max(USUAL_MAX_CONNECTED, choice.minConnected ?? 1)",
+    "choice.maxConnected ?? USUAL_MAX_CONNECTED",
+    FEW_TEST,
+  ),
 ];

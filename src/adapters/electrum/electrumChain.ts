@@ -94,7 +94,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     });
     const servers = visitable.map(({ pooled }) => pooled);
     const voters = new Set(servers.map(({ voter }) => voter)).size;
-    const maxConnected = Math.min(voters, choice.maxConnected ?? USUAL_MAX_CONNECTED);
+    const maxConnected = Math.min(voters, choice.maxConnected ?? Math.max(USUAL_MAX_CONNECTED, choice.minConnected ?? 1));
     const needs = serverNeeds(ticker, voters, maxConnected, choice.minConnected);
     if (needs.warning !== null) log.warn("few_servers", { servers: voters, minConnected: needs.minConnected, warning: needs.warning });
     return { visitable, servers, voters, maxConnected, needs };

@@ -15,7 +15,7 @@ export type ElectrumOptions = {
   readonly timeoutMs?: number;
   /** With fewer connected servers the chain counts as unreachable. Default: 2 of three or more voters, else 1. */
   readonly minConnected?: number;
-  /** Servers used at a time. Default: all, at most 5. */
+  /** Servers used at a time. Default: all, at most 5, or `minConnected` where that is more. */
   readonly maxConnected?: number;
   /**
    * Hashes one block takes from which on nobody invents blocks: the branch with most work is then followed, whoever shows it, and

@@ -33,7 +33,7 @@ export type ElectrumServers = {
   readonly servers: readonly ElectrumServerAddress[];
   /** With fewer connected the coin counts as unreachable. Default: 2 where three or more hosts are named, else 1. */
   readonly minConnected: number | undefined;
-  /** Used at a time; default: all. */
+  /** Used at a time; default: all, at most 5, or `minConnected` where that is more. */
   readonly maxConnected: number | undefined;
 };
 

@@ -29,7 +29,7 @@ export const electrum = defineMethod<Failure>()({
       "With fewer connected servers the coin counts as unreachable. Default: 2 where three or more hosts are named, else 1.",
     ),
     max_connected: count().describe(
-      "Servers used at a time. Default: 5. The others stand in for them, and are visited while a swap is open.",
+      "Servers used at a time. Default: 5, or `min_connected` where that is more. The others stand in for them, and are visited while a swap is open.",
     ),
     ...commonFields(),
     rescan: flag(false).describe("Forget this node's index of the coin and read the chain anew."),
