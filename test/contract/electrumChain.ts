@@ -70,6 +70,8 @@ export type ElectrumWorld = ContractChain & {
   skewMs: number;
   /** Methods called at any server. */
   readonly asked: string[];
+  /** The same of one server. */
+  readonly askedOf: (server: number) => string[];
   /** By server: whose word it is; none: each its own. */
   readonly voters: (string | undefined)[];
   /** Of the coins file. */
@@ -96,10 +98,15 @@ export async function startElectrumChain(
   const servers = Array.from({ length: count }, () => new ElectrumServer(daemon, clock));
   const steered = steer(chain);
   const asked: string[] = [];
+  const each = servers.map((): string[] => []);
+  const askedOf = (server: number): string[] => each[server] ?? [];
   const replaced = new Map<number, ElectrumServer>();
   let lies = false;
   const hooks = (server: number): LineHooks => ({
-    asked: (line) => void asked.push(calledBy(line)),
+    asked: (line) => {
+      asked.push(calledBy(line));
+      askedOf(server).push(calledBy(line));
+    },
     answer: (line) => (lies && line.includes('"hex"') ? line.replace(/"height":\d+/, '"height":77777777') : spoil(line, server)),
   });
   const world: ElectrumWorld = {
@@ -110,6 +117,7 @@ export async function startElectrumChain(
     servers,
     skewMs: 0,
     asked,
+    askedOf,
     voters: [],
     checkpoint: null,
     pollMs: 1_000,

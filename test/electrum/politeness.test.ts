@@ -173,3 +173,42 @@ test("a refused transaction is offered at once when one it spends from appears o
   await w.pass(500);
   expect(await whileTimePasses(w, chain.broadcast(raw))).toEqual({ kind: "already_known" });
 });
+
+test.each([
+  [-32601, "Method not found"],
+  [-32600, 'unknown method "x"'],
+  [0, "unsupported method: x"],
+])(
+  "what a server does not know how to answer (%i %s) is asked of it once a connection, is no fault of it, and others are asked for it",
+  async (code, message) => {
+    const optional = ["blockchain.estimatefee", "blockchain.relayfee", "mempool.get_fee_histogram", "blockchain.transaction.id_from_pos"];
+    const w = await startElectrumChain(SEGWIT_COIN, SERVERS);
+    cleanup.push(() => w.close());
+    for (const { faults } of w.servers.slice(1)) faults.add({ kind: "false_fee", rate: 0.0002 });
+    const refusing = w.servers[0]?.faults.add({ kind: "error", code, message, methods: [...optional, "server.ping"] });
+    const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+    const chain = await w.openElectrum(store, { timeoutMs: 2_000, readsReward: true });
+    cleanup.push(() => chain.close());
+    await whileTimePasses(w, chain.refresh());
+    /** Of the first server alone. */
+    const asked = (): readonly string[] => w.askedOf(0).filter((method) => [...optional, "server.ping"].includes(method));
+    for (let i = 0; i < 10; i++) {
+      expect(await whileTimePasses(w, chain.estimateFeePerKb(2))).toBe(20_000n);
+      w.mine();
+      await w.pass(700_000);
+    }
+    expect(new Set(asked()).size).toBeGreaterThanOrEqual(3);
+    expect(asked()).toHaveLength(new Set(asked()).size);
+    expect(chain.relayFeePerKb()).toBe(20_000n);
+    expect(chain.servers()[0]).toMatchObject({ state: "connected", trouble: null, contradictions: 0 });
+    // Another program may answer at the same place after the connection is gone.
+    w.servers[0]?.faults.clear(refusing?.id);
+    const away = w.servers[0]?.faults.add({ kind: "refuse" });
+    await w.pass(1_000);
+    w.servers[0]?.faults.clear(away?.id);
+    await w.pass(60_000);
+    w.askedOf(0).length = 0;
+    await whileTimePasses(w, chain.estimateFeePerKb(2));
+    expect(asked()).toContain("blockchain.estimatefee");
+  },
+);

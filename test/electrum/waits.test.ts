@@ -69,3 +69,15 @@ test("a connection that died without a word is noticed within a minute or so tho
   expect(pings).toBeGreaterThan(50);
   expect(pings).toBeLessThanOrEqual(62);
 });
+
+test("a dead connection to a server that knows no ping is noticed, too", async () => {
+  const { w, chain } = await begin();
+  const [first] = w.servers;
+  first?.faults.add({ kind: "error", code: -32601, message: "unknown method", methods: ["server.ping"] });
+  await w.pass(120_000);
+  expect(states(chain)).toEqual(["connected", "connected", "connected"]);
+  first?.faults.add({ kind: "stall" });
+  await w.pass(65_000);
+  expect(states(chain)[0]).toBe("away");
+  expect(w.askedOf(0).filter((method) => method === "server.ping")).toHaveLength(1);
+});

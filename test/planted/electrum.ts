@@ -1278,4 +1278,19 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "choice.maxConnected ?? USUAL_MAX_CONNECTED",
     FEW_TEST,
   ),
+  bug(
+    "a server is asked again and again for what it does not know",
+    `${AT}/remoteServer.ts`,
+    "if (OPTIONAL.has(method) && isUnknownMethod(answer.error)",
+    "if (!OPTIONAL.has(method) && isUnknownMethod(answer.error)",
+    POLITE_TEST,
+  ),
+  bug("what a server once did not know it is never asked again", `${AT}/remoteServer.ts`, "this.#unknown.clear();", "", POLITE_TEST),
+  bug(
+    "a dead connection to a server that knows no ping lasts for ever",
+    `${AT}/remoteServer.ts`,
+    'void (this.#unknown.has("server.ping") ? this.askTip() : this.ask("server.ping", [], ok))',
+    'void this.ask("server.ping", [], ok)',
+    WAITS_TEST,
+  ),
 ];

@@ -11,6 +11,14 @@ export type ServerFault =
   /** Of another shape or size than the method answers. */
   | { readonly kind: "bad_answer"; readonly method: string; readonly detail: string };
 
+/** JSON-RPC 2.0: the method does not exist. Servers that give it another number say it in words. */
+const METHOD_NOT_FOUND = -32601;
+const NO_SUCH_METHOD = /\b(?:unknown|unsupported) method\b|\bmethod not found\b/i;
+
+/** Whether a server does not know how to answer a method, whatever its parameters. */
+export const isUnknownMethod = (fault: ServerFault): boolean =>
+  fault.kind === "rpc" && (fault.code === METHOD_NOT_FOUND || NO_SUCH_METHOD.test(fault.message));
+
 export type ServerAnswer<T> = Result<T, ServerFault>;
 
 /** Why a look at the servers did not end with a fresh view. None of them changes what the index knows. */

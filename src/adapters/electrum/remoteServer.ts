@@ -5,12 +5,23 @@ import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { ElectrumEndpoint, ServerHealth } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
 import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion, type TipAnswer } from "./answers.ts";
-import { type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
+import { isUnknownMethod, type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
 import { ServerConnection } from "./serverConnection.ts";
 import type { ServerCredit } from "./serverCredit.ts";
 
 /** What we call ourselves, and the protocols spoken, lowest and highest. */
 const CLIENT = "swapnode";
+/**
+ * Methods that not every server has (electrs knows no `id_from_pos` in some versions, others no fees) and without which it is of use
+ * all the same. One that does not know another method is asked again: what it must prove it has to prove.
+ */
+const OPTIONAL: ReadonlySet<string> = new Set([
+  "server.ping",
+  "blockchain.estimatefee",
+  "blockchain.relayfee",
+  "mempool.get_fee_histogram",
+  "blockchain.transaction.id_from_pos",
+]);
 /** What the first block names as the one before it. */
 const NO_BLOCK = "0".repeat(64);
 const PROTOCOLS = ["1.4", "1.4.2"];
@@ -59,6 +70,8 @@ export class RemoteServer {
   readonly #deps: RemoteServerDeps;
   readonly #log: Log;
   readonly #statuses = new Map<string, string | null>();
+  /** Optional methods it said it does not know, on this connection: another program may answer the next one. */
+  readonly #unknown = new Map<string, ServerFault>();
   #state: ServerHealth["state"] = "idle";
   #connection: ServerConnection | null = null;
   #genesis: string | null = null;
@@ -139,6 +152,7 @@ export class RemoteServer {
   async connect(): Promise<void> {
     const { endpoint, clock, closed, timeoutMs } = this.#deps;
     this.#state = "connecting";
+    this.#unknown.clear();
     const handlers = {
       onNotice: (method: string, params: readonly unknown[]) => this.#hear(method, params),
       onEnd: (why: string) => this.#lost(connection, why),
@@ -228,7 +242,7 @@ export class RemoteServer {
     this.#wasHeard = false;
     this.#cancelPing = this.#deps.clock.after(SILENT_MS, () => {
       // The deadline of the call ends a dead connection; what is answered does not matter.
-      if (!this.#wasHeard) void this.ask("server.ping", [], ok);
+      if (!this.#wasHeard) void (this.#unknown.has("server.ping") ? this.askTip() : this.ask("server.ping", [], ok));
       this.#pingWhenSilent();
     });
   }
@@ -260,13 +274,18 @@ export class RemoteServer {
     if (this.#statuses.delete(scriptHash) && this.#forgets) void this.#connection?.call("blockchain.scripthash.unsubscribe", [scriptHash]);
   }
 
-  /** One call. A server whose answer has another shape than the method's loses the connection. Never rejects. */
+  /** One call; what it does not know and need not know is asked once a connection. A server whose answer has another shape than the method's loses the connection. Never rejects. */
   async ask<T>(method: string, params: readonly unknown[], parse: AnswerParser<T>): Promise<ServerAnswer<T>> {
     const connection = this.#connection;
     if (connection === null) return err({ kind: "unreachable", message: this.#trouble ?? "it is not connected" });
+    const unknown = this.#unknown.get(method);
+    if (unknown !== undefined) return err(unknown);
     this.#calls++;
     const answer = await connection.call(method, params);
-    if (!answer.ok) return answer;
+    if (!answer.ok) {
+      if (OPTIONAL.has(method) && isUnknownMethod(answer.error) && connection === this.#connection) this.#unknown.set(method, answer.error);
+      return answer;
+    }
     const parsed = parse(answer.value);
     if (parsed.ok) return ok(parsed.value);
     const fault: ServerFault = { kind: "bad_answer", method, detail: parsed.error.detail };
