@@ -34,7 +34,7 @@ const BELOW_HEAD = 4;
 const MAX_TRIES = 40;
 
 /** The greatest number that `need` of them reach. */
-export const reachedBy = (numbers: readonly number[], need: number): number | undefined => [...numbers].sort((a, b) => b - a)[need - 1];
+const reachedBy = (numbers: readonly number[], need: number): number | undefined => [...numbers].sort((a, b) => b - a)[need - 1];
 /** The header as the node gave it: one with the same hash and another time or base fee is another one. */
 const sameHeader = (h: HeaderAnswer): string => [h.hash, h.parentHash, h.timestamp, h.baseFeePerGas, h.gasUsed, h.gasLimit].join("/");
 
