@@ -95,6 +95,9 @@ export type Guard = {
   readonly onTx: (tx: { readonly txid: string; readonly raw: Uint8Array }, teller: string) => void;
 };
 
+/** See `UtxoChain.crowded`. */
+export type Crowded = "read" | "reading" | "unread";
+
 /** Why a watch cannot be covered: the backend no longer has a block it needs (pruned). `message` is a sentence for people. */
 export class BlockGone extends Error {
   override readonly name = "BlockGone";
@@ -137,6 +140,11 @@ export interface UtxoChain {
    * @param confs asked is for the block that makes so many confirmations of it, or for the last one: whoever has that has all before it
    */
   doubt?(block: BlockRef, confs: number, signal?: AbortSignal): Promise<string | null>;
+  /**
+   * How a watched script is seen that was paid so often that the backend refuses its history: what comes into blocks is "read" from these
+   * themselves, or still being read ("reading"), or not seen at all ("unread"). Null: as any other. Absent: the backend refuses none.
+   */
+  crowded?(script: Uint8Array): Crowded | null;
   /** All known outputs to a watched script, spent ones of swap scripts included. */
   outputs(script: Uint8Array): readonly SeenOutput[];
   /** A followed transaction, or one that touches a watched script. */

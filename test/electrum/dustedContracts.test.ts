@@ -131,3 +131,28 @@ describe("the address of a contract is paid until no server tells its history", 
     expect((await spend())?.block?.hash).not.toBe(before);
   });
 });
+
+test("a payment is neither signed nor sent to a contract whose address was paid so often before: the swap ends without it", async () => {
+  const taker = await begin("taker", "BBB");
+  const before = taker.units("BBB");
+  when(world.taker, "negotiated", null, (uuid) => void world.taker.state(uuid).then((s) => dust("takerPayment", s)));
+  const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+  expect(await outcomeOf(taker, uuid)).toBe("failed");
+  expect((await taker.state(uuid)).own.takerPayment).toBeUndefined();
+  expect(before - taker.units("BBB")).toBeLessThan(200_000n);
+  expect(await outcomeOf(world.maker, uuid)).toBe("refunded");
+});
+
+test("a payment that was signed before its contract was paid so often does not leave", async () => {
+  const taker = await begin("taker", "BBB");
+  when(taker, "tx_signed", "takerPayment", (uuid) => {
+    taker.refuse = ({ type }) => (type === "tx_attempted" ? "full" : null);
+    void taker.state(uuid).then((s) => dust("takerPayment", s));
+  });
+  const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+  await world.until("it is signed", async () => (await taker.state(uuid)).own.takerPayment !== undefined);
+  for (let i = 0; i < 3; i++) await world.clock.advance(20_000);
+  taker.refuse = () => null;
+  expect(await outcomeOf(taker, uuid)).toBe("failed");
+  expect((await taker.state(uuid)).own.takerPayment?.attempted ?? false).toBe(false);
+});

@@ -18,6 +18,7 @@ const LINE_TEST = `${AT}/lineReader.test.ts`;
 const REFUSED_TEST = "test/electrum/refusedHistories.test.ts";
 const CONNECTION_TEST = `${AT}/serverConnection.test.ts`;
 const FLOODS_TEST = "test/electrum/floods.test.ts";
+const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
@@ -34,7 +35,21 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/serverLook.ts`,
     "    this.#searchBlocks();\n",
     "",
-    "test/electrum/dustedContracts.test.ts",
+    DUSTED_TEST,
+  ),
+  bug(
+    "a payment is signed to a contract whose history servers refuse",
+    "src/app/swap/duties/payment.ts",
+    "    crowdedContract(task) ??\n",
+    "",
+    DUSTED_TEST,
+  ),
+  bug(
+    "a payment that was signed leaves though servers refuse the history of its contract since",
+    "src/app/swap/duties/payment.ts",
+    "if (crowded) return crowded;",
+    "if (crowded === undefined) return crowded;",
+    DUSTED_TEST,
   ),
   bug(
     "blocks that came while nobody looked are not read for a script whose history is refused",

@@ -272,6 +272,11 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       const deep = index.headerAt(Math.min(block.height + Math.max(1, confs) - 1, index.tipHeader?.height ?? 0));
       return witnesses.doubt(deep !== undefined && deep.height > block.height ? deep : block, signal);
     },
+    crowded(script) {
+      const tracked = views.get(hexOf(script));
+      if (tracked === undefined || views.telling(tracked, pool.present()) !== "crowded") return null;
+      return search.crowded(tracked.scriptHex);
+    },
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),
     confirmations(block: BlockRef | null): number {

@@ -1,6 +1,7 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import { outKey } from "../../chainIndex/outKey.ts";
+import type { Crowded } from "../../ports/chain.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -56,6 +57,8 @@ export class SpendSearch {
   readonly #next = new Map<string, number>();
   /** Of the others the last block when they were told. */
   readonly #told = new Map<string, number>();
+  /** Of the refused ones those that are not searched for; each was said once. */
+  readonly #unread = new Set<string>();
   readonly #again = new AskAgain();
   #block: BlockTxs | null = null;
   #isRunning = false;
@@ -68,19 +71,23 @@ export class SpendSearch {
 
   /** To be called after each look: what is refused now is searched for, and nothing else. Does not wait for it. */
   tend(followed: readonly Followed[], servers: readonly RemoteServer[]): void {
-    const { index } = this.#deps;
+    const { index, log } = this.#deps;
     const tip = index.tipHeader?.height;
     if (tip === undefined) return;
     const known = new Set(followed.map(({ scriptHex }) => scriptHex));
-    for (const map of [this.#next, this.#told]) for (const hex of map.keys()) if (!known.has(hex)) map.delete(hex);
+    for (const map of [this.#next, this.#told, this.#unread]) for (const hex of map.keys()) if (!known.has(hex)) map.delete(hex);
     for (const { scriptHex, fromHeight, telling } of followed) {
       if (telling === "told") {
         this.#next.delete(scriptHex);
         this.#told.set(scriptHex, tip);
+        this.#unread.delete(scriptHex);
       }
-      if (telling !== "crowded" || this.#next.has(scriptHex) || this.#next.size >= MAX_SEARCHES) continue;
+      if (telling !== "crowded" || this.#next.has(scriptHex)) continue;
       const from = Math.max(fromHeight, (this.#told.get(scriptHex) ?? 0) - LATE_BLOCKS, 1);
-      if (tip - from < MAX_BACK) this.#next.set(scriptHex, from);
+      const isSearched = tip - from < MAX_BACK && this.#next.size < MAX_SEARCHES;
+      if (isSearched) this.#next.set(scriptHex, from);
+      if (isSearched || !this.#unread.has(scriptHex)) log.warn("history_refused", { script: scriptHex, from: isSearched ? from : null });
+      if (!isSearched) this.#unread.add(scriptHex);
     }
     void this.#run(servers);
   }
@@ -94,6 +101,11 @@ export class SpendSearch {
   /** Whether a script is searched for at all: not one whose past is too long. */
   has(scriptHex: string): boolean {
     return this.#next.has(scriptHex);
+  }
+
+  /** What has become of the search for a script whose history is refused. */
+  crowded(scriptHex: string): Crowded {
+    return this.isThrough(scriptHex) ? "read" : this.has(scriptHex) ? "reading" : "unread";
   }
 
   /** The blocks above this height are on the chain no more. */

@@ -35,6 +35,7 @@ export type SwapChain = Pick<
   | "unwatch"
   | "guard"
   | "doubt"
+  | "crowded"
   | "outputs"
   | "tx"
   | "confirmations"

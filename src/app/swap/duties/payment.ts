@@ -103,10 +103,22 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   return (
     unsafe ??
     feeInTheWay(task) ??
+    crowdedContract(task) ??
     (await outageOf(coin, signal)) ??
     coin.unexplained() ??
     (task.reservation ? coin.dearerThanReserved(task.reservation) : null)
   );
+}
+
+/**
+ * Why no payment may go to the own contract: it was paid so often already that the backend refuses its history. That costs whoever does it
+ * little, and what becomes of a payment there, the secret in its claim above all, would be seen late.
+ */
+function crowdedContract(task: SwapTask): string | null {
+  const slot = ownPayment(task.state.terms.role);
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
+  if (!coin.chain.crowded?.(coin.contractScript(contractOf(task.state, slot)))) return null;
+  return `the ${coin.ticker} servers refuse the history of the swap's address, which others have paid very often: no payment is sent to it`;
 }
 
 /**
@@ -126,6 +138,8 @@ const FEE_PROOF_SEC = 60;
 /** Why a signed payment must not leave for the first time; null when it may. It may have been signed before a crash. */
 export async function whyNotSendPayment(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   const { role } = task.state.terms;
+  const crowded = crowdedContract(task);
+  if (crowded) return crowded;
   if (role === "taker") return (await theirPaymentUnsafe(task, signal)) ?? feeInTheWay(task);
   const signedAt = task.timeOf((e) => e.type === "tx_signed" && e.slot === "makerPayment") ?? 0;
   return task.nowSec() - signedAt > FEE_PROOF_SEC ? feeUnsafe(task, signal) : feeGone(task);

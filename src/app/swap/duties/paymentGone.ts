@@ -32,6 +32,9 @@ function isMissing(task: SwapTask): boolean {
   const side = chainOf(role, payment);
   const coin = task.coin(side);
   if (!task.covered.has(side) || coin.chain.status().state !== "ready") return false;
+  // Blocks that were not read yet may have it.
+  const crowded = coin.chain.crowded?.(coin.contractScript(contractOf(task.state, payment))) ?? null;
+  if (crowded === "reading" || crowded === "unread") return false;
   // Nodes that keep few receipts show no transaction of it. What the contract paid for a claim, it paid to us.
   const said = coin.chain.unfound?.(coin.contractScript(contractOf(task.state, payment))) ?? null;
   return said === null || said === "refunded";

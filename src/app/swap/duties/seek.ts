@@ -27,7 +27,9 @@ export async function seek(task: SwapTask, signal: AbortSignal): Promise<void> {
     await takeUpPayment(task, signal);
     if (task.state.own[slot]) return;
     const { state, tip } = coin.chain.status();
-    const isOver = state === "ready" && (tip?.medianTimePastSec ?? 0) > until && task.nowSec() > until;
+    const crowded = coin.chain.crowded?.(coin.contractScript(contractOf(task.state, slot))) ?? null;
+    const isShown = state === "ready" && crowded !== "reading" && crowded !== "unread";
+    const isOver = isShown && (tip?.medianTimePastSec ?? 0) > until && task.nowSec() > until;
     if (isOver) return task.emit({ type: "abandoned", failure: unpaid(task.state, until) });
     await task.news(seen, LOOK_MS, signal);
   }
