@@ -156,3 +156,23 @@ test("a payment that was signed before its contract was paid so often does not l
   expect(await outcomeOf(taker, uuid)).toBe("failed");
   expect((await taker.state(uuid)).own.takerPayment?.attempted ?? false).toBe(false);
 });
+
+test("the balance of an own address that no server tells of any more is read from blocks; after a start it is marked as an old one", async () => {
+  const taker = await begin("taker", "BBB");
+  const pay = (units: bigint): void => expect(world.chain("BBB").payFromFaucet(taker.script, units).ok).toBe(true);
+  expect(taker.coin("BBB").oldView()).toBeNull();
+  for (let i = 0; i < LIMIT; i++) pay(DUST);
+  world.mine("BBB");
+  await world.clock.advance(40_000);
+  pay(5_000_000n);
+  world.mine("BBB");
+  await world.clock.advance(40_000);
+  const { chain } = taker.coin("BBB");
+  expect(chain.outputs(taker.script).map(({ value }) => value)).toContain(5_000_000n);
+  expect(taker.coin("BBB").oldView()).toBeNull();
+  await taker.stop();
+  world.mine("BBB", 2_000);
+  await taker.restart();
+  await world.clock.advance(40_000);
+  expect(taker.coin("BBB").oldView()).toMatchObject({ state: "unreachable" });
+});

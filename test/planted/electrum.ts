@@ -38,6 +38,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     DUSTED_TEST,
   ),
   bug(
+    "the balance of an own address whose history servers refuse looks like one of now",
+    "src/app/coin/utxoCoin.ts",
+    'if (crowded.includes("unread")) return "unreachable";',
+    'if (crowded.includes(null)) return "unreachable";',
+    DUSTED_TEST,
+  ),
+  bug(
     "a payment is signed to a contract whose history servers refuse",
     "src/app/swap/duties/payment.ts",
     "    crowdedContract(task) ??\n",
@@ -374,8 +381,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a balance of yesterday looks like one of now",
     "src/app/coin/utxoCoin.ts",
-    'return state === "ready" ? null : { state, height: tip?.height ?? null };',
-    'return state !== "starting" ? null : { state, height: tip?.height ?? null };',
+    'const shown = state === "ready" ? this.#crowdedView() : state;',
+    'const shown = state !== "starting" ? this.#crowdedView() : state;',
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(

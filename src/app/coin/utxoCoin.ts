@@ -81,7 +81,14 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
   }
   oldView(): { readonly state: "starting" | "syncing" | "unreachable"; readonly height: number | null } | null {
     const { state, tip } = this.chain.status();
-    return state === "ready" ? null : { state, height: tip?.height ?? null };
+    const shown = state === "ready" ? this.#crowdedView() : state;
+    return shown === null ? null : { state: shown, height: tip?.height ?? null };
+  }
+  /** An own address may have been paid so often that no server tells what is there; null: all is seen. */
+  #crowdedView(): "syncing" | "unreachable" | null {
+    const crowded = this.wallet.scripts.map((script) => this.chain.crowded?.(script) ?? null);
+    if (crowded.includes("unread")) return "unreachable";
+    return crowded.includes("reading") ? "syncing" : null;
   }
   serverNeeds(): ServerNeeds | null {
     return this.chain.serverNeeds();
