@@ -167,6 +167,40 @@ test("a spend in a block that the connected leave out is proven by the first tha
   expect(chain.outputs(SCRIPT)[0]?.spentBy).toMatchObject({ txid, block: { height: 122 } });
 });
 
+/** The script is paid so often that the honest refuse its history; the liars tell one. */
+async function dusted({ w }: World): Promise<void> {
+  for (let i = 0; i < 10; i++) w.pay(SCRIPT, 1_000n);
+  w.mine();
+  for (const { faults } of w.servers.slice(LIARS)) faults.add({ kind: "short_histories", lines: 10 });
+  await w.pass(5_000);
+}
+
+test("a spend in a block that the connected leave out is found at one that is visited though it refuses the history: its blocks are read", async () => {
+  const world = await begin();
+  const { w, chain } = world;
+  await dusted(world);
+  const txid = await hiddenSpend(world);
+  w.mine();
+  await w.pass(60_000);
+  const paid = () => chain.outputs(SCRIPT).find(({ value }) => value === PAID);
+  expect(paid()?.spentBy).toBeNull();
+  world.guard(0);
+  await w.pass(61_000);
+  expect(world.shown).toContain(txid);
+  expect(paid()?.spentBy).toMatchObject({ txid, block: { height: 123 } });
+  await w.pass(1_200_000);
+  expect(chain.servers().map(({ contradictions }) => contradictions > 0)).toEqual([true, true, false, false, false]);
+});
+
+test("a spend in no block is shown by one that is visited though it refuses the history", async () => {
+  const world = await begin();
+  await dusted(world);
+  const txid = await hiddenSpend(world);
+  world.guard(0);
+  await world.w.pass(61_000);
+  expect(world.shown).toContain(txid);
+});
+
 test("a spend in no block that one shows is shown to who guards the script, once, and is no fact", async () => {
   const world = await begin();
   const txid = await hiddenSpend(world);

@@ -45,6 +45,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     DUSTED_TEST,
   ),
   bug(
+    "a spend that the connected hide stays hidden where those that are visited refuse the history",
+    `${AT}/serverVisits.ts`,
+    "    search.doubt(scriptHex);\n",
+    "",
+    VISITS_TEST,
+  ),
+  bug(
+    "one that is visited and refuses a history is not asked for its mempool",
+    `${AT}/serverVisits.ts`,
+    "only: null }, true, clock.nowMs())) ?? [];",
+    "only: null }, true, clock.nowMs()))?.slice(0, 0) ?? [];",
+    VISITS_TEST,
+  ),
+  bug(
     "a payment is signed to a contract whose history servers refuse",
     "src/app/swap/duties/payment.ts",
     "    crowdedContract(task) ??\n",
@@ -61,8 +75,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "blocks that came while nobody looked are not read for a script whose history is refused",
     `${AT}/spendSearch.ts`,
-    "const from = Math.max(fromHeight,",
-    "const from = Math.max(tip,",
+    "this.#begin(scriptHex, Math.max(fromHeight,",
+    "this.#begin(scriptHex, Math.max(tip,",
     REFUSED_TEST,
   ),
   bug(

@@ -118,10 +118,11 @@ export class ServerLook {
     const { pool, views, search } = this.#parts;
     const servers = pool.present();
     const own = views.all().filter(({ only }) => only === null);
-    search.tend(
-      own.map((tracked) => ({ ...tracked, telling: views.telling(tracked, servers) })),
-      servers,
-    );
+    const followed = own.map((tracked) => ({ ...tracked, telling: views.telling(tracked, servers) }));
+    for (const { scriptHex, views: told, telling } of followed) {
+      if (telling !== "crowded" && [...told.values()].some((v) => v.refusal !== null)) search.doubt(scriptHex);
+    }
+    search.tend(followed, servers);
   }
 
   /** What too few say to count is shown to who guards the script. Nobody waits for it: it may be asked of one who answers late. */

@@ -6,9 +6,11 @@ import { AskAgain } from "./askAgain.ts";
 import { bothEnds } from "./bothEnds.ts";
 import type { Guards } from "./guards.ts";
 import type { LoneWord, Told } from "./loneWord.ts";
+import type { RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf } from "./scriptHash.ts";
 import type { ServerPool } from "./serverPool.ts";
+import type { SpendSearch } from "./spendSearch.ts";
 import { visitPauseMs } from "./visitPace.ts";
 
 /** A visit ends after so long, ms, whatever the server still has to say. */
@@ -31,6 +33,8 @@ export type ServerVisitsDeps = {
   readonly isReady: () => boolean;
   readonly guards: Guards;
   readonly word: LoneWord;
+  readonly refused: RefusedHistories;
+  readonly search: SpendSearch;
   readonly clock: Clock;
   readonly log: Log;
   readonly closed: AbortSignal;
@@ -133,13 +137,11 @@ export class ServerVisits {
 
   /** All scripts at once, what is to be given first: one that answers late, or names much of one script, must not use up its visit with it. */
   async #ask(server: RemoteServer): Promise<void> {
-    const { word } = this.#deps;
+    const { word, search } = this.#deps;
     const scripts = this.#scriptsFor(server);
     const told = await Promise.all(
       scripts.map(async (scriptHex): Promise<readonly Told[]> => {
-        const history = await server.ask("blockchain.scripthash.get_history", [scriptHashOf(scriptHex)], parseHistory);
-        // Whoever likes can make a history too long to be told: that must not keep a claim at home.
-        const lines = history.ok && history.value !== "too_long" ? history.value : [];
+        const lines = await this.#linesOf(server, scriptHex);
         const told = word.told(scriptHex, lines);
         await this.#givePayments(server, scriptHex, lines);
         await this.#give(server, scriptHex, lines);
@@ -147,6 +149,18 @@ export class ServerVisits {
       }),
     );
     await word.hear(server, told.flat());
+    if (scripts.some((scriptHex) => !search.isThrough(scriptHex) && search.has(scriptHex))) await search.readAt(server);
+  }
+
+  /** Whoever likes can make a history too long to be told: that must neither keep a claim at home nor hide one. */
+  async #linesOf(server: RemoteServer, scriptHex: string): Promise<readonly HistoryLine[]> {
+    const { refused, search, clock } = this.#deps;
+    const scriptHash = scriptHashOf(scriptHex);
+    const history = await server.ask("blockchain.scripthash.get_history", [scriptHash], parseHistory);
+    if (history.ok && history.value !== "too_long") return history.value;
+    if (!history.ok && history.error.kind !== "rpc") return [];
+    search.doubt(scriptHex);
+    return (await refused.linesOf(server, { scriptHex, scriptHash, only: null }, true, clock.nowMs())) ?? [];
   }
 
   /** Others may have begun more urgent swaps, as many as they like: those must not keep the rest from being asked about. */

@@ -9,6 +9,7 @@ import { AskAgain } from "./askAgain.ts";
 import { BlockTxs, type PlacedTx } from "./blockTxs.ts";
 import type { Guards } from "./guards.ts";
 import type { HeaderReader } from "./headerReader.ts";
+import type { Omissions } from "./omissions.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { TxProver } from "./txProver.ts";
 
@@ -24,13 +25,13 @@ const READ_PER_SEC = 1;
 const LATE_BLOCKS = 3;
 /** Scripts searched for. */
 const MAX_SEARCHES = 200;
-const AGAIN = "blocks";
 
 export type SpendSearchDeps = {
   readonly index: ChainIndex;
   readonly reader: HeaderReader;
   readonly prover: TxProver;
   readonly guards: Guards;
+  readonly omissions: Omissions;
   readonly clock: Clock;
   readonly log: Log;
   readonly closed: AbortSignal;
@@ -59,6 +60,8 @@ export class SpendSearch {
   readonly #told = new Map<string, number>();
   /** Of the refused ones those that are not searched for; each was said once. */
   readonly #unread = new Set<string>();
+  /** Guarded ones whose history somebody refuses, whatever the others tell. */
+  readonly #doubted = new Set<string>();
   readonly #again = new AskAgain();
   #block: BlockTxs | null = null;
   #isRunning = false;
@@ -71,25 +74,49 @@ export class SpendSearch {
 
   /** To be called after each look: what is refused now is searched for, and nothing else. Does not wait for it. */
   tend(followed: readonly Followed[], servers: readonly RemoteServer[]): void {
-    const { index, log } = this.#deps;
+    const { index, guards } = this.#deps;
     const tip = index.tipHeader?.height;
     if (tip === undefined) return;
     const known = new Set(followed.map(({ scriptHex }) => scriptHex));
     for (const map of [this.#next, this.#told, this.#unread]) for (const hex of map.keys()) if (!known.has(hex)) map.delete(hex);
+    for (const hex of this.#doubted) if (guards.roundOf(hex) === 0) this.#doubted.delete(hex);
     for (const { scriptHex, fromHeight, telling } of followed) {
+      if (telling === "told" && this.#doubted.has(scriptHex)) continue;
       if (telling === "told") {
         this.#next.delete(scriptHex);
         this.#told.set(scriptHex, tip);
         this.#unread.delete(scriptHex);
       }
-      if (telling !== "crowded" || this.#next.has(scriptHex)) continue;
-      const from = Math.max(fromHeight, (this.#told.get(scriptHex) ?? 0) - LATE_BLOCKS, 1);
-      const isSearched = tip - from < MAX_BACK && this.#next.size < MAX_SEARCHES;
-      if (isSearched) this.#next.set(scriptHex, from);
-      if (isSearched || !this.#unread.has(scriptHex)) log.warn("history_refused", { script: scriptHex, from: isSearched ? from : null });
-      if (!isSearched) this.#unread.add(scriptHex);
+      if (telling === "crowded") this.#begin(scriptHex, Math.max(fromHeight, (this.#told.get(scriptHex) ?? 0) - LATE_BLOCKS, 1), tip);
     }
     void this.#run(servers);
+  }
+
+  #begin(scriptHex: string, from: number, tip: number): void {
+    if (this.#next.has(scriptHex)) return;
+    const isSearched = tip - from < MAX_BACK && this.#next.size < MAX_SEARCHES;
+    if (isSearched) this.#next.set(scriptHex, from);
+    if (isSearched || !this.#unread.has(scriptHex))
+      this.#deps.log.warn("history_refused", { script: scriptHex, from: isSearched ? from : null });
+    if (!isSearched) this.#unread.add(scriptHex);
+  }
+
+  /**
+   * One server refuses the history of a guarded script as too long. Those who tell a short one may leave out what matters, so its blocks are
+   * read whatever they say, from the first one on, until it is guarded no more.
+   */
+  doubt(scriptHex: string): void {
+    const { index, guards } = this.#deps;
+    const watch = index.watch({ kind: "script", key: scriptHex });
+    const tip = index.tipHeader?.height;
+    if (watch === undefined || tip === undefined || guards.roundOf(scriptHex) === 0) return;
+    this.#doubted.add(scriptHex);
+    this.#begin(scriptHex, Math.max(watch.fromHeight, 1), tip);
+  }
+
+  /** Reads blocks at one that is not asked otherwise: those that are may refuse to give what would show their lie. */
+  readAt(server: RemoteServer): Promise<void> {
+    return this.#run([server]);
   }
 
   /** Whether all blocks were read for a script whose history is refused. */
@@ -131,16 +158,17 @@ export class SpendSearch {
   async #step(servers: readonly RemoteServer[]): Promise<boolean> {
     const { clock, log } = this.#deps;
     const height = this.#lowest();
+    const who = servers.map(({ name }) => name).join(" ");
     const nowMs = clock.nowMs();
-    if (height === null || this.#allowed(nowMs) < 1 || !this.#again.isDue(AGAIN, nowMs)) return false;
+    if (height === null || this.#allowed(nowMs) < 1 || !this.#again.isDue(who, nowMs)) return false;
     const block = await this.#blockAt(height, servers);
     const asked = await block?.more(servers, Math.floor(this.#left), (placed) => this.#show(placed));
     if (block === null || asked == null) {
-      this.#again.refused(AGAIN, nowMs);
+      this.#again.refused(who, nowMs);
       log.warn("block_not_read", { height });
       return false;
     }
-    this.#again.forget(AGAIN);
+    this.#again.forget(who);
     this.#left -= asked;
     if (block.isWhole) await this.#take(block);
     return true;
@@ -183,7 +211,7 @@ export class SpendSearch {
 
   /** Writes what a block says of watched scripts, all of it at once: blocks need not list a parent before its child. */
   async #take(block: BlockTxs): Promise<void> {
-    const { index, clock, enqueue, commit, onRead } = this.#deps;
+    const { index, clock, omissions, enqueue, commit, onRead } = this.#deps;
     this.#block = null;
     await enqueue(async () => {
       const own = index.headerAt(block.height);
@@ -191,6 +219,7 @@ export class SpendSearch {
       const builder = new FactsBuilder(index, clock.nowMs());
       builder.add(block.txs, { height: block.height, hash: block.header.hash });
       if (builder.size > 0) await commit(builder.facts());
+      if (builder.size > 0) for (const hex of this.#doubted) omissions.suspect(hex);
       for (const [hex, next] of this.#next) if (next === block.height) this.#next.set(hex, next + 1);
     });
     if (block.height === index.tipHeader?.height) onRead();
