@@ -3,8 +3,8 @@ import { type EvmRpcOptions, openEvmRpcChain } from "../adapters/evmRpc/evmRpcCh
 import { type BadNodeUrl, type NodeUrl, parseNodeUrl, withoutKeys } from "../adapters/evmRpc/nodeUrl.ts";
 import { createWsRpc } from "../adapters/evmRpc/wsRpc.ts";
 import { createDaemonClient } from "../adapters/jsonRpc/daemonClient.ts";
+import type { OpenedAccountChain } from "../app/coin/evmParts.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
-import type { AccountChain } from "../ports/accountChain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { DaemonError, DaemonRpc } from "../ports/daemonRpc.ts";
 import type { Log } from "../ports/log.ts";
@@ -45,26 +45,43 @@ function backendOf(node: NodeUrl, name: string, { clock, rng }: EvmChainDeps): E
   return { name, rpc: discreet(rpc, node), close: () => rpc.close() };
 }
 
-/** Follows an account chain over the URLs of an activation request: `http`, `https`, `ws` or `wss`, at least one and at most 32. */
-export function openEvmChain(
-  chain: { readonly ticker: string; readonly chainId: bigint; readonly urls: readonly string[]; readonly options?: EvmRpcOptions },
-  deps: EvmChainDeps,
-): Result<AccountChain, BadNodeUrl & { readonly index: number }> {
-  const backends: EvmBackend[] = [];
+type BadUrl = BadNodeUrl & { readonly index: number };
+
+function backendsOf(urls: readonly string[], deps: EvmChainDeps): Result<readonly EvmBackend[], BadUrl> {
   const names = new Map<string, number>();
   const nodes: NodeUrl[] = [];
-  for (const [index, text] of chain.urls.entries()) {
+  for (const [index, text] of urls.entries()) {
     const node = parseNodeUrl(text);
     if (!node.ok) return err({ ...node.error, index });
     // One that is named twice must not have two votes.
     if (!nodes.some(({ url }) => url.href === node.value.url.href)) nodes.push(node.value);
   }
-  for (const node of nodes) {
-    // Two accounts with one provider differ in their paths only, which are secret.
-    const count = (names.get(node.name) ?? 0) + 1;
-    names.set(node.name, count);
-    backends.push(backendOf(node, count === 1 ? node.name : `${node.name} (${count})`, deps));
-  }
+  return ok(
+    nodes.map((node) => {
+      // Two accounts with one provider differ in their paths only, which are secret.
+      const count = (names.get(node.name) ?? 0) + 1;
+      names.set(node.name, count);
+      return backendOf(node, count === 1 ? node.name : `${node.name} (${count})`, deps);
+    }),
+  );
+}
+
+/** Follows an account chain over the URLs of an activation request: `http`, `https`, `ws` or `wss`, at least one and at most 32. */
+export function openEvmChain(
+  chain: { readonly ticker: string; readonly chainId: bigint; readonly urls: readonly string[]; readonly options?: EvmRpcOptions },
+  deps: EvmChainDeps,
+): Result<OpenedAccountChain, BadUrl> {
+  const backends = backendsOf(chain.urls, deps);
+  if (!backends.ok) return backends;
   const { ticker, chainId, options = {} } = chain;
-  return ok(openEvmRpcChain({ ticker, chainId, backends, clock: deps.clock, log: deps.log, options }));
+  const opened = openEvmRpcChain({ ticker, chainId, backends: backends.value, clock: deps.clock, log: deps.log, options });
+  return ok({
+    ...opened,
+    useNodes(urls) {
+      const others = backendsOf(urls, deps);
+      if (!others.ok) return others;
+      opened.exchangeNodes(others.value);
+      return ok(undefined);
+    },
+  });
 }

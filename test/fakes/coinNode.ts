@@ -43,7 +43,12 @@ export async function coinNode(
   hd = false,
   trouble: string | null = null,
   compatibility: Compatibility = "spec",
-  evm?: { readonly parts: Omit<EvmParts, "load" | "unlimitedAllowances">; readonly clock?: Clock },
+  evm?: {
+    readonly parts: Omit<EvmParts, "load" | "unlimitedAllowances">;
+    readonly clock?: Clock;
+    /** Running swaps of a coin; absent: none. */
+    readonly swapsOf?: (ticker: string) => readonly string[];
+  },
 ): Promise<CoinNode> {
   const fake = await fakeNode({ compatibility });
   const keys = nodeKeys(new Secret(passphrase), hd);
@@ -70,7 +75,7 @@ export async function coinNode(
       chains.set(entry.ticker, chain);
       return ok(chain);
     },
-    usersOf: () => ({ matchingOrders: [], activeSwaps: [] }),
+    usersOf: (ticker) => ({ matchingOrders: [], activeSwaps: evm?.swapsOf?.(ticker) ?? [] }),
     cancelOrdersOf: async () => [],
     prepare: () => undefined,
     beforeClose: async () => undefined,

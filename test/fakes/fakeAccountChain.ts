@@ -56,6 +56,8 @@ export class FakeAccountChain implements AccountChain {
   readonly outcomes: BroadcastOutcome[] = [];
   readonly sent: Uint8Array[] = [];
   closed = false;
+  /** Nodes it was told to go on with, newest last. */
+  readonly used: (readonly string[])[] = [];
   readonly #accounts = new Set<EvmAddress>();
   readonly #watchedTokens = new Set<EvmAddress>();
   readonly #listeners = new Set<(change: ChainChange) => void>();
@@ -65,6 +67,10 @@ export class FakeAccountChain implements AccountChain {
     this.chainId = chainId;
   }
 
+  useNodes(urls: readonly string[]): Result<undefined, never> {
+    this.used.push(urls);
+    return ok(undefined);
+  }
   status(): AccountChainStatus {
     const tip = {
       height: this.height,

@@ -3,6 +3,8 @@ import { bug, type PlantedBug } from "./plantedBug.ts";
 const POOL = "src/adapters/evmRpc/nodePool.ts";
 const CHOICE = "src/adapters/evmRpc/headChoice.ts";
 const LOOK = "src/adapters/evmRpc/chainLook.ts";
+const EXCHANGE = "test/evm/exchangeNodes.test.ts";
+const WALLET = "src/app/coin/evm/evmWallet.test.ts";
 const WHICH = "test/evm/whichNodes.test.ts";
 
 /** Which nodes of an account chain are believed, and when. */
@@ -97,5 +99,47 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "Math.max(1, this.#latencyMs ?? UNKNOWN_LATENCY_MS)",
     "(this.#latencyMs ?? UNKNOWN_LATENCY_MS)",
     WHICH,
+  ),
+  bug(
+    "a question to nodes that are not used any more is answered by them",
+    "src/adapters/evmRpc/evmRpcChain.ts",
+    "[...parents, asked.left.signal]",
+    "parents",
+    EXCHANGE,
+  ),
+  bug(
+    "until new nodes answer, what exchanged ones said passes for the present",
+    "src/adapters/evmRpc/lookLoop.ts",
+    "    this.#error = `The ${this.#deps.ticker} nodes were exchanged, and the new ones have not answered yet.`;\n",
+    "",
+    EXCHANGE,
+  ),
+  bug(
+    "nodes that do not serve the chain take the place of those that do",
+    "src/app/coin/evm/accountPool.ts",
+    "if (failed !== null) return failed;",
+    "",
+    WALLET,
+  ),
+  bug(
+    "what exchanged nodes said of a token is believed for ten minutes more",
+    "src/app/coin/evm/accountPool.ts",
+    "account.tokens.forget();",
+    "",
+    WALLET,
+  ),
+  bug(
+    "a request for a token puts its nodes in the place of its platform coin's",
+    "src/app/coin/evm/evmCoins.ts",
+    "if (ticker !== platform.ticker || urls === undefined) return null;",
+    "if (urls === undefined) return null;",
+    WALLET,
+  ),
+  bug(
+    "a token that stayed for a swap keeps its platform coin from being enabled again",
+    "src/app/coin/tokensToOpen.ts",
+    "else back.push(place);",
+    'else return err({ kind: "TokenIsAlreadyActivated", ticker });',
+    WALLET,
   ),
 ];

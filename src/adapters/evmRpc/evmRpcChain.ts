@@ -56,22 +56,43 @@ const FRESH_LOOK_MS = 20_000;
 /** Of a whole question, failover included. */
 const QUESTION_MS = 60_000;
 
+export type EvmRpcChain = AccountChain & {
+  /**
+   * Goes on with other nodes, at least one and at most `MAX_NODES`; the ones before are closed. Nothing they said is kept for what is read
+   * from now on.
+   */
+  exchangeNodes(backends: readonly EvmBackend[]): void;
+};
+
 /**
  * Follows one account chain over JSON-RPC nodes. The nodes may be down; reads answer once a look succeeded. Closing it closes
  * the backends.
  */
-export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
-  const { ticker, chainId, backends, clock, options = {} } = deps;
+export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
+  const { ticker, chainId, clock, options = {} } = deps;
   const { pollMs = 4_000, leastMs = 1_000, timeoutMs = 10_000, logsBlockRange = 1_000 } = options;
-  if (backends.length === 0 || backends.length > MAX_NODES) throw new RangeError(`${backends.length} nodes for one chain`);
   const log = deps.log.child({ coin: ticker });
-  const nodes = backends.map((backend) => new EvmNode(backend, clock, logsBlockRange, log));
-  const pool = new NodePool({ nodes, chainId, clock, timeoutMs });
   const watches = new Watches();
-  const look = new ChainLook({ ticker, pool, watches, clock });
-  const loop = new LookLoop({ ticker, pool, look, clock, log, pollMs, leastMs });
-  const unsubscribe = backends.flatMap((backend) => (backend.onHead ? [backend.onHead(() => loop.hurry())] : []));
+
+  function sourceOf(backends: readonly EvmBackend[]) {
+    if (backends.length === 0 || backends.length > MAX_NODES) throw new RangeError(`${backends.length} nodes for one chain`);
+    const nodes = backends.map((backend) => new EvmNode(backend, clock, logsBlockRange, log));
+    const pool = new NodePool({ nodes, chainId, clock, timeoutMs });
+    return { backends, pool, look: new ChainLook({ ticker, pool, watches, clock }), left: new AbortController() };
+  }
+  const listen = (backends: readonly EvmBackend[]): readonly (() => void)[] =>
+    backends.flatMap((backend) => (backend.onHead ? [backend.onHead(() => loop.hurry())] : []));
+
+  let used = sourceOf(deps.backends);
+  const loop = new LookLoop({ ticker, pool: used.pool, look: used.look, clock, log, pollMs, leastMs });
+  let unsubscribe = listen(used.backends);
   const done = loop.run();
+
+  function leave(): void {
+    for (const stop of unsubscribe) stop();
+    used.left.abort();
+    for (const { close } of used.backends) close();
+  }
 
   /** Asks at the block of a look just made: the state of old blocks is not kept by every node. */
   async function question<T>(
@@ -81,8 +102,9 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
     const parents = signal ? [signal, loop.signal] : [loop.signal];
     try {
       if (loop.ageMs > leastMs) await withDeadline(clock, FRESH_LOOK_MS, parents, (s) => loop.fresh(s));
-      return await withDeadline(clock, QUESTION_MS, parents, async (s) => {
-        const { quorum } = look;
+      const asked = used;
+      return await withDeadline(clock, QUESTION_MS, [...parents, asked.left.signal], async (s) => {
+        const { quorum } = asked.look;
         if (quorum === null) return err({ kind: "Unreachable", message: loop.status().error ?? `The ${ticker} chain was not read yet.` });
         return work({ ticker, quorum, signal: s });
       });
@@ -150,17 +172,24 @@ export function openEvmRpcChain(deps: EvmRpcDeps): AccountChain {
     async broadcast(raw, signal): Promise<BroadcastOutcome> {
       const txid = idToSend(raw, chainId);
       const parents = signal ? [signal, loop.signal] : [loop.signal];
-      const outcome = await withParents(parents, (s) => broadcastTx(pool.senders(), txid, raw, timeoutMs, s));
+      const outcome = await withParents(parents, (s) => broadcastTx(used.pool.senders(), txid, raw, timeoutMs, s));
       log.info("broadcast", { txid, outcome: outcome.kind });
       if (watches.txs.has(txid)) loop.hurry();
       return outcome;
     },
     refresh: (signal) => loop.fresh(signal),
+    exchangeNodes(backends) {
+      const next = sourceOf(backends);
+      leave();
+      used = next;
+      unsubscribe = listen(backends);
+      loop.exchange(next);
+      log.info("nodes_exchanged", { nodes: backends.map(({ name }) => name) });
+    },
     async close(): Promise<void> {
-      for (const stop of unsubscribe) stop();
       loop.close();
       await done;
-      for (const { close } of backends) close();
+      leave();
     },
   };
 }

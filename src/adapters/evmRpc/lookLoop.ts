@@ -7,10 +7,11 @@ import { type ChainView, viewChange } from "./chainView.ts";
 import { type LookFault, lookFaultText } from "./fault.ts";
 import type { NodePool } from "./nodePool.ts";
 
-export type LookLoopDeps = {
+/** Nodes, and what was read from them. */
+export type LookSource = { readonly pool: Pick<NodePool, "health">; readonly look: Pick<ChainLook, "take"> };
+
+export type LookLoopDeps = LookSource & {
   readonly ticker: string;
-  readonly pool: Pick<NodePool, "health">;
-  readonly look: Pick<ChainLook, "take">;
   readonly clock: Clock;
   readonly log: Log;
   /** Time between looks while nothing hurries, ms. */
@@ -34,6 +35,7 @@ export class LookLoop {
   readonly #closing = new AbortController();
   readonly #listeners = new Set<(change: ChainChange) => void>();
   readonly #waiters = new Set<Waiter>();
+  #source: LookSource & { readonly left: AbortController };
   #view: ChainView | null = null;
   #error: string | null = null;
   #trouble: string | null = null;
@@ -46,6 +48,23 @@ export class LookLoop {
 
   constructor(deps: LookLoopDeps) {
     this.#deps = deps;
+    this.#source = { pool: deps.pool, look: deps.look, left: new AbortController() };
+  }
+
+  /**
+   * Goes on with other nodes. Nothing that the ones before still say counts, and until a look at the new ones has made the view anew
+   * the chain is unreachable.
+   */
+  exchange({ pool, look }: LookSource): void {
+    const { left } = this.#source;
+    this.#source = { pool, look, left: new AbortController() };
+    left.abort(new Aborted("other nodes are used now"));
+    this.#failures = 0;
+    this.#succeededMs = Number.NEGATIVE_INFINITY;
+    this.#error = `The ${this.#deps.ticker} nodes were exchanged, and the new ones have not answered yet.`;
+    this.#trouble = null;
+    this.#announce({ all: true, keys: new Set() });
+    this.hurry();
   }
 
   get view(): ChainView | null {
@@ -62,7 +81,7 @@ export class LookLoop {
   status(): AccountChainStatus {
     const tip = this.#view?.tip ?? null;
     const state = this.#error !== null ? "unreachable" : tip === null ? "starting" : "ready";
-    return { state, tip, progress: null, error: this.#error ?? this.#trouble, nodes: this.#deps.pool.health() };
+    return { state, tip, progress: null, error: this.#error ?? this.#trouble, nodes: this.#source.pool.health() };
   }
 
   /** The same function may be added twice; each has its own unsubscriber. */
@@ -138,18 +157,21 @@ export class LookLoop {
   }
 
   async #one(): Promise<void> {
-    const { clock, look, log } = this.#deps;
+    const { clock, log } = this.#deps;
+    const source = this.#source;
+    const parents = [this.signal, source.left.signal];
     this.#hurried = false;
     this.#looks++;
     const at = this.#looks;
     try {
-      let taken = await withDeadline(clock, LOOK_MS, this.signal, (signal) => look.take(signal));
+      let taken = await withDeadline(clock, LOOK_MS, parents, (signal) => source.look.take(signal));
       for (let moves = 1; moves < MAX_MOVES && !taken.ok && taken.error.kind === "moved"; moves++)
-        taken = await withDeadline(clock, LOOK_MS, this.signal, (signal) => look.take(signal));
+        taken = await withDeadline(clock, LOOK_MS, parents, (signal) => source.look.take(signal));
+      if (source !== this.#source) return;
       if (taken.ok) this.#succeed(taken.value, at);
       else this.#fail(taken.error);
     } catch (cause) {
-      if (this.signal.aborted) return;
+      if (this.signal.aborted || source !== this.#source) return;
       if (cause instanceof Aborted) this.#fail({ kind: "no_nodes", troubles: [`no whole look within ${LOOK_MS / 1000} s`] });
       else {
         const text = cause instanceof Error ? cause.message : String(cause);

@@ -39,6 +39,11 @@ export class AccountOpener {
     return coins.open(entry, { nodes, requiredConfirmations, requiresNotarization, inheritsPrefix: false }, signal);
   }
 
+  /** @returns why the nodes a request names are not used; null: they are, or it names none */
+  async useNodes(coin: EvmCoin, nodes: AccountNodes | undefined, signal: AbortSignal): Promise<EvmEnableError | null> {
+    return nodes === undefined ? null : (await this.#opened(coin)).useNodes(coin, nodes, signal);
+  }
+
   /** All or none of them, beside a platform coin that was opened here. */
   async openTokens(
     platform: EvmCoin,

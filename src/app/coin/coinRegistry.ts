@@ -9,6 +9,7 @@ import { type AccountEnable, AccountOpener, type AccountOpenerDeps, platformOf }
 import { serversProblem } from "./checkServers.ts";
 import type { EvmCoin } from "./evm/evmCoin.ts";
 import type { EnableTokensError, EvmEnableError, TokenRequest } from "./evmParts.ts";
+import { type TokensToOpen, tokensToOpen } from "./tokensToOpen.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
 import { type OpenedChain, openUtxoCoin, type UtxoEnable, type UtxoEnableError, type UtxoOpenerDeps } from "./utxoOpener.ts";
 
@@ -63,7 +64,7 @@ export type CoinRegistryDeps = UtxoOpenerDeps &
     readonly cancelOrdersOf: (ticker: string) => Promise<readonly string[]>;
   };
 
-type Tokens = Parameters<AccountOpener["openTokens"]>[1];
+type Tokens = TokensToOpen["tokens"];
 
 /** The activated coins. */
 export class CoinRegistry {
@@ -130,6 +131,13 @@ export class CoinRegistry {
     if (taken) return err(taken);
     if (!entry || !(entry.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
     const back = this.#coins.get(ticker);
+    if (back?.family === "account") {
+      this.#opening.set(ticker, null);
+      return this.#noted(
+        [ticker],
+        withParents([signal, this.#stopping.signal], (s) => this.#reopen(back, request, aside, s)),
+      );
+    }
     if (back) {
       const refused = aside ? null : this.#useServers(request);
       if (refused) return err(refused);
@@ -198,6 +206,17 @@ export class CoinRegistry {
     return used.ok ? null : used.error;
   }
 
+  /** The same of a coin of an account chain and its nodes, which are tried first. */
+  async #reopen(back: EvmCoin, { nodes }: EnableRequest, aside: boolean, signal: AbortSignal): Promise<Result<ActiveCoin, EnableError>> {
+    const { ticker } = back;
+    const refused = await this.#accounts.useNodes(back, nodes, signal);
+    if (refused) return err(refused);
+    // Nothing that needed it may be left by now.
+    if (this.#coins.get(ticker) !== back || this.#closing.has(ticker)) return err({ kind: "BeingDisabled", coin: ticker });
+    if (!aside) this.#passive.delete(ticker);
+    return ok(back);
+  }
+
   /** A coin that was put aside takes new trades from now on. */
   bringForward(ticker: string): void {
     if (!this.#closing.has(ticker)) this.#passive.delete(ticker);
@@ -226,25 +245,33 @@ export class CoinRegistry {
     signal: AbortSignal,
     besideAside = false,
   ): Promise<Result<readonly EvmCoin[], EnableTokensError>> {
-    const tokens: Tokens[number][] = [];
-    for (const { ticker, requiredConfirmations } of requests) {
-      const entry = this.#deps.entries.get(ticker);
-      if (!entry) return err({ kind: "TokenConfigIsNotFound", ticker });
-      if (entry.protocol.type !== "ERC20") return err({ kind: "UnexpectedTokenProtocol", ticker, protocol: entry.protocol.type });
-      const isTwice = tokens.some((other) => other.entry === entry);
-      if (isTwice || this.#coins.has(ticker) || this.#opening.has(ticker) || this.#closing.has(ticker))
-        return err({ kind: "TokenIsAlreadyActivated", ticker });
-      tokens.push({ entry, requiredConfirmations });
-    }
-    const [first] = tokens;
-    const name = platform ?? (first ? platformOf(first.entry) : "");
+    const { entries } = this.#deps;
+    const sorted = tokensToOpen(requests, entries, (ticker) => this.#placeOf(ticker));
+    if (!sorted.ok) return sorted;
+    const { tokens, back } = sorted.value;
+    const first = entries.get(requests[0]?.ticker ?? "");
+    const name = platform ?? (first ? platformOf(first) : "");
     const beside = (): ActiveCoin | undefined => (besideAside && !this.#closing.has(name) ? this.#coins.get(name) : this.wallet(name));
     const coin = beside();
     if (coin?.family !== "account" || coin.contract !== null) return err({ kind: "PlatformCoinIsNotActivated", platform: name });
+    const other = back.find((token) => token.account !== coin.account);
+    if (other) return err({ kind: "TokenIsAlreadyActivated", ticker: other.ticker });
     for (const { entry } of tokens) this.#opening.set(entry.ticker, null);
     const tickers = tokens.map(({ entry }) => entry.ticker);
     const opening = withParents([signal, this.#stopping.signal], (s) => this.#openTokens(coin, tokens, () => beside() !== coin, s));
-    return this.#noted(tickers, opening);
+    const opened = await this.#noted(tickers, opening);
+    if (!opened.ok) return opened;
+    for (const token of back) if (this.#coins.get(token.ticker) === token) this.bringForward(token.ticker);
+    const all = [...opened.value, ...back];
+    return ok(requests.flatMap(({ ticker }) => all.find((token) => token.ticker === ticker) ?? []));
+  }
+
+  /** Where a token stands that is to be enabled: put aside for swaps, elsewhere in use, or not there. */
+  #placeOf(ticker: string): EvmCoin | "taken" | null {
+    const there = this.#coins.get(ticker);
+    if (this.#opening.has(ticker) || this.#closing.has(ticker)) return "taken";
+    if (there === undefined) return null;
+    return there.family === "account" && this.#passive.has(ticker) ? there : "taken";
   }
 
   async #openTokens(
@@ -255,7 +282,7 @@ export class CoinRegistry {
   ): Promise<Result<readonly EvmCoin[], EnableTokensError>> {
     const gone = err({ kind: "PlatformCoinIsNotActivated" as const, platform: platform.ticker });
     try {
-      const opened = await this.#accounts.openTokens(platform, tokens, signal);
+      const opened = tokens.length > 0 ? await this.#accounts.openTokens(platform, tokens, signal) : ok([]);
       if (!isGone()) {
         if (!opened.ok) return opened;
         for (const token of opened.value) {

@@ -11,6 +11,11 @@ export type AccountNodes = {
   readonly fallbackSwapContract: string | undefined;
 };
 
+type BadNodeUrl = { readonly kind: "BadNodeUrl"; readonly index: number };
+
+/** `useNodes`: goes on with other nodes; what the ones before said counts no more. Refused, nothing changes. Absent: there is no choice of nodes. */
+export type OpenedAccountChain = AccountChain & { readonly useNodes?: (urls: readonly string[]) => Result<undefined, BadNodeUrl> };
+
 /** What account coins need of the outside. The rest of what they need is loaded when the first of them is enabled: nobody else pays for it. */
 export type EvmParts = {
   readonly openChain: (chain: {
@@ -18,7 +23,7 @@ export type EvmParts = {
     readonly chainId: bigint;
     readonly urls: readonly string[];
     readonly logsBlockRange: number | null;
-  }) => Promise<Result<AccountChain, { readonly kind: "BadNodeUrl"; readonly index: number }>>;
+  }) => Promise<Result<OpenedAccountChain, BadNodeUrl>>;
   readonly store: AccountTxStore;
   /** Swap contracts are allowed all of a token at once, instead of exactly what payments need. */
   readonly unlimitedAllowances: boolean;

@@ -1,7 +1,7 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { EvmBackend } from "../../../src/adapters/evmRpc/evmNode.ts";
-import { type EvmRpcOptions, openEvmRpcChain } from "../../../src/adapters/evmRpc/evmRpcChain.ts";
+import { type EvmRpcChain, type EvmRpcOptions, openEvmRpcChain } from "../../../src/adapters/evmRpc/evmRpcChain.ts";
 import { VirtualClock } from "../../../src/adapters/virtualClock/virtualClock.ts";
 import { encodeWords } from "../../../src/core/evm/abi.ts";
 import { addressFromBytes, type EvmAddress } from "../../../src/core/evm/address.ts";
@@ -12,7 +12,6 @@ import { keyPairFromScalar } from "../../../src/core/keys/keyPair.ts";
 import { concatBytes, fromHex, toHex } from "../../../src/core/util/bytes.ts";
 import { err, ok, type Result } from "../../../src/core/util/result.ts";
 import { hash160 } from "../../../src/core/utxo/hash.ts";
-import type { AccountChain } from "../../../src/ports/accountChain.ts";
 import { Aborted } from "../../../src/ports/clock.ts";
 import type { DaemonCall, DaemonCallOptions, DaemonError, DaemonRpc } from "../../../src/ports/daemonRpc.ts";
 import { SilentLog } from "../../fakes/silentLog.ts";
@@ -331,7 +330,7 @@ export const txJson = ({ tx, signature, txid }: SignedEvmTx) => ({
 export type ScriptedWorld = {
   readonly evm: ScriptedEvm;
   readonly nodes: readonly ScriptedNode[];
-  readonly chain: AccountChain;
+  readonly chain: EvmRpcChain;
   readonly log: SilentLog;
   /** Runs the clock until the promise is settled; an hour at most. */
   drive<T>(promise: Promise<T>): Promise<T>;

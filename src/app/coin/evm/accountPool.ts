@@ -5,8 +5,9 @@ import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import { Aborted, type Clock, withDeadline } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
-import type { EvmEnableError, EvmParts } from "../evmParts.ts";
+import type { EvmEnableError, EvmParts, OpenedAccountChain } from "../evmParts.ts";
 import { FAILING_MS, FIRST_BALANCE_MS } from "../firstLook.ts";
+import { lookAgain } from "../lookAgain.ts";
 import { whenFailing } from "../whenFailing.ts";
 import { AccountFunds } from "./accountFunds.ts";
 import { AllowanceKeeper } from "./allowanceKeeper.ts";
@@ -28,6 +29,10 @@ export type PlatformKind = EvmKind & { readonly decimals: number; readonly chain
 type Opened = Result<EvmAccount, EvmEnableError>;
 type Shared = {
   readonly platform: string;
+  /** The nodes in use. */
+  urls: readonly string[];
+  /** Null until it is open. */
+  chain: OpenedAccountChain | null;
   readonly opened: Promise<Opened>;
   /** Null until it is open. */
   account: EvmAccount | null;
@@ -58,8 +63,11 @@ export class AccountPool {
     if (shared && shared.platform !== platform.ticker) return err(clash(user, platform, shared.platform));
     if (!shared) {
       const before = this.#closing.get(id) ?? Promise.resolve();
-      const opened = before.then(() => this.#open(user, platform, key, address, urls, signal));
-      shared = { platform: platform.ticker, opened, account: null, users: new Set() };
+      const onChain = (chain: OpenedAccountChain): void => {
+        if (shared) shared.chain = chain;
+      };
+      const opened = before.then(() => this.#open(user, platform, key, address, urls, onChain, signal));
+      shared = { platform: platform.ticker, urls, chain: null, opened, account: null, users: new Set() };
       this.#shared.set(id, shared);
     }
     shared.users.add(user);
@@ -72,6 +80,43 @@ export class AccountPool {
       this.#forget(id, shared);
       throw cause;
     }
+  }
+
+  /**
+   * An account that is in use goes on with other nodes, once these were seen to serve its chain and answer: those it had may be why it is
+   * enabled anew. Nothing the ones before said counts any more. Without effect where they are the same, and on an account that was closed.
+   *
+   * @returns why they are not used; nothing has changed then
+   */
+  async useNodes(
+    user: string,
+    platform: PlatformKind,
+    account: EvmAccount,
+    urls: readonly string[],
+    signal: AbortSignal,
+  ): Promise<EvmEnableError | null> {
+    const shared = this.#shared.get(idOf(account.chain.chainId, account.address));
+    if (shared?.account !== account || sameNodes(shared.urls, urls) || !shared.chain?.useNodes) return null;
+    const refused = badUrls(urls);
+    if (refused !== null) return { kind: "BadAccountNodes", reason: refused };
+    const { ticker, chainId, logsBlockRange } = platform;
+    const tried = await this.#deps.parts.openChain({ ticker, chainId, urls, logsBlockRange });
+    if (!tried.ok) return badUrl(urls, tried.error.index);
+    try {
+      const failed = await this.#firstLook(user, tried.value, account.address, signal);
+      if (failed !== null) return failed;
+    } finally {
+      await tried.value.close();
+    }
+    if (shared.account !== account || this.#shared.get(idOf(account.chain.chainId, account.address)) !== shared) return null;
+    const used = shared.chain.useNodes(urls);
+    if (!used.ok) return badUrl(urls, used.error.index);
+    shared.urls = urls;
+    account.tokens.forget();
+    // What swaps rest on is looked at before anybody is told that it is done; how that goes shows in the coin's status.
+    await lookAgain(this.#deps.clock, account.chain, signal);
+    await account.payouts.look(signal);
+    return null;
   }
 
   #forget(id: string, shared: Shared): void {
@@ -112,15 +157,14 @@ export class AccountPool {
     key: KeyPair,
     address: EvmAddress,
     urls: readonly string[],
+    onChain: (chain: OpenedAccountChain) => void,
     signal: AbortSignal,
   ): Promise<Opened> {
     const { clock, log, parts } = this.#deps;
     const { ticker, chainId, logsBlockRange } = platform;
     const chain = await parts.openChain({ ticker, chainId, urls, logsBlockRange });
-    if (!chain.ok) {
-      const url = shownUrl(urls[chain.error.index] ?? "");
-      return err({ kind: "BadAccountNodes", reason: `Invalid node address '${url}'. Only http(s) and ws(s) nodes are supported` });
-    }
+    if (!chain.ok) return err(badUrl(urls, chain.error.index));
+    onChain(chain.value);
     const nonces = new NonceLedger({ chain: chain.value, address, store: parts.store, log });
     try {
       const failed = await this.#firstLook(user, chain.value, address, signal);
@@ -207,6 +251,15 @@ function shownUrl(text: string): string {
   const host = authority.slice(authority.lastIndexOf("@") + 1).slice(0, MAX_SHOWN);
   return `${scheme}${host}${authority === rest ? "" : "/..."}`;
 }
+
+function badUrl(urls: readonly string[], index: number): EvmEnableError {
+  const url = shownUrl(urls[index] ?? "");
+  return { kind: "BadAccountNodes", reason: `Invalid node address '${url}'. Only http(s) and ws(s) nodes are supported` };
+}
+
+/** Their order says nothing. */
+const sameNodes = (a: readonly string[], b: readonly string[]): boolean =>
+  a.every((url) => b.includes(url)) && b.every((url) => a.includes(url));
 
 const unreached = (coin: string, message: string): EvmEnableError => ({ kind: "DaemonFailed", coin, message });
 

@@ -68,6 +68,11 @@ export class EvmCoins {
     const account = await this.#pool.take(entry.ticker, platform.value, key.value, request.nodes.urls ?? [], signal);
     if (!account.ok) return account;
     try {
+      const unused = await this.#useNodes(entry.ticker, platform.value, account.value, request.nodes.urls, signal);
+      if (unused) {
+        await this.#pool.release(entry.ticker, account.value);
+        return err(unused);
+      }
       const coin = await this.#check(entry, kind.value, account.value, contracts.value, request, signal);
       if (!coin.ok) await this.#pool.release(entry.ticker, account.value);
       return coin;
@@ -75,6 +80,26 @@ export class EvmCoins {
       await this.#pool.release(entry.ticker, account.value);
       throw cause;
     }
+  }
+
+  /**
+   * An open platform coin goes on with the nodes a request names, and all that is on its account with it. A token's request changes no
+   * nodes: many name fewer, or none.
+   */
+  async useNodes({ spec, account, ticker }: EvmCoin, { urls }: AccountNodes, signal: AbortSignal): Promise<EvmEnableError | null> {
+    const platform = this.#platform(spec.kind);
+    return platform.ok ? this.#useNodes(ticker, platform.value, account, urls, signal) : platform.error;
+  }
+
+  async #useNodes(
+    ticker: string,
+    platform: PlatformKind,
+    account: EvmAccount,
+    urls: readonly string[] | undefined,
+    signal: AbortSignal,
+  ): Promise<EvmEnableError | null> {
+    if (ticker !== platform.ticker || urls === undefined) return null;
+    return this.#pool.useNodes(ticker, platform, account, urls, signal);
   }
 
   /**

@@ -30,7 +30,11 @@ type World = { readonly node: CoinNode; readonly chains: FakeAccountChain[]; cha
 
 async function world(
   entries: readonly object[],
-  options: { readonly hd?: boolean; readonly prepare?: (c: FakeAccountChain) => void } = {},
+  options: {
+    readonly hd?: boolean;
+    readonly prepare?: (c: FakeAccountChain) => void;
+    readonly swapsOf?: (ticker: string) => readonly string[];
+  } = {},
 ) {
   const chains: FakeAccountChain[] = [];
   const parts = {
@@ -47,7 +51,10 @@ async function world(
     store: createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA])),
   };
   const seed = options.hd ? MNEMONIC : SEED;
-  const node = await coinNode(JSON.parse(JSON.stringify(entries)), seed, options.hd ?? false, null, "spec", { parts });
+  const node = await coinNode(JSON.parse(JSON.stringify(entries)), seed, options.hd ?? false, null, "spec", {
+    parts,
+    ...(options.swapsOf ? { swapsOf: options.swapsOf } : {}),
+  });
   const made: World = { node, chains, chain: () => chains.at(-1) ?? expect.fail("no chain was opened") };
   return made;
 }
@@ -264,4 +271,64 @@ test("`electrum_servers` shows how the nodes of an account chain are doing, for 
   chain().nodes = [{ ...of, name: "only", state: "good" }];
   const warning = "ETH has one node only, which is believed.";
   expect((await node.v2("electrum_servers", { coin: "ETH" })).reply.result).toMatchObject({ min_connected: 1, warning });
+});
+
+test("a platform coin that stayed goes on with the nodes it is enabled with anew, once they were tried; a token's request changes none", async () => {
+  let trouble: string | null = null;
+  const prepare = (c: FakeAccountChain): void => {
+    const of = { name: "n", height: null, latencyMs: null, contradictions: 0, calls: 1 };
+    if (trouble !== null) c.nodes = [{ ...of, state: "refused", trouble }];
+  };
+  const { node, chains } = await world([platform("ETH"), token("USDT")], { prepare });
+  const swap_contract_address = NODES.swap_contract_address;
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  const [chain] = chains;
+  await reply(node, "enable", { coin: "USDT", swap_contract_address, urls: ["http://token.example"] });
+  await reply(node, "disable_coin", { coin: "ETH" });
+  expect(await reply(node, "enable", { coin: "ETH", ...NODES })).toMatchObject({ result: "success" });
+  expect([chains.length, chain?.used]).toEqual([1, []]);
+  await reply(node, "disable_coin", { coin: "ETH" });
+  trouble = "it serves the chain with id 5, not 1";
+  const others = { urls: ["http://two.example", "http://one.example"], swap_contract_address };
+  expect((await reply(node, "enable", { coin: "ETH", ...others })).error).toContain(trouble);
+  expect((await reply(node, "enable", { coin: "ETH", ...NODES, urls: ["ftp://x"] })).error).toContain("Invalid node address 'ftp://x'");
+  expect([chain?.used, chain?.closed, chains[1]?.closed, (await reply(node, "my_balance", { coin: "ETH" })).error]).toEqual([
+    [],
+    false,
+    true,
+    "No such coin: ETH",
+  ]);
+  trouble = null;
+  expect(await reply(node, "enable", { coin: "ETH", ...others })).toMatchObject({ result: "success", balance: "100" });
+  expect([chain?.used, chain?.closed, chains[2]?.closed]).toEqual([[others.urls], false, true]);
+  await reply(node, "disable_coin", { coin: "ETH" });
+  // The same in another order.
+  await reply(node, "enable", { coin: "ETH", ...others, urls: [...others.urls].reverse() });
+  expect([chains.length, chain?.used]).toEqual([3, [others.urls]]);
+});
+
+test("what was found of a token by nodes that are exchanged is found anew", async () => {
+  const { node, chains } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  const found = (): number => chains[0]?.trips ?? 0;
+  const before = found();
+  await reply(node, "disable_coin", { coin: "ETH" });
+  await reply(node, "enable", { coin: "ETH", ...NODES, urls: ["http://other.example"] });
+  chains[0]?.mine();
+  await node.clock.advance(1_000);
+  expect(found()).toBeGreaterThan(before);
+});
+
+test("a token that was disabled by force while a swap needs it is there again with its platform coin, and nothing else is opened for it", async () => {
+  const { node, chains } = await world([platform("ETH"), token("USDT")], { swapsOf: (ticker) => (ticker === "USDT" ? ["a swap"] : []) });
+  const request = { ticker: "ETH", swap_contract_address: NODES.swap_contract_address, nodes: [{ url: NODES.urls[0] ?? "" }] };
+  const all = { ...request, erc20_tokens_requests: [{ ticker: "USDT" }] };
+  expect((await node.v2("enable_eth_with_tokens", all)).status).toBe(200);
+  expect(await reply(node, "disable_coin", { coin: "ETH", force_disable: true })).toMatchObject({ result: { passivized: true } });
+  expect((await reply(node, "my_balance", { coin: "USDT" })).error).toBe("No such coin: USDT");
+  expect((await node.v2("enable_eth_with_tokens", all)).status).toBe(200);
+  for (const coin of ["ETH", "USDT"]) expect(await reply(node, "my_balance", { coin })).toMatchObject({ coin });
+  expect([chains.length, chains[0]?.closed]).toEqual([1, false]);
+  expect((await node.v2("enable_eth_with_tokens", all)).reply.error_type).toBe("PlatformIsAlreadyActivated");
 });

@@ -56,6 +56,11 @@ export class TokenTrials {
     this.#trials.set(trialId(pair), { ...pair, ...NOT_TRIED });
   }
 
+  /** Nothing found so far counts: it is not known whether who said it can be believed. */
+  forget(): void {
+    for (const trial of this.#trials.values()) Object.assign(trial, NOT_TRIED);
+  }
+
   start(): void {
     const { chain, log } = this.#deps;
     this.#stop ??= chain.onChange(() => {
