@@ -4,6 +4,7 @@ const POOL = "src/adapters/evmRpc/nodePool.ts";
 const CHOICE = "src/adapters/evmRpc/headChoice.ts";
 const LOOK = "src/adapters/evmRpc/chainLook.ts";
 const EXCHANGE = "test/evm/exchangeNodes.test.ts";
+const PRICES = "test/evm/gasPrices.test.ts";
 const WALLET = "src/app/coin/evm/evmWallet.test.ts";
 const WHICH = "test/evm/whichNodes.test.ts";
 
@@ -141,5 +142,19 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "else back.push(place);",
     'else return err({ kind: "TokenIsAlreadyActivated", ticker });',
     WALLET,
+  ),
+  bug(
+    "of two nodes the one that names next to nothing says what gas costs",
+    "src/adapters/evmRpc/gasReader.ts",
+    "sorted[Math.floor(sorted.length / 2)]];",
+    "sorted[Math.floor((sorted.length - 1) / 2)]];",
+    PRICES,
+  ),
+  bug(
+    "one of two nodes has any price of gas paid",
+    "src/adapters/evmRpc/gasReader.ts",
+    "return high < most ? high : most;",
+    "return high;",
+    PRICES,
   ),
 ];

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { RpcRefusal, type ScriptedNode, type ScriptedWorld, scriptedWorld } from "./support/scriptedEvm.ts";
+
+const GWEI = 10n ** 9n;
+const quantity = (wei: bigint): string => `0x${wei.toString(16)}`;
+
+/** A node whose price and tips are so much, wei per gas; null: it refuses to say. */
+function say(node: ScriptedNode | undefined, wei: bigint | null): void {
+  const told = (answer: unknown) => (): unknown => {
+    if (wei === null) throw new RpcRefusal(-32005, "not now");
+    return answer;
+  };
+  const price = wei === null ? "" : quantity(wei);
+  node?.says.set("eth_gasPrice", told(price));
+  node?.says.set("eth_feeHistory", told({ baseFeePerGas: ["0x1"], reward: [[price, price, price]] }));
+}
+
+/** What gas costs, as nodes say that name these prices. @param baseFee null: a chain before EIP-1559 */
+async function pricesOf(told: readonly (bigint | null)[], baseFee: bigint | null = GWEI) {
+  const world: ScriptedWorld = scriptedWorld(told.length, {}, (nodes) => {
+    for (const [i, node] of nodes.entries()) {
+      say(node, told[i] ?? null);
+      node.says.set("eth_getBlockByNumber", (_params, honest) => {
+        const { baseFeePerGas: _fee, ...header } = honest() as Record<string, unknown>;
+        // Full: the next base fee is an eighth more.
+        return { ...header, gasUsed: header.gasLimit, ...(baseFee === null ? {} : { baseFeePerGas: quantity(baseFee) }) };
+      });
+    }
+  });
+  await world.drive(world.chain.refresh());
+  const prices = world.chain.gasPrices();
+  await world.drive(world.chain.close());
+  return prices;
+}
+const tips = (wei: bigint) => ({ low: wei, medium: wei, high: wei });
+
+test("of two nodes the higher price counts: one that names next to nothing has nothing wait for ever", async () => {
+  for (const low of [0n, 1n]) {
+    expect(await pricesOf([30n * GWEI, low], null)).toEqual({ legacy: 30n * GWEI, nextBaseFee: null, priority: null });
+    expect(await pricesOf([low, 30n * GWEI])).toMatchObject({ legacy: 30n * GWEI });
+  }
+  expect(await pricesOf([2n * GWEI, 3n * GWEI])).toMatchObject({ legacy: 3n * GWEI, priority: tips(3n * GWEI) });
+  // The tip of one that answers nothing but zeros is said by the other alone.
+  expect(await pricesOf([0n, 30n * GWEI])).toMatchObject({ priority: tips(30n * GWEI) });
+});
+
+test("a price that one of two names alone costs no more than ten times the other's, twice the base fee, or little", async () => {
+  const absurd = 10n ** 30n;
+  expect(await pricesOf([absurd, 2n * GWEI], null)).toMatchObject({ legacy: 50n * GWEI });
+  expect(await pricesOf([20n * GWEI, absurd], null)).toMatchObject({ legacy: 200n * GWEI });
+  expect(await pricesOf([absurd, 2n * GWEI], 800n * GWEI)).toMatchObject({ legacy: 1_800n * GWEI, priority: tips(900n * GWEI) });
+  expect(await pricesOf([2n * GWEI, absurd])).toMatchObject({ legacy: 50n * GWEI, priority: tips(50n * GWEI) });
+});
+
+test("of four nodes one moves nothing beyond what the others say", async () => {
+  expect(await pricesOf([0n, 2n * GWEI, 3n * GWEI, 4n * GWEI], null)).toMatchObject({ legacy: 3n * GWEI });
+  expect(await pricesOf([10n ** 30n, 2n * GWEI, 3n * GWEI, 4n * GWEI], null)).toMatchObject({ legacy: 4n * GWEI });
+});
+
+test("the only one of those that agree on the block that names a price is believed; without any there is none", async () => {
+  expect(await pricesOf([null, 3n * GWEI, null], null)).toMatchObject({ legacy: 3n * GWEI });
+  expect(await pricesOf([null, 3n * GWEI])).toMatchObject({ legacy: 3n * GWEI, priority: tips(3n * GWEI) });
+  expect(await pricesOf([null, null, null], null)).toBeNull();
+});
