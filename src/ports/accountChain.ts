@@ -15,6 +15,8 @@ export type AccountTip = ChainTip & {
   readonly finalized: number | null;
   /** Wei per gas; null before EIP-1559. */
   readonly baseFeePerGas: bigint | null;
+  /** Gas a block has: nodes refuse a transaction with more for good. */
+  readonly gasLimit: bigint;
 };
 
 /** How one of the nodes of a chain is doing. */

@@ -37,6 +37,8 @@ export class FakeAccountChain implements AccountChain {
   readonly withCode = new Set<EvmAddress>();
   prices: GasPrices = { legacy: 2n * GWEI, nextBaseFee: GWEI, priority: { low: 1n, medium: GWEI, high: 2n * GWEI } };
   gas = 21_000n;
+  /** Of a block. */
+  gasLimit = 30_000_000n;
   data: DataCost | null = { gas: 21_000n, wei: 0n };
   /** What estimates come to for a call; null: `gas`. */
   estimate: (request: CallRequest, most?: bigint) => Result<bigint, ChainReadError> | null = () => null;
@@ -79,6 +81,7 @@ export class FakeAccountChain implements AccountChain {
       medianTimePastSec: 1_700_000_000,
       finalized: 90,
       baseFeePerGas: GWEI,
+      gasLimit: this.gasLimit,
     };
     return { state: this.trouble === null ? "ready" : "unreachable", tip, progress: null, error: this.trouble, nodes: this.nodes };
   }

@@ -375,8 +375,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a cancelled payment's nonce is not used, and the payment may still be mined",
     BUILDER,
-    'gas: this.#deps.gasOf("cancel") }, least, payment);',
-    'gas: this.#deps.gasOf("cancel") }, least, null);',
+    "data: NO_DATA, gas }, least, payment);",
+    "data: NO_DATA, gas }, least, null);",
     MEDDLING,
   ),
   bug(
@@ -424,8 +424,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim is shown whatever its data costs elsewhere",
     COIN,
-    "if (obstacle !== null || this.besideGas <= MOST_DATA_GAS) return",
-    "if (obstacle !== null || this.besideGas >= 0n) return",
+    "if (this.besideGas > MOST_DATA_GAS)",
+    "if (this.besideGas < 0n)",
     "src/app/coin/evm/dataFees.test.ts",
   ),
   bug(
@@ -774,5 +774,26 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     'if (coin?.spendsFrom === "account") this.#funds.entrust(state.terms.uuid, coin);',
     "",
     WAITING_TEST,
+  ),
+  bug(
+    "a claim is signed with more gas than a block has, as one node said it needs",
+    TRADE_FUNDS,
+    "return fitBlock(chain, wanted <= most ? wanted : most > least ? most : least);",
+    "return wanted <= most ? wanted : most > least ? most : least;",
+    "test/sim/accountDataFees.test.ts",
+  ),
+  bug(
+    "a payment is signed with more gas than a block has, and holds up the account",
+    BUILDER,
+    "if (isAboveBlock(coin.account.chain, call.gas)) return this.#internal(`${call.gas} gas are more than a block has`);",
+    "",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
+    "a secret is shown by a claim with more gas than a block has",
+    COIN,
+    "if (own && isAboveBlock(account.chain, own.tx.gasLimit))",
+    "if (own && claim === null)",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
   ),
 ];

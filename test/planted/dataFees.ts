@@ -185,8 +185,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a claim is signed with whatever gas a node names",
     FUNDS,
-    "return wanted <= most ? wanted : most > least ? most : least;",
-    "return wanted <= most ? wanted : most < least ? most : wanted;",
+    "wanted <= most ? wanted : most > least ? most : least);",
+    "wanted <= most ? wanted : most < least ? most : wanted);",
     SIM,
     FIGURES,
   ),

@@ -286,6 +286,36 @@ test("one estimate that is a lie leaves no claim that no block takes: the accoun
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
 });
 
+test("one estimate that is a lie leaves no claim that no block takes: an account with plenty signs with what a block has", async () => {
+  t = await accountWorld({ seed: 7 });
+  chain().pool.rules.blockGasLimit = 4_000_000n;
+  const honest = SimEvmView.prototype.estimateGas;
+  const lie = vi.spyOn(SimEvmView.prototype, "estimateGas").mockImplementation(function (this: SimEvmView, request, signal) {
+    return request.data.length === CALL_SAMPLE.length && t.taker.has(uuid, (e) => e.type === "secret_learned")
+      ? Promise.resolve(ok(BigInt(Number.MAX_SAFE_INTEGER)))
+      : honest.call(this, request, signal);
+  });
+  const uuid = await match(t, ETH, UTXO, "4", "0.5");
+  const isSigned = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_signed" && e.slot === "makerPaymentSpend");
+  await t.world.runUntil("the taker has signed its claim", isSigned, 2 * HOUR_MS);
+  lie.mockRestore();
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 12 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
+test("a claim that blocks take no more is signed again with as much gas as they have", async () => {
+  t = await accountWorld({ seed: 7 });
+  const uuid = await match(t, ETH, UTXO, "4", "0.5");
+  const isSigned = (): boolean => t.taker.has(uuid, (e) => e.type === "tx_signed" && e.slot === "makerPaymentSpend");
+  t.taker.onEvent = (event) => {
+    // The usual limit is more, and the call itself needs far less.
+    if (event.type === "tx_signed" && event.slot === "makerPaymentSpend") chain().pool.rules.blockGasLimit = 120_000n;
+  };
+  await t.world.runUntil("the taker has signed its claim", isSigned, 2 * HOUR_MS);
+  await t.world.runUntil("the swap ends for both", isOver(uuid), HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
 test("nodes that call the fee nothing: an account with plenty loses nothing, and the swap ends well", async () => {
   await feeWorld();
   for (const node of [t.maker, t.taker]) node.link(ETH).lies.dataWei = 0n;

@@ -81,6 +81,7 @@ export function lookAt(
       timeSec,
       medianTimePastSec: timeSec,
       finalized: finalized === null ? null : finalized + wrong,
+      gasLimit: tip.gasLimit,
       baseFeePerGas: (tip.baseFee * link.lies.gasPercent) / 100n,
     },
     accounts: new Map(

@@ -7,7 +7,8 @@ import { bidOf, intrinsicGas, upFront } from "./executeTx.ts";
 
 export type PoolRules = {
   readonly chainId: bigint;
-  readonly blockGasLimit: bigint;
+  /** Block makers may agree on another one. */
+  blockGasLimit: bigint;
   /** Wei per gas for whoever makes the block below which nothing is taken. */
   readonly leastTip: bigint;
   readonly maxTxs: number;

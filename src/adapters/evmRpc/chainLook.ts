@@ -51,6 +51,7 @@ const tipOf = ({ header, finalized }: ChosenHead): AccountTip => ({
   medianTimePastSec: header.timestamp,
   finalized,
   baseFeePerGas: header.baseFeePerGas,
+  gasLimit: header.gasLimit,
 });
 
 /** Makes the view: one look after the other, each from the nodes' present answers and what the last one left. */

@@ -155,3 +155,20 @@ test("a payment of this run stands for what the contract has though no node show
   coins.eth.releaseInputs(raw);
   expect(coins.eth.chain.outputs(script)).toEqual([]);
 });
+
+test("gas that no block has is not signed with: a payment is refused, a cancellation and whatever spends takes what a block has", async () => {
+  estimates(ok(600_000n));
+  chain.gasLimit = 700_000n;
+  expect(await coins.token.prepareToPay(contract, null, signal)).toBe("a payment of T needs 600000 gas, too much for a block");
+  const payment = coins.token.buildPayment({ contract, reservation: null });
+  const { raw } = payment.ok ? payment.value : expect.fail("no payment");
+  chain.gasLimit = 50_000n;
+  expect(coins.token.claimObstacle(raw)).toMatch(/ was signed with \d+ gas, more than a block has$/);
+  expect(coins.token.buildPayment({ contract, reservation: null })).toMatchObject({ ok: false, error: { kind: "Internal" } });
+  chain.data = { gas: 121_000n, wei: 0n };
+  const cancel = coins.token.buildCancel(raw);
+  const parsed = cancel.ok ? parseEvmTx(cancel.value.raw) : expect.fail("no cancellation");
+  expect(parsed.ok && parsed.value.tx.gasLimit).toBe(50_000n);
+  expect(coins.token.spendSize("refund")).toBe(50_000);
+  expect(coins.token.spendTooDear()).toMatch(/^a claim of T needs \d+ gas, more than a block has$/);
+});

@@ -9,6 +9,7 @@ import { toHex } from "../../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { OwnSignedTx, SpendArgs } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
+import { fitBlock, isAboveBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
 import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
@@ -118,6 +119,7 @@ export class EvmSwapBuilder {
     const needed = (tried.value * GAS_MARGIN_PERCENT) / 100n;
     const usual = this.#deps.gasOf("payment");
     if (needed > usual * MOST_GAS_FACTOR) return `a payment of ${ticker} needs ${tried.value} gas, far more than the usual ${usual}`;
+    if (isAboveBlock(account.chain, needed)) return `a payment of ${ticker} needs ${tried.value} gas, too much for a block`;
     if (needed > usual) this.#paymentGas.set(idText(terms), needed);
     return null;
   }
@@ -130,6 +132,7 @@ export class EvmSwapBuilder {
     const bid = lastingBid(market, (reservation && ceilingOf(reservation)) ?? priceOf(market));
     const fee = greatestFee(bid, call.gas);
     const taken = fee + dataBound(coin.account.chain).wei;
+    if (isAboveBlock(coin.account.chain, call.gas)) return this.#internal(`${call.gas} gas are more than a block has`);
     const unpaid = reservation === null ? this.#unheld(units, taken, market) : null;
     if (unpaid) return err(unpaid);
     const signed = nonces.take((nonce) => this.#sign(call, bid, nonce));
@@ -180,7 +183,8 @@ export class EvmSwapBuilder {
   /** An empty transfer to oneself with the nonce of a payment, so that the payment can no longer be mined. */
   cancel(payment: Uint8Array, least: bigint | null): Result<OwnSignedTx, FundsError> {
     const { account } = this.#deps.coin;
-    return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas: this.#deps.gasOf("cancel") }, least, payment);
+    const gas = fitBlock(account.chain, this.#deps.gasOf("cancel"));
+    return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, least, payment);
   }
 
   /**

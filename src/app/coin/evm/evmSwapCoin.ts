@@ -8,6 +8,7 @@ import type { Result } from "../../../core/util/result.ts";
 import { hash160 } from "../../../core/utxo/hash.ts";
 import type { Contract, OwnSignedTx, SignedTx, SpendArgs, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
+import { isAboveBlock } from "./blockGas.ts";
 import { claimObstacle, hasLostNonce } from "./claimObstacle.ts";
 import { dataBound, dataGasNow, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
 import type { EvmCoin } from "./evmCoin.ts";
@@ -101,8 +102,10 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   spendTooDear(): string | null {
     const { account, ticker } = this.coin;
     const obstacle = dataObstacle(account);
-    if (obstacle !== null || this.besideGas <= MOST_DATA_GAS) return obstacle;
-    return `every transaction of ${ticker} needs ${this.besideGas} gas more than any swap reckons with`;
+    if (obstacle !== null) return obstacle;
+    if (this.besideGas > MOST_DATA_GAS) return `every transaction of ${ticker} needs ${this.besideGas} gas more than any swap reckons with`;
+    const least = this.leastClaimGas;
+    return isAboveBlock(account.chain, least) ? `a claim of ${ticker} needs ${least} gas, more than a block has` : null;
   }
   /** Its data may have become dearer since it was signed. */
   lacksGas(claim: Uint8Array): boolean {
@@ -116,6 +119,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const own = claim && this.#own(claim);
     if (own && claim && this.lacksGas(claim))
       return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, and would need ${this.leastClaimGas} now`;
+    if (own && isAboveBlock(account.chain, own.tx.gasLimit))
+      return `the claim of ${ticker} was signed with ${own.tx.gasLimit} gas, more than a block has`;
     const fee = this.gasOf("claim") * priceOf(this.#builder.market()) + dataBound(account.chain).wei;
     const obstacle = claimObstacle(account, own, fee);
     if (obstacle !== null) account.keeper.awaitLine();

@@ -5,6 +5,7 @@ import type { TokenSteps } from "../../swap/swapCoin.ts";
 import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance, Outage, Reservation } from "../../tradingCoin.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
+import { fitBlock } from "./blockGas.ts";
 import { DATA_ROOM, dataBound, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
 import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
@@ -200,7 +201,7 @@ export class EvmTradeFunds {
     const price = this.#price();
     const paid = left / (price + price / RAISE_DIVISOR + 1n);
     const most = paid < MOST_SPEND_GAS_WITH_DATA ? paid : MOST_SPEND_GAS_WITH_DATA;
-    return wanted <= most ? wanted : most > least ? most : least;
+    return fitBlock(chain, wanted <= most ? wanted : most > least ? most : least);
   }
   /** With less a claim of now would be refused, or fail with its secret shown. */
   protected get leastClaimGas(): bigint {

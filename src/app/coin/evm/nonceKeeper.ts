@@ -5,6 +5,7 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { AccountState } from "../../../ports/accountChain.ts";
 import type { Log } from "../../../ports/log.ts";
+import { fitBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { BASE_FEE_BLOCKS, bidRuleOf, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
@@ -173,7 +174,7 @@ export class NonceKeeper {
     // Nor does the line stand still for as long as too few nodes estimate.
     const needed = units.ok ? units.value : PLAIN_GAS + dataBound(chain).gas;
     if (!prices) return;
-    const gasLimit = (needed * ESTIMATE_PERCENT + 99n) / 100n;
+    const gasLimit = fitBlock(chain, (needed * ESTIMATE_PERCENT + 99n) / 100n);
     const bid = marketBid(prices, bidRuleOf(gas));
     const fee = greatestFee(bid, gasLimit) + dataBound(chain).wei;
     const filled = await nonces.signNext(
