@@ -796,4 +796,12 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "if (own && claim === null)",
     "src/app/coin/evm/evmSwapBuilder.test.ts",
   ),
+  bug(
+    "a confirmed claim that a reorganisation drops is not sent again while its swap waits for a coin",
+    FUNDS,
+    "return isSpend ? [{ raw: fromHex((versionsOf(tx)",
+    "return isSpend && !fact ? [{ raw: fromHex((versionsOf(tx)",
+    FUNDS_TEST,
+    NONCES,
+  ),
 ];

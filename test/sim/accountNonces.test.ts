@@ -139,3 +139,34 @@ test.each([
   },
   TIMEOUT_MS,
 );
+
+test(
+  "a confirmed claim that a reorganisation drops while its swap waits for its other coin is sent again",
+  async () => {
+    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    before = books(t);
+    const { maker, taker, world } = t;
+    const chain = world.accountChain(ETH);
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    const confirmed = () => maker.events(uuid).find((e) => e.type === "tx_confirmed" && e.slot === "takerPaymentSpend");
+    await world.runUntil("it has claimed", () => confirmed() !== undefined, HOUR_MS);
+    const claim = confirmed();
+    if (claim?.type !== "tx_confirmed" || !claim.block) throw new Error("no claim");
+    maker.crash();
+    taker.crash();
+    await maker.start(NO_UTXO);
+    await world.advance(30_000);
+    chain.reorg(chain.tip.height - claim.block.height + 1, { forget: [claim.txid] });
+    expect(chain.find(claim.txid)).toBeUndefined();
+    await world.advance(120_000);
+    expect(chain.find(claim.txid)?.receipt?.succeeded).toBe(true);
+    for (const node of [maker, taker]) {
+      node.crash();
+      await node.start(ALL);
+    }
+    await world.runUntil("both end", () => isOver(t, uuid), HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);

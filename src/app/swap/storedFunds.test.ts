@@ -133,6 +133,18 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
     ],
     { f1: 0, c2: null },
   ],
+  [
+    "a claim that confirmed, in the version that did: a reorganisation may drop it",
+    "maker",
+    [
+      ...sent("takerPaymentSpend", "c1"),
+      { type: "tx_replaced", slot: "takerPaymentSpend", txid: "c2", raw: "c2", fee: "2" },
+      seen("takerPaymentSpend", "c1"),
+      { type: "tx_confirmed", slot: "takerPaymentSpend", txid: "c1", block: { height: 1, hash: "h" } },
+      { type: "finished", outcome: "success" },
+    ],
+    { c1: null },
+  ],
   ["a maker's claim that never left, of a payment it takes back", "maker", [SIGNED, DECIDED], { c1: 0 }],
   ["a maker's claim that may yet leave", "maker", [SIGNED], {}],
 ])("what a swap that waits leaves to its account: %s", (_, role, events, expected) => {

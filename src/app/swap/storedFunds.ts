@@ -265,6 +265,7 @@ export function mayDropClaim(s: SwapState): boolean {
 /**
  * What a swap goes on sending is sent while it waits, where it left before; a payment only as long as it may leave. What it sends no more,
  * as its log proves, and a claim or refund that never left and has no time limit, is given up: it may come back when the swap runs.
+ * What confirmed pays this side, and is sent again where a reorganisation drops it.
  */
 function entrustedOf(s: SwapState): Needs["entrusted"] {
   const { role } = s.terms;
@@ -273,8 +274,12 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
   const published = duties(s).flatMap((duty) => (duty.do === "publish" ? [duty.slot] : []));
   return (["fee", payment, ownClaim(role), ownRefund(role), "cancel"] as const).flatMap((slot) => {
     const tx = s.own[slot];
-    if (!tx || s.facts[slot]?.confirmed) return [];
+    if (!tx) return [];
     const isSpend = slot !== "fee" && slot !== payment;
+    const fact = s.facts[slot];
+    // A block has used its nonce: nothing is sent unless a reorganisation undoes that.
+    if (fact?.confirmed)
+      return isSpend ? [{ raw: fromHex((versionsOf(tx).find((v) => v.txid === fact.txid) ?? tx).raw), until: null }] : [];
     const isWanted = published.includes(slot) && (slot !== "fee" || !isFeeMoot(s));
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
     if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0 }));
