@@ -74,8 +74,8 @@ export type ChainChange = {
   readonly keys: ReadonlySet<string>;
 };
 
-/** An own transaction, to be given to whoever does not have it. `hex`: its bytes. */
-export type OwnSpend = { readonly txid: string; readonly hex: string };
+/** An own transaction, to be given to whoever does not have it. `hex`: its bytes. `children`: what pays for it, each after what it hangs on. */
+export type OwnSpend = { readonly txid: string; readonly hex: string; readonly children?: readonly OwnSpend[] };
 
 /** What somebody waits for at a script, which no server can prove absent. */
 export type Guard = {

@@ -263,6 +263,41 @@ describe("in it is the maker's payment under another id, of coins that do not ex
     },
   );
 
+  test.each(["is connected, too", "is visited"])(
+    "and fees rise, where nothing is replaced: a child of the claim of the one it paid against pays for it, and an honest server that %s gets both",
+    async (how) => {
+      coin = { relay_policy: "child" };
+      if (how === "is connected, too") [connected, honest] = [FEW + 1, 1];
+      const { taker, uuid, made } = await begin();
+      const { policy } = world.chain("AAA");
+      [policy.replacement, policy.packages] = [false, true];
+      await show("AAA", another(made, 1));
+      await world.maker.restart();
+      await world.until("the taker knows the secret", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
+      policy.blockFeePerKb = 20_000n;
+      await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), 2 * LOCK_SEC);
+      expect(isAnyMined("AAA", (await taker.state(uuid)).own.claimChild)).toBe(true);
+    },
+  );
+
+  test("and the child of its claim is in another: those that are visited get the children all the same", async () => {
+    coin = { relay_policy: "child" };
+    const { taker, uuid, made } = await begin();
+    const { policy } = world.chain("AAA");
+    [policy.replacement, policy.packages] = [false, true];
+    await show("AAA", another(made, 1));
+    await world.maker.restart();
+    await world.until("the taker knows the secret", async () => (await taker.state(uuid)).own.makerPaymentSpend?.attempted === true);
+    policy.blockFeePerKb = 2_000_000n;
+    await world.until("a child leaves", async () => (await taker.state(uuid)).own.claimChild?.attempted === true);
+    await show("AAA", txOf("AAA", (await taker.state(uuid)).own.claimChild));
+    await world.until("the block is seen", async () => (await taker.state(uuid)).facts.claimChild !== undefined);
+    await world.clock.advance(60_000);
+    expect((await taker.state(uuid)).facts.claimChild?.confirmed).toBe(false);
+    policy.blockFeePerKb = 20_000n;
+    await world.until("the taker has the maker's payment", () => isClaimed(taker, uuid), 2 * LOCK_SEC);
+  });
+
   test("and an honest server is connected, too: it gets the claim of the one the taker paid against", async () => {
     connected = FEW + 1;
     honest = 1;

@@ -82,8 +82,8 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "change that another payment uses is given to a child",
     "src/app/swap/duties/bump.ts",
-    "!isMined && !isBuiltOnByOthers(task, child, fromHex(tx.raw))",
-    "!isMined",
+    " || isBuiltOnByOthers(task, child, fromHex(tx.raw))",
+    "",
     FEES,
   ),
   bug(

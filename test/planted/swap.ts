@@ -537,6 +537,27 @@ export const SWAP: readonly PlantedBug[] = [
     "form === forms[0] ? 0",
     INVENTED,
   ),
+  bug(
+    "where nothing is replaced only the claim of the payment that servers show now is paid for by a child",
+    "src/app/swap/duties/childVersions.ts",
+    ": versions[0]);",
+    ": undefined);",
+    INVENTED,
+  ),
+  bug(
+    "those that are visited get a claim without the child that pays for it",
+    "src/adapters/electrum/serverVisits.ts",
+    "if (isThere) for (const child of",
+    "if (!isThere) for (const child of",
+    INVENTED,
+  ),
+  bug(
+    "a child of a claim that liars show in a block of theirs is given to nobody any more",
+    OBSERVE,
+    " || isChildSlot(slot) || decidingSlots",
+    " || decidingSlots",
+    INVENTED,
+  ),
   bug("forms of a payment are kept without end", KEPT_BYTES, "[...first, ...news].slice(0, MAX_FORMS)", "[...first, ...news]", STATE_TEST),
   bug(
     "whatever stands where a signature does spends own coins",

@@ -199,12 +199,21 @@ export class ServerVisits {
     const { clock } = this.#deps;
     const again = this.#refused.get(server) ?? new AskAgain();
     this.#refused.set(server, again);
-    for (const { txid, hex } of [...versions.slice(0, 1), ...bothEnds(versions.slice(1))].slice(0, MAX_VERSIONS)) {
-      if (told.has(txid) || server.state !== "connected") return;
-      if (!again.isDue(txid, clock.nowMs())) continue;
+    /** Whether it is there now; null: the server says nothing of it. */
+    const give = async ({ txid, hex }: OwnSpend): Promise<boolean | null> => {
+      if (server.state !== "connected") return null;
+      if (told.has(txid)) return true;
+      if (!again.isDue(txid, clock.nowMs())) return false;
       const taken = await server.ask("blockchain.transaction.broadcast", [hex], parseTxid);
-      if (taken.ok || taken.error.kind !== "rpc") return;
+      if (taken.ok || taken.error.kind !== "rpc") return taken.ok ? true : null;
       again.refused(txid, clock.nowMs());
+      return false;
+    };
+    for (const version of [...versions.slice(0, 1), ...bothEnds(versions.slice(1))].slice(0, MAX_VERSIONS)) {
+      const isThere = await give(version);
+      // No history of the script tells of them: one that is there is refused, which says nothing of the next.
+      if (isThere) for (const child of version.children?.slice(-MAX_VERSIONS) ?? []) await give(child);
+      if (isThere !== false) return;
     }
   }
 }

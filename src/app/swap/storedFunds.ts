@@ -14,7 +14,7 @@ import { fromHex } from "../../core/util/bytes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
-import { takeChild } from "./duties/feeVersions.ts";
+import { takeChild } from "./duties/childVersions.ts";
 import { isPaidFor } from "./duties/publish.ts";
 import { KEEPS_NONCE_SEC } from "./keepsNonce.ts";
 import { StandInGas } from "./standInGas.ts";

@@ -2,7 +2,7 @@ import { CHILD_SLOTS, ownClaim, ownRefund, parentOf, type Slot } from "../../../
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { childFor, currentVersion, isBuiltOnByOthers } from "./feeVersions.ts";
+import { canBuildOn, childBase, childFor, isBuiltOnByOthers } from "./childVersions.ts";
 import { formsToSpend } from "./paymentForms.ts";
 import { storeSigned } from "./storeSigned.ts";
 
@@ -22,12 +22,11 @@ export async function bump(task: SwapTask, slot: Slot, signal: AbortSignal): Pro
   const canHelp = coin.relayPolicy === "child" || (coin.relayPolicy === "replace" && !isSpend);
   for (;;) {
     const seen = task.seen("chain");
-    // Of a claim or refund of several forms of the payment, that of the one that is seen.
-    const tx = currentVersion(task, slot, formsToSpend(task, slot)[0]);
-    const known = tx && coin.chain.tx(tx.txid);
-    const isMined = known?.block ? !task.doubted.has(slot, known.block) : false;
-    if (child && canHelp && tx && known && !isMined && !isBuiltOnByOthers(task, child, fromHex(tx.raw))) {
-      const built = childFor(task, child, fromHex(tx.raw), 1, 0n);
+    // The first child of all: those of other forms of the payment come beside it.
+    for (const form of child && canHelp ? formsToSpend(task, slot) : []) {
+      const tx = childBase(task, slot, form);
+      if (!child || !tx || !canBuildOn(task, slot, tx.txid, false) || isBuiltOnByOthers(task, child, fromHex(tx.raw))) continue;
+      const built = childFor(task, child, tx, fromHex(tx.raw), 1, 0n);
       if (built) return storeSigned(task, child, built, null);
     }
     await task.news(seen, LOOK_MS, signal);

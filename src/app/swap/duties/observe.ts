@@ -306,8 +306,8 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null, isC
   }
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   if (notDeep(coin.chain, block, depthOf(task.state, slot)) !== null) return;
-  // A made-up block must not end the sending of the own payment either, nor keep what cancels it at home.
-  const ends = slot === ownPayment(task.state.terms.role) || decidingSlots(task).includes(slot);
+  // A made-up block must not end the sending of the own payment or of a child either, nor keep what cancels it at home.
+  const ends = slot === ownPayment(task.state.terms.role) || isChildSlot(slot) || decidingSlots(task).includes(slot);
   if (!block || !ends || isClear(block)) await task.emit({ type: "tx_confirmed", slot, txid, block });
 }
 

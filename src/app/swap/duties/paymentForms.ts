@@ -1,4 +1,13 @@
-import { ownClaim, ownPayment, ownRefund, type PaymentSlot, type Slot, theirPayment } from "../../../core/swap/events.ts";
+import {
+  isChildSlot,
+  ownClaim,
+  ownPayment,
+  ownRefund,
+  type PaymentSlot,
+  parentOf,
+  type Slot,
+  theirPayment,
+} from "../../../core/swap/events.ts";
 import { type TxForm, type TxVersion, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { OwnSpend } from "../../../ports/chain.ts";
@@ -13,13 +22,24 @@ export function spentPayment(task: SwapTask, slot: Slot): PaymentSlot | null {
   return slot === ownRefund(role) ? ownPayment(role) : null;
 }
 
+/** The payment that a claim or refund spends, or the one that a child pays for. */
+function paymentBehind(task: SwapTask, slot: Slot): PaymentSlot | null {
+  return spentPayment(task, isChildSlot(slot) ? parentOf(task.state.terms.role, slot) : slot);
+}
+
+/** Those of `versions` that hang on one of `bases`, directly or through each other; the order is that in which they were made. */
+export function builtOnThese(coin: SwapCoin, versions: readonly TxVersion[], bases: readonly TxVersion[]): readonly TxVersion[] {
+  const ids = new Set(bases.map(({ txid }) => txid));
+  return versions.filter(({ txid, raw }) => coin.parentsOf(fromHex(raw)).some((id) => ids.has(id)) && ids.add(txid));
+}
+
 /**
- * By id, the forms of a payment that a claim or refund is made and sent for, what is seen now first. Strangers who show a chain can show
+ * By id, the forms of a payment that a claim or refund, and each child of it, is made and sent for, what is seen now first. Strangers who show a chain can show
  * another form than the one that is there, also in a block where blocks cost nothing, so of them every one that counted is spent. Null: the
  * one that counts now, whichever that is; what is no claim or refund has no other.
  */
 export function formsToSpend(task: SwapTask, slot: Slot): readonly (string | null)[] {
-  const payment = spentPayment(task, slot);
+  const payment = paymentBehind(task, slot);
   if (payment === null || !task.coin(chainOf(task.state.terms.role, slot)).chain.guard) return [null];
   const forms = knownForms(task, payment).map(({ txid }) => txid);
   return forms.length === 0 ? [null] : forms;
@@ -30,7 +50,7 @@ export function formsToSpend(task: SwapTask, slot: Slot): readonly (string | nul
  * for what is no claim or refund, and where none is kept.
  */
 export function likeliestForm(task: SwapTask, slot: Slot): string | undefined {
-  const payment = spentPayment(task, slot);
+  const payment = paymentBehind(task, slot);
   return payment === null ? undefined : task.state.forms[payment]?.[0]?.txid;
 }
 
@@ -58,13 +78,14 @@ export function rawOfForm(task: SwapTask, payment: PaymentSlot, form: string | n
   return knownForms(task, payment).find(({ txid }) => txid === form)?.raw;
 }
 
-/** The versions of an own transaction, of a claim or refund those that spend one form (null: any), the newest last. */
+/** The versions of an own transaction, of a claim or refund those that spend one form (null: any), and of a child those that hang on them, the newest last. */
 export function versionsOfForm(task: SwapTask, slot: Slot, form: string | null): readonly TxVersion[] {
   const tx = task.state.own[slot];
   const versions = tx ? versionsOf(tx) : [];
   if (form === null) return versions;
   const coin = task.coin(chainOf(task.state.terms.role, slot));
-  return versions.filter(({ raw }) => coin.spends(fromHex(raw), form));
+  if (!isChildSlot(slot)) return versions.filter(({ raw }) => coin.spends(fromHex(raw), form));
+  return builtOnThese(coin, versions, versionsOfForm(task, parentOf(task.state.terms.role, slot), form));
 }
 
 /** The versions that the bound of one form counts: beside the forms that are kept, all others together have as many. */
@@ -81,9 +102,15 @@ export function ownSpends(task: SwapTask, payment: PaymentSlot): readonly (reado
   const { role } = task.state.terms;
   const slot = payment === ownPayment(role) ? ownRefund(role) : ownClaim(role);
   if (!task.state.own[slot]?.attempted) return [];
+  const children = task.state.own[slot === ownRefund(role) ? "refundChild" : "claimChild"];
+  const coin = task.coin(chainOf(role, slot));
+  const toGive = ({ txid, raw }: TxVersion): OwnSpend => ({ txid, hex: raw });
   return formsToSpend(task, slot).map((form) =>
     versionsOfForm(task, slot, form)
-      .map(({ txid, raw }) => ({ txid, hex: raw }))
+      .map((version) => {
+        const paying = children?.attempted ? builtOnThese(coin, versionsOf(children), [version]) : [];
+        return paying.length === 0 ? toGive(version) : { ...toGive(version), children: paying.map(toGive) };
+      })
       .toReversed(),
   );
 }

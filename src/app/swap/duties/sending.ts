@@ -1,14 +1,17 @@
-import { isChildSlot, ownClaim, ownPayment, ownRefund, type Slot, theirPayment } from "../../../core/swap/events.ts";
+import { isChildSlot, ownClaim, ownPayment, ownRefund, parentOf, type Slot, theirPayment } from "../../../core/swap/events.ts";
+import type { TxVersion } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import { OfferPause } from "../offerPause.ts";
 import { Repeater } from "../repeater.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
-import { currentVersion, isChained, renew, whyNotAgain } from "./feeVersions.ts";
+import { isChained } from "./childVersions.ts";
+import { currentVersion, whyNotAgain } from "./feeVersions.ts";
 import { isBeforeItsTime } from "./lockTimes.ts";
 import { noteSeen } from "./noteSeen.ts";
 import { rawOfForm, versionsOfForm } from "./paymentForms.ts";
+import { renew } from "./renew.ts";
 
 /** First pause between two attempts while the backend does not have it; then see `OfferPause`. */
 export const RETRY_MS = 5_000;
@@ -81,7 +84,7 @@ export class Sending {
   async #send({ txid, raw }: { readonly txid: string; readonly raw: string }, isKnown: boolean, signal: AbortSignal): Promise<void> {
     const [task, slot, form, coin] = [this.#task, this.#slot, this.#form, this.#coin];
     if (!isKnown && slot === ownClaim(task.state.terms.role)) await bringBackPayment(task, form, signal);
-    if (isChained(task, slot)) await sendEarlier(task, slot, txid, signal);
+    if (isChained(task, slot)) await sendEarlier(task, slot, form, raw, signal);
     if (!isKnown) await sendForsaken(task, coin, raw, signal);
     const outcome = await coin.chain.broadcast(fromHex(raw), signal);
     this.#pause.offered();
@@ -139,12 +142,23 @@ function follow(task: SwapTask, slot: Slot, txid: string, signal: AbortSignal): 
     });
 }
 
-/** A child of a child is worth nothing without the one before it. */
-async function sendEarlier(task: SwapTask, slot: Slot, newest: string, signal: AbortSignal): Promise<void> {
-  const { chain } = task.coin(chainOf(task.state.terms.role, slot));
-  for (const v of versionsOfForm(task, slot, null)) {
-    if (v.txid !== newest && !chain.tx(v.txid)) await chain.broadcast(fromHex(v.raw), signal);
+/**
+ * A child of a child is worth nothing without those before it; where there are several forms of the payment, nor without the very version of
+ * the claim or refund that they hang on, which may be the one that is sent no more.
+ */
+async function sendEarlier(task: SwapTask, slot: Slot, form: string | null, newest: string, signal: AbortSignal): Promise<void> {
+  const { role } = task.state.terms;
+  const coin = task.coin(chainOf(role, slot));
+  const spends = form === null || !isChildSlot(slot) ? [] : versionsOfForm(task, parentOf(role, slot), form);
+  const all = [...spends, ...versionsOfForm(task, slot, form)];
+  const earlier: TxVersion[] = [];
+  for (let raw: string | undefined = newest; raw !== undefined; raw = earlier[0]?.raw) {
+    const parents = coin.parentsOf(fromHex(raw));
+    const parent = all.find(({ txid }) => parents.includes(txid));
+    if (!parent) break;
+    earlier.unshift(parent);
   }
+  for (const { txid, raw } of earlier) if (!coin.chain.tx(txid)) await coin.chain.broadcast(fromHex(raw), signal);
 }
 
 /** A backend may find the newest version's fee absurd after it refused everything for hours: then an older one will do. */

@@ -1,0 +1,58 @@
+import { isChildSlot, ownPayment, type Slot } from "../../../core/swap/events.ts";
+import { MAX_VERSIONS, nextFee, relayFee } from "../../../core/swap/feeSchedule.ts";
+import type { OwnTx } from "../../../core/swap/swapState.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
+import { Aborted } from "../../../ports/clock.ts";
+import type { OwnSignedTx } from "../swapCoin.ts";
+import type { SwapTask } from "../swapTask.ts";
+import { childFees, nextChild } from "./childVersions.ts";
+import { coinOf, feeOf, feeQuestion, nextSpend } from "./feeVersions.ts";
+import { versionsBeside } from "./paymentForms.ts";
+import { storeReplaced } from "./storeSigned.ts";
+
+/**
+ * Makes and stores another version of an own transaction where one is due.
+ * @param refused a backend refused the present version, and none is known to be in a mempool
+ * @param form of the payment, where it is a claim or refund of one of several, or a child of such
+ * @returns whether it did
+ */
+export async function renew(task: SwapTask, slot: Slot, refused: boolean, form: string | null = null): Promise<boolean> {
+  const tx = task.state.own[slot];
+  if (!tx || versionsBeside(task, slot, form).length >= MAX_VERSIONS) return false;
+  const built = isChildSlot(slot)
+    ? nextChild(task, slot, tx, refused, form)
+    : slot === "cancel"
+      ? nextCancel(task, tx, refused)
+      : nextSpend(task, slot, refused, form);
+  if (!built) return false;
+  try {
+    return await storeReplaced(task, slot, built);
+  } catch (cause) {
+    if (cause instanceof Aborted) throw cause;
+    // The version that is stored goes on being sent.
+    task.trouble(`a new version of ${slot} was not stored: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return false;
+  }
+}
+
+/**
+ * A cancellation is not urgent, the refund is armed: it is only made anew where what it pays is not relayed any more. Where it has a
+ * nonce, everything later of the account waits for it: its fee rises with time.
+ */
+function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | null {
+  const { role } = task.state.terms;
+  const coin = coinOf(task, "cancel");
+  const payment = task.state.own[ownPayment(role)];
+  const paid = feeOf(task, "cancel", tx);
+  if (coin.relayPolicy === "nonce") {
+    const due = payment && paid !== null ? nextFee(feeQuestion(task, "cancel", coin.spendSize("cancel")), paid) : null;
+    const raised = payment && due !== null ? coin.buildCancel(fromHex(payment.raw), 0n, due) : null;
+    return raised?.ok ? raised.value : null;
+  }
+  const { floorPerKb } = coin.spendRates();
+  if (!refused || !payment || paid === null || floorPerKb === null) return null;
+  const least = relayFee({ floorPerKb, size: tx.raw.length / 2 });
+  if (least <= paid) return null;
+  const built = coin.buildCancel(fromHex(payment.raw), childFees(task, "paymentChild"), least);
+  return built.ok && built.value.fee > paid ? built.value : null;
+}
