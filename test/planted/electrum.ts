@@ -13,6 +13,7 @@ const WAITS_TEST = "test/electrum/waits.test.ts";
 const ALL_LIE_TEST = "test/electrum/allConnectedLie.test.ts";
 const VISITS_TEST = "test/electrum/visits.test.ts";
 const EXCHANGE_TEST = "test/electrum/exchange.test.ts";
+const LONG_TEST = "test/electrum/longBranch.test.ts";
 const LATE_TEST = "test/electrum/lateBranch.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const REFUSED_TEST = "test/electrum/refusedHistories.test.ts";
@@ -175,12 +176,40 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a longer branch of one server is followed where blocks cost nothing",
     `${AT}/headerFollower.ts`,
-    'if (rules.work.kind === "unchecked" || this.#chain !== null) return this.isCostly;',
+    'if (rules.work.kind === "unchecked" || this.#headers.now !== null) return this.isCostly;',
     'if (rules.work.kind !== "unchecked") return true;',
     SERVERS_TEST,
   ),
   bug("more work does not count", `${AT}/headerFollower.ts`, "beats(chain.checked, followed.checked)", "false", SERVERS_TEST),
-  bug("our chain is left for one with less work", `${AT}/headerFollower.ts`, "this.#isLess(best) ?", "best.height < 0 ?", SERVERS_TEST),
+  bug(
+    "a branch that is longer than what is read at a look is begun anew at each",
+    `${AT}/headerFollower.ts`,
+    "this.#branches.looked(server, chain === null ? null : other, sinceMs)",
+    "this.#branches.looked(server, null, sinceMs)",
+    LONG_TEST,
+  ),
+  bug(
+    "what most servers have is not read on where its first headers show less work than ours",
+    `${AT}/headerFollower.ts`,
+    "plan.value.height < plan.value.target && this.#isLess(plan.value)",
+    "plan.value.height < 0 && this.#isLess(plan.value)",
+    LONG_TEST,
+  ),
+  bug(
+    "a server that took another branch is held to the one it had",
+    `${AT}/headerFollower.ts`,
+    "here.value.hash === last.hash",
+    'here.value.hash !== ""',
+    LONG_TEST,
+  ),
+  bug(
+    "branches that nobody follows are kept without end",
+    `${AT}/keptBranches.ts`,
+    "this.#kept.size > MAX_BRANCHES",
+    "this.#kept.size > 1e9",
+    `${AT}/keptBranches.test.ts`,
+  ),
+  bug("our chain is left for one with less work", `${AT}/headerFollower.ts`, "this.#isLess(best) ||", "best.height < 0 ||", SERVERS_TEST),
   bug(
     "what was made of histories outlives the index",
     `${AT}/serverLook.ts`,
@@ -614,14 +643,14 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a server that gives the headers of its branch late takes up every look",
-    `${AT}/headerFollower.ts`,
+    `${AT}/keptBranches.ts`,
     "if (tookMs > QUICK_MS)",
     "if (tookMs > 1e9)",
     LATE_TEST,
   ),
   bug(
     "a clock that is set back keeps a branch with more work away for as long",
-    `${AT}/headerFollower.ts`,
+    `${AT}/keptBranches.ts`,
     "leftMs > 0 && leftMs <= MAX_REST_MS",
     "leftMs > 0",
     LATE_TEST,

@@ -127,6 +127,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       return used.voters;
     },
     costlyWork: options.costlyWork ?? USUAL_COSTLY_WORK,
+    headersPerLook: options.headersPerLook ?? null,
   });
   const prover = new TxProver(format, reader);
   const refusedHistories = new RefusedHistories(index);

@@ -22,6 +22,8 @@ export type ElectrumOptions = {
    * below it only what most servers have. Default 2^32.
    */
   readonly costlyWork?: bigint;
+  /** Headers of a branch read at one look at most. Default: by what checking one costs. */
+  readonly headersPerLook?: number;
   /** Decimals of the coin in the servers' JSON. Default 8. */
   readonly decimals?: number;
   /** Ask for a block's coinbase at once to learn what it pays. Default false. */

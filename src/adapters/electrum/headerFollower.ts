@@ -1,17 +1,18 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
-import { anchorAt, beats, type Checked, extend, type HeaderLimits, headerAt, isEven, rewind, tipOf } from "../../core/proof/headerChain.ts";
-import type { HeaderFault } from "../../core/proof/headerFault.ts";
+import { beats, type HeaderLimits, headerAt, isEven, tipOf } from "../../core/proof/headerChain.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { workOf } from "../../core/proof/proofOfWork.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { ChainStore } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import { type Anchored, CheckedHeaders } from "./checkedHeaders.ts";
 import type { Look } from "./fault.ts";
 import { forkWith } from "./forkSearch.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import { type Agreed, agreedBlock, dropWorkless, isHadBy, judgeOthers } from "./headerVotes.ts";
+import { KeptBranches } from "./keptBranches.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
 
@@ -23,10 +24,6 @@ const MAX_STEP = 2_000;
 const MAX_DEAR_STEP = 100;
 /** How long all servers may be further back than we were before that is believed of a chain whose blocks cost nothing. */
 const BEHIND_MS = 60_000;
-/** A branch that took longer to look at and is not better is left alone for so many times as long, and at most so long, ms. */
-const QUICK_MS = 2_000;
-const REST_FACTOR = 10;
-const MAX_REST_MS = 1_800_000;
 /** What is to become of the chain of headers. Nothing is changed until `adopt`. */
 export type HeaderPlan = {
   /** The last block that stays; null: all that was known goes. */
@@ -40,9 +37,6 @@ export type HeaderPlan = {
   readonly chain: Anchored | null;
 };
 
-/** Work is counted from the anchor on: only chains with the same one can be compared. `anchor`: its hash. */
-type Anchored = { readonly checked: Checked; readonly anchor: string };
-
 export type HeaderFollowerDeps = {
   readonly rules: HeaderRules;
   readonly index: ChainIndex;
@@ -55,6 +49,8 @@ export type HeaderFollowerDeps = {
   readonly servers: number;
   /** See `ElectrumOptions.costlyWork`. */
   readonly costlyWork: bigint;
+  /** See `ElectrumOptions.headersPerLook`. */
+  readonly headersPerLook: number | null;
 };
 
 /**
@@ -65,16 +61,17 @@ export type HeaderFollowerDeps = {
 export class HeaderFollower {
   readonly #deps: HeaderFollowerDeps;
   #genesis: string | null;
-  #chain: Anchored | null = null;
+  readonly #headers: CheckedHeaders;
   #behindSinceMs: number | null = null;
-  /** Until when branches of a server are left alone: one that answers late must not use up every look. */
-  readonly #restUntilMs = new WeakMap<RemoteServer, number>();
+  readonly #branches: KeptBranches;
   /** Last blocks of servers that show their work, each as that server gave it. */
   readonly #judged = new WeakSet<BlockHeader>();
 
   constructor(deps: HeaderFollowerDeps) {
     this.#deps = deps;
     this.#genesis = deps.genesis;
+    this.#branches = new KeptBranches(deps.clock);
+    this.#headers = new CheckedHeaders(deps);
   }
 
   /** Hash of the first block; null before the first servers agreed on it. */
@@ -93,16 +90,19 @@ export class HeaderFollower {
     const plan = await this.#planFor(agreed.value, servers);
     if (!plan.ok || !this.#isCostly(servers)) return plan;
     if (await this.#isUnmeasured(plan.value, servers)) return this.#keepOwn(agreed.value.height, servers);
-    const best = await this.#withMoreWork(plan.value, servers);
-    return this.#isLess(best) ? this.#keepOwn(best.height, servers) : ok(best);
+    // What most have may be more than was read of it: until that shows, it is read like anybody's branch.
+    const isOpen = plan.value.height < plan.value.target && this.#isLess(plan.value);
+    const start = isOpen ? stayAt(this.#deps.index.tipHeader?.height ?? 0) : plan.value;
+    const best = await this.#withMoreWork(start, servers);
+    return this.#isLess(best) || (isOpen && best === start) ? this.#keepOwn(plan.value.height, servers) : ok(best);
   }
 
   /** Whether a plan leaves our chain for one with no more work. */
   #isLess({ fork, chain }: HeaderPlan): boolean {
     const own = this.#deps.index.tipHeader;
-    if (own === undefined || fork === null || fork >= own.height || chain === null || this.#chain === null) return false;
-    const isOwn = tipOf(this.#chain.checked).hash === own.hash && chain.anchor === this.#chain.anchor;
-    return isOwn && !beats(chain.checked, this.#chain.checked);
+    if (own === undefined || fork === null || fork >= own.height || chain === null || this.#headers.now === null) return false;
+    const isOwn = tipOf(this.#headers.now.checked).hash === own.hash && chain.anchor === this.#headers.now.anchor;
+    return isOwn && !beats(chain.checked, this.#headers.now.checked);
   }
 
   /**
@@ -113,7 +113,7 @@ export class HeaderFollower {
     const { index, reader, rules } = this.#deps;
     const own = index.tipHeader;
     if (own === undefined || fork !== null || chain === null || !(await isHadBy(reader, own, servers))) return false;
-    const ours = this.#chain ?? (await this.#ownChain(servers));
+    const ours = this.#headers.now ?? (await this.#headers.own(servers));
     return ours !== null && workOf(tipOf(ours.checked), rules) >= workOf(tipOf(chain.checked), rules);
   }
 
@@ -127,7 +127,7 @@ export class HeaderFollower {
 
   /** The plan is stored. */
   adopt(plan: HeaderPlan): void {
-    if (plan.chain !== null) this.#chain = plan.chain;
+    if (plan.chain !== null) this.#headers.now = plan.chain;
   }
 
   async #agreeOnGenesis(servers: readonly RemoteServer[]): Promise<Look<undefined>> {
@@ -149,18 +149,18 @@ export class HeaderFollower {
   /** Whether the last block of the chain that is followed shows work that nobody spends to deceive. */
   get isCostly(): boolean {
     const { rules, costlyWork } = this.#deps;
-    return rules.work.kind !== "unchecked" && this.#chain !== null && workOf(tipOf(this.#chain.checked), rules) >= costlyWork;
+    return rules.work.kind !== "unchecked" && this.#headers.now !== null && workOf(tipOf(this.#headers.now.checked), rules) >= costlyWork;
   }
 
   /** The same, and none of the blocks before it was far easier: then whoever showed it spent that work on each. */
   get isProof(): boolean {
-    return this.isCostly && this.#chain !== null && isEven(this.#chain.checked, this.#deps.rules);
+    return this.isCostly && this.#headers.now !== null && isEven(this.#headers.now.checked, this.#deps.rules);
   }
 
   #isCostly(servers: readonly RemoteServer[]): boolean {
     const { rules, costlyWork } = this.#deps;
     // Once there is a chain it tells: anybody can show one cheap block.
-    if (rules.work.kind === "unchecked" || this.#chain !== null) return this.isCostly;
+    if (rules.work.kind === "unchecked" || this.#headers.now !== null) return this.isCostly;
     return servers.every((s) => s.tip === null || workOf(s.tip.header, rules) >= costlyWork);
   }
 
@@ -172,27 +172,50 @@ export class HeaderFollower {
     for (const server of servers) {
       const { tip } = server;
       if (tip === null || tip.header.hash === own.hash) continue;
-      const followed = best.chain ?? this.#chain ?? (await this.#ownChain(servers));
-      if (followed === null || tipOf(followed.checked).hash === tip.header.hash || this.#rests(server)) continue;
+      const followed = best.chain ?? this.#headers.now ?? (await this.#headers.own(servers));
+      if (followed === null || tipOf(followed.checked).hash === tip.header.hash || this.#branches.rests(server)) continue;
       const sinceMs = this.#deps.clock.nowMs();
-      const other = await this.#planFor({ height: tip.height, hash: tip.header.hash, servers: [server] }, servers);
-      const chain = other.ok && other.value.height === other.value.target ? other.value.chain : null;
-      if (other.ok && chain !== null && chain.anchor === followed.anchor && beats(chain.checked, followed.checked)) best = other.value;
-      else this.#letRest(server, sinceMs);
+      const other = await this.#branchOf(server, { height: tip.height, hash: tip.header.hash, servers: [server] }, servers);
+      const chain = other?.chain ?? null;
+      // What was read of it so far may be enough: its work is there, however much more follows.
+      if (other !== null && chain !== null && chain.anchor === followed.anchor && beats(chain.checked, followed.checked)) {
+        best = other;
+        this.#branches.forget(server);
+      } else this.#branches.looked(server, chain === null ? null : other, sinceMs);
     }
     return best;
   }
 
-  #letRest(server: RemoteServer, sinceMs: number): void {
-    const nowMs = this.#deps.clock.nowMs();
-    const tookMs = nowMs - sinceMs;
-    if (tookMs > QUICK_MS) this.#restUntilMs.set(server, nowMs + Math.min(MAX_REST_MS, REST_FACTOR * tookMs));
+  /** The way to a server's last block, read on from where it was left; null: it gives none now. */
+  async #branchOf(server: RemoteServer, agreed: Agreed, servers: readonly RemoteServer[]): Promise<HeaderPlan | null> {
+    const kept = await this.#keptOf(server, agreed);
+    if (kept === null) {
+      const plan = await this.#planFor(agreed, servers);
+      return plan.ok ? plan.value : null;
+    }
+    if (kept.height === agreed.height) return kept;
+    const height = Math.min(agreed.height, kept.height + this.#stepSize);
+    const limits = this.#headers.limits(servers);
+    const run = await this.#deps.reader.run(agreed, kept.height + 1, height, (headers) =>
+      this.#headers.extended(kept.chain, headers, limits),
+    );
+    if (!run.ok) return null;
+    const { headers, value: chain } = run.value;
+    return { fork: kept.fork, headers: [...kept.headers, ...headers], height, target: agreed.height, chain };
   }
 
-  #rests(server: RemoteServer): boolean {
-    const leftMs = (this.#restUntilMs.get(server) ?? 0) - this.#deps.clock.nowMs();
-    // A clock that was set back must not make the rest hours longer.
-    return leftMs > 0 && leftMs <= MAX_REST_MS;
+  /** What was read of a server's branch, if that server still has it, and it still parts from our chain where it did. */
+  async #keptOf(
+    server: RemoteServer,
+    { height }: Agreed,
+  ): Promise<(HeaderPlan & { readonly fork: number; readonly chain: Anchored }) | null> {
+    const { index, reader } = this.#deps;
+    const kept = this.#branches.of(server);
+    const [first, last] = [kept?.headers[0], kept?.headers.at(-1)];
+    if (!kept || kept.fork === null || kept.chain === null || !first || !last || kept.height > height) return null;
+    const parts = index.headerAt(kept.fork)?.hash === first.prevHash && index.headerAt(kept.fork + 1)?.hash !== first.hash;
+    const here = parts ? await reader.headerOf(server, kept.height) : null;
+    return here?.ok && here.value.hash === last.hash ? { ...kept, fork: kept.fork, chain: kept.chain } : null;
   }
 
   async #planFor(agreed: Agreed, servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
@@ -226,38 +249,16 @@ export class HeaderFollower {
     log.warn("chain_shrank", { from: own.height, to: agreed.height });
     this.#behindSinceMs = null;
     if (agreed.height < index.windowBottom) return this.#startAt(agreed, servers);
-    this.#chain = this.#rewound(agreed.height);
+    this.#headers.now = this.#headers.rewound(agreed.height);
     return ok(stayAt(agreed.height));
-  }
-
-  /** Against our clock, or that of most servers' blocks where ours is behind: then ours is the wrong one. */
-  #limits(servers: readonly RemoteServer[]): HeaderLimits {
-    const times = servers.flatMap((s) => s.tip?.header.timeSec ?? []).sort((a, b) => a - b);
-    const agreed = times[Math.floor((times.length - 1) / 2)] ?? 0;
-    return { nowSec: Math.max(Math.floor(this.#deps.clock.nowMs() / 1000), agreed) };
-  }
-
-  /** What headers from the anchor on make, or what is wrong with them. */
-  #anchored(headers: readonly BlockHeader[], from: number, limits: HeaderLimits): Anchored | string {
-    const { rules } = this.#deps;
-    const [first, ...rest] = headers;
-    const anchor = first && anchorAt(first, from, rules, limits);
-    if (first === undefined || !anchor?.ok) return "its headers do not show the work they claim";
-    const checked = extend(anchor.value, rest, rules, limits);
-    return checked.ok ? { checked: checked.value, anchor: first.hash } : brokenRule(checked.error);
-  }
-
-  #extended(base: Anchored, headers: readonly BlockHeader[], limits: HeaderLimits): Anchored | string {
-    const checked = extend(base.checked, headers, this.#deps.rules, limits);
-    return checked.ok ? { ...base, checked: checked.value } : brokenRule(checked.error);
   }
 
   /** The first view of a chain. */
   async #startAt(agreed: Agreed, servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
     const { reader, index, log } = this.#deps;
     const from = Math.max(0, agreed.height - FIRST_WINDOW + 1);
-    const limits = this.#limits(servers);
-    const run = await reader.run(agreed, from, agreed.height, (headers) => this.#anchored(headers, from, limits));
+    const limits = this.#headers.limits(servers);
+    const run = await reader.run(agreed, from, agreed.height, (headers) => this.#headers.anchored(headers, from, limits));
     if (!run.ok) return run;
     if (index.tipHeader !== undefined) log.warn("chain_reorganised_beyond_window", { height: agreed.height });
     const { headers, value: chain } = run.value;
@@ -267,11 +268,11 @@ export class HeaderFollower {
   /** The way from our chain to another tip. */
   async #lead(agreed: Agreed, servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
     const { reader, index } = this.#deps;
-    const limits = this.#limits(servers);
+    const limits = this.#headers.limits(servers);
     for (const server of agreed.servers) {
       const next = this.#nextBlock(agreed, server);
-      if (next === null || this.#chain === null) continue;
-      const chain = this.#extended(this.#chain, [next], limits);
+      if (next === null || this.#headers.now === null) continue;
+      const chain = this.#headers.extended(this.#headers.now, [next], limits);
       if (typeof chain !== "string")
         return ok({ fork: agreed.height - 1, headers: [next], height: agreed.height, target: agreed.height, chain });
       // Nobody else is blamed: the hash of a merge-mined header does not cover the proof that came with it.
@@ -295,11 +296,11 @@ export class HeaderFollower {
   /** The way from a block that, by a server's word, is the last its chain shares with ours. */
   async #leadFrom(told: number, server: RemoteServer, agreed: Agreed, limits: HeaderLimits): Promise<Look<HeaderPlan>> {
     const { reader, log, index } = this.#deps;
-    const base = await this.#checkedAt(told, agreed.servers, limits);
+    const base = await this.#headers.at(told, agreed.servers, limits);
     if (!base.ok) return base;
     const to = Math.min(agreed.height, told + this.#stepSize);
     const end = { height: agreed.height, hash: agreed.hash, servers: [server] };
-    const run = await reader.run(end, told + 1, to, (headers) => this.#extended(base.value, headers, limits));
+    const run = await reader.run(end, told + 1, to, (headers) => this.#headers.extended(base.value, headers, limits));
     if (!run.ok) return run;
     const { headers: all, value: chain } = run.value;
     // Nothing is taken back that the server's own headers hold.
@@ -312,7 +313,9 @@ export class HeaderFollower {
   }
 
   get #stepSize(): number {
-    const { kind } = this.#deps.rules.work;
+    const { rules, headersPerLook } = this.#deps;
+    const { kind } = rules.work;
+    if (headersPerLook !== null) return headersPerLook;
     return kind === "sha256d" || kind === "unchecked" ? MAX_STEP : MAX_DEAR_STEP;
   }
 
@@ -320,43 +323,15 @@ export class HeaderFollower {
   #nextBlock(agreed: Agreed, server: RemoteServer): BlockHeader | null {
     const own = this.#deps.index.tipHeader;
     const told = server.tip?.header.hash === agreed.hash ? server.tip : null;
-    if (own === undefined || !told || this.#chain === null || tipOf(this.#chain.checked).hash !== own.hash) return null;
+    if (own === undefined || !told || this.#headers.now === null || tipOf(this.#headers.now.checked).hash !== own.hash) return null;
     return agreed.height === own.height + 1 && told.header.prevHash === own.hash ? told.header : null;
-  }
-
-  /** Our chain with its work, which a restart forgets. Null: nobody gives its headers now. */
-  async #ownChain(servers: readonly RemoteServer[]): Promise<Anchored | null> {
-    const own = this.#deps.index.tipHeader;
-    const chain = own && (await this.#checkedAt(own.height, servers, this.#limits(servers)));
-    return chain?.ok ? chain.value : null;
-  }
-
-  #rewound(height: number): Anchored | null {
-    if (this.#chain === null) return null;
-    const checked = rewind(this.#chain.checked, height, this.#deps.rules);
-    return checked && { ...this.#chain, checked };
-  }
-
-  /** Our chain up to `height`; read again where only its hashes are still known. */
-  async #checkedAt(height: number, servers: readonly RemoteServer[], limits: HeaderLimits): Promise<Look<Anchored>> {
-    const { index, reader } = this.#deps;
-    const hash = index.headerAt(height)?.hash ?? "";
-    const kept = this.#rewound(height);
-    if (kept !== null && tipOf(kept.checked).hash === hash) return ok(kept);
-    const from = index.windowBottom;
-    const run = await reader.run({ height, hash, servers }, from, height, (headers) => this.#anchored(headers, from, limits));
-    if (!run.ok) return run;
-    this.#chain ??= run.value.value;
-    return ok(run.value.value);
   }
 
   /** A header of the chain as checked lately; null: it has to be asked for. */
   known(height: number, plan: HeaderPlan): BlockHeader | null {
-    const chain = plan.chain ?? this.#chain;
+    const chain = plan.chain ?? this.#headers.now;
     return chain === null ? null : headerAt(chain.checked, height);
   }
 }
 
 const stayAt = (height: number): HeaderPlan => ({ fork: height, headers: [], height, target: height, chain: null });
-
-const brokenRule = ({ kind }: HeaderFault): string => `its headers break the rules of the chain (${kind})`;

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { HeaderPlan } from "./headerFollower.ts";
+import { KeptBranches } from "./keptBranches.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+
+const HOUR_MS = 3_600_000;
+const server = (): RemoteServer => ({}) as RemoteServer;
+const plan = (length: number): HeaderPlan => ({
+  fork: 1,
+  headers: Array.from({ length }, () => ({}) as BlockHeader),
+  height: 1 + length,
+  target: 10_000,
+  chain: null,
+});
+
+function begin(): { readonly branches: KeptBranches; readonly at: (ms: number) => void } {
+  let nowMs = HOUR_MS;
+  const clock: Clock = { nowMs: () => nowMs, after: () => () => undefined };
+  return {
+    branches: new KeptBranches(clock),
+    at: (ms) => {
+      nowMs = HOUR_MS + ms;
+    },
+  };
+}
+
+test("eight branches are kept, those looked at last, of two thousand headers at most, for an hour", () => {
+  const { branches, at } = begin();
+  const servers = Array.from({ length: 9 }, server);
+  for (const one of servers) branches.looked(one, plan(2_000), HOUR_MS);
+  expect(servers.map((one) => branches.of(one) !== null)).toEqual([false, ...Array(8).fill(true)]);
+  const [, one = server()] = servers;
+  branches.looked(one, plan(2_001), HOUR_MS);
+  expect(branches.of(one)).toBeNull();
+  branches.looked(one, plan(3), HOUR_MS);
+  for (const [ms, isKept] of [
+    [HOUR_MS, true],
+    [HOUR_MS + 1, false],
+    [-HOUR_MS - 1, false],
+  ] as const) {
+    at(ms);
+    expect(branches.of(one) !== null).toBe(isKept);
+  }
+});
