@@ -1,12 +1,21 @@
+import { X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
+import { SEGWIT_COIN } from "../../test/contract/embeddedChain.ts";
 import { quietLog } from "../../test/fakes/quietLog.ts";
 import { ServerCredit } from "../adapters/electrum/serverCredit.ts";
-import { PIN_SCHEMA } from "../adapters/sqlite/certificatePins.ts";
+import { newKeyPem, selfSignedCertificate } from "../adapters/httpServer/selfSigned.ts";
+import { createCertificatePins, PIN_SCHEMA } from "../adapters/sqlite/certificatePins.ts";
 import { CHAIN_SCHEMA } from "../adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
+import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { seededRng } from "../adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../adapters/virtualClock/virtualClock.ts";
 import type { ElectrumServers } from "../app/coin/utxoOpener.ts";
+import { coinEntryToChainParams } from "../chain/chainParams.ts";
+import { ChainDaemon } from "../chain/daemon.ts";
+import { ElectrumListener } from "../chain/electrum/electrumListener.ts";
+import { ElectrumServer } from "../chain/electrum/electrumServer.ts";
+import { EmbeddedChain } from "../chain/embeddedChain.ts";
 import { parseCoinEntry } from "../core/coin/coinEntry.ts";
 import { utxoKind } from "../core/coin/utxoKind.ts";
 import { openElectrum } from "./openElectrum.ts";
@@ -36,4 +45,45 @@ test("an open chain goes on with other servers, and with those it had where the 
   await chain.close();
   expect(chain.useServers?.(at("127.0.0.1:4"))?.ok).toBe(true);
   expect(names()).toEqual(["127.0.0.1:2", "127.0.0.1:3"]);
+});
+
+test("a server whose certificate changed is used again once the new one is named, and the sentence before says how to name it", async () => {
+  const params = coinEntryToChainParams(SEGWIT_COIN);
+  const entry = parseCoinEntry({ ...SEGWIT_COIN, mm2: 1, protocol: { type: "UTXO" } });
+  const kind = entry.ok ? utxoKind(entry.value) : null;
+  if (!params.ok || !entry.ok || !kind?.ok) return expect.fail("not a coin");
+  const clock = createSystemClock();
+  const server = new ElectrumServer(new ChainDaemon(new EmbeddedChain({ params: params.value, clock, rng: seededRng(1) }), clock), clock);
+  const key = newKeyPem();
+  const cert = selfSignedCertificate(key, ["127.0.0.1"], Date.now());
+  const listener = new ElectrumListener(server, { port: 0, tls: { key, cert } });
+  const url = `127.0.0.1:${await listener.listen()}`;
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA, PIN_SCHEMA]);
+  await createCertificatePins(db).set(url, `key ${"ab".repeat(32)}`);
+  const deps = { clock, rng: seededRng(2), log: quietLog, db, credit: new ServerCredit() };
+  const servers = (accept: object): ElectrumServers => ({
+    servers: [{ url, protocol: "SSL", anyCertificate: false, timeoutSec: 5, ...accept }],
+    ...{ minConnected: undefined, maxConnected: undefined },
+  });
+  const opened = await openElectrum(entry.value, kind.value, servers({}), deps);
+  if (!opened.ok) return expect.fail(opened.error.kind);
+  const chain = opened.value;
+  const becomes = (state: string): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (chain.status().state !== state) return;
+        off();
+        resolve();
+      };
+      const off = chain.onChange(look);
+      queueMicrotask(look);
+    });
+  await becomes("unreachable");
+  const [, acceptCertificate] = /"accept_certificate": "([0-9a-f]{64})"/.exec(chain.status().error ?? "") ?? [];
+  expect(acceptCertificate).toBe(new X509Certificate(cert).fingerprint256.replaceAll(":", "").toLowerCase());
+  expect(chain.useServers?.(servers({ acceptCertificate })).ok).toBe(true);
+  await becomes("ready");
+  await chain.close();
+  await listener.close();
+  server.close();
 });

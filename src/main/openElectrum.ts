@@ -61,10 +61,11 @@ function choiceOf(
 ): Result<ServerChoice, OpenChainError> {
   const pins = createCertificatePins(db);
   const endpoints = new Map<string, ElectrumEndpoint>();
-  for (const { url, protocol, anyCertificate, timeoutSec } of servers) {
+  for (const { url, protocol, anyCertificate, acceptCertificate, timeoutSec } of servers) {
     const parsed = parseServerUrl(url);
     if (!parsed.ok) return err({ kind: "BadServers", reason: `${url.slice(0, MAX_ECHO)} is no Electrum server: ${parsed.error.detail}` });
-    const address = { ...parsed.value, protocol, disableCertVerification: anyCertificate };
+    const accepted = acceptCertificate === undefined ? {} : { acceptCertificate };
+    const address = { ...parsed.value, protocol, disableCertVerification: anyCertificate, ...accepted };
     const timeoutMs = timeoutSec === undefined ? undefined : timeoutSec * 1_000;
     // One that is named twice is one, with and without the dot that may end a host name.
     const name = serverName({ ...address, host: address.host.replace(/\.$/, "") }).toLowerCase();

@@ -30,6 +30,15 @@ function readProtocol(value: unknown): Result<ElectrumServerAddress["protocol"],
   return isProtocol(value) ? ok(value) : err(unknownVariant(value, PROTOCOLS));
 }
 
+/** SHA-256 of a certificate as people pass it on: hex of either case, with or without colons. */
+function readFingerprint(value: unknown): Result<string | undefined, string> {
+  if (value === undefined || value === null) return ok(undefined);
+  const text = readString(value);
+  if (!text.ok) return text;
+  const hex = text.value.replaceAll(":", "").toLowerCase();
+  return /^[0-9a-f]{64}$/.test(hex) ? ok(hex) : err("accept_certificate must be the SHA-256 fingerprint of a certificate, 64 hex digits");
+}
+
 const readServer: Read<ElectrumServerAddress> = (value) => {
   if (!isJsonObject(value)) return err(wrongType(value, "struct ElectrumConnectionSettings"));
   if (value.url === undefined) return err(`${MISSING} \`url\``);
@@ -39,9 +48,14 @@ const readServer: Read<ElectrumServerAddress> = (value) => {
   if (!protocol.ok) return protocol;
   const any = value.disable_cert_verification === undefined ? ok(false) : readBool(value.disable_cert_verification);
   if (!any.ok) return any;
+  const accepted = readFingerprint(value.accept_certificate);
+  if (!accepted.ok) return accepted;
   const timeout = value.timeout_sec === undefined || value.timeout_sec === null ? ok(undefined) : readU32(value.timeout_sec);
   if (!timeout.ok) return timeout;
-  return ok({ url: url.value, protocol: protocol.value, anyCertificate: any.value, timeoutSec: timeout.value });
+  return ok({
+    ...{ url: url.value, protocol: protocol.value, anyCertificate: any.value, timeoutSec: timeout.value },
+    ...(accepted.value === undefined ? {} : { acceptCertificate: accepted.value }),
+  });
 };
 
 const SERVER = {
@@ -50,6 +64,10 @@ const SERVER = {
     url: { type: "string", description: "Host and port." },
     protocol: { enum: PROTOCOLS, default: "TCP" },
     disable_cert_verification: { type: "boolean", default: false },
+    accept_certificate: {
+      type: "string",
+      description: "SSL and WSS, ours: this certificate is taken whatever the server showed before; its SHA-256 in hex.",
+    },
     timeout_sec: { type: "integer", minimum: 1 },
   },
   required: ["url"],

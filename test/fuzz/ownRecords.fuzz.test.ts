@@ -167,7 +167,7 @@ test(`${RUNS} damaged notes of how a coin was enabled (seed ${SEED}) are read or
   const pick = source(SEED + 4);
   const memory = watchMemory();
   const servers = [
-    { url: "electrum.example:50002", protocol: "SSL", anyCertificate: false, timeoutSec: 20 },
+    { url: "electrum.example:50002", protocol: "SSL", anyCertificate: false, acceptCertificate: "ab".repeat(32), timeoutSec: 20 },
     { url: "ws.example:50003/x", protocol: "WS", anyCertificate: true, timeoutSec: undefined },
   ] as const;
   const plain = {

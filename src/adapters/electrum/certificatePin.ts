@@ -5,28 +5,65 @@ import type { CertificatePins } from "../../ports/electrum.ts";
 /** Shown instead of a key by servers whose certificate an authority vouches for: those change their keys every few months. */
 const AUTHORITY = "authority";
 
-function shownBy(socket: TLSSocket): string | null {
-  if (socket.authorized) return AUTHORITY;
-  const key = socket.getPeerX509Certificate()?.publicKey.export({ type: "spki", format: "der" });
-  return key === undefined ? null : `key ${hash("sha256", key, "hex")}`;
+/** Why no authority vouches for a certificate (OpenSSL's names, and Node's for a name that does not fit). */
+const REASONS: { readonly [code: string]: string } = {
+  CERT_HAS_EXPIRED: "it has expired",
+  CERT_NOT_YET_VALID: "it is not valid yet: check this machine's clock",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "it is signed by itself",
+  SELF_SIGNED_CERT_IN_CHAIN: "it is signed by itself",
+  ERR_TLS_CERT_ALTNAME_INVALID: "it is for another name",
+  CERT_REVOKED: "it was revoked",
+};
+
+type Shown = {
+  readonly pin: string;
+  /** SHA-256 of the certificate, lower-case hex. */
+  readonly fingerprint: string;
+  /** Why no authority vouches for it, in brackets behind a space; empty: one does, or the reason says nothing to anybody. */
+  readonly reason: string;
+};
+
+function shownBy(socket: TLSSocket): Shown | null {
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) return null;
+  const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
+  if (socket.authorized) return { pin: AUTHORITY, fingerprint, reason: "" };
+  const { authorizationError: said } = socket;
+  const reason = REASONS[said instanceof Error ? said.message : said];
+  const key = certificate.publicKey.export({ type: "spki", format: "der" });
+  return { pin: `key ${hash("sha256", key, "hex")}`, fingerprint, reason: reason === undefined ? "" : ` (${reason})` };
 }
+
+/** The end of a sentence: what whoever knows better can do. */
+const howToAccept = (fingerprint: string): string =>
+  `It may be somebody else's; if its owner confirms it, enable the coin with "accept_certificate": "${fingerprint}" for this server`;
 
 /**
  * Trust on first use. A certificate an authority vouches for is good; another one is good when its key is the one the server
- * showed the first time. Once an authority vouched for a server, nothing less is taken.
+ * showed the first time. Once an authority vouched for a server, nothing less is taken. The one that is `accepted` is good whatever was
+ * shown before, and its key is the one from then on; as long as a server was never connected, no other is.
  *
+ * @param accepted SHA-256 of a certificate, lower-case hex
  * @returns what is wrong, the end of a sentence; null: nothing
  */
-export async function judgeCertificate(socket: TLSSocket, server: string, pins: CertificatePins): Promise<string | null> {
+export async function judgeCertificate(
+  socket: TLSSocket,
+  server: string,
+  pins: CertificatePins,
+  accepted: string | undefined,
+): Promise<string | null> {
   const shown = shownBy(socket);
   if (shown === null) return "it shows no certificate";
+  const { pin, fingerprint, reason } = shown;
   const known = await pins.get(server);
-  if (known === shown) return null;
-  if (known === null || shown === AUTHORITY) {
-    await pins.set(server, shown);
+  if (known === pin) return null;
+  const isNamed = fingerprint === accepted;
+  if (isNamed || pin === AUTHORITY || (known === null && accepted === undefined)) {
+    await pins.set(server, pin);
     return null;
   }
+  if (known === null) return `its certificate is not the one that accept_certificate names. ${howToAccept(fingerprint)}`;
   return known === AUTHORITY
-    ? "no authority vouches for its certificate any more: it may be somebody else's"
-    : "its certificate has another key than the first time: it may be somebody else's";
+    ? `no authority vouches for its certificate any more${reason}. ${howToAccept(fingerprint)}`
+    : `its certificate has another key than the first time${reason}. ${howToAccept(fingerprint)}`;
 }

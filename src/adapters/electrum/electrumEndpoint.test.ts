@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -113,12 +113,14 @@ function memoryPins(): CertificatePins {
   return createCertificatePins(openInlineDatabase(":memory:", [PIN_SCHEMA]));
 }
 
-async function open(port: number, protocol: ServerProtocol, pins = memoryPins(), disableCertVerification = false): Promise<ElectrumChain> {
+type Trust = { readonly disableCertVerification?: boolean; readonly acceptCertificate?: string };
+
+async function open(port: number, protocol: ServerProtocol, pins = memoryPins(), trust: Trust = {}): Promise<ElectrumChain> {
   const chain = await openElectrumChain({
     ticker: "TST",
     format: { kind: "bitcoin" },
     headerRules: TEST_RULES,
-    servers: [electrumEndpoint({ host: HOST, port, protocol, disableCertVerification }, { rng: seededRng(2), pins })],
+    servers: [electrumEndpoint({ host: HOST, port, protocol, disableCertVerification: false, ...trust }, { rng: seededRng(2), pins })],
     store: openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"),
     clock,
     log: quietLog,
@@ -186,16 +188,76 @@ test("over TLS the key a server shows first is the one it must show later, also 
   await again.close();
   for (const undo of cleanup.splice(1).reverse()) await undo();
   const other = startWorld();
-  const impostor = await listen(other, { port, tls: certificate() });
+  const newTls = certificate();
+  const impostor = await listen(other, { port, tls: newTls });
   expect(impostor).toBe(port);
   const fooled = await open(port, "SSL", pins);
   await isUnreachable(fooled);
   expect(fooled.status().error).toContain("its certificate has another key than the first time");
+  expect(fooled.status().error).toContain(`"accept_certificate": "${fingerprintOf(newTls.cert)}"`);
   expect(fooled.status().tip).toBeNull();
   // Who says that certificates do not matter gets what they ask for.
-  const careless = await open(port, "SSL", pins, true);
+  const careless = await open(port, "SSL", pins, { disableCertVerification: true });
   await careless.refresh();
   expect(careless.status().state).toBe("ready");
+});
+
+const fingerprintOf = (cert: string): string => new X509Certificate(cert).fingerprint256.replaceAll(":", "").toLowerCase();
+
+test.each(["SSL", "WSS"] as const)("over %s a new certificate is taken when it is named, and from then on without", async (protocol) => {
+  const w = startWorld();
+  const tls = certificate();
+  const port = protocol === "SSL" ? await listen(w, { tls }) : await listenWs(w, tls);
+  const name = `${HOST}:${port}`;
+  for (const before of [`key ${"ab".repeat(32)}`, "authority"]) {
+    const pins = memoryPins();
+    await pins.set(name, before);
+    const other = await open(port, protocol, pins, { acceptCertificate: "cd".repeat(32) });
+    await isUnreachable(other);
+    expect(other.status().error).toContain(`"accept_certificate": "${fingerprintOf(tls.cert)}"`);
+    expect(await pins.get(name)).toBe(before);
+    await other.close();
+    for (const trust of [{ acceptCertificate: fingerprintOf(tls.cert) }, {}]) {
+      const chain = await open(port, protocol, pins, trust);
+      await chain.refresh();
+      expect(chain.status().state).toBe("ready");
+      await chain.close();
+    }
+  }
+});
+
+test("a server that was never connected is taken with the certificate that is named and with no other", async () => {
+  const tls = certificate();
+  const port = await listen(startWorld(), { tls });
+  const pins = memoryPins();
+  const chain = await open(port, "SSL", pins, { acceptCertificate: "cd".repeat(32) });
+  await isUnreachable(chain);
+  expect(chain.status().error).toContain("its certificate is not the one that accept_certificate names");
+  expect(await pins.get(`${HOST}:${port}`)).toBeNull();
+  await chain.close();
+  const named = await open(port, "SSL", pins, { acceptCertificate: fingerprintOf(tls.cert) });
+  await named.refresh();
+  expect(named.status().state).toBe("ready");
+});
+
+test.each([
+  ["signed by itself", Date.now(), [HOST], false, "(it is signed by itself)"],
+  ["out of date", Date.now() - 12 * 365 * 86_400_000, [HOST], true, "(it has expired)"],
+  ["of another name", Date.now(), ["impostor.example"], true, "(it is for another name)"],
+])("where an authority vouched for a server before, one whose certificate is %s is not believed, and why is said", async (...row) => {
+  const [, fromMs, names, isKnown, said] = row;
+  const key = newKeyPem();
+  const cert = selfSignedCertificate(key, names, fromMs);
+  const known = getCACertificates("default");
+  if (isKnown) setDefaultCACertificates([...known, cert]);
+  cleanup.push(() => setDefaultCACertificates(known));
+  const port = await listen(startWorld(), { tls: { key, cert } });
+  const pins = memoryPins();
+  await pins.set(`${HOST}:${port}`, "authority");
+  const chain = await open(port, "SSL", pins);
+  await isUnreachable(chain);
+  expect(chain.status().error).toContain(`no authority vouches for its certificate any more ${said}. It may be somebody else's`);
+  expect(chain.status().error).toContain(fingerprintOf(cert));
 });
 
 test("over secure WebSocket another key is refused, too", async () => {
@@ -255,9 +317,11 @@ test("where nothing listens, or something that does not speak TLS, the status sa
   const port = await listen(w);
   const nobody = await open(1, "TCP");
   const plain = await open(port, "SSL");
-  await Promise.all([nobody, plain].map(isUnreachable));
-  expect(nobody.status().error).toContain("127.0.0.1:1: ECONNREFUSED");
-  expect(plain.status().error).toContain(`127.0.0.1:${port}: `);
+  const noWeb = await open(port, "WS");
+  await Promise.all([nobody, plain, noWeb].map(isUnreachable));
+  expect(nobody.status().error).toContain("127.0.0.1:1: nothing listens there: check its port, or whether it is down (ECONNREFUSED)");
+  expect(plain.status().error).toContain(`127.0.0.1:${port}: it does not speak TLS at this port`);
+  expect(noWeb.status().error).toContain(`127.0.0.1:${port}: it does not speak WebSocket at this port`);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import type { TLSSocket } from "node:tls";
-import { ok } from "../../core/util/result.ts";
+import { err, ok } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import type { CertificatePins, ElectrumEndpoint, OpenServerStream } from "../../ports/electrum.ts";
 import type { Rng } from "../../ports/rng.ts";
@@ -7,6 +7,7 @@ import { webSocketOpener } from "../../wire/wsSocket.ts";
 import { MAX_LINE } from "./answerLimit.ts";
 import { judgeCertificate } from "./certificatePin.ts";
 import { type ServerAddress, serverName, voterOf } from "./serverAddress.ts";
+import { socketFaultText } from "./socketFault.ts";
 import { tcpOpener } from "./tcpStream.ts";
 
 const anyCertificate = async (): Promise<null> => null;
@@ -20,9 +21,22 @@ export function electrumEndpoint(
   const name = serverName(address);
   const judge = address.disableCertVerification
     ? anyCertificate
-    : (socket: TLSSocket): Promise<string | null> => judgeCertificate(socket, name, deps.pins);
-  return { name, voter: voterOf(address), open: openerOf(address, judge, deps.rng), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    : (socket: TLSSocket): Promise<string | null> => judgeCertificate(socket, name, deps.pins, address.acceptCertificate);
+  return {
+    name,
+    voter: voterOf(address),
+    open: saying(openerOf(address, judge, deps.rng)),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
 }
+
+/** The same, with sentences for the codes of sockets. */
+const saying =
+  (open: OpenServerStream): OpenServerStream =>
+  async (handlers, signal) => {
+    const stream = await open({ ...handlers, onClose: (why) => handlers.onClose(socketFaultText(why)) }, signal);
+    return stream.ok ? stream : err({ why: socketFaultText(stream.error.why) });
+  };
 
 function openerOf(
   { host, port, protocol }: ServerAddress,

@@ -8,6 +8,7 @@ import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion,
 import { isUnknownMethod, type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
 import { ServerConnection } from "./serverConnection.ts";
 import type { ServerCredit } from "./serverCredit.ts";
+import { tooLateText } from "./socketFault.ts";
 
 /** What we call ourselves, and the protocols spoken, lowest and highest. */
 const CLIENT = "swapnode";
@@ -47,7 +48,7 @@ const LATENCY_SHARE = 0.2;
 /** A latency counted for a server that has not answered yet, ms. */
 const UNKNOWN_LATENCY_MS = 500;
 /** Characters of a sentence about a server. */
-const MAX_TROUBLE = 300;
+const MAX_TROUBLE = 400;
 
 export type RemoteServerDeps = {
   readonly endpoint: ElectrumEndpoint;
@@ -170,7 +171,7 @@ export class RemoteServer {
         connection.close();
         throw cause;
       }
-      connection.end(`no connection within ${timeoutMs / 1000} s`);
+      connection.end(tooLateText(timeoutMs));
     }
   }
 

@@ -9,6 +9,8 @@ export type ServerAddress = {
   readonly protocol: ServerProtocol;
   /** SSL and WSS: any certificate will do, at any time. */
   readonly disableCertVerification: boolean;
+  /** SSL and WSS: this certificate is good whatever the server showed before; its SHA-256, lower-case hex. */
+  readonly acceptCertificate?: string;
 };
 
 export type BadServerUrl = { readonly kind: "BadServerUrl"; readonly detail: string };

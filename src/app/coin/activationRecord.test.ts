@@ -66,6 +66,17 @@ test("another passphrase, another coin's row and any damage open nothing, and th
   expect(parseActivation("A", JSON.stringify(odd), seal)).toEqual({ ok: false, error: "what is sealed in it is not understood" });
 });
 
+test("the certificate of a server that was accepted is kept with it", () => {
+  const server = { url: "a:1", protocol: "SSL", anyCertificate: false, timeoutSec: undefined } as const;
+  const electrum = {
+    servers: [{ ...server, acceptCertificate: "ab".repeat(32) }, server],
+    ...{ minConnected: undefined, maxConnected: undefined },
+  };
+  const text = activationToText(kept({ electrum }), seal) ?? "";
+  expect(parseActivation("A", text, seal)).toEqual({ ok: true, value: kept({ electrum }) });
+  expect(parseActivation("A", text.replace("ab".repeat(32), "AB:CD"), seal).ok).toBe(false);
+});
+
 test("a token is written with its platform coin and those it was enabled with", () => {
   const token: KeptActivation = { kind: "token", token: { ticker: "T", requiredConfirmations: 3 }, platform: "ETH", batch: "S" };
   expect(parseActivation("T", activationToText(token, seal) ?? "", seal)).toEqual({ ok: true, value: token });

@@ -28,6 +28,10 @@ const server = z.strictObject({
   url: z.string().max(1_000),
   protocol: z.enum(["TCP", "SSL", "WS", "WSS"]),
   anyCertificate: z.boolean(),
+  acceptCertificate: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
   timeoutSec: z.number().positive().optional(),
 });
 const plainCoin = z.strictObject({
@@ -158,7 +162,11 @@ function coinOf(read: z.output<typeof secretCoin>): KeptActivation {
     requiresNotarization: rest.requiresNotarization,
     daemon: daemon && { url: daemon.url, user: daemon.user, password: new Secret(daemon.password) },
     electrum: electrum && {
-      servers: electrum.servers.map((s) => ({ ...s, timeoutSec: s.timeoutSec })),
+      servers: electrum.servers.map(({ acceptCertificate, ...s }) => ({
+        ...s,
+        timeoutSec: s.timeoutSec,
+        ...(acceptCertificate === undefined ? {} : { acceptCertificate }),
+      })),
       minConnected: electrum.minConnected,
       maxConnected: electrum.maxConnected,
     },

@@ -24,6 +24,8 @@ export type ElectrumServerAddress = {
   readonly protocol: "TCP" | "SSL" | "WS" | "WSS";
   /** TLS: any certificate is taken, another one every time. */
   readonly anyCertificate: boolean;
+  /** TLS: the certificate with this SHA-256 (lower-case hex) is taken whatever the server showed before. */
+  readonly acceptCertificate?: string;
   /** Deadline of a call, seconds; undefined: the usual one. */
   readonly timeoutSec: number | undefined;
 };

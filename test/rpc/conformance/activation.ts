@@ -19,6 +19,11 @@ const unparsed: readonly (readonly [servers: Json, text: string])[] = [
   [[{ url: 5 }], "invalid type: integer `5`, expected a string"],
   [[{ url: "a:1", protocol: "UDP" }], "unknown variant `UDP`, expected one of `TCP`, `SSL`, `WS`, `WSS`"],
   [[{ url: "a:1", disable_cert_verification: "yes" }], 'invalid type: string "yes", expected a boolean'],
+  [
+    [{ url: "a:1", protocol: "SSL", accept_certificate: "AB:CD" }],
+    "accept_certificate must be the SHA-256 fingerprint of a certificate, 64 hex digits",
+  ],
+  [[{ url: "a:1", accept_certificate: 5 }], "invalid type: integer `5`, expected a string"],
   [[{ url: "a:1", timeout_sec: -1 }], "invalid value: integer `-1`, expected u32"],
 ];
 const unusable: readonly (readonly [fields: Fields, text: string])[] = [
@@ -27,6 +32,10 @@ const unusable: readonly (readonly [fields: Fields, text: string])[] = [
   [{ min_connected: 2 }, "min_connected (2) must be <= max_connected (1)"],
   [{ min_connected: 2, max_connected: 3 }, "min_connected (2) is more than the 1 servers"],
   [{ max_connected: 0, servers: [] }, "min_connected (1) must be <= max_connected (0)"],
+  [
+    { servers: [{ url: "a:1", accept_certificate: "AB".repeat(32) }] },
+    "accept_certificate of a:1 needs protocol SSL or WSS: over TCP there is no certificate",
+  ],
   [{ servers: [{ url: "a:1", timeout_sec: 601 }] }, "timeout_sec of a:1 must be from 1 to 600"],
 ];
 
