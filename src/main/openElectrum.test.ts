@@ -87,3 +87,20 @@ test("a server whose certificate changed is used again once the new one is named
   await listener.close();
   server.close();
 });
+
+test.each([
+  [{ coin: "DASH" }, /^DASH cannot be used with Electrum servers: its blocks are named by X11.*; enable it with its own daemon/],
+  [
+    { spv_conf: { starting_block_header: { hash: "ab".repeat(32) } } },
+    /^the entry of DOC in the coins file .*: spv_conf\.starting_block_header must have a height and a hash of 64 hex digits; correct/,
+  ],
+  [{ spv_conf: { starting_block_header: { height: "7" } } }, /spv_conf\.starting_block_header\.height .*; correct or remove it$/],
+])("an entry that does not do for Electrum servers (%j) is refused with what is wrong and what to do", async (fields, said) => {
+  const entry = parseCoinEntry({ ...DOC, ...fields });
+  const kind = entry.ok ? utxoKind(entry.value) : null;
+  if (!entry.ok || !kind?.ok) return expect.fail("not a coin");
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA, PIN_SCHEMA]);
+  const deps = { clock: new VirtualClock(), rng: seededRng(1), log: quietLog, db, credit: new ServerCredit() };
+  const opened = await openElectrum(entry.value, kind.value, at("127.0.0.1:1"), deps);
+  expect(opened).toMatchObject({ ok: false, error: { kind: "BadServers", reason: expect.stringMatching(said) } });
+});

@@ -8,7 +8,7 @@ import { openChainStore } from "../adapters/sqlite/chainStore.ts";
 import type { ElectrumServers, OpenChainError, OpenedChain } from "../app/coin/utxoOpener.ts";
 import type { CoinEntry } from "../core/coin/coinEntry.ts";
 import type { UtxoKind } from "../core/coin/utxoKind.ts";
-import { headerRulesOf } from "../core/proof/headerRules.ts";
+import { headerRulesOf, type UnsupportedHeaders } from "../core/proof/headerRules.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ElectrumEndpoint } from "../ports/electrum.ts";
@@ -30,7 +30,7 @@ export async function openElectrum(
 ): Promise<Result<OpenedChain, OpenChainError>> {
   const { clock, log, db, credit } = deps;
   const headerRules = headerRulesOf(entry, kind);
-  if (!headerRules.ok) return err({ kind: "BadServers", reason: headerRules.error.reason });
+  if (!headerRules.ok) return err({ kind: "BadServers", reason: uselessFor(entry.ticker, headerRules.error) });
   const choice = choiceOf(servers, deps);
   if (!choice.ok) return choice;
   const { servers: endpoints, ...limits } = choice.value;
@@ -53,6 +53,13 @@ export async function openElectrum(
       return next.ok ? ok(undefined) : next;
     },
   });
+}
+
+/** Why a coin cannot be followed through Electrum servers, and what can be done. */
+function uselessFor(ticker: string, { kind, reason }: UnsupportedHeaders): string {
+  return kind === "BadCheckpoint"
+    ? `the entry of ${ticker} in the coins file cannot be used with Electrum servers: ${reason}; correct or remove it`
+    : `${ticker} cannot be used with Electrum servers: ${reason}; enable it with its own daemon (method enable)`;
 }
 
 function choiceOf(

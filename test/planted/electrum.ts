@@ -1402,4 +1402,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/socketFault.test.ts`,
     SOCKET_TEST,
   ),
+  bug(
+    "an entry with a damaged checkpoint is said to be of a coin without servers",
+    "src/core/proof/headerRules.ts",
+    'err({ kind: "BadCheckpoint", reason: checkpoint.error.detail })',
+    'err({ kind: "UnsupportedHeaders", reason: checkpoint.error.detail })',
+    "src/main/openElectrum.test.ts",
+  ),
 ];

@@ -65,7 +65,8 @@ export type HeaderRules = {
   readonly checkpoint: Checkpoint | null;
 };
 
-export type UnsupportedHeaders = { readonly kind: "UnsupportedHeaders"; readonly reason: string };
+/** `BadCheckpoint`: the entry can be corrected. `reason`: of that the field and what is wrong with it, else the end of a sentence. */
+export type UnsupportedHeaders = { readonly kind: "UnsupportedHeaders" | "BadCheckpoint"; readonly reason: string };
 
 const ANY_LAYOUT: readonly HeaderLayout[] = ["plain", "auxpow", "accumulator"];
 /** The second: a test chain of ours has Bitcoin's header whatever it imitates. */
@@ -78,7 +79,7 @@ const SAPLING_LAYOUTS: readonly HeaderLayout[] = ["equihash", "plain"];
  */
 export function headerRulesOf(entry: CoinEntry, kind: UtxoKind): Result<HeaderRules, UnsupportedHeaders> {
   const checkpoint = checkpointOf(entry);
-  if (!checkpoint.ok) return err({ kind: "UnsupportedHeaders", reason: checkpoint.error.detail });
+  if (!checkpoint.ok) return err({ kind: "BadCheckpoint", reason: checkpoint.error.detail });
   const facts = chainFacts(entry);
   if (facts.kind === "refused") return err({ kind: "UnsupportedHeaders", reason: facts.reason });
   const layouts = kind.template.format.kind === "sapling" ? SAPLING_LAYOUTS : ANY_LAYOUT;
