@@ -21,6 +21,7 @@ const QUESTIONS: { readonly [name: string]: string } = {
   rpcHistory: "rpcHistory.ts",
   chain: "chainCatchUp.ts",
   electrum: "electrumActivation.ts",
+  electrumSwap: "electrumSwap.ts",
   tokens: "tokenActivation.ts",
   orders: "manyOrders.ts",
   open: "openSwaps.ts",
