@@ -78,6 +78,17 @@ describe("the address of a contract is paid until no server tells its history", 
     noneDropped(side, ticker);
   });
 
+  test("and so is the own address: the taker finds its own payment and claim, and those of the other side", async () => {
+    const taker = await begin("taker", "BBB");
+    when(world.taker, "tx_attempted", "takerPayment", (uuid) => {
+      for (let i = 0; i < LIMIT; i++) expect(world.chain("BBB").payFromFaucet(taker.script, DUST).ok).toBe(true);
+      void world.taker.state(uuid).then((s) => dust("takerPayment", s));
+    });
+    const uuid = await world.start({ lockDurationSec: LOCK_SEC });
+    expect(await outcomeOf(taker, uuid)).toBe("success");
+    noneDropped(taker, "BBB");
+  });
+
   test("and the maker claims while the taker is down: the taker finds the claim in its block after the start, and claims", async () => {
     const taker = await begin("taker", "BBB");
     const uuid = await world.start({ lockDurationSec: LOCK_SEC });

@@ -70,6 +70,9 @@ test("a payment that was seen comes into a block, and its spend is seen in the m
   await whileTimePasses(w, chain.watchScript(SCRIPT, 0));
   const payment = w.pay(SCRIPT, PAID);
   await until(w, () => paymentOf(chain, payment) !== undefined);
+  // Nor what stands in blocks.
+  for (const { faults } of w.servers)
+    faults.add({ kind: "error", code: 1, message: "no", methods: ["blockchain.transaction.id_from_pos"] });
   dust(w, [payment]);
   await w.pass(10_000);
   expect(paymentOf(chain, payment)?.block).toBeNull();
@@ -189,4 +192,39 @@ test("a spend in a block that takes the place of one that was read is found", as
   const tx = spendOf(w.format, 1, [{ txid: payment, vout: voutOf(w, payment), value: PAID }], scriptNumber(2));
   expect(w.chain.reorg({ depth: 1, blocks: 2, txs: [txToChainTx(tx)] }).ok).toBe(true);
   await until(w, () => paymentOf(chain, payment)?.spentBy?.block?.height === 123);
+});
+
+test("two servers that leave a spend out of the history they tell do not hide it while the third refuses it: its blocks are read where somebody waits", async () => {
+  const { w, db } = await begin();
+  for (const { faults } of w.servers.slice(0, 2)) faults.clear();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 115));
+  const payment = w.pay(SCRIPT, PAID);
+  w.mine();
+  dust(w);
+  await w.pass(5_000);
+  const spender = spend(w, payment);
+  for (const { faults } of w.servers.slice(0, 2)) faults.add({ kind: "hide", txid: spender });
+  w.mine();
+  await w.pass(60_000);
+  expect(paymentOf(chain, payment)?.spentBy).toBeNull();
+  chain.guard?.(SCRIPT, { dueSec: 4_000_000_000, onTx: () => undefined });
+  await until(w, () => paymentOf(chain, payment)?.spentBy?.block?.height === 124);
+});
+
+test("a mempool that is full of dust is asked for the more seldom", async () => {
+  const { w, db } = await begin();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 115));
+  dust(w);
+  await w.pass(10_000);
+  const asked = async (): Promise<number> => {
+    w.asked.length = 0;
+    await w.pass(120_000);
+    return w.asked.filter((m) => m === "blockchain.scripthash.get_mempool").length / w.servers.length;
+  };
+  expect(await asked()).toBeGreaterThan(15);
+  for (let i = 0; i < 300; i++) w.pay(SCRIPT, DUST);
+  await w.pass(20_000);
+  expect(await asked()).toBeLessThan(13);
 });

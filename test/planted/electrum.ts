@@ -55,9 +55,23 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one that is visited and refuses a history is not asked for its mempool",
     `${AT}/serverVisits.ts`,
-    "only: null }, true, clock.nowMs())) ?? [];",
-    "only: null }, true, clock.nowMs()))?.slice(0, 0) ?? [];",
+    "only: null }, asking)) ?? [];",
+    "only: null }, asking))?.slice(0, 0) ?? [];",
     VISITS_TEST,
+  ),
+  bug(
+    "a mempool full of dust is asked for every five seconds",
+    `${AT}/refusedHistories.ts`,
+    "told.txids.length * PER_LINE_MS",
+    "0 * PER_LINE_MS",
+    REFUSED_TEST,
+  ),
+  bug(
+    "one connected server that refuses a guarded history is not heard against those who tell a short one",
+    `${AT}/serverLook.ts`,
+    'telling !== "crowded" &&',
+    "telling === null &&",
+    REFUSED_TEST,
   ),
   bug(
     "a payment is signed to a contract whose history servers refuse",
@@ -104,8 +118,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what is known at a script whose history is refused is not asked for by its id",
     `${AT}/refusedHistories.ts`,
-    "!waiting.has(txid));",
-    "!waiting.has(txid) && refused.only?.has(txid));",
+    "!lines.has(txid) || told.tip !== tip);",
+    "refused.only?.has(txid));",
     REFUSED_TEST,
   ),
   bug("one server is enough for the mempool", `${AT}/serverPool.ts`, "(count > 1 ? 2 : 1)", "(count > 1 ? 1 : 1)", CHAIN_TEST),

@@ -20,6 +20,11 @@ export class AskAgain {
     this.#pauses.set(key, { atMs: nowMs, pauseMs: before === undefined ? FIRST_MS : Math.min(2 * before, LAST_MS) });
   }
 
+  /** Keys remembered. */
+  get size(): number {
+    return this.#pauses.size;
+  }
+
   forget(key: string): void {
     this.#pauses.delete(key);
   }

@@ -173,6 +173,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     word,
     refused: refusedHistories,
     search,
+    heightOf: (hash) => index.heightOf(hash),
     clock,
     log,
     closed: closing.signal,

@@ -7,16 +7,29 @@ import type { RemoteServer } from "./remoteServer.ts";
 
 /** Least pause between two looks at what one server refuses, ms: nobody tells of changes there. */
 const LEAST_MS = 5_000;
+/** And for each transaction that waited there: ElectrumX (1.15) counts one for 5,000 bytes it sends and forgives one a second. */
+const PER_LINE_MS = 20;
 /** Transactions of one script asked for by their ids. */
 const MAX_ASKED = 10;
 /** Scripts of which it is remembered what was offered to them, and how much of each. */
 const MAX_SCRIPTS = 1_000;
 const MAX_OFFERED = 10;
-/** Answers remembered. */
+/** Answers remembered, and mempools. */
 const MAX_KEPT = 10_000;
+const MAX_POOLS = 200;
 
 /** A script, and the transactions its history is wanted for; null: all of it. */
 export type Refused = { readonly scriptHex: string; readonly scriptHash: string; readonly only: ReadonlySet<string> | null };
+
+/** How one is asked; see `linesOf`. */
+export type Asking = {
+  readonly fresh: boolean;
+  readonly nowMs: number;
+  readonly heightOf: (hash: string) => number | undefined;
+};
+
+/** What waited in a server's mempool at a script, at which block and when. */
+type Pool = { readonly tip: string | undefined; readonly atMs: number; readonly txids: readonly string[] };
 
 /**
  * What servers still tell of a script whose history they refuse. Anybody can pay a script until its history is longer than servers give
@@ -26,9 +39,9 @@ export type Refused = { readonly scriptHex: string; readonly scriptHash: string;
  */
 export class RefusedHistories {
   readonly #index: ChainIndex;
-  readonly #again = new AskAgain();
-  /** By server and script: what was told last, at which block and when. */
-  readonly #told = new Map<string, { readonly tip: string | undefined; readonly atMs: number; readonly lines: readonly HistoryLine[] }>();
+  #again = new AskAgain();
+  /** By server and script. */
+  readonly #told = new Map<string, Pool>();
   /** By server and transaction: the block it was in no block at. */
   readonly #unplaced = new Map<string, string>();
   /** Transactions that were sent from here, by the scripts they pay: whether or not they were taken, they may be there. */
@@ -55,29 +68,47 @@ export class RefusedHistories {
 
   /**
    * What one server tells of a script in other ways. What is in a block stands there only as far as it was asked for by its id.
-   * @param fresh whether or not it was asked just now
+   *
+   * @param fresh    whether or not it was asked just now
+   * @param heightOf of a block on the chain that is followed
    * @returns null: it tells nothing in other ways either
    */
-  async linesOf(server: RemoteServer, refused: Refused, fresh: boolean, nowMs: number): Promise<readonly HistoryLine[] | null> {
-    const key = `${server.name} ${refused.scriptHash}`;
+  async linesOf(server: RemoteServer, refused: Refused, { fresh, nowMs, heightOf }: Asking): Promise<readonly HistoryLine[] | null> {
+    const told = await this.#pool(server, refused, fresh, nowMs);
+    if (told === null) return null;
     const tip = server.tip?.header.hash;
+    const lines = new Map(told.txids.map((txid) => [txid, { txid, height: 0 }]));
+    // What waited at another block may be in one now.
+    const asked = this.#wanted(refused).filter((txid) => !lines.has(txid) || told.tip !== tip);
+    const placed = await Promise.all(asked.map((txid) => this.#place(server, txid, nowMs, heightOf)));
+    for (const line of placed) if (line !== null) lines.set(line.txid, line);
+    return [...lines.values()];
+  }
+
+  /** What waits in the mempool at a script: whoever likes can fill it, and ElectrumX counts what it sends. */
+  async #pool(server: RemoteServer, { scriptHash }: Refused, fresh: boolean, nowMs: number): Promise<Pool | null> {
+    const key = `${server.name} ${scriptHash}`;
     const told = this.#told.get(key);
-    if (told !== undefined && !fresh && told.tip === tip && nowMs >= told.atMs && nowMs - told.atMs < LEAST_MS) return told.lines;
+    const pauseMs = told === undefined ? 0 : told.txids.length * PER_LINE_MS + (fresh ? 0 : LEAST_MS);
+    if (told !== undefined && nowMs >= told.atMs && nowMs - told.atMs < pauseMs) return told;
     const again = `mempool ${key}`;
     if (!this.#again.isDue(again, nowMs)) return null;
-    const pool = await server.ask("blockchain.scripthash.get_mempool", [refused.scriptHash], parseHistory);
-    if (!pool.ok || pool.value === "too_long") {
-      if (pool.ok || pool.error.kind === "rpc") this.#again.refused(again, nowMs);
+    const tip = server.tip?.header.hash;
+    const answer = await server.ask("blockchain.scripthash.get_mempool", [scriptHash], parseHistory);
+    if (!answer.ok || answer.value === "too_long") {
+      if (answer.ok || answer.error.kind === "rpc") this.#refuse(again, nowMs);
       return null;
     }
     this.#again.forget(again);
-    const waiting = new Set(pool.value.map(({ txid }) => txid));
-    const asked = this.#wanted(refused).filter((txid) => !waiting.has(txid));
-    const placed = await Promise.all(asked.map((txid) => this.#place(server, txid, tip, nowMs)));
-    const lines = [...pool.value.map(({ txid }) => ({ txid, height: 0 })), ...placed.flatMap((line) => line ?? [])];
-    if (this.#told.size >= MAX_KEPT) this.#told.clear();
-    this.#told.set(key, { tip, atMs: nowMs, lines });
-    return lines;
+    const pool = { tip, atMs: nowMs, txids: answer.value.map(({ txid }) => txid) };
+    if (this.#told.size >= MAX_POOLS) this.#told.clear();
+    this.#told.set(key, pool);
+    return pool;
+  }
+
+  #refuse(key: string, nowMs: number): void {
+    if (this.#again.size >= MAX_KEPT) this.#again = new AskAgain();
+    this.#again.refused(key, nowMs);
   }
 
   /** What is known and in no block yet: what spends from the script, then what was sent to it from here, then what pays it most. */
@@ -92,18 +123,19 @@ export class RefusedHistories {
   }
 
   /** Asked again at another block only; and less and less often where the server does not have it. */
-  async #place(server: RemoteServer, txid: string, tip: string | undefined, nowMs: number): Promise<HistoryLine | null> {
+  async #place(server: RemoteServer, txid: string, nowMs: number, heightOf: Asking["heightOf"]): Promise<HistoryLine | null> {
     const key = `${server.name} ${txid}`;
+    const tip = server.tip?.header.hash;
     if (tip !== undefined && this.#unplaced.get(key) === tip) return { txid, height: 0 };
     if (!this.#again.isDue(key, nowMs)) return null;
     const hash = await server.ask("blockchain.transaction.get", [txid, true], parseBlockHash);
     if (!hash.ok) {
-      if (hash.error.kind === "rpc") this.#again.refused(key, nowMs);
+      if (hash.error.kind === "rpc") this.#refuse(key, nowMs);
       return null;
     }
     this.#again.forget(key);
     // One that is in a block that is not followed yet is asked for again at the next look.
-    if (hash.value !== null) return { txid, height: this.#index.heightOf(hash.value) ?? 0 };
+    if (hash.value !== null) return { txid, height: heightOf(hash.value) ?? 0 };
     if (this.#unplaced.size >= MAX_KEPT) this.#unplaced.clear();
     if (tip !== undefined) this.#unplaced.set(key, tip);
     return { txid, height: 0 };

@@ -1,7 +1,7 @@
 import { type HistoryLine, parseHistory } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
 import { serverFaultText } from "./fault.ts";
-import type { RefusedHistories } from "./refusedHistories.ts";
+import type { Asking, RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf, statusOfHistory } from "./scriptHash.ts";
 import { majorityOf } from "./serverPool.ts";
@@ -106,9 +106,9 @@ export class ScriptViews {
 
   /**
    * Brings the views up to date. A server that fails on the way simply is not there any more.
-   * @param fresh ask for every status again instead of trusting what the servers told by themselves
+   * @param asking `fresh`: ask for every status again instead of trusting what the servers told by themselves
    */
-  async look(servers: readonly RemoteServer[], fresh: boolean, nowMs: number): Promise<void> {
+  async look(servers: readonly RemoteServer[], asking: Asking): Promise<void> {
     const there = new Set(servers);
     for (const server of this.#again.keys()) if (!there.has(server)) this.#again.delete(server);
     for (const tracked of this.#tracked.values()) {
@@ -118,10 +118,11 @@ export class ScriptViews {
         tracked.changed = true;
       }
     }
-    await Promise.all(servers.flatMap((server) => this.all().map((tracked) => this.#update(server, tracked, fresh, nowMs))));
+    await Promise.all(servers.flatMap((server) => this.all().map((tracked) => this.#update(server, tracked, asking))));
   }
 
-  async #update(server: RemoteServer, tracked: Tracked, fresh: boolean, nowMs: number): Promise<void> {
+  async #update(server: RemoteServer, tracked: Tracked, asking: Asking): Promise<void> {
+    const { fresh, nowMs } = asking;
     const known = tracked.views.get(server);
     if (known?.refusal == null || this.#againOf(server).isDue(tracked.scriptHash, nowMs)) {
       await this.#ask(server, tracked, known, fresh);
@@ -131,11 +132,11 @@ export class ScriptViews {
       }
       this.#againOf(server).refused(tracked.scriptHash, nowMs);
     }
-    await this.#askOtherwise(server, tracked, fresh, nowMs);
+    await this.#askOtherwise(server, tracked, asking);
   }
 
-  async #askOtherwise(server: RemoteServer, tracked: Tracked, fresh: boolean, nowMs: number): Promise<void> {
-    const lines = await this.#refused.linesOf(server, tracked, fresh, nowMs);
+  async #askOtherwise(server: RemoteServer, tracked: Tracked, asking: Asking): Promise<void> {
+    const lines = await this.#refused.linesOf(server, tracked, asking);
     const view = tracked.views.get(server);
     if (lines === null || view === undefined || view.refusal === null) return;
     if (view.hasPool && statusOfHistory(view.lines) === statusOfHistory(lines)) return;

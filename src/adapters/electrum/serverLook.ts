@@ -91,7 +91,7 @@ export class ServerLook {
     const nowMs = clock.nowMs();
     const txWatches = index.watches().filter((w) => w.kind === "tx");
     const found = await watchedTxs.look(txWatches, pool.present(), nowMs);
-    await views.look(pool.present(), fresh, nowMs);
+    await views.look(pool.present(), { fresh, nowMs, heightOf: (hash) => this.#heightOf(hash, plan) });
     const servers = pool.present();
     if (servers.length < Math.max(1, pool.minConnected)) return err(this.#nobody());
     const moved = plan.fork !== null && plan.fork < (index.tipHeader?.height ?? 0);
@@ -112,6 +112,14 @@ export class ServerLook {
     const tip = follower.known(plan.height, plan);
     if (rewards !== null && tip !== null) await rewards.read(plan.height, tip, pool.present());
     return ok(undefined);
+  }
+
+  /** Height of a block as the plan has it, as far back as headers are kept. */
+  #heightOf(hash: string, { fork, headers, height }: HeaderPlan): number | undefined {
+    const at = headers.findLastIndex((h) => h.hash === hash);
+    if (at >= 0) return height - headers.length + 1 + at;
+    const own = this.#parts.index.heightOf(hash);
+    return own !== undefined && fork !== null && own <= fork ? own : undefined;
   }
 
   #searchBlocks(): void {

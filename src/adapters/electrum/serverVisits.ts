@@ -35,6 +35,8 @@ export type ServerVisitsDeps = {
   readonly word: LoneWord;
   readonly refused: RefusedHistories;
   readonly search: SpendSearch;
+  /** Height of a block on the chain that is followed. */
+  readonly heightOf: (hash: string) => number | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly closed: AbortSignal;
@@ -154,13 +156,14 @@ export class ServerVisits {
 
   /** Whoever likes can make a history too long to be told: that must neither keep a claim at home nor hide one. */
   async #linesOf(server: RemoteServer, scriptHex: string): Promise<readonly HistoryLine[]> {
-    const { refused, search, clock } = this.#deps;
+    const { refused, search, clock, heightOf } = this.#deps;
     const scriptHash = scriptHashOf(scriptHex);
     const history = await server.ask("blockchain.scripthash.get_history", [scriptHash], parseHistory);
     if (history.ok && history.value !== "too_long") return history.value;
     if (!history.ok && history.error.kind !== "rpc") return [];
     search.doubt(scriptHex);
-    return (await refused.linesOf(server, { scriptHex, scriptHash, only: null }, true, clock.nowMs())) ?? [];
+    const asking = { fresh: true, nowMs: clock.nowMs(), heightOf };
+    return (await refused.linesOf(server, { scriptHex, scriptHash, only: null }, asking)) ?? [];
   }
 
   /** Others may have begun more urgent swaps, as many as they like: those must not keep the rest from being asked about. */
