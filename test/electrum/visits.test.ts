@@ -185,11 +185,29 @@ test("a spend in a block that the connected leave out is found at one that is vi
   const paid = () => chain.outputs(SCRIPT).find(({ value }) => value === PAID);
   expect(paid()?.spentBy).toBeNull();
   world.guard(0);
-  await w.pass(61_000);
+  // The first visit begins the search; blocks before the headers that are kept come from the connected, what these withhold from the second.
+  await w.pass(122_000);
   expect(world.shown).toContain(txid);
   expect(paid()?.spentBy).toMatchObject({ txid, block: { height: 123 } });
   await w.pass(1_200_000);
   expect(chain.servers().map(({ contradictions }) => contradictions > 0)).toEqual([true, true, false, false, false]);
+});
+
+test("blocks before all headers that are kept are not read at one that is visited alone: it can make them up", async () => {
+  const world = await begin();
+  const { w, chain } = world;
+  const own = new EmbeddedChain({ params: w.chain.params, clock: w.clock, rng: seededRng(1) });
+  const liar = new ElectrumServer(new ChainDaemon(own, w.clock), w.clock);
+  cleanup.push(async () => liar.close());
+  for (let i = LIARS; i < SERVERS; i++) w.replace(i, liar);
+  expect(own.payFromFaucet(SCRIPT, PAID).ok).toBe(true);
+  for (const made of [own, w.chain]) expect(made.mine(500).ok).toBe(true);
+  liar.faults.add({ kind: "short_histories", lines: 1 });
+  await w.pass(20_000);
+  world.guard(0);
+  await w.pass(10 * 60_000);
+  expect(world.told).toContain("history_refused");
+  expect(chain.outputs(SCRIPT)).toEqual([]);
 });
 
 test("a spend in no block is shown by one that is visited though it refuses the history", async () => {

@@ -74,6 +74,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     REFUSED_TEST,
   ),
   bug(
+    "old blocks are believed from one server that is visited",
+    `${AT}/spendSearch.ts`,
+    "if (own === undefined && !areMost) return null;",
+    "if (own === undefined && !areMost && height < 0) return null;",
+    VISITS_TEST,
+  ),
+  bug(
+    "blocks are read as fast as a server answers",
+    `${AT}/readPace.ts`,
+    "this.#leftOf(server.name, nowMs) - cost",
+    "this.#leftOf(server.name, nowMs) - 0 * cost",
+    `${AT}/readPace.test.ts`,
+  ),
+  bug(
     "a payment is signed to a contract whose history servers refuse",
     "src/app/swap/duties/payment.ts",
     "    crowdedContract(task) ??\n",

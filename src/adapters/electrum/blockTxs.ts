@@ -11,8 +11,8 @@ const AT_ONCE = 20;
 /** Transactions of a block that are read: more than fit into the largest that are made. */
 const MAX_TXS = 100_000;
 
-/** One transaction of a block, with who gave it. `later`: see `laterLeaf`. */
-export type PlacedTx = { readonly tx: RawTx; readonly server: RemoteServer; readonly later: number | null };
+/** One transaction of a block, with who gave it. `isNew`: its bytes as well. `later`: see `laterLeaf`. */
+export type PlacedTx = { readonly tx: RawTx; readonly server: RemoteServer; readonly isNew: boolean; readonly later: number | null };
 
 /**
  * All transactions of one block, read one by one over servers that know no blocks. Each is proven to stand in its place, and so is which
@@ -49,23 +49,22 @@ export class BlockTxs {
   /**
    * Reads some more.
    *
-   * @param most  transactions that may be asked for
-   * @param onTx  hears of each
-   * @returns how many were asked for; null: no server gives what is next
+   * @param onTx hears of each
+   * @returns false: no server gives what is next
    */
-  async more(servers: readonly RemoteServer[], most: number, onTx: (placed: PlacedTx) => void): Promise<number | null> {
-    if (this.#last === null) return (await this.#findLast(servers, onTx)) ? 1 : null;
-    const count = Math.min(AT_ONCE, most, this.#last + 1 - this.#next);
+  async more(servers: readonly RemoteServer[], onTx: (placed: PlacedTx) => void): Promise<boolean> {
+    if (this.#last === null) return this.#findLast(servers, onTx);
+    const count = Math.min(AT_ONCE, this.#last + 1 - this.#next);
     const places = Array.from({ length: count }, (_, i) => this.#next + i);
     const placed = await Promise.all(places.map(async (pos) => this.#early.get(pos) ?? this.#place(servers, pos)));
     for (const [i, one] of placed.entries()) {
       // What came behind it is asked for again.
-      if (one === null) return null;
+      if (one === null) return false;
       if (!this.#early.delete(places[i] ?? 0)) onTx(one);
       this.#read.push(one.tx);
       this.#next++;
     }
-    return count;
+    return true;
   }
 
   async #findLast(servers: readonly RemoteServer[], onTx: (placed: PlacedTx) => void): Promise<boolean> {
@@ -90,7 +89,7 @@ export class BlockTxs {
       const known = this.#index.tx(txid);
       const tx = known ? this.#prover.read(known.raw) : await this.#prover.fetch(txid, [server]);
       if (tx === null || this.#prover.flaw(tx, this.header, { branch, pos }) !== null) continue;
-      return { tx, server, later: laterLeaf(txid, branch, pos) };
+      return { tx, server, isNew: known === undefined, later: laterLeaf(txid, branch, pos) };
     }
     return null;
   }

@@ -10,17 +10,15 @@ import { BlockTxs, type PlacedTx } from "./blockTxs.ts";
 import type { Guards } from "./guards.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import type { Omissions } from "./omissions.ts";
+import { ReadPace } from "./readPace.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { TxProver } from "./txProver.ts";
 
 /** Blocks a search may have to begin before the last one: longer than swaps take on the quickest chains. */
 const MAX_BACK = 2_000;
-/**
- * Transactions read at once at most, and each second after that: ElectrumX (1.15) counts some 1.3 for the two requests of one, forgives one
- * a second and cuts off at ten thousand.
- */
-const MAX_BURST = 4_000;
-const READ_PER_SEC = 1;
+/** What ElectrumX (1.15) counts for a position of a block with its branch, and for the bytes of a transaction. */
+const PLACE_COST = 0.3;
+const BYTES_COST = 1;
 /** Blocks read again that were there when the history was told last: servers may put what a block holds into histories late. */
 const LATE_BLOCKS = 3;
 /** Scripts searched for. */
@@ -63,10 +61,9 @@ export class SpendSearch {
   /** Guarded ones whose history somebody refuses, whatever the others tell. */
   readonly #doubted = new Set<string>();
   readonly #again = new AskAgain();
+  readonly #pace = new ReadPace();
   #block: BlockTxs | null = null;
   #isRunning = false;
-  #left = MAX_BURST;
-  #leftAtMs = 0;
 
   constructor(deps: SpendSearchDeps) {
     this.#deps = deps;
@@ -89,7 +86,7 @@ export class SpendSearch {
       }
       if (telling === "crowded") this.#begin(scriptHex, Math.max(fromHeight, (this.#told.get(scriptHex) ?? 0) - LATE_BLOCKS, 1), tip);
     }
-    void this.#run(servers);
+    void this.#run(servers, true);
   }
 
   #begin(scriptHex: string, from: number, tip: number): void {
@@ -116,7 +113,7 @@ export class SpendSearch {
 
   /** Reads blocks at one that is not asked otherwise: those that are may refuse to give what would show their lie. */
   readAt(server: RemoteServer): Promise<void> {
-    return this.#run([server]);
+    return this.#run([server], false);
   }
 
   /** Whether all blocks were read for a script whose history is refused. */
@@ -142,11 +139,12 @@ export class SpendSearch {
     if (this.#block !== null && this.#block.height > height) this.#block = null;
   }
 
-  async #run(servers: readonly RemoteServer[]): Promise<void> {
+  /** @param areMost what most of `servers` say of a block before all headers kept counts */
+  async #run(servers: readonly RemoteServer[], areMost: boolean): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
     try {
-      while (!this.#deps.closed.aborted && (await this.#step(servers)));
+      while (!this.#deps.closed.aborted && (await this.#step(servers, areMost)));
     } catch (cause) {
       if (!(cause instanceof Aborted)) this.#deps.log.warn("blocks_not_read", { cause: String(cause) });
     } finally {
@@ -155,21 +153,20 @@ export class SpendSearch {
   }
 
   /** @returns whether there may be more to do now */
-  async #step(servers: readonly RemoteServer[]): Promise<boolean> {
+  async #step(servers: readonly RemoteServer[], areMost: boolean): Promise<boolean> {
     const { clock, log } = this.#deps;
     const height = this.#lowest();
-    const who = servers.map(({ name }) => name).join(" ");
     const nowMs = clock.nowMs();
-    if (height === null || this.#allowed(nowMs) < 1 || !this.#again.isDue(who, nowMs)) return false;
-    const block = await this.#blockAt(height, servers);
-    const asked = await block?.more(servers, Math.floor(this.#left), (placed) => this.#show(placed));
-    if (block === null || asked == null) {
+    const open = this.#pace.open(servers, nowMs);
+    const who = open.map(({ name }) => name).join(" ");
+    if (height === null || open.length === 0 || !this.#again.isDue(who, nowMs)) return false;
+    const block = await this.#blockAt(height, servers, areMost);
+    if (block === null || !(await block.more(open, (placed) => this.#hear(placed)))) {
       this.#again.refused(who, nowMs);
       log.warn("block_not_read", { height });
       return false;
     }
     this.#again.forget(who);
-    this.#left -= asked;
     if (block.isWhole) await this.#take(block);
     return true;
   }
@@ -183,27 +180,23 @@ export class SpendSearch {
     return heights.length === 0 ? null : Math.min(...heights);
   }
 
-  #allowed(nowMs: number): number {
-    const sinceMs = Math.max(0, nowMs - this.#leftAtMs);
-    this.#leftAtMs = nowMs;
-    this.#left = Math.min(MAX_BURST, this.#left + (sinceMs / 1_000) * READ_PER_SEC);
-    return this.#left;
-  }
-
   /** The one that is being read, unless another is on the chain in its place. */
-  async #blockAt(height: number, servers: readonly RemoteServer[]): Promise<BlockTxs | null> {
+  async #blockAt(height: number, servers: readonly RemoteServer[], areMost: boolean): Promise<BlockTxs | null> {
     const { index, reader, prover } = this.#deps;
     const own = index.headerAt(height);
     if (this.#block?.height === height && (own === undefined || own.hash === this.#block.header.hash)) return this.#block;
+    if (own === undefined && !areMost) return null;
     const header = own === undefined ? await reader.agreedAt(servers, height) : await reader.withHash(servers, height, own.hash);
     this.#block = header.ok ? new BlockTxs(height, header.value, index, prover) : null;
     return this.#block;
   }
 
   /** The secret in a claim counts before its block is read to the end. */
-  #show({ tx, server }: PlacedTx): void {
-    const { index, guards } = this.#deps;
-    const spent = new Set(tx.tx.inputs.map(outKey));
+  #hear({ tx, server, isNew }: PlacedTx): void {
+    const { index, guards, clock } = this.#deps;
+    this.#pace.spend(server, isNew ? PLACE_COST + BYTES_COST : PLACE_COST, clock.nowMs());
+    const spent = new Set(tx.tx.inputs.map(outKey).filter((key) => index.hasOutput(key)));
+    if (spent.size === 0) return;
     for (const hex of this.#next.keys()) {
       if (guards.roundOf(hex) > 0 && index.outputsOf(hex).some((o) => spent.has(outKey(o)))) guards.tell(hex, tx, server.voter);
     }
