@@ -212,3 +212,21 @@ test.each([
     expect(asked()).toContain("blockchain.estimatefee");
   },
 );
+
+test("the many transactions of one history are asked for in equal shares, not all of the first server", async () => {
+  const given = [0, 0, 0];
+  const { w, chain } = await begin((line, server) => {
+    if (/"result":"0[0-9a-f]{100,}"/.test(line) || line.includes('"pos"')) given[server] = (given[server] ?? 0) + 1;
+    return line;
+  });
+  for (let i = 0; i < 150; i++) {
+    w.pay(scriptNumber(1), 1_000n);
+    if (i % 20 === 19) w.mine();
+  }
+  w.mine();
+  given.fill(0);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(150);
+  for (const count of given) expect(count).toBeGreaterThan(80);
+  for (const count of given) expect(count).toBeLessThan(130);
+});

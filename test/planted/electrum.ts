@@ -88,6 +88,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/readPace.test.ts`,
   ),
   bug(
+    "one server is asked for all of a history of thousands",
+    `${AT}/historyWork.ts`,
+    "part.length < SHARED_FROM ? 0 : i",
+    "part.length < SHARED_FROM ? 0 : i * 0",
+    POLITE_TEST,
+  ),
+  bug(
     "a payment is signed to a contract whose history servers refuse",
     "src/app/swap/duties/payment.ts",
     "    crowdedContract(task) ??\n",

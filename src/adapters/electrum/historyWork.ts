@@ -25,6 +25,11 @@ const FEWEST_AT_ONCE = 2;
  * a liar's twenty thousand, each answered as late as may be, would keep what the others tell waiting for an hour.
  */
 const MAX_CONTESTED = 50;
+/**
+ * From so many transactions on each server is asked for a share of them, and not the first for all: ElectrumX (1.15) counts one for each
+ * and cuts off at ten thousand, and whoever likes can pay a watched script that often.
+ */
+const SHARED_FROM = 100;
 /** Transactions remembered that nobody gave. */
 const MAX_UNGIVEN = 100_000;
 /** How often a history is gone through again because it made known outputs that others of it may spend. */
@@ -115,7 +120,7 @@ export class HistoryWork {
     const work = async (): Promise<void> => {
       for (let job = jobs[begun]; job !== undefined && bytes < bytesPerWrite; job = jobs[begun]) {
         const at = begun++;
-        const finding = await this.#find(job.claim, plan, servers);
+        const finding = await this.#find(job.claim, plan, servers, jobs.length < SHARED_FROM ? 0 : at);
         findings[at] = finding;
         if (isFound(finding)) bytes += finding.tx.raw.length;
       }
@@ -188,7 +193,8 @@ export class HistoryWork {
     return asked.ok ? asked.value : null;
   }
 
-  async #find(claim: Claim, plan: HeaderPlan, servers: readonly RemoteServer[]): Promise<Finding> {
+  /** @param turn who of those that can be asked is asked first */
+  async #find(claim: Claim, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
     const { index, prover } = this.#deps;
     const entry = index.txEntry(claim.txid);
     const own = entry?.raw ? prover.read(entry.raw) : null;
@@ -197,12 +203,13 @@ export class HistoryWork {
     const witnesses = (): number => knownBy(claim).filter((s) => s.state === "connected").length;
     const present = (): number => servers.filter((s) => s.state === "connected").length;
     if (own === null && claim.blocks.size === 0 && witnesses() < witnessesOf(present())) return "unheard";
-    const tx = own ?? (await prover.fetch(claim.txid, knownBy(claim)));
+    const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
     if (tx === null) return "ungiven";
     this.#largest = Math.max(this.#largest, tx.raw.length);
     for (const [height, claimants] of claim.blocks) {
       const header = await this.#header(height, plan, servers);
-      if (header !== null && (await prover.isIn(tx, height, header, claimants))) return { tx, block: { height, hash: header.hash } };
+      if (header !== null && (await prover.isIn(tx, height, header, inTurn(claimants, turn))))
+        return { tx, block: { height, hash: header.hash } };
     }
     const insisting = [...claim.blocks.values()].flat().filter((s) => s.state === "connected").length;
     if (insisting >= majorityOf(present())) return "unproven";
@@ -224,6 +231,9 @@ export class HistoryWork {
     return { facts: builder.facts(), newOutputs: builder.newOutputs().length > 0 };
   }
 }
+
+const inTurn = (servers: readonly RemoteServer[], turn: number): readonly RemoteServer[] =>
+  servers.map((server, i) => servers[(i + turn) % servers.length] ?? server);
 
 const isFound = (finding: Finding): finding is Found => typeof finding === "object";
 
