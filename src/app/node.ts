@@ -160,7 +160,7 @@ export class Node {
         lock: { baseSec: profile.paymentLocktimeSec, slowTickers: profile.slowTickers, slowFactor: profile.slowFactor },
         blockTimes: (ticker) => ({
           slowBlockSec: slowBlockSec(profile.safety, entries.get(ticker)?.avgBlocktime),
-          notarizationSec: profile.safety.notarizationSec,
+          notarizationSec: this.coins.running(ticker)?.chain.hasNoFinality?.() ? null : profile.safety.notarizationSec,
         }),
         safety: profile.safety,
         isTestCoin,

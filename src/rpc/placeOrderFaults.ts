@@ -82,9 +82,11 @@ const faults = (words: Words): FaultTable<PlaceOrderFailure> => ({
   ...NUMBER_TOO_LONG,
   ConfirmationsDoNotFit: {
     http: 400,
-    when: "The wanted confirmations could come too late for the swap's time locks.",
+    when: "The wanted confirmations could come too late for the swap's time locks, or a notarization never.",
     text: (e) =>
-      `${e.confirmations} confirmations${e.notarization ? " and a notarization" : ""} of ${e.coin} may take ${e.neededSec} s, but a swap with a lock of ${e.lockDurationSec} s leaves ${e.windowSec} s for them; ask for fewer`,
+      e.neededSec === null
+        ? `A notarization of ${e.coin} is asked for, which its chain never has: its nodes call no block final. Ask for confirmations alone`
+        : `${e.confirmations} confirmations${e.notarization ? " and a notarization" : ""} of ${e.coin} may take ${e.neededSec} s, but a swap with a lock of ${e.lockDurationSec} s leaves ${e.windowSec} s for them; ask for fewer`,
   },
   LocksTooClose: {
     http: 400,

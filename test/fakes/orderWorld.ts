@@ -17,6 +17,8 @@ import { MemoryOrderFiles } from "./memoryOrderFiles.ts";
 import { SilentLog } from "./silentLog.ts";
 
 const LATENCY_MS = 5;
+/** A coin whose chain never notarizes. */
+export const NEVER_FINAL = "OLD";
 
 /** Swaps that only remember what they were started with. `failNext`: the next start stores nothing and rejects. */
 export class FakeSwaps implements SwapStarter {
@@ -131,7 +133,7 @@ export class OrderWorld {
         },
         rules: {
           lock: { baseSec: 7_800, slowTickers: ["BTC"], slowFactor: 4 },
-          blockTimes: () => ({ slowBlockSec: 60, notarizationSec: 1_800 }),
+          blockTimes: (ticker) => ({ slowBlockSec: 60, notarizationSec: ticker === NEVER_FINAL ? null : 1_800 }),
           safety: profileOfNetid(9_998).safety,
           isTestCoin: () => false,
           blockReward: () => null,

@@ -157,4 +157,25 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "return high;",
     PRICES,
   ),
+  bug(
+    "a swap that waits for a notarization its chain never has is begun",
+    "src/core/order/swapConfs.ts",
+    "if (needed === null || needed > windowSec) {",
+    "if (needed !== null && needed > windowSec) {",
+    "src/app/orders/ordersService.test.ts",
+  ),
+  bug(
+    "a chain that was not seen yet counts as one without final blocks",
+    "src/app/coin/evm/evmSwapChain.ts",
+    "return tip !== null && tip.finalized === null;",
+    "return (tip?.finalized ?? null) === null;",
+    "src/app/coin/evm/evmSwapChain.test.ts",
+  ),
+  bug(
+    "a node does not ask account chains whether they have final blocks",
+    "src/app/node.ts",
+    "this.coins.running(ticker)?.chain.hasNoFinality?.() ? null : profile.safety.notarizationSec",
+    "profile.safety.notarizationSec",
+    "test/sim/accountFinality.test.ts",
+  ),
 ];

@@ -217,8 +217,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "confirmations that cannot be reached in time are agreed on",
     "src/core/order/swapConfs.ts",
-    "if (needed > windowSec)",
-    "if (needed > 10 * windowSec)",
+    "needed === null || needed > windowSec)",
+    "needed === null || needed > 10 * windowSec)",
     CONFS_TEST,
   ),
   bug(

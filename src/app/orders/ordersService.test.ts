@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
 import { available, buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
-import { keyHex, OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
+import { keyHex, NEVER_FINAL, OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
 import type { TakerRequest } from "../../core/message/types.ts";
 import { decimal, type Rational, toDecimalString } from "../../core/money/rational.ts";
 import type { TakerOrderInput } from "./orderInputs.ts";
@@ -414,6 +414,20 @@ test("confirmations a slow chain could not reach in time are refused with the nu
   };
   expect(await maker.orders.placeMakerOrder(sell({ conf: { relConfs: 53 } }))).toMatchObject({ ok: false, error });
   expect(await taker.orders.placeTakerOrder(buy("1", { conf: { relConfs: 53 } }))).toMatchObject({ ok: false, error });
+});
+
+test("a notarization of a coin whose chain has none is refused at the order, and in a match with its settings", async () => {
+  const { world, maker, taker } = await pair();
+  for (const node of [maker, taker]) node.coins.set(NEVER_FINAL, new FakeTradingCoin(NEVER_FINAL));
+  const error = { kind: "ConfirmationsDoNotFit", coin: NEVER_FINAL, notarization: true, neededSec: null };
+  const asked = { rel: NEVER_FINAL, conf: { relNota: true } };
+  expect(await maker.orders.placeMakerOrder(sell(asked))).toMatchObject({ ok: false, error });
+  expect(await taker.orders.placeTakerOrder(buy("1", asked))).toMatchObject({ ok: false, error });
+  // What the other side asks for of the coin it sends is the laxer of both: the swap goes on.
+  await place(maker, sell({ rel: NEVER_FINAL }));
+  await take(taker, buy("1", { rel: NEVER_FINAL }));
+  await world.clock.advance(4_000);
+  expect(taker.swaps.started).toMatchObject([{ takerCoin: NEVER_FINAL, takerNota: false }]);
 });
 
 test("buy and sell check coins, then funds, then numbers, as KDF does", async () => {

@@ -48,6 +48,8 @@ export type SwapChain = Pick<
    * it shows everything.
    */
   unseen?(script: Uint8Array): string | null;
+  /** Whether nothing on it is ever notarized: who waits for that waits for ever. Absent: not known. */
+  hasNoFinality?(): boolean;
   /**
    * What became of a payment that the chain has exactly as a watched script says, and of which no node has shown the transaction: not yet,
    * or not any more. Null: there is none, or it is shown. Chains of scripts show what they have.

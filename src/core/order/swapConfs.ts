@@ -68,8 +68,8 @@ export function lockDurationSec(
 export type BlockTimes = {
   /** Seconds to count for one confirmation, luck on the bad side. */
   readonly slowBlockSec: number;
-  /** Seconds to count for a notarization. */
-  readonly notarizationSec: number;
+  /** Seconds to count for a notarization; null: the chain has none, and nothing that stands for it. */
+  readonly notarizationSec: number | null;
 };
 
 export type ConfirmationsDoNotFit = {
@@ -77,8 +77,8 @@ export type ConfirmationsDoNotFit = {
   readonly coin: string;
   readonly confirmations: number;
   readonly notarization: boolean;
-  /** Time the confirmations may take, and the window there is for them, seconds. */
-  readonly neededSec: number;
+  /** Time the confirmations may take, null: they never come; and the window there is for them; seconds. */
+  readonly neededSec: number | null;
   readonly windowSec: number;
   readonly lockDurationSec: number;
 };
@@ -96,8 +96,10 @@ export function confirmationWindows(lockSec: number, revealMarginSec: number): C
   return { maker, taker: Math.min(Math.floor((4 * lockSec) / 5), lockSec - revealMarginSec) - maker };
 }
 
-const neededSec = (confirmations: number, notarization: boolean, times: BlockTimes): number =>
-  Math.max(confirmations * times.slowBlockSec, notarization ? times.notarizationSec : 0);
+function neededSec(confirmations: number, notarization: boolean, { slowBlockSec, notarizationSec }: BlockTimes): number | null {
+  if (!notarization) return confirmations * slowBlockSec;
+  return notarizationSec === null ? null : Math.max(confirmations * slowBlockSec, notarizationSec);
+}
 
 /**
  * Refuses settings that a slow but honest chain could not meet in time.
@@ -117,7 +119,7 @@ export function confirmationsFit(
   ];
   for (const { coin, confirmations, notarization, windowSec } of sides) {
     const needed = neededSec(confirmations, notarization, coin.times);
-    if (needed > windowSec) {
+    if (needed === null || needed > windowSec) {
       return err({
         kind: "ConfirmationsDoNotFit",
         coin: coin.ticker,

@@ -153,3 +153,14 @@ test("the other side's payment that no node shows any more is named by the log's
   expect(await shown(address, true, unshown)).toEqual([there]);
   expect(await shown(address, false, unshown)).toEqual([]);
 });
+
+test("a chain whose nodes call no block final says so once it was seen, and not before", async () => {
+  const { chain, swapChain } = await afterStart();
+  const tip = chain.status().tip ?? expect.fail("no tip");
+  const says = (finalized: number | null | undefined): boolean => {
+    vi.spyOn(chain, "status").mockReturnValue({ ...chain.status(), tip: finalized === undefined ? null : { ...tip, finalized } });
+    return swapChain.hasNoFinality();
+  };
+  expect([says(undefined), says(null), says(90)]).toEqual([false, true, false]);
+  expect([swapChain.isNotarized(90), swapChain.isNotarized(91)]).toEqual([true, false]);
+});

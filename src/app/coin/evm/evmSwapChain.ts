@@ -309,6 +309,10 @@ export class EvmSwapChain implements SwapChain {
     const finalized = this.#chain.status().tip?.finalized ?? null;
     return finalized !== null && height <= finalized;
   }
+  hasNoFinality(): boolean {
+    const { tip } = this.#chain.status();
+    return tip !== null && tip.finalized === null;
+  }
   async broadcast(raw: Uint8Array, signal?: AbortSignal): ReturnType<SwapChain["broadcast"]> {
     const outcome = await this.#chain.broadcast(raw, signal);
     if (outcome.kind === "accepted" || outcome.kind === "already_known") this.#account.nonces.noteTaken(raw);
