@@ -19,6 +19,7 @@ import { StillChain } from "./stillChain.ts";
 export type CoinNode = {
   readonly ctx: RpcContext;
   readonly clock: VirtualClock;
+  readonly coins: CoinRegistry;
   readonly chains: ReadonlyMap<string, StillChain>;
   coin(ticker: string): UtxoCoin;
   /** Enables a coin over a still chain; what `enable` would refuse comes back. */
@@ -116,6 +117,7 @@ export async function coinNode(
   return {
     ctx,
     clock: fake.clock,
+    coins,
     chains,
     coin,
     enable: (ticker) =>

@@ -178,4 +178,32 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "profile.safety.notarizationSec",
     "test/sim/accountFinality.test.ts",
   ),
+  bug(
+    "a secret is shown behind what only nodes took that are not used any more",
+    "src/app/coin/evm/nonceLedger.ts",
+    "    this.#swapTxTakenAt.clear();\n    for (const entry of this.#entries.values()) entry.takenAt = null;\n",
+    "",
+    "src/app/coin/evm/swapNonces.test.ts",
+  ),
+  bug(
+    "a transaction is lost by as many blocks as exchanged nodes made up",
+    "src/app/coin/evm/evmSwapChain.ts",
+    "known?.exchanges === exchanges ? known",
+    "known ? known",
+    "src/app/coin/evm/evmSwapChain.test.ts",
+  ),
+  bug(
+    "an account is not told that its nodes were exchanged",
+    "src/app/coin/evm/accountPool.ts",
+    "    account.nonces.nodesExchanged();\n",
+    "",
+    WALLET,
+  ),
+  bug(
+    "a transaction is lost by what nodes said last that are not used any more",
+    "src/app/coin/evm/evmSwapChain.ts",
+    'if (known && known.exchanges !== exchanges && this.#chain.status().state !== "ready") return undefined;',
+    "",
+    "src/app/coin/evm/evmSwapChain.test.ts",
+  ),
 ];

@@ -113,6 +113,7 @@ export class AccountPool {
     if (!used.ok) return badUrl(urls, used.error.index);
     shared.urls = urls;
     account.tokens.forget();
+    account.nonces.nodesExchanged();
     // What swaps rest on is looked at before anybody is told that it is done; how that goes shows in the coin's status.
     await lookAgain(this.#deps.clock, account.chain, signal);
     await account.payouts.look(signal);

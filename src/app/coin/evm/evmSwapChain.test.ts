@@ -20,7 +20,12 @@ const call = { chainId: 1n, gasLimit: 21_000n, to: ZERO_ADDRESS, value: 1n, data
 const stored = signEvmTx({ type: "legacy", nonce: 5n, ...call }, key);
 
 /** The chain has used the stored transaction's nonce for another one long ago. */
-async function afterStart(): Promise<{ chain: FakeAccountChain; swapChain: EvmSwapChain; pass: (ms: number) => void }> {
+async function afterStart(): Promise<{
+  chain: FakeAccountChain;
+  swapChain: EvmSwapChain;
+  nonces: NonceLedger;
+  pass: (ms: number) => void;
+}> {
   const chain = new FakeAccountChain();
   chain.nonce = chain.pendingNonce = 100n;
   const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
@@ -34,6 +39,7 @@ async function afterStart(): Promise<{ chain: FakeAccountChain; swapChain: EvmSw
   return {
     chain,
     swapChain,
+    nonces,
     pass: (ms) => {
       now += ms;
     },
@@ -52,6 +58,24 @@ test("a swap's transaction whose nonce was used long before this start is lost, 
   chain.unread.add(stored.txid);
   expect(swapChain.tx(stored.txid)).toBeUndefined();
   chain.unread.clear();
+  chain.nonce = 5n;
+  expect(swapChain.tx(stored.txid)).toBeUndefined();
+});
+
+test("that a nonce is used grows deep anew from what the nodes say that others were exchanged for", async () => {
+  const { chain, swapChain, nonces } = await afterStart();
+  await swapChain.watchTx(stored.txid, 0);
+  const { height } = chain;
+  expect(swapChain.tx(stored.txid)?.block?.height).toBe(height);
+  chain.height = height + 9;
+  nonces.nodesExchanged();
+  chain.trouble = "the new ones have not answered yet";
+  expect(swapChain.tx(stored.txid)).toBeUndefined();
+  chain.height += 1;
+  chain.trouble = null;
+  expect(swapChain.tx(stored.txid)).toMatchObject({ failed: true, raw: stored.raw, block: { height: height + 10 } });
+  chain.height = height + 12;
+  expect(swapChain.tx(stored.txid)?.block?.height).toBe(height + 10);
   chain.nonce = 5n;
   expect(swapChain.tx(stored.txid)).toBeUndefined();
 });

@@ -26,6 +26,8 @@ type Account = Pick<EvmAccount, "chain" | "address" | "nonces"> & {
   readonly clock: Pick<EvmAccount["clock"], "nowMs">;
 };
 type Watched = AgreedPayment & { readonly script: Uint8Array };
+/** `block` and `sinceMs`: since when its nonce is known as used; of the nodes after so many exchanges. */
+type Lost = OwnNonce & { readonly block: BlockRef; readonly sinceMs: number; readonly exchanges: number };
 /** A transaction as far as it is known. */
 type Done = { readonly txid: string; readonly block: BlockRef | null };
 
@@ -42,7 +44,7 @@ export class EvmSwapChain implements SwapChain {
   /** Transactions whose absence means something: a whole look has covered them. */
   readonly #followed = new Set<string>();
   /** Own transactions whose nonce another one used, by txid. */
-  readonly #lost = new Map<string, OwnNonce & { readonly block: BlockRef; readonly sinceMs: number }>();
+  readonly #lost = new Map<string, Lost>();
   /** Transactions that were seen in a pool or block since the start. */
   readonly #sighted = new Set<string>();
 
@@ -264,7 +266,13 @@ export class EvmSwapChain implements SwapChain {
     const held = nonces.txAt(txid);
     const own = this.#calls.stored(txid) ?? (held && { nonce: held.tx.nonce, raw: held.raw });
     const isNew = own && state && this.#followed.has(txid);
-    const lost = this.#lost.get(txid) ?? (isNew ? { ...own, block: state.block, sinceMs: clock.nowMs() } : null);
+    const { exchanges } = nonces;
+    const known = this.#lost.get(txid);
+    // Until nodes that were exchanged have been looked at, the account is as the ones before said.
+    if (known && known.exchanges !== exchanges && this.#chain.status().state !== "ready") return undefined;
+    const noted = known ?? (isNew ? own : null);
+    const now = noted && state ? { ...noted, block: state.block, sinceMs: clock.nowMs(), exchanges } : null;
+    const lost = known?.exchanges === exchanges ? known : now;
     if (!lost || !state || state.nonce <= lost.nonce || this.#hasPaid(txid)) {
       this.#lost.delete(txid);
       return undefined;

@@ -315,6 +315,7 @@ test("what was found of a token by nodes that are exchanged is found anew", asyn
   const before = found();
   await reply(node, "disable_coin", { coin: "ETH" });
   await reply(node, "enable", { coin: "ETH", ...NODES, urls: ["http://other.example"] });
+  expect(node.coins.wallet("ETH")).toMatchObject({ account: { nonces: { exchanges: 1 } } });
   chains[0]?.mine();
   await node.clock.advance(1_000);
   expect(found()).toBeGreaterThan(before);

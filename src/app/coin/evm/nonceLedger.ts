@@ -70,6 +70,7 @@ export class NonceLedger {
   #isClosed = false;
   /** What the pools are said to hold below is not believed. */
   #doubtBelow = 0n;
+  #exchanges = 0;
 
   constructor(deps: NonceLedgerDeps) {
     this.#deps = deps;
@@ -258,6 +259,17 @@ export class NonceLedger {
     const txid = evmTxid(raw);
     const at = this.#deps.chain.account(this.#deps.address)?.block.hash;
     if (at !== undefined && this.#swapTxs.get(txid)) this.#swapTxTakenAt.set(txid, at);
+  }
+
+  /** How often the nodes were exchanged: what was noted of them before says nothing of those used now. */
+  get exchanges(): number {
+    return this.#exchanges;
+  }
+  /** Other nodes are used now, and took nothing yet. What the pools are said to hold is a look's, which is made anew. */
+  nodesExchanged(): void {
+    this.#exchanges++;
+    this.#swapTxTakenAt.clear();
+    for (const entry of this.#entries.values()) entry.takenAt = null;
   }
 
   /** A swap's transaction that is held; null also when its nonce was used so long ago that it was forgotten. */

@@ -160,3 +160,16 @@ test("with 2,000 held no new one is taken, but what a swap stored is still adopt
   ledger.adopt(pay(2_000n).raw);
   expect(ledger.next()).toBe(2_001n);
 });
+
+test("what nodes took says nothing of the nodes they are exchanged for, though the tip is the same", async () => {
+  const ledger = await open();
+  const own = ledger.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  const sent = pay(1n);
+  await ledger.send(sent, signal);
+  ledger.noteTaken(own.raw);
+  expect([own, sent].map(({ txid }) => ledger.isOut(txid))).toEqual([true, true]);
+  ledger.nodesExchanged();
+  expect([own, sent].map(({ txid }) => ledger.isOut(txid))).toEqual([false, false]);
+  ledger.noteTaken(own.raw);
+  expect(ledger.isOut(own.txid)).toBe(true);
+});
