@@ -206,4 +206,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "",
     "src/app/coin/evm/evmSwapChain.test.ts",
   ),
+  bug(
+    "a node that turned one batch away over HTTP is asked call by call for ever",
+    "src/adapters/jsonRpc/daemonClient.ts",
+    "const NO_BATCHES_MS = 600_000;",
+    "const NO_BATCHES_MS = Number.POSITIVE_INFINITY;",
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
 ];

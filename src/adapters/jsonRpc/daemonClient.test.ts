@@ -230,17 +230,23 @@ test("a node that takes no batch of so many calls, and has one error for all of 
   expect((await client.callBatch(calls)).every((a) => a.ok)).toBe(true);
 });
 
-test("a daemon without batches is asked call by call", async () => {
+test("a daemon without batches is asked call by call, and for one again after ten minutes", async () => {
   let batches = 0;
-  const client = await serve((body, response) => {
+  const clock = new VirtualClock();
+  const answer: Handler = (body, response) => {
     if (!body.startsWith("[")) return reply(response, { result: idOf(body), error: null, id: idOf(body) });
     batches++;
     return reply(response, { result: null, error: { code: -32600, message: "no batches" }, id: null }, 400);
-  });
+  };
+  const client = await serve(answer, {}, clock);
   const calls = [1, 2].map((n) => ({ method: "x", params: [n] }));
   expect((await client.callBatch(calls)).every((a) => a.ok)).toBe(true);
   expect((await client.callBatch(calls)).every((a) => a.ok)).toBe(true);
   expect(batches).toBe(1);
+  await clock.advance(600_000);
+  expect((await client.callBatch(calls)).every((a) => a.ok)).toBe(true);
+  expect((await client.callBatch(calls)).every((a) => a.ok)).toBe(true);
+  expect(batches).toBe(2);
 });
 
 test.each([

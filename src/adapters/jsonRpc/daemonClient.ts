@@ -32,6 +32,8 @@ export interface DaemonClient extends DaemonRpc {
 /** First wait before a request is repeated that a full work queue turned away; doubles up to the deadline. */
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2_000;
+/** Who turned a batch away is asked call by call for so long: it may have been starting, or too busy, and many calls would fill the queue. */
+const NO_BATCHES_MS = 600_000;
 /** HTTP 503: Bitcoin Core's "work queue depth exceeded". */
 const SERVICE_UNAVAILABLE = 503;
 
@@ -57,7 +59,7 @@ export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, optio
   const queue = new CallQueue(parallel, maxWaiting);
   const closed = new AbortController();
   let nextId = 1;
-  let batches = true;
+  let batchesFromMs = Number.NEGATIVE_INFINITY;
 
   async function post(body: string, signal: AbortSignal): Promise<Result<HttpAnswer, DaemonError>> {
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(MAX_RETRY_MS, waitMs * 2)) {
@@ -100,13 +102,13 @@ export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, optio
   return {
     call,
     async callBatch(calls, callOptions = {}): Promise<readonly Result<unknown, DaemonError>[]> {
-      if (batches && calls.length > 1) {
+      if (calls.length > 1 && clock.nowMs() >= batchesFromMs) {
         const firstId = nextId;
         nextId += calls.length;
         const body = JSON.stringify(calls.map(({ method, params }, i) => ({ jsonrpc: "2.0", id: firstId + i, method, params })));
         const answers = await exchange(body, callOptions, (answer) => parseBatchAnswer(answer, firstId, calls.length));
         if (answers !== "no_batches") return answers;
-        batches = false;
+        batchesFromMs = clock.nowMs() + NO_BATCHES_MS;
       }
       return Promise.all(calls.map(({ method, params }) => call(method, params, callOptions)));
     },
