@@ -178,3 +178,22 @@ test("a node that contradicts the others at their block is named in the log once
   const others = node(world, 1).calls.filter(({ method }) => method === "eth_call").length;
   expect(asked).toBeLessThan(others);
 });
+
+test("a node that gives each header late holds up no look for long", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.refresh());
+  const late = node(world, 2);
+  const answer = late.callBatch.bind(late);
+  late.callBatch = (calls, options) => {
+    late.hangs = calls.length === 1 && calls[0]?.method === "eth_getBlockByNumber";
+    return answer(calls, options);
+  };
+  late.chain = world.evm.fork();
+  for (let i = 0; i < 8; i++) late.chain.mine();
+  node(world, 1).behind = 3;
+  for (let i = 0; i < 5; i++) world.evm.mine();
+  const sinceMs = world.evm.clock.nowMs();
+  await world.drive(world.chain.refresh());
+  expect(tip(world)?.height).toBe(world.evm.tip.number - 3);
+  expect(world.evm.clock.nowMs() - sinceMs).toBeLessThan(6_000);
+});

@@ -213,4 +213,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "const NO_BATCHES_MS = Number.POSITIVE_INFINITY;",
     "src/adapters/jsonRpc/daemonClient.test.ts",
   ),
+  bug(
+    "one node that gives each header late uses up the time of a look",
+    CHOICE,
+    "Math.min(this.#rules.timeoutMs, HEADER_MS)",
+    "this.#rules.timeoutMs",
+    WHICH,
+  ),
 ];

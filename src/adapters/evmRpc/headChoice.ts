@@ -30,6 +30,8 @@ export type HeadRules = {
 
 /** Blocks below each head that are tried: honest nodes may stand on two branches for a few. */
 const BELOW_HEAD = 4;
+/** Longest wait for one header: several may be asked for, and one node that is late with each must not use up the time of a look. */
+const HEADER_MS = 3_000;
 /** Heights tried for one look. */
 const MAX_TRIES = 40;
 
@@ -64,7 +66,7 @@ class Descent {
     const headers = await Promise.all(
       asked.map(async ({ node, head }) => {
         if (head.number === height) return head;
-        const [at] = await node.ask([blockQuery(height)], null, this.#rules.timeoutMs, signal);
+        const [at] = await node.ask([blockQuery(height)], null, Math.min(this.#rules.timeoutMs, HEADER_MS), signal);
         if (at?.ok && at.value?.number === height) return at.value;
         this.#silent.add(node);
         return null;
