@@ -234,8 +234,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a swap that was put back fails while only the contract shows its payment",
     TAKE_UP,
-    "const unexplained = hidden ?? coin.unexplained();",
-    "const unexplained = coin.unexplained();",
+    "const unexplained = hidden ?? coin.unexplained()",
+    "const unexplained = coin.unexplained()",
     TROUBLE,
   ),
   bug(
@@ -802,6 +802,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "return isSpend ? [{ raw: fromHex((versionsOf(tx)",
     "return isSpend && !fact ? [{ raw: fromHex((versionsOf(tx)",
     FUNDS_TEST,
+    NONCES,
+  ),
+  bug(
+    "a payment that a log lacks, and that waits behind a gap in the pools, is not waited for",
+    TAKE_UP,
+    "(coin.behindMissing?.((txid) => wasSent(task, txid)) ?? null)",
+    "null",
+    NONCES,
+  ),
+  bug(
+    "a swap whose fee pools have forgotten is not taken up any more after its log was put back",
+    TAKE_UP,
+    "if (hidden === null) await bringBackFee(task, coin, signal);",
+    "",
     NONCES,
   ),
 ];

@@ -170,3 +170,73 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  "a maker put back to before its payment, which waits behind another own one that pools have forgotten, takes it back once it is in a block",
+  async () => {
+    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    before = books(t);
+    const { maker, taker, world } = t;
+    const chain = world.accountChain(ETH);
+    const paid: string[] = [];
+    onSend(maker, "payment", ({ txid }) => paid.push(txid) && chain.held.add(txid), "before", 2);
+    const hasPaid = (uuid: string) => maker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "makerPayment");
+    const first = await match(t, ETH, UTXO, "4", "0.5");
+    await world.runUntil("it has paid", () => hasPaid(first));
+    let backup: ReturnType<typeof maker.backup> | null = null;
+    maker.onEvent = (event) => {
+      if (event.type === "tx_received" && backup === null) backup = maker.backup();
+    };
+    const second = await match(t, ETH, UTXO, "4", "0.5");
+    await world.runUntil("it has paid again", () => hasPaid(second));
+    for (const node of [maker, taker]) node.crash();
+    if (backup === null) throw new Error("no backup");
+    await maker.restore(await backup);
+    expect([hasPaid(first), hasPaid(second)]).toEqual([true, false]);
+    chain.pool.remove(paid[0] ?? "");
+    await world.advance(HOUR_MS);
+    await maker.start(ALL);
+    await world.advance(600_000);
+    expect(maker.outcome(second)).toBeNull();
+    chain.held.clear();
+    await taker.start(ALL);
+    await world.runUntil("both end", () => [first, second].every((uuid) => isOver(t, uuid)), 10 * HOUR_MS);
+    expect(outcomes(t, second)).toBe("refunded failed");
+    await audit(t, [first, second], before);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a taker put back to before its payment, which waits behind its fee that pools have forgotten, takes it back once it is in a block",
+  async () => {
+    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    before = books(t);
+    const { maker, taker, world } = t;
+    const chain = world.accountChain(ETH);
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    let backup: ReturnType<typeof taker.backup> | null = null;
+    let fee = "";
+    taker.onEvent = (event) => {
+      if (event.type === "tx_signed" && event.slot === "fee") fee = event.txid;
+      if (event.type === "tx_signed" && (event.slot === "fee" || event.slot === "takerPayment")) chain.held.add(event.txid);
+      if (event.type === "tx_confirmed" && event.slot === "makerPayment" && backup === null) backup = taker.backup();
+    };
+    await world.runUntil("it has paid", () => taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "takerPayment"), HOUR_MS);
+    for (const node of [maker, taker]) node.crash();
+    if (backup === null) throw new Error("no backup");
+    await taker.restore(await backup);
+    expect(taker.has(uuid, (e) => e.type === "tx_signed" && e.slot === "takerPayment")).toBe(false);
+    chain.pool.remove(fee);
+    await world.advance(HOUR_MS);
+    await taker.start(ALL);
+    await world.advance(600_000);
+    expect(taker.outcome(uuid)).toBeNull();
+    chain.held.clear();
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("refunded refunded");
+    await audit(t, [uuid], before);
+  },
+  TIMEOUT_MS,
+);

@@ -213,6 +213,11 @@ export interface SwapCoin extends TradingCoin {
    * shows only then. Null: nothing does, or payments show before they are in a block.
    */
   unexplained(): string | null;
+  /**
+   * What was sent from the own account and no pool has, one sentence: what waits behind it shows nowhere. Null: there is nothing of the kind.
+   * Only coins whose `relayPolicy` is `nonce` have it.
+   */
+  behindMissing?(wasSent: (txid: string) => boolean): string | null;
   /** The ids of own transactions that spend an output of this one. */
   builtOn(raw: Uint8Array): ReadonlySet<string>;
   /** The id of another transaction, in a block, that spends an input of this own one: it can never confirm. Null: none. */

@@ -1,5 +1,5 @@
 import { ownPayment } from "../../core/swap/events.ts";
-import type { OwnTx, SwapState } from "../../core/swap/swapState.ts";
+import { isFeeMoot, type OwnTx, type SwapState } from "../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
 import { chainOf, contractOf, unitsOf } from "./contracts.ts";
 import { isSignedHere } from "./duties/paymentForms.ts";
@@ -18,7 +18,7 @@ export function mayHavePaid(s: SwapState): boolean {
  * while its money is locked. Only a payment of the exact value, signed with the own key, counts: anybody can pay the contract.
  * Where the log has its bytes, the word of the contract that holds it is enough.
  * Rejects when the chain could not be read, has the payment and not yet shown its transaction, or has one of ours in no block yet that
- * may be it.
+ * may be it; also while pools lack what may stand before it: they keep what waits behind a gap of nonces, and count none of it.
  */
 export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promise<void> {
   const s = task.state;
@@ -39,7 +39,8 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
     const lookedFor = `the ${coin.ticker} chain has our payment, and its transaction is still looked for`;
     const hidden = coin.chain.unfound?.(script) ? (coin.chain.unseen?.(script) ?? lookedFor) : null;
     task.unseen = hidden ?? task.unseen;
-    const unexplained = hidden ?? coin.unexplained();
+    if (hidden === null) await bringBackFee(task, coin, signal);
+    const unexplained = hidden ?? coin.unexplained() ?? (own ? null : (coin.behindMissing?.((txid) => wasSent(task, txid)) ?? null));
     if (unexplained !== null) throw new Error(unexplained);
     return;
   }
@@ -56,4 +57,18 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
 function isOwn(coin: SwapCoin, raw: Uint8Array, txid: string, own: OwnTx | undefined): boolean {
   if (!coin.isOurs(txid) || !isSignedHere(coin, raw)) return false;
   return own === undefined || coin.sameInputs(raw, fromHex(own.raw));
+}
+
+/** The swap does not run yet, and nobody else sends its fee: a payment would wait behind it. */
+async function bringBackFee({ state }: SwapTask, coin: SwapCoin, signal: AbortSignal): Promise<void> {
+  const { fee } = state.own;
+  if (coin.relayPolicy !== "nonce" || !fee?.attempted || isFeeMoot(state) || coin.chain.tx(fee.txid)) return;
+  await coin.chain.broadcast(fromHex(fee.raw), signal);
+}
+
+/** Whether somebody sends an own transaction on: its swap, or its account while that waits. What never left has nothing of ours behind it. */
+function wasSent(task: SwapTask, txid: string): boolean {
+  const of = task.deps.ownTx(txid);
+  if (of === null) return true;
+  return of.state.own[of.slot]?.attempted === true && !(of.state.terms.uuid === task.uuid && isFeeMoot(of.state));
 }
