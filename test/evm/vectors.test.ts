@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { expect, test } from "vitest";
+import { checkEvmDexFee } from "../../src/app/coin/evm/evmSwapReader.ts";
 import {
   addressFaultText,
   addressOfPubkey,
@@ -25,6 +26,7 @@ import { signEvmTx } from "../../src/core/evm/signTx.ts";
 import {
   contractSecretHash,
   encodeSwapCall,
+  isSecretOf,
   parsePaymentRecord,
   parseSwapCall,
   parseSwapEvent,
@@ -36,7 +38,10 @@ import {
 import { signingBytes } from "../../src/core/evm/txFields.ts";
 import { hdCoinKey, mnemonicToRoot, parseAddressPath } from "../../src/core/keys/hd.ts";
 import { keyPairFromScalar } from "../../src/core/keys/keyPair.ts";
+import { decimal, div, toUnits } from "../../src/core/money/rational.ts";
 import { concatBytes, fromHex, toHex } from "../../src/core/util/bytes.ts";
+import { hash160 } from "../../src/core/utxo/hash.ts";
+import { encodeScriptNum } from "../../src/core/utxo/scriptNum.ts";
 
 const VECTORS = JSON.parse(readFileSync(new URL("../vectors/evm/vectors.json", import.meta.url), "utf8"));
 
@@ -253,4 +258,59 @@ test("a signature that cannot be one is refused by its reason", () => {
   expect(reason(`${signature.slice(0, -2)}02`)).toBe("RecoveryId");
   expect(reason(`0x${"0".repeat(130)}`)).toBe("Unrecoverable");
   expect(reason(`0x${"f".repeat(128)}00`)).toBe("Unrecoverable");
+});
+
+test("dex fees of Ethereum's main chain: a share of the volume, cut to the wei, paid to the address of the fee's key by the taker", () => {
+  const { feeKey, native, token } = VECTORS.dexFees;
+  const [taker, other] = [keyOf("01".repeat(32)), keyOf("02".repeat(32))];
+  expect(toUnits(div(decimal(token.volume), decimal("777")), 18)).toBe(toUnits(decimal(token.amount), 18));
+  const at = address(token.contract);
+  const dex = addressOfPubkey(fromHex(feeKey));
+  const call = { chainId: 1n, nonce: 0n, gasPrice: 1n, gasLimit: 150_000n };
+  for (const [of, amount] of [
+    [null, native.amount],
+    [at, token.amount],
+  ] as const) {
+    const units = toUnits(decimal(amount), 18);
+    const paid = of === null ? { to: dex, value: units, data: new Uint8Array(0) } : { to: of, value: 0n, data: transferCall(dex, units) };
+    const { raw } = signEvmTx({ type: "legacy", ...call, ...paid }, taker);
+    const check = (takerKey: Uint8Array, fee: Uint8Array, due: bigint, chainId = 1n): boolean =>
+      checkEvmDexFee(raw, chainId, of, { takerKey, feeKey: fee, units: due }).ok;
+    expect(check(taker.publicKey, fromHex(feeKey), units)).toBe(true);
+    expect(check(other.publicKey, fromHex(feeKey), units)).toBe(false);
+    expect(check(taker.publicKey, other.publicKey, units)).toBe(false);
+    expect(check(taker.publicKey, fromHex(feeKey), units + 1n)).toBe(false);
+    expect(check(taker.publicKey, fromHex(feeKey), units, 137n)).toBe(false);
+  }
+});
+
+test("a QRC-20 payment has the ids and calldata of an ERC-20 one, and so have its approvals", () => {
+  const v = VECTORS.qtum;
+  const [token, receiver, contract] = [v.token, v.receiver, v.contract].map(address);
+  if (token === undefined || receiver === undefined || contract === undefined) expect.fail("no address");
+  const secretHash = fromHex(v.secretHash);
+  const id = paymentId(v.lockTime, secretHash);
+  expect(toHex(id)).toBe(v.id);
+  const amount = BigInt(v.amount);
+  const payment = { kind: "erc20Payment", id, amount, token, receiver, secretHash, lockTime: BigInt(v.lockTime) } as const;
+  expect(toHex(encodeSwapCall(payment))).toBe(v.payment);
+  expect(gotten(parseSwapCall(fromHex(v.payment)))).toEqual(payment);
+  expect([approveCall(contract, 0n), approveCall(contract, amount)].map((call) => toHex(call))).toEqual([v.approveNothing, v.approve]);
+  const { lockTime, secret, secretHash: hash, id: second } = v.second;
+  expect(toHex(hash160(fromHex(secret)))).toBe(hash);
+  expect(toHex(paymentId(lockTime, fromHex(hash)))).toBe(second);
+  expect(isSecretOf(second, BigInt(lockTime), fromHex(secret))).toBe(true);
+  expect(isSecretOf(second, BigInt(lockTime), fromHex("02".repeat(32)))).toBe(false);
+});
+
+test("script numbers are those of Qtum's contract calls, and a transfer there has the calldata of ERC-20", () => {
+  const v = VECTORS.qtum;
+  for (const [number, hex] of Object.entries(v.scriptNumbers)) expect(toHex(encodeScriptNum(BigInt(number))), number).toBe(hex);
+  const pushed = (bytes: Uint8Array): string => toHex(concatBytes(Uint8Array.of(bytes.length), bytes));
+  for (const { gasLimit, gasPrice, amount, to = v.receiver, script } of [v.transferScript, v.feeScript]) {
+    const call = transferCall(address(to), BigInt(amount));
+    const gas = [gasLimit, gasPrice].map((n) => pushed(encodeScriptNum(BigInt(n)))).join("");
+    // Version 4 of Qtum's virtual machine as OP_4, then OP_CALL.
+    expect(`54${gas}${pushed(call)}${pushed(fromHex(v.token))}c2`).toBe(script);
+  }
 });
