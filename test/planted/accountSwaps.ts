@@ -818,4 +818,25 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "",
     NONCES,
   ),
+  bug(
+    "the way to bid for gas that an activation names is not used",
+    "src/app/coin/evm/evmCoins.ts",
+    "else if (request.nodes.gasPolicy !== undefined) coin",
+    "else if (request.nodes.gasPolicy !== undefined && coin.value.contract !== null) coin",
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
+    "a token goes on bidding for gas as its entry says, whatever a client chose",
+    "src/app/coin/evm/evmCoin.ts",
+    "policy: this.account.gas.chosen ?? gas.policy",
+    "policy: gas.policy",
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
+    "the chosen way to bid for gas is forgotten by a restart",
+    "src/app/coin/activationRecord.ts",
+    "...(nodes.gasPolicy ? { gasPolicy: nodes.gasPolicy } : {}),",
+    "",
+    "src/app/coin/activationRecord.test.ts",
+  ),
 ];

@@ -21,6 +21,7 @@ const NODES = { urls: ["https://node.example/api-key"], swapContract: `0x${"1".r
 const SECRET = [
   ["a daemon's password", kept({ daemon: DAEMON })],
   ["the nodes of an account chain", kept({ nodes: NODES })],
+  ["a chosen way to bid for gas", kept({ nodes: { ...NODES, gasPolicy: "high" } })],
   ["a coin that was put aside", kept({ nodes: NODES }, true)],
 ] as const;
 

@@ -57,6 +57,7 @@ const secretCoin = plainCoin.extend({
       urls: z.array(secretText).max(32).optional(),
       swapContract: z.string().max(100).optional(),
       fallbackSwapContract: z.string().max(100).optional(),
+      gasPolicy: z.enum(["legacy", "low", "medium", "high"]).optional(),
     })
     .optional(),
   aside: z.boolean().optional(),
@@ -106,7 +107,7 @@ export function activationToText(kept: KeptActivation, seal: ActivationSeal): st
     },
     ...(electrum ? { electrum: { ...electrum, servers: electrum.servers.map((s) => ({ ...s })) } } : {}),
   };
-  const isSecret = daemon || nodes?.urls || nodes?.swapContract || nodes?.fallbackSwapContract || aside;
+  const isSecret = daemon || nodes?.urls || nodes?.swapContract || nodes?.fallbackSwapContract || nodes?.gasPolicy || aside;
   if (!isSecret) return JSON.stringify(written);
   const secret: z.input<typeof secretCoin> = {
     ...written,
@@ -175,7 +176,16 @@ function coinOf(read: z.output<typeof secretCoin>): KeptActivation {
     txHistory: rest.txHistory,
     addressFormat: rest.addressFormat,
     merge: rest.merge,
-    ...(nodes ? { nodes: { urls: nodes.urls, swapContract: nodes.swapContract, fallbackSwapContract: nodes.fallbackSwapContract } } : {}),
+    ...(nodes
+      ? {
+          nodes: {
+            urls: nodes.urls,
+            swapContract: nodes.swapContract,
+            fallbackSwapContract: nodes.fallbackSwapContract,
+            ...(nodes.gasPolicy ? { gasPolicy: nodes.gasPolicy } : {}),
+          },
+        }
+      : {}),
   };
   return { kind: "coin", request, aside };
 }

@@ -1,3 +1,4 @@
+import type { GasPolicy } from "../../core/evm/evmKind.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { AccountChain } from "../../ports/accountChain.ts";
 import type { AccountTxStore } from "../../ports/accountTxStore.ts";
@@ -9,6 +10,8 @@ export type AccountNodes = {
   readonly urls: readonly string[] | undefined;
   readonly swapContract: string | undefined;
   readonly fallbackSwapContract: string | undefined;
+  /** In place of the coins file's, for all coins of the account. */
+  readonly gasPolicy?: GasPolicy | undefined;
 };
 
 type BadNodeUrl = { readonly kind: "BadNodeUrl"; readonly index: number };

@@ -5,6 +5,7 @@ import type { ReadHistory } from "../../app/coin/txHistory.ts";
 import type { ElectrumServers } from "../../app/coin/utxoOpener.ts";
 import type { SendError, Withdrawal, WithdrawError, WithdrawRequest } from "../../app/coin/withdraw.ts";
 import type { TradingCoin } from "../../app/tradingCoin.ts";
+import type { GasPolicy } from "../../core/evm/evmKind.ts";
 import type { Rational } from "../../core/money/rational.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { Secret } from "../../core/util/secret.ts";
@@ -133,6 +134,8 @@ export interface WalletCoin {
   tradeFee(signal: AbortSignal): Promise<TradeFee>;
   setRequiredConfirmations(confirmations: number): void;
   setRequiresNotarization(required: boolean): void;
+  /** How swaps bid for gas, for all coins of the account; absent for a coin that is on no account chain. */
+  readonly gasPolicy?: { readonly now: GasPolicy; choose(policy: GasPolicy): void };
   /** The key of the address shown for the coin: in wallet import format, or of an account chain as hex with `0x`. */
   privKey(): Secret<string>;
   /** The address in another form. The reason is a sentence. */

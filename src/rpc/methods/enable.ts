@@ -8,6 +8,7 @@ import { enabledCoin, enabledCoinToJson } from "../enabledCoin.ts";
 import { ENABLE_FAULTS } from "../enableFaults.ts";
 import type { FaultTable } from "../fault.ts";
 import { flag, legacyCoin, optional, optionalCount, optionalFlag, optionalText, type Read, readList, readString } from "../field.ts";
+import { gasPolicySchema, readGasPolicy } from "../gasPolicyField.ts";
 
 const readSecret: Read<Secret<string>> = (value) => {
   const text = readString(value);
@@ -47,6 +48,9 @@ export const enable = defineMethod<Failure>()({
       "Account chains: the contract swaps go through. Needed unless the coin is `wallet_only`.",
     ),
     fallback_swap_contract: optionalText().describe("Account chains: one that others may still use."),
+    swap_gas_fee_policy: optional(readGasPolicy, gasPolicySchema).describe(
+      "Account chains: how swaps bid for gas. Default: the coins file, else `Legacy`.",
+    ),
     rpc_url: optionalText().describe("http(s) address of the coin's daemon."),
     rpc_user: optionalText(),
     rpc_password: optional(readSecret, { type: "string", format: "password" }),
@@ -74,7 +78,12 @@ export const enable = defineMethod<Failure>()({
         txHistory: p.tx_history,
         addressFormat: undefined,
         merge: p.utxo_merge_params,
-        nodes: { urls: p.urls, swapContract: p.swap_contract_address, fallbackSwapContract: p.fallback_swap_contract },
+        nodes: {
+          urls: p.urls,
+          swapContract: p.swap_contract_address,
+          fallbackSwapContract: p.fallback_swap_contract,
+          gasPolicy: p.swap_gas_fee_policy,
+        },
       },
       signal,
     );

@@ -18,6 +18,7 @@ import {
   required,
   ticker,
 } from "../field.ts";
+import { gasPolicySchema, readGasPolicy } from "../gasPolicyField.ts";
 import { isJsonObject } from "../jsonNumber.ts";
 import { found, MISSING, wrongType } from "../serdeText.ts";
 import { TOKEN_FAULTS } from "../tokenFaults.ts";
@@ -125,6 +126,9 @@ export const enableEthWithTokens = defineMethod<Failure>()({
     }).describe("`http(s)` or `ws(s)` addresses of nodes, up to 32."),
     swap_contract_address: optionalText().describe("The contract swaps go through. Needed unless the coin is `wallet_only`."),
     fallback_swap_contract: optionalText().describe("One that others may still use."),
+    swap_gas_fee_policy: optional(readGasPolicy, gasPolicySchema).describe(
+      "How swaps bid for gas, of the tokens, too. Default: the coins file, else `Legacy`.",
+    ),
     erc20_tokens_requests: defaulted<readonly Token[]>(readList(readToken), [], {
       type: "array",
       items: {
@@ -155,7 +159,12 @@ export const enableEthWithTokens = defineMethod<Failure>()({
         addressFormat: undefined,
         birthdayHeight: undefined,
         rescan: false,
-        nodes: { urls: p.nodes, swapContract: p.swap_contract_address, fallbackSwapContract: p.fallback_swap_contract },
+        nodes: {
+          urls: p.nodes,
+          swapContract: p.swap_contract_address,
+          fallbackSwapContract: p.fallback_swap_contract,
+          gasPolicy: p.swap_gas_fee_policy,
+        },
       },
       p.erc20_tokens_requests,
       signal,

@@ -10,11 +10,13 @@ import { ENABLE_UTXO_TASK } from "../methods/enableUtxoTask.ts";
 import { getEnabledCoins, getEnabledCoinsV2 } from "../methods/getEnabledCoins.ts";
 import { getLockedAmount } from "../methods/getLockedAmount.ts";
 import { getRawTransaction } from "../methods/getRawTransaction.ts";
+import { getSwapGasFeePolicy } from "../methods/getSwapGasFeePolicy.ts";
 import { myBalance } from "../methods/myBalance.ts";
 import { myTxHistory, myTxHistoryV2 } from "../methods/myTxHistory.ts";
 import { sendRawTransaction } from "../methods/sendRawTransaction.ts";
 import { setRequiredConfirmations } from "../methods/setRequiredConfirmations.ts";
 import { setRequiresNotarization } from "../methods/setRequiresNotarization.ts";
+import { setSwapGasFeePolicy } from "../methods/setSwapGasFeePolicy.ts";
 import { showPrivKey } from "../methods/showPrivKey.ts";
 import { signMessage } from "../methods/signMessage.ts";
 import { validateaddress } from "../methods/validateaddress.ts";
@@ -43,6 +45,8 @@ export const WALLET_METHODS: readonly Method[] = [
   myTxHistoryV2,
   validateaddress,
   convertaddress,
+  getSwapGasFeePolicy,
+  setSwapGasFeePolicy,
   setRequiredConfirmations,
   setRequiresNotarization,
   signMessage,

@@ -22,7 +22,10 @@ class FakeAccountCoin extends FakeRpcCoin {
   override accountInfo(): AccountInfo {
     return { platform: "POL", contract: this.#contract, publicKey: Uint8Array.of(4, ...new Uint8Array(64).fill(1)) };
   }
+  readonly gasPolicy = { now: "legacy", choose: () => undefined } as const;
 }
+/** Enabled from the start, and in no list. */
+const AVAX = new FakeAccountCoin("AVAX", null);
 
 /** The coins file and the enabled coins of it. `matching`: an order of ours that is being matched. */
 export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | null): CoinsApi {
@@ -37,7 +40,7 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     ["POL", { ...entryOf(), protocol: '{"type":"ETH","protocol_data":{"chain_id":137}}' }],
   ]);
   const api: CoinsApi = {
-    active: (ticker) => coins.get(ticker),
+    active: (ticker) => coins.get(ticker) ?? (ticker === "AVAX" ? AVAX : undefined),
     trading: (ticker) => coins.get(ticker),
     all: () => [...coins.values()],
     entry: (ticker) => entries.get(ticker),

@@ -369,6 +369,18 @@ const ACCOUNT_ROWS: readonly Entry[] = [
   ethFailsV2("enable_erc20", { ticker: "TOK-ERC20" }, "TokenIsAlreadyActivated", "Token TOK-ERC20 is already activated", {
     ...{ status: 400, data: "TOK-ERC20" },
   }),
+  ethV2("get_swap_gas_fee_policy", { coin: "ETH" }, "Legacy"),
+  ethV2("set_swap_gas_fee_policy", { coin: "TOK-ERC20", swap_gas_fee_policy: "High" }, "High"),
+  ethV2("get_swap_gas_fee_policy", { coin: "ETH" }, "High", { note: "set on a token it is its platform coin's" }),
+  ethV2("set_swap_gas_fee_policy", { coin: "ETH" }, "Legacy"),
+  ethFailsV2("get_swap_gas_fee_policy", { coin: "DOC" }, "NotSupported", "DOC is on no account chain and pays no gas", {
+    ...{ status: 400, data: "DOC" },
+  }),
+  ethFailsV2("set_swap_gas_fee_policy", { coin: "DOC" }, "NotSupported", "DOC is on no account chain and pays no gas", {
+    ...{ status: 400, data: "DOC" },
+  }),
+  ethFailsV2("get_swap_gas_fee_policy", { coin: "LTC" }, "NoSuchCoin", "No such coin LTC", { status: 404, data: { coin: "LTC" } }),
+  ethFailsV2("set_swap_gas_fee_policy", { coin: "LTC" }, "NoSuchCoin", "No such coin LTC", { status: 404, data: { coin: "LTC" } }),
   ethV2(
     "sign_message",
     { coin: "TOK-ERC20", message: "test" },

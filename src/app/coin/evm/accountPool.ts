@@ -171,7 +171,8 @@ export class AccountPool {
       const failed = await this.#firstLook(user, chain.value, address, signal);
       if (failed === null) {
         await nonces.open(signal);
-        const { gas, signMessagePrefix } = platform;
+        const { signMessagePrefix } = platform;
+        const gas = { ...platform.gas };
         const funds = new AccountFunds({ chain: chain.value, address, nonces, clock });
         const keeper = new NonceKeeper({ chain: chain.value, key, address, gas, nonces, funds, clock, log });
         const unlimited = parts.unlimitedAllowances;

@@ -1,5 +1,5 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
-import type { GasRules } from "../../../core/evm/evmKind.ts";
+import type { GasPolicy, GasRules } from "../../../core/evm/evmKind.ts";
 import type { GasPrices } from "../../../core/evm/gas.ts";
 import type { KeyPair } from "../../../core/keys/keyPair.ts";
 import type { AccountChain, AccountState } from "../../../ports/accountChain.ts";
@@ -11,13 +11,16 @@ import type { NonceLedger } from "./nonceLedger.ts";
 import type { PayoutGate } from "./payoutGate.ts";
 import type { TokenTrials } from "./tokenTrials.ts";
 
+/** Rules for gas with the policy in force: one that a client chose counts for the tokens, too, whatever their entries say. */
+export type AccountGas = Omit<GasRules, "policy"> & { policy: GasPolicy | null; chosen?: GasPolicy };
+
 /** What the platform coin and the tokens of one account share. Closed when the last of them goes. */
 export type EvmAccount = {
   /** Ticker of the platform coin, which pays all fees; its decimals. */
   readonly platform: string;
   readonly platformDecimals: number;
   /** The platform coin's own, for what a token's entry leaves out. */
-  readonly gas: GasRules;
+  readonly gas: AccountGas;
   readonly signMessagePrefix: string | null;
   readonly chain: AccountChain;
   readonly key: KeyPair;

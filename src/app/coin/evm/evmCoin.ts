@@ -1,6 +1,6 @@
 import { addressFaultText, checksumAddress, type EvmAddress, parseAddress, parseAnyCaseAddress } from "../../../core/evm/address.ts";
 import { signEthMessage, verifyEthMessage } from "../../../core/evm/ethMessage.ts";
-import type { EvmKind } from "../../../core/evm/evmKind.ts";
+import type { EvmKind, GasPolicy } from "../../../core/evm/evmKind.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import type { HdAddressId } from "../../../core/keys/hd.ts";
 import { type KeyPair, uncompressedPubkey } from "../../../core/keys/keyPair.ts";
@@ -116,7 +116,16 @@ export class EvmCoin {
   }
 
   bidRule(): BidRule {
-    return bidRuleOf(this.account.gas, this.spec.kind.gas);
+    const { gas } = this.spec.kind;
+    return bidRuleOf(this.account.gas, { ...gas, policy: this.account.gas.chosen ?? gas.policy });
+  }
+  /** How its swaps bid for gas, and the choice of another way, for all coins of the account until the last of them is disabled. */
+  get gasPolicy(): { readonly now: GasPolicy; choose(policy: GasPolicy): void } {
+    const { gas } = this.account;
+    const choose = (policy: GasPolicy): void => {
+      gas.policy = gas.chosen = policy;
+    };
+    return { now: this.bidRule().policy, choose };
   }
   /** KDF's figure: a swap transaction's gas at today's price, paid in the platform coin; and what its data costs beside that. */
   async tradeFee(signal: AbortSignal): Promise<TradeFee> {

@@ -75,6 +75,7 @@ export class EvmCoins {
       }
       const coin = await this.#check(entry, kind.value, account.value, contracts.value, request, signal);
       if (!coin.ok) await this.#pool.release(entry.ticker, account.value);
+      else if (request.nodes.gasPolicy !== undefined) coin.value.gasPolicy.choose(request.nodes.gasPolicy);
       return coin;
     } catch (cause) {
       await this.#pool.release(entry.ticker, account.value);

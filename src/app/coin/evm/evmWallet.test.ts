@@ -112,6 +112,23 @@ test.each([
   expect((await reply(node, "withdraw", { coin: "ETH", to: OTHER, max: true })).error).toBeUndefined();
 });
 
+test("the policy an activation names counts before the entries', for the platform coin and its tokens, and can be chosen anew", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT", { swap_gas_fee_policy: "Low" })]);
+  await reply(node, "enable", { coin: "ETH", ...NODES, swap_gas_fee_policy: "High" });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  const priority = async (coin: string): Promise<unknown> => {
+    const { fee_details } = await reply(node, "withdraw", { coin, to: OTHER, amount: "1" });
+    return (fee_details as { readonly max_priority_fee_per_gas: unknown }).max_priority_fee_per_gas;
+  };
+  chain().prices = { legacy: GWEI, nextBaseFee: GWEI, priority: { low: GWEI, medium: 2n * GWEI, high: 3n * GWEI } };
+  expect([await priority("ETH"), await priority("USDT")]).toEqual(["0.000000003", "0.000000003"]);
+  const set = { mmrpc: "2.0", params: { coin: "USDT", swap_gas_fee_policy: "Medium" } };
+  expect(await reply(node, "set_swap_gas_fee_policy", set)).toMatchObject({ result: "Medium" });
+  expect([await priority("ETH"), await priority("USDT")]).toEqual(["0.000000002", "0.000000002"]);
+  const wrong = await reply(node, "enable", { coin: "ETH", ...NODES, swap_gas_fee_policy: "Cheap" });
+  expect(wrong.error).toContain("expected one of `Legacy`, `Low`, `Medium`, `High`");
+});
+
 test("an absurd price of gas is not paid unless the request names it", async () => {
   const { node, chain } = await world([platform("ETH"), token("USDT")]);
   await reply(node, "enable", { coin: "ETH", ...NODES });
