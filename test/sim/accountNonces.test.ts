@@ -240,3 +240,28 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  "a claim whose nonce another wallet uses while it is being sent is signed anew with the next one",
+  async () => {
+    t = await accountWorld({ seed: SEED, pollMs: 15_000 });
+    before = books(t);
+    const { maker, world } = t;
+    const chain = world.accountChain(ETH);
+    const nonces: bigint[] = [];
+    const take = ({ tx }: SignedEvmTx): void => {
+      nonces.push(tx.nonce);
+      if (nonces.length > 1) return;
+      send(t, maker.key, { to: maker.account });
+      chain.mine();
+    };
+    onSend(maker, "claim", take, "before", 100);
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("both end", () => isOver(t, uuid), HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    const [first = 0n, ...later] = nonces;
+    expect(later.every((nonce) => nonce === first + 1n) && later.length > 0).toBe(true);
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
