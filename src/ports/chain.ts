@@ -134,6 +134,11 @@ export interface UtxoChain {
    */
   guard?(script: Uint8Array, guard: Guard): () => void;
   /**
+   * Nothing more is done about a script but to see what is there stay there: a backend that asks for each script anew when somebody waits
+   * for a fresh view needs not ask for this one, until it is followed no more. Absent: that costs nothing.
+   */
+  calm?(script: Uint8Array): void;
+  /**
    * A backend of several strangers, where a block costs nothing: asks all of them, also those it would not ask otherwise, whether they have
    * a block, before a step that cannot be taken back rests on it. Why it may be made up, one sentence for people; null: nothing speaks
    * against it. Takes seconds; rejects with `Aborted` by its signal or `close`. Absent: a block the backend shows is one.

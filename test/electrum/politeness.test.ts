@@ -40,6 +40,26 @@ async function notYetSent(): Promise<{ readonly txid: string; readonly raw: Uint
   return paid.value;
 }
 
+test("what nobody waits for is not asked about for each fresh view, only each five minutes: then also what a server forgot to tell comes to light", async () => {
+  const { w, chain } = await begin((line) => (/"method":"blockchain.scripthash.subscribe"/.test(line) ? null : line));
+  const [awaited, calm] = [scriptNumber(1), scriptNumber(2)];
+  for (const script of [awaited, calm]) await whileTimePasses(w, chain.watchScript(script, 0));
+  chain.calm?.(calm);
+  w.asked.length = 0;
+  for (let look = 0; look < 5; look++) await whileTimePasses(w, chain.refresh());
+  expect(askedOf(w, "blockchain.scripthash.subscribe")).toBe(5);
+  for (const script of [awaited, calm]) w.chain.payFromFaucet(script, 100_000n);
+  await whileTimePasses(w, chain.refresh());
+  expect([awaited, calm].map((script) => chain.outputs(script).length)).toEqual([1, 0]);
+  await w.pass(301_000);
+  expect(chain.outputs(calm)).toHaveLength(1);
+  await chain.unwatch({ scripts: [calm] });
+  await whileTimePasses(w, chain.watchScript(calm, 0));
+  w.asked.length = 0;
+  await whileTimePasses(w, chain.refresh());
+  expect(askedOf(w, "blockchain.scripthash.subscribe")).toBe(2);
+});
+
 test("a transaction waited for by its id alone is asked for ever less often, twenty times in an hour at most, and found when it is there", async () => {
   const { w, chain } = await begin();
   const { txid: id, raw } = await notYetSent();

@@ -273,6 +273,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
         visits.plan();
       };
     },
+    calm: (script) => views.calm(hexOf(script)),
     doubt(block, confs, signal) {
       const deep = index.headerAt(Math.min(block.height + Math.max(1, confs) - 1, index.tipHeader?.height ?? 0));
       return witnesses.doubt(deep !== undefined && deep.height > block.height ? deep : block, signal);

@@ -26,7 +26,7 @@ export type LoopParts = LookParts & {
 const MAX_MOVES = 5;
 /** Wait before the first new try after a failure, ms; doubles up to 30 s. */
 const FIRST_RETRY_MS = 1_000;
-/** Statuses are asked for again after this long, ms, though servers tell of changes: one may have forgotten to. */
+/** All statuses are asked for again after this long, ms, though servers tell of changes: one may have forgotten to. */
 const FRESH_MS = 300_000;
 /** No watch shows as reading: servers answer for all blocks at once. */
 const NONE_PENDING = [] as const;
@@ -42,6 +42,7 @@ export class ElectrumLoop {
   readonly #status = new KnownStatus();
   readonly #waiters = new RoundWaiters();
   #wantsFresh = true;
+  /** When all was asked for last. */
   #freshAtMs = 0;
   #moves = 0;
   #isUnfinished = false;
@@ -139,12 +140,13 @@ export class ElectrumLoop {
     this.#waiters.begin();
     this.#pace.seen();
     const nowMs = this.#parts.clock.nowMs();
-    const fresh = this.#wantsFresh || Math.abs(nowMs - this.#freshAtMs) >= FRESH_MS;
+    const isDue = Math.abs(nowMs - this.#freshAtMs) >= FRESH_MS;
+    const fresh = isDue ? "all" : this.#wantsFresh ? "awaited" : "nothing";
     this.#wantsFresh = false;
     this.#isUnfinished = false;
     const look = await this.#look.run(fresh);
-    if (look.ok && fresh) this.#freshAtMs = nowMs;
-    if (!look.ok && fresh) this.#wantsFresh = true;
+    if (look.ok && isDue) this.#freshAtMs = nowMs;
+    if (!look.ok && fresh !== "nothing") this.#wantsFresh = true;
     if (look.ok) this.#succeed();
     else this.#take(look.error);
     return true;

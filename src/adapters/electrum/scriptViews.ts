@@ -18,6 +18,10 @@ type View = {
   readonly hasPool?: true;
 };
 
+/** What is asked for anew at a look: nothing, what somebody waits for, or all. */
+export type Fresh = "nothing" | "awaited" | "all";
+type LookAsking = Omit<Asking, "fresh"> & { readonly fresh: Fresh };
+
 /** A script that is followed at the servers. */
 export type Tracked = {
   readonly scriptHex: string;
@@ -37,6 +41,8 @@ export type Tracked = {
 export class ScriptViews {
   readonly #tracked = new Map<string, Tracked>();
   readonly #again = new Map<RemoteServer, AskAgain>();
+  /** Scripts nobody waits for. */
+  readonly #calm = new Set<string>();
   readonly #refused: RefusedHistories;
 
   constructor(refused: RefusedHistories) {
@@ -77,7 +83,13 @@ export class ScriptViews {
     });
   }
 
+  /** Nobody waits for what comes to a script: it is asked about anew with all others alone. Until it is removed. */
+  calm(scriptHex: string): void {
+    this.#calm.add(scriptHex);
+  }
+
   remove(scriptHex: string, servers: readonly RemoteServer[]): void {
+    this.#calm.delete(scriptHex);
     const tracked = this.#tracked.get(scriptHex);
     if (tracked === undefined) return;
     this.#tracked.delete(scriptHex);
@@ -106,9 +118,10 @@ export class ScriptViews {
 
   /**
    * Brings the views up to date. A server that fails on the way simply is not there any more.
-   * @param asking `fresh`: ask for every status again instead of trusting what the servers told by themselves
+   * @param asking `fresh`: ask for the status of every script that somebody waits for, or of all, again instead of trusting what the servers
+   * told by themselves
    */
-  async look(servers: readonly RemoteServer[], asking: Asking): Promise<void> {
+  async look(servers: readonly RemoteServer[], { fresh, ...asking }: LookAsking): Promise<void> {
     const there = new Set(servers);
     for (const server of this.#again.keys()) if (!there.has(server)) this.#again.delete(server);
     for (const tracked of this.#tracked.values()) {
@@ -118,7 +131,9 @@ export class ScriptViews {
         tracked.changed = true;
       }
     }
-    await Promise.all(servers.flatMap((server) => this.all().map((tracked) => this.#update(server, tracked, asking))));
+    const isFresh = ({ scriptHex }: Tracked): boolean => fresh === "all" || (fresh === "awaited" && !this.#calm.has(scriptHex));
+    const update = (server: RemoteServer, tracked: Tracked) => this.#update(server, tracked, { ...asking, fresh: isFresh(tracked) });
+    await Promise.all(servers.flatMap((server) => this.all().map((tracked) => update(server, tracked))));
   }
 
   async #update(server: RemoteServer, tracked: Tracked, asking: Asking): Promise<void> {

@@ -15,7 +15,7 @@ import type { Notarizations } from "./notarizations.ts";
 import type { Omissions } from "./omissions.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { RewardReader } from "./rewardReader.ts";
-import type { ScriptViews, Tracked } from "./scriptViews.ts";
+import type { Fresh, ScriptViews, Tracked } from "./scriptViews.ts";
 import { majorityOf, type ServerPool } from "./serverPool.ts";
 import type { SpendSearch } from "./spendSearch.ts";
 import type { WatchedTxs } from "./watchedTxs.ts";
@@ -76,13 +76,14 @@ export class ServerLook {
   }
 
   /** @param fresh what servers have told is asked for again */
-  async run(fresh: boolean): Promise<Look<undefined>> {
+  async run(fresh: Fresh): Promise<Look<undefined>> {
     this.#untilMs = this.#parts.clock.nowMs() + LOOK_MS;
     const { pool, index, views, watchedTxs, missing, omissions, notarizations, fees, rewards, follower, clock } = this.#parts;
     const asked = pool.present();
     // The slow ones are asked too, and may become quicker; nobody waits for them.
     for (const server of pool.connected()) if (!asked.includes(server)) void server.askTip();
-    if (fresh) await Promise.all(asked.map((s) => s.askTip()));
+    const isFresh = fresh !== "nothing";
+    if (isFresh) await Promise.all(asked.map((s) => s.askTip()));
     const headers = await this.#followHeaders();
     if (!headers.ok) return headers;
     const { plan, delta } = headers.value;
@@ -103,7 +104,7 @@ export class ServerLook {
     if (plan.height < plan.target) return err({ kind: "moved" });
     const gone = await missing.gone(pool.present(), nowMs);
     if (gone.length > 0) await this.#deps.commit({ gone });
-    if (fresh) await omissions.look(views.all());
+    if (isFresh) await omissions.look(views.all());
     this.#searchBlocks();
     const covered = await this.#cover();
     if (!covered.ok) return covered;

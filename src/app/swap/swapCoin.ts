@@ -34,6 +34,7 @@ export type SwapChain = Pick<
   | "watchTx"
   | "unwatch"
   | "guard"
+  | "calm"
   | "doubt"
   | "crowded"
   | "outputs"

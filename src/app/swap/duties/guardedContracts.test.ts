@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Outcome } from "../../../core/swap/events.ts";
 import type { Guard } from "../../../ports/chain.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { GuardedContracts } from "./guardedContracts.ts";
@@ -6,14 +7,20 @@ import { GuardedContracts } from "./guardedContracts.ts";
 const KEY = `02${"ab".repeat(32)}`;
 
 /** A taker that has paid; a transaction carries the secret where its first byte is 1. */
-function begin(): { readonly guarded: GuardedContracts; readonly guards: Guard[]; readonly woken: () => number } {
+function begin(finished: Outcome | null = null): {
+  readonly guarded: GuardedContracts;
+  readonly guards: Guard[];
+  readonly woken: () => number;
+  readonly calmed: () => number;
+} {
   const guards: Guard[] = [];
-  let woken = 0;
+  let [woken, calmed] = [0, 0];
   const chain = {
     guard: (_script: Uint8Array, guard: Guard) => {
       guards.push(guard);
       return () => undefined;
     },
+    calm: () => void calmed++,
   };
   const coin = {
     chain,
@@ -33,14 +40,14 @@ function begin(): { readonly guarded: GuardedContracts; readonly guards: Guard[]
       takerUnits: "1",
     },
     negotiated: { secretHash: "ab".repeat(20), theirStartedAt: 1_000, makerCoinPub: KEY, takerCoinPub: KEY },
-    finished: null,
+    finished,
     secret: null,
     own: { fee: { attempted: true }, takerPayment: { attempted: true, raw: "" } },
     facts: {},
     forms: { takerPayment: [{ txid: "kept", raw: "03" }] },
   };
   const task = { state, coin: () => coin, wake: () => void woken++ } as unknown as SwapTask;
-  return { guarded: new GuardedContracts(task), guards, woken: () => woken };
+  return { guarded: new GuardedContracts(task), guards, woken: () => woken, calmed: () => calmed };
 }
 
 test("what shows no secret neither waits nor wakes the swap, however much of it there is; what does stays until it is learned", () => {
@@ -70,4 +77,15 @@ test("another form of the own payment is kept that has the own signature, two of
   expect(woken()).toBe(3);
   expect(guarded.newForms().map(({ txid }) => txid)).toEqual(["a1", "a2", "b1"]);
   expect(guarded.newForms()).toEqual([]);
+});
+
+test.each([
+  [null, 0],
+  ["lost", 0],
+  ["success", 2],
+  ["refunded", 2],
+] as const)("of a swap that is %s, %i contracts are asked about less, said once", (finished, count) => {
+  const { guarded, calmed } = begin(finished);
+  for (let look = 0; look < 3; look++) guarded.update();
+  expect(calmed()).toBe(count);
 });

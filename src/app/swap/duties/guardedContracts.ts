@@ -17,6 +17,7 @@ const MAX_FORMS_TOLD = 2;
 export class GuardedContracts {
   readonly #task: SwapTask;
   readonly #releases = new Map<PaymentSlot, () => void>();
+  #isCalm = false;
   /** The first of each contract: one is enough, and whoever has the secret can make more. */
   readonly #shown = new Map<PaymentSlot, ShownTx>();
 
@@ -36,6 +37,19 @@ export class GuardedContracts {
       }
       this.#releases.get(payment)?.();
       this.#releases.delete(payment);
+    }
+    const { finished } = this.#task.state;
+    // A payment that is gone is claimed as soon as it comes back.
+    if (finished !== null && finished !== "lost" && !this.#isCalm) this.#calm();
+  }
+
+  /** What became of both payments is only watched any more: it must not be asked about anew for each view that later swaps wait for. */
+  #calm(): void {
+    this.#isCalm = true;
+    const { state } = this.#task;
+    for (const payment of state.negotiated ? (["makerPayment", "takerPayment"] as const) : []) {
+      const coin = this.#task.coin(chainOf(state.terms.role, payment));
+      coin.chain.calm?.(coin.contractScript(contractOf(state, payment)));
     }
   }
 
