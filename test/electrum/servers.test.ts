@@ -304,6 +304,26 @@ for (const seed of [1, 2, 3, random]) {
 }
 
 describe("where blocks cost work that nobody spends to lie", () => {
+  test("nor is it left after a restart, when its work has to be read again", async () => {
+    const w = await begin(3);
+    const ahead = rival(w);
+    w.replace(0, ahead.server);
+    const db = database();
+    const before = await open(w, { costlyWork: 1n }, storeOf(db));
+    ahead.chain.payFromFaucet(scriptNumber(1), PAID);
+    ahead.chain.mine(3);
+    w.mine(2);
+    await refreshed(w, before);
+    expect(before.status().tip?.hash).toBe(ahead.chain.state.tip.block.hash);
+    await before.close();
+    const chain = await open(w, { costlyWork: 1n }, storeOf(db));
+    const tips = new Set<string | undefined>();
+    chain.onChange(() => tips.add(chain.status().tip?.hash));
+    for (let i = 0; i < 5; i++) await refreshed(w, chain);
+    tips.add(chain.status().tip?.hash);
+    expect([...tips]).toEqual([ahead.chain.state.tip.block.hash]);
+  });
+
   test("one server's branch with more work is followed against two others', and not left for less work", async () => {
     const w = await begin(3);
     const ahead = rival(w);

@@ -226,8 +226,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what most servers have is not read on where its first headers show less work than ours",
     `${AT}/headerFollower.ts`,
-    "plan.value.height < plan.value.target && this.#isLess(plan.value)",
-    "plan.value.height < 0 && this.#isLess(plan.value)",
+    "plan.value.height < plan.value.target && (await",
+    "plan.value.height < 0 && (await",
     LONG_TEST,
   ),
   bug(
@@ -273,7 +273,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (finished",
     "src/app/swap/duties/guardedContracts.test.ts",
   ),
-  bug("our chain is left for one with less work", `${AT}/headerFollower.ts`, "this.#isLess(best) ||", "best.height < 0 ||", SERVERS_TEST),
+  bug(
+    "our chain is left for one with less work after a restart",
+    `${AT}/headerFollower.ts`,
+    "? now : await this.#headers.own(servers);",
+    "? now : null;",
+    SERVERS_TEST,
+  ),
+  bug(
+    "our chain is left for one with less work",
+    `${AT}/headerFollower.ts`,
+    "(await this.#isLess(best, servers)) ||",
+    "best.height < 0 ||",
+    SERVERS_TEST,
+  ),
   bug(
     "what was made of histories outlives the index",
     `${AT}/serverLook.ts`,

@@ -91,18 +91,22 @@ export class HeaderFollower {
     if (!plan.ok || !this.#isCostly(servers)) return plan;
     if (await this.#isUnmeasured(plan.value, servers)) return this.#keepOwn(agreed.value.height, servers);
     // What most have may be more than was read of it: until that shows, it is read like anybody's branch.
-    const isOpen = plan.value.height < plan.value.target && this.#isLess(plan.value);
+    const isOpen = plan.value.height < plan.value.target && (await this.#isLess(plan.value, servers));
     const start = isOpen ? stayAt(this.#deps.index.tipHeader?.height ?? 0) : plan.value;
     const best = await this.#withMoreWork(start, servers);
-    return this.#isLess(best) || (isOpen && best === start) ? this.#keepOwn(plan.value.height, servers) : ok(best);
+    const isKept = (await this.#isLess(best, servers)) || (isOpen && best === start);
+    return isKept ? this.#keepOwn(plan.value.height, servers) : ok(best);
   }
 
-  /** Whether a plan leaves our chain for one with no more work. */
-  #isLess({ fork, chain }: HeaderPlan): boolean {
+  /** Whether a plan leaves our chain for one with no more work. After a restart its work is read again from who still has it. */
+  async #isLess({ fork, chain }: HeaderPlan, servers: readonly RemoteServer[]): Promise<boolean> {
     const own = this.#deps.index.tipHeader;
-    if (own === undefined || fork === null || fork >= own.height || chain === null || this.#headers.now === null) return false;
-    const isOwn = tipOf(this.#headers.now.checked).hash === own.hash && chain.anchor === this.#headers.now.anchor;
-    return isOwn && !beats(chain.checked, this.#headers.now.checked);
+    if (own === undefined || fork === null || fork >= own.height || chain === null) return false;
+    const { now } = this.#headers;
+    const ours = now !== null && tipOf(now.checked).hash === own.hash ? now : await this.#headers.own(servers);
+    if (ours === null || ours.anchor !== chain.anchor) return false;
+    this.#headers.now = ours;
+    return !beats(chain.checked, ours.checked);
   }
 
   /**
