@@ -81,3 +81,25 @@ test("a dead connection to a server that knows no ping is noticed, too", async (
   expect(states(chain)[0]).toBe("away");
   expect(w.askedOf(0).filter((method) => method === "server.ping")).toHaveLength(1);
 });
+
+test("a server ahead of the others that answers late does not keep a block waiting that the others agree on, nor is it blamed", async () => {
+  const w = await startElectrumChain(SEGWIT_COIN, 3);
+  cleanup.push(() => w.close());
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"));
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.refresh());
+  for (const { faults } of w.servers.slice(0, 2)) faults.add({ kind: "lag", blocks: 1 });
+  w.mine();
+  await w.pass(60_000);
+  w.servers[2]?.faults.add({ kind: "slow", delayMs: 9_000, methods: ["blockchain.block.header"] });
+  for (let i = 0; i < 5; i++) {
+    const height = chain.status().tip?.height ?? 0;
+    w.mine();
+    await w.pass(500);
+    expect(chain.status()).toMatchObject({ state: "ready", tip: { height: height + 1 } });
+    await w.pass(20_000);
+  }
+  expect(chain.servers().map(({ state, trouble, contradictions }) => [state, trouble, contradictions])).toEqual(
+    Array.from({ length: 3 }, () => ["connected", null, 0]),
+  );
+});

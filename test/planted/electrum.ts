@@ -1486,4 +1486,26 @@ export const ELECTRUM: readonly PlantedBug[] = [
     'err({ kind: "UnsupportedHeaders", reason: checkpoint.error.detail })',
     "src/main/openElectrum.test.ts",
   ),
+  bug(
+    "a block that the others agree on waits for a server that answers late",
+    `${AT}/headerVotes.ts`,
+    "if (voted !== null || most + having.length - answers.size < need)",
+    "if (having.length === answers.size)",
+    WAITS_TEST,
+  ),
+  bug(
+    "half of the servers that were quick agree for all",
+    `${AT}/headerVotes.ts`,
+    "if (group.length >= need) voted =",
+    "if (group.length >= need / 2) voted =",
+    SERVERS_TEST,
+    LIAR_TEST,
+  ),
+  bug(
+    "who answers late is said not to have the block",
+    `${AT}/headerVotes.ts`,
+    "else if (voted.others.includes(server)) judge(server, voted, null);",
+    "else judge(server, voted, null);",
+    WAITS_TEST,
+  ),
 ];

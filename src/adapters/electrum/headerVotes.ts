@@ -13,6 +13,8 @@ const MAX_BACK = 256;
 
 /** A block, and who has it on its best chain. */
 export type Agreed = BlockRef & { readonly servers: readonly RemoteServer[] };
+/** The same, with those who have another one there; of others it is not known yet. */
+type Voted = Agreed & { readonly others: readonly RemoteServer[] };
 
 async function hashAt(reader: HeaderReader, server: RemoteServer, height: number): Promise<string | null> {
   const { tip } = server;
@@ -21,8 +23,45 @@ async function hashAt(reader: HeaderReader, server: RemoteServer, height: number
   return header.ok ? header.value.hash : null;
 }
 
+/** Names who does not have the block, or clears who has it. */
+function judge(server: RemoteServer, { height, hash }: BlockRef, own: string | null): void {
+  if (own === hash) server.cleared();
+  else if (server.state === "connected") server.suspect(`it does not have block ${height} of the others`);
+}
+
+/**
+ * The block that `need` of the servers, more than half of all, have at a height, as soon as so many say so: no other block can have as
+ * many, whatever the rest says, and who answers late is judged when he does. Null: there is none.
+ */
+function votedAt(reader: HeaderReader, having: readonly RemoteServer[], height: number, need: number): Promise<Voted | null> {
+  return new Promise((resolve, reject) => {
+    const answers = new Map<RemoteServer, string | null>();
+    let voted = null as Voted | null;
+    const count = (): void => {
+      const groups = new Map<string, RemoteServer[]>();
+      for (const [server, hash] of answers) if (hash !== null) groups.set(hash, [...(groups.get(hash) ?? []), server]);
+      const most = Math.max(0, ...[...groups.values()].map(({ length }) => length));
+      for (const [hash, group] of groups) {
+        const others = [...answers.keys()].filter((server) => !group.includes(server));
+        if (group.length >= need) voted = { height, hash, servers: group, others };
+      }
+      if (voted !== null || most + having.length - answers.size < need) resolve(voted);
+    };
+    const told = having.filter(({ tip }) => tip?.height === height);
+    for (const server of told) answers.set(server, server.tip?.header.hash ?? null);
+    count();
+    for (const server of having.filter((s) => !told.includes(s))) {
+      hashAt(reader, server, height).then((hash) => {
+        answers.set(server, hash);
+        if (voted === null) count();
+        else judge(server, voted, hash);
+      }, reject);
+    }
+  });
+}
+
 /** The highest block that most servers have. */
-export async function agreedBlock(reader: HeaderReader, servers: readonly RemoteServer[]): Promise<Look<Agreed>> {
+export async function agreedBlock(reader: HeaderReader, servers: readonly RemoteServer[]): Promise<Look<Voted>> {
   const need = majorityOf(servers.length);
   const tips = servers.flatMap((s) => s.tip?.height ?? []).sort((a, b) => b - a);
   // The highest that so many claim to reach. Steps go down from there, however far behind one of them is.
@@ -34,13 +73,8 @@ export async function agreedBlock(reader: HeaderReader, servers: readonly Remote
   for (const height of heights) {
     const having = servers.filter((s) => s.tip !== null && s.tip.height >= height);
     if (having.length < need) continue;
-    const groups = new Map<string, RemoteServer[]>();
-    const hashes = await Promise.all(having.map((s) => hashAt(reader, s, height)));
-    for (const [i, server] of having.entries()) {
-      const hash = hashes[i];
-      if (hash) groups.set(hash, [...(groups.get(hash) ?? []), server]);
-    }
-    for (const [hash, group] of groups) if (group.length >= need) return ok({ height, hash, servers: group });
+    const voted = await votedAt(reader, having, height, need);
+    if (voted !== null) return ok(voted);
   }
   return err({ kind: "disagree", what: `the blocks up to ${highest}` });
 }
@@ -61,24 +95,24 @@ export function dropWorkless(servers: readonly RemoteServer[], rules: HeaderRule
 }
 
 /** Names servers whose last block is not on the chain most have. */
-export function judgeOthers(agreed: Agreed, servers: readonly RemoteServer[]): void {
+export function judgeOthers(voted: Voted, servers: readonly RemoteServer[]): void {
   for (const server of servers) {
     const { tip } = server;
     if (tip === null) continue;
-    if (agreed.servers.includes(server)) {
-      server.cleared();
-      continue;
-    }
-    if (tip.height < agreed.height) server.suspect(`it is behind the others, at block ${tip.height}`);
-    else server.suspect(`it does not have block ${agreed.height} of the others`);
+    if (voted.servers.includes(server)) judge(server, voted, voted.hash);
+    else if (tip.height < voted.height) server.suspect(`it is behind the others, at block ${tip.height}`);
+    else if (voted.others.includes(server)) judge(server, voted, null);
   }
 }
 
-/** Whether some server still has a block on its best chain. */
-export async function isHadBy(reader: HeaderReader, block: BlockRef, servers: readonly RemoteServer[]): Promise<boolean> {
-  for (const server of servers) {
-    const reaches = server.tip !== null && server.tip.height >= block.height;
-    if (reaches && (await hashAt(reader, server, block.height)) === block.hash) return true;
-  }
-  return false;
+/** Whether some server still has a block on its best chain. All that may are asked at once, and the first that has it is enough. */
+export function isHadBy(reader: HeaderReader, block: BlockRef, servers: readonly RemoteServer[]): Promise<boolean> {
+  const reaching = servers.filter(({ tip }) => tip !== null && tip.height >= block.height);
+  if (reaching.some(({ tip }) => tip?.header.hash === block.hash)) return Promise.resolve(true);
+  return new Promise((resolve, reject) => {
+    const asked = reaching.map(async (server) => {
+      if ((await hashAt(reader, server, block.height)) === block.hash) resolve(true);
+    });
+    Promise.all(asked).then(() => resolve(false), reject);
+  });
 }
