@@ -18,6 +18,7 @@ const LATE_TEST = "test/electrum/lateBranch.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const REFUSED_TEST = "test/electrum/refusedHistories.test.ts";
 const CONNECTION_TEST = `${AT}/serverConnection.test.ts`;
+const FORK_TEST = `${AT}/forkSearch.test.ts`;
 const FLOODS_TEST = "test/electrum/floods.test.ts";
 const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
@@ -1507,5 +1508,19 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "else if (voted.others.includes(server)) judge(server, voted, null);",
     "else judge(server, voted, null);",
     WAITS_TEST,
+  ),
+  bug(
+    "the fork of a server's branch is looked for header by header",
+    `${AT}/forkSearch.ts`,
+    "const STEPS_AT_ONCE = 4;",
+    "const STEPS_AT_ONCE = 1;",
+    FORK_TEST,
+  ),
+  bug(
+    "a block below the fork is taken for the last that is shared",
+    `${AT}/forkSearch.ts`,
+    "for (let low: number = shared; above - low > 1; low = shared) {",
+    "for (let low: number = shared; above - low > 4; low = shared) {",
+    FORK_TEST,
   ),
 ];

@@ -29,15 +29,6 @@ export class HeaderReader {
     return server.ask("blockchain.block.header", [height], (v) => parseOneHeader(v, this.#rules));
   }
 
-  /** The header at a height by the first of `servers` that answers. */
-  async headerAt(servers: readonly RemoteServer[], height: number): Promise<Look<BlockHeader>> {
-    for (const server of servers) {
-      const header = await this.headerOf(server, height);
-      if (header.ok) return header;
-    }
-    return err({ kind: "moved" });
-  }
-
   /** The header with a hash that is believed already. */
   async withHash(servers: readonly RemoteServer[], height: number, hash: string): Promise<Look<BlockHeader>> {
     const kept = this.#kept.get(hash);
