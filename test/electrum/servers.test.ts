@@ -414,6 +414,57 @@ test("a block counts as notarized when most servers say so, and never on a chain
   expect(plain.isNotarized(121)).toBe(false);
 });
 
+/** A chain with a payment at 121 that is notarized by block 122, as its servers show it. */
+async function notarizedOnce(): Promise<ElectrumWorld> {
+  const w = await begin(3, KMD_COIN);
+  w.pay(scriptNumber(1), PAID);
+  w.mine(2);
+  const noted = w.chain.state.at(122);
+  if (!noted) expect.fail("no block");
+  w.chain.notarize(noted);
+  return w;
+}
+
+async function watching(w: ElectrumWorld, script: Uint8Array): Promise<ElectrumChain> {
+  const chain = await open(w);
+  await whileTimePasses(w, chain.watchScript(script, 0));
+  await w.pass(20_000);
+  await refreshed(w, chain);
+  return chain;
+}
+
+test("a payment hundreds of blocks deep counts as notarized when it is, before the node starts or after", async () => {
+  const w = await notarizedOnce();
+  w.pay(scriptNumber(1), PAID);
+  w.mine(250);
+  const chain = await watching(w, scriptNumber(1));
+  expect([chain.isNotarized(121), chain.isNotarized(123)]).toEqual([true, false]);
+  const noted = w.chain.state.at(300);
+  if (!noted) expect.fail("no block");
+  w.chain.notarize(noted);
+  await w.pass(20_000);
+  await refreshed(w, chain);
+  expect([chain.isNotarized(123), chain.isNotarized(301)]).toEqual([true, false]);
+});
+
+test("a notarized payment is found below any number of later ones that are not, with a few questions", async () => {
+  const w = await notarizedOnce();
+  for (let i = 0; i < 60; i++) {
+    w.pay(scriptNumber(1), PAID);
+    w.mine();
+  }
+  const chain = await watching(w, scriptNumber(1));
+  expect([chain.isNotarized(121), chain.isNotarized(123)]).toEqual([true, false]);
+  w.asked.length = 0;
+  await w.pass(1_000);
+  await refreshed(w, chain);
+  await w.pass(10_500);
+  await refreshed(w, chain);
+  const questions = w.asked.filter((method) => method === "blockchain.transaction.get with details").length / 3;
+  expect(questions).toBeGreaterThan(0);
+  expect(questions).toBeLessThanOrEqual(3 * 7);
+});
+
 test("what was proven long ago is not asked for again after a restart", async () => {
   const w = await begin(2);
   const script = scriptNumber(1);

@@ -1523,4 +1523,25 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "for (let low: number = shared; above - low > 4; low = shared) {",
     FORK_TEST,
   ),
+  bug(
+    "of payments below others that are not notarized nobody asks whether they are",
+    `${AT}/notarizations.ts`,
+    "      else high = middle;\n",
+    "      else low = blocks.length;\n",
+    SERVERS_TEST,
+  ),
+  bug(
+    "blocks that are not notarized are all asked about, again and again",
+    `${AT}/notarizations.ts`,
+    "const middle = Math.floor((low + high) / 2);",
+    "const middle = high - 1;",
+    SERVERS_TEST,
+  ),
+  bug(
+    "a payment that is deep is never asked about as notarized",
+    `${AT}/notarizations.ts`,
+    "this.#index.txsAbove(this.#height)",
+    "this.#index.txsAbove(Math.max(this.#height, tip.height - 200))",
+    SERVERS_TEST,
+  ),
 ];

@@ -7,10 +7,6 @@ import { majorityOf } from "./serverPool.ts";
 const MAX_AGE_MS = 10_000;
 /** A chain whose servers show none is asked again after this long, ms. */
 const NONE_MAX_AGE_MS = 600_000;
-/** Blocks below the tip in which a transaction still waits for one; notaries come every ten blocks or so. */
-const MAX_DEPTH = 200;
-/** Transactions asked about at a time. */
-const MAX_ASKED = 20;
 /** Below every height. */
 const NEVER = -1;
 
@@ -45,28 +41,37 @@ export class Notarizations {
     const before = this.#height;
     // What was notarized cannot be undone by the chain, but the chain may have been another one's.
     if (this.#height > tip.height) this.#height = NEVER;
-    const waiting = this.#index.txsAbove(Math.max(this.#height, tip.height - MAX_DEPTH));
-    if (waiting.length === 0) return this.#height !== before;
+    // One of each block: all in it, and all below, share what is said of it.
+    const waiting = new Map(this.#index.txsAbove(this.#height).map(({ txid, height }) => [height, txid]));
+    if (waiting.size === 0) return this.#height !== before;
     this.#askedAtMs = nowMs;
     this.#askedAtTip = tip.hash;
-    // The highest that is notarized says it of all below.
-    const asked = waiting.sort((a, b) => b.height - a.height).slice(0, MAX_ASKED);
     const counting = await Promise.all(servers.map(async (s) => ((await this.#caps(s, tip.height)) ? [s.name] : [])));
     const capping = new Set(counting.flat());
-    for (const { txid, height } of asked) {
-      // Who is not there yet knows nothing of it, and counts as one who does not say it is notarized.
-      const having = servers.filter((s) => s.tip !== null && s.tip.height >= height);
-      const answers = await Promise.all(having.map((s) => s.ask("blockchain.transaction.get", [txid, true], parseDepth)));
-      if (answers.every((a) => !a.ok)) continue;
-      this.#isShown = answers.some((a) => a.ok && a.value !== null);
-      if (!this.#isShown) break;
-      const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && capping.has(having[i]?.name ?? ""));
-      if (sayNotarized.length >= majorityOf(servers.length)) {
-        this.#height = height;
-        break;
-      }
+    const blocks = [...waiting].sort(([a], [b]) => a - b);
+    // What is notarized ends somewhere: each answer leaves half of the blocks, however many wait and however deep they are.
+    for (let low = 0, high = blocks.length; low < high; ) {
+      const middle = Math.floor((low + high) / 2);
+      const [height, txid] = blocks[middle] ?? [NEVER, ""];
+      const isNotarized = await this.#ask(txid, height, servers, capping);
+      if (isNotarized === null) break;
+      if (isNotarized) this.#height = height;
+      if (isNotarized) low = middle + 1;
+      else high = middle;
     }
     return this.#height !== before;
+  }
+
+  /** Whether most servers say that a transaction's block is notarized. Null: they show no such thing of any block. */
+  async #ask(txid: string, height: number, servers: readonly RemoteServer[], capping: ReadonlySet<string>): Promise<boolean | null> {
+    // Who is not there yet knows nothing of it, and counts as one who does not say it is notarized.
+    const having = servers.filter((s) => s.tip !== null && s.tip.height >= height);
+    const answers = await Promise.all(having.map((s) => s.ask("blockchain.transaction.get", [txid, true], parseDepth)));
+    if (answers.every((a) => !a.ok)) return false;
+    this.#isShown = answers.some((a) => a.ok && a.value !== null);
+    if (!this.#isShown) return null;
+    const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && capping.has(having[i]?.name ?? ""));
+    return sayNotarized.length >= majorityOf(servers.length);
   }
 
   /**
