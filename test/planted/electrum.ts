@@ -91,8 +91,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one server is asked for all of a history of thousands",
     `${AT}/historyWork.ts`,
-    "part.length < SHARED_FROM ? 0 : i",
-    "part.length < SHARED_FROM ? 0 : i * 0",
+    "jobs.length < SHARED_FROM ? 0 : at",
+    "jobs.length < SHARED_FROM ? 0 : at * 0",
     POLITE_TEST,
   ),
   bug(
