@@ -236,6 +236,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     TAKE_UP,
     "const unexplained = hidden ?? coin.unexplained()",
     "const unexplained = coin.unexplained()",
+    "const unexplained = hidden ?? unread ?? coin.unexplained();",
+    "const unexplained = coin.unexplained();",
     TROUBLE,
   ),
   bug(

@@ -96,6 +96,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "a swap that was put back ends unpaid while the block of its payment is not read yet",
+    "src/app/swap/takeUpPayment.ts",
+    'if (crowded !== "reading" && crowded !== "unread") return null;',
+    'if (crowded !== "unread") return null;',
+    "src/app/swap/takeUpPayment.test.ts",
+  ),
+  bug(
     "a payment is signed to a contract whose history servers refuse",
     "src/app/swap/duties/payment.ts",
     "    crowdedContract(task) ??\n",

@@ -38,9 +38,11 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
   if (!found) {
     const lookedFor = `the ${coin.ticker} chain has our payment, and its transaction is still looked for`;
     const hidden = coin.chain.unfound?.(script) ? (coin.chain.unseen?.(script) ?? lookedFor) : null;
-    task.unseen = hidden ?? task.unseen;
-    if (hidden === null) await bringBackFee(task, coin, signal);
-    const unexplained = hidden ?? coin.unexplained() ?? (own ? null : (coin.behindMissing?.((txid) => wasSent(task, txid)) ?? null));
+    const unread = unreadText(coin, script);
+    task.unseen = hidden ?? unread ?? task.unseen;
+    const known = hidden ?? unread;
+    if (known === null) await bringBackFee(task, coin, signal);
+    const unexplained = known ?? coin.unexplained() ?? (own ? null : (coin.behindMissing?.((txid) => wasSent(task, txid)) ?? null));
     if (unexplained !== null) throw new Error(unexplained);
     return;
   }
@@ -48,6 +50,14 @@ export async function takeUpPayment(task: SwapTask, signal: AbortSignal): Promis
   coin.lockInputs(found.raw);
   if (!s.own[slot]) await task.emit({ type: "tx_signed", slot, txid: found.txid, raw: toHex(found.raw), notAfter: null });
   await task.emit({ type: "tx_attempted", slot });
+}
+
+/** Servers refuse the history of the contract, and the payment may be in a block that was not read in its place. */
+function unreadText({ chain, ticker }: SwapCoin, script: Uint8Array): string | null {
+  const crowded = chain.crowded?.(script) ?? null;
+  if (crowded !== "reading" && crowded !== "unread") return null;
+  const next = crowded === "reading" ? "its blocks are being read" : `its past is too long to be read: enable ${ticker} with a daemon`;
+  return `the ${ticker} servers refuse the history of the swap's address, which may hold our payment; ${next}`;
 }
 
 /**
