@@ -146,7 +146,7 @@ test("a first block that one server told alone is no reason to drop the others t
   if (!stranger) expect.fail("no server");
   w.replace(0, stranger);
   const away = w.servers.slice(1).map(({ faults }) => ({ faults, id: faults.add({ kind: "refuse" }).id }));
-  const chain = await open(w);
+  const chain = await open(w, { minConnected: 1 });
   await w.pass(10_000);
   for (const { faults, id } of away) faults.clear(id);
   await w.pass(30_000);

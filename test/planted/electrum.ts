@@ -211,7 +211,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a server of another chain is one of ours",
-    `${AT}/headerFollower.ts`,
+    `${AT}/firstBlock.ts`,
     "servers.filter((s) => s.genesis !== genesis)",
     "servers.filter((s) => s.genesis === null)",
     SERVERS_TEST,
@@ -240,7 +240,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a server that took another branch is held to the one it had",
-    `${AT}/headerFollower.ts`,
+    `${AT}/keptBranches.ts`,
     "here.value.hash === last.hash",
     'here.value.hash !== ""',
     LONG_TEST,
@@ -571,7 +571,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "the first server's first block is fixed for good",
-    `${AT}/headerFollower.ts`,
+    `${AT}/firstBlock.ts`,
     "if (count < witnessesOf(this.#deps.servers))",
     "if (count < 1)",
     LIAR_TEST,

@@ -7,14 +7,15 @@ import { err, ok } from "../../core/util/result.ts";
 import type { ChainStore } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import { type Anchored, CheckedHeaders } from "./checkedHeaders.ts";
+import { CheckedHeaders } from "./checkedHeaders.ts";
 import type { Look } from "./fault.ts";
+import { FirstBlock } from "./firstBlock.ts";
 import { forkWith } from "./forkSearch.ts";
+import { type HeaderPlan, stayAt } from "./headerPlan.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import { type Agreed, agreedBlock, dropWorkless, isHadBy, judgeOthers } from "./headerVotes.ts";
 import { KeptBranches } from "./keptBranches.ts";
 import type { RemoteServer } from "./remoteServer.ts";
-import { majorityOf, witnessesOf } from "./serverPool.ts";
 
 /** Headers fetched at the first start: the median time, and room for a reorganisation. */
 const FIRST_WINDOW = 100;
@@ -24,19 +25,6 @@ const MAX_STEP = 2_000;
 const MAX_DEAR_STEP = 100;
 /** How long all servers may be further back than we were before that is believed of a chain whose blocks cost nothing. */
 const BEHIND_MS = 60_000;
-/** What is to become of the chain of headers. Nothing is changed until `adopt`. */
-export type HeaderPlan = {
-  /** The last block that stays; null: all that was known goes. */
-  readonly fork: number | null;
-  /** Above the fork, ascending. */
-  readonly headers: readonly BlockHeader[];
-  /** Height after this step, and that of the chain followed. */
-  readonly height: number;
-  readonly target: number;
-  /** Null: the chain stays as it is. */
-  readonly chain: Anchored | null;
-};
-
 export type HeaderFollowerDeps = {
   readonly rules: HeaderRules;
   readonly index: ChainIndex;
@@ -60,7 +48,7 @@ export type HeaderFollowerDeps = {
  */
 export class HeaderFollower {
   readonly #deps: HeaderFollowerDeps;
-  #genesis: string | null;
+  readonly #first: FirstBlock;
   readonly #headers: CheckedHeaders;
   #behindSinceMs: number | null = null;
   readonly #branches: KeptBranches;
@@ -69,20 +57,20 @@ export class HeaderFollower {
 
   constructor(deps: HeaderFollowerDeps) {
     this.#deps = deps;
-    this.#genesis = deps.genesis;
-    this.#branches = new KeptBranches(deps.clock);
+    this.#branches = new KeptBranches(deps);
+    this.#first = new FirstBlock(deps);
     this.#headers = new CheckedHeaders(deps);
   }
 
   /** Hash of the first block; null before the first servers agreed on it. */
   get genesis(): string | null {
-    return this.#genesis;
+    return this.#first.hash;
   }
 
   /** One bounded step towards the best chain of `servers`; at least one of them. */
   async plan(servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
     if (dropWorkless(servers, this.#deps.rules, this.#judged)) return err({ kind: "moved" });
-    const first = await this.#agreeOnGenesis(servers);
+    const first = await this.#first.agree(servers);
     if (!first.ok) return first;
     const agreed = await agreedBlock(this.#deps.reader, servers);
     if (!agreed.ok) return agreed;
@@ -134,22 +122,6 @@ export class HeaderFollower {
     if (plan.chain !== null) this.#headers.now = plan.chain;
   }
 
-  async #agreeOnGenesis(servers: readonly RemoteServer[]): Promise<Look<undefined>> {
-    if (this.#genesis !== null) return ok(undefined);
-    const counts = new Map<string, number>();
-    for (const { genesis } of servers) if (genesis !== null) counts.set(genesis, (counts.get(genesis) ?? 0) + 1);
-    const found = [...counts].find(([, count]) => count >= majorityOf(servers.length));
-    if (found === undefined) return err({ kind: "disagree", what: "the first block" });
-    const [genesis, count] = found;
-    // One of several may be the only one that is there; for good it takes two, or it would shut out all that come later.
-    if (count < witnessesOf(this.#deps.servers)) return ok(undefined);
-    await this.#deps.store.setGenesis(genesis);
-    this.#genesis = genesis;
-    const others = servers.filter((s) => s.genesis !== genesis);
-    for (const s of others) s.contradicted(`it serves another chain: its first block is ${s.genesis}, not ${genesis}`);
-    return others.length === 0 ? ok(undefined) : err({ kind: "moved" });
-  }
-
   /** Whether the last block of the chain that is followed shows work that nobody spends to deceive. */
   get isCostly(): boolean {
     const { rules, costlyWork } = this.#deps;
@@ -192,7 +164,7 @@ export class HeaderFollower {
 
   /** The way to a server's last block, read on from where it was left; null: it gives none now. */
   async #branchOf(server: RemoteServer, agreed: Agreed, servers: readonly RemoteServer[]): Promise<HeaderPlan | null> {
-    const kept = await this.#keptOf(server, agreed);
+    const kept = await this.#branches.standing(server, agreed.height);
     if (kept === null) {
       const plan = await this.#planFor(agreed, servers);
       return plan.ok ? plan.value : null;
@@ -206,20 +178,6 @@ export class HeaderFollower {
     if (!run.ok) return null;
     const { headers, value: chain } = run.value;
     return { fork: kept.fork, headers: [...kept.headers, ...headers], height, target: agreed.height, chain };
-  }
-
-  /** What was read of a server's branch, if that server still has it, and it still parts from our chain where it did. */
-  async #keptOf(
-    server: RemoteServer,
-    { height }: Agreed,
-  ): Promise<(HeaderPlan & { readonly fork: number; readonly chain: Anchored }) | null> {
-    const { index, reader } = this.#deps;
-    const kept = this.#branches.of(server);
-    const [first, last] = [kept?.headers[0], kept?.headers.at(-1)];
-    if (!kept || kept.fork === null || kept.chain === null || !first || !last || kept.height > height) return null;
-    const parts = index.headerAt(kept.fork)?.hash === first.prevHash && index.headerAt(kept.fork + 1)?.hash !== first.hash;
-    const here = parts ? await reader.headerOf(server, kept.height) : null;
-    return here?.ok && here.value.hash === last.hash ? { ...kept, fork: kept.fork, chain: kept.chain } : null;
   }
 
   async #planFor(agreed: Agreed, servers: readonly RemoteServer[]): Promise<Look<HeaderPlan>> {
@@ -337,5 +295,3 @@ export class HeaderFollower {
     return chain === null ? null : headerAt(chain.checked, height);
   }
 }
-
-const stayAt = (height: number): HeaderPlan => ({ fork: height, headers: [], height, target: height, chain: null });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { HeaderPlan } from "./headerFollower.ts";
-import { KeptBranches } from "./keptBranches.ts";
+import type { HeaderPlan } from "./headerPlan.ts";
+import { KeptBranches, type KeptBranchesDeps } from "./keptBranches.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
 const HOUR_MS = 3_600_000;
@@ -19,7 +19,7 @@ function begin(): { readonly branches: KeptBranches; readonly at: (ms: number) =
   let nowMs = HOUR_MS;
   const clock: Clock = { nowMs: () => nowMs, after: () => () => undefined };
   return {
-    branches: new KeptBranches(clock),
+    branches: new KeptBranches({ clock } as KeptBranchesDeps),
     at: (ms) => {
       nowMs = HOUR_MS + ms;
     },

@@ -1,0 +1,46 @@
+import { err, ok } from "../../core/util/result.ts";
+import type { ChainStore } from "../../ports/chainStore.ts";
+import type { Look } from "./fault.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import { majorityOf, witnessesOf } from "./serverPool.ts";
+
+export type FirstBlockDeps = {
+  readonly store: ChainStore;
+  /** Its hash as it was stored; null: never. */
+  readonly genesis: string | null;
+  /** Servers there may be, connected or not. */
+  readonly servers: number;
+};
+
+/** The first block of the chain: which one it is, most servers say once, and then for good. */
+export class FirstBlock {
+  readonly #deps: FirstBlockDeps;
+  #hash: string | null;
+
+  constructor(deps: FirstBlockDeps) {
+    this.#deps = deps;
+    this.#hash = deps.genesis;
+  }
+
+  /** Null before the first servers agreed on it. */
+  get hash(): string | null {
+    return this.#hash;
+  }
+
+  /** Has servers of other chains dropped once two agree. */
+  async agree(servers: readonly RemoteServer[]): Promise<Look<undefined>> {
+    if (this.#hash !== null) return ok(undefined);
+    const counts = new Map<string, number>();
+    for (const { genesis } of servers) if (genesis !== null) counts.set(genesis, (counts.get(genesis) ?? 0) + 1);
+    const found = [...counts].find(([, count]) => count >= majorityOf(servers.length));
+    if (found === undefined) return err({ kind: "disagree", what: "the first block" });
+    const [genesis, count] = found;
+    // One of several may be the only one that is there; for good it takes two, or it would shut out all that come later.
+    if (count < witnessesOf(this.#deps.servers)) return ok(undefined);
+    await this.#deps.store.setGenesis(genesis);
+    this.#hash = genesis;
+    const others = servers.filter((s) => s.genesis !== genesis);
+    for (const s of others) s.contradicted(`it serves another chain: its first block is ${s.genesis}, not ${genesis}`);
+    return others.length === 0 ? ok(undefined) : err({ kind: "moved" });
+  }
+}
