@@ -234,10 +234,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a swap that was put back fails while only the contract shows its payment",
     TAKE_UP,
-    "const unexplained = hidden ?? coin.unexplained()",
+    "const unexplained = known ?? coin.unexplained()",
     "const unexplained = coin.unexplained()",
-    "const unexplained = hidden ?? unread ?? coin.unexplained();",
-    "const unexplained = coin.unexplained();",
     TROUBLE,
   ),
   bug(
@@ -816,7 +814,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a swap whose fee pools have forgotten is not taken up any more after its log was put back",
     TAKE_UP,
-    "if (hidden === null) await bringBackFee(task, coin, signal);",
+    "if (known === null) await bringBackFee(task, coin, signal);",
     "",
     NONCES,
   ),
