@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
 import { coinSupport } from "../../src/core/coin/coinSupport.ts";
 import { isEvmProtocol } from "../../src/core/coin/evmProtocol.ts";
+import { isFeeProtocol } from "../../src/core/coin/feeCoin.ts";
 import { utxoKind } from "../../src/core/coin/utxoKind.ts";
 import { headerRulesOf, type ProofOfWork } from "../../src/core/proof/headerRules.ts";
 import type { Generated } from "../gen.ts";
@@ -76,11 +77,14 @@ function render(entries: readonly CoinEntry[]): string {
     "\n### Other protocols\n",
     table(
       ["Protocol", "Coins", "This node"],
-      [...protocols]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([type, count]) => [type, String(count), isEvmProtocol(type) ? "trades them" : "refuses them"]),
+      [...protocols].sort(([a], [b]) => (a < b ? -1 : 1)).map(([type, count]) => [type, String(count), what(type)]),
     ),
   ].join("\n");
+}
+
+function what(type: string): string {
+  if (isEvmProtocol(type)) return "trades them";
+  return isFeeProtocol(type) ? "tells their fees, nothing else" : "refuses them";
 }
 
 /** The document with the table as it is now. Throws when the two lines are not there, in this order. */

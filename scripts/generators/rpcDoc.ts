@@ -89,6 +89,12 @@ function fieldTable(schema: JsonSchema, side: "params" | "result"): string {
   const name = shapeName(schema);
   if (name !== undefined) return `${typeText(schema)}. ${String(schema.description ?? "")}\n`;
   const fields = propertiesOf(schema);
+  const choices = Array.isArray(schema.anyOf) ? schema.anyOf.filter(isSchema) : [];
+  if (choices.length > 1 && choices.every((c) => propertiesOf(c).length > 0)) {
+    return choices
+      .map((choice) => [choice.description, fieldTable(choice, side)].filter((t) => t !== undefined).join("\n\n"))
+      .join("\nOr:\n\n");
+  }
   if (fields.length === 0) return side === "params" ? "No parameters.\n" : `${typeText(schema)}. ${String(schema.description ?? "")}\n`;
   const head = side === "params" ? "| Parameter | Type | Needed | Meaning |" : "| Field | Type | Always | Meaning |";
   const rows = fields.map(({ name, schema: field, required }) => {

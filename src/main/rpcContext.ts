@@ -1,6 +1,3 @@
-import { platformOf } from "../app/coin/accountOpener.ts";
-import type { CoinRegistry } from "../app/coin/coinRegistry.ts";
-import type { LastCoins } from "../app/coin/lastCoins.ts";
 import type { Node } from "../app/node.ts";
 import type { AddressOf } from "../app/orderbook/makerAddresses.ts";
 import type { BookEntry } from "../app/orderbook/orderbookService.ts";
@@ -12,14 +9,13 @@ import type { ReadMetrics } from "../ports/metrics.ts";
 import type { P2p } from "../ports/network.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
 import type { MadeStatus, SwapViews } from "../ports/swapViews.ts";
-import type { CoinsApi } from "../rpc/ctx/coins.ts";
 import type { NodeApi } from "../rpc/ctx/network.ts";
 import type { OrderbookApi } from "../rpc/ctx/orders.ts";
 import type { SwapsApi } from "../rpc/ctx/swaps.ts";
 import type { Compatibility, RpcContext } from "../rpc/ctx.ts";
-import { enableWithTokens } from "../rpc/enableWithTokens.ts";
 import type { Fault } from "../rpc/fault.ts";
 import { taskCrash } from "../rpc/taskMethods.ts";
+import { coinsApi, type RememberedCoins } from "./coinsApi.ts";
 import { importEndedSwaps } from "./importEndedSwaps.ts";
 import { recoverFunds } from "./recoverFunds.ts";
 import { swapPages } from "./swapPages.ts";
@@ -42,7 +38,7 @@ export type RpcContextParts = {
   readonly p2p: P2p | null;
   readonly metrics: ReadMetrics;
   /** Remembers enabled coins for the next start; null: they are not. */
-  readonly lastCoins: Pick<LastCoins, "remember" | "rememberTokens" | "forget" | "setAside" | "whyAway" | "instead" | "isTried"> | null;
+  readonly lastCoins: RememberedCoins | null;
   readonly stop: () => void;
 };
 
@@ -109,70 +105,6 @@ function orderbookApi(node: Node, online: boolean): OrderbookApi {
       return online ? ok(await node.book.depths(pairs, signal)) : err({ kind: "NoNetwork" });
     },
     originalTickers: () => node.originalTickers,
-  };
-}
-
-function coinsApi(coins: CoinRegistry, lastCoins: RpcContextParts["lastCoins"]): CoinsApi {
-  return {
-    active: (ticker) => coins.wallet(ticker),
-    trading: (ticker) => coins.active(ticker),
-    all: () => coins.all(),
-    entry(ticker) {
-      const entry = coins.entry(ticker);
-      return (
-        entry && {
-          walletOnly: entry.walletOnly,
-          orderbookTicker: entry.orderbookTicker,
-          protocol: JSON.stringify(entry.raw.protocol ?? null),
-          qrc20Platform: entry.protocol.type === "QRC20" ? platformOf(entry) : null,
-        }
-      );
-    },
-    // What the node tries by itself gives way to who asks.
-    opening: (ticker) => (lastCoins?.isTried(ticker) ? undefined : coins.opening(ticker)),
-    whyAway: (ticker) => lastCoins?.whyAway(ticker) ?? null,
-    async enable(request, signal) {
-      if (lastCoins === null) return coins.enable(request, signal);
-      return lastCoins.instead([request.coin], async () => {
-        const done = await coins.enable(request, signal);
-        if (done.ok) await lastCoins.remember(request);
-        return done;
-      });
-    },
-    async enableTokens(platform, tokens, signal) {
-      if (lastCoins === null) return coins.enableTokens(platform, tokens, signal);
-      const tickers = tokens.map((token) => token.ticker);
-      return lastCoins.instead(tickers, async () => {
-        const done = await coins.enableTokens(platform, tokens, signal);
-        const [first] = done.ok ? done.value : [];
-        if (first) await lastCoins.rememberTokens(first.account.platform, tokens);
-        return done;
-      });
-    },
-    async enableWithTokens(request, tokens, signal) {
-      if (lastCoins === null) return enableWithTokens(coins, request, tokens, signal);
-      return lastCoins.instead([request.coin, ...tokens.map((token) => token.ticker)], async () => {
-        // Remembered together: what is refused changes nothing of what was.
-        const done = await enableWithTokens(coins, request, tokens, signal);
-        if (done.ok) await lastCoins.remember(request);
-        if (done.ok && tokens.length > 0) await lastCoins.rememberTokens(request.coin, tokens);
-        return done;
-      });
-    },
-    async disable(ticker, force) {
-      const isAwaited = lastCoins !== null && lastCoins.whyAway(ticker) !== null;
-      const done = await coins.disable(ticker, force);
-      if (!done.ok && done.error.kind === "NoSuchCoin" && isAwaited) {
-        await lastCoins.forget([ticker]);
-        return ok({ cancelledOrders: [], passivized: false });
-      }
-      if (!done.ok) return done;
-      const { passivized, tokens } = done.value;
-      const gone = force || !passivized ? [ticker, ...tokens] : [];
-      if (passivized) await lastCoins?.setAside(ticker, gone);
-      else await lastCoins?.forget(gone);
-      return done;
-    },
   };
 }
 

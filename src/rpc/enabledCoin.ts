@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { FeeCoin } from "../core/coin/feeCoin.ts";
 import { toDecimalString } from "../core/money/rational.ts";
 import type { WalletCoin } from "./ctx/coins.ts";
 import { decimalText } from "./money.ts";
@@ -15,6 +16,22 @@ export const enabledCoin = z.object({
   requires_notarization: z.boolean(),
   mature_confirmations: z.number().optional(),
   swapnode: oldViewShape,
+});
+
+/**
+ * The same of a coin that answers questions about fees alone. No address and no balance: nothing paid to one would be seen, and
+ * no figure would be true.
+ */
+export const enabledForFees = z.object({
+  result: z.literal("success"),
+  coin: z.string(),
+  swapnode: z.object({ state: z.literal("fees_only") }).describe("Of Qtum and QRC-20 tokens: only questions about fees are answered."),
+});
+
+export const enabledForFeesToJson = ({ ticker }: FeeCoin): z.input<typeof enabledForFees> => ({
+  result: "success",
+  coin: ticker,
+  swapnode: { state: "fees_only" },
 });
 
 export const enabledCoinToJson = (coin: WalletCoin): z.input<typeof enabledCoin> => ({

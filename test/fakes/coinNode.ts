@@ -6,10 +6,10 @@ import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
 import { err, ok } from "../../src/core/util/result.ts";
 import { Secret } from "../../src/core/util/secret.ts";
+import { coinsApi } from "../../src/main/coinsApi.ts";
 import { nodeKeys } from "../../src/main/nodeKeys.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Compatibility, RpcContext } from "../../src/rpc/ctx.ts";
-import { enableWithTokens } from "../../src/rpc/enableWithTokens.ts";
 import type { Json } from "../../src/rpc/parseJson.ts";
 import { fakeNode, PASSWORD } from "./fakeNode.ts";
 import { fakeDispatcher } from "./rpcServer.ts";
@@ -81,27 +81,10 @@ export async function coinNode(
     prepare: () => undefined,
     beforeClose: async () => undefined,
   });
-  const byTicker = new Map(parsed.map((e) => [e.ticker, e]));
   const ctx: RpcContext = {
     ...fake.ctx,
     node: { ...fake.ctx.node, hd },
-    coins: {
-      ...fake.ctx.coins,
-      active: (t) => coins.wallet(t),
-      trading: (t) => coins.active(t),
-      all: () => coins.all(),
-      entry: (t) => {
-        const entry = byTicker.get(t);
-        if (!entry) return undefined;
-        const { walletOnly, orderbookTicker, raw } = entry;
-        return { walletOnly, orderbookTicker, protocol: JSON.stringify(raw.protocol), qrc20Platform: null };
-      },
-      opening: (t) => coins.opening(t),
-      enable: (request, signal) => coins.enable(request, signal),
-      enableTokens: (platform, tokens, signal) => coins.enableTokens(platform, tokens, signal),
-      enableWithTokens: (request, tokens, signal) => enableWithTokens(coins, request, tokens, signal),
-      disable: (ticker, force) => coins.disable(ticker, force),
-    },
+    coins: coinsApi(coins, null),
   };
   const dispatcher = fakeDispatcher({ ...fake, ctx });
   const ask = async (body: { readonly [key: string]: Json }) => {

@@ -4,6 +4,7 @@ const FUNDS = "src/app/fees/tradeFunds.ts";
 const FUNDS_TEST = "src/app/fees/tradeFunds.test.ts";
 const VOLUMES = "src/app/fees/tradeVolumes.ts";
 const PREIMAGE = "src/app/fees/tradePreimage.ts";
+const FEE_COINS_TEST = "src/app/coin/feeCoins.test.ts";
 const FEES_TEST = "src/app/fees/accountFees.test.ts";
 const CHECKS = "src/app/orders/fundsChecks.ts";
 const HOLDS = "src/app/orders/fundsHolds.ts";
@@ -560,9 +561,37 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "a QRC-20 token's gas is left out",
     "src/rpc/methods/getTradeFee.ts",
-    "payer ? add(",
-    "payer === null ? add(",
+    "platform === null ? fee",
+    "platform !== undefined ? fee",
     "test/rpc/section11.test.ts",
+  ),
+  bug(
+    "the fee rate of a QRC-20 token is reckoned in the token's decimals",
+    "src/core/coin/feeCoin.ts",
+    "fromUnits(perKb, UTXO_DECIMALS)",
+    "fromUnits(perKb, decimals)",
+    FEE_COINS_TEST,
+  ),
+  bug(
+    "what is asked of a coin for fee questions alone is refused without saying what it is there for",
+    "src/main/coinsApi.ts",
+    "?? forFees.why(ticker)",
+    "?? null",
+    FEE_COINS_TEST,
+  ),
+  bug(
+    "a coin for fee questions alone stays when it is disabled",
+    "src/main/coinsApi.ts",
+    "if (forFees.disable(ticker))",
+    "if (forFees.get(ticker))",
+    FEE_COINS_TEST,
+  ),
+  bug(
+    "a coin whose fee rate only a server knows is enabled for fee questions",
+    "src/core/coin/feeCoin.ts",
+    'if (feePolicy.kind !== "fixed") return refused(',
+    'const guess = { kind: "fixed", rate: { perKb: 1_000n } };\n  if (feePolicy.kind !== "fixed") Object.assign(feePolicy, guess);\n  if (feePolicy.kind !== "fixed") return refused(',
+    FEE_COINS_TEST,
   ),
   bug(
     "a greatest volume leaves today's fees, and no order of it can be placed",

@@ -672,7 +672,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a coin that is still being tried cannot be disabled",
-    "src/main/rpcContext.ts",
+    "src/main/coinsApi.ts",
     'done.error.kind === "NoSuchCoin" && isAwaited',
     'done.error.kind === "NoSuchCoin" && !isAwaited',
     "src/main/compose.test.ts",
@@ -763,7 +763,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "tokens that were disabled with their platform coin come back",
-    "src/main/rpcContext.ts",
+    "src/main/coinsApi.ts",
     "const gone = force || !passivized ? [ticker, ...tokens] : [];",
     "const gone = force || !passivized ? [ticker, ...tokens.slice(0, 0)] : [];",
     "src/main/rpcContext.test.ts",
@@ -784,7 +784,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a coin disabled by force does not come back for the swaps that need it",
-    "src/main/rpcContext.ts",
+    "src/main/coinsApi.ts",
     "if (passivized) await lastCoins?.setAside(ticker, gone);",
     "if (passivized && !force) await lastCoins?.setAside(ticker, gone);",
     "src/main/rpcContext.test.ts",
@@ -819,7 +819,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what the node tries by itself keeps a client's task from enabling the coin",
-    "src/main/rpcContext.ts",
+    "src/main/coinsApi.ts",
     "(lastCoins?.isTried(ticker) ? undefined",
     "(lastCoins?.isTried(ticker) === undefined ? undefined",
     "src/main/compose.test.ts",
@@ -875,7 +875,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "coins of the last run are forgotten when a token beside them is refused",
-    "src/main/rpcContext.ts",
+    "src/main/coinsApi.ts",
     "const done = await enableWithTokens(coins, request, tokens, signal);",
     "const done = await enableWithTokens(coins, request, tokens, signal);\n        if (!done.ok) await lastCoins.forget([request.coin]);",
     "test/evm/autostart.test.ts",

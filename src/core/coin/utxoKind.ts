@@ -38,7 +38,8 @@ const DEFAULT_PREFIXES = { p2pkh: 60, p2sh: 85, wif: 188 };
 const BTC_PREFIXES = { p2pkh: 0, p2sh: 5, wif: 128 };
 const DEFAULT_FEE_PER_KB = 1000n;
 const DEFAULT_DUST = 1000n;
-const DEFAULT_DECIMALS = 8;
+/** Of a coin whose entry names none. */
+export const UTXO_DECIMALS = 8;
 const DEFAULT_VOLATILITY_PERCENT = 0.5;
 const DEFAULT_MATURE_CONFIRMATIONS = 100;
 const MIN_VOLUME_FACTOR = 10n;
@@ -88,6 +89,14 @@ function minTradingVol(entry: CoinEntry, policy: FeePolicy, dust: bigint, decima
   return candidates.reduce((most, x) => (x > most ? x : most));
 }
 
+/** What an entry tells of fees and least amounts, whether or not the coin's transactions are known. */
+export function utxoFees(entry: CoinEntry): Pick<UtxoKind, "decimals" | "dust" | "feePolicy" | "minTradingVol"> {
+  const policy = feePolicy(entry);
+  const dust = entry.dust ?? DEFAULT_DUST;
+  const decimals = entry.decimals ?? UTXO_DECIMALS;
+  return { decimals, dust, feePolicy: policy, minTradingVol: minTradingVol(entry, policy, dust, decimals) };
+}
+
 /**
  * Reads a coins-file entry as a Bitcoin-like coin.
  * @param format own address format asked for at activation; absent: the entry's
@@ -99,21 +108,15 @@ export function utxoKind(entry: CoinEntry, format?: AddressFormat): Result<UtxoK
   if (!wanted.ok) return wanted;
   const address = addressRules(entry, wanted.value);
   if (!address.ok) return address;
-  const policy = feePolicy(entry);
-  const dust = entry.dust ?? DEFAULT_DUST;
-  const decimals = entry.decimals ?? DEFAULT_DECIMALS;
   const defaults = entry.ticker === "BTC" ? BTC_PREFIXES : DEFAULT_PREFIXES;
   return ok({
     ...rules.value,
     ticker: entry.ticker,
-    decimals,
+    ...utxoFees(entry),
     address: address.value,
     wifPrefix: entry.wiftype ?? defaults.wif,
-    dust,
-    feePolicy: policy,
     forceMinRelayFee: entry.forceMinRelayFee,
     feeVolatilityPercent: entry.txfeeVolatilityPercent ?? DEFAULT_VOLATILITY_PERCENT,
-    minTradingVol: minTradingVol(entry, policy, dust, decimals),
     confirmations: entry.requiredConfirmations ?? 1,
     notarization: entry.requiresNotarization,
     matureConfirmations: entry.matureConfirmations ?? DEFAULT_MATURE_CONFIRMATIONS,

@@ -1,5 +1,6 @@
 import type { AnyAddressForm } from "../../app/coin/addressForm.ts";
 import type { AccountInfo, AccountNodes, EnableTokensError, TokenRequest } from "../../app/coin/evmParts.ts";
+import type { FeeCoins } from "../../app/coin/feeCoins.ts";
 import type { TradeFee } from "../../app/coin/tradeFee.ts";
 import type { ReadHistory } from "../../app/coin/txHistory.ts";
 import type { ElectrumServers } from "../../app/coin/utxoOpener.ts";
@@ -20,7 +21,7 @@ export type CoinEntry = {
   readonly orderbookTicker: string | null;
   /** `protocol` of the entry as canonical JSON text: equal texts are the same protocol. */
   readonly protocol: string;
-  /** The coin that pays the fees of a QRC-20 token; null for all others. Such tokens are never enabled. */
+  /** The coin that pays the fees of a QRC-20 token; null for all others. Such tokens are enabled `forFees` alone. */
   readonly qrc20Platform: string | null;
 };
 
@@ -35,7 +36,12 @@ export interface CoinsApi {
   entry(ticker: string): CoinEntry | undefined;
   /** A coin that is just being enabled: null until its chain is there, then how far the reading of it is. */
   opening(ticker: string): { readonly progress: ScanProgress | null } | null | undefined;
-  /** Of a coin that the node is enabling again by itself: sentences that say why it is not there yet. Null: it is none. */
+  /** Coins enabled for questions about fees alone; `active`, `trading` and `all` know nothing of them. */
+  readonly forFees: Pick<FeeCoins, "get" | "enable">;
+  /**
+   * Sentences that say why a coin is not there: the node is still enabling it again by itself, or it is there for questions about
+   * fees alone. Null: neither.
+   */
   whyAway(ticker: string): string | null;
   enable(request: EnableRequest, signal: AbortSignal): Promise<Result<WalletCoin, EnableError>>;
   /** Tokens beside an enabled platform coin, all or none. `platform` null: the one the entry of the token names. */

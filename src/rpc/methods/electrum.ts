@@ -3,7 +3,7 @@ import { ok } from "../../core/util/result.ts";
 import { birthday, commonFields, mm2, servers } from "../activationFields.ts";
 import type { EnableError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
-import { enabledCoin, enabledCoinToJson } from "../enabledCoin.ts";
+import { enabledCoin, enabledCoinToJson, enabledForFees, enabledForFeesToJson } from "../enabledCoin.ts";
 import { ENABLE_FAULTS } from "../enableFaults.ts";
 import { flag, legacyCoin, optional, readU32 } from "../field.ts";
 
@@ -19,7 +19,7 @@ export const electrum = defineMethod<Failure>()({
   style: "flat",
   flatReply: "bare",
   summary:
-    "Enable a UTXO coin through Electrum servers. None of them is believed alone: headers and Merkle branches are checked, and what cannot be proven is asked of several.",
+    "Enable a UTXO coin through Electrum servers. None of them is believed alone: headers and Merkle branches are checked, and what cannot be proven is asked of several. Qtum and QRC-20 tokens for questions about fees only, as with `enable`: no server is asked.",
   source: "reference rpc.md 5.1; rescan and birthday_height are ours",
   params: z.object({
     coin: legacyCoin(),
@@ -35,8 +35,10 @@ export const electrum = defineMethod<Failure>()({
     rescan: flag(false).describe("Forget this node's index of the coin and read the chain anew."),
     birthday_height: birthday(),
   }),
-  result: enabledCoin,
+  result: z.union([enabledCoin, enabledForFees]),
   async handle(p, ctx, { signal }) {
+    const forFees = ctx.coins.forFees.enable(p.coin, p.mm2 !== undefined);
+    if (forFees) return forFees.ok ? ok(enabledForFeesToJson(forFees.value)) : forFees;
     const done = await ctx.coins.enable(
       {
         coin: p.coin,

@@ -4,7 +4,7 @@ import { Secret } from "../../core/util/secret.ts";
 import { birthday, mm2, txHistory, utxoMergeParams } from "../activationFields.ts";
 import type { EnableError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
-import { enabledCoin, enabledCoinToJson } from "../enabledCoin.ts";
+import { enabledCoin, enabledCoinToJson, enabledForFees, enabledForFeesToJson } from "../enabledCoin.ts";
 import { ENABLE_FAULTS } from "../enableFaults.ts";
 import type { FaultTable } from "../fault.ts";
 import { flag, legacyCoin, optional, optionalCount, optionalFlag, optionalText, type Read, readList, readString } from "../field.ts";
@@ -34,7 +34,7 @@ export const enable = defineMethod<Failure>()({
   style: "flat",
   flatReply: "bare",
   summary:
-    "Enable a coin. A UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`. An ETH-like coin or an ERC-20 token through the nodes in `urls`; a token may do without when its platform coin is enabled.",
+    "Enable a coin. A UTXO coin through its daemon: the local one with the credentials of its conf file, or the one named by `rpc_url`. An ETH-like coin or an ERC-20 token through the nodes in `urls`; a token may do without when its platform coin is enabled. Qtum and QRC-20 tokens for questions about fees only (`get_trade_fee`, `min_trading_vol`): nothing is connected to, and the reply has neither address nor balance.",
   source: "reference rpc.md 5.1; rpc_url, rpc_user, rpc_password, rescan and birthday_height are ours",
   params: z.object({
     coin: legacyCoin(),
@@ -59,12 +59,14 @@ export const enable = defineMethod<Failure>()({
     tx_history: txHistory(),
     utxo_merge_params: utxoMergeParams(),
   }),
-  result: enabledCoin,
+  result: z.union([enabledCoin, enabledForFees]),
   async handle(p, ctx, { signal }) {
     if (p.rpc_url === undefined && (p.rpc_user !== undefined || p.rpc_password !== undefined))
       return err({ kind: "HalfCredentials" as const });
     const daemon =
       p.rpc_url === undefined ? undefined : { url: p.rpc_url, user: p.rpc_user ?? "", password: p.rpc_password ?? new Secret("") };
+    const forFees = ctx.coins.forFees.enable(p.coin, p.mm2 !== undefined);
+    if (forFees) return forFees.ok ? ok(enabledForFeesToJson(forFees.value)) : forFees;
     const done = await ctx.coins.enable(
       {
         coin: p.coin,

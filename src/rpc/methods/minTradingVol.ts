@@ -13,6 +13,8 @@ export const minTradingVol = defineMethod<NoSuchCoin>()({
   params: z.object({ coin: legacyCoin() }),
   result: z.object({ coin: z.string(), ...tripleShape("min_trading_vol") }),
   async handle(p, ctx) {
+    const known = ctx.coins.forFees.get(p.coin);
+    if (known) return ok({ coin: p.coin, ...tripleOf("min_trading_vol", known.minTradingVol) });
     const coin = tradingCoin(ctx, p.coin);
     return coin.ok ? ok({ coin: p.coin, ...tripleOf("min_trading_vol", coin.value.minTradingVol) }) : coin;
   },

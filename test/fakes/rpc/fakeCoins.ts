@@ -1,4 +1,5 @@
 import type { AccountInfo } from "../../../src/app/coin/evmParts.ts";
+import { FeeCoins } from "../../../src/app/coin/feeCoins.ts";
 import { err, ok } from "../../../src/core/util/result.ts";
 import type { CoinEntry, CoinsApi } from "../../../src/rpc/ctx/coins.ts";
 import { enableWithTokens } from "../../../src/rpc/enableWithTokens.ts";
@@ -44,6 +45,7 @@ export function fakeCoins(coins: Map<string, FakeRpcCoin>, matching: string | nu
     trading: (ticker) => coins.get(ticker),
     all: () => [...coins.values()],
     entry: (ticker) => entries.get(ticker),
+    forFees: new FeeCoins(() => undefined),
     whyAway: () => null,
     opening: () => undefined,
     async enable({ coin, daemon, electrum }) {
