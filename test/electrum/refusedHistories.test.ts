@@ -4,6 +4,9 @@ import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainSto
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
+import { hash160 } from "../../src/core/utxo/hash.ts";
+import { p2shScript } from "../../src/core/utxo/outputScript.ts";
+import type { Tx } from "../../src/core/utxo/tx.ts";
 import { serializeTx, txid as txidOf } from "../../src/core/utxo/txCodec.ts";
 import type { SqlDatabase } from "../../src/ports/sql.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
@@ -227,4 +230,34 @@ test("a mempool that is full of dust is asked for the more seldom", async () => 
   for (let i = 0; i < 300; i++) w.pay(SCRIPT, DUST);
   await w.pass(20_000);
   expect(await asked()).toBeLessThan(13);
+});
+
+test("a block with a transaction of 64 bytes, which proves nothing alone, is read all the same, and the spend behind it found", async () => {
+  const { w, db } = await begin();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 115));
+  await w.pass(1_000);
+  await chain.close();
+  const payment = w.pay(SCRIPT, PAID);
+  const free = w.pay(p2shScript(hash160(Uint8Array.of(0x51))), 5_000_000n);
+  w.mine();
+  dust(w);
+  const paid = w.chain.state.blockOfTx(free)?.block.txs.find((t) => t.txid === free)?.tx.outputs ?? [];
+  const vout = paid.findIndex(({ value }) => value === 5_000_000n);
+  const small: Tx = {
+    version: 1,
+    inputs: [{ txid: free, vout, scriptSig: Uint8Array.of(1, 0x51), sequence: 0xffffffff, witness: [] }],
+    outputs: [{ value: 0n, script: Uint8Array.of(0x6a, 0) }],
+    lockTime: 0,
+  };
+  expect(serializeTx(small)).toHaveLength(64);
+  expect(w.chain.reorg({ depth: 1, blocks: 2, txs: [txToChainTx(small)] }).ok).toBe(true);
+  expect(w.chain.state.blockOfTx(txidOf(small))).toBeDefined();
+  const spender = spend(w, payment);
+  w.mine();
+  for (const server of w.servers)
+    server.faults.add({ kind: "error", code: 1, message: "no", methods: ["blockchain.scripthash.get_mempool"] });
+  const again = await open(w, db);
+  await until(w, () => paymentOf(again, payment)?.spentBy?.txid === spender);
+  expect(again.crowded?.(SCRIPT)).toBe("read");
 });

@@ -17,6 +17,7 @@ const LONG_TEST = "test/electrum/longBranch.test.ts";
 const LATE_TEST = "test/electrum/lateBranch.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const REFUSED_TEST = "test/electrum/refusedHistories.test.ts";
+const BLOCK_TEST = `${AT}/blockTxs.test.ts`;
 const CONNECTION_TEST = `${AT}/serverConnection.test.ts`;
 const FORK_TEST = `${AT}/forkSearch.test.ts`;
 const FLOODS_TEST = "test/electrum/floods.test.ts";
@@ -126,9 +127,24 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a server is believed what stands where in a block",
     `${AT}/blockTxs.ts`,
-    "if (tx === null || this.#prover.flaw(tx, this.header, { branch, pos }) !== null) continue;",
+    "if (tx === null || !this.#stands(tx, { branch, pos })) continue;",
     "if (tx === null) continue;",
     REFUSED_TEST,
+  ),
+  bug(
+    "one transaction of 64 bytes in a block ends the search for what is hidden",
+    `${AT}/blockTxs.ts`,
+    'flaw === null || (flaw.kind === "NodeIsTx" &&',
+    'flaw === null || (flaw.kind !== "NodeIsTx" &&',
+    REFUSED_TEST,
+    BLOCK_TEST,
+  ),
+  bug(
+    "a node of the tree that looks like a transaction is read as one of the block",
+    `${AT}/blockTxs.ts`,
+    "if (this.#depth !== null && at.branch.length !== this.#depth) return false;",
+    "if (this.#depth === null && at.branch.length > 32) return false;",
+    BLOCK_TEST,
   ),
   bug(
     "a block with an odd number of transactions has no last one",

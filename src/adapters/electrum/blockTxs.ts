@@ -2,7 +2,7 @@ import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { laterLeaf } from "../../core/proof/laterLeaf.ts";
-import { parsePlacedTx } from "./answers.ts";
+import { type BranchAnswer, parsePlacedTx } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { TxProver } from "./txProver.ts";
 
@@ -11,8 +11,17 @@ const AT_ONCE = 20;
 /** Transactions of a block that are read: more than fit into the largest that are made. */
 const MAX_TXS = 100_000;
 
-/** One transaction of a block, with who gave it. `isNew`: its bytes as well. `later`: see `laterLeaf`. */
-export type PlacedTx = { readonly tx: RawTx; readonly server: RemoteServer; readonly isNew: boolean; readonly later: number | null };
+/** What the first transaction of a block spends. */
+const NOTHING = "00".repeat(32);
+
+/** One transaction of a block, with who gave it. `isNew`: its bytes as well. `depth`: of its leaf. `later`: see `laterLeaf`. */
+export type PlacedTx = {
+  readonly tx: RawTx;
+  readonly server: RemoteServer;
+  readonly isNew: boolean;
+  readonly depth: number;
+  readonly later: number | null;
+};
 
 /**
  * All transactions of one block, read one by one over servers that know no blocks. Each is proven to stand in its place, and so is which
@@ -29,6 +38,8 @@ export class BlockTxs {
   #last: number | null = null;
   #edge = 0;
   #next = 0;
+  /** How deep the block's tree is; null: the first transaction was not read yet. */
+  #depth: number | null = null;
 
   constructor(height: number, header: BlockHeader, index: ChainIndex, prover: TxProver) {
     this.height = height;
@@ -70,6 +81,7 @@ export class BlockTxs {
   async #findLast(servers: readonly RemoteServer[], onTx: (placed: PlacedTx) => void): Promise<boolean> {
     const placed = await this.#place(servers, this.#edge);
     if (placed === null) return false;
+    this.#depth ??= placed.depth;
     onTx(placed);
     this.#early.set(this.#edge, placed);
     if (placed.later === null) this.#last = this.#edge;
@@ -88,9 +100,20 @@ export class BlockTxs {
       const { txid, branch } = placed.value;
       const known = this.#index.tx(txid);
       const tx = known ? this.#prover.read(known.raw) : await this.#prover.fetch(txid, [server]);
-      if (tx === null || this.#prover.flaw(tx, this.header, { branch, pos }) !== null) continue;
-      return { tx, server, isNew: known === undefined, later: laterLeaf(txid, branch, pos) };
+      if (tx === null || !this.#stands(tx, { branch, pos })) continue;
+      return { tx, server, isNew: known === undefined, depth: branch.length, later: laterLeaf(txid, branch, pos) };
     }
     return null;
+  }
+
+  /**
+   * Every transaction must be read here, also one that alone could be a node of the tree (64 bytes, or a node above it that looks like
+   * one): all stand equally deep, and the first, the coinbase, proves how deep. It cannot be mistaken: who passes a node off for it, or it
+   * for a node, needs a hash with 27 bytes of zero.
+   */
+  #stands(tx: RawTx, at: BranchAnswer): boolean {
+    const flaw = this.#prover.flaw(tx, this.header, at);
+    if (this.#depth !== null && at.branch.length !== this.#depth) return false;
+    return flaw === null || (flaw.kind === "NodeIsTx" && (this.#depth !== null || tx.tx.inputs[0]?.txid === NOTHING));
   }
 }
