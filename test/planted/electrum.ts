@@ -17,6 +17,7 @@ const LONG_TEST = "test/electrum/longBranch.test.ts";
 const LATE_TEST = "test/electrum/lateBranch.test.ts";
 const LINE_TEST = `${AT}/lineReader.test.ts`;
 const REFUSED_TEST = "test/electrum/refusedHistories.test.ts";
+const SEARCH_TEST = `${AT}/spendSearch.test.ts`;
 const BLOCK_TEST = `${AT}/blockTxs.test.ts`;
 const CONNECTION_TEST = `${AT}/serverConnection.test.ts`;
 const FORK_TEST = `${AT}/forkSearch.test.ts`;
@@ -123,6 +124,27 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "this.#begin(scriptHex, Math.max(fromHeight,",
     "this.#begin(scriptHex, Math.max(tip,",
     REFUSED_TEST,
+  ),
+  bug(
+    "one server that refuses an old swap's history holds up what a new swap waits for",
+    `${AT}/spendSearch.ts`,
+    "return Math.max(...guarded);",
+    "return Math.min(...guarded);",
+    SEARCH_TEST,
+  ),
+  bug(
+    "each new block throws away the older one that is half read",
+    `${AT}/spendSearch.ts`,
+    "const MAX_BEGUN = 2;",
+    "const MAX_BEGUN = 1;",
+    SEARCH_TEST,
+  ),
+  bug(
+    "after a chain that began anew blocks are read from the first one on",
+    `${AT}/spendSearch.ts`,
+    "    if (height < 0) {\n",
+    "    if (height < -1) {\n",
+    SEARCH_TEST,
   ),
   bug(
     "a server is believed what stands where in a block",

@@ -21,6 +21,8 @@ const PLACE_COST = 0.3;
 const BYTES_COST = 1;
 /** Blocks read again that were there when the history was told last: servers may put what a block holds into histories late. */
 const LATE_BLOCKS = 3;
+/** Blocks read in part that are kept: the last one, and an older one behind it. */
+const MAX_BEGUN = 2;
 /** Scripts searched for. */
 const MAX_SEARCHES = 200;
 
@@ -62,7 +64,8 @@ export class SpendSearch {
   readonly #doubted = new Set<string>();
   readonly #again = new AskAgain();
   readonly #pace = new ReadPace();
-  #block: BlockTxs | null = null;
+  /** Those that are not read to the end yet, by height, the one used last behind: each new block interrupts an older one. */
+  readonly #blocks = new Map<number, BlockTxs>();
   #isRunning = false;
 
   constructor(deps: SpendSearchDeps) {
@@ -132,11 +135,15 @@ export class SpendSearch {
     return this.isThrough(scriptHex) ? "read" : this.has(scriptHex) ? "reading" : "unread";
   }
 
-  /** The blocks above this height are on the chain no more. */
+  /** The blocks above this height are on the chain no more. Below 0: the chain begins anew, and so does every search, at its watch's height. */
   forgetAbove(height: number): void {
+    if (height < 0) {
+      for (const kept of [this.#next, this.#told, this.#doubted, this.#blocks]) kept.clear();
+      return;
+    }
     for (const [hex, next] of this.#next) this.#next.set(hex, Math.min(next, height + 1));
     for (const [hex, told] of this.#told) this.#told.set(hex, Math.min(told, height));
-    if (this.#block !== null && this.#block.height > height) this.#block = null;
+    for (const above of this.#blocks.keys()) if (above > height) this.#blocks.delete(above);
   }
 
   /** @param areMost what most of `servers` say of a block before all headers kept counts */
@@ -155,7 +162,7 @@ export class SpendSearch {
   /** @returns whether there may be more to do now */
   async #step(servers: readonly RemoteServer[], areMost: boolean): Promise<boolean> {
     const { clock, log } = this.#deps;
-    const height = this.#lowest();
+    const height = this.#nextHeight();
     const nowMs = clock.nowMs();
     const open = this.#pace.open(servers, nowMs);
     const who = open.map(({ name }) => name).join(" ");
@@ -171,24 +178,38 @@ export class SpendSearch {
     return true;
   }
 
-  /** What is guarded comes first: others of the own scripts can be far behind. */
-  #lowest(): number | null {
+  /**
+   * What is guarded comes first: others of the own scripts can be far behind. Of guarded ones the one with the least left: one server that
+   * refuses an old history must not hold up what a new swap waits for.
+   */
+  #nextHeight(): number | null {
     const { index, guards } = this.#deps;
     const open = [...this.#next].filter(([, next]) => next <= (index.tipHeader?.height ?? 0));
-    const guarded = open.filter(([hex]) => guards.roundOf(hex) > 0);
-    const heights = (guarded.length > 0 ? guarded : open).map(([, next]) => next);
-    return heights.length === 0 ? null : Math.min(...heights);
+    const guarded = open.filter(([hex]) => guards.roundOf(hex) > 0).map(([, next]) => next);
+    if (guarded.length > 0) return Math.max(...guarded);
+    return open.length === 0 ? null : Math.min(...open.map(([, next]) => next));
   }
 
   /** The one that is being read, unless another is on the chain in its place. */
   async #blockAt(height: number, servers: readonly RemoteServer[], areMost: boolean): Promise<BlockTxs | null> {
     const { index, reader, prover } = this.#deps;
     const own = index.headerAt(height);
-    if (this.#block?.height === height && (own === undefined || own.hash === this.#block.header.hash)) return this.#block;
+    const begun = this.#blocks.get(height);
+    this.#blocks.delete(height);
+    if (begun !== undefined && (own === undefined || own.hash === begun.header.hash)) {
+      this.#blocks.set(height, begun);
+      return begun;
+    }
     if (own === undefined && !areMost) return null;
     const header = own === undefined ? await reader.agreedAt(servers, height) : await reader.withHash(servers, height, own.hash);
-    this.#block = header.ok ? new BlockTxs(height, header.value, index, prover) : null;
-    return this.#block;
+    if (!header.ok) return null;
+    const block = new BlockTxs(height, header.value, index, prover);
+    this.#blocks.set(height, block);
+    for (const unused of this.#blocks.keys()) {
+      if (this.#blocks.size <= MAX_BEGUN) break;
+      this.#blocks.delete(unused);
+    }
+    return block;
   }
 
   /** The secret in a claim counts before its block is read to the end. */
@@ -205,7 +226,7 @@ export class SpendSearch {
   /** Writes what a block says of watched scripts, all of it at once: blocks need not list a parent before its child. */
   async #take(block: BlockTxs): Promise<void> {
     const { index, clock, omissions, enqueue, commit, onRead } = this.#deps;
-    this.#block = null;
+    this.#blocks.delete(block.height);
     await enqueue(async () => {
       const own = index.headerAt(block.height);
       if (own === undefined ? block.height >= index.windowBottom : own.hash !== block.header.hash) return;
