@@ -5,6 +5,9 @@ import type { CertificatePins } from "../../ports/electrum.ts";
 /** Shown instead of a key by servers whose certificate an authority vouches for: those change their keys every few months. */
 const AUTHORITY = "authority";
 
+/** Kept for a certificate that was accepted and shown. */
+const USED = "used";
+
 /** Why no authority vouches for a certificate (OpenSSL's names, and Node's for a name that does not fit). */
 const REASONS: { readonly [code: string]: string } = {
   CERT_HAS_EXPIRED: "it has expired",
@@ -41,7 +44,8 @@ const howToAccept = (fingerprint: string): string =>
 /**
  * Trust on first use. A certificate an authority vouches for is good; another one is good when its key is the one the server
  * showed the first time. Once an authority vouched for a server, nothing less is taken. The one that is `accepted` is good whatever was
- * shown before, and its key is the one from then on; as long as a server was never connected, no other is.
+ * shown before, and its key is the one from then on; as long as a server was never connected, no other is. It counts once: it is stored with
+ * the coin and named again at each start, and whoever holds its key must not pass after the server has got another certificate.
  *
  * @param accepted SHA-256 of a certificate, lower-case hex
  * @returns what is wrong, the end of a sentence; null: nothing
@@ -56,12 +60,21 @@ export async function judgeCertificate(
   if (shown === null) return "it shows no certificate";
   const { pin, fingerprint, reason } = shown;
   const known = await pins.get(server);
-  if (known === pin) return null;
   const isNamed = fingerprint === accepted;
-  if (isNamed || pin === AUTHORITY || (known === null && accepted === undefined)) {
+  const usedBy = `${server} accepted ${fingerprint}`;
+  const isUsed = isNamed && (await pins.get(usedBy)) !== null;
+  if (known !== pin) {
+    if (isUsed)
+      return `its certificate was accepted once and has been replaced since${reason}. Nothing but another certificate is taken again`;
+    if (!isNamed && pin !== AUTHORITY && (known !== null || accepted !== undefined)) return refusal(shown, known);
     await pins.set(server, pin);
-    return null;
   }
+  // After the pin: a crash between the two leaves what is good.
+  if (isNamed && !isUsed) await pins.set(usedBy, USED);
+  return null;
+}
+
+function refusal({ fingerprint, reason }: Shown, known: string | null): string {
   if (known === null) return `its certificate is not the one that accept_certificate names. ${howToAccept(fingerprint)}`;
   return known === AUTHORITY
     ? `no authority vouches for its certificate any more${reason}. ${howToAccept(fingerprint)}`

@@ -226,6 +226,31 @@ test.each(["SSL", "WSS"] as const)("over %s a new certificate is taken when it i
   }
 });
 
+test("a certificate that was accepted and replaced since is taken no more, though it is named at each start", async () => {
+  const tls = certificate();
+  const port = await listen(startWorld(), { tls });
+  const name = `${HOST}:${port}`;
+  for (const before of [`key ${"ab".repeat(32)}`, null]) {
+    const pins = memoryPins();
+    if (before !== null) await pins.set(name, before);
+    const trust = { acceptCertificate: fingerprintOf(tls.cert) };
+    for (let start = 0; start < 2; start++) {
+      const chain = await open(port, "SSL", pins, trust);
+      await chain.refresh();
+      expect(chain.status().state).toBe("ready");
+      await chain.close();
+    }
+    for (const since of ["authority", `key ${"cd".repeat(32)}`]) {
+      await pins.set(name, since);
+      const chain = await open(port, "SSL", pins, trust);
+      await isUnreachable(chain);
+      expect(chain.status().error).toContain("its certificate was accepted once and has been replaced since");
+      expect(await pins.get(name)).toBe(since);
+      await chain.close();
+    }
+  }
+});
+
 test("a server that was never connected is taken with the certificate that is named and with no other", async () => {
   const tls = certificate();
   const port = await listen(startWorld(), { tls });
