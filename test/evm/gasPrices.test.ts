@@ -44,12 +44,16 @@ test("of two nodes the higher price counts: one that names next to nothing has n
   expect(await pricesOf([0n, 30n * GWEI])).toMatchObject({ priority: tips(30n * GWEI) });
 });
 
-test("a price that one of two names alone costs no more than ten times the other's, twice the base fee, or little", async () => {
+test("a price that one of two names alone costs no more than eight times the other's or twice the base fee", async () => {
   const absurd = 10n ** 30n;
+  expect(await pricesOf([20n * GWEI, absurd], null)).toMatchObject({ legacy: 160n * GWEI });
+  expect(await pricesOf([absurd, 2n * GWEI])).toMatchObject({ legacy: 16n * GWEI, priority: tips(16n * GWEI) });
+  expect(await pricesOf([GWEI, absurd], GWEI / 2n)).toMatchObject({ legacy: 8n * GWEI, priority: tips(8n * GWEI) });
+  // Nothing proves what gas costs there, or what the lower one says is wrong.
   expect(await pricesOf([absurd, 2n * GWEI], null)).toMatchObject({ legacy: 50n * GWEI });
-  expect(await pricesOf([20n * GWEI, absurd], null)).toMatchObject({ legacy: 200n * GWEI });
+  expect(await pricesOf([absurd, GWEI], 0n)).toMatchObject({ legacy: 50n * GWEI });
+  expect(await pricesOf([absurd, 0n])).toMatchObject({ legacy: 50n * GWEI });
   expect(await pricesOf([absurd, 2n * GWEI], 800n * GWEI)).toMatchObject({ legacy: 1_800n * GWEI, priority: tips(900n * GWEI) });
-  expect(await pricesOf([2n * GWEI, absurd])).toMatchObject({ legacy: 50n * GWEI, priority: tips(50n * GWEI) });
 });
 
 test("of four nodes one moves nothing beyond what the others say", async () => {

@@ -151,6 +151,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     PRICES,
   ),
   bug(
+    "a node that names a high price has up to 50 gwei paid where the base fee tells what gas costs",
+    "src/adapters/evmRpc/gasReader.ts",
+    "return isProven || proven > HARMLESS ? proven : HARMLESS;",
+    "return isProven && proven > HARMLESS ? proven : HARMLESS;",
+    PRICES,
+  ),
+  bug(
     "one of two nodes has any price of gas paid",
     "src/adapters/evmRpc/gasReader.ts",
     "return high < most ? high : most;",

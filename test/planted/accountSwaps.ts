@@ -49,6 +49,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/coin/evm/payoutGate.test.ts",
   ),
   bug(
+    "a claim is signed at a price that its account cannot pay",
+    BUILDER,
+    "const wanted = replaces === null ? this.#affordable(asked, call, market) : asked;",
+    "const wanted = replaces === null ? asked : this.#affordable(asked, call, market);",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
     "nobody sends or gives up what a swap signed while it waits for its other coin",
     FUNDS,
     "if (hasGas) for (const uuid of this.#needs.keys()) this.entrust(uuid, coin);",

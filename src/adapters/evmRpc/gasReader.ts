@@ -5,29 +5,40 @@ import type { LookFault } from "./fault.ts";
 import { feeHistoryQuery, gasPriceQuery, type Query } from "./query.ts";
 import type { Quorum } from "./quorum.ts";
 
-/** The middle one; of an even number the lower of the two. */
-function middle(values: readonly bigint[]): bigint | null {
-  const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
-}
-
-/** The higher of two answers counts up to so many times the lower. */
-const SPREAD = 10n;
-/** Or up to this, wei per gas: for a claim some hundredths of a coin at most, and less than this is never worth a transaction that hangs. */
+/** The higher of two answers counts up to so many times the lower: a match holds gas for as much (`SafetyRules.feeCeilingFactor`). */
+const SPREAD = 8n;
+/** Or up to this, wei per gas, where nothing proves what gas costs: for a claim some hundredths of a coin at most. */
 const HARMLESS = 50n * 10n ** 9n;
+/** A base fee below this, wei, says nothing of what blocks take: BNB Smart Chain has none to speak of, and asks for tips. */
+const LEAST_TELLING = 10n ** 6n;
 
 /**
  * What several nodes say a price is: the middle one; of an even number the higher of the two in the middle, because one who says too little
- * would have everything of the account wait. One of two may as well say too much: the higher counts no further than many times the
- * lower, `known` or what does no harm.
- * @param known wei per gas, of the block that a majority has: a price up to it is nothing new
+ * would have everything of the account wait. One of two may as well say too much: the higher counts no further than some times the
+ * lower, or `known`.
+ * @param known wei per gas that need no node's word
  */
 function agreedPrice(values: readonly bigint[], known: bigint): bigint | null {
-  const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
-  if (low === undefined || high === undefined || low === high) return high ?? null;
-  const most = [low * SPREAD, known, HARMLESS].reduce((a, b) => (a > b ? a : b));
+  const [low, high] = middleTwo(values);
+  if (low === null || high === null || low === high) return high;
+  const most = low * SPREAD > known ? low * SPREAD : known;
   return high < most ? high : most;
+}
+
+function middleTwo(values: readonly bigint[]): readonly [low: bigint | null, high: bigint | null] {
+  const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return [sorted[Math.floor((sorted.length - 1) / 2)] ?? null, sorted[Math.floor(sorted.length / 2)] ?? null];
+}
+
+/**
+ * What a single price may be whoever names it: twice the base fee after a block that a majority has. Without one, or where the lower of two
+ * prices is far below it and so made up or of a node that does not count, as much as does no harm.
+ */
+function knownPrice(prices: readonly bigint[], next: bigint | null): bigint {
+  const [low] = middleTwo(prices);
+  const proven = 2n * (next ?? 0n);
+  const isProven = proven >= 2n * LEAST_TELLING && low !== null && 4n * low >= proven;
+  return isProven || proven > HARMLESS ? proven : HARMLESS;
 }
 
 type Tips = { readonly low: bigint; readonly medium: bigint; readonly high: bigint };
@@ -35,7 +46,7 @@ type Tips = { readonly low: bigint; readonly medium: bigint; readonly high: bigi
 /** Middle of the blocks that had transactions; null when none had. */
 function tipsOf({ reward }: FeeHistoryAnswer): Tips | null {
   const blocks = (reward ?? []).filter((row) => row.some((tip) => tip > 0n));
-  const column = (i: number): bigint => middle(blocks.map((row) => row[i] ?? 0n)) ?? 0n;
+  const column = (i: number): bigint => middleTwo(blocks.map((row) => row[i] ?? 0n))[0] ?? 0n;
   return blocks.length === 0 ? null : { low: column(0), medium: column(1), high: column(2) };
 }
 
@@ -49,10 +60,8 @@ export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal
   const answers = await Promise.all(quorum.nodes.map((node) => node.ask(queries, null, quorum.timeoutMs, signal)));
   const values = answers.flatMap((list) => list.flatMap((answer) => (answer.ok ? [answer.value] : [])));
   const next = baseFeePerGas === null ? null : nextBaseFee({ baseFee: baseFeePerGas, gasUsed, gasLimit });
-  const legacy = agreedPrice(
-    values.filter((value) => typeof value === "bigint"),
-    2n * (next ?? 0n),
-  );
+  const prices = values.filter((value) => typeof value === "bigint");
+  const legacy = agreedPrice(prices, knownPrice(prices, next));
   if (legacy === null) {
     const troubles = quorum.nodes.flatMap((node) => node.trouble ?? []);
     return err({ kind: "too_few", what: "the price of gas", have: 0, need: 1, troubles });
@@ -61,10 +70,11 @@ export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal
   const tips = values.flatMap((value) => (typeof value === "bigint" ? [] : (tipsOf(value) ?? [])));
   // Blocks without transactions say nothing; the single price is base fee and tip together.
   const usual = legacy > next ? legacy - next : 0n;
+  const known = usual > next ? usual : next;
   const column = (name: keyof Tips): bigint =>
     agreedPrice(
       tips.map((t) => t[name]),
-      next,
+      known,
     ) ?? usual;
   return ok({ legacy, nextBaseFee: next, priority: { low: column("low"), medium: column("medium"), high: column("high") } });
 }

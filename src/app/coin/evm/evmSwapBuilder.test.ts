@@ -172,3 +172,24 @@ test("gas that no block has is not signed with: a payment is refused, a cancella
   expect(coins.token.spendSize("refund")).toBe(50_000);
   expect(coins.token.spendTooDear()).toMatch(/^a claim of T needs \d+ gas, more than a block has$/);
 });
+
+test("a claim or refund is signed at a price the account can pay, whatever nodes ask: a refused bid is never lowered", () => {
+  const affordable = 4n * 10n ** 9n;
+  const lie = 50n * 10n ** 9n;
+  chain.prices = { legacy: lie, nextBaseFee: affordable / 8n, priority: { low: lie, medium: lie, high: lie } };
+  const { key: payment, paymentHash, lockTime } = agreedPayment(coins.eth.contractScript(contract));
+  Object.assign(chain, { payment: () => ({ ...payment, paymentHash, lockTime, state: "sent", events: "all", unshown: null }) });
+  const spend = { contract, payment: new Uint8Array(0), fee: 65_000n * lie };
+  for (const build of [() => coins.eth.buildClaim({ ...spend, secret: new Uint8Array(32) }), () => coins.eth.buildRefund(spend)]) {
+    chain.balance = 10n ** 18n;
+    const rich = build();
+    const { fee, raw } = rich.ok ? rich.value : expect.fail(rich.error.kind);
+    expect(fee % lie).toBe(0n);
+    const gas = fee / lie;
+    coins.eth.releaseInputs(raw);
+    chain.balance = gas * affordable;
+    const built = build();
+    expect(built).toMatchObject({ ok: true, value: { fee: gas * affordable } });
+    coins.eth.releaseInputs(built.ok ? built.value.raw : expect.fail("not built"));
+  }
+});

@@ -187,14 +187,23 @@ export class EvmSwapBuilder {
     return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, least, payment);
   }
 
+  /** Nodes refuse a bid that the account cannot pay, and no later version of the transaction may bid less. */
+  #affordable(bid: GasBid, { gas, value }: Call, market: GasBid): GasBid {
+    const { chain, address, nonces } = this.#deps.coin.account;
+    const left = (chain.account(address)?.balance ?? 0n) - nonces.outgoing().wei - dataBound(chain).wei - value;
+    const most = left / gas;
+    return left > 0n && most > 0n && priceOf(bid) > most ? bidAt(most, market) : bid;
+  }
+
   /**
-   * @param fee offered at least, wei; null: what the market asks
+   * @param fee offered at least, wei; null: what the market asks. A first version offers no more than the account has
    * @param replaces with the nonce of these own bytes, and a higher bid than all that have it
    */
   #send(call: Call, fee: bigint | null, replaces: Uint8Array | null): Result<OwnSignedTx, FundsError> {
     const { nonces } = this.#deps.coin.account;
     const market = this.market();
-    const wanted = fee === null ? market : bidAt((fee + call.gas - 1n) / call.gas, market);
+    const asked = fee === null ? market : bidAt((fee + call.gas - 1n) / call.gas, market);
+    const wanted = replaces === null ? this.#affordable(asked, call, market) : asked;
     if (replaces === null) {
       const signed = nonces.take((nonce) => this.#sign(call, wanted, nonce));
       return signed ? ok(ownTx(signed, greatestFee(wanted, call.gas))) : this.#noNonce();
