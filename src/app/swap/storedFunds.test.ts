@@ -64,11 +64,11 @@ test("what never left gives its nonce back two minutes after it may not leave an
 });
 
 test.each<readonly [string, (coin: SwapCoin) => void]>([
-  ["its swap runs", (c) => void funds.handOver(terms.uuid, c, c)],
+  ["its swap runs", (c) => void funds.handOver(terms.uuid, c, c, state(SIGNED))],
   [
     "its swap ran, and it left",
     (c) => {
-      funds.handOver(terms.uuid, c, c);
+      funds.handOver(terms.uuid, c, c, state(SIGNED));
       funds.add(terms.uuid, state(SIGNED, { type: "tx_attempted", slot: "takerPaymentSpend" }));
     },
   ],
@@ -149,11 +149,12 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
   ["a maker's claim that may yet leave", "maker", [SIGNED], {}],
 ])("what a swap that waits leaves to its account: %s", (_, role, events, expected) => {
   const own = role === "maker" ? terms : swapTerms("taker", { makerCoin: "UTXO", takerCoin: "ACCOUNT" });
-  funds.add(own.uuid, fold([{ type: "started", terms: own }, negotiated, ...events]));
+  const stored = fold([{ type: "started", terms: own }, negotiated, ...events]);
+  funds.add(own.uuid, stored);
   const c = coin();
   funds.take(c);
   expect(Object.fromEntries(entrusted)).toEqual(expected);
-  funds.handOver(own.uuid, c, c);
+  funds.handOver(own.uuid, c, c, stored);
   expect([...entrusted]).toEqual([]);
 });
 
@@ -177,7 +178,7 @@ test("a claim that never left gives its nonce back once it is stored that it nev
   expect([released, held]).toEqual([["c1"], 1]);
   await clock.advance(3_600_000);
   expect([released, held, freed]).toEqual([["c1"], 1, 0]);
-  expect(funds.handOver(ON_ACCOUNT.uuid, own, own).claim).toEqual({ id: "held 1" });
+  expect(funds.handOver(ON_ACCOUNT.uuid, own, own, dropped).claim).toEqual({ id: "held 1" });
 });
 
 test("a claim that left after all, as its log says, keeps its nonce and is sent by its account", async () => {
@@ -193,7 +194,25 @@ test("a claim of a swap that is taken up while its drop is being stored keeps wh
   const own = coin();
   funds.take(own);
   dropped = onAccount();
-  whileDropping = () => void funds.handOver(ON_ACCOUNT.uuid, own, own);
+  whileDropping = () => void funds.handOver(ON_ACCOUNT.uuid, own, own, onAccount(SIGNED));
   await clock.advance(3_600_000);
   expect([released, held]).toEqual([[], 0]);
+});
+
+test.each([
+  ["a coin of another chain had that stored", true],
+  ["the answer to that write was lost", false],
+] as const)("a claim that is dropped when its swap is taken up gives its nonce back, and its gas is held: %s", async (_how, isAnswered) => {
+  funds.add(ON_ACCOUNT.uuid, onAccount(SIGNED));
+  const [foreign, own] = [{ ...coin(), ticker: "FOREIGN" }, coin()];
+  funds.take(foreign);
+  await clock.advance(15_000);
+  funds.take(own);
+  if (isAnswered) dropped = onAccount();
+  await clock.advance(15_000);
+  expect([released, held]).toEqual([[], 0]);
+  expect(funds.handOver(ON_ACCOUNT.uuid, { ...coin(), ticker: "UTXO" }, own, onAccount()).claim).toEqual({ id: "held 1" });
+  expect(released).toEqual(["c1"]);
+  await clock.advance(3_600_000);
+  expect([released, held]).toEqual([["c1"], 1]);
 });

@@ -40,6 +40,8 @@ type Needs = {
   readonly otherTicker: string;
   readonly refunds: readonly Uint8Array[];
   readonly claims: readonly Uint8Array[];
+  /** Claims that are dropped in the log. Whichever active account coin had that stored, the claim's own may still keep their nonces. */
+  readonly dropped: readonly Uint8Array[];
   /** What never left, and may not any more after so many unix seconds. */
   readonly unsent: readonly { readonly raw: Uint8Array; readonly until: number }[];
   /** What its account sees to meanwhile, and unix seconds until which it sends it (`SwapCoin.entrust`). */
@@ -144,9 +146,10 @@ export class StoredFunds {
     // It runs: its log says what it has.
     if (!before || !now || this.#isClosed) return;
     if (!state) return now.mayDropClaim ? this.#giveBackLater(uuid, now, coin) : undefined;
-    this.#needs.set(uuid, needsOf(state));
+    const isDropped = state.own[ownClaim(state.terms.role)] === undefined;
+    this.#needs.set(uuid, { ...needsOf(state), dropped: isDropped && coin.ticker !== now.otherTicker ? claims : [] });
     // It left after all, and the answer to that write was lost.
-    if (state.own[ownClaim(state.terms.role)]) return this.entrust(uuid, coin);
+    if (!isDropped) return this.entrust(uuid, coin);
     for (const raw of claims) {
       if (coin.ticker === now.otherTicker) coin.releaseInputs(raw);
       else coin.freeNonce?.(raw);
@@ -208,10 +211,14 @@ export class StoredFunds {
     else if (reserved.value) this.#claimReservations.set(uuid, reserved.value);
   }
 
-  /** The swap runs: its funds are its own from here on. */
-  handOver(uuid: string, coin: SwapCoin, other: SwapCoin): Reserved {
-    const [own, claim] = [this.#reservations.get(uuid) ?? null, this.#claimReservations.get(uuid) ?? null];
+  /**
+   * The swap runs: its funds are its own from here on.
+   * @param state as it is taken up, whose log counts: a claim may be dropped there though that was not answered
+   */
+  handOver(uuid: string, coin: SwapCoin, other: SwapCoin, state: SwapState): Reserved {
     for (const { ticker } of [coin, other]) this.#standIns.release(uuid, ticker);
+    if (state.own[ownClaim(state.terms.role)] === undefined) this.#freeDropped(uuid, other, state);
+    const [own, claim] = [this.#reservations.get(uuid) ?? null, this.#claimReservations.get(uuid) ?? null];
     for (const { raw } of this.#needs.get(uuid)?.entrusted ?? []) for (const c of [coin, other]) c.handBack?.(raw);
     this.#needs.delete(uuid);
     this.#reservations.delete(uuid);
@@ -219,6 +226,15 @@ export class StoredFunds {
     if (own) coin.adopt(own);
     if (claim) other.adopt(claim);
     return { own, claim };
+  }
+
+  /** Nobody sends them, gives them up or fills their nonces once the swap runs: the account would stand still behind them. */
+  #freeDropped(uuid: string, other: SwapCoin, state: SwapState): void {
+    const { claims = [], dropped = [] } = this.#needs.get(uuid) ?? {};
+    if (other.spendsFrom !== "account" || claims.length + dropped.length === 0) return;
+    for (const raw of [...claims, ...dropped]) other.releaseInputs(raw);
+    this.#needs.set(uuid, { ...needsOf(state), entrusted: this.#needs.get(uuid)?.entrusted ?? [] });
+    if (!this.#claimReservations.has(uuid)) this.#takeClaimGas(uuid, other);
   }
 }
 
@@ -242,6 +258,7 @@ function needsOf(s: SwapState): Needs {
     otherTicker: role === "maker" ? takerCoin : makerCoin,
     refunds: ([refund, "cancel"] as const).flatMap((slot) => versionsOfSlot(s, slot).map((v) => fromHex(v.raw))),
     claims: versionsOfSlot(s, claim).map((v) => fromHex(v.raw)),
+    dropped: [],
     unsent: (["fee", ownPayment(role), claim] as const).flatMap((slot) => {
       const tx = s.own[slot];
       const until = tx?.attempted === false ? tx.notAfter : null;

@@ -102,11 +102,11 @@ export class WaitingSwaps {
       if (!myCoin || !otherCoin) continue;
       try {
         if (!log) throw fault;
-        const { role } = fold(log.map((e) => e.event)).terms;
-        const [makerCoin, takerCoin] = role === "maker" ? [myCoin, otherCoin] : [otherCoin, myCoin];
+        const state = fold(log.map((e) => e.event));
+        const [makerCoin, takerCoin] = state.terms.role === "maker" ? [myCoin, otherCoin] : [otherCoin, myCoin];
         this.#deps.takeUp(log, makerCoin, takerCoin, () => {
           this.#waiting.delete(swap.uuid);
-          return this.#funds.handOver(swap.uuid, myCoin, otherCoin);
+          return this.#funds.handOver(swap.uuid, myCoin, otherCoin, state);
         });
       } catch (cause) {
         this.#cancelRetry ??= this.#deps.clock.after(RETRY_MS, () => {
