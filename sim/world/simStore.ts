@@ -4,9 +4,10 @@ import type { SwapStore } from "../../src/ports/swapStore.ts";
 
 /**
  * What happens when an event of the swap `uuid` is to be stored.
- * `refuse`: the write fails and nothing is stored. `crash_before`, `crash_after`: the process dies around the write.
+ * `refuse`: the write fails and nothing is stored. `lose_answer`: it is stored, and the caller told that it failed.
+ * `crash_before`, `crash_after`: the process dies around the write.
  */
-export type StoreFault = (uuid: string, event: StoredEvent) => "refuse" | "crash_before" | "crash_after" | undefined;
+export type StoreFault = (uuid: string, event: StoredEvent) => "refuse" | "lose_answer" | "crash_before" | "crash_after" | undefined;
 
 /**
  * The swap log with faults around each event.
@@ -21,6 +22,7 @@ export function faultySwapStore(store: SwapStore, faultOf: StoreFault, crash: ()
     // The store works in this thread: the event is on disk when the call returns, acknowledged only later.
     if (fault === "crash_after") crash();
     await done;
+    if (fault === "lose_answer") throw new StorageError("DiskFull", "the answer is lost");
   }
   return {
     ...store,

@@ -755,6 +755,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     NONCES,
   ),
   bug(
+    "a claim whose drop was stored and not answered keeps its nonce in a swap that runs",
+    PUBLISH,
+    'await task.emitIf(isUnsent, { type: "tx_dropped", slot, failure: null });',
+    'if (!(await task.emitIf(isUnsent, { type: "tx_dropped", slot, failure: null }))) return;',
+    NONCES,
+  ),
+  bug(
     "a claim dropped by a coin of another chain keeps its nonce once its swap runs",
     FUNDS,
     "isDropped && coin.ticker !== now.otherTicker ? claims : []",

@@ -71,6 +71,23 @@ test(
   TIMEOUT_MS,
 );
 
+test(
+  "a claim that gives its nonce back while the answer of the store is lost frees it all the same, and is signed anew",
+  async () => {
+    const { uuid, resume } = await signedAndWaiting();
+    const { maker, world } = t;
+    let losses = 0;
+    maker.storeFault = (_uuid, { event }) => (event.type === "tx_dropped" && losses++ === 0 ? "lose_answer" : undefined);
+    await world.advance(60_000);
+    expect(losses).toBe(1);
+    resume();
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
 test.each([
   ["signed once", 0n],
   ["signed again with more gas", 40_000n],

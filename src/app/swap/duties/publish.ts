@@ -131,7 +131,10 @@ function release(coin: SwapCoin, tx: OwnTx): void {
 async function giveNonceBack(task: SwapTask, slot: Slot): Promise<void> {
   const tx = task.state.own[slot];
   const isUnsent = ({ own }: SwapState): boolean => own[slot]?.attempted === false && own[slot].txid === tx?.txid;
-  if (!tx || !(await task.emitIf(isUnsent, { type: "tx_dropped", slot, failure: null }))) return;
+  if (!tx) return;
+  await task.emitIf(isUnsent, { type: "tx_dropped", slot, failure: null });
+  // The log counts: it may be stored though the answer was lost.
+  if (task.state.own[slot]?.txid === tx.txid) return;
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   release(coin, tx);
   // Signed again already, or held.
