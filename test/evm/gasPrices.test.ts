@@ -5,21 +5,21 @@ const GWEI = 10n ** 9n;
 const quantity = (wei: bigint): string => `0x${wei.toString(16)}`;
 
 /** A node whose price and tips are so much, wei per gas; null: it refuses to say. */
-function say(node: ScriptedNode | undefined, wei: bigint | null): void {
+function say(node: ScriptedNode | undefined, wei: bigint | null, tip = wei): void {
   const told = (answer: unknown) => (): unknown => {
     if (wei === null) throw new RpcRefusal(-32005, "not now");
     return answer;
   };
   const price = wei === null ? "" : quantity(wei);
   node?.says.set("eth_gasPrice", told(price));
-  node?.says.set("eth_feeHistory", told({ baseFeePerGas: ["0x1"], reward: [[price, price, price]] }));
+  node?.says.set("eth_feeHistory", told({ baseFeePerGas: ["0x1"], reward: [Array.from({ length: 3 }, () => quantity(tip ?? 0n))] }));
 }
 
-/** What gas costs, as nodes say that name these prices. @param baseFee null: a chain before EIP-1559 */
-async function pricesOf(told: readonly (bigint | null)[], baseFee: bigint | null = GWEI) {
+/** What gas costs, as nodes say that name these prices. @param baseFee null: a chain before EIP-1559 @param tipped what recent blocks paid beside it */
+async function pricesOf(told: readonly (bigint | null)[], baseFee: bigint | null = GWEI, tipped = told) {
   const world: ScriptedWorld = scriptedWorld(told.length, {}, (nodes) => {
     for (const [i, node] of nodes.entries()) {
-      say(node, told[i] ?? null);
+      say(node, told[i] ?? null, tipped[i]);
       node.says.set("eth_getBlockByNumber", (_params, honest) => {
         const { baseFeePerGas: _fee, ...header } = honest() as Record<string, unknown>;
         // Full: the next base fee is an eighth more.
@@ -40,7 +40,7 @@ test("of two nodes the higher price counts: one that names next to nothing has n
     expect(await pricesOf([low, 30n * GWEI])).toMatchObject({ legacy: 30n * GWEI });
   }
   expect(await pricesOf([2n * GWEI, 3n * GWEI])).toMatchObject({ legacy: 3n * GWEI, priority: tips(3n * GWEI) });
-  // The tip of one that answers nothing but zeros is said by the other alone.
+  // One that sees no tips says that the usual one is paid.
   expect(await pricesOf([0n, 30n * GWEI])).toMatchObject({ priority: tips(30n * GWEI) });
 });
 
@@ -54,6 +54,24 @@ test("a price that one of two names alone costs no more than eight times the oth
   expect(await pricesOf([absurd, GWEI], 0n)).toMatchObject({ legacy: 50n * GWEI });
   expect(await pricesOf([absurd, 0n])).toMatchObject({ legacy: 50n * GWEI });
   expect(await pricesOf([absurd, 2n * GWEI], 800n * GWEI)).toMatchObject({ legacy: 1_800n * GWEI, priority: tips(900n * GWEI) });
+});
+
+test("where the honest see no tips, one that names some does not set them", async () => {
+  const [price, absurd] = [3n * GWEI, 9_000n * GWEI];
+  // The single price less the next base fee.
+  const usual = price - (9n * GWEI) / 8n;
+  for (const others of [2, 4]) {
+    const prices = Array.from({ length: others + 1 }, () => price);
+    expect(
+      await pricesOf(
+        prices,
+        GWEI,
+        prices.map((_, i) => (i < others ? 0n : absurd)),
+      ),
+    ).toMatchObject({ priority: tips(usual) });
+  }
+  expect(await pricesOf([price, price], GWEI, [0n, absurd])).toMatchObject({ priority: tips(8n * usual) });
+  expect(await pricesOf([price, price], GWEI, [0n, 0n])).toMatchObject({ priority: tips(usual) });
 });
 
 test("of four nodes one moves nothing beyond what the others say", async () => {

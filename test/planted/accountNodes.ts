@@ -158,6 +158,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     PRICES,
   ),
   bug(
+    "one node says the tips of a quiet chain alone",
+    "src/adapters/evmRpc/gasReader.ts",
+    "(tipsOf(value) ?? { low: usual, medium: usual, high: usual })",
+    "(tipsOf(value) ?? [])",
+    PRICES,
+  ),
+  bug(
     "one of two nodes has any price of gas paid",
     "src/adapters/evmRpc/gasReader.ts",
     "return high < most ? high : most;",

@@ -67,9 +67,10 @@ export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal
     return err({ kind: "too_few", what: "the price of gas", have: 0, need: 1, troubles });
   }
   if (next === null) return ok({ legacy, nextBaseFee: null, priority: null });
-  const tips = values.flatMap((value) => (typeof value === "bigint" ? [] : (tipsOf(value) ?? [])));
-  // Blocks without transactions say nothing; the single price is base fee and tip together.
+  // Blocks without transactions say nothing; the single price is base fee and tip together. It is the vote of whoever saw no tips: without
+  // one, on a quiet chain a single node that names tips would say them alone.
   const usual = legacy > next ? legacy - next : 0n;
+  const tips = values.flatMap((value) => (typeof value === "bigint" ? [] : (tipsOf(value) ?? { low: usual, medium: usual, high: usual })));
   const known = usual > next ? usual : next;
   const column = (name: keyof Tips): bigint =>
     agreedPrice(
