@@ -755,6 +755,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     NONCES,
   ),
   bug(
+    "nodes that name too high a nonce have what swaps hold forgotten",
+    "src/app/coin/evm/swapTxs.ts",
+    "const KEEP_IN_ALL = 1_000;",
+    "const KEEP_IN_ALL = 0;",
+    "src/app/coin/evm/nonceLedger.test.ts",
+  ),
+  bug(
+    "nodes that name too high a nonce have sent withdrawals forgotten",
+    LEDGER,
+    "const MAX_DEEP = 200;",
+    "const MAX_DEEP = 0;",
+    "src/app/coin/evm/nonceLedger.test.ts",
+  ),
+  bug(
     "a claim whose drop was stored and not answered keeps its nonce in a swap that runs",
     PUBLISH,
     'await task.emitIf(isUnsent, { type: "tx_dropped", slot, failure: null });',

@@ -113,14 +113,29 @@ test("withdrawals asked for at once are sent with one nonce each", async () => {
   expect(all.map((r) => (r.ok ? r.value.tx.nonce : null))).toEqual([0n, 1n, 2n, 3n]);
 });
 
-test("what is long mined, and more than 200 that were never sent, are forgotten", async () => {
+test("of what is long mined, and of what was never sent, 200 each are remembered", async () => {
   const ledger = await open();
-  await ledger.send(pay(0n), signal);
+  for (let i = 0n; i < 205n; i++) await ledger.send(pay(i), signal);
   for (let i = 0; i < 205; i++) await ledger.signNext((nonce) => ok(pay(nonce, BigInt(i))), false, signal);
-  expect((await store.load(1n, address)).length).toBe(201);
-  chain.nonce = 66n;
+  expect((await store.load(1n, address)).length).toBe(405);
+  chain.nonce = 300n;
   await open();
-  expect(await store.load(1n, address)).toEqual([]);
+  expect((await store.load(1n, address)).map(({ nonce }) => nonce)).toEqual(Array.from({ length: 200 }, (_, i) => BigInt(i + 5)));
+});
+
+test("nodes that named too high a nonce, and were exchanged, have had nothing forgotten that waits", async () => {
+  const ledger = await open();
+  const sent = pay(0n, 5n);
+  await ledger.send(sent, signal);
+  const claim = ledger.take((nonce) => pay(nonce, 7n)) ?? expect.fail("none");
+  chain.nonce = chain.pendingNonce = 1_000n;
+  ledger.take((nonce) => pay(nonce, 8n));
+  await ledger.send(pay(1_001n, 9n), signal);
+  chain.nonce = chain.pendingNonce = 0n;
+  ledger.nodesExchanged();
+  expect(ledger.next()).toBe(2n);
+  expect(ledger.waiting().map(({ signed }) => signed.txid)).toEqual(expect.arrayContaining([sent.txid, claim.txid]));
+  expect((await store.load(1n, address)).map(({ txid }) => txid)).toContain(sent.txid);
 });
 
 test("a sent transaction that all nodes refuse after a restart frees its nonce: it would hold up everything after it for ever", async () => {

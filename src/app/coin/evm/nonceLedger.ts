@@ -14,6 +14,11 @@ import { type EntrustedTx, SwapTxs } from "./swapTxs.ts";
 
 /** Nonces below the chain's that are still remembered: deeper than a reorg goes. */
 const KEEP_BEHIND = 64n;
+/**
+ * Of sent transactions below those so many are remembered all the same, the greatest nonces: nodes that lie about the account's nonce, and are
+ * exchanged for others, must not have had those forgotten that wait.
+ */
+const MAX_DEEP = 200;
 /** Transactions remembered that were handed out and not sent; the oldest go first. */
 const MAX_SIGNED = 200;
 
@@ -412,7 +417,9 @@ export class NonceLedger {
     const used = this.#used();
     const unsent = [...this.#entries.values()].filter((e) => e.state === "signed");
     const surplus = unsent.slice(0, Math.max(0, unsent.length - MAX_SIGNED));
-    const old = [...this.#entries.values()].filter((e) => e.signed.tx.nonce + KEEP_BEHIND < used);
+    const deep = [...this.#entries.values()].filter((e) => e.signed.tx.nonce + KEEP_BEHIND < used);
+    const sent = deep.filter((e) => e.state === "sent").sort((a, b) => (a.signed.tx.nonce < b.signed.tx.nonce ? -1 : 1));
+    const old = [...deep.filter((e) => e.state === "signed"), ...sent.slice(0, Math.max(0, sent.length - MAX_DEEP))];
     const gone = [...new Set([...surplus, ...old])].map((e) => e.signed.txid);
     if (gone.length === 0) return;
     await this.#deps.store.remove(gone);

@@ -140,9 +140,12 @@ test("what swaps' transactions may take counts until a block has their nonce: of
   expect([ledger.outgoing().wei, ledger.outgoing().token(TOKEN)]).toEqual([gas / 2n, 40n]);
 });
 
-test("what is deep is forgotten, a nonce used just now is not: a reorganisation may bring it back", async () => {
+test("of more than a thousand what is deep is forgotten, a nonce used just now is not: a reorganisation may bring it back", async () => {
   const ledger = await open();
   const taken = ledger.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  const sample = pay(0n);
+  for (let i = 0; i < 1_000; i++)
+    ledger.take((nonce) => ({ ...sample, txid: nonce.toString(16).padStart(64, "0"), tx: { ...sample.tx, nonce } })) ?? expect.fail("none");
   chain.nonce = chain.pendingNonce = 64n;
   ledger.take((nonce) => pay(nonce));
   expect(ledger.txAt(taken.txid)).toEqual(taken);

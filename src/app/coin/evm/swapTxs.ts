@@ -2,6 +2,8 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 
 /** Beyond so many no new one is taken: a node that runs a thousand swaps has about as many waiting. */
 const MAX_HELD = 2_000;
+/** Those with long used nonces are kept while there are no more than so many in all: that a nonce is used is only what nodes say. */
+const KEEP_IN_ALL = 1_000;
 
 /** Of a swap that waits for its other coin. `untilMs`: unix milliseconds until which it is sent, then it is given up; null: for ever. */
 export type EntrustedTx = { readonly signed: SignedEvmTx; readonly untilMs: number | null };
@@ -51,8 +53,12 @@ export class SwapTxs {
     });
   }
 
-  /** Forgets those with a nonce below `nonce`. */
+  /** Forgets those with a nonce below `nonce`, the least first, while there are more than a thousand in all. */
   dropBelow(nonce: bigint): void {
-    for (const [txid, { tx }] of this.#byTxid) if (tx.nonce < nonce) this.remove(txid);
+    const surplus = this.#byTxid.size - KEEP_IN_ALL;
+    if (surplus <= 0) return;
+    const old = [...this.#byTxid].filter(([, { tx }]) => tx.nonce < nonce);
+    old.sort(([, a], [, b]) => (a.tx.nonce < b.tx.nonce ? -1 : a.tx.nonce > b.tx.nonce ? 1 : 0));
+    for (const [txid] of old.slice(0, surplus)) this.remove(txid);
   }
 }
