@@ -146,8 +146,8 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "of two nodes the one that names next to nothing says what gas costs",
     "src/adapters/evmRpc/gasReader.ts",
-    "sorted[Math.floor(sorted.length / 2)]];",
-    "sorted[Math.floor((sorted.length - 1) / 2)]];",
+    "sorted[Math.floor(sorted.length / 2)] ?? null];",
+    "sorted[Math.floor((sorted.length - 1) / 2)] ?? null];",
     PRICES,
   ),
   bug(
