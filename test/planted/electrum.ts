@@ -382,7 +382,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "return this.#held.length > 1e12 ?",
     LINE_TEST,
   ),
-  bug("another key is as good as the first", `${AT}/certificatePin.ts`, "if (known !== pin) {", "if (known === null) {", SOCKET_TEST),
+  bug(
+    "another key is as good as the first",
+    `${AT}/certificatePin.ts`,
+    "(known !== null || accepted !== undefined)) return refusal",
+    "accepted !== undefined) return refusal",
+    SOCKET_TEST,
+  ),
   bug(
     "a secure WebSocket that breaks off while its certificate is judged ends the node",
     "src/wire/wsSocket.ts",
