@@ -21,6 +21,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** Everything between the program and the outside: RPC, files, configuration, database, daemons. */
 export const EDGES: readonly PlantedBug[] = [
   bug(
+    "a run of the virtual clock inside another waits until that one has run for hours",
+    "src/adapters/virtualClock/virtualClock.ts",
+    "if (turns !== 0 && looping === 0) {",
+    "if (turns !== 0) {",
+    "src/adapters/virtualClock/virtualClock.test.ts",
+  ),
+  bug(
     "a password with the right beginning passes",
     AUTH,
     "if (timingSafeEqual(sha256(userpass), this.#digest))",

@@ -155,3 +155,17 @@ test("a signal that is waited for a thousand times has one listener, and tells o
   expect(await clock.run()).toBe("idle");
   expect(clock.nowMs()).toBe(10);
 });
+
+test("a run inside another one ends in its own turn, whenever it began", async () => {
+  const clock = new VirtualClock(0);
+  const late: number[] = [];
+  const inside = async (): Promise<void> => {
+    const atMs = clock.nowMs();
+    await clock.run({ until: () => true });
+    if (clock.nowMs() > atMs + 1) late.push(atMs);
+  };
+  for (let ms = 1; ms <= 600; ms++) clock.after(ms, () => void (ms % 3 === 0 ? Promise.all([inside(), inside()]) : inside()));
+  for (let ms = 601; ms <= 700; ms++) clock.after(ms, () => undefined);
+  await clock.run({ untilMs: 700 });
+  expect(late).toEqual([]);
+});

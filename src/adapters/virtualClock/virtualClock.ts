@@ -135,15 +135,25 @@ function isBefore(a: Timer, b: Timer): boolean {
 /** Turns without one of the real event loop, which lets signals and finalizers of the engine have their say. */
 const TURNS_PER_LOOP = 256;
 let turns = 0;
+/** Runs that wait for a turn of the event loop. */
+let looping = 0;
 
 const done = Promise.resolve();
 
 /**
  * Calls `then` when every promise continuation that can run has run, and no virtual time has passed. Node runs a tick asked for by a
- * continuation when none is left; a turn of the event loop, which asks the operating system for news, costs ten times as much.
+ * continuation when none is left; a turn of the event loop, which asks the operating system for news, costs ten times as much. It comes
+ * after all ticks: where one run waits for it, another at the same time has to wait too, or it would go on to its end alone.
  */
 function settle(then: () => void): void {
   turns = (turns + 1) % TURNS_PER_LOOP;
-  if (turns === 0) setImmediate(then);
-  else void done.then(() => process.nextTick(then));
+  if (turns !== 0 && looping === 0) {
+    void done.then(() => process.nextTick(then));
+    return;
+  }
+  looping++;
+  setImmediate(() => {
+    looping--;
+    then();
+  });
 }
