@@ -51,16 +51,48 @@ test("what is signed goes out to all that may take it, however few of them answe
   for (const n of world.nodes) expect(n.calls.some(({ method }) => method === "eth_sendRawTransaction")).toBe(true);
 });
 
-test("one of two is not enough either; the only one that was given is believed", async () => {
-  const two = scriptedWorld(2);
-  await two.drive(two.chain.refresh());
-  node(two, 1).dead = true;
-  expect(await state(two)).toBe("unreachable");
-  const one = scriptedWorld(1);
-  await one.drive(one.chain.refresh());
-  one.evm.mine([SENT]);
-  await one.drive(one.chain.watchPayment(KEY, 0));
-  expect(one.chain.payment(KEY)?.state).toBe("sent");
+test("of two both must answer, until one has not for a minute: the other alone carries on, and decides nothing any more when it is back", async () => {
+  const world = scriptedWorld(2);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  node(world, 1).dead = true;
+  world.evm.mine([SENT]);
+  await pass(world, 50);
+  expect(world.chain.status().state).toBe("unreachable");
+  expect(world.chain.payment(KEY)?.state).toBe("uninitialized");
+  await pass(world, 40);
+  expect(world.chain.status().state).toBe("ready");
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete" });
+  node(world, 1).dead = false;
+  await pass(world, 90);
+  const liar = world.evm.fork();
+  node(world, 0).chain = liar;
+  liar.mine([SPENT]);
+  world.evm.mine();
+  await pass(world, 30);
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+  node(world, 1).dead = true;
+  liar.mine();
+  expect(await state(world)).toBe("unreachable");
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+});
+
+test("of two the one that answers does at once where the other never has, as when the node starts beside one that is gone", async () => {
+  for (const trouble of ["dead", "hangs"] as const) {
+    const world = scriptedWorld(2);
+    node(world, 0)[trouble] = true;
+    world.evm.mine([SENT]);
+    await world.drive(world.chain.watchPayment(KEY, 0));
+    expect(world.chain.payment(KEY)?.state).toBe("sent");
+    await world.chain.close();
+  }
+});
+
+test("the only node that was given is believed", async () => {
+  const world = scriptedWorld(1);
+  await world.drive(world.chain.refresh());
+  world.evm.mine([SENT]);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
 });
 
 test("a node that makes up its own newest block keeps nobody from the one below, which the others have", async () => {

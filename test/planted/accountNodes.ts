@@ -13,8 +13,23 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "whoever silences the other nodes of an account chain decides alone",
     POOL,
-    "return majority(this.#deps.nodes.length);",
-    'return majority(this.#deps.nodes.filter((n) => n.state !== "away").length);',
+    "return majority(nodes.length);",
+    'return majority(nodes.filter((n) => n.state !== "away").length);',
+    WHICH,
+  ),
+  bug("one of two account nodes that is gone stops the coin for good", POOL, "nodes.some((node) => node.isGone)", "false", WHICH),
+  bug(
+    "one of two account nodes decides alone in the second in which the other does not answer",
+    "src/adapters/evmRpc/evmNode.ts",
+    "this.#clock.nowMs() - this.#failingSinceMs >= GONE_AFTER_MS",
+    "this.#clock.nowMs() - this.#failingSinceMs >= 0",
+    WHICH,
+  ),
+  bug(
+    "one of two account nodes that came back is not asked whether it agrees",
+    "src/adapters/evmRpc/evmNode.ts",
+    "    this.#failingSinceMs = null;\n",
+    "",
     WHICH,
   ),
   bug(

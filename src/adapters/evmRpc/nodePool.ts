@@ -48,30 +48,33 @@ export class NodePool {
 
   /**
    * Asks the nodes for their heads and takes the highest block that a majority has: of all that were given, so that whoever silences
-   * the honest ones does not decide. Nodes that gave no answer lately are asked beside it, and nobody waits for them while the others are
-   * enough.
+   * the honest ones does not decide; but of two the one that is left does, once the other is gone. Nodes that gave no answer lately are
+   * asked beside it, and nobody waits for them while the others are enough.
    * @param all they are waited for all the same: the others did not agree
    */
   async chooseHead(signal: AbortSignal, all = false): Promise<Result<ChosenHead, LookFault>> {
     const { nodes } = this.#deps;
+    const need = this.#need;
     const present = nodes.filter((n) => n.state === "good" || n.state === "lagging" || n.state === "new");
-    const isEnough = !all && present.filter((n) => n.state !== "lagging").length >= this.need;
+    const isEnough = !all && present.filter((n) => n.state !== "lagging").length >= need;
     const others = nodes.filter((n) => !present.includes(n) && (n.rested || (!isEnough && n.state === "away")));
     if (isEnough) for (const node of others) this.#probeBeside(node, signal);
     const asked = isEnough ? present : [...present, ...others];
     const arrivals = (await Promise.all(asked.map((node) => this.#probe(node, signal)))).filter((a) => a !== null);
     if (arrivals.length === 0) return err(this.#nobody());
-    if (arrivals.length < this.need) {
+    if (arrivals.length < need) {
       const troubles = nodes.flatMap((node) => node.trouble ?? []);
-      return err({ kind: "too_few", what: "the newest block", have: arrivals.length, need: this.need, troubles });
+      return err({ kind: "too_few", what: "the newest block", have: arrivals.length, need, troubles });
     }
-    const { counted, notBeforeSec } = this.#withoutLaggards(arrivals);
-    return chooseAmong(counted, { need: this.need, notBeforeSec, timeoutMs: this.#deps.timeoutMs }, signal);
+    const { counted, notBeforeSec } = this.#withoutLaggards(arrivals, need);
+    return chooseAmong(counted, { need, notBeforeSec, timeoutMs: this.#deps.timeoutMs }, signal);
   }
 
-  /** How many nodes must say the same. */
-  get need(): number {
-    return majority(this.#deps.nodes.length);
+  /** How many nodes must say the same. Of two both, while both answer: a swap that waits for one that is gone loses its payment at the lock. */
+  get #need(): number {
+    const { nodes } = this.#deps;
+    if (nodes.length === 2 && nodes.some((node) => node.isGone)) return 1;
+    return majority(nodes.length);
   }
 
   #nobody(): LookFault {
@@ -124,13 +127,13 @@ export class NodePool {
    * A node lags when its head is stale and at least half of the others' are not. Against the clock, and not against the highest
    * head: one node that invents blocks must not make laggards of the honest ones.
    */
-  #withoutLaggards(arrivals: readonly Arrival[]): { readonly counted: readonly Arrival[]; readonly notBeforeSec: number } {
+  #withoutLaggards(arrivals: readonly Arrival[], need: number): { readonly counted: readonly Arrival[]; readonly notBeforeSec: number } {
     const staleBefore = Math.floor(this.#deps.clock.nowMs() / 1000) - STALE_SEC;
     const fresh = arrivals.filter(({ head }) => head.timestamp >= staleBefore);
     const isMoving = fresh.length * 2 >= arrivals.length && fresh.length > 0;
     for (const arrival of arrivals) arrival.node.arrived(arrival.head, isMoving && !fresh.includes(arrival));
     if (!isMoving) return { counted: arrivals, notBeforeSec: 0 };
-    if (fresh.length >= this.need) return { counted: fresh, notBeforeSec: 0 };
+    if (fresh.length >= need) return { counted: fresh, notBeforeSec: 0 };
     return { counted: arrivals, notBeforeSec: staleBefore + STALE_SEC - LATE_SEC };
   }
 }
