@@ -321,6 +321,16 @@ export class Watch {
     return signed?.slot === "fee" && side?.state.finished === "failed";
   }
 
+  /** Whether it is a payment that lost to a transaction its swap ended on, as deep as that asks for: what is left of its inputs is free. */
+  #isLost(txid: string, facts: ChainFacts): boolean {
+    const signed = this.book.byTxid.get(txid);
+    if (signed?.slot !== "makerPayment" && signed?.slot !== "takerPayment") return false;
+    const { maker, taker } = this.book.swaps.get(signed.uuid)?.sides ?? {};
+    const state = (signed.slot === "makerPayment" ? maker : taker)?.state;
+    const winner = state?.finished === "cancelled" && state.facts.cancel;
+    return winner ? facts.depth(winner.txid) >= depthOf(state, "cancel").confs : false;
+  }
+
   /**
    * Nobody else's transaction spends what this one spends.
    * @param owner a swap, or whom it belongs to
@@ -345,7 +355,7 @@ export class Watch {
       const isInside = [owner, ...(rule === "one nonce" && other ? [other.owner] : [])].every((whose) =>
         typeof whose === "string" ? !this.#restored.has(whose) : whose.outside.size === 0,
       );
-      if (other && other.owner !== owner && isInside && isTold)
+      if (other && other.owner !== owner && isInside && isTold && !(rule === "one output" && this.#isLost(other.txid, facts)))
         this.violate(
           rule,
           `${slot} ${txid} spends ${point}, which ${other.txid} of ${whoIs(other.owner)} spends, too`,

@@ -1,9 +1,13 @@
 import { expect, test } from "vitest";
 import { SIM_COINS } from "../../../sim/run/simCoins.ts";
+import { Watch } from "../../../sim/run/watch.ts";
 import type { SimNode } from "../../../sim/world/simNode.ts";
 import { type SimCoin, SimWorld } from "../../../sim/world/simWorld.ts";
+import { txToChainTx } from "../../../src/chain/chainTx.ts";
 import { decimal } from "../../../src/core/money/rational.ts";
 import type { SwapEvent } from "../../../src/core/swap/events.ts";
+import { fromHex } from "../../../src/core/util/bytes.ts";
+import { parseTx } from "../../../src/core/utxo/txCodec.ts";
 
 const COIN_UNITS = 100_000_000n;
 const HOUR_MS = 3_600_000;
@@ -14,8 +18,12 @@ const [SEG, LEG, THIRD] = ["SEG", "LEG", "NOT"];
 
 type Trade = {
   readonly world: SimWorld;
+  /** What breaks a rule of the simulator. */
+  readonly watch: Watch;
   readonly maker: SimNode;
   readonly taker: SimNode;
+  /** The maker sells, the taker buys. @returns the swap's uuid */
+  readonly trade: (base: string, rel: string, volume: string) => Promise<string>;
   readonly first: string;
   readonly second: string;
   /** The maker's claim in the first swap. */
@@ -23,11 +31,21 @@ type Trade = {
   readonly ended: (uuid: string) => () => boolean;
 };
 
-/** The maker's payment of the second swap is built on what it claimed in the first, and a reorg has just undone both. */
-async function claimUndone(rel = LEG, confs = 1): Promise<Trade> {
+/**
+ * The maker's payment of the second swap is built on what it claimed in the first, and a reorg has just undone both.
+ * @param outbid whether the claim was replaced before it was in a block, its older version is in one now, and the payment spends
+ *   another output, too
+ */
+async function claimUndone(rel = LEG, confs = 1, outbid = false): Promise<Trade> {
   const world = await SimWorld.create({ seed: 77, coins: coins(confs), initialBlocks: () => 140 });
   const [maker, taker] = [world.addNode("maker"), world.addNode("taker")];
+  const watch = new Watch(world);
+  for (const node of [maker, taker]) {
+    node.onStored = (batch) => watch.onStored(node.name, batch);
+    node.onBroadcast = (ticker, when, raw) => void (when === "before" && watch.onBroadcast(node.name, ticker, raw));
+  }
   world.fund(maker, LEG, 20n * COIN_UNITS);
+  if (outbid) world.fund(maker, SEG, COIN_UNITS);
   world.fund(taker, SEG, 20n * COIN_UNITS);
   world.fund(taker, LEG, 20n * COIN_UNITS);
   world.fund(taker, THIRD, 20n * COIN_UNITS);
@@ -42,20 +60,31 @@ async function claimUndone(rel = LEG, confs = 1): Promise<Trade> {
   };
   const ended = (uuid: string) => (): boolean => [maker, taker].every((n) => n.outcome(uuid) !== null);
 
+  const { chain } = world.chain(SEG);
   const first = await trade(LEG, SEG, "2");
+  const signed = (): Extract<SwapEvent, { type: "tx_signed" }> | undefined =>
+    maker.events(first).flatMap((e) => (e.type === "tx_signed" && e.slot === "takerPaymentSpend" ? e : []))[0];
+  if (outbid) {
+    await world.runUntil("the maker claims", () => signed() !== undefined, HOUR_MS);
+    chain.held.add(signed()?.txid ?? "");
+  }
   await world.runUntil("the first swap ends", ended(first), HOUR_MS);
   const claim = maker.events(first).find((e) => e.type === "tx_seen" && e.slot === "takerPaymentSpend" && e.block);
   if (claim?.type !== "tx_seen") throw new Error("the maker did not claim");
-  // All the maker has of this coin is what it claimed: its payment is built on it.
-  const second = await trade(SEG, rel, "1");
+  // All that the maker has of this coin is needed: its payment is built on what it claimed.
+  const second = await trade(SEG, rel, outbid ? "2.5" : "1");
   await world.runUntil("the maker pays", () => maker.has(second, (e) => e.type === "tx_seen" && e.slot === "makerPayment"));
-  const { chain } = world.chain(SEG);
   const depth = chain.state.tip.height - (chain.state.blockOfTx(claim.txid)?.height ?? 0) + 1;
   const payment = maker.events(second).find((e) => e.type === "tx_signed" && e.slot === "makerPayment");
   const undone = payment?.type === "tx_signed" ? [claim.txid, payment.txid] : [];
   world.chain(SEG).reorg(depth, undone);
   chain.mempool.graph.removeWithDescendants(claim.txid);
-  return { world, maker, taker, first, second, claim: claim.txid, ended };
+  if (outbid) {
+    const older = parseTx(fromHex(signed()?.raw ?? ""), chain.params.template.format);
+    if (!older.ok || !chain.mineExactly(chain.faucetScript, [txToChainTx(older.value)]).ok)
+      throw new Error("no block takes the older claim");
+  }
+  return { world, watch, maker, taker, trade, first, second, claim: claim.txid, ended };
 }
 
 // Found by the simulator, seed 3 of `npm run sim -- --seeds 3 --orders 80`: the second swap stayed open for ever and its coins
@@ -86,6 +115,24 @@ test(
     const price = decimal("1");
     const placed = await world.settle(maker.node.orders.placeMakerOrder({ base: SEG, rel: LEG, price, volume: decimal("1.9") }));
     expect(placed.ok).toBe(true);
+    await world.close();
+  },
+  LIMIT_MS,
+);
+
+// Seed 300006 of `npm run sim:soak -- --orders 470`: the rule took what was left of the lost payment's inputs for an output of two swaps.
+test(
+  "the same when an older version of the claim is in a block now: what else the payment spent serves the next swap",
+  async () => {
+    const { world, watch, maker, taker, trade, second, ended } = await claimUndone(THIRD, 1, true);
+    await world.runUntil("the second swap ends", ended(second), 8 * HOUR_MS);
+    const third = await trade(SEG, LEG, "2.5");
+    await world.runUntil("the third swap ends", ended(third), 8 * HOUR_MS);
+    expect([second, third].map((uuid) => [maker.outcome(uuid), taker.outcome(uuid)])).toEqual([
+      ["cancelled", "failed"],
+      ["success", "success"],
+    ]);
+    expect(watch.violations).toEqual([]);
     await world.close();
   },
   LIMIT_MS,
