@@ -67,6 +67,19 @@ test("two nodes that contradict each other give no fact at all, and the sentence
   expect(world.chain.payment(KEY)?.state).toBe("sent");
 });
 
+test("a claim is found below the height from which its payment was to be looked for: that may have been a lie", async () => {
+  const world = scriptedWorld(3);
+  const [paid] = world.evm.mine([SENT]);
+  world.evm.mine([SPENT]);
+  await world.drive(world.chain.watchTx(paid?.txid ?? "", 0));
+  await world.drive(world.chain.watchPayment(KEY, world.evm.tip.number + 500));
+  expect(world.chain.payment(KEY)).toMatchObject({
+    state: "spent",
+    events: "complete",
+    spent: { block: { height: world.evm.tip.number } },
+  });
+});
+
 test("a node whose head is stale while others move on is not asked for facts", async () => {
   const world = scriptedWorld(3);
   await world.drive(world.chain.watchAccount(OWNER));

@@ -249,4 +249,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "this.#rules.timeoutMs",
     WHICH,
   ),
+  bug(
+    "a claim is looked for above an untrue height only",
+    LOOK,
+    "Math.min(watch.fromHeight, sent?.block.height ?? watch.fromHeight)",
+    "watch.fromHeight",
+    "test/evm/hostileNodes.test.ts",
+  ),
 ];

@@ -45,7 +45,8 @@ function paymentOf(
   const of = (kind: "sent" | "spent" | "refunded"): PaymentEvent | null => {
     const event = expected.includes(kind) ? chain.event(contract, id, kind) : null;
     // In the logs of the blocks that are searched, or in the receipt of a transaction that is followed anyway.
-    const isFound = event !== null && ((!link.hasNoLogs && event.block.height >= fromHeight) || followed.has(event.txid));
+    const from = kind === "sent" ? fromHeight : Math.min(fromHeight, of("sent")?.block.height ?? fromHeight);
+    const isFound = event !== null && ((!link.hasNoLogs && event.block.height >= from) || followed.has(event.txid));
     return isFound && hasReceipts(chain, link, event.block) ? event : null;
   };
   const events = { sent: of("sent"), spent: of("spent"), refunded: of("refunded") };

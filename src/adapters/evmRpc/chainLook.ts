@@ -250,7 +250,11 @@ export class ChainLook {
     const missing = payments.flatMap((payment) => {
       const watch = watches.payments.get(paymentKey(payment));
       const kinds = EVENTS_OF[payment.state].filter((kind) => this.#event(followed, payment, kind) === null);
-      return watch === undefined || kinds.length === 0 ? [] : [{ payment: { ...watch, lockTime: payment.lockTime }, kinds }];
+      if (watch === undefined || kinds.length === 0) return [];
+      // Nodes may have named untrue heights when the swap began; what ended a payment is not below its own block.
+      const sent = this.#event(followed, payment, "sent");
+      const fromHeight = Math.min(watch.fromHeight, sent?.block.height ?? watch.fromHeight);
+      return [{ payment: { ...watch, fromHeight, lockTime: payment.lockTime }, kinds }];
     });
     const found = await this.#search.step({ ...look, known: followed }, missing, signal);
     if (!found.ok) return found;
