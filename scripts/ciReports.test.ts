@@ -19,6 +19,17 @@ test("a failed test and a failed step are named", () => {
   expect(failure(result)).toBe(true);
 });
 
+test("a failed test is named with what it said, without its stack, in one line of bounded length", () => {
+  const said = (...failureMessages: string[]): Report => ({
+    suite: "more",
+    json: { testResults: [{ name: "f", status: "failed", assertionResults: [{ fullName: "b", status: "failed", failureMessages }] }] },
+  });
+  const failed = (of: Report): readonly string[] => summarise([...good, of], [], []).failed;
+  expect(failed(said("Error: not\n  this\n    at f.ts:1", "nor that\n    at g.ts:2"))).toEqual(["more: b: Error: not this; nor that"]);
+  expect(failed(said("x".repeat(500)))[0]).toHaveLength("more: b: ".length + 401);
+  expect(failed(said())).toEqual(["more: b"]);
+});
+
 test("a test skipped for want of shared data fails the run, any other skip is only named", () => {
   const result = summarise(
     [...good, report("more", ["x (skipped: no shared data)", "skipped"], ["y", "pending"], ["z", "passed"])],

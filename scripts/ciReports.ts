@@ -8,8 +8,20 @@ const REQUIRED = ["unit", "fuzz", "slow"];
 /** What a test over the shared data says in its name when it is missing. In CI it never is. */
 const NO_SHARED_DATA = "skipped: no shared data";
 
+/** Of a run elsewhere only the summary may be kept: it has to say enough to begin with. */
+const MAX_REASON = 400;
+
 const isRecord = (value: unknown): value is { readonly [key: string]: unknown } => typeof value === "object" && value !== null;
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** What a failed test said, without the stack, on one line; empty when it said nothing. */
+function reason(messages: unknown): string {
+  const text = list(messages)
+    .map((message) => String(message).split("\n    at ")[0])
+    .join("; ")
+    .replaceAll(/\s+/g, " ");
+  return text === "" ? "" : `: ${text.length > MAX_REASON ? `${text.slice(0, MAX_REASON)}…` : text}`;
+}
 
 /** Adds up test reports and named steps. A skipped test is named; one skipped for want of shared data counts as failed. */
 export function summarise(
@@ -27,11 +39,11 @@ export function summarise(
       if (!isRecord(file)) continue;
       const tests = list(file.assertionResults).filter(isRecord);
       if (file.status === "failed" && !tests.some((t) => t.status === "failed"))
-        failed.push(`${suite}: ${String(file.name)} could not be run`);
+        failed.push(`${suite}: ${String(file.name)} could not be run${reason([file.message ?? ""])}`);
       for (const t of tests) {
         const name = `${suite}: ${String(t.fullName)}`;
         if (t.status === "passed") passed++;
-        else if (t.status === "failed") failed.push(name);
+        else if (t.status === "failed") failed.push(name + reason(t.failureMessages));
         else if (name.includes(NO_SHARED_DATA)) failed.push(name);
         else skipped.push(name);
         if (t.status === "passed" || t.status === "failed") ran++;
