@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../core/util/result.ts";
 import type { Log } from "../ports/log.ts";
 import { startChainServer } from "./startChainServer.ts";
 
-const USAGE = `Usage: npm run chain -- --coin TICKER --coins FILE [--port P] [--block-time S] [--user U] [--password P] [--txindex] [--electrum N]
+const USAGE = `Usage: swapnode chain --coin TICKER --coins FILE [--port P] [--block-time S] [--user U] [--password P] [--txindex] [--electrum N]
 
 One embedded chain that imitates the coin, behind a daemon's JSON-RPC on 127.0.0.1.
   --coin TICKER      entry of the coins file to imitate

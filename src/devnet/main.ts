@@ -32,6 +32,12 @@ export function readyLine(net: Devnet): string {
   return JSON.stringify({ ready: true, nodes, chains });
 }
 
+/** What is said instead to a person. */
+export function readyText(net: Devnet): string {
+  const calls = [...net.nodes.values()].map((n) => `${n.name}: curl -s ${n.rpc.url} -d '{"userpass":"${n.rpc.userpass}","method":"version"}'`);
+  return `${calls.join("\n")}\nThe network stays up until Ctrl-C.`;
+}
+
 /** Ctrl-C may arrive twice, from the terminal and through the launcher: within this time it is one request. */
 const SAME_REQUEST_MS = 500;
 
@@ -88,7 +94,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return 1;
   }
   if (values.json) process.stdout.write(`${readyLine(net)}\n`);
-  else for (const n of net.nodes.values()) say(`${n.name}: curl -s ${n.rpc.url} -d '{"userpass":"${n.rpc.userpass}","method":"version"}'`);
+  else say(readyText(net));
   await stopped;
   await net.stop();
   return 0;

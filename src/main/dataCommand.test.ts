@@ -101,7 +101,7 @@ test.each([
   [["check", "--file", "x"], 2, "usage: swapnode data"],
   [["check", "--db", "x", "--dbdir", "y"], 2, "usage: swapnode data"],
   [["repair", "--db", "nothing/here.db"], 1, "there is no "],
-  [["check", "--dbdir", "empty"], 1, "no swapnode.db in any wallet's folder below"],
+  [["check", "--dbdir", "empty"], 1, "name the configuration's dbdir with --dbdir, or the file with --db"],
 ])("data %j is refused with a sentence", (args, status, text) => {
   const refused = data(...args);
   expect(refused.status).toBe(status);

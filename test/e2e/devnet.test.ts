@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { until } from "../../src/devnet/devnet.ts";
+import { type Devnet, until } from "../../src/devnet/devnet.ts";
+import { readyText } from "../../src/devnet/main.ts";
 import { createRpcClient } from "../../src/devnet/rpcClient.ts";
 import { backendOf, DEFAULT_TOPOLOGY, needsElectrum, parseTopology } from "../../src/devnet/topology.ts";
 import { noAnvil, noAnvilReason } from "../support/anvil.ts";
@@ -148,6 +149,14 @@ test("a node's backend goes before the network's, and a ticker's before both", (
     ...["daemon", "electrum", "daemon"],
   ]);
   expect([needsElectrum(parsed.value, "DOC"), needsElectrum(parsed.value, "MARTY")]).toEqual([false, true]);
+});
+
+test("without --json a person is given a call for each node, and told how the network ends", () => {
+  const rpc = { url: "http://127.0.0.1:7783", userpass: "Dev-1z" };
+  const net = { nodes: new Map([["seed", { name: "seed", rpc }]]) } as unknown as Devnet;
+  expect(readyText(net)).toBe(
+    `seed: curl -s http://127.0.0.1:7783 -d '{"userpass":"Dev-1z","method":"version"}'\nThe network stays up until Ctrl-C.`,
+  );
 });
 
 test("devnet with a bad topology, a coin no chain imitates, or a wrong option says so on standard error and ends with 1 or 2", async () => {
