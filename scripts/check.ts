@@ -17,6 +17,7 @@ const STEPS: readonly (readonly [name: string, command: readonly string[]])[] = 
   ["clock, chance, console", script("check-ambient.ts")],
   ["native code", script("check-native.ts")],
   ["folders in ARCHITECTURE.md", script("check-folders.ts")],
+  ["links, files and commands in documents", script("check-links.ts")],
   ["generated files", script("gen.ts", "--check")],
   ["unused code and packages", script("check-unused.ts")],
   ["build", script("build.ts")],

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ambientProblems } from "./ambient.ts";
 import { importsOf, layerProblems } from "./layers.ts";
+import { linkProblems } from "./links.ts";
 import { nativeProblems, type PackageFacts } from "./nativePackages.ts";
 import { readSources } from "./sourceFiles.ts";
 import { exportsOf, packageProblems, unusedExports, unusedFiles } from "./unused.ts";
@@ -42,6 +43,36 @@ test("what the layers allow is not complained about", () => {
   expect(problemsOf("src/adapters/sqlite/a.ts", 'import { DatabaseSync } from "node:sqlite";', 'import { b } from "./b.ts";')).toEqual([]);
   expect(problemsOf("src/app/a.test.ts", 'import { x } from "../adapters/virtualClock/x.ts";')).toEqual([]);
   expect(problemsOf("src/core/a.ts", '// import { x } from "node:fs";', '/* import "node:fs" */')).toEqual([]);
+});
+
+const inDocuments = (readme: string): string[] =>
+  linkProblems(
+    [
+      { path: "README.md", text: `${readme} [a](docs/a.md)` },
+      {
+        path: "docs/a.md",
+        text: "# Of `A`, and more\n## Of [B](../README.md)\n## Of B\n[home](../README.md) [here](#of-b-1) [out](https://x.example/y#z)",
+      },
+    ],
+    { hasPath: (path) => ["README.md", "docs/a.md", "src/b.ts"].includes(path), commands: ["demo"] },
+  );
+
+test.each([
+  ["a link to a file that is not there", "[b](docs/b.md)", "README.md: docs/b.md leads to no file"],
+  ["a link to a heading that is not there", "[b](docs/a.md#of-c)", "README.md: docs/a.md#of-c leads to no heading"],
+  ["a file that is not there", "`src/a.ts`", "README.md: there is no src/a.ts"],
+  ["a command that is not there", "npm run dmo", "README.md: there is no command npm run dmo"],
+])("planted: %s in a document is found", (_, text, problem) => {
+  expect(inDocuments(text)).toEqual([problem]);
+});
+
+test("what a document names rightly is not complained about; one that nobody leads to is", () => {
+  expect(inDocuments("[b](docs/a.md#of-a-and-more) `src/b.ts` npm run -s demo")).toEqual([]);
+  const alone = [
+    { path: "README.md", text: "" },
+    { path: "docs/a.md", text: "[back](../README.md)" },
+  ];
+  expect(linkProblems(alone, { hasPath: () => true, commands: [] })).toEqual(["docs/a.md cannot be reached from README.md"]);
 });
 
 test("the imports of a real file are all seen", () => {

@@ -34,7 +34,9 @@ export function readyLine(net: Devnet): string {
 
 /** What is said instead to a person. */
 export function readyText(net: Devnet): string {
-  const calls = [...net.nodes.values()].map((n) => `${n.name}: curl -s ${n.rpc.url} -d '{"userpass":"${n.rpc.userpass}","method":"version"}'`);
+  const calls = [...net.nodes.values()].map(
+    (n) => `${n.name}: curl -s ${n.rpc.url} -d '{"userpass":"${n.rpc.userpass}","method":"version"}'`,
+  );
   return `${calls.join("\n")}\nThe network stays up until Ctrl-C.`;
 }
 

@@ -38,7 +38,9 @@ export async function dataCommand(args: readonly string[], at: Surroundings, io:
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(at.cwd, path));
   const files = db === undefined ? databasesBelow(absolute(dbdir ?? defaultDbDir(at))) : [absolute(db)];
   if (files.length === 0) {
-    io.complain(`no ${FILE} in any wallet's folder below ${absolute(dbdir ?? defaultDbDir(at))}: name the configuration's dbdir with --dbdir, or the file with --db`);
+    io.complain(
+      `no ${FILE} in any wallet's folder below ${absolute(dbdir ?? defaultDbDir(at))}: name the configuration's dbdir with --dbdir, or the file with --db`,
+    );
     return 1;
   }
   const kdfs = files.find(isKdfDatabase);
