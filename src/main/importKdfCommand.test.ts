@@ -273,12 +273,12 @@ test("swaps this node cannot end and orders it cannot serve are named and left",
   const { code, text } = await run();
   expect(code).toBe(3);
   for (const line of [
-    `swap ${eth.uuid}: ETH is no coin this node trades`,
+    `swap ${eth.uuid}: ETH is traded here, but of KDF only what is between UTXO coins is taken over`,
     `swap ${foreign.uuid}: its keys are not those of this wallet`,
     `swap ${uuidOf(30)}: it is of KDF's newer protocol, which this node does not speak (DOC for MARTY)`,
     `swap ${uuidOf(31)}: KDF has it in its index, but no file of it`,
     `swap ${gone.uuid}: KDF ended it and calls it recoverable, and this node cannot look after it: the bytes of its makerPayment`,
-    `order ${uuidOf(40)}: ETH is no coin this node trades`,
+    `order ${uuidOf(40)}: ETH is traded here, but of KDF only what is between UTXO coins is taken over`,
     `${uuidOf(41)}.json: nothing above its minimum is left of it`,
     `${uuidOf(42)}.json: p2p_privkey: it uses a key of its own`,
     `${uuidOf(43)}.json: its price or volume is not above zero`,
