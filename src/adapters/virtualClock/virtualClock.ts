@@ -1,6 +1,10 @@
 import type { Clock } from "../../ports/clock.ts";
 
-type Timer = { readonly dueMs: number; readonly order: number; task: (() => void) | undefined };
+/** `task`: undefined once it has run or was cancelled. */
+type Timer = { task: (() => void) | undefined };
+
+/** The timers of one millisecond, in the order of their creation; those before `next` have been dealt with. */
+type Moment = { timers: Timer[]; next: number };
 
 /** Fewer cancelled timers than this are no burden. */
 const LEAST_SWEPT = 256;
@@ -14,10 +18,11 @@ export type RunEnd = "until" | "time" | "idle";
  */
 export class VirtualClock implements Clock {
   #nowMs: number;
-  #created = 0;
-  /** Binary heap on (dueMs, order). Cancelled timers stay until they surface, or until they are most of it. */
-  #heap: Timer[] = [];
-  /** Cancelled timers in the heap. */
+  readonly #moments = new Map<number, Moment>();
+  /** Binary heap of the milliseconds in `#moments`: many timers are due together, and one entry stands for all of them. */
+  readonly #due: number[] = [];
+  /** Timers in `#moments` still to run, and cancelled ones, which stay until they surface, or until they are most of it. */
+  #waiting = 0;
   #cancelled = 0;
 
   /** @param startMs unix milliseconds at the start; the default is an arbitrary fixed date */
@@ -32,13 +37,21 @@ export class VirtualClock implements Clock {
   after(delayMs: number, task: () => void): () => void {
     if (!(delayMs >= 0)) throw new RangeError(`a delay of ${delayMs} ms`);
     // Whole milliseconds, as a real clock shows: what reads the time may count on it.
-    const timer: Timer = { dueMs: Math.ceil(this.#nowMs + delayMs), order: this.#created++, task };
-    this.#push(timer);
+    const dueMs = Math.ceil(this.#nowMs + delayMs);
+    const timer: Timer = { task };
+    const moment = this.#moments.get(dueMs);
+    if (moment) moment.timers.push(timer);
+    else {
+      this.#moments.set(dueMs, { timers: [timer], next: 0 });
+      this.#push(dueMs);
+    }
+    this.#waiting++;
     return () => {
       if (timer.task === undefined) return;
       timer.task = undefined;
+      this.#waiting--;
       this.#cancelled++;
-      if (this.#cancelled > LEAST_SWEPT && this.#cancelled * 2 > this.#heap.length) this.#sweep();
+      if (this.#cancelled > LEAST_SWEPT && this.#cancelled > this.#waiting) this.#sweep();
     };
   }
 
@@ -65,16 +78,23 @@ export class VirtualClock implements Clock {
   /** Runs the next timer that is due by then. @returns null: there was one */
   #step(untilMs: number): RunEnd | null {
     for (;;) {
-      const timer = this.#heap[0];
-      if (timer === undefined || timer.dueMs > untilMs) break;
-      this.#pop();
+      const dueMs = this.#due[0];
+      const moment = dueMs === undefined ? undefined : this.#moments.get(dueMs);
+      if (dueMs === undefined || moment === undefined || dueMs > untilMs) break;
+      const timer = moment.timers[moment.next++];
+      if (timer === undefined) {
+        this.#moments.delete(dueMs);
+        this.#pop();
+        continue;
+      }
       const { task } = timer;
       if (task === undefined) {
         this.#cancelled--;
         continue;
       }
       timer.task = undefined;
-      if (timer.dueMs > this.#nowMs) this.#nowMs = timer.dueMs;
+      this.#waiting--;
+      if (dueMs > this.#nowMs) this.#nowMs = dueMs;
       task();
       return null;
     }
@@ -88,29 +108,32 @@ export class VirtualClock implements Clock {
     return this.run({ untilMs: this.#nowMs + durationMs });
   }
 
-  /** Throws out what was cancelled. A sorted list is a heap. */
+  /** Throws out what was cancelled. */
   #sweep(): void {
-    this.#heap = this.#heap.filter(({ task }) => task !== undefined).sort((a, b) => a.dueMs - b.dueMs || a.order - b.order);
+    for (const moment of this.#moments.values()) {
+      moment.timers = moment.timers.slice(moment.next).filter(({ task }) => task !== undefined);
+      moment.next = 0;
+    }
     this.#cancelled = 0;
   }
 
-  #push(timer: Timer): void {
-    const heap = this.#heap;
+  #push(dueMs: number): void {
+    const heap = this.#due;
     let at = heap.length;
-    heap.push(timer);
+    heap.push(dueMs);
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      const above = heap[parent] as Timer;
-      if (!isBefore(timer, above)) break;
+      const above = heap[parent] as number;
+      if (dueMs >= above) break;
       heap[at] = above;
       at = parent;
     }
-    heap[at] = timer;
+    heap[at] = dueMs;
   }
 
   #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop() as Timer;
+    const heap = this.#due;
+    const last = heap.pop() as number;
     if (heap.length === 0) return;
     let at = 0;
     for (;;) {
@@ -118,18 +141,14 @@ export class VirtualClock implements Clock {
       const left = heap[child];
       if (left === undefined) break;
       const right = heap[child + 1];
-      if (right !== undefined && isBefore(right, left)) child++;
-      const smaller = heap[child] as Timer;
-      if (!isBefore(smaller, last)) break;
+      if (right !== undefined && right < left) child++;
+      const smaller = heap[child] as number;
+      if (smaller >= last) break;
       heap[at] = smaller;
       at = child;
     }
     heap[at] = last;
   }
-}
-
-function isBefore(a: Timer, b: Timer): boolean {
-  return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
 }
 
 /** Turns without one of the real event loop, which lets signals and finalizers of the engine have their say. */
