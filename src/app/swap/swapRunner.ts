@@ -3,7 +3,6 @@ import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/ev
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
-import type { ChainChange } from "../../ports/chain.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
@@ -11,6 +10,7 @@ import type { SignatureVerifier } from "../../ports/signatures.ts";
 import type { SwapMatch, SwapStarter } from "../tradingCoin.ts";
 import { observeFirst } from "./duties/observe.ts";
 import { runDuty } from "./duties/runDuty.ts";
+import { ChainNews } from "./chainNews.ts";
 import { ExpectedTopics } from "./expectedTopics.ts";
 import { forgetSwap } from "./forgetSwap.ts";
 import { isSettled } from "./isSettled.ts";
@@ -53,6 +53,10 @@ export class SwapRunner implements SwapStarter {
   readonly #tasks = new Map<string, SwapTask>();
   /** What is to be let go of with a task. */
   readonly #cleanups = new Map<string, () => void>();
+  readonly #news = new ChainNews<SwapTask>((task) => {
+    task.wake("chain");
+    this.#settleIfDeep(task);
+  });
   readonly #waiting: WaitingSwaps;
   readonly #unread: UnreadRecords;
   readonly #recent = new Map<string, readonly StoredEvent[]>();
@@ -270,16 +274,9 @@ export class SwapRunner implements SwapStarter {
     );
     this.#tasks.set(uuid, task);
     p2p.subscribe(topic);
-    const wake = (change: ChainChange): void => {
-      if (!task.isConcerned(change)) return;
-      task.wake("chain");
-      this.#settleIfDeep(task);
-    };
-    const offMaker = makerCoin.chain.onChange(wake);
-    const offTaker = takerCoin.chain.onChange(wake);
+    this.#news.follow(task, [makerCoin.chain, takerCoin.chain]);
     this.#cleanups.set(uuid, () => {
-      offMaker();
-      offTaker();
+      this.#news.unfollow(task);
       p2p.unsubscribe(topic);
     });
     return task;
@@ -300,6 +297,7 @@ export class SwapRunner implements SwapStarter {
   }
 
   #afterEvent(task: SwapTask): void {
+    if (this.#tasks.has(task.uuid)) this.#news.changed(task);
     this.#deps.onEvent(task.uuid, task.events);
     if (task.state.finished) {
       this.#releaseFunds(task);

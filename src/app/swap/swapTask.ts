@@ -3,7 +3,6 @@ import type { NetworkProfile } from "../../core/network/networkProfile.ts";
 import type { Slot, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
 import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step } from "../../core/swap/swapState.ts";
 import { deadlinesOf, type SwapDeadlines } from "../../core/swap/timelocks.ts";
-import type { ChainChange } from "../../ports/chain.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
@@ -92,7 +91,7 @@ export class SwapTask {
   refundFinalFrom: number | null = null;
   #state: SwapState;
   readonly #log: StoredEvent[];
-  /** What `isConcerned` compares with, for the present state. */
+  /** For the present state. */
   #keys: ReadonlySet<string> | null = null;
   #queue: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, AbortController>();
@@ -159,23 +158,19 @@ export class SwapTask {
     await this.#queue.catch(() => undefined);
   }
 
-  /** Whether what changed on a chain can matter to this swap. */
-  isConcerned(change: ChainChange): boolean {
-    if (change.all) return true;
+  /** Scripts and transactions that this swap looks at, on either chain; another set when the state has changed. */
+  get keys(): ReadonlySet<string> {
     this.#keys ??= chainKeys(this.#state, this.deps.makerCoin, this.deps.takerCoin);
-    for (const key of change.keys) if (this.#keys.has(key)) return true;
-    return false;
+    return this.#keys;
   }
 
   /** There is news: every waiting duty that looks at such things looks again. `log`: this swap's own state. */
   wake(from: keyof typeof HEARD_BY): void {
-    const waiting: (() => void)[] = [];
     for (const of of HEARD_BY[from]) {
       this.#counts[of]++;
-      waiting.push(...this.#waiters[of]);
-      this.#waiters[of].clear();
+      // Each takes itself out.
+      for (const end of this.#waiters[of]) end();
     }
-    for (const w of waiting) w();
   }
 
   /** To be asked before looking, and passed to `news`: so nothing that comes in between is missed. */
@@ -189,12 +184,12 @@ export class SwapTask {
    */
   news({ of, count }: Seen, timeoutMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(new Aborted());
+      if (signal.aborted) return reject(CALLED_OFF);
       if (this.#counts[of] !== count) return resolve();
       const end = (): void => {
         cancel();
         this.#waiters[of].delete(end);
-        if (signal.aborted) reject(new Aborted());
+        if (signal.aborted) reject(CALLED_OFF);
         else resolve();
       };
       const cancel = this.deps.clock.after(timeoutMs, end);
