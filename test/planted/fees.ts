@@ -82,7 +82,7 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "change that another payment uses is given to a child",
     "src/app/swap/duties/bump.ts",
-    " || isBuiltOnByOthers(task, child, fromHex(tx.raw))",
+    " || isBuiltOnByOthers(task, child, bytesOf(tx))",
     "",
     FEES,
   ),

@@ -775,7 +775,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment does not fall with what its parent was built on",
     LOST_TO,
-    "lostTo(coin, fromHex(parent.raw), ownTx, depth - 1)",
+    "lostTo(coin, bytesOf(parent), ownTx, depth - 1)",
     "null",
     LOST_TO_TEST,
   ),

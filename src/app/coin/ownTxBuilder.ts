@@ -35,6 +35,8 @@ export type OwnTxBuilderDeps = {
 /** Builds and signs this node's own transactions on one coin. */
 export class OwnTxBuilder {
   readonly #deps: OwnTxBuilderDeps;
+  /** What `parse` read, by the bytes as they are kept: every look of every swap asks for some. */
+  readonly #parsed = new WeakMap<Uint8Array, Tx>();
 
   constructor(deps: OwnTxBuilderDeps) {
     this.#deps = deps;
@@ -200,9 +202,12 @@ export class OwnTxBuilder {
 
   /** Parses bytes this node signed, or that passed a check, before they were stored. */
   parse(raw: Uint8Array): Tx {
+    const known = this.#parsed.get(raw);
+    if (known) return known;
     const { kind } = this.#deps.spec;
     const tx = parseTx(raw, kind.template.format);
     if (!tx.ok) throw new Error(`${kind.ticker}: a stored transaction does not parse: ${tx.error.detail}`);
+    this.#parsed.set(raw, tx.value);
     return tx.value;
   }
 

@@ -14,7 +14,9 @@ export class SwapTxReader {
   readonly #kind: UtxoKind;
   /** Asked for at every look at the chain, and each costs two points of the curve. */
   readonly #contractScripts = new WeakMap<Contract, Uint8Array>();
-  /** The same for spends of contracts, by the bytes the chain keeps: the same object at every look. */
+  /** Outpoints that transactions spend, by the bytes as they are kept: the same object at every look. */
+  readonly #inputKeys = new WeakMap<Uint8Array, readonly string[]>();
+  /** The same for the branches of contracts they take. */
   readonly #spendBranches = new WeakMap<Uint8Array, { readonly paymentTxid: string; readonly branch: SpendBranch }>();
 
   constructor(kind: UtxoKind) {
@@ -90,8 +92,13 @@ export class SwapTxReader {
     return tx.ok ? [...new Set(tx.value.inputs.map((i) => i.txid))] : [];
   }
   #inputs(raw: Uint8Array): readonly string[] {
-    const tx = parseTx(raw, this.#kind.template.format);
-    return tx.ok ? tx.value.inputs.map((i) => `${i.txid}:${i.vout}`) : [];
+    let inputs = this.#inputKeys.get(raw);
+    if (!inputs) {
+      const tx = parseTx(raw, this.#kind.template.format);
+      inputs = tx.ok ? tx.value.inputs.map((i) => `${i.txid}:${i.vout}`) : [];
+      this.#inputKeys.set(raw, inputs);
+    }
+    return inputs;
   }
 }
 

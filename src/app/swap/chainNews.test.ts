@@ -54,8 +54,7 @@ test("a change wakes the swaps of that chain that look at one of its keys, each 
           chains[s.chain]?.tell({ all: s.all, keys: new Set(s.keys) });
           expect(told.splice(0)).toEqual(concerned.map(({ name }) => name));
         }
-        for (const [i, chain] of chains.entries())
-          expect(chain.listeners.size).toBe(swaps.some((swap) => swap.chains.includes(i)) ? 1 : 0);
+        for (const [i, chain] of chains.entries()) expect(chain.listeners.size).toBe(swaps.some((swap) => swap.chains.includes(i)) ? 1 : 0);
       }
     }),
   );

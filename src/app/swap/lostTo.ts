@@ -1,6 +1,6 @@
 import { isChildSlot, ownClaim, ownPayment, ownRefund, type Slot, theirClaim, theirRefund } from "../../core/swap/events.ts";
 import { type SwapState, versionsOf } from "../../core/swap/swapState.ts";
-import { fromHex } from "../../core/util/bytes.ts";
+import { bytesOf } from "./bytesOf.ts";
 import type { SwapChain, SwapCoin } from "./swapCoin.ts";
 
 /** An own transaction, and the swap that made it. */
@@ -23,7 +23,7 @@ export function lostTo(coin: View, raw: Uint8Array, ownTx: (txid: string) => Own
   for (const txid of coin.parentsOf(raw)) {
     if (coin.chain.tx(txid)) continue;
     const parent = ownTx(txid);
-    const winner = parent && (supersededBy(coin, parent, txid) ?? lostTo(coin, fromHex(parent.raw), ownTx, depth - 1));
+    const winner = parent && (supersededBy(coin, parent, txid) ?? lostTo(coin, bytesOf(parent), ownTx, depth - 1));
     if (winner) return winner;
   }
   return null;

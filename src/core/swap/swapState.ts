@@ -160,10 +160,17 @@ function replaced(s: SwapState, e: Extract<SwapEvent, { type: "tx_replaced" }>):
   return { ...s, own: { ...s.own, [e.slot]: { ...tx, txid: e.txid, raw: e.raw, fee: e.fee, replaced: older } } };
 }
 
-/** Every version of an own transaction, the newest last. */
+const versions = new WeakMap<OwnTx, readonly TxVersion[]>();
+
+/** Every version of an own transaction, the newest last: the same objects each time, for every look at a chain asks. */
 export function versionsOf(tx: OwnTx): readonly TxVersion[] {
-  const { txid, raw, fee, replaced = [] } = tx;
-  return [...replaced, { txid, raw, ...(fee === undefined ? {} : { fee }) }];
+  let all = versions.get(tx);
+  if (!all) {
+    const { txid, raw, fee, replaced = [] } = tx;
+    all = [...replaced, { txid, raw, ...(fee === undefined ? {} : { fee }) }];
+    versions.set(tx, all);
+  }
+  return all;
 }
 
 /** Rebuilds a swap from its log. Throws on an empty log. */

@@ -202,9 +202,16 @@ export function serializeTx(tx: Tx, options: { readonly witness?: boolean } = {}
   return w.done();
 }
 
-/** Transaction id in display order: double SHA-256 of the form without witness, reversed, hex. */
+const ids = new WeakMap<Tx, string>();
+
+/** Transaction id in display order: double SHA-256 of the form without witness, reversed, hex. Worked out once for each object. */
 export function txid(tx: Tx): string {
-  return toHex(reversed(hash256(serializeTx(tx, { witness: false }))));
+  let id = ids.get(tx);
+  if (id === undefined) {
+    id = toHex(reversed(hash256(serializeTx(tx, { witness: false }))));
+    ids.set(tx, id);
+  }
+  return id;
 }
 
 /** BIP-141 weight: three times the size without witness plus the full size. Extension-block parts weigh nothing. */

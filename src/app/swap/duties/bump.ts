@@ -1,5 +1,5 @@
 import { CHILD_SLOTS, ownClaim, ownRefund, parentOf, type Slot } from "../../../core/swap/events.ts";
-import { fromHex } from "../../../core/util/bytes.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { canBuildOn, childBase, childFor, isBuiltOnByOthers } from "./childVersions.ts";
@@ -25,8 +25,8 @@ export async function bump(task: SwapTask, slot: Slot, signal: AbortSignal): Pro
     // The first child of all: those of other forms of the payment come beside it.
     for (const form of child && canHelp ? formsToSpend(task, slot) : []) {
       const tx = childBase(task, slot, form);
-      if (!child || !tx || !canBuildOn(task, slot, tx.txid, false) || isBuiltOnByOthers(task, child, fromHex(tx.raw))) continue;
-      const built = childFor(task, child, tx, fromHex(tx.raw), 1, 0n);
+      if (!child || !tx || !canBuildOn(task, slot, tx.txid, false) || isBuiltOnByOthers(task, child, bytesOf(tx))) continue;
+      const built = childFor(task, child, tx, bytesOf(tx), 1, 0n);
       if (built) return storeSigned(task, child, built, null);
     }
     await task.news(seen, LOOK_MS, signal);

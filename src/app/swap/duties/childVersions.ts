@@ -3,6 +3,7 @@ import { nextFee, relayFee, scheduledFee } from "../../../core/swap/feeSchedule.
 import { type OwnTx, type TxVersion, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import type { SeenTx } from "../../../ports/chain.ts";
+import { bytesOf } from "../bytesOf.ts";
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { coinOf, currentVersion, feeOf, feeQuestion, isLate } from "./feeVersions.ts";
@@ -47,7 +48,7 @@ export function isBuiltOnByOthers(task: SwapTask, child: ChildSlot, raw: Uint8Ar
   const tx = task.state.own[child];
   const versions = tx ? versionsOf(tx) : [];
   const ids = new Set(versions.map((v) => v.txid));
-  return [raw, ...versions.map((v) => fromHex(v.raw))].some((own) => [...coin.builtOn(own)].some((id) => !ids.has(id)));
+  return [raw, ...versions.map((v) => bytesOf(v))].some((own) => [...coin.builtOn(own)].some((id) => !ids.has(id)));
 }
 
 /**
@@ -84,16 +85,16 @@ export function nextChild(task: SwapTask, slot: ChildSlot, tx: OwnTx, refused: b
     const parent = task.state.own[parentSlot];
     const known = coin.chain.tx(tx.txid);
     // One that others are built on cannot be replaced.
-    if (!parent || (known && isMined(task, slot, known)) || coin.builtOn(fromHex(tx.raw)).size > 0) return null;
-    return childFor(task, slot, parent, fromHex(parent.raw), 1, childFees(task, slot));
+    if (!parent || (known && isMined(task, slot, known)) || coin.builtOn(bytesOf(tx)).size > 0) return null;
+    return childFor(task, slot, parent, bytesOf(parent), 1, childFees(task, slot));
   }
   const base = childBase(task, parentSlot, form);
   if (!base) return null;
   const children = countingVersions(task, slot, base);
   const last = children.at(-1);
   if (children.length >= MAX_GENERATIONS || !canBuildOn(task, last ? slot : parentSlot, (last ?? base).txid, refused)) return null;
-  if (!last && isBuiltOnByOthers(task, slot, fromHex(base.raw))) return null;
-  return childFor(task, slot, base, fromHex((last ?? base).raw), children.length + 1, childFees(task, slot, base));
+  if (!last && isBuiltOnByOthers(task, slot, bytesOf(base))) return null;
+  return childFor(task, slot, base, bytesOf(last ?? base), children.length + 1, childFees(task, slot, base));
 }
 
 /** The child that brings a transaction and its children to the fee due now; null while they pay it, or the change is used up. */

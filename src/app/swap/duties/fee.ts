@@ -1,5 +1,6 @@
 import { ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { lostTo } from "../lostTo.ts";
 import { OfferPause } from "../offerPause.ts";
 import { Repeater } from "../repeater.ts";
@@ -184,5 +185,5 @@ export function feeGone(task: SwapTask): string | null {
 export function feeLostTo(task: SwapTask): string | null {
   const { fee } = task.state.own;
   const coin = task.coin("taker");
-  return !fee || coin.chain.tx(fee.txid) ? null : lostTo(coin, fromHex(fee.raw), task.deps.ownTx);
+  return !fee || coin.chain.tx(fee.txid) ? null : lostTo(coin, bytesOf(fee), task.deps.ownTx);
 }

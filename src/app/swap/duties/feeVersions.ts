@@ -6,6 +6,7 @@ import { fromHex } from "../../../core/util/bytes.ts";
 import { feeForSize } from "../../../core/utxo/feeRate.ts";
 import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf, unitsOf } from "../contracts.ts";
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -45,7 +46,7 @@ export function feeOf(task: SwapTask, slot: Slot, tx: TxVersion): bigint | null 
   if (tx.fee !== undefined) return BigInt(tx.fee);
   const coin = coinOf(task, slot);
   const payment = spentPayment(task, slot);
-  return payment ? unitsOf(task.state, payment) - coin.outputValue(fromHex(tx.raw)) : coin.feeOf(fromHex(tx.raw));
+  return payment ? unitsOf(task.state, payment) - coin.outputValue(bytesOf(tx)) : coin.feeOf(bytesOf(tx));
 }
 
 /**
@@ -58,7 +59,7 @@ export function currentVersion(task: SwapTask, slot: Slot, form: string | null =
   const open = versionsOfForm(task, slot, form).filter((v) => !coin.chain.tx(v.txid)?.failed);
   const payment = spentPayment(task, slot);
   const fact = payment && task.state.facts[payment];
-  return form === null && fact?.block ? open.findLast((v) => coin.spends(fromHex(v.raw), fact.txid)) : open.at(-1);
+  return form === null && fact?.block ? open.findLast((v) => coin.spends(bytesOf(v), fact.txid)) : open.at(-1);
 }
 
 /** A question to a backend that is away must not hold up a claim or refund. */
@@ -124,16 +125,16 @@ export function nextSpend(task: SwapTask, slot: Slot, refused: boolean, form: st
   if (!payment || !tx) return null;
   const coin = coinOf(task, slot);
   const current = currentVersion(task, slot, form);
-  const question = feeQuestion(task, slot, spendSize(task, slot, current ? fromHex(current.raw) : undefined));
+  const question = feeQuestion(task, slot, spendSize(task, slot, current ? bytesOf(current) : undefined));
   const paid = feeOf(task, slot, current ?? tx);
   if (paid === null) return null;
   if (!current) return buildSpend(task, slot, payment, paid, form);
-  if (!refused && !isLate(question) && coin.builtOn(fromHex(current.raw)).size > 0) return null;
+  if (!refused && !isLate(question) && coin.builtOn(bytesOf(current)).size > 0) return null;
   const canReplace = coin.relayPolicy === "replace" || coin.relayPolicy === "nonce";
   // What spends another form than the one shown is refused by those that show that, and may be in no mempool.
   const isOfOther = form !== null && form !== formsToSpend(task, slot)[0];
   const fee = canReplace || refused || isOfOther ? nextFee(question, paid) : null;
-  return fee === null ? null : buildSpend(task, slot, payment, fee, form, fromHex(current.raw));
+  return fee === null ? null : buildSpend(task, slot, payment, fee, form, bytesOf(current));
 }
 
 /**

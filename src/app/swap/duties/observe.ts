@@ -15,6 +15,7 @@ import { type OwnTx, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex, hexOf, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
 import { sleep, withDeadline } from "../../../ports/clock.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf, depthOf, notDeep, unitsOf } from "../contracts.ts";
 import { lostTo, type OwnTxOfSwap, ownTxIn } from "../lostTo.ts";
 import type { SwapCoin } from "../swapCoin.ts";
@@ -228,7 +229,7 @@ function conflict(task: SwapTask, coin: SwapCoin): string | undefined {
   // What excluded it once does so for as long as it is in a block, also when the swap that explains it is forgotten.
   if (known && coin.chain.tx(known.txid)?.block) return known.txid;
   // One the backend has stands on what the backend has.
-  const raw = fromHex(payment.raw);
+  const raw = bytesOf(payment);
   const ownTx = (txid: string): OwnTxOfSwap | null => ownTxIn([s], txid) ?? task.deps.ownTx(txid);
   return (seen ? coin.conflictOf(raw) : lostTo(coin, raw, ownTx)) ?? undefined;
 }
@@ -329,7 +330,7 @@ async function learnSecret(task: SwapTask, shown: readonly ShownTx[] = []): Prom
     const coin = task.coin(chainOf(role, slot));
     const secretHash = fromHex(s.negotiated.secretHash);
     const spend = s.facts[slot];
-    const secret = spend && coin.findSecret({ txid: spend.txid, raw: fromHex(spend.raw) }, secretHash);
+    const secret = spend && coin.findSecret({ txid: spend.txid, raw: bytesOf(spend) }, secretHash);
     if (secret) return task.emit({ type: "secret_learned", secret: toHex(secret) });
     if (spend) task.trouble(`the spend ${spend.txid} carries no secret`);
     for (const tx of shown) {

@@ -1,6 +1,6 @@
 import { ownPayment } from "../../../core/swap/events.ts";
-import { fromHex } from "../../../core/util/bytes.ts";
 import type { OwnSpend } from "../../../ports/chain.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 
@@ -26,6 +26,6 @@ export function ownPayments(task: SwapTask): readonly OwnSpend[] {
   if (own.cancel) return own.cancel.attempted ? [{ txid: own.cancel.txid, hex: own.cancel.raw }] : [];
   const coin = task.coin(chainOf(terms.role, ownPayment(terms.role)));
   if (facts.cancel?.confirmed || task.nowSec() > paymentSentBy(task, coin.chain.tx(payment.txid) !== undefined)) return [];
-  const isBuiltOnFee = own.fee?.attempted && coin.spends(fromHex(payment.raw), own.fee.txid);
+  const isBuiltOnFee = own.fee?.attempted && coin.spends(bytesOf(payment), own.fee.txid);
   return [...(own.fee && isBuiltOnFee ? [own.fee] : []), payment].map(({ txid, raw }) => ({ txid, hex: raw }));
 }

@@ -9,8 +9,8 @@ import {
   theirPayment,
 } from "../../../core/swap/events.ts";
 import { type TxForm, type TxVersion, versionsOf } from "../../../core/swap/swapState.ts";
-import { fromHex } from "../../../core/util/bytes.ts";
 import type { OwnSpend } from "../../../ports/chain.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -30,7 +30,7 @@ function paymentBehind(task: SwapTask, slot: Slot): PaymentSlot | null {
 /** Those of `versions` that hang on one of `bases`, directly or through each other; the order is that in which they were made. */
 export function builtOnThese(coin: SwapCoin, versions: readonly TxVersion[], bases: readonly TxVersion[]): readonly TxVersion[] {
   const ids = new Set(bases.map(({ txid }) => txid));
-  return versions.filter(({ txid, raw }) => coin.parentsOf(fromHex(raw)).some((id) => ids.has(id)) && ids.add(txid));
+  return versions.filter((version) => coin.parentsOf(bytesOf(version)).some((id) => ids.has(id)) && ids.add(version.txid));
 }
 
 /**
@@ -59,7 +59,7 @@ export function likeliestForm(task: SwapTask, slot: Slot): string | undefined {
  * signature in each input.
  */
 export function isFormOf(coin: SwapCoin, raw: Uint8Array, own: TxVersion): boolean {
-  return coin.sameInputs(raw, fromHex(own.raw)) && isSignedHere(coin, raw);
+  return coin.sameInputs(raw, bytesOf(own)) && isSignedHere(coin, raw);
 }
 
 /** Whether the own signature stands in a transaction, where strangers show it. */
@@ -84,7 +84,7 @@ export function versionsOfForm(task: SwapTask, slot: Slot, form: string | null):
   const versions = tx ? versionsOf(tx) : [];
   if (form === null) return versions;
   const coin = task.coin(chainOf(task.state.terms.role, slot));
-  if (!isChildSlot(slot)) return versions.filter(({ raw }) => coin.spends(fromHex(raw), form));
+  if (!isChildSlot(slot)) return versions.filter((version) => coin.spends(bytesOf(version), form));
   return builtOnThese(coin, versions, versionsOfForm(task, parentOf(task.state.terms.role, slot), form));
 }
 

@@ -2,6 +2,7 @@ import { type Failure, ownClaim, ownPayment, type Slot, theirClaim } from "../..
 import { duties, isFeeMoot, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf, depthOf } from "../contracts.ts";
 import { KEEPS_NONCE_SEC } from "../keepsNonce.ts";
 import type { SwapCoin } from "../swapCoin.ts";
@@ -32,7 +33,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
   const coin = task.coin(chainOf(role, slot));
   const first = task.state.own[slot];
   if (!first) return;
-  const raw = fromHex(first.raw);
+  const raw = bytesOf(first);
   if (!first.attempted) {
     // A payment that came back under another id meanwhile needs another claim, which is then judged like the first.
     if (!currentVersion(task, slot)) await renew(task, slot, false);

@@ -1,6 +1,7 @@
 import { isChildSlot, ownClaim, ownPayment, ownRefund, parentOf, type Slot, theirPayment } from "../../../core/swap/events.ts";
 import type { TxVersion } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
+import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import { OfferPause } from "../offerPause.ts";
 import { Repeater } from "../repeater.ts";
@@ -115,7 +116,7 @@ function isInBlock(task: SwapTask, slot: Slot, form: string | null): boolean {
   const { chain } = coin;
   if (slot === ownPayment(task.state.terms.role) && chain.unfound?.(coin.contractScript(contractOf(task.state, slot)))) return true;
   const fact = task.state.facts[slot];
-  const isOfForm = fact !== undefined && (form === null || coin.spends(fromHex(fact.raw), form));
+  const isOfForm = fact !== undefined && (form === null || coin.spends(bytesOf(fact), form));
   const ids = [...(isOfForm ? [fact.txid] : []), ...versionsOfForm(task, slot, form).map((v) => v.txid)];
   const mayBeRebuilt = slot === ownClaim(task.state.terms.role) || slot === ownRefund(task.state.terms.role);
   return ids.some((id) => {
