@@ -13,6 +13,8 @@ const SCRIPT_SIG_BYTES = 1 + 72 + 1 + 33;
 const WITNESS_BYTES = 1 + SCRIPT_SIG_BYTES;
 /** Outpoint, length of the script, sequence. */
 const INPUT_BYTES = 36 + 1 + 4;
+/** Bound of what an input adds to the size, its share of the counts included. */
+const LARGEST_INPUT_BYTES = INPUT_BYTES + SCRIPT_SIG_BYTES + 3;
 /** Group id, expiry height, value balance and three zero counts of a transparent v4 transaction. */
 const SAPLING_BYTES = 4 + 4 + 8 + 3;
 /** Largest transaction nodes relay, virtual bytes (standardness of the Bitcoin family: 400,000 weight units). */
@@ -148,12 +150,18 @@ export function buildTx(args: BuildArgs): Result<BuiltTx, BuildError> {
   let legacy = 0;
   let witness = 0;
   let from = 0;
-  let required = wanted + (feeFromChange ? costs(args, { legacy: 0, witness: 0 }).plain : 0n);
+  const none = costs(args, { legacy: 0, witness: 0 });
+  /** With fewer inputs a transaction is surely not too large. */
+  const roomy = (MAX_STANDARD_VSIZE - none.vsize) / LARGEST_INPUT_BYTES;
+  let required = wanted + (feeFromChange ? none.plain : 0n);
   let smallChange = null as Result<BuiltTx, BuildError> | null;
   for (const [i, unspent] of unspents.entries()) {
     total += unspent.value;
     if (witnessProgram(unspent.script)) witness++;
     else legacy++;
+    // Most of a large sum is passed over here, and what a size costs takes longer to work out than everything else.
+    const isLast = i === unspents.length - 1;
+    if (total < wanted && legacy + witness < roomy && !isLast) continue;
     let cost = costs(args, { legacy, witness });
     for (let dropped = unspents[from]; dropped && cost.vsize > MAX_STANDARD_VSIZE; dropped = unspents[from]) {
       total -= dropped.value;
