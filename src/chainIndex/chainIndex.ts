@@ -18,7 +18,13 @@ const SETTLED_DEPTH = 200;
 /** Spent, settled outputs kept in memory per script; a swap's script never has that many. Older ones stay on disk. */
 const SPENT_KEPT_PER_SCRIPT = 100;
 
-type OutputEntry = { readonly output: StoredOutput; readonly scriptHex: string; readonly spenders: string[] };
+type OutputEntry = {
+  readonly output: StoredOutput;
+  readonly scriptHex: string;
+  readonly spenders: string[];
+  /** The last answer about it: a wallet has hundreds of outputs, and a block changes few of them. */
+  seen: SeenOutput | null;
+};
 
 const hasBytes = (tx: StoredTx): tx is StoredTx & SeenTx => tx.raw !== null;
 
@@ -159,21 +165,30 @@ export class ChainIndex {
     for (const key of keys) {
       const entry = this.#outputs.get(key);
       const made = entry && this.#txs.get(entry.output.txid);
-      if (entry && made) seen.push({ ...entry.output, block: made.block, spentBy: this.#spentBy(entry) });
+      if (entry && made) seen.push(this.#seen(entry, made));
     }
     this.#answers.set(scriptHex, seen);
     return seen;
   }
 
-  /** The spender in a block, else the first seen in the mempool. */
-  #spentBy(entry: OutputEntry): SeenOutput["spentBy"] {
+  #seen(entry: OutputEntry, made: StoredTx): SeenOutput {
+    const { seen } = entry;
+    const spender = this.#spender(entry);
+    if (seen?.block === made.block && seen.spentBy?.txid === spender?.txid && seen.spentBy?.block === spender?.block) return seen;
+    const spentBy = spender ? { txid: spender.txid, block: spender.block } : null;
+    entry.seen = { ...entry.output, block: made.block, spentBy };
+    return entry.seen;
+  }
+
+  /** The one in a block, else the first seen in the mempool. */
+  #spender(entry: OutputEntry): StoredTx | undefined {
     let first: StoredTx | undefined;
     for (const txid of entry.spenders) {
       const spender = this.#txs.get(txid);
-      if (spender?.block) return { txid, block: spender.block };
+      if (spender?.block) return spender;
       first ??= spender;
     }
-    return first ? { txid: first.txid, block: null } : null;
+    return first;
   }
 
   /** @returns what the reads may answer otherwise now */
@@ -244,7 +259,7 @@ export class ChainIndex {
     const key = outKey(output);
     const scriptHex = toHex(output.script);
     if (!this.#outputs.has(key)) {
-      this.#outputs.set(key, { output, scriptHex, spenders: [] });
+      this.#outputs.set(key, { output, scriptHex, spenders: [], seen: null });
       addTo(this.#byScript, scriptHex, key);
       addTo(this.#created, output.txid, key);
     }
@@ -317,7 +332,7 @@ export class ChainIndex {
     const spent: { readonly key: string; readonly height: number }[] = [];
     for (const key of keys) {
       const entry = this.#outputs.get(key);
-      const height = entry && this.#spentBy(entry)?.block?.height;
+      const height = entry && this.#spender(entry)?.block?.height;
       if (height !== undefined && height <= settled) spent.push({ key, height });
     }
     spent.sort((a, b) => a.height - b.height);

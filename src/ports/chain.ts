@@ -150,7 +150,7 @@ export interface UtxoChain {
    * themselves, or still being read ("reading"), or not seen at all ("unread"). Null: as any other. Absent: the backend refuses none.
    */
   crowded?(script: Uint8Array): Crowded | null;
-  /** All known outputs to a watched script, spent ones of swap scripts included. */
+  /** All known outputs to a watched script, spent ones of swap scripts included. A list that was given stays as it is: with a change comes another. */
   outputs(script: Uint8Array): readonly SeenOutput[];
   /** A followed transaction, or one that touches a watched script. */
   tx(txid: string): SeenTx | undefined;

@@ -86,9 +86,12 @@ export function utxoChainContract(name: string, start: () => Promise<ContractCha
       h.pay(script, PAID);
       h.mine();
       await chain.refresh();
-      const spend = spendOf(h.format, 2, chain.outputs(script), scriptNumber(900));
+      const before = chain.outputs(script);
+      const kept = structuredClone(before);
+      const spend = spendOf(h.format, 2, before, scriptNumber(900));
       expect(await chain.broadcast(serializeTx(spend))).toEqual({ kind: "accepted" });
       expect(chain.outputs(script)[0]?.spentBy).toEqual({ txid: txid(spend), block: null });
+      expect(before, "a list that was given stays as it is").toEqual(kept);
       expect(toHex(chain.tx(txid(spend))?.raw ?? new Uint8Array(0))).toBe(toHex(serializeTx(spend)));
       h.mine();
       await chain.refresh();

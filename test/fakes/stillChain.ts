@@ -46,8 +46,7 @@ export class StillChain implements UtxoChainWithHistory {
   pay(script: Uint8Array, value: bigint): void {
     const txid = (++this.#paid).toString(16).padStart(64, "0");
     const list = this.#outputs.get(toHex(script)) ?? [];
-    list.push({ txid, vout: 0, value, script, coinbase: false, block: TIP, spentBy: null });
-    this.#outputs.set(toHex(script), list);
+    this.#outputs.set(toHex(script), [...list, { txid, vout: 0, value, script, coinbase: false, block: TIP, spentBy: null }]);
   }
 
   /** The daemon answers, and the first scan is so far. */

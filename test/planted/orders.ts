@@ -377,8 +377,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "two transactions use one output",
     "src/app/coin/ownOutputs.ts",
-    "if (o.spentBy || this.#locked.has(keyOf(o))) return false;",
-    "if (o.spentBy) return false;",
+    "if (this.#locked.by(o)) return false;",
+    "",
     "src/app/coin/utxoLedger.test.ts",
     "test/swap/crowd.test.ts",
   ),

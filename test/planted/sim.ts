@@ -162,7 +162,7 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     TIGHT,
     "an output is used for two swaps",
     OUTPUTS,
-    "for (const input of tx.inputs) this.#locked.set(keyOf(input), id);",
+    "for (const input of tx.inputs) this.#locked.set(input, id);",
     "",
   ),
   caught(

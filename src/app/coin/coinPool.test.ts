@@ -25,7 +25,7 @@ test("a transaction takes only the output it spends: others of the same transact
     fee: 15n,
     change: 25n,
   };
-  const pool = poolOf([spent, sibling, other], new OwnClusters());
+  const pool = poolOf(sortUnspents([spent, sibling, other]), new OwnClusters());
   const left = after(pool, built);
   expect(unspentsOf(left).map((u) => u.value)).toEqual([20n, 25n, 30n]);
   // The pool before it is as it was, unless its owner gives it up.

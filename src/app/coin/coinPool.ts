@@ -2,16 +2,7 @@ import { equalBytes } from "../../core/util/bytes.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { BuildError, BuiltTx } from "../../core/utxo/buildTx.ts";
 import { type FeeRate, feeForSize } from "../../core/utxo/feeRate.ts";
-import {
-  filterUnspents,
-  largestUnspents,
-  type SortedUnspents,
-  sortUnspents,
-  type Unspent,
-  withoutUnspents,
-  withUnspents,
-} from "../../core/utxo/sortedUnspents.ts";
-import type { OutPoint } from "../../core/utxo/tx.ts";
+import { filterUnspents, largestUnspents, type SortedUnspents, withoutUnspents, withUnspents } from "../../core/utxo/sortedUnspents.ts";
 import { txid } from "../../core/utxo/txCodec.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
@@ -27,10 +18,7 @@ const MAX_CANDIDATES = 1_500;
 /** Outputs to choose from: the confirmed, the own unconfirmed, and what the transactions of these hang on. */
 export type Pool = { readonly confirmed: SortedUnspents; readonly change: SortedUnspents; readonly clusters: OwnClusters };
 
-export const keyOf = (o: OutPoint): string => `${o.txid}:${o.vout}`;
-
-export function poolOf(unspents: readonly Unspent[], clusters: OwnClusters): Pool {
-  const all = sortUnspents(unspents);
+export function poolOf(all: SortedUnspents, clusters: OwnClusters): Pool {
   const confirmed = filterUnspents(all, (u) => clusters.isConfirmed(u.txid));
   const change = filterUnspents(all, (u) => !clusters.isConfirmed(u.txid));
   return { confirmed, change, clusters };

@@ -1,11 +1,12 @@
 import { equalBytes } from "../../core/util/bytes.ts";
 import { pushesOf } from "../../core/utxo/script.ts";
 import { isSignedInput, type SighashScheme } from "../../core/utxo/signInput.ts";
-import { filterUnspents, type Unspent } from "../../core/utxo/sortedUnspents.ts";
+import { filterUnspents, type Unspent, withUnspents } from "../../core/utxo/sortedUnspents.ts";
 import type { OutPoint, Tx, TxInput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import type { SeenOutput, SeenTx, UtxoChain } from "../../ports/chain.ts";
-import { keyOf, MAX_CLUSTER, type Pool, poolOf } from "./coinPool.ts";
+import { MAX_CLUSTER, type Pool, poolOf } from "./coinPool.ts";
+import { ListedOutputs } from "./listedOutputs.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
 export type OwnOutputsDeps = {
@@ -25,12 +26,15 @@ const PEG_OUT_CONFS = 6;
 export class OwnOutputs {
   readonly #deps: OwnOutputsDeps;
   /** Outputs used by own signed transactions → the transaction's id; until `unlock`, whatever a reorg does meanwhile. */
-  readonly #locked = new Map<string, string>();
+  readonly #locked = new LockedOutputs();
   /** Own signed transactions whose change is counted on while the chain does not list them. */
   readonly #signed = new Map<string, Tx>();
 
   /** What `isOurs` found, by the bytes as the chain index keeps them: every look at the funds asks for all that is unconfirmed. */
   readonly #judged = new WeakMap<Uint8Array, boolean>();
+  /** What the chain listed last, script by script, and that sorted out. */
+  #answers: readonly (readonly SeenOutput[])[] = [];
+  #listed = new ListedOutputs([]);
 
   constructor(deps: OwnOutputsDeps) {
     this.#deps = deps;
@@ -39,15 +43,16 @@ export class OwnOutputs {
   /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
   pool(): Pool {
     const clusters = this.#clusters();
-    const unspents: Unspent[] = this.#own().filter((o) => this.#isSpendable(o, clusters));
+    const listed = filterUnspents(this.#own().unspent, (o) => this.#isSpendable(o, clusters));
+    const awaited: Unspent[] = [];
     for (const [id, tx] of this.#signed) {
       if (!this.#isUnlisted(id)) continue;
       tx.outputs.forEach((o, vout) => {
         const outPoint = { txid: id, vout };
-        if (this.#isOwn(o.script) && !this.#locked.has(keyOf(outPoint))) unspents.push({ ...outPoint, ...o });
+        if (this.#isOwn(o.script) && !this.#locked.by(outPoint)) awaited.push({ ...outPoint, ...o });
       });
     }
-    return poolOf(unspents, clusters);
+    return poolOf(withUnspents(listed, awaited), clusters);
   }
 
   /** Those of a pool the backend has: what can be built on now. */
@@ -59,21 +64,21 @@ export class OwnOutputs {
   unspendable(): bigint {
     const clusters = this.#clusters();
     let sum = 0n;
-    for (const o of this.#own()) if (!o.spentBy && !this.#locked.has(keyOf(o)) && !this.#isSpendable(o, clusters)) sum += o.value;
+    for (const o of this.#own().unspent) if (!this.#locked.by(o) && !this.#isSpendable(o, clusters)) sum += o.value;
     return sum;
   }
 
   /** Takes the inputs of a signed own transaction and counts on its own outputs. */
   lock(tx: Tx): void {
     const id = txid(tx);
-    for (const input of tx.inputs) this.#locked.set(keyOf(input), id);
+    for (const input of tx.inputs) this.#locked.set(input, id);
     this.#signed.set(id, tx);
   }
 
   /** Undoes `lock`. */
   unlock(tx: Tx): void {
     const id = txid(tx);
-    for (const input of tx.inputs) if (this.#locked.get(keyOf(input)) === id) this.#locked.delete(keyOf(input));
+    for (const input of tx.inputs) if (this.#locked.by(input) === id) this.#locked.delete(input);
     this.dropChange(tx);
   }
 
@@ -84,7 +89,7 @@ export class OwnOutputs {
 
   /** The own output an input of a stored transaction spends, if the chain or the outbox knows it. */
   source(input: OutPoint): Unspent | undefined {
-    const listed = this.#own().find((o) => o.txid === input.txid && o.vout === input.vout);
+    const listed = this.#own().at(input);
     const output = this.#signed.get(input.txid)?.outputs[input.vout];
     return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
   }
@@ -92,7 +97,7 @@ export class OwnOutputs {
   /** The own signed transaction, other than `tx`, that has taken an input of it; null if there is none. */
   takenBy(tx: Tx): string | null {
     const id = txid(tx);
-    const taken = tx.inputs.map((i) => this.#locked.get(keyOf(i))).find((by) => by !== undefined && by !== id);
+    const taken = tx.inputs.map((i) => this.#locked.by(i)).find((by) => by !== undefined && by !== id);
     return taken ?? null;
   }
 
@@ -101,12 +106,10 @@ export class OwnOutputs {
     const id = txid(tx);
     const users = new Set<string>();
     for (const vout of tx.outputs.keys()) {
-      const user = this.#locked.get(keyOf({ txid: id, vout }));
+      const user = this.#locked.by({ txid: id, vout });
       if (user !== undefined) users.add(user);
     }
-    // Every look of every swap comes by here, and a wallet may have hundreds of outputs: nothing is made of those passed over.
-    for (const script of this.#deps.scripts)
-      for (const o of this.#deps.chain.outputs(script)) if (o.txid === id && o.spentBy) users.add(o.spentBy.txid);
+    for (const { spentBy } of this.#own().of(id)) if (spentBy) users.add(spentBy.txid);
     return users;
   }
 
@@ -116,12 +119,12 @@ export class OwnOutputs {
    */
   conflictOf(tx: Tx): string | null {
     const id = txid(tx);
-    for (const script of this.#deps.scripts)
-      for (const output of this.#deps.chain.outputs(script)) {
-        const { spentBy } = output;
-        const isSpent = spentBy?.block && spentBy.txid !== id && tx.inputs.some((i) => isOutPoint(i, output));
-        if (isSpent && (!this.#deps.chain.guard || this.#isSignedSpend(spentBy.txid, output))) return spentBy.txid;
-      }
+    for (const input of tx.inputs) {
+      const output = this.#own().at(input);
+      const spentBy = output?.spentBy;
+      const isSpent = output && spentBy?.block && spentBy.txid !== id;
+      if (isSpent && (!this.#deps.chain.guard || this.#isSignedSpend(spentBy.txid, output))) return spentBy.txid;
+    }
     return null;
   }
 
@@ -160,13 +163,18 @@ export class OwnOutputs {
 
   /** Transactions that pay or spend own outputs and are in no block up to this height, each once. */
   touchedSince(height: number): readonly SeenTx[] {
-    const ids = this.#own().flatMap(({ txid: id, spentBy }) => (spentBy ? [id, spentBy.txid] : [id]));
+    const ids = this.#own().all.flatMap(({ txid: id, spentBy }) => (spentBy ? [id, spentBy.txid] : [id]));
     const found = [...new Set(ids)].flatMap((id) => this.#deps.chain.tx(id) ?? []);
     return found.filter(({ block }) => block === null || block.height > height);
   }
 
-  #own(): readonly SeenOutput[] {
-    return this.#deps.scripts.flatMap((s) => this.#deps.chain.outputs(s));
+  #own(): ListedOutputs {
+    const answers = this.#deps.scripts.map((s) => this.#deps.chain.outputs(s));
+    if (answers.length !== this.#answers.length || answers.some((answer, i) => answer !== this.#answers[i])) {
+      this.#answers = answers;
+      this.#listed = new ListedOutputs(answers.flat());
+    }
+    return this.#listed;
   }
 
   /** Only between the two depths the bytes are looked at: a miner has thousands of rewards. */
@@ -185,8 +193,9 @@ export class OwnOutputs {
     return this.#deps.scripts.some((s) => equalBytes(s, script));
   }
 
+  /** Whether one that the chain shows in no spend can be spent. */
   #isSpendable(o: SeenOutput, clusters: OwnClusters): boolean {
-    if (o.spentBy || this.#locked.has(keyOf(o))) return false;
+    if (this.#locked.by(o)) return false;
     if (o.block) return !o.coinbase || this.#isMature(o.txid, this.#deps.chain.confirmations(o.block));
     return clusters.sizeOf(o.txid) < MAX_CLUSTER;
   }
@@ -195,7 +204,7 @@ export class OwnOutputs {
   #clusters(): OwnClusters {
     const clusters = new OwnClusters();
     const edges: [string, string][] = [];
-    for (const o of this.#own()) {
+    for (const o of this.#own().unconfirmed) {
       const spender = o.spentBy && !o.spentBy.block ? o.spentBy.txid : null;
       if (!o.block) clusters.add(o.txid, this.isOurs(o.txid) ? 1 : MAX_CLUSTER);
       if (spender !== null) clusters.add(spender);
@@ -208,6 +217,27 @@ export class OwnOutputs {
     }
     for (const [parent, child] of edges) clusters.join(parent, child);
     return clusters;
+  }
+}
+
+/** Who uses which output. By transaction, then index: no key has to be made for a question. */
+class LockedOutputs {
+  readonly #byTx = new Map<string, Map<number, string>>();
+
+  by({ txid: id, vout }: OutPoint): string | undefined {
+    return this.#byTx.get(id)?.get(vout);
+  }
+
+  set({ txid: id, vout }: OutPoint, user: string): void {
+    const users = this.#byTx.get(id);
+    if (users) users.set(vout, user);
+    else this.#byTx.set(id, new Map([[vout, user]]));
+  }
+
+  delete({ txid: id, vout }: OutPoint): void {
+    const users = this.#byTx.get(id);
+    users?.delete(vout);
+    if (users?.size === 0) this.#byTx.delete(id);
   }
 }
 

@@ -35,7 +35,7 @@ class Wallet {
       return { txid: id, vout: 0, value, script: OWN, coinbase: false, block: BLOCK, spentBy: null };
     });
     const chain = {
-      outputs: () => this.#outputs,
+      outputs: () => [...this.#outputs],
       tx: (id: string) => this.#seen.get(id),
       confirmations: (block: BlockRef | null) => (block ? 1 : 0),
     } as unknown as UtxoChain;

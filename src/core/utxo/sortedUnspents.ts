@@ -9,7 +9,7 @@ declare const isSorted: unique symbol;
  * Outputs ascending by value, ties by outpoint, so that the same wallet always gives the same transaction. A thousand promises are
  * replayed from one wallet's outputs: they are sorted once, and all that is made of them keeps the order.
  */
-export type SortedUnspents = readonly Unspent[] & { readonly [isSorted]: true };
+export type SortedUnspents<T extends Unspent = Unspent> = readonly T[] & { readonly [isSorted]: true };
 
 function inOrder(a: Unspent, b: Unspent): number {
   if (a.value !== b.value) return a.value < b.value ? -1 : 1;
@@ -17,10 +17,10 @@ function inOrder(a: Unspent, b: Unspent): number {
   return a.vout - b.vout;
 }
 
-const kept = (unspents: readonly Unspent[]): SortedUnspents => unspents as SortedUnspents;
+const kept = <T extends Unspent>(unspents: readonly T[]): SortedUnspents<T> => unspents as SortedUnspents<T>;
 
 /** Those of any order, in order. */
-export const sortUnspents = (unspents: readonly Unspent[]): SortedUnspents => kept([...unspents].sort(inOrder));
+export const sortUnspents = <T extends Unspent>(unspents: readonly T[]): SortedUnspents<T> => kept([...unspents].sort(inOrder));
 
 /** From `from` (included) to `to` (excluded), as `Array.slice` counts them. */
 export const sliceUnspents = (unspents: SortedUnspents, from: number, to?: number): SortedUnspents => kept(unspents.slice(from, to));
@@ -32,7 +32,7 @@ export const unspentsAbove = (unspents: SortedUnspents, value: bigint): SortedUn
 };
 
 /** Those that pass. */
-export const filterUnspents = (unspents: SortedUnspents, passes: (unspent: Unspent) => boolean): SortedUnspents =>
+export const filterUnspents = <T extends Unspent>(unspents: SortedUnspents<T>, passes: (unspent: T) => boolean): SortedUnspents<T> =>
   kept(unspents.filter(passes));
 
 /** The `count` largest. */
