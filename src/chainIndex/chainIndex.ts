@@ -208,7 +208,7 @@ export class ChainIndex {
     for (const spend of delta.spends ?? []) this.#putSpend(spend, touched);
     for (const w of delta.watches ?? []) this.#putWatch(w);
     for (const key of delta.unwatch ?? []) this.#unwatch(key);
-    for (const scriptHex of touched) this.#dropSettled(scriptHex);
+    if (this.#settles(delta)) for (const scriptHex of touched) this.#dropSettled(scriptHex);
     for (const { txid } of delta.txs ?? []) this.#nameTx(txid, keys);
     for (const key of [...touched, ...this.#taken, ...(delta.watches ?? []).map((w) => w.key), ...(delta.unwatch ?? []).map((w) => w.key)])
       keys.add(key);
@@ -325,9 +325,19 @@ export class ChainIndex {
     this.#byScript.delete(key);
   }
 
+  /** Spends at this height or below are settled. */
+  get #settledHeight(): number {
+    return (this.tipHeader?.height ?? 0) - SETTLED_DEPTH;
+  }
+
+  /** Whether spends may be settled with a delta that were not before: at a new block, or where old ones are read. */
+  #settles({ headers = [], txs = [] }: ChainDelta): boolean {
+    return headers.length > 0 || txs.some(({ block }) => block !== null && block.height <= this.#settledHeight);
+  }
+
   #dropSettled(scriptHex: string): void {
     const keys = this.#byScript.get(scriptHex);
-    const settled = (this.tipHeader?.height ?? 0) - SETTLED_DEPTH;
+    const settled = this.#settledHeight;
     if (keys === undefined || keys.size <= SPENT_KEPT_PER_SCRIPT) return;
     const spent: { readonly key: string; readonly height: number }[] = [];
     for (const key of keys) {

@@ -34,7 +34,7 @@ export class OwnOutputs {
   readonly #judged = new WeakMap<Uint8Array, boolean>();
   /** What the chain listed last, script by script, and that sorted out. */
   #answers: readonly (readonly SeenOutput[])[] = [];
-  #listed = new ListedOutputs([]);
+  readonly #listed = new ListedOutputs();
 
   constructor(deps: OwnOutputsDeps) {
     this.#deps = deps;
@@ -52,7 +52,7 @@ export class OwnOutputs {
         if (this.#isOwn(o.script) && !this.#locked.by(outPoint)) awaited.push({ ...outPoint, ...o });
       });
     }
-    return poolOf(withUnspents(listed, awaited), clusters);
+    return poolOf(withUnspents<Unspent>(listed, awaited), clusters);
   }
 
   /** Those of a pool the backend has: what can be built on now. */
@@ -169,10 +169,10 @@ export class OwnOutputs {
   }
 
   #own(): ListedOutputs {
-    const answers = this.#deps.scripts.map((s) => this.#deps.chain.outputs(s));
+    const answers = this.#deps.scripts.map((s) => this.#deps.chain.outputs(s)).filter((answer) => answer.length > 0);
     if (answers.length !== this.#answers.length || answers.some((answer, i) => answer !== this.#answers[i])) {
       this.#answers = answers;
-      this.#listed = new ListedOutputs(answers.flat());
+      this.#listed.update(answers.length === 1 && answers[0] ? answers[0] : answers.flat());
     }
     return this.#listed;
   }

@@ -40,7 +40,7 @@ export const largestUnspents = (unspents: SortedUnspents, count: number): Sorted
   unspents.length > count ? kept(unspents.slice(-count)) : unspents;
 
 /** With these, too. */
-export function withUnspents(unspents: SortedUnspents, more: readonly Unspent[]): SortedUnspents {
+export function withUnspents<T extends Unspent>(unspents: SortedUnspents<T>, more: readonly T[]): SortedUnspents<T> {
   if (more.length === 0) return unspents;
   const all = [...unspents];
   for (const unspent of more) all.splice(firstFrom(all, unspent), 0, unspent);
@@ -48,7 +48,7 @@ export function withUnspents(unspents: SortedUnspents, more: readonly Unspent[])
 }
 
 /** Without these; those that are not there are passed over. */
-export function withoutUnspents(unspents: SortedUnspents, gone: readonly Unspent[]): SortedUnspents {
+export function withoutUnspents<T extends Unspent>(unspents: SortedUnspents<T>, gone: readonly Unspent[]): SortedUnspents<T> {
   const left = [...unspents];
   for (const unspent of gone) {
     const at = firstFrom(left, unspent);
