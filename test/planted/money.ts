@@ -153,6 +153,20 @@ export const MONEY: readonly PlantedBug[] = [
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(
+    "a finished transaction is sent though swaps were promised what it spends",
+    "src/app/coin/withdraw.ts",
+    "if (!coin.ledger.leavesPromises(effect))",
+    "if (!coin.ledger.leavesPromises({ ...effect, spent: [] as never }))",
+    "src/app/coin/utxoLedger.test.ts",
+  ),
+  bug(
+    "what a finished transaction spends is free while it is sent",
+    "src/app/coin/withdraw.ts",
+    "if (effect === null) return",
+    "if (effect === null || coin.ledger.leavesPromises(effect)) return",
+    "src/app/coin/utxoLedger.test.ts",
+  ),
+  bug(
     "the change of a withdrawal that was cancelled while it was sent is there to be spent",
     "src/app/coin/withdraw.ts",
     'let outcome: BroadcastOutcome["kind"] = "unknown";',

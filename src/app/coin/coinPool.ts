@@ -45,11 +45,14 @@ export function choose({ confirmed, change, clusters }: Pool, build: Build): Res
   return result;
 }
 
+/** What a transaction does to a pool: which of its outputs it spends, and what it pays back last, base units. */
+export type Effect = Pick<BuiltTx, "tx" | "spent" | "change">;
+
 /**
  * The pool after a transaction: its inputs gone, the outputs it pays back there, and it hangs on what it spends.
  * @param clusters what becomes the clusters of the new pool; absent: a copy. Whoever needs the old pool no more passes its own.
  */
-export function after(pool: Pool, built: BuiltTx, clusters: OwnClusters = new OwnClusters(pool.clusters)): Pool {
+export function after(pool: Pool, built: Effect, clusters: OwnClusters = new OwnClusters(pool.clusters)): Pool {
   const id = txid(built.tx);
   const script = built.change > 0n ? built.tx.outputs.at(-1)?.script : undefined;
   const back = built.tx.outputs.flatMap((o, vout) => (script && equalBytes(o.script, script) ? [{ txid: id, vout, ...o }] : []));

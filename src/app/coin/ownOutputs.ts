@@ -5,7 +5,7 @@ import { filterUnspents, type Unspent, withUnspents } from "../../core/utxo/sort
 import type { OutPoint, Tx, TxInput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
 import type { SeenOutput, SeenTx, UtxoChain } from "../../ports/chain.ts";
-import { MAX_CLUSTER, type Pool, poolOf } from "./coinPool.ts";
+import { type Effect, MAX_CLUSTER, type Pool, poolOf, unspentsOf } from "./coinPool.ts";
 import { ListedOutputs } from "./listedOutputs.ts";
 import { OwnClusters } from "./ownClusters.ts";
 
@@ -92,6 +92,15 @@ export class OwnOutputs {
     const listed = this.#own().at(input);
     const output = this.#signed.get(input.txid)?.outputs[input.vout];
     return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
+  }
+
+  /** What a transaction would do that was signed some time ago, or elsewhere; null: it spends nothing that is free. */
+  effectOf(tx: Tx): Effect | null {
+    const keyOf = ({ txid, vout }: OutPoint): string => `${txid}:${vout}`;
+    const inputs = new Set(tx.inputs.map(keyOf));
+    const spent = filterUnspents(unspentsOf(this.pool()), (u) => inputs.has(keyOf(u)));
+    const last = tx.outputs.at(-1);
+    return spent.length === 0 ? null : { tx, spent, change: last && this.#isOwn(last.script) ? last.value : 0n };
   }
 
   /** The own signed transaction, other than `tx`, that has taken an input of it; null if there is none. */

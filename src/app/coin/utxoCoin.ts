@@ -8,7 +8,7 @@ import { convertAddress } from "../../core/utxo/convertAddress.ts";
 import type { ExactFee, FeeRate } from "../../core/utxo/feeRate.ts";
 import { sortUnspents, type Unspent } from "../../core/utxo/sortedUnspents.ts";
 import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
-import { parseTx, txid } from "../../core/utxo/txCodec.ts";
+import { parseTx } from "../../core/utxo/txCodec.ts";
 import type { ScanProgress, UtxoChainWithHistory } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ServerHealth, ServerNeeds } from "../../ports/electrum.ts";
@@ -22,8 +22,8 @@ import type { TradeFee } from "./tradeFee.ts";
 import { type ReadHistory, readHistory } from "./txHistory.ts";
 import { UtxoSwapCoin } from "./utxoSwapCoin.ts";
 import {
-  broadcastToResult,
   type SendError,
+  sendFinished,
   type Withdrawal,
   type WithdrawError,
   type WithdrawFrom,
@@ -126,9 +126,7 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
   async sendRaw(raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {
     const tx = parseTx(raw, this.spec.kind.template.format);
     if (!tx.ok) return err({ kind: "Rejected", message: `not a transaction of ${this.ticker}: ${tx.error.detail}` });
-    const taken = this.ledger.own.takenBy(tx.value);
-    if (taken !== null) return err({ kind: "Rejected", message: `an input of it is used by ${taken}, a transaction of a swap` });
-    return broadcastToResult(await this.chain.broadcast(raw, signal), txid(tx.value));
+    return sendFinished(this, tx.value, raw, signal);
   }
 
   /** Runs `task` once after `delayMs`, unless the coin closes before. */

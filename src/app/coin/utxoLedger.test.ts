@@ -162,6 +162,56 @@ describe("locks", () => {
   });
 });
 
+describe("a withdrawal that was signed before and is sent by itself", () => {
+  async function signed(coin: UtxoCoin, amount: string, to: UtxoCoin): Promise<SignedTx> {
+    const request = { to: to.address, amount: decimal(amount), fee: undefined, broadcast: false };
+    const done = await world.drive(coin.withdraw(request, NEVER));
+    if (!done.ok) throw new Error(done.error.kind);
+    return done.value;
+  }
+  const toTaker = (coin: UtxoCoin, amount: string): Promise<SignedTx> => signed(coin, amount, world.taker.coin("AAA"));
+
+  test("takes nothing that was promised to a swap meanwhile", async () => {
+    const coin = await wallet(10n * COIN);
+    const loose = await toTaker(coin, "6");
+    const held = reserve(coin, "8");
+    expect(await world.drive(coin.sendRaw(loose.raw, NEVER))).toMatchObject({
+      ok: false,
+      error: { kind: "Rejected", message: expect.stringContaining("promised to swaps") },
+    });
+    expect(await send(coin, payment(coin, 8n * COIN, held))).toBe("accepted");
+  });
+
+  test("takes its outputs before it leaves, and no swap is promised them while the backend does not list it yet", async () => {
+    const coin = await wallet(10n * COIN);
+    const loose = await toTaker(coin, "6");
+    const sending = coin.sendRaw(loose.raw, NEVER);
+    expect(coin.reserve([decimal("8")], 60_000)).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance" } });
+    expect(await world.drive(sending)).toEqual({ ok: true, value: loose.txid });
+    expect(free()).toBeLessThan(4n * COIN);
+    expect(coin.reserve([decimal("3")], 60_000).ok).toBe(true);
+  });
+
+  test("gives them back when it is refused", async () => {
+    const coin = await wallet(10n * COIN);
+    const loose = await toTaker(coin, "6");
+    const broken = loose.raw.map((byte, i) => (i === 60 ? byte ^ 1 : byte));
+    expect((await world.drive(coin.sendRaw(broken, NEVER))).ok).toBe(false);
+    expect([free(), coin.reserve([decimal("8")], 60_000).ok]).toEqual([10n * COIN, true]);
+  });
+
+  test("goes where it leaves the promises what they need, and again as often as it is asked for", async () => {
+    const coin = await wallet(10n * COIN);
+    const [loose, own] = [await toTaker(coin, "1"), await signed(coin, "9", coin)];
+    const held = reserve(coin, "8");
+    expect(await world.drive(coin.sendRaw(loose.raw, NEVER))).toEqual({ ok: true, value: loose.txid });
+    expect(await world.drive(coin.sendRaw(loose.raw, NEVER))).toEqual({ ok: true, value: loose.txid });
+    expect((await world.drive(coin.sendRaw(own.raw, NEVER))).ok).toBe(false);
+    await confirm();
+    expect(await send(coin, payment(coin, 8n * COIN, held))).toBe("accepted");
+  });
+});
+
 test("a block's reward counts as not spendable until it is mature", async () => {
   const coin = await wallet(COIN);
   expect(world.chain("AAA").mineExactly(world.maker.script, []).ok).toBe(true);

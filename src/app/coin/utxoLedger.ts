@@ -6,7 +6,7 @@ import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
 import { txid } from "../../core/utxo/txCodec.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { lowerRate, raisedRate } from "./coinFees.ts";
-import { after, type Build, choose, type Pool, type Promised, roomInAnyOrder, unspentsOf } from "./coinPool.ts";
+import { after, type Build, choose, type Effect, type Pool, type Promised, roomInAnyOrder, unspentsOf } from "./coinPool.ts";
 import { OwnClusters } from "./ownClusters.ts";
 import { OwnOutputs, type OwnOutputsDeps } from "./ownOutputs.ts";
 import { type Ceiling, Promises, type UsedPromise } from "./promises.ts";
@@ -96,7 +96,7 @@ export class UtxoLedger {
   }
 
   /** Whether every promise can still be kept once this transaction is sent. */
-  leavesPromises(built: BuiltTx): boolean {
+  leavesPromises(built: Effect): boolean {
     return this.#replay(after(this.#own.pool(), built), this.#promises.promised()).ok;
   }
 

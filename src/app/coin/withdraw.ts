@@ -151,20 +151,47 @@ export async function withdraw(
     fee: fromUnits(parts.fee, decimals),
   };
   if (!request.broadcast) return ok(done);
+  const sent = await sendTaken(coin, tx, done.raw, signal);
+  return sent.ok ? ok(done) : sent;
+}
+
+/** What sending takes of a coin. */
+export type SendFrom = Pick<WithdrawFrom, "ledger" | "chain" | "after">;
+
+/**
+ * Sends a finished transaction. Most clients have withdrawals signed first and send them by themselves: swaps may have been promised what one
+ * spends since then, and must not be promised it while nobody lists it yet.
+ */
+export async function sendFinished(coin: SendFrom, tx: Tx, raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {
+  const { own } = coin.ledger;
+  const taken = own.takenBy(tx);
+  if (taken !== null)
+    return err({ kind: "Rejected", message: `an input of it is used by ${taken}, a transaction of a swap or one that was just sent` });
+  const effect = own.effectOf(tx);
+  if (effect === null) return broadcastToResult(await coin.chain.broadcast(raw, signal), txid(tx));
+  if (!coin.ledger.leavesPromises(effect))
+    return err({
+      kind: "Rejected",
+      message: "it spends what is promised to swaps; make another one of what is left, or send it when they have ended",
+    });
+  return sendTaken(coin, tx, raw, signal);
+}
+
+/** Takes the inputs, then sends. */
+async function sendTaken(coin: SendFrom, tx: Tx, raw: Uint8Array, signal: AbortSignal): Promise<Result<string, SendError>> {
   coin.ledger.lock(tx);
   let outcome: BroadcastOutcome["kind"] = "unknown";
   try {
-    const answer = await coin.chain.broadcast(done.raw, signal);
+    const answer = await coin.chain.broadcast(raw, signal);
     outcome = answer.kind;
-    const sent = broadcastToResult(answer, done.txid);
-    return sent.ok ? ok(done) : sent;
+    return broadcastToResult(answer, txid(tx));
   } finally {
     // Also of what is cancelled while it is sent nothing is known.
     settle(coin, tx, outcome);
   }
 }
 
-function settle(coin: WithdrawFrom, tx: Tx, outcome: BroadcastOutcome["kind"]): void {
+function settle(coin: SendFrom, tx: Tx, outcome: BroadcastOutcome["kind"]): void {
   if (outcome === "rejected") {
     coin.ledger.unlock(tx);
     return;
