@@ -88,6 +88,8 @@ export class SwapSide {
   readonly rpc = new Map<Ticker, FaultyRpc>();
   /** Coins this side sees through servers of the test's own, whatever the world's backend; to be set before it opens. */
   readonly electrum = new Map<Ticker, OwnServers>();
+  /** Coins with a key of their own, as those of an HD wallet have, from the next `open` or `restart` on. */
+  readonly coinKeys = new Map<string, KeyPair>();
   /** Whom this side bans for its conduct: event and key. */
   readonly blamed: string[] = [];
   /** Salts drawn before the seeded ones. */
@@ -162,7 +164,7 @@ export class SwapSide {
       log: this.log,
       entries: world.entries,
       feeCeilingFactor: profileOfNetid(9_998).safety.feeCeilingFactor,
-      keyOf: () => ok(this.key),
+      keyOf: ({ ticker }) => ok(this.coinKeys.get(ticker) ?? this.key),
       openChain: async (entry, kind) => ok(await this.#openChain(entry.ticker as Ticker, kind)),
       prepare: (coin) => this.#runner.prepare(coin),
       beforeClose: (ticker) => this.#runner.park(ticker),

@@ -1176,4 +1176,25 @@ export const SWAP: readonly PlantedBug[] = [
     "this.#releases.get(payment);",
     ALL_LIE,
   ),
+  bug(
+    "a taker pays a swap whose claim key it has no more",
+    PAYMENT,
+    "const unsignable = otherKey(task);",
+    "const unsignable = null;",
+    "test/swap/otherKeys.test.ts",
+  ),
+  bug(
+    "a fee is paid for a swap that nothing can be signed for",
+    FEE,
+    "otherKey(task) ??\n    (await outageOf(coin, signal)) ??",
+    "(await outageOf(coin, signal)) ??",
+    "test/swap/otherKeys.test.ts",
+  ),
+  bug(
+    "a swap with another key sends nothing that is stored",
+    "src/app/swap/duties/feeVersions.ts",
+    "if (unsignable) {\n    task.trouble(unsignable);\n    return null;",
+    "if (unsignable) {\n    throw new Error(unsignable);",
+    "test/swap/otherKeys.test.ts",
+  ),
 ];

@@ -9,6 +9,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { takeUpFee } from "../takeUpFee.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { whyNotPaidOut } from "./feeVersions.ts";
+import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
 import { storeSigned } from "./storeSigned.ts";
 
@@ -30,6 +31,7 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   if (task.nowSec() > limit) return giveUp(`too late to send the fee: the limit was ${limit}`);
   const coin = task.coin("taker");
   const unfit =
+    otherKey(task) ??
     (await outageOf(coin, signal)) ??
     (task.reservation && coin.dearerThanReserved(task.reservation)) ??
     coin.unexplained() ??

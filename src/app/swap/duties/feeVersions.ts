@@ -11,6 +11,7 @@ import { chainOf, contractOf, unitsOf } from "../contracts.ts";
 import type { OwnSignedTx, SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { leftOutSince } from "./lockTimes.ts";
+import { otherKey } from "./otherKey.ts";
 import { formsToSpend, rawOfForm, spentPayment, versionsOfForm } from "./paymentForms.ts";
 
 export const coinOf = (task: SwapTask, slot: Slot): SwapCoin => task.coin(chainOf(task.state.terms.role, slot));
@@ -153,6 +154,11 @@ export function buildSpend(
   const raw = rawOfForm(task, payment, form);
   if (raw === undefined) return null;
   const coin = coinOf(task, slot);
+  const unsignable = otherKey(task, [chainOf(s.terms.role, slot)]);
+  if (unsignable) {
+    task.trouble(unsignable);
+    return null;
+  }
   const args = { contract: contractOf(s, payment), payment: fromHex(raw), fee, ...(replaces ? { replaces } : {}) };
   const isRefund = slot === ownRefund(s.terms.role);
   const secret = isRefund ? null : s.terms.role === "maker" ? task.deps.secret() : s.secret === null ? null : fromHex(s.secret);

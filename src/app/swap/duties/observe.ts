@@ -25,6 +25,7 @@ import { EndWitness } from "./endWitness.ts";
 import { GuardedContracts, type ShownTx } from "./guardedContracts.ts";
 import { giveUpIdle } from "./idleSpends.ts";
 import { noteSeen } from "./noteSeen.ts";
+import { otherKey } from "./otherKey.ts";
 import { isFormOf } from "./paymentForms.ts";
 import { PaymentGone } from "./paymentGone.ts";
 import { branchOf } from "./provenSpend.ts";
@@ -81,9 +82,11 @@ async function observeGuarded(task: SwapTask, guarded: GuardedContracts, signal:
   }
 }
 
-/** Why a chain does not show what it knows of a payment: nobody but the user can help. */
+/** Why nothing can be signed, or a chain does not show what it knows of a payment: nobody but the user can help. */
 function whatIsUnseen(task: SwapTask): string | null {
   if (!task.state.negotiated) return null;
+  const unsignable = task.state.finished === null ? otherKey(task) : null;
+  if (unsignable) return unsignable;
   for (const slot of ["makerPayment", "takerPayment"] as const) {
     const coin = task.coin(chainOf(task.state.terms.role, slot));
     const unseen = coin.chain.unseen?.(coin.contractScript(contractOf(task.state, slot)));

@@ -9,6 +9,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { feeGone, feeUnsafe } from "./fee.ts";
 import { whyNotPaidOut } from "./feeVersions.ts";
+import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
 import { storeSigned } from "./storeSigned.ts";
 
@@ -98,6 +99,8 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
 /** Why the own payment must not be made now; null when it may: what the other side has done so far still stands. */
 async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   const { role } = task.state.terms;
+  const unsignable = otherKey(task);
+  if (unsignable) return unsignable;
   const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
   const coin = task.coin(chainOf(role, ownPayment(role)));
   return (
@@ -138,8 +141,8 @@ const FEE_PROOF_SEC = 60;
 /** Why a signed payment must not leave for the first time; null when it may. It may have been signed before a crash. */
 export async function whyNotSendPayment(task: SwapTask, signal: AbortSignal): Promise<string | null> {
   const { role } = task.state.terms;
-  const crowded = crowdedContract(task);
-  if (crowded) return crowded;
+  const hopeless = otherKey(task) ?? crowdedContract(task);
+  if (hopeless) return hopeless;
   if (role === "taker") return (await theirPaymentUnsafe(task, signal)) ?? feeInTheWay(task);
   const signedAt = task.timeOf((e) => e.type === "tx_signed" && e.slot === "makerPayment") ?? 0;
   return task.nowSec() - signedAt > FEE_PROOF_SEC ? feeUnsafe(task, signal) : feeGone(task);

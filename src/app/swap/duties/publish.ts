@@ -11,6 +11,7 @@ import { childFees, isBuiltOnByOthers } from "./childVersions.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeLostTo } from "./fee.ts";
 import { currentVersion } from "./feeVersions.ts";
+import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
 import { paymentSentBy } from "./paymentAtVisits.ts";
@@ -88,7 +89,7 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
     notAfter !== null && task.nowSec() > notAfter ? `it was not sent before its time limit ${notAfter}` : null;
   if (late()) return late();
   const { role } = task.state.terms;
-  const outage = slot === "fee" || slot === ownPayment(role) ? await outageOf(task.coin(role), signal) : null;
+  const outage = slot === "fee" || slot === ownPayment(role) ? (otherKey(task) ?? (await outageOf(task.coin(role), signal))) : null;
   if (outage) {
     task.trouble(outage);
     return late() ?? "wait";
