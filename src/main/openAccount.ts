@@ -37,7 +37,11 @@ export async function openAccount(passphrase: Secret<string>, enableHd: boolean,
   const lock = lockFolder(dir.value.root);
   if (!lock.ok) throw new StartRefused(lock.error.message);
   const onNote = ({ note, ...fields }: StoreNote): void => log.warn(note, fields);
-  const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA, undefined, onNote).catch((cause: unknown) => {
+  // A node that stores nothing would look on while its swaps run into their limits: what starts it again must see that it ended.
+  const onDied = (error: StorageError): never => {
+    throw error;
+  };
+  const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA, undefined, onNote, onDied).catch((cause: unknown) => {
     lock.value.release();
     if (cause instanceof StorageError) log.error("database_refused", { kind: cause.kind, error: cause });
     throw cause instanceof StorageError ? new StartRefused(cause.message, { cause }) : cause;

@@ -24,7 +24,7 @@ export type StorageErrorKind =
   | "Busy"
   /** A UNIQUE, NOT NULL, CHECK or foreign-key rule refused the batch. */
   | "Constraint"
-  /** Reading or writing failed below SQLite; after a failed fsync nothing more is accepted. */
+  /** Reading or writing failed below SQLite; after a failed fsync nothing is accepted until the disk has proven itself. */
   | "Io"
   | "ReadOnly"
   /** Too much waits to be written, or a query answers more rows than the bound. */

@@ -37,7 +37,7 @@ function fromColumn(value: SqlValue): SqlValue {
 export class SqliteEngine {
   readonly #db: DatabaseSync;
   readonly #statements: StatementCache;
-  /** Set after a failed fsync: what the disk holds is then unknown, so nothing more is acknowledged. */
+  /** Set after a failed fsync: what the disk holds is then unknown, so nothing more is acknowledged until `recover`. */
   #broken: StorageError | null = null;
   #mark: StoreMark | null = null;
 
@@ -114,6 +114,37 @@ export class SqliteEngine {
       else if (batches.length > 1) return undefined;
       return batches.map((_, i) => outcomes[i] ?? failure);
     }
+  }
+
+  /** Why nothing is stored any more; null: it is. */
+  get fault(): StorageError | null {
+    return this.#broken;
+  }
+
+  /**
+   * After a failed fsync: the disk may be well again. All that is committed is written to the main file anew and fsynced, and looked
+   * through; then a transaction must reach the disk. Only after that are writes taken again. What failed never counts: the next
+   * transaction is written in its place, so that nothing acknowledged stands behind what the system may have dropped.
+   *
+   * @param check throws a `StorageError` of kind Corrupt when what is stored is damaged: then it stays as it is
+   * @returns whether writes are taken
+   */
+  recover(check: (engine: SqliteEngine) => void): boolean {
+    const broken = this.#broken;
+    if (broken === null) return true;
+    if (broken.kind === "Corrupt") return false;
+    try {
+      const [copied] = this.read("PRAGMA wal_checkpoint(TRUNCATE)");
+      if (copied?.busy !== 0) return false;
+      check(this);
+      this.#broken = null;
+      const [refused] = this.#tryGroup([[]]) ?? [broken];
+      if (refused) this.#broken ??= refused;
+    } catch (error) {
+      const failure = toStorageError(error, "cannot take writes again");
+      this.#broken = failure.kind === "Corrupt" ? failure : broken;
+    }
+    return this.#broken === null;
   }
 
   #runStatements(batch: readonly SqlStatement[]): void {

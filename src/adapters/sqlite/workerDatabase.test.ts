@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { tempFolder } from "../../../test/fakes/tempFolder.ts";
 import { openInlineDatabase } from "./inlineDatabase.ts";
@@ -57,6 +58,25 @@ test("a file that cannot be opened rejects with the reason", async () => {
   writeFileSync(path, "no database at all ".repeat(300));
   await expect(openWorkerDatabase(path, [notes])).rejects.toMatchObject({ kind: "Corrupt" });
   await expect(openWorkerDatabase(join(path, "below", "x.db"))).rejects.toMatchObject({ name: "StorageError" });
+});
+
+test("a thread that ends unasked is told of once, with all who wait; one that is closed is not", async () => {
+  const dying = join(tempFolder(), "dying.mjs");
+  writeFileSync(
+    dying,
+    `import { parentPort } from "node:worker_threads";
+     parentPort.once("message", () => { throw new Error("out of memory"); });
+     parentPort.postMessage({ op: "ready", notes: [] });`,
+  );
+  const died: string[] = [];
+  const onDied = (error: Error): void => void died.push(`${error.message}: ${String(error.cause)}`);
+  const db = await openWorkerDatabase(":memory:", [], pathToFileURL(dying), undefined, onDied);
+  await expect(db.write([insert(1, "x")])).rejects.toMatchObject({ kind: "Io" });
+  await expect(db.read("SELECT 1")).rejects.toMatchObject({ kind: "Io" });
+  expect(died).toEqual(["the thread that writes the database failed: Error: out of memory"]);
+  const sound = await openWorkerDatabase(join(tempFolder(), "x.db"), [notes], undefined, undefined, onDied);
+  await sound.close();
+  expect(died).toHaveLength(1);
 });
 
 /** A process that stores 1, 2, 3 … and tells each number once it is acknowledged. */

@@ -28,11 +28,17 @@ class WorkerDatabase implements SqlDatabase {
   #closing: Promise<void> | null = null;
   #dead: StorageError | null = null;
 
-  constructor(worker: Worker) {
+  /** @param onDied told when the thread ends unasked: nothing is stored or read any more */
+  constructor(worker: Worker, onDied: (error: StorageError) => void) {
     this.#worker = worker;
+    const end = (error: StorageError): void => {
+      const isNews = this.#dead === null && this.#closing === null;
+      this.#die(error);
+      if (isNews) onDied(error);
+    };
     worker.on("message", (reply: WorkerReply) => this.#onReply(reply));
-    worker.on("error", (error) => this.#die(new StorageError("Io", "the thread that writes the database failed", { cause: error })));
-    worker.on("exit", () => this.#die(new StorageError("Closed", "the database is closed")));
+    worker.on("error", (error) => end(new StorageError("Io", "the thread that writes the database failed", { cause: error })));
+    worker.on("exit", () => end(new StorageError("Closed", "the database is closed")));
   }
 
   async write(batch: readonly SqlStatement[]): Promise<void> {
@@ -118,12 +124,14 @@ const PROGRAM = new URL(import.meta.url.endsWith(".ts") ? "./sqliteWorker.ts" : 
  * @param schema tables to bring up to date first
  * @param program what the thread runs; another one than the real one imitates a bad disk
  * @param onNote is told what the operator should know of how it was opened
+ * @param onDied told when the thread ends unasked: nothing is stored or read any more
  */
 export async function openWorkerDatabase(
   path: string,
   schema: readonly ComponentSchema[] = [],
   program: URL = PROGRAM,
   onNote: (note: StoreNote) => void = () => undefined,
+  onDied: (error: StorageError) => void = () => undefined,
 ): Promise<SqlDatabase> {
   const workerData: WorkerSetup = { path, schema };
   const worker = new Worker(program, { workerData });
@@ -135,5 +143,5 @@ export async function openWorkerDatabase(
     });
     worker.once("error", (error) => reject(new StorageError("Io", "the thread that writes the database did not start", { cause: error })));
   });
-  return new WorkerDatabase(worker);
+  return new WorkerDatabase(worker, onDied);
 }

@@ -38,8 +38,8 @@ export type FileCall =
   | { readonly call: "write"; readonly path: string; readonly at: number | null; readonly bytes: Buffer }
   | { readonly call: "truncate"; readonly path: string; readonly size: number }
   | { readonly call: "create"; readonly path: string }
-  /** The data handed over before `begin` is on the disk at `end`. */
-  | { readonly call: "sync-begin" | "sync-end"; readonly path: string };
+  /** The data handed over before `begin` is on the disk at `end`; after `failed` nobody knows, and the system takes it for written. */
+  | { readonly call: "sync-begin" | "sync-end" | "sync-failed"; readonly path: string };
 
 const text = (hex: string): Buffer => Buffer.from(hex.replaceAll("\\x", ""), "hex");
 
@@ -79,6 +79,7 @@ export function parseCalls(output: string): FileCall[] {
     else if (name === "fsync" || name === "fdatasync") {
       calls.push({ call: "sync-begin", path });
       if (line.endsWith("= 0")) calls.push({ call: "sync-end", path });
+      else if (line.includes("= -1 ")) calls.push({ call: "sync-failed", path });
       else syncing.set(thread, path);
     }
     const [, opened] = /^\d+ +openat\(.*O_CREAT.* = \d+<((?:\\x[0-9a-f]{2})*)>/.exec(line) ?? [];
