@@ -37,6 +37,14 @@ export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
     },
   },
   {
+    name: "a side that asks for no confirmation of the other's payment",
+    tries:
+      "has that payment left to the mempools, which forget it: its coins stay taken for ever, and its bytes are the adversary's to send",
+    loses: "nothing",
+    treated: "as silence is",
+    test: { file: "test/swap/noConfirmations.test.ts", name: "an own payment that nobody asks a block for is sent again until it has one" },
+  },
+  {
     name: "a maker that announces ever new payments",
     tries: "fills the taker's disk",
     loses: "dex fee and miner fees",

@@ -669,6 +669,13 @@ export const SWAP: readonly PlantedBug[] = [
     PAYMENT_TEST,
     LIMITS,
   ),
+  bug(
+    "an own payment that an old log calls confirmed in no block is left to the mempools",
+    STATE,
+    "if (e.block === null && e.slot === ownPayment(s.terms.role)) return s;",
+    "",
+    STATE_TEST,
+  ),
   bug("notarization is ignored", CONTRACTS, 'if (nota && !isNotarized) return "is not notarized yet";', "", PAYMENT_TEST),
   bug(
     "the end of a swap counts without a block",

@@ -1,4 +1,12 @@
-import { type Negotiated, type PaymentSlot, type Role, type Slot, type SwapTerms, theirPayment } from "../../core/swap/events.ts";
+import {
+  type Negotiated,
+  ownPayment,
+  type PaymentSlot,
+  type Role,
+  type Slot,
+  type SwapTerms,
+  theirPayment,
+} from "../../core/swap/events.ts";
 import type { SwapState } from "../../core/swap/swapState.ts";
 import { makerLock, takerLock } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
@@ -86,18 +94,17 @@ export type NeededDepth = {
 
 /**
  * Depth a slot's transaction needs to count: the agreed one for payments, and what its value asks for where it is the other
- * side's; at least one block for everything that ends a swap.
+ * side's; at least one block for everything that ends a swap, and for the own payment, which must not be left to mempools: the other
+ * side may have asked for none, and has its bytes.
  */
 export function depthOf(s: SwapState, slot: Slot): NeededDepth {
   const { role, safety } = s.terms;
   const onMakerChain = chainOf(role, slot) === "maker";
   const confs = onMakerChain ? s.terms.makerConfs : s.terms.takerConfs;
   const nota = onMakerChain ? s.terms.makerNota : s.terms.takerNota;
-  if (slot === "makerPayment" || slot === "takerPayment") {
-    const valueConfs = slot === theirPayment(role) ? (safety?.valueConfs ?? 0) : 0;
-    return { confs: nota ? Math.max(1, confs) : confs, nota, valueConfs };
-  }
-  return { confs: Math.max(1, confs), nota: false, valueConfs: 0 };
+  if (slot === theirPayment(role)) return { confs: nota ? Math.max(1, confs) : confs, nota, valueConfs: safety?.valueConfs ?? 0 };
+  const isPayment = slot === ownPayment(role);
+  return { confs: Math.max(1, confs), nota: isPayment && nota, valueConfs: 0 };
 }
 
 /** Why a block is not deep enough on its chain, in words that follow a transaction's name; null when it is. */

@@ -360,6 +360,21 @@ test("a chain that turns a success round after the end is believed: both payment
   expect(step(told, { type: "finished", outcome: "lost" })).toBe(told);
 });
 
+test.each(["maker", "taker"] as const)(
+  "of a %s the own payment is published until a block has it, though an old log calls it confirmed in none",
+  (r) => {
+    const slot = ownPayment(r);
+    const unseen: SwapEvent[] = [
+      { type: "tx_seen", slot, txid: hex, raw: "00", block: null },
+      { type: "tx_confirmed", slot, txid: hex, block: null },
+    ];
+    const state = run(r, [negotiated, signed(slot), attempted(slot), ...unseen]);
+    expect(duties(state)).toContainEqual({ do: "publish", slot });
+    const mined = run(r, [negotiated, signed(slot), attempted(slot), ...unseen, seen(slot), confirmed(slot)]);
+    expect(duties(mined)).not.toContainEqual({ do: "publish", slot });
+  },
+);
+
 test("a payment given up for gone makes the swap a loss until the chain shows it again", () => {
   const block = { height: 5, hash: "h5" };
   const claimed: SwapEvent[] = [

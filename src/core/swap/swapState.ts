@@ -121,6 +121,8 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
     case "tx_confirmed": {
       const known = s.facts[e.slot];
       if (!known || known.txid !== e.txid || known.confirmed) return s;
+      // Logs of before say so of own payments in no block, where the other side had asked for none: these are sent on.
+      if (e.block === null && e.slot === ownPayment(s.terms.role)) return s;
       return { ...s, facts: { ...s.facts, [e.slot]: { ...known, block: e.block, confirmed: true } } };
     }
     case "tx_withdrawn": {
