@@ -23,10 +23,18 @@ const CONNECTION_TEST = `${AT}/serverConnection.test.ts`;
 const FORK_TEST = `${AT}/forkSearch.test.ts`;
 const FLOODS_TEST = "test/electrum/floods.test.ts";
 const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
+const ODD_TEST = "test/electrum/oddAnswers.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
+  bug(
+    "one server stops a coin with an answer that no number can be made of",
+    `${AT}/answers.ts`,
+    "    return bad(cause instanceof Error ? cause.message : String(cause));",
+    "    throw cause;",
+    ODD_TEST,
+  ),
   bug(
     "a block that takes the place of one is not read for a script whose history is refused",
     `${AT}/spendSearch.ts`,

@@ -7,6 +7,16 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 
 export type AnswerParser<T> = (value: unknown) => Result<T, BadAnswer>;
 
+/** Servers say what they like: what a parser does not foresee must end their connection and not the look that asked. */
+export function tryToParse<T>(parse: AnswerParser<T>, value: unknown): ReturnType<AnswerParser<T>> {
+  try {
+    return parse(value);
+  } catch (cause) {
+    // TypeError: nothing can be made of it. RangeError: nested beyond the stack.
+    return bad(cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
 /** Greatest height accepted: below BIP-65's border between heights and times. */
 const MAX_HEIGHT = 500_000_000;
 /** Transactions one script's history may have. ElectrumX's own limit at its usual settings is lower. */

@@ -1,10 +1,10 @@
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
-import { err, ok, type Result } from "../../core/util/result.ts";
+import { err, ok } from "../../core/util/result.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { ElectrumEndpoint, ServerHealth } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
-import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion, type TipAnswer } from "./answers.ts";
+import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion, type TipAnswer, tryToParse } from "./answers.ts";
 import { isUnknownMethod, type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
 import { ServerConnection } from "./serverConnection.ts";
 import type { ServerCredit } from "./serverCredit.ts";
@@ -287,7 +287,7 @@ export class RemoteServer {
       if (OPTIONAL.has(method) && isUnknownMethod(answer.error) && connection === this.#connection) this.#unknown.set(method, answer.error);
       return answer;
     }
-    const parsed = parse(answer.value);
+    const parsed = tryToParse(parse, answer.value);
     if (parsed.ok) return ok(parsed.value);
     const fault: ServerFault = { kind: "bad_answer", method, detail: parsed.error.detail };
     connection.end(serverFaultText(fault));
@@ -361,7 +361,7 @@ export class RemoteServer {
   #hear(method: string, params: readonly unknown[]): void {
     this.#wasHeard = true;
     if (method === "blockchain.headers.subscribe") {
-      const tip: Result<TipAnswer, { readonly detail: string }> = parseTip(params[0], this.#deps.rules);
+      const tip = tryToParse((v) => parseTip(v, this.#deps.rules), params[0]);
       if (!tip.ok) {
         this.#refuse({ kind: "bad_answer", method, detail: tip.error.detail });
         return;

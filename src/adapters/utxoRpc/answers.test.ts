@@ -5,6 +5,8 @@ test("a fee rate is rounded up, and nothing, zero or less is no estimate", () =>
   expect(parseFeeRate({ feerate: "0.0000100001" }, 8)).toEqual({ ok: true, value: 1_001n });
   for (const none of [{ errors: [] }, { feerate: -1 }, { feerate: 0 }, -1])
     expect(parseFeeRate(none, 8)).toEqual({ ok: true, value: null });
+  for (const nothing of [{ feerate: { valueOf: 1, toString: 1 } }, [{ valueOf: 1, toString: 1 }]])
+    expect(parseFeeRate(nothing, 8)).toEqual({ ok: false, error: { detail: "not an amount" } });
 });
 
 test("heights and times outside their range are refused", () => {

@@ -67,7 +67,7 @@ export function parseFeeRate(value: unknown, decimals: number): Result<bigint | 
   const f = fieldsOf(value);
   const rate = f === null ? value : f.feerate;
   if (rate === undefined || rate === null) return ok(null);
-  if (Number(rate) <= 0) return ok(null);
+  if ((typeof rate === "number" || typeof rate === "string") && Number(rate) <= 0) return ok(null);
   return parseAmount(rate, decimals, "up");
 }
 
