@@ -24,10 +24,33 @@ const FORK_TEST = `${AT}/forkSearch.test.ts`;
 const FLOODS_TEST = "test/electrum/floods.test.ts";
 const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
 const ODD_TEST = "test/electrum/oddAnswers.test.ts";
+const ODD_BRANCH_TEST = "test/electrum/ambiguousBranch.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
+  bug(
+    "a payment that nobody can prove, as whoever made it chose its id, makes every look at the coin fail",
+    `${AT}/historyWork.ts`,
+    "if (!isUnclear && insisting",
+    "if (insisting",
+    ODD_BRANCH_TEST,
+  ),
+  bug(
+    "a payment whose branch could be that of another is never proven",
+    `${AT}/txProver.ts`,
+    'header)) === answer.value.branch.length) return "proven";',
+    'header)) === answer.value.branch.length) return "unclear";',
+    ODD_BRANCH_TEST,
+    `${AT}/txProver.test.ts`,
+  ),
+  bug(
+    "a branch that could be that of another proves a payment, however deep the block's transactions stand",
+    `${AT}/txProver.ts`,
+    "header)) === answer.value.branch.length)",
+    "header)) !== null)",
+    `${AT}/txProver.test.ts`,
+  ),
   bug(
     "one server stops a coin with an answer that no number can be made of",
     `${AT}/answers.ts`,
@@ -164,16 +187,16 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one transaction of 64 bytes in a block ends the search for what is hidden",
     `${AT}/blockTxs.ts`,
-    'flaw === null || (flaw.kind === "NodeIsTx" &&',
-    'flaw === null || (flaw.kind !== "NodeIsTx" &&',
+    '(flaw === null || flaw.kind === "NodeIsTx")',
+    "flaw === null",
     REFUSED_TEST,
     BLOCK_TEST,
   ),
   bug(
     "a node of the tree that looks like a transaction is read as one of the block",
     `${AT}/blockTxs.ts`,
-    "if (this.#depth !== null && at.branch.length !== this.#depth) return false;",
-    "if (this.#depth === null && at.branch.length > 32) return false;",
+    "return branch.length === this.#depth && (flaw",
+    "return branch.length <= 32 && (flaw",
     BLOCK_TEST,
   ),
   bug(
@@ -527,8 +550,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a server is dropped for a block that others made odd",
     `${AT}/txProver.ts`,
-    'if (flaw?.kind === "NodeIsTx") {',
-    'if (flaw?.kind === "BadBranch") {',
+    'if (answer.ok && flaw?.kind === "NodeIsTx") {',
+    'if (answer.ok && flaw?.kind === "BadBranch") {',
     `${AT}/txProver.test.ts`,
   ),
   bug(
@@ -1063,7 +1086,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what one server says is in a block counts without a branch",
     `${AT}/loneWord.ts`,
-    "if (!header.ok || !(await prover.isIn(tx, height, header.value, [server]))) return null;",
+    'if (!header.ok || (await prover.isIn(tx, height, header.value, [server])) !== "proven") return null;',
     "if (!header.ok) return null;",
     ALL_LIE_TEST,
   ),

@@ -11,9 +11,6 @@ const AT_ONCE = 20;
 /** Transactions of a block that are read: more than fit into the largest that are made. */
 const MAX_TXS = 100_000;
 
-/** What the first transaction of a block spends. */
-const NOTHING = "00".repeat(32);
-
 /** One transaction of a block, with who gave it. `isNew`: its bytes as well. `depth`: of its leaf. `later`: see `laterLeaf`. */
 export type PlacedTx = {
   readonly tx: RawTx;
@@ -108,12 +105,11 @@ export class BlockTxs {
 
   /**
    * Every transaction must be read here, also one that alone could be a node of the tree (64 bytes, or a node above it that looks like
-   * one): all stand equally deep, and the first, the coinbase, proves how deep. It cannot be mistaken: who passes a node off for it, or it
-   * for a node, needs a hash with 27 bytes of zero.
+   * one): all stand as deep as the first, the coinbase.
    */
-  #stands(tx: RawTx, at: BranchAnswer): boolean {
-    const flaw = this.#prover.flaw(tx, this.header, at);
-    if (this.#depth !== null && at.branch.length !== this.#depth) return false;
-    return flaw === null || (flaw.kind === "NodeIsTx" && (this.#depth !== null || tx.tx.inputs[0]?.txid === NOTHING));
+  #stands(tx: RawTx, { branch, pos }: BranchAnswer): boolean {
+    if (this.#depth === null) return this.#prover.isFirst(tx, this.header, branch);
+    const flaw = this.#prover.flaw(tx, this.header, { branch, pos });
+    return branch.length === this.#depth && (flaw === null || flaw.kind === "NodeIsTx");
   }
 }

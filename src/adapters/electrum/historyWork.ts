@@ -207,13 +207,16 @@ export class HistoryWork {
     const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
     if (tx === null) return "ungiven";
     this.#largest = Math.max(this.#largest, tx.raw.length);
+    let isUnclear = false;
     for (const [height, claimants] of claim.blocks) {
       const header = await this.#header(height, plan, servers);
-      if (header !== null && (await prover.isIn(tx, height, header, inTurn(claimants, turn))))
-        return { tx, block: { height, hash: header.hash } };
+      const told = header === null ? "unproven" : await prover.isIn(tx, height, header, inTurn(claimants, turn));
+      if (header !== null && told === "proven") return { tx, block: { height, hash: header.hash } };
+      isUnclear ||= told === "unclear";
     }
     const insisting = [...claim.blocks.values()].flat().filter((s) => s.state === "connected").length;
-    if (insisting >= majorityOf(present())) return "unproven";
+    // What nobody can prove, as whoever paid it had it, must not make every look fail.
+    if (!isUnclear && insisting >= majorityOf(present())) return "unproven";
     return own !== null || witnesses() >= witnessesOf(present()) ? { tx, block: null } : "unheard";
   }
 

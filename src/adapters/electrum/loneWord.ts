@@ -152,7 +152,7 @@ export class LoneWord {
     if (own === undefined) return null;
     // One that follows another branch proves nothing of ours, and is not blamed for it.
     const header = await reader.withHash([server], height, own.hash);
-    if (!header.ok || !(await prover.isIn(tx, height, header.value, [server]))) return null;
+    if (!header.ok || (await prover.isIn(tx, height, header.value, [server])) !== "proven") return null;
     return { height, hash: own.hash };
   }
 

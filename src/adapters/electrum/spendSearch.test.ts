@@ -38,7 +38,7 @@ function begin(watchedFrom: number) {
     reader: {
       withHash: async (_: unknown, height: number, hash: string) => (height < 1 ? err({ kind: "moved" }) : ok({ hash, merkleRoot: "" })),
     },
-    prover: { fetch: async (txid: string) => txOf(txid), flaw: () => null },
+    prover: { fetch: async (txid: string) => txOf(txid), flaw: () => null, isFirst: () => true },
     guards: { roundOf: () => 1 },
     omissions: {},
     clock: { nowMs: () => chain.nowMs },

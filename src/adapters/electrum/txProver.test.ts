@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
 import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
-import { fromHex } from "../../core/util/bytes.ts";
-import { ok } from "../../core/util/result.ts";
+import { concatBytes, fromHex, reversed, toHex } from "../../core/util/bytes.ts";
+import { err, ok } from "../../core/util/result.ts";
 import { ByteWriter } from "../../core/utxo/byteWriter.ts";
+import { hash256 } from "../../core/utxo/hash.ts";
 import { parseTx, serializeTx } from "../../core/utxo/txCodec.ts";
 import { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
-import { TxProver } from "./txProver.ts";
+import { type Inclusion, TxProver } from "./txProver.ts";
 
 /** One input, one output, 64 bytes: what a miner may put into a block and nothing can tell from a node of its tree. */
 const SMALL = new ByteWriter(64)
@@ -24,26 +25,71 @@ const SMALL = new ByteWriter(64)
   .u32(0)
   .done();
 
-test("a server whose branch leads to the block is not blamed for a transaction that could be a node of its tree; it is proven all the same by nobody", async () => {
-  const reader = new HeaderReader(TEST_RULES);
-  const prover = new TxProver({ kind: "bitcoin" }, reader);
+const header = { hash: "aa".repeat(32), prevHash: "bb".repeat(32), merkleRoot: "", timeSec: 1, bits: 0, version: 1 };
+const refusal = err({ kind: "rpc", code: -32601, message: "unknown method" });
+
+test("a server whose branch leads to the block is not blamed for a transaction that could be a node of its tree; nobody proves it without the first of its block", async () => {
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES));
   const tx = prover.read(SMALL);
   if (tx === null) expect.fail("no transaction");
   // The only one of its block.
-  const header = { hash: "aa".repeat(32), prevHash: "bb".repeat(32), merkleRoot: tx.txid, timeSec: 1, bits: 0, version: 1 };
   const said: string[] = [];
+  const answerOf = (method: string): unknown =>
+    method.endsWith("get_merkle")
+      ? ok({ branch: [], pos: 0 })
+      : method.endsWith("id_from_pos")
+        ? refusal
+        : ok({ ...header, merkleRoot: tx.txid });
   const server = {
     name: "server",
-    ask: async (method: string) => ok(method.endsWith("get_merkle") ? { branch: [], pos: 0 } : header),
+    ask: async (method: string) => answerOf(method),
     contradicted: (what: string) => said.push(`dropped: ${what}`),
     suspect: (what: string) => said.push(what),
   };
-  const isIn = (merkleRoot: string): Promise<boolean> =>
+  const isIn = (merkleRoot: string): Promise<Inclusion> =>
     prover.isIn(tx, 5, { ...header, merkleRoot } as never, [server as unknown as RemoteServer]);
-  expect(await isIn(tx.txid)).toBe(false);
+  expect(await isIn(tx.txid)).toBe("unclear");
   expect(said).toEqual([`its branch for transaction ${tx.txid} could be that of another`]);
-  expect(await isIn("cc".repeat(32))).toBe(false);
+  expect(await isIn("cc".repeat(32))).toBe("unproven");
   expect(said.at(-1)).toBe(`dropped: it says transaction ${tx.txid} is in block 5: its branch proves nothing (OtherRoot)`);
+});
+
+/** Half of a node of a tree that looks like a transaction: whoever pays a script can choose such ids for two that stand side by side. */
+const [LEFT, RIGHT] = [Uint8Array.from({ length: 32 }, (_, i) => (i === 4 ? 1 : 9)), new Uint8Array(32).fill(9)];
+RIGHT.set([4], 9);
+RIGHT.set([1], 18);
+RIGHT.set([0], 27);
+
+test("a payment beside which another one was made so that their node looks like a transaction is proven by the depth of the first of its block", async () => {
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES));
+  const shown = (bytes: Uint8Array): string => toHex(reversed(bytes));
+  const over = (left: string, right: string): string => shown(hash256(concatBytes(reversed(fromHex(left)), reversed(fromHex(right)))));
+  const small = prover.read(SMALL)?.tx;
+  if (!small) expect.fail("no transaction");
+  const [input] = small.inputs;
+  if (!input) expect.fail("no input");
+  const spendingNothing = serializeTx({ ...small, inputs: [{ ...input, txid: "00".repeat(32), scriptSig: new Uint8Array(9) }] });
+  const coinbase = prover.read(spendingNothing);
+  if (coinbase === null) expect.fail("no coinbase");
+  const beside = "ab".repeat(32);
+  /** What is said of a transaction that stands under a node with another one, beside the coinbase's. */
+  const isIn = (txid: string, way: readonly string[], pos: number, node: string): Promise<Inclusion> => {
+    const first = { txid: coinbase.txid, branch: [beside, node] };
+    const branch = [...way, over(coinbase.txid, beside)];
+    const server = {
+      name: "server",
+      ask: async (method: string) =>
+        ok(method.endsWith("get_merkle") ? { branch, pos } : method.endsWith("id_from_pos") ? first : spendingNothing),
+      contradicted: () => expect.fail("dropped"),
+      suspect: () => undefined,
+    } as unknown as RemoteServer;
+    const merkleRoot = over(over(coinbase.txid, beside), node);
+    return prover.isIn({ txid, tx: small, raw: new Uint8Array(100) }, 5, { ...header, merkleRoot } as never, [server]);
+  };
+  expect(await isIn(shown(LEFT), [shown(RIGHT)], 2, over(shown(LEFT), shown(RIGHT)))).toBe("proven");
+  // The right half of a transaction of 64 bytes is no id of another one below it.
+  const [half, madeUp] = [shown(SMALL.subarray(0, 32)), shown(SMALL.subarray(32))];
+  expect(await isIn(madeUp, [half, beside], 5, over(over(half, madeUp), beside))).toBe("unclear");
 });
 
 test("a server whose chain becomes ours between its branch and its header is asked for the branch again, and not blamed", async () => {
@@ -52,16 +98,15 @@ test("a server whose chain becomes ours between its branch and its header is ask
   const tx = new TxProver({ kind: "bitcoin", mweb: true }, new HeaderReader(TEST_RULES)).read(fromHex(litecoinPegOut.hex));
   if (tx === null) expect.fail("no transaction");
   const { merkleRoot, coinbase } = litecoinPegOut;
-  const header = { hash: "aa".repeat(32), prevHash: "bb".repeat(32), merkleRoot, timeSec: 1, bits: 0, version: 1 };
   const said: string[] = [];
   let branches = 0;
   const server = {
     name: "server",
     ask: async (method: string) =>
-      ok(method.endsWith("get_merkle") ? { branch: [branches++ === 0 ? "dd".repeat(32) : coinbase], pos: 1 } : header),
+      ok(method.endsWith("get_merkle") ? { branch: [branches++ === 0 ? "dd".repeat(32) : coinbase], pos: 1 } : { ...header, merkleRoot }),
     contradicted: (what: string) => said.push(what),
   };
-  expect(await prover.isIn(tx, 5, header as never, [server as unknown as RemoteServer])).toBe(true);
+  expect(await prover.isIn(tx, 5, { ...header, merkleRoot } as never, [server as unknown as RemoteServer])).toBe("proven");
   expect(said).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { checkInclusion, type MerkleFault } from "../../core/proof/merkleBranch.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { hasMoreThanId, parseTx, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
-import { type BranchAnswer, parseBranch, parseRawTx } from "./answers.ts";
+import { type BranchAnswer, parseBranch, parsePlacedTx, parseRawTx } from "./answers.ts";
 import { serverFaultText } from "./fault.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -12,6 +12,9 @@ import type { RemoteServer } from "./remoteServer.ts";
 const MAX_UNPROVEN = 2;
 /** Unproven claims remembered. */
 const MAX_STRIKES = 10_000;
+
+/** What the first transaction of a block spends. */
+const NOTHING = "00".repeat(32);
 
 /** Version 8 of a witness, and 32 bytes: what the block-final transaction of Litecoin pays first (LIP-3). */
 const HOG_ADDRESS = [0x58, 0x20];
@@ -22,6 +25,9 @@ function isMismarked({ hogEx, outputs }: Tx): boolean {
   const script = outputs[0]?.script;
   return hogEx === true && !(script?.length === HOG_ADDRESS_BYTES && HOG_ADDRESS.every((byte, i) => script[i] === byte));
 }
+
+/** `unclear`: the branch leads to the block, and alone could be that of something else (CVE-2017-12842). */
+export type Inclusion = "proven" | "unclear" | "unproven";
 
 /** Reads transactions and proves that they are in a block. */
 export class TxProver {
@@ -59,28 +65,55 @@ export class TxProver {
    * Whether one of `servers`, which all say so, proves that a transaction is in the block of a checked header. Those whose proof
    * does not hold are dropped, unless they follow another branch just now.
    */
-  async isIn(tx: RawTx, height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<boolean> {
-    for (const server of servers) if (await this.#provesIt(server, tx, height, header)) return true;
-    return false;
+  async isIn(tx: RawTx, height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<Inclusion> {
+    let told: Inclusion = "unproven";
+    for (const server of servers) {
+      const said = await this.#provesIt(server, tx, height, header);
+      if (said === "proven") return said;
+      if (said === "unclear") told = said;
+    }
+    return told;
   }
 
-  async #provesIt(server: RemoteServer, tx: RawTx, height: number, header: BlockHeader, isAgain = false): Promise<boolean> {
+  async #provesIt(server: RemoteServer, tx: RawTx, height: number, header: BlockHeader, isAgain = false): Promise<Inclusion> {
     const answer = await server.ask("blockchain.transaction.get_merkle", [tx.txid, height], parseBranch);
-    if (!answer.ok && answer.error.kind !== "rpc") return false;
+    if (!answer.ok && answer.error.kind !== "rpc") return "unproven";
     const flaw = answer.ok ? this.flaw(tx, header, answer.value) : null;
-    if (answer.ok && flaw === null) return true;
-    if (flaw?.kind === "NodeIsTx") {
-      // What it says leads to the block; that it proves nothing is whoever's doing who made the block.
+    if (answer.ok && flaw === null) return "proven";
+    if (answer.ok && flaw?.kind === "NodeIsTx") {
+      if ((await this.#leafDepth(server, height, header)) === answer.value.branch.length) return "proven";
+      // What it says leads to the block; that it proves nothing is whoever's doing who made the block, or one of its transactions.
       server.suspect(`its branch for transaction ${tx.txid} could be that of another`);
-      return false;
+      return "unclear";
     }
     const own = await this.#reader.headerOf(server, height);
-    if (!own.ok || own.value.hash !== header.hash) return false;
+    if (!own.ok || own.value.hash !== header.hash) return "unproven";
     // It may have come over to our chain after it gave the branch.
     if (answer.ok && !isAgain) return this.#provesIt(server, tx, height, header, true);
     const why = answer.ok ? `its branch proves nothing (${flaw?.kind})` : `it does not prove it: ${serverFaultText(answer.error)}`;
     this.#unproven(server, tx.txid, height, header, why, answer.ok);
-    return false;
+    return "unproven";
+  }
+
+  /**
+   * How deep all transactions of a block stand, by the way to the first one: what stands as deep is no node above a transaction, nor below
+   * one. Null: the server does not prove it.
+   */
+  async #leafDepth(server: RemoteServer, height: number, header: BlockHeader): Promise<number | null> {
+    const placed = await server.ask("blockchain.transaction.id_from_pos", [height, 0, true], parsePlacedTx);
+    if (!placed.ok) return null;
+    const { txid, branch } = placed.value;
+    const first = await this.fetch(txid, [server]);
+    return first !== null && this.isFirst(first, header, branch) ? branch.length : null;
+  }
+
+  /**
+   * Whether a branch proves the first transaction of a block, and with it how deep all stand. The coinbase cannot be mistaken: who passes a
+   * node off for it, or it for a node, needs a hash with 27 bytes of zero.
+   */
+  isFirst(tx: RawTx, header: BlockHeader, branch: readonly string[]): boolean {
+    const flaw = this.flaw(tx, header, { branch, pos: 0 });
+    return flaw === null || (flaw.kind === "NodeIsTx" && tx.tx.inputs[0]?.txid === NOTHING);
   }
 
   /** Why a branch does not prove that a transaction is in the block of a header; null: it does. */
