@@ -250,3 +250,29 @@ test("the many transactions of one history are asked for in equal shares, not al
   for (const count of given) expect(count).toBeGreaterThan(80);
   for (const count of given) expect(count).toBeLessThan(130);
 });
+
+test("a script that others pay hundreds of times, and then every second, is asked about no faster than servers bear, and what waits there is seen all the same", async () => {
+  const { w, chain } = await begin();
+  const script = scriptNumber(1);
+  for (let i = 0; i < 10; i++) {
+    for (let k = 0; k < 40; k++) w.pay(script, 1_000n);
+    w.mine();
+  }
+  await whileTimePasses(w, chain.watchScript(script, 0));
+  expect(chain.outputs(script)).toHaveLength(400);
+  w.asked.length = 0;
+  for (let i = 0; i < 120; i++) {
+    w.pay(script, 1_000n);
+    if (i % 20 === 19) w.mine();
+    await w.pass(1_000);
+  }
+  // Of 400 lines and more each: eight are counted for one, and one a second is forgiven.
+  expect(askedOf(w, HISTORY)).toBeGreaterThan(5);
+  expect(askedOf(w, HISTORY)).toBeLessThanOrEqual(13);
+  // A mempool is asked for every five seconds, and less often the more waits there.
+  expect(chain.outputs(script).length).toBeGreaterThan(510);
+  expect(chain.status()).toMatchObject({ state: "ready", error: null });
+  await w.pass(30_000);
+  expect(chain.outputs(script)).toHaveLength(520);
+  expect(chain.outputs(script).every(({ block }) => block !== null)).toBe(true);
+});

@@ -548,3 +548,21 @@ test("one transaction that whoever guards cannot take does not lose the others",
       .toSorted(),
   ).toEqual([paid[0], paid[2]].toSorted());
 });
+
+test("one that is visited is not asked for a history of thousands of lines each minute: it would cut off who costs it that much", async () => {
+  const long = JSON.stringify(
+    Array.from({ length: 15_000 }, (_, i) => ({ tx_hash: (i + 0x100000).toString(16).padStart(64, "a"), height: 1 })),
+  );
+  const { w, sent, guard } = await begin({ maxConnected: SERVERS - 1 }, (line, server) =>
+    server === SERVERS - 1 ? line.replace(/"result":\[\{"(?:fee|height)".*\]/, `"result":${long}`) : line,
+  );
+  w.pay(SCRIPT, PAID);
+  w.mine();
+  guard(0);
+  await w.pass(HOUR_MS);
+  const visits = sent[SERVERS - 1] ?? [];
+  expect(visits.filter((line) => line === "connect").length).toBeGreaterThan(40);
+  const asked = visits.filter((line) => line.includes("get_history")).length;
+  expect(asked).toBeGreaterThan(3);
+  expect(asked).toBeLessThan(12);
+});

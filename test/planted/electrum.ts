@@ -30,6 +30,49 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "one that is visited is asked for thousands of lines each minute",
+    `${AT}/serverVisits.ts`,
+    "        pace.told(server.name, scriptHash, history.value.length, asking.nowMs);\n",
+    "",
+    VISITS_TEST,
+  ),
+  bug(
+    "what waits in the mempools of those who refuse histories fills the memory",
+    `${AT}/refusedHistories.ts`,
+    "if (waiting <= MAX_WAITING || oldest === key) break;",
+    "if (sizeOf(told) <= MAX_WAITING || oldest === key) break;",
+    `${AT}/refusedHistories.test.ts`,
+  ),
+  bug(
+    "a script that others pay thousands of times has all of its history asked for at each change",
+    `${AT}/scriptViews.ts`,
+    "if (known !== undefined && !this.#pace",
+    "if (known === undefined && !this.#pace",
+    POLITE_TEST,
+    `${AT}/scriptViews.test.ts`,
+  ),
+  bug(
+    "several scripts that others pay thousands of times cost servers as much each",
+    `${AT}/historyPace.ts`,
+    "told.lines * PER_LINE_MS * long.size",
+    "told.lines * PER_LINE_MS",
+    `${AT}/historyPace.test.ts`,
+  ),
+  bug(
+    "a history that was not asked for again counts as told up to now",
+    `${AT}/scriptViews.ts`,
+    "if (heard.filter(isWhole).length >= need)",
+    "if (heard.length - refusing >= need)",
+    `${AT}/scriptViews.test.ts`,
+  ),
+  bug(
+    "what one server tells of many scripts fills the memory",
+    `${AT}/scriptViews.ts`,
+    "return held <= MAX_LINES;",
+    "return lines.length <= MAX_LINES;",
+    `${AT}/scriptViews.test.ts`,
+  ),
+  bug(
     "a payment that nobody can prove, as whoever made it chose its id, makes every look at the coin fail",
     `${AT}/historyWork.ts`,
     "if (!isUnclear && insisting",

@@ -16,6 +16,7 @@ import { FeeRates } from "./feeRates.ts";
 import { Guards } from "./guards.ts";
 import { HeaderFollower } from "./headerFollower.ts";
 import { HeaderReader } from "./headerReader.ts";
+import { HistoryPace } from "./historyPace.ts";
 import { HistoryWork } from "./historyWork.ts";
 import { LoneWord } from "./loneWord.ts";
 import { MissingTxs } from "./missingTxs.ts";
@@ -131,7 +132,8 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   });
   const prover = new TxProver(format, reader);
   const refusedHistories = new RefusedHistories(index);
-  const views = new ScriptViews(refusedHistories);
+  const historyPace = new HistoryPace();
+  const views = new ScriptViews(refusedHistories, historyPace);
   const watchedTxs = new WatchedTxs(index, views, prover);
   const rewards = new BlockRewards();
   const fees = new FeeRates(options.decimals ?? 8);
@@ -172,6 +174,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     guards,
     word,
     refused: refusedHistories,
+    pace: historyPace,
     search,
     heightOf: (hash) => index.heightOf(hash),
     clock,

@@ -30,7 +30,7 @@ export class MissingTxs {
       this.#missingSinceMs.clear();
       return [];
     }
-    const named = this.#views.namedBy();
+    const named = this.#views.namedBy(new Set(unconfirmed));
     const gone: string[] = [];
     const unnamed = new Set<string>();
     const silent = this.#views.silent();

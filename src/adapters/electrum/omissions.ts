@@ -2,7 +2,7 @@ import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
-import type { Tracked } from "./scriptViews.ts";
+import { isWhole, type Tracked } from "./scriptViews.ts";
 
 /** A server may take this long to put a block it has told of into its histories, ms. */
 const PATIENCE_MS = 30_000;
@@ -45,7 +45,7 @@ export class Omissions {
         const heights = new Map(view.lines.map((l) => [l.txid, l.height]));
         for (const txid of touching) {
           const block = this.#index.txEntry(txid)?.block;
-          if (!block || view.refusal !== null || heights.get(txid) === block.height || still.size >= MAX_REMEMBERED) continue;
+          if (!block || !isWhole(view) || heights.get(txid) === block.height || still.size >= MAX_REMEMBERED) continue;
           if (server.tip === null || server.tip.height < block.height) continue;
           const key = `${server.name} ${scriptHash} ${txid} ${block.hash}`;
           const sinceMs = Math.min(nowMs, this.#sinceMs.get(key) ?? nowMs);

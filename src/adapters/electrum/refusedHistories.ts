@@ -14,9 +14,11 @@ const MAX_ASKED = 10;
 /** Scripts of which it is remembered what was offered to them, and how much of each. */
 const MAX_SCRIPTS = 1_000;
 const MAX_OFFERED = 10;
-/** Answers remembered, and mempools. */
+/** Answers remembered; transactions of mempools, all servers and scripts together. */
 const MAX_KEPT = 10_000;
-const MAX_POOLS = 200;
+const MAX_WAITING = 100_000;
+/** Counted for a mempool in which nothing waits. */
+const EMPTY_POOL = 10;
 
 /** A script, and the transactions its history is wanted for; null: all of it. */
 export type Refused = { readonly scriptHex: string; readonly scriptHash: string; readonly only: ReadonlySet<string> | null };
@@ -101,9 +103,21 @@ export class RefusedHistories {
     }
     this.#again.forget(again);
     const pool = { tip, atMs: nowMs, txids: answer.value.map(({ txid }) => txid) };
-    if (this.#told.size >= MAX_POOLS) this.#told.clear();
-    this.#told.set(key, pool);
+    this.#keep(key, pool);
     return pool;
+  }
+
+  /** The oldest go first. */
+  #keep(key: string, pool: Pool): void {
+    const sizeOf = ({ txids }: Pool): number => EMPTY_POOL + txids.length;
+    this.#told.delete(key);
+    this.#told.set(key, pool);
+    let waiting = [...this.#told.values()].reduce((sum, told) => sum + sizeOf(told), 0);
+    for (const [oldest, told] of this.#told) {
+      if (waiting <= MAX_WAITING || oldest === key) break;
+      waiting -= sizeOf(told);
+      this.#told.delete(oldest);
+    }
   }
 
   #refuse(key: string, nowMs: number): void {

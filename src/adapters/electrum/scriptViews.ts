@@ -1,6 +1,7 @@
 import { type HistoryLine, parseHistory } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
 import { serverFaultText } from "./fault.ts";
+import type { HistoryPace } from "./historyPace.ts";
 import type { Asking, RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf, statusOfHistory } from "./scriptHash.ts";
@@ -8,15 +9,27 @@ import { majorityOf } from "./serverPool.ts";
 import type { Telling } from "./spendSearch.ts";
 
 /**
+ * Lines of one server's histories that are kept, some 13 MB: what is more counts as refused. Short ones are not counted: there are no more
+ * of them than scripts.
+ */
+const MAX_LINES = 100_000;
+const COUNTED_FROM = 100;
+
+/**
  * What one server says of one script. `refusal`: why it does not tell the history; `lines` are then what it tells in other ways
- * (`RefusedHistories`), and without `hasPool` it tells nothing.
+ * (`RefusedHistories`), and without `hasPool` it tells nothing. `base`: the history as it was told last, to which `lines` add what was told
+ * in other ways since: it has changed and is too long to be asked for again now.
  */
 type View = {
   readonly status: string | null;
   readonly lines: readonly HistoryLine[];
   readonly refusal: string | null;
   readonly hasPool?: true;
+  readonly base?: readonly HistoryLine[];
 };
+
+/** Whether a server tells the whole history of a script, as it is now. */
+export const isWhole = ({ refusal, base }: View): boolean => refusal === null && base === undefined;
 
 /** What is asked for anew at a look: nothing, what somebody waits for, or all. */
 export type Fresh = "nothing" | "awaited" | "all";
@@ -44,9 +57,11 @@ export class ScriptViews {
   /** Scripts nobody waits for. */
   readonly #calm = new Set<string>();
   readonly #refused: RefusedHistories;
+  readonly #pace: HistoryPace;
 
-  constructor(refused: RefusedHistories) {
+  constructor(refused: RefusedHistories, pace: HistoryPace) {
     this.#refused = refused;
+    this.#pace = pace;
   }
 
   all(): readonly Tracked[] {
@@ -95,6 +110,7 @@ export class ScriptViews {
     this.#tracked.delete(scriptHex);
     for (const server of servers) {
       server.forget(tracked.scriptHash);
+      this.#pace.forget(server.name, tracked.scriptHash);
       this.#again.get(server)?.forget(tracked.scriptHash);
     }
   }
@@ -137,12 +153,13 @@ export class ScriptViews {
   }
 
   async #update(server: RemoteServer, tracked: Tracked, asking: Asking): Promise<void> {
-    const { fresh, nowMs } = asking;
+    const { nowMs } = asking;
     const known = tracked.views.get(server);
     if (known?.refusal == null || this.#againOf(server).isDue(tracked.scriptHash, nowMs)) {
-      await this.#ask(server, tracked, known, fresh);
+      await this.#ask(server, tracked, known, asking);
       if (tracked.views.get(server)?.refusal == null) {
         this.#againOf(server).forget(tracked.scriptHash);
+        if (tracked.views.get(server)?.base !== undefined) await this.#addLater(server, tracked, asking);
         return;
       }
       this.#againOf(server).refused(tracked.scriptHash, nowMs);
@@ -155,7 +172,28 @@ export class ScriptViews {
     const view = tracked.views.get(server);
     if (lines === null || view === undefined || view.refusal === null) return;
     if (view.hasPool && statusOfHistory(view.lines) === statusOfHistory(lines)) return;
+    if (!this.#hasRoom(server, tracked, lines)) return;
     this.#set(server, tracked, { status: null, lines, refusal: view.refusal, hasPool: true });
+  }
+
+  /** What is told in other ways of a history that is too long to be asked for at each change. Its blocks stand as they were told. */
+  async #addLater(server: RemoteServer, tracked: Tracked, asking: Asking): Promise<void> {
+    const later = await this.#refused.linesOf(server, tracked, asking);
+    const view = tracked.views.get(server);
+    if (later === null || view?.base === undefined) return;
+    const lines = new Map(view.base.map((line) => [line.txid, line]));
+    for (const line of later) if ((lines.get(line.txid)?.height ?? 0) <= 0) lines.set(line.txid, line);
+    const all = [...lines.values()];
+    if (statusOfHistory(view.lines) === statusOfHistory(all) || !this.#hasRoom(server, tracked, all)) return;
+    this.#set(server, tracked, { ...view, lines: all });
+  }
+
+  /** Whether lines of a script can be kept beside all others of the server. */
+  #hasRoom(server: RemoteServer, tracked: Tracked, lines: readonly HistoryLine[]): boolean {
+    if (lines.length < COUNTED_FROM) return true;
+    let held = lines.length;
+    for (const other of this.#tracked.values()) if (other !== tracked) held += other.views.get(server)?.lines.length ?? 0;
+    return held <= MAX_LINES;
   }
 
   #againOf(server: RemoteServer): AskAgain {
@@ -164,7 +202,7 @@ export class ScriptViews {
     return again;
   }
 
-  async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, fresh: boolean): Promise<void> {
+  async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, { fresh, nowMs }: Asking): Promise<void> {
     let status = server.statusOf(tracked.scriptHash);
     // Who refused it does not tell of it any more.
     if (fresh || status === undefined || (known?.refusal ?? null) !== null) {
@@ -175,7 +213,10 @@ export class ScriptViews {
       }
       status = answer.value;
     }
-    if (known !== undefined && known.status === status && known.refusal === null) return;
+    if (known !== undefined && known.status === status && known.refusal === null) {
+      if (known.base !== undefined) this.#set(server, tracked, { status, lines: known.base, refusal: null });
+      return;
+    }
     if (status === null) {
       this.#set(server, tracked, { status, lines: [], refusal: null });
       return;
@@ -186,10 +227,19 @@ export class ScriptViews {
       this.#set(server, tracked, same);
       return;
     }
+    if (known !== undefined && !this.#pace.isDue(server.name, tracked.scriptHash, nowMs)) {
+      if (isWhole(known)) tracked.views.set(server, { ...known, base: known.lines });
+      return;
+    }
     const lines = await server.ask("blockchain.scripthash.get_history", [tracked.scriptHash], parseHistory);
     if (!lines.ok) {
       if (lines.error.kind === "rpc") this.#refuse(server, tracked, known, serverFaultText(lines.error));
-    } else if (lines.value === "too_long") this.#refuse(server, tracked, known, "its history is too long");
+      return;
+    }
+    const count = lines.value === "too_long" ? 0 : lines.value.length;
+    this.#pace.told(server.name, tracked.scriptHash, count, nowMs);
+    if (lines.value === "too_long") this.#refuse(server, tracked, known, "its history is too long");
+    else if (!this.#hasRoom(server, tracked, lines.value)) this.#refuse(server, tracked, known, "its histories are too long together");
     else this.#set(server, tracked, { status, lines: lines.value, refusal: null });
   }
 
@@ -204,16 +254,16 @@ export class ScriptViews {
     const heard = servers.flatMap((server) => views.get(server) ?? []);
     const refusing = heard.filter(({ refusal }) => refusal !== null).length;
     const need = majorityOf(servers.length);
-    if (heard.length - refusing >= need) return "told";
+    if (heard.filter(isWhole).length >= need) return "told";
     return refusing > 0 && servers.length - refusing < need ? "crowded" : null;
   }
 
-  /** Which servers name a transaction in a history, in a block or in the mempool. */
-  namedBy(): ReadonlyMap<string, ReadonlySet<RemoteServer>> {
+  /** Which servers name one of `txids` in a history, in a block or in the mempool. */
+  namedBy(txids: ReadonlySet<string>): ReadonlyMap<string, ReadonlySet<RemoteServer>> {
     const named = new Map<string, Set<RemoteServer>>();
     for (const { views } of this.#tracked.values()) {
       for (const [server, { lines }] of views) {
-        for (const { txid } of lines) named.set(txid, (named.get(txid) ?? new Set()).add(server));
+        for (const { txid } of lines) if (txids.has(txid)) named.set(txid, (named.get(txid) ?? new Set()).add(server));
       }
     }
     return named;

@@ -5,6 +5,7 @@ import { type HistoryLine, parseHistory, parseTxid } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
 import { bothEnds } from "./bothEnds.ts";
 import type { Guards } from "./guards.ts";
+import type { HistoryPace } from "./historyPace.ts";
 import type { LoneWord, Told } from "./loneWord.ts";
 import type { RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -34,6 +35,7 @@ export type ServerVisitsDeps = {
   readonly guards: Guards;
   readonly word: LoneWord;
   readonly refused: RefusedHistories;
+  readonly pace: HistoryPace;
   readonly search: SpendSearch;
   /** Height of a block on the chain that is followed. */
   readonly heightOf: (hash: string) => number | undefined;
@@ -156,13 +158,18 @@ export class ServerVisits {
 
   /** Whoever likes can make a history too long to be told: that must neither keep a claim at home nor hide one. */
   async #linesOf(server: RemoteServer, scriptHex: string): Promise<readonly HistoryLine[]> {
-    const { refused, search, clock, heightOf } = this.#deps;
+    const { refused, pace, search, clock, heightOf } = this.#deps;
     const scriptHash = scriptHashOf(scriptHex);
-    const history = await server.ask("blockchain.scripthash.get_history", [scriptHash], parseHistory);
-    if (history.ok && history.value !== "too_long") return history.value;
-    if (!history.ok && history.error.kind !== "rpc") return [];
-    search.doubt(scriptHex);
     const asking = { fresh: true, nowMs: clock.nowMs(), heightOf };
+    if (pace.isDue(server.name, scriptHash, asking.nowMs)) {
+      const history = await server.ask("blockchain.scripthash.get_history", [scriptHash], parseHistory);
+      if (history.ok && history.value !== "too_long") {
+        pace.told(server.name, scriptHash, history.value.length, asking.nowMs);
+        return history.value;
+      }
+      if (!history.ok && history.error.kind !== "rpc") return [];
+      search.doubt(scriptHex);
+    }
     return (await refused.linesOf(server, { scriptHex, scriptHash, only: null }, asking)) ?? [];
   }
 

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { HistoryPace } from "./historyPace.ts";
+
+test("a short history may be asked for at each change, a long one the less often the longer it is", () => {
+  const pace = new HistoryPace();
+  pace.told("a", "short", 99, 0);
+  pace.told("a", "long", 4_000, 0);
+  expect(pace.isDue("a", "short", 1)).toBe(true);
+  expect(pace.isDue("a", "unknown", 1)).toBe(true);
+  expect(pace.isDue("b", "long", 1)).toBe(true);
+  expect(pace.isDue("a", "long", 99_999)).toBe(false);
+  expect(pace.isDue("a", "long", 100_000)).toBe(true);
+});
+
+test("several long ones of a server wait for each other: all together cost no more than one", () => {
+  const pace = new HistoryPace();
+  const scripts = ["s0", "s1", "s2", "s3"];
+  let lines = 0;
+  for (let nowMs = 0; nowMs < 3_600_000; nowMs += 1_000) {
+    for (const script of scripts) {
+      if (!pace.isDue("a", script, nowMs)) continue;
+      pace.told("a", script, 9_000, nowMs);
+      lines += 9_000;
+    }
+  }
+  // Fifty lines cost one, and one a second is forgiven.
+  expect(lines / 50).toBeLessThan(3_600);
+  pace.forget("a", "s3");
+  expect(pace.isDue("a", "s3", 3_600_000)).toBe(true);
+});
+
+test("a clock that was set back makes nothing late", () => {
+  const pace = new HistoryPace();
+  pace.told("a", "long", 4_000, 1_000_000);
+  expect(pace.isDue("a", "long", 999_999)).toBe(true);
+});

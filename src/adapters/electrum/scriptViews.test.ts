@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { ok } from "../../core/util/result.ts";
+import { HistoryPace } from "./historyPace.ts";
+import type { RefusedHistories } from "./refusedHistories.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+import { ScriptViews } from "./scriptViews.ts";
+
+const idOf = (n: number): string => n.toString(16).padStart(64, "0");
+const refused = { linesOf: async () => [{ txid: idOf(0xffffff), height: 0 }] } as unknown as RefusedHistories;
+const asking = { fresh: "all", nowMs: 0, heightOf: () => undefined } as const;
+
+/** A server whose histories are as long as it likes. */
+function serverTelling(name: string, lines: () => number) {
+  let status = 0;
+  const server = {
+    name,
+    statusOf: () => undefined,
+    askStatus: async () => ok(idOf(++status)),
+    ask: async () => ok(Array.from({ length: lines() }, (_, i) => ({ txid: idOf(i), height: i + 1 }))),
+    forget: () => undefined,
+  };
+  return server as unknown as RemoteServer;
+}
+
+test("of one server's histories no more than a hundred thousand lines are kept; what is more counts as refused, and takes nothing from others", async () => {
+  const views = new ScriptViews(refused, new HistoryPace());
+  const [greedy, honest] = [serverTelling("greedy", () => 20_000), serverTelling("honest", () => 3)];
+  for (let i = 0; i < 8; i++) views.add(`51${i}0`, 0);
+  for (let i = 0; i < 8; i++) await views.look([greedy, honest], asking);
+  const held = (server: RemoteServer): number => views.all().reduce((sum, { views: v }) => sum + (v.get(server)?.lines.length ?? 0), 0);
+  expect(held(greedy)).toBeGreaterThanOrEqual(100_000);
+  // Those that are refused tell what waits in the mempool.
+  expect(held(greedy)).toBeLessThanOrEqual(100_100);
+  expect(held(honest)).toBe(24);
+  for (const tracked of views.all()) expect(views.telling(tracked, [honest])).toBe("told");
+  expect(views.all().filter((tracked) => views.telling(tracked, [greedy]) === "crowded")).toHaveLength(3);
+});
+
+test("a long history that has changed is not asked for at once: what was told stands, with what is told in other ways, and is not taken for all of it", async () => {
+  const views = new ScriptViews(refused, new HistoryPace());
+  let length = 400;
+  const server = serverTelling("server", () => length);
+  views.add("5100", 0);
+  await views.look([server], asking);
+  const [tracked] = views.all();
+  if (!tracked) expect.fail("not followed");
+  const lines = (): number => tracked.views.get(server)?.lines.length ?? 0;
+  expect([lines(), views.telling(tracked, [server])]).toEqual([400, "told"]);
+  length = 500;
+  await views.look([server], { ...asking, nowMs: 5_000 });
+  expect([lines(), views.telling(tracked, [server])]).toEqual([401, null]);
+  await views.look([server], { ...asking, nowMs: 10_000 });
+  expect([lines(), views.telling(tracked, [server])]).toEqual([500, "told"]);
+});
