@@ -118,6 +118,11 @@ export class ChainIndex {
     return this.#outputs.has(key);
   }
 
+  /** The script of a known output, hex. @param key of the output */
+  scriptOf(key: string): string | undefined {
+    return this.#outputs.get(key)?.scriptHex;
+  }
+
   /** @param key of an output */
   hasSpend(key: string, spender: string): boolean {
     return this.#outputs.get(key)?.spenders.includes(spender) ?? false;

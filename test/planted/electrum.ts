@@ -30,6 +30,20 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a made-up block fills the memory of who reads it",
+    `${AT}/blockTxs.ts`,
+    "if (this.#bytes > MAX_BYTES) return false;",
+    "if (this.#read.length > MAX_TXS) return false;",
+    BLOCK_TEST,
+  ),
+  bug(
+    "one that answers late holds up the search of blocks",
+    `${AT}/spendSearch.ts`,
+    "quick.length > 0 ? quick : open",
+    "open.length > 0 ? open : quick",
+    SEARCH_TEST,
+  ),
+  bug(
     "one that is visited is asked for thousands of lines each minute",
     `${AT}/serverVisits.ts`,
     "        pace.told(server.name, scriptHash, history.value.length, asking.nowMs);\n",

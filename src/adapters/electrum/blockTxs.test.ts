@@ -55,3 +55,21 @@ test("below a transaction of 64 bytes no other is read: all stand as deep as the
   for (let i = 0; i < 9 && !block.isWhole; i++) await block.more([serving(false), serving(true)], () => undefined);
   expect(block.txs.map(({ txid }) => txid)).toEqual([a, small, c, d]);
 });
+
+test("a block that is larger than any is read no further: where blocks cost nothing servers can make it up to fill the memory", async () => {
+  const raw = new Uint8Array(4_000_000);
+  const txOf = (txid: string): RawTx => ({ txid, tx: { version: 1, inputs: [], outputs: [], lockTime: 0 }, raw });
+  const prover = { fetch: async (txid: string) => txOf(txid), flaw: () => null, isFirst: () => true };
+  const server = {
+    state: "connected",
+    ask: async (_: string, [, pos]: [number, number]) =>
+      ok({ txid: pos.toString(16).padStart(64, "0"), branch: Array.from({ length: 10 }, () => "ee".repeat(32)) }),
+  } as unknown as RemoteServer;
+  const block = new BlockTxs(5, { hash: "aa".repeat(32), merkleRoot: "" } as never, { tx: () => undefined } as never, prover as never);
+  let rounds = 0;
+  while (rounds < 100 && (await block.more([server], () => undefined))) rounds++;
+  expect(block.isWhole).toBe(false);
+  expect(block.txs.length * raw.length).toBeGreaterThan(100_000_000);
+  expect(block.txs.length * raw.length).toBeLessThan(200_000_000);
+  expect(await block.more([server], () => undefined)).toBe(false);
+});

@@ -11,6 +11,14 @@ const AT_ONCE = 20;
 /** Transactions of a block that are read: more than fit into the largest that are made. */
 const MAX_TXS = 100_000;
 
+/**
+ * What a block's transactions may take in memory, bytes: a block of 32 MB with usual ones has room. Where blocks cost nothing most servers
+ * can make up any.
+ */
+const MAX_BYTES = 100_000_000;
+/** Beside the bytes of a transaction, for each of its inputs and outputs. */
+const PART_BYTES = 200;
+
 /** One transaction of a block, with who gave it. `isNew`: its bytes as well. `depth`: of its leaf. `later`: see `laterLeaf`. */
 export type PlacedTx = {
   readonly tx: RawTx;
@@ -34,6 +42,7 @@ export class BlockTxs {
   /** The last one's position; null: not known yet. */
   #last: number | null = null;
   #edge = 0;
+  #bytes = 0;
   #next = 0;
   /** How deep the block's tree is; null: the first transaction was not read yet. */
   #depth: number | null = null;
@@ -58,9 +67,10 @@ export class BlockTxs {
    * Reads some more.
    *
    * @param onTx hears of each
-   * @returns false: no server gives what is next
+   * @returns false: no server gives what is next, or it is larger than any block
    */
   async more(servers: readonly RemoteServer[], onTx: (placed: PlacedTx) => void): Promise<boolean> {
+    if (this.#bytes > MAX_BYTES) return false;
     if (this.#last === null) return this.#findLast(servers, onTx);
     const count = Math.min(AT_ONCE, this.#last + 1 - this.#next);
     const places = Array.from({ length: count }, (_, i) => this.#next + i);
@@ -69,10 +79,15 @@ export class BlockTxs {
       // What came behind it is asked for again.
       if (one === null) return false;
       if (!this.#early.delete(places[i] ?? 0)) onTx(one);
-      this.#read.push(one.tx);
+      this.#keep(one.tx);
       this.#next++;
     }
     return true;
+  }
+
+  #keep(tx: RawTx): void {
+    this.#read.push(tx);
+    this.#bytes += tx.raw.length + PART_BYTES * (tx.tx.inputs.length + tx.tx.outputs.length);
   }
 
   async #findLast(servers: readonly RemoteServer[], onTx: (placed: PlacedTx) => void): Promise<boolean> {

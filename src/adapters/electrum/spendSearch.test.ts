@@ -33,6 +33,7 @@ function begin(watchedFrom: number) {
       watch: () => ({ fromHeight: watchedFrom }),
       tx: () => undefined,
       hasOutput: () => false,
+      scriptOf: () => undefined,
       isTxWatched: () => false,
     },
     reader: {
@@ -50,8 +51,8 @@ function begin(watchedFrom: number) {
   };
   const search = new SpendSearch(deps as unknown as SpendSearchDeps);
   /** To the end of what can be read now: nothing above waits for more than promises. */
-  const look = async (followed: readonly Followed[]): Promise<void> => {
-    search.tend(followed, [server]);
+  const look = async (followed: readonly Followed[], others: readonly RemoteServer[] = []): Promise<void> => {
+    search.tend(followed, [...others, server]);
     await new Promise((resolve) => setImmediate(resolve));
   };
   return { search, look, asked, chain };
@@ -88,4 +89,11 @@ test("after a chain that began anew a search begins where its script is watched 
   await look(followed);
   expect(asked[0]).toBe(`${TIP - 5} 0`);
   expect(search.crowded("aa")).toBe("read");
+});
+
+test("one that answers late holds up no search while there is one that does not", async () => {
+  const { search, look } = begin(TIP - 5);
+  const slow = { name: "slow", state: "connected", isSlow: true, ask: () => new Promise(() => undefined) } as unknown as RemoteServer;
+  await look([{ scriptHex: "aa", fromHeight: TIP - 5, telling: "crowded" }], [slow]);
+  expect(search.isThrough("aa")).toBe(true);
 });
