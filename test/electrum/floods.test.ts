@@ -59,3 +59,27 @@ test("a history of transactions so large that together they are more than a serv
   expect(chain.outputs(scriptNumber(1))).toHaveLength(25);
   expect(credit.heldBytes).toBeLessThan(300_000);
 });
+
+test("a server that names thousands of transactions it does not give keeps nobody busy: they are gone through every five seconds, whatever news others bring", async () => {
+  const bogus = JSON.stringify(
+    Array.from({ length: 2_000 }, (_, i) => ({ tx_hash: (i + 0x100000).toString(16).padStart(64, "a"), height: 1 })),
+  );
+  let paid = "";
+  const { w, chain } = await begin((line, server) =>
+    server === 0 && paid !== "" && line.includes(paid) ? line.replace(/"result":\[\{"(?:fee|height)".*\]/, `"result":${bogus}`) : line,
+  );
+  paid = w.pay(scriptNumber(1), 100_000n);
+  w.mine();
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  await whileTimePasses(w, chain.watchScript(scriptNumber(2), 0));
+  w.askedOf(0).length = 0;
+  for (let i = 0; i < 20; i++) {
+    w.pay(scriptNumber(2), 1_000n);
+    await w.pass(1_000);
+    expect(chain.outputs(scriptNumber(2))).toHaveLength(i + 1);
+  }
+  const asked = w.askedOf(0).filter((method) => method === "blockchain.transaction.get").length;
+  // Fifty at a time, of a script that does not change.
+  expect(asked).toBeGreaterThan(100);
+  expect(asked).toBeLessThanOrEqual(250);
+});

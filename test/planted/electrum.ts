@@ -30,6 +30,27 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "what one server makes up is gone through at each news of the others",
+    `${AT}/historyWork.ts`,
+    "for (const tracked of job.scripts) tracked.laterMs = laterMs;",
+    "for (const tracked of job.scripts) tracked.changed = true;",
+    FLOODS_TEST,
+  ),
+  bug(
+    "a fee rate of before is paid for good when nobody names one any more",
+    "src/app/coin/coinRates.ts",
+    "return this.#told === null || isOld ? null : this.#told.perKb;",
+    "return isOld && this.#told === null ? null : (this.#told?.perKb ?? null);",
+    "src/app/coin/coinRates.test.ts",
+  ),
+  bug(
+    "whatever fee rate a backend names is paid",
+    "src/app/coin/coinRates.ts",
+    "if (perKb !== null && !this.#isAbsurd(perKb))",
+    "if (perKb !== null)",
+    "src/app/coin/coinRates.test.ts",
+  ),
+  bug(
     "a made-up block fills the memory of who reads it",
     `${AT}/blockTxs.ts`,
     "if (this.#bytes > MAX_BYTES) return false;",
@@ -711,7 +732,21 @@ export const ELECTRUM: readonly PlantedBug[] = [
     LIAR_TEST,
   ),
   bug("slow servers are not heard where the quick disagree", `${AT}/serverPool.ts`, "!isWide && quick", "quick", LIAR_TEST),
-  bug("the fee one names is everybody's", `${AT}/feeRates.ts`, "rates.length >= witnessesOf(told.length)", "rates.length > 0", LIAR_TEST),
+  bug(
+    "the fee one names is everybody's",
+    `${AT}/feeRates.ts`,
+    "const sorted = words.map((rate) => rate ?? 0n).sort(",
+    "const sorted = words.flatMap((rate) => rate ?? []).sort(",
+    LIAR_TEST,
+    `${AT}/feeRates.test.ts`,
+  ),
+  bug(
+    "a fee that most servers know nothing of counts",
+    `${AT}/feeRates.ts`,
+    "if (words.length < majorityOf(servers)) return null;",
+    "if (words.length === 0) return null;",
+    `${AT}/feeRates.test.ts`,
+  ),
   bug(
     "a chain that cannot be compared replaces ours",
     `${AT}/headerFollower.ts`,

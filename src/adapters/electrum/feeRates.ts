@@ -1,6 +1,6 @@
 import { parseFeePerKb, parseHistogram } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
-import { witnessesOf } from "./serverPool.ts";
+import { majorityOf } from "./serverPool.ts";
 
 /** How long a relay floor stays good, ms. */
 const RELAY_FEE_MAX_AGE_MS = 600_000;
@@ -8,10 +8,14 @@ const RELAY_FEE_MAX_AGE_MS = 600_000;
 const BLOCK_VBYTES = 1_000_000;
 const BYTES_PER_KB = 1_000n;
 
-/** The middle one, the lower of two: one server cannot push it beyond what another says. */
-function middleOf(values: readonly bigint[]): bigint | null {
-  const sorted = [...values].sort((a, b) => (a < b ? -1 : Number(a > b)));
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
+/**
+ * The middle word of most servers, the lower of two. That there is no rate, as in an empty mempool, is the lowest of all: where most say so, or
+ * most do not know, what the others name counts for nothing.
+ */
+function middleOf(words: readonly (bigint | null)[], servers: number): bigint | null {
+  if (words.length < majorityOf(servers)) return null;
+  const sorted = words.map((rate) => rate ?? 0n).sort((a, b) => (a < b ? -1 : Number(a > b)));
+  return sorted[Math.floor((sorted.length - 1) / 2)] || null;
 }
 
 /** What a transaction must pay to be among the first `targetBlocks` blocks of a mempool, base units per 1000 bytes; null: it is almost empty. */
@@ -24,7 +28,7 @@ function rateOfHistogram(steps: readonly (readonly [number, number])[], targetBl
   return null;
 }
 
-/** What the servers say of fees: the middle of their words. Where others answer that they know none, one alone is not believed. */
+/** What the servers say of fees: the middle of their words. */
 export class FeeRates {
   readonly #decimals: number;
   #relayFee: bigint | null = null;
@@ -43,7 +47,10 @@ export class FeeRates {
     const estimate = await this.#middle(servers, "blockchain.estimatefee", [targetBlocks]);
     if (estimate !== null) return estimate;
     const answers = await Promise.all(servers.map((s) => s.ask("mempool.get_fee_histogram", [], parseHistogram)));
-    return middleOf(answers.flatMap((a) => (a.ok ? (rateOfHistogram(a.value, targetBlocks) ?? []) : [])));
+    return middleOf(
+      answers.flatMap((a) => (a.ok ? [rateOfHistogram(a.value, targetBlocks)] : [])),
+      servers.length,
+    );
   }
 
   /** @returns whether a read answer changed */
@@ -58,8 +65,9 @@ export class FeeRates {
 
   async #middle(servers: readonly RemoteServer[], method: string, params: readonly unknown[]): Promise<bigint | null> {
     const answers = await Promise.all(servers.map((s) => s.ask(method, params, (v) => parseFeePerKb(v, this.#decimals))));
-    const told = answers.flatMap((a) => (a.ok ? [a.value] : []));
-    const rates = told.flatMap((rate) => rate ?? []);
-    return rates.length >= witnessesOf(told.length) ? middleOf(rates) : null;
+    return middleOf(
+      answers.flatMap((a) => (a.ok ? [a.value] : [])),
+      servers.length,
+    );
   }
 }

@@ -27,6 +27,11 @@ const FEWEST_AT_ONCE = 2;
  */
 const MAX_CONTESTED = 50;
 /**
+ * What is left of these, and what nobody gives, is gone through again so long after, ms: where a liar names tens of thousands that alone takes
+ * a tenth of a second, and news of others can begin five looks a second.
+ */
+const LATER_MS = 5_000;
+/**
  * From so many transactions on each server is asked for a share of them, and not the first for all: ElectrumX (1.15) counts one for each
  * and cuts off at ten thousand, and whoever likes can pay a watched script that often.
  */
@@ -84,11 +89,12 @@ export class HistoryWork {
     before: ChainDelta,
     isLate: () => boolean,
   ): Promise<Look<undefined>> {
+    const laterMs = this.#deps.nowMs() + LATER_MS;
     let delta = before;
     let moved = false;
     for (let pass = 0, again = true; again && pass < MAX_PASSES; pass++) {
       again = false;
-      const pieces = [...piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven)];
+      const pieces = [...piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven, laterMs)];
       for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
         const findings = await this.#findSome(piece, plan, servers);
         const part = piece.slice(0, findings.length);
@@ -97,7 +103,7 @@ export class HistoryWork {
         const made = this.#facts(findings.filter(isFound));
         await this.#deps.commit({ ...delta, ...made.facts });
         delta = {};
-        mark(part, findings);
+        mark(part, findings, laterMs);
         this.#noteUngiven(part, findings);
         if (made.newOutputs) again = reopen(part) || again;
         if (isLate()) {
@@ -241,7 +247,7 @@ const inTurn = (servers: readonly RemoteServer[], turn: number): readonly Remote
 
 const isFound = (finding: Finding): finding is Found => typeof finding === "object";
 
-function mark(jobs: readonly Job[], findings: readonly Finding[]): void {
+function mark(jobs: readonly Job[], findings: readonly Finding[], laterMs: number): void {
   for (const [i, { claim, scripts }] of jobs.entries()) {
     const finding = findings[i];
     for (const tracked of scripts) {
@@ -250,8 +256,9 @@ function mark(jobs: readonly Job[], findings: readonly Finding[]): void {
         continue;
       }
       tracked.done.delete(claim.txid);
-      // What nobody proves or gives now is asked for again at the next look, whatever is new by then.
-      if (claim.blocks.size > 0 || finding === "ungiven") tracked.changed = true;
+      // What nobody proves now is asked for again at the next look, whatever is new by then.
+      if (finding === "ungiven") tracked.laterMs = laterMs;
+      else if (claim.blocks.size > 0) tracked.changed = true;
     }
   }
 }
@@ -268,9 +275,9 @@ function isContested({ claim, scripts }: Job, servers: number): boolean {
 
 /**
  * Pieces of work, one after another. What most servers deny, and what nobody gave before, comes last, of each who says it first what it
- * says is in a block: whoever likes can fill a mempool. The rest at a later look.
+ * says is in a block: whoever likes can fill a mempool. The rest at a later look, from `laterMs` on.
  */
-function piecesOf(jobs: readonly Job[], servers: number, ungiven: ReadonlySet<string>): readonly (readonly Job[])[] {
+function piecesOf(jobs: readonly Job[], servers: number, ungiven: ReadonlySet<string>, laterMs: number): readonly (readonly Job[])[] {
   const contested = new Set(jobs.filter((job) => ungiven.has(job.claim.txid) || isContested(job, servers)));
   const plain = jobs.filter((job) => !contested.has(job));
   const mined = [...contested].filter(({ claim }) => claim.blocks.size > 0);
@@ -280,7 +287,7 @@ function piecesOf(jobs: readonly Job[], servers: number, ungiven: ReadonlySet<st
     const naming = knownBy(job.claim);
     if (!naming.some((server) => (counts.get(server) ?? 0) < MAX_CONTESTED)) {
       contested.delete(job);
-      for (const tracked of job.scripts) tracked.changed = true;
+      for (const tracked of job.scripts) tracked.laterMs = laterMs;
     }
     for (const server of naming) counts.set(server, (counts.get(server) ?? 0) + 1);
   }

@@ -48,6 +48,8 @@ export type Tracked = {
   readonly done: Map<string, string>;
   /** A view is another one than when it was last worked off. */
   changed: boolean;
+  /** When what nobody gave, or most deny, is to be asked for again, unix ms; null: there is no such thing. */
+  laterMs: number | null;
 };
 
 /** The histories of scripts as each server tells them. */
@@ -95,6 +97,7 @@ export class ScriptViews {
       views: known?.views ?? new Map(),
       done: new Map(),
       changed: true,
+      laterMs: null,
     });
   }
 

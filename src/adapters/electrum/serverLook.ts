@@ -97,7 +97,7 @@ export class ServerLook {
     const servers = pool.present();
     if (servers.length < Math.max(1, pool.minConnected)) return err(this.#nobody());
     const moved = plan.fork !== null && plan.fork < (index.tipHeader?.height ?? 0);
-    const open = views.all().filter((t) => t.changed || moved);
+    const open = views.all().filter((t) => t.changed || moved || (t.laterMs !== null && nowMs >= t.laterMs));
     const worked = await this.#workOff(open, plan, servers, { ...delta, ...found });
     this.#hearEach(servers);
     follower.adopt(plan);
@@ -151,7 +151,10 @@ export class ServerLook {
     servers: readonly RemoteServer[],
     before: ChainDelta,
   ): Promise<Look<undefined>> {
-    for (const tracked of open) tracked.changed = false;
+    for (const tracked of open) {
+      tracked.changed = false;
+      tracked.laterMs = null;
+    }
     try {
       return await this.#parts.work.run(open, plan, servers, before, () => this.#isLate);
     } catch (cause) {

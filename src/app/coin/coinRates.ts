@@ -1,4 +1,4 @@
-import { bumpReserve, upFrontFee } from "../../core/swap/feeSchedule.ts";
+import { absurdFee, bumpReserve, upFrontFee } from "../../core/swap/feeSchedule.ts";
 import { type FeeRate, feeForSize } from "../../core/utxo/feeRate.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -7,6 +7,8 @@ import type { CoinSpec } from "./coinSpec.ts";
 
 /** A dynamic rate is asked for again this often. */
 const RATE_REFRESH_MS = 60_000;
+/** A backend that says no rate says, too, that nobody has to pay the last one; one that is asked in vain may be back soon. */
+const ESTIMATE_MAX_AGE_MS = 1_800_000;
 /** A payment of one input with change, as recorded (reference swap-protocol.md 4.3), and a child with one input and one output. */
 const PAYMENT_BYTES = 254;
 const CHILD_BYTES = 4 + 1 + (36 + 1 + 107 + 4) + 1 + (8 + 1 + 25) + 4;
@@ -17,7 +19,7 @@ export class CoinRates {
   readonly #chain: UtxoChain;
   readonly #clock: Clock;
   readonly #closed = new AbortController();
-  #estimate: bigint | null = null;
+  #told: { readonly perKb: bigint; readonly atMs: number } | null = null;
   #stop: () => void = () => undefined;
 
   constructor(spec: CoinSpec, chain: UtxoChain, clock: Clock) {
@@ -54,11 +56,25 @@ export class CoinRates {
   async refresh(signal?: AbortSignal): Promise<void> {
     if (!this.#isAsked) return;
     try {
-      this.#estimate = (await this.#chain.estimateFeePerKb(this.#spec.feeTargetBlocks, signal)) ?? this.#estimate;
+      const perKb = await this.#chain.estimateFeePerKb(this.#spec.feeTargetBlocks, signal);
+      if (perKb !== null && !this.#isAbsurd(perKb)) this.#told = { perKb, atMs: this.#clock.nowMs() };
     } catch {
-      // The last estimate, or the fallback, stands until the backend answers again.
+      // The last estimate stands until it is old, or the backend answers again.
       return;
     }
+  }
+
+  /** Whether no daemon would take a transaction at this rate: backends err, and servers lie. */
+  #isAbsurd(perKb: bigint): boolean {
+    const relayPerKb = this.#chain.relayFeePerKb();
+    const most = absurdFee({ relayPerKb, size: 1_000 });
+    return perKb > most && perKb > 2n * (relayPerKb ?? 0n);
+  }
+
+  /** What was said of rates lately; null: nothing. */
+  get #estimate(): bigint | null {
+    const isOld = this.#told !== null && Math.abs(this.#clock.nowMs() - this.#told.atMs) > ESTIMATE_MAX_AGE_MS;
+    return this.#told === null || isOld ? null : this.#told.perKb;
   }
 
   /** The miner fee rate as KDF reckons it; `stage` null: without margin. */
@@ -69,8 +85,8 @@ export class CoinRates {
   /** The rate of claims, refunds and children. A fixed rate gives way to a higher estimate where one can be acted on. */
   spendRate(): FeeRate {
     const rate = this.rate(null);
-    const isHigher = this.#spec.kind.relayPolicy !== "overpay" && this.#estimate !== null && this.#estimate > rate.perKb;
-    return isHigher && this.#estimate !== null ? { perKb: this.#estimate, wholeKb: rate.wholeKb } : rate;
+    const estimate = this.#spec.kind.relayPolicy === "overpay" ? null : this.#estimate;
+    return estimate !== null && estimate > rate.perKb ? { perKb: estimate, wholeKb: rate.wholeKb } : rate;
   }
 
   /** Least rate worth offering: what is relayed, and where the coins file fixes a rate, that; null when neither is known. */

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { err } from "../../core/util/result.ts";
+import { FeeRates } from "./feeRates.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+
+type Word = { readonly estimate?: number | "unknown"; readonly histogram?: readonly (readonly [number, number])[] | "unknown" };
+const unknown = err({ kind: "rpc", code: -32601, message: "unknown method" });
+
+function serversSaying(words: readonly Word[]): readonly RemoteServer[] {
+  return words.map(({ estimate = -1, histogram = [] }) => {
+    const ask = async (method: string, _: unknown, parse: (value: unknown) => unknown): Promise<unknown> => {
+      const word = method.endsWith("estimatefee") ? estimate : histogram;
+      return word === "unknown" ? unknown : parse(word);
+    };
+    return { ask } as unknown as RemoteServer;
+  });
+}
+const rateOf = (...words: readonly Word[]): Promise<bigint | null> => new FeeRates(8).estimate(serversSaying(words), 2);
+
+const FULL = [[1_000_000, 1e9]] as const;
+const [DEAR, USUAL] = [100, 0.0002];
+
+test.each<readonly [string, bigint | null, readonly Word[]]>([
+  ["one of five names a rate where the others know none", null, [{ estimate: DEAR }, {}, {}, {}, {}]],
+  ["two of five do", null, [{ estimate: DEAR }, { estimate: DEAR }, {}, {}, {}]],
+  [
+    "two of five do, one names an honest one, and two know none",
+    20_000n,
+    [{ estimate: DEAR }, { estimate: DEAR }, { estimate: USUAL }, {}, {}],
+  ],
+  [
+    "two of five are the only ones that know how to answer",
+    null,
+    [{ estimate: DEAR }, { estimate: DEAR }, ...Array.from({ length: 3 }, () => ({ estimate: "unknown" }) as const)],
+  ],
+  ["one of three has a full mempool where those of the others are empty", null, [{ histogram: FULL }, {}, {}]],
+  ["two of five have one", null, [{ histogram: FULL }, { histogram: FULL }, {}, {}, {}]],
+  ["one of three has one, and the others cannot tell", null, [{ histogram: FULL }, { histogram: "unknown" }, { histogram: "unknown" }]],
+])("of fees no minority decides: %s", async (_, expected, words) => {
+  expect(await rateOf(...words)).toBe(expected);
+});
+
+test("the middle of what most say counts, of two the lower, and of one what it says", async () => {
+  expect(await rateOf({ estimate: 0.0001 }, { estimate: USUAL }, { estimate: DEAR })).toBe(20_000n);
+  expect(await rateOf({ estimate: USUAL }, { estimate: DEAR })).toBe(20_000n);
+  expect(await rateOf({ estimate: USUAL })).toBe(20_000n);
+  expect(await rateOf({ estimate: USUAL }, { estimate: "unknown" }, { estimate: USUAL })).toBe(20_000n);
+  expect(await rateOf({ histogram: [[30, 3_000_000]] }, { histogram: [[20, 3_000_000]] }, {})).toBe(20_000n);
+});
