@@ -43,6 +43,8 @@ export type NodeHealth = {
 export type AccountChainStatus = ChainStatus & {
   readonly tip: AccountTip | null;
   readonly nodes: readonly NodeHealth[];
+  /** That one of two nodes is believed without the other, one sentence; null: none is. */
+  readonly alone: string | null;
 };
 
 /** A watched account at `block`. */

@@ -76,7 +76,7 @@ test("of two both must answer, until one has not for a minute: the other alone c
   expect(world.chain.payment(KEY)?.state).toBe("sent");
 });
 
-test("of two the one that answers does at once where the other never has, as when the node starts beside one that is gone", async () => {
+test("of two the one that answers does after some seconds where the other never has, as when the node starts beside one that is gone", async () => {
   for (const trouble of ["dead", "hangs"] as const) {
     const world = scriptedWorld(2);
     node(world, 0)[trouble] = true;
@@ -207,8 +207,8 @@ test("a node that contradicts the others at their block is named in the log once
   const named = world.log.lines.filter(({ event }) => event === "node_contradicted");
   expect(named).toMatchObject([{ level: "warn", fields: { coin: "ETH", node: "a", what: "the answer to eth_call" } }]);
   const asked = node(world, 0).calls.filter(({ method }) => method === "eth_call").length;
-  const others = node(world, 1).calls.filter(({ method }) => method === "eth_call").length;
-  expect(asked).toBeLessThan(others);
+  const others = [1, 2].map((n) => node(world, n).calls.filter(({ method }) => method === "eth_call").length);
+  expect(asked).toBeLessThan(Math.min(...others));
 });
 
 test("a node that gives each header late holds up no look for long", async () => {

@@ -2,6 +2,8 @@ import { bug, type PlantedBug } from "./plantedBug.ts";
 
 const POOL = "src/adapters/evmRpc/nodePool.ts";
 const CHOICE = "src/adapters/evmRpc/headChoice.ts";
+const LONE = "src/adapters/evmRpc/loneNode.ts";
+const LONE_TEST = "test/evm/loneNode.test.ts";
 const LOOK = "src/adapters/evmRpc/chainLook.ts";
 const EXCHANGE = "test/evm/exchangeNodes.test.ts";
 const PRICES = "test/evm/gasPrices.test.ts";
@@ -13,25 +15,22 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "whoever silences the other nodes of an account chain decides alone",
     POOL,
-    "return majority(nodes.length);",
-    'return majority(nodes.filter((n) => n.state !== "away").length);',
+    "return this.#lone.believed === null ? majority(this.#deps.nodes.length) : 1;",
+    'return majority(this.#deps.nodes.filter((n) => n.state !== "away").length);',
     WHICH,
   ),
-  bug("one of two account nodes that is gone stops the coin for good", POOL, "nodes.some((node) => node.isGone)", "false", WHICH),
-  bug(
-    "one of two account nodes decides alone in the second in which the other does not answer",
-    "src/adapters/evmRpc/evmNode.ts",
-    "this.#clock.nowMs() - this.#failingSinceMs >= GONE_AFTER_MS",
-    "this.#clock.nowMs() - this.#failingSinceMs >= 0",
-    WHICH,
-  ),
+  bug("one of two account nodes that is gone stops the coin for good", LONE, "    this.#believed = node;\n", "", WHICH),
+  bug("one of two account nodes decides alone in the second in which the other does not answer", LONE, "ALONE_MS = 60_000", "ALONE_MS = 0", WHICH),
   bug(
     "one of two account nodes that came back is not asked whether it agrees",
-    "src/adapters/evmRpc/evmNode.ts",
-    "    this.#failingSinceMs = null;\n",
+    LONE,
+    "    if (arrived.length > 1 || (node && node !== this.#believed)) this.#believed = null;\n",
     "",
-    WHICH,
+    LONE_TEST,
   ),
+  bug("the answer of an account node that was gone, beside a look, is not noticed", POOL, "        this.#lone.noteBack();\n", "", LONE_TEST),
+  bug("a start at which one of two account nodes answers first leaves it to decide", LONE, "ALONE_AT_START_MS = 5_000", "ALONE_AT_START_MS = 0", LONE_TEST),
+  bug("an account node is believed alone after a sleep of the machine", LONE, "started: 4", "started: 2", "src/adapters/evmRpc/loneNode.test.ts"),
   bug(
     "a node that makes up its newest block keeps the others from those they have in common",
     CHOICE,

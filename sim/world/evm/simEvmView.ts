@@ -73,7 +73,7 @@ export class SimEvmView implements AccountChain {
     this.ticker = chain.ticker;
     this.chainId = chain.chainId;
     const look = { take: () => this.#look() };
-    const pool = { health: () => this.#health() };
+    const pool = { health: () => this.#health(), aloneText: () => null };
     this.#loop = new LookLoop({ ticker: chain.ticker, pool, look, clock, log, pollMs, leastMs: Math.min(LEAST_MS, pollMs) });
     this.#unsubscribe = chain.onBlock(() => {
       if (!life.isAlive) this.#unsubscribe();

@@ -32,8 +32,6 @@ const MAX_REST_MS = 60_000;
 const REFUSED_REST_MS = 120_000;
 /** What a node once refused it is asked again after this: it may have been starting, or too busy. */
 const AGAIN_MS = 600_000;
-/** What has given no answer for so long is taken for gone; less may be a restart. */
-const GONE_AFTER_MS = 60_000;
 const MAX_TROUBLE = 300;
 
 export type NodeAnswer<T> = Result<T, NodeFault>;
@@ -52,8 +50,6 @@ export class EvmNode {
   /** Troubles of late: one more for each, halved by each good answer. */
   #unrest = 0;
   #failures = 0;
-  /** Null: its head came since. */
-  #failingSinceMs: number | null = null;
   #restUntilMs = 0;
   #trouble: string | null = null;
   /** Null: not tried. */
@@ -116,12 +112,6 @@ export class EvmNode {
     return this.#clock.nowMs() >= this.#restUntilMs;
   }
 
-  /** Whether it has given no answer for a minute, or none yet: before this node began it may have been away for long. */
-  get isGone(): boolean {
-    if (this.#state !== "away" || this.#failingSinceMs === null) return false;
-    return this.#head === null || this.#clock.nowMs() - this.#failingSinceMs >= GONE_AFTER_MS;
-  }
-
   health(): NodeHealth {
     return {
       name: this.name,
@@ -138,7 +128,6 @@ export class EvmNode {
   arrived(head: HeaderAnswer, lagging: boolean): void {
     this.#head = head;
     this.#failures = 0;
-    this.#failingSinceMs = null;
     if (lagging) {
       this.#state = "lagging";
       this.#trouble = `it is behind the others, at block ${head.number}`;
@@ -170,7 +159,6 @@ export class EvmNode {
     if (fault.kind !== "unreachable" && fault.kind !== "busy") return;
     this.#state = this.#state === "refused" ? "refused" : "away";
     this.#takesBlockHash = null;
-    this.#failingSinceMs ??= this.#clock.nowMs();
     this.#restUntilMs = this.#clock.nowMs() + Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** Math.min(this.#failures++, 10));
   }
 

@@ -8,7 +8,7 @@ import { type LookFault, lookFaultText } from "./fault.ts";
 import type { NodePool } from "./nodePool.ts";
 
 /** Nodes, and what was read from them. */
-export type LookSource = { readonly pool: Pick<NodePool, "health">; readonly look: Pick<ChainLook, "take"> };
+export type LookSource = { readonly pool: Pick<NodePool, "health" | "aloneText">; readonly look: Pick<ChainLook, "take"> };
 
 export type LookLoopDeps = LookSource & {
   readonly ticker: string;
@@ -81,7 +81,9 @@ export class LookLoop {
   status(): AccountChainStatus {
     const tip = this.#view?.tip ?? null;
     const state = this.#error !== null ? "unreachable" : tip === null ? "starting" : "ready";
-    return { state, tip, progress: null, error: this.#error ?? this.#trouble, nodes: this.#source.pool.health() };
+    const { pool } = this.#source;
+    const alone = this.#error === null ? pool.aloneText(this.#deps.ticker) : null;
+    return { state, tip, progress: null, error: this.#error ?? this.#trouble ?? alone, nodes: pool.health(), alone };
   }
 
   /** The same function may be added twice; each has its own unsubscriber. */

@@ -1,16 +1,19 @@
 import { err, type Result } from "../../core/util/result.ts";
 import type { NodeHealth } from "../../ports/accountChain.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
 import type { HeaderAnswer } from "./answers.ts";
 import type { EvmNode } from "./evmNode.ts";
 import { type LookFault, type NodeFault, nodeFaultText } from "./fault.ts";
 import { type Arrival, type ChosenHead, chooseAmong } from "./headChoice.ts";
+import { LoneNode } from "./loneNode.ts";
 import { blockQuery, chainIdQuery, type Query } from "./query.ts";
 
 export type NodePoolDeps = {
   readonly nodes: readonly EvmNode[];
   readonly chainId: bigint;
   readonly clock: Clock;
+  readonly log: Pick<Log, "warn">;
   /** Deadline of one request, ms. */
   readonly timeoutMs: number;
 };
@@ -32,9 +35,11 @@ const majority = (count: number): number => Math.floor(count / 2) + 1;
 export class NodePool {
   readonly #deps: NodePoolDeps;
   readonly #probing = new Set<EvmNode>();
+  readonly #lone: LoneNode;
 
   constructor(deps: NodePoolDeps) {
     this.#deps = deps;
+    this.#lone = new LoneNode(deps.nodes, deps.clock, deps.log);
   }
 
   health(): readonly NodeHealth[] {
@@ -54,15 +59,19 @@ export class NodePool {
    */
   async chooseHead(signal: AbortSignal, all = false): Promise<Result<ChosenHead, LookFault>> {
     const { nodes } = this.#deps;
-    const need = this.#need;
+    const isLone = this.#lone.believed !== null;
+    const enough = isLone ? 1 : majority(nodes.length);
     const present = nodes.filter((n) => n.state === "good" || n.state === "lagging" || n.state === "new");
-    const isEnough = !all && present.filter((n) => n.state !== "lagging").length >= need;
-    const others = nodes.filter((n) => !present.includes(n) && (n.rested || (!isEnough && n.state === "away")));
+    const isEnough = !all && present.filter((n) => n.state !== "lagging").length >= enough;
+    const isDue = (n: EvmNode): boolean => n.rested || (n.state === "away" && (!isEnough || isLone));
+    const others = nodes.filter((n) => !present.includes(n) && isDue(n));
     if (isEnough) for (const node of others) this.#probeBeside(node, signal);
     const asked = isEnough ? present : [...present, ...others];
     const arrivals = (await Promise.all(asked.map((node) => this.#probe(node, signal)))).filter((a) => a !== null);
+    const need = this.#needOf(arrivals, asked.length === nodes.length);
     if (arrivals.length === 0) return err(this.#nobody());
     if (arrivals.length < need) {
+      for (const { node, head } of arrivals) node.arrived(head, false);
       const troubles = nodes.flatMap((node) => node.trouble ?? []);
       return err({ kind: "too_few", what: "the newest block", have: arrivals.length, need, troubles });
     }
@@ -70,11 +79,21 @@ export class NodePool {
     return chooseAmong(counted, { need, notBeforeSec, timeoutMs: this.#deps.timeoutMs }, signal);
   }
 
-  /** How many nodes must say the same. Of two both, while both answer: a swap that waits for one that is gone loses its payment at the lock. */
-  get #need(): number {
-    const { nodes } = this.#deps;
-    if (nodes.length === 2 && nodes.some((node) => node.isGone)) return 1;
-    return majority(nodes.length);
+  /**
+   * How many nodes must say the same. Of two both, while both answer: a swap that waits for one that is gone loses its payment at the lock.
+   * @param haveAll whether all were asked, and waited for
+   */
+  #needOf(arrivals: readonly Arrival[], haveAll: boolean): number {
+    if (haveAll) this.#lone.noteLook(arrivals.map(({ node }) => node));
+    return this.#lone.believed === null ? majority(this.#deps.nodes.length) : 1;
+  }
+
+  /** Who is believed alone of two, one sentence; null: nobody is. */
+  aloneText(ticker: string): string | null {
+    const { believed } = this.#lone;
+    const gone = this.#deps.nodes.find((node) => node !== believed);
+    if (believed === null || gone === undefined) return null;
+    return `${believed.name} alone is believed of the two ${ticker} nodes, because ${gone.name} does not answer: add another.`;
   }
 
   #nobody(): LookFault {
@@ -90,7 +109,9 @@ export class NodePool {
     this.#probe(node, signal).then(
       (arrival) => {
         done();
-        if (arrival !== null) node.arrived(arrival.head, false);
+        if (arrival === null) return;
+        node.arrived(arrival.head, false);
+        this.#lone.noteBack();
       },
       (cause: unknown) => {
         done();

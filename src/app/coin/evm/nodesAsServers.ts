@@ -9,9 +9,10 @@ const STATES = { new: "connecting", good: "connected", lagging: "lagging", away:
 export const nodesAsServers = (chain: Pick<AccountChain, "status">): readonly ServerHealth[] =>
   chain.status().nodes.map((node) => ({ ...node, state: STATES[node.state] }));
 
-/** More than half of the nodes given must be there and agree (ADR 25). */
+/** More than half of the nodes given must be there and agree; of two that is left alone for a minute, the one (ADR 25). */
 export function nodeNeeds(chain: Pick<AccountChain, "status" | "ticker">): ServerNeeds {
-  const { length } = chain.status().nodes;
-  const warning = length > 1 ? null : `${chain.ticker} has one node only, which is believed.`;
+  const { nodes, alone } = chain.status();
+  const { length } = nodes;
+  const warning = length > 1 ? alone : `${chain.ticker} has one node only, which is believed.`;
   return { minConnected: Math.floor(length / 2) + 1, warning };
 }
