@@ -83,7 +83,14 @@ export class FakeAccountChain implements AccountChain {
       baseFeePerGas: GWEI,
       gasLimit: this.gasLimit,
     };
-    return { state: this.trouble === null ? "ready" : "unreachable", tip, progress: null, error: this.trouble, alone: null, nodes: this.nodes };
+    return {
+      state: this.trouble === null ? "ready" : "unreachable",
+      tip,
+      progress: null,
+      error: this.trouble,
+      alone: null,
+      nodes: this.nodes,
+    };
   }
   onChange(listener: (change: ChainChange) => void): () => void {
     this.#listeners.add(listener);
