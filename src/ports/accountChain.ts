@@ -94,6 +94,9 @@ export type PaymentEvent = {
   readonly arrivals: readonly TokenArrival[];
 };
 
+/** A secret that proves itself. Nothing else is known of the transaction that is said to show it. */
+export type ShownSecret = { readonly txid: string; readonly secret: Uint8Array };
+
 /** What the contract itself says of a payment at `block`, and which transactions did it. */
 export type SwapPayment = PaymentKey & {
   readonly block: BlockRef;
@@ -191,9 +194,14 @@ export interface AccountChain {
   /** Whether too few nodes gave an answer on a followed transaction that can be read: what `tx` says of it may be old. */
   isUnread(txid: string): boolean;
 
-  /** Follows one payment; its transactions are looked for from `fromHeight` on. An earlier `fromHeight` extends the search. */
-  watchPayment(key: PaymentKey, fromHeight: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Follows one payment; its transactions are looked for from `fromHeight` on. An earlier `fromHeight` extends the search.
+   * @param key with the lock time that was agreed on, where its secret is wanted whatever becomes of the nodes
+   */
+  watchPayment(key: PaymentKey & { readonly lockTime?: bigint }, fromHeight: number, signal?: AbortSignal): Promise<void>;
   payment(key: PaymentKey): SwapPayment | undefined;
+  /** The secret for which a followed payment's id was made, shown by any one node while too few agree on what the chain has; null: none was. */
+  shownSecret(key: PaymentKey): ShownSecret | null;
 
   unwatch(what: {
     readonly accounts?: readonly EvmAddress[];

@@ -124,6 +124,9 @@ export class FakeAccountChain implements AccountChain {
     return this.unread.has(txid);
   }
   async watchPayment(): Promise<void> {}
+  shownSecret(): null {
+    return null;
+  }
   payment(): undefined {
     return undefined;
   }

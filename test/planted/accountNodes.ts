@@ -4,6 +4,8 @@ const POOL = "src/adapters/evmRpc/nodePool.ts";
 const CHOICE = "src/adapters/evmRpc/headChoice.ts";
 const LONE = "src/adapters/evmRpc/loneNode.ts";
 const LONE_TEST = "test/evm/loneNode.test.ts";
+const SECRETS = "src/adapters/evmRpc/secretSearch.ts";
+const SECRETS_TEST = "test/evm/secretSearch.test.ts";
 const LOOK = "src/adapters/evmRpc/chainLook.ts";
 const EXCHANGE = "test/evm/exchangeNodes.test.ts";
 const PRICES = "test/evm/gasPrices.test.ts";
@@ -54,6 +56,29 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "started: 4",
     "started: 2",
     "src/adapters/evmRpc/loneNode.test.ts",
+  ),
+  bug(
+    "what one account node shows as a secret is not compared with the payment",
+    SECRETS,
+    " || !isSecretOf(id, payment.lockTime, secret)",
+    "",
+    SECRETS_TEST,
+  ),
+  bug("account nodes are read one by one though they agree", SECRETS, "shortMs() < PATIENCE_MS", "shortMs() < -1", SECRETS_TEST),
+  bug("a secret is looked for in new blocks only", SECRETS, "      else region.bottom = from;\n", "      else return;\n", SECRETS_TEST),
+  bug(
+    "a secret is looked for in the blocks of before only",
+    SECRETS,
+    "const isNew = region.top < tip;",
+    "const isNew = region.top < 0;",
+    SECRETS_TEST,
+  ),
+  bug(
+    "a taker waits for enough nodes to agree before it takes the secret from one",
+    "src/app/swap/duties/observe.ts",
+    '    if (proven) return task.emit({ type: "secret_learned", secret: toHex(proven) });\n',
+    "",
+    "test/sim/accountShort.test.ts",
   ),
   bug(
     "a node that makes up its newest block keeps the others from those they have in common",

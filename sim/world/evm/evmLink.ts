@@ -27,6 +27,8 @@ export class EvmLink {
   isSwallowing = false;
   /** While true their logs have no events of the swap contracts. */
   hasNoLogs = false;
+  /** While they are away one of them is left: too few to agree on anything, and it shows what proves itself. */
+  isOneLeft = false;
   /** Of so many of the newest blocks they know what became of accounts and contracts, and neither receipts nor logs yet. */
   receiptsBehind = 0;
   /** Of blocks below they have neither receipts nor logs any more. */

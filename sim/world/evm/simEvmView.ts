@@ -19,6 +19,7 @@ import type {
   ChainReadError,
   NodeHealth,
   PaymentKey,
+  ShownSecret,
   SwapPayment,
   TokenState,
   TokenTrip,
@@ -167,7 +168,7 @@ export class SimEvmView implements AccountChain {
   isUnread(txid: string): boolean {
     return this.#loop.view?.unread.has(txid) ?? false;
   }
-  async watchPayment(key: PaymentKey, fromHeight: number, signal?: AbortSignal): Promise<void> {
+  async watchPayment(key: PaymentKey & { readonly lockTime?: bigint }, fromHeight: number, signal?: AbortSignal): Promise<void> {
     if (!HEX_64.test(key.id)) throw new Error("not a payment id");
     if (!Number.isSafeInteger(fromHeight) || fromHeight < 0) throw new Error(`fromHeight ${fromHeight} is not a height`);
     this.#watches.addPayment(key, fromHeight);
@@ -175,6 +176,12 @@ export class SimEvmView implements AccountChain {
   }
   payment(key: PaymentKey): SwapPayment | undefined {
     return this.#loop.view?.payments.get(paymentKey(key));
+  }
+  shownSecret(key: PaymentKey): ShownSecret | null {
+    const { chain, link } = this.#deps;
+    if (!link.isOneLeft || this.#trouble === null || !this.#watches.payments.has(paymentKey(key))) return null;
+    const claim = chain.event(key.contract, key.id, "spent");
+    return claim?.secret ? { txid: claim.txid, secret: claim.secret } : null;
   }
   unwatch({ accounts = [], tokens = [], txids = [], payments = [] }: Parameters<AccountChain["unwatch"]>[0]): void {
     for (const address of accounts) this.#watches.accounts.delete(address);

@@ -25,6 +25,7 @@ import {
 import { type EvmBackend, EvmNode } from "./evmNode.ts";
 import { LookLoop } from "./lookLoop.ts";
 import { NodePool } from "./nodePool.ts";
+import { SecretSearch } from "./secretSearch.ts";
 import { Watches } from "./watches.ts";
 
 export type EvmRpcOptions = {
@@ -86,7 +87,16 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
   let used = sourceOf(deps.backends);
   const loop = new LookLoop({ ticker, pool: used.pool, look: used.look, clock, log, pollMs, leastMs });
   let unsubscribe = listen(used.backends);
-  const done = loop.run();
+  const secrets = new SecretSearch({
+    clock,
+    log,
+    watches,
+    nodes: () => used.pool.senders(),
+    shortMs: () => loop.shortMs,
+    timeoutMs,
+    onSecret: (id) => loop.tell(new Set([id])),
+  });
+  const done = Promise.all([loop.run(), secrets.run(loop.signal).catch(unlessAborted)]);
 
   function leave(): void {
     for (const stop of unsubscribe) stop();
@@ -142,6 +152,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
       watches.addPayment(key, fromHeight);
       await loop.fresh(signal);
     },
+    shownSecret: (key) => secrets.shown(paymentKey(key)),
     payment: (key: PaymentKey) => loop.view?.payments.get(paymentKey(key)),
     unwatch({ accounts = [], tokens = [], txids = [], payments = [] }) {
       for (const address of accounts) watches.accounts.delete(address);
@@ -192,6 +203,10 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
       leave();
     },
   };
+}
+
+function unlessAborted(cause: unknown): void {
+  if (!(cause instanceof Aborted)) throw cause;
 }
 
 /** The id of what is to be sent. A transaction of a type this node does not read is passed on; one of another chain is a mistake. */

@@ -44,11 +44,14 @@ export class LookLoop {
   #hurried = false;
   #lastMs = Number.NEGATIVE_INFINITY;
   #succeededMs = Number.NEGATIVE_INFINITY;
+  /** Since when the present nodes have been looked at. */
+  #openedMs: number;
   #wake: () => void = () => undefined;
 
   constructor(deps: LookLoopDeps) {
     this.#deps = deps;
     this.#source = { pool: deps.pool, look: deps.look, left: new AbortController() };
+    this.#openedMs = deps.clock.nowMs();
   }
 
   /**
@@ -61,6 +64,7 @@ export class LookLoop {
     left.abort(new Aborted("other nodes are used now"));
     this.#failures = 0;
     this.#succeededMs = Number.NEGATIVE_INFINITY;
+    this.#openedMs = this.#deps.clock.nowMs();
     this.#error = `The ${this.#deps.ticker} nodes were exchanged, and the new ones have not answered yet.`;
     this.#trouble = null;
     this.#announce({ all: true, keys: new Set() });
@@ -73,6 +77,10 @@ export class LookLoop {
   /** Since the last look that succeeded; infinite before the first. */
   get ageMs(): number {
     return this.#deps.clock.nowMs() - this.#succeededMs;
+  }
+  /** How long the present nodes have shown nothing that counts. */
+  get shortMs(): number {
+    return this.#deps.clock.nowMs() - Math.max(this.#succeededMs, this.#openedMs);
   }
   get signal(): AbortSignal {
     return this.#closing.signal;
@@ -91,6 +99,11 @@ export class LookLoop {
     const entry = (change: ChainChange): void => listener(change);
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);
+  }
+
+  /** There is news of these keys that no look brought. */
+  tell(keys: ReadonlySet<string>): void {
+    this.#announce({ all: false, keys });
   }
 
   /** Asks for a look soon. */

@@ -5,7 +5,8 @@ import { paymentKey, tokenKey } from "./chainView.ts";
 /** What may be watched at once: beyond it memory and the nodes' patience would be at the mercy of whoever makes us watch. */
 const LIMITS = { accounts: 1_000, tokens: 10_000, txs: 10_000, payments: 10_000 } as const;
 
-export type WatchedPayment = PaymentKey & { readonly fromHeight: number };
+/** `lockTime`: as agreed, unix seconds; absent where nobody asks for its secret. */
+export type WatchedPayment = PaymentKey & { readonly fromHeight: number; readonly lockTime?: bigint };
 
 /** What is watched. `version` grows when something is added that the view may not cover. */
 export class Watches {
@@ -41,11 +42,12 @@ export class Watches {
     this.version++;
   }
 
-  addPayment(key: PaymentKey, fromHeight: number): void {
+  addPayment(key: PaymentKey & { readonly lockTime?: bigint }, fromHeight: number): void {
     const known = this.payments.get(paymentKey(key));
     if (known !== undefined && known.fromHeight <= fromHeight) return;
     if (known === undefined) this.#room("payments", this.payments.size + 1);
-    this.payments.set(paymentKey(key), { contract: key.contract, id: key.id, fromHeight });
+    const { contract, id, lockTime } = key;
+    this.payments.set(paymentKey(key), { contract, id, fromHeight, ...(lockTime === undefined ? {} : { lockTime }) });
     this.version++;
   }
 }

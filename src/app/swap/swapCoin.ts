@@ -57,6 +57,11 @@ export type SwapChain = Pick<
    */
   unfound?(script: Uint8Array): "unspent" | "claimed" | "refunded" | null;
   /**
+   * The secret of a watched script's payment, where anybody showed it while nobody could say what the chain has; null: nobody did. It was
+   * compared with the hash. Chains of scripts have `guard`.
+   */
+  shownSecret?(script: Uint8Array): Uint8Array | null;
+  /**
    * Bytes a log has of the other side's payment: they name it where the chain holds it and nobody shows it any more. Kept until its script
    * is watched no more. Chains of scripts show what they have.
    * @param isWhole it was seen on the chain with all its value

@@ -20,7 +20,7 @@ export const SCRIPT_CHAIN_ID = 7n;
 export const SWAP_CONTRACT: EvmAddress = addressFromBytes(new Uint8Array(20).fill(0xcc));
 export const OWNER: EvmAddress = addressFromBytes(new Uint8Array(20).fill(0xaa));
 export const SECRET = "5e".repeat(32);
-const LOCK = 0x65542df0;
+export const LOCK = 0x65542df0;
 export const PAYMENT_ID = toHex(paymentId(LOCK, hash160(fromHex(SECRET))));
 const KEY = keyPairFromScalar(new Uint8Array(32).fill(3));
 

@@ -69,7 +69,7 @@ export class EvmSwapChain implements SwapChain {
   async watchScript(script: Uint8Array, fromHeight: number, signal?: AbortSignal): Promise<void> {
     const agreed = agreedPayment(script);
     this.#watched.set(hexOf(script), { ...agreed, script });
-    await this.#chain.watchPayment(agreed.key, fromHeight, signal);
+    await this.#chain.watchPayment({ ...agreed.key, lockTime: agreed.lockTime }, fromHeight, signal);
   }
   async watchTx(txid: string, fromHeight: number, signal?: AbortSignal): Promise<void> {
     await this.#chain.watchTx(txid, fromHeight, signal);
@@ -302,6 +302,12 @@ export class EvmSwapChain implements SwapChain {
         ? [{ kind: "claim", payment: sent.txid, secret: payment.spent?.secret ?? null }]
         : [{ kind: "refund", payment: sent.txid, secret: null }];
     });
+  }
+
+  /** The payment's id commits to the hash that was agreed on, so a secret that fits the id is the one. */
+  shownSecret(script: Uint8Array): Uint8Array | null {
+    const watched = this.#watched.get(hexOf(script));
+    return watched ? (this.#chain.shownSecret(watched.key)?.secret ?? null) : null;
   }
 
   /** What the contract says of a payment; undefined while it is not followed. */

@@ -343,6 +343,9 @@ async function learnSecret(task: SwapTask, shown: readonly ShownTx[] = []): Prom
       if (!spend) await noteSeen(task, { slot, txid: tx.txid, raw: toHex(tx.raw), block: null });
       return task.emit({ type: "secret_learned", secret: toHex(found) });
     }
+    const payment = slot === "takerPaymentSpend" ? "takerPayment" : "makerPayment";
+    const proven = coin.chain.shownSecret?.(coin.contractScript(contractOf(s, payment)));
+    if (proven) return task.emit({ type: "secret_learned", secret: toHex(proven) });
   }
 }
 
