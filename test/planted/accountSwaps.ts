@@ -9,6 +9,7 @@ const VERSIONS = "src/app/swap/duties/feeVersions.ts";
 const COIN = "src/app/coin/evm/evmSwapCoin.ts";
 const CHAIN = "src/app/coin/evm/evmSwapChain.ts";
 const BUILDER = "src/app/coin/evm/evmSwapBuilder.ts";
+const BUILDER_TEST = "src/app/coin/evm/evmSwapBuilder.test.ts";
 const TRADE_FUNDS = "src/app/coin/evm/evmTradeFunds.ts";
 const OBSTACLE = "src/app/coin/evm/claimObstacle.ts";
 const BIDS = "src/app/coin/evm/swapBids.ts";
@@ -41,6 +42,27 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
+  bug(
+    "a payment is signed at a price that rose since it was judged",
+    BUILDER,
+    "if (dearer !== null) return",
+    "if (dearer === null && ticker === '') return",
+    BUILDER_TEST,
+  ),
+  bug(
+    "a payment's gas is paid with what is held for the refund and for other swaps",
+    BUILDER,
+    "if (fee + after <= has) return null;",
+    "if (fee >= 0n) return null;",
+    BUILDER_TEST,
+  ),
+  bug(
+    "a cancellation pays whatever price nodes name",
+    BUILDER,
+    "priceOf(market) > MOST_PRICE ? bidAt(MOST_PRICE, market) : market;",
+    "market;",
+    BUILDER_TEST,
+  ),
   bug(
     "an account whose code nobody could tell is not asked about again",
     "src/app/coin/evm/payoutGate.ts",

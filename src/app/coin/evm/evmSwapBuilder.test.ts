@@ -9,6 +9,7 @@ import { addressFromBytes, addressOfPubkey } from "../../../core/evm/address.ts"
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
+import { fromUnits } from "../../../core/money/rational.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { CallRequest } from "../../../ports/accountChain.ts";
 import type { Contract, SwapCoin } from "../../swap/swapCoin.ts";
@@ -192,4 +193,63 @@ test("a claim or refund is signed at a price the account can pay, whatever nodes
     expect(built).toMatchObject({ ok: true, value: { fee: gas * affordable } });
     coins.eth.releaseInputs(built.ok ? built.value.raw : expect.fail("not built"));
   }
+});
+
+/** What a swap of this coin was promised at the present price. */
+function reserved(coin: SwapCoin) {
+  const held = coin.reserve([fromUnits(1n, coin.decimals), fromUnits(UNITS, coin.decimals)], 3_600_000);
+  return held.ok ? held.value : expect.fail(held.error.kind);
+}
+function priceTimes(factor: bigint): void {
+  const { legacy, nextBaseFee, priority } = chain.prices ?? expect.fail("no prices");
+  const times = (price: bigint) => price * factor;
+  chain.prices = {
+    legacy: times(legacy),
+    nextBaseFee: nextBaseFee && times(nextBaseFee),
+    priority: priority && { low: times(priority.low), medium: times(priority.medium), high: times(priority.high) },
+  };
+}
+
+test.each(["eth", "token"] as const)(
+  "a payment or dex fee of %s is not signed at a price above what was reserved, also where the price rose just now",
+  (of) => {
+    const coin = coins[of];
+    const reservation = reserved(coin);
+    const fee = () => coin.buildDexFee({ feeUnits: 1n, burnUnits: 0n, feeKey: other.publicKey, reservation });
+    const pay = () => coin.buildPayment({ contract, reservation });
+    priceTimes(9n);
+    for (const build of [fee, pay])
+      expect(build()).toMatchObject({
+        ok: false,
+        error: { kind: "Transport", message: expect.stringContaining("reserved for this swap") },
+      });
+    chain.prices = { legacy: 10n ** 10n, nextBaseFee: 10n ** 9n, priority: null };
+    const there = chain.nonce;
+    expect([fee(), pay()].map((built) => built.ok && parseEvmTx(built.value.raw))).toMatchObject([
+      { value: { tx: { nonce: there } } },
+      { value: { tx: { nonce: there + 1n } } },
+    ]);
+  },
+);
+
+test("a cancellation offers no absurd price, whatever the nodes ask", () => {
+  const payment = coins.eth.buildPayment({ contract, reservation: null });
+  const { raw } = payment.ok ? payment.value : expect.fail("no payment");
+  priceTimes(1_000_000n);
+  const cancel = coins.eth.buildCancel(raw);
+  const parsed = cancel.ok ? parseEvmTx(cancel.value.raw) : expect.fail("no cancellation");
+  expect(parsed).toMatchObject({ ok: true, value: { tx: { nonce: chain.nonce, gasPrice: 10_000n * 10n ** 9n } } });
+});
+
+test("a payment that needs more gas than was reckoned with takes nothing of what is held for the refund, and for others", async () => {
+  const { token } = coins;
+  const reservation = reserved(token);
+  estimates(ok(1_100_000n));
+  expect(await token.prepareToPay(contract, null, signal)).toBeNull();
+  priceTimes(7n);
+  const pay = () => token.buildPayment({ contract, reservation });
+  const others = funds.hold({ asset: null, amounts: [], gas: funds.free(null) }, null);
+  expect(pay()).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance", coin: "ETH" } });
+  funds.release(others.ok ? others.value : expect.fail("nothing was held"));
+  expect(pay()).toMatchObject({ ok: true });
 });

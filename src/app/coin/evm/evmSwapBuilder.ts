@@ -43,6 +43,10 @@ export type EvmSwapBuilderDeps = {
   readonly spendGas: (use: "claim" | "refund", known: bigint) => bigint;
   /** Wei per gas a reservation was reckoned with; null when there is none. */
   readonly ceilingOf: (reservation: Reservation) => bigint | null;
+  /** Why nothing is signed for a reservation at the present prices, one sentence; null: it may be. */
+  readonly dearerThanReserved: (reservation: Reservation) => string | null;
+  /** Gas of what a swap must still be able to do after this, whatever becomes of the other side. */
+  readonly gasAfter: (use: "fee" | "payment") => bigint;
 };
 
 /**
@@ -70,7 +74,7 @@ export class EvmSwapBuilder {
     const gas = this.#deps.gasOf("fee");
     const call =
       contract === null ? { to, value: units, data: NO_DATA, gas } : { to: contract, value: 0n, data: transferCall(to, units), gas };
-    return this.#pay(call, units, reservation);
+    return this.#pay("fee", call, units, reservation);
   }
 
   payment(terms: PaymentTerms, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
@@ -79,6 +83,7 @@ export class EvmSwapBuilder {
     const data = encodeSwapCall(paymentCall(terms));
     const value = coin.contract === null ? terms.units : 0n;
     const built = this.#pay(
+      "payment",
       { to: terms.contract, value, data, gas: this.#paymentGas.get(id) ?? this.#deps.gasOf("payment") },
       terms.units,
       reservation,
@@ -125,20 +130,36 @@ export class EvmSwapBuilder {
   }
 
   /** A payment or dex fee: it is never replaced, so it must do. */
-  #pay(call: Call, units: bigint, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
+  #pay(use: "fee" | "payment", call: Call, units: bigint, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
     const { coin, ceilingOf } = this.#deps;
     const { nonces, funds } = coin.account;
     const market = this.market();
-    const bid = lastingBid(market, (reservation && ceilingOf(reservation)) ?? priceOf(market));
+    const ceiling = (reservation && ceilingOf(reservation)) ?? priceOf(market);
+    const bid = lastingBid(market, ceiling);
     const fee = greatestFee(bid, call.gas);
     const taken = fee + dataBound(coin.account.chain).wei;
     if (isAboveBlock(coin.account.chain, call.gas)) return this.#internal(`${call.gas} gas are more than a block has`);
-    const unpaid = reservation === null ? this.#unheld(units, taken, market) : null;
+    const after = this.#deps.gasAfter(use) * ceiling;
+    const unpaid = reservation === null ? this.#unheld(units, taken, market) : this.#beyondHold(reservation, taken, after);
     if (unpaid) return err(unpaid);
     const signed = nonces.take((nonce) => this.#sign(call, bid, nonce));
     if (!signed) return this.#noNonce();
     if (reservation) funds.use(reservation.id, units, taken, signed.txid);
     return ok(ownTx(signed, fee));
+  }
+
+  /**
+   * It was asked before, and the nodes since, who may name another price now, and more gas: what is held for the refund, and for other swaps,
+   * must not pay for it.
+   */
+  #beyondHold(reservation: Reservation, fee: bigint, after: bigint): FundsError | null {
+    const { account, ticker } = this.#deps.coin;
+    const dearer = this.#deps.dearerThanReserved(reservation);
+    if (dearer !== null) return { kind: "Transport", coin: ticker, message: dearer };
+    const has = account.funds.gasOf(reservation.id) + account.funds.free(null);
+    if (fee + after <= has) return null;
+    const [available, required] = [fromUnits(has, account.platformDecimals), fromUnits(fee + after, account.platformDecimals)];
+    return { kind: "NotSufficientBalance", coin: account.platform, available, required, lockedBySwaps: null };
   }
 
   /** Nothing could be held for this swap when it was taken up again: it takes nothing of what others were promised, and no absurd price. */
@@ -202,7 +223,9 @@ export class EvmSwapBuilder {
   #send(call: Call, fee: bigint | null, replaces: Uint8Array | null): Result<OwnSignedTx, FundsError> {
     const { nonces } = this.#deps.coin.account;
     const market = this.market();
-    const asked = fee === null ? market : bidAt((fee + call.gas - 1n) / call.gas, market);
+    // What nobody has reckoned with the swap's worth costs no more than anything else that nodes alone set the price of.
+    const going = priceOf(market) > MOST_PRICE ? bidAt(MOST_PRICE, market) : market;
+    const asked = fee === null ? going : bidAt((fee + call.gas - 1n) / call.gas, market);
     const wanted = replaces === null ? this.#affordable(asked, call, market) : asked;
     if (replaces === null) {
       const signed = nonces.take((nonce) => this.#sign(call, wanted, nonce));

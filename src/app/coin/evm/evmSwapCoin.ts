@@ -64,6 +64,8 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       gasOf: (use) => this.gasOf(use),
       spendGas: (use, known) => this.spendGas(use, known),
       ceilingOf: (reservation) => this.ceilingOf(reservation),
+      dearerThanReserved: (reservation) => this.dearerThanReserved(reservation),
+      gasAfter: (use) => this.gasAfter(use),
     });
   }
 

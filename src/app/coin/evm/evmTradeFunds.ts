@@ -225,6 +225,11 @@ export class EvmTradeFunds {
     }
   }
 
+  /** Of what must still be possible once a dex fee or a payment is signed. */
+  protected gasAfter(use: "fee" | "payment"): bigint {
+    return this.gasOf("refund") + (use === "fee" ? this.#paymentSteps().gas : 0n);
+  }
+
   paymentFee(_volume: Rational, stage: FeeStage): Result<Rational, never> {
     return ok(this.#fee(this.#paymentSteps(), stage));
   }
