@@ -81,6 +81,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountShort.test.ts",
   ),
   bug(
+    "one of three nodes that names another chain keeps the coin closed after a restart",
+    "src/app/coin/evm/accountPool.ts",
+    "foreign().length * 2 >= chain.status().nodes.length && foreign().length > 0",
+    "foreign().length > 0",
+    "test/evm/openAccount.test.ts",
+  ),
+  bug(
+    "a coin with two nodes is not enabled while one of them is gone",
+    "src/app/coin/evm/accountPool.ts",
+    "whenFailing(withoutAnswer(chain), clock, FAILING_MS)",
+    "whenFailing(chain, clock, FAILING_MS)",
+    "test/evm/openAccount.test.ts",
+  ),
+  bug(
     "a node that makes up its newest block keeps the others from those they have in common",
     CHOICE,
     "if (winner === undefined) continue;",

@@ -208,15 +208,19 @@ export class AccountPool {
     }
   }
 
-  /** The account is seen and every node that answered serves this chain; what went wrong otherwise. */
+  /**
+   * The account is seen, and as many nodes as must agree serve this chain; what went wrong otherwise. One of three that names another chain
+   * must not keep the coin closed after a restart, while swaps wait for it.
+   */
   async #firstLook(user: string, chain: AccountChain, address: EvmAddress, signal: AbortSignal): Promise<EvmEnableError | null> {
-    const { clock } = this.#deps;
+    const { clock, log } = this.#deps;
     const foreign = () => chain.status().nodes.filter((node) => node.state === "refused");
-    const failing = whenFailing(chain, clock, FAILING_MS);
+    const isForeign = (): boolean => foreign().length * 2 >= chain.status().nodes.length && foreign().length > 0;
+    const failing = whenFailing(withoutAnswer(chain), clock, FAILING_MS);
     const wrongChain = new AbortController();
     const off = chain.onChange(() => {
       // Waiting would not help.
-      if (foreign().length > 0) wrongChain.abort();
+      if (isForeign()) wrongChain.abort();
     });
     let failed: EvmEnableError | null = null;
     try {
@@ -230,13 +234,24 @@ export class AccountPool {
       off();
       failing.stop();
     }
-    if (foreign().length === 0) return failed;
     const list = foreign()
       .map((node) => `${node.name}: ${node.trouble}`)
       .join("; ");
+    if (list !== "" && failed === null) log.warn("nodes_of_another_chain", { coin: user, nodes: list });
+    if (!isForeign()) return failed;
     return { kind: "ChainMismatch", coin: user, reason: `a node of urls serves another chain: ${list}` };
   }
 }
+
+/** Unreachable only while no node answers: where too few do, the others have as long as a balance, and one of two then carries on alone. */
+const withoutAnswer = (chain: AccountChain): Parameters<typeof whenFailing>[0] => ({
+  onChange: (listener) => chain.onChange(listener),
+  status() {
+    const status = chain.status();
+    const answers = status.nodes.some(({ state }) => state === "good" || state === "lagging");
+    return answers && status.state === "unreachable" ? { ...status, state: "starting" } : status;
+  },
+});
 
 const idOf = (chainId: bigint, address: EvmAddress): string => `${chainId}/${address}`;
 /** The coins file may have two platform coins with one chain id. */
