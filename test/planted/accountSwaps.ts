@@ -45,15 +45,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment is signed at a price that rose since it was judged",
     BUILDER,
-    "if (dearer !== null) return",
-    "if (dearer === null && ticker === '') return",
+    "dearer ?? (most !== null && price > most ? short : null);",
+    "null as string | null;",
     BUILDER_TEST,
   ),
   bug(
     "a payment's gas is paid with what is held for the refund and for other swaps",
     BUILDER,
-    "if (fee + after <= has) return null;",
-    "if (fee >= 0n) return null;",
+    "return ceiling < perGas ? ceiling : perGas;",
+    "return ceiling;",
     BUILDER_TEST,
   ),
   bug(

@@ -27,7 +27,7 @@ const { signal } = new AbortController();
 
 let chain: FakeAccountChain;
 let funds: AccountFunds;
-let coins: { readonly eth: SwapCoin; readonly token: SwapCoin };
+let coins: { readonly eth: SwapCoin; readonly token: SwapCoin; readonly market: SwapCoin };
 let asked: CallRequest[];
 beforeEach(async () => {
   chain = new FakeAccountChain();
@@ -45,8 +45,9 @@ beforeEach(async () => {
   await nonces.open();
   funds = new AccountFunds({ chain, address, nonces, clock });
   const parts = { chain, key, nonces, clock, funds };
+  const market = { ...ETH_ENTRY, swap_gas_fee_policy: "Medium" };
   const [eth, token] = [evmCoinOf(ETH_ENTRY, parts), evmCoinOf(tokenEntry(TOKEN), parts)];
-  coins = { eth: eth.swapCoin, token: token.swapCoin };
+  coins = { eth: eth.swapCoin, token: token.swapCoin, market: evmCoinOf(market, parts).swapCoin };
   asked = [];
 });
 
@@ -249,7 +250,20 @@ test("a payment that needs more gas than was reckoned with takes nothing of what
   priceTimes(7n);
   const pay = () => token.buildPayment({ contract, reservation });
   const others = funds.hold({ asset: null, amounts: [], gas: funds.free(null) }, null);
-  expect(pay()).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance", coin: "ETH" } });
+  expect(pay()).toMatchObject({ ok: false, error: { kind: "Transport", message: expect.stringContaining("later steps") } });
   funds.release(others.ok ? others.value : expect.fail("nothing was held"));
   expect(pay()).toMatchObject({ ok: true });
+});
+
+test("where little is left of what was held, a payment bids less than its ceiling, and no less than the market", () => {
+  const coin = coins.market;
+  const reservation = reserved(coin);
+  const [held, gas, refundGas] = [funds.gasOf(reservation.id), 65_000n, 100_000n];
+  // As approvals do that cost more than was reckoned with.
+  funds.use(reservation.id, 0n, held / 2n, "ab".repeat(32));
+  const others = funds.hold({ asset: null, amounts: [], gas: funds.free(null) }, null);
+  const built = coin.buildPayment({ contract, reservation });
+  const parsed = built.ok ? parseEvmTx(built.value.raw) : expect.fail(built.error.kind);
+  expect(parsed).toMatchObject({ value: { tx: { maxFeePerGas: (held - held / 2n) / (gas + refundGas) } } });
+  expect(others.ok).toBe(true);
 });

@@ -15,7 +15,7 @@ import { gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import type { EvmSwapChain } from "./evmSwapChain.ts";
 import { paymentCall } from "./evmSwapReader.ts";
-import type { GasUse } from "./evmTradeFunds.ts";
+import type { GasUse, Steps } from "./evmTradeFunds.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import { bidOf } from "./outgoing.ts";
 import { type PaymentTerms, paymentTerms } from "./paymentScript.ts";
@@ -45,8 +45,8 @@ export type EvmSwapBuilderDeps = {
   readonly ceilingOf: (reservation: Reservation) => bigint | null;
   /** Why nothing is signed for a reservation at the present prices, one sentence; null: it may be. */
   readonly dearerThanReserved: (reservation: Reservation) => string | null;
-  /** Gas of what a swap must still be able to do after this, whatever becomes of the other side. */
-  readonly gasAfter: (use: "fee" | "payment") => bigint;
+  /** What a swap must still be able to do after this, whatever becomes of the other side. */
+  readonly stepsAfter: (use: "fee" | "payment") => Steps;
 };
 
 /**
@@ -131,16 +131,15 @@ export class EvmSwapBuilder {
 
   /** A payment or dex fee: it is never replaced, so it must do. */
   #pay(use: "fee" | "payment", call: Call, units: bigint, reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
-    const { coin, ceilingOf } = this.#deps;
+    const { coin } = this.#deps;
     const { nonces, funds } = coin.account;
     const market = this.market();
-    const ceiling = (reservation && ceilingOf(reservation)) ?? priceOf(market);
-    const bid = lastingBid(market, ceiling);
+    const most = reservation && this.#mostFor(use, call.gas, reservation);
+    const bid = lastingBid(market, most ?? priceOf(market));
     const fee = greatestFee(bid, call.gas);
     const taken = fee + dataBound(coin.account.chain).wei;
     if (isAboveBlock(coin.account.chain, call.gas)) return this.#internal(`${call.gas} gas are more than a block has`);
-    const after = this.#deps.gasAfter(use) * ceiling;
-    const unpaid = reservation === null ? this.#unheld(units, taken, market) : this.#beyondHold(reservation, taken, after);
+    const unpaid = reservation === null ? this.#unheld(units, taken, market) : this.#dearer(reservation, priceOf(market), most);
     if (unpaid) return err(unpaid);
     const signed = nonces.take((nonce) => this.#sign(call, bid, nonce));
     if (!signed) return this.#noNonce();
@@ -149,17 +148,26 @@ export class EvmSwapBuilder {
   }
 
   /**
-   * It was asked before, and the nodes since, who may name another price now, and more gas: what is held for the refund, and for other swaps,
-   * must not pay for it.
+   * Most wei per gas for a payment or dex fee: what was reserved, and no more than leaves as much for each unit of gas of what the swap must
+   * be able to do after it. It may need more gas than was reckoned with, or approvals may have been dear.
    */
-  #beyondHold(reservation: Reservation, fee: bigint, after: bigint): FundsError | null {
+  #mostFor(use: "fee" | "payment", gas: bigint, reservation: Reservation): bigint {
+    const { coin, ceilingOf, stepsAfter } = this.#deps;
+    const { chain, funds } = coin.account;
+    const after = stepsAfter(use);
+    const has = funds.gasOf(reservation.id) + funds.free(null) - (after.txs + 1n) * dataBound(chain).wei;
+    const perGas = has > 0n ? has / (gas + after.gas) : 0n;
+    const ceiling = ceilingOf(reservation) ?? perGas;
+    return ceiling < perGas ? ceiling : perGas;
+  }
+
+  /** The swap asked before, and the nodes since, who may name another price now. */
+  #dearer(reservation: Reservation, price: bigint, most: bigint | null): FundsError | null {
     const { account, ticker } = this.#deps.coin;
     const dearer = this.#deps.dearerThanReserved(reservation);
-    if (dearer !== null) return { kind: "Transport", coin: ticker, message: dearer };
-    const has = account.funds.gasOf(reservation.id) + account.funds.free(null);
-    if (fee + after <= has) return null;
-    const [available, required] = [fromUnits(has, account.platformDecimals), fromUnits(fee + after, account.platformDecimals)];
-    return { kind: "NotSufficientBalance", coin: account.platform, available, required, lockedBySwaps: null };
+    const short = `gas on ${account.platform} costs ${price} wei, and ${most} would leave what the swap's later steps need`;
+    const message = dearer ?? (most !== null && price > most ? short : null);
+    return message === null ? null : { kind: "Transport", coin: ticker, message };
   }
 
   /** Nothing could be held for this swap when it was taken up again: it takes nothing of what others were promised, and no absurd price. */

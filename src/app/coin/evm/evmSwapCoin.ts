@@ -65,7 +65,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       spendGas: (use, known) => this.spendGas(use, known),
       ceilingOf: (reservation) => this.ceilingOf(reservation),
       dearerThanReserved: (reservation) => this.dearerThanReserved(reservation),
-      gasAfter: (use) => this.gasAfter(use),
+      stepsAfter: (use) => this.stepsAfter(use),
     });
   }
 

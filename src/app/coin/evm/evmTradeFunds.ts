@@ -19,7 +19,7 @@ export type GasUse = "payment" | "fee" | "claim" | "refund" | "cancel";
 type HowLong = { readonly ttlMs: number; readonly orLessGas?: boolean };
 
 /** What swap transactions need together: their gas, and how many they are. */
-type Steps = { readonly gas: bigint; readonly txs: bigint };
+export type Steps = { readonly gas: bigint; readonly txs: bigint };
 
 /**
  * Wei per gas that a reservation was reckoned with, and the wei it holds; `steps`: the gas of all it is for. `data`: the part of it that is
@@ -226,8 +226,8 @@ export class EvmTradeFunds {
   }
 
   /** Of what must still be possible once a dex fee or a payment is signed. */
-  protected gasAfter(use: "fee" | "payment"): bigint {
-    return this.gasOf("refund") + (use === "fee" ? this.#paymentSteps().gas : 0n);
+  protected stepsAfter(use: "fee" | "payment"): Steps {
+    return sumOf([this.#step("refund"), ...(use === "fee" ? [this.#paymentSteps()] : [])]);
   }
 
   paymentFee(_volume: Rational, stage: FeeStage): Result<Rational, never> {
