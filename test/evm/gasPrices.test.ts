@@ -12,7 +12,10 @@ function say(node: ScriptedNode | undefined, wei: bigint | null, tip = wei): voi
   };
   const price = wei === null ? "" : quantity(wei);
   node?.says.set("eth_gasPrice", told(price));
-  node?.says.set("eth_feeHistory", told({ baseFeePerGas: ["0x1"], reward: [Array.from({ length: 3 }, () => quantity(tip ?? 0n))] }));
+  node?.says.set("eth_feeHistory", () => {
+    if (tip === null) throw new RpcRefusal(-32005, "not now");
+    return { baseFeePerGas: ["0x1"], reward: [Array.from({ length: 3 }, () => quantity(tip))] };
+  });
 }
 
 /** What gas costs, as nodes say that name these prices. @param baseFee null: a chain before EIP-1559 @param tipped what recent blocks paid beside it */
@@ -77,6 +80,18 @@ test("where the honest see no tips, one that names some does not set them", asyn
 test("of four nodes one moves nothing beyond what the others say", async () => {
   expect(await pricesOf([0n, 2n * GWEI, 3n * GWEI, 4n * GWEI], null)).toMatchObject({ legacy: 3n * GWEI });
   expect(await pricesOf([10n ** 30n, 2n * GWEI, 3n * GWEI, 4n * GWEI], null)).toMatchObject({ legacy: 4n * GWEI });
+});
+
+test("one of several that names a price alone is believed up to what does no harm: the others may only be busy", async () => {
+  const absurd = 9_000n * GWEI;
+  expect(await pricesOf([null, absurd, null], null)).toMatchObject({ legacy: 50n * GWEI });
+  expect(await pricesOf([absurd, null])).toMatchObject({ legacy: 50n * GWEI, priority: tips(50n * GWEI) });
+  expect(await pricesOf([null, absurd, null], 800n * GWEI)).toMatchObject({ legacy: 1_800n * GWEI, priority: tips(900n * GWEI) });
+  // The tips of the others are not known either.
+  const tipped = await pricesOf([3n * GWEI, 3n * GWEI, 3n * GWEI], GWEI, [null, null, absurd]);
+  expect(tipped).toMatchObject({ legacy: 3n * GWEI, priority: tips(50n * GWEI) });
+  // Of one node that was given alone there is nobody else to ask.
+  expect(await pricesOf([absurd])).toMatchObject({ legacy: absurd, priority: tips(absurd) });
 });
 
 test("the only one of those that agree on the block that names a price is believed; without any there is none", async () => {

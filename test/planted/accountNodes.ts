@@ -95,6 +95,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/evm/openAccount.test.ts",
   ),
   bug(
+    "one of several account nodes has any price of gas paid while the others are busy",
+    "src/adapters/evmRpc/gasReader.ts",
+    "values.length === 1 && need > 1",
+    "values.length === 0 && need > 1",
+    PRICES,
+  ),
+  bug(
     "a node that makes up its newest block keeps the others from those they have in common",
     CHOICE,
     "if (winner === undefined) continue;",

@@ -15,11 +15,16 @@ const LEAST_TELLING = 10n ** 6n;
 /**
  * What several nodes say a price is: the middle one; of an even number the higher of the two in the middle, because one who says too little
  * would have everything of the account wait. One of two may as well say too much: the higher counts no further than some times the
- * lower, or `known`.
+ * lower, or `known`. So does what one of several says alone: no further than `known`, or what does no harm.
  * @param known wei per gas that need no node's word
+ * @param need how many must agree on anything else
  */
-function agreedPrice(values: readonly bigint[], known: bigint): bigint | null {
+function agreedPrice(values: readonly bigint[], known: bigint, need: number): bigint | null {
   const [low, high] = middleTwo(values);
+  if (low !== null && values.length === 1 && need > 1) {
+    const most = known > HARMLESS ? known : HARMLESS;
+    return low < most ? low : most;
+  }
   if (low === null || high === null || low === high) return high;
   const most = low * SPREAD > known ? low * SPREAD : known;
   return high < most ? high : most;
@@ -51,8 +56,8 @@ function tipsOf({ reward }: FeeHistoryAnswer): Tips | null {
 }
 
 /**
- * What gas costs after `header`, as the middle one of the nodes of the quorum says. All are asked, and the only one that answers is believed: without a
- * price nothing goes out, and what may be paid has bounds of its own.
+ * What gas costs after `header`, as the middle one of the nodes of the quorum says. All are asked, and the only one that answers is believed, within bounds
+ * where others were given: without a price nothing goes out.
  */
 export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal: AbortSignal): Promise<Result<GasPrices, LookFault>> {
   const { baseFeePerGas, gasUsed, gasLimit } = header;
@@ -61,7 +66,7 @@ export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal
   const values = answers.flatMap((list) => list.flatMap((answer) => (answer.ok ? [answer.value] : [])));
   const next = baseFeePerGas === null ? null : nextBaseFee({ baseFee: baseFeePerGas, gasUsed, gasLimit });
   const prices = values.filter((value) => typeof value === "bigint");
-  const legacy = agreedPrice(prices, knownPrice(prices, next));
+  const legacy = agreedPrice(prices, knownPrice(prices, next), quorum.need);
   if (legacy === null) {
     const troubles = quorum.nodes.flatMap((node) => node.trouble ?? []);
     return err({ kind: "too_few", what: "the price of gas", have: 0, need: 1, troubles });
@@ -76,6 +81,7 @@ export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal
     agreedPrice(
       tips.map((t) => t[name]),
       known,
+      quorum.need,
     ) ?? usual;
   return ok({ legacy, nextBaseFee: next, priority: { low: column("low"), medium: column("medium"), high: column("high") } });
 }
