@@ -43,6 +43,13 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "an approval takes whatever gas a token wants",
+    "src/app/coin/evm/allowanceKeeper.ts",
+    "units > most\n",
+    "units < 0n\n",
+    "src/app/coin/evm/allowanceKeeper.test.ts",
+  ),
+  bug(
     "a payment is signed at a price that rose since it was judged",
     BUILDER,
     "dearer ?? (most !== null && price > most ? short : null);",

@@ -403,3 +403,12 @@ test("whatever order keys ask, pay, give up and blocks come in, no payment that 
     { numRuns: 150 },
   );
 });
+
+test("an approval that needs far more gas than any usual token's is not paid for", async () => {
+  const w = await new TokenWorld().open();
+  w.chain.gas = 1_000_001n;
+  expect(await w.ask("a", 5n)).toBe(`an approval of token ${checksumAddress(TOKEN)} needs 1000001 gas, far more than the usual 100000`);
+  expect(w.nonces.waiting()).toEqual([]);
+  w.chain.gas = 1_000_000n;
+  expect(await w.ask("a", 5n)).toMatch(/ was sent and waits for its block$/);
+});

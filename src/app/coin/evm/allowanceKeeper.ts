@@ -23,6 +23,10 @@ const MAX_LOOKS = 3;
 /** Hundredths an estimate is raised to where the coins file names none: what it touches may change until then. */
 const ESTIMATE_PERCENT = 110n;
 const MAX_UINT256 = 2n ** 256n - 1n;
+/** Gas of one approval, as promises reckon with it: the figure the interface names for QRC-20 (spec, get_trade_fee); usual tokens need half of it. */
+export const APPROVAL_GAS = 100_000n;
+/** Times so much, as of payments: beyond it the token does something nobody agreed on, and has the account pay for it. */
+const MOST_GAS_FACTOR = 10n;
 /** Of the payment that is only tried. */
 const TRIAL_LOCK_SEC = 3_600;
 
@@ -225,8 +229,11 @@ export class AllowanceKeeper {
       data: approveCall(need.contract, amount),
     });
     const percent = gas.estimatePercent ?? ESTIMATE_PERCENT;
+    const most = APPROVAL_GAS * MOST_GAS_FACTOR + dataBound(chain).gas;
     const withMargin = (units: bigint, reset: boolean): Result<Estimated, string> =>
-      ok({ gasLimit: (units * percent + 99n) / 100n, reset });
+      units > most
+        ? err(`an approval of token ${checksumAddress(need.token)} needs ${units} gas, far more than the usual ${APPROVAL_GAS}`)
+        : ok({ gasLimit: (units * percent + 99n) / 100n, reset });
     const found = await chain.estimateGas(request(this.#amountAt(nonces.next() ?? 0n, need)), signal);
     if (found.ok) return withMargin(found.value, false);
     if (found.error.kind !== "Reverted") return err(found.error.message);

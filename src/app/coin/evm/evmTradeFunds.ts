@@ -5,6 +5,7 @@ import type { TokenSteps } from "../../swap/swapCoin.ts";
 import type { FeeFunds, FeeStage, FundsError, MissingFunds, NotSufficientBalance, Outage, Reservation } from "../../tradingCoin.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { Short } from "./accountFunds.ts";
+import { APPROVAL_GAS } from "./allowanceKeeper.ts";
 import { fitBlock } from "./blockGas.ts";
 import { DATA_ROOM, dataBound, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
 import { gasPricesOf } from "./evmAccount.ts";
@@ -27,8 +28,6 @@ export type Steps = { readonly gas: bigint; readonly txs: bigint };
  */
 type Ceiling = { readonly wanted: bigint; readonly wei: bigint; readonly steps: bigint; readonly data: bigint; readonly perTx: bigint };
 
-/** Gas of one approval at most: the figure the interface names for QRC-20 (spec, get_trade_fee); usual tokens need half of it. */
-const APPROVAL_GAS = 100_000n;
 /** A token that must be reset first needs two. */
 const MOST_APPROVALS = 2n;
 
