@@ -43,6 +43,13 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a refund waits for account nodes that are gone until the maker may show its secret",
+    "src/app/swap/duties/lockTimes.ts",
+    ' || (relayPolicy === "nonce" && chain.status().state !== "ready")',
+    "",
+    "test/sim/accountShort.test.ts",
+  ),
+  bug(
     "an approval takes whatever gas a token wants",
     "src/app/coin/evm/allowanceKeeper.ts",
     "units > most\n",
