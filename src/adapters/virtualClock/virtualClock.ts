@@ -18,6 +18,8 @@ export type RunEnd = "until" | "time" | "idle";
  */
 export class VirtualClock implements Clock {
   #nowMs: number;
+  readonly #startMs: number;
+  /** By milliseconds since the start: small integers are quicker keys. */
   readonly #moments = new Map<number, Moment>();
   /** Binary heap of the milliseconds in `#moments`: many timers are due together, and one entry stands for all of them. */
   readonly #due: number[] = [];
@@ -28,6 +30,7 @@ export class VirtualClock implements Clock {
   /** @param startMs unix milliseconds at the start; the default is an arbitrary fixed date */
   constructor(startMs = 1_700_000_000_000) {
     this.#nowMs = startMs;
+    this.#startMs = startMs;
   }
 
   nowMs(): number {
@@ -37,13 +40,13 @@ export class VirtualClock implements Clock {
   after(delayMs: number, task: () => void): () => void {
     if (!(delayMs >= 0)) throw new RangeError(`a delay of ${delayMs} ms`);
     // Whole milliseconds, as a real clock shows: what reads the time may count on it.
-    const dueMs = Math.ceil(this.#nowMs + delayMs);
+    const due = Math.ceil(this.#nowMs + delayMs) - this.#startMs;
     const timer: Timer = { task };
-    const moment = this.#moments.get(dueMs);
+    const moment = this.#moments.get(due);
     if (moment) moment.timers.push(timer);
     else {
-      this.#moments.set(dueMs, { timers: [timer], next: 0 });
-      this.#push(dueMs);
+      this.#moments.set(due, { timers: [timer], next: 0 });
+      this.#push(due);
     }
     this.#waiting++;
     return () => {
@@ -78,12 +81,12 @@ export class VirtualClock implements Clock {
   /** Runs the next timer that is due by then. @returns null: there was one */
   #step(untilMs: number): RunEnd | null {
     for (;;) {
-      const dueMs = this.#due[0];
-      const moment = dueMs === undefined ? undefined : this.#moments.get(dueMs);
-      if (dueMs === undefined || moment === undefined || dueMs > untilMs) break;
+      const due = this.#due[0];
+      const moment = due === undefined ? undefined : this.#moments.get(due);
+      if (due === undefined || moment === undefined || due + this.#startMs > untilMs) break;
       const timer = moment.timers[moment.next++];
       if (timer === undefined) {
-        this.#moments.delete(dueMs);
+        this.#moments.delete(due);
         this.#pop();
         continue;
       }
@@ -94,6 +97,7 @@ export class VirtualClock implements Clock {
       }
       timer.task = undefined;
       this.#waiting--;
+      const dueMs = due + this.#startMs;
       if (dueMs > this.#nowMs) this.#nowMs = dueMs;
       task();
       return null;
@@ -117,18 +121,18 @@ export class VirtualClock implements Clock {
     this.#cancelled = 0;
   }
 
-  #push(dueMs: number): void {
+  #push(due: number): void {
     const heap = this.#due;
     let at = heap.length;
-    heap.push(dueMs);
+    heap.push(due);
     while (at > 0) {
       const parent = (at - 1) >> 1;
       const above = heap[parent] as number;
-      if (dueMs >= above) break;
+      if (due >= above) break;
       heap[at] = above;
       at = parent;
     }
-    heap[at] = dueMs;
+    heap[at] = due;
   }
 
   #pop(): void {
