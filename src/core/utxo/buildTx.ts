@@ -20,6 +20,9 @@ const SAPLING_BYTES = 4 + 4 + 8 + 3;
 /** Largest transaction nodes relay, virtual bytes (standardness of the Bitcoin family: 400,000 weight units). */
 const MAX_STANDARD_VSIZE = 100_000;
 
+/** One for all inputs: an array of its own for each of thousands costs more than the rest of them. */
+const UNSIGNED = new Uint8Array(0);
+
 const outputBytes = (script: Uint8Array): number => 8 + compactSizeLength(script.length) + script.length;
 
 /** Inputs by how they are signed. */
@@ -103,7 +106,7 @@ function finish(args: BuildArgs, chosen: Chosen, outputs: readonly TxOutput[], c
   if (small) return err({ kind: "OutputBelowDust", value: small.value, dust: args.dust });
   const all = change > 0n ? [...outputs, { value: change, script: args.changeScript }] : outputs;
   const { spent } = chosen;
-  const inputs = spent.map(({ txid, vout }) => ({ txid, vout, scriptSig: new Uint8Array(0), sequence: SEQUENCE_FINAL, witness: [] }));
+  const inputs = spent.map(({ txid, vout }) => ({ txid, vout, scriptSig: UNSIGNED, sequence: SEQUENCE_FINAL, witness: [] }));
   const tx = draftTx(args.template, { inputs, outputs: all, lockTime: args.lockTime });
   return ok({ tx, spent, fee: chosen.sum - sum(all), change });
 }
