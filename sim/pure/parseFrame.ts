@@ -1,5 +1,5 @@
 import { parseFrame as real } from "../../src/core/gossip/parseFrame.ts";
-import { remembered } from "./remembered.ts";
+import { KEPT_ON_THE_WAY, remembered } from "./remembered.ts";
 
 /** A relay hands one frame to many. */
-export const parseFrame: typeof real = remembered(real);
+export const parseFrame: typeof real = remembered(real, KEPT_ON_THE_WAY);
