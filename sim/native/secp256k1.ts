@@ -1,5 +1,7 @@
 import { createRequire } from "node:module";
 import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
+import { remembered } from "../pure/remembered.ts";
+import { latin1, noteMade } from "./ownSignatures.ts";
 
 /** The part of the `secp256k1` package used here. Deterministic by RFC 6979, low-S, as noble is asked to be. */
 type Binding = {
@@ -37,21 +39,35 @@ function quickSignature(binding: Binding): typeof noble.Signature {
   return Object.create(noble.Signature, { fromBytes: { value: fromBytes } });
 }
 
-const quick = (binding: Binding): typeof noble => ({
+/** A world has few keys, and every look at a contract asks about two of them. By their bytes as characters. */
+const isPoint = (binding: Binding): ((key: Uint8Array) => boolean) => {
+  const known = remembered<boolean, string>((text) => binding.publicKeyVerify(Buffer.from(text, "latin1")));
+  return (key) => known(latin1(key));
+};
+
+/** The same for the keys that sign. */
+const publicKeyOf = (binding: Binding): ((secretKey: Uint8Array) => Uint8Array) => {
+  const known = remembered<Uint8Array, string>((text) => binding.publicKeyCreate(Buffer.from(text, "latin1"), true));
+  return (secretKey) => known(latin1(secretKey));
+};
+
+const quick = (binding: Binding, isValidPoint = isPoint(binding), compressedKey = publicKeyOf(binding)): typeof noble => ({
   ...noble,
   Signature: quickSignature(binding),
   getPublicKey: (secretKey, isCompressed = true) => binding.publicKeyCreate(secretKey, isCompressed),
   utils: {
     ...noble.utils,
     isValidPublicKey: (key, isCompressed) =>
-      isCompressed === true ? key.length === 33 && binding.publicKeyVerify(key) : noble.utils.isValidPublicKey(key, isCompressed),
+      isCompressed === true ? key.length === 33 && isValidPoint(key) : noble.utils.isValidPublicKey(key, isCompressed),
   },
   sign: (message, secretKey, options) => {
     const isPlain = options?.prehash === false && options.lowS !== false && !options.extraEntropy;
     if (!isPlain) return noble.sign(message, secretKey, options);
     const { signature, recid } = binding.ecdsaSign(message, secretKey);
     if (options.format === "recovered") return Uint8Array.of(recid, ...signature);
-    return options.format === "der" ? binding.signatureExport(signature) : signature;
+    if (options.format === "der") return binding.signatureExport(signature);
+    noteMade(signature, message, compressedKey(secretKey));
+    return signature;
   },
 });
 
