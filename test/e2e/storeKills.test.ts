@@ -123,11 +123,11 @@ for (const syscall of ["pwrite64", "fsync", "fdatasync", "ftruncate"]) {
   );
 }
 
-test.skipIf(noStrace !== "")(`after an fsync that failed nothing more is acknowledged${noStrace}`, async () => {
+test.skipIf(noStrace !== "")(`while fsyncs fail nothing more is acknowledged${noStrace}`, async () => {
   const template = await emptyStore();
   for (let n = 1; n <= 3; n++) {
     restore(template);
-    const fail = ["fsync", "fdatasync"].flatMap((call) => ["-e", `inject=${call}:error=EIO:when=${n}`]);
+    const fail = ["fsync", "fdatasync"].flatMap((call) => ["-e", `inject=${call}:error=EIO:when=${n}+`]);
     const { stdout, status } = traced(["-o", "/dev/null", "-e", "trace=fsync,fdatasync", ...fail, "-P", `${path}-wal`], WRITER, [
       path,
       SWAPS,

@@ -8,8 +8,6 @@ import type { WireError, WorkerReply, WorkerRequest, WorkerSetup } from "./worke
 
 /** Batches in one transaction. More would only delay the first acknowledgement. */
 const MAX_GROUP = 512;
-/** A disk whose fsync failed is tried again at the next write after this long: looking through what is stored may take a second. */
-const RECOVER_MS = 2_000;
 
 const toWire = (error: StorageError): WireError => ({
   kind: error.kind,
@@ -22,14 +20,8 @@ const toWire = (error: StorageError): WireError => ({
  * the reads. A read therefore sees each write issued before it.
  *
  * @param openEngine makes the engine; another one than the real one imitates a bad disk
- * @param nowMs a clock that never goes back
  */
-export function serveDatabase(
-  port: MessagePort,
-  setup: WorkerSetup,
-  openEngine?: (path: string) => SqliteEngine,
-  nowMs: () => number = () => performance.now(),
-): void {
+export function serveDatabase(port: MessagePort, setup: WorkerSetup, openEngine?: (path: string) => SqliteEngine): void {
   const reply = (message: WorkerReply): void => port.postMessage(message);
   let engine: SqliteEngine;
   let notes: readonly StoreNote[];
@@ -41,14 +33,11 @@ export function serveDatabase(
     return;
   }
 
-  let triedMs: number | null = null;
   /** A node whose disk was away for a moment would otherwise look on while its swaps run into their limits. */
   const recover = (): void => {
     if (engine.fault === null) return;
-    triedMs ??= nowMs();
-    if (nowMs() - triedMs < RECOVER_MS) return;
     const bytes = existsSync(setup.path) ? statSync(setup.path).size : 0;
-    triedMs = engine.recover((db) => refuseDamaged(db, setup.path, bytes)) ? null : nowMs();
+    engine.recover((db) => refuseDamaged(db, setup.path, bytes));
   };
   const commit = (writes: readonly (WorkerRequest & { op: "write" })[]): void => {
     if (writes.length > 0) recover();

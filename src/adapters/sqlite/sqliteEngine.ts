@@ -122,9 +122,10 @@ export class SqliteEngine {
   }
 
   /**
-   * After a failed fsync: the disk may be well again. All that is committed is written to the main file anew and fsynced, and looked
-   * through; then a transaction must reach the disk. Only after that are writes taken again. What failed never counts: the next
-   * transaction is written in its place, so that nothing acknowledged stands behind what the system may have dropped.
+   * After a failed fsync: the disk may be well again. All that is committed is written to the main file anew and fsynced, a transaction
+   * must reach the disk, and what is stored is looked through, last because it takes longest. Only then are writes taken again. What
+   * failed never counts: the next transaction is written in its place, so that nothing acknowledged stands behind what the system may
+   * have dropped.
    *
    * @param check throws a `StorageError` of kind Corrupt when what is stored is damaged: then it stays as it is
    * @returns whether writes are taken
@@ -135,14 +136,13 @@ export class SqliteEngine {
     if (broken.kind === "Corrupt") return false;
     try {
       const [copied] = this.read("PRAGMA wal_checkpoint(TRUNCATE)");
-      if (copied?.busy !== 0) return false;
+      const [refused] = copied?.busy === 0 ? (this.#tryGroup([[]]) ?? [broken]) : [broken];
+      if (refused) return false;
       check(this);
       this.#broken = null;
-      const [refused] = this.#tryGroup([[]]) ?? [broken];
-      if (refused) this.#broken ??= refused;
     } catch (error) {
       const failure = toStorageError(error, "cannot take writes again");
-      this.#broken = failure.kind === "Corrupt" ? failure : broken;
+      if (failure.kind === "Corrupt") this.#broken = failure;
     }
     return this.#broken === null;
   }
