@@ -27,7 +27,7 @@ const FEWEST_AT_ONCE = 2;
  */
 const MAX_CONTESTED = 50;
 /**
- * What is left of these, and what nobody gives, is gone through again so long after, ms: where a liar names tens of thousands that alone takes
+ * What is left of these, and what they name and nobody gives, is gone through again so long after, ms: where a liar names tens of thousands that alone takes
  * a tenth of a second, and news of others can begin five looks a second.
  */
 const LATER_MS = 5_000;
@@ -103,7 +103,7 @@ export class HistoryWork {
         const made = this.#facts(findings.filter(isFound));
         await this.#deps.commit({ ...delta, ...made.facts });
         delta = {};
-        mark(part, findings, laterMs);
+        mark(part, findings, servers.length, laterMs);
         this.#noteUngiven(part, findings);
         if (made.newOutputs) again = reopen(part) || again;
         if (isLate()) {
@@ -247,8 +247,9 @@ const inTurn = (servers: readonly RemoteServer[], turn: number): readonly Remote
 
 const isFound = (finding: Finding): finding is Found => typeof finding === "object";
 
-function mark(jobs: readonly Job[], findings: readonly Finding[], laterMs: number): void {
-  for (const [i, { claim, scripts }] of jobs.entries()) {
+function mark(jobs: readonly Job[], findings: readonly Finding[], servers: number, laterMs: number): void {
+  for (const [i, job] of jobs.entries()) {
+    const { claim, scripts } = job;
     const finding = findings[i];
     for (const tracked of scripts) {
       if (finding !== undefined && isFound(finding)) {
@@ -256,9 +257,9 @@ function mark(jobs: readonly Job[], findings: readonly Finding[], laterMs: numbe
         continue;
       }
       tracked.done.delete(claim.txid);
-      // What nobody proves now is asked for again at the next look, whatever is new by then.
-      if (finding === "ungiven") tracked.laterMs = laterMs;
-      else if (claim.blocks.size > 0) tracked.changed = true;
+      // What nobody proves or gives now is asked for again at the next look, whatever is new by then.
+      if (finding === "ungiven" && isContested(job, servers)) tracked.laterMs = laterMs;
+      else if (claim.blocks.size > 0 || finding === "ungiven") tracked.changed = true;
     }
   }
 }
