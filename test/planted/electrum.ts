@@ -223,8 +223,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a payment that was signed leaves though servers refuse the history of its contract since",
     "src/app/swap/duties/payment.ts",
-    "if (crowded) return crowded;",
-    "if (crowded === undefined) return crowded;",
+    "const hopeless = otherKey(task) ?? crowdedContract(task);",
+    "const hopeless = otherKey(task);",
     DUSTED_TEST,
   ),
   bug(

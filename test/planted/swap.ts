@@ -680,8 +680,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "the end of a swap counts without a block",
     CONTRACTS,
-    "return { confs: Math.max(1, confs), nota: false, valueConfs: 0 };",
-    "return { confs, nota: false, valueConfs: 0 };",
+    "return { confs: Math.max(1, confs), nota: isPayment && nota, valueConfs: 0 };",
+    "return { confs, nota: isPayment && nota, valueConfs: 0 };",
     LIMITS,
   ),
   bug(
@@ -1034,8 +1034,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a fee is handed to a backend that is away",
     PUBLISH,
-    'slot === "fee" || slot === ownPayment(role) ? await outageOf(task.coin(role), signal) : null',
-    "null",
+    "(otherKey(task) ?? (await outageOf(task.coin(role), signal)))",
+    "otherKey(task)",
     OUTBOX,
   ),
   bug(
