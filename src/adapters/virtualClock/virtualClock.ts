@@ -115,7 +115,7 @@ export class VirtualClock implements Clock {
   /** Throws out what was cancelled. */
   #sweep(): void {
     for (const moment of this.#moments.values()) {
-      moment.timers = moment.timers.slice(moment.next).filter(({ task }) => task !== undefined);
+      moment.timers = moment.timers.filter(({ task }) => task !== undefined);
       moment.next = 0;
     }
     this.#cancelled = 0;
