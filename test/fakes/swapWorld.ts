@@ -255,11 +255,11 @@ export class SwapSide {
     for (const ticker of tickers) await this.enable(ticker);
   }
 
-  async enable(ticker: Ticker): Promise<void> {
+  async enable(ticker: Ticker, requiredConfirmations = 1): Promise<void> {
     const request = {
       coin: ticker,
       mm2: true,
-      requiredConfirmations: 1,
+      requiredConfirmations,
       requiresNotarization: false,
       daemon: undefined,
       birthdayHeight: undefined,

@@ -1204,4 +1204,11 @@ export const SWAP: readonly PlantedBug[] = [
     "if (unsignable) {\n    throw new Error(unsignable);",
     "test/swap/otherKeys.test.ts",
   ),
+  bug(
+    "a swap waits at a start for a coin whose backend is away, though it has all it needs to claim",
+    "src/app/coin/coinRegistry.ts",
+    "away !== null && this.#deps.usersOf(ticker).activeSwaps.length > 0",
+    "away !== null && false",
+    "test/swap/awayAtStart.test.ts",
+  ),
 ];

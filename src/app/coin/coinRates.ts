@@ -21,6 +21,7 @@ export class CoinRates {
   readonly #closed = new AbortController();
   #told: { readonly perKb: bigint; readonly atMs: number } | null = null;
   #stop: () => void = () => undefined;
+  #isFollowed = false;
 
   constructor(spec: CoinSpec, chain: UtxoChain, clock: Clock) {
     this.#spec = spec;
@@ -34,10 +35,12 @@ export class CoinRates {
     return feePolicy.kind === "dynamic" || relayPolicy !== "overpay";
   }
 
-  /** Fetches the first estimate and keeps it fresh until `close`. */
+  /** Fetches an estimate and keeps it fresh until `close`. May be called again: for a backend that was away the first time. */
   async open(signal?: AbortSignal): Promise<void> {
     if (!this.#isAsked) return;
     await this.refresh(signal);
+    if (this.#isFollowed) return;
+    this.#isFollowed = true;
     const again = (): void => {
       this.#stop = this.#clock.after(RATE_REFRESH_MS, () => {
         void this.refresh(this.#closed.signal).finally(() => {

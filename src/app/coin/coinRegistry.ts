@@ -11,7 +11,7 @@ import type { EvmCoin } from "./evm/evmCoin.ts";
 import type { EnableTokensError, EvmEnableError, TokenRequest } from "./evmParts.ts";
 import { type TokensToOpen, tokensToOpen } from "./tokensToOpen.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
-import { type OpenedChain, openUtxoCoin, type UtxoEnable, type UtxoEnableError, type UtxoOpenerDeps } from "./utxoOpener.ts";
+import { beginWith, type OpenedChain, openUtxoCoin, type UtxoEnable, type UtxoEnableError, type UtxoOpenerDeps } from "./utxoOpener.ts";
 
 /** An activated coin of either family. What only one of them can do is asked for by `family`. */
 export type ActiveCoin = UtxoCoin | EvmCoin;
@@ -73,6 +73,8 @@ export class CoinRegistry {
   readonly #accounts: AccountOpener;
   /** Put aside: there for tokens or swaps that need them, and for no new trades. */
   readonly #passive = new Set<string>();
+  /** Put aside because their backend has given no balance yet, with the request they were opened for: for swaps alone until it does. */
+  readonly #unseen = new Map<string, EnableRequest>();
   /** Being opened; null until the chain is there. An index has one writer at a time. */
   readonly #opening = new Map<string, UtxoChain | null>();
   /** Of the coins of the UTXO family. */
@@ -138,6 +140,14 @@ export class CoinRegistry {
         withParents([signal, this.#stopping.signal], (s) => this.#reopen(back, request, aside, s)),
       );
     }
+    const before = this.#unseen.get(ticker);
+    if (back && before) {
+      this.#opening.set(ticker, back.chain);
+      return this.#noted(
+        [ticker],
+        withParents([signal, this.#stopping.signal], (s) => this.#lookAgain(entry, back, before, request, aside, s)),
+      );
+    }
     if (back) {
       const refused = aside ? null : this.#useServers(request);
       if (refused) return err(refused);
@@ -176,12 +186,16 @@ export class CoinRegistry {
       ? await this.#accounts.open(entry, request, signal)
       : await this.#openUtxo(entry, request, signal);
     if (!opened.ok) return opened;
-    this.#deps.prepare(opened.value.family === "utxo" ? opened.value : opened.value.swapCoin);
-    this.#coins.set(ticker, opened.value);
-    if (aside) this.#passive.add(ticker);
+    this.#enter(opened.value, aside);
     this.#deps.log.info("coin_activated", { coin: ticker, address: opened.value.address });
-    for (const l of this.#listeners) l();
     return opened;
+  }
+
+  #enter(coin: ActiveCoin, aside: boolean): void {
+    this.#deps.prepare(coin.family === "utxo" ? coin : coin.swapCoin);
+    this.#coins.set(coin.ticker, coin);
+    if (aside) this.#passive.add(coin.ticker);
+    for (const l of this.#listeners) l();
   }
 
   async #openUtxo(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {
@@ -191,9 +205,51 @@ export class CoinRegistry {
       this.#opening.set(ticker, chain);
       opened = chain;
     };
-    const coin = await openUtxoCoin(this.#deps, entry, request, onChain, signal);
-    if (coin.ok && opened !== null) this.#chains.set(ticker, opened);
-    return coin;
+    const made = await openUtxoCoin(this.#deps, entry, request, onChain, signal);
+    if (!made.ok) return made;
+    const { coin, away } = made.value;
+    const isWaitedFor = away !== null && this.#deps.usersOf(ticker).activeSwaps.length > 0;
+    if (opened !== null && (away === null || isWaitedFor)) this.#chains.set(ticker, opened);
+    if (away === null) return ok(coin);
+    if (isWaitedFor) this.#keepForSwaps(coin, request, away);
+    else await coin.close();
+    return err({ kind: "DaemonFailed", coin: ticker, message: away });
+  }
+
+  /**
+   * A coin whose backend is away after a start stays for the swaps that wait for it: what they must do on their other coin, a claim with a
+   * known secret or a refund, cannot wait. To them it is a coin whose backend went away while they ran.
+   */
+  #keepForSwaps(coin: UtxoCoin, request: EnableRequest, away: string): void {
+    const { ticker } = coin;
+    this.#unseen.set(ticker, request);
+    this.#enter(coin, true);
+    this.#deps.log.warn("coin_kept_for_swaps", { coin: ticker, why: away });
+    // Its rates are asked for until there are some.
+    void coin.open();
+  }
+
+  /** A coin that was kept for swaps without its backend is enabled: as it is by the same request, opened anew by another. */
+  async #lookAgain(
+    entry: CoinEntry,
+    back: UtxoCoin,
+    before: EnableRequest,
+    request: EnableRequest,
+    aside: boolean,
+    signal: AbortSignal,
+  ): Promise<Result<ActiveCoin, EnableError>> {
+    const { ticker } = entry;
+    if (JSON.stringify(before) !== JSON.stringify(request)) {
+      await this.#take(back);
+      return this.#open(entry, request, aside, signal);
+    }
+    const away = await beginWith(this.#deps, back, request, signal);
+    if (away !== null) return err({ kind: "DaemonFailed", coin: ticker, message: away });
+    this.#unseen.delete(ticker);
+    if (!aside) this.#passive.delete(ticker);
+    this.#deps.log.info("coin_activated", { coin: ticker, address: back.address });
+    for (const l of this.#listeners) l();
+    return ok(back);
   }
 
   /** A coin that stayed for its swaps goes on with the servers that are named now: those it had may be why it was disabled. */
@@ -347,6 +403,7 @@ export class CoinRegistry {
     this.#coins.delete(ticker);
     this.#chains.delete(ticker);
     this.#passive.delete(ticker);
+    this.#unseen.delete(ticker);
     this.#closing.add(ticker);
     try {
       await this.#deps.beforeClose(ticker);

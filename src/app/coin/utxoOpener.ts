@@ -102,8 +102,11 @@ const DEFAULT_FEE_TARGET_BLOCKS = 1;
 const OTHER_ADDRESS =
   "path_to_address names another address than the first, external one of account 0, which is the only one this node trades with";
 
+/** `away`: why its backend gave no balance, a sentence; null: it did, or its first scan runs. */
+export type OpenedCoin = { readonly coin: UtxoCoin; readonly away: string | null };
+
 /**
- * Opens a coin over its daemon, with its first balance or while its first scan runs.
+ * Opens a coin over its backend, and waits for its first balance a while.
  *
  * @param onChain told the chain as soon as there is one, long before the coin can be used
  * @throws Aborted when `signal` fires
@@ -114,7 +117,7 @@ export async function openUtxoCoin(
   request: UtxoEnable,
   onChain: (chain: OpenedChain) => void,
   signal: AbortSignal,
-): Promise<Result<UtxoCoin, UtxoEnableError>> {
+): Promise<Result<OpenedCoin, UtxoEnableError>> {
   const { ticker } = entry;
   const kind = utxoKind(entry, request.addressFormat);
   if (!kind.ok) return err({ kind: "NotSupported", coin: ticker, reason: kind.error.reason });
@@ -146,17 +149,29 @@ export async function openUtxoCoin(
     deps.clock,
   );
   try {
-    const failed = await firstBalance(deps, coin, request.birthdayHeight ?? 0, signal);
-    if (failed === null) {
-      if (request.merge) void keepMerging(coin, request.merge, deps);
-      return ok(coin);
-    }
-    await coin.close();
-    return err({ kind: "DaemonFailed", coin: ticker, message: failed });
+    return ok({ coin, away: await beginWith(deps, coin, request, signal) });
   } catch (cause) {
     await coin.close();
+    if (cause instanceof BlockGone) return err({ kind: "DaemonFailed", coin: ticker, message: cause.message });
     throw cause;
   }
+}
+
+/**
+ * Waits for a balance of an open coin a while, then does what its request asks for.
+ *
+ * @returns why its backend gave none, a sentence; null: it did
+ * @throws Aborted when `signal` fires
+ */
+export async function beginWith(
+  deps: Pick<UtxoOpenerDeps, "clock" | "log">,
+  coin: UtxoCoin,
+  { birthdayHeight, merge }: UtxoEnable,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const away = await firstBalance(deps, coin, birthdayHeight ?? 0, signal);
+  if (away === null && merge) void keepMerging(coin, merge, deps);
+  return away;
 }
 
 function hdWallet({ hdKeyOf }: UtxoOpenerDeps, entry: CoinEntry): Pick<CoinWallet, "hd"> {
@@ -165,7 +180,12 @@ function hdWallet({ hdKeyOf }: UtxoOpenerDeps, entry: CoinEntry): Pick<CoinWalle
 }
 
 /** The index covers the own scripts up to the tip; what went wrong otherwise. */
-async function firstBalance({ clock, log }: UtxoOpenerDeps, coin: UtxoCoin, birthday: number, signal: AbortSignal): Promise<string | null> {
+async function firstBalance(
+  { clock, log }: Pick<UtxoOpenerDeps, "clock" | "log">,
+  coin: UtxoCoin,
+  birthday: number,
+  signal: AbortSignal,
+): Promise<string | null> {
   const failing = whenFailing(coin.chain, clock, FAILING_MS);
   try {
     await withDeadline(clock, FIRST_BALANCE_MS, [signal, failing.signal], async (s) => {
@@ -174,7 +194,6 @@ async function firstBalance({ clock, log }: UtxoOpenerDeps, coin: UtxoCoin, birt
     });
     return null;
   } catch (cause) {
-    if (cause instanceof BlockGone) return cause.message;
     if (!(cause instanceof Aborted) || signal.aborted) throw cause;
     const { progress, error } = coin.chain.status();
     if (progress && error === null) {

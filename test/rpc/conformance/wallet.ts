@@ -619,6 +619,10 @@ export const WALLET_ROWS: readonly Entry[] = [
     "Transport",
     "The DOC daemon cannot be used: HTTP 500; whether the transaction was sent is not known",
   ),
+  // What it spends stays taken: it may be out.
+  step("the daemon of DOC is back"),
+  step("alice is paid 100 DOC"),
+  step("the daemon of DOC gives no reply to what it is sent"),
   fails(
     "withdraw",
     { coin: "DOC", to: TO, amount: "1", broadcast: true },
