@@ -15,5 +15,8 @@ describe("both sides on five Electrum servers, one of which lies, one stalls and
   describe("peers that misbehave", async () => void (await import("../swap/badPeers.test.ts")));
   describe("messages of other swaps", async () => void (await import("../swap/replays.test.ts")));
   describe("promises and restarts", async () => void (await import("../swap/funds.test.ts")));
+  describe("payments that nobody asked blocks for", async () => void (await import("../swap/noConfirmations.test.ts")));
+  describe("keys that a swap has lost", async () => void (await import("../swap/otherKeys.test.ts")));
+  describe("a backend that is away at a start", async () => void (await import("../swap/awayAtStart.test.ts")));
   describe("claims of KDF", async () => void (await import("../swap/kdfClaims.test.ts")));
 });

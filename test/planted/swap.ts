@@ -368,7 +368,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a refund is given too early where a chain's own daemon shows no blocks",
     LOCK_TIMES,
-    "if (!chain.guard || now",
+    "if (!mayBeHeldUp || now",
     "if (now",
     NO_BLOCKS,
     LOCK_TIMES_TEST,
@@ -942,9 +942,9 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a swap does not hear what its chain says of it between two blocks",
-    TASK,
-    "for (const key of change.keys) if (this.#keys.has(key)) return true;",
-    "",
+    "src/app/swap/chainNews.ts",
+    "[...swaps.keys()] : this.#concerned(swaps, change.keys)",
+    "[...swaps.keys()] : []",
     "test/swap/chainNews.test.ts",
   ),
   bug("a child that another one hangs on counts as its rival", LOST_TO, "  if (isChildSlot(slot)) return null;\n", "", LOST_TO_TEST),

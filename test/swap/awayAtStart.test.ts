@@ -34,6 +34,8 @@ test("a taker that knows the secret claims, though the daemon of the coin it gav
   expect(taker.coins.all().map((c) => c.ticker)).toEqual(["AAA"]);
   await expect(taker.enable("BBB")).rejects.toThrow("DaemonFailed");
   taker.rpcOf("BBB").down = false;
+  // Electrum servers that were away are dialled again within a minute.
+  await world.advance(60);
   await taker.enable("BBB");
   expect(taker.coins.active("BBB")?.ticker).toBe("BBB");
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
