@@ -62,7 +62,11 @@ export async function openDaemonChain(
 ): Promise<Result<UtxoChainWithHistory, OpenChainError>> {
   const endpoint = await endpointOf(entry, address);
   if (!endpoint.ok) return endpoint;
-  const client = createDaemonClient(endpoint.value, deps.clock);
+  const renewed = async (): Promise<DaemonEndpoint | null> => {
+    const found = await fromConfFile(entry);
+    return found.ok ? found.value : null;
+  };
+  const client = createDaemonClient(endpoint.value, deps.clock, address ? {} : { renewed });
   const mode = entry.raw.estimate_fee_mode;
   const chain = await openUtxoRpcChain({
     ticker: entry.ticker,

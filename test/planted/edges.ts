@@ -682,4 +682,11 @@ export const EDGES: readonly PlantedBug[] = [
     "this.#isClosing = false;",
     HTTP_TEST,
   ),
+  bug(
+    "a daemon that was started again refuses its old cookie for good",
+    "src/adapters/jsonRpc/daemonClient.ts",
+    "        if (used === endpoint) await renew();\n",
+    "",
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
 ];

@@ -3,9 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { queryObjects } from "node:v8";
 import { afterEach, expect, test } from "vitest";
+import { Secret } from "../../core/util/secret.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import { VirtualClock } from "../virtualClock/virtualClock.ts";
-import { createDaemonClient, type DaemonClient, type DaemonClientOptions } from "./daemonClient.ts";
+import { createDaemonClient, type DaemonClient, type DaemonClientOptions, type DaemonEndpoint } from "./daemonClient.ts";
 import { parseDaemonUrl } from "./daemonUrl.ts";
 
 type Handler = (body: string, response: ServerResponse, request: IncomingMessage) => void;
@@ -19,7 +20,7 @@ async function serve(
   handler: Handler,
   options: DaemonClientOptions = {},
   clock: Clock = new VirtualClock(),
-): Promise<DaemonClient & { readonly sockets: Set<Socket> }> {
+): Promise<DaemonClient & { readonly sockets: Set<Socket>; readonly port: string }> {
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -28,7 +29,8 @@ async function serve(
   });
   server.on("connection", (socket) => sockets.add(socket));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const endpoint = parseDaemonUrl(`http://us%3Aer:pa%20ss@127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const port = String((server.address() as AddressInfo).port);
+  const endpoint = parseDaemonUrl(`http://us%3Aer:pa%20ss@127.0.0.1:${port}/`);
   if (!endpoint.ok) throw new Error(endpoint.error.detail);
   const client = createDaemonClient(endpoint.value, clock, options);
   cleanup.push(() => {
@@ -36,7 +38,7 @@ async function serve(
     server.closeAllConnections();
     server.close();
   });
-  return { ...client, sockets };
+  return { ...client, sockets, port };
 }
 
 const idOf = (body: string): unknown => (JSON.parse(body) as { id: unknown }).id;
@@ -58,6 +60,49 @@ test("a call carries method, parameters and credentials, and gives the result; t
     ["getblockhash", [8], "us:er:pa ss"],
   ]);
   expect(client.sockets.size).toBe(1);
+});
+
+/** A daemon that takes the login `ok` alone, and how often it refused another. */
+async function serveWithLogin(renewed: NonNullable<DaemonClientOptions["renewed"]>) {
+  const refused: string[] = [];
+  const client = await serve(
+    (body, response, request) => {
+      const login = Buffer.from(String(request.headers.authorization).slice(6), "base64").toString();
+      if (login === "__cookie__:new") return reply(response, { result: 1, error: null, id: idOf(body) });
+      refused.push(login);
+      reply(response, "", 401);
+    },
+    { renewed },
+  );
+  return { client, refused };
+}
+const cookie = (url: URL, password: string): DaemonEndpoint => ({ url, user: "__cookie__", password: new Secret(password) });
+
+test("a login that is refused is read anew, once for all requests that wait: the daemon was started again and made another cookie", async () => {
+  let reads = 0;
+  const url = new URL("http://127.0.0.1/");
+  const { client, refused } = await serveWithLogin(async () => {
+    reads++;
+    return cookie(url, "new");
+  });
+  url.port = client.port;
+  const answers = await Promise.all([client.call("a", []), client.call("b", []), client.call("c", [])]);
+  expect(answers).toEqual(Array(3).fill({ ok: true, value: 1 }));
+  expect([reads, refused.length]).toEqual([1, 3]);
+  expect(await client.call("d", [])).toEqual({ ok: true, value: 1 });
+  expect([reads, refused.length]).toEqual([1, 3]);
+});
+
+test("a login that is refused and stays the same, or cannot be read any more, is tried once", async () => {
+  for (const found of ["same", "none"]) {
+    const url = new URL("http://127.0.0.1/");
+    const { client, refused } = await serveWithLogin(async () =>
+      found === "none" ? null : { url, user: "us:er", password: new Secret("pa ss") },
+    );
+    url.port = client.port;
+    expect(await client.call("a", [])).toMatchObject({ ok: false, error: { message: "wrong rpc user or password" } });
+    expect(refused).toEqual(["us:er:pa ss"]);
+  }
 });
 
 test("amounts arrive as the daemon's own digits, safe integers as numbers", async () => {

@@ -21,6 +21,11 @@ export type DaemonClientOptions = {
   readonly maxWaiting?: number;
   /** What single calls say they are. Default 1.0, which every coin daemon takes; batches are always 2.0. */
   readonly version?: "1.0" | "2.0";
+  /**
+   * Asked when the login is refused: a daemon makes a new cookie at each start. The request is repeated once with what it gives, if that is
+   * another login; null: there is none.
+   */
+  readonly renewed?: () => Promise<DaemonEndpoint | null>;
 };
 
 export interface DaemonClient extends DaemonRpc {
@@ -36,6 +41,7 @@ const MAX_RETRY_MS = 2_000;
 const NO_BATCHES_MS = 600_000;
 /** HTTP 503: Bitcoin Core's "work queue depth exceeded". */
 const SERVICE_UNAVAILABLE = 503;
+const UNAUTHORIZED = 401;
 
 /**
  * Lets go of the kept connections nobody uses. A daemon that is stopping takes no new ones and, up to Bitcoin Core 0.21,
@@ -50,8 +56,9 @@ function closeIdle(agent: HttpAgent): void {
  * Requests are repeated only where the daemon certainly did not take them: its work queue was full, or a kept
  * connection turned out to be closed before a byte came back.
  */
-export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, options: DaemonClientOptions = {}): DaemonClient {
+export function createDaemonClient(first: DaemonEndpoint, clock: Clock, options: DaemonClientOptions = {}): DaemonClient {
   const { timeoutMs: usualTimeoutMs = 15_000, maxAnswerBytes = 72_000_000, parallel = 8, maxWaiting = 256, version = "1.0" } = options;
+  let endpoint = first;
   const agent =
     endpoint.url.protocol === "https:"
       ? new HttpsAgent({ keepAlive: true, maxSockets: parallel })
@@ -60,10 +67,28 @@ export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, optio
   const closed = new AbortController();
   let nextId = 1;
   let batchesFromMs = Number.NEGATIVE_INFINITY;
+  let renewing: Promise<void> | null = null;
+
+  /** Reads the login anew, once for all requests that were refused. */
+  function renew(): Promise<void> {
+    renewing ??= (options.renewed ?? (async () => null))()
+      .then((found) => {
+        if (found?.url.protocol === endpoint.url.protocol) endpoint = found;
+      })
+      .finally(() => {
+        renewing = null;
+      });
+    return renewing;
+  }
 
   async function post(body: string, signal: AbortSignal): Promise<Result<HttpAnswer, DaemonError>> {
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(MAX_RETRY_MS, waitMs * 2)) {
-      const answer = await postJson(endpoint, agent, body, maxAnswerBytes, signal);
+      const used = endpoint;
+      let answer = await postJson(used, agent, body, maxAnswerBytes, signal);
+      if (answer.ok && answer.value.status === UNAUTHORIZED) {
+        if (used === endpoint) await renew();
+        if (!isSameLogin(used, endpoint)) answer = await postJson(endpoint, agent, body, maxAnswerBytes, signal);
+      }
       const turnedAway = answer.ok && answer.value.status === SERVICE_UNAVAILABLE;
       if (!answer.ok || turnedAway) closeIdle(agent);
       if (!turnedAway) return answer;
@@ -118,3 +143,6 @@ export function createDaemonClient(endpoint: DaemonEndpoint, clock: Clock, optio
     },
   };
 }
+
+const isSameLogin = (one: DaemonEndpoint, other: DaemonEndpoint): boolean =>
+  one.url.href === other.url.href && one.user === other.user && one.password.reveal() === other.password.reveal();
