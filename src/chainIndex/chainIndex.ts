@@ -262,13 +262,21 @@ export class ChainIndex {
 
   #putOutput(output: StoredOutput): string {
     const key = outKey(output);
-    const scriptHex = toHex(output.script);
+    const { scriptHex, script } = this.#shared(output.script);
     if (!this.#outputs.has(key)) {
-      this.#outputs.set(key, { output, scriptHex, spenders: [], seen: null });
+      this.#outputs.set(key, { output: { ...output, script }, scriptHex, spenders: [], seen: null });
       addTo(this.#byScript, scriptHex, key);
       addTo(this.#created, output.txid, key);
     }
     return scriptHex;
+  }
+
+  /** A script as another output of it has it: a wallet has thousands that pay the same, and bytes of one's own cost five times their length. */
+  #shared(script: Uint8Array): { readonly scriptHex: string; readonly script: Uint8Array } {
+    const scriptHex = toHex(script);
+    const [key] = this.#byScript.get(scriptHex) ?? [];
+    const entry = key === undefined ? undefined : this.#outputs.get(key);
+    return entry ? { scriptHex: entry.scriptHex, script: entry.output.script } : { scriptHex, script };
   }
 
   #putSpend(spend: StoredSpend, touched: Set<string>): void {

@@ -51,3 +51,14 @@ test("what comes out of Litecoin's extension block matures and goes with its blo
   expect(index.outputsOf(toHex(SCRIPT)).map((o) => o.coinbase)).toEqual([true]);
   expect(index.coinbasesAbove(BLOCK.height - 1)).toEqual([txid(tx)]);
 });
+
+test("outputs of one script share its bytes", () => {
+  const index = anIndex();
+  const tx: Tx = { ...TX, outputs: [...TX.outputs, { value: 8n, script: SCRIPT.slice() }] };
+  const builder = new FactsBuilder(index, 1);
+  builder.add([{ txid: txid(tx), tx, raw: serializeTx(tx) }], null);
+  index.apply(builder.facts());
+  const [one, other] = index.outputsOf(toHex(SCRIPT));
+  expect([one?.value, other?.value]).toEqual([7n, 8n]);
+  expect(other?.script).toBe(one?.script);
+});
