@@ -1,4 +1,4 @@
-import type { ActiveCoin } from "../app/coin/coinRegistry.ts";
+import type { ActiveCoin } from "../app/coin/enabling.ts";
 import { type Node, RECEIVED_WINDOW_SEC } from "../app/node.ts";
 import type { ServerHealth } from "../ports/electrum.ts";
 import type { Metric, ReadMetrics } from "../ports/metrics.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DisabledCoin } from "../app/coin/coinRegistry.ts";
+import type { DisabledCoin } from "../app/coin/enabling.ts";
 import { ok } from "../core/util/result.ts";
 import { createRpcContext, type RpcContextParts } from "./rpcContext.ts";
 

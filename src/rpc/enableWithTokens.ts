@@ -32,7 +32,11 @@ export async function enableWithTokens(
 ): Promise<Result<WithTokens, WithTokensError>> {
   const { coin } = request;
   const platform = await coins.enable(request, signal, tokens.length > 0);
-  if (!platform.ok) return err({ of: "platform", error: platform.error });
+  if (!platform.ok) {
+    // Where its nodes are away, it stays for swaps that wait for it; so do the tokens.
+    if (platform.error.kind === "DaemonFailed" && tokens.length > 0) await coins.enableTokens(coin, tokens, signal, false);
+    return err({ of: "platform", error: platform.error });
+  }
   if (tokens.length === 0) return ok({ platform: platform.value, tokens: [] });
   const opened = await coins.enableTokens(coin, tokens, signal, true).catch(async (cause: unknown) => {
     await coins.closeAside(coin);

@@ -46,7 +46,7 @@ test("one of three nodes that names another chain keeps nobody from the coin: it
     expect(world.log.lines).toContainEqual(
       expect.objectContaining({ level: "warn", event: "nodes_of_another_chain", fields: expect.objectContaining({ coin: "ETH" }) }),
     );
-    await world.drive(pool.release("ETH", account.ok ? account.value : expect.fail("not open")));
+    await world.drive(pool.release("ETH", account.ok ? account.value.account : expect.fail("not open")));
   }
 });
 

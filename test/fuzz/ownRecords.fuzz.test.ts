@@ -4,7 +4,7 @@ import { parseEventText } from "../../src/adapters/sqlite/storedEvent.ts";
 import { createSwapStore, SWAP_SCHEMA } from "../../src/adapters/sqlite/swapStore.ts";
 import { activationToText, parseActivation } from "../../src/app/coin/activationRecord.ts";
 import { ActivationSeal } from "../../src/app/coin/activationSeal.ts";
-import type { EnableRequest } from "../../src/app/coin/coinRegistry.ts";
+import type { EnableRequest } from "../../src/app/coin/enabling.ts";
 import { orderToRecord, parseOrderRecord } from "../../src/app/orders/orderRecord.ts";
 import { rational } from "../../src/core/money/rational.ts";
 import type { StoredEvent } from "../../src/core/swap/events.ts";

@@ -899,8 +899,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "the way to bid for gas that an activation names is not used",
     "src/app/coin/evm/evmCoins.ts",
-    "else if (request.nodes.gasPolicy !== undefined) coin",
-    "else if (request.nodes.gasPolicy !== undefined && coin.value.contract !== null) coin",
+    "if (request.nodes.gasPolicy !== undefined) coin",
+    "if (request.nodes.gasPolicy !== undefined && coin.value.contract !== null) coin",
     "src/app/coin/evm/evmWallet.test.ts",
   ),
   bug(

@@ -579,8 +579,8 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a coin that is just being disabled is enabled once more",
     "src/app/coin/coinRegistry.ts",
-    "    this.#passive.add(ticker);\n    this.#closing.add(ticker);\n",
-    "    this.#passive.add(ticker);\n",
+    "    this.#shelf.passive.add(ticker);\n    this.#shelf.closing.add(ticker);\n",
+    "    this.#shelf.passive.add(ticker);\n",
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(

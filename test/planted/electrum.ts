@@ -1009,7 +1009,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "tokens that were there before go with a platform coin whose others are refused",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;",
+    "if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;",
     "if (this.#inUse(ticker, [])) return false;",
     "test/evm/walletRpc.test.ts",
   ),
@@ -1023,8 +1023,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a coin put aside closes under the swaps that need it",
     "src/app/coin/coinRegistry.ts",
-    "if (this.#tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;",
-    "if (this.#tokensOf(coin).length > 0) return false;",
+    "if (this.#shelf.tokensOf(coin).length > 0 || this.#inUse(ticker, [])) return false;",
+    "if (this.#shelf.tokensOf(coin).length > 0) return false;",
     "src/app/coin/coinRegistry.test.ts",
   ),
   bug(

@@ -1207,7 +1207,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a swap waits at a start for a coin whose backend is away, though it has all it needs to claim",
     "src/app/coin/coinRegistry.ts",
-    "away !== null && this.#deps.usersOf(ticker).activeSwaps.length > 0",
+    "away !== null && this.#kept.isWaitedFor(ticker)",
     "away !== null && false",
     "test/swap/awayAtStart.test.ts",
   ),

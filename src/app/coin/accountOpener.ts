@@ -2,7 +2,7 @@ import type { CoinEntry } from "../../core/coin/coinEntry.ts";
 import { FieldReader } from "../../core/coin/fieldReader.ts";
 import { err, type Result } from "../../core/util/result.ts";
 import type { EvmCoin } from "./evm/evmCoin.ts";
-import type { EvmCoins, EvmCoinsDeps } from "./evm/evmCoins.ts";
+import type { EvmCoins, EvmCoinsDeps, OpenedEvmCoin } from "./evm/evmCoins.ts";
 import type { AccountNodes, EnableTokensError, EvmEnableError, EvmParts } from "./evmParts.ts";
 
 export type AccountOpenerDeps = Pick<EvmCoinsDeps, "clock" | "log" | "entries" | "keyOf" | "feeCeilingFactor"> & {
@@ -28,7 +28,8 @@ export class AccountOpener {
     this.#deps = deps;
   }
 
-  async open(entry: CoinEntry, request: AccountEnable, signal: AbortSignal): Promise<Result<EvmCoin, EvmEnableError>> {
+  /** See `EvmCoins.open`. */
+  async open(entry: CoinEntry, request: AccountEnable, signal: AbortSignal, keep: boolean): Promise<Result<OpenedEvmCoin, EvmEnableError>> {
     const { evm, clock, log, entries, keyOf, hdKeyOf, feeCeilingFactor } = this.#deps;
     if (!evm) return err({ kind: "NotSupported", coin: entry.ticker, reason: "this node was started without account chains" });
     this.#coins ??= evm
@@ -36,7 +37,21 @@ export class AccountOpener {
       .then(({ EvmCoins: Coins }) => new Coins({ clock, log, entries, keyOf, hdKeyOf: hdKeyOf ?? null, feeCeilingFactor, parts: evm }));
     const coins = await this.#coins;
     const { requiredConfirmations, requiresNotarization, nodes = NO_NODES } = request;
-    return coins.open(entry, { nodes, requiredConfirmations, requiresNotarization, inheritsPrefix: false }, signal);
+    return coins.open(entry, { nodes, requiredConfirmations, requiresNotarization, inheritsPrefix: false }, signal, keep);
+  }
+
+  /** See `EvmCoins.openUnchecked`. */
+  async openUnchecked(
+    platform: EvmCoin,
+    entry: CoinEntry,
+    requiredConfirmations: number | undefined,
+  ): Promise<Result<EvmCoin, EnableTokensError>> {
+    return (await this.#opened(platform)).openUnchecked(platform, entry, requiredConfirmations);
+  }
+
+  /** See `EvmCoins.leave`. */
+  async leave(coin: EvmCoin): Promise<void> {
+    (await this.#opened(coin)).leave(coin);
   }
 
   /** @returns why the nodes a request names are not used; null: they are, or it names none */

@@ -3,7 +3,7 @@ import { seededRng } from "../../adapters/virtualClock/seededRng.ts";
 import { Secret } from "../../core/util/secret.ts";
 import { activationToText, type KeptActivation, parseActivation } from "./activationRecord.ts";
 import { ActivationSeal } from "./activationSeal.ts";
-import type { EnableRequest } from "./coinRegistry.ts";
+import type { EnableRequest } from "./enabling.ts";
 
 const sealOf = (byte: number) => new ActivationSeal(new Secret(new Uint8Array(32).fill(byte)), seededRng(byte));
 const seal = sealOf(7);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Secret } from "../../core/util/secret.ts";
 import type { ActivationSeal } from "./activationSeal.ts";
-import type { EnableRequest } from "./coinRegistry.ts";
+import type { EnableRequest } from "./enabling.ts";
 import type { TokenRequest } from "./evmParts.ts";
 
 /** How a coin was enabled: by itself, or as one of several tokens beside their platform coin. */

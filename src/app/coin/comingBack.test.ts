@@ -3,8 +3,9 @@ import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { Aborted } from "../../ports/clock.ts";
-import type { ActiveCoin, CoinRegistry, EnableError } from "./coinRegistry.ts";
+import type { CoinRegistry } from "./coinRegistry.ts";
 import { AwaitedCoin, ComingBack } from "./comingBack.ts";
+import type { ActiveCoin, EnableError } from "./enabling.ts";
 import type { EnableTokensError } from "./evmParts.ts";
 
 const coin = (ticker: string, aside = false) =>

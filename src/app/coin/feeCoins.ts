@@ -2,7 +2,7 @@ import type { CoinEntry } from "../../core/coin/coinEntry.ts";
 import { type FeeCoin, feeCoin, isFeeProtocol } from "../../core/coin/feeCoin.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { platformOf } from "./accountOpener.ts";
-import type { EnableError } from "./coinRegistry.ts";
+import type { EnableError } from "./enabling.ts";
 
 export type FeeCoinError = Extract<EnableError, { readonly kind: "AlreadyActive" | "Mm2NotSet" | "NotSupported" }>;
 

@@ -10,7 +10,8 @@ import { Secret } from "../../core/util/secret.ts";
 import { Aborted } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { ActivationSeal } from "./activationSeal.ts";
-import type { CoinRegistry, EnableError, EnableRequest } from "./coinRegistry.ts";
+import type { CoinRegistry } from "./coinRegistry.ts";
+import type { EnableError, EnableRequest } from "./enabling.ts";
 import { LastCoins } from "./lastCoins.ts";
 
 const request = (coin: string, more: Partial<EnableRequest> = {}): EnableRequest => ({

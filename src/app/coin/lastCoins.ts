@@ -3,8 +3,9 @@ import { Aborted } from "../../ports/clock.ts";
 import { platformOf } from "./accountOpener.ts";
 import { activationToText, type KeptActivation, parseActivation, tickerOf } from "./activationRecord.ts";
 import type { ActivationSeal } from "./activationSeal.ts";
-import type { CoinRegistry, EnableRequest } from "./coinRegistry.ts";
+import type { CoinRegistry } from "./coinRegistry.ts";
 import { AwaitedCoin, ComingBack, type ComingBackDeps } from "./comingBack.ts";
+import type { EnableRequest } from "./enabling.ts";
 import type { TokenRequest } from "./evmParts.ts";
 
 export type LastCoinsDeps = ComingBackDeps & {

@@ -2,31 +2,26 @@ import { addressOfPubkey, type EvmAddress } from "../../../core/evm/address.ts";
 import type { EvmKind } from "../../../core/evm/evmKind.ts";
 import type { KeyPair } from "../../../core/keys/keyPair.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
-import type { AccountChain } from "../../../ports/accountChain.ts";
-import { Aborted, type Clock, withDeadline } from "../../../ports/clock.ts";
+import type { Clock } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { EvmEnableError, EvmParts, OpenedAccountChain } from "../evmParts.ts";
-import { FAILING_MS, FIRST_BALANCE_MS } from "../firstLook.ts";
 import { lookAgain } from "../lookAgain.ts";
-import { whenFailing } from "../whenFailing.ts";
 import { AccountFunds } from "./accountFunds.ts";
+import { FAILING_AGAIN_MS, firstLook, unreached } from "./accountLook.ts";
 import { AllowanceKeeper } from "./allowanceKeeper.ts";
 import type { EvmAccount } from "./evmAccount.ts";
+import { badUrl, badUrls, sameNodes } from "./namedNodes.ts";
 import { NonceKeeper } from "./nonceKeeper.ts";
 import { NonceLedger } from "./nonceLedger.ts";
 import { PayoutGate } from "./payoutGate.ts";
 import { TokenTrials } from "./tokenTrials.ts";
 
-/** The adapter's own bound. */
-const MAX_URLS = 32;
-/** Characters of a refused address that are shown. */
-const MAX_SHOWN = 100;
-
 export type AccountPoolDeps = { readonly clock: Clock; readonly log: Log; readonly parts: EvmParts };
 
 export type PlatformKind = EvmKind & { readonly decimals: number; readonly chainId: bigint; readonly logsBlockRange: number | null };
 
-type Opened = Result<EvmAccount, EvmEnableError>;
+/** `away`: why its nodes have not shown it yet, a sentence; null: they have. */
+type Opened = Result<{ readonly account: EvmAccount; readonly away: string | null }, EvmEnableError>;
 type Shared = {
   readonly platform: string;
   /** The nodes in use. */
@@ -36,8 +31,11 @@ type Shared = {
   readonly opened: Promise<Opened>;
   /** Null until it is open. */
   account: EvmAccount | null;
+  away: string | null;
   readonly users: Set<string>;
 };
+/** `isNew`: it had no such user before. */
+type Taken = { readonly account: EvmAccount; readonly away: string | null; readonly isNew: boolean };
 
 /** The accounts that enabled coins share: one chain, one account and one nonce ledger for a platform coin and all its tokens. */
 export class AccountPool {
@@ -55,31 +53,91 @@ export class AccountPool {
     return this.#shared.has(idOf(platform.chainId, addressOfPubkey(key.publicKey))) ? null : badUrls(urls);
   }
 
-  /** The account of a key, opened with `urls` unless it is there already. `user` gives it back with `release`, unless this fails. */
-  async take(user: string, platform: PlatformKind, key: KeyPair, urls: readonly string[], signal: AbortSignal): Promise<Opened> {
+  /**
+   * The account of a key, opened with `urls` unless it is there already. `user` gives it back with `release`, unless this fails. One that
+   * its nodes had not shown is looked at anew, through `urls` where these are others.
+   *
+   * @param keep it is wanted for what waits for it, also while its nodes are away
+   */
+  async take(
+    user: string,
+    platform: PlatformKind,
+    key: KeyPair,
+    urls: readonly string[],
+    signal: AbortSignal,
+    keep = false,
+  ): Promise<Result<Taken, EvmEnableError>> {
     const address = addressOfPubkey(key.publicKey);
     const id = idOf(platform.chainId, address);
-    let shared = this.#shared.get(id);
-    if (shared && shared.platform !== platform.ticker) return err(clash(user, platform, shared.platform));
-    if (!shared) {
-      const before = this.#closing.get(id) ?? Promise.resolve();
-      const onChain = (chain: OpenedAccountChain): void => {
-        if (shared) shared.chain = chain;
-      };
-      const opened = before.then(() => this.#open(user, platform, key, address, urls, onChain, signal));
-      shared = { platform: platform.ticker, urls, chain: null, opened, account: null, users: new Set() };
-      this.#shared.set(id, shared);
-    }
+    const there = this.#shared.get(id);
+    if (there && there.platform !== platform.ticker) return err(clash(user, platform, there.platform));
+    const shared = there ?? this.#begin(id, user, platform, key, urls, signal, keep);
+    const isNew = !shared.users.has(user);
     shared.users.add(user);
     try {
       const opened = await shared.opened;
-      if (opened.ok) shared.account = opened.value;
-      else this.#forget(id, shared);
-      return opened;
+      if (!opened.ok) {
+        this.#forget(id, shared);
+        return opened;
+      }
+      const { account } = opened.value;
+      const failed = there && shared.away !== null ? await this.#seeAtLast(user, platform, shared, account, urls, signal) : null;
+      const away = failed?.kind === "DaemonFailed" ? failed.message : shared.away;
+      if (failed === null && away === null) return ok({ account, away, isNew });
+      if (keep && (failed === null || failed.kind === "DaemonFailed")) return ok({ account, away, isNew });
+      if (isNew) await this.release(user, account);
+      return err(failed ?? unreached(user, away ?? ""));
     } catch (cause) {
-      this.#forget(id, shared);
+      if (shared.account === null) this.#forget(id, shared);
+      else if (isNew) await this.release(user, shared.account);
       throw cause;
     }
+  }
+
+  #begin(
+    id: string,
+    user: string,
+    platform: PlatformKind,
+    key: KeyPair,
+    urls: readonly string[],
+    signal: AbortSignal,
+    keep: boolean,
+  ): Shared {
+    const before = this.#closing.get(id) ?? Promise.resolve();
+    const onChain = (chain: OpenedAccountChain): void => {
+      shared.chain = chain;
+    };
+    const opened = before
+      .then(() => this.#open(user, platform, key, urls, onChain, signal, keep))
+      .then((done) => {
+        if (done.ok) [shared.account, shared.away] = [done.value.account, done.value.away];
+        return done;
+      });
+    const shared: Shared = { platform: platform.ticker, urls, chain: null, opened, account: null, away: null, users: new Set() };
+    this.#shared.set(id, shared);
+    return shared;
+  }
+
+  /** The nodes of an account that was kept without them are looked at again. @returns what is wrong with them still; null: nothing */
+  async #seeAtLast(
+    user: string,
+    platform: PlatformKind,
+    shared: Shared,
+    account: EvmAccount,
+    urls: readonly string[],
+    signal: AbortSignal,
+  ): Promise<EvmEnableError | null> {
+    const isOther = urls.length > 0 && !sameNodes(shared.urls, urls) && shared.chain?.useNodes !== undefined;
+    if (isOther) return this.useNodes(user, platform, account, urls, signal);
+    const failed = await firstLook(this.#deps, user, account.chain, account.address, signal, FAILING_AGAIN_MS);
+    if (failed === null) await this.#seen(shared, account, signal);
+    return failed;
+  }
+
+  /** What swaps rest on is looked at before anybody is told that it is there. */
+  async #seen(shared: Shared, account: EvmAccount, signal: AbortSignal): Promise<void> {
+    await account.payouts.look(signal);
+    shared.away = null;
   }
 
   /**
@@ -103,7 +161,7 @@ export class AccountPool {
     const tried = await this.#deps.parts.openChain({ ticker, chainId, urls, logsBlockRange });
     if (!tried.ok) return badUrl(urls, tried.error.index);
     try {
-      const failed = await this.#firstLook(user, tried.value, account.address, signal);
+      const failed = await firstLook(this.#deps, user, tried.value, account.address, signal);
       if (failed !== null) return failed;
     } finally {
       await tried.value.close();
@@ -114,9 +172,9 @@ export class AccountPool {
     shared.urls = urls;
     account.tokens.forget();
     account.nonces.nodesExchanged();
-    // What swaps rest on is looked at before anybody is told that it is done; how that goes shows in the coin's status.
+    // How that goes shows in the coin's status.
     await lookAgain(this.#deps.clock, account.chain, signal);
-    await account.payouts.look(signal);
+    await this.#seen(shared, account, signal);
     return null;
   }
 
@@ -156,102 +214,61 @@ export class AccountPool {
     user: string,
     platform: PlatformKind,
     key: KeyPair,
-    address: EvmAddress,
     urls: readonly string[],
     onChain: (chain: OpenedAccountChain) => void,
     signal: AbortSignal,
+    keep: boolean,
   ): Promise<Opened> {
     const { clock, log, parts } = this.#deps;
     const { ticker, chainId, logsBlockRange } = platform;
+    const address = addressOfPubkey(key.publicKey);
     const chain = await parts.openChain({ ticker, chainId, urls, logsBlockRange });
     if (!chain.ok) return err(badUrl(urls, chain.error.index));
     onChain(chain.value);
     const nonces = new NonceLedger({ chain: chain.value, address, store: parts.store, log });
     try {
-      const failed = await this.#firstLook(user, chain.value, address, signal);
-      if (failed === null) {
-        await nonces.open(signal);
-        const { signMessagePrefix } = platform;
-        const gas = { ...platform.gas };
-        const funds = new AccountFunds({ chain: chain.value, address, nonces, clock });
-        const keeper = new NonceKeeper({ chain: chain.value, key, address, gas, nonces, funds, clock, log });
-        const unlimited = parts.unlimitedAllowances;
-        const allowances = new AllowanceKeeper({ chain: chain.value, key, address, gas, nonces, funds, log, unlimited });
-        const payouts = new PayoutGate({ chain: chain.value, address, platform: ticker, log });
-        await payouts.look(signal);
-        keeper.start();
-        payouts.start();
-        const tokens = new TokenTrials({ chain: chain.value, address, clock, log });
-        tokens.start();
-        return ok({
-          platform: ticker,
-          platformDecimals: platform.decimals,
-          gas,
-          signMessagePrefix,
-          chain: chain.value,
-          key,
-          address,
-          nonces,
-          funds,
-          keeper,
-          payouts,
-          allowances,
-          tokens,
-          clock,
-        });
+      const failed = await firstLook(this.#deps, user, chain.value, address, signal);
+      const away = failed?.kind === "DaemonFailed" && keep ? failed.message : null;
+      if (failed !== null && away === null) {
+        await chain.value.close();
+        return err(failed);
       }
-      await chain.value.close();
-      return err(failed);
+      await nonces.open(signal);
+      const { signMessagePrefix } = platform;
+      const gas = { ...platform.gas };
+      const funds = new AccountFunds({ chain: chain.value, address, nonces, clock });
+      const keeper = new NonceKeeper({ chain: chain.value, key, address, gas, nonces, funds, clock, log });
+      const unlimited = parts.unlimitedAllowances;
+      const allowances = new AllowanceKeeper({ chain: chain.value, key, address, gas, nonces, funds, log, unlimited });
+      const payouts = new PayoutGate({ chain: chain.value, address, platform: ticker, log });
+      if (away === null) await payouts.look(signal);
+      keeper.start();
+      payouts.start();
+      const tokens = new TokenTrials({ chain: chain.value, address, clock, log });
+      tokens.start();
+      const account: EvmAccount = {
+        platform: ticker,
+        platformDecimals: platform.decimals,
+        gas,
+        signMessagePrefix,
+        chain: chain.value,
+        key,
+        address,
+        nonces,
+        funds,
+        keeper,
+        payouts,
+        allowances,
+        tokens,
+        clock,
+      };
+      return ok({ account, away });
     } catch (cause) {
       await chain.value.close();
       throw cause;
     }
   }
-
-  /**
-   * The account is seen, and as many nodes as must agree serve this chain; what went wrong otherwise. One of three that names another chain
-   * must not keep the coin closed after a restart, while swaps wait for it.
-   */
-  async #firstLook(user: string, chain: AccountChain, address: EvmAddress, signal: AbortSignal): Promise<EvmEnableError | null> {
-    const { clock, log } = this.#deps;
-    const foreign = () => chain.status().nodes.filter((node) => node.state === "refused");
-    const isForeign = (): boolean => foreign().length * 2 >= chain.status().nodes.length && foreign().length > 0;
-    const failing = whenFailing(withoutAnswer(chain), clock, FAILING_MS);
-    const wrongChain = new AbortController();
-    const off = chain.onChange(() => {
-      // Waiting would not help.
-      if (isForeign()) wrongChain.abort();
-    });
-    let failed: EvmEnableError | null = null;
-    try {
-      const parents = [signal, failing.signal, wrongChain.signal];
-      await withDeadline(clock, FIRST_BALANCE_MS, parents, (s) => chain.watchAccount(address, s));
-      if (!chain.account(address) || !chain.gasPrices()) failed = unreached(user, "the nodes gave no balance or no price of gas");
-    } catch (cause) {
-      if (!(cause instanceof Aborted) || signal.aborted) throw cause;
-      failed = unreached(user, chain.status().error ?? "the nodes did not answer in time");
-    } finally {
-      off();
-      failing.stop();
-    }
-    const list = foreign()
-      .map((node) => `${node.name}: ${node.trouble}`)
-      .join("; ");
-    if (list !== "" && failed === null) log.warn("nodes_of_another_chain", { coin: user, nodes: list });
-    if (!isForeign()) return failed;
-    return { kind: "ChainMismatch", coin: user, reason: `a node of urls serves another chain: ${list}` };
-  }
 }
-
-/** Unreachable only while no node answers: where too few do, the others have as long as a balance, and one of two then carries on alone. */
-const withoutAnswer = (chain: AccountChain): Parameters<typeof whenFailing>[0] => ({
-  onChange: (listener) => chain.onChange(listener),
-  status() {
-    const status = chain.status();
-    const answers = status.nodes.some(({ state }) => state === "good" || state === "lagging");
-    return answers && status.state === "unreachable" ? { ...status, state: "starting" } : status;
-  },
-});
 
 const idOf = (chainId: bigint, address: EvmAddress): string => `${chainId}/${address}`;
 /** The coins file may have two platform coins with one chain id. */
@@ -260,29 +277,3 @@ const clash = (coin: string, { ticker, chainId }: PlatformKind, other: string): 
   coin,
   reason: `${ticker} has the chain id of ${other}, which is enabled (${chainId}); both would take the same nonces, so disable ${other} first`,
 });
-
-/** Of an address that cannot be used: without login, path and query, which may hold a provider's key. */
-function shownUrl(text: string): string {
-  const [, scheme = "", rest = ""] = /^([a-z0-9+.-]{0,20}:\/\/)?(.*)$/is.exec(text) ?? [];
-  const authority = rest.replace(/[/?#].*$/s, "");
-  const host = authority.slice(authority.lastIndexOf("@") + 1).slice(0, MAX_SHOWN);
-  return `${scheme}${host}${authority === rest ? "" : "/..."}`;
-}
-
-function badUrl(urls: readonly string[], index: number): EvmEnableError {
-  const url = shownUrl(urls[index] ?? "");
-  return { kind: "BadAccountNodes", reason: `Invalid node address '${url}'. Only http(s) and ws(s) nodes are supported` };
-}
-
-/** Their order says nothing. */
-const sameNodes = (a: readonly string[], b: readonly string[]): boolean =>
-  a.every((url) => b.includes(url)) && b.every((url) => a.includes(url));
-
-const unreached = (coin: string, message: string): EvmEnableError => ({ kind: "DaemonFailed", coin, message });
-
-/** KDF's words for what `urls` lacks (rpc.md 5.1); null: it can be tried. */
-function badUrls(urls: readonly string[] | undefined): string | null {
-  if (urls === undefined) return "invalid type: null, expected a sequence";
-  if (urls.length === 0) return "Enable request for ETH coin must have at least 1 node URL";
-  return urls.length > MAX_URLS ? `${urls.length} node URLs; at most ${MAX_URLS} are used` : null;
-}

@@ -5,14 +5,13 @@ import { type EvmKind, evmKind, parseContractAddress } from "../../../core/evm/e
 import type { HdAddressId } from "../../../core/keys/hd.ts";
 import type { KeyPair } from "../../../core/keys/keyPair.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
-import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import type { AccountNodes, EnableTokensError, EvmEnableError } from "../evmParts.ts";
-import { FIRST_BALANCE_MS } from "../firstLook.ts";
 import { lookAgain } from "../lookAgain.ts";
 import { AccountPool, type AccountPoolDeps, type PlatformKind } from "./accountPool.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapCoin } from "./evmSwapCoin.ts";
+import { TokenFollowers } from "./tokenFollowers.ts";
 
 export type EvmCoinsDeps = AccountPoolDeps & {
   readonly entries: ReadonlyMap<string, CoinEntry>;
@@ -30,6 +29,12 @@ export type EvmEnable = {
   readonly inheritsPrefix: boolean;
 };
 
+/** `away`: why its nodes have not shown it yet, a sentence; null: they have. */
+export type OpenedEvmCoin = { readonly coin: EvmCoin; readonly away: string | null };
+
+/** Stands in for the decimal places of a token that neither its entry nor its contract has told. */
+const UNTOLD_DECIMALS = 18;
+
 type Wanted = {
   readonly entry: CoinEntry;
   readonly kind: EvmKind;
@@ -46,15 +51,18 @@ type Contracts = { readonly swap: EvmAddress | null; readonly fallback: EvmAddre
 export class EvmCoins {
   readonly #deps: EvmCoinsDeps;
   readonly #pool: AccountPool;
-  /** How many enabled tokens follow a balance. */
-  readonly #followers = new Map<string, number>();
+  readonly #tokens = new TokenFollowers();
 
   constructor(deps: EvmCoinsDeps) {
     this.#deps = deps;
     this.#pool = new AccountPool(deps);
   }
 
-  async open(entry: CoinEntry, request: EvmEnable, signal: AbortSignal): Promise<Result<EvmCoin, EvmEnableError>> {
+  /**
+   * @param keep it is wanted for swaps that wait for it, also while its nodes are away: then nothing of it has been checked, and it must
+   * be opened once more before anything else may use it, which leaves this one as it is
+   */
+  async open(entry: CoinEntry, request: EvmEnable, signal: AbortSignal, keep: boolean): Promise<Result<OpenedEvmCoin, EvmEnableError>> {
     const kind = evmKind(entry);
     if (!kind.ok) return notSupported(entry.ticker, kind.error.reason);
     const platform = this.#platform(kind.value);
@@ -65,22 +73,58 @@ export class EvmCoins {
     if (refused !== null) return err({ kind: "BadAccountNodes", reason: refused });
     const contracts = readContracts(entry, request.nodes);
     if (!contracts.ok) return contracts;
-    const account = await this.#pool.take(entry.ticker, platform.value, key.value, request.nodes.urls ?? [], signal);
-    if (!account.ok) return account;
+    const taken = await this.#pool.take(entry.ticker, platform.value, key.value, request.nodes.urls ?? [], signal, keep);
+    if (!taken.ok) return taken;
+    const { account, away, isNew } = taken.value;
+    if (away !== null) return ok({ coin: this.#unchecked(entry, kind.value, account, contracts.value, request), away });
+    const giveBack = async (): Promise<void> => {
+      if (isNew) await this.#pool.release(entry.ticker, account);
+    };
     try {
-      const unused = await this.#useNodes(entry.ticker, platform.value, account.value, request.nodes.urls, signal);
+      const unused = await this.#useNodes(entry.ticker, platform.value, account, request.nodes.urls, signal);
       if (unused) {
-        await this.#pool.release(entry.ticker, account.value);
+        await giveBack();
         return err(unused);
       }
-      const coin = await this.#check(entry, kind.value, account.value, contracts.value, request, signal);
-      if (!coin.ok) await this.#pool.release(entry.ticker, account.value);
-      else if (request.nodes.gasPolicy !== undefined) coin.value.gasPolicy.choose(request.nodes.gasPolicy);
-      return coin;
+      const coin = await this.#check(entry, kind.value, account, contracts.value, request, signal);
+      if (!coin.ok) {
+        await giveBack();
+        return coin;
+      }
+      if (request.nodes.gasPolicy !== undefined) coin.value.gasPolicy.choose(request.nodes.gasPolicy);
+      return ok({ coin: coin.value, away: null });
     } catch (cause) {
-      await this.#pool.release(entry.ticker, account.value);
+      await giveBack();
       throw cause;
     }
+  }
+
+  /** A token beside its platform coin, whose nodes are away; see `open`. */
+  openUnchecked(platform: EvmCoin, entry: CoinEntry, requiredConfirmations: number | undefined): Result<EvmCoin, EnableTokensError> {
+    const { account, spec } = platform;
+    const wanted = this.#wanted(account, entry, requiredConfirmations);
+    if (!wanted.ok) return wanted;
+    this.#pool.share(entry.ticker, account);
+    const contracts = { swap: spec.swapContract, fallback: spec.fallbackSwapContract };
+    const request = { nodes: NO_NODES, requiredConfirmations, requiresNotarization: undefined, inheritsPrefix: true };
+    return ok(this.#unchecked(entry, wanted.value.kind, account, contracts, request));
+  }
+
+  #unchecked(entry: CoinEntry, kind: EvmKind, account: EvmAccount, contracts: Contracts, request: EvmEnable): EvmCoin {
+    const { asset } = kind;
+    if (asset.kind === "token") {
+      this.#tokens.follow(account, [asset.contract]);
+      this.#followTrials(account, [asset.contract], contracts);
+      // It ends when the chain is closed, at the latest; the token stays watched whatever comes of it.
+      account.chain.watchTokens(account.address, [asset.contract]).catch(() => undefined);
+    }
+    // What swaps have agreed on is in base units.
+    return this.#coin(entry, kind, kind.decimals ?? UNTOLD_DECIMALS, account, contracts, request);
+  }
+
+  /** One of them goes, and another one of the same ticker stays on its account. */
+  leave({ account, contract }: EvmCoin): void {
+    if (contract !== null) this.#tokens.unwatch(account, [contract]);
   }
 
   /**
@@ -116,29 +160,34 @@ export class EvmCoins {
     const { chain } = account;
     const wanted: Wanted[] = [];
     for (const { entry, requiredConfirmations } of tokens) {
-      const kind = evmKind(entry);
-      if (!kind.ok) return notSupported(entry.ticker, kind.error.reason);
-      const { asset } = kind.value;
-      if (asset.kind !== "token" || asset.platform !== account.platform)
-        return err({ kind: "PlatformCoinMismatch", ticker: entry.ticker, platform: account.platform });
-      const key = this.#keyOf(entry, account.platform);
-      if (!key.ok) return key;
-      wanted.push({ entry, kind: kind.value, contract: asset.contract, requiredConfirmations });
+      const one = this.#wanted(account, entry, requiredConfirmations);
+      if (!one.ok) return one;
+      wanted.push(one.value);
     }
     const contracts = wanted.map((w) => w.contract);
     const decimals = await chain.tokensDecimals(contracts, signal);
     if (!decimals.ok) return chainFault(account.platform, decimals.error);
-    const watched = await this.#watch(account.platform, account, contracts, signal);
+    const watched = await this.#tokens.watch(account.platform, account, contracts, signal);
     if (!watched.ok) return watched;
     const opened = this.#besides(platform, wanted, decimals.value);
     if (!opened.ok) {
-      this.#unwatch(account, contracts);
+      this.#tokens.unwatch(account, contracts);
       return opened;
     }
     for (const { entry } of wanted) this.#pool.share(entry.ticker, account);
     const { swapContract: swap, fallbackSwapContract: fallback } = platform.spec;
     await this.#tryTokens(account, contracts, { swap, fallback }, signal);
     return opened;
+  }
+
+  #wanted(account: EvmAccount, entry: CoinEntry, requiredConfirmations: number | undefined): Result<Wanted, EnableTokensError> {
+    const kind = evmKind(entry);
+    if (!kind.ok) return notSupported(entry.ticker, kind.error.reason);
+    const { asset } = kind.value;
+    if (asset.kind !== "token" || asset.platform !== account.platform)
+      return err({ kind: "PlatformCoinMismatch", ticker: entry.ticker, platform: account.platform });
+    const key = this.#keyOf(entry, account.platform);
+    return key.ok ? ok({ entry, kind: kind.value, contract: asset.contract, requiredConfirmations }) : key;
   }
 
   #besides(
@@ -162,40 +211,6 @@ export class EvmCoins {
     return ok(coins);
   }
 
-  /** Follows balances; two entries of one contract follow the same one. */
-  async #watch(
-    coin: string,
-    account: EvmAccount,
-    contracts: readonly EvmAddress[],
-    signal: AbortSignal,
-  ): Promise<Result<undefined, EvmEnableError>> {
-    const { chain, address, clock } = account;
-    for (const contract of contracts) this.#followers.set(followKey(account, contract), this.#followersOf(account, contract) + 1);
-    try {
-      await withDeadline(clock, FIRST_BALANCE_MS, signal, (s) => chain.watchTokens(address, contracts, s));
-      return ok(undefined);
-    } catch (cause) {
-      this.#unwatch(account, contracts);
-      if (!(cause instanceof Aborted) || signal.aborted) throw cause;
-      return err({ kind: "DaemonFailed", coin, message: chain.status().error ?? "the nodes did not answer in time" });
-    }
-  }
-
-  #unwatch(account: EvmAccount, contracts: readonly EvmAddress[]): void {
-    for (const contract of contracts) {
-      const left = this.#followersOf(account, contract) - 1;
-      if (left > 0) this.#followers.set(followKey(account, contract), left);
-      else {
-        this.#followers.delete(followKey(account, contract));
-        account.chain.unwatch({ tokens: [{ token: contract, owner: account.address }] });
-      }
-    }
-  }
-
-  #followersOf(account: EvmAccount, contract: EvmAddress): number {
-    return this.#followers.get(followKey(account, contract)) ?? 0;
-  }
-
   /**
    * A token's account is its platform coin's, which pays its fees. In an HD wallet an entry with another path would be another
    * address, whichever way the token is enabled.
@@ -212,9 +227,8 @@ export class EvmCoins {
   }
 
   async close(coin: EvmCoin): Promise<void> {
-    const { account, contract } = coin;
-    if (contract !== null) this.#unwatch(account, [contract]);
-    await this.#pool.release(coin.ticker, account);
+    this.leave(coin);
+    await this.#pool.release(coin.ticker, coin.account);
   }
 
   /** What the chain has at the contracts' addresses, and the token's decimals and balance. */
@@ -239,10 +253,10 @@ export class EvmCoins {
       const fault = decimalsFault(kind, told.value);
       if (fault) return fault;
       decimals = told.value;
-      const watched = await this.#watch(ticker, account, [asset.contract], signal);
+      const watched = await this.#tokens.watch(ticker, account, [asset.contract], signal);
       if (!watched.ok) return watched;
       if (!chain.token(asset.contract, address)) {
-        this.#unwatch(account, [asset.contract]);
+        this.#tokens.unwatch(account, [asset.contract]);
         return noBalance(ticker);
       }
       await this.#tryTokens(account, [asset.contract], contracts, signal);
@@ -252,12 +266,16 @@ export class EvmCoins {
   }
 
   /** Whether they arrive whole where they are paid to, before anybody offers them. */
-  async #tryTokens(account: EvmAccount, tokens: readonly EvmAddress[], { swap, fallback }: Contracts, signal: AbortSignal): Promise<void> {
-    for (const token of tokens) for (const contract of [swap, fallback]) if (contract !== null) account.tokens.follow({ token, contract });
+  async #tryTokens(account: EvmAccount, tokens: readonly EvmAddress[], contracts: Contracts, signal: AbortSignal): Promise<void> {
+    this.#followTrials(account, tokens, contracts);
     const refresh = async (s?: AbortSignal): Promise<void> => {
       for (const token of tokens) await account.tokens.look(token, s);
     };
     await lookAgain(account.clock, { refresh }, signal);
+  }
+
+  #followTrials(account: EvmAccount, tokens: readonly EvmAddress[], { swap, fallback }: Contracts): void {
+    for (const token of tokens) for (const contract of [swap, fallback]) if (contract !== null) account.tokens.follow({ token, contract });
   }
 
   #coin(entry: CoinEntry, kind: EvmKind, decimals: number, account: EvmAccount, contracts: Contracts, request: EvmEnable): EvmCoin {
@@ -303,7 +321,6 @@ export class EvmCoins {
   }
 }
 
-const followKey = ({ chain, address }: EvmAccount, contract: EvmAddress): string => `${chain.chainId}/${address}/${contract}`;
 const notSupported = (coin: string, reason: string): Result<never, EvmEnableError> => err({ kind: "NotSupported", coin, reason });
 const mismatch = (coin: string, reason: string): Result<never, EvmEnableError> => err({ kind: "ChainMismatch", coin, reason });
 

@@ -316,7 +316,9 @@ export class EvmTradeFunds {
     return this.#holdGas(amounts, sumOf([...paying, this.#step("refund")]), how);
   }
   #holdGas(amounts: readonly bigint[], { gas, txs }: Steps, { ttlMs, orLessGas = false }: HowLong): Result<Reservation, FundsError> {
-    const { funds, chain } = this.coin.account;
+    const { funds, chain, platform } = this.coin.account;
+    if (!chain.gasPrices())
+      return err({ kind: "Transport", coin: this.ticker, message: `the ${platform} nodes have not told a price of gas yet` });
     const ceiling = this.#price() * this.#ceilingFactor;
     const perTx = dataBound(chain).wei * this.#ceilingFactor;
     const data = perTx * txs;

@@ -1,0 +1,159 @@
+import { afterEach, expect, test } from "vitest";
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import type { Slot, SwapEvent } from "../../src/core/swap/events.ts";
+import { type Books, books } from "./accountAudit.ts";
+import { onSend } from "./accountMeddling.ts";
+import { ended } from "./accountRun.ts";
+import { type AccountWorld, accountWorld, ETH, match, type Ticker, TOKEN, USDT, UTXO } from "./accountTrade.ts";
+
+// A node starts while the nodes of an account chain are away, or too few to agree: its swaps must not wait for them on their other coin.
+
+const SEED = 20_261_127;
+const TIMEOUT_MS = 120_000;
+
+let t: AccountWorld;
+let before: Books;
+afterEach(() => t.world.close());
+
+const until = (node: SimNode, uuid: string, type: SwapEvent["type"], slot: Slot, limitMs = HOUR_MS): Promise<void> =>
+  t.world.runUntil(`${type} ${slot}`, () => node.has(uuid, (e) => e.type === type && "slot" in e && e.slot === slot), limitMs);
+
+/** The process starts again and finds no nodes of the account chain, for so long. `isOneLeft`: one of them answers, and is not enough. */
+async function startWithout(node: SimNode, tickers: readonly Ticker[], forMs: number, isOneLeft = false): Promise<void> {
+  const link = node.link(ETH);
+  link.isOneLeft = isOneLeft;
+  link.fault({ kind: "http_500" }, { forMs });
+  await node.start([UTXO]);
+  for (const ticker of tickers) await expect(t.world.settle(node.enable([ticker]))).rejects.toThrow("DaemonFailed");
+  for (const ticker of tickers)
+    expect([node.node.coins.active(ticker), node.node.coins.running(ticker)?.ticker]).toEqual([undefined, ticker]);
+}
+
+async function back(node: SimNode, tickers: readonly Ticker[]): Promise<void> {
+  node.link(ETH).isOneLeft = false;
+  for (const ticker of tickers) await t.world.settle(node.enable([ticker]));
+  for (const ticker of tickers) expect(node.node.coins.active(ticker)?.ticker).toBe(ticker);
+}
+
+test.each([
+  ["platform coin", ETH, [ETH]],
+  ["token", TOKEN, [TOKEN]],
+  ["token, after its platform coin", TOKEN, [ETH, TOKEN]],
+] as const)(
+  "a taker that gave an account coin (%s) has the secret from the one node that is left, and claims",
+  async (_what, rel, tickers) => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, UTXO, rel, "4", "0.5");
+    let claimed = false;
+    onSend(t.maker, "claim", () => {
+      claimed = true;
+    });
+    await t.world.runUntil("the maker claims", () => claimed, HOUR_MS);
+    t.taker.crash();
+    await startWithout(t.taker, tickers, 12 * HOUR_MS, true);
+    await until(t.taker, uuid, "tx_confirmed", "makerPaymentSpend");
+    t.taker.link(ETH).faults.clear();
+    await back(t.taker, tickers);
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test.each([ETH, TOKEN] as const)(
+  "a taker takes its payment back, though the nodes of the coin it was to get (%s) are away from its start on",
+  async (base) => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, base, UTXO, "4", "0.5");
+    await until(t.taker, uuid, "tx_attempted", "takerPayment");
+    t.maker.crash();
+    t.taker.crash();
+    await startWithout(t.taker, [base], 12 * HOUR_MS);
+    await until(t.taker, uuid, "tx_confirmed", "takerPaymentRefund", 6 * HOUR_MS);
+  },
+  TIMEOUT_MS,
+);
+
+test.each([ETH, TOKEN] as const)(
+  "a maker that has shown its secret goes on with its claim, though the nodes of the coin it gave (%s) are away from its start on",
+  async (base) => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, base, UTXO, "4", "0.5");
+    await until(t.maker, uuid, "tx_confirmed", "takerPayment");
+    for (const { chain } of t.world.chains.values()) chain.autoMine(null);
+    await until(t.maker, uuid, "tx_attempted", "takerPaymentSpend");
+    t.maker.crash();
+    await startWithout(t.maker, [base], 2 * HOUR_MS);
+    for (const { chain } of t.world.chains.values()) chain.autoMine(60_000);
+    await until(t.maker, uuid, "tx_confirmed", "takerPaymentSpend");
+    t.maker.link(ETH).faults.clear();
+    await back(t.maker, [base]);
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a swap goes on with a coin that was kept for it as soon as its nodes are back, though nobody enables it again; refused requests change nothing",
+  async () => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    await until(t.taker, uuid, "tx_confirmed", "takerPayment");
+    t.taker.crash();
+    await startWithout(t.taker, [ETH], 10 * 60_000);
+    const kept = t.taker.node.coins.running(ETH);
+    for (let i = 0; i < 3; i++) await expect(t.world.settle(t.taker.enable([ETH]))).rejects.toThrow("DaemonFailed");
+    expect(t.taker.node.coins.running(ETH)).toBe(kept);
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+    expect(t.taker.node.coins.running(ETH)).toBe(kept);
+    await back(t.taker, [ETH]);
+    expect(t.taker.node.coins.running(ETH)).not.toBe(kept);
+  },
+  TIMEOUT_MS,
+);
+
+test("tokens that swaps wait for stay beside their platform coin, which was kept for them, and come back with it", async () => {
+  t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+  before = books(t);
+  const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+  await until(t.taker, uuid, "tx_confirmed", "takerPayment");
+  t.taker.crash();
+  await startWithout(t.taker, [ETH], 60_000);
+  const { coins } = t.taker.node;
+  const tokens = [TOKEN, USDT].map((ticker) => ({ ticker, requiredConfirmations: undefined }));
+  const enable = () => t.world.settle(coins.enableTokens(ETH, tokens, new AbortController().signal));
+  expect(await enable()).toEqual({ ok: false, error: { kind: "PlatformCoinIsNotActivated", platform: ETH } });
+  expect([TOKEN, USDT].map((ticker) => coins.running(ticker)?.ticker)).toEqual([TOKEN, undefined]);
+  await t.world.advance(61_000);
+  await back(t.taker, [ETH]);
+  expect((await enable()).ok).toBe(true);
+  expect(coins.all().map(({ ticker }) => ticker)).toEqual([UTXO, ETH, USDT, TOKEN]);
+  expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+});
+
+test("what a swap still has to pay of a coin that was kept for it is held again once that is there", async () => {
+  t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+  before = books(t);
+  const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+  await t.world.runUntil("both agreed", () => t.taker.has(uuid, (e) => e.type === "negotiated"), HOUR_MS);
+  t.taker.crash();
+  await startWithout(t.taker, [ETH, TOKEN], 60_000);
+  await t.world.advance(61_000);
+  await back(t.taker, [ETH, TOKEN]);
+  const token = t.taker.node.coins.active(TOKEN);
+  expect(token?.locked().n).toBeGreaterThan(0n);
+  expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+});
+
+test("a coin whose nodes are away at a start, and that no swap needs, is closed", async () => {
+  t = await accountWorld({ seed: SEED });
+  t.taker.crash();
+  t.taker.link(ETH).fault({ kind: "http_500" }, { forMs: HOUR_MS });
+  await t.taker.start([UTXO]);
+  await expect(t.world.settle(t.taker.enable([ETH]))).rejects.toThrow("DaemonFailed");
+  expect(t.taker.node.coins.running(ETH)).toBeUndefined();
+});
