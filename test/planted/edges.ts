@@ -570,6 +570,13 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/conformance/swaps.test.ts",
   ),
   bug(
+    "an older daemon whose work queue is full counts as away",
+    "src/adapters/jsonRpc/daemonAnswer.ts",
+    'return status === SERVICE_UNAVAILABLE || body.subarray(0, QUEUE_FULL.length).toString("latin1") === QUEUE_FULL;',
+    "return status === SERVICE_UNAVAILABLE || body.length < 0;",
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
+  bug(
     "an entry without a protocol is enabled as whatever it looks like",
     "src/app/coin/coinRegistry.ts",
     '    if (entry.protocol.type === "") return err({ kind: "ProtocolMissing", coin: ticker });\n',

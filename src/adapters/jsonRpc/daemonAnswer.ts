@@ -9,6 +9,9 @@ const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 const TOO_MANY_REQUESTS = 429;
+const SERVICE_UNAVAILABLE = 503;
+/** In plain text, with status 503 or, up to Bitcoin Core 0.21 and its kin, 500. */
+const QUEUE_FULL = "Work queue depth exceeded";
 
 type Fields = { readonly [key: string]: unknown };
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -50,6 +53,11 @@ const NOT_JSON_RPC: DaemonError = {
   kind: "unreachable",
   message: "it answered with something that is not JSON-RPC; is this the daemon's RPC port?",
 };
+
+/** More requests wait at the daemon than its `rpcworkqueue` allows: none of this one was done, and it may be sent again. */
+export function isTurnedAway({ status, body }: HttpAnswer): boolean {
+  return status === SERVICE_UNAVAILABLE || body.subarray(0, QUEUE_FULL.length).toString("latin1") === QUEUE_FULL;
+}
 
 function statusError(status: number): DaemonError | null {
   if (status === UNAUTHORIZED) return { kind: "unreachable", message: "wrong rpc user or password" };

@@ -213,12 +213,12 @@ test("more waiting calls than allowed are turned away at once", async () => {
   for (const answer of await Promise.all(pending)) expect(answer).toMatchObject({ ok: false, error: { kind: "unreachable" } });
 });
 
-test("a full work queue is waited for", async () => {
+test.each([500, 503])("a full work queue is waited for (%i)", async (status) => {
   const clock = new VirtualClock();
   let refusals = 2;
   const client = await serve(
     (body, response) =>
-      refusals-- > 0 ? reply(response, "Work queue depth exceeded", 503) : reply(response, { result: 1, error: null, id: idOf(body) }),
+      refusals-- > 0 ? reply(response, "Work queue depth exceeded", status) : reply(response, { result: 1, error: null, id: idOf(body) }),
     // Virtual hours may pass while the sockets take their real milliseconds.
     { timeoutMs: 1_000_000_000 },
     clock,

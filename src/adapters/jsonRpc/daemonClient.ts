@@ -4,7 +4,7 @@ import { err, type Result } from "../../core/util/result.ts";
 import { Aborted, type Clock, sleep, withDeadline } from "../../ports/clock.ts";
 import type { DaemonCall, DaemonCallOptions, DaemonError, DaemonRpc } from "../../ports/daemonRpc.ts";
 import { CallQueue } from "./callQueue.ts";
-import { parseBatchAnswer, parseSingleAnswer } from "./daemonAnswer.ts";
+import { isTurnedAway, parseBatchAnswer, parseSingleAnswer } from "./daemonAnswer.ts";
 import type { DaemonEndpoint } from "./daemonEndpoint.ts";
 import { type HttpAnswer, postJson } from "./postJson.ts";
 
@@ -39,8 +39,6 @@ const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2_000;
 /** Who turned a batch away is asked call by call for so long: it may have been starting, or too busy, and many calls would fill the queue. */
 const NO_BATCHES_MS = 600_000;
-/** HTTP 503: Bitcoin Core's "work queue depth exceeded". */
-const SERVICE_UNAVAILABLE = 503;
 const UNAUTHORIZED = 401;
 
 /**
@@ -89,7 +87,7 @@ export function createDaemonClient(first: DaemonEndpoint, clock: Clock, options:
         if (used === endpoint) await renew();
         if (!isSameLogin(used, endpoint)) answer = await postJson(endpoint, agent, body, maxAnswerBytes, signal);
       }
-      const turnedAway = answer.ok && answer.value.status === SERVICE_UNAVAILABLE;
+      const turnedAway = answer.ok && isTurnedAway(answer.value);
       if (!answer.ok || turnedAway) closeIdle(agent);
       if (!turnedAway) return answer;
       await sleep(clock, waitMs, signal);
