@@ -102,7 +102,7 @@ export type FlatCalls = {
   import_swaps: { params: { "swaps": Array<Record<string, never>> }; result: { "imported": string[]; "skipped": { [key: string]: string } } };
   /** Coins of swaps and orders that were unfinished at the start: they go on once these are enabled. */
   coins_needed_for_kick_start: { params: Record<string, never>; result: string[] };
-  /** Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order. */
+  /** Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order; of Qtum and QRC-20 coins no balance is known, and their fees are those of usual transactions. */
   trade_preimage: { params: { "base": string; "rel": string; "swap_method": "setprice" | "buy" | "sell"; "price": MmNumber; "volume"?: MmNumber; "max"?: boolean }; result: TradePreimage };
   /** Approximate the miner fee of one swap transaction. For UTXO coins it is the rate per 1000 bytes, as in KDF; `trade_preimage` gives real fees. For ETH-like coins and tokens it is the gas of the dearest swap transaction at the present price, in the platform coin. For a QRC-20 token it is the rate per 1000 bytes, in the platform coin, and the gas of two approvals and the payment; the rate is that of the platform coin where only that is enabled. */
   get_trade_fee: { params: { "coin": string }; result: { "coin": string; "amount": string; "amount_rat": RationalValue; "amount_fraction": FractionalValue } };
@@ -177,7 +177,7 @@ export type V2Calls = {
   my_swap_status: { params: { "uuid": string }; result: TypedSwap };
   /** List the swaps that are running now. */
   active_swaps: { params: { "include_status"?: boolean }; result: { "uuids": string[]; "statuses": { [key: string]: TypedSwap } } };
-  /** Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order. */
+  /** Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order; of Qtum and QRC-20 coins no balance is known, and their fees are those of usual transactions. */
   trade_preimage: { params: { "base": string; "rel": string; "swap_method": "setprice" | "buy" | "sell"; "price": MmNumber; "volume"?: MmNumber; "max"?: boolean }; result: TradePreimage };
   /** Greatest volume a maker order of this coin could have. */
   max_maker_vol: { params: { "coin": string }; result: { "coin": string; "volume": NumberDetail; "balance": NumberDetail; "locked_by_swaps": NumberDetail } };

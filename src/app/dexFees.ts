@@ -34,7 +34,7 @@ export class DexFees {
   }
 
   /** The rule as `max_taker_vol` inverts it: the greater of `floor` and volume x `rate`. */
-  rule(takerCoin: TradingCoin, makerTicker: string): { readonly rate: Rational; readonly floor: Rational } {
+  rule(takerCoin: Pick<TradingCoin, "ticker" | "dust">, makerTicker: string): { readonly rate: Rational; readonly floor: Rational } {
     const { dexFeeDiscountTicker: discounted, dexFeeDiscountRate, dexFeeRate, dexFeeFloor } = this.#profile;
     const rate = discounted !== null && [takerCoin.ticker, makerTicker].includes(discounted) ? dexFeeDiscountRate : dexFeeRate;
     return { rate, floor: max(takerCoin.dust, dexFeeFloor) };

@@ -130,6 +130,21 @@ export interface TradingCoin {
   onBalanceChange(listener: () => void): () => void;
 }
 
+/** What figures of fees need of a coin. */
+type FeeFigures =
+  | "ticker"
+  | "feeTicker"
+  | "spendsFrom"
+  | "decimals"
+  | "minTradingVol"
+  | "outage"
+  | "paymentFee"
+  | "dexFeeTxFee"
+  | "spendFee"
+  | "refundFee";
+/** One whose fees can be told. Without funds: nobody knows its balance, and whether there is enough is not looked at. */
+export type PricedCoin = Pick<TradingCoin, FeeFigures> & Partial<Pick<TradingCoin, "spendable" | "locked" | "feeFunds">>;
+
 /** What a maker's match holds of a balance that pays fees, whole coins. */
 export type HeldFees = { readonly payer: string; readonly amount: Rational };
 

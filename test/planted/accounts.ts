@@ -568,9 +568,16 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "the fee rate of a QRC-20 token is reckoned in the token's decimals",
     "src/core/coin/feeCoin.ts",
-    "fromUnits(perKb, UTXO_DECIMALS)",
-    "fromUnits(perKb, decimals)",
+    "fromUnits(feeRate.perKb, UTXO_DECIMALS)",
+    "fromUnits(feeRate.perKb, decimals)",
     FEE_COINS_TEST,
+  ),
+  bug(
+    "trade_preimage leaves a refund of a QRC-20 token out",
+    "src/app/fees/feesOnlyCoin.ts",
+    "return this.#coin.isToken ? this.spendFee() : ZERO;",
+    "return this.#coin.isToken ? ZERO : ZERO;",
+    "src/app/coin/feeCoins.test.ts",
   ),
   bug(
     "what is asked of a coin for fee questions alone is refused without saying what it is there for",

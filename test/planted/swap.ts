@@ -1211,4 +1211,11 @@ export const SWAP: readonly PlantedBug[] = [
     "away !== null && false",
     "test/swap/awayAtStart.test.ts",
   ),
+  bug(
+    "a swap that waits logs the same trouble at every try",
+    "src/app/swap/swapTask.ts",
+    "what !== this.lastTrouble || nowMs",
+    "what.length > 0 || nowMs",
+    "src/app/swap/swapTask.test.ts",
+  ),
 ];

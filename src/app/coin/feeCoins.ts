@@ -45,6 +45,6 @@ export class FeeCoins {
   /** For methods that need more of it: what it is there for, and what not. Null: it is none. */
   why(ticker: string): string | null {
     if (!this.#coins.has(ticker)) return null;
-    return `${ticker} is enabled for questions about fees only (get_trade_fee, min_trading_vol): this node does not read its chain, knows no balance of it and neither sends nor trades it.`;
+    return `${ticker} is enabled for questions about fees only (get_trade_fee, min_trading_vol, trade_preimage): this node does not read its chain, knows no balance of it and neither sends nor trades it.`;
   }
 }

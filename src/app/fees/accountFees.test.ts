@@ -4,6 +4,7 @@ import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
 import { add, decimal, eq, mul, type Rational, rational, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
 import { checkTakerFunds } from "../orders/fundsChecks.ts";
 import type { TradeRules } from "../orders/ordersDeps.ts";
+import type { TradingCoin } from "../tradingCoin.ts";
 import { type PreimageRequest, tradePreimage } from "./tradePreimage.ts";
 import { dexFeeOf, maxMakerVolume, maxTakerVolume } from "./tradeVolumes.ts";
 
@@ -86,7 +87,7 @@ test("a maker order's greatest volume leaves its refund, and the claim where the
 
 test("a taker's greatest volume and all that falls on the same coin are exactly the free balance", () => {
   const { ETH, TOK, DOC } = coins();
-  const most = (coin: FakeAccountCoin, other: PreimageRequest["rel"] | null): Rational => {
+  const most = (coin: FakeAccountCoin, other: TradingCoin | null): Rational => {
     const volume = maxTakerVolume(coin, other, RULE, "preimage");
     if (!volume.ok) throw new Error(volume.error.kind);
     return volume.value;

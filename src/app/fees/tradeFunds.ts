@@ -1,25 +1,25 @@
 import { add, isPositive, lt, type Rational, sub, ZERO } from "../../core/money/rational.ts";
-import type { FeeFunds, FeeStage, HeldFees, MissingFunds, Outage, TradingCoin } from "../tradingCoin.ts";
+import type { FeeFunds, FeeStage, HeldFees, MissingFunds, Outage, PricedCoin, TradingCoin } from "../tradingCoin.ts";
 
 /** What a trade takes from this node's balances. */
 export type Outlay = {
   /** The coin that is given, and whole coins of it: the volume, and a taker's dex fee. */
-  readonly coin: TradingCoin;
+  readonly coin: PricedCoin;
   readonly given: Rational;
   /** Fees of its own transactions, a refund's included; whole coins of its `feeTicker`. */
   readonly fees: Rational;
   /** The coin that is received; null where nobody has said it yet. */
-  readonly other: TradingCoin | null;
+  readonly other: PricedCoin | null;
 };
 
 /**
  * What a volume must leave room for so that an order of it can be placed: an account coin's fees as they are held from the match
  * on, which is more than the figures of `stage`.
  */
-export const heldStage = (coin: TradingCoin, stage: FeeStage): FeeStage => (coin.spendsFrom === "account" ? "order" : stage);
+export const heldStage = (coin: PricedCoin, stage: FeeStage): FeeStage => (coin.spendsFrom === "account" ? "order" : stage);
 
 /** What claiming on a coin takes from a balance, as it is held, whole coins of its `feeTicker`: nothing where the contract pays. */
-export const claimFee = (coin: TradingCoin): Rational => (coin.spendsFrom === "account" ? coin.spendFee("order") : ZERO);
+export const claimFee = (coin: PricedCoin): Rational => (coin.spendsFrom === "account" ? coin.spendFee("order") : ZERO);
 
 /**
  * What must stay of a coin that pays its own fees beside a payment and that payment's fee: a refund, and the claim of the
@@ -31,7 +31,7 @@ export function feesBeside(coin: TradingCoin, other: TradingCoin | null, stage: 
 }
 
 /** A claim that the account pays for needs a balance, which may be old while the backend is away. */
-export const claimOutage = (coin: TradingCoin): Outage | null => (coin.spendsFrom === "account" ? coin.outage() : null);
+export const claimOutage = (coin: PricedCoin): Outage | null => (coin.spendsFrom === "account" ? coin.outage() : null);
 
 /**
  * The first coin that has too little free for a trade: the coin given, then the one that pays its fees, then the one that pays
@@ -39,14 +39,12 @@ export const claimOutage = (coin: TradingCoin): Outage | null => (coin.spendsFro
  * for the claim of a token is needed three times over.
  */
 export function missingFunds({ coin, given, fees, other }: Outlay): MissingFunds | null {
-  const locked = coin.locked();
-  const needs = new Map<string, { readonly required: Rational; readonly funds: FeeFunds }>([
-    [coin.ticker, { required: given, funds: { available: sub(coin.spendable(), locked), locked } }],
-  ]);
-  const count = (payer: TradingCoin, amount: Rational): void => {
-    if (!isPositive(amount)) return;
-    const { required, funds } = needs.get(payer.feeTicker) ?? { required: ZERO, funds: payer.feeFunds() };
-    needs.set(payer.feeTicker, { required: add(required, amount), funds });
+  const [spendable, locked] = [coin.spendable?.(), coin.locked?.()];
+  const needs = new Map<string, { readonly required: Rational; readonly funds: FeeFunds }>();
+  if (spendable && locked) needs.set(coin.ticker, { required: given, funds: { available: sub(spendable, locked), locked } });
+  const count = (payer: PricedCoin, amount: Rational): void => {
+    const { required = ZERO, funds = payer.feeFunds?.() } = needs.get(payer.feeTicker) ?? {};
+    if (funds && isPositive(amount)) needs.set(payer.feeTicker, { required: add(required, amount), funds });
   };
   count(coin, fees);
   if (other) count(other, claimFee(other));

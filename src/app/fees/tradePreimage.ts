@@ -3,12 +3,16 @@ import { checkMakerNumbers, type NumberTooLong, type OrderRuleError } from "../.
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { negativeVolume } from "../orders/fundsChecks.ts";
 import type { FeeStage, FundsError, TradingCoin } from "../tradingCoin.ts";
+import { FeesOnlyCoin } from "./feesOnlyCoin.ts";
 import { claimOutage, heldStage, missingFunds } from "./tradeFunds.ts";
 import { type DexFeeRule, dexFeeOf, dexFeeTxFee, maxMakerVolume } from "./tradeVolumes.ts";
 
+/** A coin that is traded, or one whose fees alone are known: of that one nobody can say how much there is, nor the greatest volume. */
+export type PreimageCoin = TradingCoin | FeesOnlyCoin;
+
 export type PreimageRequest = {
-  readonly base: TradingCoin;
-  readonly rel: TradingCoin;
+  readonly base: PreimageCoin;
+  readonly rel: PreimageCoin;
   readonly method: "setprice" | "buy" | "sell";
   /** rel per base */
   readonly price: Rational;
@@ -61,7 +65,7 @@ function makerPreimage(r: PreimageRequest): Result<TradePreimage, PreimageError>
   }
   const outage = base.outage() ?? claimOutage(rel);
   if (outage) return err(outage);
-  const most = r.max ? maxMakerVolume(base, rel, STAGE) : null;
+  const most = r.max ? greatestVolume(r) : null;
   if (most && !most.ok) return most;
   const volume = most ? most.value.volume : r.volume;
   const giving = most && heldStage(base, STAGE) === STAGE ? ok(most.value.fee) : givingFee(base, volume, STAGE);
@@ -117,15 +121,21 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   });
 }
 
+/** With fees of the other coin beside it, where the coin given may have to pay them. */
+function greatestVolume({ base, rel }: PreimageRequest): ReturnType<typeof maxMakerVolume> {
+  if (base instanceof FeesOnlyCoin) return err(base.noBalance());
+  return maxMakerVolume(base, rel instanceof FeesOnlyCoin ? null : rel, STAGE);
+}
+
 /** Of the payment, and of a refund the account would pay for. */
-function givingFee(coin: TradingCoin, volume: Rational, stage: FeeStage): Result<Rational, FundsError> {
+function givingFee(coin: PreimageCoin, volume: Rational, stage: FeeStage): Result<Rational, FundsError> {
   const negative = negativeVolume(coin, volume);
   const payment = negative ? err(negative) : coin.paymentFee(volume, stage);
   return payment.ok ? ok(add(payment.value, coin.refundFee(stage))) : payment;
 }
 
 /** What an order would hold for the own transactions, where that is not the figure `shown`. */
-function heldFees(coin: TradingCoin, volume: Rational, dexFee: Rational | null, shown: Rational): Result<Rational, FundsError> {
+function heldFees(coin: PreimageCoin, volume: Rational, dexFee: Rational | null, shown: Rational): Result<Rational, FundsError> {
   const stage = heldStage(coin, STAGE);
   if (stage === STAGE) return ok(shown);
   const giving = givingFee(coin, volume, stage);
@@ -134,7 +144,7 @@ function heldFees(coin: TradingCoin, volume: Rational, dexFee: Rational | null, 
   return feeTx.ok ? ok(add(giving.value, feeTx.value)) : feeTx;
 }
 
-const receivingFee = (coin: TradingCoin): ExtendedFee => ({
+const receivingFee = (coin: PreimageCoin): ExtendedFee => ({
   coin: coin.feeTicker,
   amount: coin.spendFee(STAGE),
   paidFromTradingVol: coin.spendsFrom === "contract",

@@ -1,6 +1,6 @@
 import { add, div, gt, isZero, lte, max, mul, ONE, type Rational, sub, ZERO } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { FeeStage, MissingFunds, Outage, TradingCoin, Unfunded } from "../tradingCoin.ts";
+import type { FeeStage, MissingFunds, Outage, PricedCoin, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import { claimOutage, feesBeside, heldStage, missingFunds } from "./tradeFunds.ts";
 
 /** Dex fee of a pair: the greater of `floor` and volume x `rate`; whole taker coins. `floor` has the coin's dust in it. */
@@ -9,7 +9,7 @@ export type DexFeeRule = { readonly rate: Rational; readonly floor: Rational };
 export const dexFeeOf = (rule: DexFeeRule, volume: Rational): Rational => max(rule.floor, mul(volume, rule.rate));
 
 /** Miner fee of paying the dex fee; where none is due, nothing is sent. */
-export const dexFeeTxFee = (coin: TradingCoin, fee: Rational, stage: FeeStage): Result<Rational, Unfunded> =>
+export const dexFeeTxFee = (coin: PricedCoin, fee: Rational, stage: FeeStage): Result<Rational, Unfunded> =>
   isZero(fee) ? ok(ZERO) : coin.dexFeeTxFee(fee, stage);
 
 /**

@@ -18,7 +18,7 @@ function enough(outlay: Outlay): Result<void, MissingFunds> {
 }
 
 /** KDF cannot turn it into base units, and says so before anything else (reference rpc.md 3.1). */
-export const negativeVolume = (coin: TradingCoin, volume: Rational): FundsError | null =>
+export const negativeVolume = (coin: Pick<TradingCoin, "ticker" | "decimals">, volume: Rational): FundsError | null =>
   lt(volume, ZERO)
     ? {
         kind: "Internal",

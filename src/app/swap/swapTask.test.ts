@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { quietLog } from "../../../test/fakes/quietLog.ts";
+import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import { Aborted } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
 import type { SwapStore } from "../../ports/swapStore.ts";
 import { type NewsOf, SwapTask, type SwapTaskDeps } from "./swapTask.ts";
 
@@ -10,11 +12,16 @@ const STARTED = { v: 1, atMs: 0, event: { type: "started", terms: swapTerms("mak
 const FAILURE = { event: "NegotiateFailed", reason: "nobody answered" };
 
 /** A task of which every duty waits for news and notes how its wait ended. Nothing of the coins is asked. */
-function waitingTask(clock: VirtualClock, waitMs: number, of: NewsOf = "chain"): { readonly task: SwapTask; readonly ends: string[] } {
+function waitingTask(
+  clock: VirtualClock,
+  waitMs: number,
+  of: NewsOf = "chain",
+  log: Log = quietLog,
+): { readonly task: SwapTask; readonly ends: string[] } {
   const ends: string[] = [];
   const deps: Partial<SwapTaskDeps> = {
     clock,
-    log: quietLog,
+    log,
     store: { append: async () => undefined } as Partial<SwapStore> as SwapStore,
     onEvent: () => undefined,
     runDuty: (task, duty, signal) =>
@@ -44,6 +51,19 @@ test("a duty that the state no longer demands does not wait for its time, nor do
   await other.task.stop();
   await clock.advance(1_000);
   expect(other.ends).toEqual(["negotiate called off at 3000"]);
+});
+
+test("the same trouble, tried again and again, is logged once a minute", async () => {
+  const clock = new VirtualClock(0);
+  const log = new SilentLog();
+  const { task } = waitingTask(clock, 60_000, "chain", log);
+  for (let i = 0; i < 121; i++) {
+    task.trouble("refused");
+    await clock.advance(1_000);
+  }
+  task.trouble("refused otherwise");
+  expect(task.lastTrouble).toBe("refused otherwise");
+  expect(log.lines.map(({ fields }) => fields.what)).toEqual(["refused", "refused", "refused", "refused otherwise"]);
 });
 
 test("news ends the wait of every duty, and so does its time", async () => {

@@ -66,6 +66,7 @@ const RETRY_FIRST_MS = 1_000;
 const RETRY_LAST_MS = 60_000;
 /** A duty that ended without changing the state is looked at again after this, or at the next news. */
 const IDLE_RECHECK_MS = 5_000;
+const SAME_TROUBLE_MS = 60_000;
 
 /**
  * One live swap: its log, its state, and the duties that state demands. Events go through one queue, are stored before
@@ -79,6 +80,7 @@ export class SwapTask {
   claimReservation: Reservation | null = null;
   /** Last refusal by a backend or a peer, for the log and for the reasons of what follows from it; not part of the state. */
   lastTrouble: string | null = null;
+  #troubleLoggedMs = Number.NEGATIVE_INFINITY;
   /** What a chain knows and cannot show, for the status; null: nothing. */
   unseen: string | null = null;
   /** The chains that follow this swap's contracts up to their tips. */
@@ -309,8 +311,13 @@ export class SwapTask {
     }
   }
 
+  /** The same trouble, tried again and again, is logged once a minute. */
   trouble(what: string): void {
+    const nowMs = this.deps.clock.nowMs();
+    const isNews = what !== this.lastTrouble || nowMs - this.#troubleLoggedMs >= SAME_TROUBLE_MS;
     this.lastTrouble = what;
+    if (!isNews) return;
+    this.#troubleLoggedMs = nowMs;
     this.deps.log.warn("swap_trouble", { swap: this.uuid, what });
   }
 

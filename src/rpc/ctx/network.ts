@@ -33,7 +33,7 @@ export type PeersApi = Pick<PeerPolicy, "banned" | "ban" | "unban">;
 
 export interface DexFeeApi {
   /** Rule of the network profile for this pair, burned part included; zero rate and floor where nothing is due. */
-  rule(takerCoin: TradingCoin, makerTicker: string): DexFeeRule;
+  rule(takerCoin: Pick<TradingCoin, "ticker" | "dust">, makerTicker: string): DexFeeRule;
   /** Why nobody could pay the fee in this coin; null where somebody can. */
   noFeeKey(takerTicker: string): NoFeeKey | null;
 }

@@ -1,9 +1,11 @@
 import { z } from "zod";
-import { type PreimageError, tradePreimage as preimageOf } from "../../app/fees/tradePreimage.ts";
+import { FeesOnlyCoin } from "../../app/fees/feesOnlyCoin.ts";
+import { type PreimageCoin, type PreimageError, tradePreimage as preimageOf } from "../../app/fees/tradePreimage.ts";
 import { toDecimalString, ZERO } from "../../core/money/rational.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
-import { err, ok } from "../../core/util/result.ts";
+import { err, ok, type Result } from "../../core/util/result.ts";
 import { type NoSuchCoin, noSuchCoin, tradingCoin } from "../coinFaults.ts";
+import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { NO_FEE_KEY } from "../feeKeyFault.ts";
 import { flag, type Read, readString, required, ticker } from "../field.ts";
@@ -24,11 +26,18 @@ const readMethod: Read<(typeof METHODS)[number]> = (value) => {
 const MAX_REASON = "'max' cannot be used with 'sell' or 'buy' method";
 type Failure = PreimageError | NoSuchCoin | NoFeeKey | { readonly kind: "CoinIsWalletOnly"; readonly coin: string };
 
+/** One that is traded, or one whose fees alone are known. */
+function pricedCoin(ctx: RpcContext, ticker: string): Result<PreimageCoin, NoSuchCoin> {
+  const known = ctx.coins.forFees.get(ticker);
+  return known ? ok(new FeesOnlyCoin(known, ctx.compatibility)) : tradingCoin(ctx, ticker);
+}
+
 export const tradePreimage = defineMethod<Failure>()({
   name: "trade_preimage",
   style: "both",
   struct: "TradePreimageRequest",
-  summary: "Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order.",
+  summary:
+    "Approximate all fees of a swap before ordering it. Fails when the balance would not cover the order; of Qtum and QRC-20 coins no balance is known, and their fees are those of usual transactions.",
   source: "interface document, trade_preimage; reference rpc.md 4.5",
   params: z.object({
     base: ticker(),
@@ -43,7 +52,7 @@ export const tradePreimage = defineMethod<Failure>()({
     for (const ticker of [p.base, p.rel]) {
       if (ctx.coins.entry(ticker)?.walletOnly !== false) return err({ kind: "CoinIsWalletOnly", coin: ticker });
     }
-    const [baseCoin, relCoin] = [tradingCoin(ctx, p.base), tradingCoin(ctx, p.rel)];
+    const [baseCoin, relCoin] = [pricedCoin(ctx, p.base), pricedCoin(ctx, p.rel)];
     if (!baseCoin.ok) return baseCoin;
     if (!relCoin.ok) return relCoin;
     const [base, rel] = [baseCoin.value, relCoin.value];
