@@ -431,6 +431,17 @@ test("a lost connection recovers, with its subscriptions", async () => {
   expect(b.logged.filter(({ event }) => event === "last_relay_lost")).toHaveLength(1);
 });
 
+test("a node that finds no relay within a minute of its start says which seeds it tried; one that does says nothing", async () => {
+  const world = createP2pWorld(23);
+  const relay = await world.node({ isRelay: true });
+  const gone = "/ip4/127.0.0.9/tcp/1";
+  const [found, lost] = [await world.node({ seeds: [relay.address] }), await world.node({ seeds: [gone] })];
+  await world.clock.advance(60_000);
+  const told = (node: typeof lost) => node.logged.filter(({ event }) => event === "no_relay_found").map(({ level, fields }) => [level, fields]);
+  expect(told(lost)).toEqual([["warn", { seeds: [gone], sinceSec: 60, peers: 0 }]]);
+  expect([told(found), told(relay)]).toEqual([[], []]);
+});
+
 test("dialling a seed that is down slows down to once a minute and succeeds once it is up", async () => {
   const world = createP2pWorld(22);
   const relay = await world.node({ isRelay: true });

@@ -62,6 +62,9 @@ export type P2pNode = P2p & {
   stop(): Promise<void>;
 };
 
+/** A node that has found no relay for so long after its start says so. */
+const UNFOUND_MS = 60_000;
+
 /** Puts gossip, requests and peer management over a transport. */
 export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pNode {
   const { isRelay } = config;
@@ -74,6 +77,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
   const silent = new Set<PeerId>();
   let handler: MessageHandler = () => "accept";
   let hasRelay = false;
+  let cancelUnfound = (): void => undefined;
 
   const router: GossipRouter = new GossipRouter({
     self,
@@ -151,6 +155,12 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     else log.info("relay_found", { peer: relay });
   }
 
+  /** Somebody may have named seeds that are gone, or a wrong netid: nothing else would say so. */
+  function tellUnfound(): void {
+    const seeds = config.seedNodes.map(({ address }) => address);
+    if (!hasRelay && seeds.length > 0) log.warn("no_relay_found", { seeds, sinceSec: UNFOUND_MS / 1_000, peers: manager.connections().length });
+  }
+
   router.setMessageHandler(onMessage);
   // The first thing a light node of the reference says on a connection.
   router.subscribe(ownHealthTopic);
@@ -208,9 +218,11 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
       });
       router.start();
       manager.start();
+      cancelUnfound = clock.after(UNFOUND_MS, tellUnfound);
     },
     async stop() {
       stopping.abort();
+      cancelUnfound();
       manager.stop();
       router.stop();
       await transport.stop();
