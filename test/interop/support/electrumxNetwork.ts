@@ -44,8 +44,15 @@ async function sees(server: ElectrumxServer, height: number): Promise<void> {
   }
 }
 
-/** A seed, `light`, `lighter` and `brief` over ElectrumX, `full` and `vanishing` over the daemon. */
-export async function startElectrumxNetwork(): Promise<ElectrumxNetwork> {
+/**
+ * A seed, `light`, `lighter` and `brief` over ElectrumX, `full` and `vanishing` over the daemon.
+ * @param only these of them beside the seed
+ * @param limits of the servers, by the names of ElectrumX's variables
+ */
+export async function startElectrumxNetwork(
+  only: readonly string[] | null = null,
+  limits: { readonly [variable: string]: string } = {},
+): Promise<ElectrumxNetwork> {
   const topology = topologyOf({
     coins: [LTC, BTC],
     block_time_s: 0.5,
@@ -56,7 +63,7 @@ export async function startElectrumxNetwork(): Promise<ElectrumxNetwork> {
       side("full", "daemon"),
       side("brief", "electrum", brief),
       side("vanishing", "daemon", brief),
-    ],
+    ].filter(({ name }) => only === null || name === "seed" || only.includes(name)),
   });
   const servers: ElectrumxServer[] = [];
   let ltc: RegtestChain | null = null;
@@ -64,7 +71,7 @@ export async function startElectrumxNetwork(): Promise<ElectrumxNetwork> {
     // Servers give any transaction, so their daemon indexes all of them.
     const chain = await startLitecoin(LTC_BLOCK_MS, ["-txindex=1"], {
       async start(rpcUrl) {
-        const started = SERVICES.map(() => startElectrumx(rpcUrl, { coin: "Litecoin", net: "regtest" }));
+        const started = SERVICES.map(() => startElectrumx(rpcUrl, { coin: "Litecoin", net: "regtest" }, limits));
         servers.push(...(await Promise.all(started)));
       },
       inStep: (height) => Promise.all(servers.map((server) => sees(server, height))),

@@ -62,8 +62,12 @@ function followTip(port: number): { height(): number | null; close(): void } {
   return { height: () => height, close: () => void socket.destroy() };
 }
 
-/** Starts ElectrumX with its usual limits, in a folder of its own and with a certificate of its own, and waits until it answers. */
-export async function startElectrumx(daemonUrl: string, { coin, net }: ElectrumxChain): Promise<ElectrumxServer> {
+/** Starts ElectrumX in a folder of its own and with a certificate of its own, and waits until it answers. @param limits others than its usual ones */
+export async function startElectrumx(
+  daemonUrl: string,
+  { coin, net }: ElectrumxChain,
+  limits: { readonly [variable: string]: string } = {},
+): Promise<ElectrumxServer> {
   const dir = await mkdtemp(join(tmpdir(), "swapnode-electrumx-"));
   const database = join(dir, "db");
   await mkdir(database);
@@ -83,6 +87,7 @@ export async function startElectrumx(daemonUrl: string, { coin, net }: Electrumx
     PEER_DISCOVERY: "off",
     ALLOW_ROOT: "yes",
     CACHE_MB: "10",
+    ...limits,
   };
   let running: KeptProcess | null = null;
   let tip: ReturnType<typeof followTip> | null = null;
