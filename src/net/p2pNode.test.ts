@@ -437,7 +437,8 @@ test("a node that finds no relay within a minute of its start says which seeds i
   const gone = "/ip4/127.0.0.9/tcp/1";
   const [found, lost] = [await world.node({ seeds: [relay.address] }), await world.node({ seeds: [gone] })];
   await world.clock.advance(60_000);
-  const told = (node: typeof lost) => node.logged.filter(({ event }) => event === "no_relay_found").map(({ level, fields }) => [level, fields]);
+  const told = (node: typeof lost) =>
+    node.logged.filter(({ event }) => event === "no_relay_found").map(({ level, fields }) => [level, fields]);
   expect(told(lost)).toEqual([["warn", { seeds: [gone], sinceSec: 60, peers: 0 }]]);
   expect([told(found), told(relay)]).toEqual([[], []]);
 });

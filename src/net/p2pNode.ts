@@ -158,7 +158,8 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
   /** Somebody may have named seeds that are gone, or a wrong netid: nothing else would say so. */
   function tellUnfound(): void {
     const seeds = config.seedNodes.map(({ address }) => address);
-    if (!hasRelay && seeds.length > 0) log.warn("no_relay_found", { seeds, sinceSec: UNFOUND_MS / 1_000, peers: manager.connections().length });
+    if (!hasRelay && seeds.length > 0)
+      log.warn("no_relay_found", { seeds, sinceSec: UNFOUND_MS / 1_000, peers: manager.connections().length });
   }
 
   router.setMessageHandler(onMessage);

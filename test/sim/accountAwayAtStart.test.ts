@@ -135,6 +135,25 @@ test("tokens that swaps wait for stay beside their platform coin, which was kept
   expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
 });
 
+test(
+  "a swap goes on with a coin whose nodes show its account and answer no question at a start",
+  async () => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+    await until(t.taker, uuid, "tx_confirmed", "takerPayment");
+    t.taker.crash();
+    t.taker.link(ETH).faults.add({ kind: "http_500", methods: ["eth_call"], count: null, forMs: 60_000 });
+    await t.taker.start([UTXO]);
+    for (const ticker of [ETH, TOKEN]) await expect(t.world.settle(t.taker.enable([ticker]))).rejects.toThrow("DaemonFailed");
+    expect([t.taker.node.coins.active(TOKEN), t.taker.node.coins.running(TOKEN)?.ticker]).toEqual([undefined, TOKEN]);
+    await t.world.advance(61_000);
+    await back(t.taker, [ETH, TOKEN]);
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
 test("what a swap still has to pay of a coin that was kept for it is held again once that is there", async () => {
   t = await accountWorld({ seed: SEED, pollMs: 5_000 });
   before = books(t);

@@ -54,6 +54,9 @@ type Needs = {
   readonly spendUntil: number;
 };
 
+/** `coin`: that holds it. */
+type Held = { readonly coin: SwapCoin; readonly reservation: Reservation };
+
 /** What a swap that is taken up has of its coins. */
 export type Reserved = { readonly own: Reservation | null; readonly claim: Reservation | null };
 
@@ -66,8 +69,8 @@ export class StoredFunds {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #needs = new Map<string, Needs>();
-  readonly #reservations = new Map<string, Reservation>();
-  readonly #claimReservations = new Map<string, Reservation>();
+  readonly #reservations = new Map<string, Held>();
+  readonly #claimReservations = new Map<string, Held>();
   readonly #standIns: StandInGas;
   readonly #dropClaim: (uuid: string) => Promise<SwapState | null>;
   /** Of what gives its nonces back later. */
@@ -87,6 +90,12 @@ export class StoredFunds {
 
   add(uuid: string, s: SwapState): void {
     this.#needs.set(uuid, needsOf(s));
+  }
+
+  /** The swap ran until now, with this held for it: as long as its coins are there, so it stays. */
+  keep(uuid: string, { own, claim }: Reserved, coin: SwapCoin, other: SwapCoin): void {
+    if (own) this.#reservations.set(uuid, { coin, reservation: own });
+    if (claim) this.#claimReservations.set(uuid, { coin: other, reservation: claim });
   }
 
   /** Takes what every stored swap needs of a coin that is about to become active. */
@@ -112,10 +121,11 @@ export class StoredFunds {
       .filter(({ isDue, ttlMs }) => isDue && ttlMs >= 1_000)
       // Where there is too little for all, what has paid comes first: what has not may be left.
       .toSorted((a, b) => Number(a.amounts.length > 0) - Number(b.amounts.length > 0));
+    for (const [uuid] of own) letGo(this.#reservations, uuid);
     coin.reserveAgain(open).forEach((reserved, i) => {
       const uuid = open[i]?.uuid;
       if (uuid === undefined) return;
-      if (reserved.ok) this.#reservations.set(uuid, reserved.value);
+      if (reserved.ok) this.#reservations.set(uuid, { coin, reservation: reserved.value });
       else this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
     });
     this.#takeForTokens(coin);
@@ -206,9 +216,10 @@ export class StoredFunds {
   #takeClaimGas(uuid: string, coin: SwapCoin): void {
     const needs = this.#needs.get(uuid);
     if (!needs?.mayClaim || needs.otherTicker !== coin.ticker) return;
+    letGo(this.#claimReservations, uuid);
     const reserved = coin.reserveClaimAgain(Math.max(1_000, needs.spendUntil * 1_000 - this.#clock.nowMs()));
     if (!reserved.ok) this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
-    else if (reserved.value) this.#claimReservations.set(uuid, reserved.value);
+    else if (reserved.value) this.#claimReservations.set(uuid, { coin, reservation: reserved.value });
   }
 
   /**
@@ -218,7 +229,8 @@ export class StoredFunds {
   handOver(uuid: string, coin: SwapCoin, other: SwapCoin, state: SwapState): Reserved {
     for (const { ticker } of [coin, other]) this.#standIns.release(uuid, ticker);
     if (state.own[ownClaim(state.terms.role)] === undefined) this.#freeDropped(uuid, other, state);
-    const [own, claim] = [this.#reservations.get(uuid) ?? null, this.#claimReservations.get(uuid) ?? null];
+    const own = this.#reservations.get(uuid)?.reservation ?? null;
+    const claim = this.#claimReservations.get(uuid)?.reservation ?? null;
     for (const { raw } of this.#needs.get(uuid)?.entrusted ?? []) for (const c of [coin, other]) c.handBack?.(raw);
     this.#needs.delete(uuid);
     this.#reservations.delete(uuid);
@@ -236,6 +248,13 @@ export class StoredFunds {
     this.#needs.set(uuid, { ...needsOf(state), entrusted: this.#needs.get(uuid)?.entrusted ?? [] });
     if (!this.#claimReservations.has(uuid)) this.#takeClaimGas(uuid, other);
   }
+}
+
+/** Of a coin that was opened before: it is held anew, of the same account perhaps. */
+function letGo(held: Map<string, Held>, uuid: string): void {
+  const former = held.get(uuid);
+  former?.coin.release(former.reservation);
+  held.delete(uuid);
 }
 
 function needsOf(s: SwapState): Needs {

@@ -95,7 +95,7 @@ export class SwapRunner implements SwapStarter {
     this.#waiting.prepare(coin);
   }
 
-  /** To be called before a coin closes: swaps that are only watched any more wait until it is enabled again. */
+  /** To be called before a coin closes: swaps that are only watched any more, or another takes its place, wait until it is enabled again. */
   async park(ticker: string): Promise<void> {
     const users = [...this.#tasks.values()].filter((t) => t.state.terms.makerCoin === ticker || t.state.terms.takerCoin === ticker);
     for (const task of users) {
@@ -103,6 +103,8 @@ export class SwapRunner implements SwapStarter {
       await task.stop();
       this.#waiting.add(task.state);
       const { finished, own, terms } = task.state;
+      const other = task.coin(terms.role === "maker" ? "taker" : "maker");
+      this.#waiting.keep(task.uuid, { own: task.reservation, claim: task.claimReservation }, task.coin(terms.role), other);
       // Nobody sends it now, so nothing counts on its change until the chain lists it.
       if (finished && own.fee) task.coin(terms.role).dropChange(fromHex(own.fee.raw));
     }

@@ -84,6 +84,11 @@ export class WaitingSwaps {
     }
   }
 
+  /** What was held for a swap that ran until now. */
+  keep(uuid: string, reserved: Reserved, coin: SwapCoin, other: SwapCoin): void {
+    this.#funds.keep(uuid, reserved, coin, other);
+  }
+
   /** To be called before a coin can be used by anybody: what these swaps have of it is taken out of circulation. */
   prepare(coin: SwapCoin): void {
     this.#funds.take(coin);

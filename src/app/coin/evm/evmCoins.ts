@@ -87,6 +87,8 @@ export class EvmCoins {
         return err(unused);
       }
       const coin = await this.#check(entry, kind.value, account, contracts.value, request, signal);
+      if (!coin.ok && keep && coin.error.kind === "DaemonFailed")
+        return ok({ coin: this.#unchecked(entry, kind.value, account, contracts.value, request), away: coin.error.message });
       if (!coin.ok) {
         await giveBack();
         return coin;
