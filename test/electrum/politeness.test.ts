@@ -276,3 +276,26 @@ test("a script that others pay hundreds of times, and then every second, is aske
   expect(chain.outputs(script)).toHaveLength(520);
   expect(chain.outputs(script).every(({ block }) => block !== null)).toBe(true);
 });
+
+test("who told a long history just before a reorganisation is not held to what left the chain, and is asked for it again at once", async () => {
+  const { w, chain } = await begin();
+  const script = scriptNumber(1);
+  for (let i = 0; i < 10; i++) {
+    for (let k = 0; k < 40; k++) w.pay(script, 1_000n);
+    w.mine();
+  }
+  await whileTimePasses(w, chain.watchScript(script, 0));
+  w.reorg(1, 2);
+  for (let i = 0; i < 5; i++) {
+    w.pay(script, 1_000n);
+    await w.pass(1_000);
+  }
+  expect(chain.servers().map(({ state, trouble, contradictions }) => [state, trouble, contradictions])).toEqual(
+    Array.from({ length: SERVERS }, () => ["connected", null, 0]),
+  );
+  expect(chain.status()).toMatchObject({ state: "ready", error: null });
+  expect(chain.outputs(script).filter(({ block }) => block !== null)).toHaveLength(360);
+  w.mine();
+  await w.pass(15_000);
+  expect(chain.outputs(script).filter(({ block }) => block !== null)).toHaveLength(405);
+});

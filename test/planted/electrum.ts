@@ -1719,4 +1719,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "this.#index.txsAbove(Math.max(this.#height, tip.height - 200))",
     SERVERS_TEST,
   ),
+  bug(
+    "who told a long history before a reorganisation is held to what left the chain",
+    `${AT}/scriptViews.ts`,
+    "tracked.scriptHash, nowMs) && !hasLeft) {",
+    "tracked.scriptHash, nowMs)) {",
+    POLITE_TEST,
+  ),
 ];

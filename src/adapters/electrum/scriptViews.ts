@@ -18,7 +18,7 @@ const COUNTED_FROM = 100;
 /**
  * What one server says of one script. `refusal`: why it does not tell the history; `lines` are then what it tells in other ways
  * (`RefusedHistories`), and without `hasPool` it tells nothing. `base`: the history as it was told last, to which `lines` add what was told
- * in other ways since: it has changed and is too long to be asked for again now.
+ * in other ways since: it has changed and is too long to be asked for again now. `toldAt`: hash of the server's last block when it told it.
  */
 type View = {
   readonly status: string | null;
@@ -26,6 +26,7 @@ type View = {
   readonly refusal: string | null;
   readonly hasPool?: true;
   readonly base?: readonly HistoryLine[];
+  readonly toldAt?: string | undefined;
 };
 
 /** Whether a server tells the whole history of a script, as it is now. */
@@ -205,7 +206,7 @@ export class ScriptViews {
     return again;
   }
 
-  async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, { fresh, nowMs }: Asking): Promise<void> {
+  async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, { fresh, nowMs, heightOf }: Asking): Promise<void> {
     let status = server.statusOf(tracked.scriptHash);
     // Who refused it does not tell of it any more.
     if (fresh || status === undefined || (known?.refusal ?? null) !== null) {
@@ -217,7 +218,8 @@ export class ScriptViews {
       status = answer.value;
     }
     if (known !== undefined && known.status === status && known.refusal === null) {
-      if (known.base !== undefined) this.#set(server, tracked, { status, lines: known.base, refusal: null });
+      const { base, ...view } = known;
+      if (base !== undefined) this.#set(server, tracked, { ...view, lines: base });
       return;
     }
     if (status === null) {
@@ -230,7 +232,10 @@ export class ScriptViews {
       this.#set(server, tracked, same);
       return;
     }
-    if (known !== undefined && !this.#pace.isDue(server.name, tracked.scriptHash, nowMs)) {
+    const tip = server.tip?.header.hash;
+    // Nobody can prove what he told of blocks that left the chain since: that is not to be held against him.
+    const hasLeft = known?.toldAt !== undefined && known.toldAt !== tip && heightOf(known.toldAt) === undefined;
+    if (known !== undefined && !this.#pace.isDue(server.name, tracked.scriptHash, nowMs) && !hasLeft) {
       if (isWhole(known)) tracked.views.set(server, { ...known, base: known.lines });
       return;
     }
@@ -243,7 +248,7 @@ export class ScriptViews {
     this.#pace.told(server.name, tracked.scriptHash, count, nowMs);
     if (lines.value === "too_long") this.#refuse(server, tracked, known, "its history is too long");
     else if (!this.#hasRoom(server, tracked, lines.value)) this.#refuse(server, tracked, known, "its histories are too long together");
-    else this.#set(server, tracked, { status, lines: lines.value, refusal: null });
+    else this.#set(server, tracked, { status, lines: lines.value, refusal: null, toldAt: tip });
   }
 
   /** What it told in other ways until now stands until it is asked again. */
