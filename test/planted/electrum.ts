@@ -60,8 +60,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one that answers late holds up the search of blocks",
     `${AT}/spendSearch.ts`,
-    "quick.length > 0 ? quick : open",
-    "open.length > 0 ? open : quick",
+    "for (const servers of [quick, slow])",
+    "for (const servers of [open, slow])",
+    SEARCH_TEST,
+  ),
+  bug(
+    "one that answers at once and gives nothing keeps the search of blocks from those that answer late",
+    `${AT}/spendSearch.ts`,
+    "for (const servers of [quick, slow])",
+    "for (const servers of [quick.length > 0 ? quick : slow])",
     SEARCH_TEST,
   ),
   bug(

@@ -55,7 +55,7 @@ function begin(watchedFrom: number) {
     search.tend(followed, [...others, server]);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { search, look, asked, chain };
+  return { search, look, asked, chain, server };
 }
 
 test("one server that refuses an old swap's history does not hold up what a new swap needs, nor does each new block throw away what was read", async () => {
@@ -95,5 +95,18 @@ test("one that answers late holds up no search while there is one that does not"
   const { search, look } = begin(TIP - 5);
   const slow = { name: "slow", state: "connected", isSlow: true, ask: () => new Promise(() => undefined) } as unknown as RemoteServer;
   await look([{ scriptHex: "aa", fromHeight: TIP - 5, telling: "crowded" }], [slow]);
+  expect(search.isThrough("aa")).toBe(true);
+});
+
+test("one that answers at once and gives nothing does not keep the search from those that answer late", async () => {
+  const { search, look, server } = begin(TIP - 5);
+  Object.assign(server, { isSlow: true });
+  const refusing = {
+    name: "refusing",
+    state: "connected",
+    isSlow: false,
+    ask: async () => err({ kind: "rpc", code: 1, message: "no" }),
+  } as unknown as RemoteServer;
+  await look([{ scriptHex: "aa", fromHeight: TIP - 5, telling: "crowded" }], [refusing]);
   expect(search.isThrough("aa")).toBe(true);
 });

@@ -167,10 +167,8 @@ export class SpendSearch {
     const open = this.#pace.open(servers, nowMs);
     const who = open.map(({ name }) => name).join(" ");
     if (height === null || open.length === 0 || !this.#again.isDue(who, nowMs)) return false;
-    // One that answers each of these as late as may be would hold up the search for what others give at once.
-    const quick = open.filter(({ isSlow }) => !isSlow);
     const block = await this.#blockAt(height, servers, areMost);
-    if (block === null || !(await block.more(quick.length > 0 ? quick : open, (placed) => this.#hear(placed)))) {
+    if (block === null || !(await this.#more(block, open))) {
       this.#again.refused(who, nowMs);
       log.warn("block_not_read", { height });
       return false;
@@ -178,6 +176,17 @@ export class SpendSearch {
     this.#again.forget(who);
     if (block.isWhole) await this.#take(block);
     return true;
+  }
+
+  /**
+   * One that answers each of these as late as may be would hold up the search for what others give at once: it is asked for what they do not
+   * give. They alone could keep it from the rest.
+   */
+  async #more(block: BlockTxs, open: readonly RemoteServer[]): Promise<boolean> {
+    const quick = open.filter(({ isSlow }) => !isSlow);
+    const slow = open.filter(({ isSlow }) => isSlow);
+    for (const servers of [quick, slow]) if (servers.length > 0 && (await block.more(servers, (placed) => this.#hear(placed)))) return true;
+    return false;
   }
 
   /**
