@@ -1733,4 +1733,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "tracked.scriptHash, nowMs)) {",
     POLITE_TEST,
   ),
+  bug(
+    "a server that is behind is asked for each transaction of a block it does not have",
+    `${AT}/blockTxs.ts`,
+    "if ((server.tip?.height ?? this.height) < this.height) continue;",
+    "if (server.tip === null) continue;",
+    BLOCK_TEST,
+  ),
 ];

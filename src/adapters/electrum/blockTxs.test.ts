@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import { concatBytes, parseHex, reversed, toHex } from "../../core/util/bytes.ts";
-import { ok } from "../../core/util/result.ts";
+import { err, ok } from "../../core/util/result.ts";
 import { hash256 } from "../../core/utxo/hash.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { serializeTx, txid as txidOf } from "../../core/utxo/txCodec.ts";
@@ -72,4 +72,25 @@ test("a block that is larger than any is read no further: where blocks cost noth
   expect(block.txs.length * raw.length).toBeGreaterThan(100_000_000);
   expect(block.txs.length * raw.length).toBeLessThan(200_000_000);
   expect(await block.more([server], () => undefined)).toBe(false);
+});
+
+test("one that does not have the block yet is not asked for it: servers count each request they refuse for a hundred, and cut off", async () => {
+  const txOf = (txid: string): RawTx => ({ txid, tx: { version: 1, inputs: [], outputs: [], lockTime: 0 }, raw: new Uint8Array(65) });
+  const prover = { fetch: async (txid: string) => txOf(txid), flaw: () => null, isFirst: () => true };
+  const asked: string[] = [];
+  const serving = (name: string, height: number): RemoteServer =>
+    ({
+      state: "connected",
+      tip: { height },
+      ask: async (_: string, [, pos]: [number, number]) => {
+        asked.push(name);
+        const branch = Array.from({ length: 6 }, () => "ee".repeat(32));
+        return height < 5 ? err({ kind: "rpc" }) : ok({ txid: pos.toString(16).padStart(64, "0"), branch });
+      },
+    }) as unknown as RemoteServer;
+  const block = new BlockTxs(5, { hash: "aa".repeat(32), merkleRoot: "" } as never, { tx: () => undefined } as never, prover as never);
+  const servers = [serving("behind", 4), serving("there", 5)];
+  for (let i = 0; i < 99 && !block.isWhole; i++) await block.more(servers, () => undefined);
+  expect(block.isWhole).toBe(true);
+  expect(new Set(asked)).toEqual(new Set(["there"]));
 });

@@ -107,6 +107,8 @@ export class BlockTxs {
     for (const [i] of servers.entries()) {
       const server = servers[(pos + i) % servers.length];
       if (server === undefined || server.state !== "connected") continue;
+      // ElectrumX counts each request it refuses for a hundred: one that is behind would cut this node off within one block.
+      if ((server.tip?.height ?? this.height) < this.height) continue;
       const placed = await server.ask("blockchain.transaction.id_from_pos", [this.height, pos, true], parsePlacedTx);
       if (!placed.ok) continue;
       const { txid, branch } = placed.value;
