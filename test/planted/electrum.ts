@@ -1740,4 +1740,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (server.tip === null) continue;",
     BLOCK_TEST,
   ),
+  bug(
+    "the long histories of swaps that are over hold up visits for ever",
+    `${AT}/scriptViews.ts`,
+    "    this.#pace.forget(tracked.scriptHash);\n",
+    "    if (servers.length === 0) this.#pace.forget(tracked.scriptHash);\n",
+    `${AT}/scriptViews.test.ts`,
+  ),
 ];

@@ -25,7 +25,7 @@ test("several long ones of a server wait for each other: all together cost no mo
   }
   // Fifty lines cost one, and one a second is forgiven.
   expect(lines / 50).toBeLessThan(3_600);
-  pace.forget("a", "s3");
+  pace.forget("s3");
   expect(pace.isDue("a", "s3", 3_600_000)).toBe(true);
 });
 

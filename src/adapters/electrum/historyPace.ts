@@ -37,8 +37,8 @@ export class HistoryPace {
     }
   }
 
-  /** Nobody follows the script any more. */
-  forget(server: string, scriptHash: string): void {
-    this.#told.get(server)?.delete(scriptHash);
+  /** Nobody follows the script any more: it holds up no others, at whomever it was asked for. */
+  forget(scriptHash: string): void {
+    for (const long of this.#told.values()) long.delete(scriptHash);
   }
 }

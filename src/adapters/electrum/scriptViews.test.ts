@@ -3,6 +3,7 @@ import { ok } from "../../core/util/result.ts";
 import { HistoryPace } from "./historyPace.ts";
 import type { RefusedHistories } from "./refusedHistories.ts";
 import type { RemoteServer } from "./remoteServer.ts";
+import { scriptHashOf } from "./scriptHash.ts";
 import { ScriptViews } from "./scriptViews.ts";
 
 const idOf = (n: number): string => n.toString(16).padStart(64, "0");
@@ -51,4 +52,20 @@ test("a long history that has changed is not asked for at once: what was told st
   expect([lines(), views.telling(tracked, [server])]).toEqual([401, null]);
   await views.look([server], { ...asking, nowMs: 10_000 });
   expect([lines(), views.telling(tracked, [server])]).toEqual([500, "told"]);
+});
+
+test("long histories of scripts that nobody follows any more hold up no others, at whomever they were asked for", () => {
+  const pace = new HistoryPace();
+  const views = new ScriptViews(refused, pace);
+  const connected = serverTelling("connected", () => 0);
+  views.add("5100", 0);
+  for (let i = 0; i < 100; i++) {
+    const script = `51${(i + 1).toString(16).padStart(4, "0")}`;
+    views.add(script, 0);
+    // Of who is visited, or was away when the swap ended, no views are kept.
+    for (const name of ["connected", "visited"]) pace.told(name, scriptHashOf(script), 9_000, 0);
+    views.remove(script, [connected]);
+  }
+  for (const name of ["connected", "visited"]) pace.told(name, scriptHashOf("5100"), 9_000, 0);
+  expect(["connected", "visited"].map((name) => pace.isDue(name, scriptHashOf("5100"), 225_000))).toEqual([true, true]);
 });

@@ -112,9 +112,9 @@ export class ScriptViews {
     const tracked = this.#tracked.get(scriptHex);
     if (tracked === undefined) return;
     this.#tracked.delete(scriptHex);
+    this.#pace.forget(tracked.scriptHash);
     for (const server of servers) {
       server.forget(tracked.scriptHash);
-      this.#pace.forget(server.name, tracked.scriptHash);
       this.#again.get(server)?.forget(tracked.scriptHash);
     }
   }
