@@ -48,3 +48,31 @@ test("where work decides, one server of three that gives the headers of its bran
   late.close();
   await w.close();
 });
+
+test("one server of three that gives the headers of its branch late and one by one holds up no look for as many calls", async () => {
+  const oneHeader = (line: string): string => line.replace(/"hex":"([0-9a-f]{160})[0-9a-f]+"/, '"hex":"$1"');
+  const w = await startElectrumChain(SEGWIT_COIN, 3, (line, server) => (server === 2 ? oneHeader(line) : line));
+  const rival = new EmbeddedChain({ params: w.chain.params, clock: w.clock, rng: seededRng(1) });
+  const late = new ElectrumServer(new ChainDaemon(rival, w.clock), w.clock);
+  rival.payFromFaucet(scriptNumber(1), 200_000_000n);
+  w.mine(60);
+  rival.mine(50);
+  w.replace(2, late);
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { timeoutMs: 10_000, costlyWork: 1n });
+  late.faults.add({ kind: "slow", delayMs: LATE_MS, methods: HEADERS });
+  let longestMs = 0;
+  for (const untilMs = w.clock.nowMs() + HOUR_MS; w.clock.nowMs() < untilMs; ) {
+    w.mine();
+    const sinceMs = w.clock.nowMs();
+    await whileTimePasses(w, chain.refresh());
+    longestMs = Math.max(longestMs, w.clock.nowMs() - sinceMs);
+    await w.pass(60_000);
+  }
+  expect(w.askedOf(2)).toContain("blockchain.block.headers");
+  expect(longestMs).toBeLessThan(60_000);
+  expect(chain.status().tip?.hash).toBe(w.blocks().at(-1)?.hash);
+  await chain.close();
+  late.close();
+  await w.close();
+});

@@ -1747,4 +1747,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "    if (servers.length === 0) this.#pace.forget(tracked.scriptHash);\n",
     `${AT}/scriptViews.test.ts`,
   ),
+  bug(
+    "one server that gives headers late and one by one holds up a look for hours",
+    `${AT}/headerReader.ts`,
+    "part.value.length < Math.min(count, LEAST) ||",
+    "part.value.length === 0 ||",
+    LATE_TEST,
+  ),
 ];

@@ -9,6 +9,11 @@ import { majorityOf } from "./serverPool.ts";
 
 /** Headers asked for at once: with Equihash solutions 750 kB. */
 const RUN = 500;
+/**
+ * Headers an answer has at least, where so many are asked for: servers give two thousand. One that gave them one by one, each as late as may
+ * be, would hold up a look for hours.
+ */
+const LEAST = 100;
 /** Headers kept that were asked for alone. */
 const MAX_KEPT = 1_000;
 
@@ -104,7 +109,7 @@ export class HeaderReader {
           server.contradicted(`it has no header at ${from + headers.length}, below the block it told of`);
         return null;
       }
-      if (before && before.hash !== first.prevHash) return null;
+      if (part.value.length < Math.min(count, LEAST) || (before && before.hash !== first.prevHash)) return null;
       headers.push(...part.value);
     }
     return headers;
