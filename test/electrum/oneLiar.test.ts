@@ -307,6 +307,34 @@ test("servers that say everything twice, answer out of order, or tell of impossi
   expect(chain.servers()[2]?.trouble).toContain("its answer to blockchain.headers.subscribe cannot be used: no height");
 });
 
+test("one server that leaves out much of a history, and gives the headers that would show it late, holds up no look for as many calls", async () => {
+  const COUNT = 60;
+  let twisted = "";
+  const w = await begin(3, (line, server) =>
+    server === 0 && twisted !== "" ? line.replace(/"result":"[0-9a-f]{160}"/, `"result":"${twisted}"`) : line,
+  );
+  const chain = await open(w);
+  await watched(w, chain, 1);
+  const paid = Array.from({ length: COUNT }, () => {
+    const txid = w.pay(scriptNumber(1), 100_000n);
+    w.mine();
+    return txid;
+  });
+  await refreshed(w, chain);
+  for (const txid of paid) w.servers[0]?.faults.add({ kind: "hide", txid });
+  await refreshed(w, chain);
+  twisted = headerOf(w, 1);
+  w.servers[0]?.faults.add({ kind: "slow", delayMs: 1_900, methods: ["blockchain.block.header"] });
+  await w.pass(31_000);
+  const sinceMs = w.clock.nowMs();
+  await refreshed(w, chain);
+  expect(w.clock.nowMs() - sinceMs).toBeLessThan(10_000);
+  twisted = "";
+  await w.pass(61_000);
+  await refreshed(w, chain);
+  expect(statesOf(chain)).toEqual(["dropped", "connected", "connected"]);
+});
+
 test("a server that tells of a changed history with each answer is looked at no more than some times a second", async () => {
   const told = { count: 0 };
   const scriptHash = scriptHashOf(toHex(scriptNumber(1)));

@@ -1754,4 +1754,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "part.value.length === 0 ||",
     LATE_TEST,
   ),
+  bug(
+    "one server that leaves out much holds up a look with each header that would show it",
+    `${AT}/omissions.ts`,
+    "const had = await Promise.all(omitted.map(({ block }) => this.#has(server, block)));",
+    "const had: boolean[] = [];\n    for (const { block } of omitted) had.push(await this.#has(server, block));",
+    LIAR_TEST,
+  ),
 ];

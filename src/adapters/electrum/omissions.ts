@@ -1,4 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import type { BlockRef } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
@@ -8,6 +9,11 @@ import { isWhole, type Tracked } from "./scriptViews.ts";
 const PATIENCE_MS = 30_000;
 /** Omissions remembered. */
 const MAX_REMEMBERED = 10_000;
+/** Headers one server is asked for at a look, all at once: it may leave out thousands, and answer late. */
+const MAX_ASKED = 50;
+
+/** A transaction that a server leaves out, with the block it is proven to be in. */
+type Omitted = { readonly txid: string; readonly block: BlockRef };
 
 /**
  * Finds servers that keep from us what another one has proven: a transaction in a block they have themselves is missing in the
@@ -36,6 +42,7 @@ export class Omissions {
   /** To be called after a look that asked for every status anew: what is told by then is no matter of a late message. */
   async look(scripts: readonly Tracked[]): Promise<void> {
     const still = new Map<string, number>();
+    const overdue = new Map<RemoteServer, Omitted[]>();
     const nowMs = this.#clock.nowMs();
     for (const { scriptHex, scriptHash, views, only } of scripts) {
       const statuses = new Set([...views.values()].map((v) => v.status));
@@ -50,14 +57,19 @@ export class Omissions {
           const key = `${server.name} ${scriptHash} ${txid} ${block.hash}`;
           const sinceMs = Math.min(nowMs, this.#sinceMs.get(key) ?? nowMs);
           still.set(key, sinceMs);
-          if (nowMs - sinceMs >= PATIENCE_MS && (await this.#has(server, block))) {
-            server.contradicted(`it hides transaction ${txid}, which is proven to be in block ${block.height}`);
-            break;
-          }
+          if (nowMs - sinceMs >= PATIENCE_MS) overdue.set(server, [...(overdue.get(server) ?? []).slice(1 - MAX_ASKED), { txid, block }]);
         }
       }
     }
     this.#sinceMs = still;
+    await Promise.all([...overdue].map(([server, omitted]) => this.#judge(server, omitted)));
+  }
+
+  async #judge(server: RemoteServer, omitted: readonly Omitted[]): Promise<void> {
+    const had = await Promise.all(omitted.map(({ block }) => this.#has(server, block)));
+    const hidden = omitted.find((_, i) => had[i]);
+    if (hidden === undefined) return;
+    server.contradicted(`it hides transaction ${hidden.txid}, which is proven to be in block ${hidden.block.height}`);
   }
 
   /**
@@ -74,7 +86,7 @@ export class Omissions {
   }
 
   /** Whether the server's own chain has the block. */
-  async #has(server: RemoteServer, block: { readonly height: number; readonly hash: string }): Promise<boolean> {
+  async #has(server: RemoteServer, block: BlockRef): Promise<boolean> {
     const header = await this.#reader.headerOf(server, block.height);
     return header.ok && header.value.hash === block.hash;
   }
