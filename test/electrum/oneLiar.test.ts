@@ -335,6 +335,22 @@ test("one server that leaves out much of a history, and gives the headers that w
   expect(statesOf(chain)).toEqual(["dropped", "connected", "connected"]);
 });
 
+test("a server that says much at once of what is disproven is left alone for one hour, not for a day: it is one lie", async () => {
+  const w = await begin(3);
+  const chain = await open(w);
+  await watched(w, chain, 1);
+  const elsewhere = Array.from({ length: 20 }, () => w.pay(scriptNumber(2), 100_000n));
+  w.mine();
+  for (const txid of elsewhere)
+    w.servers[0]?.faults.add({ kind: "claim", scriptHash: scriptHashOf(toHex(scriptNumber(1))), txid, height: 100 });
+  w.pay(scriptNumber(1), PAID);
+  await w.pass(10_000);
+  expect(chain.servers()[0]).toMatchObject({ state: "dropped", contradictions: 1 });
+  w.servers[0]?.faults.clear();
+  await w.pass(3_600_000);
+  expect(statesOf(chain)).toEqual(["connected", "connected", "connected"]);
+});
+
 test("a server that tells of a changed history with each answer is looked at no more than some times a second", async () => {
   const told = { count: 0 };
   const scriptHash = scriptHashOf(toHex(scriptNumber(1)));

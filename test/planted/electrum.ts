@@ -1761,4 +1761,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "const had: boolean[] = [];\n    for (const { block } of omitted) had.push(await this.#has(server, block));",
     LIAR_TEST,
   ),
+  bug(
+    "a server that is wrong once, in much it says at once, is left alone for a day",
+    `${AT}/remoteServer.ts`,
+    'if (this.#state === "dropped") return;',
+    "",
+    LIAR_TEST,
+  ),
 ];

@@ -296,6 +296,8 @@ export class RemoteServer {
 
   /** What it said is disproven: it is left alone for long and named. */
   contradicted(what: string): void {
+    // Much is asked at once: what it said before it was dropped is the same lie, or the same mistake.
+    if (this.#state === "dropped") return;
     const was = this.#connection;
     this.#connection = null;
     was?.close();
