@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { ServerCredit } from "../../src/adapters/electrum/serverCredit.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { serializeHeader } from "../../src/chain/block.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { txid } from "../../src/core/utxo/txCodec.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
@@ -60,26 +61,62 @@ test("a history of transactions so large that together they are more than a serv
   expect(credit.heldBytes).toBeLessThan(300_000);
 });
 
-test("a server that names thousands of transactions it does not give keeps nobody busy: they are gone through every five seconds, whatever news others bring", async () => {
-  const bogus = JSON.stringify(
-    Array.from({ length: 2_000 }, (_, i) => ({ tx_hash: (i + 0x100000).toString(16).padStart(64, "a"), height: 1 })),
+const FULL = /"result":\[\{"(?:fee|height)".*\]/;
+const linesOf = (count: number, heightOf: (i: number) => number): string =>
+  JSON.stringify(
+    Array.from({ length: count }, (_, i) => ({ tx_hash: (i + 0x100000).toString(16).padStart(64, "a"), height: heightOf(i) })),
   );
+
+test.each([
+  ["that it does not give", linesOf(2_000, () => 1)],
+  ["that it does not give, one of them in a block to come", linesOf(2_000, (i) => (i === 0 ? 400_000_000 : 1))],
+])(
+  "a server that names thousands of transactions %s keeps nobody busy: they are gone through every five seconds, whatever news others bring",
+  async (_, bogus) => {
+    let paid = "";
+    const { w, chain } = await begin((line, server) =>
+      server === 0 && paid !== "" && line.includes(paid) ? line.replace(FULL, `"result":${bogus}`) : line,
+    );
+    paid = w.pay(scriptNumber(1), 100_000n);
+    w.mine();
+    await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+    await whileTimePasses(w, chain.watchScript(scriptNumber(2), 0));
+    w.askedOf(0).length = 0;
+    for (let i = 0; i < 20; i++) {
+      w.pay(scriptNumber(2), 1_000n);
+      await w.pass(1_000);
+      expect(chain.outputs(scriptNumber(2))).toHaveLength(i + 1);
+    }
+    const asked = w.askedOf(0).filter((method) => method === "blockchain.transaction.get").length;
+    // Fifty at a time, of a script that does not change.
+    expect(asked).toBeGreaterThan(100);
+    expect(asked).toBeLessThanOrEqual(250);
+  },
+);
+
+test("nor does one that names what is elsewhere, and shows another block where it says it is", async () => {
+  const AT = 100;
   let paid = "";
-  const { w, chain } = await begin((line, server) =>
-    server === 0 && paid !== "" && line.includes(paid) ? line.replace(/"result":\[\{"(?:fee|height)".*\]/, `"result":${bogus}`) : line,
-  );
+  let bogus = "";
+  let other = "";
+  const { w, chain } = await begin((line, server) => {
+    if (server !== 0 || bogus === "") return line;
+    return line.includes(paid) ? line.replace(FULL, `"result":${bogus}`) : line.replace(/"result":"[0-9a-f]{160}"/, `"result":"${other}"`);
+  });
   paid = w.pay(scriptNumber(1), 100_000n);
   w.mine();
-  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
   await whileTimePasses(w, chain.watchScript(scriptNumber(2), 0));
+  other = toHex(serializeHeader(w.chain.state.at(1)?.block.header ?? expect.fail("no block")));
+  const elsewhere = w.blocks().filter(({ height }) => height !== AT);
+  bogus = JSON.stringify(elsewhere.flatMap(({ txs }) => txs.map((tx) => ({ tx_hash: txid(tx), height: AT }))));
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
   w.askedOf(0).length = 0;
   for (let i = 0; i < 20; i++) {
     w.pay(scriptNumber(2), 1_000n);
     await w.pass(1_000);
-    expect(chain.outputs(scriptNumber(2))).toHaveLength(i + 1);
   }
-  const asked = w.askedOf(0).filter((method) => method === "blockchain.transaction.get").length;
-  // Fifty at a time, of a script that does not change.
+  expect(chain.servers()[0]).toMatchObject({ state: "connected", contradictions: 0 });
+  const asked = w.askedOf(0).filter((method) => method === "blockchain.transaction.get_merkle").length;
   expect(asked).toBeGreaterThan(100);
   expect(asked).toBeLessThanOrEqual(250);
 });

@@ -465,9 +465,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a block told before our tip is there is forgotten",
-    `${AT}/historyWork.ts`,
-    "if (isAhead(tracked, plan.height)) tracked.changed = true;",
-    "if (isAhead(tracked, -1)) tracked.changed = false;",
+    `${AT}/serverLook.ts`,
+    "(aheadAt !== null && plan.height >= aheadAt)",
+    "(aheadAt !== null && plan.height < 0)",
     SERVERS_TEST,
   ),
   bug(
@@ -1767,5 +1767,19 @@ export const ELECTRUM: readonly PlantedBug[] = [
     'if (this.#state === "dropped") return;',
     "",
     LIAR_TEST,
+  ),
+  bug(
+    "a server that tells of a block to come has all it names gone through at each look",
+    `${AT}/serverLook.ts`,
+    "(aheadAt !== null && plan.height >= aheadAt)",
+    "aheadAt !== null",
+    FLOODS_TEST,
+  ),
+  bug(
+    "a server that names thousands of transactions it does not prove keeps the node busy",
+    `${AT}/historyWork.ts`,
+    "if (isContested(job, servers)) tracked.laterMs",
+    'if (finding === "ungiven" && isContested(job, servers)) tracked.laterMs',
+    FLOODS_TEST,
   ),
 ];

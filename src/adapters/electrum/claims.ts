@@ -28,9 +28,14 @@ export function claimsOf({ views, fromHeight, only }: Tracked, tipHeight: number
   return [...claims.values()];
 }
 
-/** Whether somebody tells of a block above our tip: what he tells is to be looked at again when we are there. */
-export const isAhead = ({ views }: Tracked, tipHeight: number): boolean =>
-  [...views.values()].some(({ lines }) => lines.some(({ height }) => height > tipHeight));
+/** Lowest block above our tip that somebody tells of: what he tells is to be looked at again when we are there. Null: nobody does. */
+export function aheadOf({ views }: Tracked, tipHeight: number): number | null {
+  let lowest: number | null = null;
+  for (const { lines } of views.values()) {
+    for (const { height } of lines) if (height > tipHeight && (lowest === null || height < lowest)) lowest = height;
+  }
+  return lowest;
+}
 
 /** All who know the transaction. */
 export const knownBy = (claim: Claim): readonly RemoteServer[] => [...new Set([...claim.pool, ...[...claim.blocks.values()].flat()])];

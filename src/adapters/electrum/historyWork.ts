@@ -6,7 +6,7 @@ import { err, ok } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
 import { bothEnds } from "./bothEnds.ts";
-import { type Claim, claimsOf, isAhead, knownBy } from "./claims.ts";
+import { aheadOf, type Claim, claimsOf, knownBy } from "./claims.ts";
 import type { Look } from "./fault.ts";
 import type { HeaderFollower } from "./headerFollower.ts";
 import type { HeaderPlan } from "./headerPlan.ts";
@@ -27,8 +27,8 @@ const FEWEST_AT_ONCE = 2;
  */
 const MAX_CONTESTED = 50;
 /**
- * What is left of these, and what they name and nobody gives, is gone through again so long after, ms: where a liar names tens of thousands that alone takes
- * a tenth of a second, and news of others can begin five looks a second.
+ * What is left of these, and what of them nobody gives or proves, is gone through again so long after, ms: where a liar names tens of thousands that alone
+ * takes a tenth of a second, and news of others can begin five looks a second.
  */
 const LATER_MS = 5_000;
 /**
@@ -148,7 +148,7 @@ export class HistoryWork {
   #open(scripts: readonly Tracked[], plan: HeaderPlan): readonly Job[] {
     const open = new Map<string, { claim: Claim; scripts: Tracked[] }>();
     for (const tracked of scripts) {
-      if (isAhead(tracked, plan.height)) tracked.changed = true;
+      tracked.aheadAt = aheadOf(tracked, plan.height);
       const claims = claimsOf(tracked, plan.height);
       const named = new Set(claims.map(({ txid }) => txid));
       // What nobody names any more may be named again, in the same block, when its branch comes back.
@@ -257,9 +257,10 @@ function mark(jobs: readonly Job[], findings: readonly Finding[], servers: numbe
         continue;
       }
       tracked.done.delete(claim.txid);
-      // What nobody proves or gives now is asked for again at the next look, whatever is new by then.
-      if (finding === "ungiven" && isContested(job, servers)) tracked.laterMs = laterMs;
-      else if (claim.blocks.size > 0 || finding === "ungiven") tracked.changed = true;
+      if (claim.blocks.size === 0 && finding !== "ungiven") continue;
+      // What nobody proves or gives now is asked for again at the next look, whatever is new by then; what most deny some time later.
+      if (isContested(job, servers)) tracked.laterMs = laterMs;
+      else tracked.changed = true;
     }
   }
 }

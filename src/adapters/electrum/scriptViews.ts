@@ -51,6 +51,8 @@ export type Tracked = {
   changed: boolean;
   /** When what nobody gave, or most deny, is to be asked for again, unix ms; null: there is no such thing. */
   laterMs: number | null;
+  /** The lowest block somebody tells of that was not there when it was worked off; null: there is none. */
+  aheadAt: number | null;
 };
 
 /** The histories of scripts as each server tells them. */
@@ -99,6 +101,7 @@ export class ScriptViews {
       done: new Map(),
       changed: true,
       laterMs: null,
+      aheadAt: null,
     });
   }
 

@@ -97,7 +97,9 @@ export class ServerLook {
     const servers = pool.present();
     if (servers.length < Math.max(1, pool.minConnected)) return err(this.#nobody());
     const moved = plan.fork !== null && plan.fork < (index.tipHeader?.height ?? 0);
-    const open = views.all().filter((t) => t.changed || moved || (t.laterMs !== null && nowMs >= t.laterMs));
+    const isThere = ({ laterMs, aheadAt }: Tracked): boolean =>
+      (laterMs !== null && nowMs >= laterMs) || (aheadAt !== null && plan.height >= aheadAt);
+    const open = views.all().filter((t) => t.changed || moved || isThere(t));
     const worked = await this.#workOff(open, plan, servers, { ...delta, ...found });
     this.#hearEach(servers);
     follower.adopt(plan);
