@@ -111,7 +111,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "what one server tells of many scripts fills the memory",
     `${AT}/scriptViews.ts`,
     "return held <= MAX_LINES;",
-    "return lines.length <= MAX_LINES;",
+    "return count <= MAX_LINES;",
     `${AT}/scriptViews.test.ts`,
   ),
   bug(
@@ -1781,5 +1781,12 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (isContested(job, servers)) tracked.laterMs",
     'if (finding === "ungiven" && isContested(job, servers)) tracked.laterMs',
     FLOODS_TEST,
+  ),
+  bug(
+    "a long history is gone through at each look, whether or not anything is new",
+    `${AT}/scriptViews.ts`,
+    "if (view.base.added === added || !this.#hasRoom",
+    "if (!this.#hasRoom",
+    `${AT}/scriptViews.test.ts`,
   ),
 ];

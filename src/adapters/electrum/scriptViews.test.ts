@@ -69,3 +69,31 @@ test("long histories of scripts that nobody follows any more hold up no others, 
   for (const name of ["connected", "visited"]) pace.told(name, scriptHashOf("5100"), 9_000, 0);
   expect(["connected", "visited"].map((name) => pace.isDue(name, scriptHashOf("5100"), 225_000))).toEqual([true, true]);
 });
+
+test("a long history that was told once is gone through again only when something else is told beside it, however often is looked", async () => {
+  let later = [{ txid: idOf(0xffffff), height: 0 }];
+  const views = new ScriptViews({ linesOf: async () => later } as unknown as RefusedHistories, new HistoryPace());
+  let reads = 0;
+  let status = 0;
+  const lines = Array.from({ length: 400 }, (_, i) => ({
+    get txid() {
+      reads++;
+      return idOf(i);
+    },
+    height: i + 1,
+  }));
+  const server = {
+    name: "server",
+    statusOf: () => undefined,
+    askStatus: async () => ok(idOf(++status)),
+    ask: async () => ok(lines),
+  } as unknown as RemoteServer;
+  views.add("5100", 0);
+  for (let i = 0; i < 3; i++) await views.look([server], asking);
+  reads = 0;
+  for (let i = 0; i < 10; i++) await views.look([server], asking);
+  expect(reads).toBe(0);
+  later = [...later, { txid: idOf(0xfffffe), height: 0 }];
+  await views.look([server], asking);
+  expect(views.all()[0]?.views.get(server)?.lines).toHaveLength(402);
+});

@@ -18,14 +18,14 @@ const COUNTED_FROM = 100;
 /**
  * What one server says of one script. `refusal`: why it does not tell the history; `lines` are then what it tells in other ways
  * (`RefusedHistories`), and without `hasPool` it tells nothing. `base`: the history as it was told last, to which `lines` add what was told
- * in other ways since: it has changed and is too long to be asked for again now. `toldAt`: hash of the server's last block when it told it.
+ * in other ways since (`added`: its status): it has changed and is too long to be asked for again now. `toldAt`: hash of the server's last block when it told it.
  */
 type View = {
   readonly status: string | null;
   readonly lines: readonly HistoryLine[];
   readonly refusal: string | null;
   readonly hasPool?: true;
-  readonly base?: readonly HistoryLine[];
+  readonly base?: { readonly lines: readonly HistoryLine[]; readonly added: string | null };
   readonly toldAt?: string | undefined;
 };
 
@@ -179,7 +179,7 @@ export class ScriptViews {
     const view = tracked.views.get(server);
     if (lines === null || view === undefined || view.refusal === null) return;
     if (view.hasPool && statusOfHistory(view.lines) === statusOfHistory(lines)) return;
-    if (!this.#hasRoom(server, tracked, lines)) return;
+    if (!this.#hasRoom(server, tracked, lines.length)) return;
     this.#set(server, tracked, { status: null, lines, refusal: view.refusal, hasPool: true });
   }
 
@@ -188,17 +188,19 @@ export class ScriptViews {
     const later = await this.#refused.linesOf(server, tracked, asking);
     const view = tracked.views.get(server);
     if (later === null || view?.base === undefined) return;
-    const lines = new Map(view.base.map((line) => [line.txid, line]));
+    const { lines: told } = view.base;
+    const added = statusOfHistory(later);
+    // To go through all of it takes milliseconds, and news can begin five looks a second.
+    if (view.base.added === added || !this.#hasRoom(server, tracked, told.length + later.length)) return;
+    const lines = new Map(told.map((line) => [line.txid, line]));
     for (const line of later) if ((lines.get(line.txid)?.height ?? 0) <= 0) lines.set(line.txid, line);
-    const all = [...lines.values()];
-    if (statusOfHistory(view.lines) === statusOfHistory(all) || !this.#hasRoom(server, tracked, all)) return;
-    this.#set(server, tracked, { ...view, lines: all });
+    this.#set(server, tracked, { ...view, base: { lines: told, added }, lines: [...lines.values()] });
   }
 
-  /** Whether lines of a script can be kept beside all others of the server. */
-  #hasRoom(server: RemoteServer, tracked: Tracked, lines: readonly HistoryLine[]): boolean {
-    if (lines.length < COUNTED_FROM) return true;
-    let held = lines.length;
+  /** Whether so many lines of a script can be kept beside all others of the server. */
+  #hasRoom(server: RemoteServer, tracked: Tracked, count: number): boolean {
+    if (count < COUNTED_FROM) return true;
+    let held = count;
     for (const other of this.#tracked.values()) if (other !== tracked) held += other.views.get(server)?.lines.length ?? 0;
     return held <= MAX_LINES;
   }
@@ -222,7 +224,7 @@ export class ScriptViews {
     }
     if (known !== undefined && known.status === status && known.refusal === null) {
       const { base, ...view } = known;
-      if (base !== undefined) this.#set(server, tracked, { ...view, lines: base });
+      if (base !== undefined) this.#set(server, tracked, { ...view, lines: base.lines });
       return;
     }
     if (status === null) {
@@ -239,7 +241,7 @@ export class ScriptViews {
     // Nobody can prove what he told of blocks that left the chain since: that is not to be held against him.
     const hasLeft = known?.toldAt !== undefined && known.toldAt !== tip && heightOf(known.toldAt) === undefined;
     if (known !== undefined && !this.#pace.isDue(server.name, tracked.scriptHash, nowMs) && !hasLeft) {
-      if (isWhole(known)) tracked.views.set(server, { ...known, base: known.lines });
+      if (isWhole(known)) tracked.views.set(server, { ...known, base: { lines: known.lines, added: null } });
       return;
     }
     const lines = await server.ask("blockchain.scripthash.get_history", [tracked.scriptHash], parseHistory);
@@ -250,7 +252,7 @@ export class ScriptViews {
     const count = lines.value === "too_long" ? 0 : lines.value.length;
     this.#pace.told(server.name, tracked.scriptHash, count, nowMs);
     if (lines.value === "too_long") this.#refuse(server, tracked, known, "its history is too long");
-    else if (!this.#hasRoom(server, tracked, lines.value)) this.#refuse(server, tracked, known, "its histories are too long together");
+    else if (!this.#hasRoom(server, tracked, count)) this.#refuse(server, tracked, known, "its histories are too long together");
     else this.#set(server, tracked, { status, lines: lines.value, refusal: null, toldAt: tip });
   }
 
