@@ -1789,4 +1789,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (!this.#hasRoom",
     `${AT}/scriptViews.test.ts`,
   ),
+  bug(
+    "a server that is left out as slow now and then is asked for its long histories each time",
+    `${AT}/scriptViews.ts`,
+    "tracked.left.set(server, view);",
+    "tracked.left.delete(server);",
+    `${AT}/scriptViews.test.ts`,
+  ),
 ];

@@ -97,3 +97,24 @@ test("a long history that was told once is gone through again only when somethin
   await views.look([server], asking);
   expect(views.all()[0]?.views.get(server)?.lines).toHaveLength(402);
 });
+
+test("one that is left out as slow, or lost, and is there again soon is not asked for its long histories anew each time", async () => {
+  const views = new ScriptViews(refused, new HistoryPace());
+  let asked = 0;
+  const server = serverTelling("server", () => {
+    asked++;
+    return 400;
+  });
+  views.add("5100", 0);
+  await views.look([server], asking);
+  for (let i = 0; i < 5; i++) {
+    await views.look([], { ...asking, nowMs: 1_000 * i });
+    expect(views.all()[0]?.views.has(server)).toBe(false);
+    await views.look([server], { ...asking, nowMs: 1_000 * i + 500 });
+    expect(views.all()[0]?.views.get(server)?.lines).toHaveLength(401);
+  }
+  expect(asked).toBe(1);
+  await views.look([], { ...asking, nowMs: 10_000 });
+  await views.look([server], { ...asking, nowMs: 10_000 });
+  expect(asked).toBe(2);
+});

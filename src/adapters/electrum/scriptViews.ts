@@ -45,6 +45,8 @@ export type Tracked = {
   /** Null: all of its history counts. Otherwise it is only followed to find these transactions. */
   readonly only: ReadonlySet<string> | null;
   readonly views: Map<RemoteServer, View>;
+  /** Long histories of servers that are not there now. */
+  readonly left: WeakMap<RemoteServer, View>;
   /** What was made of its history, by transaction: hash of the block, empty in the mempool. */
   readonly done: Map<string, string>;
   /** A view is another one than when it was last worked off. */
@@ -98,6 +100,7 @@ export class ScriptViews {
       fromHeight,
       only,
       views: known?.views ?? new Map(),
+      left: known?.left ?? new WeakMap(),
       done: new Map(),
       changed: true,
       laterMs: null,
@@ -148,8 +151,9 @@ export class ScriptViews {
     const there = new Set(servers);
     for (const server of this.#again.keys()) if (!there.has(server)) this.#again.delete(server);
     for (const tracked of this.#tracked.values()) {
-      for (const server of tracked.views.keys()) {
+      for (const [server, view] of tracked.views) {
         if (there.has(server)) continue;
+        if (view.refusal === null && view.lines.length >= COUNTED_FROM) tracked.left.set(server, view);
         tracked.views.delete(server);
         tracked.changed = true;
       }
@@ -161,6 +165,7 @@ export class ScriptViews {
 
   async #update(server: RemoteServer, tracked: Tracked, asking: Asking): Promise<void> {
     const { nowMs } = asking;
+    this.#restore(server, tracked, nowMs);
     const known = tracked.views.get(server);
     if (known?.refusal == null || this.#againOf(server).isDue(tracked.scriptHash, nowMs)) {
       await this.#ask(server, tracked, known, asking);
@@ -172,6 +177,13 @@ export class ScriptViews {
       this.#againOf(server).refused(tracked.scriptHash, nowMs);
     }
     await this.#askOtherwise(server, tracked, asking);
+  }
+
+  /** One that is slow for a moment, or lost, must not be asked for all of it each time it is there again. */
+  #restore(server: RemoteServer, tracked: Tracked, nowMs: number): void {
+    const left = tracked.left.get(server);
+    tracked.left.delete(server);
+    if (left !== undefined && !this.#pace.isDue(server.name, tracked.scriptHash, nowMs)) this.#set(server, tracked, left);
   }
 
   async #askOtherwise(server: RemoteServer, tracked: Tracked, asking: Asking): Promise<void> {
