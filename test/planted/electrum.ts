@@ -1796,4 +1796,18 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "tracked.left.delete(server);",
     `${AT}/scriptViews.test.ts`,
   ),
+  bug(
+    "one server fills the memory with a witness of millions of items, which no id covers",
+    "src/core/utxo/txCodec.ts",
+    "isLong = items > maxItems;",
+    "isLong = items > bytes.length;",
+    `${AT}/txProver.test.ts`,
+  ),
+  bug(
+    "one server makes a payment larger than any mempool takes by a witness that no id covers",
+    "src/core/utxo/txCodec.ts",
+    "let isLong = bytes.length > maxBytes;",
+    "let isLong = false;",
+    `${AT}/txProver.test.ts`,
+  ),
 ];

@@ -5,7 +5,7 @@ import { concatBytes, fromHex, reversed, toHex } from "../../core/util/bytes.ts"
 import { err, ok } from "../../core/util/result.ts";
 import { ByteWriter } from "../../core/utxo/byteWriter.ts";
 import { hash256 } from "../../core/utxo/hash.ts";
-import { parseTx, serializeTx } from "../../core/utxo/txCodec.ts";
+import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { type Inclusion, TxProver } from "./txProver.ts";
@@ -146,4 +146,23 @@ test("one server cannot mark a payment as one out of Litecoin's extension block,
   expect((await prover.fetch(small.txid, [giving(marked), giving(SMALL)]))?.tx.hogEx).toBeUndefined();
   expect(prover.read(fromHex(chainTxs.litecoinPegOut.hex))?.tx.hogEx).toBe(true);
   expect(said).toEqual([]);
+});
+
+test.each([
+  ["of a hundred thousand empty items", Array.from({ length: 100_000 }, () => new Uint8Array(0)), 0],
+  ["larger than any mempool takes", [new Uint8Array(500_000)], 0],
+  ["as others have", [new Uint8Array(72), new Uint8Array(33)], 2],
+])("a witness %s, which no id covers and servers can make up, is kept only where it is no burden", (_, witness, kept) => {
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES));
+  const tx = {
+    version: 2,
+    inputs: [{ txid: "ab".repeat(32), vout: 1, scriptSig: Uint8Array.of(1, 0x51), sequence: 7, witness }],
+    outputs: [{ value: 5n, script: Uint8Array.of(0x51) }],
+    lockTime: 9,
+  };
+  const raw = serializeTx(tx);
+  const read = prover.read(raw);
+  expect(read).toMatchObject({ txid: txid(tx), tx: { version: 2, outputs: tx.outputs, lockTime: 9 } });
+  expect(read?.tx.inputs[0]?.witness).toHaveLength(kept);
+  expect(read?.raw.length).toBe(kept === 0 ? serializeTx(tx, { witness: false }).length : raw.length);
 });

@@ -2,7 +2,7 @@ import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { checkInclusion, type MerkleFault } from "../../core/proof/merkleBranch.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
-import { hasMoreThanId, parseTx, serializeTx, type TxFormat } from "../../core/utxo/txCodec.ts";
+import { hasMoreThanId, parseTx, serializeTx, type TxFormat, withoutLongWitness } from "../../core/utxo/txCodec.ts";
 import { type BranchAnswer, parseBranch, parsePlacedTx, parseRawTx } from "./answers.ts";
 import { serverFaultText } from "./fault.ts";
 import type { HeaderReader } from "./headerReader.ts";
@@ -12,6 +12,13 @@ import type { RemoteServer } from "./remoteServer.ts";
 const MAX_UNPROVEN = 2;
 /** Unproven claims remembered. */
 const MAX_STRIKES = 10_000;
+
+/**
+ * Longest witness that is kept, items, and largest transaction with one, bytes: more has no transaction that mempools take (Bitcoin Core's
+ * `MAX_STANDARD_TX_WEIGHT`; of 2-of-3 multisignature a thousand inputs fit).
+ */
+const MAX_WITNESS_ITEMS = 5_000;
+const MAX_WITNESSED_BYTES = 400_000;
 
 /** What the first transaction of a block spends. */
 const NOTHING = "00".repeat(32);
@@ -55,8 +62,9 @@ export class TxProver {
     return null;
   }
 
-  /** Null: they are no transaction of this coin that this node can read. */
-  read(raw: Uint8Array): RawTx | null {
+  /** Null: they are no transaction of this coin that this node can read. What no id covers is left out where it is a burden. */
+  read(given: Uint8Array): RawTx | null {
+    const raw = withoutLongWitness(given, this.#format, MAX_WITNESS_ITEMS, MAX_WITNESSED_BYTES);
     const tx = parseTx(raw, this.#format);
     return tx.ok && !isMismarked(tx.value) ? { txid: rawTxid(tx.value, raw), tx: tx.value, raw } : null;
   }

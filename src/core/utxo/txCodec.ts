@@ -1,4 +1,4 @@
-import { fromHex, reversed, toHex } from "../util/bytes.ts";
+import { concatBytes, fromHex, reversed, toHex } from "../util/bytes.ts";
 import { err, ok, type Result } from "../util/result.ts";
 import { ByteReader } from "./byteReader.ts";
 import { ByteWriter } from "./byteWriter.ts";
@@ -143,6 +143,29 @@ export function parseTx(bytes: Uint8Array, format: TxFormat): Result<Tx, BadTx> 
   const parsed = parseTxAt(bytes, 0, format);
   if (!parsed.ok) return parsed;
   return parsed.value.end === bytes.length ? ok(parsed.value.tx) : err({ kind: "BadTx", detail: "data after the transaction" });
+}
+
+/**
+ * The bytes of a transaction without its witness, where that has more than `maxItems` items or makes more than `maxBytes` of it: no id covers a
+ * witness, so whoever gives the bytes can make it up, and each item takes a hundred bytes in memory. All others as they are.
+ */
+export function withoutLongWitness(bytes: Uint8Array, format: TxFormat, maxItems: number, maxBytes: number): Uint8Array {
+  const flag = bytes[5] ?? 0;
+  if (bytes.length <= Math.min(maxItems, maxBytes)) return bytes;
+  if (format.kind !== "bitcoin" || bytes[4] !== 0 || (flag & WITNESS_FLAG) === 0) return bytes;
+  const r = new ByteReader(bytes, 6);
+  const inputs = readInputs(r).length;
+  readOutputs(r);
+  const bodyEnd = r.offset;
+  let isLong = bytes.length > maxBytes;
+  for (let i = 0, items = 0; i < inputs && !isLong && r.problem === null; i++) {
+    const count = r.count(1);
+    items += count;
+    isLong = items > maxItems;
+    for (let n = count; n > 0 && !isLong && r.problem === null; n--) r.varBytes();
+  }
+  if (!isLong || r.problem !== null) return bytes;
+  return concatBytes(bytes.subarray(0, 4), bytes.subarray(6, bodyEnd), bytes.subarray(-LOCK_TIME_BYTES));
 }
 
 export function hasWitness(tx: Tx): boolean {
