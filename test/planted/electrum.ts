@@ -1810,4 +1810,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "let isLong = false;",
     `${AT}/txProver.test.ts`,
   ),
+  bug(
+    "one server keeps the node busy with megabytes that are no transaction",
+    `${AT}/txProver.ts`,
+    "if (bytes.length > MAX_WITNESSED_BYTES && this.#isWholeId(bytes)",
+    "if (bytes.length < 0 && this.#isWholeId(bytes)",
+    `${AT}/txProver.test.ts`,
+  ),
 ];

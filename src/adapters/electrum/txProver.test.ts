@@ -166,3 +166,25 @@ test.each([
   expect(read?.tx.inputs[0]?.witness).toHaveLength(kept);
   expect(read?.raw.length).toBe(kept === 0 ? serializeTx(tx, { witness: false }).length : raw.length);
 });
+
+test("megabytes that are not the transaction they are given for, nor any other, cost who gives them his place: to read them takes longer than to send them", async () => {
+  const prover = new TxProver({ kind: "bitcoin" }, new HeaderReader(TEST_RULES));
+  const tx = { version: 2, inputs: [], outputs: [], lockTime: 0 };
+  const input = { txid: "ab".repeat(32), vout: 1, scriptSig: new Uint8Array(0), sequence: 7, witness: [Uint8Array.of(1)] };
+  const outputs = Array.from({ length: 50_000 }, () => ({ value: 5n, script: new Uint8Array(0) }));
+  const said: string[] = [];
+  const giving = (raw: Uint8Array): RemoteServer =>
+    ({ ask: async () => ok(raw), contradicted: (what: string) => void said.push(what) }) as unknown as RemoteServer;
+  const plain = serializeTx({ ...tx, inputs: [{ ...input, witness: [] }], outputs });
+  for (const raw of [plain, serializeTx({ ...tx, inputs: [input], outputs })]) {
+    const garbage = concatBytes(raw, new Uint8Array(1));
+    expect(garbage.length).toBeGreaterThan(400_000);
+    expect(await prover.fetch("cd".repeat(32), [giving(garbage)])).toBeNull();
+  }
+  expect(said).toHaveLength(2);
+  const id = prover.read(plain)?.txid ?? expect.fail("not read");
+  expect(await prover.fetch(id, [giving(plain)])).toMatchObject({ txid: id });
+  // What is small may be of a form that only daemons know.
+  expect(await prover.fetch(id, [giving(concatBytes(SMALL, new Uint8Array(1)))])).toBeNull();
+  expect(said).toHaveLength(2);
+});

@@ -1,6 +1,8 @@
 import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { checkInclusion, type MerkleFault } from "../../core/proof/merkleBranch.ts";
+import { reversed, toHex } from "../../core/util/bytes.ts";
+import { hash256 } from "../../core/utxo/hash.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { hasMoreThanId, parseTx, serializeTx, type TxFormat, withoutLongWitness } from "../../core/utxo/txCodec.ts";
 import { type BranchAnswer, parseBranch, parsePlacedTx, parseRawTx } from "./answers.ts";
@@ -33,6 +35,8 @@ function isMismarked({ hogEx, outputs }: Tx): boolean {
   return hogEx === true && !(script?.length === HOG_ADDRESS_BYTES && HOG_ADDRESS.every((byte, i) => script[i] === byte));
 }
 
+const idOfBytes = (bytes: Uint8Array): string => toHex(reversed(hash256(bytes)));
+
 /** `unclear`: the branch leads to the block, and alone could be that of something else (CVE-2017-12842). */
 export type Inclusion = "proven" | "unclear" | "unproven";
 
@@ -55,11 +59,22 @@ export class TxProver {
     for (const server of servers) {
       const raw = await server.ask("blockchain.transaction.get", [txid], parseRawTx);
       if (!raw.ok) continue;
-      const tx = this.read(raw.value);
+      const bytes = withoutLongWitness(raw.value, this.#format, MAX_WITNESS_ITEMS, MAX_WITNESSED_BYTES);
+      // To read megabytes takes longer than to send them.
+      if (bytes.length > MAX_WITNESSED_BYTES && this.#isWholeId(bytes) && idOfBytes(bytes) !== txid) {
+        server.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
+        continue;
+      }
+      const tx = this.read(bytes);
       if (tx?.txid === txid) return tx;
       if (tx !== null) server.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
     }
     return null;
+  }
+
+  /** Whether the id of a transaction is made of all of its bytes: not of one with a witness, nor of Zcash's newer ones. */
+  #isWholeId(bytes: Uint8Array): boolean {
+    return this.#format.kind === "bitcoin" && bytes[4] !== 0;
   }
 
   /** Null: they are no transaction of this coin that this node can read. What no id covers is left out where it is a burden. */

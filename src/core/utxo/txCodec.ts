@@ -154,8 +154,16 @@ export function withoutLongWitness(bytes: Uint8Array, format: TxFormat, maxItems
   if (bytes.length <= Math.min(maxItems, maxBytes)) return bytes;
   if (format.kind !== "bitcoin" || bytes[4] !== 0 || (flag & WITNESS_FLAG) === 0) return bytes;
   const r = new ByteReader(bytes, 6);
-  const inputs = readInputs(r).length;
-  readOutputs(r);
+  const inputs = r.count(MIN_INPUT_BYTES);
+  for (let n = inputs; n > 0 && r.problem === null; n--) {
+    r.slice(36);
+    r.varBytes();
+    r.slice(4);
+  }
+  for (let n = r.count(MIN_OUTPUT_BYTES); n > 0 && r.problem === null; n--) {
+    r.slice(8);
+    r.varBytes();
+  }
   const bodyEnd = r.offset;
   let isLong = bytes.length > maxBytes;
   for (let i = 0, items = 0; i < inputs && !isLong && r.problem === null; i++) {
