@@ -130,6 +130,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "what is held for a swap stays held for nobody when a coin of it is replaced",
+    "src/app/swap/waitingSwaps.ts",
+    "    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);\n",
+    "",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
+    "a coin that takes the place of another holds what its swaps need beside what that one held",
+    "src/app/swap/storedFunds.ts",
+    "  held?.coin.release(held.reservation);\n",
+    "",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
     "a coin with two nodes is not enabled while one of them is gone",
     "src/app/coin/evm/accountLook.ts",
     "whenFailing(withoutAnswer(chain), clock, failingMs)",

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import { cmp, decimal, type Rational, ZERO } from "../../src/core/money/rational.ts";
 import type { Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { type Books, books } from "./accountAudit.ts";
 import { onSend } from "./accountMeddling.ts";
@@ -165,6 +166,28 @@ test("what a swap still has to pay of a coin that was kept for it is held again 
   await back(t.taker, [ETH, TOKEN]);
   const token = t.taker.node.coins.active(TOKEN);
   expect(token?.locked().n).toBeGreaterThan(0n);
+  expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+});
+
+test("what a swap has held of its coins when one that was kept for it comes back is held once, and goes on with it", async () => {
+  t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+  before = books(t);
+  const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+  await t.world.runUntil("agreed", () => t.maker.has(uuid, (e) => e.type === "negotiated"), HOUR_MS);
+  t.maker.crash();
+  await startWithout(t.maker, [ETH], 60_000);
+  await t.world.advance(61_000);
+  const { coins } = t.maker.node;
+  const tokens = [{ ticker: TOKEN, requiredConfirmations: undefined }];
+  await t.world.settle(coins.enableTokens(ETH, tokens, new AbortController().signal));
+  const locked = (): readonly (Rational | undefined)[] => [UTXO, ETH].map((ticker) => coins.running(ticker)?.locked());
+  const [payment = ZERO, gas = ZERO] = locked();
+  expect([cmp(payment, decimal("4")), cmp(gas, ZERO)]).toEqual([1, 1]);
+  for (const ticker of [ETH, TOKEN] as const) {
+    await back(t.maker, [ticker]);
+    const [paymentNow = ZERO, gasNow = ZERO] = locked();
+    expect([cmp(paymentNow, payment), cmp(gasNow, ZERO), cmp(gasNow, gas) > 0]).toEqual([0, 1, false]);
+  }
   expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
 });
 

@@ -54,11 +54,17 @@ type Needs = {
   readonly spendUntil: number;
 };
 
-/** `coin`: that holds it. */
-type Held = { readonly coin: SwapCoin; readonly reservation: Reservation };
-
 /** What a swap that is taken up has of its coins. */
 export type Reserved = { readonly own: Reservation | null; readonly claim: Reservation | null };
+
+/** By swap; each with the coin it was made by, which may have been replaced since. */
+type Holds = Map<string, { readonly coin: SwapCoin; readonly reservation: Reservation }>;
+
+function letGo(holds: Holds, uuid: string): void {
+  const held = holds.get(uuid);
+  holds.delete(uuid);
+  held?.coin.release(held.reservation);
+}
 
 /**
  * The funds of swaps that are stored and do not run: because the other coin is not enabled, or because both are only
@@ -69,8 +75,8 @@ export class StoredFunds {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #needs = new Map<string, Needs>();
-  readonly #reservations = new Map<string, Held>();
-  readonly #claimReservations = new Map<string, Held>();
+  readonly #reservations: Holds = new Map();
+  readonly #claimReservations: Holds = new Map();
   readonly #standIns: StandInGas;
   readonly #dropClaim: (uuid: string) => Promise<SwapState | null>;
   /** Of what gives its nonces back later. */
@@ -92,8 +98,8 @@ export class StoredFunds {
     this.#needs.set(uuid, needsOf(s));
   }
 
-  /** The swap ran until now, with this held for it: as long as its coins are there, so it stays. */
-  keep(uuid: string, { own, claim }: Reserved, coin: SwapCoin, other: SwapCoin): void {
+  /** The swap stops running: what it has of its coins stays held for it, until one of them is replaced by another that holds it anew. */
+  keepHeld(uuid: string, { own, claim }: Reserved, coin: SwapCoin, other: SwapCoin): void {
     if (own) this.#reservations.set(uuid, { coin, reservation: own });
     if (claim) this.#claimReservations.set(uuid, { coin: other, reservation: claim });
   }
@@ -229,8 +235,7 @@ export class StoredFunds {
   handOver(uuid: string, coin: SwapCoin, other: SwapCoin, state: SwapState): Reserved {
     for (const { ticker } of [coin, other]) this.#standIns.release(uuid, ticker);
     if (state.own[ownClaim(state.terms.role)] === undefined) this.#freeDropped(uuid, other, state);
-    const own = this.#reservations.get(uuid)?.reservation ?? null;
-    const claim = this.#claimReservations.get(uuid)?.reservation ?? null;
+    const [own = null, claim = null] = [this.#reservations.get(uuid)?.reservation, this.#claimReservations.get(uuid)?.reservation];
     for (const { raw } of this.#needs.get(uuid)?.entrusted ?? []) for (const c of [coin, other]) c.handBack?.(raw);
     this.#needs.delete(uuid);
     this.#reservations.delete(uuid);
@@ -248,13 +253,6 @@ export class StoredFunds {
     this.#needs.set(uuid, { ...needsOf(state), entrusted: this.#needs.get(uuid)?.entrusted ?? [] });
     if (!this.#claimReservations.has(uuid)) this.#takeClaimGas(uuid, other);
   }
-}
-
-/** Of a coin that was opened before: it is held anew, of the same account perhaps. */
-function letGo(held: Map<string, Held>, uuid: string): void {
-  const former = held.get(uuid);
-  former?.coin.release(former.reservation);
-  held.delete(uuid);
 }
 
 function needsOf(s: SwapState): Needs {

@@ -95,18 +95,18 @@ export class SwapRunner implements SwapStarter {
     this.#waiting.prepare(coin);
   }
 
-  /** To be called before a coin closes: swaps that are only watched any more, or another takes its place, wait until it is enabled again. */
+  /** To be called before a coin closes, or another takes its place: its swaps wait until it is enabled again. */
   async park(ticker: string): Promise<void> {
     const users = [...this.#tasks.values()].filter((t) => t.state.terms.makerCoin === ticker || t.state.terms.takerCoin === ticker);
     for (const task of users) {
       this.#drop(task);
       await task.stop();
-      this.#waiting.add(task.state);
       const { finished, own, terms } = task.state;
-      const other = task.coin(terms.role === "maker" ? "taker" : "maker");
-      this.#waiting.keep(task.uuid, { own: task.reservation, claim: task.claimReservation }, task.coin(terms.role), other);
+      const coin = task.coin(terms.role);
+      const reserved = { own: task.reservation, claim: task.claimReservation };
+      this.#waiting.addStopped(task.state, reserved, coin, task.coin(terms.role === "maker" ? "taker" : "maker"));
       // Nobody sends it now, so nothing counts on its change until the chain lists it.
-      if (finished && own.fee) task.coin(terms.role).dropChange(fromHex(own.fee.raw));
+      if (finished && own.fee) coin.dropChange(fromHex(own.fee.raw));
     }
   }
 

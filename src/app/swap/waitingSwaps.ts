@@ -84,9 +84,10 @@ export class WaitingSwaps {
     }
   }
 
-  /** What was held for a swap that ran until now. */
-  keep(uuid: string, reserved: Reserved, coin: SwapCoin, other: SwapCoin): void {
-    this.#funds.keep(uuid, reserved, coin, other);
+  /** One that ran waits from now on, with what it has of its coins. */
+  addStopped(state: SwapState, reserved: Reserved, coin: SwapCoin, other: SwapCoin): void {
+    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);
+    this.add(state);
   }
 
   /** To be called before a coin can be used by anybody: what these swaps have of it is taken out of circulation. */
