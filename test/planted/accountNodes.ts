@@ -130,6 +130,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "what was signed before a start is not sent where no node tells a price of gas",
+    "src/app/swap/duties/renew.ts",
+    "  try {\n    const built = nextVersion(task, slot, tx, refused, form);\n",
+    "  const built = nextVersion(task, slot, tx, refused, form);\n  try {\n",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
     "what is held for a swap stays held for nobody when a coin of it is replaced",
     "src/app/swap/waitingSwaps.ts",
     "    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);\n",

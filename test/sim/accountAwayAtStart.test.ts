@@ -97,6 +97,28 @@ test.each([ETH, TOKEN] as const)(
   TIMEOUT_MS,
 );
 
+test.each([ETH, TOKEN] as const)(
+  "a claim of %s that was signed before a start goes out through the one node that is left",
+  async (base) => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, base, UTXO, "4", "0.5");
+    let claim: string | null = null;
+    onSend(t.taker, "claim", ({ txid }) => {
+      claim = txid;
+      t.taker.crash();
+    });
+    await t.world.runUntil("the taker is about to claim", () => claim !== null, HOUR_MS);
+    await startWithout(t.taker, [base], 12 * HOUR_MS, true);
+    const isMined = (): boolean => claim !== null && t.world.accountChain(ETH).find(claim)?.block != null;
+    await t.world.runUntil("the claim is in a block", isMined, HOUR_MS / 4);
+    t.taker.link(ETH).faults.clear();
+    await back(t.taker, [base]);
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "a swap goes on with a coin that was kept for it as soon as its nodes are back, though nobody enables it again; refused requests change nothing",
   async () => {

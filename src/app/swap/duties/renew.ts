@@ -19,20 +19,20 @@ import { storeReplaced } from "./storeSigned.ts";
 export async function renew(task: SwapTask, slot: Slot, refused: boolean, form: string | null = null): Promise<boolean> {
   const tx = task.state.own[slot];
   if (!tx || versionsBeside(task, slot, form).length >= MAX_VERSIONS) return false;
-  const built = isChildSlot(slot)
-    ? nextChild(task, slot, tx, refused, form)
-    : slot === "cancel"
-      ? nextCancel(task, tx, refused)
-      : nextSpend(task, slot, refused, form);
-  if (!built) return false;
   try {
-    return await storeReplaced(task, slot, built);
+    const built = nextVersion(task, slot, tx, refused, form);
+    return built !== null && (await storeReplaced(task, slot, built));
   } catch (cause) {
     if (cause instanceof Aborted) throw cause;
-    // The version that is stored goes on being sent.
+    // The version that is stored goes on being sent: also by a coin that knows no prices since its nodes were away at the start.
     task.trouble(`a new version of ${slot} was not stored: ${cause instanceof Error ? cause.message : String(cause)}`);
     return false;
   }
+}
+
+function nextVersion(task: SwapTask, slot: Slot, tx: OwnTx, refused: boolean, form: string | null): OwnSignedTx | null {
+  if (isChildSlot(slot)) return nextChild(task, slot, tx, refused, form);
+  return slot === "cancel" ? nextCancel(task, tx, refused) : nextSpend(task, slot, refused, form);
 }
 
 /**
