@@ -137,6 +137,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "a token whose balance was not told yet cannot be kept for swaps",
+    "src/app/coin/evm/evmTradeFunds.ts",
+    "return isSeen ? null :",
+    "return isSeen || amounts.length > 0 ? null :",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
     "what is held for a swap stays held for nobody when a coin of it is replaced",
     "src/app/swap/waitingSwaps.ts",
     "    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);\n",

@@ -191,6 +191,23 @@ test("what a swap still has to pay of a coin that was kept for it is held again 
   expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
 });
 
+test("a token is kept beside its platform coin though nodes that are back have told prices and not the token's balance yet", async () => {
+  t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+  before = books(t);
+  const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+  await t.world.runUntil("both agreed", () => t.taker.has(uuid, (e) => e.type === "negotiated"), HOUR_MS);
+  t.taker.crash();
+  await startWithout(t.taker, [ETH], 60_000);
+  await t.world.advance(61_000);
+  const { coins } = t.taker.node;
+  const tokens = [{ ticker: TOKEN, requiredConfirmations: undefined }];
+  const enabled = await t.world.settle(coins.enableTokens(ETH, tokens, new AbortController().signal));
+  expect(enabled).toEqual({ ok: false, error: { kind: "PlatformCoinIsNotActivated", platform: ETH } });
+  expect(coins.running(TOKEN)?.ticker).toBe(TOKEN);
+  await back(t.taker, [ETH, TOKEN]);
+  expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+});
+
 test("what a swap has held of its coins when one that was kept for it comes back is held once, and goes on with it", async () => {
   t = await accountWorld({ seed: SEED, pollMs: 5_000 });
   before = books(t);

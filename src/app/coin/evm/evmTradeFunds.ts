@@ -317,8 +317,8 @@ export class EvmTradeFunds {
   }
   #holdGas(amounts: readonly bigint[], { gas, txs }: Steps, { ttlMs, orLessGas = false }: HowLong): Result<Reservation, FundsError> {
     const { funds, chain, platform } = this.coin.account;
-    if (!chain.gasPrices())
-      return err({ kind: "Transport", coin: this.ticker, message: `the ${platform} nodes have not told a price of gas yet` });
+    const untold = this.#untold(amounts);
+    if (untold !== null) return err({ kind: "Transport", coin: this.ticker, message: `the ${platform} nodes have not told ${untold} yet` });
     const ceiling = this.#price() * this.#ceilingFactor;
     const perTx = dataBound(chain).wei * this.#ceilingFactor;
     const data = perTx * txs;
@@ -327,6 +327,13 @@ export class EvmTradeFunds {
     const reservation = { id: held.value };
     this.#ceilings.set(reservation, { wanted: ceiling, wei: funds.gasOf(held.value), steps: gas, data, perTx });
     return ok(reservation);
+  }
+  /** What a hold needs and the nodes of a coin that was kept for swaps have not told yet; null: nothing. */
+  #untold(amounts: readonly bigint[]): string | null {
+    const { account, contract, ticker } = this.coin;
+    if (!account.chain.gasPrices()) return "a price of gas";
+    const isSeen = contract === null || amounts.length === 0 || account.chain.token(contract, account.address) !== undefined;
+    return isSeen ? null : `the balance of ${ticker}`;
   }
   #missing({ asset, available, required }: Short): MissingFunds {
     const { account, contract } = this.coin;
