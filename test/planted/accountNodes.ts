@@ -144,6 +144,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "a token whose nodes go away behind its platform coin is not kept for swaps",
+    "src/app/coin/evm/evmCoins.ts",
+    'if (keep && coin.error.kind === "DaemonFailed")',
+    'if (keep && coin.error.kind !== "DaemonFailed")',
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
+    "tokens whose nodes go away behind their platform coin are not kept for swaps",
+    "src/app/coin/tokenCoins.ts",
+    '      else if (opened.error.kind === "DaemonFailed") await kept.keepTokens(platform, tokens, opened.error.message);\n',
+    "",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
     "what is held for a swap stays held for nobody when a coin of it is replaced",
     "src/app/swap/waitingSwaps.ts",
     "    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);\n",

@@ -191,6 +191,31 @@ test("what a swap still has to pay of a coin that was kept for it is held again 
   expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
 });
 
+test.each(["alone", "beside"] as const)(
+  "a token that is enabled (%s) is kept where the nodes go away behind its platform coin, and its swaps go on",
+  async (how) => {
+    t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+    before = books(t);
+    const uuid = await match(t, TOKEN, UTXO, "4", "0.5");
+    await until(t.taker, uuid, "tx_attempted", "takerPayment");
+    t.maker.crash();
+    t.taker.crash();
+    await t.taker.start([UTXO, ETH]);
+    const { coins } = t.taker.node;
+    t.taker.link(ETH).fault({ kind: "http_500" }, { forMs: 12 * HOUR_MS });
+    const tokens = [{ ticker: TOKEN, requiredConfirmations: undefined }];
+    if (how === "alone") await expect(t.world.settle(t.taker.enable([TOKEN]))).rejects.toThrow("DaemonFailed");
+    else expect(await t.world.settle(coins.enableTokens(ETH, tokens, new AbortController().signal))).toMatchObject({ ok: false });
+    expect([coins.active(TOKEN), coins.running(TOKEN)?.ticker, coins.active(ETH)?.ticker]).toEqual([undefined, TOKEN, ETH]);
+    await until(t.taker, uuid, "tx_confirmed", "takerPaymentRefund", 6 * HOUR_MS);
+    t.taker.link(ETH).faults.clear();
+    await back(t.taker, [TOKEN]);
+    await t.maker.start([UTXO, ETH, TOKEN]);
+    expect(await ended(t, uuid, before, 4_000_000n)).toBe("refunded refunded");
+  },
+  TIMEOUT_MS,
+);
+
 test("a token is kept beside its platform coin though nodes that are back have told prices and not the token's balance yet", async () => {
   t = await accountWorld({ seed: SEED, pollMs: 5_000 });
   before = books(t);

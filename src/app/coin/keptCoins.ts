@@ -41,8 +41,8 @@ export class KeptCoins {
     if (coin.family === "utxo") void coin.open();
   }
 
-  /** The same of those tokens of a kept platform coin that swaps wait for. */
-  async keepTokens(platform: EvmCoin, tokens: TokensToOpen["tokens"]): Promise<void> {
+  /** The same of those tokens of a platform coin that swaps wait for: it was kept itself, or its nodes went away since it was opened. */
+  async keepTokens(platform: EvmCoin, tokens: TokensToOpen["tokens"], away: string): Promise<void> {
     const { shelf, accounts, usersOf } = this.#deps;
     for (const { entry, requiredConfirmations } of tokens) {
       const { ticker } = entry;
@@ -50,7 +50,7 @@ export class KeptCoins {
       const opened = await accounts.openUnchecked(platform, entry, requiredConfirmations);
       const plain = { requiresNotarization: undefined, daemon: undefined, birthdayHeight: undefined };
       const request = { coin: ticker, mm2: true, requiredConfirmations, ...plain };
-      if (opened.ok) this.keep(opened.value, request, `its platform coin ${platform.ticker} was kept`);
+      if (opened.ok) this.keep(opened.value, request, away);
     }
   }
 

@@ -39,7 +39,7 @@ export class TokenCoins {
     const beside = (): ActiveCoin | undefined => (besideAside && !shelf.closing.has(name) ? shelf.coins.get(name) : shelf.wallet(name));
     const coin = beside();
     const unseen = shelf.unseen.has(name) ? shelf.coins.get(name) : undefined;
-    if (unseen?.family === "account") await kept.keepTokens(unseen, tokens);
+    if (unseen?.family === "account") await kept.keepTokens(unseen, tokens, `its platform coin ${name} was kept`);
     if (unseen || coin?.family !== "account" || coin.contract !== null) return err({ kind: "PlatformCoinIsNotActivated", platform: name });
     const other = back.find((token) => token.account !== coin.account);
     if (other) return err({ kind: "TokenIsAlreadyActivated", ticker: other.ticker });
@@ -51,7 +51,7 @@ export class TokenCoins {
   }
 
   async #openAll(platform: EvmCoin, tokens: TokensToOpen["tokens"], isGone: () => boolean, signal: AbortSignal): Promise<Opened> {
-    const { shelf, accounts } = this.#deps;
+    const { shelf, accounts, kept } = this.#deps;
     const gone = err({ kind: "PlatformCoinIsNotActivated" as const, platform: platform.ticker });
     for (const { entry } of tokens) shelf.opening.set(entry.ticker, null);
     try {
@@ -61,6 +61,7 @@ export class TokenCoins {
         return gone;
       }
       if (opened.ok) await this.#enterAll(platform, opened.value);
+      else if (opened.error.kind === "DaemonFailed") await kept.keepTokens(platform, tokens, opened.error.message);
       return opened;
     } catch (cause) {
       // Its account was closed under the work.

@@ -82,19 +82,16 @@ export class EvmCoins {
     };
     try {
       const unused = await this.#useNodes(entry.ticker, platform.value, account, request.nodes.urls, signal);
-      if (unused) {
-        await giveBack();
-        return err(unused);
+      const coin = unused ? err(unused) : await this.#check(entry, kind.value, account, contracts.value, request, signal);
+      if (coin.ok) {
+        if (request.nodes.gasPolicy !== undefined) coin.value.gasPolicy.choose(request.nodes.gasPolicy);
+        return ok({ coin: coin.value, away: null });
       }
-      const coin = await this.#check(entry, kind.value, account, contracts.value, request, signal);
-      if (!coin.ok && keep && coin.error.kind === "DaemonFailed")
+      // They showed the account, and went away since.
+      if (keep && coin.error.kind === "DaemonFailed")
         return ok({ coin: this.#unchecked(entry, kind.value, account, contracts.value, request), away: coin.error.message });
-      if (!coin.ok) {
-        await giveBack();
-        return coin;
-      }
-      if (request.nodes.gasPolicy !== undefined) coin.value.gasPolicy.choose(request.nodes.gasPolicy);
-      return ok({ coin: coin.value, away: null });
+      await giveBack();
+      return coin;
     } catch (cause) {
       await giveBack();
       throw cause;
