@@ -158,6 +158,27 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "a token is refused for good where its nodes refuse a request",
+    "src/app/coin/evm/evmCoins.ts",
+    'fault.kind === "Unreachable" || fault.kind === "Refused"',
+    'fault.kind === "Unreachable"',
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
+    "a token is refused for good where its nodes do not agree on its balance",
+    "src/app/coin/evm/evmCoins.ts",
+    "if (error === null || error === alone) return",
+    "return",
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
+    "a token of which nodes say nothing keeps those away that were enabled with it",
+    "src/app/coin/comingBack.ts",
+    "(!isAway || isOfOne)",
+    "!isAway",
+    "src/app/coin/comingBack.test.ts",
+  ),
+  bug(
     "what is held for a swap stays held for nobody when a coin of it is replaced",
     "src/app/swap/waitingSwaps.ts",
     "    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);\n",

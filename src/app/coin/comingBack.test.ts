@@ -95,6 +95,14 @@ test("one bad token of a batch does not keep the others away", async () => {
   expect(over).toEqual(["ETH", "T", "U", "V"]);
 });
 
+test("a token of a batch of which nodes say nothing does not keep the others away, and is tried again", async () => {
+  const coins = [coin("ETH"), token("T", "T"), token("U", "T")];
+  const { clock, asked, over } = world(coins, (name, times) => (name === "T+U" || (name === "U" && times < 2) ? away("U") : "ok"));
+  await clock.advance(3_600_000);
+  expect(asked).toEqual(["ETH@0", "T+U@0", "T@0", "U@0", "U@10"]);
+  expect(over).toEqual(["ETH", "T", "U"]);
+});
+
 test("tokens whose platform coin is refused for good or was disabled are refused too", async () => {
   const coins = [coin("ETH"), token("T", "T")];
   const { clock, asked, over } = world(coins, () => err({ kind: "ChainMismatch", coin: "ETH", reason: "another chain" }));

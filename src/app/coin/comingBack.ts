@@ -163,7 +163,9 @@ export class ComingBack {
     }
     const [first, second] = batch;
     const isAway = error.kind === "DaemonFailed";
-    if (!first || (second && !isAway)) return "refused";
+    // What nodes do not say of one of them, they may never say.
+    const isOfOne = isAway && batch.some(({ ticker }) => ticker === error.coin);
+    if (!first || (second && (!isAway || isOfOne))) return "refused";
     if (error.kind !== "TokenIsAlreadyActivated") this.#warn(first.ticker, error.kind, isAway);
     // Whoever else is enabling or disabling it may fail.
     const isSoon = error.kind === "TokenIsAlreadyActivated" && !this.#deps.coins.wallet(first.ticker);

@@ -5,6 +5,7 @@ import { type EvmKind, evmKind, parseContractAddress } from "../../../core/evm/e
 import type { HdAddressId } from "../../../core/keys/hd.ts";
 import type { KeyPair } from "../../../core/keys/keyPair.ts";
 import { err, ok, type Result } from "../../../core/util/result.ts";
+import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { AccountNodes, EnableTokensError, EvmEnableError } from "../evmParts.ts";
 import { lookAgain } from "../lookAgain.ts";
 import { AccountPool, type AccountPoolDeps, type PlatformKind } from "./accountPool.ts";
@@ -203,7 +204,7 @@ export class EvmCoins {
       if (!told.ok) return chainFault(entry.ticker, told.error);
       const fault = decimalsFault(kind, told.value);
       if (fault) return fault;
-      if (!account.chain.token(contract, account.address)) return noBalance(entry.ticker);
+      if (!account.chain.token(contract, account.address)) return noBalance(entry.ticker, account.chain);
       const request = { nodes: NO_NODES, requiredConfirmations, requiresNotarization: undefined, inheritsPrefix: true };
       coins.push(this.#coin(entry, kind, told.value, account, contracts, request));
     }
@@ -256,7 +257,7 @@ export class EvmCoins {
       if (!watched.ok) return watched;
       if (!chain.token(asset.contract, address)) {
         this.#tokens.unwatch(account, [asset.contract]);
-        return noBalance(ticker);
+        return noBalance(ticker, chain);
       }
       await this.#tryTokens(account, [asset.contract], contracts, signal);
     }
@@ -323,7 +324,12 @@ export class EvmCoins {
 const notSupported = (coin: string, reason: string): Result<never, EvmEnableError> => err({ kind: "NotSupported", coin, reason });
 const mismatch = (coin: string, reason: string): Result<never, EvmEnableError> => err({ kind: "ChainMismatch", coin, reason });
 
-const noBalance = (coin: string): Result<never, EvmEnableError> => mismatch(coin, "its contract does not answer balanceOf(address)");
+/** Nodes that did not say alike what a token answered leave the same gap as a token that did not: a look at it may have failed. */
+function noBalance(coin: string, chain: AccountChain): Result<never, EvmEnableError> {
+  const { error, alone } = chain.status();
+  if (error === null || error === alone) return mismatch(coin, "its contract does not answer balanceOf(address)");
+  return err({ kind: "DaemonFailed", coin, message: error });
+}
 const decimalsFault = ({ ticker, decimals }: EvmKind, told: number): Result<never, EvmEnableError> | null =>
   decimals === null || decimals === told
     ? null
@@ -331,7 +337,8 @@ const decimalsFault = ({ ticker, decimals }: EvmKind, told: number): Result<neve
 
 function chainFault(coin: string, fault: { readonly kind: string; readonly message: string }): Result<never, EvmEnableError> {
   const message = fault.message.replace(/\.$/, "");
-  return fault.kind === "Unreachable" ? err({ kind: "DaemonFailed", coin, message }) : mismatch(coin, message);
+  const isOfNodes = fault.kind === "Unreachable" || fault.kind === "Refused";
+  return isOfNodes ? err({ kind: "DaemonFailed", coin, message }) : mismatch(coin, message);
 }
 
 /** The contracts a request names; a coin that may trade needs the first (rpc.md 5.1). */

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type CoinNode, coinNode } from "../../../../test/fakes/coinNode.ts";
 import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
@@ -78,6 +78,35 @@ test("withdrawals of the whole balance asked for at once: one is sent, the other
   expect(all.filter((r) => r.tx_hash !== undefined).length).toBe(1);
   expect(all.filter((r) => String(r.error).includes("Not enough USDT")).length).toBe(2);
   expect(chain().sent.length).toBe(1);
+});
+
+test.each([
+  ["refuse the request", "The ETH nodes refused the request: limit exceeded", false],
+  ["do not agree on its balance", "Only 1 of the 2 ETH nodes that must agree on token balances answered", true],
+])("nodes that %s for now are no reason to refuse a token for good", async (_what, message, isOfBalance) => {
+  const { node, chain } = await world([platform("ETH"), token("USDT"), token("USDC")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  const { coins } = node;
+  const request = { coin: "USDT", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };
+  const nodes = { urls: undefined, swapContract: NODES.swap_contract_address, fallbackSwapContract: undefined };
+  const enable = () => coins.enable({ ...request, birthdayHeight: undefined, nodes }, new AbortController().signal);
+  const enableTokens = () =>
+    coins.enableTokens("ETH", [{ ticker: "USDC", requiredConfirmations: undefined }], new AbortController().signal);
+  const told = isOfBalance ? ok(6) : err({ kind: "Refused" as const, message });
+  vi.spyOn(chain(), "tokenDecimals").mockResolvedValue(told);
+  vi.spyOn(chain(), "tokensDecimals").mockResolvedValue(ok([told]));
+  if (isOfBalance) {
+    vi.spyOn(chain(), "token").mockReturnValue(undefined);
+    chain().trouble = message;
+  }
+  for (const [coin, ask] of [
+    ["USDT", enable],
+    ["USDC", enableTokens],
+  ] as const)
+    expect(await ask()).toEqual({ ok: false, error: { kind: "DaemonFailed", coin, message } });
+  vi.restoreAllMocks();
+  chain().trouble = null;
+  for (const ask of [enable, enableTokens]) expect(await ask()).toMatchObject({ ok: true });
 });
 
 test("a chain that takes a fee for data beside gas: `max` leaves it, the fee told has it, and what leaves nothing for it is refused", async () => {
