@@ -179,6 +179,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "src/app/coin/comingBack.test.ts",
   ),
   bug(
+    "a token whose enabling is called off keeps its account open for nobody",
+    "src/app/coin/evm/evmCoins.ts",
+    "    await this.#tryTokens(account, contracts, { swap, fallback }, signal);\n    for (const { entry } of wanted) this.#pool.share(entry.ticker, account);\n",
+    "    for (const { entry } of wanted) this.#pool.share(entry.ticker, account);\n    await this.#tryTokens(account, contracts, { swap, fallback }, signal);\n",
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
+    "a token whose enabling is called off is followed for ever",
+    "src/app/coin/evm/evmCoins.ts",
+    "      this.#tokens.unwatch(account, tokens);\n",
+    "",
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
     "what is held for a swap stays held for nobody when a coin of it is replaced",
     "src/app/swap/waitingSwaps.ts",
     "    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);\n",

@@ -174,9 +174,9 @@ export class EvmCoins {
       this.#tokens.unwatch(account, contracts);
       return opened;
     }
-    for (const { entry } of wanted) this.#pool.share(entry.ticker, account);
     const { swapContract: swap, fallbackSwapContract: fallback } = platform.spec;
     await this.#tryTokens(account, contracts, { swap, fallback }, signal);
+    for (const { entry } of wanted) this.#pool.share(entry.ticker, account);
     return opened;
   }
 
@@ -265,13 +265,18 @@ export class EvmCoins {
     return ok(this.#coin(entry, kind, decimals, account, contracts, request));
   }
 
-  /** Whether they arrive whole where they are paid to, before anybody offers them. */
+  /** Whether they arrive whole where they are paid to, before anybody offers them. Where that is called off they are followed no more. */
   async #tryTokens(account: EvmAccount, tokens: readonly EvmAddress[], contracts: Contracts, signal: AbortSignal): Promise<void> {
     this.#followTrials(account, tokens, contracts);
     const refresh = async (s?: AbortSignal): Promise<void> => {
       for (const token of tokens) await account.tokens.look(token, s);
     };
-    await lookAgain(account.clock, { refresh }, signal);
+    try {
+      await lookAgain(account.clock, { refresh }, signal);
+    } catch (cause) {
+      this.#tokens.unwatch(account, tokens);
+      throw cause;
+    }
   }
 
   #followTrials(account: EvmAccount, tokens: readonly EvmAddress[], { swap, fallback }: Contracts): void {

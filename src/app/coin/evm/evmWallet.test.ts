@@ -5,6 +5,7 @@ import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlit
 import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
 import { addressFromBytes, checksumAddress } from "../../../core/evm/address.ts";
 import { err, ok } from "../../../core/util/result.ts";
+import { Aborted } from "../../../ports/clock.ts";
 
 const SEED = "spice describe gravity federal blast come thank unfair canal monkey style afraid";
 const MNEMONIC = "tank abandon bind salon remove wisdom net size aspect direct source fossil";
@@ -79,6 +80,30 @@ test("withdrawals of the whole balance asked for at once: one is sent, the other
   expect(all.filter((r) => String(r.error).includes("Not enough USDT")).length).toBe(2);
   expect(chain().sent.length).toBe(1);
 });
+
+test.each(["alone", "beside"])(
+  "a token whose enabling (%s) is called off while it is tried keeps no account open and is followed no more",
+  async (how) => {
+    const { node, chain } = await world([platform("ETH"), token("USDT")]);
+    await reply(node, "enable", { coin: "ETH", ...NODES });
+    const stop = new AbortController();
+    vi.spyOn(chain(), "tokenTrip").mockImplementation(() => {
+      stop.abort();
+      return Promise.reject(new Aborted());
+    });
+    const request = { coin: "USDT", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };
+    const nodes = { urls: undefined, swapContract: NODES.swap_contract_address, fallbackSwapContract: undefined };
+    const { coins } = node;
+    const enabling =
+      how === "alone"
+        ? coins.enable({ ...request, birthdayHeight: undefined, nodes }, stop.signal)
+        : coins.enableTokens("ETH", [{ ticker: "USDT", requiredConfirmations: undefined }], stop.signal);
+    await expect(enabling).rejects.toThrow(Aborted);
+    expect(chain().token(TOKEN)).toBeUndefined();
+    await reply(node, "disable_coin", { coin: "ETH" });
+    expect(chain().closed).toBe(true);
+  },
+);
 
 test.each([
   ["refuse the request", "The ETH nodes refused the request: limit exceeded", false],
