@@ -193,6 +193,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "src/app/coin/evm/evmWallet.test.ts",
   ),
   bug(
+    "nobody sends a withdrawal again that a swap waits behind before it signs",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "    keeper.awaitLine();\n    return `no",
+    "    return `no",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
     "what is held for a swap stays held for nobody when a coin of it is replaced",
     "src/app/swap/waitingSwaps.ts",
     "    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);\n",

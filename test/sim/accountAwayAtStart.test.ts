@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import { checksumAddress } from "../../src/core/evm/address.ts";
 import { cmp, decimal, type Rational, ZERO } from "../../src/core/money/rational.ts";
 import type { Slot, SwapEvent } from "../../src/core/swap/events.ts";
 import { type Books, books } from "./accountAudit.ts";
@@ -253,6 +254,26 @@ test("what a swap has held of its coins when one that was kept for it comes back
     expect([cmp(paymentNow, payment), cmp(gasNow, ZERO), cmp(gasNow, gas) > 0]).toEqual([0, 1, false]);
   }
   expect(await ended(t, uuid, before, 4_000_000n)).toBe("success success");
+});
+
+test("a withdrawal that no pool has is sent again once the nodes of a coin that was kept are back: its swaps do not wait behind it for ever", async () => {
+  t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+  before = books(t);
+  const link = t.maker.link(ETH);
+  link.isSwallowing = true;
+  const wallet = t.maker.node.coins.wallet(ETH);
+  if (wallet?.family !== "account") throw new Error("no account");
+  const to = checksumAddress(t.maker.account);
+  const request = { to, amount: decimal("1"), fee: undefined, broadcast: true };
+  const sent = await t.world.settle(wallet.withdraw(request, new AbortController().signal));
+  expect(sent.ok).toBe(true);
+  const uuid = await match(t, ETH, UTXO, "4", "0.5");
+  await t.world.runUntil("agreed", () => t.maker.has(uuid, (e) => e.type === "negotiated"), HOUR_MS);
+  t.maker.crash();
+  link.isSwallowing = false;
+  await startWithout(t.maker, [ETH], 60_000);
+  await t.world.advance(61_000);
+  expect(await ended(t, uuid, before)).toBe("success success");
 });
 
 test("a coin whose nodes are away at a start, and that no swap needs, is closed", async () => {

@@ -193,10 +193,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
       : `the ${platform} nodes have a transaction of this account with nonce ${nonce}, which nothing here sent`;
   }
   behindMissing(wasSent: (txid: string) => boolean): string | null {
-    const { nonces, chain, address, platform } = this.coin.account;
+    const { nonces, chain, address, platform, keeper } = this.coin.account;
     const pending = chain.account(address)?.pendingNonce ?? 0n;
     const missing = nonces.waiting().find(({ signed, ofSwap }) => signed.tx.nonce >= pending && (!ofSwap || wasSent(signed.txid)));
     if (missing === undefined) return null;
+    // Nobody else sends a withdrawal on that no swap waits behind yet.
+    keeper.awaitLine();
     return `no ${platform} pool has ${missing.signed.txid}, which was sent, and what waits behind it does not show`;
   }
   builtOn(): ReadonlySet<string> {
