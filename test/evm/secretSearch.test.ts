@@ -24,6 +24,15 @@ const shown = (world: ScriptedWorld): string | null => {
 };
 const logsAsked = (world: ScriptedWorld, n: number): number => node(world, n).calls.filter(({ method }) => method === "eth_getLogs").length;
 
+/** It gives the logs of so many blocks at most. */
+function giveLogsOf(blocks: number, from: ScriptedNode): void {
+  from.says.set("eth_getLogs", (params, honest) => {
+    const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }];
+    if (Number(toBlock) - Number(fromBlock) >= blocks) throw new RpcRefusal(-32005, "query exceeds the range");
+    return honest();
+  });
+}
+
 /** Three nodes that saw the payment; of those whose numbers are given nothing comes any more. */
 async function short(...gone: readonly number[]): Promise<ScriptedWorld> {
   const world = scriptedWorld(3);
@@ -62,15 +71,21 @@ test("so it is with two that contradict each other, and where the secret came lo
   node(world, 1).chain = world.evm.fork();
   node(world, 1).chain.rewind(401);
   for (let i = 0; i < 420; i++) node(world, 1).chain.mine();
-  // It gives the logs of ten blocks at most.
-  node(world, 2).says.set("eth_getLogs", (params, honest) => {
-    const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }];
-    if (Number(toBlock) - Number(fromBlock) >= 10) throw new RpcRefusal(-32005, "query exceeds the range");
-    return honest();
-  });
+  giveLogsOf(10, node(world, 2));
   world.chain.watchPayment(KEY, 0).catch(() => undefined);
   await pass(world, 300);
   expect(world.chain.status().state).toBe("unreachable");
+  expect(shown(world)).toBe(SECRET);
+});
+
+test.each([1, 10, 32])("a node that gives the logs of %i blocks at most shows a claim in a block that comes later, too", async (blocks) => {
+  const world = await short(0, 1);
+  giveLogsOf(blocks, node(world, 2));
+  for (let i = 0; i < 20; i++) {
+    world.evm.mine(i === 15 ? [SPENT] : []);
+    await pass(world, 12);
+  }
+  await pass(world, 60);
   expect(shown(world)).toBe(SECRET);
 });
 

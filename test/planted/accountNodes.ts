@@ -74,6 +74,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     SECRETS_TEST,
   ),
   bug(
+    "a secret in a new block is not found at a node that gives the logs of few blocks at once",
+    SECRETS,
+    "Math.min(OVERLAP, Math.floor(node.logRange / 2))",
+    "OVERLAP",
+    SECRETS_TEST,
+  ),
+  bug(
     "a taker waits for enough nodes to agree before it takes the secret from one",
     "src/app/swap/duties/observe.ts",
     '    if (proven) return task.emit({ type: "secret_learned", secret: toHex(proven) });\n',
