@@ -207,6 +207,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
+    "a coin closes under a swap while its other coin is replaced",
+    "src/app/swap/swapRunner.ts",
+    "      await task.stop();\n      // Until here it counts as one that needs its other coin. It may have settled by what it stored last.\n      if (this.#tasks.get(task.uuid) !== task) continue;\n      this.#drop(task);\n",
+    "      this.#drop(task);\n      await task.stop();\n",
+    "test/sim/accountAwayAtStart.test.ts",
+  ),
+  bug(
     "what is held for a swap stays held for nobody when a coin of it is replaced",
     "src/app/swap/waitingSwaps.ts",
     "    this.#funds.keepHeld(state.terms.uuid, reserved, coin, other);\n",

@@ -1,6 +1,7 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import { SwapTask } from "../../src/app/swap/swapTask.ts";
 import { checksumAddress } from "../../src/core/evm/address.ts";
 import { cmp, decimal, type Rational, ZERO } from "../../src/core/money/rational.ts";
 import type { Slot, SwapEvent } from "../../src/core/swap/events.ts";
@@ -273,6 +274,29 @@ test("a withdrawal that no pool has is sent again once the nodes of a coin that 
   link.isSwallowing = false;
   await startWithout(t.maker, [ETH], 60_000);
   await t.world.advance(61_000);
+  expect(await ended(t, uuid, before)).toBe("success success");
+});
+
+test("a swap counts as one that needs its coins while one of them is replaced: the other is not closed under it", async () => {
+  t = await accountWorld({ seed: SEED, pollMs: 5_000 });
+  before = books(t);
+  const uuid = await match(t, UTXO, ETH, "4", "0.5");
+  await until(t.taker, uuid, "tx_confirmed", "takerPayment");
+  t.taker.crash();
+  await startWithout(t.taker, [ETH], 60_000);
+  await t.world.advance(61_000);
+  const { coins } = t.taker.node;
+  const stop = SwapTask.prototype.stop;
+  let disabled: ReturnType<typeof coins.disable> | null = null;
+  // A disk that is slow: what the swap stores last is waited for.
+  vi.spyOn(SwapTask.prototype, "stop").mockImplementation(async function (this: SwapTask) {
+    disabled ??= coins.disable(UTXO, false);
+    await disabled;
+    await stop.call(this);
+  });
+  await back(t.taker, [ETH]);
+  vi.restoreAllMocks();
+  expect(await disabled).toMatchObject({ ok: false, error: { kind: "CoinInUse", activeSwaps: [uuid] } });
   expect(await ended(t, uuid, before)).toBe("success success");
 });
 

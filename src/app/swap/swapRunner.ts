@@ -99,8 +99,10 @@ export class SwapRunner implements SwapStarter {
   async park(ticker: string): Promise<void> {
     const users = [...this.#tasks.values()].filter((t) => t.state.terms.makerCoin === ticker || t.state.terms.takerCoin === ticker);
     for (const task of users) {
-      this.#drop(task);
       await task.stop();
+      // Until here it counts as one that needs its other coin. It may have settled by what it stored last.
+      if (this.#tasks.get(task.uuid) !== task) continue;
+      this.#drop(task);
       const { finished, own, terms } = task.state;
       const coin = task.coin(terms.role);
       const reserved = { own: task.reservation, claim: task.claimReservation };
