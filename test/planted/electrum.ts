@@ -883,7 +883,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "after a start one bad token keeps away those enabled with it",
     "src/app/coin/comingBack.ts",
-    'if (!first || (second && !isAway)) return "refused";',
+    'if (!first || (second && (!isAway || isOfOne))) return "refused";',
     'if (!first || (second && !first)) return "refused";',
     "src/app/coin/comingBack.test.ts",
   ),

@@ -986,7 +986,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a fee that nobody sends since its other coin was disabled backs promises",
     RUNNER,
-    "if (finished && own.fee) task.coin(terms.role).dropChange(fromHex(own.fee.raw));",
+    "if (finished && own.fee) coin.dropChange(fromHex(own.fee.raw));",
     "",
     FAILED_FEES,
   ),
