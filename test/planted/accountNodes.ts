@@ -123,13 +123,6 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
-    "a coin whose nodes show its account and answer no question is not kept",
-    "src/app/coin/evm/evmCoins.ts",
-    'if (!coin.ok && keep && coin.error.kind === "DaemonFailed")',
-    'if (!coin.ok && keep && coin.error.kind === "NotSupported")',
-    "test/sim/accountAwayAtStart.test.ts",
-  ),
-  bug(
     "a coin that comes back holds nothing of what its swaps still have to pay",
     "src/app/coin/keptCoins.ts",
     "    await beforeClose(kept.ticker);\n",
