@@ -135,7 +135,10 @@ describe("one of three servers", () => {
     await refreshed(w, chain);
     const scriptHash = scriptHashOf(toHex(script));
     w.servers[1]?.faults.add({ kind: "claim", scriptHash, txid: elsewhere, height: w.blocks().length - 3 });
-    for (let i = 0; i < 4; i++) await refreshed(w, chain);
+    for (let i = 0; i < 4; i++) {
+      await refreshed(w, chain);
+      await w.pass(5_000);
+    }
     expect(chain.outputs(script)).toEqual([]);
     expect(chain.servers()[1]).toMatchObject({ state: "dropped" });
     expect(chain.status().state).toBe("ready");

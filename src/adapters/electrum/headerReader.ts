@@ -92,7 +92,8 @@ export class HeaderReader {
   /** Null: this server is of no use for it. */
   async #fetch(server: RemoteServer, from: number, to: number): Promise<readonly BlockHeader[] | null> {
     const headers: BlockHeader[] = [];
-    while (from + headers.length <= to) {
+    // His last may be short: where nothing follows it, he told of a block that he does not have.
+    for (let short = 0; from + headers.length <= to && short < 2; ) {
       const count = Math.min(RUN, to - from - headers.length + 1);
       const part = await server.ask("blockchain.block.headers", [from + headers.length, count], (v) =>
         parseHeaderRun(v, this.#rules, count),
@@ -109,10 +110,11 @@ export class HeaderReader {
           server.contradicted(`it has no header at ${from + headers.length}, below the block it told of`);
         return null;
       }
-      if (part.value.length < Math.min(count, LEAST) || (before && before.hash !== first.prevHash)) return null;
+      if (before && before.hash !== first.prevHash) return null;
+      if (part.value.length < Math.min(count, LEAST)) short++;
       headers.push(...part.value);
     }
-    return headers;
+    return from + headers.length > to ? headers : null;
   }
 
   /** Whether a server still says that its chain has this block: otherwise the chain has just changed. */
