@@ -1218,4 +1218,11 @@ export const SWAP: readonly PlantedBug[] = [
     "what.length > 0 || nowMs",
     "src/app/swap/swapTask.test.ts",
   ),
+  bug(
+    "a swap loses the coin that was kept for it when another request for that coin is refused",
+    "src/app/coin/coinRegistry.ts",
+    "await this.#keepAgain(entry, before)",
+    "await this.#keepAgain(entry, request)",
+    "test/swap/awayAtStart.test.ts",
+  ),
 ];

@@ -65,6 +65,41 @@ test("a coin that was kept for swaps is opened anew by another request, and its 
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test.each([
+  ["is refused", [], false],
+  ["is called off", undefined, true],
+] as const)("a coin that was kept for swaps stays for them when another request for it %s", async (_how, servers, isCalledOff) => {
+  world = await SwapWorld.open();
+  const { taker } = world;
+  const uuid = await world.start();
+  await until(taker, uuid, "tx_attempted", "takerPayment");
+  taker.rpcOf("AAA").down = true;
+  await until(taker, uuid, "secret_learned");
+  await taker.stop();
+  for (const ticker of ["AAA", "BBB"] as const) taker.rpcOf(ticker).down = true;
+  await taker.restart([]);
+  await expect(taker.enable("AAA")).rejects.toThrow("DaemonFailed");
+  await expect(taker.enable("BBB")).rejects.toThrow("DaemonFailed");
+  const request = {
+    coin: "BBB",
+    mm2: true,
+    requiredConfirmations: 1,
+    requiresNotarization: false,
+    daemon: undefined,
+    birthdayHeight: undefined,
+    rescan: true,
+    ...(servers ? { electrum: { servers, minConnected: undefined, maxConnected: undefined } } : {}),
+  };
+  const enabled = taker.coins.enable(request, isCalledOff ? AbortSignal.abort() : new AbortController().signal);
+  const said = await world.drive(enabled).then(
+    (answer) => (answer.ok ? "enabled" : answer.error.kind),
+    () => "called off",
+  );
+  expect(said).toBe(isCalledOff ? "called off" : "BadServers");
+  taker.rpcOf("AAA").down = false;
+  await until(taker, uuid, "tx_confirmed", "makerPaymentSpend");
+});
+
 test("a coin whose daemon is away at a start, and that no swap needs, is closed", async () => {
   world = await SwapWorld.open();
   const { taker } = world;

@@ -192,7 +192,12 @@ export class CoinRegistry {
     const { ticker } = entry;
     if (JSON.stringify(before) !== JSON.stringify(request)) {
       await this.#take(back);
-      return this.#open(entry, request, aside, signal);
+      try {
+        return await this.#open(entry, request, aside, signal);
+      } finally {
+        // Refused or called off: its swaps go on with what they had.
+        if (!this.#shelf.coins.has(ticker)) await this.#keepAgain(entry, before);
+      }
     }
     const away = await beginWith(this.#deps, back, request, signal);
     if (away !== null) return err({ kind: "DaemonFailed", coin: ticker, message: away });
@@ -201,6 +206,15 @@ export class CoinRegistry {
     this.#deps.log.info("coin_activated", { coin: ticker, address: back.address });
     this.#shelf.tell();
     return ok(back);
+  }
+
+  async #keepAgain(entry: CoinEntry, request: EnableRequest): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      await this.#open(entry, request, true, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#deps.log.error("coin_not_kept", { coin: entry.ticker, error });
+    }
   }
 
   /** A coin that stayed for its swaps goes on with the servers that are named now: those it had may be why it was disabled. */
