@@ -1225,4 +1225,11 @@ export const SWAP: readonly PlantedBug[] = [
     "await this.#keepAgain(entry, request)",
     "test/swap/awayAtStart.test.ts",
   ),
+  bug(
+    "what a child of a claim spends serves another swap after a restart",
+    "src/app/swap/storedFunds.ts",
+    "if (otherTicker === coin.ticker) for (const child of claimChildren)",
+    "if (otherTicker !== coin.ticker) for (const child of claimChildren)",
+    "test/swap/feeVersions.test.ts",
+  ),
 ];

@@ -82,6 +82,26 @@ test("children that hang on each other and were all forgotten by a mempool go ou
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("what a child of a claim spends is given to nobody else after a restart, though the daemon has forgotten the child", async () => {
+  world = await SwapWorld.withPolicy("child");
+  const uuid = await world.start();
+  const { held, mempool } = world.chain("BBB");
+  await world.withheld(world.maker, uuid, "takerPaymentSpend");
+  await world.until("a child of the claim leaves", () => left(world.maker, uuid, "claimChild"), 900);
+  const claim = (await own(world.maker, uuid, "takerPaymentSpend"))?.txid ?? "";
+  const child = (await own(world.maker, uuid, "claimChild"))?.txid ?? "";
+  await world.maker.stop();
+  mempool.graph.removeWithDescendants(child);
+  held.clear();
+  world.mine("BBB");
+  await world.maker.restart(["BBB"]);
+  const { chain, ledger } = world.maker.coin("BBB");
+  expect(chain.outputs(world.maker.script).map(({ txid, spentBy }) => [txid, spentBy])).toContainEqual([claim, null]);
+  expect(ledger.spendable().map(({ txid }) => txid)).not.toContain(claim);
+  await world.maker.enable("AAA");
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
 test("a late payment whose cancellation cannot be built is not sent any more, and is cancelled as soon as it can be", async () => {
   world = await SwapWorld.withPolicy("replace");
   const { mempool } = world.chain("AAA");

@@ -38,6 +38,8 @@ type Needs = {
   readonly until: number;
   /** The other coin, and what account chains ask beside: there, whoever claims or takes back needs a nonce and gas. */
   readonly otherTicker: string;
+  /** Children of the claim, which spend what it pays. */
+  readonly claimChildren: readonly TxVersion[];
   readonly refunds: readonly Uint8Array[];
   readonly claims: readonly Uint8Array[];
   /** Claims that are dropped in the log. Whichever active account coin had that stored, the claim's own may still keep their nonces. */
@@ -111,6 +113,8 @@ export class StoredFunds {
     for (const [, { raws }] of own) for (const raw of raws) coin.lockInputs(raw);
     for (const [, { raws, isOver }] of own) if (isOver) for (const raw of raws) coin.dropChange(raw);
     for (const [, { children }] of own) for (const child of children) takeChild(coin, child);
+    for (const { otherTicker, claimChildren } of this.#needs.values())
+      if (otherTicker === coin.ticker) for (const child of claimChildren) takeChild(coin, child);
     const nowMs = this.#clock.nowMs();
     const hasGas = coin.spendsFrom === "account";
     if (hasGas) this.#takeSpends(coin);
@@ -273,6 +277,7 @@ function needsOf(s: SwapState): Needs {
     amounts: isOver || s.refund || s.abandoned || s.terms.takenOver || isPaid ? [] : openAmounts(s),
     until: role === "maker" ? times.firstSendBy : times.makerPaymentConfirmedBy,
     otherTicker: role === "maker" ? takerCoin : makerCoin,
+    claimChildren: versionsOfSlot(s, "claimChild"),
     refunds: ([refund, "cancel"] as const).flatMap((slot) => versionsOfSlot(s, slot).map((v) => fromHex(v.raw))),
     claims: versionsOfSlot(s, claim).map((v) => fromHex(v.raw)),
     dropped: [],
