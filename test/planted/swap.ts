@@ -1232,4 +1232,18 @@ export const SWAP: readonly PlantedBug[] = [
     "if (otherTicker !== coin.ticker) for (const child of claimChildren)",
     "test/swap/feeVersions.test.ts",
   ),
+  bug(
+    "two tickers of a chain promise one output to two swaps",
+    "src/app/coin/ownWallet.ts",
+    "taken.includes(true) || !kind.address.segwit",
+    "!kind.address.segwit",
+    "src/app/coin/ownWallet.test.ts",
+  ),
+  bug(
+    "two tickers of a chain are enabled with one address",
+    "src/app/coin/coinRegistry.ts",
+    "other.address === coin.address && chainName",
+    "other.address !== coin.address && chainName",
+    "src/app/coin/ownWallet.test.ts",
+  ),
 ];

@@ -1,4 +1,3 @@
-import type { CoinEntry } from "../../core/coin/coinEntry.ts";
 import type { ScanProgress } from "../../ports/chain.ts";
 import type { SwapCoin } from "../swap/swapCoin.ts";
 import type { AccountEnable, AccountOpenerDeps } from "./accountOpener.ts";
@@ -47,7 +46,6 @@ export type DisabledCoin = {
 
 export type CoinRegistryDeps = UtxoOpenerDeps &
   AccountOpenerDeps & {
-    readonly entries: ReadonlyMap<string, CoinEntry>;
     /** Called before an opened coin that trades can be used by anybody: what stored swaps have of it is taken out of circulation. */
     readonly prepare: (coin: SwapCoin) => void;
     /** Called before a coin closes. */

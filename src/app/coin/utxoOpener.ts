@@ -66,6 +66,8 @@ export type UtxoOpenerDeps = {
   readonly log: Log;
   /** The key of a coin: the node's in single-key mode, the first address of its path in HD mode. */
   readonly keyOf: (entry: CoinEntry) => Result<KeyPair, { readonly kind: "NotSupported"; readonly coin: string; readonly reason: string }>;
+  /** The coins file. */
+  readonly entries: ReadonlyMap<string, CoinEntry>;
   /** HD mode: the key of any address of a coin. */
   readonly hdKeyOf?: (entry: CoinEntry, id: HdAddressId) => KeyPair | null;
   readonly openChain: OpenChain;
@@ -144,7 +146,7 @@ export async function openUtxoCoin(
       notarization: request.requiresNotarization ?? kind.value.notarization,
       txHistory: request.txHistory ?? false,
     },
-    { ...ownWallet(kind.value, key.value), ...hdWallet(deps, entry) },
+    { ...ownWallet(entry, kind.value, key.value, deps), ...hdWallet(deps, entry) },
     chain.value,
     deps.clock,
   );

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { coinNode } from "../../../test/fakes/coinNode.ts";
+import { toHex } from "../../core/util/bytes.ts";
+import { hash160 } from "../../core/utxo/hash.ts";
+import { p2pkhScript, p2pkScript, p2wpkhScript } from "../../core/utxo/outputScript.ts";
+
+const SEG = { coin: "SEG", pubtype: 60, p2shtype: 85, mm2: 1, segwit: true, bech32_hrp: "seg", protocol: { type: "UTXO" } };
+const HD = { ...SEG, derivation_path: "m/44'/1'" };
+const WITNESS = { coin: "SEG-segwit", orderbook_ticker: "SEG", address_format: { format: "segwit" } };
+
+type Node = Awaited<ReturnType<typeof coinNode>>;
+
+/** The forms of own outputs that a coin can spend, where its chain has one of each. */
+function spends(node: Node, ticker: string): readonly string[] {
+  const { wallet, ledger } = node.coin(ticker);
+  const { publicKey } = wallet.key;
+  const forms = { p2pkh: p2pkhScript(hash160(publicKey)), p2pk: p2pkScript(publicKey), p2wpkh: p2wpkhScript(hash160(publicKey)) };
+  for (const script of Object.values(forms)) node.chains.get(ticker)?.pay(script, 100_000_000n);
+  const spendable = new Set(ledger.spendable().map(({ script }) => toHex(script)));
+  return Object.entries(forms).flatMap(([form, script]) => (spendable.has(toHex(script)) ? [form] : []));
+}
+
+test("an output of the one key that two tickers of a chain share is spent by one of them", async () => {
+  const node = await coinNode([SEG, { ...SEG, ...WITNESS }], "wallet test");
+  for (const ticker of ["SEG", "SEG-segwit"]) expect((await node.enable(ticker)).ok).toBe(true);
+  expect([spends(node, "SEG"), spends(node, "SEG-segwit")]).toEqual([["p2pkh", "p2pk"], ["p2wpkh"]]);
+});
+
+test.each([
+  ["no other ticker of its chain is known", [SEG], false],
+  ["the other ticker has another key", [HD, { ...HD, ...WITNESS, derivation_path: "m/84'/1'" }], true],
+  ["the other ticker is of another chain", [SEG, { ...SEG, ...WITNESS, orderbook_ticker: "OTHER" }], false],
+  ["the other ticker cannot be enabled", [SEG, { ...SEG, ...WITNESS, bech32_hrp: "SEG" }], false],
+])("every plain form that pays to its key is a coin's where %s", async (_why, entries, isHd) => {
+  const seed = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+  const node = await coinNode(entries, isHd ? seed : "wallet test", isHd);
+  expect((await node.enable("SEG")).ok).toBe(true);
+  expect(spends(node, "SEG")).toEqual(["p2pkh", "p2pk", "p2wpkh"]);
+});
+
+test("two tickers of a chain are not enabled with one address", async () => {
+  const node = await coinNode([SEG, { ...SEG, ...WITNESS }], "wallet test");
+  const request = { coin: "SEG", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };
+  const enable = () => node.coins.enable({ ...request, addressFormat: "segwit", birthdayHeight: undefined }, new AbortController().signal);
+  await node.enable("SEG-segwit");
+  const { address } = node.coin("SEG-segwit");
+  const reason = `SEG-segwit is enabled with the address ${address}: enable SEG with another address_format, or disable SEG-segwit first`;
+  expect(await enable()).toEqual({ ok: false, error: { kind: "NotSupported", coin: "SEG", reason } });
+  expect(node.chains.get("SEG")?.isClosed).toBe(true);
+  expect((await node.coins.disable("SEG-segwit", false)).ok).toBe(true);
+  expect((await enable()).ok).toBe(true);
+});
