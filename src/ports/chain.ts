@@ -154,6 +154,8 @@ export interface UtxoChain {
   outputs(script: Uint8Array): readonly SeenOutput[];
   /** A followed transaction, or one that touches a watched script. */
   tx(txid: string): SeenTx | undefined;
+  /** Bytes of a transaction that nobody follows, for whoever checks that they have its id; null: the backend does not have it, or did not say. */
+  rawTx(txid: string, signal?: AbortSignal): Promise<Uint8Array | null>;
   /** 0 in the mempool, 1 in the tip block. */
   confirmations(block: BlockRef | null): number;
   /** True if the chain reports this height as notarized (KMD family); false on chains without notarization. */

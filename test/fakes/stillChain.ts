@@ -88,6 +88,9 @@ export class StillChain implements UtxoChainWithHistory {
   tx(txid: string): SeenTx | undefined {
     return this.followed.get(txid);
   }
+  async rawTx(txid: string): Promise<Uint8Array | null> {
+    return this.followed.get(txid)?.raw ?? null;
+  }
   confirmations(block: BlockRef | null): number {
     return block === null ? 0 : TIP.height - block.height + 1;
   }

@@ -64,6 +64,8 @@ export type WorldOptions = {
   /** The maker has CCC, too. */
   readonly third?: boolean;
   readonly coin?: object;
+  /** Daemons give any transaction by its id. */
+  readonly txIndex?: boolean;
 };
 export type SwapOptions = {
   readonly lockDurationSec?: number;
@@ -347,7 +349,7 @@ export class SwapWorld {
       if (!entry.ok || !params.ok) throw new Error("bad test coin");
       this.entries.set(coin, entry.value);
       const chain = new EmbeddedChain({ params: params.value, clock: this.clock, rng: seededRng(i + 1) });
-      const daemon = new ChainDaemon(chain, this.clock);
+      const daemon = new ChainDaemon(chain, this.clock, { txIndex: options.txIndex ?? false });
       this.#daemons.set(coin, daemon);
       if (SwapWorld.backend === "electrum") this.#electrum.set(coin, new ElectrumBackend(daemon, this.clock));
       const blockSec = options.blockSec === undefined ? 20 : options.blockSec;

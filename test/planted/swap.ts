@@ -1246,4 +1246,11 @@ export const SWAP: readonly PlantedBug[] = [
     "other.address !== coin.address && chainName",
     "src/app/coin/ownWallet.test.ts",
   ),
+  bug(
+    "an honest fee from block rewards is refused where signatures cover values",
+    FEE,
+    "const spentValue = await coin.spentValues?.(raw, signal);",
+    "const spentValue = undefined;",
+    "test/swap/bareKeys.test.ts",
+  ),
 ];

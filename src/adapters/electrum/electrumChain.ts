@@ -13,6 +13,7 @@ import { broadcastTx } from "./broadcastTx.ts";
 import type { ElectrumChain, ElectrumDeps, ServerChoice } from "./electrumDeps.ts";
 import { ElectrumLoop } from "./electrumLoop.ts";
 import { FeeRates } from "./feeRates.ts";
+import { fetchTx } from "./fetchTx.ts";
 import { Guards } from "./guards.ts";
 import { HeaderFollower } from "./headerFollower.ts";
 import { HeaderReader } from "./headerReader.ts";
@@ -288,6 +289,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     },
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),
+    rawTx: (txid, signal) => bounded(signal, null, () => fetchTx(pool.connected(), txid, format)),
     confirmations(block: BlockRef | null): number {
       const tip = index.tipHeader;
       return block === null || tip === undefined ? 0 : Math.max(0, tip.height - block.height + 1);

@@ -65,6 +65,10 @@ export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoChainWith
       ]),
     outputs: (script): readonly SeenOutput[] => index.outputsOf(hexOf(script)),
     tx: (txid): SeenTx | undefined => index.tx(txid),
+    async rawTx(txid, signal): Promise<Uint8Array | null> {
+      const answer = await calls.rawTx(txid, signal);
+      return answer.ok ? answer.value : null;
+    },
     confirmations(block: BlockRef | null): number {
       const tip = index.tipHeader;
       return block === null || tip === undefined ? 0 : Math.max(0, tip.height - block.height + 1);

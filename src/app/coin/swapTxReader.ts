@@ -3,7 +3,9 @@ import { equalBytes } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
 import { isSignedRefund } from "../../core/utxo/htlcSpend.ts";
-import { type FeeFault, feeOutputs, HTLC_VOUT, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
+import { pushesOf } from "../../core/utxo/script.ts";
+import { type FeeFault, feeOutputs, HTLC_VOUT, MAX_PEER_TX_BYTES, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
+import type { OutPoint } from "../../core/utxo/tx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import type { Contract, ExpectedDexFee, SignedTx, TxRefusal } from "../swap/swapCoin.ts";
 
@@ -45,8 +47,20 @@ export class SwapTxReader {
       burn: expected.burnUnits,
       takerKey: expected.takerKey,
       scheme: this.#kind.scheme,
+      ...(expected.spentValue ? { spentValue: expected.spentValue } : {}),
     });
     return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
+  }
+  /** What a received transaction spends with a signature alone, where that covers the value. */
+  bareInputs(raw: Uint8Array): readonly OutPoint[] {
+    const tx = raw.length <= MAX_PEER_TX_BYTES ? parseTx(raw, this.#kind.template.format) : null;
+    if (!tx?.ok || this.#kind.scheme.kind === "legacy") return [];
+    return tx.value.inputs.filter(({ witness, scriptSig }) => witness.length === 0 && pushesOf(scriptSig)?.length === 1);
+  }
+  /** The values of the outputs of a transaction, if these are its bytes. */
+  valuesOf(raw: Uint8Array, id: string): readonly bigint[] | null {
+    const tx = parseTx(raw, this.#kind.template.format);
+    return tx.ok && txid(tx.value) === id ? tx.value.outputs.map(({ value }) => value) : null;
   }
   /** Besides: pays not a unit more. */
   isExactDexFee(raw: Uint8Array, expected: ExpectedDexFee): boolean {

@@ -3,11 +3,14 @@ import { HTLC_SPEND_BYTES, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { feeOutputs, paymentOutputs } from "../../core/utxo/swapTx.ts";
 import type { UtxoChainWithHistory } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Contract, ExpectedDexFee, OwnSignedTx, SignedTx, SpendRates, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
+import type { Contract, ExpectedDexFee, OwnSignedTx, SignedTx, SpendRates, SpentValue, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../tradingCoin.ts";
 import type { CoinSpec, CoinWallet } from "./coinSpec.ts";
 import { type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
 import { UtxoTradeFunds } from "./utxoTradeFunds.ts";
+
+/** Transactions that are asked for, for the values of outputs that one dex fee spends. */
+const MAX_ASKED = 50;
 
 /** A coin of the UTXO family, as swaps use it. */
 export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
@@ -26,7 +29,8 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
     return this.#reader.contractScript(contract);
   }
   ownDexFees(wanted: Parameters<SwapCoin["ownDexFees"]>[0], sinceHeight: number): readonly OwnSignedTx[] {
-    const expected = { ...wanted, takerKey: this.wallet.key.publicKey };
+    const spentValue: SpentValue = (output) => this.ledger.own.source(output)?.value ?? null;
+    const expected = { ...wanted, takerKey: this.wallet.key.publicKey, spentValue };
     return this.ledger.own
       .touchedSince(sinceHeight)
       .filter(({ raw }) => this.#reader.isExactDexFee(raw, expected))
@@ -116,6 +120,18 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
 
   checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal> {
     return this.#reader.checkPayment(raw, contract);
+  }
+  async spentValues(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue> {
+    const values = new Map<string, readonly bigint[]>();
+    const asked = new Set(this.#reader.bareInputs(raw).map((input) => input.txid));
+    for (const id of [...asked].slice(0, MAX_ASKED)) {
+      const bytes = await this.chain.rawTx(id, signal);
+      const known = bytes && this.#reader.valuesOf(bytes, id);
+      // Without one of them the fee cannot count: whoever makes them up has no more asked for.
+      if (!known) break;
+      values.set(id, known);
+    }
+    return ({ txid, vout }) => values.get(txid)?.[vout] ?? null;
   }
   checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal> {
     return this.#reader.checkDexFee(raw, expected);

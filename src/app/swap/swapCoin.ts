@@ -2,6 +2,7 @@ import type { RelayPolicy } from "../../core/coin/relayPolicy.ts";
 import type { OwnContracts } from "../../core/swap/events.ts";
 import type { Result } from "../../core/util/result.ts";
 import type { FeeRate } from "../../core/utxo/feeRate.ts";
+import type { OutPoint } from "../../core/utxo/tx.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { FundsError, Reservation, TradingCoin } from "../tradingCoin.ts";
 
@@ -100,6 +101,9 @@ export type SpendRates = {
  */
 export type TxRefusal = { readonly kind: "Refused" | "OtherValue"; readonly reason: string };
 
+/** Base units of an output; null: not known. */
+export type SpentValue = (output: OutPoint) => bigint | null;
+
 /** Transactions of a token's swap still to come. `payments`: the dex fee among them. */
 export type TokenSteps = { readonly payments: number; readonly refund: boolean; readonly claim: boolean };
 
@@ -110,12 +114,16 @@ export type SpendArgs = {
   readonly replaces?: Uint8Array;
 };
 
-/** The dex fee a swap is owed. Keys 33 bytes, amounts in base units. */
+/**
+ * The dex fee a swap is owed. Keys 33 bytes, amounts in base units. `spentValue`: of an output that it spends, where that is known: see
+ * `SwapCoin.spentValues`.
+ */
 export type ExpectedDexFee = {
   readonly takerKey: Uint8Array;
   readonly feeKey: Uint8Array;
   readonly feeUnits: bigint;
   readonly burnUnits: bigint;
+  readonly spentValue?: SpentValue;
 };
 
 /** What a swap needs from an activated coin beyond what orders need. Builders lock the outputs they use at once. */
@@ -257,6 +265,11 @@ export interface SwapCoin extends TradingCoin {
   releaseInputs(raw: Uint8Array): void;
   /** Exact value at output 0 to the contract's script, well-formed bytes. */
   checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal>;
+  /**
+   * Asks the backend for the values of those outputs a dex fee spends that its check needs: a signature for an output of a bare key names no
+   * key, and may cover the value. Absent: nothing of the kind is needed.
+   */
+  spentValues?(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue>;
   /** Every input signed by `takerKey`, output 0 pays at least the fee to the fee key, burn output if due. */
   checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal>;
   /** Which branch of the contract a transaction takes when it spends output 0 of `paymentTxid`. Bytes that cannot be had are empty. */

@@ -19,7 +19,7 @@ const BURN_VOUT = 1;
 const BURN_SCRIPT = Uint8Array.of(OP.RETURN);
 
 /** Largest transaction nodes relay (400,000 weight units); what a peer sends is not read beyond it. */
-const MAX_PEER_TX_BYTES = 400_000;
+export const MAX_PEER_TX_BYTES = 400_000;
 
 /** Outputs of a payment in their fixed order; change follows (swap-protocol.md 4.2). `amount` in base units. */
 export function paymentOutputs(terms: HtlcTerms, amount: bigint): TxOutput[] {

@@ -95,7 +95,9 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
     return null;
   }
   const coin = task.coin("taker");
+  const spentValue = await coin.spentValues?.(raw, signal);
   const expected = {
+    ...(spentValue ? { spentValue } : {}),
     takerKey: fromHex(negotiated.takerCoinPub),
     feeKey: fromHex(terms.dexFeePubkey),
     feeUnits: BigInt(terms.dexFeeUnits),

@@ -1,0 +1,51 @@
+import { afterEach, expect, test } from "vitest";
+import type { SwapState } from "../../src/core/swap/swapState.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
+import { p2pkScript } from "../../src/core/utxo/outputScript.ts";
+import { pushesOf } from "../../src/core/utxo/script.ts";
+import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { SwapWorld } from "../fakes/swapWorld.ts";
+
+// Block rewards of a node that mines itself are on its bare key. A signature there names no key, and in the KMD family it covers the value
+// of the output, which the other side has to ask for.
+
+let world: SwapWorld;
+afterEach(async () => {
+  await world.close();
+  SwapWorld.backend = "daemon";
+});
+
+const KMD = { txversion: 4, overwintered: 1 };
+
+/** A swap whose taker pays its fee from an output of its bare key. @param txIndex whether daemons give the transaction that made it */
+async function start(txIndex: boolean): Promise<string> {
+  world = new SwapWorld({ coin: KMD, txIndex });
+  const { maker, taker } = world;
+  expect(world.chain("BBB").payFromFaucet(p2pkScript(taker.key.publicKey), 1_000_000n).ok).toBe(true);
+  world.mine("BBB");
+  await maker.open();
+  await taker.open();
+  return world.start();
+}
+
+/** How many pushes the input of the fee has: a signature alone is one. */
+function feePushes({ own }: SwapState): number | undefined {
+  const tx = parseTx(fromHex(own.fee?.raw ?? ""), world.chain("BBB").params.template.format);
+  return tx.ok ? pushesOf(tx.value.inputs[0]?.scriptSig ?? new Uint8Array(0))?.length : undefined;
+}
+
+test.each(["daemon", "electrum"] as const)(
+  "a dex fee from an output of the taker's bare key counts where signatures cover values: %s",
+  async (backend) => {
+    SwapWorld.backend = backend;
+    const uuid = await start(true);
+    expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+    expect(feePushes(await world.taker.state(uuid))).toBe(1);
+  },
+);
+
+test("a fee does not count whose signature cannot be checked for want of the value", async () => {
+  const uuid = await start(false);
+  await world.until("it is over", async () => (await world.outcome(world.maker, uuid)) === "failed", 1_000);
+  expect((await world.maker.state(uuid)).abandoned?.reason).toContain("input 0 is not signed by the taker's key");
+});
