@@ -49,3 +49,25 @@ test("a fee does not count whose signature cannot be checked for want of the val
   await world.until("it is over", async () => (await world.outcome(world.maker, uuid)) === "failed", 1_000);
   expect((await world.maker.state(uuid)).abandoned?.reason).toContain("input 0 is not signed by the taker's key");
 });
+
+test("a payment from outputs of the bare key that the log lacks is found, and not made a second time", async () => {
+  world = new SwapWorld({ funds: 1_000n });
+  const { maker, taker } = world;
+  const bare = p2pkScript(maker.key.publicKey);
+  expect(world.chain("AAA").payFromFaucet(bare, 300_000_000n).ok).toBe(true);
+  expect(world.chain("AAA").payFromFaucet(bare, 300_000_000n).ok).toBe(true);
+  world.mine("AAA");
+  world.fund("BBB", taker, 1_000_000_000n);
+  await maker.open();
+  await taker.open();
+  const uuid = await world.start();
+  await world.until("it is in a block", async () => (await maker.state(uuid)).facts.makerPayment?.block != null);
+  await maker.stop();
+  const events = (await maker.events(uuid)).map(({ event }) => event.type);
+  const kept = 1 + events.indexOf("tx_received");
+  await maker.db.write([{ sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, kept] }]);
+  await maker.restart();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+  // One payment of two coins, out of six.
+  expect(world.unitsOf("AAA", bare) + maker.units("AAA")).toBeGreaterThan(390_000_000n);
+});

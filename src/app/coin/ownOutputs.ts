@@ -1,4 +1,5 @@
 import { equalBytes } from "../../core/util/bytes.ts";
+import { p2pkScript } from "../../core/utxo/outputScript.ts";
 import { pushesOf } from "../../core/utxo/script.ts";
 import { isSignedInput, type SighashScheme } from "../../core/utxo/signInput.ts";
 import { filterUnspents, type Unspent, withUnspents } from "../../core/utxo/sortedUnspents.ts";
@@ -152,10 +153,17 @@ export class OwnOutputs {
     let isOurs = this.#judged.get(seen.raw);
     if (isOurs === undefined) {
       const tx = parseTx(seen.raw, this.#deps.format);
-      isOurs = tx.ok && tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey));
-      this.#judged.set(seen.raw, isOurs);
+      isOurs = tx.ok && tx.value.inputs.every((i) => isSignedBy(i, this.#deps.publicKey) || this.#isOfBareKey(i));
+      // An output that a first scan has still to find may be of the bare key.
+      if (isOurs || !tx.ok || !tx.value.inputs.some(isBareSignature)) this.#judged.set(seen.raw, isOurs);
     }
     return isOurs;
+  }
+
+  /** Whether an input spends an output of the bare own key: its signature names no key. */
+  #isOfBareKey(input: TxInput): boolean {
+    const spent = isBareSignature(input) ? this.#own().at(input) : undefined;
+    return spent !== undefined && equalBytes(spent.script, p2pkScript(this.#deps.publicKey));
   }
 
   /**
@@ -259,6 +267,9 @@ function isBare({ witness, scriptSig }: TxInput, publicKey: Uint8Array): boolean
   if (witness.length > 0 && scriptSig.length > 0) return false;
   return pushes.length === 1 || (pushes.length === 2 && key !== undefined && equalBytes(key, publicKey));
 }
+
+/** A signature and nothing else. */
+const isBareSignature = ({ witness, scriptSig }: TxInput): boolean => witness.length === 0 && pushesOf(scriptSig)?.length === 1;
 
 function isSignedBy(input: TxInput, publicKey: Uint8Array): boolean {
   const last = input.witness.length > 0 ? input.witness.at(-1) : pushesOf(input.scriptSig)?.at(-1);
