@@ -1004,8 +1004,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "change of a fee that nobody sends is promised",
     "src/app/swap/storedFunds.ts",
-    "if (isOver) for",
-    "if (isOver && raws.length > 9) for",
+    "for (const raw of changeless) coin",
+    "for (const raw of changeless.slice(9)) coin",
     FAILED_FEES,
   ),
   bug(
@@ -1259,5 +1259,12 @@ export const SWAP: readonly PlantedBug[] = [
     "isSignedBy(i, this.#deps.publicKey) || this.#isOfBareKey(i)",
     "isSignedBy(i, this.#deps.publicKey)",
     "test/swap/bareKeys.test.ts",
+  ),
+  bug(
+    "the change of a cancelled payment is promised to swaps after a restart",
+    "src/app/swap/storedFunds.ts",
+    "const isMoot = isOver || (slot",
+    "const isMoot = isOver && (slot",
+    FUNDS,
   ),
 ];

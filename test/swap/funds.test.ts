@@ -139,3 +139,28 @@ test("two makers' starts in the same second that draw the same salt get differen
   const hashes = await Promise.all(uuids.map(async (uuid) => (await world.maker.state(uuid)).terms.secretHash));
   expect(new Set(hashes).size).toBe(3);
 });
+
+test("the change of a payment that is being cancelled counts no more after a restart: nobody will ever have it", async () => {
+  world = await SwapWorld.open();
+  const { maker } = world;
+  const { held, mempool } = world.chain("AAA");
+  const uuid = await world.start();
+  await world.withheld(maker, uuid, "makerPayment");
+  await world.until("it is cancelled", async () => (await maker.state(uuid)).own.cancel?.attempted === true);
+  const { makerPayment, cancel } = (await maker.state(uuid)).own;
+  mempool.graph.removeWithDescendants(makerPayment?.txid ?? "");
+  held.add(cancel?.txid ?? "");
+  await world.until("the cancellation is out", () => mempool.graph.get(cancel?.txid ?? "") !== undefined, 120);
+  const counted = (): bigint =>
+    maker
+      .coin("AAA")
+      .ledger.spendable()
+      .reduce((n, u) => n + u.value, 0n);
+  expect(counted()).toBe(maker.units("AAA"));
+  await maker.stop();
+  await maker.restart();
+  await world.advance(5);
+  expect(counted()).toBe(maker.units("AAA"));
+  held.clear();
+  await world.until("it is over", async () => (await world.outcome(maker, uuid)) === "cancelled");
+});

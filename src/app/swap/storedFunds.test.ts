@@ -43,6 +43,7 @@ const coin = (): SwapCoin =>
     spendsFrom: "account",
     lockInputs: () => undefined,
     lockNonce: () => undefined,
+    dropChange: () => undefined,
     freeNonce: () => void freed++,
     entrust: (raw: Uint8Array, until: number | null) => void entrusted.set(toHex(raw), until),
     handBack: (raw: Uint8Array) => void entrusted.delete(toHex(raw)),

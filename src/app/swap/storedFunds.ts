@@ -28,8 +28,11 @@ type Needs = {
   readonly ticker: string;
   /** Own transactions whose inputs nothing else may spend. */
   readonly raws: readonly Uint8Array[];
-  /** The swap is over: until it runs nobody sends them, and their change counts only once the chain lists it. */
-  readonly isOver: boolean;
+  /**
+   * Those of them whose change counts only once the chain lists it: all when the swap is over, for nobody sends them until it runs, and a
+   * payment that is being cancelled.
+   */
+  readonly changeless: readonly Uint8Array[];
   /** Children that pay for them; what they pay back counts once the chain lists it. */
   readonly children: readonly TxVersion[];
   /** Base units still to be paid, one transaction each. */
@@ -111,7 +114,7 @@ export class StoredFunds {
     for (const uuid of this.#needs.keys()) this.#standIns.release(uuid, coin.ticker);
     const own = [...this.#needs].filter(([, n]) => n.ticker === coin.ticker);
     for (const [, { raws }] of own) for (const raw of raws) coin.lockInputs(raw);
-    for (const [, { raws, isOver }] of own) if (isOver) for (const raw of raws) coin.dropChange(raw);
+    for (const [, { changeless }] of own) for (const raw of changeless) coin.dropChange(raw);
     for (const [, { children }] of own) for (const child of children) takeChild(coin, child);
     for (const { otherTicker, claimChildren } of this.#needs.values())
       if (otherTicker === coin.ticker) for (const child of claimChildren) takeChild(coin, child);
@@ -262,17 +265,18 @@ export class StoredFunds {
 function needsOf(s: SwapState): Needs {
   const { role, makerCoin, takerCoin } = s.terms;
   const isOver = outcomeOf(s) !== null;
-  const raws = (["fee", ownPayment(role)] as const).flatMap((slot) => {
+  const txs = (["fee", ownPayment(role)] as const).flatMap((slot) => {
     const tx = s.own[slot];
-    return tx && (tx.attempted || !isOver) ? [fromHex(tx.raw)] : [];
+    const isMoot = isOver || (slot === ownPayment(role) && (s.own.cancel !== undefined || s.facts.cancel !== undefined));
+    return tx && (tx.attempted || !isOver) ? [{ raw: fromHex(tx.raw), isMoot }] : [];
   });
   const isPaid = paymentMayExist(s) || s.own[ownPayment(role)] !== undefined;
   const times = deadlinesOf(s);
   const [claim, refund] = [ownClaim(role), ownRefund(role)];
   return {
     ticker: role === "maker" ? makerCoin : takerCoin,
-    raws,
-    isOver,
+    raws: txs.map(({ raw }) => raw),
+    changeless: txs.flatMap(({ raw, isMoot }) => (isMoot ? [raw] : [])),
     children: (["feeChild", "paymentChild", "refundChild"] as const).flatMap((slot) => versionsOfSlot(s, slot)),
     amounts: isOver || s.refund || s.abandoned || s.terms.takenOver || isPaid ? [] : openAmounts(s),
     until: role === "maker" ? times.firstSendBy : times.makerPaymentConfirmedBy,
