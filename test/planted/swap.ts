@@ -1267,4 +1267,11 @@ export const SWAP: readonly PlantedBug[] = [
     "const isMoot = isOver && (slot",
     FUNDS,
   ),
+  bug(
+    "change counts twice once a block has its transaction under another id",
+    "src/app/coin/ownOutputs.ts",
+    "if (spentBy) return spentBy.txid !== id;",
+    "if (spentBy) return false;",
+    "test/swap/failedFees.test.ts",
+  ),
 ];

@@ -64,6 +64,30 @@ function mineMalleated(raw: string | undefined): void {
   world.chain("BBB").held.clear();
 }
 
+const counted = (): bigint => sum(world.taker.coin("BBB").ledger.spendable());
+
+test("the change of a payment counts once when a block has it under another id", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start({ lockDurationSec: 7_800 });
+  const { taker } = world;
+  await world.until("the payment leaves", async () => (await taker.state(uuid)).own.takerPayment?.attempted === true);
+  await world.until("the fee is in a block", async () => (await taker.state(uuid)).facts.fee?.block != null);
+  mineMalleated((await taker.state(uuid)).own.takerPayment?.raw);
+  await world.advance(5);
+  expect(counted()).toBe(taker.units("BBB"));
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test("the change of a payment does not count whose fee came into a block under another id", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start({ lockDurationSec: 7_800 });
+  await world.withheld(world.taker, uuid, "fee");
+  await world.withheld(world.taker, uuid, "takerPayment");
+  mineMalleated((await world.taker.state(uuid)).own.fee?.raw);
+  await world.advance(5);
+  expect(counted()).toBe(world.taker.units("BBB"));
+});
+
 test("a fee that mempools forget after its swap came to nothing is sent again: the next swap is paid for from its change", async () => {
   world = await SwapWorld.open();
   await comesToNothing(await lostFee());

@@ -46,8 +46,9 @@ export class OwnOutputs {
     const clusters = this.#clusters();
     const listed = filterUnspents(this.#own().unspent, (o) => this.#isSpendable(o, clusters));
     const awaited: Unspent[] = [];
+    const excluded = new Map<string, boolean>();
     for (const [id, tx] of this.#signed) {
-      if (!this.#isUnlisted(id)) continue;
+      if (!this.#isUnlisted(id) || this.#isExcluded(id, tx, excluded)) continue;
       tx.outputs.forEach((o, vout) => {
         const outPoint = { txid: id, vout };
         if (this.#isOwn(o.script) && !this.#locked.by(outPoint)) awaited.push({ ...outPoint, ...o });
@@ -208,6 +209,23 @@ export class OwnOutputs {
 
   #isOwn(script: Uint8Array): boolean {
     return this.#deps.scripts.some((s) => equalBytes(s, script));
+  }
+
+  /**
+   * Whether the backend has another transaction in the place of a signed one, or of one that it hangs on: the same under another id, whose
+   * outputs it lists, or what cancels it. @param known of those judged before
+   */
+  #isExcluded(id: string, tx: Tx, known: Map<string, boolean>): boolean {
+    let isExcluded = known.get(id);
+    if (isExcluded !== undefined) return isExcluded;
+    isExcluded = tx.inputs.some((input) => {
+      const spentBy = this.#own().at(input)?.spentBy;
+      if (spentBy) return spentBy.txid !== id;
+      const parent = this.#isUnlisted(input.txid) ? this.#signed.get(input.txid) : undefined;
+      return parent !== undefined && this.#isExcluded(input.txid, parent, known);
+    });
+    known.set(id, isExcluded);
+    return isExcluded;
   }
 
   /** Whether one that the chain shows in no spend can be spent. */
