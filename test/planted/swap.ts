@@ -1261,13 +1261,6 @@ export const SWAP: readonly PlantedBug[] = [
     "test/swap/bareKeys.test.ts",
   ),
   bug(
-    "the change of a cancelled payment is promised to swaps after a restart",
-    "src/app/swap/storedFunds.ts",
-    "const isMoot = isOver || (slot",
-    "const isMoot = isOver && (slot",
-    FUNDS,
-  ),
-  bug(
     "change counts twice once a block has its transaction under another id",
     "src/app/coin/ownOutputs.ts",
     "if (spentBy) return spentBy.txid !== id;",
