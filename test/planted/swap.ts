@@ -1240,13 +1240,6 @@ export const SWAP: readonly PlantedBug[] = [
     "src/app/coin/ownWallet.test.ts",
   ),
   bug(
-    "two tickers of a chain are enabled with one address",
-    "src/app/coin/coinRegistry.ts",
-    "other.address === coin.address && chainName",
-    "other.address !== coin.address && chainName",
-    "src/app/coin/ownWallet.test.ts",
-  ),
-  bug(
     "an honest fee from block rewards is refused where signatures cover values",
     FEE,
     "const spentValue = await coin.spentValues?.(raw, signal);",

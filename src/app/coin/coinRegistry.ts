@@ -12,7 +12,6 @@ import type { ActiveCoin, CoinRegistryDeps, DisabledCoin, DisableError, EnableEr
 import type { EvmCoin } from "./evm/evmCoin.ts";
 import type { EnableTokensError, TokenRequest } from "./evmParts.ts";
 import { KeptCoins } from "./keptCoins.ts";
-import { chainName } from "./ownWallet.ts";
 import { TokenCoins } from "./tokenCoins.ts";
 import type { UtxoCoin } from "./utxoCoin.ts";
 import { beginWith, type OpenedChain, openUtxoCoin } from "./utxoOpener.ts";
@@ -133,23 +132,9 @@ export class CoinRegistry {
       ? await this.#openAccount(entry, request, signal)
       : await this.#openUtxo(entry, request, signal);
     if (!opened.ok) return opened;
-    const twin = this.#twinOf(opened.value);
-    if (twin) {
-      this.#chains.delete(ticker);
-      await this.#close(opened.value);
-      const reason = `${twin.ticker} is enabled with the address ${twin.address}: enable ${ticker} with another address_format, or disable ${twin.ticker} first`;
-      return err({ kind: "NotSupported", coin: ticker, reason });
-    }
     this.#shelf.enter(opened.value, aside);
     this.#deps.log.info("coin_activated", { coin: ticker, address: opened.value.address });
     return opened;
-  }
-
-  /** Another ticker of the same chain that is there with the same address: two ledgers would promise and spend the same outputs. */
-  #twinOf(coin: ActiveCoin): ActiveCoin | undefined {
-    const isTwin = (other: ActiveCoin): boolean =>
-      coin.family === "utxo" && other.family === "utxo" && other.address === coin.address && chainName(other) === chainName(coin);
-    return [...this.#shelf.coins.values()].find(isTwin);
   }
 
   async #openUtxo(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<UtxoCoin, EnableError>> {

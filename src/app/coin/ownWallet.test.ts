@@ -37,16 +37,3 @@ test.each([
   expect((await node.enable("SEG")).ok).toBe(true);
   expect(spends(node, "SEG")).toEqual(["p2pkh", "p2pk", "p2wpkh"]);
 });
-
-test("two tickers of a chain are not enabled with one address", async () => {
-  const node = await coinNode([SEG, { ...SEG, ...WITNESS }], "wallet test");
-  const request = { coin: "SEG", mm2: true, requiredConfirmations: undefined, requiresNotarization: undefined, daemon: undefined };
-  const enable = () => node.coins.enable({ ...request, addressFormat: "segwit", birthdayHeight: undefined }, new AbortController().signal);
-  await node.enable("SEG-segwit");
-  const { address } = node.coin("SEG-segwit");
-  const reason = `SEG-segwit is enabled with the address ${address}: enable SEG with another address_format, or disable SEG-segwit first`;
-  expect(await enable()).toEqual({ ok: false, error: { kind: "NotSupported", coin: "SEG", reason } });
-  expect(node.chains.get("SEG")?.isClosed).toBe(true);
-  expect((await node.coins.disable("SEG-segwit", false)).ok).toBe(true);
-  expect((await enable()).ok).toBe(true);
-});

@@ -15,7 +15,7 @@ export type OtherTickers = {
 };
 
 /** The name that all tickers of a chain share: `X` and `X-segwit` are one. */
-export const chainName = ({ ticker, orderbookTicker }: Pick<CoinEntry, "ticker" | "orderbookTicker">): string => orderbookTicker ?? ticker;
+const chainName = ({ ticker, orderbookTicker }: Pick<CoinEntry, "ticker" | "orderbookTicker">): string => orderbookTicker ?? ticker;
 
 /**
  * Every plain form that pays to the key is ours, but for those that another ticker of the chain has as its own: two ledgers would promise
