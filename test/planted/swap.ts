@@ -1235,8 +1235,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "two tickers of a chain promise one output to two swaps",
     "src/app/coin/ownWallet.ts",
-    "taken.includes(true) || !kind.address.segwit",
-    "!kind.address.segwit",
+    'const isWitness = kind.address.format === "segwit";',
+    "const isWitness = kind.address.segwit && taken.length < 0;",
     "src/app/coin/ownWallet.test.ts",
   ),
   bug(

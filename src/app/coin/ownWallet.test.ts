@@ -37,3 +37,9 @@ test.each([
   expect((await node.enable("SEG")).ok).toBe(true);
   expect(spends(node, "SEG")).toEqual(["p2pkh", "p2pk", "p2wpkh"]);
 });
+
+test("an output of the bare key is spent by somebody, also where two tickers of a chain have the same form as their own", async () => {
+  const node = await coinNode([SEG, { ...SEG, coin: "SEG-2", orderbook_ticker: "SEG" }], "wallet test");
+  for (const ticker of ["SEG", "SEG-2"]) expect((await node.enable(ticker)).ok).toBe(true);
+  for (const ticker of ["SEG", "SEG-2"]) expect(spends(node, ticker)).toContain("p2pk");
+});

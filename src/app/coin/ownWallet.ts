@@ -30,8 +30,10 @@ export function ownWallet(
   const own = pubkeyToAddress(key.publicKey, kind.address);
   const hash = hash160(key.publicKey);
   const taken = kindsOfOthers(entry, key, others).map(({ address }) => address.format === "segwit");
-  const plain = taken.includes(false) ? [] : [p2pkhScript(hash), p2pkScript(key.publicKey)];
-  const witness = taken.includes(true) || !kind.address.segwit ? [] : [p2wpkhScript(hash)];
+  const isWitness = kind.address.format === "segwit";
+  // Only the other kind is another's: two tickers of one kind would leave bare keys to nobody.
+  const plain = isWitness && taken.includes(false) ? [] : [p2pkhScript(hash), p2pkScript(key.publicKey)];
+  const witness = (!isWitness && taken.includes(true)) || !kind.address.segwit ? [] : [p2wpkhScript(hash)];
   const first = addressScript(own);
   return {
     key,
