@@ -1,4 +1,5 @@
 import type { AnyAddressForm } from "../../app/coin/addressForm.ts";
+import type { DisableError } from "../../app/coin/enabling.ts";
 import type { AccountInfo, AccountNodes, EnableTokensError, TokenRequest } from "../../app/coin/evmParts.ts";
 import type { FeeCoins } from "../../app/coin/feeCoins.ts";
 import type { TradeFee } from "../../app/coin/tradeFee.ts";
@@ -110,14 +111,6 @@ export type EnableError =
   | { readonly kind: "DaemonFailed"; readonly coin: string; readonly message: string };
 
 export type DisabledCoin = { readonly cancelledOrders: readonly string[]; readonly passivized: boolean };
-export type DisableError =
-  | { readonly kind: "NoSuchCoin"; readonly coin: string }
-  | {
-      readonly kind: "CoinInUse";
-      readonly matchingOrders: readonly string[];
-      readonly cancelledOrders: readonly string[];
-      readonly activeSwaps: readonly string[];
-    };
 
 /** `height` null: nothing of the chain is known. */
 export type OldView = { readonly state: "starting" | "syncing" | "unreachable"; readonly height: number | null };

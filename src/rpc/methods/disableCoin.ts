@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { DisableError } from "../../app/coin/enabling.ts";
 import { ok } from "../../core/util/result.ts";
-import type { DisableError } from "../ctx/coins.ts";
 import { defineMethod } from "../define.ts";
 import { flag, legacyCoin } from "../field.ts";
 
