@@ -43,7 +43,7 @@ function expectPurse(side: SwapSide, before: Purse, ends: readonly Outcome[], lo
 async function expectNothingLocked(side: SwapSide): Promise<void> {
   for (const ticker of TICKERS) {
     const coin = side.coin(ticker);
-    expect([ticker, coin.ledger.promises.held(), toUnits(coin.spendable(), 8)]).toEqual([ticker, 0n, side.units(ticker)]);
+    expect([ticker, coin.ledger.held(), toUnits(coin.spendable(), 8)]).toEqual([ticker, 0n, side.units(ticker)]);
   }
   expect(await side.store.unsettled()).toEqual([]);
 }

@@ -6,6 +6,7 @@ import type { UtxoCoin } from "../../src/app/coin/utxoCoin.ts";
 import { type CoinEntry, parseCoinEntry } from "../../src/core/coin/coinEntry.ts";
 import { err, ok } from "../../src/core/util/result.ts";
 import { Secret } from "../../src/core/util/secret.ts";
+import type { AddressFormat } from "../../src/core/utxo/address.ts";
 import { coinsApi } from "../../src/main/coinsApi.ts";
 import { nodeKeys } from "../../src/main/nodeKeys.ts";
 import type { Clock } from "../../src/ports/clock.ts";
@@ -23,7 +24,7 @@ export type CoinNode = {
   readonly chains: ReadonlyMap<string, StillChain>;
   coin(ticker: string): UtxoCoin;
   /** Enables a coin over a still chain; what `enable` would refuse comes back. */
-  enable(ticker: string): ReturnType<CoinRegistry["enable"]>;
+  enable(ticker: string, addressFormat?: AddressFormat): ReturnType<CoinRegistry["enable"]>;
   /** Pays each amount, in base units, to the coin's address. */
   fund(ticker: string, ...amounts: readonly bigint[]): void;
   flat(
@@ -103,7 +104,7 @@ export async function coinNode(
     coins,
     chains,
     coin,
-    enable: (ticker) =>
+    enable: (ticker, addressFormat) =>
       coins.enable(
         {
           coin: ticker,
@@ -112,6 +113,7 @@ export async function coinNode(
           requiresNotarization: undefined,
           daemon: undefined,
           birthdayHeight: undefined,
+          addressFormat,
         },
         new AbortController().signal,
       ),

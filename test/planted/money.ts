@@ -149,7 +149,7 @@ export const MONEY: readonly PlantedBug[] = [
     "a withdrawal takes what swaps were promised",
     "src/app/coin/withdraw.ts",
     "if (spent - parts.change > free || !coin.ledger.leavesPromises(parts))",
-    "if (spent - parts.change > unpromised + coin.ledger.promises.held())",
+    "if (spent - parts.change > unpromised + coin.ledger.held())",
     "src/app/coin/utxoLedger.test.ts",
   ),
   bug(
@@ -176,8 +176,8 @@ export const MONEY: readonly PlantedBug[] = [
   bug(
     "outputs are merged while a swap is promised funds",
     "src/app/coin/utxoMerger.ts",
-    'chain.status().state !== "ready" || ledger.promises.held() > 0n',
-    'chain.status().state !== "ready" || ledger.promises.held() < 0n',
+    'chain.status().state !== "ready" || ledger.held() > 0n',
+    'chain.status().state !== "ready" || ledger.held() < 0n',
     "src/app/coin/utxoMerger.test.ts",
   ),
   bug(

@@ -377,8 +377,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "two transactions use one output",
     "src/app/coin/ownOutputs.ts",
-    "if (this.#locked.by(o)) return false;",
-    "",
+    "return (o) => this.#locked.by(o) !== undefined || others",
+    "return (o) => others",
     "src/app/coin/utxoLedger.test.ts",
     "test/swap/crowd.test.ts",
   ),

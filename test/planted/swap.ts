@@ -1240,6 +1240,20 @@ export const SWAP: readonly PlantedBug[] = [
     "src/app/coin/ownWallet.test.ts",
   ),
   bug(
+    "what another ticker with the same address holds can be promised again",
+    "src/app/coin/utxoLedger.ts",
+    "...this.#deps.beside().flatMap((ledger) => ledger.#promises.promised())",
+    "",
+    "src/app/coin/ownWallet.test.ts",
+  ),
+  bug(
+    "what another ticker with the same address has signed for can be spent again",
+    "src/app/coin/ownOutputs.ts",
+    " || others.some((other) => other.lockedBy(o) !== undefined)",
+    " && others.length >= 0",
+    "src/app/coin/ownWallet.test.ts",
+  ),
+  bug(
     "an honest fee from block rewards is refused where signatures cover values",
     FEE,
     "const spentValue = await coin.spentValues?.(raw, signal);",

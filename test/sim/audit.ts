@@ -109,7 +109,7 @@ export function leftovers(t: TradingWorld): readonly string[] {
     for (const ticker of COINS) {
       const ledger = node.node.coins.utxo(ticker)?.ledger;
       const spendable = ledger?.spendable().reduce((n, u) => n + u.value, 0n) ?? 0n;
-      const held = ledger?.promises.held() ?? 0n;
+      const held = ledger?.held() ?? 0n;
       if (held !== 0n) found.push(`${node.name} still promises ${held} units of ${ticker}`);
       if (spendable !== node.balance(ticker))
         found.push(`${node.name} can spend ${spendable} of ${node.balance(ticker)} units of ${ticker}`);

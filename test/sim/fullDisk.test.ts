@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const LIMIT_MS = 8 * HOUR_MS;
 
 const offers = (node: SimNode): readonly string[] => node.node.orders.myOrders().makers.map((o) => o.uuid);
-const reserved = (node: SimNode): bigint => COINS.reduce((n, c) => n + (node.node.coins.utxo(c)?.ledger.promises.held() ?? 0n), 0n);
+const reserved = (node: SimNode): bigint => COINS.reduce((n, c) => n + (node.node.coins.utxo(c)?.ledger.held() ?? 0n), 0n);
 /** What its log says of the disk, from then on. */
 const complaints = (node: SimNode, sinceMs = 0): readonly string[] =>
   node.log.lines.filter((line) => line.includes("the disk is full") && Number.parseInt(line, 10) >= sinceMs);

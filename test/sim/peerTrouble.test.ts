@@ -41,7 +41,7 @@ test.each(SILENCES)("a %s that is heard no more after %s %s costs nobody a coin"
   expect([maker.outcome(uuid), taker.outcome(uuid)]).toEqual(outcomes);
   expectNobodyLost(t, uuid, before);
   // Nothing is kept for a swap that is over, and a handshake that came to nothing is forgotten.
-  const held = [maker, taker].flatMap((n) => COINS.map((c) => n.node.coins.utxo(c)?.ledger.promises.held()));
+  const held = [maker, taker].flatMap((n) => COINS.map((c) => n.node.coins.utxo(c)?.ledger.held()));
   expect(held).toEqual([0n, 0n, 0n, 0n]);
   await world.close();
 });

@@ -53,7 +53,7 @@ describe("a maker of bad faith", () => {
       expect(world.sent(world.taker, uuid)).toEqual([]);
       expect((await world.taker.state(uuid)).own.fee).toBeUndefined();
       expect(world.taker.blamed).toEqual([]);
-      expect(world.taker.coin("BBB").ledger.promises.held()).toBe(0n);
+      expect(world.taker.coin("BBB").ledger.held()).toBe(0n);
     });
   }
 

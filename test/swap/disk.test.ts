@@ -15,7 +15,7 @@ async function swapWithFault(role: Role, n: number): Promise<boolean> {
   for (const side of [world.maker, world.taker]) {
     const log = await side.events(uuid);
     expect(log.filter((e) => e.event.type === "finished")).toHaveLength(1);
-    for (const ticker of ["AAA", "BBB"] as const) expect(side.coin(ticker).ledger.promises.held()).toBe(0n);
+    for (const ticker of ["AAA", "BBB"] as const) expect(side.coin(ticker).ledger.held()).toBe(0n);
   }
   await world.close();
   return left < 0;

@@ -119,7 +119,7 @@ describe.each(["replace", "child"] as const)("a payment that waits while its win
     spike("AAA", 0n);
     expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
     await world.advance(300);
-    expect(world.maker.coin("AAA").ledger.promises.held()).toBe(0n);
+    expect(world.maker.coin("AAA").ledger.held()).toBe(0n);
     const spendable = world.maker
       .coin("AAA")
       .ledger.spendable()

@@ -58,7 +58,7 @@ test("a swap that has still to pay gets its promise back before anybody else is 
   expect(world.maker.coin("AAA").reserve([decimal("9")], 60_000).ok).toBe(false);
   await world.maker.enable("BBB");
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
-  expect(world.maker.coin("AAA").ledger.promises.held()).toBe(0n);
+  expect(world.maker.coin("AAA").ledger.held()).toBe(0n);
 });
 
 test("a coin disabled while a finished swap is watched: the watch goes on when it is enabled again, and ends", async () => {

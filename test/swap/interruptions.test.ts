@@ -24,7 +24,7 @@ async function expectAllFree(side: SwapSide): Promise<void> {
   await world.advance(400);
   for (const ticker of ["AAA", "BBB"] as const) {
     const { ledger } = side.coin(ticker);
-    expect([ledger.promises.held(), ledger.spendable().reduce((n, u) => n + u.value, 0n)]).toEqual([0n, side.units(ticker)]);
+    expect([ledger.held(), ledger.spendable().reduce((n, u) => n + u.value, 0n)]).toEqual([0n, side.units(ticker)]);
   }
 }
 
@@ -317,7 +317,7 @@ describe("the runner", () => {
     world = await SwapWorld.open();
     world.maker.refuse = () => "full";
     await expect(world.start({ only: "maker" })).rejects.toThrow("refused on request");
-    expect([world.maker.coin("AAA").ledger.promises.held(), world.maker.runner.activeUuids()]).toEqual([0n, []]);
+    expect([world.maker.coin("AAA").ledger.held(), world.maker.runner.activeUuids()]).toEqual([0n, []]);
     world.maker.refuse = () => null;
     expect(await world.finish(await world.start())).toEqual({ maker: "success", taker: "success" });
   });

@@ -266,7 +266,7 @@ test("what was promised to a swap stays taken until it has paid", async () => {
   world = await SwapWorld.open();
   delay(world.maker, "tx_signed", "makerPayment");
   const uuid = await world.start();
-  const held = (): bigint => world.maker.coin("AAA").ledger.promises.held();
+  const held = (): bigint => world.maker.coin("AAA").ledger.held();
   const promised = held();
   expect(promised).toBeGreaterThan(200_000_000n);
   await untilHappened(world.maker, uuid, "tx_received", "fee");

@@ -193,7 +193,7 @@ test("a taker payment not yet sent stays home when the maker payment is gone by 
   expect(await attempted(world.taker, uuid, "takerPayment")).toBe(false);
   await world.advance(300);
   expect(await world.outcome(world.taker, uuid)).toBe("failed");
-  expect(world.taker.coin("BBB").ledger.promises.held()).toBe(0n);
+  expect(world.taker.coin("BBB").ledger.held()).toBe(0n);
   await world.maker.restart();
 });
 

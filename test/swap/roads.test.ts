@@ -69,8 +69,8 @@ test("two honest sides finish a swap, and every reservation and lock is gone whe
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
   expect([fate(world.maker, before.maker), fate(world.taker, before.taker)]).toEqual(["traded", "traded"]);
   await world.advance(400);
-  expect(world.maker.coin("AAA").ledger.promises.held()).toBe(0n);
-  expect(world.taker.coin("BBB").ledger.promises.held()).toBe(0n);
+  expect(world.maker.coin("AAA").ledger.held()).toBe(0n);
+  expect(world.taker.coin("BBB").ledger.held()).toBe(0n);
   expect(await world.maker.store.unsettled()).toEqual([]);
 });
 

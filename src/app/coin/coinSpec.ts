@@ -2,6 +2,7 @@ import type { UtxoKind } from "../../core/coin/utxoKind.ts";
 import type { HdAddressId } from "../../core/keys/hd.ts";
 import type { KeyPair } from "../../core/keys/keyPair.ts";
 import type { AddressFormat } from "../../core/message/protocolInfo.ts";
+import type { UtxoLedger } from "./utxoLedger.ts";
 
 /** What a coin is, fixed at activation. */
 export type CoinSpec = {
@@ -24,6 +25,8 @@ export type CoinWallet = {
   readonly address: string;
   /** Own output scripts of the key; the first receives change and claims. */
   readonly scripts: readonly Uint8Array[];
+  /** Of other tickers of the chain that have an own script of these: they spend the same outputs. Absent: there can be none. */
+  readonly beside?: () => readonly UtxoLedger[];
   /** HD wallets: the coin's path, and the key of each of its addresses. */
   readonly hd?: { readonly derivationPath: string; readonly keyAt: (id: HdAddressId) => KeyPair | null };
 };

@@ -18,6 +18,8 @@ export type OwnOutputsDeps = {
   /** Own output scripts; the first receives change. */
   readonly scripts: readonly Uint8Array[];
   readonly matureConfs: number;
+  /** Of other tickers that have an output script of these. */
+  readonly beside: () => readonly Pick<OwnOutputs, "lockedBy">[];
 };
 
 /** Confirmations after which what came out of Litecoin's extension block can be spent (`PEGOUT_MATURITY`; litecoind 0.21.2 takes it from the sixth on). */
@@ -44,14 +46,15 @@ export class OwnOutputs {
   /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
   pool(): Pool {
     const clusters = this.#clusters();
-    const listed = filterUnspents(this.#own().unspent, (o) => this.#isSpendable(o, clusters));
+    const isTaken = this.#takenOnes();
+    const listed = filterUnspents(this.#own().unspent, (o) => !isTaken(o) && this.#isSpendable(o, clusters));
     const awaited: Unspent[] = [];
     const excluded = new Map<string, boolean>();
     for (const [id, tx] of this.#signed) {
       if (!this.#isUnlisted(id) || this.#isExcluded(id, tx, excluded)) continue;
       tx.outputs.forEach((o, vout) => {
         const outPoint = { txid: id, vout };
-        if (this.#isOwn(o.script) && !this.#locked.by(outPoint)) awaited.push({ ...outPoint, ...o });
+        if (this.#isOwn(o.script) && !isTaken(outPoint)) awaited.push({ ...outPoint, ...o });
       });
     }
     return poolOf(withUnspents<Unspent>(listed, awaited), clusters);
@@ -65,9 +68,21 @@ export class OwnOutputs {
   /** Value that exists but cannot be spent yet: immature, or unconfirmed from others. */
   unspendable(): bigint {
     const clusters = this.#clusters();
+    const isTaken = this.#takenOnes();
     let sum = 0n;
-    for (const o of this.#own().unspent) if (!this.#locked.by(o) && !this.#isSpendable(o, clusters)) sum += o.value;
+    for (const o of this.#own().unspent) if (!isTaken(o) && !this.#isSpendable(o, clusters)) sum += o.value;
     return sum;
+  }
+
+  /** The stored transaction of this ticker that has taken an output. */
+  lockedBy(outPoint: OutPoint): string | undefined {
+    return this.#locked.by(outPoint);
+  }
+
+  /** Whether a stored transaction has taken an output, also of another ticker that can spend it. */
+  #takenOnes(): (outPoint: OutPoint) => boolean {
+    const others = this.#deps.beside();
+    return (o) => this.#locked.by(o) !== undefined || others.some((other) => other.lockedBy(o) !== undefined);
   }
 
   /** Takes the inputs of a signed own transaction and counts on its own outputs. */
@@ -108,7 +123,8 @@ export class OwnOutputs {
   /** The own signed transaction, other than `tx`, that has taken an input of it; null if there is none. */
   takenBy(tx: Tx): string | null {
     const id = txid(tx);
-    const taken = tx.inputs.map((i) => this.#locked.by(i)).find((by) => by !== undefined && by !== id);
+    const ledgers = [this, ...this.#deps.beside()];
+    const taken = tx.inputs.flatMap((i) => ledgers.map((ledger) => ledger.lockedBy(i))).find((by) => by !== undefined && by !== id);
     return taken ?? null;
   }
 
@@ -116,10 +132,11 @@ export class OwnOutputs {
   builtOn(tx: Tx): ReadonlySet<string> {
     const id = txid(tx);
     const users = new Set<string>();
-    for (const vout of tx.outputs.keys()) {
-      const user = this.#locked.by({ txid: id, vout });
-      if (user !== undefined) users.add(user);
-    }
+    for (const ledger of [this, ...this.#deps.beside()])
+      for (const vout of tx.outputs.keys()) {
+        const user = ledger.lockedBy({ txid: id, vout });
+        if (user !== undefined) users.add(user);
+      }
     for (const { spentBy } of this.#own().of(id)) if (spentBy) users.add(spentBy.txid);
     return users;
   }
@@ -228,9 +245,8 @@ export class OwnOutputs {
     return isExcluded;
   }
 
-  /** Whether one that the chain shows in no spend can be spent. */
+  /** Whether one that the chain shows in no spend, and that no stored transaction has taken, can be spent. */
   #isSpendable(o: SeenOutput, clusters: OwnClusters): boolean {
-    if (this.#locked.by(o)) return false;
     if (o.block) return !o.coinbase || this.#isMature(o.txid, this.#deps.chain.confirmations(o.block));
     return clusters.sizeOf(o.txid) < MAX_CLUSTER;
   }

@@ -7,6 +7,8 @@ import { addressScript, addressText, pubkeyToAddress } from "../../core/utxo/add
 import { hash160 } from "../../core/utxo/hash.ts";
 import { p2pkhScript, p2pkScript, p2wpkhScript } from "../../core/utxo/outputScript.ts";
 import type { CoinWallet } from "./coinSpec.ts";
+import type { ActiveCoin } from "./enabling.ts";
+import type { UtxoLedger } from "./utxoLedger.ts";
 
 /** What the coins file and the keys of a node say of the tickers beside one. */
 export type OtherTickers = {
@@ -40,6 +42,20 @@ export function ownWallet(
     address: addressText(own, kind.address),
     scripts: [first, ...[...plain, ...witness].filter((script) => !equalBytes(script, first))],
   };
+}
+
+/** The ledgers of other tickers of the chain that spend outputs of this wallet: only where a request has given one the form of another. */
+export function ledgersBeside(
+  { ticker, orderbookTicker }: CoinEntry,
+  { scripts }: Pick<CoinWallet, "scripts">,
+  coins: Iterable<ActiveCoin>,
+): readonly UtxoLedger[] {
+  const chain = chainName({ ticker, orderbookTicker });
+  const isShared = (script: Uint8Array): boolean => scripts.some((own) => equalBytes(own, script));
+  return [...coins].flatMap((coin) => {
+    if (coin.family !== "utxo" || coin.ticker === ticker || chainName(coin) !== chain) return [];
+    return coin.wallet.scripts.some(isShared) ? [coin.ledger] : [];
+  });
 }
 
 function kindsOfOthers(entry: CoinEntry, key: KeyPair, { entries, keyOf }: OtherTickers): readonly UtxoKind[] {

@@ -48,6 +48,7 @@ class Wallet {
       publicKey: KEY.publicKey,
       scripts: [OWN],
       matureConfs: 100,
+      beside: () => [],
       dust: DUST,
       rate: () => ({ perKb: this.rate, wholeKb: false }),
       ceilingFactor,
@@ -206,7 +207,7 @@ test("a promise reserves the fee at eight times the present rate, and the paymen
   const wallet = new Wallet([10_000_000n]);
   const id = held(wallet, 1_000_000n);
   expect(wallet.ledger.promises.ceilingOf(id)).toEqual({ perKb: 8_000n, wholeKb: false });
-  const fee = wallet.ledger.promises.held() - 1_000_000n;
+  const fee = wallet.ledger.held() - 1_000_000n;
   const tx = wallet.pay(id, 1_000_000n);
   const paid = 10_000_000n - (tx?.outputs.reduce((n, o) => n + o.value, 0n) ?? 0n);
   expect(fee / paid).toBe(8n);
@@ -215,7 +216,7 @@ test("a promise reserves the fee at eight times the present rate, and the paymen
 test("above the ceiling the payment is built at the ceiling: not a unit more than was reserved", () => {
   const wallet = new Wallet([1_010_000n]);
   const id = held(wallet, 1_000_000n);
-  const reserved = wallet.ledger.promises.held() - 1_000_000n;
+  const reserved = wallet.ledger.held() - 1_000_000n;
   wallet.rate = 1_000_000n;
   const tx = wallet.pay(id, 1_000_000n);
   expect(1_010_000n - (tx?.outputs.reduce((n, o) => n + o.value, 0n) ?? 0n)).toBe(reserved);
@@ -273,7 +274,7 @@ test("holds asked for together are what they would be one by one, those that are
         seen.made++;
         expect(together.ledger.promises.ceilingOf(answer.value)).toEqual(alone.ledger.promises.ceilingOf(answer.value));
       }
-      expect(together.ledger.promises.held()).toBe(alone.ledger.promises.held());
+      expect(together.ledger.held()).toBe(alone.ledger.held());
     }),
     { seed: SEED, numRuns: 100 },
   );

@@ -66,7 +66,7 @@ describe("promises", () => {
     const coin = await wallet(10n * COIN);
     reserve(coin, "4");
     reserve(coin, "3", "2");
-    expect(coin.ledger.promises.held()).toBeGreaterThan(9n * COIN);
+    expect(coin.ledger.held()).toBeGreaterThan(9n * COIN);
     expect(coin.reserve([decimal("1")], 60_000)).toMatchObject({ ok: false, error: { kind: "NotSufficientBalance", coin: "AAA" } });
   });
 
@@ -76,21 +76,21 @@ describe("promises", () => {
     reserve(coin, "4");
     coin.adopt(kept);
     await world.advance(61);
-    expect(coin.ledger.promises.held()).toBeLessThan(5n * COIN);
-    expect(coin.ledger.promises.held()).toBeGreaterThan(4n * COIN);
+    expect(coin.ledger.held()).toBeLessThan(5n * COIN);
+    expect(coin.ledger.held()).toBeGreaterThan(4n * COIN);
     coin.release(kept);
     coin.release(kept);
-    expect(coin.ledger.promises.held()).toBe(0n);
+    expect(coin.ledger.held()).toBe(0n);
   });
 
   test("are used up by the transaction signed for them, and stand again when it is dropped", async () => {
     const coin = await wallet(10n * COIN);
     const held = reserve(coin, "4");
-    const before = coin.ledger.promises.held();
+    const before = coin.ledger.held();
     const tx = payment(coin, 4n * COIN, held);
-    expect(coin.ledger.promises.held()).toBe(0n);
+    expect(coin.ledger.held()).toBe(0n);
     coin.releaseInputs(tx.raw);
-    expect([coin.ledger.promises.held(), free()]).toEqual([before, 10n * COIN]);
+    expect([coin.ledger.held(), free()]).toEqual([before, 10n * COIN]);
   });
 
   test("of others are not touched by a transaction without a promise", async () => {

@@ -45,7 +45,12 @@ type Standing = { readonly pool: Pool; readonly promised: readonly Promised[]; r
 /** What new promises would be; `standing` has them too. */
 type Rehearsed = Ceiling & { readonly fees: readonly bigint[]; readonly standing: Standing };
 
-export type LedgerDeps = OwnOutputsDeps & {
+export type LedgerDeps = Omit<OwnOutputsDeps, "beside"> & {
+  /**
+   * The ledgers of other tickers of this chain that have an output script of these: what those hold is held here, too, and what they sign
+   * for is taken.
+   */
+  readonly beside: () => readonly UtxoLedger[];
   readonly clock: Clock;
   readonly build: BuildRule;
   /** The rate payments are built at now. */
@@ -55,6 +60,7 @@ export type LedgerDeps = OwnOutputsDeps & {
   readonly dust: bigint;
   /** An output like the ones swaps make, of this value: what a reservation is replayed with. */
   readonly sample: (value: bigint) => readonly TxOutput[];
+  /** Also where a ledger beside it changed. */
   readonly onChange: () => void;
 };
 
@@ -71,8 +77,8 @@ export class UtxoLedger {
 
   constructor(deps: LedgerDeps) {
     this.#deps = deps;
-    this.#own = new OwnOutputs(deps);
-    this.#promises = new Promises(deps.clock, deps.onChange);
+    this.#own = new OwnOutputs({ ...deps, beside: () => deps.beside().map((ledger) => ledger.own) });
+    this.#promises = new Promises(deps.clock, () => this.#tell());
   }
 
   /** What is known of the own outputs; only `lock`, `unlock` and `dropChange` of the ledger change it. */
@@ -81,8 +87,18 @@ export class UtxoLedger {
   }
 
   /** The holds; only `hold`, `lock` and `unlock` of the ledger make, use up and restore promises. */
-  get promises(): Pick<Promises, "held" | "ceilingOf" | "keep" | "release"> {
+  get promises(): Pick<Promises, "ceilingOf" | "keep" | "release"> {
     return this.#promises;
+  }
+
+  /** Value of these outputs that is promised to swaps and not yet signed for, with the fees of the transactions. */
+  held(): bigint {
+    return this.#deps.beside().reduce((n, ledger) => n + ledger.#promises.held(), this.#promises.held());
+  }
+
+  /** What is promised of these outputs, without one promise that is being kept. */
+  #promised(kept?: UsedPromise): readonly Promised[] {
+    return [...this.#promises.promised(kept), ...this.#deps.beside().flatMap((ledger) => ledger.#promises.promised())];
   }
 
   /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
@@ -97,7 +113,7 @@ export class UtxoLedger {
 
   /** Whether every promise can still be kept once this transaction is sent. */
   leavesPromises(built: Effect): boolean {
-    return this.#replay(after(this.#own.pool(), built), this.#promises.promised()).ok;
+    return this.#replay(after(this.#own.pool(), built), this.#promised()).ok;
   }
 
   /**
@@ -131,7 +147,7 @@ export class UtxoLedger {
 
   /** What there is, what is promised of it, and what that leaves. */
   #standing(): Standing {
-    const [pool, promised] = [this.#own.pool(), this.#promises.promised()];
+    const [pool, promised] = [this.#own.pool(), this.#promised()];
     return { pool, promised, kept: this.#replay(pool, promised) };
   }
 
@@ -140,7 +156,7 @@ export class UtxoLedger {
    * is promised: then the outputs alone decide.
    */
   roomFor(count: number): bigint | null {
-    const promised = this.#promises.promised();
+    const promised = this.#promised();
     if (promised.length === 0) return null;
     const more = Array.from({ length: count }, (): Promised => ({ amount: 0n, ceiling: this.#deps.rate(), insured: false }));
     return roomInAnyOrder(this.#own.pool(), [...promised, ...more], this.#deps.dust);
@@ -188,7 +204,7 @@ export class UtxoLedger {
     const ceiling = holdId === null ? null : this.#promises.ceilingOf(holdId);
     const rate = ceiling ? lowerRate(this.#deps.rate(), ceiling) : this.#deps.rate();
     const amount = outputs.reduce((n, o) => n + o.value, 0n);
-    const promised = this.#promises.promised({ holdId: holdId ?? "", amount });
+    const promised = this.#promised({ holdId: holdId ?? "", amount });
     const pool = this.#own.pool();
     const ready = this.#own.ready(pool);
     const keepsOthers = (tx: BuiltTx): Result<unknown, BuildError> => this.#replay(after(pool, tx), promised);
@@ -223,7 +239,7 @@ export class UtxoLedger {
   lock(tx: Tx, from?: UsedPromise): void {
     if (from) this.#promises.use(txid(tx), from);
     this.#own.lock(tx);
-    this.#deps.onChange();
+    this.#tell();
   }
 
   /**
@@ -232,13 +248,17 @@ export class UtxoLedger {
   unlock(tx: Tx): void {
     this.#promises.giveBack(txid(tx));
     this.#own.unlock(tx);
-    this.#deps.onChange();
+    this.#tell();
   }
 
   /** Own outputs of a transaction that may never confirm count only once the chain lists them. */
   dropChange(tx: Tx): void {
     this.#own.dropChange(tx);
-    this.#deps.onChange();
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const ledger of [this, ...this.#deps.beside()]) ledger.#deps.onChange();
   }
 
   /** Builds every promised transaction, one after the other, from these outputs; fails if one cannot be built. */

@@ -48,7 +48,7 @@ export async function keepMerging(coin: MergeFrom, rule: MergeRule, deps: { read
  */
 async function mergeOnce(coin: MergeFrom, { mergeAt, maxMergeAtOnce }: MergeRule, log: Log): Promise<void> {
   const { ledger, chain, ticker } = coin;
-  if (chain.status().state !== "ready" || ledger.promises.held() > 0n) return;
+  if (chain.status().state !== "ready" || ledger.held() > 0n) return;
   const rate = coin.rate(null);
   const confirmed = worthSpending(ledger.ready(), rate).filter((u) => isConfirmed(chain, u));
   if (confirmed.length < mergeAt) return;

@@ -8,9 +8,10 @@ import { BlockGone, type UtxoChainWithHistory } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { serversProblem } from "./checkServers.ts";
+import type { CoinShelf } from "./coinShelf.ts";
 import type { CoinWallet } from "./coinSpec.ts";
 import { FAILING_MS, FIRST_BALANCE_MS } from "./firstLook.ts";
-import { ownWallet } from "./ownWallet.ts";
+import { ledgersBeside, ownWallet } from "./ownWallet.ts";
 import { UtxoCoin } from "./utxoCoin.ts";
 import { keepMerging, type MergeRule } from "./utxoMerger.ts";
 import { whenFailing } from "./whenFailing.ts";
@@ -114,7 +115,7 @@ export type OpenedCoin = { readonly coin: UtxoCoin; readonly away: string | null
  * @throws Aborted when `signal` fires
  */
 export async function openUtxoCoin(
-  deps: UtxoOpenerDeps,
+  deps: UtxoOpenerDeps & { readonly shelf: Pick<CoinShelf, "coins"> },
   entry: CoinEntry,
   request: UtxoEnable,
   onChain: (chain: OpenedChain) => void,
@@ -134,6 +135,7 @@ export async function openUtxoCoin(
   const chain = await deps.openChain(entry, kind.value, source, request.rescan ?? false);
   if (!chain.ok) return chain;
   onChain(chain.value);
+  const wallet = ownWallet(entry, kind.value, key.value, deps);
   const coin = new UtxoCoin(
     {
       kind: kind.value,
@@ -146,7 +148,7 @@ export async function openUtxoCoin(
       notarization: request.requiresNotarization ?? kind.value.notarization,
       txHistory: request.txHistory ?? false,
     },
-    { ...ownWallet(entry, kind.value, key.value, deps), ...hdWallet(deps, entry) },
+    { ...wallet, ...hdWallet(deps, entry), beside: () => ledgersBeside(entry, wallet, deps.shelf.coins.values()) },
     chain.value,
     deps.clock,
   );

@@ -55,6 +55,7 @@ export class UtxoTradeFunds implements TradingCoin {
       publicKey: wallet.key.publicKey,
       scripts: wallet.scripts,
       matureConfs: spec.kind.matureConfirmations,
+      beside: wallet.beside ?? (() => []),
       rate: () => this.rate("start"),
       ceilingFactor: spec.feeCeilingFactor,
       dust: spec.kind.dust,
@@ -152,7 +153,7 @@ export class UtxoTradeFunds implements TradingCoin {
     return this.whole(this.ledger.own.unspendable());
   }
   locked(): Rational {
-    return this.whole(this.ledger.promises.held());
+    return this.whole(this.ledger.held());
   }
 
   feeFunds(): FeeFunds {
@@ -177,7 +178,7 @@ export class UtxoTradeFunds implements TradingCoin {
     const rate = this.rates.paymentRate(sumOf(spendable), stage);
     const free = worthSpending(spendable, rate);
     const total = sumOf(free);
-    const available = total - this.ledger.promises.held();
+    const available = total - this.ledger.held();
     const built = available > 0n ? this.#largestPayment(free, rate) : null;
     // An order is served in as many payments as it takes; anything else is one.
     const payments = built?.ok && stage === "order" ? BigInt(Math.ceil(free.length / built.value.spent.length)) : 1n;

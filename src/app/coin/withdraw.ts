@@ -120,7 +120,7 @@ export async function withdraw(
   const { decimals } = coin;
   const rate = feeRateOf(coin, request.fee);
   const worth = (unspents: SortedUnspents): bigint => worthSpending(unspents, rate).reduce((n, u) => n + u.value, 0n);
-  const unpromised = worth(coin.ledger.spendable()) - coin.ledger.promises.held();
+  const unpromised = worth(coin.ledger.spendable()) - coin.ledger.held();
   const comingChange = unpromised - worth(coin.ledger.ready());
   const free = comingChange > 0n ? unpromised - comingChange : unpromised;
   const isMax = request.amount === "max";
