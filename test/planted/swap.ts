@@ -33,6 +33,8 @@ const KEPT = "test/electrum/keptPayment.test.ts";
 const ALL_LIE = "test/electrum/allConnectedLie.test.ts";
 const OUTBOX = "test/swap/outbox.test.ts";
 const CLOCKS = "test/swap/clocks.test.ts";
+const VISITS = "src/app/swap/duties/paymentAtVisits.ts";
+const VISITS_TEST = "src/app/swap/duties/paymentAtVisits.test.ts";
 const REORGS = "test/swap/reorgs.test.ts";
 const REPLAYS = "test/swap/replays.test.ts";
 const FAILED_FEES = "test/swap/failedFees.test.ts";
@@ -163,6 +165,29 @@ export const SWAP: readonly PlantedBug[] = [
     CROWD,
   ),
   bug("a transaction past its time limit is sent", PUBLISH, "if (late()) return late();\n", "", CLOCKS, OUTBOX),
+  bug(
+    "a taker whose clock stood still pays a maker that may take its payment back",
+    PAYMENT,
+    "    isLateByChain(task) ??\n    feeInTheWay(task) ??",
+    "    feeInTheWay(task) ??",
+    CLOCKS,
+  ),
+  bug(
+    "a payment signed before hours without power leaves late",
+    PAYMENT,
+    "?? isLateByChain(task) ?? feeInTheWay",
+    "?? feeInTheWay",
+    CLOCKS,
+  ),
+  bug(
+    "a payment that may have left before hours without power is sent on",
+    VISITS,
+    " && isLateByChain(task) === null",
+    "",
+    CLOCKS,
+    VISITS_TEST,
+  ),
+  bug("a taker whose clock stood still pays its fee to nobody", FEE, "    isLateByChain(task) ??\n", "", CLOCKS),
   bug("a time limit counts a second early", PUBLISH, "task.nowSec() > notAfter ? `it was", "task.nowSec() >= notAfter ? `it was", CLOCKS),
   bug(
     "an unmarked payment is not checked again before it leaves",

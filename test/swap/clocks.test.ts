@@ -39,6 +39,64 @@ test("a clock that comes back years early after a restart does not make it early
   expect(outcomes).toEqual({ maker: "refunded", taker: "refunded" });
 });
 
+/** Both nodes are without power for hours, the taker with a clock that goes on from where it stopped. */
+async function losePower(): Promise<void> {
+  await world.taker.stop();
+  await world.maker.stop();
+  await world.advance(2_400);
+  world.taker.skewMs = -2_400_000;
+}
+
+test("a clock that stood still for hours without power has no taker pay a maker that may take its payment back by now", async () => {
+  world = await SwapWorld.open();
+  world.taker.refuse = (e) => (e.type === "tx_signed" && e.slot === "takerPayment" ? "full" : null);
+  const uuid = await world.start();
+  await world.until("the maker payment is deep", async () => (await state(world.taker, uuid)).facts.makerPayment?.confirmed === true);
+  await losePower();
+  world.taker.refuse = () => null;
+  await world.taker.restart();
+  await world.until("the taker gives up", async () => (await world.outcome(world.taker, uuid)) === "failed", 600);
+  expect((await world.taker.events(uuid)).some(({ event: e }) => e.type === "tx_signed" && e.slot === "takerPayment")).toBe(false);
+});
+
+test("nor has it a taker pay its fee to nobody", async () => {
+  world = await SwapWorld.open();
+  world.taker.refuse = (e) => (e.type === "tx_signed" && e.slot === "fee" ? "full" : null);
+  const uuid = await world.start();
+  await world.until("it is agreed", async () => (await state(world.taker, uuid)).negotiated !== null);
+  await losePower();
+  world.taker.refuse = () => null;
+  await world.taker.restart();
+  await world.until("the taker gives up", async () => (await world.outcome(world.taker, uuid)) === "failed", 600);
+  expect((await world.taker.events(uuid)).some(({ event: e }) => e.type === "tx_signed")).toBe(false);
+});
+
+test("a payment that was signed by then does not leave", async () => {
+  world = await SwapWorld.open();
+  world.taker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "takerPayment" ? "full" : null);
+  const uuid = await world.start();
+  await world.until("the payment is signed", async () => (await state(world.taker, uuid)).own.takerPayment !== undefined);
+  await losePower();
+  world.taker.refuse = () => null;
+  await world.taker.restart();
+  await world.until("the taker gives up", async () => (await world.outcome(world.taker, uuid)) === "failed", 600);
+});
+
+test("one that may have left, and is in no block, is taken back", async () => {
+  world = await SwapWorld.open();
+  // The maker would send it on.
+  world.lose(world.maker, (m) => m.type === "TakerPayment");
+  const uuid = await world.start();
+  await world.until("the maker payment", async () => (await state(world.taker, uuid)).facts.makerPayment !== undefined);
+  world.taker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  await world.until("the taker tries to pay", async () => (await state(world.taker, uuid)).own.takerPayment?.attempted === true);
+  await losePower();
+  world.taker.rpcOf("BBB").instead.clear();
+  await world.taker.restart();
+  await world.until("the taker ends", async () => (await world.outcome(world.taker, uuid)) !== null, 600);
+  expect(await world.outcome(world.taker, uuid)).toBe("cancelled");
+});
+
 test("a clock that jumps ahead a day in the middle of a swap costs time, not coins", async () => {
   world = await SwapWorld.open();
   const uuid = await world.start();

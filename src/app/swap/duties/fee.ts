@@ -9,6 +9,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { takeUpFee } from "../takeUpFee.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { whyNotPaidOut } from "./feeVersions.ts";
+import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
 import { storeSigned } from "./storeSigned.ts";
@@ -33,6 +34,7 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   const unfit =
     otherKey(task) ??
     (await outageOf(coin, signal)) ??
+    isLateByChain(task) ??
     (task.reservation && coin.dearerThanReserved(task.reservation)) ??
     coin.unexplained() ??
     (await whyNotPaidOut(task, signal));

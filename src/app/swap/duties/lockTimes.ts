@@ -56,3 +56,17 @@ export function isHeldUp(task: SwapTask, side: "maker" | "taker", lock: number, 
 export function lockHasPassed(task: SwapTask, chain: "maker" | "taker", lock: number): boolean {
   return timeOf(task, chain) > lock && (task.nowSec() > lock || timeOf(task, chain === "maker" ? "taker" : "maker") > lock);
 }
+
+/**
+ * Taker: why money must not move any more, whatever this node's clock says; null: it may. By its chain's own time the maker payment must stay locked for
+ * as long as the two locks are apart: a clock that stood still while the node was without power, or that is set back, takes for early what is
+ * hours too late, and the maker would take its payment back and claim the taker's.
+ */
+export function isLateByChain(task: SwapTask): string | null {
+  if (task.state.terms.role !== "taker") return null;
+  const { takerLock, makerLock } = task.times();
+  const { ticker } = task.coin("maker");
+  const time = timeOf(task, "maker");
+  if (time < takerLock) return null;
+  return `by the time ${time} of the ${ticker} chain the maker payment is locked for ${Math.max(0, makerLock - time)} s only: this node's clock is behind`;
+}

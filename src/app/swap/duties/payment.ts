@@ -9,6 +9,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { feeGone, feeUnsafe } from "./fee.ts";
 import { whyNotPaidOut } from "./feeVersions.ts";
+import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
 import { storeSigned } from "./storeSigned.ts";
@@ -105,6 +106,7 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   const coin = task.coin(chainOf(role, ownPayment(role)));
   return (
     unsafe ??
+    isLateByChain(task) ??
     feeInTheWay(task) ??
     crowdedContract(task) ??
     (await outageOf(coin, signal)) ??
@@ -143,7 +145,7 @@ export async function whyNotSendPayment(task: SwapTask, signal: AbortSignal): Pr
   const { role } = task.state.terms;
   const hopeless = otherKey(task) ?? crowdedContract(task);
   if (hopeless) return hopeless;
-  if (role === "taker") return (await theirPaymentUnsafe(task, signal)) ?? feeInTheWay(task);
+  if (role === "taker") return (await theirPaymentUnsafe(task, signal)) ?? isLateByChain(task) ?? feeInTheWay(task);
   const signedAt = task.timeOf((e) => e.type === "tx_signed" && e.slot === "makerPayment") ?? 0;
   return task.nowSec() - signedAt > FEE_PROOF_SEC ? feeUnsafe(task, signal) : feeGone(task);
 }

@@ -5,6 +5,7 @@ import { ownPayments } from "./paymentAtVisits.ts";
 const CONFIRMED_BY = 400;
 const REVEAL_BY = 800;
 const NOT_AFTER = 300;
+const TAKER_LOCK = 1_000;
 const fee = { txid: "fee", raw: "01", attempted: true };
 const payment = { txid: "payment", raw: "02", attempted: true, notAfter: NOT_AFTER };
 
@@ -13,13 +14,24 @@ type Case = {
   readonly own: object;
   readonly facts?: object;
   readonly nowSec?: number;
+  /** By the blocks of the maker's chain. */
+  readonly chainSec?: number;
   readonly isKnown?: boolean;
   readonly isBuiltOnFee?: boolean;
 };
 
-function given({ role = "taker", own, facts = {}, nowSec = NOT_AFTER, isKnown = false, isBuiltOnFee = true }: Case): readonly string[] {
-  const coin = { spends: () => isBuiltOnFee, chain: { tx: () => (isKnown ? {} : undefined) } };
-  const times = () => ({ makerPaymentConfirmedBy: CONFIRMED_BY, revealBy: REVEAL_BY });
+function given({
+  role = "taker",
+  own,
+  facts = {},
+  nowSec = NOT_AFTER,
+  chainSec = 0,
+  isKnown = false,
+  isBuiltOnFee = true,
+}: Case): readonly string[] {
+  const status = () => ({ tip: { medianTimePastSec: chainSec } });
+  const coin = { spends: () => isBuiltOnFee, chain: { tx: () => (isKnown ? {} : undefined), status } };
+  const times = () => ({ makerPaymentConfirmedBy: CONFIRMED_BY, revealBy: REVEAL_BY, takerLock: TAKER_LOCK });
   const task = { state: { own, facts, terms: { role } }, coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
   return ownPayments(task).map(({ txid }) => txid);
 }
@@ -31,6 +43,7 @@ test.each<readonly [string, Case, readonly string[]]>([
   ["it is not built on the fee", { own: { fee, takerPayment: payment }, isBuiltOnFee: false }, ["payment"]],
   ["a maker's", { role: "maker", own: { makerPayment: payment } }, ["payment"]],
   ["its time is over", { own: { fee, takerPayment: payment }, nowSec: NOT_AFTER + 1 }, []],
+  ["it is by the chain, and this node's clock is behind", { own: { fee, takerPayment: payment }, chainSec: TAKER_LOCK }, []],
   ["the servers show it", { own: { fee, takerPayment: payment }, isKnown: true, nowSec: REVEAL_BY }, ["fee", "payment"]],
   ["they do so for too long", { own: { fee, takerPayment: payment }, isKnown: true, nowSec: REVEAL_BY + 1 }, []],
   ["they show a maker's for too long", { role: "maker", own: { makerPayment: payment }, isKnown: true, nowSec: CONFIRMED_BY + 1 }, []],

@@ -3,6 +3,7 @@ import type { OwnSpend } from "../../../ports/chain.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { isLateByChain } from "./lockTimes.ts";
 
 /**
  * Until when the own payment may be sent, unix seconds. One the backend has may confirm until its window closes; one it does not have left
@@ -15,6 +16,10 @@ export function paymentSentBy(task: SwapTask, isKnown: boolean): number {
   return isKnown ? window : (task.state.own[ownPayment(role)]?.notAfter ?? window);
 }
 
+/** Whether the own payment may be sent now, by the clock and by the chains. */
+export const maySendPayment = (task: SwapTask, isKnown: boolean): boolean =>
+  task.nowSec() <= paymentSentBy(task, isKnown) && isLateByChain(task) === null;
+
 /**
  * What servers that are visited get of the own payment: it and the fee it is built on, for as long as it may be sent, then what cancels it.
  * Those that are connected may have kept it, for the other side to have it mined once that can claim it and has its own back.
@@ -25,7 +30,7 @@ export function ownPayments(task: SwapTask): readonly OwnSpend[] {
   if (!payment?.attempted) return [];
   if (own.cancel) return own.cancel.attempted ? [{ txid: own.cancel.txid, hex: own.cancel.raw }] : [];
   const coin = task.coin(chainOf(terms.role, ownPayment(terms.role)));
-  if (facts.cancel?.confirmed || task.nowSec() > paymentSentBy(task, coin.chain.tx(payment.txid) !== undefined)) return [];
+  if (facts.cancel?.confirmed || !maySendPayment(task, coin.chain.tx(payment.txid) !== undefined)) return [];
   const isBuiltOnFee = own.fee?.attempted && coin.spends(bytesOf(payment), own.fee.txid);
   return [...(own.fee && isBuiltOnFee ? [own.fee] : []), payment].map(({ txid, raw }) => ({ txid, hex: raw }));
 }

@@ -11,10 +11,11 @@ import { childFees, isBuiltOnByOthers } from "./childVersions.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeLostTo } from "./fee.ts";
 import { currentVersion } from "./feeVersions.ts";
+import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
 import { whyNotSendPayment } from "./payment.ts";
-import { paymentSentBy } from "./paymentAtVisits.ts";
+import { maySendPayment, paymentSentBy } from "./paymentAtVisits.ts";
 import { formsToSpend, likeliestForm } from "./paymentForms.ts";
 import { renew } from "./renew.ts";
 import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
@@ -177,7 +178,7 @@ async function drop(task: SwapTask, slot: Slot, reason: string): Promise<void> {
 async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): Promise<boolean> {
   const { role } = task.state.terms;
   const slot = ownPayment(role);
-  if (task.nowSec() <= paymentSentBy(task, false) || (await isInRealBlock(task, signal))) return true;
+  if (maySendPayment(task, false) || (await isInRealBlock(task, signal))) return true;
   // The window may have closed while this node or its backend was down: the chain decides, not what we last knew of it.
   const coin = task.coin(chainOf(role, slot));
   await coin.chain.refresh(signal);
@@ -185,11 +186,10 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
   if (s.own.cancel || txid === undefined || coin.chain.status().state !== "ready") return false;
   const known = coin.chain.tx(txid);
-  const limit = paymentSentBy(task, known !== undefined);
   const isThere = coin.chain.unfound?.(coin.contractScript(contractOf(s, slot)));
-  if (isThere || task.nowSec() <= limit || (await isInRealBlock(task, signal))) return true;
+  if (isThere || maySendPayment(task, known !== undefined) || (await isInRealBlock(task, signal))) return true;
   const event = role === "maker" ? "MakerPaymentWaitConfirmFailed" : "TakerPaymentWaitForSpendFailed";
-  const failure = { event, reason: `own payment is in no block by ${limit}` };
+  const failure = { event, reason: isLateByChain(task) ?? `own payment is in no block by ${paymentSentBy(task, known !== undefined)}` };
   // Also where it is decided already: a child that is being stored right now is then known as ours.
   if (!(await task.emitIf((now) => !isPaidFor(now), { type: "refund_decided", failure }))) return true;
   if (isBuiltOnByOthers(task, "paymentChild", raw)) return true;
