@@ -93,10 +93,17 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "a refund's lock time is the chain's, not the contract's",
     "src/core/utxo/txTemplate.ts",
-    "return Math.max(lock, paysInterest",
-    "return Math.min(lock, paysInterest",
+    "return Math.max(lock, Math.min(",
+    "return Math.min(lock, Math.min(",
     HTLC_TEST,
     SWAP_TX_TEST,
+  ),
+  bug(
+    "a clock that is ahead has a refund of a coin with interest signed that is final long after its lock",
+    "src/core/utxo/txTemplate.ts",
+    "Math.min(at.medianTimePastSec - 1, paysInterest ? currentLockTime(at.nowSec, true) : at.nowSec)",
+    "paysInterest ? currentLockTime(at.nowSec, true) : Math.min(at.medianTimePastSec - 1, at.nowSec)",
+    HTLC_TEST,
   ),
   bug(
     "signatures are not in their low form",

@@ -196,11 +196,17 @@ test("a chain's time in the future, or a clock in the past, locks a refund no lo
   expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: 0 }, false)).toBe(lock);
 });
 
+test("a clock in the future locks no refund of a coin with interest beyond the chain's time, nor does a chain whose time is not known", () => {
+  const lock = 1_700_000_000;
+  expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: lock + 300_000_000 }, true)).toBe(lock + 499);
+  expect(htlcLockTime(lock, { medianTimePastSec: 0, nowSec: lock + 300_000_000 }, true)).toBe(lock);
+});
+
 test("lock times follow the chain's clock, or the node's for coins with interest", () => {
   const lock = 1_700_000_000;
   expect(htlcLockTime(lock, { medianTimePastSec: lock - 5, nowSec: lock + 9000 }, false)).toBe(lock);
   expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: lock + 9000 }, false)).toBe(lock + 499);
-  expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: lock + 3000 }, true)).toBe(lock + 3000 - 2046);
+  expect(htlcLockTime(lock, { medianTimePastSec: lock + 2700, nowSec: lock + 3000 }, true)).toBe(lock + 3000 - 2046);
   expect([isRefundFinal(lock, lock), isRefundFinal(lock, lock + 1)]).toEqual([false, true]);
 });
 

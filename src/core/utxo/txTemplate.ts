@@ -36,7 +36,8 @@ export function currentLockTime(nowSec: number, paysInterest: boolean): number {
 
 /**
  * `nLockTime` of a claim or refund: the contract's lock, or later if the chain's time has passed it (4.6). Never later than
- * the node's own time: a daemon that is wrong about its chain's time would have a refund signed that is final years from now.
+ * the node's own time or the chain's: a daemon that is wrong about its chain's time, or a clock that is ahead, would have a refund signed
+ * that is final years from now.
  * @param medianTimePastSec of the payment's chain
  */
 export function htlcLockTime(
@@ -44,7 +45,7 @@ export function htlcLockTime(
   at: { readonly medianTimePastSec: number; readonly nowSec: number },
   paysInterest: boolean,
 ): number {
-  return Math.max(lock, paysInterest ? currentLockTime(at.nowSec, true) : Math.min(at.medianTimePastSec - 1, at.nowSec));
+  return Math.max(lock, Math.min(at.medianTimePastSec - 1, paysInterest ? currentLockTime(at.nowSec, true) : at.nowSec));
 }
 
 /** Whether the chain accepts a refund with that lock time in its next block: lock time below median time past (4.7, BIP-113). */
