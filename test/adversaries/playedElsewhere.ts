@@ -52,6 +52,13 @@ export const PLAYED_ELSEWHERE: readonly PlayedElsewhere[] = [
     test: { file: "test/swap/badPeers.test.ts", name: "announced again and again in another form, and never on the chain" },
   },
   {
+    name: "a taker with many small swaps that announces payments of half a megabyte in each",
+    tries: "fills memory until the node stops, and its refunds with it",
+    loses: "miner fees",
+    treated: "as silence is; 50 kB a swap are kept, and no message that is not waited for",
+    test: { file: "test/swap/badPeers.test.ts", name: "announced in other forms of nearly the size of a block's" },
+  },
+  {
     name: "a taker that spends its fee elsewhere before the maker pays",
     tries: "has the maker pay without a dex fee",
     loses: "nothing: the maker does not pay",

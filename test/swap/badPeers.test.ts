@@ -6,6 +6,7 @@ import type { SwapMessage } from "../../src/core/message/types.ts";
 import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
 import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
+import { parseTx, serializeTx } from "../../src/core/utxo/txCodec.ts";
 import { payTo, testKey } from "../fakes/chainWorld.ts";
 import { NO_POINT, type OfferData, offerMessage, replyMessage } from "../fakes/negotiationMessages.ts";
 import { FEE_KEY, FEE_UNITS, SwapWorld } from "../fakes/swapWorld.ts";
@@ -169,6 +170,27 @@ describe("a maker payment", () => {
     }
     const received = (await world.taker.events(uuid)).filter(({ event }) => event.type === "tx_received");
     expect([ids.size, received.length]).toEqual([9, 5]);
+  });
+
+  test("announced in other forms of nearly the size of a block's is written down up to 50 kB, and taken from the chain all the same", async () => {
+    world = await SwapWorld.open();
+    const refused = { ok: false, error: { kind: "rpc", code: -26, message: "no" } } as const;
+    world.taker.rpcOf("AAA").instead.set("sendrawtransaction", refused);
+    const uuid = await world.start({ only: "taker" });
+    const contract = await untilMakerPays(uuid);
+    const coin = world.maker.coin("AAA");
+    const { raw } = ok(coin.buildPayment({ contract: { ...contract, units: 200_000_000n }, reservation: null }));
+    const { inputs, outputs, ...rest } = ok(parseTx(raw, { kind: "bitcoin" }));
+    const large = (n: number): Uint8Array =>
+      serializeTx({ ...rest, inputs, outputs: [...outputs, { value: BigInt(n), script: new Uint8Array(30_000) }] });
+    for (let i = 0; i < 3; i++) {
+      world.inject(world.maker, world.taker, uuid, { type: "MakerPayment", tx: { data: large(i) } });
+      await world.advance(3);
+    }
+    const received = (await world.taker.events(uuid)).filter(({ event }) => event.type === "tx_received");
+    expect(received.length).toBe(1);
+    await world.drive(coin.chain.broadcast(raw));
+    await world.until("the payment is seen", async () => (await world.taker.state(uuid)).facts.makerPayment !== undefined);
   });
 
   test("that is deep and exact, but spent before the taker pays, is not paid for", async () => {

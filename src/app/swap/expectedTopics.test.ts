@@ -38,6 +38,7 @@ test("neither messages for one start nor starts are kept without bound: the firs
   const { expected, joined } = world();
   for (let n = 0; n < 150; n++) expected.add(`s${n}`);
   expect([joined.size, joined.has("s99"), joined.has("s100")]).toEqual([100, true, false]);
+  expected.put("s0", { ...message(99), data: new Uint8Array(10_001) });
   for (let n = 0; n < 20; n++) expected.put("s0", message(n));
   expect(expected.take("s0").map((m) => m.data[0])).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   expected.add("s100");

@@ -1,10 +1,11 @@
 import type { Clock } from "../../ports/clock.ts";
 import type { GossipMessage } from "../../ports/network.ts";
 
-/** Starts waited for at once, how long each, and how many messages are kept for it. */
+/** Starts waited for at once, how long each, and how many messages are kept for it, which anybody may have sent: an offer has a few hundred bytes. */
 const MAX_EXPECTED = 100;
 const EXPECT_MS = 60_000;
 const MAX_EARLY_MESSAGES = 8;
+const MAX_EARLY_BYTES = 10_000;
 
 /** Topics of swaps that may start in a moment, joined ahead so that their first message is not missed. */
 export class ExpectedTopics {
@@ -28,7 +29,7 @@ export class ExpectedTopics {
 
   put(uuid: string, message: GossipMessage): void {
     const early = this.#expected.get(uuid);
-    if (early && early.messages.length < MAX_EARLY_MESSAGES) early.messages.push(message);
+    if (early && early.messages.length < MAX_EARLY_MESSAGES && message.data.length <= MAX_EARLY_BYTES) early.messages.push(message);
   }
 
   /** Ends the wait. @returns what came meanwhile, oldest first */

@@ -362,7 +362,6 @@ export class SwapRunner implements SwapStarter {
 
   #deliver(task: SwapTask, message: SwapMessage): void {
     this.#deps.log.debug("swap_message", { swap: task.uuid, message: message.type });
-    task.mailbox.put(message);
-    task.wake("peer");
+    task.hear(message);
   }
 }

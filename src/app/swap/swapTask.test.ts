@@ -142,3 +142,10 @@ test("an event that is stored wakes who waits for messages and who waits for the
   await Promise.all(waits);
   expect(clock.nowMs()).toBe(0);
 });
+
+test("of the other side's messages those are kept that the swap reads", () => {
+  const { task } = waitingTask(new VirtualClock(0), 60_000);
+  task.hear({ type: "MakerPayment", tx: { data: Uint8Array.of(1) } });
+  task.hear({ type: "TakerFee", tx: { data: Uint8Array.of(2) } });
+  expect([task.mailbox.take("MakerPayment"), task.mailbox.take("TakerFee")?.tx.data[0]]).toEqual([undefined, 2]);
+});

@@ -1,5 +1,6 @@
 import type { SwapMessage } from "../../core/message/types.ts";
 import type { NetworkProfile } from "../../core/network/networkProfile.ts";
+import { isAwaited } from "../../core/swap/awaitedMessage.ts";
 import type { Slot, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
 import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step } from "../../core/swap/swapState.ts";
 import { deadlinesOf, type SwapDeadlines } from "../../core/swap/timelocks.ts";
@@ -164,6 +165,12 @@ export class SwapTask {
   get keys(): ReadonlySet<string> {
     this.#keys ??= chainKeys(this.#state, this.deps.makerCoin, this.deps.takerCoin);
     return this.#keys;
+  }
+
+  /** A message of the other side has come. */
+  hear(message: SwapMessage): void {
+    this.mailbox.put(message, isAwaited(this.#state, message));
+    this.wake("peer");
   }
 
   /** There is news: every waiting duty that looks at such things looks again. `log`: this swap's own state. */

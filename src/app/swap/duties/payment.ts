@@ -19,8 +19,12 @@ const waitSec = ({ deps }: SwapTask): number => deps.timing.paymentMessageWaitSe
 /** News wakes a waiting side; without any it still looks this often. */
 const LOOK_MS = 15_000;
 const LOOK_AGAIN_MS = 2_000;
-/** Different payments of the other side that are taken from messages. */
+/**
+ * Different payments of the other side that are taken from messages, and their bytes together: they stand in the log, and in memory while the
+ * swap is open, whether or not a chain ever has them. Larger ones are taken from the chain alone.
+ */
 const MAX_ANNOUNCED = 5;
+const MAX_ANNOUNCED_BYTES = 50_000;
 
 /** Builds and stores the own payment, after proving that it is still safe to lock money (design D7). */
 export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
@@ -162,7 +166,7 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
     const slot = theirPayment(s.terms.role);
     const coin = task.coin(chainOf(s.terms.role, slot));
     const raw = slot === "makerPayment" ? task.mailbox.take("MakerPayment")?.tx.data : task.mailbox.take("TakerPayment")?.tx;
-    if (raw && !s.facts[slot] && mayAnnounce(task, slot)) {
+    if (raw && !s.facts[slot] && mayAnnounce(task, slot, raw.length)) {
       const checked = coin.checkPayment(raw, contractOf(s, slot));
       if (checked.ok) {
         await task.emit({ type: "tx_received", slot, txid: checked.value.txid, raw: toHex(raw) });
@@ -192,8 +196,9 @@ export async function awaitPayment(task: SwapTask, signal: AbortSignal): Promise
 }
 
 /** A payment the chain does not have may be followed by another; a peer that goes on for ever fills no log. */
-function mayAnnounce(task: SwapTask, slot: "makerPayment" | "takerPayment"): boolean {
-  return task.events.filter((e) => e.event.type === "tx_received" && e.event.slot === slot).length < MAX_ANNOUNCED;
+function mayAnnounce(task: SwapTask, slot: "makerPayment" | "takerPayment", bytes: number): boolean {
+  const sizes = task.events.flatMap(({ event: e }) => (e.type === "tx_received" && e.slot === slot ? [e.raw.length / 2] : []));
+  return sizes.length < MAX_ANNOUNCED && sizes.reduce((sum, size) => sum + size, bytes) <= MAX_ANNOUNCED_BYTES;
 }
 
 /** What the chain says of a payment that does not count for it, as the end of a reason. */
