@@ -317,6 +317,20 @@ export const ORDERS: readonly PlantedBug[] = [
     HOSTILE_TEST,
   ),
   bug("connected of another maker starts the swap", TAKER_SIDE, "match.maker !== sender || ", "", SERVICE_TEST, HOSTILE_TEST),
+  bug(
+    "an offer of more than a contract can hold is taken",
+    TAKER_SIDE,
+    "if (this.#isBeyondChains(order, reserved)) {",
+    "if (order.match) {",
+    HOSTILE_TEST,
+  ),
+  bug(
+    "a swap begins whose record cannot be read again",
+    "src/adapters/sqlite/swapStore.ts",
+    "      refuseUnreadable(s.uuid, first);\n",
+    "",
+    "src/adapters/sqlite/swapStore.test.ts",
+  ),
   bug("an offer of a banned maker is taken", TAKER_SIDE, "if (this.#deps.policy.isBanned(maker)) continue;", "", HOSTILE_TEST),
   bug(
     "the first offer is taken without waiting for others",

@@ -28,7 +28,7 @@ async function dispatcherOver(stored: readonly Stored[]) {
   const node = await fakeNode();
   for (const s of stored) {
     const summary = { uuid: s.uuid, role: "taker", myCoin: s.my, otherCoin: s.other, startedAt: s.at, finished: false } as const;
-    await store.create(summary, { v: 1, atMs: s.at * 1_000, event: { type: "secret_learned", secret: "00" } }, []);
+    await store.create(summary, { v: 1, atMs: s.at * 1_000, event: { type: "secret_learned", secret: "00".repeat(32) } }, []);
   }
   const statuses = async (uuids: readonly string[]) =>
     new Map(uuids.map((uuid) => [uuid, ShownSwap.of({ type: "Taker", uuid, events: [] })]));

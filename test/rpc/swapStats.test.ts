@@ -65,7 +65,7 @@ test("all_swaps_uuids_by_filter lists every uuid under the filters, newest first
   for (let i = 0; i < 30; i++) {
     const [myCoin, otherCoin] = i % 2 ? ["DOC", "MARTY"] : ["MARTY", "DOC"];
     const summary = { uuid: uuidOf(i), role: "taker", myCoin, otherCoin, startedAt: 1_000 + i, finished: false } as const;
-    await store.create(summary, { v: 1, atMs: 1, event: { type: "secret_learned", secret: "00" } }, []);
+    await store.create(summary, { v: 1, atMs: 1, event: { type: "secret_learned", secret: "00".repeat(32) } }, []);
   }
   const node = await fakeNode();
   const dispatcher = fakeDispatcher({ ...node, ctx: { ...node.ctx, swaps: { ...node.ctx.swaps, page: swapPages(store) } } });

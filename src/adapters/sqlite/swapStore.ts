@@ -36,6 +36,12 @@ function insertEvent(uuid: string, seq: number, event: StoredEvent): SqlStatemen
   return { sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)", params: [uuid, seq, eventToText(event)] };
 }
 
+/** A swap that nobody could take up again must not begin: money would be locked in it. What others asked for is in its first event. */
+function refuseUnreadable(uuid: string, first: StoredEvent): void {
+  const read = parseEventText(eventToText(first));
+  if (!read.ok) throw new StorageError("Limit", `swap ${uuid} cannot be recorded: ${read.error.detail}`);
+}
+
 /** Statements that fail where another swap has the mark; the swap's own stays as it is. */
 function insertMarks(uuid: string, marks: readonly UniqueMark[]): readonly SqlStatement[] {
   return marks.map((m) => ({
@@ -115,15 +121,17 @@ export function createSwapStore(db: SqlDatabase): SwapStore {
   /** A failure may have stored them all the same. */
   const addSwaps = (batch: readonly SqlStatement[]): Promise<void> => db.write(batch).finally(() => index.rowsAdded());
   return {
-    create: (s, first, marks) =>
-      addSwaps([
+    async create(s, first, marks) {
+      refuseUnreadable(s.uuid, first);
+      await addSwaps([
         {
           sql: "INSERT INTO swaps (uuid, role, my_coin, other_coin, started_at) VALUES (?, ?, ?, ?, ?)",
           params: [s.uuid, s.role, s.myCoin, s.otherCoin, s.startedAt],
         },
         insertEvent(s.uuid, 0, first),
         ...insertMarks(s.uuid, marks),
-      ]),
+      ]);
+    },
     append: (uuid, seq, event, marks) =>
       db.write([
         insertEvent(uuid, seq, event),

@@ -189,6 +189,27 @@ test.each<[string, (r: MakerReserved) => Partial<MakerReserved>]>([
   expect(world.messages("TakerConnect")).toHaveLength(1);
 });
 
+test("an offer of more than any chain can lock is not the best one", async () => {
+  const { world, orderUuid } = await aMaker();
+  const taker = await world.node("taker");
+  const rogue = await world.node("rogue");
+  const placed = await taker.orders.placeTakerOrder({
+    action: "Sell",
+    base: "BBB",
+    rel: "AAA",
+    price: decimal("0.5"),
+    volume: decimal("2"),
+  });
+  if (!placed.ok) throw new Error(placed.error.kind);
+  await world.clock.advance(100);
+  const [reserved] = world.messages("MakerReserved");
+  if (!reserved) throw new Error("no offer");
+  const body = { ...reserved, makerOrderUuid: uuid(7), baseAmount: rational(10n ** 40n, 10n ** 8n) };
+  world.send("taker", rogue.name, { type: "MakerReserved", body });
+  await world.clock.advance(5_000);
+  expect(world.messages("TakerConnect").map(({ makerOrderUuid }) => makerOrderUuid)).toEqual([orderUuid]);
+});
+
 test("connected before connect starts nothing, and the handshake goes on", async () => {
   const { world, maker, orderUuid } = await aMaker();
   const taker = await world.node("taker");

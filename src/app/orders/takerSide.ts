@@ -1,5 +1,5 @@
 import type { MakerReserved, OrderPair, TakerRequest } from "../../core/message/types.ts";
-import { isPositive } from "../../core/money/rational.ts";
+import { isPositive, toUnits } from "../../core/money/rational.ts";
 import { compareOffers, type Offer, takerAcceptsReserved } from "../../core/order/matching.ts";
 import {
   connectTaker,
@@ -29,6 +29,8 @@ const OUTAGE_LOOK_MS = 1_000;
 const OUTAGE_KEEP_MS = 20_000;
 /** Kept free at the end of an order's life for `connect` and `connected` to travel. */
 const CONNECT_MARGIN_MS = 1_000;
+/** Base units with more digits than a swap's record has room for (`storedEvent`); no contract holds as many, and no chain has them. */
+const TOO_MANY_UNITS = 10n ** 40n;
 /** Offers kept for one order; past it only better ones get in. */
 const MAX_OFFERS = 100;
 /** `connect` is repeated this often while `connected` is missing. Makers take a repeat for the same message: harmless, and it may be the one that arrives. */
@@ -140,6 +142,10 @@ export class TakerSide {
       this.#deps.log.info("offer_refused", { order: order.uuid, maker: sender, reason: "protocol_info" });
       return;
     }
+    if (this.#isBeyondChains(order, reserved)) {
+      this.#deps.log.info("offer_refused", { order: order.uuid, maker: sender, reason: "too_large" });
+      return;
+    }
     const window = this.#windows.get(order.uuid) ?? this.#openWindow(order);
     collect(window.offers, { reserved, maker: sender });
     if (this.#isComplete(order, window.offers)) await this.#choose(order.uuid);
@@ -152,6 +158,11 @@ export class TakerSide {
       makerCoin?.acceptsProtocolInfo(reserved.baseProtocolInfo) === true &&
       takerCoin?.acceptsProtocolInfo(reserved.relProtocolInfo) === true
     );
+  }
+
+  /** Whoever sells is offered as much as a maker likes, and the most is the best: a swap for it could be neither written down nor paid. */
+  #isBeyondChains(order: TakerOrder, { baseAmount }: MakerReserved): boolean {
+    return toUnits(baseAmount, this.#deps.coin(makerCoinOf(order))?.decimals ?? 0) >= TOO_MANY_UNITS;
   }
 
   #openWindow(order: TakerOrder): Window {

@@ -293,7 +293,7 @@ async function full(): Promise<Stage> {
   for (let i = 0; i < 1_001; i++) {
     const uuid = `00000000-0000-4000-8000-${i.toString(16).padStart(12, "0")}`;
     const summary = { uuid, role: "taker", myCoin: "DOC", otherCoin: "MARTY", startedAt: 1_000 + i, finished: false } as const;
-    await store.create(summary, { v: 1, atMs: 1, event: { type: "secret_learned", secret: "00" } }, []);
+    await store.create(summary, { v: 1, atMs: 1, event: { type: "secret_learned", secret: "00".repeat(32) } }, []);
   }
   const request = { action: "Buy", base: "DOC", rel: "MARTY", price: decimal("1"), volume: decimal("0.01"), timeoutSec: 600 } as const;
   await Promise.all(Array.from({ length: 10_000 }, () => node.orders.placeTakerOrder(request)));
