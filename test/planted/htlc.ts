@@ -99,6 +99,13 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     SWAP_TX_TEST,
   ),
   bug(
+    "what cancels a payment of a coin with interest can be mined for half an hour and never again",
+    "src/app/coin/ownTxBuilder.ts",
+    "kind.paysInterest ? 0 : currentLockTime(this.#nowSec(), false)",
+    "currentLockTime(this.#nowSec(), kind.paysInterest)",
+    "src/app/coin/ownTxBuilder.test.ts",
+  ),
+  bug(
     "a clock that is ahead has a refund of a coin with interest signed that is final long after its lock",
     "src/core/utxo/txTemplate.ts",
     "Math.min(at.medianTimePastSec - 1, paysInterest ? currentLockTime(at.nowSec, true) : at.nowSec)",

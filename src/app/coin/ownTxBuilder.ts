@@ -169,7 +169,9 @@ export class OwnTxBuilder {
     const fee = asked < most ? asked : most;
     const inputs = paid.inputs.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));
     const outputs = [{ value: total - fee, script: this.#changeScript() }];
-    const lockTime = currentLockTime(this.#nowSec(), kind.paysInterest);
+    // Komodo's blocks take none whose lock time is an hour before theirs (`komodo_validate_interest`), and this one waits until mempools have let the
+    // payment go, and is not signed anew: one that names no time does not age.
+    const lockTime = kind.paysInterest ? 0 : currentLockTime(this.#nowSec(), false);
     return ok(signedTx(this.sign(draftTx(kind.template, { inputs, outputs, lockTime }), spent), fee));
   }
 

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { testKey } from "../../../test/fakes/chainWorld.ts";
+import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
+import { parseCoinEntry } from "../../core/coin/coinEntry.ts";
+import { utxoKind } from "../../core/coin/utxoKind.ts";
+import { hash160 } from "../../core/utxo/hash.ts";
+import { p2pkhScript } from "../../core/utxo/outputScript.ts";
+import { parseTx, serializeTx } from "../../core/utxo/txCodec.ts";
+import { draftTx, SEQUENCE_FINAL } from "../../core/utxo/txTemplate.ts";
+import { OwnTxBuilder, type OwnTxBuilderDeps } from "./ownTxBuilder.ts";
+
+const NOW = 1_700_000_000;
+
+/** The lock time of a transaction of a coin that cancels a payment. */
+function lockTimeOfCancel(coin: string): number {
+  const entry = parseCoinEntry({ coin, pubtype: 60, p2shtype: 85, mm2: 1, txversion: 4, overwintered: 1, protocol: { type: "UTXO" } });
+  const kind = entry.ok ? utxoKind(entry.value) : entry;
+  if (!kind.ok) throw new Error("bad coin");
+  const key = testKey("cancel");
+  const script = p2pkhScript(hash160(key.publicKey));
+  const source = { txid: "11".repeat(32), vout: 0, value: 100_000_000n, script };
+  const deps = {
+    spec: { kind: kind.value },
+    wallet: { key, scripts: [script] },
+    chain: { relayFeePerKb: () => 1_000n },
+    clock: new VirtualClock(NOW * 1_000),
+    ledger: () => ({ own: { source: () => source } }),
+  };
+  const { template } = kind.value;
+  const inputs = [{ txid: source.txid, vout: 0, scriptSig: new Uint8Array(107), witness: [], sequence: SEQUENCE_FINAL }];
+  const payment = serializeTx(draftTx(template, { inputs, outputs: [{ value: 99_000_000n, script }], lockTime: NOW }));
+  const built = new OwnTxBuilder(deps as unknown as OwnTxBuilderDeps).cancel(payment, 0n, 0n);
+  const tx = built.ok ? parseTx(built.value.raw, template.format) : built;
+  if (!tx.ok) throw new Error("not built");
+  return tx.value.lockTime;
+}
+
+test("what cancels a payment of a coin with interest, whose blocks take no old lock time, has none", () => {
+  expect([lockTimeOfCancel("KMD"), lockTimeOfCancel("RICK")]).toEqual([0, NOW]);
+});
