@@ -90,6 +90,11 @@ export interface TradingCoin {
   unexplained?(): string | null;
   /** Why so much of it cannot be given in one swap though it is there: a token that moves less at a time. Null or no such method: nothing. */
   unmovable?(volume: Rational): Outage | null;
+  /**
+   * Whether what there is is still being counted: by a first scan, or by reading the blocks of a time this node was down. False or no such
+   * method: it is known.
+   */
+  isCounting?(): boolean;
   /** `outage`, after one more look of at most five seconds at a backend that is away. @throws Aborted when `signal` fires */
   reach(signal?: AbortSignal): Promise<Outage | null>;
   /** Spendable minus nothing: the confirmed and own-change outputs, whole coins. */

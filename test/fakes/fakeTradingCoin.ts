@@ -41,6 +41,8 @@ export class FakeTradingCoin implements TradingCoin {
   trouble: FundsError | null = null;
   /** Set: transactions of the own account wait that nothing here knows of. */
   hidden: string | null = null;
+  /** False: its first scan goes on. */
+  isScanned = true;
   /** Set: the next look at the backend finds it answering again. */
   isBack = false;
   /** Set: a look at the backend takes until this resolves. */
@@ -68,6 +70,9 @@ export class FakeTradingCoin implements TradingCoin {
   }
   outage(): Outage | null {
     return this.trouble?.kind === "Transport" ? this.trouble : null;
+  }
+  isCounting(): boolean {
+    return !this.isScanned;
   }
   unexplained(): string | null {
     return this.hidden;

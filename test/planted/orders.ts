@@ -325,6 +325,20 @@ export const ORDERS: readonly PlantedBug[] = [
     HOSTILE_TEST,
   ),
   bug(
+    "what a first scan has not found yet ends the orders of before",
+    "src/app/orders/orderUpkeep.ts",
+    " || coin.isCounting?.()) return null;",
+    ") return null;",
+    "src/app/orders/backendAway.test.ts",
+  ),
+  bug(
+    "a balance that a first scan still counts is taken for all there is",
+    "src/app/coin/utxoTradeFunds.ts",
+    'return state === "syncing" || state',
+    "return state",
+    "src/app/coin/coinRegistry.test.ts",
+  ),
+  bug(
     "a swap begins whose record cannot be read again",
     "src/adapters/sqlite/swapStore.ts",
     "      refuseUnreadable(s.uuid, first);\n",

@@ -72,8 +72,10 @@ test("a balance that is what the node last knew is marked as such, and one of no
   expect((await first).reply).toMatchObject({ balance: "0", swapnode: { state: "syncing", height: 100 } });
   const balance = async (): Promise<unknown> => (await node.flat("my_balance", { coin: "DOC" })).reply;
   expect(await balance()).toMatchObject({ swapnode: { state: "syncing", height: 100 } });
+  expect(node.coins.utxo("DOC")?.isCounting()).toBe(true);
   chain.comeUp();
   expect(await balance()).not.toHaveProperty("swapnode");
+  expect(node.coins.utxo("DOC")?.isCounting()).toBe(false);
   chain.trouble = "The DOC daemon is away.";
   expect(await balance()).toMatchObject({ balance: "0", swapnode: { state: "unreachable", height: null } });
 });

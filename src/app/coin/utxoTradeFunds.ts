@@ -127,6 +127,10 @@ export class UtxoTradeFunds implements TradingCoin {
     const { state, error } = this.chain.status();
     return state === "unreachable" ? { kind: "Transport", coin: this.ticker, message: error ?? "the backend does not answer" } : null;
   }
+  isCounting(): boolean {
+    const { state } = this.chain.status();
+    return state === "syncing" || state === "starting" || this.wallet.scripts.some((script) => this.chain.crowded?.(script) === "reading");
+  }
   async reach(signal?: AbortSignal): Promise<Outage | null> {
     if (this.outage()) await lookAgain(this.clock, this.chain, signal);
     return this.outage();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
-import { buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
+import { available, buy, pair, place, sell, take } from "../../../test/fakes/orderSteps.ts";
 import { decimal } from "../../core/money/rational.ts";
 
 const outage = { kind: "Transport", coin: "AAA", message: "nothing listens there" } as const;
@@ -58,4 +58,21 @@ test("a node that is closed waits for what was asked of it and still looks at a 
   look.end();
   await closed;
   expect(order).toEqual(["placed", "closed"]);
+});
+
+test("orders of before wait for the first scan of their coin: what is counted by then neither ends nor cuts them", async () => {
+  const { world, maker } = await pair();
+  const uuid = await place(maker);
+  await maker.restart();
+  const coin = maker.coin("AAA");
+  coin.isScanned = false;
+  coin.setBalance("0");
+  await world.clock.advance(60_000);
+  coin.setBalance("3");
+  await world.clock.advance(60_000);
+  expect([available(maker, uuid), maker.orders.ownOrders.orders().length]).toEqual(["10", 0]);
+  coin.isScanned = true;
+  coin.setBalance("12");
+  await world.clock.advance(5_000);
+  expect([available(maker, uuid), maker.orders.ownOrders.orders().length]).toEqual(["10", 1]);
 });

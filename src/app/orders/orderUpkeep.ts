@@ -207,11 +207,12 @@ export class OrderUpkeep {
   /**
    * Greatest payment the coin allows. What open handshakes and swaps hold whose taker has paid nothing counts as available:
    * it is likely to come back, and a taker who never pays must not leave our orders cut for good, since they never grow back. A request
-   * that finds the funds held is simply not answered. Null: unknown now, asked again at the next turn.
+   * that finds the funds held is simply not answered. Null: unknown now, asked again at the next turn; a first scan counts from nothing, and
+   * what it has not found yet must end no order.
    */
   #fundsOf(ticker: string): Rational | null {
     const coin = this.#deps.coin(ticker);
-    if (!coin || coin.outage()) return null;
+    if (!coin || coin.outage() || coin.isCounting?.()) return null;
     const most = coin.maxPayment("order");
     const volume = most.ok ? sub(most.value.volume, feesBeside(coin, null, "order")) : ZERO;
     const held = add(this.#orders.holds.heldOf(ticker), fromUnits(this.#deps.policy.unpaidUnits(ticker), coin.decimals));
