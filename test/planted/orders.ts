@@ -325,6 +325,27 @@ export const ORDERS: readonly PlantedBug[] = [
     HOSTILE_TEST,
   ),
   bug(
+    "an order is taken up to buy while the chain of a coin is still being read",
+    "src/app/orders/placeOrders.ts",
+    "whyNoTrade(given) ?? whyNoTrade(received)",
+    "given.outage() ?? received.outage()",
+    "src/app/orders/backendAway.test.ts",
+  ),
+  bug(
+    "a maker that still reads a chain makes offers it cannot keep",
+    "src/app/orders/offerReserver.ts",
+    "coin && whyNoTrade(coin)",
+    "coin?.outage()",
+    "src/app/orders/backendAway.test.ts",
+  ),
+  bug(
+    "a taker that still reads a chain takes an offer",
+    TAKER_SIDE,
+    "(own && whyNoTrade(own))",
+    "own?.outage()",
+    "src/app/orders/backendAway.test.ts",
+  ),
+  bug(
     "what a first scan has not found yet ends the orders of before",
     "src/app/orders/orderUpkeep.ts",
     " || coin.isCounting?.()) return null;",

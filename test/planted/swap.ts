@@ -187,6 +187,7 @@ export const SWAP: readonly PlantedBug[] = [
     CLOCKS,
     VISITS_TEST,
   ),
+  bug("a taker that would see no payment pays its fee", FEE, "    blindFor(task) ??\n", "", OUTBOX),
   bug("a taker whose clock stood still pays its fee to nobody", FEE, "    isLateByChain(task) ??\n", "", CLOCKS),
   bug("a time limit counts a second early", PUBLISH, "task.nowSec() > notAfter ? `it was", "task.nowSec() >= notAfter ? `it was", CLOCKS),
   bug(

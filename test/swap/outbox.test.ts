@@ -47,6 +47,17 @@ test.each([
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("while the backend of the other coin is away a taker pays no fee: it would see no payment", async () => {
+  world = await SwapWorld.open();
+  const rpc = world.taker.rpcOf("AAA");
+  rpc.down = true;
+  await world.advance(30);
+  const uuid = await world.start();
+  await world.until("it gives up", async () => (await world.outcome(world.taker, uuid)) === "failed", 800);
+  const { own, abandoned } = await world.taker.state(uuid);
+  expect([own.fee, abandoned?.event]).toEqual([undefined, "TakerFeeSendFailed"]);
+});
+
 test("a maker whose own backend stays away gives the swap up in time", async () => {
   world = await SwapWorld.open();
   world.maker.rpcOf("AAA").down = true;

@@ -76,3 +76,25 @@ test("orders of before wait for the first scan of their coin: what is counted by
   await world.clock.advance(5_000);
   expect([available(maker, uuid), maker.orders.ownOrders.orders().length]).toEqual(["10", 1]);
 });
+
+const counting = { kind: "Transport", coin: "AAA", message: "the AAA chain is still being read" } as const;
+
+test("while the first scan of either coin goes on nothing is bought, and no offer is taken or made: a fee would be paid for nothing", async () => {
+  const { world, maker, taker } = await pair();
+  await place(maker);
+  taker.coin("AAA").isScanned = false;
+  expect(await taker.orders.placeTakerOrder(buy("1"))).toEqual({ ok: false, error: counting });
+  taker.coin("AAA").isScanned = true;
+  maker.coin("BBB").isScanned = false;
+  await take(taker, buy("1"));
+  await world.clock.advance(5_000);
+  expect(world.messages("MakerReserved")).toEqual([]);
+  maker.coin("BBB").isScanned = true;
+  await world.clock.advance(1_000);
+  taker.coin("BBB").isScanned = false;
+  await world.clock.advance(5_000);
+  expect([world.messages("MakerReserved").length > 0, world.messages("TakerConnect")]).toEqual([true, []]);
+  taker.coin("BBB").isScanned = true;
+  await world.clock.advance(5_000);
+  expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
+});

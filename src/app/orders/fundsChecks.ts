@@ -1,7 +1,7 @@
 import { add, gt, isPositive, lt, max, min, mul, type Rational, rational, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { feesBeside, missingFunds, type Outlay } from "../fees/tradeFunds.ts";
-import type { FundsError, MissingFunds, TradingCoin, Unfunded } from "../tradingCoin.ts";
+import type { FundsError, MissingFunds, Outage, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 
 /** Whole coins kept back by `setprice` with `max`, unless the fees are more (interface spec, Limits). */
@@ -63,6 +63,15 @@ export function coverSpends(
     if (lt(volume, threshold)) return err({ kind: "VolumeTooLow", coin: coin.ticker, volume, threshold });
   }
   return ok(undefined);
+}
+
+/**
+ * Why no swap with this coin may begin now; null: it may. Its backend is away; or its chain is still being read: until it is, no payment counts,
+ * and the taker would pay its fee for a swap that comes to nothing.
+ */
+export function whyNoTrade(coin: TradingCoin): Outage | null {
+  const isBlind = coin.outage() === null && coin.isCounting?.() === true;
+  return isBlind ? { kind: "Transport", coin: coin.ticker, message: `the ${coin.ticker} chain is still being read` } : coin.outage();
 }
 
 /** Can this node pay a maker order's whole volume, which is not negative, in one swap? (reference rpc.md 4.2, 5b) */

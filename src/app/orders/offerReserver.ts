@@ -11,7 +11,7 @@ import {
 import type { SwapAmounts } from "../../core/order/matching.ts";
 import { heldFees } from "../fees/tradeFunds.ts";
 import type { FundsError } from "../tradingCoin.ts";
-import { coverSpends } from "./fundsChecks.ts";
+import { coverSpends, whyNoTrade } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -76,12 +76,12 @@ export class OfferReserver {
   }
 
   /**
-   * A backend that cannot be reached: what it last told of our money may be old. And an account whose own transactions would wait
+   * A backend that cannot be reached: what it last told of our money may be old; or that still reads its chain. And an account whose own transactions would wait
    * behind somebody else's: the taker would pay its fee for a swap that is not paid for.
    */
   outage(order: MakerOrder): FundsError | null {
     for (const coin of [this.#deps.coin(order.base), this.#deps.coin(order.rel)]) {
-      const outage = coin?.outage();
+      const outage = coin && whyNoTrade(coin);
       if (outage) return outage;
       const message = coin?.unexplained?.();
       if (coin && message) return { kind: "Transport", coin: coin.ticker, message };

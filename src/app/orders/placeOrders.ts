@@ -8,7 +8,16 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { randomUuid } from "../../ports/rng.ts";
 import { claimOutage } from "../fees/tradeFunds.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
-import { checkMakerFunds, checkTakerFunds, coverSpends, givenVolume, MAX_RESERVE, maxMakerVolume, negativeVolume } from "./fundsChecks.ts";
+import {
+  checkMakerFunds,
+  checkTakerFunds,
+  coverSpends,
+  givenVolume,
+  MAX_RESERVE,
+  maxMakerVolume,
+  negativeVolume,
+  whyNoTrade,
+} from "./fundsChecks.ts";
 import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import { confSettings, distinctMatchBy, type MakerOrderInput, type TakerOrderInput } from "./orderInputs.ts";
 import { MAX_OWN_ORDERS } from "./orderLedger.ts";
@@ -67,7 +76,7 @@ export async function placeTakerOrder(
   const noKey = feeKeyMissing(deps, given.ticker) ?? (converts ? feeKeyMissing(deps, received.ticker, true) : null);
   if (noKey) return noKey;
   const toGive = givenVolume(action, volume, price);
-  const outage = given.outage() ?? received.outage() ?? given.unmovable?.(toGive);
+  const outage = whyNoTrade(given) ?? whyNoTrade(received) ?? given.unmovable?.(toGive);
   if (outage) return err(outage);
   const funds = checkTakerFunds(deps.rules, { coin: given, other: received }, toGive);
   if (!funds.ok) return funds;

@@ -35,6 +35,7 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
     otherKey(task) ??
     (await outageOf(coin, signal)) ??
     isLateByChain(task) ??
+    blindFor(task) ??
     (task.reservation && coin.dearerThanReserved(task.reservation)) ??
     coin.unexplained() ??
     (await whyNotPaidOut(task, signal));
@@ -50,6 +51,15 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   });
   if (!built.ok) return awaitFunds(task, built.error, giveUp, signal);
   await storeSigned(task, "fee", built.value, limit);
+}
+
+/** Why the other side's payment would not count now, and the fee be paid for nothing; null: both chains are seen up to their tips. */
+function blindFor(task: SwapTask): string | null {
+  for (const { ticker, chain } of [task.deps.makerCoin, task.deps.takerCoin]) {
+    const { state } = chain.status();
+    if (state !== "ready") return `${ticker}: the backend is ${state}, the maker's payment would not be seen`;
+  }
+  return null;
 }
 
 /**
