@@ -187,8 +187,15 @@ export const SWAP: readonly PlantedBug[] = [
     CLOCKS,
     VISITS_TEST,
   ),
-  bug("a taker that would see no payment pays its fee", FEE, "    blindFor(task) ??\n", "", OUTBOX),
-  bug("a taker whose clock stood still pays its fee to nobody", FEE, "    isLateByChain(task) ??\n", "", CLOCKS),
+  bug("a taker that would see no payment pays its fee", FEE, "    feeInVain(task) ??\n", "", OUTBOX),
+  bug("a taker whose clock stood still pays its fee to nobody", FEE, "  if (late) return late;\n", "", CLOCKS),
+  bug(
+    "a fee signed before hours without power leaves late",
+    PUBLISH,
+    'outage ?? (slot === "fee" ? feeInVain(task) : null)',
+    "outage",
+    CLOCKS,
+  ),
   bug("a time limit counts a second early", PUBLISH, "task.nowSec() > notAfter ? `it was", "task.nowSec() >= notAfter ? `it was", CLOCKS),
   bug(
     "an unmarked payment is not checked again before it leaves",

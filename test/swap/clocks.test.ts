@@ -71,6 +71,18 @@ test("nor has it a taker pay its fee to nobody", async () => {
   expect((await world.taker.events(uuid)).some(({ event: e }) => e.type === "tx_signed")).toBe(false);
 });
 
+test("a fee that was signed by then does not leave", async () => {
+  world = await SwapWorld.open();
+  world.taker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "fee" ? "full" : null);
+  const uuid = await world.start();
+  await world.until("the fee is signed", async () => (await state(world.taker, uuid)).own.fee !== undefined);
+  await losePower();
+  world.taker.refuse = () => null;
+  await world.taker.restart();
+  await world.until("the taker gives up", async () => (await world.outcome(world.taker, uuid)) === "failed", 600);
+  expect((await world.taker.events(uuid)).some(({ event: e }) => e.type === "tx_attempted")).toBe(false);
+});
+
 test("a payment that was signed by then does not leave", async () => {
   world = await SwapWorld.open();
   world.taker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "takerPayment" ? "full" : null);

@@ -34,8 +34,7 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   const unfit =
     otherKey(task) ??
     (await outageOf(coin, signal)) ??
-    isLateByChain(task) ??
-    blindFor(task) ??
+    feeInVain(task) ??
     (task.reservation && coin.dearerThanReserved(task.reservation)) ??
     coin.unexplained() ??
     (await whyNotPaidOut(task, signal));
@@ -53,8 +52,10 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
   await storeSigned(task, "fee", built.value, limit);
 }
 
-/** Why the other side's payment would not count now, and the fee be paid for nothing; null: both chains are seen up to their tips. */
-function blindFor(task: SwapTask): string | null {
+/** Taker: why the fee would be paid for nothing now: the maker's payment would come too late, or not be seen. Null: both chains are seen up to their tips. */
+export function feeInVain(task: SwapTask): string | null {
+  const late = isLateByChain(task);
+  if (late) return late;
   for (const { ticker, chain } of [task.deps.makerCoin, task.deps.takerCoin]) {
     const { state } = chain.status();
     if (state !== "ready") return `${ticker}: the backend is ${state}, the maker's payment would not be seen`;

@@ -9,7 +9,7 @@ import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { childFees, isBuiltOnByOthers } from "./childVersions.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
-import { feeLostTo } from "./fee.ts";
+import { feeInVain, feeLostTo } from "./fee.ts";
 import { currentVersion } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
@@ -91,8 +91,9 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   if (late()) return late();
   const { role } = task.state.terms;
   const outage = slot === "fee" || slot === ownPayment(role) ? (otherKey(task) ?? (await outageOf(task.coin(role), signal))) : null;
-  if (outage) {
-    task.trouble(outage);
+  const obstacle = outage ?? (slot === "fee" ? feeInVain(task) : null);
+  if (obstacle) {
+    task.trouble(obstacle);
     return late() ?? "wait";
   }
   if (slot === ownPayment(role)) {
