@@ -187,6 +187,20 @@ export const SWAP: readonly PlantedBug[] = [
     CLOCKS,
     VISITS_TEST,
   ),
+  bug(
+    "what a swap paid from is let go of after ten minutes",
+    "src/app/coin/withdraw.ts",
+    "if (looks > 1 || isPaidFrom) holdSent",
+    "if (looks > 1) holdSent",
+    FUNDS,
+  ),
+  bug(
+    "a withdrawal that a swap paid from is not sent again",
+    "src/app/coin/withdraw.ts",
+    "    if (isPaidFrom && !known) coin.chain.broadcast(raw).catch(() => undefined);\n",
+    "",
+    FUNDS,
+  ),
   bug("a taker that would see no payment pays its fee", FEE, "    feeInVain(task) ??\n", "", OUTBOX),
   bug("a taker whose clock stood still pays its fee to nobody", FEE, "  if (late) return late;\n", "", CLOCKS),
   bug(

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { decimal, toUnits } from "../../src/core/money/rational.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
@@ -163,4 +164,23 @@ test("the change of a payment that is being cancelled counts no more after a res
   expect(counted()).toBe(maker.units("AAA"));
   held.clear();
   await world.until("it is over", async () => (await world.outcome(maker, uuid)) === "cancelled");
+});
+
+test("a withdrawal whose change a swap paid from is sent again, and what it spends stays taken, until a block has it", async () => {
+  world = await SwapWorld.open();
+  const chain = world.chain("AAA");
+  const coin = world.maker.coin("AAA");
+  const request = { to: coin.address, amount: decimal("1"), fee: undefined, broadcast: true };
+  const sent = await world.drive(coin.withdraw(request, new AbortController().signal));
+  if (!sent.ok) throw new Error(sent.error.kind);
+  const { txid } = sent.value;
+  chain.held.add(txid);
+  const uuid = await world.start({ lockDurationSec: 7_800 });
+  await world.until("the maker pays from its change", () => hasMark(uuid));
+  expect(coin.spends(fromHex((await world.maker.state(uuid)).own.makerPayment?.raw ?? ""), txid)).toBe(true);
+  for (const laterSec of [0, 700]) {
+    await world.advance(laterSec);
+    chain.mempool.graph.removeWithDescendants(txid);
+    await world.until("it is sent again", () => chain.mempool.graph.get(txid) !== undefined, 120);
+  }
 });

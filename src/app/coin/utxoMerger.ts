@@ -9,7 +9,7 @@ import type { UtxoChain } from "../../ports/chain.ts";
 import { Aborted, type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { UtxoLedger } from "./utxoLedger.ts";
-import { broadcastToResult, SENT_HOLD_MS } from "./withdraw.ts";
+import { broadcastToResult, holdSent } from "./withdraw.ts";
 
 /** When own outputs are merged into one: KDF's `utxo_merge_params` (reference rpc.md 5.1). */
 export type MergeRule = { readonly mergeAt: number; readonly checkEverySec: number; readonly maxMergeAtOnce: number };
@@ -69,7 +69,7 @@ async function mergeOnce(coin: MergeFrom, { mergeAt, maxMergeAtOnce }: MergeRule
   log.info("utxos_merged", { coin: ticker, txid: id, outputs: smallest.length, fee: built.fee, sent: sent.ok });
   if (!sent.ok && sent.error.kind === "Rejected") return ledger.unlock(tx);
   if (!sent.ok) ledger.dropChange(tx);
-  coin.after(SENT_HOLD_MS, () => ledger.unlock(tx));
+  holdSent(coin, tx, raw);
 }
 
 const isConfirmed = (chain: UtxoChain, { txid: id, vout, script }: Unspent): boolean =>

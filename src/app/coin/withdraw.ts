@@ -70,7 +70,7 @@ export type GasDetails = {
 };
 
 /** How long the inputs of a withdrawal that was sent, or may have been, stay taken whatever the backend shows. */
-export const SENT_HOLD_MS = 600_000;
+const SENT_HOLD_MS = 600_000;
 
 export type SendError =
   /** The daemon's own clear refusal. */
@@ -187,19 +187,37 @@ async function sendTaken(coin: SendFrom, tx: Tx, raw: Uint8Array, signal: AbortS
     return broadcastToResult(answer, txid(tx));
   } finally {
     // Also of what is cancelled while it is sent nothing is known.
-    settle(coin, tx, outcome);
+    settle(coin, tx, raw, outcome);
   }
 }
 
-function settle(coin: SendFrom, tx: Tx, outcome: BroadcastOutcome["kind"]): void {
+function settle(coin: SendFrom, tx: Tx, raw: Uint8Array, outcome: BroadcastOutcome["kind"]): void {
   if (outcome === "rejected") {
     coin.ledger.unlock(tx);
     return;
   }
-  // Nobody sends it again: where it is not known to be out, its change counts when the backend lists it, not before.
+  // Where it is not known to be out, its change counts when the backend lists it, not before.
   if (outcome === "unknown") coin.ledger.dropChange(tx);
-  // By then the backend shows the inputs as spent; or it never had it, and they are free again.
-  coin.after(SENT_HOLD_MS, () => coin.ledger.unlock(tx));
+  holdSent(coin, tx, raw);
+}
+
+/** Between two looks at what was sent. */
+const LOOK_MS = 60_000;
+
+/**
+ * Lets go of what was sent after `SENT_HOLD_MS`: by then the backend shows the inputs as spent; or it never had it, and they are free again. But for
+ * one that a swap paid from its change: while it is in no block it is sent again, for mempools forget, and nothing else may spend what it
+ * spends: the payment would be lost with it.
+ */
+export function holdSent(coin: SendFrom, tx: Tx, raw: Uint8Array, looks = SENT_HOLD_MS / LOOK_MS): void {
+  coin.after(LOOK_MS, () => {
+    const known = coin.chain.tx(txid(tx));
+    const isPaidFrom = coin.ledger.own.builtOn(tx).size > 0 && !known?.block;
+    // Whatever becomes of this try, there will be another; a coin that closes has none.
+    if (isPaidFrom && !known) coin.chain.broadcast(raw).catch(() => undefined);
+    if (looks > 1 || isPaidFrom) holdSent(coin, tx, raw, looks - 1);
+    else coin.ledger.unlock(tx);
+  });
 }
 
 function feeRateOf(coin: WithdrawFrom, fee: UtxoFee | undefined): FeeRate | ExactFee {
