@@ -458,4 +458,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "watch.fromHeight",
     "test/evm/hostileNodes.test.ts",
   ),
+  bug(
+    "a receipt that says it is of another transaction is taken for the one asked for",
+    "src/adapters/evmRpc/query.ts",
+    "read.value.transactionHash !== txid",
+    'txid === ""',
+    "test/evm/receiptVotes.test.ts",
+  ),
 ];

@@ -84,7 +84,7 @@ async function readReceipts(
 ): Promise<Result<readonly (ReceiptAnswer | null)[], LookFault>> {
   const read = wholeRead(await quorumRead(quorum, txids.map(receiptQuery), signal));
   if (!read.ok) return read;
-  const mined = read.value.map((r, i) => (r === null || r.blockNumber > quorum.block.height || r.transactionHash !== txids[i] ? null : r));
+  const mined = read.value.map((r) => (r === null || r.blockNumber > quorum.block.height ? null : r));
   const heights = [...new Set([...mined.flatMap((r) => (r === null ? [] : r.blockNumber)), quorum.block.height])];
   const blocks = wholeRead(await quorumRead(quorum, heights.map(blockQuery), signal));
   if (!blocks.ok) return blocks;

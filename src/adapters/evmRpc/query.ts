@@ -1,6 +1,7 @@
 import type { EvmAddress } from "../../core/evm/address.ts";
 import { balanceOfCall } from "../../core/evm/erc20.ts";
 import { toHex } from "../../core/util/bytes.ts";
+import { err } from "../../core/util/result.ts";
 import type { CallRequest } from "../../ports/accountChain.ts";
 import {
   type AnswerParser,
@@ -110,9 +111,15 @@ export const replacedCodeQuery = (to: EvmAddress, data: Uint8Array, code: string
 /** At the latest block of the node: not every node takes another. */
 export const estimateQuery = (request: CallRequest): Query<bigint> => fixed("eth_estimateGas", [requestObject(request)], parseGas);
 
-/** The price a transaction paid is left out of the vote: old nodes do not say it. */
+/**
+ * A receipt that says it is of another transaction is no answer. The price a transaction paid is left out of the vote: old nodes do not say it.
+ * Whatever else is left out would be the word of the first node that votes like the others.
+ */
 export const receiptQuery = (txid: string): Query<ReceiptAnswer | null> => ({
-  ...fixed("eth_getTransactionReceipt", [`0x${txid}`], parseReceipt),
+  ...fixed("eth_getTransactionReceipt", [`0x${txid}`], (value) => {
+    const read = parseReceipt(value);
+    return read.ok && read.value !== null && read.value.transactionHash !== txid ? err({ detail: "it is of another transaction" }) : read;
+  }),
   vote: (r) =>
     r === null
       ? ""
