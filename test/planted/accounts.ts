@@ -628,4 +628,18 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "if (isRefused && content.value.length > 1)",
     "src/adapters/jsonRpc/daemonClient.test.ts",
   ),
+  bug(
+    "a price of gas that no transaction can name is signed and stored",
+    "src/app/coin/evm/withdrawEvm.ts",
+    "priceOf(bid) > MAX_UINT256",
+    "priceOf(bid) > MAX_UINT256 ** 8n",
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
+    "a stored transaction that cannot be read keeps its account closed",
+    "src/app/coin/evm/nonceLedger.ts",
+    '      else log.error("account_tx_unreadable", { coin: chain.ticker, txid });\n',
+    "      else throw new Error(`the stored transaction ${txid} cannot be read by ${log}`);\n",
+    "src/app/coin/evm/nonceLedger.test.ts",
+  ),
 ];

@@ -194,6 +194,18 @@ test("an absurd price of gas is not paid unless the request names it", async () 
   expect(await reply(node, "withdraw", { ...send, fee: named })).toMatchObject({ fee_details: { total_fee: "21" } });
 });
 
+test.each([
+  { type: "EthGas", gas_price: "1e300", gas: 0 },
+  { type: "EthGasEip1559", max_fee_per_gas: "1e300", max_priority_fee_per_gas: "1", gas_option: 0 },
+])("a price of gas that no transaction can name is refused, for it could be read by nobody: $type", async (fee) => {
+  const { node } = await world([platform("ETH")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  const said = await reply(node, "withdraw", { coin: "ETH", to: OTHER, amount: "1", fee });
+  expect(said.error).toContain("the price of gas is more than a transaction can name");
+  await reply(node, "disable_coin", { coin: "ETH" });
+  expect(await reply(node, "enable", { coin: "ETH", ...NODES })).toMatchObject({ result: "success" });
+});
+
 test("nothing is withdrawn to nobody, to the token's own contract or to the swap contract", async () => {
   const { node } = await world([platform("ETH"), token("USDT")]);
   await reply(node, "enable", { coin: "ETH", ...NODES });

@@ -220,3 +220,11 @@ test("a closed ledger waits for what is under way and takes no more, so that the
   expect(await second).toMatchObject({ error: { kind: "Rejected", message: expect.stringContaining("just disabled") } });
   expect(chain.sent.length).toBe(1);
 });
+
+test("what is stored and is no transaction keeps no account closed: the rest is taken up", async () => {
+  const [good, bad] = [pay(0n), pay(1n, 1n, 2n ** 300n)];
+  for (const { txid, raw, tx } of [good, bad]) await store.put({ chainId: 1n, from: address, nonce: tx.nonce, txid, raw, state: "sent" });
+  const ledger = await open();
+  expect(ledger.waiting().map(({ signed }) => signed.txid)).toEqual([good.txid]);
+  expect(chain.sent).toEqual([good.raw]);
+});

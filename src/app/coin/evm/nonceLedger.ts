@@ -83,12 +83,12 @@ export class NonceLedger {
 
   /** Takes up what is stored, drops what is long mined, and sends again what may not have arrived. The account must be watched. */
   async open(signal?: AbortSignal): Promise<void> {
-    const { chain, store, address } = this.#deps;
+    const { chain, store, address, log } = this.#deps;
     for (const { raw, state, txid } of await store.load(chain.chainId, address)) {
       const parsed = parseEvmTx(raw);
-      // Own bytes that went through this very parser before they were stored.
-      if (!parsed.ok || parsed.value.txid !== txid) throw new Error(`the stored transaction ${txid} cannot be read`);
-      this.#entries.set(txid, { signed: parsed.value, state, takenAt: null });
+      if (parsed.ok && parsed.value.txid === txid) this.#entries.set(txid, { signed: parsed.value, state, takenAt: null });
+      // No node takes it either. Without the account nothing of it could be claimed or taken back.
+      else log.error("account_tx_unreadable", { coin: chain.ticker, txid });
     }
     await this.#prune();
     await this.#sendAgain(null, signal);

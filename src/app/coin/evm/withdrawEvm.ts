@@ -15,6 +15,8 @@ import { type Call, signCall } from "./signCall.ts";
 const GWEI_DECIMALS = 9;
 const WEI_PER_GWEI = 10n ** 9n;
 const PER_CENT = 100n;
+/** A transaction that names a higher price is none. Its fee bounds it, but not where it asks for no gas. */
+const MAX_UINT256 = 2n ** 256n - 1n;
 /** Hundredths a token transfer's estimate is raised to where the coins file names none: what it touches may change until then. */
 const TOKEN_ESTIMATE_PERCENT = 110n;
 
@@ -45,6 +47,7 @@ function askedBid(coin: EvmCoin, request: WithdrawRequest): Result<{ readonly bi
   if (bid.kind === "eip1559" && bid.maxPriorityFeePerGas > bid.maxFeePerGas)
     return badFee("max_priority_fee_per_gas must not be above max_fee_per_gas");
   if (priceOf(bid) === 0n) return badFee("the price of gas must be above 0");
+  if (priceOf(bid) > MAX_UINT256) return badFee("the price of gas is more than a transaction can name");
   if (prices.nextBaseFee !== null && effectiveGasPrice(bid, prices.nextBaseFee - prices.nextBaseFee / 8n) === null)
     return badFee(`the price of gas is below the chain's base fee of ${prices.nextBaseFee} wei`);
   return ok({ bid, gas: fee.gas });
