@@ -642,4 +642,32 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "      else throw new Error(`the stored transaction ${txid} cannot be read by ${log}`);\n",
     "src/app/coin/evm/nonceLedger.test.ts",
   ),
+  bug(
+    "a transaction that no block takes is sent, and all that comes later of its account waits behind it",
+    "src/app/coin/evm/nonceLedger.ts",
+    "    if (inNoBlock !== null) return inNoBlock;\n",
+    "",
+    "src/app/coin/evm/nonceLedger.test.ts",
+  ),
+  bug(
+    "a withdrawal with gas that no block has is signed",
+    "src/app/coin/evm/withdrawEvm.ts",
+    "if (inNoBlock !== null) return",
+    'if (inNoBlock === "") return',
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
+  bug(
+    "a secret is shown behind a transaction that no block takes",
+    "src/app/coin/evm/claimObstacle.ts",
+    "here.every(({ tx }) => whyInNoBlock(account.chain, tx) !== null)",
+    "here.length === 0",
+    "src/app/coin/evm/claimObstacle.test.ts",
+  ),
+  bug(
+    "a transaction with more gas than a block holds up its account for ever",
+    "src/app/coin/evm/nonceKeeper.ts",
+    " || isAboveBlock(this.#deps.chain, head.tx.gasLimit));",
+    ");",
+    "src/app/coin/evm/nonceKeeper.test.ts",
+  ),
 ];

@@ -85,3 +85,12 @@ export function replacementBid(old: GasBid, market: GasBid): GasBid {
       return assertNever(old);
   }
 }
+
+const BASE_GAS = 21_000n;
+/** EIP-2028: gas of one byte of a call, and of one that is zero. */
+const BYTE_GAS = { zero: 4n, other: 16n } as const;
+
+/** What every chain takes for a transaction before its call is carried out: no block has one with less. */
+export function intrinsicGas(data: Uint8Array): bigint {
+  return data.reduce((gas, byte) => gas + (byte === 0 ? BYTE_GAS.zero : BYTE_GAS.other), BASE_GAS);
+}

@@ -204,7 +204,7 @@ export const WITHDRAW_FAULTS: FaultTable<WithdrawFailure> = {
   },
   InvalidFeePolicy: {
     http: 400,
-    when: "`fee` belongs to another kind of coin, is negative, or no block would take it (0, below the base fee, EIP-1559 where there is none); or there is none and the nodes ask more than 10000 gwei for a unit of gas.",
+    when: "`fee` belongs to another kind of coin, is negative, or no block would take it (0, below the base fee, EIP-1559 where there is none, more gas than a block has or less than any transaction needs); or there is none and the nodes ask more than 10000 gwei for a unit of gas.",
     text: ({ reason }) => `Invalid fee policy: ${reason}`,
     data: ({ reason }) => reason,
   },

@@ -1,3 +1,5 @@
+import { intrinsicGas } from "../../../core/evm/gas.ts";
+import type { EvmTx } from "../../../core/evm/tx.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 
 type Chain = Pick<EvmAccount["chain"], "status">;
@@ -11,4 +13,14 @@ export function isAboveBlock(chain: Chain, gas: bigint): boolean {
 /** As much of it as a block has: what is asked for beyond that may be a lie, and a transaction with it is in no block. */
 export function fitBlock(chain: Chain, gas: bigint): bigint {
   return isAboveBlock(chain, gas) ? (chain.status().tip?.gasLimit ?? gas) : gas;
+}
+
+/**
+ * Why a transaction with so much gas is in no block, whatever it pays; null: it may be. One node that takes it all the same, and is believed to
+ * pass it on, would have everything later of its account wait behind it.
+ */
+export function whyInNoBlock(chain: Chain, { gasLimit, data }: Pick<EvmTx, "gasLimit" | "data">): string | null {
+  const least = intrinsicGas(data);
+  if (gasLimit < least) return `a transaction like this needs ${least} gas at least, and this one would have ${gasLimit}`;
+  return isAboveBlock(chain, gasLimit) ? `${gasLimit} gas are more than a block has` : null;
 }

@@ -180,3 +180,10 @@ test("a claim that is signed shows no secret where another wallet's transaction 
   chain.nonce = chain.pendingNonce = 6n;
   expect(obstacle(claim)).toBe("a block has another transaction of the ETH account with the claim's nonce 5");
 });
+
+test("no secret is shown behind a transaction that no block takes, though a node has it", () => {
+  const before = send(2n * GWEI);
+  expect(obstacle()).toBeNull();
+  chain.gasLimit = 20_000n;
+  expect(obstacle()).toBe(`${before.txid} is in no block of ETH with the gas that it has, and the claim would wait behind it`);
+});

@@ -1,5 +1,6 @@
 import { effectiveGasPrice, type GasPrices } from "../../../core/evm/gas.ts";
 import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
+import { whyInNoBlock } from "./blockGas.ts";
 import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
 import { priceOf } from "./gasBid.ts";
 import { MOST_UNKNOWN } from "./nonceLedger.ts";
@@ -56,6 +57,8 @@ export function claimObstacle(
       return `${here.at(-1)?.txid} waits for its block, and nodes take one waiting transaction at a time of an account with code (EIP-7702)`;
     if (nonce >= pendingNonce && !here.some(({ txid }) => nonces.isOut(txid)))
       return `no ${platform} node has ${here.at(-1)?.txid}, and the claim would wait behind it`;
+    if (here.every(({ tx }) => whyInNoBlock(account.chain, tx) !== null))
+      return `${here.at(-1)?.txid} is in no block of ${platform} with the gas that it has, and the claim would wait behind it`;
     if (here.every(({ tx, txid }) => isStuck(tx, prices) || nonces.isGivenUp(txid)))
       return `${here.at(-1)?.txid} waits at a price below what ${platform} asks, and the claim would wait behind it`;
   }

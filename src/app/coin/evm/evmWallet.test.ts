@@ -206,6 +206,22 @@ test.each([
   expect(await reply(node, "enable", { coin: "ETH", ...NODES })).toMatchObject({ result: "success" });
 });
 
+test("nothing is withdrawn with gas that no block has, or with too little for any: one node that takes it would have all that comes later wait", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  const send = async (coin: string, gas?: number) => {
+    const fee = gas === undefined ? {} : { fee: { type: "EthGas", gas_price: "2", gas } };
+    return (await reply(node, "withdraw", { coin, to: OTHER, amount: "1", broadcast: true, ...fee })).error;
+  };
+  expect(await send("ETH", 30_000_001)).toContain("Invalid fee policy: 30000001 gas are more than a block has");
+  expect(await send("ETH", 20_999)).toContain("needs 21000 gas at least, and this one would have 20999");
+  expect(await send("USDT", 21_000)).toMatch(/needs 21\d{3} gas at least, and this one would have 21000$/);
+  chain().gas = 40_000_000n;
+  expect(await send("ETH")).toContain("40000000 gas are more than a block has");
+  expect(chain().sent).toEqual([]);
+});
+
 test("nothing is withdrawn to nobody, to the token's own contract or to the swap contract", async () => {
   const { node } = await world([platform("ETH"), token("USDT")]);
   await reply(node, "enable", { coin: "ETH", ...NODES });

@@ -55,7 +55,10 @@ beforeEach(async () => {
 });
 
 const pay = (nonce: bigint, gwei = 2n, value = 1n, data: Uint8Array = new Uint8Array(0), to = OTHER): SignedEvmTx =>
-  signEvmTx({ type: "legacy", chainId: 1n, nonce, gasLimit: GAS, to, value, data, gasPrice: gwei * GWEI }, key);
+  signEvmTx(
+    { type: "legacy", chainId: 1n, nonce, gasLimit: data.length === 0 ? GAS : 60_000n, to, value, data, gasPrice: gwei * GWEI },
+    key,
+  );
 /** Blocks fifteen seconds apart, and all that each of them sets off. */
 async function blocks(count: number, seconds = 15): Promise<void> {
   for (let i = 0; i < count; i++) {
@@ -399,4 +402,15 @@ test("what a waiting swap left is given up when its time is over: its nonce is f
   expect(nonces.isGivenUp(payment.txid)).toBe(true);
   expect(sent().filter(({ to }) => to === OTHER).length).toBe(1);
   expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
+});
+
+test("what has more gas than a block, and holds up swaps, is made again with as much as a block has", async () => {
+  await nonces.send(pay(0n, 2n, 1n, new Uint8Array(100)), signal);
+  nonces.take((nonce) => pay(nonce));
+  chain.pendingNonce = 2n;
+  await blocks(8);
+  expect(sent().length).toBe(1);
+  chain.gasLimit = 50_000n;
+  await blocks(8);
+  expect(sent().slice(1)).toMatchObject([{ nonce: 0n, to: OTHER, value: 1n, gasLimit: 50_000n }]);
 });

@@ -5,7 +5,7 @@ import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { AccountState } from "../../../ports/accountChain.ts";
 import type { Log } from "../../../ports/log.ts";
-import { fitBlock } from "./blockGas.ts";
+import { fitBlock, isAboveBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { BASE_FEE_BLOCKS, bidRuleOf, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
@@ -132,10 +132,10 @@ export class NonceKeeper {
     this.#head = head === null ? null : this.#since(this.#head, head.tx.nonce, account);
     if (head === null || this.#head === null) return;
     const prices = this.#deps.chain.gasPrices();
-    const isLow = prices !== null && isBelowMarket(bidOf(head.tx), prices);
-    if (isLow || nonces.isMoot(head.txid)) {
+    const isWaiting = prices !== null && (isBelowMarket(bidOf(head.tx), prices) || isAboveBlock(this.#deps.chain, head.tx.gasLimit));
+    if (isWaiting || nonces.isMoot(head.txid)) {
       // Not as it is: nodes may refuse now what they took before, and its nonce would count as free.
-      if (!this.#isOver(this.#head, isLow ? RAISE : HIDDEN, account)) return;
+      if (!this.#isOver(this.#head, isWaiting ? RAISE : HIDDEN, account)) return;
       this.#head = null;
       await this.#raise(head, signal);
     } else if (account.pendingNonce === head.tx.nonce) {
@@ -217,7 +217,7 @@ export class NonceKeeper {
     const accessList = tx.type === "legacy" ? [] : tx.accessList;
     // Gas for a fee is enough for nothing.
     const call = nonces.isMoot(head.txid) ? emptyTo(address) : tx;
-    const raised = signCall(this.#deps, call, { bid, gasLimit: tx.gasLimit, nonce: tx.nonce, accessList });
+    const raised = signCall(this.#deps, call, { bid, gasLimit: fitBlock(chain, tx.gasLimit), nonce: tx.nonce, accessList });
     const more = greatestCost(raised.tx) - counted;
     const sent = await nonces.send(raised, signal, () => (more > funds.free(null) ? "its fee would take what is promised" : null));
     log.info("sent_dearer", { ...line, by: raised.txid, ...(sent.ok ? {} : { error: sent.error }) });

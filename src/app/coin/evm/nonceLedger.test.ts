@@ -228,3 +228,15 @@ test("what is stored and is no transaction keeps no account closed: the rest is 
   expect(ledger.waiting().map(({ signed }) => signed.txid)).toEqual([good.txid]);
   expect(chain.sent).toEqual([good.raw]);
 });
+
+test("what is in no block whatever it pays is not sent, and takes no nonce", async () => {
+  const ledger = await open();
+  for (const [gasLimit, words] of [
+    [GAS - 1n, "needs 21000 gas at least"],
+    [chain.gasLimit + 1n, "more than a block has"],
+  ] as const) {
+    const made = signEvmTx({ ...pay(0n).tx, type: "legacy", chainId: 1n, gasPrice: 10n, gasLimit }, key);
+    expect(await ledger.send(made, signal)).toMatchObject({ ok: false, error: { message: expect.stringContaining(words) } });
+  }
+  expect([chain.sent, ledger.next()]).toEqual([[], 0n]);
+});

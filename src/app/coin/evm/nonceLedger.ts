@@ -7,6 +7,7 @@ import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
 import type { BroadcastOutcome } from "../../../ports/chain.ts";
 import type { Log } from "../../../ports/log.ts";
 import { broadcastToResult, type SendError } from "../withdraw.ts";
+import { whyInNoBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
 import { type Outgoing, outgoingOf } from "./outgoing.ts";
 import { isDearer, samePayment } from "./replacement.ts";
@@ -394,6 +395,8 @@ export class NonceLedger {
     // The keeper's empty transfer, also a dearer one.
     const isFiller = to === signed.from && value === 0n && data.length === 0;
     if (this.#entries.get(signed.txid)?.state === "sent") return null;
+    const inNoBlock = whyInNoBlock(this.#deps.chain, signed.tx);
+    if (inNoBlock !== null) return inNoBlock;
     if (nonce < this.#used()) return `nonce ${nonce} has been used by another transaction of this account; make a new one with withdraw`;
     const mayFill = (other: SignedEvmTx): boolean =>
       isFiller && (this.isGivenUp(other.txid) || (this.isMoot(other.txid) && isDearer(signed.tx, other.tx)));

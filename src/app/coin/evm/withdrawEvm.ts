@@ -6,6 +6,7 @@ import { add, fromUnits, type Rational, toUnits, ZERO } from "../../../core/mone
 import { err, ok, type Result } from "../../../core/util/result.ts";
 import { lookAgain } from "../lookAgain.ts";
 import type { GasFee, Withdrawal, WithdrawError, WithdrawRequest } from "../withdraw.ts";
+import { whyInNoBlock } from "./blockGas.ts";
 import { dataBound, dataFeeObstacle } from "./dataCost.ts";
 import { freeWei, gasPricesOf } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
@@ -109,6 +110,8 @@ export async function withdrawEvm(
   const amount = isMax && coin.contract === null ? wanted - offer.fee : wanted;
   const short = shortOfFee(coin, amount, offer.fee, free);
   if (short) return short;
+  const inNoBlock = whyInNoBlock(coin.account.chain, { gasLimit: offer.gas, data: callOf(wanted).data });
+  if (inNoBlock !== null) return asked.value.gas === null ? err({ kind: "Rejected", message: inNoBlock }) : badFee(inNoBlock);
   const make = (nonce: bigint): Result<SignedEvmTx, WithdrawError> => {
     // Another withdrawal may have been sent since: together they must not take more than there is.
     const gone =
