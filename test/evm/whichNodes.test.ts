@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import { err } from "../../src/core/util/result.ts";
 import type { PaymentKey } from "../../src/ports/accountChain.ts";
-import { PAYMENT_ID, type ScriptedNode, type ScriptedWorld, SWAP_CONTRACT, scriptedWorld } from "./support/scriptedEvm.ts";
+import { sleep } from "../../src/ports/clock.ts";
+import { OWNER, PAYMENT_ID, type ScriptedNode, type ScriptedWorld, SWAP_CONTRACT, scriptedWorld } from "./support/scriptedEvm.ts";
 
 const KEY: PaymentKey = { contract: SWAP_CONTRACT, id: PAYMENT_ID };
 const SENT = { kind: "sent", id: PAYMENT_ID } as const;
@@ -228,4 +230,30 @@ test("a node that gives each header late holds up no look for long", async () =>
   await world.drive(world.chain.refresh());
   expect(tip(world)?.height).toBe(world.evm.tip.number - 3);
   expect(world.evm.clock.nowMs() - sinceMs).toBeLessThan(6_000);
+});
+
+test("the quickest node, that tells its head and leaves all else unanswered, is not waited for with each question", async () => {
+  const world = scriptedWorld(3);
+  world.evm.mine([{ kind: "sent", id: PAYMENT_ID }]);
+  const tx = world.evm.transaction(null);
+  await world.drive(Promise.all([world.chain.watchAccount(OWNER), world.chain.watchTokens(OWNER, [SWAP_CONTRACT])]));
+  await world.drive(Promise.all([world.chain.watchPayment(KEY, 0), world.chain.watchTx(tx.txid, 0)]));
+  const silent = node(world, 0);
+  for (const other of world.nodes) if (other !== silent) other.latencyMs = 300;
+  const answer = silent.callBatch.bind(silent);
+  silent.callBatch = async (calls, options = {}) => {
+    if (calls.some(({ method }) => method === "eth_chainId")) return answer(calls, options);
+    await sleep(world.evm.clock, 10_000, options.signal ?? new AbortController().signal);
+    return calls.map(() => err({ kind: "unreachable", message: "no answer within 10 s" }));
+  };
+  const tookMs: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    await world.evm.clock.advance(12_000);
+    world.evm.mine();
+    const sinceMs = world.evm.clock.nowMs();
+    await world.drive(world.chain.refresh());
+    tookMs.push(world.evm.clock.nowMs() - sinceMs);
+  }
+  expect(world.chain.status().tip?.height).toBe(world.evm.tip.number);
+  expect(Math.max(...tookMs)).toBeLessThan(30_000);
 });

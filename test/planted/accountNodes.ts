@@ -465,4 +465,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     'txid === ""',
     "test/evm/receiptVotes.test.ts",
   ),
+  bug(
+    "an account node that tells its head at once and answers nothing else is waited for with each question",
+    "src/adapters/evmRpc/evmNode.ts",
+    'return this.#state === "away" ? usual * AWAY_FACTOR : usual;',
+    "return usual;",
+    WHICH,
+  ),
 ];

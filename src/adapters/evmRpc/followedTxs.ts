@@ -93,7 +93,10 @@ async function readReceipts(
   return mined.some((r) => r !== null && hashes.get(r.blockNumber) !== r.blockHash) ? err({ kind: "moved" }) : ok(mined);
 }
 
-/** The bytes of transactions from the first node that has them: their hash proves them, so one is enough. */
+/**
+ * The bytes of transactions from the first node that has them: their hash proves them, so one is enough. Who gave no answer in this look is
+ * asked where nobody else is left.
+ */
 async function readRaw(
   quorum: Quorum,
   txids: readonly string[],
@@ -118,7 +121,8 @@ async function readRaw(
       if (answer?.ok && answer.value !== null && isTxOf(answer.value, txid)) found.set(txid, answer.value);
     }
   };
-  for (const node of [...quorum.nodes].sort((a, b) => a.cost - b.cost)) await ask(node);
+  const there = quorum.nodes.filter(({ state }) => state !== "away");
+  for (const node of [...(there.length > 0 ? there : quorum.nodes)].sort((a, b) => a.cost - b.cost)) await ask(node);
   return found;
 }
 
