@@ -20,7 +20,7 @@ const PLATFORM = {
 } as unknown as PlatformKind;
 
 /** Opens an account at so many nodes, once something is wrong with some of them. */
-async function opened(count: number, prepare: (world: ScriptedWorld) => void) {
+async function opened(count: number, prepare: (world: ScriptedWorld) => void, keep = false) {
   const world: ScriptedWorld = scriptedWorld(count);
   prepare(world);
   const store = createAccountTxStore(openInlineDatabase(":memory:", [ACCOUNT_TX_SCHEMA]));
@@ -28,7 +28,7 @@ async function opened(count: number, prepare: (world: ScriptedWorld) => void) {
   const parts = { store, unlimitedAllowances: false, openChain: async () => ok(world.chain), load };
   const pool = new AccountPool({ clock: world.evm.clock, log: world.log, parts });
   const urls = world.nodes.map(({ name }) => `http://${name}`);
-  const account = await world.drive(pool.take("ETH", PLATFORM, KEY, urls, new AbortController().signal));
+  const account = await world.drive(pool.take("ETH", PLATFORM, KEY, urls, new AbortController().signal, keep));
   return { account, world, pool };
 }
 
@@ -59,6 +59,21 @@ test.each([
   const { account } = await opened(count, foreign(...numbers));
   expect(account).toMatchObject({ ok: false, error: { kind: "ChainMismatch", reason: expect.stringContaining("serves another chain") } });
 });
+
+test.each([
+  [2, [1]],
+  [3, [0, 2]],
+] as const)(
+  "of %i nodes some (%j) name another chain: what is kept for swaps is there all the same, and ready once they mend it",
+  async (count, numbers) => {
+    const { account, world } = await opened(count, foreign(...numbers), true);
+    expect(account).toMatchObject({ ok: true, value: { away: expect.stringContaining("serves another chain") } });
+    expect(world.chain.status().state).toBe("unreachable");
+    for (const { says } of world.nodes) says.clear();
+    await world.evm.clock.advance(300_000);
+    expect(world.chain.status().state).toBe("ready");
+  },
+);
 
 test.each(["dead", "hangs"] as const)(
   "a coin with two nodes of which one is gone (%s) is enabled with the other, within the time that a balance has",

@@ -472,4 +472,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "return usual;",
     WHICH,
   ),
+  bug(
+    "one of two account nodes that names another chain at a start keeps swaps from what they have to do",
+    "src/app/coin/evm/accountPool.ts",
+    'return failed.kind === "ChainMismatch" ? failed.reason : null;',
+    "return null;",
+    "test/evm/openAccount.test.ts",
+  ),
 ];

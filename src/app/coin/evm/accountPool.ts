@@ -82,9 +82,9 @@ export class AccountPool {
       }
       const { account } = opened.value;
       const failed = there && shared.away !== null ? await this.#seeAtLast(user, platform, shared, account, urls, signal) : null;
-      const away = failed?.kind === "DaemonFailed" ? failed.message : shared.away;
+      const away = failed === null ? shared.away : awayText(failed);
       if (failed === null && away === null) return ok({ account, away, isNew });
-      if (keep && (failed === null || failed.kind === "DaemonFailed")) return ok({ account, away, isNew });
+      if (keep && away !== null) return ok({ account, away, isNew });
       if (isNew) await this.release(user, account);
       return err(failed ?? unreached(user, away ?? ""));
     } catch (cause) {
@@ -228,7 +228,7 @@ export class AccountPool {
     const nonces = new NonceLedger({ chain: chain.value, address, store: parts.store, log });
     try {
       const failed = await firstLook(this.#deps, user, chain.value, address, signal);
-      const away = failed?.kind === "DaemonFailed" && keep ? failed.message : null;
+      const away = failed !== null && keep ? awayText(failed) : null;
       if (failed !== null && away === null) {
         await chain.value.close();
         return err(failed);
@@ -268,6 +268,15 @@ export class AccountPool {
       throw cause;
     }
   }
+}
+
+/**
+ * Why an account that is kept is not shown yet; null: it cannot be kept. Nodes of another chain are of no use, and so no worse than none: one of
+ * two that names another at a start must not keep a swap from what it has to do on its other coin.
+ */
+function awayText(failed: EvmEnableError): string | null {
+  if (failed.kind === "DaemonFailed") return failed.message;
+  return failed.kind === "ChainMismatch" ? failed.reason : null;
 }
 
 const idOf = (chainId: bigint, address: EvmAddress): string => `${chainId}/${address}`;
