@@ -479,4 +479,18 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "return null;",
     "test/evm/openAccount.test.ts",
   ),
+  bug(
+    "a coin whose contract nodes deny at a start is not there for the swaps that wait for it",
+    "src/app/coin/evm/evmCoins.ts",
+    "const why = keep ? awayText(error) : null;",
+    'const why = keep && error.kind === "DaemonFailed" ? error.message : null;',
+    WALLET,
+  ),
+  bug(
+    "a token that is not what the coins file says is not there for the swaps that wait for it",
+    "src/app/coin/tokenCoins.ts",
+    '    if (error.kind === "ChainMismatch" && tokens.length === 1) await kept.keepTokens(platform, tokens, error.reason);\n',
+    "",
+    WALLET,
+  ),
 ];

@@ -158,10 +158,10 @@ export class CoinRegistry {
   async #openAccount(entry: CoinEntry, request: EnableRequest, signal: AbortSignal): Promise<Result<EvmCoin, EnableError>> {
     const opened = await this.#accounts.open(entry, request, signal, this.#kept.isWaitedFor(entry.ticker));
     if (!opened.ok) return opened;
-    const { coin, away } = opened.value;
+    const { coin, away, refused } = opened.value;
     if (away === null) return ok(coin);
     this.#kept.keep(coin, request, away);
-    return err({ kind: "DaemonFailed", coin: entry.ticker, message: away });
+    return err(refused ?? { kind: "DaemonFailed", coin: entry.ticker, message: away });
   }
 
   /** A coin of an account chain that was kept for swaps is enabled: all that was not checked then is, and another one takes its place. */

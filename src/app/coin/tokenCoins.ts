@@ -51,7 +51,7 @@ export class TokenCoins {
   }
 
   async #openAll(platform: EvmCoin, tokens: TokensToOpen["tokens"], isGone: () => boolean, signal: AbortSignal): Promise<Opened> {
-    const { shelf, accounts, kept } = this.#deps;
+    const { shelf, accounts } = this.#deps;
     const gone = err({ kind: "PlatformCoinIsNotActivated" as const, platform: platform.ticker });
     for (const { entry } of tokens) shelf.opening.set(entry.ticker, null);
     try {
@@ -61,7 +61,7 @@ export class TokenCoins {
         return gone;
       }
       if (opened.ok) await this.#enterAll(platform, opened.value);
-      else if (opened.error.kind === "DaemonFailed") await kept.keepTokens(platform, tokens, opened.error.message);
+      else await this.#keep(platform, tokens, opened.error);
       return opened;
     } catch (cause) {
       // Its account was closed under the work.
@@ -70,6 +70,13 @@ export class TokenCoins {
     } finally {
       for (const { entry } of tokens) shelf.opening.delete(entry.ticker);
     }
+  }
+
+  /** One of several that is not what the coins file says keeps nobody from the others: who enables them asks for each alone. */
+  async #keep(platform: EvmCoin, tokens: TokensToOpen["tokens"], error: EnableTokensError): Promise<void> {
+    const { kept } = this.#deps;
+    if (error.kind === "DaemonFailed") await kept.keepTokens(platform, tokens, error.message);
+    if (error.kind === "ChainMismatch" && tokens.length === 1) await kept.keepTokens(platform, tokens, error.reason);
   }
 
   async #enterAll({ ticker }: EvmCoin, tokens: readonly EvmCoin[]): Promise<void> {

@@ -271,10 +271,10 @@ export class AccountPool {
 }
 
 /**
- * Why an account that is kept is not shown yet; null: it cannot be kept. Nodes of another chain are of no use, and so no worse than none: one of
- * two that names another at a start must not keep a swap from what it has to do on its other coin.
+ * Why a coin or account is kept for swaps alone; null: it cannot be kept. What is not as it should be by what nodes say is of no use to them, and
+ * so no worse than nodes that are away: one of two that names another chain at a start must not keep a swap from what it has to do on its other coin.
  */
-function awayText(failed: EvmEnableError): string | null {
+export function awayText(failed: EvmEnableError): string | null {
   if (failed.kind === "DaemonFailed") return failed.message;
   return failed.kind === "ChainMismatch" ? failed.reason : null;
 }

@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../../../core/util/result.ts";
 import type { AccountChain } from "../../../ports/accountChain.ts";
 import type { AccountNodes, EnableTokensError, EvmEnableError } from "../evmParts.ts";
 import { lookAgain } from "../lookAgain.ts";
-import { AccountPool, type AccountPoolDeps, type PlatformKind } from "./accountPool.ts";
+import { AccountPool, type AccountPoolDeps, awayText, type PlatformKind } from "./accountPool.ts";
 import type { EvmAccount } from "./evmAccount.ts";
 import { EvmCoin } from "./evmCoin.ts";
 import { EvmSwapCoin } from "./evmSwapCoin.ts";
@@ -30,8 +30,11 @@ export type EvmEnable = {
   readonly inheritsPrefix: boolean;
 };
 
-/** `away`: why its nodes have not shown it yet, a sentence; null: they have. */
-export type OpenedEvmCoin = { readonly coin: EvmCoin; readonly away: string | null };
+/**
+ * `away`: why it is there for swaps alone, a sentence; null: it is there. `refused`: what nodes show of it is not what the request and the coins
+ * file say; absent where they have not shown it yet.
+ */
+export type OpenedEvmCoin = { readonly coin: EvmCoin; readonly away: string | null; readonly refused?: EvmEnableError };
 
 /** Stands in for the decimal places of a token that neither its entry nor its contract has told. */
 const UNTOLD_DECIMALS = 18;
@@ -88,9 +91,13 @@ export class EvmCoins {
         if (request.nodes.gasPolicy !== undefined) coin.value.gasPolicy.choose(request.nodes.gasPolicy);
         return ok({ coin: coin.value, away: null });
       }
-      // They showed the account, and went away since.
-      if (keep && coin.error.kind === "DaemonFailed")
-        return ok({ coin: this.#unchecked(entry, kind.value, account, contracts.value, request), away: coin.error.message });
+      // They showed the account, and went away since; or the contract or token is another by what they or the coins file say now.
+      const { error } = coin;
+      const why = keep ? awayText(error) : null;
+      if (why !== null) {
+        const kept = { coin: this.#unchecked(entry, kind.value, account, contracts.value, request), away: why };
+        return ok(error.kind === "DaemonFailed" ? kept : { ...kept, refused: error });
+      }
       await giveBack();
       return coin;
     } catch (cause) {

@@ -432,3 +432,21 @@ test("a token that was disabled by force while a swap needs it is there again wi
   expect([chains.length, chains[0]?.closed]).toEqual([1, false]);
   expect((await node.v2("enable_eth_with_tokens", all)).reply.error_type).toBe("PlatformIsAlreadyActivated");
 });
+
+test("a coin that swaps wait for is there for them though nodes say another thing of its contract, and refused all the same", async () => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")], {
+    prepare: (c) => {
+      c.swapContracts = new Set();
+    },
+    swapsOf: () => ["a swap"],
+  });
+  const refused = await reply(node, "enable", { coin: "ETH", ...NODES });
+  expect(refused.error).toContain("ETH cannot be enabled: ");
+  expect((await reply(node, "my_balance", { coin: "ETH" })).error).toBe("No such coin: ETH");
+  expect(node.coins.running("ETH")).toBeDefined();
+  chain().swapContracts = null;
+  chain().decimals.set(TOKEN, 8);
+  expect(await reply(node, "enable", { coin: "ETH", ...NODES })).toMatchObject({ result: "success" });
+  expect((await node.v2("enable_erc20", { ticker: "USDT" })).reply.error_type).toBe("InvalidConfig");
+  expect([node.coins.wallet("USDT"), node.coins.running("USDT")]).toEqual([undefined, expect.anything()]);
+});
