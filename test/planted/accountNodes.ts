@@ -146,14 +146,14 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a token whose nodes go away behind its platform coin is not kept for swaps",
     "src/app/coin/evm/evmCoins.ts",
-    'if (keep && coin.error.kind === "DaemonFailed")',
-    'if (keep && coin.error.kind !== "DaemonFailed")',
+    "const why = keep ? awayText(error) : null;",
+    'const why = keep && error.kind !== "DaemonFailed" ? awayText(error) : null;',
     "test/sim/accountAwayAtStart.test.ts",
   ),
   bug(
     "tokens whose nodes go away behind their platform coin are not kept for swaps",
     "src/app/coin/tokenCoins.ts",
-    '      else if (opened.error.kind === "DaemonFailed") await kept.keepTokens(platform, tokens, opened.error.message);\n',
+    '    if (error.kind === "DaemonFailed") await kept.keepTokens(platform, tokens, error.message);\n',
     "",
     "test/sim/accountAwayAtStart.test.ts",
   ),

@@ -587,7 +587,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a failed swap's fee that pools keep is replaced before its blocks have come",
     KEEPER,
-    "isLow ? RAISE : HIDDEN",
+    "isWaiting ? RAISE : HIDDEN",
     "RAISE",
     KEEPER_TEST,
   ),
@@ -916,5 +916,33 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "...(nodes.gasPolicy ? { gasPolicy: nodes.gasPolicy } : {}),",
     "",
     "src/app/coin/activationRecord.test.ts",
+  ),
+  bug(
+    "what was held for a claim is free for anything once it is signed, and it cannot be made dearer",
+    "src/app/swap/duties/storeSigned.ts",
+    "task.coin(chainOf(role, slot)).useClaimGas?.(task.claimReservation, fromHex(raw));",
+    "{\n    task.coin(chainOf(role, slot)).release(task.claimReservation);\n    task.claimReservation = null;\n  }",
+    "src/app/swap/duties/storeSigned.test.ts",
+  ),
+  bug(
+    "a version of a claim takes all that it may cost of what is held, beside the one it replaces",
+    "src/app/coin/evm/evmSwapCoin.ts",
+    "const more = greatestCost(tx) + beside - counted;",
+    "const more = greatestCost(tx) + beside - counted * 0n;",
+    "src/app/coin/evm/evmSwapBuilder.test.ts",
+  ),
+  bug(
+    "no gas is held after a restart to make a claim dearer that has left",
+    FUNDS,
+    "s.own[claim]?.attempted !== false",
+    "!s.own[claim]",
+    FUNDS_TEST,
+  ),
+  bug(
+    "no gas is held after a restart to make a refund dearer that has left",
+    FUNDS,
+    "s.own[refund]?.attempted !== false",
+    "!s.own[refund]",
+    FUNDS_TEST,
   ),
 ];

@@ -217,3 +217,27 @@ test.each([
   await clock.advance(3_600_000);
   expect([released, held]).toEqual([["c1"], 1]);
 });
+
+test.each(["takerPaymentSpend", "makerPaymentRefund"] as const)(
+  "gas is held to make a %s dearer that has left, and none for one that has not",
+  (slot) => {
+    const isRefund = slot === "makerPaymentRefund";
+    const paid: SwapEvent[] = [
+      { ...SIGNED, slot: "makerPayment" },
+      { type: "tx_attempted", slot: "makerPayment" },
+    ];
+    const reserveAgain = (asked: readonly object[]): readonly [] => {
+      held += asked.length;
+      return [];
+    };
+    const own = { ...coin(), ticker: isRefund ? "UTXO" : "ACCOUNT", reserveAgain } as SwapCoin;
+    const heldFor = (...events: SwapEvent[]): number => {
+      held = 0;
+      funds.add(terms.uuid, state(...paid, ...events));
+      funds.take(own);
+      return held;
+    };
+    const signed: SwapEvent = { ...SIGNED, slot, notAfter: null };
+    expect([heldFor(signed), heldFor(signed, { type: "tx_attempted", slot })]).toEqual([0, 1]);
+  },
+);

@@ -292,8 +292,9 @@ function needsOf(s: SwapState): Needs {
     }),
     entrusted: entrustedOf(s),
     mayDropClaim: mayDropClaim(s),
-    mayRefund: !isOver && isPaid && !s.own[refund],
-    mayClaim: !isOver && !s.abandoned && !s.own[claim],
+    // Also what has left: it may have to be made dearer.
+    mayRefund: !isOver && isPaid && s.own[refund]?.attempted !== false,
+    mayClaim: !isOver && !s.abandoned && s.own[claim]?.attempted !== false,
     spendUntil: times.makerLock + s.terms.lockDurationSec,
   };
 }

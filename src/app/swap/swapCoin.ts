@@ -143,6 +143,11 @@ export interface SwapCoin extends TradingCoin {
   /** The same for `reserveClaim`. */
   reserveClaimAgain(ttlMs: number): Result<Reservation | null, FundsError>;
   /**
+   * A version of a claim was signed: what it may cost is taken of what is held for it, and the rest stays for dearer ones. Only coins that hold
+   * something for claims have it.
+   */
+  useClaimGas?(reservation: Reservation, claim: Uint8Array): void;
+  /**
    * Holds gas, as much as there is, for steps of a token that this coin pays for and that is not enabled yet. Null: `ticker` is none. Only platform coins have
    * it.
    */

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { ETH_ENTRY, evmCoinOf, tokenEntry } from "../../../../test/fakes/evmCoins.ts";
 import { FakeAccountChain } from "../../../../test/fakes/fakeAccountChain.ts";
 import { SilentLog } from "../../../../test/fakes/silentLog.ts";
@@ -266,4 +266,22 @@ test("where little is left of what was held, a payment bids less than its ceilin
   const parsed = built.ok ? parseEvmTx(built.value.raw) : expect.fail(built.error.kind);
   expect(parsed).toMatchObject({ value: { tx: { maxFeePerGas: (held - held / 2n) / (gas + refundGas) } } });
   expect(others.ok).toBe(true);
+});
+
+test("what was held for a claim stays held to make it dearer once it is signed, and counts each version once", () => {
+  const { eth } = coins;
+  vi.spyOn(chain, "payment").mockReturnValue({ state: "sent" } as never);
+  const held = eth.reserveClaim(3_600_000);
+  const reservation = (held.ok ? held.value : null) ?? expect.fail("nothing was held");
+  const free = funds.free(null);
+  const args = { contract, payment: new Uint8Array(0), secret: new Uint8Array(32) };
+  const first = eth.buildClaim(args);
+  const { raw, fee } = first.ok ? first.value : expect.fail("no claim");
+  eth.useClaimGas?.(reservation, raw);
+  expect([funds.free(null), funds.gasOf(reservation.id)]).toEqual([free, 7n * fee]);
+  const second = eth.buildClaim({ ...args, fee: 3n * fee, replaces: raw });
+  const dearer = second.ok ? second.value : expect.fail("no second claim");
+  eth.useClaimGas?.(reservation, dearer.raw);
+  eth.useClaimGas?.(reservation, dearer.raw);
+  expect([funds.free(null), funds.gasOf(reservation.id)]).toEqual([free, 8n * fee - dearer.fee]);
 });

@@ -18,7 +18,7 @@ import { checkEvmDexFee, checkEvmPayment } from "./evmSwapReader.ts";
 import { EvmTradeFunds } from "./evmTradeFunds.ts";
 import { mostNeeded } from "./foundGas.ts";
 import { priceOf } from "./gasBid.ts";
-import { greatestCost } from "./outgoing.ts";
+import { greatestCost, outgoingOf } from "./outgoing.ts";
 import { paymentScript, paymentTerms } from "./paymentScript.ts";
 import { payoutObstacle } from "./payoutObstacle.ts";
 import { ReadTxs } from "./readTxs.ts";
@@ -100,6 +100,18 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const isUsable = tried.value <= MOST_TRANSFER_GAS;
     if (isUsable) this.needsSpendGas(tried.value + CONTRACT_GAS);
     return isUsable ? null : `a transfer of ${ticker} needs ${tried.value} gas, far more than any swap reckons with`;
+  }
+  useClaimGas({ id }: Reservation, claim: Uint8Array): void {
+    const { chain, funds, nonces } = this.coin.account;
+    const { tx, txid } = this.#own(claim);
+    const beside = dataBound(chain).wei;
+    const others = nonces.othersAt(tx.nonce).filter((other) => other.txid !== txid);
+    const counted = outgoingOf(
+      others.map((other) => other.tx),
+      beside,
+    ).wei;
+    const more = greatestCost(tx) + beside - counted;
+    if (more > 0n) funds.use(id, 0n, more, txid);
   }
   spendTooDear(): string | null {
     const { account, ticker } = this.coin;

@@ -1,4 +1,5 @@
 import { isChildSlot, ownClaim, type PaymentSlot, type Slot } from "../../../core/swap/events.ts";
+import type { TxVersion } from "../../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
 import { chainOf } from "../contracts.ts";
 import type { OwnSignedTx } from "../swapCoin.ts";
@@ -15,11 +16,7 @@ export async function storeSpend(task: SwapTask, slot: Slot, tx: OwnSignedTx, no
     await emitSigned(task, slot, tx, notAfter);
   } finally {
     const stored = task.state.own[slot];
-    // The claim that is signed counts by itself from here on.
-    if (stored && slot === ownClaim(task.state.terms.role) && task.claimReservation) {
-      coin.release(task.claimReservation);
-      task.claimReservation = null;
-    }
+    if (stored) countClaim(task, slot, stored);
     if (stored?.txid !== tx.txid && coin.relayPolicy === "nonce") {
       coin.releaseInputs(tx.raw);
       // An earlier try was stored and its answer lost: that one counts.
@@ -84,5 +81,13 @@ export async function storeReplaced(task: SwapTask, slot: Slot, tx: OwnSignedTx)
     throw cause;
   }
   giveBack();
-  return task.state.own[slot]?.txid === tx.txid;
+  const newest = task.state.own[slot];
+  if (newest) countClaim(task, slot, newest);
+  return newest?.txid === tx.txid;
+}
+
+/** A claim that is signed counts by itself from here on; what is held beside that is there to make it dearer, until the swap is over. */
+function countClaim(task: SwapTask, slot: Slot, { raw }: TxVersion): void {
+  const { role } = task.state.terms;
+  if (slot === ownClaim(role) && task.claimReservation) task.coin(chainOf(role, slot)).useClaimGas?.(task.claimReservation, fromHex(raw));
 }
