@@ -670,4 +670,11 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     ");",
     "src/app/coin/evm/nonceKeeper.test.ts",
   ),
+  bug(
+    "a transaction with a nonce far ahead has the account pay for every nonce before it",
+    "src/app/coin/evm/nonceLedger.ts",
+    "const MOST_SKIPPED = 16n;",
+    "const MOST_SKIPPED = 1_600n;",
+    "src/app/coin/evm/nonceLedger.test.ts",
+  ),
 ];

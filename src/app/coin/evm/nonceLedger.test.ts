@@ -240,3 +240,13 @@ test("what is in no block whatever it pays is not sent, and takes no nonce", asy
   }
   expect([chain.sent, ledger.next()]).toEqual([[], 0n]);
 });
+
+test("a transaction made elsewhere with a nonce far ahead is not sent: each nonce that it skips would be filled at the account's expense", async () => {
+  const ledger = await open();
+  expect(await ledger.send(pay(17n), signal)).toMatchObject({
+    ok: false,
+    error: { kind: "Rejected", message: expect.stringContaining("nonce 17 is far above 0, the next of this account") },
+  });
+  expect(ledger.waiting()).toEqual([]);
+  for (const nonce of [16n, 0n, 17n]) expect(await ledger.send(pay(nonce), signal)).toMatchObject({ ok: true });
+});

@@ -29,6 +29,12 @@ const MAX_SIGNED = 200;
  */
 export const MOST_UNKNOWN = 16;
 
+/**
+ * Nonces that a transaction may leave free below itself: what was signed before it may have been refused since. Each is filled at the account's
+ * expense (`NonceKeeper`), and geth keeps no more than some tens of what waits behind a gap.
+ */
+const MOST_SKIPPED = 16n;
+
 export type NonceLedgerDeps = {
   readonly chain: AccountChain;
   readonly address: EvmAddress;
@@ -398,6 +404,9 @@ export class NonceLedger {
     const inNoBlock = whyInNoBlock(this.#deps.chain, signed.tx);
     if (inNoBlock !== null) return inNoBlock;
     if (nonce < this.#used()) return `nonce ${nonce} has been used by another transaction of this account; make a new one with withdraw`;
+    const next = this.next();
+    if (next !== null && nonce - next > MOST_SKIPPED)
+      return `nonce ${nonce} is far above ${next}, the next of this account, and would wait for all between; make a new one with withdraw`;
     const mayFill = (other: SignedEvmTx): boolean =>
       isFiller && (this.isGivenUp(other.txid) || (this.isMoot(other.txid) && isDearer(signed.tx, other.tx)));
     for (const { signed: other, ofSwap } of this.#taking()) {
