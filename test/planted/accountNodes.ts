@@ -493,4 +493,18 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "",
     WALLET,
   ),
+  bug(
+    "the secret in one node's logs is passed over where most nodes do not know its transaction",
+    "src/adapters/evmRpc/eventSearch.ts",
+    "else if (read.ok && !this.#noteSecret(payment, log)) isContradicted = true;",
+    "else if (read.ok) isContradicted = true;",
+    "test/evm/receiptVotes.test.ts",
+  ),
+  bug(
+    "one node's logs show any secret where most nodes do not know its transaction",
+    "src/adapters/evmRpc/eventSearch.ts",
+    " || !isSecretOf(payment.id, payment.lockTime, event.value.secret)) return false;",
+    ") return false;",
+    "test/evm/receiptVotes.test.ts",
+  ),
 ];

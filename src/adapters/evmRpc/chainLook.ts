@@ -1,6 +1,6 @@
 import type { EvmAddress } from "../../core/evm/address.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { AccountState, AccountTip, AccountTx, PaymentEvent, SwapPayment, TokenState } from "../../ports/accountChain.ts";
+import type { AccountState, AccountTip, AccountTx, PaymentEvent, ShownSecret, SwapPayment, TokenState } from "../../ports/accountChain.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HeaderAnswer } from "./answers.ts";
@@ -80,6 +80,11 @@ export class ChainLook {
   /** The nodes and the block of the last look; null before the first. */
   get quorum(): Quorum | null {
     return this.#known?.quorum ?? null;
+  }
+
+  /** See `EventSearch.shown`. */
+  shownSecret(key: string): ShownSecret | null {
+    return this.#search.shown(key);
   }
 
   async take(signal: AbortSignal): Promise<Result<LookResult, LookFault>> {

@@ -1,6 +1,7 @@
-import { type PaymentState, parseSwapEvent, SWAP_TOPICS } from "../../core/evm/swapContract.ts";
+import { isSecretOf, type PaymentState, parseSwapEvent, SWAP_TOPICS } from "../../core/evm/swapContract.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { ok, type Result } from "../../core/util/result.ts";
+import type { ShownSecret } from "../../ports/accountChain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LogAnswer } from "./answers.ts";
 import { paymentKey } from "./chainView.ts";
@@ -63,6 +64,8 @@ export class EventSearch {
   readonly #searches = new Map<string, Search>();
   /** Looks in which a node was away, since it last gave logs. */
   readonly #outages = new Map<EvmNode, number>();
+  /** What logs showed of claims that most nodes do not know, by payment. */
+  readonly #shown = new Map<string, ShownSecret>();
   #turns = 0;
 
   constructor(clock: Clock) {
@@ -74,9 +77,14 @@ export class EventSearch {
     return (this.#searches.get(key)?.repeatAtMs ?? null) !== null;
   }
 
+  /** The secret in a claim of which one node's log tells alone: it is the one that the payment's id was made for, whoever shows it. */
+  shown(key: string): ShownSecret | null {
+    return this.#shown.get(key) ?? null;
+  }
+
   /** Forgets the searches for all other payments. */
   keepOnly(keys: ReadonlySet<string>): void {
-    for (const key of [...this.#searches.keys()]) if (!keys.has(key)) this.#searches.delete(key);
+    for (const known of [this.#searches, this.#shown]) for (const key of [...known.keys()]) if (!keys.has(key)) known.delete(key);
   }
 
   /** One bounded part of the search; transactions that are proven to hold a missing event. */
@@ -194,10 +202,18 @@ export class EventSearch {
       if (!read.ok && read.error.kind === "moved") return read;
       const tx = read.ok ? (read.value.get(txid) ?? null) : await claimOfLog(look, log, payment.lockTime, signal);
       if (tx && [...open].some((kind) => eventIn(tx, payment.contract, payment.id, kind) !== null)) found.push(tx);
-      else if (read.ok) isContradicted = true;
+      else if (read.ok && !this.#noteSecret(payment, log)) isContradicted = true;
     }
     if (isContradicted) node.contradicted("the logs of a swap contract");
     return ok(found);
+  }
+
+  /** @returns whether a log has the secret of the payment: then it is no invention, whatever most nodes know of its transaction */
+  #noteSecret(payment: Missing["payment"], log: LogAnswer): boolean {
+    const event = parseSwapEvent(log.topics, log.data);
+    if (!event.ok || event.value.kind !== "spent" || !isSecretOf(payment.id, payment.lockTime, event.value.secret)) return false;
+    this.#shown.set(paymentKey(payment), { txid: log.transactionHash, secret: event.value.secret });
+    return true;
   }
 }
 

@@ -152,7 +152,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
       watches.addPayment(key, fromHeight);
       await loop.fresh(signal);
     },
-    shownSecret: (key) => secrets.shown(paymentKey(key)),
+    shownSecret: (key) => secrets.shown(paymentKey(key)) ?? used.look.shownSecret(paymentKey(key)),
     payment: (key: PaymentKey) => loop.view?.payments.get(paymentKey(key)),
     unwatch({ accounts = [], tokens = [], txids = [], payments = [] }) {
       for (const address of accounts) watches.accounts.delete(address);
