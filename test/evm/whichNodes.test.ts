@@ -257,3 +257,18 @@ test("the quickest node, that tells its head and leaves all else unanswered, is 
   expect(world.chain.status().tip?.height).toBe(world.evm.tip.number);
   expect(Math.max(...tookMs)).toBeLessThan(30_000);
 });
+
+test("a node that tells of new heads all the time has the others asked hardly more often than without it", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.watchAccount(OWNER));
+  const heads = (n: number): number => node(world, n).calls.filter(({ method }) => method === "eth_chainId").length;
+  const before = heads(1);
+  for (let tenths = 0; tenths < 1_200; tenths++) {
+    for (const listener of node(world, 0).listeners) listener();
+    if (tenths % 120 === 0) world.evm.mine();
+    await pass(world, 0.1);
+  }
+  // Every four seconds, and twice a block.
+  expect(heads(1) - before).toBeLessThan(30 + 2 * 10 + 5);
+  expect(tip(world)?.height).toBe(world.evm.tip.number);
+});

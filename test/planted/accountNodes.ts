@@ -507,4 +507,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     ") return false;",
     "test/evm/receiptVotes.test.ts",
   ),
+  bug(
+    "an account node that tells of new heads all the time has the others asked until they limit it",
+    "src/adapters/evmRpc/evmRpcChain.ts",
+    "if (times++ < HURRIES_PER_TIP) loop.hurry();",
+    "loop.hurry();",
+    WHICH,
+  ),
 ];

@@ -51,6 +51,8 @@ export type EvmRpcDeps = {
 };
 
 const MAX_NODES = 32;
+/** The first may come before the others have the block. */
+const HURRIES_PER_TIP = 2;
 const HEX_64 = /^[0-9a-f]{64}$/;
 /** A question waits so long for a fresh look. */
 const FRESH_LOOK_MS = 20_000;
@@ -82,7 +84,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
     return { backends, pool, look: new ChainLook({ ticker, pool, watches, clock }), left: new AbortController() };
   }
   const listen = (backends: readonly EvmBackend[]): readonly (() => void)[] =>
-    backends.flatMap((backend) => (backend.onHead ? [backend.onHead(() => loop.hurry())] : []));
+    backends.flatMap((backend) => (backend.onHead ? [backend.onHead(hurrier(loop))] : []));
 
   let used = sourceOf(deps.backends);
   const loop = new LookLoop({ ticker, pool: used.pool, look: used.look, clock, log, pollMs, leastMs });
@@ -202,6 +204,20 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
       await done;
       leave();
     },
+  };
+}
+
+/**
+ * What a node's news of heads sets off: a look, and no more than two while these bring no new block. One that tells of heads all the time would
+ * else use up how often the others let themselves be asked.
+ */
+function hurrier(loop: Pick<LookLoop, "view" | "hurry">): () => void {
+  let tip: string | null = null;
+  let times = 0;
+  return () => {
+    const now = loop.view?.tip.hash ?? null;
+    if (now !== tip) [tip, times] = [now, 0];
+    if (times++ < HURRIES_PER_TIP) loop.hurry();
   };
 }
 
