@@ -33,8 +33,9 @@ export async function enableWithTokens(
   const { coin } = request;
   const platform = await coins.enable(request, signal, tokens.length > 0);
   if (!platform.ok) {
-    // Where its nodes are away, it stays for swaps that wait for it; so do the tokens.
-    if (platform.error.kind === "DaemonFailed" && tokens.length > 0) await coins.enableTokens(coin, tokens, signal, false);
+    // Where its nodes are away, or show another thing than they should, it stays for swaps that wait for it; so do the tokens.
+    const mayBeKept = platform.error.kind === "DaemonFailed" || platform.error.kind === "ChainMismatch";
+    if (mayBeKept && tokens.length > 0) await coins.enableTokens(coin, tokens, signal, false);
     return err({ of: "platform", error: platform.error });
   }
   if (tokens.length === 0) return ok({ platform: platform.value, tokens: [] });

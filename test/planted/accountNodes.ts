@@ -514,4 +514,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "loop.hurry();",
     WHICH,
   ),
+  bug(
+    "tokens enabled with a platform coin that is refused and kept are not kept for their swaps",
+    "src/rpc/enableWithTokens.ts",
+    ' || platform.error.kind === "ChainMismatch";',
+    ";",
+    WALLET,
+  ),
 ];

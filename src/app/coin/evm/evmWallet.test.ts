@@ -450,3 +450,16 @@ test("a coin that swaps wait for is there for them though nodes say another thin
   expect((await node.v2("enable_erc20", { ticker: "USDT" })).reply.error_type).toBe("InvalidConfig");
   expect([node.coins.wallet("USDT"), node.coins.running("USDT")]).toEqual([undefined, expect.anything()]);
 });
+
+test("tokens that swaps wait for are there for them, too, where their platform coin is refused and kept", async () => {
+  const { node } = await world([platform("ETH"), token("USDT")], {
+    prepare: (c) => {
+      c.swapContracts = new Set();
+    },
+    swapsOf: () => ["a swap"],
+  });
+  const request = { ticker: "ETH", swap_contract_address: NODES.swap_contract_address, nodes: [{ url: NODES.urls[0] ?? "" }] };
+  const all = { ...request, erc20_tokens_requests: [{ ticker: "USDT" }] };
+  expect((await node.v2("enable_eth_with_tokens", all)).reply.error_type).toBe("InvalidConfig");
+  for (const coin of ["ETH", "USDT"]) expect([node.coins.wallet(coin), node.coins.running(coin)]).toEqual([undefined, expect.anything()]);
+});
