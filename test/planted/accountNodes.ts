@@ -521,4 +521,11 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     ";",
     WALLET,
   ),
+  bug(
+    "whether a transaction failed is the word of one of three nodes",
+    "src/adapters/evmRpc/query.ts",
+    "r.blockNumber, r.status, r.gasUsed",
+    "r.blockNumber, r.gasUsed",
+    "test/evm/oneLiar.test.ts",
+  ),
 ];
