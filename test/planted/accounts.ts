@@ -677,4 +677,11 @@ export const ACCOUNTS: readonly PlantedBug[] = [
     "const MOST_SKIPPED = 1_600n;",
     "src/app/coin/evm/nonceLedger.test.ts",
   ),
+  bug(
+    "nothing is sent on a chain whose headers do not tell what a block has",
+    "src/app/coin/evm/blockGas.ts",
+    "return most > 0n && gas > most;",
+    "return gas > most;",
+    "src/app/coin/evm/evmWallet.test.ts",
+  ),
 ];

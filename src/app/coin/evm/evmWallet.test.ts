@@ -220,6 +220,10 @@ test("nothing is withdrawn with gas that no block has, or with too little for an
   chain().gas = 40_000_000n;
   expect(await send("ETH")).toContain("40000000 gas are more than a block has");
   expect(chain().sent).toEqual([]);
+  // Headers of some chains do not tell it.
+  chain().gasLimit = 0n;
+  expect(await send("ETH")).toBeUndefined();
+  expect(chain().sent.length).toBe(1);
 });
 
 test("nothing is withdrawn to nobody, to the token's own contract or to the swap contract", async () => {
