@@ -138,3 +138,15 @@ test("what was read is not read again at each round, and while enough agree nobo
   expect(shown(world)).toBe(SECRET);
   expect(logsAsked(world, 2)).toBe(before + 1);
 });
+
+test("where most nodes stand still, the one that goes on shows the secret of a claim, though the others agree", async () => {
+  const world = await short();
+  for (let blocks = 1; blocks <= 30; blocks++) {
+    world.evm.mine(blocks === 2 ? [SPENT] : []);
+    for (const n of [0, 1]) node(world, n).behind = blocks;
+    await pass(world, 12);
+  }
+  expect(world.chain.status()).toMatchObject({ state: "ready", tip: { height: world.evm.tip.number - 30 } });
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+  expect(shown(world)).toBe(SECRET);
+});

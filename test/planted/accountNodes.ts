@@ -528,4 +528,18 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "r.blockNumber, r.gasUsed",
     "test/evm/oneLiar.test.ts",
   ),
+  bug(
+    "the secret that one node shows is not read where most nodes stand still and agree",
+    "src/adapters/evmRpc/evmRpcChain.ts",
+    "Math.max(loop.shortMs, behindMs())",
+    "Math.max(loop.shortMs, 0 * behindMs())",
+    SECRETS_TEST,
+  ),
+  bug(
+    "a refund waits for ever where most nodes of its chain stand still and agree",
+    "src/app/swap/duties/lockTimes.ts",
+    '(state !== "ready" || isStill)',
+    'state !== "ready"',
+    "src/app/swap/duties/lockTimes.test.ts",
+  ),
 ];

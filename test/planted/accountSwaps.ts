@@ -45,7 +45,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a refund waits for account nodes that are gone until the maker may show its secret",
     "src/app/swap/duties/lockTimes.ts",
-    ' || (relayPolicy === "nonce" && chain.status().state !== "ready")',
+    ' || (relayPolicy === "nonce" && (state !== "ready" || isStill))',
     "",
     "test/sim/accountShort.test.ts",
   ),

@@ -54,6 +54,8 @@ const MAX_NODES = 32;
 /** The first may come before the others have the block. */
 const HURRIES_PER_TIP = 2;
 const HEX_64 = /^[0-9a-f]{64}$/;
+/** Between two blocks, and until most nodes have the second. */
+const USUAL_GAP_MS = 120_000;
 /** A question waits so long for a fresh look. */
 const FRESH_LOOK_MS = 20_000;
 /** Of a whole question, failover included. */
@@ -94,10 +96,16 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
     log,
     watches,
     nodes: () => used.pool.senders(),
-    shortMs: () => loop.shortMs,
+    shortMs: () => Math.max(loop.shortMs, behindMs()),
     timeoutMs,
     onSecret: (id) => loop.tell(new Set([id])),
   });
+  /** How long, beyond what is usual, most nodes have shown no new block while one has a higher one: they may all stand still. */
+  function behindMs(): number {
+    const tip = loop.view?.tip;
+    const isAhead = tip !== undefined && used.pool.health().some(({ height }) => height !== null && height > tip.height);
+    return isAhead ? clock.nowMs() - tip.timeSec * 1_000 - USUAL_GAP_MS : 0;
+  }
   const done = Promise.all([loop.run(), secrets.run(loop.signal).catch(unlessAborted)]);
 
   function leave(): void {

@@ -16,7 +16,7 @@ export type SecretSearchDeps = {
   readonly watches: Watches;
   /** Those that may be asked now; others after an exchange. */
   readonly nodes: () => readonly EvmNode[];
-  /** Since the nodes last agreed on a block, ms. */
+  /** Since the nodes last agreed on a block, ms; or how long they have agreed on none that is new while one of them has one. */
   readonly shortMs: () => number;
   /** Deadline of one request, ms. */
   readonly timeoutMs: number;

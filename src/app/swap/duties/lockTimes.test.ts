@@ -14,6 +14,8 @@ type Case = {
   readonly isPaid?: boolean;
   readonly sinceSec?: number;
   readonly isOwn?: boolean;
+  /** It is an account chain, and its nodes agree. */
+  readonly isAccount?: boolean;
   readonly role?: Role;
   /** From the taker's lock to the maker's. */
   readonly restSec?: number;
@@ -29,11 +31,24 @@ const terms = (role: Role) => ({
   takerUnits: "1",
 });
 
-function heldUp({ nowSec, tipSec, isPaid = true, sinceSec = 0, isOwn = false, role = "maker", restSec = 0 }: Case): boolean {
-  const status = () => ({ tip: { timeSec: tipSec } });
-  const chain = isOwn ? { status } : { status, guard: () => () => undefined };
+function heldUp({
+  nowSec,
+  tipSec,
+  isPaid = true,
+  sinceSec = 0,
+  isOwn = false,
+  isAccount = false,
+  role = "maker",
+  restSec = 0,
+}: Case): boolean {
+  const status = () => ({ state: "ready", tip: { timeSec: tipSec } });
+  const chain = isOwn || isAccount ? { status } : { status, guard: () => () => undefined };
   const negotiated = { ...NEGOTIATED, theirStartedAt: LOCK + restSec - 2 * HOUR };
-  const task = { nowSec: () => nowSec, coin: () => ({ chain }), state: { terms: terms(role), negotiated } } as unknown as SwapTask;
+  const task = {
+    nowSec: () => nowSec,
+    coin: () => ({ chain, relayPolicy: isAccount ? "nonce" : "replace" }),
+    state: { terms: terms(role), negotiated },
+  } as unknown as SwapTask;
   return isHeldUp(task, role, LOCK, isPaid, sinceSec);
 }
 
@@ -53,6 +68,10 @@ test.each<readonly [string, Case, boolean]>([
   ["a taker of a short swap just after a restart", { ...TAKER, restSec: 600, nowSec: LOCK + 151, sinceSec: LOCK }, true],
   ["a taker of a long one, new blocks, two hours after the lock", { ...TAKER, restSec: 40_000, nowSec: LOCK + 2 * HOUR }, false],
   ["a daemon of one's own, which has no blocks to show", { nowSec: LOCK + 9 * HOUR, tipSec: LOCK, isOwn: true }, false],
+  ["an account chain with new blocks", { nowSec: LOCK + 9 * HOUR, tipSec: LOCK + 9 * HOUR - 600, isAccount: true }, false],
+  ["one most nodes of which stand still", { nowSec: LOCK + HOUR + 1, tipSec: LOCK, isAccount: true }, true],
+  ["a taker, the same", { ...TAKER, tipSec: LOCK, nowSec: LOCK + 1_951, isAccount: true }, true],
+  ["a taker, the same for half as long", { ...TAKER, tipSec: LOCK + 1_000, nowSec: LOCK + 1_951, isAccount: true }, false],
 ])("whether a refund is held up: %s", (_, given, expected) => {
   expect(heldUp(given)).toBe(expected);
 });

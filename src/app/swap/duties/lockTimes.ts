@@ -34,18 +34,20 @@ export function leftOutSince(task: SwapTask, slot: Slot): number | null {
  * Whether those who show a chain may be keeping a refund at home, by this node's clock: strangers, who could do so for ever by withholding
  * blocks. What is offered to honest ones too early is refused, no more. After its own lock a maker takes its payment back, and then nothing
  * keeps it from showing the secret: a taker's refund must be in a block before. So it is where too few nodes of an account chain are left to
- * believe any block: a refund goes to those that are, and the contract itself takes none too early.
+ * believe any block, or most of them stand still: a refund goes to all that are there, and the contract itself takes none too early.
  * @param isPaid the payment is in a block, as they tell
  * @param sinceSec when this run began to wait
  */
 export function isHeldUp(task: SwapTask, side: "maker" | "taker", lock: number, isPaid: boolean, sinceSec: number): boolean {
   const { chain, relayPolicy } = task.coin(side);
   const now = task.nowSec();
-  const mayBeHeldUp = chain.guard !== undefined || (relayPolicy === "nonce" && chain.status().state !== "ready");
   const restSec = side === "taker" ? contractOf(task.state, "makerPayment").lock - lock : Number.POSITIVE_INFINITY;
   const mostSec = Math.max(0, restSec / SHARE_OF_REST);
+  const { state, tip } = chain.status();
+  const isStill = now > (tip?.timeSec ?? 0) + Math.min(mostSec, HELD_UP_SEC);
+  const mayBeHeldUp = chain.guard !== undefined || (relayPolicy === "nonce" && (state !== "ready" || isStill));
   if (!mayBeHeldUp || now <= sinceSec + Math.min(FIRST_LOOK_SEC, mostSec)) return false;
-  const isMoving = isPaid && now <= (chain.status().tip?.timeSec ?? 0) + HELD_UP_SEC;
+  const isMoving = isPaid && now <= (tip?.timeSec ?? 0) + HELD_UP_SEC;
   return now > lock + Math.min(mostSec, isMoving ? 2 * HELD_UP_SEC : HELD_UP_SEC);
 }
 
