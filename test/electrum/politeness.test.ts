@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
@@ -21,8 +21,12 @@ afterEach(async () => {
 
 type Spoil = (line: string, server: number) => string | null;
 
-async function begin(spoil?: Spoil, coin: object = SEGWIT_COIN): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
-  const w = await startElectrumChain(coin, SERVERS, spoil);
+async function begin(
+  spoil?: Spoil,
+  coin: object = SEGWIT_COIN,
+  servers = SERVERS,
+): Promise<{ readonly w: ElectrumWorld; readonly chain: ElectrumChain }> {
+  const w = await startElectrumChain(coin, servers, spoil);
   cleanup.push(() => w.close());
   const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
   cleanup.push(() => chain.close());
@@ -298,4 +302,56 @@ test("who told a long history just before a reorganisation is not held to what l
   w.mine();
   await w.pass(15_000);
   expect(chain.outputs(script).filter(({ block }) => block !== null)).toHaveLength(405);
+});
+
+describe("what many unconfirmed transactions turn out not to be there costs servers no more than they bear", () => {
+  const NOT_THERE = /"error":\{"code":2,/;
+  const many = (w: ElectrumWorld, count: number): readonly string[] => Array.from({ length: count }, () => w.pay(scriptNumber(1), 1_000n));
+
+  test("where others replace what they had paid, all at once: what is not asked for is gone a minute later", async () => {
+    let refused = 0;
+    const { w, chain } = await begin((line) => {
+      if (NOT_THERE.test(line)) refused++;
+      return line;
+    });
+    await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+    const paid = many(w, 90);
+    await w.pass(2_000);
+    expect(chain.outputs(scriptNumber(1))).toHaveLength(90);
+    for (const { faults } of w.servers) for (const id of paid) faults.add({ kind: "hide", txid: id });
+    await w.pass(10_000);
+    expect(refused).toBeGreaterThan(0);
+    await w.pass(60_000);
+    expect(chain.outputs(scriptNumber(1))).toEqual([]);
+    expect(refused).toBeLessThanOrEqual(22 * SERVERS);
+  });
+
+  test("where two servers of five make them up, ever anew: none of them is there for long", async () => {
+    let refused = 0;
+    const { w, chain } = await begin(
+      (line, server) => {
+        if (server > 1 && NOT_THERE.test(line)) refused++;
+        return line;
+      },
+      SEGWIT_COIN,
+      5,
+    );
+    const { w: made } = await begin();
+    for (const at of [0, 1]) w.replace(at, made.servers[at] ?? expect.fail("no server"));
+    for (const at of [0, 1]) w.servers[at]?.faults.add({ kind: "refuse" });
+    await w.pass(5_000);
+    await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+    expect(chain.servers().map(({ state }) => state)).toEqual(new Array(5).fill("connected"));
+    for (let round = 0; round < 10; round++) {
+      many(made, 20);
+      await w.pass(1_000);
+    }
+    await w.pass(60_000);
+    expect(chain.outputs(scriptNumber(1))).toEqual([]);
+    expect(refused).toBeLessThanOrEqual(22 * SERVERS);
+    // What most tell of counts all the same.
+    many(w, 3);
+    await w.pass(2_000);
+    expect(chain.outputs(scriptNumber(1))).toHaveLength(3);
+  });
 });

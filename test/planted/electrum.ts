@@ -30,6 +30,20 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "whoever has hundreds of unconfirmed payments vanish at once has all servers cut this node off",
+    `${AT}/missingTxs.ts`,
+    "if (this.#askCredit(nowMs) < 1) return false;",
+    "if (this.#askCredit(nowMs) < 1) this.#asksLeft = MAX_ASKED;",
+    POLITE_TEST,
+  ),
+  bug(
+    "what two servers of five make up is there again as soon as the others have denied it",
+    `${AT}/missingTxs.ts`,
+    "return this.#askCredit(nowMs) >= 1 && this.#denied.isDue(txid, nowMs);",
+    "return this.#askCredit(nowMs) >= 0;",
+    POLITE_TEST,
+  ),
+  bug(
     "what one server makes up is gone through at each news of the others",
     `${AT}/historyWork.ts`,
     "for (const tracked of job.scripts) tracked.laterMs = laterMs;",

@@ -136,6 +136,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   const historyPace = new HistoryPace();
   const views = new ScriptViews(refusedHistories, historyPace);
   const watchedTxs = new WatchedTxs(index, views, prover);
+  const missing = new MissingTxs(index, views);
   const rewards = new BlockRewards();
   const fees = new FeeRates(options.decimals ?? 8);
   const notarizations = new Notarizations(index);
@@ -205,11 +206,12 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       reader,
       prover,
       bytesPerWrite: credit.ownBytes / PIECES_HELD,
+      mayTake: (txid) => missing.mayTake(txid, clock.nowMs()),
       nowMs: () => clock.nowMs(),
       commit: (delta) => loop.commit(delta),
     }),
     watchedTxs,
-    missing: new MissingTxs(index, views),
+    missing,
     search,
     omissions,
     guards,

@@ -51,6 +51,8 @@ export type HistoryWorkDeps = {
    * ones. As many again are on the way then, and each byte is two on the way.
    */
   readonly bytesPerWrite: number;
+  /** Whether a transaction in no block that few name and most do not may be taken for there. */
+  readonly mayTake: (txid: string) => boolean;
   readonly nowMs: () => number;
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
@@ -127,7 +129,7 @@ export class HistoryWork {
     const work = async (): Promise<void> => {
       for (let job = jobs[begun]; job !== undefined && bytes < bytesPerWrite; job = jobs[begun]) {
         const at = begun++;
-        const finding = await this.#find(job.claim, plan, servers, jobs.length < SHARED_FROM ? 0 : at);
+        const finding = await this.#find(job, plan, servers, jobs.length < SHARED_FROM ? 0 : at);
         findings[at] = finding;
         if (isFound(finding)) bytes += finding.tx.raw.length;
       }
@@ -201,15 +203,18 @@ export class HistoryWork {
   }
 
   /** @param turn who of those that can be asked is asked first */
-  async #find(claim: Claim, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
-    const { index, prover } = this.#deps;
+  async #find(job: Job, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
+    const { index, prover, mayTake } = this.#deps;
+    const { claim } = job;
     const entry = index.txEntry(claim.txid);
     const own = entry?.raw ? prover.read(entry.raw) : null;
     const block = entry?.block ?? null;
     if (own !== null && block !== null && this.#stands(block, plan)) return { tx: own, block };
     const witnesses = (): number => knownBy(claim).filter((s) => s.state === "connected").length;
     const present = (): number => servers.filter((s) => s.state === "connected").length;
-    if (own === null && claim.blocks.size === 0 && witnesses() < witnessesOf(present())) return "unheard";
+    if (own === null && claim.blocks.size === 0) {
+      if (witnesses() < witnessesOf(present()) || (isContested(job, servers.length) && !mayTake(claim.txid))) return "unheard";
+    }
     const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
     if (tx === null) return "ungiven";
     this.#largest = Math.max(this.#largest, tx.raw.length);

@@ -1,22 +1,32 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { parseRawTx } from "./answers.ts";
+import { AskAgain } from "./askAgain.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { ScriptViews } from "./scriptViews.ts";
 import { majorityOf } from "./serverPool.ts";
 
 /**
  * A transaction that no history names any more is believed gone after this long, ms, though servers still give its bytes: their
- * daemons keep transactions of blocks that left the chain.
+ * daemons keep transactions of blocks that left the chain. So is one that most do not name, where there was nothing left to ask with.
  */
 const FORGOTTEN_MS = 60_000;
-/** Transactions asked for at one look, the first that are known; whoever likes can pay a watched script thousands of times. */
-const MAX_ASKED = 500;
+/**
+ * Transactions asked for at once, and the pause for one more, ms: ElectrumX (1.15) counts a hundred for each that a server does not have, forgives
+ * one a second and cuts off at ten thousand. Whoever likes can pay a watched script hundreds of times and replace it all at once.
+ */
+const MAX_ASKED = 20;
+const ASK_AGAIN_MS = 100_000;
+/** Transactions remembered that were gone by the word of most. */
+const MAX_DENIED = 10_000;
 
 /** Finds out which unconfirmed transactions have left the mempools. */
 export class MissingTxs {
   readonly #index: ChainIndex;
   readonly #views: ScriptViews;
   readonly #missingSinceMs = new Map<string, number>();
+  #denied = new AskAgain();
+  #asksLeft = MAX_ASKED;
+  #countedAtMs = 0;
 
   constructor(index: ChainIndex, views: ScriptViews) {
     this.#index = index;
@@ -40,16 +50,45 @@ export class MissingTxs {
       const naming = new Set([...(named.get(txid) ?? []), ...(silent.get(txid) ?? []), ...(silent.get(null) ?? [])]);
       // Those who name it and those who do not cannot both be most.
       if (servers.filter((s) => !naming.has(s)).length < majorityOf(servers.length)) return;
-      if (unnamed.size >= MAX_ASKED) return;
       unnamed.add(txid);
       const sinceMs = Math.min(nowMs, this.#missingSinceMs.get(txid) ?? nowMs);
       this.#missingSinceMs.set(txid, sinceMs);
-      const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx)));
-      const without = answers.filter((a) => !a.ok && a.error.kind === "rpc").length;
-      if (without >= majorityOf(servers.length) || (nowMs - sinceMs >= FORGOTTEN_MS && naming.size === 0)) gone.push(txid);
+      const isForgotten = nowMs - sinceMs >= FORGOTTEN_MS;
+      const mayAsk = !(isForgotten && naming.size === 0) && this.#mayAsk(nowMs);
+      if (mayAsk ? await this.#isNowhere(txid, servers) : isForgotten) gone.push(txid);
     });
     await Promise.all(looks);
     for (const txid of this.#missingSinceMs.keys()) if (!unnamed.has(txid)) this.#missingSinceMs.delete(txid);
+    if (this.#denied.size >= MAX_DENIED) this.#denied = new AskAgain();
+    for (const txid of gone) this.#denied.refused(txid, nowMs);
     return gone;
+  }
+
+  /** Whether what few name and most do not may be taken for there: only while the others can be asked, and less and less often what they deny. */
+  mayTake(txid: string, nowMs: number): boolean {
+    return this.#askCredit(nowMs) >= 1 && this.#denied.isDue(txid, nowMs);
+  }
+
+  /** A clock that was set back gives nothing. */
+  #askCredit(nowMs: number): number {
+    const earned = Math.max(0, nowMs - this.#countedAtMs) / ASK_AGAIN_MS;
+    this.#asksLeft = Math.min(MAX_ASKED, this.#asksLeft + earned);
+    this.#countedAtMs = nowMs;
+    return this.#asksLeft;
+  }
+
+  /** Whether one more may be asked for, which is then counted. */
+  #mayAsk(nowMs: number): boolean {
+    if (this.#askCredit(nowMs) < 1) return false;
+    this.#asksLeft--;
+    return true;
+  }
+
+  /** Whether most servers say that they do not have a transaction. What nobody refuses costs nothing. */
+  async #isNowhere(txid: string, servers: readonly RemoteServer[]): Promise<boolean> {
+    const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx)));
+    const refusals = answers.filter((a) => !a.ok && a.error.kind === "rpc").length;
+    if (refusals === 0) this.#asksLeft++;
+    return refusals >= majorityOf(servers.length);
   }
 }
