@@ -54,6 +54,20 @@ const RESENDER_TEST = "src/app/swap/resender.test.ts";
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
 export const SWAP: readonly PlantedBug[] = [
   bug(
+    "a taker that makes up fees has the servers of its coin cut the maker off",
+    FEE,
+    "if (!coin.chain.tx(txid)) unknown.note();",
+    "if (coin.chain.tx(txid)) unknown.note();",
+    BAD_PEERS,
+  ),
+  bug(
+    "a taker's fee that spends what nobody has is asked about at all servers each time it is told",
+    FEE,
+    "if (spentValue === null) unknown.note();",
+    "if (spentValue === undefined) unknown.note();",
+    "test/swap/bareKeys.test.ts",
+  ),
+  bug(
     "the maker claims a payment that is not deep",
     STATE,
     "s.own.makerPayment?.attempted === true && s.facts.takerPayment?.confirmed === true;",

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Contract, SignedTx } from "../../src/app/swap/swapCoin.ts";
 import { signEnvelope } from "../../src/core/message/envelope.ts";
 import { encodeSwapMessage } from "../../src/core/message/swapMessage.ts";
@@ -6,7 +6,10 @@ import type { SwapMessage } from "../../src/core/message/types.ts";
 import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
 import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
+import { signInputs } from "../../src/core/utxo/signInput.ts";
+import { feeOutputs } from "../../src/core/utxo/swapTx.ts";
 import { parseTx, serializeTx } from "../../src/core/utxo/txCodec.ts";
+import { draftTx } from "../../src/core/utxo/txTemplate.ts";
 import { payTo, testKey } from "../fakes/chainWorld.ts";
 import { NO_POINT, type OfferData, offerMessage, replyMessage } from "../fakes/negotiationMessages.ts";
 import { FEE_KEY, FEE_UNITS, SwapWorld } from "../fakes/swapWorld.ts";
@@ -216,6 +219,16 @@ describe("a maker payment", () => {
 const gaveUp = (uuid: string): Promise<void> =>
   world.until("the maker gives up", async () => (await world.outcome(world.maker, uuid)) !== null, 800);
 
+/** A fee the taker signed, out of an output that never was. */
+function madeUpFee(n: number): Uint8Array {
+  const { key } = world.taker;
+  const { template, scheme } = world.chain("BBB").params;
+  const spent = { txid: n.toString(16).padStart(64, "e"), vout: 0, value: 2n * FEE_UNITS, script: payTo(key) };
+  const input = { txid: spent.txid, vout: 0, scriptSig: NONE, sequence: 0xffffffff, witness: [] };
+  const outputs = feeOutputs({ feeKey: FEE_KEY.publicKey, fee: FEE_UNITS, burn: 0n });
+  return serializeTx(signInputs(draftTx(template, { inputs: [input], outputs, lockTime: 0 }), [spent], key, scheme));
+}
+
 describe("a taker of bad faith", () => {
   test("that echoes our hash with a key that is no point is refused", async () => {
     world = await SwapWorld.open();
@@ -284,6 +297,23 @@ describe("a taker of bad faith", () => {
     expect(await world.outcome(world.maker, uuid)).toBe("failed");
     expect(world.maker.blamed).toEqual([]);
     expect((await world.maker.state(uuid)).own.makerPayment).toBeUndefined();
+  });
+
+  test("that tells of one made-up fee after the other has few of them given to servers, which count what they refuse, and may still pay", async () => {
+    world = await SwapWorld.open();
+    const stop = world.lose(world.maker, (m) => m.type === "TakerFee");
+    const uuid = await world.start();
+    await world.until("it is negotiated", async () => (await world.maker.state(uuid)).negotiated !== null);
+    const given = vi.spyOn(world.maker.coin("BBB").chain, "broadcast");
+    for (let i = 0; i < 30; i++) {
+      world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data: madeUpFee(i) } });
+      await world.advance(3);
+    }
+    const fees = new Set(given.mock.calls.map(([raw]) => toHex(raw)));
+    expect(fees.size).toBeGreaterThan(2);
+    expect(fees.size).toBeLessThanOrEqual(4);
+    stop();
+    expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
   });
 
   test("that only falls silent is not banned", async () => {

@@ -121,14 +121,14 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal> {
     return this.#reader.checkPayment(raw, contract);
   }
-  async spentValues(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue> {
+  async spentValues(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue | null> {
     const values = new Map<string, readonly bigint[]>();
     const asked = new Set(this.#reader.bareInputs(raw).map((input) => input.txid));
     for (const id of [...asked].slice(0, MAX_ASKED)) {
       const bytes = await this.chain.rawTx(id, signal);
       const known = bytes && this.#reader.valuesOf(bytes, id);
       // Without one of them the fee cannot count: whoever makes them up has no more asked for.
-      if (!known) break;
+      if (!known) return null;
       values.set(id, known);
     }
     return ({ txid, vout }) => values.get(txid)?.[vout] ?? null;

@@ -272,9 +272,9 @@ export interface SwapCoin extends TradingCoin {
   checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal>;
   /**
    * Asks the backend for the values of those outputs a dex fee spends that its check needs: a signature for an output of a bare key names no
-   * key, and may cover the value. Absent: nothing of the kind is needed.
+   * key, and may cover the value. Null: it does not have all of them, and the fee cannot count now. Absent: nothing of the kind is needed.
    */
-  spentValues?(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue>;
+  spentValues?(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue | null>;
   /** Every input signed by `takerKey`, output 0 pays at least the fee to the fee key, burn output if due. */
   checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal>;
   /** Which branch of the contract a transaction takes when it spends output 0 of `paymentTxid`. Bytes that cannot be had are empty. */

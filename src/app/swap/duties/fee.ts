@@ -7,6 +7,7 @@ import { Repeater } from "../repeater.ts";
 import { Resender } from "../resender.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { takeUpFee } from "../takeUpFee.ts";
+import { UnknownFees } from "../unknownFees.ts";
 import { awaitFunds } from "./awaitFunds.ts";
 import { whyNotPaidOut } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
@@ -76,10 +77,11 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
   let unfit = null as string | null;
   const waitSec = feeWaitSec(task);
   const resend = new Resender(task.deps.clock, task.deps.timing.negotiatedResendSec, () => since + waitSec - task.nowSec());
+  const unknown = new UnknownFees(task.deps.clock);
   for (;;) {
     const seen = task.seen("messages");
-    const message = task.mailbox.take("TakerFee");
-    const fault = message ? await judgeFee(task, message.tx.data, signal) : null;
+    const message = unknown.leftMs > 0 ? undefined : task.mailbox.take("TakerFee");
+    const fault = message ? await judgeFee(task, message.tx.data, unknown, signal) : null;
     if (task.state.received.fee) return;
     if (fault) {
       task.trouble(fault);
@@ -95,12 +97,12 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
       task.deps.send({ type: "Negotiation", data: ownNegotiation(terms, { secretHash: terms.secretHash ?? "" }) });
       task.deps.send({ type: "Negotiated", accepted: true });
     }
-    await task.news(seen, resend.leftMs, signal);
+    await task.news(seen, Math.min(resend.leftMs, unknown.leftMs || resend.leftMs), signal);
   }
 }
 
 /** Stores the fee if it counts. @returns why it does not; null when it was stored */
-async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): Promise<string | null> {
+async function judgeFee(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, signal: AbortSignal): Promise<string | null> {
   const { terms, negotiated } = task.state;
   if (!negotiated) return null;
   if (terms.dexFeePubkey === null) {
@@ -109,6 +111,7 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   }
   const coin = task.coin("taker");
   const spentValue = await coin.spentValues?.(raw, signal);
+  if (spentValue === null) unknown.note();
   const expected = {
     ...(spentValue ? { spentValue } : {}),
     takerKey: fromHex(negotiated.takerCoinPub),
@@ -126,6 +129,7 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   const mark = { kind: "fee_tx", value: txid } as const;
   if (await task.deps.store.isMarked(mark)) return `fee transaction ${txid} already paid for another swap`;
   const fault = await notOnChain(task, txid, raw, signal);
+  if (!coin.chain.tx(txid)) unknown.note();
   if (fault === null) await task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
   // Nobody else would: each message may name another. One that counts for another swap by now is that one's.
   else if (!(await task.deps.store.isMarked(mark))) await coin.chain.unwatch({ txids: [txid] });
