@@ -21,6 +21,20 @@ const RULES_TEST = "src/core/proof/headerRules.test.ts";
 /** What a server can make a node believe with headers and Merkle branches. */
 export const PROOF: readonly PlantedBug[] = [
   bug(
+    "a megabyte beside each header of a chain fills the memory",
+    CHAIN,
+    "headers.push(withoutProof(header));",
+    "headers.push(header);",
+    CHAIN_TEST,
+  ),
+  bug(
+    "a megabyte beside each header that one server is asked for fills the memory",
+    "src/adapters/electrum/headerReader.ts",
+    "this.#kept.set(header.hash, withoutProof(header));",
+    "this.#kept.set(header.hash, header);",
+    "src/adapters/electrum/headerReader.test.ts",
+  ),
+  bug(
     "a made-up block is as easy as one before that came late, whatever came early since",
     TARGET,
     "const lateSec = last.timeSec - former.timeSec - easing.spacingSec;",

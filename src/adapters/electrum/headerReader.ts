@@ -1,4 +1,4 @@
-import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import { type BlockHeader, withoutProof } from "../../core/proof/blockHeader.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { hasWork } from "../../core/proof/proofOfWork.ts";
 import { err, ok } from "../../core/util/result.ts";
@@ -58,7 +58,7 @@ export class HeaderReader {
   }
 
   #keep(header: BlockHeader): BlockHeader {
-    this.#kept.set(header.hash, header);
+    this.#kept.set(header.hash, withoutProof(header));
     for (const [hash] of this.#kept) {
       if (this.#kept.size <= MAX_KEPT) break;
       this.#kept.delete(hash);

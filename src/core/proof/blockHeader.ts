@@ -30,6 +30,12 @@ export type BlockHeader = {
   readonly parentProof: ParentProof | null;
 };
 
+/**
+ * A header to be kept, once its work was checked: the proof of its parent may be a megabyte, and where nothing checks that, whoever gives the
+ * header makes it up.
+ */
+export const withoutProof = (header: BlockHeader): BlockHeader => (header.parentProof === null ? header : { ...header, parentProof: null });
+
 const bad = (detail: string): Result<never, HeaderFault> => err({ kind: "BadHeader", detail });
 
 function readHeader(r: ByteReader, bytes: Uint8Array, layout: HeaderLayout): BlockHeader {

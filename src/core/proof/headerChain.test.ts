@@ -40,6 +40,19 @@ test("Bitcoin's first headers are read, linked, have their work and their target
   expect(chain.marks).toEqual([{ height: 0, timeSec: 1_231_006_505 }]);
 });
 
+test("of a merge-mined header the proof is not kept, which may be a megabyte", () => {
+  const branch = { hashes: [], index: 0 };
+  const parentProof = {
+    script: new Uint8Array(1_000),
+    coinbase: new Uint8Array(32),
+    blockBranch: branch,
+    chainBranch: branch,
+    parent: new Uint8Array(80),
+  };
+  const chain = must(extend(must(anchorAt({ ...GENESIS, parentProof }, 0, BITCOIN, NOW)), [{ ...ONE, parentProof }], BITCOIN, NOW));
+  expect(chain.headers).toEqual([GENESIS, ONE]);
+});
+
 test("headers out of order are refused, those handed over together and those that follow a chain", () => {
   const reordered = parseHeaders(fromHex(texts[0] + texts[2]), EASY_RULES);
   expect(reordered).toEqual({

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../util/result.ts";
-import type { BlockHeader } from "./blockHeader.ts";
+import { type BlockHeader, withoutProof } from "./blockHeader.ts";
 import { targetOfBits } from "./compactTarget.ts";
 import type { HeaderFault } from "./headerFault.ts";
 import type { HeaderRules } from "./headerRules.ts";
@@ -21,7 +21,7 @@ const MAX_AHEAD_SEC = 2 * 60 * 60;
 export type Checked = {
   /** Of the last header. */
   readonly height: number;
-  /** Oldest first, at least one, at most `KEPT_HEADERS`. The last is the tip. */
+  /** Oldest first, at least one, at most `KEPT_HEADERS`, without the proofs of their parents. The last is the tip. */
   readonly headers: readonly BlockHeader[];
   /** Of all headers since the anchor, the anchor's included, in hashes (`workOf`). */
   readonly work: bigint;
@@ -88,7 +88,7 @@ export function anchorAt(header: BlockHeader, height: number, rules: HeaderRules
   if (!anchorFits(bits, height, rules)) return err({ kind: "WrongTarget", at: 0, hash, bits });
   const fault = faultAlone(header, 0, height, rules, limits);
   if (fault) return err(fault);
-  return ok({ height, headers: [header], work: workOf(header, rules), marks: markOf(header, height, rules) });
+  return ok({ height, headers: [withoutProof(header)], work: workOf(header, rules), marks: markOf(header, height, rules) });
 }
 
 /**
@@ -109,7 +109,7 @@ export function extend(
     const height = chain.height + 1;
     const fault = faultAfter(header, at, chain, rules) ?? faultAlone(header, at, height, rules, limits);
     if (fault) return err(fault);
-    headers.push(header);
+    headers.push(withoutProof(header));
     const marks = [...chain.marks, ...markOf(header, height, rules)].slice(-KEPT_MARKS);
     chain = { height, headers, work: chain.work + workOf(header, rules), marks };
   }

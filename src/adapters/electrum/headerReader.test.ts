@@ -1,0 +1,39 @@
+import { expect, test, vi } from "vitest";
+import type { BlockHeader } from "../../core/proof/blockHeader.ts";
+import type { HeaderRules } from "../../core/proof/headerRules.ts";
+import { ok } from "../../core/util/result.ts";
+import { HeaderReader } from "./headerReader.ts";
+import type { RemoteServer } from "./remoteServer.ts";
+
+const RULES: HeaderRules = {
+  layouts: ["auxpow"],
+  work: { kind: "unchecked", reason: "a test" },
+  target: null,
+  anchorBits: null,
+  checkpoint: null,
+};
+const HASH = "ab".repeat(32);
+const HEADER: BlockHeader = {
+  raw: new Uint8Array(80),
+  hash: HASH,
+  prevHash: "",
+  merkleRoot: "",
+  timeSec: 0,
+  bits: 0,
+  parentProof: {
+    script: new Uint8Array(1_000),
+    coinbase: new Uint8Array(32),
+    blockBranch: { hashes: [], index: 0 },
+    chainBranch: { hashes: [], index: 0 },
+    parent: new Uint8Array(80),
+  },
+};
+
+test("the megabyte that a server puts beside a header, which no hash covers, is not kept with it", async () => {
+  const ask = vi.fn(async () => ok(HEADER));
+  const server = { ask } as unknown as RemoteServer;
+  const reader = new HeaderReader(RULES);
+  expect(await reader.withHash([server], 7, HASH)).toMatchObject({ ok: true, value: { hash: HASH } });
+  expect(await reader.withHash([server], 7, HASH)).toEqual(ok({ ...HEADER, parentProof: null }));
+  expect(ask).toHaveBeenCalledTimes(1);
+});
