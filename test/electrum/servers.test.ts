@@ -324,6 +324,29 @@ describe("where blocks cost work that nobody spends to lie", () => {
     expect([...tips]).toEqual([ahead.chain.state.tip.block.hash]);
   });
 
+  test.each([350, 450])("nor for a block of most servers that leaves it %i blocks back, as any old one that lost does", async (depth) => {
+    const w = await begin(3);
+    const old = rival(w);
+    old.chain.payFromFaucet(scriptNumber(1), PAID);
+    old.chain.mine(1);
+    const chain = await open(w, { costlyWork: 1n });
+    await refreshed(w, chain);
+    w.mine(depth);
+    await refreshed(w, chain);
+    const ours = w.blocks().at(-1)?.hash;
+    expect(chain.status().tip?.hash).toBe(ours);
+    const tips = new Set<string | undefined>();
+    chain.onChange(() => tips.add(chain.status().tip?.hash));
+    for (const at of [0, 1]) {
+      w.replace(at, old.server);
+      const away = w.servers[at]?.faults.add({ kind: "refuse" });
+      w.servers[at]?.faults.clear(away?.id);
+    }
+    await until(w, () => chain.servers().every(({ state }) => state === "connected") && chain.servers()[1]?.height === 121);
+    for (let i = 0; i < 3; i++) await refreshed(w, chain);
+    expect([...tips]).toEqual([ours]);
+  });
+
   test("one server's branch with more work is followed against two others', and not left for less work", async () => {
     const w = await begin(3);
     const ahead = rival(w);

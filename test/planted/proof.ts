@@ -21,6 +21,13 @@ const RULES_TEST = "src/core/proof/headerRules.test.ts";
 /** What a server can make a node believe with headers and Merkle branches. */
 export const PROOF: readonly PlantedBug[] = [
   bug(
+    "most servers take hundreds of blocks back with one that lost long ago, where blocks are dear",
+    "src/adapters/electrum/serverLook.ts",
+    "const HEADER_WINDOW = KEPT_HEADERS - 1;",
+    "const HEADER_WINDOW = KEPT_HEADERS + 99;",
+    "test/electrum/servers.test.ts",
+  ),
+  bug(
     "a megabyte beside each header of a chain fills the memory",
     CHAIN,
     "headers.push(withoutProof(header));",

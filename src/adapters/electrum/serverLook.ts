@@ -1,6 +1,7 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import type { StatusFacts } from "../../chainIndex/chainStatus.ts";
 import type { ChangeListeners } from "../../chainIndex/changeListeners.ts";
+import { KEPT_HEADERS } from "../../core/proof/headerChain.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { ChainDelta, StoredHeader } from "../../ports/chainStore.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -51,7 +52,7 @@ type LookDeps = {
 /** After so long a look stops where it is, ms: what waits between looks has its turn, and the next one goes on with what is new by then. */
 const LOOK_MS = 60_000;
 /** Headers kept: reorganisations up to this depth are followed; a deeper one reads everything again. */
-const HEADER_WINDOW = 400;
+const HEADER_WINDOW = KEPT_HEADERS - 1;
 
 /** A look at the servers: headers, then histories, then what is missing. */
 export class ServerLook {

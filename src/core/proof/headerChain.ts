@@ -6,8 +6,11 @@ import type { HeaderRules } from "./headerRules.ts";
 import { hasWork, workOf } from "./proofOfWork.ts";
 import { isMark, type TimeMark, targetFits } from "./targetRule.ts";
 
-/** Headers kept: as many blocks, less one, may be taken back without asking for headers again. */
-export const KEPT_HEADERS = 300;
+/**
+ * Headers kept: as many blocks, less one, may be taken back without asking for headers again. All that whoever follows the chain keeps of it:
+ * a branch that leaves it further back could not be compared with it by its work.
+ */
+export const KEPT_HEADERS = 401;
 /** Marks kept: those of the present period and of the one before, into which a chain may be taken back. */
 const KEPT_MARKS = 3;
 /** No kept header of an honest chain is easier than another by more: those of Dogecoin, which move most, by some four. */
