@@ -120,3 +120,24 @@ test("nor does one that names what is elsewhere, and shows another block where i
   expect(asked).toBeGreaterThan(100);
   expect(asked).toBeLessThanOrEqual(250);
 });
+
+test("nor do the others have to tell ever more of old blocks, where one names what is in these and has nothing to do with the script", async () => {
+  let paid = "";
+  let bogus: readonly object[] = [];
+  const { w, chain } = await begin((line, server) =>
+    server === 0 && paid !== "" && line.includes(paid) ? line.replace(/"result":\[\{/, `$&${JSON.stringify(bogus).slice(2, -2)}},{`) : line,
+  );
+  w.mine(100);
+  paid = w.pay(scriptNumber(1), 100_000n);
+  w.mine();
+  bogus = w.blocks().flatMap(({ txs, height }) => (height <= 50 ? txs.map((tx) => ({ tx_hash: txid(tx), height })) : []));
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.askedOf(1).length = 0;
+  for (let i = 0; i < 20; i++) {
+    w.pay(scriptNumber(1), 1_000n);
+    await w.pass(1_000);
+    expect(chain.outputs(scriptNumber(1))).toHaveLength(i + 2);
+  }
+  expect(chain.servers()[0]).toMatchObject({ state: "connected", contradictions: 0 });
+  expect(w.askedOf(1).filter((method) => method === "blockchain.block.header").length).toBeLessThanOrEqual(150);
+});

@@ -30,17 +30,24 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "one server that names what is in old blocks has all others cut this node off, whom it asks for their headers",
+    `${AT}/historyWork.ts`,
+    "if (hash === null && isDenied() && !this",
+    "if (hash !== null && isDenied() && !this",
+    FLOODS_TEST,
+  ),
+  bug(
     "whoever has hundreds of unconfirmed payments vanish at once has all servers cut this node off",
     `${AT}/missingTxs.ts`,
-    "if (this.#askCredit(nowMs) < 1) return false;",
-    "if (this.#askCredit(nowMs) < 1) this.#asksLeft = MAX_ASKED;",
+    "&& this.#credit.take(nowMs);",
+    "&& this.#credit.has(nowMs);",
     POLITE_TEST,
   ),
   bug(
     "what two servers of five make up is there again as soon as the others have denied it",
     `${AT}/missingTxs.ts`,
-    "return this.#askCredit(nowMs) >= 1 && this.#denied.isDue(txid, nowMs);",
-    "return this.#askCredit(nowMs) >= 0;",
+    "return this.#credit.has(nowMs) && this.#denied.isDue(txid, nowMs);",
+    "return txid.length > 0 && nowMs > 0;",
     POLITE_TEST,
   ),
   bug(

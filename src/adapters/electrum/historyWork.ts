@@ -5,6 +5,7 @@ import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
+import { AskCredit } from "./askCredit.ts";
 import { bothEnds } from "./bothEnds.ts";
 import { aheadOf, type Claim, claimsOf, knownBy } from "./claims.ts";
 import type { Look } from "./fault.ts";
@@ -38,6 +39,12 @@ const LATER_MS = 5_000;
 const SHARED_FROM = 100;
 /** Transactions remembered that nobody gave. */
 const MAX_UNGIVEN = 100_000;
+/**
+ * Blocks before all headers that are kept in which most deny what one names: all are asked for the header of so many at once, and of one more
+ * each so many ms. One server can name others at each look, and each counts at all.
+ */
+const OLD_BLOCKS = 100;
+const OLD_BLOCK_MS = 2_000;
 /** How often a history is gone through again because it made known outputs that others of it may spend. */
 const MAX_PASSES = 4;
 
@@ -73,6 +80,7 @@ export class HistoryWork {
   /** Transactions that nobody gave when they were asked for last. */
   readonly #ungiven = new Set<string>();
 
+  readonly #oldBlocks = new AskCredit(OLD_BLOCKS, OLD_BLOCK_MS);
   /** Of the largest transaction read lately, bytes. */
   #largest = 1;
 
@@ -193,11 +201,13 @@ export class HistoryWork {
     return index.headerAt(height)?.hash ?? null;
   }
 
-  async #header(height: number, plan: HeaderPlan, servers: readonly RemoteServer[]): Promise<BlockHeader | null> {
-    const { follower, reader } = this.#deps;
+  /** @param isDenied most say that nothing is there: null where that would cost too much to find out */
+  async #header(height: number, plan: HeaderPlan, servers: readonly RemoteServer[], isDenied: () => boolean): Promise<BlockHeader | null> {
+    const { follower, reader, nowMs } = this.#deps;
     const hash = this.hashAt(height, plan);
     const known = follower.known(height, plan);
     if (known !== null && known.hash === hash) return known;
+    if (hash === null && isDenied() && !this.#oldBlocks.take(nowMs())) return null;
     const asked = hash === null ? await reader.agreedAt(servers, height) : await reader.withHash(servers, height, hash);
     return asked.ok ? asked.value : null;
   }
@@ -212,15 +222,16 @@ export class HistoryWork {
     if (own !== null && block !== null && this.#stands(block, plan)) return { tx: own, block };
     const witnesses = (): number => knownBy(claim).filter((s) => s.state === "connected").length;
     const present = (): number => servers.filter((s) => s.state === "connected").length;
+    const isDenied = (): boolean => isContested(job, servers.length);
     if (own === null && claim.blocks.size === 0) {
-      if (witnesses() < witnessesOf(present()) || (isContested(job, servers.length) && !mayTake(claim.txid))) return "unheard";
+      if (witnesses() < witnessesOf(present()) || (isDenied() && !mayTake(claim.txid))) return "unheard";
     }
     const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
     if (tx === null) return "ungiven";
     this.#largest = Math.max(this.#largest, tx.raw.length);
     let isUnclear = false;
     for (const [height, claimants] of claim.blocks) {
-      const header = await this.#header(height, plan, servers);
+      const header = await this.#header(height, plan, servers, isDenied);
       const told = header === null ? "unproven" : await prover.isIn(tx, height, header, inTurn(claimants, turn));
       if (header !== null && told === "proven") return { tx, block: { height, hash: header.hash } };
       isUnclear ||= told === "unclear";

@@ -1,6 +1,7 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { parseRawTx } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
+import { AskCredit } from "./askCredit.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { ScriptViews } from "./scriptViews.ts";
 import { majorityOf } from "./serverPool.ts";
@@ -24,9 +25,8 @@ export class MissingTxs {
   readonly #index: ChainIndex;
   readonly #views: ScriptViews;
   readonly #missingSinceMs = new Map<string, number>();
+  readonly #credit = new AskCredit(MAX_ASKED, ASK_AGAIN_MS);
   #denied = new AskAgain();
-  #asksLeft = MAX_ASKED;
-  #countedAtMs = 0;
 
   constructor(index: ChainIndex, views: ScriptViews) {
     this.#index = index;
@@ -54,7 +54,7 @@ export class MissingTxs {
       const sinceMs = Math.min(nowMs, this.#missingSinceMs.get(txid) ?? nowMs);
       this.#missingSinceMs.set(txid, sinceMs);
       const isForgotten = nowMs - sinceMs >= FORGOTTEN_MS;
-      const mayAsk = !(isForgotten && naming.size === 0) && this.#mayAsk(nowMs);
+      const mayAsk = !(isForgotten && naming.size === 0) && this.#credit.take(nowMs);
       if (mayAsk ? await this.#isNowhere(txid, servers) : isForgotten) gone.push(txid);
     });
     await Promise.all(looks);
@@ -66,29 +66,14 @@ export class MissingTxs {
 
   /** Whether what few name and most do not may be taken for there: only while the others can be asked, and less and less often what they deny. */
   mayTake(txid: string, nowMs: number): boolean {
-    return this.#askCredit(nowMs) >= 1 && this.#denied.isDue(txid, nowMs);
-  }
-
-  /** A clock that was set back gives nothing. */
-  #askCredit(nowMs: number): number {
-    const earned = Math.max(0, nowMs - this.#countedAtMs) / ASK_AGAIN_MS;
-    this.#asksLeft = Math.min(MAX_ASKED, this.#asksLeft + earned);
-    this.#countedAtMs = nowMs;
-    return this.#asksLeft;
-  }
-
-  /** Whether one more may be asked for, which is then counted. */
-  #mayAsk(nowMs: number): boolean {
-    if (this.#askCredit(nowMs) < 1) return false;
-    this.#asksLeft--;
-    return true;
+    return this.#credit.has(nowMs) && this.#denied.isDue(txid, nowMs);
   }
 
   /** Whether most servers say that they do not have a transaction. What nobody refuses costs nothing. */
   async #isNowhere(txid: string, servers: readonly RemoteServer[]): Promise<boolean> {
     const answers = await Promise.all(servers.map((s) => s.ask("blockchain.transaction.get", [txid], parseRawTx)));
     const refusals = answers.filter((a) => !a.ok && a.error.kind === "rpc").length;
-    if (refusals === 0) this.#asksLeft++;
+    if (refusals === 0) this.#credit.giveBack();
     return refusals >= majorityOf(servers.length);
   }
 }
