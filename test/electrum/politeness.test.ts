@@ -145,6 +145,24 @@ test("a server that is behind is not asked about blocks it does not have, howeve
   expect(refused).toEqual([]);
 });
 
+test("a server that is behind is not asked what the last block paid, either", async () => {
+  const refused: string[] = [];
+  const w = await startElectrumChain(SEGWIT_COIN, SERVERS, (line, server) => {
+    if (server === 0 && line.includes('"error"')) refused.push(line);
+    return line;
+  });
+  cleanup.push(() => w.close());
+  w.servers[0]?.faults.add({ kind: "lag", blocks: 1 });
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { readsReward: true });
+  cleanup.push(() => chain.close());
+  for (let i = 0; i < 5; i++) {
+    w.mine();
+    await whileTimePasses(w, chain.refresh());
+  }
+  expect(chain.blockRewardUnits()).not.toBeNull();
+  expect(refused).toEqual([]);
+});
+
 test("a transaction that all refuse is offered every two minutes in the end, however often it is sent; each server is asked once whether it has it", async () => {
   let refusal = "no";
   const { w, chain } = await begin((line) =>

@@ -30,6 +30,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a server that is behind is asked at each block what it paid, and cuts this node off",
+    `${AT}/rewardReader.ts`,
+    "tip.height >= height)",
+    "tip.height >= 0)",
+    POLITE_TEST,
+  ),
+  bug(
     "one server that names what is in old blocks has all others cut this node off, whom it asks for their headers",
     `${AT}/historyWork.ts`,
     "if (hash === null && isDenied() && !this",

@@ -18,7 +18,8 @@ export class RewardReader {
   async read(height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<void> {
     if (this.#lastHash === header.hash) return;
     this.#lastHash = header.hash;
-    for (const server of servers) {
+    // ElectrumX counts a hundred for each request it refuses: one that is behind would cut this node off.
+    for (const server of servers.filter(({ tip }) => tip !== null && tip.height >= height)) {
       const placed = await server.ask("blockchain.transaction.id_from_pos", [height, 0, true], parsePlacedTx);
       if (!placed.ok) continue;
       const tx = await this.#prover.fetch(placed.value.txid, [server]);
