@@ -163,6 +163,21 @@ test("a server that is behind is not asked what the last block paid, either", as
   expect(refused).toEqual([]);
 });
 
+test("one server that shows notarizations on a chain without notaries has the others asked about them no more often", async () => {
+  const { w, chain } = await begin((line, server) =>
+    server === 0 && line.includes('"confirmations"') ? line.replace('"confirmations"', '"rawconfirmations":9,"confirmations"') : line,
+  );
+  w.pay(scriptNumber(1), 100_000n);
+  w.mine();
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.askedOf(1).length = 0;
+  for (let i = 0; i < 6; i++) {
+    w.mine();
+    await w.pass(60_000);
+  }
+  expect(w.askedOf(1).filter((method) => method === `${GET} with details`).length).toBeLessThanOrEqual(2);
+});
+
 test("a transaction that all refuse is offered every two minutes in the end, however often it is sent; each server is asked once whether it has it", async () => {
   let refusal = "no";
   const { w, chain } = await begin((line) =>

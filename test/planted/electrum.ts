@@ -30,6 +30,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "one server that shows notarizations has all others of a chain without notaries asked about them every few seconds",
+    `${AT}/notarizations.ts`,
+    "this.#isShown = shown > 0 && shown",
+    "this.#isShown = shown > 0 || shown",
+    POLITE_TEST,
+  ),
+  bug(
     "a server that is behind is asked at each block what it paid, and cuts this node off",
     `${AT}/rewardReader.ts`,
     "tip.height >= height)",

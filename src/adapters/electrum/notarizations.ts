@@ -62,13 +62,15 @@ export class Notarizations {
     return this.#height !== before;
   }
 
-  /** Whether most servers say that a transaction's block is notarized. Null: they show no such thing of any block. */
+  /** Whether most servers say that a transaction's block is notarized. Null: more show no such thing of any block than do. */
   async #ask(txid: string, height: number, servers: readonly RemoteServer[], capping: ReadonlySet<string>): Promise<boolean | null> {
     // Who is not there yet knows nothing of it, and counts as one who does not say it is notarized.
     const having = servers.filter((s) => s.tip !== null && s.tip.height >= height);
     const answers = await Promise.all(having.map((s) => s.ask("blockchain.transaction.get", [txid, true], parseDepth)));
     if (answers.every((a) => !a.ok)) return false;
-    this.#isShown = answers.some((a) => a.ok && a.value !== null);
+    const shown = answers.filter((a) => a.ok && a.value !== null).length;
+    // One that makes it up would have all others asked every few seconds, also on chains without notaries.
+    this.#isShown = shown > 0 && shown >= answers.filter((a) => a.ok && a.value === null).length;
     if (!this.#isShown) return null;
     const sayNotarized = answers.filter((a, i) => a.ok && a.value !== null && a.value.counted > 1 && capping.has(having[i]?.name ?? ""));
     return sayNotarized.length >= majorityOf(servers.length);
