@@ -168,6 +168,7 @@ test("a transaction in a form this node does not read costs no server its place"
   expect(statesOf(chain)).toEqual(["connected", "connected", "connected"]);
   expect(chain.outputs(scriptNumber(1))).toEqual([]);
   unread = "";
+  w.mine();
   await refreshed(w, chain);
   expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
 });

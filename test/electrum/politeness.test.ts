@@ -178,6 +178,35 @@ test("one server that shows notarizations on a chain without notaries has the ot
   expect(w.askedOf(1).filter((method) => method === `${GET} with details`).length).toBeLessThanOrEqual(2);
 });
 
+test.each([false, true])(
+  "a transaction that all name and nobody gives in a form this node reads is asked for ever less often, guarded: %s",
+  async (isGuarded) => {
+    let isReadable = false;
+    let id = "";
+    let bytes = "";
+    const { w, chain } = await begin((line) => (isReadable || bytes === "" ? line : line.replace(`"result":"${bytes}"`, '"result":"00"')));
+    await whileTimePasses(w, chain.watchScript(scriptNumber(2), 0));
+    await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+    if (isGuarded) chain.guard?.(scriptNumber(1), { dueSec: w.clock.nowMs(), onTx: () => undefined });
+    const paid = w.chain.payFromFaucet(scriptNumber(1), 100_000n);
+    if (!paid.ok) throw new Error("not paid");
+    id = paid.value.txid;
+    bytes = Buffer.from(paid.value.raw).toString("hex");
+    await w.pass(1_000);
+    expect(chain.tx(id)).toBeUndefined();
+    w.asked.length = 0;
+    for (let i = 0; i < 60; i++) {
+      w.pay(scriptNumber(2), 1_000n);
+      await w.pass(1_000);
+    }
+    // Each of the others is read once, at one of the servers.
+    expect(askedOf(w, GET)).toBeLessThanOrEqual(10 + 60 / SERVERS);
+    isReadable = true;
+    await w.pass(60_000);
+    expect(chain.tx(id)?.block).toBeNull();
+  },
+);
+
 test("a transaction that all refuse is offered every two minutes in the end, however often it is sent; each server is asked once whether it has it", async () => {
   let refusal = "no";
   const { w, chain } = await begin((line) =>

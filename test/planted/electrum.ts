@@ -30,6 +30,27 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "one payment to a contract that this node cannot read is asked for at each look, of all servers",
+    `${AT}/loneWord.ts`,
+    'if (server.state === "connected") this.#askLater',
+    'if (server.state !== "connected") this.#askLater',
+    POLITE_TEST,
+  ),
+  bug(
+    "one payment that this node cannot read is asked for at each look, of all servers",
+    `${AT}/historyWork.ts`,
+    "if (!isDenied()) this.#askLater(asking);",
+    "if (isDenied()) this.#askLater(asking);",
+    POLITE_TEST,
+  ),
+  bug(
+    "a payment that this node could not read in a mempool is not asked for when it comes into a block",
+    `${AT}/historyWork.ts`,
+    "[claim.txid, ...claim.blocks.keys(), ...names",
+    "[claim.txid, ...names",
+    LIAR_TEST,
+  ),
+  bug(
     "one server that shows notarizations has all others of a chain without notaries asked about them every few seconds",
     `${AT}/notarizations.ts`,
     "this.#isShown = shown > 0 && shown",

@@ -5,6 +5,7 @@ import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
+import { AskAgain } from "./askAgain.ts";
 import { AskCredit } from "./askCredit.ts";
 import { bothEnds } from "./bothEnds.ts";
 import { aheadOf, type Claim, claimsOf, knownBy } from "./claims.ts";
@@ -45,6 +46,8 @@ const MAX_UNGIVEN = 100_000;
  */
 const OLD_BLOCKS = 100;
 const OLD_BLOCK_MS = 2_000;
+/** The same of those that most name, each with who names it. */
+const MAX_AGAIN = 10_000;
 /** How often a history is gone through again because it made known outputs that others of it may spend. */
 const MAX_PASSES = 4;
 
@@ -68,9 +71,9 @@ export type HistoryWorkDeps = {
 type Found = { readonly tx: RawTx; readonly block: BlockRef | null };
 /**
  * `unproven`: most servers say it is in a block of ours and none could prove it now. `unheard`: too few say anything of it.
- * `ungiven`: nobody gives its bytes now, or none that this node can read.
+ * `ungiven`: nobody gives its bytes now, or none that this node can read. `lost`: one of those who name it went away meanwhile.
  */
-type Finding = Found | "unproven" | "unheard" | "ungiven";
+type Finding = Found | "unproven" | "unheard" | "ungiven" | "lost";
 /** What is to be found out, and for which scripts. */
 type Job = { readonly claim: Claim; readonly scripts: readonly Tracked[] };
 
@@ -80,6 +83,8 @@ export class HistoryWork {
   /** Transactions that nobody gave when they were asked for last. */
   readonly #ungiven = new Set<string>();
 
+  /** When what most name and nobody gave is asked for again: each time counts at all of them, and may be of a hundred kilobytes. */
+  #again = new AskAgain();
   readonly #oldBlocks = new AskCredit(OLD_BLOCKS, OLD_BLOCK_MS);
   /** Of the largest transaction read lately, bytes. */
   #largest = 1;
@@ -149,7 +154,7 @@ export class HistoryWork {
   #noteUngiven(jobs: readonly Job[], findings: readonly Finding[]): void {
     if (this.#ungiven.size >= MAX_UNGIVEN) this.#ungiven.clear();
     for (const [i, { claim }] of jobs.entries()) {
-      if (findings[i] === "ungiven") this.#ungiven.add(claim.txid);
+      if (isUngiven(findings[i])) this.#ungiven.add(claim.txid);
       else this.#ungiven.delete(claim.txid);
     }
   }
@@ -214,7 +219,7 @@ export class HistoryWork {
 
   /** @param turn who of those that can be asked is asked first */
   async #find(job: Job, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
-    const { index, prover, mayTake } = this.#deps;
+    const { index, prover, mayTake, nowMs } = this.#deps;
     const { claim } = job;
     const entry = index.txEntry(claim.txid);
     const own = entry?.raw ? prover.read(entry.raw) : null;
@@ -226,8 +231,16 @@ export class HistoryWork {
     if (own === null && claim.blocks.size === 0) {
       if (witnesses() < witnessesOf(present()) || (isDenied() && !mayTake(claim.txid))) return "unheard";
     }
+    const asking = keyOf(claim);
+    if (own === null && !this.#again.isDue(asking, nowMs())) return "ungiven";
+    const before = witnesses();
     const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
-    if (tx === null) return "ungiven";
+    if (tx === null && witnesses() < before) return "lost";
+    if (tx === null) {
+      if (!isDenied()) this.#askLater(asking);
+      return "ungiven";
+    }
+    this.#again.forget(asking);
     this.#largest = Math.max(this.#largest, tx.raw.length);
     let isUnclear = false;
     for (const [height, claimants] of claim.blocks) {
@@ -240,6 +253,11 @@ export class HistoryWork {
     // What nobody can prove, as whoever paid it had it, must not make every look fail.
     if (!isUnclear && insisting >= majorityOf(present())) return "unproven";
     return own !== null || witnesses() >= witnessesOf(present()) ? { tx, block: null } : "unheard";
+  }
+
+  #askLater(key: string): void {
+    if (this.#again.size >= MAX_AGAIN) this.#again = new AskAgain();
+    this.#again.refused(key, this.#deps.nowMs());
   }
 
   #facts(found: readonly Found[]): { readonly facts: ChainDelta; readonly newOutputs: boolean } {
@@ -258,10 +276,18 @@ export class HistoryWork {
   }
 }
 
+/** Somebody who comes to name it may give it, and in a block it may have another form than in a mempool. */
+const keyOf = (claim: Claim): string => {
+  const names = knownBy(claim).map(({ name }) => name);
+  return [claim.txid, ...claim.blocks.keys(), ...names.sort()].join(" ");
+};
+
 const inTurn = (servers: readonly RemoteServer[], turn: number): readonly RemoteServer[] =>
   servers.map((server, i) => servers[(i + turn) % servers.length] ?? server);
 
 const isFound = (finding: Finding): finding is Found => typeof finding === "object";
+
+const isUngiven = (finding: Finding | undefined): boolean => finding === "ungiven" || finding === "lost";
 
 function mark(jobs: readonly Job[], findings: readonly Finding[], servers: number, laterMs: number): void {
   for (const [i, job] of jobs.entries()) {
@@ -273,9 +299,9 @@ function mark(jobs: readonly Job[], findings: readonly Finding[], servers: numbe
         continue;
       }
       tracked.done.delete(claim.txid);
-      if (claim.blocks.size === 0 && finding !== "ungiven") continue;
-      // What nobody proves or gives now is asked for again at the next look, whatever is new by then; what most deny some time later.
-      if (isContested(job, servers)) tracked.laterMs = laterMs;
+      if (claim.blocks.size === 0 && !isUngiven(finding)) continue;
+      // What nobody proves now is asked for again at the next look, whatever is new by then; what most deny, and what nobody gives, some time later.
+      if (finding === "ungiven" || isContested(job, servers)) tracked.laterMs = laterMs;
       else tracked.changed = true;
     }
   }

@@ -6,6 +6,7 @@ import type { ChainDelta } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { HistoryLine } from "./answers.ts";
+import { AskAgain } from "./askAgain.ts";
 import { bothEnds } from "./bothEnds.ts";
 import type { Guards } from "./guards.ts";
 import type { HeaderReader } from "./headerReader.ts";
@@ -19,6 +20,8 @@ const MAX_READS = 50;
 const MAX_HEARD = 500;
 /** Transactions remembered that were shown. */
 const MAX_SHOWN = 20_000;
+/** The same of those that a server names and does not give, or in no form this node reads. */
+const MAX_UNGIVEN = 10_000;
 
 export type LoneWordDeps = {
   readonly index: ChainIndex;
@@ -45,6 +48,8 @@ export class LoneWord {
   readonly #deps: LoneWordDeps;
   /** Transactions that were shown to those who guard a script. */
   readonly #shown = new Set<string>();
+  /** When a server is asked again for what it did not give: each time counts, and its history names it at each look. */
+  #again = new AskAgain();
   readonly #hearing = new Set<RemoteServer>();
 
   constructor(deps: LoneWordDeps) {
@@ -96,7 +101,10 @@ export class LoneWord {
     const { guards, index, prover } = this.#deps;
     const known = index.tx(txid);
     const tx = known ? prover.read(known.raw) : await prover.fetch(txid, [server]);
-    if (tx === null) return null;
+    if (tx === null) {
+      if (server.state === "connected") this.#askLater(askedOf(server, txid));
+      return null;
+    }
     const key = this.#keysOf(scriptHex)(txid);
     if (!this.#shown.has(key)) guards.tell(scriptHex, tx, server.voter);
     this.#noteShown(key);
@@ -131,11 +139,14 @@ export class LoneWord {
   }
 
   /** What of a history is in no block and was not read yet. What it says of blocks is for others to work off. */
-  unread(scriptHex: string, lines: readonly HistoryLine[]): Told {
+  unread(server: RemoteServer, scriptHex: string, lines: readonly HistoryLine[]): Told {
+    const { index, clock } = this.#deps;
+    const nowMs = clock.nowMs();
     const keyOf = this.#keysOf(scriptHex);
     const unread: HistoryLine[] = [];
     for (const { txid } of bothEnds(lines)) {
-      if (this.#shown.has(keyOf(txid)) || this.#deps.index.txEntry(txid)?.block != null) continue;
+      if (this.#shown.has(keyOf(txid)) || index.txEntry(txid)?.block != null) continue;
+      if (!this.#again.isDue(askedOf(server, txid), nowMs)) continue;
       if (unread.push({ txid, height: 0 }) === MAX_READS) break;
     }
     return { scriptHex, lines: unread };
@@ -176,8 +187,15 @@ export class LoneWord {
     return (txid) => `${script} ${txid}`;
   }
 
+  #askLater(key: string): void {
+    if (this.#again.size >= MAX_UNGIVEN) this.#again = new AskAgain();
+    this.#again.refused(key, this.#deps.clock.nowMs());
+  }
+
   #noteShown(key: string): void {
     if (this.#shown.size >= MAX_SHOWN) this.#shown.clear();
     this.#shown.add(key);
   }
 }
+
+const askedOf = ({ name }: RemoteServer, txid: string): string => `${name} ${txid}`;

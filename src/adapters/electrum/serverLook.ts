@@ -143,7 +143,7 @@ export class ServerLook {
     const { guards, views, word } = this.#parts;
     const guarded = guards.scripts();
     for (const server of guarded.length === 0 ? [] : servers) {
-      const told = guarded.map((scriptHex) => word.unread(scriptHex, views.get(scriptHex)?.views.get(server)?.lines ?? []));
+      const told = guarded.map((scriptHex) => word.unread(server, scriptHex, views.get(scriptHex)?.views.get(server)?.lines ?? []));
       if (told.some(({ lines }) => lines.length > 0)) void word.hear(server, told);
     }
   }
