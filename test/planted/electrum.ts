@@ -30,6 +30,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a server that tells of a few payments in megabytes, at each change, keeps this node busy",
+    `${AT}/answerLimit.ts`,
+    "chars > PLAIN + result.length * EACH_LINE",
+    "chars > LONGEST + result.length * EACH_LINE",
+    CONNECTION_TEST,
+  ),
+  bug(
     "one payment to a contract that this node cannot read is asked for at each look, of all servers",
     `${AT}/loneWord.ts`,
     'if (server.state === "connected") this.#askLater',

@@ -10,6 +10,9 @@ const EACH_HEADER = 6_000;
 /** A list that whoever likes can make longer, and a transaction with all that a daemon says of it. */
 const LONGEST = 10_000_000;
 
+/** A line of a history, several times over: a height, an id and a fee. */
+const EACH_LINE = 1_000;
+
 /** Longest line read, whatever was asked: room for the longest answer there is. */
 export const MAX_LINE = LONGEST;
 /** Longest line read while nothing is asked. */
@@ -35,4 +38,13 @@ export function answerLimit(method: string, params: readonly unknown[]): number 
     default:
       return PLAIN + params.reduce((sum: number, p) => sum + (typeof p === "string" ? p.length : 0), 0);
   }
+}
+
+/**
+ * Whether a history is longer than its lines make it: how often it is asked for again goes by these, and megabytes around a few of them, asked for
+ * at each change, keep this node busy.
+ */
+export function isPadded(method: string, result: unknown, chars: number): boolean {
+  const isHistory = method === "blockchain.scripthash.get_history" || method === "blockchain.scripthash.get_mempool";
+  return isHistory && Array.isArray(result) && chars > PLAIN + result.length * EACH_LINE;
 }

@@ -141,3 +141,18 @@ test("of hundreds of servers that each leave a long message unended only as many
   expect(hostile[0]?.ended).toEqual(["it holds most of the 256 MB that all servers together may send at once"]);
   expect(honest.ended).toEqual([]);
 });
+
+test.each(["get_history", "get_mempool"])(
+  "a %s of few lines in megabytes ends the connection; one of many lines is as long as they are",
+  async (what) => {
+    const line = `{"fee":100000,"height":800000,"tx_hash":"${"ab".repeat(32)}"}`;
+    const { connection, hear, ended } = await begin();
+    const many = connection.call(`blockchain.scripthash.${what}`, ["00"]);
+    hear(`{"id":1,"result":[${new Array(20_000).fill(line).join(",")}]}`);
+    expect(await many).toMatchObject({ ok: true });
+    const few = connection.call(`blockchain.scripthash.${what}`, ["00"]);
+    hear(`{"id":2,"pad":"${"x".repeat(1_000_000)}","result":[${line}]}`);
+    expect(await few).toMatchObject({ ok: false, error: { kind: "unreachable" } });
+    expect(ended).toEqual([expect.stringContaining("far more than its lines take")]);
+  },
+);

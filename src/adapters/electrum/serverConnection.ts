@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { OpenServerStream, ServerStream } from "../../ports/electrum.ts";
-import { answerLimit, MAX_LINE, MAX_NOTICE } from "./answerLimit.ts";
+import { answerLimit, isPadded, MAX_LINE, MAX_NOTICE } from "./answerLimit.ts";
 import type { ServerAnswer } from "./fault.ts";
 import { LineReader } from "./lineReader.ts";
 import type { CreditShare, ServerCredit } from "./serverCredit.ts";
@@ -236,6 +236,10 @@ export class ServerConnection {
     }
     if (!answer.ok && answer.error.kind === "rpc" && OVERLOADED.includes(answer.error.code)) {
       this.end(`it is overloaded: ${answer.error.message}`);
+      return;
+    }
+    if (answer.ok && isPadded(sent.method, answer.value, chars)) {
+      this.end(`its answer to ${sent.method} has ${chars} characters, far more than its lines take`);
       return;
     }
     this.#sent.delete(sent.id);
