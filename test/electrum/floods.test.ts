@@ -141,3 +141,23 @@ test("nor do the others have to tell ever more of old blocks, where one names wh
   expect(chain.servers()[0]).toMatchObject({ state: "connected", contradictions: 0 });
   expect(w.askedOf(1).filter((method) => method === "blockchain.block.header").length).toBeLessThanOrEqual(150);
 });
+
+test("nor does one whose history of what it does not give changes with each payment", async () => {
+  let paid = "";
+  const bogus = linesOf(90, () => 1).slice(1, -1);
+  const { w, chain } = await begin((line, server) =>
+    server === 0 && paid !== "" && line.includes(paid) ? line.replace(/"result":\[\{/, `"result":[${bogus},{`) : line,
+  );
+  paid = w.pay(scriptNumber(1), 100_000n);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.askedOf(0).length = 0;
+  for (let i = 0; i < 20; i++) {
+    w.pay(scriptNumber(1), 1_000n);
+    await w.pass(1_000);
+    expect(chain.outputs(scriptNumber(1))).toHaveLength(i + 2);
+  }
+  const asked = w.askedOf(0).filter((method) => method === "blockchain.transaction.get").length;
+  expect(asked).toBeGreaterThan(100);
+  // Ten a second of what it makes up, and what the others tell.
+  expect(asked).toBeLessThanOrEqual(50 + 10 * 20 + 30);
+});

@@ -30,6 +30,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "one server that makes up payments anew at each look has this node read them without end",
+    `${AT}/historyWork.ts`,
+    "return credit.take(nowMs);",
+    "return credit.has(nowMs);",
+    FLOODS_TEST,
+  ),
+  bug(
     "a server that tells of a few payments in megabytes, at each change, keeps this node busy",
     `${AT}/answerLimit.ts`,
     "chars > PLAIN + result.length * EACH_LINE",

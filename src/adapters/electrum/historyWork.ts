@@ -28,6 +28,8 @@ const FEWEST_AT_ONCE = 2;
  * a liar's twenty thousand, each answered as late as may be, would keep what the others tell waiting for an hour.
  */
 const MAX_CONTESTED = 50;
+/** And one more each so many ms: what cannot be read takes milliseconds, and whoever names it can tell of a change five times a second. */
+const CONTESTED_MS = 100;
 /**
  * What is left of these, and what of them nobody gives or proves, is gone through again so long after, ms: where a liar names tens of thousands that alone
  * takes a tenth of a second, and news of others can begin five looks a second.
@@ -85,6 +87,7 @@ export class HistoryWork {
 
   /** When what most name and nobody gave is asked for again: each time counts at all of them, and may be of a hundred kilobytes. */
   #again = new AskAgain();
+  readonly #contested = new WeakMap<RemoteServer, AskCredit>();
   readonly #oldBlocks = new AskCredit(OLD_BLOCKS, OLD_BLOCK_MS);
   /** Of the largest transaction read lately, bytes. */
   #largest = 1;
@@ -109,7 +112,7 @@ export class HistoryWork {
     let moved = false;
     for (let pass = 0, again = true; again && pass < MAX_PASSES; pass++) {
       again = false;
-      const pieces = [...piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven, laterMs)];
+      const pieces = [...piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven, (job) => this.#mayRead(job), laterMs)];
       for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
         const findings = await this.#findSome(piece, plan, servers);
         const part = piece.slice(0, findings.length);
@@ -255,6 +258,17 @@ export class HistoryWork {
     return own !== null || witnesses() >= witnessesOf(present()) ? { tx, block: null } : "unheard";
   }
 
+  /** Whether one of those who name what most deny may be asked for one more now. Counted at all of them. */
+  #mayRead({ claim }: Job): boolean {
+    const nowMs = this.#deps.nowMs();
+    const taken = knownBy(claim).map((server) => {
+      const credit = this.#contested.get(server) ?? new AskCredit(MAX_CONTESTED, CONTESTED_MS);
+      this.#contested.set(server, credit);
+      return credit.take(nowMs);
+    });
+    return taken.includes(true);
+  }
+
   #askLater(key: string): void {
     if (this.#again.size >= MAX_AGAIN) this.#again = new AskAgain();
     this.#again.refused(key, this.#deps.nowMs());
@@ -321,19 +335,21 @@ function isContested({ claim, scripts }: Job, servers: number): boolean {
  * Pieces of work, one after another. What most servers deny, and what nobody gave before, comes last, of each who says it first what it
  * says is in a block: whoever likes can fill a mempool. The rest at a later look, from `laterMs` on.
  */
-function piecesOf(jobs: readonly Job[], servers: number, ungiven: ReadonlySet<string>, laterMs: number): readonly (readonly Job[])[] {
+function piecesOf(
+  jobs: readonly Job[],
+  servers: number,
+  ungiven: ReadonlySet<string>,
+  mayRead: (job: Job) => boolean,
+  laterMs: number,
+): readonly (readonly Job[])[] {
   const contested = new Set(jobs.filter((job) => ungiven.has(job.claim.txid) || isContested(job, servers)));
   const plain = jobs.filter((job) => !contested.has(job));
   const mined = [...contested].filter(({ claim }) => claim.blocks.size > 0);
   const unmined = [...contested].filter(({ claim }) => claim.blocks.size === 0);
-  const counts = new Map<RemoteServer, number>();
   for (const job of [...bothEnds(mined), ...bothEnds(unmined)]) {
-    const naming = knownBy(job.claim);
-    if (!naming.some((server) => (counts.get(server) ?? 0) < MAX_CONTESTED)) {
-      contested.delete(job);
-      for (const tracked of job.scripts) tracked.laterMs = laterMs;
-    }
-    for (const server of naming) counts.set(server, (counts.get(server) ?? 0) + 1);
+    if (mayRead(job)) continue;
+    contested.delete(job);
+    for (const tracked of job.scripts) tracked.laterMs = laterMs;
   }
   return [...chunksOf(plain), ...chunksOf([...contested])];
 }
