@@ -30,6 +30,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "megabytes of Zcash's form that are no transaction are read, which takes a tenth of a second each",
+    `${AT}/txProver.ts`,
+    "return header < OVERWINTERED || header",
+    "return header < OVERWINTERED && header",
+    `${AT}/txProver.test.ts`,
+  ),
+  bug(
     "one server that makes up payments anew at each look has this node read them without end",
     `${AT}/historyWork.ts`,
     "return credit.take(nowMs);",

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { TEST_RULES } from "../../../test/contract/electrumChain.ts";
 import { chainTxs } from "../../../test/vectors/utxo/utxoVectors.ts";
 import { concatBytes, fromHex, reversed, toHex } from "../../core/util/bytes.ts";
@@ -187,4 +187,15 @@ test("megabytes that are not the transaction they are given for, nor any other, 
   // What is small may be of a form that only daemons know.
   expect(await prover.fetch(id, [giving(concatBytes(SMALL, new Uint8Array(1)))])).toBeNull();
   expect(said).toHaveLength(2);
+});
+
+test.each([1, 4, 5])("nor are megabytes of Zcash's form read that are another transaction's or none: version %i", async (version) => {
+  const prover = new TxProver({ kind: "sapling" }, new HeaderReader(TEST_RULES));
+  const header = new Uint8Array(4);
+  new DataView(header.buffer).setUint32(0, version === 4 ? version + 0x80000000 : version, true);
+  const contradicted = vi.fn();
+  const server = { ask: async () => ok(concatBytes(header, new Uint8Array(500_000))), contradicted } as unknown as RemoteServer;
+  const read = vi.spyOn(prover, "read");
+  expect(await prover.fetch("cd".repeat(32), [server])).toBeNull();
+  expect([contradicted.mock.calls.length, read.mock.calls.length]).toEqual([1, 0]);
 });

@@ -1,8 +1,8 @@
+import { hash } from "node:crypto";
 import { type RawTx, rawTxid } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { checkInclusion, type MerkleFault } from "../../core/proof/merkleBranch.ts";
 import { reversed, toHex } from "../../core/util/bytes.ts";
-import { hash256 } from "../../core/utxo/hash.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { hasMoreThanId, parseTx, serializeTx, type TxFormat, withoutLongWitness } from "../../core/utxo/txCodec.ts";
 import { type BranchAnswer, parseBranch, parsePlacedTx, parseRawTx } from "./answers.ts";
@@ -35,7 +35,12 @@ function isMismarked({ hogEx, outputs }: Tx): boolean {
   return hogEx === true && !(script?.length === HOG_ADDRESS_BYTES && HOG_ADDRESS.every((byte, i) => script[i] === byte));
 }
 
-const idOfBytes = (bytes: Uint8Array): string => toHex(reversed(hash256(bytes)));
+const sha256 = (data: Uint8Array): Buffer => hash("sha256", data, "buffer");
+const idOfBytes = (bytes: Uint8Array): string => toHex(reversed(sha256(sha256(bytes))));
+
+/** The last version of Zcash's marked transactions whose id is made of all bytes (ZIP-244), and the mark. */
+const LAST_WHOLE_VERSION = 4;
+const OVERWINTERED = 0x80000000;
 
 /** `unclear`: the branch leads to the block, and alone could be that of something else (CVE-2017-12842). */
 export type Inclusion = "proven" | "unclear" | "unproven";
@@ -74,7 +79,9 @@ export class TxProver {
 
   /** Whether the id of a transaction is made of all of its bytes: not of one with a witness, nor of Zcash's newer ones. */
   #isWholeId(bytes: Uint8Array): boolean {
-    return this.#format.kind === "bitcoin" && bytes[4] !== 0;
+    if (this.#format.kind === "bitcoin") return bytes[4] !== 0;
+    const header = new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true);
+    return header < OVERWINTERED || header - OVERWINTERED <= LAST_WHOLE_VERSION;
   }
 
   /** Null: they are no transaction of this coin that this node can read. What no id covers is left out where it is a burden. */
