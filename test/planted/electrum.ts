@@ -30,6 +30,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "what servers refused is remembered without end",
+    `${AT}/askAgain.ts`,
+    "if (this.#pauses.size <= MAX_KEPT) break;",
+    "if (this.#pauses.size > 0) break;",
+    `${AT}/askAgain.test.ts`,
+  ),
+  bug(
     "megabytes of Zcash's form that are no transaction are read, which takes a tenth of a second each",
     `${AT}/txProver.ts`,
     "return header < OVERWINTERED || header",
@@ -53,15 +60,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one payment to a contract that this node cannot read is asked for at each look, of all servers",
     `${AT}/loneWord.ts`,
-    'if (server.state === "connected") this.#askLater',
-    'if (server.state !== "connected") this.#askLater',
+    'if (server.state === "connected") this.#again',
+    'if (server.state !== "connected") this.#again',
     POLITE_TEST,
   ),
   bug(
     "one payment that this node cannot read is asked for at each look, of all servers",
     `${AT}/historyWork.ts`,
-    "if (!isDenied()) this.#askLater(asking);",
-    "if (isDenied()) this.#askLater(asking);",
+    "if (!isDenied()) this.#again.refused(asking, nowMs());",
+    "if (isDenied()) this.#again.refused(asking, nowMs());",
     POLITE_TEST,
   ),
   bug(

@@ -4,6 +4,8 @@
  */
 const FIRST_MS = 5_000;
 const LAST_MS = 300_000;
+/** Keys remembered; those refused longest ago are forgotten, and due. */
+const MAX_KEPT = 10_000;
 
 /** When what a server refused, or did not know, may be asked again: the pause doubles from time to time. */
 export class AskAgain {
@@ -17,12 +19,12 @@ export class AskAgain {
 
   refused(key: string, nowMs: number): void {
     const before = this.#pauses.get(key)?.pauseMs;
+    this.#pauses.delete(key);
     this.#pauses.set(key, { atMs: nowMs, pauseMs: before === undefined ? FIRST_MS : Math.min(2 * before, LAST_MS) });
-  }
-
-  /** Keys remembered. */
-  get size(): number {
-    return this.#pauses.size;
+    for (const oldest of this.#pauses.keys()) {
+      if (this.#pauses.size <= MAX_KEPT) break;
+      this.#pauses.delete(oldest);
+    }
   }
 
   forget(key: string): void {

@@ -48,8 +48,6 @@ const MAX_UNGIVEN = 100_000;
  */
 const OLD_BLOCKS = 100;
 const OLD_BLOCK_MS = 2_000;
-/** The same of those that most name, each with who names it. */
-const MAX_AGAIN = 10_000;
 /** How often a history is gone through again because it made known outputs that others of it may spend. */
 const MAX_PASSES = 4;
 
@@ -86,7 +84,7 @@ export class HistoryWork {
   readonly #ungiven = new Set<string>();
 
   /** When what most name and nobody gave is asked for again: each time counts at all of them, and may be of a hundred kilobytes. */
-  #again = new AskAgain();
+  readonly #again = new AskAgain();
   readonly #contested = new WeakMap<RemoteServer, AskCredit>();
   readonly #oldBlocks = new AskCredit(OLD_BLOCKS, OLD_BLOCK_MS);
   /** Of the largest transaction read lately, bytes. */
@@ -240,7 +238,7 @@ export class HistoryWork {
     const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
     if (tx === null && witnesses() < before) return "lost";
     if (tx === null) {
-      if (!isDenied()) this.#askLater(asking);
+      if (!isDenied()) this.#again.refused(asking, nowMs());
       return "ungiven";
     }
     this.#again.forget(asking);
@@ -267,11 +265,6 @@ export class HistoryWork {
       return credit.take(nowMs);
     });
     return taken.includes(true);
-  }
-
-  #askLater(key: string): void {
-    if (this.#again.size >= MAX_AGAIN) this.#again = new AskAgain();
-    this.#again.refused(key, this.#deps.nowMs());
   }
 
   #facts(found: readonly Found[]): { readonly facts: ChainDelta; readonly newOutputs: boolean } {

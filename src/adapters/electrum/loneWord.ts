@@ -20,8 +20,6 @@ const MAX_READS = 50;
 const MAX_HEARD = 500;
 /** Transactions remembered that were shown. */
 const MAX_SHOWN = 20_000;
-/** The same of those that a server names and does not give, or in no form this node reads. */
-const MAX_UNGIVEN = 10_000;
 
 export type LoneWordDeps = {
   readonly index: ChainIndex;
@@ -49,7 +47,7 @@ export class LoneWord {
   /** Transactions that were shown to those who guard a script. */
   readonly #shown = new Set<string>();
   /** When a server is asked again for what it did not give: each time counts, and its history names it at each look. */
-  #again = new AskAgain();
+  readonly #again = new AskAgain();
   readonly #hearing = new Set<RemoteServer>();
 
   constructor(deps: LoneWordDeps) {
@@ -102,7 +100,7 @@ export class LoneWord {
     const known = index.tx(txid);
     const tx = known ? prover.read(known.raw) : await prover.fetch(txid, [server]);
     if (tx === null) {
-      if (server.state === "connected") this.#askLater(askedOf(server, txid));
+      if (server.state === "connected") this.#again.refused(askedOf(server, txid), this.#deps.clock.nowMs());
       return null;
     }
     const key = this.#keysOf(scriptHex)(txid);
@@ -185,11 +183,6 @@ export class LoneWord {
   #keysOf(scriptHex: string): (txid: string) => string {
     const script = `${this.#deps.guards.roundOf(scriptHex)} ${scriptHex}`;
     return (txid) => `${script} ${txid}`;
-  }
-
-  #askLater(key: string): void {
-    if (this.#again.size >= MAX_UNGIVEN) this.#again = new AskAgain();
-    this.#again.refused(key, this.#deps.clock.nowMs());
   }
 
   #noteShown(key: string): void {

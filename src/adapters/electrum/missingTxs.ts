@@ -17,8 +17,6 @@ const FORGOTTEN_MS = 60_000;
  */
 const MAX_ASKED = 20;
 const ASK_AGAIN_MS = 100_000;
-/** Transactions remembered that were gone by the word of most. */
-const MAX_DENIED = 10_000;
 
 /** Finds out which unconfirmed transactions have left the mempools. */
 export class MissingTxs {
@@ -26,7 +24,7 @@ export class MissingTxs {
   readonly #views: ScriptViews;
   readonly #missingSinceMs = new Map<string, number>();
   readonly #credit = new AskCredit(MAX_ASKED, ASK_AGAIN_MS);
-  #denied = new AskAgain();
+  readonly #denied = new AskAgain();
 
   constructor(index: ChainIndex, views: ScriptViews) {
     this.#index = index;
@@ -59,7 +57,6 @@ export class MissingTxs {
     });
     await Promise.all(looks);
     for (const txid of this.#missingSinceMs.keys()) if (!unnamed.has(txid)) this.#missingSinceMs.delete(txid);
-    if (this.#denied.size >= MAX_DENIED) this.#denied = new AskAgain();
     for (const txid of gone) this.#denied.refused(txid, nowMs);
     return gone;
   }

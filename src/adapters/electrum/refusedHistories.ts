@@ -41,7 +41,7 @@ type Pool = { readonly tip: string | undefined; readonly atMs: number; readonly 
  */
 export class RefusedHistories {
   readonly #index: ChainIndex;
-  #again = new AskAgain();
+  readonly #again = new AskAgain();
   /** By server and script. */
   readonly #told = new Map<string, Pool>();
   /** By server and transaction: the block it was in no block at. */
@@ -98,7 +98,7 @@ export class RefusedHistories {
     const tip = server.tip?.header.hash;
     const answer = await server.ask("blockchain.scripthash.get_mempool", [scriptHash], parseHistory);
     if (!answer.ok || answer.value === "too_long") {
-      if (answer.ok || answer.error.kind === "rpc") this.#refuse(again, nowMs);
+      if (answer.ok || answer.error.kind === "rpc") this.#again.refused(again, nowMs);
       return null;
     }
     this.#again.forget(again);
@@ -120,11 +120,6 @@ export class RefusedHistories {
     }
   }
 
-  #refuse(key: string, nowMs: number): void {
-    if (this.#again.size >= MAX_KEPT) this.#again = new AskAgain();
-    this.#again.refused(key, nowMs);
-  }
-
   /** What is known and in no block yet: what spends from the script, then what was sent to it from here, then what pays it most. */
   #wanted({ scriptHex: hex, only }: Refused): readonly string[] {
     if (only !== null) return [...only].slice(0, MAX_ASKED);
@@ -144,7 +139,7 @@ export class RefusedHistories {
     if (!this.#again.isDue(key, nowMs)) return null;
     const hash = await server.ask("blockchain.transaction.get", [txid, true], parseBlockHash);
     if (!hash.ok) {
-      if (hash.error.kind === "rpc") this.#refuse(key, nowMs);
+      if (hash.error.kind === "rpc") this.#again.refused(key, nowMs);
       return null;
     }
     this.#again.forget(key);
