@@ -573,8 +573,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment signed before a crash leaves behind a fee that no node has",
     PAYMENT,
-    "(await theirPaymentUnsafe(task, signal)) ?? feeInTheWay(task);",
-    "await theirPaymentUnsafe(task, signal);",
+    "?? isLateByChain(task) ?? feeInTheWay(task);",
+    "?? isLateByChain(task);",
     FORGOTTEN_FEE,
   ),
   bug(

@@ -487,8 +487,8 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "an order is cut by the funds of before an outage",
     "src/app/orders/orderUpkeep.ts",
-    "if (!coin || coin.outage()) return null;",
-    "if (!coin) return null;",
+    "if (!coin || coin.outage() ||",
+    "if (!coin ||",
     "src/app/orders/orderLimits.test.ts",
   ),
   bug(

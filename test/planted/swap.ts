@@ -407,8 +407,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment is given to servers after its time",
     "src/app/swap/duties/paymentAtVisits.ts",
-    "if (facts.cancel?.confirmed || task.nowSec()",
-    "if (facts.cancel?.confirmed || 0 * task.nowSec()",
+    "|| !maySendPayment(task, coin.chain.tx(payment.txid) !== undefined)",
+    "",
     "src/app/swap/duties/paymentAtVisits.test.ts",
   ),
   bug(
@@ -759,7 +759,7 @@ export const SWAP: readonly PlantedBug[] = [
     "offered?.repeat.isDue(0)",
     LIMITS,
   ),
-  bug("a peer may announce payments for ever", PAYMENT, "< MAX_ANNOUNCED;", "< MAX_ANNOUNCED * 1_000;", BAD_PEERS),
+  bug("a peer may announce payments for ever", PAYMENT, "< MAX_ANNOUNCED &&", "< MAX_ANNOUNCED * 1_000 &&", BAD_PEERS),
   bug(
     "the maker waits for a payment past its limit",
     PAYMENT,
@@ -1090,13 +1090,13 @@ export const SWAP: readonly PlantedBug[] = [
     "if (!this.#deps.policy.isKnown(sender, order.base)) continue;",
     WAITING,
   ),
-  bug("a fee is signed while its backend is away", FEE, "(await outageOf(coin, signal)) ??\n    (task", "(task", OUTBOX),
+  bug("a fee is signed while its backend is away", FEE, "(await outageOf(coin, signal)) ??\n    feeInVain(task) ??\n", "", OUTBOX),
   bug("a payment is signed while its own backend is away", PAYMENT, "(await outageOf(coin, signal)) ??", "", OUTBOX),
   bug(
     "a fee is handed to a backend that is away",
     PUBLISH,
-    "(otherKey(task) ?? (await outageOf(task.coin(role), signal)))",
-    "otherKey(task)",
+    '(otherKey(task) ?? (await outageOf(task.coin(role), signal))) : null;\n  const obstacle = outage ?? (slot === "fee" ? feeInVain(task) : null);',
+    "otherKey(task) : null;\n  const obstacle = outage;",
     OUTBOX,
   ),
   bug(
