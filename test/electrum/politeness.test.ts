@@ -163,6 +163,21 @@ test("a server that is behind is not asked what the last block paid, either", as
   expect(refused).toEqual([]);
 });
 
+test("a server that answers late is asked for its last block once at a time, however often is looked", async () => {
+  const { w, chain } = await begin();
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.servers[2]?.faults.add({ kind: "slow", delayMs: 1_900 });
+  for (let i = 0; i < 5; i++) await whileTimePasses(w, chain.refresh());
+  expect(chain.servers()[2]?.latencyMs).toBeGreaterThan(1_000);
+  w.askedOf(2).length = 0;
+  for (let i = 0; i < 100; i++) {
+    w.pay(scriptNumber(1), 1_000n);
+    await w.pass(200);
+  }
+  expect(w.askedOf(2).filter((method) => method === "blockchain.headers.subscribe").length).toBeLessThanOrEqual(12);
+  expect(chain.servers()[2]).toMatchObject({ state: "connected" });
+});
+
 test("one server that shows notarizations on a chain without notaries has the others asked about them no more often", async () => {
   const { w, chain } = await begin((line, server) =>
     server === 0 && line.includes('"confirmations"') ? line.replace('"confirmations"', '"rawconfirmations":9,"confirmations"') : line,

@@ -58,6 +58,8 @@ const HEADER_WINDOW = KEPT_HEADERS - 1;
 export class ServerLook {
   readonly #parts: LookParts;
   readonly #deps: LookDeps;
+  /** Those left out that have not answered yet. */
+  readonly #slow = new Set<RemoteServer>();
   #untilMs = 0;
   #reached = false;
   #following: StatusFacts["following"] = null;
@@ -82,8 +84,7 @@ export class ServerLook {
     this.#untilMs = this.#parts.clock.nowMs() + LOOK_MS;
     const { pool, index, views, watchedTxs, missing, omissions, notarizations, fees, rewards, follower, clock } = this.#parts;
     const asked = pool.present();
-    // The slow ones are asked too, and may become quicker; nobody waits for them.
-    for (const server of pool.connected()) if (!asked.includes(server)) void server.askTip();
+    for (const server of pool.connected()) if (!asked.includes(server)) this.#askSlow(server);
     const isFresh = fresh !== "nothing";
     if (isFresh) await Promise.all(asked.map((s) => s.askTip()));
     const headers = await this.#followHeaders();
@@ -117,6 +118,13 @@ export class ServerLook {
     const tip = follower.known(plan.height, plan);
     if (rewards !== null && tip !== null) await rewards.read(plan.height, tip, pool.present());
     return ok(undefined);
+  }
+
+  /** The slow ones are asked too, and may become quicker; nobody waits for them. Once at a time: others can begin five looks a second. */
+  #askSlow(server: RemoteServer): void {
+    if (this.#slow.has(server)) return;
+    this.#slow.add(server);
+    void server.askTip().then(() => this.#slow.delete(server));
   }
 
   /** Height of a block as the plan has it, as far back as headers are kept. */
