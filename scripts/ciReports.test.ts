@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failure, type Report, summarise } from "./ciReports.ts";
+import { failure, longest, type Report, summarise } from "./ciReports.ts";
 
 const report = (suite: string, ...statuses: (readonly [name: string, status: string])[]): Report => ({
   suite,
@@ -52,4 +52,14 @@ test("a runner that failed although no test did fails the run", () => {
   expect(summarise(good, [], [], ["unit"]).failed).toEqual(["unit: the runner failed, though no test did (an error outside the tests)"]);
   const failing = [...good.slice(1), report("unit", ["a", "failed"])];
   expect(summarise(failing, [], [], ["unit"]).failed).toEqual(["unit: a"]);
+});
+
+test("the files that took longest are named, the longest first", () => {
+  const timed = (name: string, startTime: number, endTime: number) => ({ name: `/root/${name}`, startTime, endTime, assertionResults: [] });
+  const reports = [
+    { suite: "unit", json: { testResults: [timed("a.test.ts", 1_000, 2_400), timed("b.test.ts", 1_000, 9_600), { name: "untimed" }] } },
+    { suite: "slow", json: { testResults: [timed("c.test.ts", 0, 61_000)] } },
+    { suite: "more", json: null },
+  ];
+  expect(longest(reports, "/root", 2)).toEqual(["slow: c.test.ts, 61 s", "unit: b.test.ts, 9 s"]);
 });

@@ -61,4 +61,16 @@ export function summarise(
   return { passed, failed, skipped };
 }
 
+/** The test files that took longest, the longest first: a suite, a file below `root`, whole seconds. */
+export function longest(reports: readonly Report[], root: string, most: number): readonly string[] {
+  const files = reports.flatMap(({ suite, json }) =>
+    list(isRecord(json) ? json.testResults : undefined).flatMap((file) => {
+      if (!isRecord(file) || typeof file.startTime !== "number" || typeof file.endTime !== "number") return [];
+      return [{ name: `${suite}: ${String(file.name).replace(`${root}/`, "")}`, seconds: (file.endTime - file.startTime) / 1_000 }];
+    }),
+  );
+  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, most);
+  return slowest.map(({ name, seconds }) => `${name}, ${Math.round(seconds)} s`);
+}
+
 export const failure = (result: CiResult): boolean => result.failed.length > 0 || result.passed === 0;
