@@ -171,8 +171,22 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a fee that was given up keeps its filler from being paid",
     "src/app/coin/evm/nonceKeeper.ts",
-    "fee - this.#countedAt(nonce) > funds.free(null)",
-    "fee > funds.free(null)",
+    "fee - this.#countedAt(nonce) > this.#freeFor(nonce)",
+    "fee > this.#freeFor(nonce)",
+    "src/app/coin/evm/nonceKeeper.test.ts",
+  ),
+  bug(
+    "gas held to make a claim dearer keeps it waiting behind a transaction that nobody makes dearer",
+    "src/app/coin/evm/nonceKeeper.ts",
+    "return isNeeded ? funds.freeForLine() : funds.free(null);",
+    "return isNeeded ? funds.free(null) : funds.free(null);",
+    "src/app/coin/evm/nonceKeeper.test.ts",
+  ),
+  bug(
+    "what a claim waits behind takes all the gas that is held for it",
+    "src/app/coin/evm/accountFunds.ts",
+    "this.held(null) + gas / 2n;",
+    "this.held(null) + gas;",
     "src/app/coin/evm/nonceKeeper.test.ts",
   ),
   bug(

@@ -88,6 +88,17 @@ export class AccountFunds {
   }
 
   /**
+   * Wei for what claims and refunds wait behind, at most: what is free, and half of the gas that is promised, which serves nobody while they
+   * wait. The other half is left for them.
+   */
+  freeForLine(): bigint {
+    const balance = this.#deps.chain.account(this.#deps.address)?.balance ?? 0n;
+    const gas = sumOf([...this.#holds.values()].map((hold) => hold.gas));
+    const left = balance - this.#deps.nonces.outgoing().wei - this.held(null) + gas / 2n;
+    return left > 0n ? left : 0n;
+  }
+
+  /**
    * Promises payments and their gas, all or nothing.
    * @param ttlMs after which the hold ends by itself; null: never
    * @returns its id, or what is missing; of a token and gas that are both missing, the token

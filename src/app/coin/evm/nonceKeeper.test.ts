@@ -4,11 +4,12 @@ import { SilentLog } from "../../../../test/fakes/silentLog.ts";
 import { ACCOUNT_TX_SCHEMA, createAccountTxStore } from "../../../adapters/sqlite/accountTxStore.ts";
 import { openInlineDatabase } from "../../../adapters/sqlite/inlineDatabase.ts";
 import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
-import { addressFromBytes, addressOfPubkey } from "../../../core/evm/address.ts";
+import { addressFromBytes, addressOfPubkey, ZERO_ADDRESS } from "../../../core/evm/address.ts";
 import { approveCall } from "../../../core/evm/erc20.ts";
 import { parseGasLimits } from "../../../core/evm/gasLimits.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
+import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { err } from "../../../core/util/result.ts";
@@ -268,6 +269,34 @@ test("a raise takes no more than the account has free", async () => {
   expect(funds.free(null)).toBe(0n);
   await blocks(20);
   expect(sent().length).toBe(2);
+});
+
+const REFUND = encodeSwapCall({
+  kind: "senderRefund",
+  id: new Uint8Array(32),
+  amount: 1n,
+  secretHash: new Uint8Array(20),
+  token: ZERO_ADDRESS,
+  receiver: OTHER,
+});
+const holdGas = (gas: bigint, amounts: readonly bigint[] = []): boolean => funds.hold({ asset: null, amounts, gas }, null).ok;
+
+test("what a claim or refund waits behind is made dearer with half of the gas that is held for such, and none of the payments", async () => {
+  await nonces.send(pay(0n, 2n), signal);
+  nonces.adopt(pay(1n, 2n, 0n, REFUND).raw);
+  chain.pendingNonce = 2n;
+  chain.prices = { legacy: 10n * GWEI, nextBaseFee: null, priority: null };
+  const gas = GAS * 8n * GWEI;
+  expect(holdGas(gas, [funds.free(null) - gas])).toBe(true);
+  await blocks(30);
+  expect(sent().map(priceIn)).toEqual([2n * GWEI, 6n * GWEI]);
+});
+
+test("what a claim or refund waits behind is filled also where all gas is held for such", async () => {
+  nonces.adopt(pay(1n, 2n, 0n, REFUND).raw);
+  expect(holdGas(funds.free(null))).toBe(true);
+  await blocks(10);
+  expect(sent()[0]).toMatchObject({ nonce: 0n, to: address, value: 0n });
 });
 
 test("an approval is raised with nothing behind it: a swap waits for it unseen; with EIP-1559 both figures rise", async () => {

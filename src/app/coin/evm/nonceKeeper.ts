@@ -1,6 +1,7 @@
 import type { EvmAddress } from "../../../core/evm/address.ts";
 import { parseErc20Call } from "../../../core/evm/erc20.ts";
 import { greatestFee } from "../../../core/evm/gas.ts";
+import { parseSwapCall } from "../../../core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { err, ok } from "../../../core/util/result.ts";
 import type { AccountState } from "../../../ports/accountChain.ts";
@@ -167,7 +168,7 @@ export class NonceKeeper {
   }
 
   async #fill(nonce: bigint, signal: AbortSignal): Promise<void> {
-    const { chain, address, gas, nonces, funds, log } = this.#deps;
+    const { chain, address, gas, nonces, log } = this.#deps;
     const call = emptyTo(address);
     const [prices, units] = [chain.gasPrices(), await chain.estimateGas({ from: address, ...call }, signal)];
     // An account whose code refuses coins (EIP-7702) refuses its own, too: the transaction fails, and has used the nonce.
@@ -180,7 +181,7 @@ export class NonceKeeper {
     const filled = await nonces.signNext(
       (next) => {
         if (next !== nonce) return err({ kind: "Rejected", message: "it is free no longer" });
-        if (priceOf(bid) > MOST_PRICE || fee - this.#countedAt(nonce) > funds.free(null))
+        if (priceOf(bid) > MOST_PRICE || fee - this.#countedAt(nonce) > this.#freeFor(nonce))
           return err({ kind: "Rejected", message: `${fee} wei for gas are too much` });
         return ok(signCall(this.#deps, call, { bid, gasLimit, nonce }));
       },
@@ -198,15 +199,24 @@ export class NonceKeeper {
     return costs.reduce((most, cost) => (cost > most ? cost : most), 0n);
   }
 
+  /** What a transaction with this nonce may take: what is held to make a claim or refund dearer must not keep it waiting behind that. */
+  #freeFor(nonce: bigint): bigint {
+    const { nonces, funds } = this.#deps;
+    const isNeeded = nonces
+      .waiting()
+      .some(({ signed, ofSwap }) => ofSwap && signed.tx.nonce > nonce && !nonces.isMoot(signed.txid) && isSpend(signed));
+    return isNeeded ? funds.freeForLine() : funds.free(null);
+  }
+
   async #raise(head: SignedEvmTx, signal: AbortSignal): Promise<void> {
-    const { chain, address, gas, nonces, funds, log } = this.#deps;
+    const { chain, address, gas, nonces, log } = this.#deps;
     const prices = chain.gasPrices();
     if (!prices) return;
     const { tx } = head;
     const old = bidOf(tx);
     const [first = head] = nonces.versionsOf(head);
     const counted = this.#countedAt(tx.nonce);
-    const affordable = priceOf(old) + (funds.free(null) + counted - greatestCost(tx)) / tx.gasLimit;
+    const affordable = priceOf(old) + (this.#freeFor(tx.nonce) + counted - greatestCost(tx)) / tx.gasLimit;
     const most = [priceOf(bidOf(first.tx)) * MOST_RAISE, MOST_PRICE, affordable].reduce((a, b) => (a < b ? a : b));
     const bid = raisedBid(old, marketBid(prices, bidRuleOf(gas)), most);
     const line = { coin: chain.ticker, nonce: String(tx.nonce), txid: head.txid };
@@ -219,7 +229,7 @@ export class NonceKeeper {
     const call = nonces.isMoot(head.txid) ? emptyTo(address) : tx;
     const raised = signCall(this.#deps, call, { bid, gasLimit: fitBlock(chain, tx.gasLimit), nonce: tx.nonce, accessList });
     const more = greatestCost(raised.tx) - counted;
-    const sent = await nonces.send(raised, signal, () => (more > funds.free(null) ? "its fee would take what is promised" : null));
+    const sent = await nonces.send(raised, signal, () => (more > this.#freeFor(tx.nonce) ? "its fee would take what is promised" : null));
     log.info("sent_dearer", { ...line, by: raised.txid, ...(sent.ok ? {} : { error: sent.error }) });
   }
 }
@@ -258,6 +268,12 @@ function headOf(
   const needed = waiting.filter((tx) => !isMoot(tx));
   if (here.some((tx) => tx.ofSwap && !isMoot(tx)) || !(isAwaited || needed.some(isForSwaps))) return null;
   return here.map(({ signed }) => signed).reduce<SignedEvmTx | null>((a, b) => (a === null || isDearer(b.tx, a.tx) ? b : a), null);
+}
+
+/** Whether it is a claim or refund. */
+function isSpend({ tx }: SignedEvmTx): boolean {
+  const call = parseSwapCall(tx.data);
+  return call.ok && (call.value.kind === "receiverSpend" || call.value.kind === "senderRefund");
 }
 
 /** Of a swap, an approval, which swaps wait for, or a filler. */
