@@ -953,6 +953,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     FUNDS_TEST,
   ),
   bug(
+    "no gas is held to make a claim dearer that was signed before a restart and leaves after it",
+    PUBLISH,
+    "    if (slot === ownClaim(role)) holdClaimGas(task, slot);\n",
+    "",
+    "src/app/swap/duties/publish.test.ts",
+  ),
+  bug(
     "no gas is held after a restart to make a refund dearer that has left",
     FUNDS,
     "s.own[refund]?.attempted !== false",

@@ -51,6 +51,8 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     const marks = slot === "fee" && coin.relayPolicy !== "nonce" ? [{ kind: "fee_tx", value: first.txid } as const] : [];
     // While the chains were asked another duty may have decided otherwise: a maker that takes its payment back shows no secret.
     const isWanted = (s: SwapState): boolean => duties(s).some((d) => d.do === "publish" && d.slot === slot);
+    // It may have to be made dearer once it has left.
+    if (slot === ownClaim(role)) holdClaimGas(task, slot);
     if (!(await task.emitIf(isWanted, { type: "tx_attempted", slot }, marks))) return;
   }
   const sendings = new Map<string | null, Sending>();
@@ -141,14 +143,22 @@ async function giveNonceBack(task: SwapTask, slot: Slot): Promise<void> {
   if (task.state.own[slot]?.txid === tx.txid) return;
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   release(coin, tx);
-  // Signed again already, or held.
-  if (task.state.own[slot] || task.claimReservation) return;
+  // Signed again already.
+  if (!task.state.own[slot]) holdClaimGas(task, slot);
+}
+
+/** What a claim may cost, as far as there is so much, unless it is held already: a claim that was signed before a restart has nothing yet. */
+function holdClaimGas(task: SwapTask, slot: Slot): void {
+  if (task.claimReservation || task.state.finished) return;
+  const coin = task.coin(chainOf(task.state.terms.role, slot));
   const { makerLock } = task.times();
   const untilSec = makerLock + task.state.terms.lockDurationSec;
   const held = coin.reserveClaimAgain(Math.max(1, untilSec - task.nowSec()) * 1_000);
-  if (!held.ok) return task.trouble(`no gas is held for the claim: ${fundsErrorText(held.error)}`);
-  task.claimReservation = held.value;
-  if (held.value) coin.adopt(held.value);
+  if (!held.ok) task.trouble(`no gas is held for the claim: ${fundsErrorText(held.error)}`);
+  else if (held.value) {
+    task.claimReservation = held.value;
+    coin.adopt(held.value);
+  }
 }
 
 const DROPPED: { readonly [S in Slot]?: string } = {
