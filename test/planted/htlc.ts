@@ -106,6 +106,13 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     "src/app/coin/ownTxBuilder.test.ts",
   ),
   bug(
+    "a refund of a coin with interest is signed for the old time of a daemon that catches up",
+    "src/app/coin/ownTxBuilder.ts",
+    'kind.paysInterest && state !== "ready"',
+    "false",
+    "src/app/coin/ownTxBuilder.test.ts",
+  ),
+  bug(
     "a clock that is ahead has a refund of a coin with interest signed that is final long after its lock",
     "src/core/utxo/txTemplate.ts",
     "Math.min(at.medianTimePastSec - 1, paysInterest ? currentLockTime(at.nowSec, true) : at.nowSec)",
