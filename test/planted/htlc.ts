@@ -113,6 +113,20 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     "src/app/coin/ownTxBuilder.test.ts",
   ),
   bug(
+    "a payment of which one input is gone for good is not cancelled with the others",
+    "src/app/coin/ownTxBuilder.ts",
+    "if (known.length === 0)",
+    "if (known.length < paid.inputs.length)",
+    "test/swap/paymentGone.test.ts",
+  ),
+  bug(
+    "a cancellation of which one input is gone for good is not made anew",
+    "src/app/swap/duties/renew.ts",
+    "const isBroken = coin.feeOf(fromHex(tx.raw)) === null;",
+    "const isBroken = false;",
+    "test/swap/paymentGone.test.ts",
+  ),
+  bug(
     "a clock that is ahead has a refund of a coin with interest signed that is final long after its lock",
     "src/core/utxo/txTemplate.ts",
     "Math.min(at.medianTimePastSec - 1, paysInterest ? currentLockTime(at.nowSec, true) : at.nowSec)",

@@ -98,3 +98,28 @@ test("a payment that comes back after it was given up is claimed: what the chain
   expect(chain.state.blockOfTx(txid)).toBeDefined();
   await world.until("the taker has its coin", async () => (await world.outcome(taker, uuid)) === "success", 3_000);
 });
+
+test.each([
+  ["a payment is cancelled", "makerPayment"],
+  ["a cancellation is made anew", "cancel"],
+] as const)("where a reorganisation leaves nothing of a coin it spends, %s with what else there is", async (_what, last) => {
+  world = await SwapWorld.open({ blockSec: null, funds: 150_000_000n });
+  const { maker } = world;
+  const chain = world.chain("AAA");
+  const lost = chain.payFromFaucet(maker.script, 100_000_000n);
+  if (!lost.ok) throw new Error("the faucet failed");
+  world.mine("AAA");
+  await world.advance(10);
+  const uuid = await world.start();
+  await world.withheld(maker, uuid, "makerPayment");
+  if (last === "cancel") await world.withheld(maker, uuid, "cancel");
+  const sent = (await maker.state(uuid)).own;
+  const forget = [lost.value.txid, sent.makerPayment?.txid ?? "", sent.cancel?.txid ?? ""];
+  expect(chain.reorg({ depth: 1, forget })).toMatchObject({ ok: true });
+  for (const ticker of ["AAA", "BBB"] as const) world.chain(ticker).autoMine(20_000);
+  await world.until("the swap ends", async () => (await world.outcome(maker, uuid)) !== null, 8_000);
+  expect(await world.outcome(maker, uuid)).toBe("cancelled");
+  const { own } = await maker.state(uuid);
+  expect(Number(own.cancel?.fee)).toBeGreaterThan(Number(own.makerPayment?.fee));
+  expect([maker.coin("AAA").ledger.held(), maker.units("AAA")]).toEqual([0n, 150_000_000n - BigInt(own.cancel?.fee ?? 0)]);
+});

@@ -35,7 +35,7 @@ function lockTimeOfCancel(coin: string): number {
   const { template } = kind;
   const inputs = [{ txid: source.txid, vout: 0, scriptSig: new Uint8Array(107), witness: [], sequence: SEQUENCE_FINAL }];
   const payment = serializeTx(draftTx(template, { inputs, outputs: [{ value: 99_000_000n, script }], lockTime: NOW }));
-  const built = new OwnTxBuilder(deps as unknown as OwnTxBuilderDeps).cancel(payment, 0n, 0n);
+  const built = new OwnTxBuilder(deps as unknown as OwnTxBuilderDeps).cancel(payment, {});
   const tx = built.ok ? parseTx(built.value.raw, template.format) : built;
   if (!tx.ok) throw new Error("not built");
   return tx.value.lockTime;

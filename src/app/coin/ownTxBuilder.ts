@@ -13,7 +13,7 @@ import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import { currentLockTime, draftTx, htlcLockTime, SEQUENCE_FINAL, SEQUENCE_REPLACEABLE } from "../../core/utxo/txTemplate.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Contract, OwnSignedTx } from "../swap/swapCoin.ts";
+import type { CancelFees, Contract, OwnSignedTx } from "../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../tradingCoin.ts";
 import { buildErrorToFunds, type Stage } from "./coinFees.ts";
 import type { CoinRates } from "./coinRates.ts";
@@ -150,17 +150,19 @@ export class OwnTxBuilder {
   /**
    * A spend of the inputs of an own payment back to ourselves. It offers more than the payment and all that was added for it
    * together, as a replacement must (BIP-125 rules 3 and 4) and a miner who has both would; but never what a daemon takes for a
-   * mistake, because such a one would be refused for good: less gets in once the payment has left the mempools.
-   * @param childFees what children of the payment pay
-   * @param least the fee is at least this
+   * mistake, because such a one would be refused for good: less gets in once the payment has left the mempools. Where a reorganisation left
+   * nothing of some input, the others do: one that is spent elsewhere is enough.
    */
-  cancel(payment: Uint8Array, childFees: bigint, least: bigint): Result<OwnSignedTx, FundsError> {
+  cancel(payment: Uint8Array, { paid: stored = 0n, childFees = 0n, least = 0n }: CancelFees): Result<OwnSignedTx, FundsError> {
     const { kind } = this.#deps.spec;
     const paid = this.parse(payment);
-    const spent = paid.inputs.map((i) => this.#deps.ledger().own.source(i));
-    if (!spent.every((u) => u !== undefined)) return this.#internal("an input of the payment is not ours or no longer known");
+    const { own } = this.#deps.ledger();
+    const known = paid.inputs.filter((i) => own.source(i) !== undefined);
+    const spent = known.flatMap((i) => own.source(i) ?? []);
+    if (known.length === 0) return this.#internal("no input of the payment is known any more");
     const total = sumOf(spent);
-    const oldFee = total - sumOf(paid.outputs) + childFees;
+    const paidFee = known.length === paid.inputs.length ? total - sumOf(paid.outputs) : stored;
+    const oldFee = paidFee + childFees;
     const enough = oldFee + BigInt(payment.length);
     const most = total - kind.dust;
     if (most < enough) return this.#internal(`the inputs hold ${total} units, too few for a fee of ${enough}`);
@@ -170,10 +172,10 @@ export class OwnTxBuilder {
     const sane = (absurdFee({ relayPerKb: this.#deps.chain.relayFeePerKb(), size: payment.length }) * 3n) / 5n;
     const asked = offered > sane ? sane : offered;
     const fee = asked < most ? asked : most;
-    const inputs = paid.inputs.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));
+    const inputs = known.map((i) => ({ ...i, scriptSig: new Uint8Array(0), witness: [], sequence: SEQUENCE_FINAL }));
     const outputs = [{ value: total - fee, script: this.#changeScript() }];
     // Komodo's blocks take none whose lock time is an hour before theirs (`komodo_validate_interest`), and this one waits until mempools have let the
-    // payment go, and is not signed anew: one that names no time does not age.
+    // payment go, and is not signed anew for that: one that names no time does not age.
     const lockTime = kind.paysInterest ? 0 : currentLockTime(this.#nowSec(), false);
     return ok(signedTx(this.sign(draftTx(kind.template, { inputs, outputs, lockTime }), spent), fee));
   }

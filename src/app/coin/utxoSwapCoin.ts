@@ -3,7 +3,17 @@ import { HTLC_SPEND_BYTES, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { feeOutputs, paymentOutputs } from "../../core/utxo/swapTx.ts";
 import type { UtxoChainWithHistory } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Contract, ExpectedDexFee, OwnSignedTx, SignedTx, SpendRates, SpentValue, SwapCoin, TxRefusal } from "../swap/swapCoin.ts";
+import type {
+  CancelFees,
+  Contract,
+  ExpectedDexFee,
+  OwnSignedTx,
+  SignedTx,
+  SpendRates,
+  SpentValue,
+  SwapCoin,
+  TxRefusal,
+} from "../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../tradingCoin.ts";
 import type { CoinSpec, CoinWallet } from "./coinSpec.ts";
 import { type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
@@ -85,8 +95,8 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
     return units - htlcSpendFee(this.rate(null)) >= this.spec.kind.dust;
   }
 
-  buildCancel(payment: Uint8Array, childFees = 0n, least = 0n): Result<OwnSignedTx, FundsError> {
-    return this.builder.cancel(payment, childFees, least);
+  buildCancel(payment: Uint8Array, fees: CancelFees = {}): Result<OwnSignedTx, FundsError> {
+    return this.builder.cancel(payment, fees);
   }
   feeOf(raw: Uint8Array): bigint | null {
     return this.builder.feeOf(raw);

@@ -79,6 +79,11 @@ export type BumpPolicy = RelayPolicy | "nonce";
 export type SignedTx = { readonly txid: string; readonly raw: Uint8Array };
 /** `fee`: base units it pays for itself. */
 export type OwnSignedTx = SignedTx & { readonly fee: bigint };
+/**
+ * What a cancellation has to beat, base units. `paid`: by the payment, as it was stored; counts where an input of it is not known any more.
+ * `childFees`: by children of it. `least`: the cancellation pays no less.
+ */
+export type CancelFees = { readonly paid?: bigint; readonly childFees?: bigint; readonly least?: bigint };
 
 /** What the fees of claims, refunds and children are reckoned with. */
 export type SpendRates = {
@@ -212,10 +217,10 @@ export interface SwapCoin extends TradingCoin {
   /** Whether a contract of so many base units leaves more than dust once a claim or refund has paid its miner fee. */
   coversSpend(units: bigint): boolean;
   /**
-   * A spend of the same inputs back to the own address at a higher fee, so that `payment` can no longer confirm. It beats the
-   * payment with what its children pay, and offers at least `least`.
+   * A spend of the same inputs, or of those that are still known, back to the own address at a higher fee, so that `payment` can no longer
+   * confirm. It beats the payment with what its children pay.
    */
-  buildCancel(payment: Uint8Array, childFees?: bigint, least?: bigint): Result<OwnSignedTx, FundsError>;
+  buildCancel(payment: Uint8Array, fees?: CancelFees): Result<OwnSignedTx, FundsError>;
   /** Base units an own transaction pays; null when an input is not known any more. */
   feeOf(raw: Uint8Array): bigint | null;
   /** Sum of the outputs, base units. */

@@ -6,7 +6,7 @@ import type { OwnContracts } from "../../../core/swap/events.ts";
 import { equalBytes, toHex } from "../../../core/util/bytes.ts";
 import type { Result } from "../../../core/util/result.ts";
 import { hash160 } from "../../../core/utxo/hash.ts";
-import type { Contract, OwnSignedTx, SignedTx, SpendArgs, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
+import type { CancelFees, Contract, OwnSignedTx, SignedTx, SpendArgs, SpendRates, SwapCoin, TxRefusal } from "../../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../../tradingCoin.ts";
 import { isAboveBlock } from "./blockGas.ts";
 import { claimObstacle, hasLostNonce } from "./claimObstacle.ts";
@@ -156,7 +156,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   buildRefund(args: SpendArgs): Result<OwnSignedTx, FundsError> {
     return this.#builder.refund(args);
   }
-  buildCancel(payment: Uint8Array, _childFees?: bigint, least?: bigint): Result<OwnSignedTx, FundsError> {
+  buildCancel(payment: Uint8Array, { least }: CancelFees = {}): Result<OwnSignedTx, FundsError> {
     return this.#builder.cancel(payment, least ?? null);
   }
   /** Nobody pays for another on an account chain. */

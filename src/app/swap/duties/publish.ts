@@ -204,7 +204,7 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   // Also where it is decided already: a child that is being stored right now is then known as ours.
   if (!(await task.emitIf((now) => !isPaidFor(now), { type: "refund_decided", failure }))) return true;
   if (isBuiltOnByOthers(task, "paymentChild", raw)) return true;
-  const built = coin.buildCancel(raw, childFees(task, "paymentChild"));
+  const built = coin.buildCancel(raw, { paid: BigInt(s.own[slot]?.fee ?? 0), childFees: childFees(task, "paymentChild") });
   if (built.ok) {
     coin.dropChange(raw);
     await storeSpend(task, "cancel", built.value, null);

@@ -36,8 +36,8 @@ function nextVersion(task: SwapTask, slot: Slot, tx: OwnTx, refused: boolean, fo
 }
 
 /**
- * A cancellation is not urgent, the refund is armed: it is only made anew where what it pays is not relayed any more. Where it has a
- * nonce, everything later of the account waits for it: its fee rises with time.
+ * A cancellation is not urgent, the refund is armed: it is only made anew where what it pays is not relayed any more, or nothing is left of
+ * some input. Where it has a nonce, everything later of the account waits for it: its fee rises with time.
  */
 function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | null {
   const { role } = task.state.terms;
@@ -46,13 +46,15 @@ function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | 
   const paid = feeOf(task, "cancel", tx);
   if (coin.relayPolicy === "nonce") {
     const due = payment && paid !== null ? nextFee(feeQuestion(task, "cancel", coin.spendSize("cancel")), paid) : null;
-    const raised = payment && due !== null ? coin.buildCancel(fromHex(payment.raw), 0n, due) : null;
+    const raised = payment && due !== null ? coin.buildCancel(fromHex(payment.raw), { least: due }) : null;
     return raised?.ok ? raised.value : null;
   }
+  if (!refused || !payment || paid === null) return null;
   const { floorPerKb } = coin.spendRates();
-  if (!refused || !payment || paid === null || floorPerKb === null) return null;
-  const least = relayFee({ floorPerKb, size: tx.raw.length / 2 });
-  if (least <= paid) return null;
-  const built = coin.buildCancel(fromHex(payment.raw), childFees(task, "paymentChild"), least);
-  return built.ok && built.value.fee > paid ? built.value : null;
+  const least = floorPerKb === null ? 0n : relayFee({ floorPerKb, size: tx.raw.length / 2 });
+  const isBroken = coin.feeOf(fromHex(tx.raw)) === null;
+  if (least <= paid && !isBroken) return null;
+  const fees = { paid: BigInt(payment.fee ?? 0), childFees: childFees(task, "paymentChild"), least };
+  const built = coin.buildCancel(fromHex(payment.raw), fees);
+  return built.ok && (isBroken || built.value.fee > paid) ? built.value : null;
 }
