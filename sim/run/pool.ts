@@ -24,7 +24,14 @@ export async function runPool(
       const child = fork(program, [], {
         // There is a process for each core: threads that help each of them collect garbage only get in each other's way.
         // What a world makes and drops dies young where there is room for it: a look at the survivors is what costs.
-        execArgv: ["--max-old-space-size=3000", "--max-semi-space-size=64", "--single-threaded-gc", "--import", HOOK],
+        execArgv: [
+          "--max-old-space-size=3000",
+          "--min-semi-space-size=256",
+          "--max-semi-space-size=256",
+          "--single-threaded-gc",
+          "--import",
+          HOOK,
+        ],
         stdio: ["ignore", "inherit", "inherit", "ipc"],
       });
       try {
