@@ -20,8 +20,8 @@ export type NewHistoryRow = {
 };
 
 export type OrderChange =
-  /** Writes or replaces a live order. */
-  | { readonly change: "put"; readonly order: OrderRecord }
+  /** Writes or replaces a live order. A new one is refused where the disk has room left only for what has begun. */
+  | { readonly change: "put"; readonly order: OrderRecord; readonly isNew?: boolean }
   /** The order is not live any more. Absent: nothing happens. */
   | { readonly change: "remove"; readonly uuid: string }
   | { readonly change: "historyRow"; readonly row: NewHistoryRow }

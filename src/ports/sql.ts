@@ -2,6 +2,9 @@ export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = { readonly [column: string]: SqlValue };
 export type SqlStatement = { readonly sql: string; readonly params?: readonly SqlValue[] };
 
+/** `isNew`: the batch begins something; refused as DiskFull where there is room left only for what has begun. */
+export type WriteOptions = { readonly isNew?: boolean };
+
 /**
  * The one store of the node (design D9): SQLite behind a port. Repositories in `adapters/sqlite` are written over it;
  * nothing else contains SQL. The product runs it in a worker with group commit; tests and the simulator run it
@@ -9,7 +12,7 @@ export type SqlStatement = { readonly sql: string; readonly params?: readonly Sq
  */
 export interface SqlDatabase {
   /** All statements in one transaction. When the promise resolves the data is fsynced; when it rejects nothing of the batch is stored. */
-  write(batch: readonly SqlStatement[]): Promise<void>;
+  write(batch: readonly SqlStatement[], options?: WriteOptions): Promise<void>;
   /** Rows of one query; sees every batch acknowledged before the call. Integers outside the safe range come as bigint. */
   read(sql: string, params?: readonly SqlValue[]): Promise<readonly SqlRow[]>;
   close(): Promise<void>;

@@ -1,4 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { DevNode } from "../../src/devnet/devnet.ts";
 import { topologyOf, withNetwork } from "./support/network.ts";
@@ -12,9 +14,16 @@ const TRADE = { base: "DOC", rel: "MARTY", price: "0.5", volume: "10", taken: "4
 const TROUBLE = { event: "swap_trouble", what: /the disk is full/ } as const;
 const TRIES = 3;
 
-/** No file of the process may grow past one byte: to the node a disk without space. `false` lifts it. */
-function setFull(pid: number, full: boolean): boolean {
-  return spawnSync("prlimit", ["--pid", String(pid), `--fsize=${full ? 1 : "unlimited"}:unlimited`]).status === 0;
+/** No file of the process may grow past so many bytes. */
+const limitFiles = (pid: number, bytes: number | "unlimited"): boolean =>
+  spawnSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:unlimited`]).status === 0;
+/** Nothing can be written, not even over what is there. `false` lifts it. */
+const setFull = (pid: number, full: boolean): boolean => limitFiles(pid, full ? 1 : "unlimited");
+/** What is there can be written over, and nothing grows: a disk without space. */
+function setFilledUp({ process, dataDir }: DevNode): void {
+  const files = readdirSync(dataDir, { recursive: true, encoding: "utf8" }).filter((file) => /\.db(?:-wal)?$/.test(file));
+  expect(files).toHaveLength(2);
+  limitFiles(process.pid, Math.max(...files.map((file) => statSync(join(dataDir, file)).size)));
 }
 const skipped = setFull(process.pid, false) ? "" : " (skipped: prlimit is not there)";
 
@@ -60,3 +69,19 @@ for (const { who, moment, ...line } of [
     });
   });
 }
+
+test.skipIf(skipped !== "")(
+  `disks that fill up once the swap has begun, and stay so, cost neither side anything: there is room kept for it${skipped}`,
+  async () => {
+    await withNetwork(PAIR, async ({ node, logs }) => {
+      const [maker, taker] = [node("maker"), node("taker")];
+      const before = await sidesOf(maker, taker, BOTH);
+      const started = [maker, taker].map((n) => logs.next(n.name, { type: "negotiated" }, () => setFilledUp(n)));
+      const uuid = await match(maker, taker, TRADE);
+      await Promise.all(started);
+      const done = await ended(maker, taker, uuid);
+      expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);
+      expectTraded(TRADE, before, await sidesOf(maker, taker, BOTH));
+    });
+  },
+);

@@ -415,6 +415,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/durability.test.ts",
   ),
   bug(
+    "a full disk takes the room of what has begun",
+    "src/adapters/sqlite/serveDatabase.ts",
+    "const isLow = asked.some((w) => w.isNew) && reserve?.isLow() === true;",
+    "const isLow = reserve === undefined;",
+    "src/adapters/sqlite/diskReserve.test.ts",
+  ),
+  bug(
+    "no room is kept in the database for what has begun",
+    "src/adapters/sqlite/sqliteEngine.ts",
+    "zeroblob(${bytes})",
+    "zeroblob(${bytes % 2})",
+    "src/adapters/sqlite/diskReserve.test.ts",
+  ),
+  bug(
     "a disk that is well again after a failed fsync is not tried",
     "src/adapters/sqlite/serveDatabase.ts",
     "if (engine.fault === null) return;",

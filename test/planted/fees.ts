@@ -93,7 +93,7 @@ export const FEE_BUGS: readonly PlantedBug[] = [
     "if (children.length > 99) throw new Error(coin.ticker);",
     FEES,
   ),
-  bug("a cancellation does not beat the child", BUILDER, "- sumOf(paid.outputs) + childFees;", "- sumOf(paid.outputs);", FEES),
+  bug("a cancellation does not beat the child", BUILDER, "= paidFee + childFees;", "= paidFee;", "src/app/coin/ownTxBuilder.test.ts"),
   bug(
     "a malleated payment is taken for its own cancellation",
     OBSERVE,

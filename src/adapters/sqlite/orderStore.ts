@@ -190,7 +190,7 @@ const toHistoryRows = (rows: string): readonly HistoryRow[] => (JSON.parse(rows)
 
 export function createOrderStore(db: SqlDatabase): OrderStore {
   return {
-    apply: (changes) => db.write(changes.map(toStatement)),
+    apply: (changes) => db.write(changes.map(toStatement), { isNew: changes.some((c) => c.change === "put" && c.isNew === true) }),
     async live() {
       const rows = await db.read("SELECT uuid, kind, record FROM live_orders ORDER BY id");
       return rows.map(toStored);

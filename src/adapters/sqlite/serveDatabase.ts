@@ -1,9 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { StorageError } from "../../ports/sql.ts";
+import { DiskReserve } from "./diskReserve.ts";
 import { openStore, refuseDamaged, type StoreNote } from "./openStore.ts";
 import type { SqliteEngine } from "./sqliteEngine.ts";
-import { toStorageError } from "./storageErrors.ts";
+import { fullDisk, toStorageError } from "./storageErrors.ts";
 import type { WireError, WorkerReply, WorkerRequest, WorkerSetup } from "./workerProtocol.ts";
 
 /** Batches in one transaction. More would only delay the first acknowledgement. */
@@ -33,14 +34,23 @@ export function serveDatabase(port: MessagePort, setup: WorkerSetup, openEngine?
     return;
   }
 
+  let reserve: DiskReserve | null = null;
+  const fillReserve = (): void => {
+    if (setup.path !== ":memory:") reserve = new DiskReserve(engine, setup.path);
+  };
   /** A node whose disk was away for a moment would otherwise look on while its swaps run into their limits. */
   const recover = (): void => {
     if (engine.fault === null) return;
     const bytes = existsSync(setup.path) ? statSync(setup.path).size : 0;
-    engine.recover((db) => refuseDamaged(db, setup.path, bytes));
+    // What it went through left SQLite's log short.
+    if (engine.recover((db) => refuseDamaged(db, setup.path, bytes))) fillReserve();
   };
-  const commit = (writes: readonly (WorkerRequest & { op: "write" })[]): void => {
-    if (writes.length > 0) recover();
+  const commit = (asked: readonly (WorkerRequest & { op: "write" })[]): void => {
+    if (asked.length === 0) return;
+    recover();
+    const isLow = asked.some((w) => w.isNew) && reserve?.isLow() === true;
+    const writes = isLow ? asked.filter((w) => !w.isNew) : asked;
+    if (isLow) for (const { id, isNew } of asked) if (isNew) reply({ op: "error", id, error: toWire(fullDisk()) });
     for (let at = 0; at < writes.length; at += MAX_GROUP) {
       const group = writes.slice(at, at + MAX_GROUP);
       const outcomes = engine.writeGroup(group.map((w) => w.batch));
@@ -48,6 +58,7 @@ export function serveDatabase(port: MessagePort, setup: WorkerSetup, openEngine?
         const failure = outcomes[i];
         reply(failure ? { op: "error", id: w.id, error: toWire(failure) } : { op: "done", id: w.id, rows: [] });
       });
+      reserve?.stored();
     }
   };
   const answer = (request: WorkerRequest & { op: "read" }): void => {
@@ -76,4 +87,5 @@ export function serveDatabase(port: MessagePort, setup: WorkerSetup, openEngine?
     }
   });
   reply({ op: "ready", notes });
+  fillReserve();
 }

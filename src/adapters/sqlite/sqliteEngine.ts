@@ -194,6 +194,36 @@ export class SqliteEngine {
     this.#mark = mark;
   }
 
+  /** Bytes of pages that are in the file and hold nothing. */
+  freeBytes(): number {
+    const [free] = this.read("PRAGMA freelist_count");
+    return Number(free?.freelist_count) * this.#pageSize();
+  }
+
+  /**
+   * Makes so many bytes of free pages. They are on the disk when it returns, and SQLite's log is as long as they are together: both are
+   * written over from then on. Not for `:memory:`.
+   * @returns whether the disk has the room
+   */
+  makeRoom(bytes: number): boolean {
+    if (this.#broken !== null) return false;
+    try {
+      this.#db.exec("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS disk_reserve (room BLOB)");
+      this.#db.exec(`DELETE FROM disk_reserve; INSERT INTO disk_reserve VALUES (zeroblob(${bytes})); COMMIT`);
+      this.#db.exec("PRAGMA wal_checkpoint; DROP TABLE disk_reserve; PRAGMA shrink_memory");
+      return true;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      if (isFatal(sqliteCode(error) ?? 0)) this.#broken = toStorageError(error, "cannot make room");
+      return false;
+    }
+  }
+
+  #pageSize(): number {
+    const [size] = this.read("PRAGMA page_size");
+    return Number(size?.page_size);
+  }
+
   /** For migrations: text of several statements, outside a transaction unless it opens one. */
   exec(sql: string): void {
     this.#db.exec(sql);

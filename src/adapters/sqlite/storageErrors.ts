@@ -30,6 +30,9 @@ const SENTENCES: { readonly [K in StorageErrorKind]?: string } = {
   ReadOnly: "the database cannot be written: check the owner and the mode of the file and its folder",
 };
 
+/** Why nothing new is begun while there is room only for what has begun. */
+export const fullDisk = (): StorageError => new StorageError("DiskFull", `cannot store: ${SENTENCES.DiskFull}`);
+
 /** SQLite's numeric result code, or undefined for any other error. */
 export function sqliteCode(error: unknown): number | undefined {
   if (typeof error !== "object" || error === null || !("errcode" in error)) return undefined;

@@ -119,7 +119,7 @@ function rowsToLog(uuid: string, rows: readonly SqlRow[]): StoredEvent[] {
 export function createSwapStore(db: SqlDatabase): SwapStore {
   const index = new SwapIndex(db);
   /** A failure may have stored them all the same. */
-  const addSwaps = (batch: readonly SqlStatement[]): Promise<void> => db.write(batch).finally(() => index.rowsAdded());
+  const addSwaps = (batch: readonly SqlStatement[]): Promise<void> => db.write(batch, { isNew: true }).finally(() => index.rowsAdded());
   return {
     async create(s, first, marks) {
       refuseUnreadable(s.uuid, first);

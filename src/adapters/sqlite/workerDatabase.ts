@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError } from "../../ports/sql.ts";
+import { type SqlDatabase, type SqlRow, type SqlStatement, type SqlValue, StorageError, type WriteOptions } from "../../ports/sql.ts";
 import type { ComponentSchema } from "./migrations.ts";
 import type { StoreNote } from "./openStore.ts";
 import type { WireError, WorkerReply, WorkerRequest, WorkerSetup } from "./workerProtocol.ts";
@@ -14,7 +14,7 @@ const fromWire = (error: WireError): StorageError =>
 
 type Pending = { readonly resolve: (rows: readonly SqlRow[]) => void; readonly reject: (error: StorageError) => void };
 type Body =
-  | { readonly op: "write"; readonly batch: readonly SqlStatement[] }
+  | { readonly op: "write"; readonly batch: readonly SqlStatement[]; readonly isNew: boolean }
   | { readonly op: "read"; readonly sql: string; readonly params: readonly SqlValue[] }
   | { readonly op: "close" };
 
@@ -41,8 +41,8 @@ class WorkerDatabase implements SqlDatabase {
     worker.on("exit", () => end(new StorageError("Closed", "the database is closed")));
   }
 
-  async write(batch: readonly SqlStatement[]): Promise<void> {
-    await this.#call({ op: "write", batch });
+  async write(batch: readonly SqlStatement[], { isNew = false }: WriteOptions = {}): Promise<void> {
+    await this.#call({ op: "write", batch, isNew });
   }
 
   read(sql: string, params: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {

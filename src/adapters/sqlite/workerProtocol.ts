@@ -6,7 +6,7 @@ import type { StoreNote } from "./openStore.ts";
 export type WorkerSetup = { readonly path: string; readonly schema: readonly ComponentSchema[] };
 
 export type WorkerRequest =
-  | { readonly op: "write"; readonly id: number; readonly batch: readonly SqlStatement[] }
+  | { readonly op: "write"; readonly id: number; readonly batch: readonly SqlStatement[]; readonly isNew: boolean }
   | { readonly op: "read"; readonly id: number; readonly sql: string; readonly params: readonly SqlValue[] }
   | { readonly op: "close"; readonly id: number };
 

@@ -7,6 +7,7 @@ import { hash160 } from "../../core/utxo/hash.ts";
 import { p2pkhScript } from "../../core/utxo/outputScript.ts";
 import { parseTx, serializeTx } from "../../core/utxo/txCodec.ts";
 import { draftTx, SEQUENCE_FINAL } from "../../core/utxo/txTemplate.ts";
+import type { CancelFees } from "../swap/swapCoin.ts";
 import { OwnTxBuilder, type OwnTxBuilderDeps } from "./ownTxBuilder.ts";
 
 const NOW = 1_700_000_000;
@@ -19,8 +20,8 @@ function kindOf(coin: string) {
   return kind.value;
 }
 
-/** The lock time of a transaction of a coin that cancels a payment. */
-function lockTimeOfCancel(coin: string): number {
+/** A transaction of a coin that cancels a payment that pays 10,000 units of fee. */
+function cancel(coin: string, fees: CancelFees = {}): { readonly lockTime: number; readonly fee: bigint } {
   const kind = kindOf(coin);
   const key = testKey("cancel");
   const script = p2pkhScript(hash160(key.publicKey));
@@ -34,15 +35,20 @@ function lockTimeOfCancel(coin: string): number {
   };
   const { template } = kind;
   const inputs = [{ txid: source.txid, vout: 0, scriptSig: new Uint8Array(107), witness: [], sequence: SEQUENCE_FINAL }];
-  const payment = serializeTx(draftTx(template, { inputs, outputs: [{ value: 99_000_000n, script }], lockTime: NOW }));
-  const built = new OwnTxBuilder(deps as unknown as OwnTxBuilderDeps).cancel(payment, {});
+  const payment = serializeTx(draftTx(template, { inputs, outputs: [{ value: 99_990_000n, script }], lockTime: NOW }));
+  const built = new OwnTxBuilder(deps as unknown as OwnTxBuilderDeps).cancel(payment, fees);
   const tx = built.ok ? parseTx(built.value.raw, template.format) : built;
-  if (!tx.ok) throw new Error("not built");
-  return tx.value.lockTime;
+  if (!tx.ok || !built.ok) throw new Error("not built");
+  return { lockTime: tx.value.lockTime, fee: built.value.fee };
 }
 
 test("what cancels a payment of a coin with interest, whose blocks take no old lock time, has none", () => {
-  expect([lockTimeOfCancel("KMD"), lockTimeOfCancel("RICK")]).toEqual([0, NOW]);
+  expect([cancel("KMD").lockTime, cancel("RICK").lockTime]).toEqual([0, NOW]);
+});
+
+test("a cancellation offers three times what the payment and its children pay, and what is relayed at least", () => {
+  const [alone, withChild, relayed] = [{}, { childFees: 50_000n }, { least: 200_000n }].map((fees) => cancel("RICK", fees).fee);
+  expect([(alone ?? 0n) / 10_000n, (withChild ?? 0n) - (alone ?? 0n), relayed]).toEqual([3n, 150_000n, 200_000n]);
 });
 
 /** The lock time of a refund that is signed five hours after its lock, while the chain's time as the backend shows it is a minute after it. */

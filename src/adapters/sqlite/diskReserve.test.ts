@@ -1,0 +1,92 @@
+import { spawnSync } from "node:child_process";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { MessageChannel } from "node:worker_threads";
+import { afterEach, expect, test, vi } from "vitest";
+import { tempFolder } from "../../../test/fakes/tempFolder.ts";
+import { DiskReserve } from "./diskReserve.ts";
+import { serveDatabase } from "./serveDatabase.ts";
+import { SqliteEngine } from "./sqliteEngine.ts";
+import type { WorkerReply } from "./workerProtocol.ts";
+
+const KILOBYTES = 1_024;
+const RESERVE = 4_096 * KILOBYTES;
+const CREATE = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT";
+const insert = (id: number, size = KILOBYTES) => ({ sql: "INSERT INTO notes (id, body) VALUES (?, ?)", params: [id, "x".repeat(size)] });
+
+/** No file of this process may grow past so many bytes: a disk without space. */
+const prlimit = (soft: number | "unlimited"): boolean =>
+  spawnSync("prlimit", ["--pid", String(process.pid), `--fsize=${soft}:unlimited`]).status === 0;
+const skipped = prlimit("unlimited") ? "" : " (skipped: prlimit is not there)";
+afterEach(() => void prlimit("unlimited"));
+
+/** From here on the files of a database may be written over, and not grow. */
+const fill = (path: string): boolean => prlimit(Math.max(statSync(path).size, statSync(`${path}-wal`).size));
+
+test.skipIf(skipped !== "")(`on a full disk half of the reserve is for new things, the other half for what has begun${skipped}`, () => {
+  const path = join(tempFolder(), "x.db");
+  const engine = new SqliteEngine(path);
+  engine.exec(CREATE);
+  const reserve = new DiskReserve(engine, path);
+  expect([reserve.isLow(), engine.freeBytes() >= RESERVE]).toEqual([false, true]);
+  fill(path);
+  let stored = 0;
+  const store = (): boolean => {
+    const [failure] = engine.writeGroup([[insert(stored + 1)]]);
+    if (failure) return false;
+    stored++;
+    reserve.stored();
+    return true;
+  };
+  while (!reserve.isLow() && store());
+  const begun = stored;
+  expect(begun * KILOBYTES).toBeGreaterThan(RESERVE / 4);
+  while (store());
+  expect((stored - begun) * KILOBYTES).toBeGreaterThan(RESERVE / 4);
+  expect(reserve.isLow()).toBe(true);
+  prlimit("unlimited");
+  expect([reserve.isLow(), engine.freeBytes() >= RESERVE, store()]).toEqual([false, true, true]);
+  expect(engine.read("SELECT count(*) AS n FROM notes")).toEqual([{ n: stored }]);
+  engine.close();
+});
+
+test("a reserve that was used is filled up while the disk has room, and again after a start", () => {
+  const path = join(tempFolder(), "x.db");
+  let engine = new SqliteEngine(path);
+  engine.exec(CREATE);
+  const reserve = new DiskReserve(engine, path);
+  for (let id = 0; id < 100; id++) {
+    engine.writeGroup([[insert(id, 100 * KILOBYTES)]]);
+    reserve.stored();
+    expect(engine.freeBytes()).toBeGreaterThan(RESERVE / 4);
+  }
+  engine.close();
+  engine = new SqliteEngine(path);
+  new DiskReserve(engine, path);
+  expect([engine.freeBytes() >= RESERVE, statSync(`${path}-wal`).size > RESERVE]).toEqual([true, true]);
+  engine.close();
+});
+
+test.skipIf(skipped !== "")(`the thread that writes refuses what is new, and stores what has begun${skipped}`, async () => {
+  const { port1: client, port2: server } = new MessageChannel();
+  const replies: WorkerReply[] = [];
+  client.on("message", (reply: WorkerReply) => replies.push(reply));
+  const path = join(tempFolder(), "x.db");
+  serveDatabase(server, { path, schema: [{ component: "notes", migrations: [{ version: 1, name: "n", sql: [CREATE] }] }] });
+  const write = async (id: number, isNew: boolean): Promise<string> => {
+    client.postMessage({ op: "write", id, batch: [insert(id, 100 * KILOBYTES)], isNew });
+    await vi.waitFor(() => expect(replies.at(-1)).toMatchObject({ id }));
+    const reply = replies.at(-1);
+    return reply?.op === "error" ? `${reply.error.kind}: ${reply.error.message}` : (reply?.op ?? "");
+  };
+  let id = 0;
+  expect(await write(++id, true)).toBe("done");
+  fill(path);
+  let answer = "done";
+  while (answer === "done" && id < 100) answer = await write(++id, true);
+  expect(answer).toMatch(/^DiskFull: cannot store: the disk is full/);
+  expect(await write(++id, false)).toBe("done");
+  prlimit("unlimited");
+  expect(await write(++id, true)).toBe("done");
+  client.close();
+});
