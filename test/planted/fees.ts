@@ -97,8 +97,8 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a malleated payment is taken for its own cancellation",
     OBSERVE,
-    "!seen.failed) || malleated(task, coin, slot)?.block) return undefined;",
-    "!seen.failed)) return undefined;",
+    "return found?.block && malleated(task, coin, ownPayment(task.state.terms.role))?.block ? null : found;",
+    "return found;",
     DEEP,
   ),
   bug(

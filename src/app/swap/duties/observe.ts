@@ -211,7 +211,10 @@ function malleated(task: SwapTask, coin: SwapCoin, slot: PaymentSlot): Sighting 
   return forms.find((t) => t.block) ?? forms[0] ?? null;
 }
 
-/** What keeps the own payment from ever confirming. Where the same payment was made under two nonces, one that stands is not undone. */
+/**
+ * What keeps the own payment from ever confirming. A malleated form of the payment is the payment; where the same payment was made under two
+ * nonces, one that stands is not undone.
+ */
 function cancelled(task: SwapTask, coin: SwapCoin): Sighting | null {
   const found = ownVersion(coin, task.state.own.cancel) ?? anyByTxid(coin, conflict(task, coin));
   return found?.block && malleated(task, coin, ownPayment(task.state.terms.role))?.block ? null : found;
@@ -219,15 +222,14 @@ function cancelled(task: SwapTask, coin: SwapCoin): Sighting | null {
 
 /**
  * What makes it impossible that the own payment confirms: another wallet of the same seed may have spent its inputs; or the fee
- * or claim it is built on confirmed in another form or version. A malleated form of the payment itself is the payment. One that
- * failed on its chain excludes itself.
+ * or claim it is built on confirmed in another form or version. One that failed on its chain excludes itself.
  */
 function conflict(task: SwapTask, coin: SwapCoin): string | undefined {
   const s = task.state;
   const slot = ownPayment(s.terms.role);
   const [payment, known] = [s.own[slot], s.facts.cancel];
   const seen = payment && coin.chain.tx(payment.txid);
-  if (!payment?.attempted || (seen?.block && !seen.failed) || malleated(task, coin, slot)?.block) return undefined;
+  if (!payment?.attempted || (seen?.block && !seen.failed)) return undefined;
   if (seen?.failed) return payment.txid;
   // What excluded it once does so for as long as it is in a block, also when the swap that explains it is forgotten.
   if (known && coin.chain.tx(known.txid)?.block) return known.txid;
