@@ -16,6 +16,13 @@ const SELECT_TEST = "src/chain/selectTxs.test.ts";
 
 /** Fees that follow the deadline, versions of transactions, reorgs deeper than asked for, and the chain that plays them. */
 export const FEE_BUGS: readonly PlantedBug[] = [
+  bug(
+    "what a child spends is in no balance until the child is listed",
+    "src/app/coin/ownOutputs.ts",
+    "isTaken(o) ? this.#isReturning(o) : !this.#isSpendable",
+    "!isTaken(o) && !this.#isSpendable",
+    "test/swap/feeVersions.test.ts",
+  ),
   bug("a payment is replaced", STATE, "if (!tx || !isReplaceableSlot(e.slot)) return s;", "if (!tx) return s;", STATE_TEST),
   bug("earlier versions are forgotten", STATE, "replaced: older } }", "replaced: [] } }", STATE_TEST),
   bug(

@@ -102,6 +102,27 @@ test("what a child of a claim spends is given to nobody else after a restart, th
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("a claim in a block is in the balance though a child spends it that left and that no backend has", async () => {
+  world = await SwapWorld.withPolicy("child");
+  const uuid = await world.start();
+  const { held, mempool } = world.chain("BBB");
+  const { ledger } = world.maker.coin("BBB");
+  const worth = (): bigint => ledger.spendable().reduce((sum, { value }) => sum + value, ledger.own.unspendable());
+  const before = worth();
+  await world.withheld(world.maker, uuid, "takerPaymentSpend");
+  await world.until("a child of the claim leaves", () => left(world.maker, uuid, "claimChild"), 900);
+  const { chain } = world.maker.coin("BBB");
+  const broadcast = chain.broadcast;
+  chain.broadcast = async () => ({ kind: "unknown", message: "nobody answers" });
+  mempool.graph.removeWithDescendants((await own(world.maker, uuid, "claimChild"))?.txid ?? "");
+  held.clear();
+  world.mine("BBB");
+  await world.until("the swap ends", async () => (await world.maker.state(uuid)).finished !== null, 120);
+  expect(worth() - before).toBe(PAID - BigInt((await own(world.maker, uuid, "takerPaymentSpend"))?.fee ?? 0));
+  chain.broadcast = broadcast;
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
 test("a late payment whose cancellation cannot be built is not sent any more, and is cancelled as soon as it can be", async () => {
   world = await SwapWorld.withPolicy("replace");
   const { mempool } = world.chain("AAA");

@@ -32,6 +32,8 @@ export class OwnOutputs {
   readonly #locked = new LockedOutputs();
   /** Own signed transactions whose change is counted on while the chain does not list them. */
   readonly #signed = new Map<string, Tx>();
+  /** Those that have taken outputs and pay nobody else: whether or not they confirm, what they spend stays ours. */
+  readonly #returning = new Set<string>();
 
   /** What `isOurs` found, by the bytes as the chain index keeps them: every look at the funds asks for all that is unconfirmed. */
   readonly #judged = new WeakMap<Uint8Array, boolean>();
@@ -65,13 +67,19 @@ export class OwnOutputs {
     return { confirmed, change: filterUnspents(change, (u) => !this.#isUnlisted(u.txid)), clusters };
   }
 
-  /** Value that exists but cannot be spent yet: immature, or unconfirmed from others. */
+  /** Value that exists but cannot be spent yet: immature, unconfirmed from others, or on its way back to ourselves in what is not listed. */
   unspendable(): bigint {
     const clusters = this.#clusters();
     const isTaken = this.#takenOnes();
     let sum = 0n;
-    for (const o of this.#own().unspent) if (!isTaken(o) && !this.#isSpendable(o, clusters)) sum += o.value;
+    for (const o of this.#own().unspent) if (isTaken(o) ? this.#isReturning(o) : !this.#isSpendable(o, clusters)) sum += o.value;
     return sum;
+  }
+
+  /** Whether what has taken an output pays all of it back, and is not counted on. */
+  #isReturning(outPoint: OutPoint): boolean {
+    const user = this.#locked.by(outPoint);
+    return user !== undefined && this.#returning.has(user) && !this.#signed.has(user);
   }
 
   /** The stored transaction of this ticker that has taken an output. */
@@ -90,12 +98,14 @@ export class OwnOutputs {
     const id = txid(tx);
     for (const input of tx.inputs) this.#locked.set(input, id);
     this.#signed.set(id, tx);
+    if (tx.outputs.every((o) => this.#isOwn(o.script))) this.#returning.add(id);
   }
 
   /** Undoes `lock`. */
   unlock(tx: Tx): void {
     const id = txid(tx);
     for (const input of tx.inputs) if (this.#locked.by(input) === id) this.#locked.delete(input);
+    this.#returning.delete(id);
     this.dropChange(tx);
   }
 
