@@ -23,6 +23,20 @@ export const FEE_BUGS: readonly PlantedBug[] = [
     "!isTaken(o) && !this.#isSpendable",
     "test/swap/feeVersions.test.ts",
   ),
+  bug(
+    "what a child that stays home would spend is kept for it until its swap is settled",
+    "src/app/swap/swapTask.ts",
+    "if (!tx || this.#state.own[slot]) continue;",
+    "if (!tx?.attempted || this.#state.own[slot]) continue;",
+    "test/swap/feeVersions.test.ts",
+  ),
+  bug(
+    "a child is stored whose parent is in a block",
+    STATE,
+    "if (isChildSlot(e.slot) && s.facts[parentOf(s.terms.role, e.slot)]?.confirmed) return s;",
+    "",
+    STATE_TEST,
+  ),
   bug("a payment is replaced", STATE, "if (!tx || !isReplaceableSlot(e.slot)) return s;", "if (!tx) return s;", STATE_TEST),
   bug("earlier versions are forgotten", STATE, "replaced: older } }", "replaced: [] } }", STATE_TEST),
   bug(

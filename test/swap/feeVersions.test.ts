@@ -123,6 +123,30 @@ test("a claim in a block is in the balance though a child spends it that left an
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("what a child would spend is free once its parent is in a block without it, where it never left, and again after a restart", async () => {
+  world = await SwapWorld.withPolicy("child");
+  const uuid = await world.start();
+  const { held } = world.chain("BBB");
+  world.maker.refuse = (e) => (e.type === "tx_attempted" && e.slot === "claimChild" ? "full" : null);
+  await world.withheld(world.maker, uuid, "takerPaymentSpend");
+  await world.until("a child of the claim", async () => (await own(world.maker, uuid, "claimChild")) !== undefined, 900);
+  const claim = (await own(world.maker, uuid, "takerPaymentSpend"))?.txid ?? "";
+  held.clear();
+  world.mine("BBB");
+  await world.until("the swap ends", async () => (await world.maker.state(uuid)).finished !== null, 120);
+  const free = (): readonly string[] =>
+    world.maker
+      .coin("BBB")
+      .ledger.spendable()
+      .map(({ txid }) => txid);
+  expect(free()).toContain(claim);
+  world.maker.refuse = () => null;
+  await world.maker.restart();
+  expect(free()).toContain(claim);
+  expect(await left(world.maker, uuid, "claimChild")).toBe(false);
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
 test("a late payment whose cancellation cannot be built is not sent any more, and is cancelled as soon as it can be", async () => {
   world = await SwapWorld.withPolicy("replace");
   const { mempool } = world.chain("AAA");

@@ -1,14 +1,16 @@
 import type { SwapMessage } from "../../core/message/types.ts";
 import type { NetworkProfile } from "../../core/network/networkProfile.ts";
 import { isAwaited } from "../../core/swap/awaitedMessage.ts";
-import type { Slot, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
-import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step } from "../../core/swap/swapState.ts";
+import { CHILD_SLOTS, type Slot, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
+import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step, versionsOf } from "../../core/swap/swapState.ts";
 import { deadlinesOf, type SwapDeadlines } from "../../core/swap/timelocks.ts";
+import { fromHex } from "../../core/util/bytes.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
 import type { Reservation } from "../tradingCoin.ts";
 import { chainKeys } from "./chainKeys.ts";
+import { chainOf } from "./contracts.ts";
 import { DoubtedBlocks } from "./duties/doubtedBlocks.ts";
 import type { OwnTxOfSwap } from "./lostTo.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -255,7 +257,9 @@ export class SwapTask {
   /** Makes a stored event count. */
   #advance(stored: StoredEvent): void {
     const { event } = stored;
-    this.#state = step(this.#state, event);
+    const before = this.#state;
+    this.#state = step(before, event);
+    this.#freeUnsentChildren(before);
     this.#keys = null;
     this.#log.push(stored);
     this.deps.log.info("swap_event", { swap: this.uuid, type: event.type, ...eventFields(event) });
@@ -263,6 +267,15 @@ export class SwapTask {
     this.#settleOutcome();
     this.#reconcile();
     this.wake("log");
+  }
+
+  /** What a child would have spent that the state has no more is free before anybody is told. */
+  #freeUnsentChildren(before: SwapState): void {
+    for (const slot of CHILD_SLOTS) {
+      const tx = before.own[slot];
+      if (!tx || this.#state.own[slot]) continue;
+      for (const { raw } of versionsOf(tx)) this.coin(chainOf(before.terms.role, slot)).releaseInputs(fromHex(raw));
+    }
   }
 
   /**

@@ -439,3 +439,19 @@ test("a taker's fee is moot once the swap came to nothing, its payment is taken 
   ];
   expect(ends.map((end) => isFeeMoot(step(decided, end)))).toEqual(ends.map(() => true));
 });
+
+test("a child never is once its parent is deep in a block, unless it left before", () => {
+  const started: SwapEvent = { type: "started", terms: terms("maker") };
+  const sign = (slot: Slot, id: string): SwapEvent => ({ type: "tx_signed", slot, txid: id, raw: "00", notAfter: null });
+  const at = { height: 5, hash: "h1" };
+  const parent: readonly SwapEvent[] = [
+    sign("makerPaymentRefund", "refund"),
+    { type: "tx_seen", slot: "makerPaymentRefund", txid: "refund", raw: "00", block: at },
+  ];
+  const deep: SwapEvent = { type: "tx_confirmed", slot: "makerPaymentRefund", txid: "refund", block: at };
+  const child = sign("refundChild", "child");
+  const log = [started, negotiated, ...parent];
+  expect(fold([...log, child, deep]).own.refundChild).toBeUndefined();
+  expect(fold([...log, deep, child]).own.refundChild).toBeUndefined();
+  expect(fold([...log, child, { type: "tx_attempted", slot: "refundChild" }, deep]).own.refundChild?.txid).toBe("child");
+});

@@ -2,6 +2,7 @@ import {
   type Block,
   CHILD_SLOTS,
   type Failure,
+  isChildSlot,
   isReplaceableSlot,
   type Negotiated,
   type Outcome,
@@ -93,6 +94,8 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
         ? s
         : withForm({ ...s, received: { ...s.received, [e.slot]: { txid: e.txid, raw: e.raw } } }, e);
     case "tx_signed":
+      // Its parent is in a block without it, and what it would spend may be in use.
+      if (isChildSlot(e.slot) && s.facts[parentOf(s.terms.role, e.slot)]?.confirmed) return s;
       // One transaction per slot, until it is dropped: a second one would leave the first one's inputs taken for ever.
       return s.own[e.slot] ? s : withPaidAgainst(withForm({ ...s, own: { ...s.own, [e.slot]: signed(e) } }, e), e.slot);
     case "tx_replaced":
@@ -123,7 +126,7 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       if (!known || known.txid !== e.txid || known.confirmed) return s;
       // Logs of before say so of own payments in no block, where the other side had asked for none: these are sent on.
       if (e.block === null && e.slot === ownPayment(s.terms.role)) return s;
-      return { ...s, facts: { ...s.facts, [e.slot]: { ...known, block: e.block, confirmed: true } } };
+      return withoutUnsentChild({ ...s, facts: { ...s.facts, [e.slot]: { ...known, block: e.block, confirmed: true } } }, e.slot);
     }
     case "tx_withdrawn": {
       const known = s.facts[e.slot];
@@ -144,6 +147,14 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       // A reorg beyond what counts as final may turn the end round: what the chain says last is true.
       return s.finished === e.outcome ? s : { ...s, finished: e.outcome };
   }
+}
+
+/** A child that never left never will once its parent is in a block deep enough: what it would spend is free. */
+function withoutUnsentChild(s: SwapState, parent: Slot): SwapState {
+  const child = CHILD_SLOTS.find((c) => parentOf(s.terms.role, c) === parent);
+  if (child === undefined || s.own[child]?.attempted !== false) return s;
+  const { [child]: _dropped, ...own } = s.own;
+  return { ...s, own };
 }
 
 /** Versions of one claim or refund: for each form that is kept, and for what is seen beside. */

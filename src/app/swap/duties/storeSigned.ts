@@ -52,9 +52,11 @@ export async function storeSigned(
     throw cause;
   }
   const stored = task.state.own[slot];
-  if (!stored || stored.txid === tx.txid) return;
-  // An earlier try was stored and its answer lost: that one counts.
+  if (stored?.txid === tx.txid) return;
   coin.releaseInputs(tx.raw);
+  // A child whose parent is in a block by now never existed.
+  if (!stored) return;
+  // An earlier try was stored and its answer lost: that one counts.
   coin.lockInputs(fromHex(stored.raw));
   if (isChildSlot(slot)) coin.dropChange(fromHex(stored.raw));
 }
@@ -67,10 +69,10 @@ export async function storeReplaced(task: SwapTask, slot: Slot, tx: OwnSignedTx)
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   const giveBack = (): void => {
     const former = task.state.own[slot];
-    const hasTaken = isChildSlot(slot) || coin.relayPolicy === "nonce";
-    if (!hasTaken || !former || former.txid === tx.txid) return;
+    const hasTaken = isChildSlot(slot) || (former && coin.relayPolicy === "nonce");
+    if (!hasTaken || former?.txid === tx.txid) return;
     coin.releaseInputs(tx.raw);
-    if (!isChildSlot(slot)) return;
+    if (!former || !isChildSlot(slot)) return;
     coin.lockInputs(fromHex(former.raw));
     coin.dropChange(fromHex(former.raw));
   };
