@@ -2,6 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { serializeHeader } from "../../src/chain/block.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
 import type { Tx } from "../../src/core/utxo/tx.ts";
 import { serializeTx, txid } from "../../src/core/utxo/txCodec.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
@@ -430,5 +432,29 @@ describe("what many unconfirmed transactions turn out not to be there costs serv
     many(w, 3);
     await w.pass(2_000);
     expect(chain.outputs(scriptNumber(1))).toHaveLength(3);
+  });
+
+  test("where two servers of five make them up and say that they are in a block, of which they show another one", async () => {
+    let other = "";
+    const lied = (line: string): string =>
+      line.replace(/"result":"[0-9a-f]{160}"/, `"result":"${other}"`).replaceAll('"height":0', '"height":100');
+    const { w, chain } = await begin((line, server) => (server < 2 && other !== "" ? lied(line) : line), SEGWIT_COIN, 5);
+    const { w: made } = await begin();
+    for (const at of [0, 1]) w.replace(at, made.servers[at] ?? expect.fail("no server"));
+    for (const at of [0, 1]) w.servers[at]?.faults.add({ kind: "refuse" });
+    await w.pass(5_000);
+    await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+    other = toHex(serializeHeader(w.chain.state.at(1)?.block.header ?? expect.fail("no block")));
+    for (let round = 0; round < 5; round++) {
+      many(made, 20);
+      await w.pass(1_000);
+    }
+    await w.pass(70_000);
+    for (let round = 0; round < 5; round++) {
+      many(made, 1);
+      await w.pass(30_000);
+      expect(chain.outputs(scriptNumber(1))).toEqual([]);
+    }
+    expect(chain.servers().map(({ state }) => state)).toEqual(new Array(5).fill("connected"));
   });
 });

@@ -109,15 +109,29 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "whoever has hundreds of unconfirmed payments vanish at once has all servers cut this node off",
     `${AT}/missingTxs.ts`,
-    "&& this.#credit.take(nowMs);",
-    "&& this.#credit.has(nowMs);",
+    "&& (this.#taken.delete(txid) || this.#credit.take(nowMs));",
+    "&& (this.#taken.delete(txid) || this.#credit.take(nowMs) || !isForgotten);",
     POLITE_TEST,
   ),
   bug(
     "what two servers of five make up is there again as soon as the others have denied it",
     `${AT}/missingTxs.ts`,
-    "return this.#credit.has(nowMs) && this.#denied.isDue(txid, nowMs);",
-    "return txid.length > 0 && nowMs > 0;",
+    "const mayTake = this.#denied.isDue(txid, nowMs) && this.#credit.take(nowMs);",
+    "const mayTake = this.#credit.take(nowMs) || nowMs > 0;",
+    POLITE_TEST,
+  ),
+  bug(
+    "what two servers of five make up is believed where they name a block that they do not show",
+    `${AT}/historyWork.ts`,
+    "return own !== null || isHeard() ?",
+    "return own !== null || witnesses() >= witnessesOf(present()) ?",
+    POLITE_TEST,
+  ),
+  bug(
+    "all that two servers of five make up is believed as soon as one of it can be asked for",
+    `${AT}/missingTxs.ts`,
+    "if (mayTake) this.#taken.add(txid);",
+    "if (mayTake) this.#credit.giveBack();",
     POLITE_TEST,
   ),
   bug(

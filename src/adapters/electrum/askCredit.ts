@@ -11,19 +11,14 @@ export class AskCredit {
     this.#left = most;
   }
 
-  /** Whether there is one. A clock that was set back gives none. */
-  has(nowMs: number): boolean {
+  /** Whether there was one, which is used now. A clock that was set back gives none. */
+  take(nowMs: number): boolean {
     const earned = Math.max(0, nowMs - this.#countedAtMs) / this.#pauseMs;
     this.#left = Math.min(this.#most, this.#left + earned);
     this.#countedAtMs = nowMs;
-    return this.#left >= 1;
-  }
-
-  /** Whether there was one, which is used now. */
-  take(nowMs: number): boolean {
-    const has = this.has(nowMs);
-    if (has) this.#left--;
-    return has;
+    if (this.#left < 1) return false;
+    this.#left--;
+    return true;
   }
 
   /** One that was used cost nobody anything. */

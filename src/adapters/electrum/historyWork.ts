@@ -229,9 +229,8 @@ export class HistoryWork {
     const witnesses = (): number => knownBy(claim).filter((s) => s.state === "connected").length;
     const present = (): number => servers.filter((s) => s.state === "connected").length;
     const isDenied = (): boolean => isContested(job, servers.length);
-    if (own === null && claim.blocks.size === 0) {
-      if (witnesses() < witnessesOf(present()) || (isDenied() && !mayTake(claim.txid))) return "unheard";
-    }
+    const isHeard = (): boolean => witnesses() >= witnessesOf(present()) && (!isDenied() || mayTake(claim.txid));
+    if (own === null && claim.blocks.size === 0 && !isHeard()) return "unheard";
     const asking = keyOf(claim);
     if (own === null && !this.#again.isDue(asking, nowMs())) return "ungiven";
     const before = witnesses();
@@ -253,7 +252,8 @@ export class HistoryWork {
     const insisting = [...claim.blocks.values()].flat().filter((s) => s.state === "connected").length;
     // What nobody can prove, as whoever paid it had it, must not make every look fail.
     if (!isUnclear && insisting >= majorityOf(present())) return "unproven";
-    return own !== null || witnesses() >= witnessesOf(present()) ? { tx, block: null } : "unheard";
+    // Whoever says that it is in a block that it does not show must not be believed sooner than who says that it is in none.
+    return own !== null || isHeard() ? { tx, block: null } : "unheard";
   }
 
   /** Whether one of those who name what most deny may be asked for one more now. Counted at all of them. */

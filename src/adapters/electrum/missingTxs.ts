@@ -25,6 +25,8 @@ export class MissingTxs {
   readonly #missingSinceMs = new Map<string, number>();
   readonly #credit = new AskCredit(MAX_ASKED, ASK_AGAIN_MS);
   readonly #denied = new AskAgain();
+  /** Taken for there though most do not name them: what to ask for each with is put aside until then. */
+  readonly #taken = new Set<string>();
 
   constructor(index: ChainIndex, views: ScriptViews) {
     this.#index = index;
@@ -36,6 +38,7 @@ export class MissingTxs {
     const unconfirmed = this.#index.unconfirmed();
     if (unconfirmed.length === 0) {
       this.#missingSinceMs.clear();
+      this.#giveBack();
       return [];
     }
     const named = this.#views.namedBy(new Set(unconfirmed));
@@ -52,18 +55,31 @@ export class MissingTxs {
       const sinceMs = Math.min(nowMs, this.#missingSinceMs.get(txid) ?? nowMs);
       this.#missingSinceMs.set(txid, sinceMs);
       const isForgotten = nowMs - sinceMs >= FORGOTTEN_MS;
-      const mayAsk = !(isForgotten && naming.size === 0) && this.#credit.take(nowMs);
+      const mayAsk = !(isForgotten && naming.size === 0) && (this.#taken.delete(txid) || this.#credit.take(nowMs));
       if (mayAsk ? await this.#isNowhere(txid, servers) : isForgotten) gone.push(txid);
     });
     await Promise.all(looks);
+    this.#giveBack();
     for (const txid of this.#missingSinceMs.keys()) if (!unnamed.has(txid)) this.#missingSinceMs.delete(txid);
     for (const txid of gone) this.#denied.refused(txid, nowMs);
     return gone;
   }
 
-  /** Whether what few name and most do not may be taken for there: only while the others can be asked, and less and less often what they deny. */
+  /**
+   * Whether what few name and most do not may be taken for there: only where the others can be asked for it, and less and less often what they
+   * deny.
+   */
   mayTake(txid: string, nowMs: number): boolean {
-    return this.#credit.has(nowMs) && this.#denied.isDue(txid, nowMs);
+    if (this.#taken.has(txid)) return true;
+    const mayTake = this.#denied.isDue(txid, nowMs) && this.#credit.take(nowMs);
+    if (mayTake) this.#taken.add(txid);
+    return mayTake;
+  }
+
+  /** Of those that are left nobody was asked: most name them by now, or nobody gave their bytes. */
+  #giveBack(): void {
+    for (let i = 0; i < this.#taken.size; i++) this.#credit.giveBack();
+    this.#taken.clear();
   }
 
   /** Whether most servers say that they do not have a transaction. What nobody refuses costs nothing. */
