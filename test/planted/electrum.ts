@@ -201,8 +201,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "several scripts that others pay thousands of times cost servers as much each",
     `${AT}/historyPace.ts`,
-    "told.lines * PER_LINE_MS * long.size",
+    "long.pauseMs(told.lines)",
     "told.lines * PER_LINE_MS",
+    `${AT}/historyPace.test.ts`,
+  ),
+  bug(
+    "whoever pays hundreds of scripts a hundred times each keeps a claim in a block from being seen for days",
+    `${AT}/historyPace.ts`,
+    "PER_LINE_MS / (EQUALLY_OFTEN / this.#lines + (1 - EQUALLY_OFTEN) / (lines * this.#told.size))",
+    "PER_LINE_MS * lines * this.#told.size",
     `${AT}/historyPace.test.ts`,
   ),
   bug(

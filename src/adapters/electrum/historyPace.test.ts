@@ -34,3 +34,23 @@ test("a clock that was set back makes nothing late", () => {
   pace.told("a", "long", 4_000, 1_000_000);
   expect(pace.isDue("a", "long", 999_999)).toBe(true);
 });
+
+test("hundreds of histories that are just long do not keep a very long one waiting for hours, nor does that keep them waiting", () => {
+  const pace = new HistoryPace();
+  pace.told("a", "contract", 9_000, 0);
+  for (let i = 0; i < 900; i++) pace.told("a", `s${i}`, 100, 0);
+  expect(pace.isDue("a", "contract", 3_600_000)).toBe(true);
+  pace.told("b", "address", 90_000, 0);
+  pace.told("b", "contract", 100, 0);
+  expect(pace.isDue("b", "contract", 30_000)).toBe(true);
+  const scripts = [{ script: "contract", lines: 9_000 }, ...Array.from({ length: 90 }, (_, i) => ({ script: `s${i}`, lines: 100 }))];
+  let asked = 0;
+  for (const { script, lines } of scripts) pace.told("c", script, lines, 0);
+  for (let nowMs = 0; nowMs < 3_600_000; nowMs += 1_000) {
+    for (const { script, lines } of scripts.filter((s) => pace.isDue("c", s.script, nowMs))) {
+      pace.told("c", script, lines, nowMs);
+      asked += lines;
+    }
+  }
+  expect(asked / 50).toBeLessThan(3_600);
+});
