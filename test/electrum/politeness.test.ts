@@ -383,6 +383,27 @@ test("who told a long history just before a reorganisation is not held to what l
   expect(chain.outputs(script).filter(({ block }) => block !== null)).toHaveLength(405);
 });
 
+test("what nobody gave once is found when it is given, however many others of its script are given by nobody", async () => {
+  const hidden = new Set<string>();
+  const { w, chain } = await begin((line) => {
+    const [, bytes = ""] = /"result":"([0-9a-f]{162,})"/.exec(line) ?? [];
+    return hidden.has(bytes) ? line.replace(/"result":"[0-9a-f]+"/, '"error":{"code":1,"message":"no"}') : line;
+  });
+  const paid: string[] = [];
+  for (let i = 0; i < 81; i++) {
+    paid.push(w.pay(scriptNumber(1), 1_000n));
+    w.mine();
+  }
+  const bytesOf = new Map(w.blocks().flatMap(({ txs }) => txs.map((tx) => [txid(tx), toHex(serializeTx(tx))] as const)));
+  for (const id of paid) hidden.add(bytesOf.get(id) ?? expect.fail("not there"));
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  await w.pass(10_000);
+  expect(chain.outputs(scriptNumber(1))).toEqual([]);
+  hidden.delete(bytesOf.get(paid[40] ?? "") ?? "");
+  await w.pass(330_000);
+  expect(chain.outputs(scriptNumber(1)).map((o) => o.txid)).toEqual([paid[40]]);
+});
+
 describe("what many unconfirmed transactions turn out not to be there costs servers no more than they bear", () => {
   const NOT_THERE = /"error":\{"code":2,/;
   const many = (w: ElectrumWorld, count: number): readonly string[] => Array.from({ length: count }, () => w.pay(scriptNumber(1), 1_000n));

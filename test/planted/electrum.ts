@@ -121,6 +121,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "what nobody gave once is never asked for again among many that nobody gives",
+    `${AT}/historyWork.ts`,
+    "if (this.#ungiven.has(claim.txid) && !this.#again.isDue(keyOf(claim), nowMs)) return false;",
+    "",
+    POLITE_TEST,
+  ),
+  bug(
     "what two servers of five make up is believed where they name a block that they do not show",
     `${AT}/historyWork.ts`,
     "return own !== null || isHeard() ?",

@@ -259,6 +259,8 @@ export class HistoryWork {
   /** Whether one of those who name what most deny may be asked for one more now. Counted at all of them. */
   #mayRead({ claim }: Job): boolean {
     const nowMs = this.#deps.nowMs();
+    // What is not asked for now must not use up what others of its script wait for.
+    if (this.#ungiven.has(claim.txid) && !this.#again.isDue(keyOf(claim), nowMs)) return false;
     const taken = knownBy(claim).map((server) => {
       const credit = this.#contested.get(server) ?? new AskCredit(MAX_CONTESTED, CONTESTED_MS);
       this.#contested.set(server, credit);
