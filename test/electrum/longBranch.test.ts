@@ -81,3 +81,26 @@ test("a branch whose server takes another one meanwhile is read anew from where 
   others[0]?.close();
   expect(await isFollowed(20)).toBe(true);
 });
+
+test.each([
+  ["dear", 1n],
+  ["cheap", 2n ** 40n],
+])(
+  "what is in a block of the same height on a branch that is read in several steps is found there, where blocks are %s",
+  async (_, costlyWork) => {
+    w = await startElectrumChain(SEGWIT_COIN, 3);
+    const paid = w.pay(scriptNumber(1), 100_000n);
+    w.mine(OURS);
+    const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+    chain = await w.openElectrum(store, { timeoutMs: 2_000, costlyWork, headersPerLook: STEP });
+    await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+    const before = chain.tx(paid)?.block;
+    const again = w.chain.state.at(before?.height ?? 0)?.block.txs.slice(1) ?? [];
+    expect(w.chain.reorg({ depth: OURS, blocks: 3 * OURS, txs: again }).ok).toBe(true);
+    for (let i = 0; i < 20 && chain.status().tip?.hash !== w.blocks().at(-1)?.hash; i++) await w.pass(30_000);
+    await w.pass(60_000);
+    const block = chain.tx(paid)?.block;
+    expect(block?.height).toBe(before?.height);
+    expect(block?.hash).not.toBe(before?.hash);
+  },
+);

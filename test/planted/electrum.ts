@@ -128,6 +128,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "what a long reorganisation leaves at the same height stays without a block",
+    `${AT}/serverLook.ts`,
+    "if (isBack) this.#parts.views.reopen();",
+    "",
+    "test/electrum/longBranch.test.ts",
+  ),
+  bug(
     "what two servers of five make up is believed where they name a block that they do not show",
     `${AT}/historyWork.ts`,
     "return own !== null || isHeard() ?",

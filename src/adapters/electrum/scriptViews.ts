@@ -133,6 +133,11 @@ export class ScriptViews {
     }
   }
 
+  /** Blocks have left the chain: every history is to be worked off again, whether or not it changed. */
+  reopen(): void {
+    for (const tracked of this.#tracked.values()) tracked.changed = true;
+  }
+
   /** A script is no longer needed for the sake of a transaction. */
   removeFor(txid: string, scriptHex: string, servers: readonly RemoteServer[]): void {
     const known = this.#tracked.get(scriptHex);

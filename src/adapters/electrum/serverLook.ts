@@ -198,9 +198,12 @@ export class ServerLook {
       const isWhole = plan.value.fork !== null && plan.value.height === plan.value.target;
       this.#follow(isWhole ? null : { from: startTip, to: plan.value.target });
       if (isWhole) return ok({ plan: plan.value, delta });
+      const isBack = plan.value.fork !== null && plan.value.fork < (index.tipHeader?.height ?? 0);
       // A chain that begins anew forgets first: what is made of histories must not lean on what goes.
       await this.#deps.commit(delta);
       if (plan.value.fork === null) this.#parts.views.restart();
+      // The steps after this one go on from here, and a transaction may stand at the same height again.
+      if (isBack) this.#parts.views.reopen();
       follower.adopt(plan.value);
       this.#deps.news.announce();
       if (this.#isLate) return err({ kind: "unfinished" });
