@@ -66,6 +66,20 @@ test("what nobody waits for is not asked about for each fresh view, only each fi
   expect(askedOf(w, "blockchain.scripthash.subscribe")).toBe(2);
 });
 
+test("who waits for one script or transaction has that one asked about, not all others as well: whoever tells of made-up fees keeps a node waiting", async () => {
+  const { w, chain } = await begin((line) => (/"method":"blockchain.scripthash.subscribe"/.test(line) ? null : line));
+  for (let i = 1; i <= 40; i++) await whileTimePasses(w, chain.watchScript(scriptNumber(i), 0));
+  w.asked.length = 0;
+  for (let sec = 0; sec < 120; sec += 2) {
+    for (const id of ["ab", "cd", "ef"]) await whileTimePasses(w, chain.watchTx(id.repeat(32), 0));
+    await w.pass(2_000);
+  }
+  expect(askedOf(w, "blockchain.scripthash.subscribe")).toBeLessThanOrEqual(2 * 40);
+  w.chain.payFromFaucet(scriptNumber(1), 100_000n);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
+});
+
 test("a transaction waited for by its id alone is asked for ever less often, twenty times in an hour at most, and found when it is there", async () => {
   const { w, chain } = await begin();
   const { txid: id, raw } = await notYetSent();

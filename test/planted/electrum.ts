@@ -135,6 +135,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "test/electrum/longBranch.test.ts",
   ),
   bug(
+    "whoever tells of fees that never were has all scripts asked about anew every two seconds",
+    `${AT}/electrumLoop.ts`,
+    "await this.#waiters.covered(key, signal);",
+    "this.#wantsFresh = true;\n    await this.#waiters.covered(key, signal);",
+    POLITE_TEST,
+  ),
+  bug(
+    "what a server forgot to tell of a script is not seen by who waits for it",
+    `${AT}/electrumLoop.ts`,
+    "if (scriptHex !== undefined) views.askAnew(scriptHex);",
+    "",
+    POLITE_TEST,
+  ),
+  bug(
     "what two servers of five make up is believed where they name a block that they do not show",
     `${AT}/historyWork.ts`,
     "return own !== null || isHeard() ?",

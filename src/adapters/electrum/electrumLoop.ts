@@ -91,12 +91,15 @@ export class ElectrumLoop {
   }
 
   async watch(key: WatchKey, fromHeight: number, signal?: AbortSignal): Promise<void> {
+    const { index, views, watchedTxs } = this.#parts;
     await this.enqueue(async () => {
-      const known = this.#parts.index.watch(key);
+      const known = index.watch(key);
       if (!known || known.fromHeight > fromHeight) await this.commit({ watches: [{ ...key, fromHeight, nextHeight: fromHeight }] });
-      if (key.kind === "script") this.#parts.views.add(key.key, fromHeight);
+      if (key.kind === "script") views.add(key.key, fromHeight);
+      // All others cost servers as much each, and who waits may do so again and again.
+      const scriptHex = key.kind === "script" ? key.key : watchedTxs.scriptFor(key.key);
+      if (scriptHex !== undefined) views.askAnew(scriptHex);
     });
-    this.#wantsFresh = true;
     this.#timer.hurry();
     await this.#waiters.covered(key, signal);
   }

@@ -63,6 +63,8 @@ export class ScriptViews {
   readonly #again = new Map<RemoteServer, AskAgain>();
   /** Scripts nobody waits for. */
   readonly #calm = new Set<string>();
+  /** Scripts that somebody waits for alone. */
+  readonly #awaited = new Set<string>();
   readonly #refused: RefusedHistories;
   readonly #pace: HistoryPace;
 
@@ -111,6 +113,11 @@ export class ScriptViews {
   /** Nobody waits for what comes to a script: it is asked about anew with all others alone. Until it is removed. */
   calm(scriptHex: string): void {
     this.#calm.add(scriptHex);
+  }
+
+  /** Somebody waits for what comes to a script: it is asked about anew at the next look. */
+  askAnew(scriptHex: string): void {
+    this.#awaited.add(scriptHex);
   }
 
   remove(scriptHex: string, servers: readonly RemoteServer[]): void {
@@ -163,7 +170,10 @@ export class ScriptViews {
         tracked.changed = true;
       }
     }
-    const isFresh = ({ scriptHex }: Tracked): boolean => fresh === "all" || (fresh === "awaited" && !this.#calm.has(scriptHex));
+    const awaited = new Set(this.#awaited);
+    this.#awaited.clear();
+    const isFresh = ({ scriptHex }: Tracked): boolean =>
+      fresh === "all" || (fresh === "awaited" && !this.#calm.has(scriptHex)) || awaited.has(scriptHex);
     const update = (server: RemoteServer, tracked: Tracked) => this.#update(server, tracked, { ...asking, fresh: isFresh(tracked) });
     await Promise.all(servers.flatMap((server) => this.all().map((tracked) => update(server, tracked))));
   }

@@ -97,9 +97,14 @@ export class WatchedTxs {
     return [...(this.#viewsOf(txid) ?? [])].filter(([server, { refusal }]) => refusal === null && servers.includes(server)).length;
   }
 
-  #viewsOf(txid: string): Tracked["views"] | undefined {
+  /** The script that is followed for it; undefined: none yet. */
+  scriptFor(txid: string): string | undefined {
     const known = this.#helpers.get(txid);
-    return this.#views.get(known?.scripts[known.at] ?? "")?.views;
+    return known?.scripts[known.at];
+  }
+
+  #viewsOf(txid: string): Tracked["views"] | undefined {
+    return this.#views.get(this.scriptFor(txid) ?? "")?.views;
   }
 
   /** No longer watched. */
@@ -147,10 +152,9 @@ export class WatchedTxs {
   }
 
   #drop(txid: string, servers: readonly RemoteServer[]): void {
-    const known = this.#helpers.get(txid);
+    const scriptHex = this.scriptFor(txid);
     this.#helpers.delete(txid);
     this.#again.forget(roundOf(txid));
-    const scriptHex = known?.scripts[known.at];
     if (scriptHex !== undefined) this.#views.removeFor(txid, scriptHex, servers);
   }
 }
