@@ -54,6 +54,13 @@ const RESENDER_TEST = "src/app/swap/resender.test.ts";
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
 export const SWAP: readonly PlantedBug[] = [
   bug(
+    "a fee that does not confirm has the maker take fresh views without end",
+    FEE,
+    "if (open) return open;",
+    "if (open) task.trouble(open);",
+    "test/swap/safety.test.ts",
+  ),
+  bug(
     "a taker that makes up fees has the servers of its coin cut the maker off",
     FEE,
     "if (!coin.chain.tx(txid)) unknown.note();",

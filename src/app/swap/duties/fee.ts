@@ -178,6 +178,11 @@ export async function feeUnsafe(task: SwapTask, signal: AbortSignal): Promise<st
   const { terms, received } = task.state;
   if (terms.dexFeePubkey === null || !received.fee) return null;
   const { chain } = task.coin("taker");
+  // Of one that is there and does not count yet a fresh view is taken once it does: each costs servers as much as there are scripts.
+  if (chain.tx(received.fee.txid)) {
+    const open = feeGone(task);
+    if (open) return open;
+  }
   await chain.refresh(signal);
   const status = chain.status();
   if (status.state !== "ready") return `${terms.takerCoin}: the backend is ${status.state}, its view may be old`;
