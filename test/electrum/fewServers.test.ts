@@ -144,3 +144,19 @@ test("two addresses of one host are one voter, the second is used where the firs
   for (let i = 0; i < 20; i++) await w.pass(5_000);
   expect(states()).toEqual(["away", "dropped", "connected", "connected"]);
 });
+
+test("servers that answer late count among those that must be connected: a coin that wants four of five goes on with three quick ones", async () => {
+  const w = await begin(5);
+  const chain = await open(w, { minConnected: 4 });
+  await whileTimePasses(w, chain.refresh());
+  for (const server of w.servers.slice(3)) server.faults.add({ kind: "slow", delayMs: 1_500 });
+  const states = new Set<string>();
+  chain.onChange(() => states.add(chain.status().state));
+  for (let i = 0; i < 120; i++) {
+    if (i % 10 === 0) w.mine();
+    if (i < 20) await whileTimePasses(w, chain.refresh());
+    await w.pass(10_000);
+  }
+  expect(chain.servers().map(({ latencyMs }) => (latencyMs ?? 0) > 1_000)).toEqual([false, false, false, true, true]);
+  expect([...states]).toEqual(["ready"]);
+});

@@ -149,6 +149,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "servers that answer late stop a coin that wants them connected",
+    `${AT}/serverPool.ts`,
+    "majorityOf(connected.length), this.minConnected);",
+    "majorityOf(connected.length));",
+    "test/electrum/fewServers.test.ts",
+  ),
+  bug(
     "what two servers of five make up is believed where they name a block that they do not show",
     `${AT}/historyWork.ts`,
     "return own !== null || isHeard() ?",

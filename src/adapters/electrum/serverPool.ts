@@ -41,14 +41,15 @@ export class ServerPool {
   }
 
   /**
-   * Those that are asked, the best first: all that are connected, without the slow ones while there are two others, these are most,
-   * and they agree.
+   * Those that are asked, the best first: all that are connected, without the slow ones while there are two others, these are most
+   * and as many as are needed, and they agree.
    */
   present(): readonly RemoteServer[] {
     const connected = this.connected();
     const quick = connected.filter((s) => !s.isSlow);
     const isWide = this.#deps.clock.nowMs() < this.#wideUntilMs;
-    return !isWide && quick.length >= Math.max(ENOUGH_QUICK, majorityOf(connected.length)) ? quick : connected;
+    const enough = Math.max(ENOUGH_QUICK, majorityOf(connected.length), this.minConnected);
+    return !isWide && quick.length >= enough ? quick : connected;
   }
 
   /** Those asked do not agree: the slow ones have to be heard as well for some time. */
