@@ -30,6 +30,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a payment that a shorter branch has below the tip its swap began with is not looked at",
+    "src/adapters/electrum/claims.ts",
+    "height < fromHeight - LOWER_ON_A_BRANCH) continue;",
+    "height < fromHeight) continue;",
+    "src/adapters/electrum/claims.test.ts",
+  ),
+  bug(
     "a server that answers late is asked for its last block at each look",
     `${AT}/serverLook.ts`,
     "if (this.#slow.has(server)) return;",

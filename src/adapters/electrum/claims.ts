@@ -1,6 +1,9 @@
 import type { RemoteServer } from "./remoteServer.ts";
 import type { Tracked } from "./scriptViews.ts";
 
+/** A branch with more work may be shorter: what was paid above the tip of then stands lower on it. Blocks. */
+const LOWER_ON_A_BRANCH = 10;
+
 /** What the servers say of one transaction. */
 export type Claim = {
   readonly txid: string;
@@ -15,7 +18,7 @@ export function claimsOf({ views, fromHeight, only }: Tracked, tipHeight: number
   const claims = new Map<string, Claim>();
   for (const [server, { lines }] of views) {
     for (const { txid, height } of lines) {
-      if (only !== null ? !only.has(txid) : height > 0 && height < fromHeight) continue;
+      if (only !== null ? !only.has(txid) : height > 0 && height < fromHeight - LOWER_ON_A_BRANCH) continue;
       let claim = claims.get(txid);
       if (claim === undefined) {
         claim = { txid, blocks: new Map(), pool: [] };
