@@ -211,8 +211,15 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "what a swap paid from is let go of after ten minutes",
     "src/app/coin/withdraw.ts",
+    "if (looks > 1 || isPaidFrom || known",
+    "if (looks > 1 || known",
+    FUNDS,
+  ),
+  bug(
+    "a withdrawal that waits in a mempool is let go of after ten minutes",
+    "src/app/coin/withdraw.ts",
+    "if (looks > 1 || isPaidFrom || known?.block === null) holdSent",
     "if (looks > 1 || isPaidFrom) holdSent",
-    "if (looks > 1) holdSent",
     FUNDS,
   ),
   bug(

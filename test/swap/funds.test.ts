@@ -166,21 +166,25 @@ test("the change of a payment that is being cancelled counts no more after a res
   await world.until("it is over", async () => (await world.outcome(maker, uuid)) === "cancelled");
 });
 
-test("a withdrawal whose change a swap paid from is sent again, and what it spends stays taken, until a block has it", async () => {
-  world = await SwapWorld.open();
-  const chain = world.chain("AAA");
-  const coin = world.maker.coin("AAA");
-  const request = { to: coin.address, amount: decimal("1"), fee: undefined, broadcast: true };
-  const sent = await world.drive(coin.withdraw(request, new AbortController().signal));
-  if (!sent.ok) throw new Error(sent.error.kind);
-  const { txid } = sent.value;
-  chain.held.add(txid);
-  const uuid = await world.start({ lockDurationSec: 7_800 });
-  await world.until("the maker pays from its change", () => hasMark(uuid));
-  expect(coin.spends(fromHex((await world.maker.state(uuid)).own.makerPayment?.raw ?? ""), txid)).toBe(true);
-  for (const laterSec of [0, 700]) {
-    await world.advance(laterSec);
-    chain.mempool.graph.removeWithDescendants(txid);
-    await world.until("it is sent again", () => chain.mempool.graph.get(txid) !== undefined, 120);
-  }
-});
+test.each([0, 700])(
+  "a withdrawal whose change a swap paid from %i s later is sent again, and what it spends stays taken, until a block has it",
+  async (startSec) => {
+    world = await SwapWorld.open();
+    const chain = world.chain("AAA");
+    const coin = world.maker.coin("AAA");
+    const request = { to: coin.address, amount: decimal("1"), fee: undefined, broadcast: true };
+    const sent = await world.drive(coin.withdraw(request, new AbortController().signal));
+    if (!sent.ok) throw new Error(sent.error.kind);
+    const { txid } = sent.value;
+    chain.held.add(txid);
+    await world.advance(startSec);
+    const uuid = await world.start({ lockDurationSec: 7_800 });
+    await world.until("the maker pays from its change", () => hasMark(uuid));
+    expect(coin.spends(fromHex((await world.maker.state(uuid)).own.makerPayment?.raw ?? ""), txid)).toBe(true);
+    for (const laterSec of [0, 700]) {
+      await world.advance(laterSec);
+      chain.mempool.graph.removeWithDescendants(txid);
+      await world.until("it is sent again", () => chain.mempool.graph.get(txid) !== undefined, 120);
+    }
+  },
+);

@@ -205,9 +205,9 @@ function settle(coin: SendFrom, tx: Tx, raw: Uint8Array, outcome: BroadcastOutco
 const LOOK_MS = 60_000;
 
 /**
- * Lets go of what was sent after `SENT_HOLD_MS`: by then the backend shows the inputs as spent; or it never had it, and they are free again. But for
- * one that a swap paid from its change: while it is in no block it is sent again, for mempools forget, and nothing else may spend what it
- * spends: the payment would be lost with it.
+ * Lets go of what was sent after `SENT_HOLD_MS`: by then a block has it; or the backend never had it, and what it spends is free again. What waits in
+ * a mempool is not let go of, for a swap may pay from its change at any time. What a swap has paid from is sent again while it is in no block, for mempools
+ * forget, and nothing else may spend what it spends: the payment would be lost with it.
  */
 export function holdSent(coin: SendFrom, tx: Tx, raw: Uint8Array, looks = SENT_HOLD_MS / LOOK_MS): void {
   coin.after(LOOK_MS, () => {
@@ -215,7 +215,7 @@ export function holdSent(coin: SendFrom, tx: Tx, raw: Uint8Array, looks = SENT_H
     const isPaidFrom = coin.ledger.own.builtOn(tx).size > 0 && !known?.block;
     // Whatever becomes of this try, there will be another; a coin that closes has none.
     if (isPaidFrom && !known) coin.chain.broadcast(raw).catch(() => undefined);
-    if (looks > 1 || isPaidFrom) holdSent(coin, tx, raw, looks - 1);
+    if (looks > 1 || isPaidFrom || known?.block === null) holdSent(coin, tx, raw, looks - 1);
     else coin.ledger.unlock(tx);
   });
 }
