@@ -785,9 +785,23 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that waits keeps its nonce, and other swaps' claims wait behind it",
     PUBLISH,
-    "if (isClaimHeldBack(task, slot) && hasWaited(task, slot)) return giveNonceBack(task, slot);",
+    "if (hasNonce(task, slot) && hasWaited(task, slot)) return giveNonceBack(task, slot);",
     "",
     NONCES,
+  ),
+  bug(
+    "a payment that may not leave keeps its nonce, and other swaps wait behind it",
+    PUBLISH,
+    "if (hasNonce(task, slot) && hasWaited(task, slot))",
+    "if (isClaimHeldBack(task, slot) && hasWaited(task, slot))",
+    LINE,
+  ),
+  bug(
+    "a payment keeps its nonce for as long as a chain does not answer",
+    PUBLISH,
+    "  if (!hasNonce(task, ownPayment(task.state.terms.role))) return whyNotSendPayment(task, signal);\n",
+    "  if (signal) return whyNotSendPayment(task, signal);\n",
+    LINE,
   ),
   bug(
     "a claim that gave its nonce back has no gas held for it any more",

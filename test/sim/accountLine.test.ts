@@ -3,7 +3,7 @@ import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import { type Books, books, outcomes } from "./accountAudit.ts";
 import { onSend, send } from "./accountMeddling.ts";
 import { audit, ended } from "./accountRun.ts";
-import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
 const SEED = 20_261_123;
@@ -183,9 +183,9 @@ test(
 const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
 
 /** The taker's token trade beside a swap that waits; it claims the other coin when the secret is out. */
-async function tradesOn(base: Ticker, rel: Ticker): Promise<string> {
+async function tradesOn(base: Ticker, rel: Ticker, withinMs = 10 * HOUR_MS): Promise<string> {
   const uuid = await match(t, base, rel, "4", "0.5");
-  await t.world.runUntil("the second one ends", () => isOver(t, uuid), 10 * HOUR_MS);
+  await t.world.runUntil("the second one ends", () => isOver(t, uuid), withinMs);
   expect(outcomes(t, uuid)).toBe("success success");
   return uuid;
 }
@@ -262,6 +262,27 @@ test(
     await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
     expect(outcomes(t, first)).toBe("refunded cancelled");
     await audit(t, [first, second], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test.each([ETH, TOKEN] as const)(
+  "a payment of %s that is signed and may not leave, for the other coin's daemon went away, gives its nonce back and holds up no other swap",
+  async (rel) => {
+    await open();
+    const { taker, world } = t;
+    taker.onEvent = (event) => {
+      if (event.type !== "tx_signed" || event.slot !== "takerPayment") return;
+      taker.onEvent = () => undefined;
+      void taker.daemonFault(UTXO, { kind: "http_500", forMs: 0.5 * HOUR_MS });
+    };
+    const first = await match(t, UTXO, rel, "4", "0.5");
+    const stepsOf = (): readonly string[] => taker.events(first).flatMap((e) => ("slot" in e && e.slot === "takerPayment" ? [e.type] : []));
+    await world.runUntil("its payment is signed", () => stepsOf().length > 0, HOUR_MS);
+    await tradesOn(USDT, ETH, 0.3 * HOUR_MS);
+    expect(stepsOf()).toEqual(["tx_signed", "tx_dropped"]);
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect(outcomes(t, first)).toBe("success success");
   },
   TIMEOUT_MS,
 );

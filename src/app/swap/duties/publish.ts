@@ -1,6 +1,7 @@
 import { type Failure, ownClaim, ownPayment, type Slot, theirClaim } from "../../../core/swap/events.ts";
 import { duties, isFeeMoot, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
+import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf, depthOf } from "../contracts.ts";
@@ -22,6 +23,8 @@ import { LOOK_MS, RETRY_MS, Sending } from "./sending.ts";
 import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
 
+/** What a payment with a nonce rests on is looked at for so long at most: servers that answer take seconds. */
+const PROOF_MS = 120_000;
 /** Two looks without news are at least this far apart. */
 const LEAST_MS = 1_000;
 
@@ -43,7 +46,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (isClaimHeldBack(task, slot) && hasLostNonce(task, slot)) return giveNonceBack(task, slot);
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
     if (refused === "wait") {
-      if (isClaimHeldBack(task, slot) && hasWaited(task, slot)) return giveNonceBack(task, slot);
+      if (hasNonce(task, slot) && hasWaited(task, slot)) return giveNonceBack(task, slot);
       return task.news(task.seen("chain"), RETRY_MS, signal);
     }
     if (refused) return drop(task, slot, refused);
@@ -100,7 +103,7 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   }
   if (slot === ownPayment(role)) {
     // Signed before a crash, perhaps: what was proven then is proven again.
-    const unsafe = await whyNotSendPayment(task, signal);
+    const unsafe = await whyNotPay(task, signal);
     if (unsafe) task.trouble(unsafe);
     return late() ?? (unsafe ? "wait" : null);
   }
@@ -112,9 +115,22 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   return "wait";
 }
 
-/** Whether it is a claim with a nonce that stays here while its secret does. Payments and fees keep their nonces until their limits. */
+/** Why a payment must not leave now; null when it may. A chain that does not answer is not waited for where others wait for the nonce. */
+async function whyNotPay(task: SwapTask, signal: AbortSignal): Promise<string | null> {
+  if (!hasNonce(task, ownPayment(task.state.terms.role))) return whyNotSendPayment(task, signal);
+  try {
+    return await withDeadline(task.deps.clock, PROOF_MS, signal, (s) => whyNotSendPayment(task, s));
+  } catch (cause) {
+    if (signal.aborted || !(cause instanceof Aborted)) throw cause;
+    return `the chains did not show within ${PROOF_MS / 1_000} s that the payment may leave`;
+  }
+}
+
+const hasNonce = (task: SwapTask, slot: Slot): boolean => task.coin(chainOf(task.state.terms.role, slot)).relayPolicy === "nonce";
+
+/** Whether it is a claim with a nonce that stays here while its secret does. */
 const isClaimHeldBack = (task: SwapTask, slot: Slot): boolean =>
-  slot === "takerPaymentSpend" && !secretIsPublic(task.state) && task.coin("taker").relayPolicy === "nonce";
+  slot === "takerPaymentSpend" && !secretIsPublic(task.state) && hasNonce(task, slot);
 
 function hasLostNonce(task: SwapTask, slot: Slot): boolean {
   const tx = task.state.own[slot];
@@ -131,8 +147,9 @@ function release(coin: SwapCoin, tx: OwnTx): void {
 }
 
 /**
- * A claim that may not leave has everything later of its account wait behind it, the claims of other swaps, too. That it never leaves as it is
- * signed now is stored first; then its nonce is free, gas is held for it as before, and it is signed anew when it may leave.
+ * What may not leave has everything later of its account wait behind it, the claims of other swaps, too, whose time may be over before that of a fee or
+ * payment is. That it never leaves as it is signed now is stored first; then its nonce is free, gas is held for it as before, and it is signed anew when it
+ * may leave.
  */
 async function giveNonceBack(task: SwapTask, slot: Slot): Promise<void> {
   const tx = task.state.own[slot];
@@ -144,7 +161,7 @@ async function giveNonceBack(task: SwapTask, slot: Slot): Promise<void> {
   const coin = task.coin(chainOf(task.state.terms.role, slot));
   release(coin, tx);
   // Signed again already.
-  if (!task.state.own[slot]) holdClaimGas(task, slot);
+  if (slot === ownClaim(task.state.terms.role) && !task.state.own[slot]) holdClaimGas(task, slot);
 }
 
 /** What a claim may cost, as far as there is so much, unless it is held already: a claim that was signed before a restart has nothing yet. */
