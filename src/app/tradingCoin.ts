@@ -95,6 +95,11 @@ export interface TradingCoin {
    * method: it is known.
    */
   isCounting?(): boolean;
+  /**
+   * Own change that cannot be spent before a block has it: as many own transactions hang together as nodes relay. Whole coins; no such method:
+   * there is none.
+   */
+  waitingChange?(): Rational;
   /** `outage`, after one more look of at most five seconds at a backend that is away. @throws Aborted when `signal` fires */
   reach(signal?: AbortSignal): Promise<Outage | null>;
   /** Spendable minus nothing: the confirmed and own-change outputs, whole coins. */

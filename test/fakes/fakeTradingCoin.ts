@@ -43,6 +43,8 @@ export class FakeTradingCoin implements TradingCoin {
   hidden: string | null = null;
   /** False: its first scan goes on. */
   isScanned = true;
+  /** Own change that waits for a block. */
+  waiting = ZERO;
   /** Set: the next look at the backend finds it answering again. */
   isBack = false;
   /** Set: a look at the backend takes until this resolves. */
@@ -73,6 +75,9 @@ export class FakeTradingCoin implements TradingCoin {
   }
   isCounting(): boolean {
     return !this.isScanned;
+  }
+  waitingChange(): Rational {
+    return this.waiting;
   }
   unexplained(): string | null {
     return this.hidden;

@@ -346,6 +346,20 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/backendAway.test.ts",
   ),
   bug(
+    "change that waits for a block ends and cuts orders",
+    UPKEEP,
+    "[held, coin.waitingChange?.() ?? ZERO].reduce(add, volume)",
+    "[held].reduce(add, volume)",
+    AWAY_TEST,
+  ),
+  bug(
+    "change of a full chain of transactions is not told of",
+    "src/app/coin/ownOutputs.ts",
+    "clusters.sizeOf(o.txid) >= MAX_CLUSTER && this.isOurs",
+    "clusters.sizeOf(o.txid) > MAX_CLUSTER && this.isOurs",
+    "src/app/coin/utxoLedger.test.ts",
+  ),
+  bug(
     "what a first scan has not found yet ends the orders of before",
     "src/app/orders/orderUpkeep.ts",
     " || coin.isCounting?.()) return null;",

@@ -82,6 +82,16 @@ export class OwnOutputs {
     return user !== undefined && this.#returning.has(user) && !this.#signed.has(user);
   }
 
+  /** Value of what own transactions pay back that are in no block and hang together with as many others as may be. */
+  waitingChange(): bigint {
+    const clusters = this.#clusters();
+    const isTaken = this.#takenOnes();
+    const waiting = this.#own().unspent.filter(
+      (o) => !o.block && clusters.sizeOf(o.txid) >= MAX_CLUSTER && this.isOurs(o.txid) && !isTaken(o),
+    );
+    return waiting.reduce((sum, { value }) => sum + value, 0n);
+  }
+
   /** The stored transaction of this ticker that has taken an output. */
   lockedBy(outPoint: OutPoint): string | undefined {
     return this.#locked.by(outPoint);

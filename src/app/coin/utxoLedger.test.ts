@@ -389,3 +389,15 @@ test("what is worth offering follows from the coins file, what a daemon finds ab
   await world.taker.open();
   expect(coinOf().spendRates()).toMatchObject({ floorPerKb: 20_000n, relayPerKb: 1_000n });
 });
+
+test("change that waits for a block because too many own transactions hang together is told of until that block comes", async () => {
+  const coin = await wallet(1_000n * COIN);
+  for (let i = 0; i < 20; i++) {
+    await send(coin, payment(coin, COIN, reserve(coin, "1")));
+    await world.drive(coin.chain.refresh());
+  }
+  const rest = coin.waitingChange();
+  expect([coin.maxPayment("order").ok, toUnits(rest, coin.decimals) > 979n * COIN]).toEqual([false, true]);
+  await confirm();
+  expect([coin.maxPayment("order").ok, coin.waitingChange()]).toEqual([true, decimal("0")]);
+});

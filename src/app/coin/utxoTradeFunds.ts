@@ -156,6 +156,9 @@ export class UtxoTradeFunds implements TradingCoin {
   unspendable(): Rational {
     return this.whole(this.ledger.own.unspendable());
   }
+  waitingChange(): Rational {
+    return this.whole(this.ledger.own.waitingChange());
+  }
   locked(): Rational {
     return this.whole(this.ledger.held());
   }

@@ -98,3 +98,17 @@ test("while the first scan of either coin goes on nothing is bought, and no offe
   await world.clock.advance(5_000);
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
 });
+
+test("orders wait for the block that their coin's change waits for: twenty payments between two blocks neither end nor cut them", async () => {
+  const { world, maker } = await pair();
+  const uuid = await place(maker);
+  const coin = maker.coin("AAA");
+  coin.waiting = decimal("99");
+  coin.setBalance("0");
+  await world.clock.advance(60_000);
+  expect([available(maker, uuid), maker.orders.ownOrders.orders().length]).toEqual(["10", 1]);
+  coin.waiting = decimal("0");
+  coin.setBalance("4");
+  await world.clock.advance(60_000);
+  expect(available(maker, uuid)).toBe("3.9999");
+});
