@@ -796,13 +796,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "if (isClaimHeldBack(task, slot) && hasWaited(task, slot))",
     LINE,
   ),
-  bug(
-    "a payment keeps its nonce for as long as a chain does not answer",
-    PUBLISH,
-    "  if (!hasNonce(task, ownPayment(task.state.terms.role))) return whyNotSendPayment(task, signal);\n",
-    "  if (signal) return whyNotSendPayment(task, signal);\n",
-    LINE,
-  ),
+  bug("a payment keeps its nonce for as long as a chain does not answer", PUBLISH, "isSoon ? soon : notAfter", "notAfter ?? soon", LINE),
   bug(
     "a claim that gave its nonce back has no gas held for it any more",
     PUBLISH,

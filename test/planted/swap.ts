@@ -229,6 +229,27 @@ export const SWAP: readonly PlantedBug[] = [
     "",
     FUNDS,
   ),
+  bug(
+    "what a swap holds is held for as long as a chain does not answer before a payment is signed",
+    "src/app/swap/duties/payment.ts",
+    "await byLimit(task, limit, signal, (until) => whyNotLock(task, until))",
+    "await whyNotLock(task, signal)",
+    OUTBOX,
+  ),
+  bug(
+    "a signed payment keeps what it spends for as long as a chain does not answer",
+    "src/app/swap/duties/publish.ts",
+    "return byLimit(task, isSoon ? soon : notAfter, signal, (s) => whyNotSendPayment(task, s));",
+    "return whyNotSendPayment(task, signal);",
+    OUTBOX,
+  ),
+  bug(
+    "a maker waits for a chain that does not answer beyond its wait for the fee",
+    FEE,
+    "await byLimit(task, since + waitSec + FEE_VISIBLE_SEC, signal, judge)",
+    "await judge(signal)",
+    OUTBOX,
+  ),
   bug("a taker that would see no payment pays its fee", FEE, "    feeInVain(task) ??\n", "", OUTBOX),
   bug("a taker whose clock stood still pays its fee to nobody", FEE, "  if (late) return late;\n", "", CLOCKS),
   bug(
@@ -688,7 +709,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "the taker pays without looking at the maker payment again",
     PAYMENT,
-    "const unsafe = await whyNotLock(task, signal);",
+    "const unsafe = await byLimit(task, limit, signal, (until) => whyNotLock(task, until));",
     "const unsafe = signal.aborted ? await whyNotLock(task, signal) : null;",
     LIMITS,
   ),

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
+import { toUnits } from "../../src/core/money/rational.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
@@ -45,6 +46,36 @@ test.each([
   expect((await world.side(role).state(uuid)).own[slot]).toBeUndefined();
   rpc.down = false;
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
+test.each(["tx_confirmed", "tx_signed"] as const)(
+  "a taker whose backend of the other coin is away from %s on gives up in time, and has what it would have paid",
+  async (type) => {
+    world = await SwapWorld.open();
+    const { taker } = world;
+    const slot = type === "tx_signed" ? "takerPayment" : "makerPayment";
+    taker.refuse = (event) => {
+      if (event.type === type && event.slot === slot) taker.rpcOf("AAA").down = true;
+      return null;
+    };
+    const uuid = await world.start({ lockDurationSec: 7_800 });
+    await world.until("it gives up", async () => (await world.outcome(taker, uuid)) === "failed", 3_300);
+    const coin = taker.coin("BBB");
+    expect([await attempted(taker, uuid, "takerPayment"), coin.ledger.held()]).toEqual([false, 0n]);
+    expect(toUnits(coin.spendable(), coin.decimals)).toBe(taker.units("BBB"));
+  },
+);
+
+test("a maker whose backend of the other coin goes away while a fee is looked for gives up in time, and has what it would have paid", async () => {
+  world = await SwapWorld.open();
+  const { maker } = world;
+  maker.refuse = (event) => {
+    if (event.type === "negotiated") maker.rpcOf("BBB").down = true;
+    return null;
+  };
+  const uuid = await world.start({ lockDurationSec: 7_800 });
+  await world.until("it gives up", async () => (await world.outcome(maker, uuid)) === "failed", 900);
+  expect(maker.coin("AAA").ledger.held()).toBe(0n);
 });
 
 test("while the backend of the other coin is away a taker pays no fee: it would see no payment", async () => {

@@ -9,6 +9,7 @@ import type { SwapTask } from "../swapTask.ts";
 import { takeUpFee } from "../takeUpFee.ts";
 import { UnknownFees } from "../unknownFees.ts";
 import { awaitFunds } from "./awaitFunds.ts";
+import { byLimit } from "./byLimit.ts";
 import { whyNotPaidOut } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
@@ -81,7 +82,8 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
   for (;;) {
     const seen = task.seen("messages");
     const message = unknown.leftMs > 0 ? undefined : task.mailbox.take("TakerFee");
-    const fault = message ? await judgeFee(task, message.tx.data, unknown, signal) : null;
+    const judge = (until: AbortSignal) => (message ? judgeFee(task, message.tx.data, unknown, until) : Promise.resolve(null));
+    const fault = await byLimit(task, since + waitSec + FEE_VISIBLE_SEC, signal, judge);
     if (task.state.received.fee) return;
     if (fault) {
       task.trouble(fault);

@@ -7,6 +7,7 @@ import { Resender } from "../resender.ts";
 import type { TxRefusal } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { awaitFunds } from "./awaitFunds.ts";
+import { byLimit } from "./byLimit.ts";
 import { feeGone, feeUnsafe } from "./fee.ts";
 import { whyNotPaidOut } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
@@ -36,7 +37,7 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const giveUp = (reason: string): Promise<void> => task.emit({ type: "abandoned", failure: { event, reason } });
   const before = task.lastTrouble === null ? "" : `; before that: ${task.lastTrouble}`;
   if (task.nowSec() > limit) return giveUp(`too late to lock funds: the limit was ${limit}, now is ${task.nowSec()}${before}`);
-  const unsafe = await whyNotLock(task, signal);
+  const unsafe = await byLimit(task, limit, signal, (until) => whyNotLock(task, until));
   if (unsafe) {
     task.trouble(unsafe);
     return task.news(task.seen("chain"), LOOK_AGAIN_MS, signal);

@@ -1,13 +1,13 @@
 import { type Failure, ownClaim, ownPayment, type Slot, theirClaim } from "../../../core/swap/events.ts";
 import { duties, isFeeMoot, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
-import { Aborted, withDeadline } from "../../../ports/clock.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf, depthOf } from "../contracts.ts";
 import { KEEPS_NONCE_SEC } from "../keepsNonce.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { byLimit } from "./byLimit.ts";
 import { childFees, isBuiltOnByOthers } from "./childVersions.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeInVain, feeLostTo } from "./fee.ts";
@@ -24,7 +24,7 @@ import { signAmply } from "./signAmply.ts";
 import { storeSpend } from "./storeSigned.ts";
 
 /** What a payment with a nonce rests on is looked at for so long at most: servers that answer take seconds. */
-const PROOF_MS = 120_000;
+const PROOF_SEC = 120;
 /** Two looks without news are at least this far apart. */
 const LEAST_MS = 1_000;
 
@@ -103,7 +103,7 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   }
   if (slot === ownPayment(role)) {
     // Signed before a crash, perhaps: what was proven then is proven again.
-    const unsafe = await whyNotPay(task, signal);
+    const unsafe = await whyNotPay(task, notAfter, signal);
     if (unsafe) task.trouble(unsafe);
     return late() ?? (unsafe ? "wait" : null);
   }
@@ -115,15 +115,11 @@ async function whyNotSend(task: SwapTask, slot: Slot, notAfter: number | null, s
   return "wait";
 }
 
-/** Why a payment must not leave now; null when it may. A chain that does not answer is not waited for where others wait for the nonce. */
-async function whyNotPay(task: SwapTask, signal: AbortSignal): Promise<string | null> {
-  if (!hasNonce(task, ownPayment(task.state.terms.role))) return whyNotSendPayment(task, signal);
-  try {
-    return await withDeadline(task.deps.clock, PROOF_MS, signal, (s) => whyNotSendPayment(task, s));
-  } catch (cause) {
-    if (signal.aborted || !(cause instanceof Aborted)) throw cause;
-    return `the chains did not show within ${PROOF_MS / 1_000} s that the payment may leave`;
-  }
+/** Why a payment must not leave now; null when it may. Where others wait for its nonce no chain is waited for until its limit. */
+function whyNotPay(task: SwapTask, notAfter: number | null, signal: AbortSignal): Promise<string | null> {
+  const soon = task.nowSec() + PROOF_SEC;
+  const isSoon = notAfter === null || hasNonce(task, ownPayment(task.state.terms.role));
+  return byLimit(task, isSoon ? soon : notAfter, signal, (s) => whyNotSendPayment(task, s));
 }
 
 const hasNonce = (task: SwapTask, slot: Slot): boolean => task.coin(chainOf(task.state.terms.role, slot)).relayPolicy === "nonce";
