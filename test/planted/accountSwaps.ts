@@ -87,9 +87,16 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim is signed at a price that its account cannot pay",
     BUILDER,
-    "const wanted = replaces === null ? this.#affordable(asked, call, market) : asked;",
-    "const wanted = replaces === null ? asked : this.#affordable(asked, call, market);",
-    "src/app/coin/evm/evmSwapBuilder.test.ts",
+    "const wanted = this.#affordable(asked, call, market, nonces.outgoing().wei);",
+    "const wanted = asked;",
+    BUILDER_TEST,
+  ),
+  bug(
+    "a claim is made dearer than the account can pay, and can follow the price no more",
+    BUILDER,
+    "const wanted = this.#affordable(asked, call, market, outgoing.wei);",
+    "const wanted = asked;",
+    BUILDER_TEST,
   ),
   bug(
     "nobody sends or gives up what a swap signed while it waits for its other coin",

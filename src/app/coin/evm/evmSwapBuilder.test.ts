@@ -285,3 +285,33 @@ test("what was held for a claim stays held to make it dearer once it is signed, 
   eth.useClaimGas?.(reservation, dearer.raw);
   expect([funds.free(null), funds.gasOf(reservation.id)]).toEqual([free, 8n * fee - dearer.fee]);
 });
+
+test("a claim that is made dearer bids what the account has, and follows the price again once that has fallen", () => {
+  const { market } = coins;
+  vi.spyOn(chain, "payment").mockReturnValue({ state: "sent" } as never);
+  const args = { contract, payment: new Uint8Array(0), secret: new Uint8Array(32) };
+  const made = (built: ReturnType<SwapCoin["buildClaim"]>) => (built.ok ? built.value : expect.fail(built.error.kind));
+  const first = made(market.buildClaim(args));
+  chain.balance = 10n * first.fee;
+  const second = made(market.buildClaim({ ...args, fee: 50n * first.fee, replaces: first.raw }));
+  expect([second.fee <= chain.balance, second.fee > 9n * first.fee]).toEqual([true, true]);
+  expect(market.buildClaim({ ...args, fee: 60n * first.fee, replaces: second.raw })).toMatchObject({ ok: false });
+  chain.trouble = "too few answer";
+  expect(market.buildClaim({ ...args, fee: 60n * first.fee, replaces: second.raw })).toMatchObject({ ok: true });
+  chain.trouble = null;
+  chain.balance = 20n * first.fee;
+  expect(made(market.buildClaim({ ...args, fee: 50n * first.fee, replaces: second.raw })).fee).toBeGreaterThan(19n * first.fee);
+});
+
+test("what else waits keeps no claim from being made dearer by the least step, should that never be mined", () => {
+  const { eth, market } = coins;
+  vi.spyOn(chain, "payment").mockReturnValue({ state: "sent" } as never);
+  const args = { contract, payment: new Uint8Array(0), secret: new Uint8Array(32) };
+  const first = market.buildClaim(args);
+  const { raw, fee } = first.ok ? first.value : expect.fail("no claim");
+  const payment = eth.buildPayment({ contract: { ...contract, units: 10n ** 18n / 2n }, reservation: null });
+  expect(payment.ok).toBe(true);
+  chain.balance = 10n ** 18n / 2n;
+  const second = market.buildClaim({ ...args, fee: 50n * fee, replaces: raw });
+  expect(second).toMatchObject({ ok: true });
+});

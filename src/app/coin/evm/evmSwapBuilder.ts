@@ -17,7 +17,7 @@ import type { EvmSwapChain } from "./evmSwapChain.ts";
 import { paymentCall } from "./evmSwapReader.ts";
 import type { GasUse, Steps } from "./evmTradeFunds.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
-import { bidOf } from "./outgoing.ts";
+import { bidOf, outgoingOf } from "./outgoing.ts";
 import { type PaymentTerms, paymentTerms } from "./paymentScript.ts";
 import { type Call as PlainCall, signCall } from "./signCall.ts";
 import { bidAt, lastingBid } from "./swapBids.ts";
@@ -216,26 +216,36 @@ export class EvmSwapBuilder {
     return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, least, payment);
   }
 
-  /** Nodes refuse a bid that the account cannot pay, and no later version of the transaction may bid less. */
-  #affordable(bid: GasBid, { gas, value }: Call, market: GasBid): GasBid {
-    const { chain, address, nonces } = this.#deps.coin.account;
-    const left = (chain.account(address)?.balance ?? 0n) - nonces.outgoing().wei - dataBound(chain).wei - value;
+  /**
+   * Nodes refuse a bid that the account cannot pay, and no later version of the transaction may bid less.
+   * @param outgoing wei that all else may take which waits
+   */
+  #affordable(bid: GasBid, { gas, value }: Call, market: GasBid, outgoing: bigint): GasBid {
+    const { chain, address } = this.#deps.coin.account;
+    const left = (chain.account(address)?.balance ?? 0n) - outgoing - dataBound(chain).wei - value;
     const most = left / gas;
     return left > 0n && most > 0n && priceOf(bid) > most ? bidAt(most, market) : bid;
   }
 
+  /** Whether nodes refuse it for what it may cost alone, whatever becomes of all else that waits. While too few tell, there may be more by now. */
+  #isUnpayable(fee: bigint, { value }: Call): boolean {
+    const { chain, address } = this.#deps.coin.account;
+    const balance = chain.account(address)?.balance;
+    return balance !== undefined && chain.status().state === "ready" && fee + value > balance;
+  }
+
   /**
-   * @param fee offered at least, wei; null: what the market asks. A first version offers no more than the account has
+   * @param fee offered at least, wei; null: what the market asks. No version offers more than the account has
    * @param replaces with the nonce of these own bytes, and a higher bid than all that have it
    */
   #send(call: Call, fee: bigint | null, replaces: Uint8Array | null): Result<OwnSignedTx, FundsError> {
-    const { nonces } = this.#deps.coin.account;
+    const { chain, nonces } = this.#deps.coin.account;
     const market = this.market();
     // What nobody has reckoned with the swap's worth costs no more than anything else that nodes alone set the price of.
     const going = priceOf(market) > MOST_PRICE ? bidAt(MOST_PRICE, market) : market;
     const asked = fee === null ? going : bidAt((fee + call.gas - 1n) / call.gas, market);
-    const wanted = replaces === null ? this.#affordable(asked, call, market) : asked;
     if (replaces === null) {
+      const wanted = this.#affordable(asked, call, market, nonces.outgoing().wei);
       const signed = nonces.take((nonce) => this.#sign(call, wanted, nonce));
       return signed ? ok(ownTx(signed, greatestFee(wanted, call.gas))) : this.#noNonce();
     }
@@ -244,7 +254,14 @@ export class EvmSwapBuilder {
     const { nonce } = former.value.tx;
     // A payment and its cancellations share a nonce: nodes ask for more than the dearest of them.
     const bids = [former.value, ...nonces.othersAt(nonce)].map(({ tx }) => bidOf(tx));
+    const others = nonces.waiting().filter(({ signed }) => signed.tx.nonce !== nonce);
+    const outgoing = outgoingOf(
+      others.map((other) => other.signed.tx),
+      dataBound(chain).wei,
+    );
+    const wanted = this.#affordable(asked, call, market, outgoing.wei);
     const bid = bids.reduce((least, old) => replacementBid(old, least), wanted);
+    if (this.#isUnpayable(greatestFee(bid, call.gas), call)) return this.#internal("the account has too little to make it dearer");
     const signed = this.#sign(call, bid, nonce);
     nonces.adopt(signed.raw);
     return ok(ownTx(signed, greatestFee(bid, call.gas)));
