@@ -227,6 +227,13 @@ test("an attempted transaction is never dropped from the outbox; a payment or fe
   );
 });
 
+test("a second transaction of a slot never takes the place of the first, whether or not that has left", () => {
+  const sign = (txid: string): SwapEvent => ({ type: "tx_signed", slot: "makerPayment", txid, raw: "00", notAfter: null });
+  const first: readonly SwapEvent[] = [{ type: "started", terms: terms("maker") }, negotiated, sign("first")];
+  for (const left of [[], [{ type: "tx_attempted", slot: "makerPayment" }]] as const)
+    expect(fold([...first, ...left, sign("second")]).own.makerPayment?.txid).toBe("first");
+});
+
 test("folding a stored log gives the same state as living through it, also after JSON", () => {
   fc.assert(
     fc.property(role, fc.array(anyEvent, { maxLength: 40 }), (r, events) => {
