@@ -132,7 +132,12 @@ export interface TradingCoin {
    * the refund's included, out of circulation, atomically. `ttlMs`: released by itself unless a swap takes it over.
    */
   reserve(amounts: readonly Rational[], ttlMs: number): Result<Reservation, FundsError>;
-  /** The same for the fee of claiming the other side's payment on this coin; null where the contract pays it. */
+  /**
+   * Whether one payment of this amount, and so many more of the least that can be paid, could be promised beside all that is. No such
+   * method: amounts and fees alone decide.
+   */
+  hasRoom?(amount: Rational, more: number): boolean;
+  /** As `reserve`, for the fee of claiming the other side's payment on this coin; null where the contract pays it. */
   reserveClaim(ttlMs: number): Result<Reservation | null, FundsError>;
   /** Of either kind. Nothing happens for one that is gone. */
   release(reservation: Reservation): void;

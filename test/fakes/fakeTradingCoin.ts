@@ -45,6 +45,8 @@ export class FakeTradingCoin implements TradingCoin {
   isScanned = true;
   /** Own change that waits for a block. */
   waiting = ZERO;
+  /** Reservations that are possible at a time. */
+  mostReservations = Number.POSITIVE_INFINITY;
   /** Set: the next look at the backend finds it answering again. */
   isBack = false;
   /** Set: a look at the backend takes until this resolves. */
@@ -132,12 +134,16 @@ export class FakeTradingCoin implements TradingCoin {
   }
   reserve(amounts: readonly Rational[]): Result<Reservation, FundsError> {
     if (this.trouble) return err(this.trouble);
+    const isFull = this.openReservations >= this.mostReservations;
     const required = amounts.reduce((sum, a) => add(add(sum, a), this.fee), ZERO);
     const available = sub(this.#balance, this.locked());
-    if (lt(available, required)) {
+    if (isFull || lt(available, required)) {
       return err({ kind: "NotSufficientBalance", coin: this.ticker, available, required, lockedBySwaps: this.locked() });
     }
     return ok(this.lock(required));
+  }
+  hasRoom(_amount: Rational, more: number): boolean {
+    return this.openReservations + 1 + more <= this.mostReservations;
   }
   /** Takes `amount` out of circulation, asked or not. */
   protected lock(amount: Rational): Reservation {

@@ -309,6 +309,13 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/core/peers/strangersShare.test.ts",
   ),
   bug(
+    "tiny requests of strangers use up all payments a coin can promise",
+    "src/core/peers/strangersShare.ts",
+    "hasRoom(strange + 1)",
+    "hasRoom(0)",
+    "src/app/peers/freshKeys.test.ts",
+  ),
+  bug(
     "a relay's word about a maker's order outdoes the maker's own",
     UNSIGNED,
     "if (known?.confirmed) return known.item.pubkey === pubkey ? known : null;",

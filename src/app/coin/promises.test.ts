@@ -287,3 +287,13 @@ test("of holds asked for together, those before are not worked out anew for each
   expect(made.every((hold) => hold.ok)).toBe(true);
   expect(wallet.builds).toBe(100);
 });
+
+test("one large output serves as many promises as hang on each other at most, and tells how many are left", () => {
+  const wallet = new Wallet([1_000_000_000n]);
+  const most = (): number => Array.from({ length: 2 * MAX_CLUSTER }, (_, n) => n).findLast((n) => wallet.ledger.hasRoom(2_000n, n)) ?? -1;
+  for (let made = 0; made < MAX_CLUSTER; made++) {
+    expect([made, most()]).toEqual([made, MAX_CLUSTER - made - 1]);
+    held(wallet, 2_000n);
+  }
+  expect([most(), wallet.ledger.hold([2_000n], null).ok]).toEqual([-1, false]);
+});

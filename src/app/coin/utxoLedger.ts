@@ -162,6 +162,14 @@ export class UtxoLedger {
     return roomInAnyOrder(this.#own.pool(), [...promised, ...more], this.#deps.dust);
   }
 
+  /** Whether a payment of this amount, and so many more of the least that can be paid, could be promised at the present rate beside all that is. */
+  hasRoom(amount: bigint, more: number): boolean {
+    if (this.#promises.size + more >= MAX_RESERVATIONS) return false;
+    const least = Array.from({ length: more }, () => this.#deps.dust);
+    const asked = [amount, ...least].map((units): Promised => ({ amount: units, ceiling: this.#deps.rate(), insured: false }));
+    return this.#replay(this.#own.pool(), [...this.#promised(), ...asked]).ok;
+  }
+
   /** The highest ceiling at which the new promises can be kept beside all others. @returns with it, the fees of the new ones */
   #rehearse(amounts: readonly bigint[], { pool, promised, kept }: Standing): Result<Rehearsed, BuildError> {
     const attempt = (at: Ceiling): Result<Rehearsed, BuildError> => {

@@ -221,6 +221,9 @@ export class UtxoTradeFunds implements TradingCoin {
       ttlMs,
     );
   }
+  hasRoom(amount: Rational, more: number): boolean {
+    return this.ledger.hasRoom(toUnits(amount, this.decimals), more);
+  }
   reserveClaim(): Result<null, never> {
     return ok(null);
   }

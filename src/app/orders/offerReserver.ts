@@ -10,7 +10,7 @@ import {
 } from "../../core/order/makerOrder.ts";
 import type { SwapAmounts } from "../../core/order/matching.ts";
 import { heldFees } from "../fees/tradeFunds.ts";
-import type { FundsError } from "../tradingCoin.ts";
+import type { FundsError, TradingCoin } from "../tradingCoin.ts";
 import { coverSpends, whyNoTrade } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
@@ -24,6 +24,8 @@ import { type SwapCoins, termsOfMatch } from "./swapTerms.ts";
  */
 export const LATE_MS = 5_000;
 const LATE_CONNECT_MS = 10_000;
+/** A coin without room for further matches of keys without history is asked again after this long, or in the next round. */
+const FULL_MS = 500;
 
 /** `later`: not now, but perhaps when a handshake has ended, a swap's fee is paid or a block has come. */
 export type Unserved = "later" | "never";
@@ -48,6 +50,8 @@ export class OfferReserver {
   readonly #shareless = new Set<string>();
   /** Pairs whose fees, of the own coin or of the claim, another coin cannot pay now. */
   readonly #feeless = new Set<string>();
+  /** Until when a coin counts as having no room for further matches of keys without history. */
+  readonly #fullUntilMs = new Map<string, number>();
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
     this.#deps = deps;
@@ -61,6 +65,7 @@ export class OfferReserver {
     this.#short.clear();
     this.#shareless.clear();
     this.#feeless.clear();
+    this.#fullUntilMs.clear();
   }
 
   /** What the present round knows cannot be had. */
@@ -140,6 +145,7 @@ export class OfferReserver {
       orderUuid: order.uuid,
       orderAvailable: availableVolume(order),
       held: this.#holds.sharesOf(base.ticker),
+      hasRoom: (more) => this.#hasRoom(base, amounts.maker, more),
     });
     const fees = heldFees(base, amounts.maker, rel);
     const shares = [share, ...fees.map(({ payer, amount }) => this.#feeShare(sender, base.ticker, payer, amount))];
@@ -166,6 +172,15 @@ export class OfferReserver {
     if (alone !== null) policy.onReserved(request.uuid, alone);
     this.#ledger.setInMemory(next.value);
     return reserved;
+  }
+
+  /** What is found to be full stays so for a moment: to find it out takes as long as to make all promises anew. */
+  #hasRoom(coin: TradingCoin, amount: Rational, more: number): boolean {
+    const nowMs = this.#deps.clock.nowMs();
+    if (nowMs < (this.#fullUntilMs.get(coin.ticker) ?? nowMs)) return false;
+    const hasRoom = coin.hasRoom?.(amount, more) ?? true;
+    if (!hasRoom) this.#fullUntilMs.set(coin.ticker, nowMs + FULL_MS);
+    return hasRoom;
   }
 
   #feeShare(sender: string, coin: string, payer: string, amount: Rational): Share {

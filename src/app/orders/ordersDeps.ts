@@ -62,6 +62,8 @@ export type ReserveAsk = {
   readonly orderAvailable: Rational;
   /** Open handshakes of own maker orders that hold this coin, base units. */
   readonly held: readonly { readonly sender: string; readonly units: bigint; readonly orderUuid: string }[];
+  /** Whether the coin can promise this match, and so many more beside it. */
+  readonly hasRoom: (more: number) => boolean;
 };
 
 /** Whether a match may hold fees that the account pays. Whole coins of `payer`, with the amount itself where that coin is given. */

@@ -344,3 +344,29 @@ test("tiny requests of many keys, before and after they connect, hold at most ha
   await siege.world.clock.advance(1_000);
   expect(siege.isReserved(later)).toBe(true);
 });
+
+test("tiny requests of many keys, before and after they connect, use up at most half of the payments a coin can promise", async () => {
+  const siege = await Siege.open();
+  await friend(siege, 1);
+  siege.maker.coin("AAA").mostReservations = 20;
+  const ask = async (from: number): Promise<readonly { readonly key: number; readonly uuid: string }[]> => {
+    const strange = Array.from({ length: 30 }, (_, i) => ({ key: from + i, uuid: siege.request(from + i, "0.5") }));
+    await siege.world.clock.advance(100);
+    return strange.filter(({ uuid }) => siege.isReserved(uuid));
+  };
+  const reserved = await ask(100);
+  expect(reserved.length).toBe(10);
+  for (const { key, uuid } of reserved) siege.connect(key, uuid);
+  await siege.world.clock.advance(1_000);
+  expect(await ask(200)).toEqual([]);
+  for (let n = 0; n < 5; n++) {
+    const known = siege.request(1, "1");
+    await siege.world.clock.advance(100);
+    expect([n, siege.isReserved(known)]).toEqual([n, true]);
+  }
+  // The swaps of the silent ones end, and others come in their place.
+  await siege.world.clock.advance(SILENT_SWAP_MS);
+  const later = siege.request(300, "0.5");
+  await siege.world.clock.advance(1_000);
+  expect(siege.isReserved(later)).toBe(true);
+});

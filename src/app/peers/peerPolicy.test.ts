@@ -179,7 +179,7 @@ test("finished swaps are a history over restarts, silence throttles it, and the 
   swap(later, 1, "maker", ...failed("NegotiateFailed"));
   swap(later, 1, "maker", ...failed("NegotiateFailed"));
   expect(later.isKnown(key(1), "AAA")).toBe(false);
-  const ask = { sender: key(1), coin: "AAA", orderUuid: "o", orderAvailable: decimal("100"), held: [] };
+  const ask = { sender: key(1), coin: "AAA", orderUuid: "o", orderAvailable: decimal("100"), held: [], hasRoom: () => true };
   expect([later.mayReserve({ ...ask, amount: decimal("12.5") }).kind, later.mayReserve({ ...ask, amount: decimal("12.6") })]).toEqual([
     "granted",
     { kind: "refused", reason: "throttled" },
@@ -193,7 +193,7 @@ test("swaps count against the share until their fee is there, also those of a fo
   const policy = await open();
   const started = [{ v: 1, atMs: 0, event: { type: "started", terms: terms(1, "maker", "u") } }] as const;
   policy.resume("u", started);
-  const ask = { sender: key(2), coin: "AAA", orderUuid: "o", orderAvailable: decimal("10"), held: [] };
+  const ask = { sender: key(2), coin: "AAA", orderUuid: "o", orderAvailable: decimal("10"), held: [], hasRoom: () => true };
   expect([policy.mayReserve({ ...ask, amount: decimal("3") }).kind, policy.mayReserve({ ...ask, amount: decimal("3.1") }).kind]).toEqual([
     "granted",
     "refused",

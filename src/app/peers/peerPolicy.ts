@@ -10,7 +10,7 @@ import {
   withProof,
   withSilence,
 } from "../../core/peers/peerRecord.ts";
-import { feeShareOf, heldByStrangers, type OpenHold, SHARE_DIVISOR, shareOf } from "../../core/peers/strangersShare.ts";
+import { feeShareOf, heldByStrangers, matchShareOf, type OpenHold, SHARE_DIVISOR, shareOf } from "../../core/peers/strangersShare.ts";
 import { conductOf } from "../../core/peers/swapConduct.ts";
 import type { StoredEvent } from "../../core/swap/events.ts";
 import type { FeesAsk, PeerPolicy as OrdersPolicy, ReserveAsk, Share } from "../orders/ordersDeps.ts";
@@ -156,16 +156,19 @@ export class PeerPolicy implements OrdersPolicy {
     if (!coin) return { kind: "refused", reason: "coin" };
     const peer = peerIdOf(ask.sender);
     const trusted = this.#trusted(ask.coin);
-    const verdict = shareOf({
+    const held = this.#holds(ask.coin, ask.held);
+    const ofAmounts = shareOf({
       peer,
       units: toUnits(ask.amount, coin.decimals),
       orderUuid: ask.orderUuid,
       orderAvailable: toUnits(ask.orderAvailable, coin.decimals),
       spendable: toUnits(coin.spendable, coin.decimals),
-      held: this.#holds(ask.coin, ask.held),
+      held,
       trusted,
       throttled: gradeOf(this.#book.get(peer), this.#nowMs) === "throttle",
     });
+    const verdict =
+      ofAmounts.kind === "within" ? matchShareOf({ peer, held, vouched: this.#vouched(ask.coin), hasRoom: ask.hasRoom }) : ofAmounts;
     if (verdict.kind === "within") {
       return { kind: "granted", alone: null, connectWithinMs: trusted(peer) > 0n ? CONNECT_MS.known : CONNECT_MS.stranger };
     }
@@ -180,7 +183,7 @@ export class PeerPolicy implements OrdersPolicy {
   mayHoldFees(ask: FeesAsk): Share {
     const payer = this.#deps.coin(ask.payer);
     if (!payer) return { kind: "refused", reason: "coin" };
-    const [peer, nowMs] = [peerIdOf(ask.sender), this.#nowMs];
+    const peer = peerIdOf(ask.sender);
     const units = (amount: Rational): bigint => toUnits(amount, payer.decimals);
     const handshakes = ask.held.map(({ sender, amount }) => ({ peer: peerIdOf(sender), amount }));
     const verdict = feeShareOf({
@@ -188,8 +191,8 @@ export class PeerPolicy implements OrdersPolicy {
       units: units(ask.amount),
       balance: units(payer.spendable),
       held: [...this.#unpaid.feesOf(ask.payer), ...handshakes].map((hold) => ({ peer: hold.peer, units: units(hold.amount) })),
-      vouched: (id) => trustedMatches(this.#book.get(id), ask.coin, nowMs),
-      throttled: gradeOf(this.#book.get(peer), nowMs) === "throttle",
+      vouched: this.#vouched(ask.coin),
+      throttled: gradeOf(this.#book.get(peer), this.#nowMs) === "throttle",
     });
     if (verdict.kind === "refused") return verdict;
     const connectWithinMs = CONNECT_MS[this.isKnown(ask.sender, ask.coin) ? "known" : "stranger"];
@@ -230,6 +233,10 @@ export class PeerPolicy implements OrdersPolicy {
 
   #trusted(ticker: string): (id: string) => bigint {
     return (id) => trustedUnits(this.#book.get(id), ticker, this.#nowMs);
+  }
+
+  #vouched(ticker: string): (id: string) => number {
+    return (id) => trustedMatches(this.#book.get(id), ticker, this.#nowMs);
   }
 
   #refuse(ask: ReserveAsk, reason: Extract<Share, { kind: "refused" }>["reason"]): Share {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { seededRng } from "../../adapters/virtualClock/seededRng.ts";
 import { randomBelow } from "../../ports/rng.ts";
-import { type FeeHold, feeShareOf, heldByStrangers, type OpenHold, shareOf } from "./strangersShare.ts";
+import { type FeeHold, feeShareOf, heldByStrangers, matchShareOf, type OpenHold, shareOf } from "./strangersShare.ts";
 
 const hold = (peer: string, units: bigint, orderUuid = "o1"): OpenHold => ({ peer, units, orderUuid });
 const trust: { readonly [peer: string]: bigint } = { friend: 1_000n, acquaintance: 20n };
@@ -119,4 +119,19 @@ test("fees: a key with history goes past strangers, but only for the matches its
 
 test("fees: a throttled key holds an eighth", () => {
   expect([fees("a", [], { units: 12n, throttled: true }), fees("a", [], { units: 13n, throttled: true })]).toEqual(["within", "throttled"]);
+});
+
+/** One more match of a coin that has room for ten; history vouches for three of `friend`'s. */
+function match(peer: string, of: readonly string[]) {
+  const vouched = (name: string): number => (name === "friend" ? 3 : 0);
+  const held = of.map((name) => ({ peer: name }));
+  const verdict = matchShareOf({ peer, held, vouched, hasRoom: (more) => held.length + 1 + more <= 10 });
+  return verdict.kind === "refused" ? verdict.reason : verdict.kind;
+}
+
+test("matches: after one of a key without history there is room for as many more as such keys hold; history goes past them", () => {
+  const crowd = ["a", "b", "c", "d", "e"];
+  expect([match("e", crowd.slice(1)), match("f", crowd), match("friend", crowd)]).toEqual(["within", "strangers_share", "within"]);
+  expect(match("friend", [...crowd, "friend", "friend", "friend"])).toBe("strangers_share");
+  expect(matchShareOf({ peer: "a", held: [], vouched: () => 0, hasRoom: () => false })).toEqual({ kind: "alone", of: "balance" });
 });

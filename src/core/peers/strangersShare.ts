@@ -53,6 +53,33 @@ export function shareOf(ask: ShareAsk): ShareVerdict {
   return { kind: "alone", of: balanceFits ? "order" : "balance" };
 }
 
+/** A request for one more match of a coin whose balance can be cut into so many payments only. */
+export type MatchAsk = {
+  readonly peer: string;
+  /** What is open, in the order it came. */
+  readonly held: readonly { readonly peer: string }[];
+  /** For how many matches at a time history vouches, per key. */
+  readonly vouched: (peer: string) => number;
+  /** Whether there is room for this match, and for so many more beside it. */
+  readonly hasRoom: (more: number) => boolean;
+};
+
+/**
+ * The same for the number of payments: unconfirmed ones hang on each other's change, and nodes relay short chains only, so that tiny requests
+ * would use up all that one large output can serve. After a match of a key without history as many more are possible as such keys hold.
+ */
+export function matchShareOf({ peer, held, vouched, hasRoom }: MatchAsk): ShareVerdict {
+  const counts = new Map<string, number>();
+  let strange = 0;
+  for (const hold of held) {
+    const count = (counts.get(hold.peer) ?? 0) + 1;
+    counts.set(hold.peer, count);
+    if (count > vouched(hold.peer)) strange++;
+  }
+  if ((counts.get(peer) ?? 0) < vouched(peer) || hasRoom(strange + 1)) return { kind: "within" };
+  return strange > 0 ? { kind: "refused", reason: "strangers_share" } : { kind: "alone", of: "balance" };
+}
+
 /** A match's fees of one balance, which wait as `OpenHold`s do. Base units of that balance. */
 export type FeeHold = { readonly peer: string; readonly units: bigint };
 
