@@ -119,8 +119,12 @@ export interface TradingCoin {
   /**
    * Greatest payment the present, unlocked funds allow, in this coin, and its fee in `feeTicker`. A coin that pays its own fees
    * leaves room for that one fee (not for `refundFee`); of a token it is all that is free, whoever pays for it.
+   * @param without reckoned as if these were not held, nor the fees of theirs; those that are gone count for nothing
    */
-  maxPayment(stage: FeeStage): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance>;
+  maxPayment(
+    stage: FeeStage,
+    without?: readonly Reservation[],
+  ): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance>;
   /** Miner fee of the transaction that pays the dex fee of `amount`, whole coins of `feeTicker`. */
   dexFeeTxFee(amount: Rational, stage: FeeStage): Result<Rational, Unfunded>;
   /** Fee of spending the other side's payment, whole coins of `feeTicker`: out of the received amount, or the account's (`spendsFrom`). */

@@ -55,9 +55,12 @@ export class FakeAccountCoin extends FakeTradingCoin {
   override refundFee(stage: FeeStage): Rational {
     return this.#at(stage, GAS.refund);
   }
-  override maxPayment(stage: FeeStage): Result<{ volume: Rational; fee: Rational }, NotSufficientBalance> {
+  override maxPayment(
+    stage: FeeStage,
+    without: readonly Reservation[] = [],
+  ): Result<{ volume: Rational; fee: Rational }, NotSufficientBalance> {
     const fee = this.#at(stage, GAS.payment);
-    const available = sub(this.spendable(), this.locked());
+    const available = this.freeWithout(without);
     const volume = this.platform ? available : sub(available, fee);
     if (isPositive(volume)) return ok({ volume, fee });
     const required = this.platform ? ZERO : fee;

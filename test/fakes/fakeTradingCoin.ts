@@ -105,6 +105,9 @@ export class FakeTradingCoin implements TradingCoin {
   locked(): Rational {
     return [...this.#locks.values()].reduce(add, ZERO);
   }
+  protected freeWithout(without: readonly Reservation[]): Rational {
+    return without.reduce((free, { id }) => add(free, this.#locks.get(id) ?? ZERO), sub(this.spendable(), this.locked()));
+  }
   /** Reservations that nobody released. */
   get openReservations(): number {
     return this.#locks.size;
@@ -114,8 +117,8 @@ export class FakeTradingCoin implements TradingCoin {
     if (!lt(this.#balance, required)) return ok(this.fee);
     return err({ kind: "NotSufficientBalance", coin: this.ticker, available: this.#balance, required, lockedBySwaps: null });
   }
-  maxPayment(_stage: FeeStage): Result<{ volume: Rational; fee: Rational }, NotSufficientBalance> {
-    const available = sub(this.#balance, this.locked());
+  maxPayment(_stage: FeeStage, without: readonly Reservation[] = []): Result<{ volume: Rational; fee: Rational }, NotSufficientBalance> {
+    const available = this.freeWithout(without);
     const volume = sub(available, this.fee);
     if (isPositive(volume)) return ok({ volume, fee: this.fee });
     return err({ kind: "NotSufficientBalance", coin: this.ticker, available, required: this.fee, lockedBySwaps: this.locked() });

@@ -398,6 +398,13 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug("a match that times out keeps its funds", UPKEEP, "        holds.release(uuid);\n", "", SERVICE_TEST),
   bug(
+    "fees held for takers who never pay cut and end orders",
+    UPKEEP,
+    'coin.maxPayment("order", open.reservations)',
+    'coin.maxPayment("order")',
+    "src/app/peers/freshKeys.test.ts",
+  ),
+  bug(
     "a conversion that the disk refused is forgotten",
     "src/app/orders/orderLedger.ts",
     "await this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs)));",

@@ -297,3 +297,13 @@ test("one large output serves as many promises as hang on each other at most, an
   }
   expect([most(), wallet.ledger.hold([2_000n], null).ok]).toEqual([-1, false]);
 });
+
+test("reckoned as if a hold were not held, neither its amount nor its fee nor what it keeps from others counts", () => {
+  const wallet = new Wallet(Array.from({ length: 50 }, () => 100_000n));
+  const kept = held(wallet, 1_000_000n);
+  const before = [wallet.ledger.held(), wallet.ledger.roomFor(1)];
+  const left = new Set([held(wallet, 50_000n), held(wallet, 60_000n), "hold-of-yore"]);
+  expect(wallet.ledger.held()).toBeGreaterThan(1_110_000n);
+  expect([wallet.ledger.held(left), wallet.ledger.roomFor(1, left)]).toEqual(before);
+  expect([wallet.ledger.held(new Set([...left, kept])), wallet.ledger.roomFor(1, new Set([...left, kept]))]).toEqual([0n, null]);
+});

@@ -20,6 +20,8 @@ type Hold = {
 /** The promise a signed transaction uses up. */
 export type UsedPromise = { readonly holdId: string; readonly amount: bigint };
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** The transactions promised to swaps and not yet signed, by holds of one swap each. */
 export class Promises {
   readonly #holds: TimedHolds<Hold>;
@@ -32,10 +34,13 @@ export class Promises {
     return this.#holds.size;
   }
 
-  /** Value promised to swaps and not yet signed for, with the fees of the transactions. */
-  held(): bigint {
+  /**
+   * Value promised to swaps and not yet signed for, with the fees of the transactions.
+   * @param without ids of holds that are left out
+   */
+  held(without: ReadonlySet<string> = NONE): bigint {
     let sum = 0n;
-    for (const h of this.#holds.values()) for (const a of h.amounts) sum += a + h.feeEach;
+    for (const [id, h] of this.#holds.entries()) if (!without.has(id)) for (const a of h.amounts) sum += a + h.feeEach;
     return sum;
   }
 
@@ -78,9 +83,10 @@ export class Promises {
     }
   }
 
-  /** What is promised, without one promise that is being kept. */
-  promised(kept?: UsedPromise): readonly Promised[] {
+  /** What is promised, without one promise that is being kept, and without some holds. */
+  promised(kept?: UsedPromise, without: ReadonlySet<string> = NONE): readonly Promised[] {
     return this.#holds.entries().flatMap(([id, { amounts, ceiling, insured }]) => {
+      if (without.has(id)) return [];
       const at = id === kept?.holdId ? amounts.indexOf(kept.amount) : -1;
       return (at < 0 ? amounts : amounts.toSpliced(at, 1)).map((amount) => ({ amount, ceiling, insured }));
     });

@@ -91,14 +91,17 @@ export class UtxoLedger {
     return this.#promises;
   }
 
-  /** Value of these outputs that is promised to swaps and not yet signed for, with the fees of the transactions. */
-  held(): bigint {
-    return this.#deps.beside().reduce((n, ledger) => n + ledger.#promises.held(), this.#promises.held());
+  /**
+   * Value of these outputs that is promised to swaps and not yet signed for, with the fees of the transactions.
+   * @param without ids of own holds that are left out
+   */
+  held(without?: ReadonlySet<string>): bigint {
+    return this.#deps.beside().reduce((n, ledger) => n + ledger.#promises.held(), this.#promises.held(without));
   }
 
-  /** What is promised of these outputs, without one promise that is being kept. */
-  #promised(kept?: UsedPromise): readonly Promised[] {
-    return [...this.#promises.promised(kept), ...this.#deps.beside().flatMap((ledger) => ledger.#promises.promised())];
+  /** What is promised of these outputs, without one promise that is being kept, and without some own holds. */
+  #promised(kept?: UsedPromise, without?: ReadonlySet<string>): readonly Promised[] {
+    return [...this.#promises.promised(kept, without), ...this.#deps.beside().flatMap((ledger) => ledger.#promises.promised())];
   }
 
   /** Outputs that may be spent now or as soon as the backend lists the own transaction that makes them. */
@@ -154,9 +157,10 @@ export class UtxoLedger {
   /**
    * The most that so many transactions more may pay together beside what is promised, at the present rate; null where nothing
    * is promised: then the outputs alone decide.
+   * @param without ids of own holds that are left out
    */
-  roomFor(count: number): bigint | null {
-    const promised = this.#promised();
+  roomFor(count: number, without?: ReadonlySet<string>): bigint | null {
+    const promised = this.#promised(undefined, without);
     if (promised.length === 0) return null;
     const more = Array.from({ length: count }, (): Promised => ({ amount: 0n, ceiling: this.#deps.rate(), insured: false }));
     return roomInAnyOrder(this.#own.pool(), [...promised, ...more], this.#deps.dust);

@@ -180,12 +180,16 @@ export class UtxoTradeFunds implements TradingCoin {
     return ZERO;
   }
 
-  maxPayment(stage: Stage): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance> {
+  maxPayment(
+    stage: Stage,
+    without: readonly Reservation[] = [],
+  ): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance> {
+    const leftOut = new Set(without.map(({ id }) => id));
     const spendable = this.ledger.spendable();
     const rate = this.rates.paymentRate(sumOf(spendable), stage);
     const free = worthSpending(spendable, rate);
     const total = sumOf(free);
-    const available = total - this.ledger.held();
+    const available = total - this.ledger.held(leftOut);
     const built = available > 0n ? this.#largestPayment(free, rate) : null;
     // An order is served in as many payments as it takes; anything else is one.
     const payments = built?.ok && stage === "order" ? BigInt(Math.ceil(free.length / built.value.spent.length)) : 1n;
@@ -193,7 +197,7 @@ export class UtxoTradeFunds implements TradingCoin {
     const fee = ((built?.ok ? built.value.fee : 0n) + feeForSize(rate, CHANGE_OUTPUT_BYTES)) * payments;
     const most = (payable < available ? payable : available) - fee;
     // A taker pays twice, the dex fee and the payment; beside other promises both must fit in any order.
-    const room = this.ledger.roomFor(TRADE_TXS);
+    const room = this.ledger.roomFor(TRADE_TXS, leftOut);
     const volume = room !== null && room < most ? room : most;
     if (!built?.ok || volume < this.spec.kind.dust) {
       const required = this.whole(this.spec.kind.dust + fee);

@@ -1,4 +1,4 @@
-import { add, fromUnits, type Rational, toUnits, ZERO } from "../../core/money/rational.ts";
+import { type Rational, toUnits } from "../../core/money/rational.ts";
 import { ok, type Result } from "../../core/util/result.ts";
 import type { FundsError, HeldFees, Reservation, SwapMatch, TradingCoin } from "../tradingCoin.ts";
 import type { ReserveAsk } from "./ordersDeps.ts";
@@ -29,6 +29,8 @@ export type HeldShare = { readonly orderUuid: string; readonly alone: boolean; r
 export class FundsHolds {
   readonly #holds = new Map<string, Hold>();
   readonly #counts = new Map<string, number>();
+  /** Holds of maker orders that passed to swaps, by taker uuid, for as long as these are unpaid. */
+  readonly #unpaid = new Map<string, Hold>();
   readonly #onEnd: (ticker: string) => void;
 
   /** @param onEnd called whenever a hold ends either way, with each coin it was of or paid fees in */
@@ -89,6 +91,7 @@ export class FundsHolds {
   /** The swap has the hold now. */
   handedOver(takerUuid: string): void {
     const hold = this.#remove(takerUuid);
+    if (hold?.share) this.#unpaid.set(takerUuid, hold);
     if (hold) this.#tellEnd(hold);
   }
 
@@ -113,11 +116,23 @@ export class FundsHolds {
     return hold;
   }
 
-  /** What open handshakes hold of a coin. */
-  heldOf(ticker: string): Rational {
-    let sum = ZERO;
-    for (const { coin, units } of this.#holds.values()) if (coin.ticker === ticker) sum = add(sum, fromUnits(units, coin.decimals));
-    return sum;
+  /**
+   * What open handshakes hold of the balance that pays a coin's fees, and swaps of this run whose takers have paid nothing; `units`: of
+   * the coin itself, what those swaps pay.
+   * @param isUnpaid of a swap of a maker order
+   */
+  openOf(
+    of: TradingCoin,
+    isUnpaid: (takerUuid: string) => boolean,
+  ): { readonly reservations: readonly Reservation[]; readonly units: bigint } {
+    for (const uuid of this.#unpaid.keys()) if (!isUnpaid(uuid)) this.#unpaid.delete(uuid);
+    const reservations: Reservation[] = [];
+    for (const { coin, reservation, claim } of [...this.#holds.values(), ...this.#unpaid.values()]) {
+      if (coin.feeTicker === of.feeTicker) reservations.push(reservation);
+      if (claim?.coin.feeTicker === of.feeTicker) reservations.push(claim.reservation);
+    }
+    const units = [...this.#unpaid.values()].reduce((sum, hold) => (hold.coin.ticker === of.ticker ? sum + hold.units : sum), 0n);
+    return { reservations, units };
   }
 
   /** Whether open handshakes hold fees that this coin pays out of the account. */
@@ -152,6 +167,7 @@ export class FundsHolds {
   }
 
   releaseAll(): void {
+    this.#unpaid.clear();
     for (const uuid of [...this.#holds.keys()]) this.release(uuid);
   }
 }

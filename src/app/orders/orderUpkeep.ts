@@ -205,7 +205,7 @@ export class OrderUpkeep {
   }
 
   /**
-   * Greatest payment the coin allows. What open handshakes and swaps hold whose taker has paid nothing counts as available:
+   * Greatest payment the coin allows. What open handshakes and swaps hold whose taker has paid nothing, fees included, counts as available:
    * it is likely to come back, and a taker who never pays must not leave our orders cut for good, since they never grow back. A request
    * that finds the funds held is simply not answered. So does change that comes back with the next block, however many takers came before that. Null: unknown now, asked again at the next turn; a first scan counts from nothing, and
    * what it has not found yet must end no order.
@@ -213,10 +213,13 @@ export class OrderUpkeep {
   #fundsOf(ticker: string): Rational | null {
     const coin = this.#deps.coin(ticker);
     if (!coin || coin.outage() || coin.isCounting?.()) return null;
-    const most = coin.maxPayment("order");
+    const { policy } = this.#deps;
+    const open = this.#orders.holds.openOf(coin, (uuid) => policy.isUnpaid(uuid));
+    const most = coin.maxPayment("order", open.reservations);
     const volume = most.ok ? sub(most.value.volume, feesBeside(coin, null, "order")) : ZERO;
-    const held = add(this.#orders.holds.heldOf(ticker), fromUnits(this.#deps.policy.unpaidUnits(ticker), coin.decimals));
-    return [held, coin.waitingChange?.() ?? ZERO].reduce(add, volume);
+    // Of swaps of a former run the amounts alone are known.
+    const former = fromUnits(policy.unpaidUnits(ticker) - open.units, coin.decimals);
+    return [former, coin.waitingChange?.() ?? ZERO].reduce(add, volume);
   }
 
   /** The order as it stands, cut or ended to fit the funds. Null: ended. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeAccountCoin, GAS } from "../../../test/fakes/fakeAccountCoin.ts";
-import type { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
+import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
 import { OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
 import { SilentLog } from "../../../test/fakes/silentLog.ts";
 import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
@@ -369,4 +369,22 @@ test("tiny requests of many keys, before and after they connect, use up at most 
   const later = siege.request(300, "0.5");
   await siege.world.clock.advance(1_000);
   expect(siege.isReserved(later)).toBe(true);
+});
+
+test("what keys that never pay hold, fees included, cuts no order, and ends none that gives all or nothing", async () => {
+  const siege = await Siege.open("0.5", "BBB", [new FakeTradingCoin("CCC")]);
+  const placed = await siege.maker.orders.placeMakerOrder({
+    ...{ base: "AAA", rel: "CCC", price: decimal("2") },
+    ...{ volume: decimal("99.9999"), minVolume: decimal("99.9999") },
+  });
+  expect(placed.ok).toBe(true);
+  const strange = Array.from({ length: 20 }, (_, i) => ({ key: 100 + i, uuid: siege.request(100 + i, "0.5") }));
+  await siege.world.clock.advance(1_000);
+  const volumes = () => siege.maker.orders.myOrders().makers.map((o) => toDecimalString(o.maxBaseVol));
+  expect([siege.maker.coin("AAA").openReservations, volumes()]).toEqual([20, ["90", "99.9999"]]);
+  for (const { key, uuid } of strange) siege.connect(key, uuid);
+  await siege.world.clock.advance(SILENT_SWAP_MS / 2);
+  expect([siege.maker.swaps.started.length, volumes()]).toEqual([20, ["90", "99.9999"]]);
+  await siege.world.clock.advance(SILENT_SWAP_MS);
+  expect([siege.maker.coin("AAA").openReservations, volumes()]).toEqual([0, ["90", "99.9999"]]);
 });

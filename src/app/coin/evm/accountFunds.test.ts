@@ -68,6 +68,22 @@ test("a token's payments and their gas are promised together, or neither is; wha
   expect(figures()).toEqual([0n, 1_000n, 0n, 500n]);
 });
 
+test("reckoned as if a hold were not held, neither its amounts nor its gas count, of a token and of the coin that pays", () => {
+  held({ asset: null, amounts: [100n], gas: 50n });
+  const left = new Set([
+    held({ asset: TOKEN, amounts: [300n], gas: 200n }),
+    held({ asset: null, amounts: [10n], gas: 5n }),
+    "hold-of-yore",
+  ]);
+  expect(figures()).toEqual([635n, 365n, 200n, 300n]);
+  expect([funds.free(null, left), funds.held(null, left), funds.free(TOKEN, left), funds.held(TOKEN, left)]).toEqual([
+    850n,
+    150n,
+    500n,
+    0n,
+  ]);
+});
+
 test("a promise of before a restart takes what gas there is where it costs more now; its amounts are there whole or not at all", () => {
   const again = (request: Parameters<AccountFunds["hold"]>[0]) => held({ ...request, orLessGas: true });
   const [full, less, none] = [

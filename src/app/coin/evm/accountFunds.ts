@@ -45,6 +45,7 @@ export type AccountFundsDeps = {
   readonly clock: Clock;
 };
 
+const NONE: ReadonlySet<string> = new Set();
 const sumOf = (values: readonly bigint[]): bigint => values.reduce((n, v) => n + v, 0n);
 
 /**
@@ -68,22 +69,29 @@ export class AccountFunds {
     return () => this.#listeners.delete(listener);
   }
 
-  /** What holds promise of an asset: payments, and of the platform coin the gas of all of them. */
-  held(asset: Asset): bigint {
+  /**
+   * What holds promise of an asset: payments, and of the platform coin the gas of all of them.
+   * @param without ids of holds that are left out
+   */
+  held(asset: Asset, without: ReadonlySet<string> = NONE): bigint {
     let sum = 0n;
-    for (const hold of this.#holds.values()) {
+    for (const [id, hold] of this.#holds.entries()) {
+      if (without.has(id)) continue;
       if (hold.asset === asset) sum += sumOf(hold.amounts);
       if (asset === null) sum += hold.gas;
     }
     return sum;
   }
 
-  /** What is neither promised nor on its way; never below 0, and 0 while the chain has not told. */
-  free(asset: Asset): bigint {
+  /**
+   * What is neither promised nor on its way; never below 0, and 0 while the chain has not told.
+   * @param without ids of holds that count as not promised
+   */
+  free(asset: Asset, without?: ReadonlySet<string>): bigint {
     const { chain, address, nonces } = this.#deps;
     const balance = (asset === null ? chain.account(address)?.balance : chain.token(asset, address)?.balance) ?? 0n;
     const out = nonces.outgoing();
-    const free = balance - (asset === null ? out.wei : out.token(asset)) - this.held(asset);
+    const free = balance - (asset === null ? out.wei : out.token(asset)) - this.held(asset, without);
     return free > 0n ? free : 0n;
   }
 

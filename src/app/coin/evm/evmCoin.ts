@@ -100,9 +100,12 @@ export class EvmCoin {
     if (!state) throw new Error(`the balance of ${this.ticker} is not followed`);
     return state.balance;
   }
-  /** The same less what sent transactions may still take and what is promised to swaps; never below 0. */
-  freeUnits(): bigint {
-    return this.account.funds.free(this.contract);
+  /**
+   * The same less what sent transactions may still take and what is promised to swaps; never below 0.
+   * @param without ids of holds that count as not promised
+   */
+  freeUnits(without?: ReadonlySet<string>): bigint {
+    return this.account.funds.free(this.contract, without);
   }
   spendable(): Rational {
     return fromUnits(this.balanceUnits(), this.decimals);

@@ -241,9 +241,12 @@ export class EvmTradeFunds {
   refundFee(stage: FeeStage): Rational {
     return this.#fee(this.#step("refund"), stage);
   }
-  maxPayment(stage: FeeStage): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance> {
+  maxPayment(
+    stage: FeeStage,
+    without: readonly Reservation[] = [],
+  ): Result<{ readonly volume: Rational; readonly fee: Rational }, NotSufficientBalance> {
     const fee = this.#fee(this.#paymentSteps(), stage);
-    const free = fromUnits(this.coin.freeUnits(), this.decimals);
+    const free = fromUnits(this.coin.freeUnits(new Set(without.map(({ id }) => id))), this.decimals);
     const volume = this.coin.contract === null ? sub(free, fee) : free;
     if (volume.n > 0n) return ok({ volume, fee });
     const required = this.coin.contract === null ? fee : this.leastContract();
