@@ -405,6 +405,13 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/peers/freshKeys.test.ts",
   ),
   bug(
+    "strangers fill the disk with lines of the log",
+    "src/app/orders/strangersLog.ts",
+    "if (!this.#budget.take(event, this.#clock.nowMs())) {",
+    "if (leftOut < 0) {",
+    HOSTILE_TEST,
+  ),
+  bug(
     "a conversion that the disk refused is forgotten",
     "src/app/orders/orderLedger.ts",
     "await this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs)));",

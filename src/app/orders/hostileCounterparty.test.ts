@@ -238,3 +238,34 @@ test("a taker with odd fractions leaves the maker's announced volume short, roun
   expect(update?.newMaxVolume?.d).toBeLessThanOrEqual(10n ** 100n);
   expect(update?.newMaxVolume && toDecimalString(update.newMaxVolume)).toBe("9");
 });
+
+test("what strangers ask for or offer again and again, for nothing, fills no log: some lines, and how many were left out", async () => {
+  const { world, maker } = await aMaker();
+  const taker = await world.node("taker");
+  const other = new Uint8Array([0x91, 0xa1, 0x78]);
+  for (let n = 0; n < 3_000; n++) {
+    world.send("maker", "taker", { type: "TakerRequest", body: aRequest({ baseProtocolInfo: other, relProtocolInfo: other }) });
+    if (n % 500 === 0) await world.clock.advance(100);
+  }
+  await world.clock.advance(2_000);
+  const placed = await taker.orders.placeTakerOrder({
+    ...{ action: "Buy", base: "AAA", rel: "BBB", price: decimal("1"), volume: decimal("1") },
+  });
+  if (!placed.ok) throw new Error(placed.error.kind);
+  const offer: MakerReserved = {
+    ...{ base: "AAA", rel: "BBB", baseAmount: decimal("1"), relAmount: decimal("2"), takerOrderUuid: placed.value.uuid },
+    ...{ makerOrderUuid: uuid(7), conf, swapVersion: 1 },
+  };
+  for (let n = 0; n < 3_000; n++) world.send("taker", "maker", { type: "MakerReserved", body: offer });
+  await world.clock.advance(2_000);
+  world.send("maker", "taker", { type: "TakerRequest", body: aRequest({ baseProtocolInfo: other, relProtocolInfo: other }) });
+  await world.clock.advance(100);
+  const lines = (node: TestNode, event: string) => node.log.lines.filter((line) => line.event === event);
+  const told = [lines(maker, "request_not_served"), lines(taker, "offer_refused")];
+  for (const of of told) {
+    expect(of.length).toBeGreaterThan(100);
+    expect(of.length).toBeLessThan(400);
+  }
+  const leftOut = told[0]?.reduce((sum, { fields }) => sum + Number(fields.left_out ?? 0), 0) ?? 0;
+  expect(leftOut + (told[0]?.length ?? 0)).toBe(3_001);
+});

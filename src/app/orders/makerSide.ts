@@ -11,6 +11,7 @@ import { LATE_MS, OfferReserver, swapCoins, type Unserved } from "./offerReserve
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
+import { StrangersLog } from "./strangersLog.ts";
 import { swapMatch, termsOfMatch } from "./swapTerms.ts";
 import { WaitingRequests } from "./waitingRequests.ts";
 
@@ -33,6 +34,7 @@ export class MakerSide {
   readonly #offers: MadeOffers;
   readonly #repeats: MakerRepeats;
   readonly #waiting: WaitingRequests;
+  readonly #strangersLog: StrangersLog;
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
     this.#deps = deps;
@@ -44,6 +46,7 @@ export class MakerSide {
     this.#offers = new MadeOffers(deps.clock);
     this.#repeats = new MakerRepeats(deps);
     this.#waiting = new WaitingRequests(deps.clock);
+    this.#strangersLog = new StrangersLog(deps);
   }
 
   /** A taker asks. Funds are held before the answer leaves, so that a reserved offer can be kept. */
@@ -52,7 +55,7 @@ export class MakerSide {
     if (this.#holds.has(uuid)) return this.#repeatOffer(sender, uuid);
     if (this.#isOver(sender, uuid) || this.#waiting.heardAgain(sender, uuid)) return;
     if ((await this.#answer(sender, request, 0)) !== "later") return;
-    if (this.#waiting.add(sender, request)) this.#deps.log.info("request_waits", { request: uuid, taker: sender });
+    if (this.#waiting.add(sender, request)) this.#strangersLog.info("request_waits", { request: uuid, taker: sender });
   }
 
   /** Something may have come free: those that wait are tried in the order they came, and all limits still hold. */

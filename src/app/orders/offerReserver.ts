@@ -16,6 +16,7 @@ import type { FundsHolds } from "./fundsHolds.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
 import type { OrdersDeps, Share } from "./ordersDeps.ts";
+import { StrangersLog } from "./strangersLog.ts";
 import { type SwapCoins, termsOfMatch } from "./swapTerms.ts";
 
 /**
@@ -45,6 +46,7 @@ export class OfferReserver {
   readonly #ledger: OrderLedger;
   readonly #holds: FundsHolds;
   readonly #announcer: OrderAnnouncer;
+  readonly #strangersLog: StrangersLog;
   /** What the last round of those that wait has met: the least amount of a coin that cannot be held, and senders with their share used up. */
   readonly #short = new Map<string, Rational>();
   readonly #shareless = new Set<string>();
@@ -58,6 +60,7 @@ export class OfferReserver {
     this.#ledger = ledger;
     this.#holds = holds;
     this.#announcer = announcer;
+    this.#strangersLog = new StrangersLog(deps);
   }
 
   /** A round of those that wait begins: what could not be had may be had now. */
@@ -101,7 +104,7 @@ export class OfferReserver {
   reserve(sender: string, request: TakerRequest, order: MakerOrder, amounts: SwapAmounts, silentMs: number): MakerReserved | Unserved {
     const { log, coin, policy, clock, rules } = this.#deps;
     const skip = (reason: string, data: object = {}): "never" => {
-      log.info("request_not_served", { order: order.uuid, request: request.uuid, reason, ...data });
+      this.#strangersLog.info("request_not_served", { order: order.uuid, request: request.uuid, reason, ...data });
       return "never";
     };
     // What is tried again and again is not worth a line each time.

@@ -16,6 +16,7 @@ import type { OrdersDeps } from "./ordersDeps.ts";
 import { OrderUpkeep } from "./orderUpkeep.ts";
 import type { OwnOrders } from "./ownOrders.ts";
 import { type PlaceOrderError, placeMakerOrder, placeTakerOrder } from "./placeOrders.ts";
+import { StrangersLog } from "./strangersLog.ts";
 import { TakerSide } from "./takerSide.ts";
 import { type UpdateOrderError, updateMakerOrder } from "./updateMaker.ts";
 
@@ -73,6 +74,7 @@ export interface OrdersService {
 
 export function createOrders(deps: OrdersDeps): OrdersService {
   const { clock, log } = deps;
+  const strangersLog = new StrangersLog(deps);
   const ledger = new OrderLedger(deps);
   const holds = new FundsHolds((ticker) => {
     upkeep.balanceChanged(ticker);
@@ -276,7 +278,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       if (equalBytes(sender.subarray(1), ownX)) return;
       const key = toHex(sender);
       if (deps.policy.isBanned(key)) return;
-      if (!mailbox.post(message.type, () => dispatch(key, message))) log.warn("order_message_dropped", { type: message.type });
+      if (!mailbox.post(message.type, () => dispatch(key, message))) strangersLog.warn("order_message_dropped", { type: message.type });
     },
   };
 }

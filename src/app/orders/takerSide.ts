@@ -19,6 +19,7 @@ import type { FundsHolds } from "./fundsHolds.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { OrderLedger } from "./orderLedger.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
+import { StrangersLog } from "./strangersLog.ts";
 import { type SwapCoins, swapMatch, termsOfMatch } from "./swapTerms.ts";
 
 /** How long offers are collected after the first good one (reference p2p-wire.md section 9). */
@@ -63,6 +64,7 @@ export class TakerSide {
   readonly #ledger: OrderLedger;
   readonly #holds: FundsHolds;
   readonly #mailbox: Mailbox;
+  readonly #strangersLog: StrangersLog;
   readonly #windows = new Map<string, Window>();
   readonly #publishing = new Map<string, AbortController>();
   readonly #connectSentMs = new Map<string, number>();
@@ -74,6 +76,7 @@ export class TakerSide {
     this.#ledger = ledger;
     this.#holds = holds;
     this.#mailbox = mailbox;
+    this.#strangersLog = new StrangersLog(deps);
   }
 
   /** Sends the request as soon as a relay would carry it; KDF sends it into the void. `repeatRequests` says it again. */
@@ -135,15 +138,15 @@ export class TakerSide {
     if (!order) return;
     const accepted = takerAcceptsReserved(order, reserved, sender.slice(2));
     if (!accepted.ok) {
-      this.#deps.log.info("offer_refused", { order: order.uuid, maker: sender, reason: accepted.error });
+      this.#strangersLog.info("offer_refused", { order: order.uuid, maker: sender, reason: accepted.error });
       return;
     }
     if (!this.#infosFit(order, reserved)) {
-      this.#deps.log.info("offer_refused", { order: order.uuid, maker: sender, reason: "protocol_info" });
+      this.#strangersLog.info("offer_refused", { order: order.uuid, maker: sender, reason: "protocol_info" });
       return;
     }
     if (this.#isBeyondChains(order, reserved)) {
-      this.#deps.log.info("offer_refused", { order: order.uuid, maker: sender, reason: "too_large" });
+      this.#strangersLog.info("offer_refused", { order: order.uuid, maker: sender, reason: "too_large" });
       return;
     }
     const window = this.#windows.get(order.uuid) ?? this.#openWindow(order);
@@ -218,7 +221,7 @@ export class TakerSide {
       const settings = { maker: reserved.conf, taker: order.conf, action: order.action };
       const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings, reserved);
       if (!terms.ok) {
-        this.#deps.log.info("offer_refused", { order: uuid, maker, reason: "confirmations", ...terms.error });
+        this.#strangersLog.info("offer_refused", { order: uuid, maker, reason: "confirmations", ...terms.error });
         continue;
       }
       if (!this.#holdFunds(order, reserved, maker)) continue;
@@ -242,14 +245,15 @@ export class TakerSide {
     if (!coin || !received) return false;
     const covered = coverSpends([coin, reserved.relAmount], [received, reserved.baseAmount]);
     if (!covered.ok) {
-      this.#deps.log.info("offer_refused", { order: order.uuid, maker, reason: "too_small", coin: covered.error.coin });
+      this.#strangersLog.info("offer_refused", { order: order.uuid, maker, reason: "too_small", coin: covered.error.coin });
       return false;
     }
     const fee = this.#deps.rules.dexFee(coin.ticker, makerCoinOf(order), reserved.relAmount);
     const payment = reserved.relAmount;
     const amounts = isPositive(fee) ? [fee, payment] : [payment];
     const held = this.#holds.take(order.uuid, { coin, other: received, amounts }, maker);
-    if (!held.ok) this.#deps.log.warn("offer_without_funds", { order: order.uuid, maker, error: held.error.kind, coin: held.error.coin });
+    if (!held.ok)
+      this.#strangersLog.warn("offer_without_funds", { order: order.uuid, maker, error: held.error.kind, coin: held.error.coin });
     return held.ok;
   }
 
