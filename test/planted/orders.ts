@@ -412,6 +412,13 @@ export const ORDERS: readonly PlantedBug[] = [
     HOSTILE_TEST,
   ),
   bug(
+    "fresh keys take all places for handshakes",
+    MAKER_SIDE,
+    "const MAX_OPEN_FOR_STRANGERS = 500;",
+    "const MAX_OPEN_FOR_STRANGERS = 1_000;",
+    HOSTILE_TEST,
+  ),
+  bug(
     "a conversion that the disk refused is forgotten",
     "src/app/orders/orderLedger.ts",
     "await this.#deps.store.apply(steps.flatMap((step) => changesOf(step, nowMs)));",

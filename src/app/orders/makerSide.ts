@@ -15,9 +15,10 @@ import { StrangersLog } from "./strangersLog.ts";
 import { swapMatch, termsOfMatch } from "./swapTerms.ts";
 import { WaitingRequests } from "./waitingRequests.ts";
 
-/** Open handshakes one sender may have with us, and all senders together. */
+/** Open handshakes one sender may have with us, and all senders together; with so many open, keys without history begin none. */
 const MAX_OPEN_PER_SENDER = 10;
 const MAX_OPEN = 1_000;
+const MAX_OPEN_FOR_STRANGERS = 500;
 /** Waiting requests looked at in one round, and those of them the funds are asked for: a round must not hold up the rest. */
 const MAX_LOOKS = 100;
 const MAX_TRIES = 20;
@@ -65,7 +66,7 @@ export class MakerSide {
     let [looks, tries] = [0, 0];
     for (const entry of this.#waiting.inOrder()) {
       const { sender, request, heardMs } = entry;
-      if (this.#isFull(sender)) continue;
+      if (this.#isFull(sender, request)) continue;
       if (this.#isOver(sender, request.uuid) || this.#holds.has(request.uuid)) {
         this.#waiting.drop(entry);
         continue;
@@ -89,8 +90,10 @@ export class MakerSide {
     return this.#ledger.has(uuid) || this.#deps.swaps.has(uuid) || this.#offers.isOver(sender, uuid);
   }
 
-  #isFull(sender: string): boolean {
-    return this.#holds.countOf(sender) >= MAX_OPEN_PER_SENDER || this.#holds.size >= MAX_OPEN;
+  #isFull(sender: string, { action, base, rel }: TakerRequest): boolean {
+    const open = this.#holds.size;
+    if (this.#holds.countOf(sender) >= MAX_OPEN_PER_SENDER || open >= MAX_OPEN) return true;
+    return open >= MAX_OPEN_FOR_STRANGERS && !this.#deps.policy.isKnown(sender, action === "Buy" ? base : rel);
   }
 
   /** @param silentMs since the request was last heard */
@@ -98,9 +101,9 @@ export class MakerSide {
     const { uuid } = request;
     if (this.#deps.keyElsewhere()) return "never";
     const lapsed = this.#offers.of(sender, uuid);
-    if (lapsed) return this.#isFull(sender) ? "later" : this.#offerAgain(sender, request, lapsed.reserved);
+    if (lapsed) return this.#isFull(sender, request) ? "later" : this.#offerAgain(sender, request, lapsed.reserved);
     const fitting = fittingOrders(this.#ledger.makers.values(), request, this.#ownX);
-    if (this.#isFull(sender)) return fitting.length > 0 ? "later" : "never";
+    if (this.#isFull(sender, request)) return fitting.length > 0 ? "later" : "never";
     const inTheWay = fitting.length === 0 || this.#isKnown(sender, fitting) ? this.#madeRoomFor(sender, request) : [];
     if (fitting.length + inTheWay.length === 0) return "never";
     if (inTheWay.length === 0 && fitting.every(({ order, amounts }) => this.#reserver.isShort(sender, order, amounts))) return "later";
@@ -206,7 +209,12 @@ export class MakerSide {
   #reserveLate(sender: string, { takerOrderUuid, makerOrderUuid }: OrderPair): void {
     const before = this.#offers.chosenLate(sender, takerOrderUuid);
     if (before?.reserved.makerOrderUuid !== makerOrderUuid || this.#holds.has(takerOrderUuid)) return;
-    if (this.#deps.keyElsewhere() || this.#isFull(sender) || this.#ledger.has(takerOrderUuid) || this.#deps.swaps.has(takerOrderUuid))
+    if (
+      this.#deps.keyElsewhere() ||
+      this.#isFull(sender, before.request) ||
+      this.#ledger.has(takerOrderUuid) ||
+      this.#deps.swaps.has(takerOrderUuid)
+    )
       return;
     const order = this.#ledger.makers.get(makerOrderUuid);
     for (const { amounts } of order ? fittingOrders([order], before.request, this.#ownX) : []) {
