@@ -348,8 +348,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "change that waits for a block ends and cuts orders",
     UPKEEP,
-    "[held, coin.waitingChange?.() ?? ZERO].reduce(add, volume)",
-    "[held].reduce(add, volume)",
+    "[former, coin.waitingChange?.() ?? ZERO].reduce(add, volume)",
+    "[former].reduce(add, volume)",
     AWAY_TEST,
   ),
   bug(
