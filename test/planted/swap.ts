@@ -884,20 +884,6 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug("a claim is not lost to the other side's refund", LOST_TO, "[ownClaim(role)]: theirRefund(role),", "", LOST_TO_TEST),
   bug(
-    "a payment is not lost with a claim whose swap is done with",
-    RUNNER,
-    "for (const log of this.#recent.values()) {",
-    "for (const log of [] as (readonly StoredEvent[])[]) {",
-    CLAIM_BUILT_ON,
-  ),
-  bug(
-    "a payment found lost is taken for a living one when the claim's swap is forgotten",
-    OBSERVE,
-    "if (known && coin.chain.tx(known.txid)?.block) return known.txid;",
-    "",
-    CLAIM_BUILT_ON,
-  ),
-  bug(
     "a secret hash used before is agreed on",
     NEGOTIATE,
     "if (!(await task.deps.store.isMarked(markOf(checked.value)))) return checked;",

@@ -59,6 +59,7 @@ test("an old consent of the maker, there before the taker has answered, costs th
     await world.clock.advance(100);
   }
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+  expect(world.sent(world.taker, uuid)[0]?.type).toBe("NegotiationReply");
 });
 
 /** The maker hears no answer, the taker an old consent: it pays its fee to a maker that still offers. @returns what ends the loss */
