@@ -1072,7 +1072,6 @@ export const SWAP: readonly PlantedBug[] = [
     "",
     FAILED_FEES,
   ),
-  bug("lapsed offers keep an order from asking", "src/app/orders/takerSide.ts", " && ageMs < OUTAGE_KEEP_MS", "", WAITING),
   bug("a fee is taken for one that never left", RUNNER, ".filter((tx) => tx && !tx.attempted)", "", OUTBOX),
   bug("a failed swap is forgotten before its fee is over", SETTLED, " || !isFeeOver(task)", "", OUTBOX),
   bug(
