@@ -1307,13 +1307,6 @@ export const SWAP: readonly PlantedBug[] = [
     "test/swap/otherKeys.test.ts",
   ),
   bug(
-    "a swap with another key sends nothing that is stored",
-    "src/app/swap/duties/feeVersions.ts",
-    "if (unsignable) {\n    task.trouble(unsignable);\n    return null;",
-    "if (unsignable) {\n    throw new Error(unsignable);",
-    "test/swap/otherKeys.test.ts",
-  ),
-  bug(
     "a swap waits at a start for a coin whose backend is away, though it has all it needs to claim",
     "src/app/coin/coinRegistry.ts",
     "away !== null && this.#kept.isWaitedFor(ticker)",
