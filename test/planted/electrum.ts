@@ -641,8 +641,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a silent server is waited for without end",
     `${AT}/serverConnection.ts`,
-    "oldest.atMs + this.#timeoutMs",
-    "oldest.atMs + 1_000 * this.#timeoutMs",
+    "Math.min(this.#timeoutMs, Math.max(0, oldest.atMs + this.#timeoutMs - this.#clock.nowMs()))",
+    "1_000 * this.#timeoutMs",
     CHAIN_TEST,
   ),
   bug(

@@ -441,7 +441,7 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/coin/utxoLedger.ts",
     "const all = [...promised, ...extra];",
     "const all = [...extra];",
-    "src/app/coin/utxoLedger.test.ts",
+    "src/app/coin/promises.test.ts",
   ),
   bug(
     "a promise is never given back",

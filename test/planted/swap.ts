@@ -1225,7 +1225,7 @@ export const SWAP: readonly PlantedBug[] = [
     "src/adapters/sqlite/swapStore.ts",
     " WHERE NOT EXISTS (SELECT 1 FROM swap_marks WHERE kind = ?1 AND value = ?2 AND uuid = ?3)",
     "",
-    OLD_BACKUP,
+    "src/adapters/sqlite/swapStore.test.ts",
   ),
   bug(
     "the repair marks an own fee that never left",

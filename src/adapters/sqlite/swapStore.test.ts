@@ -21,3 +21,15 @@ test("a swap whose record could not be read again does not begin", async () => {
   await begin(swapTerms("taker", { makerUnits: "1".repeat(40) }));
   expect((await store.log(terms.uuid)).length).toBe(1);
 });
+
+test("a mark that its own swap has already is no obstacle, that of another swap is", async () => {
+  const store = createSwapStore(openInlineDatabase(":memory:", [SWAP_SCHEMA]));
+  const mark = { kind: "fee_tx", value: "aa" } as const;
+  const attempt = async (uuid: string, seq: number) =>
+    store.append(uuid, seq, { v: 1, atMs: 1, event: { type: "tx_attempted", slot: "fee" } }, [mark]);
+  const [one, other] = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"];
+  await attempt(one, 0);
+  await attempt(one, 1);
+  await expect(attempt(other, 0)).rejects.toMatchObject({ kind: "Constraint" });
+  expect(await store.isMarked(mark)).toBe(true);
+});
