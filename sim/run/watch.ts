@@ -276,10 +276,14 @@ export class Watch {
     }
   }
 
-  /** Servers may withhold blocks: through them a refund leaves an hour after its lock by the clock, and a taker's a quarter of the way to the maker's lock. */
+  /**
+   * Servers may withhold blocks, and so may nodes of an account chain, whose next block has the time of its making: through them a refund leaves an hour
+   * after its lock by the clock, and a taker's a quarter of the way to the maker's lock.
+   */
   #isHeldUp(side: SwapSide): boolean {
     const ticker = side.role === "maker" ? side.terms.makerCoin : side.terms.takerCoin;
-    if (this.#world.nodes.get(side.node)?.serverLine(ticker) === undefined) return false;
+    const isAlone = this.facts(ticker).kind !== "account" && this.#world.nodes.get(side.node)?.serverLine(ticker) === undefined;
+    if (isAlone) return false;
     const { lock } = contractOf(side.state, ownPayment(side.role));
     const restMs = side.role === "taker" ? 1_000 * (contractOf(side.state, "makerPayment").lock - lock) : Number.POSITIVE_INFINITY;
     const lateMs = this.#world.clock.nowMs() - 1_000 * lock;
