@@ -41,11 +41,13 @@ export async function openAccount(passphrase: Secret<string>, enableHd: boolean,
   const onDied = (error: StorageError): never => {
     throw error;
   };
-  const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA, undefined, onNote, onDied).catch((cause: unknown) => {
-    lock.value.release();
-    if (cause instanceof StorageError) log.error("database_refused", { kind: cause.kind, error: cause });
-    throw cause instanceof StorageError ? new StartRefused(cause.message, { cause }) : cause;
-  });
+  const db = await openWorkerDatabase(join(dir.value.root, "swapnode.db"), SCHEMA, undefined, onNote, onDied, true).catch(
+    (cause: unknown) => {
+      lock.value.release();
+      if (cause instanceof StorageError) log.error("database_refused", { kind: cause.kind, error: cause });
+      throw cause instanceof StorageError ? new StartRefused(cause.message, { cause }) : cause;
+    },
+  );
   const files = createFileExports(dir.value, log);
   return {
     keys,

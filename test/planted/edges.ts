@@ -417,7 +417,7 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a full disk takes the room of what has begun",
     "src/adapters/sqlite/serveDatabase.ts",
-    "const isLow = asked.some((w) => w.isNew) && reserve?.isLow() === true;",
+    "const isLow = asked.some((w) => w.isNew) && engine.fault === null && reserve?.isLow() === true;",
     "const isLow = reserve === undefined;",
     "src/adapters/sqlite/diskReserve.test.ts",
   ),

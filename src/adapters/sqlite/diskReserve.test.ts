@@ -72,7 +72,11 @@ test.skipIf(skipped !== "")(`the thread that writes refuses what is new, and sto
   const replies: WorkerReply[] = [];
   client.on("message", (reply: WorkerReply) => replies.push(reply));
   const path = join(tempFolder(), "x.db");
-  serveDatabase(server, { path, schema: [{ component: "notes", migrations: [{ version: 1, name: "n", sql: [CREATE] }] }] });
+  serveDatabase(server, {
+    path,
+    keepsRoom: true,
+    schema: [{ component: "notes", migrations: [{ version: 1, name: "n", sql: [CREATE] }] }],
+  });
   const write = async (id: number, isNew: boolean): Promise<string> => {
     client.postMessage({ op: "write", id, batch: [insert(id, 100 * KILOBYTES)], isNew });
     await vi.waitFor(() => expect(replies.at(-1)).toMatchObject({ id }));

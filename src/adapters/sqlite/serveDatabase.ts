@@ -36,7 +36,7 @@ export function serveDatabase(port: MessagePort, setup: WorkerSetup, openEngine?
 
   let reserve: DiskReserve | null = null;
   const fillReserve = (): void => {
-    if (setup.path !== ":memory:") reserve = new DiskReserve(engine, setup.path);
+    if (setup.keepsRoom) reserve = new DiskReserve(engine, setup.path);
   };
   /** A node whose disk was away for a moment would otherwise look on while its swaps run into their limits. */
   const recover = (): void => {
@@ -48,7 +48,7 @@ export function serveDatabase(port: MessagePort, setup: WorkerSetup, openEngine?
   const commit = (asked: readonly (WorkerRequest & { op: "write" })[]): void => {
     if (asked.length === 0) return;
     recover();
-    const isLow = asked.some((w) => w.isNew) && reserve?.isLow() === true;
+    const isLow = asked.some((w) => w.isNew) && engine.fault === null && reserve?.isLow() === true;
     const writes = isLow ? asked.filter((w) => !w.isNew) : asked;
     if (isLow) for (const { id, isNew } of asked) if (isNew) reply({ op: "error", id, error: toWire(fullDisk()) });
     for (let at = 0; at < writes.length; at += MAX_GROUP) {

@@ -125,6 +125,7 @@ const PROGRAM = new URL(import.meta.url.endsWith(".ts") ? "./sqliteWorker.ts" : 
  * @param program what the thread runs; another one than the real one imitates a bad disk
  * @param onNote is told what the operator should know of how it was opened
  * @param onDied told when the thread ends unasked: nothing is stored or read any more
+ * @param keepsRoom for what has begun, so that a full disk does not stop it; of a file
  */
 export async function openWorkerDatabase(
   path: string,
@@ -132,8 +133,9 @@ export async function openWorkerDatabase(
   program: URL = PROGRAM,
   onNote: (note: StoreNote) => void = () => undefined,
   onDied: (error: StorageError) => void = () => undefined,
+  keepsRoom = false,
 ): Promise<SqlDatabase> {
-  const workerData: WorkerSetup = { path, schema };
+  const workerData: WorkerSetup = { path, schema, keepsRoom };
   const worker = new Worker(program, { workerData });
   await new Promise<void>((resolve, reject) => {
     worker.once("message", (reply: WorkerReply) => {

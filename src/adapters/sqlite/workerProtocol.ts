@@ -2,8 +2,8 @@ import type { SqlRow, SqlStatement, SqlValue, StorageErrorKind } from "../../por
 import type { ComponentSchema } from "./migrations.ts";
 import type { StoreNote } from "./openStore.ts";
 
-/** What the store's worker is started with. */
-export type WorkerSetup = { readonly path: string; readonly schema: readonly ComponentSchema[] };
+/** What the store's worker is started with. `keepsRoom`: for what has begun, see `DiskReserve`. */
+export type WorkerSetup = { readonly path: string; readonly schema: readonly ComponentSchema[]; readonly keepsRoom?: boolean };
 
 export type WorkerRequest =
   | { readonly op: "write"; readonly id: number; readonly batch: readonly SqlStatement[]; readonly isNew: boolean }
