@@ -100,6 +100,7 @@ export async function fakeNode({
       mayHoldFees: () => ({ kind: "granted", alone: null, connectWithinMs: 30_000 }),
       onReserved: () => undefined,
       onNeverConnected: () => undefined,
+      isSuspect: () => false,
     },
     keyElsewhere: () => keyElsewhere ?? null,
     ownKey: fromHex(NODE_KEY),

@@ -151,6 +151,7 @@ export class OrderWorld {
           mayHoldFees: () => ({ kind: "granted", alone: null, connectWithinMs: 30_000 }),
           onReserved: () => undefined,
           onNeverConnected: () => undefined,
+          isSuspect: () => false,
           ...options.policy,
         },
         keyElsewhere: () => node.keyElsewhere,

@@ -37,6 +37,20 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug("one request is reserved for twice", MAKER, 'if (order.matches.has(takerOrderUuid)) return err("AlreadyMatched");', "", LIFE_TEST),
   bug("anybody may connect to a taker's match", MAKER, 'if (match.taker !== sender) return err("NotTheTaker");', "", LIFE_TEST),
+  bug(
+    "a maker that takes orders and never connects is chosen again",
+    TAKER_SIDE,
+    "Number(suspect.has(a)) - Number(suspect.has(b)) || compareOffers(a, b)",
+    "compareOffers(a, b)",
+    HOSTILE_TEST,
+  ),
+  bug(
+    "a maker that never connects is not remembered",
+    TAKER_SIDE,
+    "if (order.match && !this.#deps.keyElsewhere()) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);",
+    "",
+    HOSTILE_TEST,
+  ),
   bug("a connect counts however late", MAKER, 'if (nowMs - match.reservedAtMs > MATCH_LIFE_MS) return err("TooLate");', "", LIFE_TEST),
   bug(
     "a match without connect holds its volume twice as long",

@@ -288,3 +288,35 @@ test("a thousand open handshakes of fresh keys would be all there can be: half o
   await world.clock.advance(100);
   expect(world.messages("MakerReserved").some(({ takerOrderUuid }) => takerOrderUuid === uuid(7))).toBe(true);
 });
+
+test("a maker that offers the most and never connects gets one order: the next ones go to others, and to it where there are none", async () => {
+  const world = new OrderWorld();
+  const silent = new Set<string>();
+  const taker = await world.node("taker", {
+    policy: { onNeverConnected: (_, sender) => void silent.add(sender), isSuspect: (sender) => silent.has(sender) },
+  });
+  const cheap = await world.node("cheap");
+  const dear = await world.node("dear");
+  const offer = { base: "AAA", rel: "BBB", volume: decimal("10"), minVolume: decimal("0.5") };
+  await cheap.orders.placeMakerOrder({ ...offer, price: decimal("1") });
+  await dear.orders.placeMakerOrder({ ...offer, price: decimal("2") });
+  world.deliver = ({ message }) => message.type !== "TakerConnect" || message.body.makerOrderUuid !== cheapOrder;
+  const cheapOrder = cheap.orders.myOrders().makers[0]?.uuid;
+  const buy = async (): Promise<void> => {
+    const placed = await taker.orders.placeTakerOrder({
+      ...{ action: "Buy", base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("1") },
+    });
+    if (!placed.ok) throw new Error(placed.error.kind);
+    await world.clock.advance(90_000);
+  };
+  await buy();
+  expect([...silent]).toEqual([keyHex(cheap)]);
+  expect(taker.swaps.started).toHaveLength(0);
+  await buy();
+  expect(dear.swaps.started).toHaveLength(1);
+  expect(taker.swaps.started).toHaveLength(1);
+  await dear.orders.cancelAllOrders({ type: "All" });
+  world.deliver = () => true;
+  await buy();
+  expect(cheap.swaps.started).toHaveLength(1);
+});

@@ -90,7 +90,7 @@ export class OrderUpkeep {
       const due = takerTimeout(order, nowMs);
       if (due === "none") continue;
       if (order.match && this.#deps.swaps.has(order.uuid)) await this.#takerSide.fulfil(order, order.match);
-      else if (due === "TimedOut" || this.#deps.rules.noFeeKey(makerCoinOf(order))) await this.#takerSide.end(order, "TimedOut");
+      else if (due === "TimedOut" || this.#deps.rules.noFeeKey(makerCoinOf(order))) await this.#takerSide.giveUp(order);
       else {
         await ledger.commit([{ step: "convert", order: takerToMaker(order, nowMs) }]);
         this.#takerSide.forget(order.uuid);

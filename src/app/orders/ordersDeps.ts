@@ -104,8 +104,10 @@ export type PeerPolicy = {
   unpaidUnits(coin: string): bigint;
   /** Funds were held on a share granted alone. `uuid`: the taker request's. */
   onReserved(uuid: string, alone: string): void;
-  /** A taker whose request held funds let the time for `connect` pass. */
+  /** Funds were held for this counterparty, and it let the time for `connect` (a taker) or `connected` (a maker) pass. */
   onNeverConnected(uuid: string, sender: string): void;
+  /** Whether something is remembered against the sender, be it only that it fell silent: its offers come after those of others. */
+  isSuspect(sender: string): boolean;
 };
 
 /** Why this node takes part in no new trade: its key trades elsewhere. Unix ms. */

@@ -216,7 +216,7 @@ export class TakerSide {
     }
     this.#closeWindow(uuid);
     if (!window || !order || order.match || outage || this.#deps.keyElsewhere()) return;
-    for (const { reserved, maker } of window.offers.sort(compareOffers)) {
+    for (const { reserved, maker } of this.#inOrder(window.offers)) {
       if (this.#deps.policy.isBanned(maker)) continue;
       const settings = { maker: reserved.conf, taker: order.conf, action: order.action };
       const terms = termsOfMatch(this.#deps.rules, swapCoins(order), "taker", settings, reserved);
@@ -237,6 +237,12 @@ export class TakerSide {
       this.#deps.log.info("offer_taken", { order: uuid, maker, makerOrder: reserved.makerOrderUuid });
       return;
     }
+  }
+
+  /** Best first, those of makers that something is remembered against last: one that offers the most and never connects would take every order. */
+  #inOrder(offers: readonly Offer[]): readonly Offer[] {
+    const suspect = new Set(offers.filter((o) => this.#deps.policy.isSuspect(o.maker)));
+    return offers.toSorted((a, b) => Number(suspect.has(a)) - Number(suspect.has(b)) || compareOffers(a, b));
   }
 
   #holdFunds(order: TakerOrder, reserved: MakerReserved, maker: string): boolean {
@@ -304,6 +310,12 @@ export class TakerSide {
   /** Ends an order whose swap is stored. */
   fulfil(order: TakerOrder, match: TakerMatch): Promise<void> {
     return this.end({ ...order, match: { ...match, connectedAtMs: match.connectedAtMs ?? this.#deps.clock.nowMs() } }, "Fulfilled");
+  }
+
+  /** The time for `connected` is over. While our own key is heard elsewhere it is this node that does not answer. */
+  giveUp(order: TakerOrder): Promise<void> {
+    if (order.match && !this.#deps.keyElsewhere()) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);
+    return this.end(order, "TimedOut");
   }
 
   /** Ends an order: stored first, then forgotten, its funds free. */

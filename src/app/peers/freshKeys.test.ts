@@ -169,6 +169,7 @@ const policyOf = (policy: PeerPolicy) => ({
   unpaidUnits: (c: string) => policy.unpaidUnits(c),
   onReserved: (u: string, alone: string) => policy.onReserved(u, alone),
   onNeverConnected: (u: string, k: string) => policy.onNeverConnected(u, k),
+  isSuspect: (k: string) => policy.isSuspect(k),
 });
 
 /** A key that has traded 40 AAA before. */

@@ -136,6 +136,17 @@ test.each<[string, "maker" | "taker", readonly SwapEvent[]]>([
   expect([policy.isBanned(key(1)), policy.banned()]).toEqual([false, []]);
 });
 
+test("a key that fell silent once is suspect for ten minutes, others are not", async () => {
+  const { clock, open } = world();
+  const policy = await open();
+  policy.onNeverConnected("u", key(1));
+  expect([policy.isSuspect(key(1)), policy.isSuspect(key(2))]).toEqual([true, false]);
+  await clock.advance(599_000);
+  expect(policy.isSuspect(key(1))).toBe(true);
+  await clock.advance(1_000);
+  expect(policy.isSuspect(key(1))).toBe(false);
+});
+
 test.each([
   ["maker", "TakerPaymentWaitConfirmFailed", "takerPayment"],
   ["taker", "MakerPaymentWaitConfirmFailed", "makerPayment"],

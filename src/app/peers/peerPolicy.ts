@@ -135,6 +135,10 @@ export class PeerPolicy implements OrdersPolicy {
     this.#change(id, (r) => withSilence(r, "neverConnected", this.#nowMs), { request: uuid, silence: "neverConnected" }, lasting);
   }
 
+  isSuspect(pubkey: string): boolean {
+    return gradeOf(this.#book.get(peerIdOf(pubkey)), this.#nowMs) !== "none";
+  }
+
   #change(id: string, change: (r: PeerRecord) => PeerRecord, fields: object, lasting = true): void {
     const before = this.#book.get(id);
     const after = change(before);
