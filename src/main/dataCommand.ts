@@ -117,7 +117,7 @@ function repair(path: string, io: Io): boolean {
     io.print(`${path}: no damage found, nothing to repair`);
     return true;
   }
-  const { copies, tables, held, lost } = repairDatabase(path, SCHEMA, parseOrderRecord);
+  const { copies, tables, cut, lost } = repairDatabase(path, SCHEMA, parseOrderRecord);
   io.print("The damaged files are kept as:");
   for (const copy of copies) io.print(`  ${copy}`);
   io.print("Rows recovered:");
@@ -128,20 +128,23 @@ function repair(path: string, io: Io): boolean {
   io.print("  what was known of the chains is left out: the node finds it again when the coins are enabled");
   if (lost.length > 0) io.print("Lost:");
   for (const line of lost) io.print(`  ${line}`);
-  if (held.length > 0) io.print("Swaps the node will not act on (docs/operations/recovery.md says what to do):");
-  for (const line of held) io.print(`  ${line}`);
-  io.print(held.length === 0 ? "Start the node." : "Look at these swaps on the chains first, then start the node.");
+  printCut(cut, io);
+  io.print("Start the node.");
   return true;
 }
 
+function printCut(cut: readonly string[], io: Io): void {
+  if (cut.length > 0) io.print("Swaps whose record may lack events (docs/operations/recovery.md says what to do):");
+  for (const line of cut) io.print(`  ${line}`);
+}
+
 function accept(path: string, io: Io): boolean {
-  const held = acceptDatabase(path, SCHEMA);
-  if (held === null) {
+  const cut = acceptDatabase(path, SCHEMA);
+  if (cut === null) {
     io.print(`${path}: it is what was last used here, there is nothing to accept`);
     return true;
   }
   io.print(`${path}: accepted. The next start goes on with ${existsSync(path) ? "it" : "an empty database"}.`);
-  if (held.length > 0) io.print("Swaps the node will not act on (docs/operations/recovery.md says what to do):");
-  for (const line of held) io.print(`  ${line}`);
+  printCut(cut, io);
   return true;
 }

@@ -54,6 +54,50 @@ const RESENDER_TEST = "src/app/swap/resender.test.ts";
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
 export const SWAP: readonly PlantedBug[] = [
   bug(
+    "a swap whose record was cut pays",
+    "src/core/swap/swapState.ts",
+    "s.terms.takenOver !== undefined || s.isCut;",
+    "s.terms.takenOver !== undefined;",
+    "src/core/swap/swapState.test.ts",
+    "test/swap/oldBackup.test.ts",
+  ),
+  bug(
+    "a signed payment leaves though the record was cut",
+    "src/core/swap/swapState.ts",
+    "|| !(s.abandoned || s.isCut);",
+    "|| !s.abandoned;",
+    "src/core/swap/swapState.test.ts",
+    "test/swap/oldBackup.test.ts",
+  ),
+  bug(
+    "a signed fee leaves though the record was cut",
+    "src/core/swap/swapState.ts",
+    'publishing(s, "fee") && s.own.fee?.attempted === true ?',
+    'publishing(s, "fee") ?',
+    "src/core/swap/swapState.test.ts",
+  ),
+  bug(
+    "a payment that is signed is not looked for where the record was cut",
+    "src/app/swap/duties/seek.ts",
+    "if (task.state.own[slot]?.attempted) return;",
+    "if (task.state.own[slot]) return;",
+    "test/swap/oldBackup.test.ts",
+  ),
+  bug(
+    "a swap that had not negotiated in an accepted copy goes on",
+    "src/adapters/sqlite/swapLogs.ts",
+    "state.negotiated ? [events.length, cut] : [events.length + 1, HELD];",
+    "[events.length, cut];",
+    "src/adapters/sqlite/openStore.test.ts",
+  ),
+  bug(
+    "an accepted copy's swap pays as if nothing were lost",
+    "src/adapters/sqlite/acceptDatabase.ts",
+    "const [failure] = db.writeGroup([[cutRecord(uuid, log)]]);",
+    "const [failure] = db.writeGroup([[]]);",
+    "src/adapters/sqlite/openStore.test.ts",
+  ),
+  bug(
     "a fee that does not confirm has the maker take fresh views without end",
     FEE,
     "if (open) return open;",

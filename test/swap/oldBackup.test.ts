@@ -1,7 +1,12 @@
 import { afterEach, expect, test } from "vitest";
+import { cutRecord } from "../../src/adapters/sqlite/swapLogs.ts";
+import { parseChainTxAt } from "../../src/chain/chainTx.ts";
+import { conductOf } from "../../src/core/peers/swapConduct.ts";
 import { ownPayment, type Role, type SwapEvent } from "../../src/core/swap/events.ts";
+import { fold } from "../../src/core/swap/swapState.ts";
+import { fromHex } from "../../src/core/util/bytes.ts";
 import { payTo } from "../fakes/chainWorld.ts";
-import { FEE_KEY, FEE_UNITS, SwapWorld, type Ticker } from "../fakes/swapWorld.ts";
+import { FEE_KEY, FEE_UNITS, SwapWorld, TICKERS, type Ticker } from "../fakes/swapWorld.ts";
 
 let world: SwapWorld;
 afterEach(() => world.close());
@@ -15,12 +20,22 @@ const isPaid =
   (e: SwapEvent): boolean =>
     e.type === "tx_seen" && e.slot === ownPayment(role) && e.block !== null;
 
+const giving = (role: Role): Ticker => (role === "maker" ? "AAA" : "BBB");
+
+type Keep = (events: readonly SwapEvent[]) => number;
+
 /** Runs a swap until one side's payment (or what `at` says) is in its log, and puts that log back to how it was after `keep` events. */
-async function putBack(role: Role, keep: (events: readonly SwapEvent[]) => number, at = isPaid(role)): Promise<string> {
+async function putBack(role: Role, keep: Keep, at = isPaid(role)): Promise<string> {
   world = await SwapWorld.open({ funds: FUNDS });
   const uuid = await world.start();
   const side = world.side(role);
   await world.until("it is in the log", async () => (await side.events(uuid)).some((e) => at(e.event)));
+  await putRecordBack(role, uuid, keep);
+  return uuid;
+}
+
+async function putRecordBack(role: Role, uuid: string, keep: Keep): Promise<void> {
+  const side = world.side(role);
   await side.stop();
   const events = (await side.events(uuid)).map((e) => e.event);
   const kept = keep(events);
@@ -29,13 +44,19 @@ async function putBack(role: Role, keep: (events: readonly SwapEvent[]) => numbe
     { sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, kept] },
     ...(isFeeKept ? [] : [{ sql: "DELETE FROM swap_marks WHERE kind = 'fee_tx' AND uuid = ?", params: [uuid] }]),
   ]);
-  return uuid;
+}
+
+/** As `swapnode data accept` does. */
+async function accept(role: Role, uuid: string): Promise<void> {
+  const side = world.side(role);
+  const events = await side.events(uuid);
+  await side.db.write([cutRecord(uuid, { whole: true, events, state: fold(events.map((e) => e.event)) })]);
 }
 
 const after = (type: SwapEvent["type"], slot?: string) => (events: readonly SwapEvent[]) =>
   1 + events.findIndex((e) => e.type === type && (slot === undefined || ("slot" in e && e.slot === slot)));
 
-const MOMENTS: readonly (readonly [Role, string, (events: readonly SwapEvent[]) => number])[] = [
+const MOMENTS: readonly (readonly [Role, string, Keep])[] = [
   ["maker", "negotiated", after("negotiated")],
   ["maker", "the fee received", after("tx_received", "fee")],
   ["maker", "the payment signed", after("tx_signed", "makerPayment")],
@@ -55,6 +76,75 @@ test.each(MOMENTS)(
     const spent = FUNDS - world.side(role).units(coin);
     expect(spent).toBeGreaterThanOrEqual(units);
     expect(spent).toBeLessThan(units + FEES);
+  },
+);
+
+test.each(MOMENTS)(
+  "a %s whose copy of '%s' was accepted after it had paid finds that payment, makes none, and trades",
+  async (role, _moment, keep) => {
+    const uuid = await putBack(role, keep);
+    await accept(role, uuid);
+    await world.side(role).restart();
+    expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+    const units = role === "maker" ? 200_000_000n : 100_000_000n;
+    expect(FUNDS - world.side(role).units(giving(role)) - units).toBeLessThan(FEES);
+  },
+);
+
+/** An accepted copy of before a payment that has left and is in no mempool any more; the other side is gone. */
+async function acceptedUnseen(role: Role, keep: Keep): Promise<{ readonly uuid: string; readonly raw: string }> {
+  world = await SwapWorld.open({ funds: FUNDS });
+  const slot = ownPayment(role);
+  const side = world.side(role);
+  const uuid = await world.start();
+  await world.withheld(side, uuid, slot);
+  const { txid = "", raw = "" } = (await side.state(uuid)).own[slot] ?? {};
+  await world.side(role === "maker" ? "taker" : "maker").stop();
+  await putRecordBack(role, uuid, keep);
+  await accept(role, uuid);
+  const { mempool, held } = world.chain(giving(role));
+  mempool.graph.removeWithDescendants(txid);
+  held.clear();
+  return { uuid, raw };
+}
+
+test.each(MOMENTS)(
+  "a %s whose copy of '%s' was accepted makes no payment where nobody shows the one it made, and has that back when it comes",
+  async (role, _moment, keep) => {
+    const { uuid, raw } = await acceptedUnseen(role, keep);
+    const side = world.side(role);
+    await side.restart();
+    await world.advance(1_800);
+    expect([(await side.state(uuid)).own[ownPayment(role)]?.attempted ?? false, FUNDS - side.units(giving(role)) < FEES]).toEqual([
+      false,
+      true,
+    ]);
+    expect(await side.status(uuid)).toMatchObject({ is_finished: false, swapnode: { danger: expect.stringContaining("may lack") } });
+    const chain = world.chain(giving(role));
+    const parsed = parseChainTxAt(fromHex(raw), 0, chain.params.template.format);
+    expect(parsed.ok && chain.send(parsed.value.tx).ok).toBe(true);
+    await world.until("it is back", async () => (await world.outcome(side, uuid)) !== null, 12 * 3_600);
+    expect(await world.outcome(side, uuid)).toBe("refunded");
+    expect(FUNDS - side.units(giving(role))).toBeLessThan(FEES);
+  },
+);
+
+// A day on servers that come and go takes longer to work out: one of each side there.
+test.each(MOMENTS.filter(([, moment]) => !SwapWorld.isElectrum || moment === "negotiated"))(
+  "a %s whose copy of '%s' was accepted and whose payment never comes makes none, and its swap ends a day past the lock",
+  async (role, _moment, keep) => {
+    const { uuid } = await acceptedUnseen(role, keep);
+    const side = world.side(role);
+    await side.restart();
+    for (const ticker of TICKERS) world.chain(ticker).stop();
+    await world.advance(110_000);
+    for (let i = 0; i < 12; i++) {
+      for (const ticker of TICKERS) world.mine(ticker);
+      await world.advance(30);
+    }
+    await world.until("it is over", async () => (await world.outcome(side, uuid)) !== null);
+    expect([await world.outcome(side, uuid), FUNDS - side.units(giving(role)) < FEES]).toEqual(["failed", true]);
+    expect(conductOf(await side.events(uuid))).toBeNull();
   },
 );
 

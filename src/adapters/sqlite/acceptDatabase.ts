@@ -3,7 +3,7 @@ import { StorageError } from "../../ports/sql.ts";
 import { type ComponentSchema, refuseNewer } from "./migrations.ts";
 import { SqliteEngine } from "./sqliteEngine.ts";
 import { markAccepted, refuseOlder } from "./storeMark.ts";
-import { couldPayAgain, findLog, foundSwaps, heldSentence, holdSwap } from "./swapLogs.ts";
+import { couldPayAgain, cutRecord, cutSentence, findLog, foundSwaps } from "./swapLogs.ts";
 
 /** Whether the node would refuse what is there as not last used here. */
 function isRefused(path: string, schema: readonly ComponentSchema[]): boolean {
@@ -22,27 +22,27 @@ function isRefused(path: string, schema: readonly ComponentSchema[]): boolean {
 
 /**
  * Goes on with a database that is older than the one last used, or with none, by the operator's word. Open swaps that could
- * pay a second time are held first. Nobody else may have the database open.
+ * pay a second time are kept from it first. Nobody else may have the database open.
  *
- * @returns the held swaps, one sentence each; null when there was nothing to accept
+ * @returns these swaps, one sentence each; null when there was nothing to accept
  */
 export function acceptDatabase(path: string, schema: readonly ComponentSchema[]): readonly string[] | null {
   if (!isRefused(path, schema)) return null;
-  const held: string[] = [];
+  const cut: string[] = [];
   if (existsSync(path)) {
     const db = new SqliteEngine(path);
     try {
       for (const uuid of [...foundSwaps(db)]) {
         const log = findLog(db, uuid);
         if (!log.whole || !couldPayAgain(log.state)) continue;
-        const [failure] = db.writeGroup([[holdSwap(uuid, log.events.length)]]);
+        const [failure] = db.writeGroup([[cutRecord(uuid, log)]]);
         if (failure) throw failure;
-        held.push(heldSentence(uuid, log.state));
+        cut.push(cutSentence(uuid, log.state));
       }
     } finally {
       db.close();
     }
   }
   markAccepted(path);
-  return held;
+  return cut;
 }

@@ -2,7 +2,7 @@ import { ownPayment, type StoredEvent } from "../../core/swap/events.ts";
 import { fold, type SwapState } from "../../core/swap/swapState.ts";
 import type { SqlStatement } from "../../ports/sql.ts";
 import type { SqliteEngine } from "./sqliteEngine.ts";
-import { parseEventText } from "./storedEvent.ts";
+import { eventToText, parseEventText } from "./storedEvent.ts";
 
 /** What stands in place of events that may be lost. */
 const HELD = JSON.stringify({ held: "events may be missing before this" });
@@ -54,17 +54,20 @@ export function couldPayAgain(state: SwapState): boolean {
 }
 
 /**
- * Holds a swap whose record may lack its end: a last event after a gap. To the node the record is damaged, so it neither
- * folds it nor acts on it, and says so at each start.
- *
- * @param events events the record has
+ * Sees to it that a swap whose record may lack its end pays nothing. One that has negotiated goes on without: its payment is found on
+ * the chain, should there be one, and taken back or exchanged. Without the other side's key nobody could find it: such a swap is held by a
+ * last event after a gap. To the node its record is damaged, so it neither folds it nor acts on it, and says so at each start.
  */
-export const holdSwap = (uuid: string, events: number): SqlStatement => ({
-  sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)",
-  params: [uuid, events + 1, HELD],
-});
+export function cutRecord(uuid: string, { events, state }: Extract<FoundLog, { whole: true }>): SqlStatement {
+  const atMs = events.at(-1)?.atMs ?? 0;
+  const cut = eventToText({ v: 1, atMs, event: { type: "record_cut" } });
+  const [seq, event] = state.negotiated ? [events.length, cut] : [events.length + 1, HELD];
+  return { sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)", params: [uuid, seq, event] };
+}
 
-/** The sentence about a swap that was held. */
-export const heldSentence = (uuid: string, state: SwapState): string =>
-  `swap ${uuid} (${state.terms.role}): its record ends before its payment, and later events may be lost. It is kept; the node will not act on ` +
-  "it, because it could pay a second time";
+/** The sentence about such a swap. */
+export const cutSentence = (uuid: string, { terms, negotiated }: SwapState): string =>
+  `swap ${uuid} (${terms.role}): its record ends before its payment, and later events may be lost. ` +
+  (negotiated
+    ? "It pays nothing any more; a payment of before is looked for, and taken back or exchanged"
+    : "It is kept; the node will not act on it, because it could pay a second time");

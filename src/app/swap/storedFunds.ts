@@ -2,6 +2,7 @@ import { ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/even
 import {
   duties,
   isFeeMoot,
+  isTakenUp,
   outcomeOf,
   paymentMayExist,
   type SwapState,
@@ -278,7 +279,7 @@ function needsOf(s: SwapState): Needs {
     raws: txs.map(({ raw }) => raw),
     changeless: txs.flatMap(({ raw, isMoot }) => (isMoot ? [raw] : [])),
     children: (["feeChild", "paymentChild", "refundChild"] as const).flatMap((slot) => versionsOfSlot(s, slot)),
-    amounts: isOver || s.refund || s.abandoned || s.terms.takenOver || isPaid ? [] : openAmounts(s),
+    amounts: isOver || s.refund || s.abandoned || isTakenUp(s) || isPaid ? [] : openAmounts(s),
     until: role === "maker" ? times.firstSendBy : times.makerPaymentConfirmedBy,
     otherTicker: role === "maker" ? takerCoin : makerCoin,
     claimChildren: versionsOfSlot(s, "claimChild"),

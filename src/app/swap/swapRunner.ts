@@ -1,6 +1,6 @@
 import type { SwapMessage } from "../../core/message/types.ts";
 import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
-import { fold, type SwapState } from "../../core/swap/swapState.ts";
+import { fold, isTakenUp, type SwapState } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import { type Clock, sleep } from "../../ports/clock.ts";
@@ -236,11 +236,11 @@ export class SwapRunner implements SwapStarter {
   /** Has a stored swap go on; where its log may lack a payment of ours, the chain is asked before anything else. */
   async #takeUp(task: SwapTask): Promise<void> {
     const { clock } = this.#deps;
-    const isTakenOver = (): boolean => task.state.terms.takenOver !== undefined && task.state.finished === null;
-    while ((mayHavePaid(task.state) || isTakenOver()) && !task.stopped.aborted) {
+    const isObservedFirst = (): boolean => isTakenUp(task.state) && task.state.finished === null;
+    while ((mayHavePaid(task.state) || isObservedFirst()) && !task.stopped.aborted) {
       try {
         if (mayHavePaid(task.state)) await takeUpPayment(task, task.stopped);
-        if (isTakenOver()) await observeFirst(task, task.stopped);
+        if (isObservedFirst()) await observeFirst(task, task.stopped);
         break;
       } catch (cause) {
         if (task.stopped.aborted) return;

@@ -1,5 +1,5 @@
 import { type StoredEvent, theirPayment } from "../swap/events.ts";
-import { fold } from "../swap/swapState.ts";
+import { fold, isTakenUp } from "../swap/swapState.ts";
 import type { BanReason, Silence } from "./peerRecord.ts";
 
 /** What the newest event of a swap says of the other side. */
@@ -28,8 +28,8 @@ export function conductOf(log: readonly StoredEvent[]): Conduct | null {
   }
   if (last.type !== "finished") return null;
   const s = state();
-  // Who fell silent in a swap that was taken over, and when, nobody here has seen.
-  if (s.terms.takenOver) return null;
+  // Who fell silent in a swap that was taken up, and when, nobody here has seen.
+  if (isTakenUp(s)) return null;
   const { role, makerCoin, takerCoin, makerUnits, takerUnits } = s.terms;
   if (last.outcome === "success") {
     const units = makerCoin === takerCoin ? {} : { [makerCoin]: BigInt(makerUnits), [takerCoin]: BigInt(takerUnits) };

@@ -1,9 +1,9 @@
 import { ownClaim, ownRefund, theirClaim, theirPayment, theirRefund } from "./events.ts";
-import type { SwapState } from "./swapState.ts";
+import { paymentMayExist, type SwapState } from "./swapState.ts";
 
 /**
  * What may be lost, in one sentence; null while nothing is. Only a chain that went outside the promised envelope brings this about
- * (a reorg deeper than the confirmations asked for), or a node that was away past its deadline: the swap goes on all the same, and this
+ * (a reorg deeper than the confirmations asked for), a node that was away past its deadline, or one whose data is older than what it did: the swap goes on all the same, and this
  * names what it may end with.
  */
 export function dangerOf(s: SwapState): string | null {
@@ -18,6 +18,9 @@ export function dangerOf(s: SwapState): string | null {
   }
   if (isTaken && s.facts[ownClaim(role)] === undefined && s.facts[theirPayment(role)] === undefined) {
     return "the other side took our payment, and its own is on the chain no more: it is claimed should it come back";
+  }
+  if (s.isCut && s.finished === null && !paymentMayExist(s)) {
+    return "its record may lack events: a payment of ours of before is looked for until a day past its lock, and none is made";
   }
   return null;
 }

@@ -15,7 +15,19 @@ import {
 } from "./events.ts";
 import { MAX_FORMS } from "./keptBytes.ts";
 import { dangerOf } from "./swapDanger.ts";
-import { begin, duties, fold, isFeeMoot, type OwnTx, outcomeOf, paymentMayExist, type SwapState, step, versionsOf } from "./swapState.ts";
+import {
+  begin,
+  duties,
+  fold,
+  isFeeMoot,
+  type OwnTx,
+  outcomeOf,
+  paymentMayExist,
+  type SwapState,
+  secretIsPublic,
+  step,
+  versionsOf,
+} from "./swapState.ts";
 import { swapStatus } from "./swapStatus.ts";
 
 const SLOTS: readonly Slot[] = [
@@ -58,6 +70,7 @@ const anyEvent: fc.Arbitrary<SwapEvent> = fc.oneof(
   fc.constant<SwapEvent>({ type: "refund_decided", failure }),
   fc.constant<SwapEvent>({ type: "abandoned", failure }),
   fc.constant<SwapEvent>({ type: "payment_gone" }),
+  fc.constant<SwapEvent>({ type: "record_cut" }),
 );
 const role = fc.constantFrom<Role>("maker", "taker");
 const hex = "aa".repeat(32);
@@ -151,6 +164,8 @@ test("the maker never claims (reveals the secret) before its payment left and th
   fc.assert(
     fc.property(log("maker"), (events) => {
       const s = run("maker", [negotiated, ...events]);
+      // Nothing is left to reveal.
+      if (secretIsPublic(s)) return;
       const off = s.refund ?? s.abandoned ?? s.finished;
       // Signed is not revealed: what never left stays home once the straight road is left.
       if (publishes(s, "takerPaymentSpend") && !s.own.takerPaymentSpend?.attempted) expect(off).toBeNull();
@@ -429,6 +444,20 @@ test("a maker of a swap that KDF began claims on any road once the secret was se
   expect(claims(takenOver, shown, { ...seen("takerPaymentSpend"), block: { height: 5, hash: "h" } } as SwapEvent)).toBe(false);
   // Nothing of this is a road of a swap of this node's own.
   expect(claims(terms("maker"), shown)).toBe(false);
+});
+
+test("a swap whose record was cut begins nothing: it looks for its payment, and sends on only what the record says has left", () => {
+  fc.assert(
+    fc.property(roleAndLog, ([r, events]) => {
+      const s = run(r, [negotiated, { type: "record_cut" }, ...events]);
+      const begun = duties(s).filter((d) => d.do === "negotiate" || d.do === "pay" || d.do === "pay_fee");
+      expect(begun).toEqual([]);
+      for (const slot of ["fee", ownPayment(r)] as const) if (publishes(s, slot)) expect(s.own[slot]?.attempted).toBe(true);
+      const isOpen = !s.refund && !s.abandoned && !s.finished;
+      if (isOpen && s.own[ownPayment(r)]?.attempted !== true) expect(duties(s)).toContainEqual({ do: "seek" });
+    }),
+    RUNS,
+  );
 });
 
 test("a taker's fee is moot once the swap came to nothing, its payment is taken back, or the secret is out; not while the maker may go on", () => {

@@ -53,6 +53,8 @@ export type SwapState = {
   readonly secret: string | null;
   readonly refund: Failure | null;
   readonly abandoned: Failure | null;
+  /** Its record may lack what this node did last. */
+  readonly isCut: boolean;
   /** Their payment is given up for gone, until the chain shows it again. */
   readonly isTheirsGone: boolean;
   readonly finished: Outcome | null;
@@ -75,6 +77,7 @@ export function begin(event: SwapEvent): SwapState {
     secret: null,
     refund: null,
     abandoned: null,
+    isCut: false,
     isTheirsGone: false,
     finished: null,
     withdrawnAfterFinish: [],
@@ -143,6 +146,8 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       return s.abandoned ? s : { ...s, abandoned: e.failure };
     case "payment_gone":
       return s.isTheirsGone ? s : { ...s, isTheirsGone: true };
+    case "record_cut":
+      return s.isCut ? s : { ...s, isCut: true };
     case "finished":
       // A reorg beyond what counts as final may turn the end round: what the chain says last is true.
       return s.finished === e.outcome ? s : { ...s, finished: e.outcome };
@@ -276,7 +281,7 @@ function feeDuties(s: SwapState): readonly Duty[] {
 
 /** The steps towards success. */
 function straightDuties(s: SwapState): readonly Duty[] {
-  if (s.terms.takenOver) return takenOverDuties(s);
+  if (isTakenUp(s)) return takenUpDuties(s);
   const out: Duty[] = [];
   if (s.terms.role === "maker") {
     const paid = s.own.makerPayment !== undefined;
@@ -297,11 +302,14 @@ function straightDuties(s: SwapState): readonly Duty[] {
   return out;
 }
 
-/** The same of a swap KDF began: whatever is out is seen to its end, and nothing of ours is begun. */
-function takenOverDuties(s: SwapState): readonly Duty[] {
+/** Begun by KDF, or its record was cut: a payment of ours may be out that no event tells of. */
+export const isTakenUp = (s: SwapState): boolean => s.terms.takenOver !== undefined || s.isCut;
+
+/** The steps of such a swap: whatever is out is seen to its end, and nothing of ours is begun. */
+function takenUpDuties(s: SwapState): readonly Duty[] {
   const { role } = s.terms;
-  const out: Duty[] = publishing(s, "fee") ? [{ do: "publish", slot: "fee" }] : [];
-  if (!s.own[ownPayment(role)]) return [...out, { do: "seek" }];
+  const out: Duty[] = publishing(s, "fee") && s.own.fee?.attempted === true ? [{ do: "publish", slot: "fee" }] : [];
+  if (s.own[ownPayment(role)]?.attempted !== true) return [...out, { do: "seek" }];
   const isAnswered = role === "maker" ? s.facts.takerPayment !== undefined : s.facts.takerPaymentSpend !== undefined;
   if (role === "maker" && !s.facts.takerPayment?.confirmed && !s.own.takerPaymentSpend) out.push({ do: "await_payment" });
   if (!isAnswered && !s.own[ownClaim(role)]) out.push({ do: "tell", message: "payment" });
@@ -309,11 +317,10 @@ function takenOverDuties(s: SwapState): readonly Duty[] {
 }
 
 /**
- * Maker of a swap that KDF began: the secret was seen on a chain, in the claim of either payment. KDF's own claim may have left unrecorded.
- * Never true of a swap of this node: its claim is stored before it leaves, and one that a log put back to an older state lacks is seen on
- * the chain as the own one.
+ * Maker of a swap that was taken up: the secret was seen on a chain, in the claim of either payment. A claim of KDF's, or an own one that
+ * the record lacks, may have left. Never true of any other swap: its claim is stored before it leaves.
  */
-export const secretIsPublic = (s: SwapState): boolean => s.terms.role === "maker" && s.terms.takenOver !== undefined && s.secret !== null;
+export const secretIsPublic = (s: SwapState): boolean => s.terms.role === "maker" && isTakenUp(s) && s.secret !== null;
 
 /** What money already locked obliges us to, on any road. */
 function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
@@ -321,8 +328,9 @@ function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {
   const payment = ownPayment(role);
   const claimedByThem = s.facts[theirClaim(role)]?.confirmed === true;
   const out: Duty[] = [];
-  // A payment that never left does not leave any more once the swap is given up; one that is being cancelled is not helped along.
-  const mayLeave = s.own[payment]?.attempted === true || !s.abandoned;
+  // A payment that never left does not leave any more once the swap is given up or its record was cut, for it may have been dropped since;
+  // one that is being cancelled is not helped along.
+  const mayLeave = s.own[payment]?.attempted === true || !(s.abandoned || s.isCut);
   const isPublished = publishing(s, payment) && mayLeave && !s.own.cancel && !s.facts.cancel?.confirmed;
   if (isPublished) out.push({ do: "publish", slot: payment });
   const isCancelled = publishing(s, "cancel") && !s.facts[payment]?.confirmed;
@@ -358,7 +366,7 @@ function childDuties(s: SwapState, published: readonly Duty[]): readonly Duty[] 
 function wantsClaim(s: SwapState, straight: boolean): boolean {
   const { role } = s.terms;
   if (s.own[ownClaim(role)]) return false;
-  // A claim that KDF sent and nobody mines is made anew beside it.
+  // A claim that is out, of KDF's or of what the record lacks, and that nobody mines is made anew beside it.
   if (secretIsPublic(s)) return s.facts.takerPayment !== undefined && !s.facts.takerPaymentSpend?.block;
   if (role === "maker") return straight && s.own.makerPayment?.attempted === true && s.facts.takerPayment?.confirmed === true;
   return s.secret !== null && (s.facts[theirPayment(role)] !== undefined || s.received.makerPayment !== undefined);

@@ -105,17 +105,21 @@ function startRefused(): StorageError | null {
     throw error;
   }
 }
-async function logsNow(made: readonly Made[]): Promise<Map<string, readonly StoredEvent[] | "held">> {
+/** Stopped: the swap pays nothing, because its record is damaged or may lack events. */
+async function logsNow(made: readonly Made[]): Promise<Map<string, readonly StoredEvent[] | "stopped">> {
   const db = openInlineDatabase(path, SCHEMA);
   const swaps = createSwapStore(db);
-  const logs = new Map<string, readonly StoredEvent[] | "held">();
+  const logs = new Map<string, readonly StoredEvent[] | "stopped">();
   for (const { uuid } of made)
     logs.set(
       uuid,
-      await swaps.log(uuid).catch((error: unknown) => {
-        if (error instanceof StorageError && error.kind === "Corrupt") return "held" as const;
-        throw error;
-      }),
+      await swaps.log(uuid).then(
+        (log) => (log.at(-1)?.event.type === "record_cut" ? "stopped" : log),
+        (error: unknown) => {
+          if (error instanceof StorageError && error.kind === "Corrupt") return "stopped" as const;
+          throw error;
+        },
+      ),
     );
   await db.close();
   return logs;
@@ -146,9 +150,9 @@ test("the root of the swap log is destroyed: every event is found on its page, a
   expect(report.tables.find((t) => t.table === "swap_events")?.fromPages).toBe(before.size - missing.length);
   expect(report.lost.join()).toContain("table swap_events could not be read to its end");
   const logs = await logsNow(made);
-  const heldNow = made.filter((m) => logs.get(m.uuid) === "held").map((m) => m.uuid);
-  for (const { uuid, events } of made) if (!heldNow.includes(uuid)) expect(logs.get(uuid)).toEqual(events);
-  expect(report.held.map((line) => line.split(" ")[1]?.replace(":", "")).sort()).toEqual(heldNow.sort());
+  const stoppedNow = made.filter((m) => logs.get(m.uuid) === "stopped").map((m) => m.uuid);
+  for (const { uuid, events } of made) if (!stoppedNow.includes(uuid)) expect(logs.get(uuid)).toEqual(events);
+  expect(report.cut.map((line) => line.split(" ")[1]?.replace(":", "")).sort()).toEqual(stoppedNow.sort());
 });
 
 test("any one page overwritten: no event that is not on that page is lost, and no swap is given another past", {
@@ -170,8 +174,8 @@ test("any one page overwritten: no event that is not on that page is lost, and n
     onPage.set(page, [...before].filter((text) => !after.has(text)).length);
     for (const [uuid, log] of await logsNow(made)) {
       const events = made.find((m) => m.uuid === uuid)?.events ?? [];
-      if (log === "held") continue;
-      // A finished swap may have lost its end without a gap; an open one that is not held has its payment in the record.
+      if (log === "stopped") continue;
+      // A finished swap may have lost its end without a gap; an open one that is not stopped has its payment in the record.
       expect(log, `page ${page}, swap ${uuid}`).toEqual(events.slice(0, log.length));
       if (log.length < events.length && log.length > 0)
         expect(
@@ -198,7 +202,7 @@ test("a file cut in half keeps what the first half holds and says what could not
   const logs = await logsNow(made);
   for (const { uuid, events, isOpen } of made) {
     const log = logs.get(uuid);
-    if (log === "held" || log === undefined || log.length === 0) continue;
+    if (log === "stopped" || log === undefined || log.length === 0) continue;
     expect(log).toEqual(events.slice(0, log.length));
     if (isOpen) expect(log.some((e) => e.event.type === "tx_attempted" && e.event.slot.endsWith("Payment"))).toBe(true);
   }
@@ -214,7 +218,7 @@ test("the header is destroyed, so that SQLite cannot open the file: every event 
   repair();
   const logs = await logsNow(made);
   for (const { uuid, events, isOpen } of made) {
-    expect(logs.get(uuid)).toEqual(couldPay({ uuid, events, isOpen }) ? "held" : events);
+    expect(logs.get(uuid)).toEqual(couldPay({ uuid, events, isOpen }) ? "stopped" : events);
   }
 });
 
@@ -244,7 +248,7 @@ test("transactions still in the log of a crashed node are recovered with a damag
   await again.close();
 });
 
-test("a log overwritten with zeros is seen by the mark, and open swaps that could pay again are held", async () => {
+test("a log overwritten with zeros is seen by the mark, and open swaps that could pay again are stopped", async () => {
   const made = fill();
   const db = openInlineDatabase(path, SCHEMA);
   const started = recordedLogs[0]?.events[0] ?? "";
@@ -264,8 +268,8 @@ test("a log overwritten with zeros is seen by the mark, and open swaps that coul
   writeFileSync(`${path}-wal`, new Uint8Array(statSync(join(dir, "crashed-wal")).size));
   expect(startRefused()?.message).toContain("it lacks the last 1 of");
   const payable = [...made.filter(couldPay).map((m) => m.uuid), uuid].sort();
-  expect(repair().held.map((line) => /^swap (\S+) \(\w+\): its record ends before its payment/.exec(line)?.[1])).toEqual(payable);
-  expect((await logsNow([...made, { uuid, events: [], isOpen: true }])).get(uuid)).toBe("held");
+  expect(repair().cut.map((line) => /^swap (\S+) \(\w+\): its record ends before its payment/.exec(line)?.[1])).toEqual(payable);
+  expect((await logsNow([...made, { uuid, events: [], isOpen: true }])).get(uuid)).toBe("stopped");
 });
 
 test.each([
@@ -289,7 +293,7 @@ test.each([
   expect(report.tables.find((t) => t.table === table)).toMatchObject({ kept, aside: 0, stopped: expect.stringContaining("malformed") });
 });
 
-test("an event whose text was changed is kept, and its swap is held, not folded", async () => {
+test("an event whose text was changed is kept, and its swap is stopped, not folded", async () => {
   const made = fill();
   const victim = made.find((m) => m.isOpen);
   const raw = new DatabaseSync(path);
@@ -298,8 +302,8 @@ test("an event whose text was changed is kept, and its swap is held, not folded"
   expect(checkDatabase(path, SCHEMA, parseOrderRecord).problems).toEqual([
     expect.stringContaining(`swap ${victim?.uuid}: event 3 cannot be read`),
   ]);
-  expect(repair().held).toEqual([expect.stringContaining(`swap ${victim?.uuid}: event 3 cannot be read`)]);
-  expect((await logsNow(made)).get(victim?.uuid ?? "")).toBe("held");
+  expect(repair().cut).toEqual([expect.stringContaining(`swap ${victim?.uuid}: event 3 cannot be read`)]);
+  expect((await logsNow(made)).get(victim?.uuid ?? "")).toBe("stopped");
 });
 
 const isFee = ({ event }: StoredEvent, type: string): boolean =>
@@ -360,7 +364,7 @@ test("a damaged database of the first version is repaired in its own version and
   expect(startRefused()?.kind).toBe("Corrupt");
   const report = repair();
   expect(report.tables.find((t) => t.table === "swap_events")).toMatchObject({ kept: 69, stopped: null });
-  expect(report.held).toEqual([]);
+  expect(report.cut).toEqual([]);
   expect(startRefused()).toBe(null);
   expect(existsSync(`${path}.before-migration-3`)).toBe(true);
   expect(checkDatabase(path, SCHEMA, parseOrderRecord)).toMatchObject({ problems: [], swaps: 4, openSwaps: 2 });

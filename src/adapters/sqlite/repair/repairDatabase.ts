@@ -7,7 +7,7 @@ import { fsyncPath } from "../durableFiles.ts";
 import { type ComponentSchema, migrate, refuseNewer, stepsMade } from "../migrations.ts";
 import { SqliteEngine } from "../sqliteEngine.ts";
 import { markAccepted, refuseOlder } from "../storeMark.ts";
-import { couldPayAgain, findLog, foundSwaps, heldSentence, holdSwap } from "../swapLogs.ts";
+import { couldPayAgain, cutRecord, cutSentence, findLog, foundSwaps } from "../swapLogs.ts";
 import { readPageFile } from "./pageFile.ts";
 import { addFromPages, copyTable, putAside, store, type TableReport } from "./recoverRows.ts";
 
@@ -21,7 +21,7 @@ export type RepairReport = {
   readonly copies: readonly string[];
   readonly tables: readonly TableReport[];
   /** Swaps whose record is not whole, and those that may lack their end: the node will not act on them. One sentence each. */
-  readonly held: readonly string[];
+  readonly cut: readonly string[];
   /** Whatever else was lost or put aside, one sentence each. */
   readonly lost: readonly string[];
 };
@@ -95,21 +95,21 @@ function fromLog(uuid: string, events: readonly StoredEvent[], finished: boolean
   return batch;
 }
 
-/** Puts the list of swaps right by the records, and holds the swaps the node must not act on. */
+/** Puts the list of swaps right by the records, and keeps those from paying that could do it a second time. */
 function settleSwaps(target: SqliteEngine, lackEnds: boolean): string[] {
-  const held: string[] = [];
+  const cut: string[] = [];
   for (const uuid of [...foundSwaps(target)]) {
     const log = findLog(target, uuid);
     if (!log.whole) {
-      held.push(`swap ${uuid}: ${log.detail}. What is there is kept; the node will not act on it`);
+      cut.push(`swap ${uuid}: ${log.detail}. What is there is kept; the node will not act on it`);
       continue;
     }
     store(target, fromLog(uuid, log.events, log.state.finished !== null));
     if (!lackEnds || !couldPayAgain(log.state)) continue;
-    store(target, [holdSwap(uuid, log.events.length)]);
-    held.push(heldSentence(uuid, log.state));
+    store(target, [cutRecord(uuid, log)]);
+    cut.push(cutSentence(uuid, log.state));
   }
-  return held;
+  return cut;
 }
 
 function dropUnreadableOrders(target: SqliteEngine, readOrder: ReadOrder): string[] {
@@ -155,8 +155,8 @@ function rebuild(path: string, partial: string, schema: readonly ComponentSchema
     else lost.push("the file is too large to be looked through page by page");
     store(target, [{ sql: "UPDATE chain_watch SET next_height = from_height" }]);
     lost.push(...dropUnreadableOrders(target, readOrder));
-    const held = settleSwaps(target, mayLackEnds(source, path, tables));
-    return { tables, held, lost };
+    const cut = settleSwaps(target, mayLackEnds(source, path, tables));
+    return { tables, cut, lost };
   } finally {
     source?.close();
     target.close();

@@ -11,7 +11,7 @@ import {
   theirRefund,
 } from "../../../core/swap/events.ts";
 import { keptBytes } from "../../../core/swap/keptBytes.ts";
-import { type OwnTx, versionsOf } from "../../../core/swap/swapState.ts";
+import { isTakenUp, type OwnTx, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex, hexOf, toHex } from "../../../core/util/bytes.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
 import { sleep, withDeadline } from "../../../ports/clock.ts";
@@ -318,12 +318,11 @@ async function record(task: SwapTask, slot: Slot, sighting: Sighting | null, isC
 }
 
 function mayLearnSecret({ state }: SwapTask): boolean {
-  const { role, takenOver } = state.terms;
-  return state.secret === null && Boolean(state.negotiated) && (role === "taker" || takenOver !== undefined);
+  return state.secret === null && Boolean(state.negotiated) && (state.terms.role === "taker" || isTakenUp(state));
 }
 
 /**
- * Taker: the maker's claim, even unconfirmed, shows the secret. Maker of a swap that KDF began: so does any claim, also one of KDF's
+ * Taker: the maker's claim, even unconfirmed, shows the secret. Maker of a swap that was taken up: so does any claim, also an own one
  * that nothing tells of. A transaction that only looks like a claim shows nothing.
  * @param shown of which one server alone tells: whoever has the secret in it had it from the maker, so it proves itself
  */

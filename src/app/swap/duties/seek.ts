@@ -13,7 +13,8 @@ const LOOK_MS = 15_000;
 const SEEK_AFTER_LOCK_SEC = 86_400;
 
 /**
- * Looks for the own payment of a swap that KDF began and whose files do not tell of it: KDF pays before it writes. Once it is
+ * Looks for the own payment of a swap whose record does not tell of it: KDF, which began it, pays before it writes, or the record was
+ * cut. Once it is
  * found the swap goes on with it; when chain and clock are both well past its lock without it, there is none.
  */
 export async function seek(task: SwapTask, signal: AbortSignal): Promise<void> {
@@ -25,7 +26,7 @@ export async function seek(task: SwapTask, signal: AbortSignal): Promise<void> {
     const seen = task.seen("chain");
     await coin.chain.refresh(signal);
     await takeUpPayment(task, signal);
-    if (task.state.own[slot]) return;
+    if (task.state.own[slot]?.attempted) return;
     const { state, tip } = coin.chain.status();
     const crowded = coin.chain.crowded?.(coin.contractScript(contractOf(task.state, slot))) ?? null;
     const isShown = state === "ready" && crowded !== "reading" && crowded !== "unread";
@@ -35,9 +36,10 @@ export async function seek(task: SwapTask, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The step KDF had come to, in its own name for it. */
+/** The step the record had come to, in KDF's name for it. */
 function unpaid(s: SwapState, until: number): Failure {
-  const reason = `taken over from KDF before its payment, which is on no chain by ${until}; this node starts none for it`;
+  const why = s.isCut ? "its record ends" : "taken over from KDF";
+  const reason = `${why} before its payment, which is on no chain by ${until}; this node starts none for it`;
   if (s.terms.role === "maker") return { event: s.received.fee ? "MakerPaymentTransactionFailed" : "TakerFeeValidateFailed", reason };
   if (!s.own.fee) return { event: "TakerFeeSendFailed", reason };
   return { event: s.received.makerPayment ? "TakerPaymentTransactionFailed" : "MakerPaymentValidateFailed", reason };
