@@ -200,7 +200,7 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment that never left leaves after the swap was given up",
     STATE,
-    "const mayLeave = s.own[payment]?.attempted === true || !s.abandoned;",
+    "const mayLeave = s.own[payment]?.attempted === true || !(s.abandoned || s.isCut);",
     "const mayLeave = true;",
     STATE_TEST,
     OUTBOX,
