@@ -67,6 +67,27 @@ test("a reserve that was used is filled up while the disk has room, and again af
   engine.close();
 });
 
+test.skipIf(skipped !== "")(`where the disk has no room for a whole reserve, none of it is taken from what has begun${skipped}`, () => {
+  const path = join(tempFolder(), "x.db");
+  let engine = new SqliteEngine(path);
+  engine.exec(CREATE);
+  let id = 0;
+  while (id < 600) engine.writeGroup([[insert(++id)]]);
+  // SQLite's log of the reserve has room, the file it is copied into has not.
+  prlimit(RESERVE + 256 * KILOBYTES);
+  const goesOn = (): boolean => {
+    const until = id + 300;
+    const reserve = new DiskReserve(engine, path);
+    while (id < until && engine.writeGroup([[insert(id + 1)]])[0] === null) id++;
+    return reserve.isLow() && id === until;
+  };
+  expect(goesOn()).toBe(true);
+  engine.close();
+  engine = new SqliteEngine(path);
+  expect([goesOn(), engine.read("SELECT count(*) AS n FROM notes")]).toEqual([true, [{ n: id }]]);
+  engine.close();
+});
+
 test.skipIf(skipped !== "")(`the thread that writes refuses what is new, and stores what has begun${skipped}`, async () => {
   const { port1: client, port2: server } = new MessageChannel();
   const replies: WorkerReply[] = [];

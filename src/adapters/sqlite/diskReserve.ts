@@ -1,17 +1,35 @@
-import { statfsSync } from "node:fs";
+import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { SqliteEngine } from "./sqliteEngine.ts";
 
 /** Room in the database for what has begun: some two thousand events of swaps. Bytes. */
 const RESERVE_BYTES = 4 * 1024 * 1024;
 
-/** Whether the disk has room for the reserve twice: in the log of SQLite, too. Who cannot tell is believed. */
-function hasSpace(folder: string): boolean {
+/**
+ * So much must be there before the reserve is filled up: it takes half of this, in SQLite's log, too, and whatever else grows on the disk meanwhile
+ * must leave it that. A log that cannot be copied into the main file to its end is never written over, and then nothing more is stored.
+ */
+const SPACE_BYTES = 4 * RESERVE_BYTES;
+
+/** Whether the disk says that it has so much space. Who cannot tell is believed. */
+function saysSpace(folder: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize > 2 * RESERVE_BYTES;
+    return bavail * bsize > SPACE_BYTES;
   } catch {
     return true;
+  }
+}
+
+/** Whether this node is given so much space: quotas are in no answer. */
+function givesSpace(probe: string): boolean {
+  try {
+    writeFileSync(probe, Buffer.alloc(SPACE_BYTES), { mode: 0o600 });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(probe, { force: true });
   }
 }
 
@@ -21,13 +39,13 @@ function hasSpace(folder: string): boolean {
  */
 export class DiskReserve {
   readonly #engine: SqliteEngine;
-  readonly #folder: string;
+  readonly #path: string;
   #isLow: boolean;
 
   /** @param path the file of the database */
   constructor(engine: SqliteEngine, path: string) {
     this.#engine = engine;
-    this.#folder = dirname(path);
+    this.#path = path;
     this.#isLow = !this.#fill();
   }
 
@@ -43,6 +61,7 @@ export class DiskReserve {
   }
 
   #fill(): boolean {
-    return hasSpace(this.#folder) && this.#engine.makeRoom(RESERVE_BYTES);
+    const hasSpace = saysSpace(dirname(this.#path)) && givesSpace(`${this.#path}-space`);
+    return hasSpace && this.#engine.makeRoom(RESERVE_BYTES);
   }
 }

@@ -208,7 +208,8 @@ export class SqliteEngine {
   makeRoom(bytes: number): boolean {
     if (this.#broken !== null) return false;
     try {
-      this.#db.exec("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS disk_reserve (room BLOB)");
+      // First what the log has: it would grow behind that, and the main file by both at once.
+      this.#db.exec("PRAGMA wal_checkpoint; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS disk_reserve (room BLOB)");
       this.#db.exec(`DELETE FROM disk_reserve; INSERT INTO disk_reserve VALUES (zeroblob(${bytes})); COMMIT`);
       this.#db.exec("PRAGMA wal_checkpoint; DROP TABLE disk_reserve; PRAGMA shrink_memory");
       return true;
