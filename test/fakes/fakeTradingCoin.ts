@@ -145,8 +145,9 @@ export class FakeTradingCoin implements TradingCoin {
     }
     return ok(this.lock(required));
   }
-  hasRoom(_amount: Rational, more: number): boolean {
-    return this.openReservations + 1 + more <= this.mostReservations;
+  hasRoom(amount: Rational, more: number): boolean {
+    const isThere = !lt(sub(this.#balance, this.locked()), add(amount, this.fee));
+    return isThere && this.openReservations + 1 + more <= this.mostReservations;
   }
   /** Takes `amount` out of circulation, asked or not. */
   protected lock(amount: Rational): Reservation {

@@ -316,6 +316,13 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/peers/freshKeys.test.ts",
   ),
   bug(
+    "a stranger who asks for more than there is keeps all others from getting less",
+    "src/app/orders/offerReserver.ts",
+    "gte(amount, full.amount) && more >= full.more",
+    "more >= full.more",
+    "src/app/peers/freshKeys.test.ts",
+  ),
+  bug(
     "a relay's word about a maker's order outdoes the maker's own",
     UNSIGNED,
     "if (known?.confirmed) return known.item.pubkey === pubkey ? known : null;",

@@ -1,5 +1,5 @@
 import type { MakerReserved, TakerRequest } from "../../core/message/types.ts";
-import { lt, type Rational } from "../../core/money/rational.ts";
+import { gte, lt, type Rational } from "../../core/money/rational.ts";
 import {
   availableVolume,
   type MakerMatch,
@@ -52,8 +52,8 @@ export class OfferReserver {
   readonly #shareless = new Set<string>();
   /** Pairs whose fees, of the own coin or of the claim, another coin cannot pay now. */
   readonly #feeless = new Set<string>();
-  /** Until when a coin counts as having no room for further matches of keys without history. */
-  readonly #fullUntilMs = new Map<string, number>();
+  /** What a coin has no room for, of further matches of keys without history: the same and more is not asked for again until then. */
+  readonly #full = new Map<string, { readonly amount: Rational; readonly more: number; readonly untilMs: number }>();
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
     this.#deps = deps;
@@ -68,7 +68,7 @@ export class OfferReserver {
     this.#short.clear();
     this.#shareless.clear();
     this.#feeless.clear();
-    this.#fullUntilMs.clear();
+    this.#full.clear();
   }
 
   /** What the present round knows cannot be had. */
@@ -177,12 +177,16 @@ export class OfferReserver {
     return reserved;
   }
 
-  /** What is found to be full stays so for a moment: to find it out takes as long as to make all promises anew. */
+  /**
+   * What is found to be full stays so for a moment: to find it out takes as long as to make all promises anew. For less there may be room: who asks
+   * for more than there is must not keep all others waiting.
+   */
   #hasRoom(coin: TradingCoin, amount: Rational, more: number): boolean {
     const nowMs = this.#deps.clock.nowMs();
-    if (nowMs < (this.#fullUntilMs.get(coin.ticker) ?? nowMs)) return false;
+    const full = this.#full.get(coin.ticker);
+    if (full && nowMs < full.untilMs && gte(amount, full.amount) && more >= full.more) return false;
     const hasRoom = coin.hasRoom?.(amount, more) ?? true;
-    if (!hasRoom) this.#fullUntilMs.set(coin.ticker, nowMs + FULL_MS);
+    if (!hasRoom) this.#full.set(coin.ticker, { amount, more, untilMs: nowMs + FULL_MS });
     return hasRoom;
   }
 

@@ -372,6 +372,18 @@ test("tiny requests of many keys, before and after they connect, use up at most 
   expect(siege.isReserved(later)).toBe(true);
 });
 
+test("a request for more than there is at the moment, again and again, keeps nobody from getting less", async () => {
+  const siege = await Siege.open();
+  // Of swaps that are paid for.
+  expect(siege.maker.coin("AAA").reserve([decimal("60")]).ok).toBe(true);
+  for (let n = 0; n < 10; n++) {
+    siege.request(100 + n, "45");
+    const honest = siege.request(200 + n, "1");
+    await siege.world.clock.advance(250);
+    expect([n, siege.isReserved(honest)]).toEqual([n, true]);
+  }
+});
+
 test("what keys that never pay hold, fees included, cuts no order, and ends none that gives all or nothing", async () => {
   const siege = await Siege.open("0.5", "BBB", [new FakeTradingCoin("CCC")]);
   const placed = await siege.maker.orders.placeMakerOrder({
