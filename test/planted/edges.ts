@@ -429,6 +429,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/diskReserve.test.ts",
   ),
   bug(
+    "a node that was killed on a full disk does not start again",
+    "src/adapters/sqlite/storeMark.ts",
+    "if (!isMarked) throw cause;",
+    "throw cause;",
+    "src/adapters/sqlite/diskReserve.test.ts",
+  ),
+  bug(
+    "a node does not start where the disk has no room for its process id",
+    "src/adapters/system/processLock.ts",
+    "} catch {\n    // The lock is held",
+    "} finally {\n    // The lock is held",
+    "src/adapters/system/system.test.ts",
+  ),
+  bug(
     "no room is kept in the database for what has begun",
     "src/adapters/sqlite/sqliteEngine.ts",
     "zeroblob(${bytes})",

@@ -5,8 +5,10 @@ import { MessageChannel } from "node:worker_threads";
 import { afterEach, expect, test, vi } from "vitest";
 import { tempFolder } from "../../../test/fakes/tempFolder.ts";
 import { DiskReserve } from "./diskReserve.ts";
+import { openStore } from "./openStore.ts";
 import { serveDatabase } from "./serveDatabase.ts";
 import { SqliteEngine } from "./sqliteEngine.ts";
+import { STORE_SCHEMA } from "./storeMark.ts";
 import type { WorkerReply } from "./workerProtocol.ts";
 
 const KILOBYTES = 1_024;
@@ -86,6 +88,23 @@ test.skipIf(skipped !== "")(`where the disk has no room for a whole reserve, non
   engine = new SqliteEngine(path);
   expect([goesOn(), engine.read("SELECT count(*) AS n FROM notes")]).toEqual([true, [{ n: id }]]);
   engine.close();
+});
+
+test.skipIf(skipped !== "")(`a node that was killed on a full disk starts again, and goes on storing what has begun${skipped}`, () => {
+  const path = join(tempFolder(), "x.db");
+  const schema = [STORE_SCHEMA, { component: "notes", migrations: [{ version: 1, name: "n", sql: [CREATE] }] }];
+  const open = (): SqliteEngine => openStore(path, schema).engine;
+  const killed = open();
+  new DiskReserve(killed, path);
+  expect(killed.writeGroup([[insert(1)]])).toEqual([null]);
+  // Nothing can be written.
+  prlimit(1);
+  const again = open();
+  fill(path);
+  expect([new DiskReserve(again, path).isLow(), again.writeGroup([[insert(2)]])]).toEqual([true, [null]]);
+  prlimit("unlimited");
+  for (const engine of [again, killed]) engine.close();
+  expect(openStore(path, schema).engine.read("SELECT count(*) AS n FROM notes")).toEqual([{ n: 2 }]);
 });
 
 test.skipIf(skipped !== "")(`the thread that writes refuses what is new, and stores what has begun${skipped}`, async () => {

@@ -101,7 +101,9 @@ export class StoreMark {
    * lineage, so that no other copy of it can take its place unnoticed.
    */
   constructor(engine: SqliteEngine, path: string) {
-    if (readMarkFile(path) === null || readMarkFile(path) === "accepted" || readMark(engine) === null) {
+    const last = readMarkFile(path);
+    const isMarked = last !== null && last !== "accepted" && readMark(engine) !== null;
+    if (!isMarked) {
       const [failure] = engine.writeGroup([
         [
           {
@@ -116,7 +118,12 @@ export class StoreMark {
     if (mark === null) throw new Error("the database has no mark");
     this.#lineage = mark.lineage;
     this.#writes = mark.writes;
-    replaceDurably(fileOf(path), lineOf(mark));
+    try {
+      replaceDurably(fileOf(path), lineOf(mark));
+    } catch (cause) {
+      // On a full disk there is no room for another file. The one that is there serves: it may be behind, and is written over by the next commit.
+      if (!isMarked) throw cause;
+    }
     this.#file = openSync(fileOf(path), "r+");
   }
 

@@ -43,7 +43,11 @@ export function lockFolder(folder: string): Result<ProcessLock, LockError> {
       message: `${who} is using ${folder}: stop it first, or give this node another dbdir`,
     });
   }
-  writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+  try {
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+  } catch {
+    // The lock is held all the same: a node whose disk is full has swaps to see to their end.
+  }
   let held = true;
   return ok({
     release() {

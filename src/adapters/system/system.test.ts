@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { tempFolder } from "../../../test/fakes/tempFolder.ts";
@@ -75,6 +75,14 @@ test("a second process cannot use the folder and learns which one holds it; kill
   const again = lockFolder(dir);
   expect(again.ok).toBe(true);
   if (again.ok) again.value.release();
+});
+
+test("a folder is taken also where the disk has no room for the process id", () => {
+  const dir = tempFolder();
+  symlinkSync("/dev/full", join(dir, ".lock.pid"));
+  const taken = lockFolder(dir);
+  expect(taken.ok).toBe(true);
+  if (taken.ok) taken.value.release();
 });
 
 test("the clock runs a task after its delay, and a cancelled one never", async () => {
