@@ -259,6 +259,7 @@ export const SWAP: readonly PlantedBug[] = [
     "if (looks > 1 || known",
     FUNDS,
   ),
+  bug("a withdrawal that waits in a mempool is forgotten by a start", "src/app/coin/utxoCoin.ts", "    holdSentBefore(this);\n", "", FUNDS),
   bug(
     "a withdrawal that waits in a mempool is let go of after ten minutes",
     "src/app/coin/withdraw.ts",

@@ -188,3 +188,26 @@ test.each([0, 700])(
     }
   },
 );
+
+test("a withdrawal of before a start, whose change a swap pays from, is sent again when mempools forget it", async () => {
+  world = await SwapWorld.open();
+  const { maker } = world;
+  const chain = world.chain("AAA");
+  const request = { to: maker.coin("AAA").address, amount: decimal("1"), fee: undefined, broadcast: true };
+  const sent = await world.drive(maker.coin("AAA").withdraw(request, new AbortController().signal));
+  if (!sent.ok) throw new Error(sent.error.kind);
+  const { txid } = sent.value;
+  chain.held.add(txid);
+  await world.advance(10);
+  await maker.stop();
+  await maker.restart();
+  await world.advance(100);
+  const uuid = await world.start({ lockDurationSec: 7_800 });
+  await world.until("the maker pays from its change", () => hasMark(uuid));
+  const coin = maker.coin("AAA");
+  expect(coin.spends(fromHex((await maker.state(uuid)).own.makerPayment?.raw ?? ""), txid)).toBe(true);
+  chain.mempool.graph.removeWithDescendants(txid);
+  await world.until("it is sent again", () => chain.mempool.graph.get(txid) !== undefined, 120);
+  chain.held.clear();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});

@@ -22,6 +22,7 @@ import type { TradeFee } from "./tradeFee.ts";
 import { type ReadHistory, readHistory } from "./txHistory.ts";
 import { UtxoSwapCoin } from "./utxoSwapCoin.ts";
 import {
+  holdSentBefore,
   type SendError,
   sendFinished,
   type Withdrawal,
@@ -40,6 +41,11 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
   constructor(spec: CoinSpec, wallet: CoinWallet, chain: UtxoChainWithHistory, clock: Clock) {
     super(spec, wallet, chain, clock);
     this.#messages = new MessageSigner(spec, wallet);
+  }
+
+  override open(signal?: AbortSignal): Promise<void> {
+    holdSentBefore(this);
+    return super.open(signal);
   }
 
   override async close(): Promise<void> {
@@ -127,6 +133,12 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
     const tx = parseTx(raw, this.spec.kind.template.format);
     if (!tx.ok) return err({ kind: "Rejected", message: `not a transaction of ${this.ticker}: ${tx.error.detail}` });
     return sendFinished(this, tx.value, raw, signal);
+  }
+
+  /** Reads bytes of anybody's transaction; null: they are none. */
+  read(raw: Uint8Array): Tx | null {
+    const tx = parseTx(raw, this.spec.kind.template.format);
+    return tx.ok ? tx.value : null;
   }
 
   /** Runs `task` once after `delayMs`, unless the coin closes before. */

@@ -220,6 +220,26 @@ export function holdSent(coin: SendFrom, tx: Tx, raw: Uint8Array, looks = SENT_H
   });
 }
 
+/** What holding what was sent before takes of a coin. */
+export type SentBefore = SendFrom & { read(raw: Uint8Array): Tx | null };
+
+/**
+ * The same for what own transactions of before a start wait in a mempool, of which nothing is remembered. Not at once: those of swaps are held by
+ * these as soon as their logs are read, and for longer.
+ */
+export function holdSentBefore(coin: SentBefore): void {
+  coin.after(LOOK_MS, () => {
+    const { own } = coin.ledger;
+    for (const { raw, block } of own.touchedSince(coin.chain.status().tip?.height ?? 0)) {
+      const tx = block === null ? coin.read(raw) : null;
+      if (tx === null || !own.isSigned(tx) || tx.inputs.some((input) => own.lockedBy(input) !== undefined)) continue;
+      coin.ledger.lock(tx);
+      coin.ledger.dropChange(tx);
+      holdSent(coin, tx, raw);
+    }
+  });
+}
+
 function feeRateOf(coin: WithdrawFrom, fee: UtxoFee | undefined): FeeRate | ExactFee {
   if (!fee) return coin.rate("start");
   const units = toUnits(fee.amount, coin.decimals);
