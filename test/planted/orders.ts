@@ -426,6 +426,13 @@ export const ORDERS: readonly PlantedBug[] = [
     HOSTILE_TEST,
   ),
   bug(
+    "fresh keys take the places of keys with history in a coin that the book has under another name",
+    MAKER_SIDE,
+    "makerBaseTicker(order) === asked && this.#deps.policy.isKnown(sender, order.base)",
+    "makerBaseTicker(order) === asked && this.#deps.policy.isKnown(sender, asked)",
+    HOSTILE_TEST,
+  ),
+  bug(
     "fresh keys take all places for handshakes",
     MAKER_SIDE,
     "const MAX_OPEN_FOR_STRANGERS = 500;",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
 import { keyHex, OrderWorld, type TestNode } from "../../../test/fakes/orderWorld.ts";
 import type { MakerReserved, TakerRequest } from "../../core/message/types.ts";
 import { decimal, type Rational, rational, toDecimalString } from "../../core/money/rational.ts";
@@ -270,24 +271,28 @@ test("what strangers ask for or offer again and again, for nothing, fills no log
   expect(leftOut + (told[0]?.length ?? 0)).toBe(3_001);
 });
 
-test("a thousand open handshakes of fresh keys would be all there can be: half of the places stay for keys with history", async () => {
-  const world = new OrderWorld();
-  const friend = await world.node("friend");
-  const maker = await world.node("maker", { policy: { isKnown: (sender) => sender === keyHex(friend) } });
-  const order = { base: "AAA", rel: "BBB", price: decimal("2"), volume: decimal("10"), minVolume: decimal("0.0002") };
-  for (let n = 0; n < 2; n++) await maker.orders.placeMakerOrder({ ...order, cancelPrevious: false });
-  const small = { baseAmount: decimal("0.001"), relAmount: decimal("0.002") };
-  for (let key = 0; key < 110; key++) {
-    await world.node(`t${key}`);
-    for (let n = 0; n < 10; n++)
-      world.send("maker", `t${key}`, { type: "TakerRequest", body: aRequest({ ...small, uuid: uuid(1_000 + 10 * key + n) }) });
-  }
-  await world.clock.advance(500);
-  expect(maker.coin("AAA").openReservations).toBe(500);
-  world.send("maker", "friend", { type: "TakerRequest", body: aRequest({ uuid: uuid(7) }) });
-  await world.clock.advance(100);
-  expect(world.messages("MakerReserved").some(({ takerOrderUuid }) => takerOrderUuid === uuid(7))).toBe(true);
-});
+test.each(["AAA", "AAA-segwit"])(
+  "a thousand open handshakes of fresh keys would be all there can be: half of the places stay for keys with history in %s",
+  async (base) => {
+    const world = new OrderWorld();
+    const friend = await world.node("friend");
+    const maker = await world.node("maker", { policy: { isKnown: (sender, coin) => sender === keyHex(friend) && coin === base } });
+    maker.coins.set("AAA-segwit", new FakeTradingCoin("AAA-segwit", { orderbookTicker: "AAA" }));
+    const order = { base, rel: "BBB", price: decimal("2"), volume: decimal("10"), minVolume: decimal("0.0002") };
+    for (let n = 0; n < 2; n++) await maker.orders.placeMakerOrder({ ...order, cancelPrevious: false });
+    const small = { baseAmount: decimal("0.001"), relAmount: decimal("0.002") };
+    for (let key = 0; key < 110; key++) {
+      await world.node(`t${key}`);
+      for (let n = 0; n < 10; n++)
+        world.send("maker", `t${key}`, { type: "TakerRequest", body: aRequest({ ...small, uuid: uuid(1_000 + 10 * key + n) }) });
+    }
+    await world.clock.advance(500);
+    expect(maker.coin(base).openReservations).toBe(500);
+    world.send("maker", "friend", { type: "TakerRequest", body: aRequest({ uuid: uuid(7) }) });
+    await world.clock.advance(100);
+    expect(world.messages("MakerReserved").some(({ takerOrderUuid }) => takerOrderUuid === uuid(7))).toBe(true);
+  },
+);
 
 test("a maker that offers the most and never connects gets one order: the next ones go to others, and to it where there are none", async () => {
   const world = new OrderWorld();

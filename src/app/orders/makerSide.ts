@@ -1,6 +1,14 @@
 import type { MakerReserved, OrderPair, TakerRequest } from "../../core/message/types.ts";
 import { gte } from "../../core/money/rational.ts";
-import { availableVolume, connectMatch, dropMatch, forgetSettled, type MakerMatch, type MakerOrder } from "../../core/order/makerOrder.ts";
+import {
+  availableVolume,
+  connectMatch,
+  dropMatch,
+  forgetSettled,
+  type MakerMatch,
+  type MakerOrder,
+  makerBaseTicker,
+} from "../../core/order/makerOrder.ts";
 import { fittingOrders, keptRequest } from "../../core/order/matching.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import type { SwapMatch } from "../tradingCoin.ts";
@@ -93,7 +101,14 @@ export class MakerSide {
   #isFull(sender: string, { action, base, rel }: TakerRequest): boolean {
     const open = this.#holds.size;
     if (this.#holds.countOf(sender) >= MAX_OPEN_PER_SENDER || open >= MAX_OPEN) return true;
-    return open >= MAX_OPEN_FOR_STRANGERS && !this.#deps.policy.isKnown(sender, action === "Buy" ? base : rel);
+    return open >= MAX_OPEN_FOR_STRANGERS && !this.#hasHistory(sender, action === "Buy" ? base : rel);
+  }
+
+  /** @param asked the coin as the book names it: an order may give another of that name, and history is of what was given */
+  #hasHistory(sender: string, asked: string): boolean {
+    for (const order of this.#ledger.makers.values())
+      if (makerBaseTicker(order) === asked && this.#deps.policy.isKnown(sender, order.base)) return true;
+    return false;
   }
 
   /** @param silentMs since the request was last heard */
