@@ -443,6 +443,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/system/system.test.ts",
   ),
   bug(
+    "a disk that fails for a moment ends the thread that writes",
+    "src/adapters/sqlite/diskReserve.ts",
+    "return false;\n    }\n  }\n\n  #fill()",
+    "throw new Error();\n    }\n  }\n\n  #fill()",
+    "src/adapters/sqlite/diskReserve.test.ts",
+  ),
+  bug(
+    "a database counts as damaged for good where a disk fails while room is made",
+    ENGINE,
+    ' && failure.kind !== "Corrupt") this.#broken = failure;',
+    ") this.#broken = failure;",
+    "src/adapters/sqlite/diskReserve.test.ts",
+  ),
+  bug(
     "no room is kept in the database for what has begun",
     "src/adapters/sqlite/sqliteEngine.ts",
     "zeroblob(${bytes})",

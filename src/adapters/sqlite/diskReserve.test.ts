@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, expect, test, vi } from "vitest";
 import { tempFolder } from "../../../test/fakes/tempFolder.ts";
@@ -13,14 +14,21 @@ import type { WorkerReply } from "./workerProtocol.ts";
 
 const KILOBYTES = 1_024;
 const RESERVE = 4_096 * KILOBYTES;
+/** https://sqlite.org/rescode.html */
+const [SQLITE_IOERR_READ, SQLITE_CORRUPT] = [266, 11];
 const CREATE = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT";
-const insert = (id: number, size = KILOBYTES) => ({ sql: "INSERT INTO notes (id, body) VALUES (?, ?)", params: [id, "x".repeat(size)] });
+/** One fills a page: each is a commit that waits for the disk. */
+const NOTE = 3 * KILOBYTES;
+const insert = (id: number, size = NOTE) => ({ sql: "INSERT INTO notes (id, body) VALUES (?, ?)", params: [id, "x".repeat(size)] });
 
 /** No file of this process may grow past so many bytes: a disk without space. */
 const prlimit = (soft: number | "unlimited"): boolean =>
   spawnSync("prlimit", ["--pid", String(process.pid), `--fsize=${soft}:unlimited`]).status === 0;
 const skipped = prlimit("unlimited") ? "" : " (skipped: prlimit is not there)";
-afterEach(() => void prlimit("unlimited"));
+afterEach(() => {
+  vi.restoreAllMocks();
+  prlimit("unlimited");
+});
 
 /** From here on the files of a database may be written over, and not grow. */
 const fill = (path: string): boolean => prlimit(Math.max(statSync(path).size, statSync(`${path}-wal`).size));
@@ -42,9 +50,9 @@ test.skipIf(skipped !== "")(`on a full disk half of the reserve is for new thing
   };
   while (!reserve.isLow() && store());
   const begun = stored;
-  expect(begun * KILOBYTES).toBeGreaterThan(RESERVE / 4);
+  expect(begun * NOTE).toBeGreaterThan(RESERVE / 4);
   while (store());
-  expect((stored - begun) * KILOBYTES).toBeGreaterThan(RESERVE / 4);
+  expect((stored - begun) * NOTE).toBeGreaterThan(RESERVE / 4);
   expect(reserve.isLow()).toBe(true);
   prlimit("unlimited");
   expect([reserve.isLow(), engine.freeBytes() >= RESERVE, store()]).toEqual([false, true, true]);
@@ -74,11 +82,11 @@ test.skipIf(skipped !== "")(`where the disk has no room for a whole reserve, non
   let engine = new SqliteEngine(path);
   engine.exec(CREATE);
   let id = 0;
-  while (id < 600) engine.writeGroup([[insert(++id)]]);
+  while (id < 200) engine.writeGroup([[insert(++id)]]);
   // SQLite's log of the reserve has room, the file it is copied into has not.
   prlimit(RESERVE + 256 * KILOBYTES);
   const goesOn = (): boolean => {
-    const until = id + 300;
+    const until = id + 100;
     const reserve = new DiskReserve(engine, path);
     while (id < until && engine.writeGroup([[insert(id + 1)]])[0] === null) id++;
     return reserve.isLow() && id === until;
@@ -105,6 +113,27 @@ test.skipIf(skipped !== "")(`a node that was killed on a full disk starts again,
   prlimit("unlimited");
   for (const engine of [again, killed]) engine.close();
   expect(openStore(path, schema).engine.read("SELECT count(*) AS n FROM notes")).toEqual([{ n: 2 }]);
+});
+
+test("a disk that fails for a moment ends nothing that the reserve is for, and nothing is taken for damaged", () => {
+  const path = join(tempFolder(), "x.db");
+  const engine = new SqliteEngine(path);
+  engine.exec(CREATE);
+  const reserve = new DiskReserve(engine, path);
+  const failing = (method: "prepare" | "exec", errcode: number) =>
+    vi.spyOn(DatabaseSync.prototype, method).mockImplementation(() => {
+      throw Object.assign(new Error("the disk fails"), { code: "ERR_SQLITE_ERROR", errcode });
+    });
+  failing("prepare", SQLITE_IOERR_READ);
+  expect(() => reserve.stored()).not.toThrow();
+  vi.restoreAllMocks();
+  // SQLite says so of what it cannot read.
+  failing("exec", SQLITE_CORRUPT);
+  expect([engine.makeRoom(RESERVE), engine.fault]).toEqual([false, null]);
+  vi.restoreAllMocks();
+  reserve.stored();
+  expect([reserve.isLow(), engine.writeGroup([[insert(1)]])]).toEqual([false, [null]]);
+  engine.close();
 });
 
 test.skipIf(skipped !== "")(`the thread that writes refuses what is new, and stores what has begun${skipped}`, async () => {

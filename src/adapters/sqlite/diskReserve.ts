@@ -57,7 +57,16 @@ export class DiskReserve {
 
   /** To be called after each transaction: it may have used of the reserve. */
   stored(): void {
-    if (!this.#isLow && this.#engine.freeBytes() < RESERVE_BYTES / 2) this.#isLow = !this.#fill();
+    if (!this.#isLow && this.#isHalfUsed()) this.#isLow = !this.#fill();
+  }
+
+  /** A disk that fails for a moment does not tell, and must not end the thread that writes: it is asked again after the next transaction. */
+  #isHalfUsed(): boolean {
+    try {
+      return this.#engine.freeBytes() < RESERVE_BYTES / 2;
+    } catch {
+      return false;
+    }
   }
 
   #fill(): boolean {

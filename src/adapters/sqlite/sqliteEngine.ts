@@ -215,7 +215,9 @@ export class SqliteEngine {
       return true;
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
-      if (isFatal(sqliteCode(error) ?? 0)) this.#broken = toStorageError(error, "cannot make room");
+      const failure = toStorageError(error, "cannot make room");
+      // What cannot be read looks damaged, too. Whether it is, is looked into after a failed write; who is told so here would take no writes ever again.
+      if (isFatal(sqliteCode(error) ?? 0) && failure.kind !== "Corrupt") this.#broken = failure;
       return false;
     }
   }
