@@ -33,7 +33,7 @@ export type OrderChange =
   | { readonly change: "becameMaker"; readonly uuid: string; readonly atMs: number }
   /** Last state of an ended order. */
   | { readonly change: "ended"; readonly order: OrderRecord }
-  /** A taker uuid this node agreed to swap under, as maker; remembered for ever. */
+  /** A taker uuid this node agreed to swap under, as maker; remembered for ever. Refused where a new order would be. */
   | { readonly change: "swapAgreed"; readonly takerUuid: string; readonly makerUuid: string; readonly atMs: number };
 
 /** Conditions on rows of the history, all to be met. Prices and volumes as the rows show them, bounds included. */

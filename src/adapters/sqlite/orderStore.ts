@@ -188,9 +188,12 @@ function toHistoryRow(t: HistoryTuple): HistoryRow {
 /** The columns' declared types and NOT NULL vouch for the tuples. */
 const toHistoryRows = (rows: string): readonly HistoryRow[] => (JSON.parse(rows) as readonly HistoryTuple[]).map(toHistoryRow);
 
+/** A swap that is agreed on is refused itself where there is no room for new things. */
+const isNew = (c: OrderChange): boolean => c.change === "swapAgreed" || (c.change === "put" && c.isNew === true);
+
 export function createOrderStore(db: SqlDatabase): OrderStore {
   return {
-    apply: (changes) => db.write(changes.map(toStatement), { isNew: changes.some((c) => c.change === "put" && c.isNew === true) }),
+    apply: (changes) => db.write(changes.map(toStatement), { isNew: changes.some(isNew) }),
     async live() {
       const rows = await db.read("SELECT uuid, kind, record FROM live_orders ORDER BY id");
       return rows.map(toStored);

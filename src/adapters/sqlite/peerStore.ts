@@ -40,14 +40,18 @@ export function createPeerStore(db: SqlDatabase): PeerStore {
       });
     },
     said: (digests, lastDatedSec) =>
-      db.write([
-        ...digests.map((digest) => ({ sql: "INSERT OR IGNORE INTO said (digest) VALUES (?)", params: [digest] })),
-        { sql: "DELETE FROM said WHERE id <= (SELECT max(id) FROM said) - ?", params: [MAX_SAID] },
-        {
-          sql: "INSERT INTO said_until (one, sec) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET sec = max(sec, excluded.sec)",
-          params: [lastDatedSec],
-        },
-      ]),
+      db.write(
+        [
+          ...digests.map((digest) => ({ sql: "INSERT OR IGNORE INTO said (digest) VALUES (?)", params: [digest] })),
+          { sql: "DELETE FROM said WHERE id <= (SELECT max(id) FROM said) - ?", params: [MAX_SAID] },
+          {
+            sql: "INSERT INTO said_until (one, sec) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET sec = max(sec, excluded.sec)",
+            params: [lastDatedSec],
+          },
+        ],
+        // Whoever asks has this node answer, as often as they like: none of the room that is kept for what has begun is for that.
+        { isNew: true },
+      ),
     hasSaid: async (digest) => (await db.read("SELECT 1 FROM said WHERE digest = ?", [digest])).length > 0,
     async lastDatedSec() {
       const [row] = await db.read("SELECT sec FROM said_until");

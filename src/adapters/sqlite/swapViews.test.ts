@@ -152,3 +152,10 @@ test("a swap that ended in KDF comes as KDF stored it", async () => {
   await db.write([{ sql: "INSERT INTO ended_elsewhere (uuid, swap) VALUES (?, ?)", params: ["kdf", JSON.stringify(kept)] }]);
   expect((await createSwapViews(db, "a").read(["kdf"])).get("kdf")).toEqual({ kept });
 });
+
+test("what can be made anew at any time asks for the room of new things", async () => {
+  const asked: unknown[] = [];
+  const noted: SqlDatabase = { ...db, write: async (_batch, options) => void asked.push(options) };
+  await createSwapViews(noted, "a").keep([await made(ONE)]);
+  expect(asked).toEqual([{ isNew: true }]);
+});

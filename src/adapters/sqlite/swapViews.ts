@@ -69,6 +69,8 @@ export function createSwapViews(db: SqlDatabase, madeBy: string): SwapViews {
           const text = status.toKept(uuid);
           return text === null ? [] : [{ sql: KEEP, params: [uuid, madeBy, text, sumOf(text), events - 1] }];
         }),
+        // They can be made anew: the room that is kept for what has begun is not for them.
+        { isNew: true },
       ),
   };
 }

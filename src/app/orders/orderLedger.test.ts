@@ -5,7 +5,8 @@ import { createOrderStore, ORDER_SCHEMA } from "../../adapters/sqlite/orderStore
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import { rational } from "../../core/money/rational.ts";
 import type { MakerOrder } from "../../core/order/makerOrder.ts";
-import { OrderLedger } from "./orderLedger.ts";
+import { type TakerOrder, takerToMaker } from "../../core/order/takerOrder.ts";
+import { type LedgerStep, OrderLedger } from "./orderLedger.ts";
 import type { OrderFiles } from "./ordersDeps.ts";
 
 const uuidOf = (n: number): string => `11111111-2222-4333-8444-00000000000${n}`;
@@ -26,6 +27,25 @@ const order = (n: number): MakerOrder => ({
   saveInHistory: true,
   matches: new Map(),
   startedSwaps: [],
+});
+
+const takerOrder = (n: number): TakerOrder => ({
+  uuid: uuidOf(n),
+  action: "Sell",
+  base: "AAA",
+  rel: "BBB",
+  baseOrderbookTicker: null,
+  relOrderbookTicker: null,
+  baseAmount: rational(1n),
+  relAmount: rational(2n),
+  matchBy: { type: "Any" },
+  conf: { baseConfs: 1, baseNota: false, relConfs: 1, relNota: false },
+  orderType: "GoodTillCancelled",
+  minVolume: rational(1n, 1000n),
+  createdAtMs: 5,
+  timeoutSec: 30,
+  saveInHistory: true,
+  match: null,
 });
 
 test.each([
@@ -75,4 +95,37 @@ test("behind a slow disk an ended order is still taken out of the files of open 
   const last = orders.at(-1)?.uuid;
   expect([...shown]).toEqual(orders.slice(0, -1).map(({ uuid }) => `HISTORY/${uuid}`));
   expect(log.lines.map(({ event, fields }) => [event, fields.order])).toEqual([["order_file_skipped", last]]);
+});
+
+test("a new order and an agreed swap ask for the room of new things, whatever ends with them; what becomes of an order does not", async () => {
+  const db = openInlineDatabase(":memory:", [ORDER_SCHEMA]);
+  const asked: boolean[] = [];
+  const store = createOrderStore({
+    ...db,
+    write: (batch, options) => {
+      asked.push(options?.isNew === true);
+      return db.write(batch, options);
+    },
+  });
+  const ledger = new OrderLedger({ clock: new VirtualClock(), log: new SilentLog(), store, ownKey: new Uint8Array(33) });
+  const taker = takerOrder(3);
+  for (const steps of [
+    [{ step: "newMaker", order: order(1) }],
+    [
+      { step: "endMaker", order: order(1), reason: "Cancelled" },
+      { step: "newMaker", order: order(2) },
+    ],
+    [{ step: "newTaker", order: taker }],
+    [
+      { step: "maker", order: order(2) },
+      { step: "swapAgreed", takerUuid: uuidOf(9), makerUuid: uuidOf(2) },
+    ],
+    [{ step: "maker", order: order(2) }],
+    [{ step: "updateMaker", order: order(2) }],
+    [{ step: "taker", order: taker }],
+    [{ step: "convert", order: takerToMaker(taker, 6) }],
+    [{ step: "endMaker", order: order(2), reason: "Fulfilled" }],
+  ] satisfies LedgerStep[][])
+    await ledger.commit(steps);
+  expect(asked).toEqual([true, true, true, true, false, false, false, false, false]);
 });

@@ -179,7 +179,7 @@ function changesOf(s: LedgerStep, nowMs: number): readonly OrderChange[] {
   switch (s.step) {
     case "newMaker":
     case "maker": {
-      const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Maker", order: s.order }) };
+      const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Maker", order: s.order }), isNew: s.step === "newMaker" };
       return s.step === "newMaker" && s.order.saveInHistory ? [put, { change: "historyRow", row: makerRow(s.order) }] : [put];
     }
     case "updateMaker": {
@@ -189,7 +189,7 @@ function changesOf(s: LedgerStep, nowMs: number): readonly OrderChange[] {
     }
     case "newTaker":
     case "taker": {
-      const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Taker", order: s.order }) };
+      const put: OrderChange = { change: "put", order: orderToRecord({ kind: "Taker", order: s.order }), isNew: s.step === "newTaker" };
       return s.step === "newTaker" && s.order.saveInHistory ? [put, { change: "historyRow", row: takerRow(s.order) }] : [put];
     }
     case "convert": {

@@ -212,3 +212,10 @@ test("own words on the disk are bounded, and a full disk loses none of those in 
   await clock.advance(1_000);
   expect(next.elsewhere()).toBe(null);
 });
+
+test("what others have this node say is stored only where there is room for new things", async () => {
+  const asked: unknown[] = [];
+  const db = openInlineDatabase(":memory:", [PEER_SCHEMA]);
+  await createPeerStore({ ...db, write: async (_batch, options) => void asked.push(options) }).said(["aa"], 1);
+  expect(asked).toEqual([{ isNew: true }]);
+});
