@@ -419,6 +419,20 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/peers/freshKeys.test.ts",
   ),
   bug(
+    "strangers fill the disk with swaps that come to nothing",
+    "src/app/peers/peerPolicy.ts",
+    "      this.#vain.cameToNothing();\n",
+    "",
+    "src/app/peers/freshKeys.test.ts",
+  ),
+  bug(
+    "what strangers have open does not count when the next swap of theirs may come to nothing",
+    "src/app/peers/vainSwaps.ts",
+    "this.#left - open >= 1",
+    "this.#left >= 1",
+    "src/app/peers/peerPolicy.test.ts",
+  ),
+  bug(
     "strangers fill the disk with lines of the log",
     "src/app/orders/strangersLog.ts",
     "if (!this.#budget.take(event, this.#clock.nowMs())) {",

@@ -85,7 +85,7 @@ export type Share =
   | { readonly kind: "granted"; readonly alone: string | null; readonly connectWithinMs: number }
   | {
       readonly kind: "refused";
-      readonly reason: "key_share" | "strangers_share" | "throttled" | "alone_too_often" | "coin";
+      readonly reason: "key_share" | "strangers_share" | "throttled" | "alone_too_often" | "too_often_in_vain" | "coin";
     };
 
 /** Who may have how much of us. */

@@ -66,6 +66,8 @@ class Siege {
   #rel = "BBB";
   /** Takers that pay as soon as the swap is there, by key. */
   readonly honest = new Set<string>();
+  /** After how long the swaps of all others end. */
+  vainMs = SILENT_SWAP_MS;
 
   get maker(): TestNode {
     if (!this.#maker) throw new Error("not open");
@@ -110,7 +112,7 @@ class Siege {
       events.map((e) => ({ v: 1, atMs: 0, event: e })),
     );
     const isHonest = this.honest.has(toHex(match.counterparty));
-    clock.after(isHonest ? 2_000 : SILENT_SWAP_MS, () => {
+    clock.after(isHonest ? 2_000 : this.vainMs, () => {
       if (isHonest && match.claimReservation) this.maker.coin(match.takerCoin).release(match.claimReservation);
       if (isHonest) return tell({ type: "tx_received", slot: "fee", txid: "aa", raw: "00" }, { type: "finished", outcome: "success" });
       this.maker.coin("AAA").release(match.reservation);
@@ -400,4 +402,35 @@ test("what keys that never pay hold, fees included, cuts no order, and ends none
   expect([siege.maker.swaps.started.length, volumes()]).toEqual([20, ["90", "99.9999"]]);
   await siege.world.clock.advance(SILENT_SWAP_MS);
   expect([siege.maker.coin("AAA").openReservations, volumes()]).toEqual([0, ["90", "99.9999"]]);
+});
+
+test("fresh keys that end each swap as soon as it is there have few written down, and keys with history are served all the while", async () => {
+  const siege = await Siege.open();
+  await friend(siege, 1);
+  siege.vainMs = 400;
+  const begun = (): number => siege.maker.swaps.started.length;
+  const before = begun();
+  const turns = 3_000;
+  let served = 0;
+  for (let turn = 0; turn < turns; turn++) {
+    const uuid = siege.request(1_000 + turn, "0.5");
+    await siege.world.clock.advance(50);
+    siege.connect(1_000 + turn, uuid);
+    await siege.world.clock.advance(950);
+    if (turn % 600 !== 599) continue;
+    const known = siege.request(1, "1");
+    await siege.world.clock.advance(50);
+    if (siege.isReserved(known)) served++;
+  }
+  console.log(`of ${turns} swaps that fresh keys would have had in vain in 50 minutes, ${begun() - before} were begun`);
+  expect(served).toBe(5);
+  expect(begun() - before).toBeGreaterThan(1_000);
+  expect(begun() - before).toBeLessThan(1_000 + turns / 20 + 10);
+  expect(siege.log.lines.at(-1)?.fields).toMatchObject({ reason: "too_often_in_vain" });
+  // Who comes when the others are gone is served.
+  await siege.world.clock.advance(60_000);
+  siege.honest.add(toHex(keyOf(2)));
+  const uuid = siege.request(2, "1");
+  await siege.world.clock.advance(50);
+  expect(siege.isReserved(uuid)).toBe(true);
 });

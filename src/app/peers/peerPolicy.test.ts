@@ -306,3 +306,25 @@ test("a key with one tiny swap behind it is vouched for ten matches' gas, not fo
   for (let i = 0; i < 9; i++) swap(policy, 1, "maker", { type: "finished", outcome: "success" });
   expect(gasMatches(policy, key(1), crowd)).toBe(50);
 });
+
+test("what keys without history have open counts as in vain until it is paid for, and one more may be in vain after twenty seconds", async () => {
+  const { clock, open } = world();
+  const policy = await open();
+  swap(policy, 1, "maker", fee, success);
+  const ask = (n: number, open = 0) => {
+    const held = Array.from({ length: open }, (_, i) => ({ sender: key(50 + i), units: 1n, orderUuid: "other" }));
+    const asked = { sender: key(n), coin: "AAA", amount: decimal("1"), orderUuid: "order", orderAvailable: decimal("90"), held };
+    const share = policy.mayReserve({ ...asked, hasRoom: () => true });
+    return share.kind === "refused" ? share.reason : share.kind;
+  };
+  for (let n = 0; n < 999; n++) swap(policy, 1_000 + n, "maker", ...failed("NegotiateFailed"));
+  expect([ask(2), ask(2, 1)]).toEqual(["granted", "too_often_in_vain"]);
+  swap(policy, 3, "maker");
+  expect([ask(2), ask(1)]).toEqual(["too_often_in_vain", "granted"]);
+  await clock.advance(20_000);
+  expect(ask(2)).toBe("granted");
+  swap(policy, 4, "maker", fee);
+  expect(ask(2)).toBe("granted");
+  swap(policy, 5, "maker", ...failed("NegotiateFailed"));
+  expect(ask(2)).toBe("too_often_in_vain");
+});

@@ -17,6 +17,7 @@ import type { FeesAsk, PeerPolicy as OrdersPolicy, ReserveAsk, Share } from "../
 import { LoanPauses } from "./loanPauses.ts";
 import { PeerBook, type PeerBookDeps, peerIdOf } from "./peerBook.ts";
 import { UnpaidSwaps } from "./unpaidSwaps.ts";
+import { VainSwaps } from "./vainSwaps.ts";
 
 /** How long a reserved offer waits for `connect`: KDF's 30 s for keys with history, less for others (its takers connect after 3 s). */
 const CONNECT_MS = { known: 30_000, stranger: 15_000, alone: 10_000 } as const;
@@ -37,12 +38,14 @@ export class PeerPolicy implements OrdersPolicy {
   readonly #book: PeerBook;
   readonly #unpaid = new UnpaidSwaps();
   readonly #loans: LoanPauses;
+  readonly #vain: VainSwaps;
   readonly #toldMs = new Map<string, number>();
 
   constructor(deps: PeerPolicyDeps) {
     this.#deps = deps;
     this.#book = new PeerBook(deps);
     this.#loans = new LoanPauses(deps.clock);
+    this.#vain = new VainSwaps(deps.clock);
   }
 
   open(): Promise<void> {
@@ -103,9 +106,13 @@ export class PeerPolicy implements OrdersPolicy {
     const before = this.#unpaid.has(uuid);
     const holder = this.#unpaid.follow(uuid, log);
     if (before && holder === "paid") this.#loans.repaid(uuid);
-    if (before && holder === "ended") this.#loans.failed(uuid, "swap");
+    const isInVain = before && holder === "ended";
+    if (isInVain) {
+      this.#loans.failed(uuid, "swap");
+      this.#vain.cameToNothing();
+    }
     this.#judge(uuid, log);
-    return before && holder === "ended" ? "came_to_nothing" : null;
+    return isInVain ? "came_to_nothing" : null;
   }
 
   #judge(uuid: string, log: readonly StoredEvent[]): void {
@@ -160,6 +167,7 @@ export class PeerPolicy implements OrdersPolicy {
     if (!coin) return { kind: "refused", reason: "coin" };
     const peer = peerIdOf(ask.sender);
     const trusted = this.#trusted(ask.coin);
+    if (trusted(peer) === 0n && !this.#vain.hasRoom(this.#unpaid.size + ask.held.length)) return this.#refuse(ask, "too_often_in_vain");
     const held = this.#holds(ask.coin, ask.held);
     const ofAmounts = shareOf({
       peer,

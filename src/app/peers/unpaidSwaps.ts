@@ -10,6 +10,10 @@ type Unpaid = OpenHold & { readonly ticker: string; readonly fees: readonly Held
 export class UnpaidSwaps {
   readonly #holds = new Map<string, Unpaid>();
 
+  get size(): number {
+    return this.#holds.size;
+  }
+
   has(uuid: string): boolean {
     return this.#holds.has(uuid);
   }
