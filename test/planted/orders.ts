@@ -433,6 +433,20 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/peers/peerPolicy.test.ts",
   ),
   bug(
+    "what nobody paid for stays sold where the disk refuses to give it back once",
+    MAKER_SIDE,
+    "    for (const takerUuid of this.#vain) {\n",
+    "    for (const takerUuid of this.#vain) {\n      this.#vain.delete(takerUuid);\n",
+    "src/app/peers/freshKeys.test.ts",
+  ),
+  bug(
+    "an order is fulfilled by a swap that came to nothing a moment ago",
+    UPKEEP,
+    " || this.#vain.has(uuid)",
+    "",
+    "src/app/peers/freshKeys.test.ts",
+  ),
+  bug(
     "strangers fill the disk with lines of the log",
     "src/app/orders/strangersLog.ts",
     "if (!this.#budget.take(event, this.#clock.nowMs())) {",

@@ -44,12 +44,15 @@ export class MakerSide {
   readonly #repeats: MakerRepeats;
   readonly #waiting: WaitingRequests;
   readonly #strangersLog: StrangersLog;
+  readonly #vain: Set<string>;
 
-  constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer) {
+  /** @param vain swaps that came to nothing whose volume is still to be given back */
+  constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, announcer: OrderAnnouncer, vain: Set<string>) {
     this.#deps = deps;
     this.#ledger = ledger;
     this.#holds = holds;
     this.#announcer = announcer;
+    this.#vain = vain;
     this.#reserver = new OfferReserver(deps, ledger, holds, announcer);
     this.#ownX = toHex(deps.ownKey.subarray(1));
     this.#offers = new MadeOffers(deps.clock);
@@ -244,7 +247,7 @@ export class MakerSide {
   #isSettled(takerUuid: string, { connectedAtMs }: MakerMatch): boolean {
     const { swaps, policy, clock } = this.#deps;
     const isOld = connectedAtMs !== null && clock.nowMs() - connectedAtMs > CONNECTED_REPEAT_MS;
-    return isOld && swaps.has(takerUuid) && !policy.isUnpaid(takerUuid);
+    return isOld && swaps.has(takerUuid) && !policy.isUnpaid(takerUuid) && !this.#vain.has(takerUuid);
   }
 
   /** The swap is stored and runs, whatever else happens: its funds are its own, and the taker is told. */
@@ -272,14 +275,17 @@ export class MakerSide {
     this.#ledger.setInMemory(dropMatch(order, takerUuid));
   }
 
-  /** A swap ended whose taker had paid nothing: nothing was sold. KDF: the volume is gone, and keys are free. */
-  async onUnpaidSwapEnded(takerUuid: string): Promise<void> {
-    for (const order of [...this.#ledger.makers.values()]) {
-      if (order.matches.get(takerUuid)?.connectedAtMs == null) continue;
-      const back = { ...dropMatch(order, takerUuid), startedSwaps: order.startedSwaps };
-      await this.#ledger.commit([{ step: "maker", order: back }]);
-      this.#announcer.updateVolume(back);
-      this.#deps.log.info("volume_given_back", { order: order.uuid, swap: takerUuid });
+  /** Swaps ended whose takers had paid nothing: nothing was sold. KDF: the volume is gone, and keys are free. What is not stored stays to be given back. */
+  async giveBackVain(): Promise<void> {
+    for (const takerUuid of this.#vain) {
+      for (const order of [...this.#ledger.makers.values()]) {
+        if (order.matches.get(takerUuid)?.connectedAtMs == null) continue;
+        const back = { ...dropMatch(order, takerUuid), startedSwaps: order.startedSwaps };
+        await this.#ledger.commit([{ step: "maker", order: back }]);
+        this.#announcer.updateVolume(back);
+        this.#deps.log.info("volume_given_back", { order: order.uuid, swap: takerUuid });
+      }
+      this.#vain.delete(takerUuid);
     }
   }
 

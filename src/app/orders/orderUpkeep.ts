@@ -19,6 +19,7 @@ export class OrderUpkeep {
   readonly #deps: OrdersDeps;
   readonly #orders: MakerEndingDeps;
   readonly #takerSide: TakerSide;
+  readonly #vain: ReadonlySet<string>;
   readonly #watched = new Map<string, { readonly coin: TradingCoin; readonly stop: () => void }>();
   readonly #changed = new Set<string>();
   /** Orders kept back that were reported; as many as there are open orders at most. */
@@ -29,10 +30,12 @@ export class OrderUpkeep {
   /** Whether the last turn left something for the next, and nothing was done to an order since. */
   #isSettled = false;
 
-  constructor(deps: OrdersDeps, orders: MakerEndingDeps, takerSide: TakerSide) {
+  /** @param vain swaps that came to nothing whose volume is still to be given back */
+  constructor(deps: OrdersDeps, orders: MakerEndingDeps, takerSide: TakerSide, vain: ReadonlySet<string>) {
     this.#deps = deps;
     this.#orders = orders;
     this.#takerSide = takerSide;
+    this.#vain = vain;
   }
 
   /** Without orders, and with nothing left of earlier ones, a turn would do nothing. */
@@ -125,8 +128,9 @@ export class OrderUpkeep {
     const ended: EndedMaker[] = [];
     for (const order of this.#orders.ledger.makers.values()) {
       const reason = makerEndReason(order, nowMs);
-      // Sold out to somebody who has paid nothing yet: the volume may come back.
-      if (reason === "Fulfilled" && [...order.matches.keys()].some((uuid) => this.#deps.policy.isUnpaid(uuid))) continue;
+      // Sold out to somebody who has paid nothing: the volume may come back.
+      if (reason === "Fulfilled" && [...order.matches.keys()].some((uuid) => this.#deps.policy.isUnpaid(uuid) || this.#vain.has(uuid)))
+        continue;
       if (reason) ended.push({ order, reason });
     }
     await endMakers(this.#orders, ended);

@@ -84,9 +84,10 @@ export function createOrders(deps: OrdersDeps): OrdersService {
   const announcer = new OrderAnnouncer(deps);
   const mailbox = new Mailbox(log, () => stir());
   const orders = { log, ledger, holds, announcer };
-  const makerSide = new MakerSide(deps, ledger, holds, announcer);
+  const vain = new Set<string>();
+  const makerSide = new MakerSide(deps, ledger, holds, announcer, vain);
   const takerSide = new TakerSide(deps, ledger, holds, mailbox);
-  const upkeep = new OrderUpkeep(deps, orders, takerSide);
+  const upkeep = new OrderUpkeep(deps, orders, takerSide, vain);
   const ownX = deps.ownKey.subarray(1);
   const kickStart = new Set<string>();
   let stopLoop: () => void = () => undefined;
@@ -101,11 +102,12 @@ export function createOrders(deps: OrdersDeps): OrdersService {
 
   function loop(): void {
     if (!running) return;
-    if (upkeep.isIdle && !makerSide.hasWaiting) {
+    const isQuiet = !makerSide.hasWaiting && vain.size === 0;
+    if (upkeep.isIdle && isQuiet) {
       isAsleep = true;
       return;
     }
-    if (upkeep.mayRest() && !makerSide.hasWaiting) {
+    if (upkeep.mayRest() && isQuiet) {
       schedule();
       return;
     }
@@ -114,6 +116,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       .call(async () => {
         await upkeep.tick();
         await makerSide.serveWaiting();
+        await makerSide.giveBackVain();
         isTurn = true;
       })
       .then(
@@ -272,7 +275,11 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       return found;
     },
     coinsNeededForKickStart: () => [...kickStart],
-    onUnpaidSwapEnded: (swap) => void mailbox.post("unpaid_swap_ended", () => makerSide.onUnpaidSwapEnded(swap)),
+    onUnpaidSwapEnded(swap): void {
+      vain.add(swap);
+      // Where that fails, or too much waits, the loop does it.
+      if (!mailbox.post("unpaid_swap_ended", () => makerSide.giveBackVain())) stir();
+    },
     onMessage(sender, message): void {
       // own messages come back from relays; and two nodes with one key must not trade with each other (the x coordinate counts)
       if (equalBytes(sender.subarray(1), ownX)) return;

@@ -306,6 +306,19 @@ test("a taker that connects to a whole order and never pays has bought nothing: 
   expect(siege.available()).toBe(90);
 });
 
+test("what a taker that never pays had is there again though the disk refuses it when its swap ends", async () => {
+  const siege = await Siege.open("90");
+  const uuid = siege.request(5, "90");
+  await siege.world.clock.advance(100);
+  siege.connect(5, uuid);
+  await siege.world.clock.advance(SILENT_SWAP_MS / 2);
+  siege.maker.disk.fail = true;
+  await siege.world.clock.advance(SILENT_SWAP_MS);
+  expect([siege.maker.disk.fail, siege.available()]).toEqual([false, 90]);
+  await siege.maker.restart();
+  expect(siege.available()).toBe(90);
+});
+
 test("a whole order that is paid for ends as fulfilled, once it is paid for", async () => {
   const siege = await Siege.open("90");
   siege.honest.add(toHex(keyOf(5)));
