@@ -447,6 +447,20 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/peers/freshKeys.test.ts",
   ),
   bug(
+    "an old request that somebody says again counts against its key each time",
+    "src/app/peers/peerPolicy.ts",
+    "    if (lasting && this.#unanswered.get(`${id} ${uuid}`)) return;\n",
+    "",
+    "src/app/peers/peerPolicy.test.ts",
+  ),
+  bug(
+    "an old request that somebody says again is offered what is kept for its key",
+    "src/app/orders/madeOffers.ts",
+    "new ExpiringMap(clock, COUNTED_MS, MAX_COUNTED)",
+    "new ExpiringMap(clock, MEMORY_MS, MAX_COUNTED)",
+    "src/app/peers/freshKeys.test.ts",
+  ),
+  bug(
     "strangers fill the disk with lines of the log",
     "src/app/orders/strangersLog.ts",
     "if (!this.#budget.take(event, this.#clock.nowMs())) {",

@@ -8,6 +8,8 @@ import { ExpiringMap } from "./expiringMap.ts";
 
 /** Whoever asks for longer than this after an offer gets none. */
 const MEMORY_MS = 600_000;
+/** That there was an offer is remembered so long: a request bears no date, and whoever heard it can say it again. Some 6 MB at most. */
+const COUNTED_MS = 86_400_000;
 const MAX_COUNTED = 20_000;
 /** Offers whose terms are remembered: some 5 MB at most. */
 const MAX_REMEMBERED = 1_000;
@@ -34,7 +36,7 @@ export class MadeOffers {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#counts = new ExpiringMap(clock, MEMORY_MS, MAX_COUNTED);
+    this.#counts = new ExpiringMap(clock, COUNTED_MS, MAX_COUNTED);
     this.#offers = new ExpiringMap(clock, MEMORY_MS, MAX_REMEMBERED);
   }
 

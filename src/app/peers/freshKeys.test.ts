@@ -121,8 +121,7 @@ class Siege {
     });
   }
 
-  request(key: number, amount: string): string {
-    const uuid = `00000000-0000-4000-8000-${String(++this.#requests).padStart(12, "0")}`;
+  request(key: number, amount: string, uuid = `00000000-0000-4000-8000-${String(++this.#requests).padStart(12, "0")}`): string {
     const baseAmount = decimal(amount);
     const body: TakerRequest = {
       ...{ base: "AAA", rel: this.#rel, baseAmount, relAmount: rational(2n * baseAmount.n, baseAmount.d), action: "Buy", uuid },
@@ -415,6 +414,21 @@ test("what keys that never pay hold, fees included, cuts no order, and ends none
   expect([siege.maker.swaps.started.length, volumes()]).toEqual([20, ["90", "99.9999"]]);
   await siege.world.clock.advance(SILENT_SWAP_MS);
   expect([siege.maker.coin("AAA").openReservations, volumes()]).toEqual([0, ["90", "99.9999"]]);
+});
+
+test("old requests of a key with history, said again by somebody for hours, take nothing of what its history opens", async () => {
+  const siege = await Siege.open();
+  await friend(siege, 1);
+  const old = Array.from({ length: 4 }, () => siege.request(1, "1"));
+  await siege.world.clock.advance(60_000);
+  let heldLater = 0;
+  for (let turn = 0; turn < 200; turn++) {
+    for (const uuid of old) siege.request(1, "1", uuid);
+    await siege.world.clock.advance(1_000);
+    if (turn >= 10) heldLater += old.filter((uuid) => siege.isReserved(uuid)).length;
+    await siege.world.clock.advance(39_000);
+  }
+  expect([heldLater, siege.policy.isKnown(toHex(keyOf(1)), "AAA")]).toEqual([0, true]);
 });
 
 test("fresh keys that end each swap as soon as it is there have few written down, and keys with history are served all the while", async () => {

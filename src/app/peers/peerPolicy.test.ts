@@ -132,7 +132,7 @@ test.each<[string, "maker" | "taker", readonly SwapEvent[]]>([
   const { open } = world();
   const policy = await open();
   for (let i = 0; i < 100; i++) swap(policy, 1, role, ...events);
-  for (let i = 0; i < 100; i++) policy.onNeverConnected("u", key(1));
+  for (let i = 0; i < 100; i++) policy.onNeverConnected(`u${i}`, key(1));
   expect([policy.isBanned(key(1)), policy.banned()]).toEqual([false, []]);
 });
 
@@ -327,4 +327,18 @@ test("what keys without history have open counts as in vain until it is paid for
   expect(ask(2)).toBe("granted");
   swap(policy, 5, "maker", ...failed("NegotiateFailed"));
   expect(ask(2)).toBe("too_often_in_vain");
+});
+
+test("one request is held against a key with history once a day, however often somebody says it again", async () => {
+  const { clock, open } = world();
+  const policy = await open();
+  swap(policy, 1, "maker", fee, success);
+  for (let i = 0; i < 100; i++) policy.onNeverConnected("u", key(1));
+  expect(policy.isKnown(key(1), "AAA")).toBe(true);
+  for (let i = 0; i < 8; i++) policy.onNeverConnected(`u${i}`, key(1));
+  expect(policy.isKnown(key(1), "AAA")).toBe(true);
+  policy.onNeverConnected("u8", key(1));
+  expect(policy.isKnown(key(1), "AAA")).toBe(false);
+  await clock.advance(25 * HOUR_MS);
+  expect(policy.isKnown(key(1), "AAA")).toBe(true);
 });

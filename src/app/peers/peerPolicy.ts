@@ -13,6 +13,7 @@ import {
 import { feeShareOf, heldByStrangers, matchShareOf, type OpenHold, SHARE_DIVISOR, shareOf } from "../../core/peers/strangersShare.ts";
 import { conductOf } from "../../core/peers/swapConduct.ts";
 import type { StoredEvent } from "../../core/swap/events.ts";
+import { ExpiringMap } from "../orders/expiringMap.ts";
 import type { FeesAsk, PeerPolicy as OrdersPolicy, ReserveAsk, Share } from "../orders/ordersDeps.ts";
 import { LoanPauses } from "./loanPauses.ts";
 import { PeerBook, type PeerBookDeps, peerIdOf } from "./peerBook.ts";
@@ -21,6 +22,9 @@ import { VainSwaps } from "./vainSwaps.ts";
 
 /** How long a reserved offer waits for `connect`: KDF's 30 s for keys with history, less for others (its takers connect after 3 s). */
 const CONNECT_MS = { known: 30_000, stranger: 15_000, alone: 10_000 } as const;
+/** A request is held against a key with history once in so long: it bears no date, and whoever heard it can say it again. So many are remembered. */
+const REPLAY_MS = 86_400_000;
+const MAX_HELD_AGAINST = 10_000;
 /** A full share is told this often per coin. */
 const TELL_EVERY_MS = 60_000;
 
@@ -39,6 +43,8 @@ export class PeerPolicy implements OrdersPolicy {
   readonly #unpaid = new UnpaidSwaps();
   readonly #loans: LoanPauses;
   readonly #vain: VainSwaps;
+  /** Requests of keys with history that were offered in vain, by key and uuid. */
+  readonly #unanswered: ExpiringMap<true>;
   readonly #toldMs = new Map<string, number>();
 
   constructor(deps: PeerPolicyDeps) {
@@ -46,6 +52,7 @@ export class PeerPolicy implements OrdersPolicy {
     this.#book = new PeerBook(deps);
     this.#loans = new LoanPauses(deps.clock);
     this.#vain = new VainSwaps(deps.clock);
+    this.#unanswered = new ExpiringMap(deps.clock, REPLAY_MS, MAX_HELD_AGAINST);
   }
 
   open(): Promise<void> {
@@ -139,6 +146,8 @@ export class PeerPolicy implements OrdersPolicy {
     this.#loans.failed(uuid, "handshake");
     const id = peerIdOf(sender);
     const lasting = this.#book.get(id).finished > 0;
+    if (lasting && this.#unanswered.get(`${id} ${uuid}`)) return;
+    if (lasting) this.#unanswered.set(`${id} ${uuid}`, true);
     this.#change(id, (r) => withSilence(r, "neverConnected", this.#nowMs), { request: uuid, silence: "neverConnected" }, lasting);
   }
 
