@@ -36,6 +36,7 @@ import { hash160 } from "../../src/core/utxo/hash.ts";
 import type { UtxoChainWithHistory } from "../../src/ports/chain.ts";
 import { type Clock, sleep } from "../../src/ports/clock.ts";
 import type { ElectrumEndpoint } from "../../src/ports/electrum.ts";
+import type { SignatureVerifier } from "../../src/ports/signatures.ts";
 import { type SqlDatabase, StorageError } from "../../src/ports/sql.ts";
 import type { SwapStore } from "../../src/ports/swapStore.ts";
 import { TEST_RULES } from "../contract/electrumChain.ts";
@@ -112,6 +113,10 @@ export class SwapSide {
   storeMs: (event: SwapEvent) => number = () => 0;
   /** While set, no log of a swap can be read. */
   unreadable = false;
+  /** Signatures this side has checked in place. */
+  verified = 0;
+  /** Set: signatures that can wait are checked elsewhere; null: no more are taken. */
+  later: ((check: () => boolean) => Promise<boolean> | null) | null = null;
   readonly #world: SwapWorld;
   readonly #db = openInlineDatabase(":memory:", SCHEMA);
   #runner: SwapRunner;
@@ -193,6 +198,14 @@ export class SwapSide {
       : openElectrumChain({ ...common, headerRules: TEST_RULES, servers: electrum.endpoints(rpc), options: { timeoutMs: TIMEOUT_MS } });
   }
 
+  #verifier(): SignatureVerifier {
+    const verify: SignatureVerifier["verify"] = (...asked) => {
+      this.verified++;
+      return nobleVerify(...asked);
+    };
+    return { verify, verifyLater: (...asked) => (this.later ? this.later(() => nobleVerify(...asked)) : verify(...asked)) };
+  }
+
   #newRunner(): SwapRunner {
     const seeded = seededRng(this.role === "maker" ? 11 : 12);
     return new SwapRunner({
@@ -200,7 +213,7 @@ export class SwapSide {
       rng: { bytes: (n) => (this.salts.length > 0 && n === 1 ? Uint8Array.of(this.salts.shift() ?? 0) : seeded.bytes(n)) },
       log: this.log,
       p2p: this.p2p,
-      verifier: { verify: nobleVerify },
+      verifier: this.#verifier(),
       store: this.#faulty(createSwapStore(this.#db)),
       coin: (ticker) => this.#coins.running(ticker),
       onCoinActivated: (listener) => this.#coins.onActivated(listener),

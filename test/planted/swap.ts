@@ -1005,7 +1005,15 @@ export const SWAP: readonly PlantedBug[] = [
     "",
     BAD_PEERS,
   ),
-  bug("a swap message's signature is not checked", MAIL, "if (!verifier.verify(signature, digest, publicKey)) return BAD;", "", BAD_PEERS),
+  bug("a swap message's signature is not checked", MAIL, "if (!isGenuine) return BAD;", "", BAD_PEERS),
+  bug("a copy of a swap's message is checked again, however often it comes", MAIL, "this.#read.set(name, true);", "", BAD_PEERS),
+  bug(
+    "a swap's messages are checked in place while threads are there",
+    MAIL,
+    "verifier.verifyLater\n",
+    "verifier.verifyLater && !verifier.verify\n",
+    BAD_PEERS,
+  ),
   bug("a uuid is used for two swaps", RUNNER, "if (await store.has(match.uuid)) throw", 'if (match.uuid === "") throw', LIMITS),
   bug(
     "a swap's funds are free before it has ended",

@@ -10,6 +10,7 @@ import { signInputs } from "../../src/core/utxo/signInput.ts";
 import { feeOutputs } from "../../src/core/utxo/swapTx.ts";
 import { parseTx, serializeTx } from "../../src/core/utxo/txCodec.ts";
 import { draftTx } from "../../src/core/utxo/txTemplate.ts";
+import { Aborted } from "../../src/ports/clock.ts";
 import { payTo, testKey } from "../fakes/chainWorld.ts";
 import { NO_POINT, type OfferData, offerMessage, replyMessage } from "../fakes/negotiationMessages.ts";
 import { FEE_KEY, FEE_UNITS, SwapWorld } from "../fakes/swapWorld.ts";
@@ -362,4 +363,37 @@ test("amounts too small to be claimed at the present miner fee are not paid for"
   await world.until("the maker decides", async () => (await world.outcome(world.maker, uuid)) !== null, 300);
   expect(await world.outcome(world.maker, uuid)).toBe("failed");
   expect(JSON.stringify(await world.maker.status(uuid))).toContain("too few to be claimed or refunded");
+});
+
+test("floods on a swap's topic have no signature checked, neither of strangers nor of what was said before", async () => {
+  world = await SwapWorld.open();
+  const uuid = await world.start();
+  await world.until("the maker pays", async () => (await world.maker.state(uuid)).own.makerPayment?.attempted === true, 60);
+  const say = encodeSwapMessage({ type: "Negotiated", accepted: false });
+  const stranger = signEnvelope(say, testKey("a stranger").secret.reveal());
+  const said = world.taker.p2p.published.find(({ topic }) => topic === `swap/${uuid}`)?.data ?? NONE;
+  const before = world.maker.verified;
+  for (const data of [stranger, said])
+    for (let i = 0; i < 1_000; i++) expect(world.maker.runner.onGossip({ topic: `swap/${uuid}`, data, from: "relay" })).toBe("accept");
+  expect([said.length > 0, world.maker.verified - before]).toEqual([true, 0]);
+  expect(await world.finish(uuid), world.report()).toEqual({ maker: "success", taker: "success" });
+});
+
+test("signatures of a swap's messages are checked beside the event loop where there are threads for it, and a full queue is no verdict", async () => {
+  world = await SwapWorld.open();
+  world.maker.later = async (check) => check();
+  const uuid = await world.start();
+  expect(await world.finish(uuid), world.report()).toEqual({ maker: "success", taker: "success" });
+  const other = await world.start({ only: "maker" });
+  const reply = signEnvelope(encodeSwapMessage(await replyOf(other, world.taker.key.publicKey)), world.taker.key.secret.reveal());
+  const say = (): unknown => world.maker.runner.onGossip({ topic: `swap/${other}`, data: reply, from: "relay" });
+  world.maker.later = () => null;
+  expect(say()).toBe("busy");
+  world.maker.later = async () => Promise.reject(new Aborted("the verifier is closed"));
+  expect(await say()).toBe("ignore");
+  expect((await world.maker.state(other)).negotiated).toBeNull();
+  world.maker.later = async (check) => check();
+  expect(await say()).toBe("accept");
+  await world.advance(1);
+  expect((await world.maker.state(other)).negotiated).not.toBeNull();
 });

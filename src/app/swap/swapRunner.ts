@@ -3,7 +3,7 @@ import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/ev
 import { fold, isTakenUp, type SwapState } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { Secret } from "../../core/util/secret.ts";
-import { type Clock, sleep } from "../../ports/clock.ts";
+import { Aborted, type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
@@ -18,7 +18,7 @@ import { ownTxIn } from "./lostTo.ts";
 import { type StartDeps, startTerms, summaryOf } from "./startTerms.ts";
 import type { Reserved } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
-import { OutgoingMail, readMail } from "./swapMail.ts";
+import { IncomingMail, OutgoingMail, type ReadMail } from "./swapMail.ts";
 import { SwapTask, type SwapTiming } from "./swapTask.ts";
 import { mayHavePaid, takeUpPayment } from "./takeUpPayment.ts";
 import { UnreadRecords } from "./unreadRecords.ts";
@@ -61,6 +61,7 @@ export class SwapRunner implements SwapStarter {
   readonly #unread: UnreadRecords;
   readonly #recent = new Map<string, readonly StoredEvent[]>();
   readonly #expected: ExpectedTopics;
+  readonly #mail: IncomingMail;
   #offCoins: () => void = () => undefined;
   /** Every uuid this node ever swapped under. */
   readonly #known = new Set<string>();
@@ -71,7 +72,8 @@ export class SwapRunner implements SwapStarter {
     this.#deps = deps;
     const { clock, log, p2p } = deps;
     this.#unread = new UnreadRecords(log);
-    const { store, coin } = deps;
+    const { store, coin, verifier } = deps;
+    this.#mail = new IncomingMail(clock, verifier);
     this.#waiting = new WaitingSwaps({ clock, log, store, coin, takeUp: (...args) => this.#resume(...args) }, this.#unread);
     this.#expected = new ExpectedTopics(
       clock,
@@ -200,7 +202,7 @@ export class SwapRunner implements SwapStarter {
     task.claimReservation = match.claimReservation;
     this.#deps.onEvent(task.uuid, task.events);
     task.run();
-    for (const early of this.#expected.take(task.uuid)) this.onGossip(early);
+    for (const early of this.#expected.take(task.uuid)) void this.onGossip(early);
   }
 
   /** Stores a new swap. Rejects only when nothing was stored. */
@@ -348,20 +350,30 @@ export class SwapRunner implements SwapStarter {
   }
 
   /** Gossip of `swap/…` topics. */
-  onGossip(message: GossipMessage): GossipVerdict {
+  onGossip(message: GossipMessage): GossipVerdict | Promise<GossipVerdict> {
     const uuid = message.topic.slice(TOPIC_PREFIX.length);
     const task = this.#tasks.get(uuid);
     if (!task) {
       this.#expected.put(uuid, message);
       return "accept";
     }
-    const read = readMail(message.data, fromHex(task.state.terms.counterparty), this.#deps.verifier);
-    if (read.message) this.#deliver(task, read.message);
-    return read.verdict;
+    const read = this.#mail.read(message, fromHex(task.state.terms.counterparty));
+    return read instanceof Promise ? read.then((late) => this.#heard(task, late), ignoreIfAborted) : this.#heard(task, read);
+  }
+
+  #heard(task: SwapTask, { message, verdict }: ReadMail): GossipVerdict {
+    if (message) this.#deliver(task, message);
+    return verdict;
   }
 
   #deliver(task: SwapTask, message: SwapMessage): void {
     this.#deps.log.debug("swap_message", { swap: task.uuid, message: message.type });
     task.hear(message);
   }
+}
+
+/** The node is stopping, and nobody waits for the verdict. */
+function ignoreIfAborted(cause: unknown): GossipVerdict {
+  if (cause instanceof Aborted) return "ignore";
+  throw cause;
 }
