@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from "../../src/adapters/httpServer/limits.ts";
 import { MAX_DECIMAL_CHARS, MAX_EXPONENT } from "../../src/core/money/rational.ts";
 import { MAX_LIMBS } from "../../src/core/money/rationalValue.ts";
-import { MAX_BATCH } from "../../src/rpc/dispatch.ts";
+import { MAX_BATCH, MAX_BATCH_TEXT } from "../../src/rpc/dispatch.ts";
 import { MAX_LIST } from "../../src/rpc/field.ts";
 import { MAX_INTEGER_CHARS } from "../../src/rpc/mmNumber.ts";
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../../src/rpc/parseJson.ts";
@@ -22,6 +22,7 @@ const LIMITS = `| What | Most | Beyond it |
 | Connections at one time | ${connections} | closed |
 | Time until the last header, the last byte of the body | ${headersTimeoutMs / 1_000} s, ${requestTimeoutMs / 1_000} s | 408 |
 | Requests in a batch | ${MAX_BATCH} | 413 |
+| Characters of a batch's answers before its next call that needs no password | ${count(MAX_BATCH_TEXT)} | that call: flat 500, v2 \`InternalError\`; it was not begun |
 | Time for a call | 60 s | flat 500, v2 408 \`Timeout\`; what it began may still finish |
 | Levels of nesting, values in a body | ${MAX_JSON_DEPTH}, ${count(MAX_JSON_VALUES)} | 500, as a body that is no JSON |
 | A JSON number | the range of a double | 500, as a body that is no JSON |

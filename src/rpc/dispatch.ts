@@ -25,6 +25,12 @@ export type DispatchOptions = {
 
 /** Most requests in one batch. */
 export const MAX_BATCH = 500;
+/**
+ * Of a batch, calls without password at work at once; and characters of its answer beyond which none of them is begun. A full book is
+ * some 20 MB of text and several times that in memory, and anybody who reaches the port may ask for it.
+ */
+const PUBLIC_AT_ONCE = 4;
+export const MAX_BATCH_TEXT = 64_000_000;
 
 /**
  * From parsed JSON to an answer, in the order of reference rpc.md 1.3 to 1.8. Every refusal happens before a handler
@@ -41,8 +47,32 @@ export class Dispatcher {
   async answer(body: Json, address: string): Promise<Answer> {
     if (!Array.isArray(body)) return this.#one(body, address);
     if (body.length > MAX_BATCH) return flatError(`a batch may have at most ${MAX_BATCH} requests, found ${body.length}`, 413);
-    const answers = await Promise.all(body.map((element: Json) => this.#one(element, address)));
-    return { status: 200, body: `[${answers.map((a) => a.body).join(",")}]` };
+    return this.#batch(body, address);
+  }
+
+  async #batch(elements: readonly Json[], address: string): Promise<Answer> {
+    let length = 0;
+    const answer = async (element: Json): Promise<string> => {
+      const { body } = await this.#one(element, address);
+      length += body.length;
+      return body;
+    };
+    const lanes = Array.from({ length: PUBLIC_AT_ONCE }, (): Promise<unknown> => Promise.resolve());
+    let next = 0;
+    const inTurn = (element: Json): Promise<string> => {
+      const lane = next++ % PUBLIC_AT_ONCE;
+      const done = (lanes[lane] ?? Promise.resolve()).then(() => (length > MAX_BATCH_TEXT ? tooMuch(element).body : answer(element)));
+      lanes[lane] = done;
+      return done;
+    };
+    const needsNoPassword = (element: Json): boolean => isJsonObject(element) && isPublic(element.method);
+    const answers = await Promise.all(elements.map((element) => (needsNoPassword(element) ? inTurn(element) : answer(element))));
+    try {
+      return { status: 200, body: `[${answers.join(",")}]` };
+    } catch (cause) {
+      this.#o.log.error("rpc_reply_failed", { error: cause });
+      return flatError(UNWRITABLE);
+    }
   }
 
   async #one(body: Json, address: string): Promise<Answer> {
@@ -51,7 +81,7 @@ export class Dispatcher {
     } catch (cause) {
       // A reply too long to be written as one text, for one.
       this.#o.log.error("rpc_reply_failed", { error: cause });
-      return flatError("Internal error: the reply could not be written; the log of the node has the details");
+      return flatError(UNWRITABLE);
     }
   }
 
@@ -148,6 +178,14 @@ export class Dispatcher {
       return { kind: "crash", text: crashed(method.name, cause) };
     }
   }
+}
+
+const UNWRITABLE = "Internal error: the reply could not be written; the log of the node has the details";
+
+function tooMuch(element: Json): Answer {
+  const text = `the answers of this batch are longer than ${MAX_BATCH_TEXT} characters already: ask for the rest in another one`;
+  const isVersioned = isJsonObject(element) && element.mmrpc === "2.0";
+  return isVersioned ? refused("InternalError", text, readableId(element.id)) : flatError(text);
 }
 
 const wrongPassword = (left: number): string => `Userpass is invalid! - Rate Limit attempts left: ${left}`;

@@ -457,6 +457,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/diskReserve.test.ts",
   ),
   bug(
+    "a batch of calls without a password fills the memory",
+    "src/rpc/dispatch.ts",
+    "length > MAX_BATCH_TEXT ? tooMuch(element).body : answer(element)",
+    "answer(element)",
+    "test/rpc/dispatch.test.ts",
+  ),
+  bug(
+    "calls without a password are all at work at once",
+    "src/rpc/dispatch.ts",
+    "const PUBLIC_AT_ONCE = 4;",
+    "const PUBLIC_AT_ONCE = 400;",
+    "test/rpc/dispatch.test.ts",
+  ),
+  bug(
     "new orders use up the room of swaps that have begun",
     "src/app/orders/orderLedger.ts",
     'isNew: s.step === "newMaker" };',

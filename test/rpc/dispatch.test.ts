@@ -146,6 +146,37 @@ test("a batch keeps its order, mixes both styles, and is always 200; too long a 
   expect(long.status).toBe(413);
 });
 
+test("a batch of calls that need no password is answered little by little, and only so far as its answer stays of a size", async () => {
+  const node = await fakeNode();
+  let [running, most, ran] = [0, 0, 0];
+  const large = (name: string, text: string) =>
+    defineMethod()({
+      ...{ name, style: "both", summary: "", source: "", params: z.any(), result: z.string(), errors: {}, examples: [] },
+      async handle() {
+        ran++;
+        most = Math.max(most, ++running);
+        await Promise.resolve();
+        running--;
+        return { ok: true, value: text };
+      },
+    });
+  const dispatcher = new Dispatcher({
+    ...{ ctx: node.ctx, table: methodTable([large("orderbook", "x".repeat(8_000_000)), large("own", "y")]) },
+    ...{ auth: new Auth(new Secret(PASSWORD), node.clock), clock: node.clock, log: new SilentLog(), localOnly: true, deadlineMs: 5_000 },
+  });
+  // Beside those four.
+  const own = { userpass: PASSWORD, method: "own" };
+  const asked = [...Array.from({ length: 398 }, () => ({ method: "orderbook" })), v2("orderbook"), own];
+  const { status, body } = await dispatcher.answer(asked, LOCAL);
+  const replies: { result?: string; error?: string; error_type?: string; id?: number }[] = JSON.parse(body);
+  expect([status, replies.length, most <= 5, ran < 16, body.length < 100_000_000]).toEqual([200, 400, true, true, true]);
+  expect(replies.filter(({ result }) => result?.startsWith("x")).length).toBeGreaterThanOrEqual(8);
+  const TEXT = /^the answers of this batch are longer than \d+ characters already: ask for the rest in another one$/;
+  expect(replies[397]?.error).toMatch(TEXT);
+  expect(replies[398]).toMatchObject({ error: expect.stringMatching(TEXT), error_type: "InternalError", id: 1 });
+  expect(replies[399]).toEqual({ result: "y" });
+});
+
 const broken = defineMethod()({
   name: "broken",
   style: "both",
