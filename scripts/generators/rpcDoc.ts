@@ -13,11 +13,14 @@ import { type CallForm, isSchema, type JsonSchema, propertiesOf, rpcSchemas, sha
 const MIB = 1_048_576;
 const count = (value: number): string => value.toLocaleString("en-US");
 const { bodyBytes, totalBodyBytes, headerBytes, connections, headersTimeoutMs, requestTimeoutMs } = DEFAULT_LIMITS;
+const { totalReplyBytes, unreadTimeoutMs } = DEFAULT_LIMITS;
 
 const LIMITS = `| What | Most | Beyond it |
 |---|---|---|
 | Body | ${bodyBytes / MIB} MiB | 413 |
 | Bodies being read at one time | ${totalBodyBytes / MIB} MiB | 503 |
+| Answers that wait to be read, those below 1 MiB excepted | ${totalReplyBytes / MIB} MiB | 503 |
+| Time in which a client reads nothing of its answer | ${unreadTimeoutMs / 1_000} s | closed |
 | Headers | ${headerBytes / 1_024} KiB | 431 |
 | Connections at one time | ${connections} | closed |
 | Time until the last header, the last byte of the body | ${headersTimeoutMs / 1_000} s, ${requestTimeoutMs / 1_000} s | 408 |

@@ -457,6 +457,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/diskReserve.test.ts",
   ),
   bug(
+    "clients that do not read their answers fill the memory",
+    "src/adapters/httpServer/replies.ts",
+    "length > SMALL && this.#unread + length > this.#limits.totalReplyBytes",
+    "length > this.#limits.totalReplyBytes",
+    "test/rpc/httpServer.test.ts",
+  ),
+  bug(
+    "a client that does not read its answer keeps its place for ever",
+    "src/adapters/httpServer/openHttpServer.ts",
+    "  server.timeout = limits.unreadTimeoutMs;\n",
+    "",
+    "test/rpc/httpServer.test.ts",
+  ),
+  bug(
     "a batch of calls without a password fills the memory",
     "src/rpc/dispatch.ts",
     "length > MAX_BATCH_TEXT ? tooMuch(element).body : answer(element)",

@@ -342,3 +342,24 @@ test("no reply repeats a password", async () => {
     expect(text).not.toContain(PASSWORD);
   }
 });
+
+test("clients that do not read their answers hold a bounded part of the memory, for a bounded time; small answers go out all the same", async () => {
+  const answer = { status: 200, body: JSON.stringify("x".repeat(20_000_000)) };
+  const handler: HttpHandler = async ({ body }) => (body.length > 2 ? answer : { status: 200, body: "{}" });
+  const server = await plain(handler, { totalReplyBytes: 50_000_000, unreadTimeoutMs: 500 });
+  const deaf = [0, 1].map(() => {
+    const socket = connect(server.port, "127.0.0.1", () => socket.write(request("localhost")));
+    return socket.pause().on("error", () => undefined);
+  });
+  let reply = "";
+  const ask = async (): Promise<number> => {
+    reply = await raw(server, request("localhost"));
+    return statusOf(reply);
+  };
+  while ((await ask()) !== 503);
+  expect(bodyOf(reply).error).toMatch(/answers that wait to be read/);
+  expect(statusOf(await raw(server, request("localhost", "", "{}")))).toBe(200);
+  while ((await ask()) !== 200);
+  expect(reply.length).toBeGreaterThan(20_000_000);
+  for (const socket of deaf) socket.destroy();
+}, 20_000);

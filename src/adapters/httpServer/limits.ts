@@ -4,6 +4,10 @@ export type HttpLimits = {
   readonly bodyBytes: number;
   /** All bodies being read at one time. */
   readonly totalBodyBytes: number;
+  /** All answers that wait to be read by their clients, beyond which no large one is sent. */
+  readonly totalReplyBytes: number;
+  /** How long a client may read nothing of its answer: longer than a call takes, for nothing moves meanwhile either. */
+  readonly unreadTimeoutMs: number;
   readonly headerBytes: number;
   readonly connections: number;
   /** From connecting to the last header. */
@@ -22,6 +26,8 @@ export type HttpLimits = {
 export const DEFAULT_LIMITS: HttpLimits = {
   bodyBytes: 1_048_576,
   totalBodyBytes: 32 * 1_048_576,
+  totalReplyBytes: 256 * 1_048_576,
+  unreadTimeoutMs: 90_000,
   headerBytes: 16_384,
   connections: 256,
   headersTimeoutMs: 10_000,

@@ -7,6 +7,7 @@ import type { Log } from "../../ports/log.ts";
 import { type BodyError, BodyReader } from "./bodyReader.ts";
 import { Connections } from "./connections.ts";
 import { DEFAULT_LIMITS, type HttpLimits } from "./limits.ts";
+import { Replies } from "./replies.ts";
 import { type GateOptions, isUnspecified, LOOPBACK_NAMES, refusal } from "./requestGate.ts";
 import { readTlsFiles, type TlsFiles } from "./tlsFiles.ts";
 
@@ -41,7 +42,8 @@ export async function openHttpServer(
     altNames: options.altNames ?? [],
     corsOrigin: options.corsOrigin ?? `${scheme}://localhost:3000`,
   };
-  const parts: Parts = { handler, gate, bodies: new BodyReader(limits), connections: new Connections(deps.clock, limits.lingerMs), limits };
+  const connections = new Connections(deps.clock, limits.lingerMs);
+  const parts: Parts = { handler, gate, bodies: new BodyReader(limits), replies: new Replies(limits), connections, limits };
   const listener: RequestListener = (request, response) => {
     serve(request, response, parts).catch((cause: unknown) => {
       deps.log.error("http_request_failed", { error: cause });
@@ -61,6 +63,7 @@ export async function openHttpServer(
     ? await createTls(options.tls, [...LOOPBACK_NAMES, ...(isUnspecified(ip) ? [] : [ip]), ...gate.altNames], serverOptions, listener, deps)
     : createServer(serverOptions, listener);
   server.maxConnections = limits.connections;
+  server.timeout = limits.unreadTimeoutMs;
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => refuseBrokenClient(error, socket, parts.connections));
   // Whatever else is expected than "100-continue" is no reason to answer otherwise.
   server.on("checkExpectation", listener);
@@ -108,12 +111,13 @@ type Parts = {
   readonly handler: HttpHandler;
   readonly gate: GateOptions;
   readonly bodies: BodyReader;
+  readonly replies: Replies;
   readonly connections: Connections;
   readonly limits: HttpLimits;
 };
 
 async function serve(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
-  const { handler, gate, bodies, connections, limits } = parts;
+  const { handler, gate, bodies, replies, connections, limits } = parts;
   const { socket } = request;
   if (!connections.begin(request, response)) return;
   // Someone who hangs up while we answer is no event of ours: the request itself runs on.
@@ -143,9 +147,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, parts: 
     return refuseBody(response, body.error, limits);
   }
   const reply = await handler({ verb: request.method ?? "", body: body.value, remoteAddress: socket.remoteAddress ?? "" });
-  if (response.destroyed) return;
-  response.statusCode = reply.status;
-  response.end(reply.body);
+  if (response.destroyed || replies.send(response, reply)) return;
+  connections.endWithAnswer(socket);
+  refuse(response, 503, "This node has too many answers that wait to be read; read those, or try again in a moment");
 }
 
 /** The one path that is not the RPC endpoint. There is no stream of events here: KDF's answer where none is configured. */
