@@ -59,6 +59,8 @@ function calledBy(line: string): string {
   return params[1] === true ? `${method} with details` : method;
 }
 
+const idOf = (line: string): string => /"id":(\d+)/.exec(line)?.[1] ?? "";
+
 export type LineHooks = { readonly asked?: (line: string) => void; readonly answer?: (line: string) => string | null };
 
 export type ElectrumWorld = ContractChain & {
@@ -83,12 +85,12 @@ export type ElectrumWorld = ContractChain & {
 
 /**
  * The embedded chain with Electrum servers over it, on a virtual clock. The troubles of the contract hit all of them.
- * @param spoil changes a line a server says; null: it is not said
+ * @param spoil changes a line a server says; null: it is not said. `call`: the line it answers, empty where it answers none
  */
 export async function startElectrumChain(
   coin: object,
   count: number,
-  spoil: (line: string, server: number) => string | null = (line) => line,
+  spoil: (line: string, server: number, call: string) => string | null = (line) => line,
 ): Promise<ElectrumWorld> {
   const params = coinEntryToChainParams(coin);
   if (!params.ok) throw new Error(params.error.detail);
@@ -102,13 +104,21 @@ export async function startElectrumChain(
   const askedOf = (server: number): string[] => each[server] ?? [];
   const replaced = new Map<number, ElectrumServer>();
   let lies = false;
-  const hooks = (server: number): LineHooks => ({
-    asked: (line) => {
-      asked.push(calledBy(line));
-      askedOf(server).push(calledBy(line));
-    },
-    answer: (line) => (lies && line.includes('"hex"') ? line.replace(/"height":\d+/, '"height":77777777') : spoil(line, server)),
-  });
+  const hooks = (server: number): LineHooks => {
+    // By the id each call of the connection has.
+    const calls = new Map<string, string>();
+    return {
+      asked: (line) => {
+        asked.push(calledBy(line));
+        askedOf(server).push(calledBy(line));
+        calls.set(idOf(line), line);
+      },
+      answer: (line) =>
+        lies && line.includes('"hex"')
+          ? line.replace(/"height":\d+/, '"height":77777777')
+          : spoil(line, server, calls.get(idOf(line)) ?? ""),
+    };
+  };
   const world: ElectrumWorld = {
     ...steered,
     clock,

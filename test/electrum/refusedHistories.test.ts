@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
+import { scriptHashOf } from "../../src/adapters/electrum/scriptHash.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
@@ -26,7 +27,7 @@ afterEach(async () => {
 });
 
 async function begin(
-  spoil: (line: string, server: number) => string = (line) => line,
+  spoil: (line: string, server: number, call: string) => string | null = (line) => line,
 ): Promise<{ readonly w: ElectrumWorld; readonly db: SqlDatabase }> {
   const w = await startElectrumChain(SEGWIT_COIN, 3, spoil);
   cleanup.push(() => w.close());
@@ -260,4 +261,45 @@ test("a block with a transaction of 64 bytes, which proves nothing alone, is rea
   const again = await open(w, db);
   await until(w, () => paymentOf(again, payment)?.spentBy?.txid === spender);
   expect(again.crowded?.(SCRIPT)).toBe("read");
+});
+
+/** More lines than fit into an answer. */
+const ENDLESS = JSON.stringify(Array.from({ length: 130_000 }, (_, i) => ({ height: 121, tx_hash: i.toString(16).padStart(64, "0") })));
+
+// Servers that do not refuse long histories (electrs works them out from whole blocks, Fulcrum tells a hundred thousand lines).
+test.each([
+  ["work for longer at a long history than is waited for", (): string | null => null],
+  ["tell a history longer than any answer may be", (line: string): string | null => line.replace(/\[.*\]/s, ENDLESS)],
+])("all servers %s: they are not lost over it for ever, and both that script and all others go on", async (_, spoilt) => {
+  let isLong = false;
+  const { w, db } = await begin((line, __, call) => {
+    if (!isLong || !call.includes(scriptHashOf(toHex(SCRIPT)))) return line;
+    if (call.includes("get_history")) return spoilt(line);
+    return call.includes("subscribe") && spoilt(line) === null ? null : line;
+  });
+  for (const { faults } of w.servers) faults.clear();
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 115));
+  await whileTimePasses(w, chain.watchScript(scriptNumber(3), 115));
+  const payment = w.pay(SCRIPT, PAID);
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.block != null);
+  isLong = true;
+  w.pay(SCRIPT, DUST);
+  await w.pass(60_000);
+  // They are there from now on.
+  const other = w.pay(scriptNumber(3), PAID);
+  const spender = spend(w, payment);
+  await until(w, () => paymentOf(chain, payment)?.spentBy?.txid === spender);
+  expect(chain.outputs(scriptNumber(3)).map(({ txid }) => txid)).toEqual([other]);
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.spentBy?.block?.height === 122);
+  expect(statesOf(chain)).toEqual(["connected", "connected", "connected"]);
+  expect(chain.status().state).toBe("ready");
+  await chain.close();
+  const again = await open(w, db);
+  const third = w.pay(scriptNumber(3), PAID);
+  await until(w, () => again.outputs(scriptNumber(3)).some(({ txid }) => txid === third));
+  await w.pass(60_000);
+  expect(again.status().state).toBe("ready");
 });

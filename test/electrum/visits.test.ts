@@ -44,7 +44,7 @@ type World = {
 
 async function begin(
   options: ElectrumOptions = {},
-  spoil: (line: string, server: number) => string | null = (line) => line,
+  spoil: (line: string, server: number, call: string) => string | null = (line) => line,
   voters: readonly string[] = [],
 ): Promise<World> {
   const w = await startElectrumChain(SEGWIT_COIN, SERVERS, spoil);
@@ -191,6 +191,18 @@ test("a spend in a block that the connected leave out is found at one that is vi
   expect(paid()?.spentBy).toMatchObject({ txid, block: { height: 123 } });
   await w.pass(1_200_000);
   expect(chain.servers().map(({ contradictions }) => contradictions > 0)).toEqual([true, true, false, false, false]);
+});
+
+test("and so it is where those that are visited work for longer at the history than is waited for: they are asked for it twice", async () => {
+  const world = await begin({}, (line, server, call) => (server >= LIARS && call.includes("get_history") ? null : line));
+  const { w, chain } = world;
+  const txid = await hiddenSpend(world);
+  w.mine();
+  await w.pass(60_000);
+  world.guard(0);
+  await w.pass(10 * 60_000);
+  expect(world.shown).toContain(txid);
+  expect(chain.outputs(SCRIPT).find(({ value }) => value === PAID)?.spentBy?.txid).toBe(txid);
 });
 
 test("blocks before all headers that are kept are not read at one that is visited alone: it can make them up", async () => {

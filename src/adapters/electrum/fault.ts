@@ -4,6 +4,8 @@ import { assertNever, type Result } from "../../core/util/result.ts";
 export type ServerFault =
   /** The connection broke, was never made, or gave no answer in time. Whether a call was carried out is not known. */
   | { readonly kind: "unreachable"; readonly message: string }
+  /** The connection ended over this very call: no answer in time, or one that is longer than any may be. */
+  | { readonly kind: "too_much"; readonly message: string }
   /** The server refused (ElectrumX: 1 a bad request or a refused transaction, 2 the daemon's refusal). */
   | { readonly kind: "rpc"; readonly code: number; readonly message: string }
   /** We have too many calls waiting for it. */
@@ -41,6 +43,7 @@ export type Look<T> = Result<T, LookFault>;
 export function serverFaultText(fault: ServerFault): string {
   switch (fault.kind) {
     case "unreachable":
+    case "too_much":
     case "busy":
       return fault.message;
     case "rpc":

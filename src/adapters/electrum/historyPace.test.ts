@@ -54,3 +54,23 @@ test("hundreds of histories that are just long do not keep a very long one waiti
   }
   expect(asked / 50).toBeLessThan(3_600);
 });
+
+test("a script over which a server was lost twice in a row is left alone there, and longer the more of them there are; once is chance", () => {
+  const pace = new HistoryPace();
+  pace.lostOver("a", "long", "status", 0);
+  pace.statusTold("a", "long");
+  pace.lostOver("a", "long", "status", 1_000);
+  pace.lostOver("a", "long", "history", 2_000);
+  expect(pace.isLost("a", "long", 3_000)).toBe(false);
+  pace.lostOver("a", "long", "history", 90_000_000);
+  expect(pace.isLost("a", "long", 90_499_999)).toBe(true);
+  expect(pace.isLost("b", "long", 90_499_999)).toBe(false);
+  expect(pace.isLost("a", "long", 90_500_001)).toBe(false);
+  // Asked again, and lost again.
+  pace.lostOver("a", "long", "history", 90_500_001);
+  expect(pace.isLost("a", "long", 90_999_999)).toBe(true);
+  for (const nowMs of [91_000_000, 91_000_001]) pace.lostOver("a", "other", "status", nowMs);
+  expect(pace.isLost("a", "long", 91_400_000)).toBe(true);
+  pace.told("a", "long", 5, 92_000_000);
+  expect(pace.isLost("a", "long", 92_000_001)).toBe(false);
+});

@@ -10,7 +10,14 @@ const EQUALLY_OFTEN = 0.75;
 /** Long histories of a server that are remembered; the ones told longest ago are forgotten. */
 const MAX_KEPT = 1_000;
 
-type Told = { readonly lines: number; readonly atMs: number };
+/** Lines counted for a history over which a server was lost again: as many as any that is read may have. */
+const LOST_LINES = 20_000;
+
+/** What a server was asked about a script. */
+type Asked = "status" | "history";
+
+/** `isLost`: the server was lost over it instead. */
+type Told = { readonly lines: number; readonly atMs: number; readonly isLost?: true };
 
 /** The long histories of one server, and their lines together. */
 class LongOnes {
@@ -49,6 +56,8 @@ class LongOnes {
 export class HistoryPace {
   /** By server's name. */
   readonly #told = new Map<string, LongOnes>();
+  /** Questions over which a server was lost, and which it has not answered since; the oldest first. */
+  readonly #lost = new Set<string>();
 
   /** A clock that was set back makes nothing late: then it is due. */
   isDue(server: string, scriptHash: string, nowMs: number): boolean {
@@ -62,7 +71,38 @@ export class HistoryPace {
     const long = this.#told.get(server) ?? new LongOnes();
     this.#told.set(server, long);
     long.delete(scriptHash);
+    this.#lost.delete(keyOf(server, scriptHash, "history"));
     if (lines >= LONG) long.set(scriptHash, { lines, atMs: nowMs });
+  }
+
+  /** Its status was told: that it was lost over it before was chance. */
+  statusTold(server: string, scriptHash: string): void {
+    this.#lost.delete(keyOf(server, scriptHash, "status"));
+  }
+
+  /**
+   * The connection to a server was lost over a script: it works for too long at its history, or tells more than is read. Once may be chance.
+   * From the second time in a row on it is asked for as seldom as the longest there are, also when the server is there again.
+   */
+  lostOver(server: string, scriptHash: string, asked: Asked, nowMs: number): void {
+    const long = this.#told.get(server) ?? new LongOnes();
+    this.#told.set(server, long);
+    const key = keyOf(server, scriptHash, asked);
+    if (this.#lost.delete(key) || long.get(scriptHash)?.isLost) {
+      long.delete(scriptHash);
+      long.set(scriptHash, { lines: LOST_LINES, atMs: nowMs, isLost: true });
+      return;
+    }
+    this.#lost.add(key);
+    for (const oldest of this.#lost) {
+      if (this.#lost.size <= MAX_KEPT) break;
+      this.#lost.delete(oldest);
+    }
+  }
+
+  /** Whether a server is not to be asked about a script at all now, for it was lost over that again and again. */
+  isLost(server: string, scriptHash: string, nowMs: number): boolean {
+    return this.#told.get(server)?.get(scriptHash)?.isLost === true && !this.isDue(server, scriptHash, nowMs);
   }
 
   /** Nobody follows the script any more: it holds up no others, at whomever it was asked for. */
@@ -70,3 +110,5 @@ export class HistoryPace {
     for (const long of this.#told.values()) long.delete(scriptHash);
   }
 }
+
+const keyOf = (server: string, scriptHash: string, asked: Asked): string => `${server} ${scriptHash} ${asked}`;

@@ -3,6 +3,7 @@ import { scriptHex } from "../../chainIndex/rawTx.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { type HistoryLine, parseBlockHash, parseHistory } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
+import type { ServerFault } from "./fault.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
 /** Least pause between two looks at what one server refuses, ms: nobody tells of changes there. */
@@ -98,7 +99,7 @@ export class RefusedHistories {
     const tip = server.tip?.header.hash;
     const answer = await server.ask("blockchain.scripthash.get_mempool", [scriptHash], parseHistory);
     if (!answer.ok || answer.value === "too_long") {
-      if (answer.ok || answer.error.kind === "rpc") this.#again.refused(again, nowMs);
+      if (answer.ok || isAnswer(answer.error)) this.#again.refused(again, nowMs);
       return null;
     }
     this.#again.forget(again);
@@ -139,7 +140,7 @@ export class RefusedHistories {
     if (!this.#again.isDue(key, nowMs)) return null;
     const hash = await server.ask("blockchain.transaction.get", [txid, true], parseBlockHash);
     if (!hash.ok) {
-      if (hash.error.kind === "rpc") this.#again.refused(key, nowMs);
+      if (isAnswer(hash.error)) this.#again.refused(key, nowMs);
       return null;
     }
     this.#again.forget(key);
@@ -150,3 +151,6 @@ export class RefusedHistories {
     return { txid, height: 0 };
   }
 }
+
+/** Whether a fault has to do with what was asked. */
+const isAnswer = ({ kind }: ServerFault): boolean => kind === "rpc" || kind === "too_much";

@@ -239,14 +239,21 @@ export class ScriptViews {
   }
 
   async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, { fresh, nowMs, heightOf }: Asking): Promise<void> {
+    if (this.#pace.isLost(server.name, tracked.scriptHash, nowMs)) {
+      if (known === undefined || known.refusal !== null) this.#refuse(server, tracked, known, "it is lost each time it is asked for it");
+      else if (isWhole(known)) tracked.views.set(server, { ...known, base: { lines: known.lines, added: null } });
+      return;
+    }
     let status = server.statusOf(tracked.scriptHash);
     // Who refused it does not tell of it any more.
     if (fresh || status === undefined || (known?.refusal ?? null) !== null) {
       const answer = await server.askStatus(tracked.scriptHash);
       if (!answer.ok) {
         if (answer.error.kind === "rpc") this.#refuse(server, tracked, known, serverFaultText(answer.error));
+        if (answer.error.kind === "too_much") this.#pace.lostOver(server.name, tracked.scriptHash, "status", nowMs);
         return;
       }
+      this.#pace.statusTold(server.name, tracked.scriptHash);
       status = answer.value;
     }
     if (known !== undefined && known.status === status && known.refusal === null) {
@@ -274,6 +281,7 @@ export class ScriptViews {
     const lines = await server.ask("blockchain.scripthash.get_history", [tracked.scriptHash], parseHistory);
     if (!lines.ok) {
       if (lines.error.kind === "rpc") this.#refuse(server, tracked, known, serverFaultText(lines.error));
+      if (lines.error.kind === "too_much") this.#pace.lostOver(server.name, tracked.scriptHash, "history", nowMs);
       return;
     }
     const count = lines.value === "too_long" ? 0 : lines.value.length;

@@ -83,8 +83,10 @@ test.each([
   expect(honest.ended).toEqual([]);
   const liar = await begin();
   const refused = liar.connection.call(method, params);
+  const innocent = liar.connection.call("server.ping", []);
   liar.hear(answer(1, bad));
-  expect(await refused).toMatchObject({ ok: false, error: { kind: "unreachable" } });
+  expect(await refused).toMatchObject({ ok: false, error: { kind: "too_much" } });
+  expect(await innocent).toMatchObject({ ok: false, error: { kind: "unreachable" } });
   expect(liar.ended).toEqual([expect.stringMatching(/^its answer to |^it sent a line without end/)]);
 });
 

@@ -14,8 +14,9 @@ const MAX_WAITING = 100_000;
 const MESSAGE_CHARS = 1_000;
 const MESSAGE_BURST = 5_000;
 const MESSAGES_PER_SEC = 500;
-/** ElectrumX's refusals of whatever is asked: we cost it too much, or it took too long. Neither says anything of what was asked. */
-const OVERLOADED: readonly number[] = [-101, -102];
+/** ElectrumX's refusals of whatever is asked: we cost it too much, or it took too long. Only the second may have to do with what was asked. */
+const TOO_LONG = -102;
+const OVERLOADED: readonly number[] = [-101, TOO_LONG];
 /** Characters of a server's error message that are kept. */
 const MAX_MESSAGE = 300;
 
@@ -64,7 +65,7 @@ function messagesOf(line: string): readonly unknown[] | null {
 /**
  * JSON-RPC over one connection to one server: calls go out together, as many at once as is polite, and are answered in any order.
  * A server that leaves one unanswered beyond the deadline, sends what is no answer, or is overloaded loses the connection; everything
- * that waits for it is then answered `unreachable`.
+ * that waits for it is then answered `unreachable`, and the call it was lost over `too_much`.
  */
 export class ServerConnection {
   readonly #share: CreditShare;
@@ -124,14 +125,14 @@ export class ServerConnection {
     this.#finish("closed");
   }
 
-  /** Ends the connection for a reason others are told. */
-  end(why: string): void {
+  /** Ends the connection for a reason others are told. @param over the call it is lost over */
+  end(why: string, over?: Sent): void {
     if (this.#ended) return;
-    this.#finish(why);
+    this.#finish(why, over);
     this.#handlers.onEnd(why);
   }
 
-  #finish(why: string): void {
+  #finish(why: string, over?: Sent): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#share.leave();
@@ -140,7 +141,7 @@ export class ServerConnection {
     this.#sent.clear();
     this.#waiting.length = 0;
     this.#stream?.close();
-    for (const { settle } of lost) settle(err({ kind: "unreachable", message: why }));
+    for (const { id, settle } of lost) settle(err({ kind: id === over?.id ? "too_much" : "unreachable", message: why }));
   }
 
   #pump(): void {
@@ -165,7 +166,7 @@ export class ServerConnection {
       const waitedMs = late === undefined ? 0 : this.#clock.nowMs() - late.atMs;
       // Less than none: the clock was set back, and nobody knows how long it was.
       if (late !== undefined && (waitedMs >= this.#timeoutMs || waitedMs < 0))
-        this.end(`no answer to ${late.method} within ${this.#timeoutMs / 1000} s`);
+        this.end(`no answer to ${late.method} within ${this.#timeoutMs / 1000} s`, late);
       else this.#watch();
     });
   }
@@ -178,7 +179,7 @@ export class ServerConnection {
     if (this.#ended) return;
     const lines = this.#reader.push(bytes);
     if (lines === null) {
-      this.end("it sent a line without end");
+      this.end("it sent a line without end", this.#longest());
       return;
     }
     for (const line of lines) {
@@ -197,6 +198,13 @@ export class ServerConnection {
     this.#pump();
   }
 
+  /** The call whose answer may be longest; of several the one asked first, which most servers answer first. */
+  #longest(): Sent | undefined {
+    let longest: Sent | undefined;
+    for (const sent of this.#sent.values()) if (sent.limit > (longest?.limit ?? 0)) longest = sent;
+    return longest;
+  }
+
   #noteUnread(bytes: number): void {
     this.#unreadBytes = bytes;
     this.#noteHeld();
@@ -206,8 +214,9 @@ export class ServerConnection {
   #noteHeld(): void {
     if (this.#ended) return;
     const unread = this.#unreadBytes + this.#reader.heldBytes;
-    if (unread > MAX_NOTICE && unread > Math.max(...[...this.#sent.values()].map(({ limit }) => limit))) {
-      this.end(`it sends a message of more than ${unread} bytes, longer than any answer to what it is asked`);
+    const longest = this.#longest();
+    if (unread > MAX_NOTICE && unread > (longest?.limit ?? 0)) {
+      this.end(`it sends a message of more than ${unread} bytes, longer than any answer to what it is asked`, longest);
       return;
     }
     this.#share.hold(unread + this.#answeredBytes);
@@ -226,7 +235,7 @@ export class ServerConnection {
       return;
     }
     if (chars > sent.limit) {
-      this.end(`its answer to ${sent.method} has ${chars} characters and may have ${sent.limit}`);
+      this.end(`its answer to ${sent.method} has ${chars} characters and may have ${sent.limit}`, sent);
       return;
     }
     const answer = readAnswer(message);
@@ -235,7 +244,7 @@ export class ServerConnection {
       return;
     }
     if (!answer.ok && answer.error.kind === "rpc" && OVERLOADED.includes(answer.error.code)) {
-      this.end(`it is overloaded: ${answer.error.message}`);
+      this.end(`it is overloaded: ${answer.error.message}`, answer.error.code === TOO_LONG ? sent : undefined);
       return;
     }
     if (answer.ok && isPadded(sent.method, answer.value, chars)) {

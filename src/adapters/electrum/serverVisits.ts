@@ -167,9 +167,10 @@ export class ServerVisits {
         pace.told(server.name, scriptHash, history.value.length, asking.nowMs);
         return history.value;
       }
+      if (!history.ok && history.error.kind === "too_much") pace.lostOver(server.name, scriptHash, "history", asking.nowMs);
       if (!history.ok && history.error.kind !== "rpc") return [];
       search.doubt(scriptHex);
-    }
+    } else if (pace.isLost(server.name, scriptHash, asking.nowMs)) search.doubt(scriptHex);
     return (await refused.linesOf(server, { scriptHex, scriptHash, only: null }, asking)) ?? [];
   }
 
