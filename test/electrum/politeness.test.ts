@@ -66,6 +66,27 @@ test("what nobody waits for is not asked about for each fresh view, only each fi
   expect(askedOf(w, "blockchain.scripthash.subscribe")).toBe(2);
 });
 
+test("a server that forgot to tell of what nobody waits for is not held to it before it was asked anew", async () => {
+  const { w, chain } = await begin((line, server) =>
+    server === 0 && /"method":"blockchain.scripthash.subscribe"/.test(line) ? null : line,
+  );
+  const calm = scriptNumber(2);
+  await whileTimePasses(w, chain.watchScript(calm, 0));
+  chain.calm?.(calm);
+  await whileTimePasses(w, chain.refresh());
+  w.chain.payFromFaucet(calm, 100_000n);
+  w.mine();
+  for (let look = 0; look < 10; look++) {
+    await w.pass(10_000);
+    await whileTimePasses(w, chain.refresh());
+  }
+  expect(chain.outputs(calm)[0]?.block).not.toBeNull();
+  await w.pass(400_000);
+  expect(chain.servers().map(({ state, contradictions }) => [state, contradictions])).toEqual(
+    Array.from({ length: SERVERS }, () => ["connected", 0]),
+  );
+});
+
 test("who waits for one script or transaction has that one asked about, not all others as well: whoever tells of made-up fees keeps a node waiting", async () => {
   const { w, chain } = await begin((line) => (/"method":"blockchain.scripthash.subscribe"/.test(line) ? null : line));
   for (let i = 1; i <= 40; i++) await whileTimePasses(w, chain.watchScript(scriptNumber(i), 0));

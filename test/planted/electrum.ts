@@ -530,6 +530,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (tx !== null) return { ...tx, txid };",
     CHAIN_TEST,
   ),
+  bug(
+    "who forgot to tell of a contract nobody waits for is dropped for it, before it is asked",
+    `${AT}/omissions.ts`,
+    ">= PATIENCE_MS && isAsked(tracked))",
+    ">= PATIENCE_MS)",
+    POLITE_TEST,
+  ),
   bug("who hides a proven transaction stays", `${AT}/omissions.ts`, "nowMs - sinceMs >= PATIENCE_MS", "sinceMs > nowMs", CHAIN_TEST),
   bug(
     "who cannot prove what he says stays",

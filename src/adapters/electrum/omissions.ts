@@ -39,12 +39,16 @@ export class Omissions {
     this.#suspected.add(scriptHex);
   }
 
-  /** To be called after a look that asked for every status anew: what is told by then is no matter of a late message. */
-  async look(scripts: readonly Tracked[]): Promise<void> {
+  /**
+   * To be called after a look that asked for statuses anew.
+   * @param isAsked whether it did so for a script: what is told of that by then is no matter of a late message, or of one that was forgotten
+   */
+  async look(scripts: readonly Tracked[], isAsked: (tracked: Tracked) => boolean): Promise<void> {
     const still = new Map<string, number>();
     const overdue = new Map<RemoteServer, Omitted[]>();
     const nowMs = this.#clock.nowMs();
-    for (const { scriptHex, scriptHash, views, only } of scripts) {
+    for (const tracked of scripts) {
+      const { scriptHex, scriptHash, views, only } = tracked;
       const statuses = new Set([...views.values()].map((v) => v.status));
       if (only !== null || (statuses.size < 2 && !this.#suspected.has(scriptHex))) continue;
       const touching = this.#touching(scriptHex);
@@ -57,7 +61,8 @@ export class Omissions {
           const key = `${server.name} ${scriptHash} ${txid} ${block.hash}`;
           const sinceMs = Math.min(nowMs, this.#sinceMs.get(key) ?? nowMs);
           still.set(key, sinceMs);
-          if (nowMs - sinceMs >= PATIENCE_MS) overdue.set(server, [...(overdue.get(server) ?? []).slice(1 - MAX_ASKED), { txid, block }]);
+          if (nowMs - sinceMs >= PATIENCE_MS && isAsked(tracked))
+            overdue.set(server, [...(overdue.get(server) ?? []).slice(1 - MAX_ASKED), { txid, block }]);
         }
       }
     }

@@ -120,6 +120,11 @@ export class ScriptViews {
     this.#awaited.add(scriptHex);
   }
 
+  /** Whether a script is asked about anew at such a look, for whomever it is. */
+  isAskedAnew({ scriptHex }: Tracked, fresh: Fresh): boolean {
+    return fresh === "all" || (fresh === "awaited" && !this.#calm.has(scriptHex));
+  }
+
   remove(scriptHex: string, servers: readonly RemoteServer[]): void {
     this.#calm.delete(scriptHex);
     const tracked = this.#tracked.get(scriptHex);
@@ -172,8 +177,7 @@ export class ScriptViews {
     }
     const awaited = new Set(this.#awaited);
     this.#awaited.clear();
-    const isFresh = ({ scriptHex }: Tracked): boolean =>
-      fresh === "all" || (fresh === "awaited" && !this.#calm.has(scriptHex)) || awaited.has(scriptHex);
+    const isFresh = (tracked: Tracked): boolean => this.isAskedAnew(tracked, fresh) || awaited.has(tracked.scriptHex);
     const update = (server: RemoteServer, tracked: Tracked) => this.#update(server, tracked, { ...asking, fresh: isFresh(tracked) });
     await Promise.all(servers.flatMap((server) => this.all().map((tracked) => update(server, tracked))));
   }

@@ -109,7 +109,7 @@ export class ServerLook {
     if (plan.height < plan.target) return err({ kind: "moved" });
     const gone = await missing.gone(pool.present(), nowMs);
     if (gone.length > 0) await this.#deps.commit({ gone });
-    if (isFresh) await omissions.look(views.all());
+    if (isFresh) await omissions.look(views.all(), (tracked) => views.isAskedAnew(tracked, fresh));
     this.#searchBlocks();
     const covered = await this.#cover();
     if (!covered.ok) return covered;
