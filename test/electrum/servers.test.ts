@@ -664,3 +664,20 @@ test("what a look had no time for is read by the next, and whoever waits is told
   await refreshed(w, chain);
   expect(chain.tx(paid)?.block?.height).toBe(121);
 });
+
+test("a transaction watched by its id that pays nobody is found at the look at which something else is found, too", async () => {
+  const w = await begin(3);
+  const chain = await open(w, { pollMs: 15_000 });
+  await whileTimePasses(w, chain.watchScript(scriptNumber(2), 0));
+  const value = 123_456n;
+  const paid = w.pay(scriptNumber(1), value);
+  const vout = w.chain.mempool.graph.get(paid)?.chainTx.tx.outputs.findIndex((o) => o.value === value) ?? -1;
+  const burnt = spendOf(w.format, 1, [{ txid: paid, vout, value }], Uint8Array.of(0x6a, 2, 7, 7), value);
+  await whileTimePasses(w, chain.watchTx(txid(burnt), 0));
+  await w.pass(6_000);
+  w.daemon.answer("sendrawtransaction", [toHex(serializeTx(burnt))]);
+  w.pay(scriptNumber(2), PAID);
+  await w.pass(1_000);
+  expect(chain.outputs(scriptNumber(2))).toHaveLength(1);
+  expect(chain.tx(txid(burnt))?.block).toBeNull();
+});

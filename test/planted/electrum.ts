@@ -537,6 +537,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     ">= PATIENCE_MS)",
     POLITE_TEST,
   ),
+  bug(
+    "what was found by its id is lost where the same look works off a history",
+    `${AT}/historyWork.ts`,
+    "txs: [...(delta.txs ?? []), ...txs],",
+    "txs: [...txs],",
+    SERVERS_TEST,
+  ),
   bug("who hides a proven transaction stays", `${AT}/omissions.ts`, "nowMs - sinceMs >= PATIENCE_MS", "sinceMs > nowMs", CHAIN_TEST),
   bug(
     "who cannot prove what he says stays",

@@ -1,5 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { type Facts, FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { err, ok } from "../../core/util/result.ts";
@@ -117,7 +117,7 @@ export class HistoryWork {
         if (part.length < piece.length) pieces.unshift(piece.slice(part.length));
         if (findings.includes("unproven")) moved = true;
         const made = this.#facts(findings.filter(isFound));
-        await this.#deps.commit({ ...delta, ...made.facts });
+        await this.#deps.commit(joined(delta, made.facts));
         delta = {};
         mark(part, findings, servers.length, laterMs);
         this.#noteUngiven(part, findings);
@@ -269,7 +269,7 @@ export class HistoryWork {
     return taken.includes(true);
   }
 
-  #facts(found: readonly Found[]): { readonly facts: ChainDelta; readonly newOutputs: boolean } {
+  #facts(found: readonly Found[]): { readonly facts: Facts; readonly newOutputs: boolean } {
     const { index, nowMs } = this.#deps;
     const builder = new FactsBuilder(index, nowMs());
     const blocks = new Map<string, { readonly ref: BlockRef; readonly txs: RawTx[] }>();
@@ -284,6 +284,14 @@ export class HistoryWork {
     return { facts: builder.facts(), newOutputs: builder.newOutputs().length > 0 };
   }
 }
+
+/** What was found before stands first: a block is the last word on a transaction. */
+const joined = (delta: ChainDelta, { txs, outputs, spends }: Facts): ChainDelta => ({
+  ...delta,
+  txs: [...(delta.txs ?? []), ...txs],
+  outputs: [...(delta.outputs ?? []), ...outputs],
+  spends: [...(delta.spends ?? []), ...spends],
+});
 
 /** Somebody who comes to name it may give it, and in a block it may have another form than in a mempool. */
 const keyOf = (claim: Claim): string => {
