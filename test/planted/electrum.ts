@@ -460,6 +460,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     REFUSED_TEST,
   ),
   bug(
+    "what servers that are lost over a history told before is taken for all there is",
+    `${AT}/scriptViews.ts`,
+    'this.#refuse(server, tracked, known, "it is lost each time it is asked for it");',
+    'if (known === undefined) this.#refuse(server, tracked, known, "it is lost each time it is asked for it");',
+    REFUSED_TEST,
+  ),
+  bug(
     "which history a server was lost over for its length is not noticed",
     `${AT}/serverConnection.ts`,
     "if (sent.limit > (longest?.limit ?? 0)) longest = sent;",

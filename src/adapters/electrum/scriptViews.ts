@@ -244,8 +244,8 @@ export class ScriptViews {
 
   async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, { fresh, nowMs, heightOf }: Asking): Promise<void> {
     if (this.#pace.isLost(server.name, tracked.scriptHash, nowMs)) {
-      if (known === undefined || known.refusal !== null) this.#refuse(server, tracked, known, "it is lost each time it is asked for it");
-      else if (isWhole(known)) tracked.views.set(server, { ...known, base: { lines: known.lines, added: null } });
+      // What it told before is no excuse: what came since is looked for in other ways.
+      this.#refuse(server, tracked, known, "it is lost each time it is asked for it");
       return;
     }
     let status = server.statusOf(tracked.scriptHash);
