@@ -345,7 +345,7 @@ test("a server that says much at once of what is disproven is left alone for one
   for (const txid of elsewhere)
     w.servers[0]?.faults.add({ kind: "claim", scriptHash: scriptHashOf(toHex(scriptNumber(1))), txid, height: 100 });
   w.pay(scriptNumber(1), PAID);
-  await w.pass(10_000);
+  await w.pass(40_000);
   expect(chain.servers()[0]).toMatchObject({ state: "dropped", contradictions: 1 });
   w.servers[0]?.faults.clear();
   await w.pass(3_600_000);

@@ -681,3 +681,37 @@ test("a transaction watched by its id that pays nobody is found at the look at w
   expect(chain.outputs(scriptNumber(2))).toHaveLength(1);
   expect(chain.tx(txid(burnt))?.block).toBeNull();
 });
+
+test.each([
+  ["one server", 1],
+  ["all servers", 3],
+])(
+  "%s told a payment's block and tells nothing when a reorganisation takes it out of that: it is asked, and not blamed",
+  async (_, count) => {
+    let isMute = false;
+    const w = await begin(3, SEGWIT_COIN, (line, server) =>
+      isMute && server < count && line.includes('"method":"blockchain.scripthash.subscribe"') ? null : line,
+    );
+    const chain = await open(w, { pollMs: 15_000 });
+    const script = scriptNumber(1);
+    await whileTimePasses(w, chain.watchScript(script, 0));
+    w.pay(script, PAID);
+    w.mine();
+    await until(w, () => chain.outputs(script)[0]?.block?.height === 121);
+    isMute = true;
+    expect(w.chain.reorg({ depth: 1, blocks: 2 }).ok).toBe(true);
+    await w.pass(20_000);
+    expect(chain.outputs(script)[0]?.block).toBeNull();
+    w.mine();
+    await w.pass(1_000);
+    // Others tell of more there, so that the history is gone through again.
+    w.pay(script, PAID);
+    await w.pass(20_000);
+    expect(chain.status().state).toBe("ready");
+    await w.pass(301_000);
+    expect(chain.outputs(script).map(({ block }) => block?.height)).toEqual([123, undefined]);
+    expect(chain.servers().map(({ state, contradictions }) => [state, contradictions])).toEqual(
+      Array.from({ length: 3 }, () => ["connected", 0]),
+    );
+  },
+);

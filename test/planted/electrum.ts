@@ -545,6 +545,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "servers are dropped for telling of a history a moment after a reorganisation",
+    `${AT}/txProver.ts`,
+    "if (atOnce || nowMs - sinceMs >= PATIENCE_MS)",
+    "if (atOnce || this.#strikes.get(key) === sinceMs)",
+    SERVERS_TEST,
+  ),
+  bug(
+    "what a server cannot prove any more is not asked for anew",
+    `${AT}/historyWork.ts`,
+    'if (told === "unproven") for (const server of claimants)',
+    'if (told === "unclear") for (const server of claimants)',
+    SERVERS_TEST,
+  ),
+  bug(
     "what was found by its id is lost where the same look works off a history",
     `${AT}/historyWork.ts`,
     "txs: [...(delta.txs ?? []), ...txs],",
@@ -555,8 +569,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "who cannot prove what he says stays",
     `${AT}/txProver.ts`,
-    "if (atOnce || strikes >= MAX_UNPROVEN)",
-    "if (atOnce && strikes >= MAX_UNPROVEN)",
+    "if (atOnce || nowMs - sinceMs >= PATIENCE_MS)",
+    "if (atOnce && nowMs - sinceMs >= PATIENCE_MS)",
     CHAIN_TEST,
   ),
   bug(

@@ -135,7 +135,7 @@ describe("one of three servers", () => {
     await refreshed(w, chain);
     const scriptHash = scriptHashOf(toHex(script));
     w.servers[1]?.faults.add({ kind: "claim", scriptHash, txid: elsewhere, height: w.blocks().length - 3 });
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < 8; i++) {
       await refreshed(w, chain);
       await w.pass(5_000);
     }

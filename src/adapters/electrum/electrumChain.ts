@@ -131,7 +131,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     costlyWork: options.costlyWork ?? USUAL_COSTLY_WORK,
     headersPerLook: options.headersPerLook ?? null,
   });
-  const prover = new TxProver(format, reader);
+  const prover = new TxProver(format, reader, () => clock.nowMs());
   const refusedHistories = new RefusedHistories(index);
   const historyPace = new HistoryPace();
   const views = new ScriptViews(refusedHistories, historyPace);

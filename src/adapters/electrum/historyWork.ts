@@ -248,6 +248,7 @@ export class HistoryWork {
       const told = header === null ? "unproven" : await prover.isIn(tx, height, header, inTurn(claimants, turn));
       if (header !== null && told === "proven") return { tx, block: { height, hash: header.hash } };
       isUnclear ||= told === "unclear";
+      if (told === "unproven") for (const server of claimants) for (const { scriptHash } of job.scripts) server.doubt(scriptHash);
     }
     const insisting = [...claim.blocks.values()].flat().filter((s) => s.state === "connected").length;
     // What nobody can prove, as whoever paid it had it, must not make every look fail.

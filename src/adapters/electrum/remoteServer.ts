@@ -71,6 +71,8 @@ export class RemoteServer {
   readonly #deps: RemoteServerDeps;
   readonly #log: Log;
   readonly #statuses = new Map<string, string | null>();
+  /** Scripts whose status is to be asked for anew. */
+  readonly #doubted = new Set<string>();
   /** Optional methods it said it does not know, on this connection: another program may answer the next one. */
   readonly #unknown = new Map<string, ServerFault>();
   #state: ServerHealth["state"] = "idle";
@@ -255,14 +257,20 @@ export class RemoteServer {
     return tip;
   }
 
-  /** The status of a script as told last; undefined: it was not asked for on this connection. */
+  /** The status of a script as told last; undefined: it was not asked for on this connection, or is in doubt. */
   statusOf(scriptHash: string): string | null | undefined {
-    return this.#statuses.get(scriptHash);
+    return this.#doubted.has(scriptHash) ? undefined : this.#statuses.get(scriptHash);
+  }
+
+  /** What it told of a script does not hold any more: it may have forgotten to say so, or be about to. */
+  doubt(scriptHash: string): void {
+    if (this.#statuses.has(scriptHash)) this.#doubted.add(scriptHash);
   }
 
   /** Asks for the status of a script now and is told of later ones. */
   async askStatus(scriptHash: string): Promise<ServerAnswer<string | null>> {
     const status = await this.ask("blockchain.scripthash.subscribe", [scriptHash], parseStatus);
+    this.#doubted.delete(scriptHash);
     if (status.ok) this.#statuses.set(scriptHash, status.value);
     return status;
   }
@@ -272,6 +280,7 @@ export class RemoteServer {
    * ElectrumX counts each request it cannot carry out for a hundred and cuts off who costs too much.
    */
   forget(scriptHash: string): void {
+    this.#doubted.delete(scriptHash);
     if (this.#statuses.delete(scriptHash) && this.#forgets) void this.#connection?.call("blockchain.scripthash.unsubscribe", [scriptHash]);
   }
 
@@ -349,6 +358,7 @@ export class RemoteServer {
     this.#tip = null;
     this.#genesis = null;
     this.#statuses.clear();
+    this.#doubted.clear();
     this.#trouble = why?.slice(0, MAX_TROUBLE) ?? null;
     this.#leftAtMs = this.#deps.clock.nowMs();
     this.#restMs = restMs;

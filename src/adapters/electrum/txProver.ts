@@ -10,8 +10,11 @@ import { serverFaultText } from "./fault.ts";
 import type { HeaderReader } from "./headerReader.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
-/** A server that said a transaction is in a block of ours and could not prove it so often is dropped. */
-const MAX_UNPROVEN = 2;
+/**
+ * A server that says a transaction is in a block of ours and cannot prove it is dropped when it still says so after so long, ms: after a
+ * reorganisation servers tell of new histories some seconds after the blocks (ElectrumX: when it has read the mempool).
+ */
+const PATIENCE_MS = 30_000;
 /** Unproven claims remembered. */
 const MAX_STRIKES = 10_000;
 
@@ -49,11 +52,14 @@ export type Inclusion = "proven" | "unclear" | "unproven";
 export class TxProver {
   readonly #format: TxFormat;
   readonly #reader: HeaderReader;
+  readonly #nowMs: () => number;
+  /** When a server could not prove a transaction first, unix ms. */
   readonly #strikes = new Map<string, number>();
 
-  constructor(format: TxFormat, reader: HeaderReader) {
+  constructor(format: TxFormat, reader: HeaderReader, nowMs: () => number) {
     this.#format = format;
     this.#reader = reader;
+    this.#nowMs = nowMs;
   }
 
   /**
@@ -155,9 +161,10 @@ export class TxProver {
 
   #unproven(server: RemoteServer, txid: string, height: number, header: BlockHeader, why: string, atOnce: boolean): void {
     const key = `${server.name} ${txid} ${header.hash}`;
-    const strikes = (this.#strikes.get(key) ?? 0) + 1;
+    const nowMs = this.#nowMs();
+    const sinceMs = Math.min(nowMs, this.#strikes.get(key) ?? nowMs);
     if (this.#strikes.size >= MAX_STRIKES) this.#strikes.clear();
-    this.#strikes.set(key, strikes);
-    if (atOnce || strikes >= MAX_UNPROVEN) server.contradicted(`it says transaction ${txid} is in block ${height}: ${why}`);
+    this.#strikes.set(key, sinceMs);
+    if (atOnce || nowMs - sinceMs >= PATIENCE_MS) server.contradicted(`it says transaction ${txid} is in block ${height}: ${why}`);
   }
 }
