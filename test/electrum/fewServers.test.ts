@@ -160,3 +160,23 @@ test("servers that answer late count among those that must be connected: a coin 
   expect(chain.servers().map(({ latencyMs }) => (latencyMs ?? 0) > 1_000)).toEqual([false, false, false, true, true]);
   expect([...states]).toEqual(["ready"]);
 });
+
+test("of two servers one stands still, and with it the chain: it is named for as long as it does", async () => {
+  const w = await begin(2);
+  const chain = await open(w);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  const troubles = (): readonly (string | null)[] => chain.servers().map(({ trouble }) => trouble);
+  w.mine();
+  await w.pass(5_000);
+  expect(troubles()).toEqual([null, null]);
+  w.servers[1]?.faults.add({ kind: "lag", blocks: 3 });
+  w.mine(3);
+  await w.pass(5_000);
+  expect(chain.status().tip?.height).toBe(121);
+  expect(troubles()).toEqual([null, "it is behind: at block 121, and another at block 124"]);
+  w.servers[1]?.faults.clear();
+  w.mine();
+  await w.pass(5_000);
+  expect(chain.status().tip?.height).toBe(125);
+  expect(troubles()).toEqual([null, null]);
+});

@@ -545,6 +545,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "of two servers one stands still, and with it the chain, and nobody says which",
+    `${AT}/headerVotes.ts`,
+    "const isHalf = 2 * ahead.length >= servers.length;",
+    "const isHalf = 2 * ahead.length > servers.length;",
+    FEW_TEST,
+  ),
+  bug(
     "servers are dropped for telling of a history a moment after a reorganisation",
     `${AT}/txProver.ts`,
     "if (atOnce || nowMs - sinceMs >= PATIENCE_MS)",

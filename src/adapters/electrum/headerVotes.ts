@@ -94,12 +94,19 @@ export function dropWorkless(servers: readonly RemoteServer[], rules: HeaderRule
   return any;
 }
 
-/** Names servers whose last block is not on the chain most have. */
+/**
+ * Names servers whose last block is not on the chain most have, and those that have nothing above it where half have more: without these the
+ * others are not most, and nobody would say why the chain stands still.
+ */
 export function judgeOthers(voted: Voted, servers: readonly RemoteServer[]): void {
+  const ahead = servers.flatMap(({ tip }) => (tip !== null && tip.height > voted.height ? [tip.height] : []));
+  const isHalf = 2 * ahead.length >= servers.length;
   for (const server of servers) {
     const { tip } = server;
     if (tip === null) continue;
-    if (voted.servers.includes(server)) judge(server, voted, voted.hash);
+    if (isHalf && tip.height <= voted.height)
+      server.suspect(`it is behind: at block ${tip.height}, and another at block ${Math.min(...ahead)}`);
+    else if (voted.servers.includes(server)) judge(server, voted, voted.hash);
     else if (tip.height < voted.height) server.suspect(`it is behind the others, at block ${tip.height}`);
     else if (voted.others.includes(server)) judge(server, voted, null);
   }
