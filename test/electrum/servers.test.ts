@@ -715,3 +715,17 @@ test.each([
     );
   },
 );
+
+test("a block as far in the future as daemons take it costs who tells of it first nothing, though this node's clock is a minute slow", async () => {
+  const w = await begin(3);
+  const chain = await open(w, { costlyWork: 1n });
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  await w.pass(600_000);
+  w.skewMs = -60_000;
+  for (const { faults } of w.servers.slice(1)) faults.add({ kind: "lag", blocks: 1 });
+  const { tip } = w.chain.state;
+  expect(w.chain.submit(w.chain.draft(tip, scriptNumber(9), [], 0n, w.chain.time.nowSec + 7_200)).ok).toBe(true);
+  await w.pass(5_000);
+  expect(chain.servers().map(({ state }) => state)).toEqual(["connected", "connected", "connected"]);
+  expect(chain.status().tip?.height).toBe(121);
+});

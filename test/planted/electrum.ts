@@ -545,6 +545,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "who tells first of a block with a late time is dropped where this node's clock is a minute slow",
+    "src/core/proof/headerChain.ts",
+    "const MAX_AHEAD_SEC = (120 + 70 + 1) * 60;",
+    "const MAX_AHEAD_SEC = 120 * 60;",
+    SERVERS_TEST,
+  ),
+  bug(
     "of two servers one stands still, and with it the chain, and nobody says which",
     `${AT}/headerVotes.ts`,
     "const isHalf = 2 * ahead.length >= servers.length;",

@@ -17,8 +17,11 @@ const KEPT_MARKS = 3;
 const MOST_UNEVEN = 8n;
 /** Headers whose times' median the next must pass (Bitcoin's median time past). */
 const MEDIAN_OF = 11;
-/** A header may be so far ahead of our clock, seconds: Bitcoin's rule, and no chain known allows more. */
-const MAX_AHEAD_SEC = 2 * 60 * 60;
+/**
+ * A header may be so far ahead of our clock, seconds: Bitcoin's two hours, and no chain known allows more; the seventy minutes by which
+ * daemons of its family may set their clock after their peers'; and a minute that ours may be slow. Who shows more is taken for a liar.
+ */
+const MAX_AHEAD_SEC = (120 + 70 + 1) * 60;
 
 /** A chain of headers that was checked from its anchor on. Never changed: `extend` and `rewind` give new ones. */
 export type Checked = {
