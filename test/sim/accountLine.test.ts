@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
-import { type Books, books, outcomes } from "./accountAudit.ts";
-import { onSend, send } from "./accountMeddling.ts";
+import { type Books, books, leftovers, outcomes } from "./accountAudit.ts";
+import { onMined, onSend, send } from "./accountMeddling.ts";
 import { audit, ended } from "./accountRun.ts";
-import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, UTXO } from "./accountTrade.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, USDT_AT, UTXO } from "./accountTrade.ts";
 import { isOver } from "./audit.ts";
 
 const SEED = 20_261_123;
@@ -283,6 +283,41 @@ test.each([ETH, TOKEN] as const)(
     expect(stepsOf()).toEqual(["tx_signed", "tx_dropped"]);
     await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
     expect(outcomes(t, first)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a claim that showed its secret, of a swap that waits for its other coin, follows the price of gas, and another swap's claim gets through behind it",
+  async () => {
+    await open();
+    const { maker, taker, world } = t;
+    const chain = world.accountChain(ETH);
+    const token = chain.tokens.get(USDT_AT) ?? expect.fail("no token");
+    // The node that waits is the taker of the second one, whose maker shows no secret as long as its token stands still.
+    onMined(t, maker, "payment", () => (token.isPaused = true));
+    const second = await match({ world, maker: taker, taker: maker }, TOKEN, USDT, "4", "0.5");
+    await world.runUntil("it has paid", () => token.isPaused, HOUR_MS);
+    onSend(
+      maker,
+      "claim",
+      () => {
+        chain.spike(50n, 20 * HOUR_MS, true);
+        maker.crash();
+      },
+      "after",
+    );
+    const first = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("it claims", () => !maker.isRunning, HOUR_MS);
+    await maker.start(NO_UTXO);
+    token.isPaused = false;
+    await world.runUntil("both end", () => isOver(t, second) && taker.outcome(first) !== null, 10 * HOUR_MS);
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect([outcomes(t, first), outcomes(t, second)]).toEqual(["success success", "success success"]);
+    await world.advance(HOUR_MS / 3);
+    expect(leftovers(t)).toEqual([]);
   },
   TIMEOUT_MS,
 );

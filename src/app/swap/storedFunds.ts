@@ -1,4 +1,4 @@
-import { ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/events.ts";
+import { ownClaim, ownPayment, ownRefund, type Slot, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
 import {
   duties,
   isFeeMoot,
@@ -11,7 +11,7 @@ import {
   versionsOf,
 } from "../../core/swap/swapState.ts";
 import { deadlinesOf } from "../../core/swap/timelocks.ts";
-import { fromHex } from "../../core/util/bytes.ts";
+import { fromHex, toHex } from "../../core/util/bytes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
@@ -19,10 +19,23 @@ import { takeChild } from "./duties/childVersions.ts";
 import { isPaidFor } from "./duties/publish.ts";
 import { KEEPS_NONCE_SEC } from "./keepsNonce.ts";
 import { StandInGas } from "./standInGas.ts";
-import type { SwapCoin, TokenSteps } from "./swapCoin.ts";
+import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
+import { dearerSpend } from "./waitingSpends.ts";
 
 /** A clock that is set right meanwhile must not have it leave after all. */
 const UNSENT_GRACE_SEC = 120;
+
+/** A look at the chain every half minute is what makes transactions of running swaps dearer. */
+const RENEW_MS = 30_000;
+
+/** `spend`: the slot of one that is made dearer while it is sent; null: it is sent as it is, or not at all. */
+type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Slot | null };
+
+/** What happens to a stored swap, by its log; null: nothing. */
+export type Decide = (
+  s: SwapState,
+  log: readonly StoredEvent[],
+) => Extract<SwapEvent, { readonly type: "tx_dropped" | "tx_replaced" }> | null;
 
 /** What a stored swap needs of its own coin. */
 type Needs = {
@@ -51,7 +64,7 @@ type Needs = {
   /** What never left, and may not any more after so many unix seconds. */
   readonly unsent: readonly { readonly raw: Uint8Array; readonly until: number }[];
   /** What its account sees to meanwhile, and unix seconds until which it sends it (`SwapCoin.entrust`). */
-  readonly entrusted: readonly { readonly raw: Uint8Array; readonly until: number | null }[];
+  readonly entrusted: readonly Entrusted[];
   /** The claim of an account chain that shows the secret is signed and never left: it is signed anew when the swap runs. */
   readonly mayDropClaim: boolean;
   readonly mayRefund: boolean;
@@ -84,17 +97,16 @@ export class StoredFunds {
   readonly #reservations: Holds = new Map();
   readonly #claimReservations: Holds = new Map();
   readonly #standIns: StandInGas;
-  readonly #dropClaim: (uuid: string) => Promise<SwapState | null>;
+  readonly #goOn: (uuid: string, decide: Decide) => Promise<SwapState | null>;
   /** Of what gives its nonces back later. */
   readonly #cancels = new Set<() => void>();
   #isClosed = false;
 
   /**
-   * @param dropClaim stores of a swap that waits that a claim which never left never will. @returns its state then; null: it runs, or
-   * nothing was stored
+   * @param goOn stores what is decided about a swap that waits, by its log. @returns its state then; null: it runs, or nothing was stored
    */
-  constructor(clock: Clock, log: Log, dropClaim: (uuid: string) => Promise<SwapState | null>) {
-    this.#dropClaim = dropClaim;
+  constructor(clock: Clock, log: Log, goOn: (uuid: string, decide: Decide) => Promise<SwapState | null>) {
+    this.#goOn = goOn;
     this.#clock = clock;
     this.#log = log;
     this.#standIns = new StandInGas(log);
@@ -149,7 +161,7 @@ export class StoredFunds {
   entrust(uuid: string, coin: SwapCoin): void {
     const needs = this.#needs.get(uuid);
     if (!needs) return;
-    for (const { raw, until } of needs.entrusted) coin.entrust?.(raw, until);
+    for (const { raw, until, spend } of needs.entrusted) coin.entrust?.(raw, until, spend && this.#renewal(uuid, spend));
     this.#letExpire(uuid, needs, coin);
     if (needs.mayDropClaim) this.#giveBackLater(uuid, needs, coin);
   }
@@ -165,7 +177,7 @@ export class StoredFunds {
 
   async #giveBack(uuid: string, { claims }: Needs, coin: SwapCoin): Promise<void> {
     const before = this.#needs.get(uuid);
-    const state = before && (await this.#dropClaim(uuid));
+    const state = before && (await this.#goOn(uuid, dropOfClaim));
     const now = this.#needs.get(uuid);
     // It runs: its log says what it has.
     if (!before || !now || this.#isClosed) return;
@@ -181,6 +193,43 @@ export class StoredFunds {
     if (coin.ticker === now.otherTicker) this.#standIns.release(uuid, coin.ticker);
     this.#takeClaimGas(uuid, coin);
     this.#takeForTokens(coin);
+  }
+
+  /** Gas may rise while the swap waits, and its deadline comes; whatever is later of the account waits behind, too. */
+  #renewal(uuid: string, slot: Slot): (coin: SwapCoin) => Promise<void> {
+    let nextMs = Number.NEGATIVE_INFINITY;
+    return async (coin) => {
+      const nowMs = this.#clock.nowMs();
+      if (nowMs < nextMs || !this.#needs.has(uuid)) return;
+      nextMs = nowMs + RENEW_MS;
+      try {
+        await this.#renew(uuid, slot, coin);
+      } catch (error) {
+        this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
+      }
+    };
+  }
+
+  /** What is stored comes first. */
+  async #renew(uuid: string, slot: Slot, coin: SwapCoin): Promise<void> {
+    let built: OwnSignedTx | null = null;
+    const state = await this.#goOn(uuid, (s, log) => {
+      built = dearerSpend(s, log, slot, coin, Math.floor(this.#clock.nowMs() / 1_000));
+      return built && { type: "tx_replaced", slot, txid: built.txid, raw: toHex(built.raw), fee: built.fee.toString() };
+    });
+    const made = built as OwnSignedTx | null;
+    const before = this.#needs.get(uuid);
+    // The answer to the write may be lost: whoever reads the log next finds it there.
+    if (!state && made) coin.releaseInputs(made.raw);
+    if (!state || !before || this.#isClosed) return;
+    const newest = state.own[slot]?.raw;
+    const isNews = newest !== undefined && before.entrusted.every(({ raw }) => toHex(raw) !== newest);
+    if (!isNews) return;
+    for (const { raw } of before.entrusted) coin.handBack?.(raw);
+    this.#needs.set(uuid, { ...needsOf(state), dropped: before.dropped });
+    const held = slot === ownClaim(state.terms.role) ? this.#claimReservations.get(uuid) : undefined;
+    held?.coin.useClaimGas?.(held.reservation, fromHex(newest));
+    this.entrust(uuid, coin);
   }
 
   /** Nobody runs the swap and drops what came too late to leave: everything later of the account would wait for it. */
@@ -300,15 +349,17 @@ function needsOf(s: SwapState): Needs {
   };
 }
 
+const dropOfClaim: Decide = (s) => (mayDropClaim(s) ? { type: "tx_dropped", slot: ownClaim(s.terms.role), failure: null } : null);
+
 /** Whether a claim is signed, on a chain where it has a nonce, that has not shown its secret. */
-export function mayDropClaim(s: SwapState): boolean {
+function mayDropClaim(s: SwapState): boolean {
   const { role, takerContracts } = s.terms;
   const isHeldBack = role === "maker" && takerContracts !== undefined && !secretIsPublic(s);
   return isHeldBack && s.own[ownClaim(role)]?.attempted === false;
 }
 
 /**
- * What a swap goes on sending is sent while it waits, where it left before; a payment only as long as it may leave. What it sends no more,
+ * What a swap goes on sending is sent while it waits, where it left before, and made dearer where the swap would; a payment only as long as it may leave. What it sends no more,
  * as its log proves, and a claim or refund that never left and has no time limit, is given up: it may come back when the swap runs.
  * What confirmed pays this side, and is sent again where a reorganisation drops it.
  */
@@ -324,12 +375,12 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     const fact = s.facts[slot];
     // A block has used its nonce: nothing is sent unless a reorganisation undoes that.
     if (fact?.confirmed)
-      return isSpend ? [{ raw: fromHex((versionsOf(tx).find((v) => v.txid === fact.txid) ?? tx).raw), until: null }] : [];
+      return isSpend ? [{ raw: fromHex((versionsOf(tx).find((v) => v.txid === fact.txid) ?? tx).raw), until: null, spend: null }] : [];
     const isWanted = published.includes(slot) && (slot !== "fee" || !isFeeMoot(s));
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
-    if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0 }));
+    if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null }));
     const notAfter = tx.notAfter ?? (role === "maker" ? makerPaymentConfirmedBy : revealBy);
-    return [{ raw: fromHex(tx.raw), until: slot === payment && !isPaidFor(s) ? notAfter : null }];
+    return [{ raw: fromHex(tx.raw), until: slot === payment && !isPaidFor(s) ? notAfter : null, spend: isSpend ? slot : null }];
   });
 }
 

@@ -257,8 +257,15 @@ export interface SwapCoin extends TradingCoin {
    * The swap of a stored transaction waits for its other coin: until `handBack` the account sends it itself, and gives it up when its time
    * is over, because everything later of the account waits for it. Only of transactions the same account signed.
    * @param until unix seconds; null: it is wanted for ever; 0: nobody wants it
+   * @param renew called at each block, with a coin of the account: has a dearer version stored, and entrusted in its place, where one is due; rejects never.
+   * Null: it is not replaced
    */
-  entrust?(raw: Uint8Array, until: number | null): void;
+  entrust?(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<void>) | null): void;
+  /**
+   * A claim, refund or cancellation of the same account again, at a higher fee and with its nonce: of any coin of the account, whose swap waits. Only coins
+   * that have `entrust` have it.
+   */
+  buildDearer?(former: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError>;
   handBack?(raw: Uint8Array): void;
   /** One that never left, and never will, gives its nonce back. */
   freeNonce?(raw: Uint8Array): void;

@@ -74,7 +74,10 @@ export class SwapRunner implements SwapStarter {
     this.#unread = new UnreadRecords(log);
     const { store, coin, verifier } = deps;
     this.#mail = new IncomingMail(clock, verifier);
-    this.#waiting = new WaitingSwaps({ clock, log, store, coin, takeUp: (...args) => this.#resume(...args) }, this.#unread);
+    this.#waiting = new WaitingSwaps(
+      { clock, log, store, coin, takeUp: (...args) => this.#resume(...args), onEvent: deps.onEvent },
+      this.#unread,
+    );
     this.#expected = new ExpectedTopics(
       clock,
       (uuid) => p2p.subscribe(TOPIC_PREFIX + uuid),

@@ -4,7 +4,7 @@ import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import type { StoredEvent, SwapEvent } from "../../core/swap/events.ts";
 import { fold } from "../../core/swap/swapState.ts";
-import { toHex } from "../../core/util/bytes.ts";
+import { fromHex, toHex } from "../../core/util/bytes.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import { UnreadRecords } from "./unreadRecords.ts";
 import { WaitingSwaps } from "./waitingSwaps.ts";
@@ -18,7 +18,7 @@ const EVENTS: readonly SwapEvent[] = [
     type: "negotiated",
     with: { theirStartedAt: START, theirLocktime: START + 7_800, makerCoinPub: KEY, takerCoinPub: KEY, secretHash: "22".repeat(20) },
   },
-  { type: "tx_signed", slot: "takerPaymentSpend", txid: "c1", raw: "c1", notAfter: START + 600, fee: "1" },
+  { type: "tx_signed", slot: "takerPaymentSpend", txid: "c1", raw: "c1", notAfter: START + 600, fee: "1000000" },
 ];
 const SENT: readonly SwapEvent[] = [...EVENTS, { type: "tx_attempted", slot: "takerPaymentSpend" }];
 
@@ -30,17 +30,33 @@ let done: string[];
 let isFull: boolean;
 let taken: number;
 let waiting: WaitingSwaps;
+/** What is asked for unsent versions at each block. */
+let renew: ((coin: SwapCoin) => Promise<void>) | null;
+/** Wei per 1000 gas. */
+let perKb: bigint;
+/** Of the events of swaps that wait, those that others are told of. */
+let told: string[];
 beforeEach(() => {
   clock = new VirtualClock(START * 1_000);
   stored = [];
   done = [];
   isFull = false;
   taken = 0;
+  renew = null;
+  perKb = 1n;
+  told = [];
   const account = {
     ticker: "ACCOUNT",
     spendsFrom: "account",
-    entrust: (raw: Uint8Array) => void done.push(`entrusted ${toHex(raw)}`),
+    chain: { status: () => ({ tip: { height: 1 } }) },
+    entrust: (raw: Uint8Array, _until: number | null, made: typeof renew) => {
+      done.push(`entrusted ${toHex(raw)}`);
+      renew = made;
+    },
     handBack: () => undefined,
+    spendSize: () => 1_000,
+    spendRates: () => ({ rate: { perKb, wholeKb: false }, floorPerKb: null, relayPerKb: null, mostPerTx: 10n ** 18n }),
+    buildDearer: (former: Uint8Array, fee: bigint) => ({ ok: true, value: { txid: "c2", raw: fromHex("c2"), fee, former } }),
     releaseInputs: (raw: Uint8Array) => void done.push(`freed ${toHex(raw)}`),
     reserveClaimAgain: () => ({ ok: true, value: { id: "held" } }),
     adopt: () => undefined,
@@ -59,7 +75,8 @@ beforeEach(() => {
     reserve();
     taken++;
   };
-  waiting = new WaitingSwaps({ clock, log, store, coin: (ticker) => active.get(ticker), takeUp }, new UnreadRecords(log));
+  const onEvent = (_uuid: string, events: readonly StoredEvent[]): void => void told.push(events.at(-1)?.event.type ?? "");
+  waiting = new WaitingSwaps({ clock, log, store, coin: (ticker) => active.get(ticker), takeUp, onEvent }, new UnreadRecords(log));
 });
 const add = (events: readonly SwapEvent[]): void => {
   stored = events.map((event) => ({ v: 1, atMs: START * 1_000, event }));
@@ -97,4 +114,63 @@ test("a swap whose log says that its claim left after all keeps the nonce", asyn
   stored = SENT.map((event) => ({ v: 1, atMs: START * 1_000, event }));
   await clock.advance(100_000);
   expect([stored.length, done]).toEqual([SENT.length, ["entrusted c1"]]);
+});
+
+/** A block of the account's chain, half a minute after the last. */
+async function block(): Promise<void> {
+  await clock.advance(30_000);
+  const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
+  await renew?.(coin);
+}
+
+test("what a swap that waits has sent is made dearer when gas is, stored before it can be sent, and told", async () => {
+  add(SENT);
+  await block();
+  expect(done).toEqual(["entrusted c1"]);
+  perKb = 2_000_000n;
+  await block();
+  expect([done, told]).toEqual([["entrusted c1", "stored tx_replaced", "entrusted c2"], ["tx_replaced"]]);
+  expect(stored.at(-1)?.event).toEqual({ type: "tx_replaced", slot: "takerPaymentSpend", txid: "c2", raw: "c2", fee: "2000000" });
+  await block();
+  expect(done).toHaveLength(3);
+});
+
+test("a dearer version that is not stored leaves its nonce to the one before, and is tried again half a minute later", async () => {
+  add(SENT);
+  perKb = 2_000_000n;
+  isFull = true;
+  await block();
+  expect(done).toEqual(["entrusted c1", "freed c2"]);
+  isFull = false;
+  await renew?.(active.get("ACCOUNT") ?? expect.fail("no coin"));
+  expect(done).toHaveLength(2);
+  await block();
+  expect(done.slice(2)).toEqual(["stored tx_replaced", "entrusted c2"]);
+});
+
+test("a dearer version that was stored though the answer was lost is the one that is sent", async () => {
+  add(SENT);
+  perKb = 2_000_000n;
+  const now = clock.nowMs();
+  stored = [
+    ...stored,
+    { v: 1, atMs: now, event: { type: "tx_replaced", slot: "takerPaymentSpend", txid: "c2", raw: "c2", fee: "2000000" } },
+  ];
+  await block();
+  expect(done).toEqual(["entrusted c1", "entrusted c2"]);
+});
+
+test("nothing is made dearer for a swap that runs, or once the node closes", async () => {
+  add(SENT);
+  const late = renew;
+  perKb = 2_000_000n;
+  active.set("UTXO", { ticker: "UTXO", spendsFrom: "outputs", adopt: () => undefined } as unknown as SwapCoin);
+  await waiting.takeUpReady();
+  const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
+  await late?.(coin);
+  active.delete("UTXO");
+  add(SENT);
+  waiting.close();
+  await block();
+  expect([stored.length, done]).toEqual([SENT.length, ["entrusted c1", "entrusted c1"]]);
 });

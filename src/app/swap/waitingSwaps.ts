@@ -1,10 +1,10 @@
-import { ownClaim, type StoredEvent } from "../../core/swap/events.ts";
+import type { StoredEvent } from "../../core/swap/events.ts";
 import { duties, fold, type SwapState, step } from "../../core/swap/swapState.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ListedSwap, SwapStore } from "../../ports/swapStore.ts";
 import { summaryOf } from "./startTerms.ts";
-import { mayDropClaim, type Reserved, StoredFunds } from "./storedFunds.ts";
+import { type Decide, type Reserved, StoredFunds } from "./storedFunds.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import type { UnreadRecords } from "./unreadRecords.ts";
 
@@ -20,6 +20,8 @@ export type WaitingDeps = {
   readonly coin: (ticker: string) => SwapCoin | undefined;
   /** A swap whose coins are both enabled, and what is reserved for it. Throws when it cannot run. */
   readonly takeUp: (log: readonly StoredEvent[], makerCoin: SwapCoin, takerCoin: SwapCoin, reserve: () => Reserved) => void;
+  /** See `SwapRunnerDeps`. */
+  readonly onEvent: (uuid: string, log: readonly StoredEvent[]) => void;
 };
 
 const listed = (s: SwapState): ListedSwap => ({ ...summaryOf(s.terms), finished: s.finished !== null });
@@ -39,7 +41,7 @@ export class WaitingSwaps {
   constructor(deps: WaitingDeps, unread: UnreadRecords) {
     this.#deps = deps;
     this.#unread = unread;
-    this.#funds = new StoredFunds(deps.clock, deps.log, (uuid) => this.#dropClaim(uuid));
+    this.#funds = new StoredFunds(deps.clock, deps.log, (uuid, decide) => this.#goOn(uuid, decide));
   }
 
   /** Tickers a client must enable for the swaps to go on that were stored at the start. */
@@ -125,16 +127,18 @@ export class WaitingSwaps {
   }
 
   /** Nobody takes the swap up meanwhile: two writers would corrupt its log. */
-  async #dropClaim(uuid: string): Promise<SwapState | null> {
+  async #goOn(uuid: string, decide: Decide): Promise<SwapState | null> {
     if (this.#closed || this.#resuming.has(uuid) || !this.#waiting.has(uuid)) return null;
     this.#resuming.add(uuid);
     try {
       const log = await this.#deps.store.log(uuid);
       const state = fold(log.map((e) => e.event));
-      if (!mayDropClaim(state)) return state;
-      const event = { type: "tx_dropped", slot: ownClaim(state.terms.role), failure: null } as const;
-      await this.#deps.store.append(uuid, log.length, { v: 1, atMs: this.#deps.clock.nowMs(), event }, []);
+      const event = decide(state, log);
+      if (!event) return state;
+      const stored = { v: 1, atMs: this.#deps.clock.nowMs(), event } as const;
+      await this.#deps.store.append(uuid, log.length, stored, []);
       this.#deps.log.info("swap_event", { swap: uuid, type: event.type, slot: event.slot });
+      this.#deps.onEvent(uuid, [...log, stored]);
       return step(state, event);
     } catch (cause) {
       this.#unread.tell(uuid, cause);

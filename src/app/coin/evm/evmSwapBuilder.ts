@@ -2,7 +2,7 @@ import { addressOfPubkey } from "../../../core/evm/address.ts";
 import { transferCall } from "../../../core/evm/erc20.ts";
 import { type GasBid, greatestFee, replacementBid } from "../../../core/evm/gas.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
-import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
+import { encodeSwapCall, parseSwapCall } from "../../../core/evm/swapContract.ts";
 import type { SignedEvmTx } from "../../../core/evm/tx.ts";
 import { fromUnits } from "../../../core/money/rational.ts";
 import { toHex } from "../../../core/util/bytes.ts";
@@ -214,6 +214,17 @@ export class EvmSwapBuilder {
     const { account } = this.#deps.coin;
     const gas = fitBlock(account.chain, this.#deps.gasOf("cancel"));
     return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, least, payment);
+  }
+
+  /** What `former` does, a claim, refund or cancellation, with its nonce and at a higher price. */
+  dearer(former: SignedEvmTx, fee: bigint): Result<OwnSignedTx, FundsError> {
+    const { coin, gasOf, spendGas } = this.#deps;
+    const { to, value, data, gasLimit } = former.tx;
+    if (to === null) throw new Error("no claim, refund or cancellation");
+    const call = parseSwapCall(data);
+    const use = call.ok ? (call.value.kind === "senderRefund" ? "refund" : "claim") : "cancel";
+    const gas = use === "cancel" ? fitBlock(coin.account.chain, gasOf(use)) : spendGas(use, gasLimit);
+    return this.#send({ to, value, data, gas }, fee, former.raw);
   }
 
   /**

@@ -159,6 +159,9 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   buildCancel(payment: Uint8Array, { least }: CancelFees = {}): Result<OwnSignedTx, FundsError> {
     return this.#builder.cancel(payment, least ?? null);
   }
+  buildDearer(former: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError> {
+    return this.#builder.dearer(this.#own(former), fee);
+  }
   /** Nobody pays for another on an account chain. */
   buildChild(): Result<OwnSignedTx, FundsError> {
     throw new Error("account chains have no children");
@@ -235,12 +238,12 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   lockNonce(raw: Uint8Array): void {
     if (this.#ofAccount(raw)) this.coin.account.nonces.adopt(raw);
   }
-  entrust(raw: Uint8Array, until: number | null): void {
+  entrust(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<void>) | null): void {
     const signed = this.#ofAccount(raw);
     if (!signed) return;
     const { chain, nonces } = this.coin.account;
     nonces.adopt(raw);
-    nonces.entrust(signed.txid, until === null ? null : until * 1_000);
+    nonces.entrust(signed.txid, until === null ? null : until * 1_000, renew && (() => renew(this)));
     // Whether a pool has it decides what becomes of its nonce. It stays watched whatever comes of this look.
     chain.watchTx(signed.txid, 0).catch(() => undefined);
   }

@@ -13,6 +13,7 @@ import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { err } from "../../../core/util/result.ts";
+import type { AccountTx } from "../../../ports/accountChain.ts";
 import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
 import { AccountFunds } from "./accountFunds.ts";
 import { NonceKeeper } from "./nonceKeeper.ts";
@@ -420,6 +421,22 @@ test("what a waiting swap left is sent at each block while its turn has come and
   nonces.handBack(claim.txid);
   await blocks(2);
   expect(chain.sent.length).toBe(2);
+});
+
+test("a dearer version of what a waiting swap left is sent though pools have its nonce, and no more once one has it", async () => {
+  const claim = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  const dearer = pay(0n, 3n * GWEI);
+  nonces.entrust(claim.txid, null, async () => {
+    nonces.adopt(dearer.raw);
+    nonces.handBack(claim.txid);
+    nonces.entrust(dearer.txid, null, async () => undefined);
+  });
+  chain.pendingNonce = 1n;
+  await blocks(1);
+  expect(chain.sent).toEqual([dearer.raw]);
+  chain.tx = () => ({ txid: dearer.txid, block: null }) as AccountTx;
+  await blocks(3);
+  expect(chain.sent.length).toBe(1);
 });
 
 test("what a waiting swap left is given up when its time is over: its nonce is filled, and not sent with it any more", async () => {

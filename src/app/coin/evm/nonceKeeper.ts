@@ -53,7 +53,7 @@ type Since = { readonly nonce: bigint; readonly height: number; readonly ms: num
  * Keeps the line of one account's nonces moving: a nonce that nothing has below others, or whose swap gave it up, is filled with an
  * empty transfer to the account itself, and an own transaction at the head of the line whose bid fell below the market while swaps wait behind it
  * is sent again at a higher price. Looks at each new block and does at most one thing for it. What belongs to a swap is left
- * to the swap for as long as that needs it; while it waits for its other coin, the keeper sends what it had sent before.
+ * to the swap for as long as that needs it; while it waits for its other coin, the keeper sends what it had sent before, as dear as the swap would.
  */
 export class NonceKeeper {
   readonly #deps: NonceKeeperDeps;
@@ -145,13 +145,19 @@ export class NonceKeeper {
     }
   }
 
-  /** What swaps that wait for their other coin have left: it goes out when its turn has come, and is given up when its time is over. */
+  /**
+   * What swaps that wait for their other coin have left: it is made dearer where that is due, goes out when its turn has come, and is given up when its
+   * time is over.
+   */
   async #seeToEntrusted({ pendingNonce }: AccountState, signal: AbortSignal): Promise<void> {
     const { chain, clock, nonces, log } = this.#deps;
-    for (const { signed, untilMs } of nonces.entrusted()) {
+    for (const { renew } of nonces.entrusted()) await renew?.();
+    for (const { signed, untilMs, renew } of nonces.entrusted()) {
       const { txid, raw, tx } = signed;
+      // What pools have may be the version before.
+      const isBehind = renew !== null && tx.nonce < pendingNonce && !nonces.isOut(txid);
       if (untilMs !== null && clock.nowMs() >= untilMs) nonces.giveUp(txid, true);
-      else if (tx.nonce === pendingNonce) {
+      else if (tx.nonce === pendingNonce || isBehind) {
         const outcome = await chain.broadcast(raw, signal);
         if (outcome.kind === "accepted" || outcome.kind === "already_known") nonces.noteTaken(raw);
         log.info("sent_for_swap", { coin: chain.ticker, txid, nonce: String(tx.nonce), outcome: outcome.kind });

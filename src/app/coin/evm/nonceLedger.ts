@@ -234,9 +234,9 @@ export class NonceLedger {
     this.#givenUp.delete(txid);
   }
 
-  /** Its swap waits for its other coin, and cannot see to it: the account's keeper does, until `handBack`. */
-  entrust(txid: string, untilMs: number | null): void {
-    this.#swapTxs.entrust(txid, untilMs);
+  /** Its swap waits for its other coin, and cannot see to it: the account's keeper does, until `handBack`. See `EntrustedTx`. */
+  entrust(txid: string, untilMs: number | null, renew: (() => Promise<void>) | null = null): void {
+    this.#swapTxs.entrust(txid, { untilMs, renew });
   }
 
   handBack(txid: string): void {

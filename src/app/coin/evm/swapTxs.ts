@@ -5,8 +5,12 @@ const MAX_HELD = 2_000;
 /** Those with long used nonces are kept while there are no more than so many in all: that a nonce is used is only what nodes say. */
 const KEEP_IN_ALL = 1_000;
 
-/** Of a swap that waits for its other coin. `untilMs`: unix milliseconds until which it is sent, then it is given up; null: for ever. */
-export type EntrustedTx = { readonly signed: SignedEvmTx; readonly untilMs: number | null };
+/**
+ * Of a swap that waits for its other coin. `untilMs`: unix milliseconds until which it is sent, then it is given up; null: for ever. `renew` has another
+ * version take its place where one is due; null: it is never replaced.
+ */
+export type EntrustedTx = { readonly signed: SignedEvmTx } & Trust;
+type Trust = { readonly untilMs: number | null; readonly renew: (() => Promise<void>) | null };
 
 /**
  * Transactions of swaps that hold nonces of one account, in memory: their durable record is the log of their swap, which
@@ -14,8 +18,8 @@ export type EntrustedTx = { readonly signed: SignedEvmTx; readonly untilMs: numb
  */
 export class SwapTxs {
   readonly #byTxid = new Map<string, SignedEvmTx>();
-  /** Of those, what its swap cannot see to now, and unix milliseconds until which it is sent; null: for ever. */
-  readonly #entrusted = new Map<string, number | null>();
+  /** Of those, what its swap cannot see to now. */
+  readonly #entrusted = new Map<string, Trust>();
 
   get isFull(): boolean {
     return this.#byTxid.size >= MAX_HELD;
@@ -38,8 +42,8 @@ export class SwapTxs {
     return [...this.#byTxid.values()];
   }
 
-  entrust(txid: string, untilMs: number | null): void {
-    if (this.#byTxid.has(txid)) this.#entrusted.set(txid, untilMs);
+  entrust(txid: string, trust: Trust): void {
+    if (this.#byTxid.has(txid)) this.#entrusted.set(txid, trust);
   }
 
   handBack(txid: string): void {
@@ -47,9 +51,9 @@ export class SwapTxs {
   }
 
   entrusted(): readonly EntrustedTx[] {
-    return [...this.#entrusted].flatMap(([txid, untilMs]) => {
+    return [...this.#entrusted].flatMap(([txid, trust]) => {
       const signed = this.#byTxid.get(txid);
-      return signed ? [{ signed, untilMs }] : [];
+      return signed ? [{ signed, ...trust }] : [];
     });
   }
 

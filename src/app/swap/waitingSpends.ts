@@ -1,0 +1,32 @@
+import { ownRefund, type Slot, type StoredEvent } from "../../core/swap/events.ts";
+import { MAX_VERSIONS, nextFee } from "../../core/swap/feeSchedule.ts";
+import { feeWindow } from "../../core/swap/feeWindow.ts";
+import { type SwapState, versionsOf } from "../../core/swap/swapState.ts";
+import { fromHex } from "../../core/util/bytes.ts";
+import type { OwnSignedTx, SwapCoin } from "./swapCoin.ts";
+
+/**
+ * Another version of a claim, refund or cancellation of a swap that waits for its other coin, where the schedule that all swaps share asks for
+ * one (`feeSchedule.ts`). It has its nonce from here on.
+ * @param coin any coin of the account that signed it
+ * @returns null: the newest will do, or no dearer one can be made
+ */
+export function dearerSpend(s: SwapState, log: readonly StoredEvent[], slot: Slot, coin: SwapCoin, now: number): OwnSignedTx | null {
+  const tx = s.own[slot];
+  if (!tx || versionsOf(tx).length >= MAX_VERSIONS || !coin.buildDearer) return null;
+  const raw = fromHex(tx.raw);
+  const signedAtMs = log.find(({ event }) => event.type === "tx_signed" && event.slot === slot)?.atMs;
+  const tip = coin.chain.status().tip?.height;
+  const question = {
+    ...feeWindow(s, slot, signedAtMs === undefined ? now : Math.floor(signedAtMs / 1_000)),
+    ...coin.spendRates(),
+    size: coin.spendSize(slot === "cancel" ? slot : slot === ownRefund(s.terms.role) ? "refund" : "claim", raw),
+    now,
+    // One that was signed before its time has no height.
+    blocksMissed: tip === undefined || tx.height === undefined ? 0 : Math.max(0, tip - tx.height),
+  };
+  const paid = tx.fee === undefined ? coin.feeOf(raw) : BigInt(tx.fee);
+  const fee = paid === null ? null : nextFee(question, paid);
+  const built = fee === null ? null : coin.buildDearer(raw, fee);
+  return built?.ok ? built.value : null;
+}
