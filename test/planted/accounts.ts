@@ -318,8 +318,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "the gas of a token's swap is free until the token is enabled",
     "src/app/swap/storedFunds.ts",
-    "    });\n    this.#takeForTokens(coin);\n",
-    "    });\n",
+    "    this.#takeOwn(coin, own);\n    this.#takeForTokens(coin);\n",
+    "    this.#takeOwn(coin, own);\n",
     ATTACKS_TEST,
   ),
   bug(

@@ -287,6 +287,39 @@ test.each([ETH, TOKEN] as const)(
   TIMEOUT_MS,
 );
 
+test.each([
+  ["fee", "taker", UTXO, ETH],
+  ["takerPayment", "taker", UTXO, ETH],
+  ["takerPayment", "taker", UTXO, TOKEN],
+  ["makerPayment", "maker", ETH, UTXO],
+] as const)(
+  "a %s of the %s for %s/%s that was signed right before a crash gives its nonce back while its swap waits for its other coin, and is made anew",
+  async (slot, role, base, rel) => {
+    await open();
+    const { world } = t;
+    const node = t[role];
+    let died = false;
+    node.storeFault = (_uuid, { event }) => {
+      if (died || event.type !== "tx_signed" || event.slot !== slot) return undefined;
+      died = true;
+      return "crash_after";
+    };
+    const first = await match(t, base, rel, "4", "0.5");
+    await world.runUntil("it dies", () => !node.isRunning, HOUR_MS);
+    await node.start(NO_UTXO);
+    await world.advance(45_000);
+    const second = await match(t, USDT, ETH, "4", "0.5");
+    await world.runUntil("the second one ends", () => isOver(t, second), 0.3 * HOUR_MS);
+    expect(outcomes(t, second)).toBe("success success");
+    node.crash();
+    await node.start(ALL);
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect(outcomes(t, first)).toBe("success success");
+    await audit(t, [first, second], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "a claim that showed its secret, of a swap that waits for its other coin, follows the price of gas, and another swap's claim gets through behind it",
   async () => {

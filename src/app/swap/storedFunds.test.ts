@@ -55,43 +55,6 @@ const coin = (): SwapCoin =>
     release: () => undefined,
   }) as unknown as SwapCoin;
 
-test("what never left gives its nonce back two minutes after it may not leave any more, while its swap waits", async () => {
-  funds.add(terms.uuid, state(SIGNED));
-  funds.take(coin());
-  await clock.advance((600 + 119) * 1_000);
-  expect(freed).toBe(0);
-  await clock.advance(1_000);
-  expect(freed).toBe(1);
-});
-
-test.each<readonly [string, (coin: SwapCoin) => void]>([
-  ["its swap runs", (c) => void funds.handOver(terms.uuid, c, c, state(SIGNED))],
-  [
-    "its swap ran, and it left",
-    (c) => {
-      funds.handOver(terms.uuid, c, c, state(SIGNED));
-      funds.add(terms.uuid, state(SIGNED, { type: "tx_attempted", slot: "takerPaymentSpend" }));
-    },
-  ],
-  ["the node closes", () => funds.close()],
-])("nothing gives its nonce back later when %s", async (_, meanwhile) => {
-  funds.add(terms.uuid, state(SIGNED));
-  const own = coin();
-  funds.take(own);
-  meanwhile(own);
-  await clock.advance(3_600_000);
-  expect(freed).toBe(0);
-});
-
-test("what left keeps its nonce, and so does what may leave at any time", async () => {
-  funds.add(terms.uuid, state(SIGNED, { type: "tx_attempted", slot: "takerPaymentSpend" }));
-  funds.take(coin());
-  funds.add("other", state({ ...SIGNED, notAfter: null }));
-  funds.take(coin());
-  await clock.advance(3_600_000);
-  expect(freed).toBe(0);
-});
-
 const KEY = `02${"11".repeat(32)}`;
 const negotiated: SwapEvent = {
   type: "negotiated",
@@ -180,6 +143,65 @@ test("a claim that never left gives its nonce back once it is stored that it nev
   await clock.advance(3_600_000);
   expect([released, held, freed]).toEqual([["c1"], 1, 0]);
   expect(funds.handOver(ON_ACCOUNT.uuid, own, own, dropped).claim).toEqual({ id: "held 1" });
+});
+
+const PAYER = swapTerms("taker", { ...ON_ACCOUNT, role: "taker", secretHash: null });
+const payer = (...events: SwapEvent[]): SwapState => fold([{ type: "started", terms: PAYER }, negotiated, ...events]);
+const UNSENT = { ...SIGNED, slot: "takerPayment" } as const;
+
+test.each([
+  ["fee", [{ ...SIGNED, slot: "fee" }], ["1287", "33333333"]],
+  ["payment", [...sent("fee", "f1"), UNSENT], ["33333333"]],
+] as const)(
+  "a %s that never left gives its nonce back once it is stored that it never will, and is held again",
+  async (_, events, amounts) => {
+    const asked: string[][] = [];
+    const reserveAgain = (list: readonly { readonly amounts: readonly bigint[] }[]): readonly object[] => {
+      for (const one of list) asked.push(one.amounts.map(String));
+      return list.map(() => ({ ok: true, value: { id: `payment ${asked.length}` } }));
+    };
+    const own = { ...coin(), reserveAgain } as SwapCoin;
+    funds.add(PAYER.uuid, payer(...events));
+    funds.take(own);
+    asked.length = 0;
+    await clock.advance(29_999);
+    dropped = payer(...events.slice(0, -1));
+    expect(released).toEqual([]);
+    await clock.advance(1);
+    expect([released, asked]).toEqual([["c1"], [amounts]]);
+    await clock.advance(300_000);
+    expect([released, asked.length]).toEqual([["c1"], 1]);
+    expect(funds.handOver(PAYER.uuid, own, { ...coin(), ticker: "UTXO" } as SwapCoin, dropped).own).toEqual({ id: "payment 1" });
+  },
+);
+
+test.each<readonly [string, () => void]>([
+  ["its swap runs", () => void funds.handOver(PAYER.uuid, coin(), coin(), payer(UNSENT))],
+  [
+    "its swap ran, and it left",
+    () => {
+      funds.handOver(PAYER.uuid, coin(), coin(), payer(UNSENT));
+      dropped = payer(...sent("takerPayment", "c1", UNTIL));
+      funds.add(PAYER.uuid, dropped);
+    },
+  ],
+  ["the node closes", () => funds.close()],
+])("nothing gives its nonce back later when %s", async (_, meanwhile) => {
+  funds.add(PAYER.uuid, payer(UNSENT));
+  funds.take(coin());
+  meanwhile();
+  await clock.advance(3_600_000);
+  expect([released, freed]).toEqual([[], 0]);
+});
+
+test("a payment that is dropped though that was not answered gives its nonce back when its swap is taken up, and is held again", async () => {
+  const reserveAgain = (): readonly object[] => [{ ok: true, value: { id: "held anew" } }];
+  const own = { ...coin(), reserveAgain } as SwapCoin;
+  funds.add(PAYER.uuid, payer(UNSENT));
+  funds.take(own);
+  await clock.advance(30_000);
+  const { own: reserved } = funds.handOver(PAYER.uuid, own, { ...coin(), ticker: "UTXO" } as SwapCoin, payer());
+  expect([released, reserved]).toEqual([["c1"], { id: "held anew" }]);
 });
 
 test("a claim that left after all, as its log says, keeps its nonce and is sent by its account", async () => {

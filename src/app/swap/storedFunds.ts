@@ -15,6 +15,7 @@ import { fromHex, toHex } from "../../core/util/bytes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
+import { chainOf } from "./contracts.ts";
 import { takeChild } from "./duties/childVersions.ts";
 import { isPaidFor } from "./duties/publish.ts";
 import { KEEPS_NONCE_SEC } from "./keepsNonce.ts";
@@ -22,14 +23,14 @@ import { StandInGas } from "./standInGas.ts";
 import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
 import { dearerSpend } from "./waitingSpends.ts";
 
-/** A clock that is set right meanwhile must not have it leave after all. */
-const UNSENT_GRACE_SEC = 120;
-
 /** A look at the chain every half minute is what makes transactions of running swaps dearer. */
 const RENEW_MS = 30_000;
 
 /** `spend`: the slot of one that is made dearer while it is sent; null: it is sent as it is, or not at all. */
 type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Slot | null };
+
+/** Versions of one transaction. `ticker`: of the coin it was signed for. */
+type Unsent = { readonly slot: Slot; readonly ticker: string; readonly raws: readonly Uint8Array[] };
 
 /** What happens to a stored swap, by its log; null: nothing. */
 export type Decide = (
@@ -59,14 +60,12 @@ type Needs = {
   readonly claimChildren: readonly TxVersion[];
   readonly refunds: readonly Uint8Array[];
   readonly claims: readonly Uint8Array[];
-  /** Claims that are dropped in the log. Whichever active account coin had that stored, the claim's own may still keep their nonces. */
-  readonly dropped: readonly Uint8Array[];
-  /** What never left, and may not any more after so many unix seconds. */
-  readonly unsent: readonly { readonly raw: Uint8Array; readonly until: number }[];
+  /** What is dropped in the log. Whichever active account coin had that stored, the coin it was signed for may still keep its nonce. */
+  readonly dropped: Unsent | null;
+  /** What is signed and never left, on an account chain: it is signed anew when the swap runs. */
+  readonly unsent: Unsent | null;
   /** What its account sees to meanwhile, and unix seconds until which it sends it (`SwapCoin.entrust`). */
   readonly entrusted: readonly Entrusted[];
-  /** The claim of an account chain that shows the secret is signed and never left: it is signed anew when the swap runs. */
-  readonly mayDropClaim: boolean;
   readonly mayRefund: boolean;
   readonly mayClaim: boolean;
   /** Unix seconds until which gas is kept for them while nobody takes the swap up. */
@@ -131,12 +130,19 @@ export class StoredFunds {
     for (const [, { children }] of own) for (const child of children) takeChild(coin, child);
     for (const { otherTicker, claimChildren } of this.#needs.values())
       if (otherTicker === coin.ticker) for (const child of claimChildren) takeChild(coin, child);
-    const nowMs = this.#clock.nowMs();
     const hasGas = coin.spendsFrom === "account";
     if (hasGas) this.#takeSpends(coin);
     // What the account signed for coins that are enabled later: their nonces, and what those transactions cost.
     for (const { raws, refunds, claims } of this.#needs.values()) for (const raw of [...raws, ...refunds, ...claims]) coin.lockNonce?.(raw);
     if (hasGas) for (const uuid of this.#needs.keys()) this.entrust(uuid, coin);
+    this.#takeOwn(coin, own);
+    this.#takeForTokens(coin);
+  }
+
+  /** What is still to be paid of their own coin, and the gas beside it. */
+  #takeOwn(coin: SwapCoin, own: readonly (readonly [uuid: string, needs: Needs])[]): void {
+    const nowMs = this.#clock.nowMs();
+    const hasGas = coin.spendsFrom === "account";
     const open = own
       .map(([uuid, { amounts, until, mayRefund, spendUntil }]) => ({
         uuid,
@@ -154,7 +160,6 @@ export class StoredFunds {
       if (reserved.ok) this.#reservations.set(uuid, { coin, reservation: reserved.value });
       else this.#log.warn("swap_funds_not_reserved", { swap: uuid, coin: coin.ticker, error: reserved.error.kind });
     });
-    this.#takeForTokens(coin);
   }
 
   /** The swap waits: a coin that is active sees to what it has signed on its account. */
@@ -162,35 +167,47 @@ export class StoredFunds {
     const needs = this.#needs.get(uuid);
     if (!needs) return;
     for (const { raw, until, spend } of needs.entrusted) coin.entrust?.(raw, until, spend && this.#renewal(uuid, spend));
-    this.#letExpire(uuid, needs, coin);
-    if (needs.mayDropClaim) this.#giveBackLater(uuid, needs, coin);
+    if (needs.unsent) this.#giveBackLater(uuid, needs.unsent, coin);
   }
 
-  /** A claim whose secret stays here would hold up the claims of swaps that run. What is stored comes first. */
-  #giveBackLater(uuid: string, needs: Needs, coin: SwapCoin): void {
+  /**
+   * Nobody runs the swap: what it signed and has not sent would hold up the claims of swaps that run. The mark of what left is stored before it does, so
+   * what has none can be dropped as in a swap that runs (`giveNonceBack`). That is stored first.
+   */
+  #giveBackLater(uuid: string, unsent: Unsent, coin: SwapCoin): void {
     const cancel = this.#clock.after(KEEPS_NONCE_SEC * 1_000, () => {
       this.#cancels.delete(cancel);
-      void this.#giveBack(uuid, needs, coin);
+      void this.#giveBack(uuid, unsent, coin);
     });
     this.#cancels.add(cancel);
   }
 
-  async #giveBack(uuid: string, { claims }: Needs, coin: SwapCoin): Promise<void> {
+  async #giveBack(uuid: string, unsent: Unsent, coin: SwapCoin): Promise<void> {
+    const { slot, ticker, raws } = unsent;
     const before = this.#needs.get(uuid);
-    const state = before && (await this.#goOn(uuid, dropOfClaim));
+    const state =
+      before && (await this.#goOn(uuid, (s) => (unsentOf(s)?.slot === slot ? { type: "tx_dropped", slot, failure: null } : null)));
     const now = this.#needs.get(uuid);
     // It runs: its log says what it has.
     if (!before || !now || this.#isClosed) return;
-    if (!state) return now.mayDropClaim ? this.#giveBackLater(uuid, now, coin) : undefined;
-    const isDropped = state.own[ownClaim(state.terms.role)] === undefined;
-    this.#needs.set(uuid, { ...needsOf(state), dropped: isDropped && coin.ticker !== now.otherTicker ? claims : [] });
+    if (!state) return now.unsent ? this.#giveBackLater(uuid, now.unsent, coin) : undefined;
+    const isDropped = state.own[slot] === undefined;
+    this.#needs.set(uuid, { ...needsOf(state), dropped: isDropped && coin.ticker !== ticker ? unsent : null });
     // It left after all, and the answer to that write was lost.
     if (!isDropped) return this.entrust(uuid, coin);
-    for (const raw of claims) {
-      if (coin.ticker === now.otherTicker) coin.releaseInputs(raw);
+    for (const raw of raws) {
+      if (coin.ticker === ticker) coin.releaseInputs(raw);
       else coin.freeNonce?.(raw);
     }
-    if (coin.ticker === now.otherTicker) this.#standIns.release(uuid, coin.ticker);
+    this.#takeAgain(uuid, coin);
+  }
+
+  /** What is signed anew is paid for anew. */
+  #takeAgain(uuid: string, coin: SwapCoin): void {
+    const needs = this.#needs.get(uuid);
+    if (!needs) return;
+    if ([needs.ticker, needs.otherTicker].includes(coin.ticker)) this.#standIns.release(uuid, coin.ticker);
+    if (needs.ticker === coin.ticker) this.#takeOwn(coin, [[uuid, needs]]);
     this.#takeClaimGas(uuid, coin);
     this.#takeForTokens(coin);
   }
@@ -230,19 +247,6 @@ export class StoredFunds {
     const held = slot === ownClaim(state.terms.role) ? this.#claimReservations.get(uuid) : undefined;
     held?.coin.useClaimGas?.(held.reservation, fromHex(newest));
     this.entrust(uuid, coin);
-  }
-
-  /** Nobody runs the swap and drops what came too late to leave: everything later of the account would wait for it. */
-  #letExpire(uuid: string, needs: Needs, coin: SwapCoin): void {
-    for (const { raw, until } of needs.unsent) {
-      const free = (): void => {
-        this.#cancels.delete(cancel);
-        // It runs, or did meanwhile: then it may have left.
-        if (this.#needs.get(uuid) === needs) coin.freeNonce?.(raw);
-      };
-      const cancel = this.#clock.after(Math.max(0, (until + UNSENT_GRACE_SEC) * 1_000 - this.#clock.nowMs()), free);
-      this.#cancels.add(cancel);
-    }
   }
 
   /** Nothing comes of it any more. */
@@ -287,11 +291,11 @@ export class StoredFunds {
 
   /**
    * The swap runs: its funds are its own from here on.
-   * @param state as it is taken up, whose log counts: a claim may be dropped there though that was not answered
+   * @param state as it is taken up, whose log counts: what never left may be dropped there though that was not answered
    */
   handOver(uuid: string, coin: SwapCoin, other: SwapCoin, state: SwapState): Reserved {
     for (const { ticker } of [coin, other]) this.#standIns.release(uuid, ticker);
-    if (state.own[ownClaim(state.terms.role)] === undefined) this.#freeDropped(uuid, other, state);
+    this.#freeDropped(uuid, coin, other, state);
     const [own = null, claim = null] = [this.#reservations.get(uuid)?.reservation, this.#claimReservations.get(uuid)?.reservation];
     for (const { raw } of this.#needs.get(uuid)?.entrusted ?? []) for (const c of [coin, other]) c.handBack?.(raw);
     this.#needs.delete(uuid);
@@ -303,11 +307,15 @@ export class StoredFunds {
   }
 
   /** Nobody sends them, gives them up or fills their nonces once the swap runs: the account would stand still behind them. */
-  #freeDropped(uuid: string, other: SwapCoin, state: SwapState): void {
-    const { claims = [], dropped = [] } = this.#needs.get(uuid) ?? {};
-    if (other.spendsFrom !== "account" || claims.length + dropped.length === 0) return;
-    for (const raw of [...claims, ...dropped]) other.releaseInputs(raw);
-    this.#needs.set(uuid, { ...needsOf(state), entrusted: this.#needs.get(uuid)?.entrusted ?? [] });
+  #freeDropped(uuid: string, coin: SwapCoin, other: SwapCoin, state: SwapState): void {
+    const before = this.#needs.get(uuid);
+    if (!before) return;
+    const gone = [before.unsent, before.dropped].filter((tx) => tx !== null && state.own[tx.slot] === undefined);
+    if (gone.length === 0) return;
+    for (const tx of gone) for (const raw of tx?.raws ?? []) (tx?.ticker === coin.ticker ? coin : other).releaseInputs(raw);
+    const needs = { ...needsOf(state), entrusted: before.entrusted };
+    this.#needs.set(uuid, needs);
+    if (needs.amounts.length > 0) this.#takeOwn(coin, [[uuid, needs]]);
     if (!this.#claimReservations.has(uuid)) this.#takeClaimGas(uuid, other);
   }
 }
@@ -334,14 +342,9 @@ function needsOf(s: SwapState): Needs {
     claimChildren: versionsOfSlot(s, "claimChild"),
     refunds: ([refund, "cancel"] as const).flatMap((slot) => versionsOfSlot(s, slot).map((v) => fromHex(v.raw))),
     claims: versionsOfSlot(s, claim).map((v) => fromHex(v.raw)),
-    dropped: [],
-    unsent: (["fee", ownPayment(role), claim] as const).flatMap((slot) => {
-      const tx = s.own[slot];
-      const until = tx?.attempted === false ? tx.notAfter : null;
-      return until === null ? [] : versionsOfSlot(s, slot).map((v) => ({ raw: fromHex(v.raw), until }));
-    }),
+    dropped: null,
+    unsent: unsentOf(s),
     entrusted: entrustedOf(s),
-    mayDropClaim: mayDropClaim(s),
     // Also what has left: it may have to be made dearer.
     mayRefund: !isOver && isPaid && s.own[refund]?.attempted !== false,
     mayClaim: !isOver && !s.abandoned && s.own[claim]?.attempted !== false,
@@ -349,13 +352,18 @@ function needsOf(s: SwapState): Needs {
   };
 }
 
-const dropOfClaim: Decide = (s) => (mayDropClaim(s) ? { type: "tx_dropped", slot: ownClaim(s.terms.role), failure: null } : null);
-
-/** Whether a claim is signed, on a chain where it has a nonce, that has not shown its secret. */
-function mayDropClaim(s: SwapState): boolean {
-  const { role, takerContracts } = s.terms;
-  const isHeldBack = role === "maker" && takerContracts !== undefined && !secretIsPublic(s);
-  return isHeldBack && s.own[ownClaim(role)]?.attempted === false;
+/** A fee or payment, or a claim that has not shown its secret, that is signed and never left, on a chain where it has a nonce. */
+function unsentOf(s: SwapState): Unsent | null {
+  const { role, makerCoin, takerCoin, makerContracts, takerContracts } = s.terms;
+  const isHeldBack = role === "maker" && !secretIsPublic(s);
+  // Of a swap that is over nobody holds the nonces of these.
+  const paying = outcomeOf(s) === null ? (["fee", ownPayment(role)] as const) : [];
+  const slots = [...paying, ...(isHeldBack ? [ownClaim(role)] : [])];
+  const slot = slots.find((own) => s.own[own]?.attempted === false);
+  if (slot === undefined) return null;
+  const isMakers = chainOf(role, slot) === "maker";
+  if ((isMakers ? makerContracts : takerContracts) === undefined) return null;
+  return { slot, ticker: isMakers ? makerCoin : takerCoin, raws: versionsOfSlot(s, slot).map((v) => fromHex(v.raw)) };
 }
 
 /**
