@@ -8,6 +8,7 @@ const SECRETS = "src/adapters/evmRpc/secretSearch.ts";
 const SECRETS_TEST = "test/evm/secretSearch.test.ts";
 const LOOK = "src/adapters/evmRpc/chainLook.ts";
 const EXCHANGE = "test/evm/exchangeNodes.test.ts";
+const HOSTILE = "test/evm/hostileNodes.test.ts";
 const PRICES = "test/evm/gasPrices.test.ts";
 const WALLET = "src/app/coin/evm/evmWallet.test.ts";
 const WHICH = "test/evm/whichNodes.test.ts";
@@ -541,5 +542,27 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     '(state !== "ready" || isStill)',
     'state !== "ready"',
     "src/app/swap/duties/lockTimes.test.ts",
+  ),
+  bug(
+    "one node that tells its head and leaves every question open makes each look late",
+    "src/adapters/evmRpc/askTogether.ts",
+    "const SOON_MS = 2_000;",
+    "const SOON_MS = 20_000;",
+    HOSTILE,
+  ),
+  bug(
+    "prices wait for a node that names none",
+    "src/adapters/evmRpc/gasReader.ts",
+    "    while (!isEnough() && (await pause(isEnough)) > 0);\n",
+    "    while ((await pause(() => false)) > 0);\n",
+    HOSTILE,
+  ),
+  bug(
+    "the middle price is of those that were quickest, and one of three that lies is one of two",
+    "src/adapters/evmRpc/gasReader.ts",
+    "    await pause(() => false);\n    return told;",
+    "    return told;",
+    HOSTILE,
+    PRICES,
   ),
 ];

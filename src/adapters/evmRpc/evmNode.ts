@@ -172,6 +172,11 @@ export class EvmNode {
     this.#unrest /= 2;
   }
 
+  /** Nobody waits for its answer any more: it takes as long as that at least, and others are asked first. */
+  #gaveNoAnswer(sinceMs: number): void {
+    this.#latencyMs = Math.max(this.#latencyMs ?? 0, this.#clock.nowMs() - sinceMs);
+  }
+
   async #exchange(
     calls: readonly { readonly method: string; readonly params: readonly unknown[] }[],
     timeoutMs: number,
@@ -195,7 +200,10 @@ export class EvmNode {
       const part = queries.slice(at, at + MAX_BATCH);
       const sinceMs = this.#clock.nowMs();
       const calls = part.map(({ method, params }) => ({ method, params: params(block) }));
-      const got = await this.#exchange(calls, timeoutMs, signal);
+      const got = await this.#exchange(calls, timeoutMs, signal).catch((cause: unknown) => {
+        this.#gaveNoAnswer(sinceMs);
+        throw cause;
+      });
       for (const [i, query] of part.entries()) answers.push(read(query, got[i]));
       const lost = answers.find((a) => !a.ok && (a.error.kind === "unreachable" || a.error.kind === "busy"));
       if (lost === undefined || lost.ok) {

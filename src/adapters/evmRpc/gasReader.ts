@@ -1,6 +1,8 @@
 import { type GasPrices, nextBaseFee } from "../../core/evm/gas.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { FeeHistoryAnswer, HeaderAnswer } from "./answers.ts";
+import { askTogether } from "./askTogether.ts";
+import type { NodeAnswer } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
 import { feeHistoryQuery, gasPriceQuery, type Query } from "./query.ts";
 import type { Quorum } from "./quorum.ts";
@@ -55,6 +57,22 @@ function tipsOf({ reward }: FeeHistoryAnswer): Tips | null {
   return blocks.length === 0 ? null : { low: column(0), medium: column(1), high: column(2) };
 }
 
+/** What the nodes say; of those that say nothing while as many have answered as must agree, nobody is waited for long. */
+function askAll<T>(
+  { nodes, need, timeoutMs, clock }: Quorum,
+  queries: readonly Query<T>[],
+  signal: AbortSignal,
+): Promise<NodeAnswer<T>[][]> {
+  return askTogether(clock, signal, async ({ ask, pause }) => {
+    const told: NodeAnswer<T>[][] = [];
+    const isEnough = (): boolean => told.filter((answers) => answers.some(({ ok: isTold }) => isTold)).length >= need;
+    for (const node of nodes) ask(async (s) => void told.push([...(await node.ask(queries, null, timeoutMs, s))]));
+    while (!isEnough() && (await pause(isEnough)) > 0);
+    await pause(() => false);
+    return told;
+  });
+}
+
 /**
  * What gas costs after `header`, as the middle one of the nodes of the quorum says. All are asked, and the only one that answers is believed, within bounds
  * where others were given: without a price nothing goes out.
@@ -62,7 +80,7 @@ function tipsOf({ reward }: FeeHistoryAnswer): Tips | null {
 export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal: AbortSignal): Promise<Result<GasPrices, LookFault>> {
   const { baseFeePerGas, gasUsed, gasLimit } = header;
   const queries: Query<bigint | FeeHistoryAnswer>[] = baseFeePerGas === null ? [gasPriceQuery] : [gasPriceQuery, feeHistoryQuery];
-  const answers = await Promise.all(quorum.nodes.map((node) => node.ask(queries, null, quorum.timeoutMs, signal)));
+  const answers = await askAll(quorum, queries, signal);
   const values = answers.flatMap((list) => list.flatMap((answer) => (answer.ok ? [answer.value] : [])));
   const next = baseFeePerGas === null ? null : nextBaseFee({ baseFee: baseFeePerGas, gasUsed, gasLimit });
   const prices = values.filter((value) => typeof value === "bigint");

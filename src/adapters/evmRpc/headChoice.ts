@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../core/util/result.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { HeaderAnswer } from "./answers.ts";
 import type { EvmNode } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
@@ -26,6 +27,7 @@ export type HeadRules = {
   readonly notBeforeSec: number;
   /** Deadline of one request, ms. */
   readonly timeoutMs: number;
+  readonly clock: Clock;
 };
 
 /** Blocks below each head that are tried: honest nodes may stand on two branches for a few. */
@@ -101,13 +103,13 @@ class Descent {
   }
 
   #chosen({ header, arrivals }: Group): ChosenHead {
-    const { need, timeoutMs } = this.#rules;
+    const { need, timeoutMs, clock } = this.#rules;
     const finals = arrivals.flatMap(({ finalized }) => (finalized === null ? [] : Math.min(finalized, header.number)));
     const block = { height: header.number, hash: header.hash };
     return {
       header,
       finalized: reachedBy(finals, need) ?? null,
-      quorum: { block, nodes: arrivals.map(({ node }) => node), need, timeoutMs },
+      quorum: { block, nodes: arrivals.map(({ node }) => node), need, timeoutMs, clock },
       heads: this.#arrivals.map(({ head }) => head.number),
       lower: async (signal) => {
         const found = await this.next(arrivals.length + 1, signal);

@@ -76,7 +76,8 @@ export class NodePool {
       return err({ kind: "too_few", what: "the newest block", have: arrivals.length, need, troubles });
     }
     const { counted, notBeforeSec } = this.#withoutLaggards(arrivals, need);
-    return chooseAmong(counted, { need, notBeforeSec, timeoutMs: this.#deps.timeoutMs }, signal);
+    const { timeoutMs, clock } = this.#deps;
+    return chooseAmong(counted, { need, notBeforeSec, timeoutMs, clock }, signal);
   }
 
   /**

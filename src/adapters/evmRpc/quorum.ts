@@ -1,6 +1,8 @@
 import { parseHex, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { askTogether } from "./askTogether.ts";
 import type { EvmNode, NodeAnswer } from "./evmNode.ts";
 import type { LookFault, NodeFault } from "./fault.ts";
 import type { Query } from "./query.ts";
@@ -11,6 +13,7 @@ export type Quorum = {
   readonly nodes: readonly EvmNode[];
   readonly need: number;
   readonly timeoutMs: number;
+  readonly clock: Clock;
 };
 
 /**
@@ -119,35 +122,48 @@ class Ballot<T> {
 }
 
 /**
- * Asks the best nodes, as many as must agree, and further ones where they do not agree or do not answer. One result for each
+ * Asks the best nodes, as many as must agree, and further ones where they do not agree, or do not answer or not soon. One result for each
  * query, in order. Rejects only with `Aborted`.
  *
- * @param first how many are asked at once instead
+ * @param first how many are asked at once instead, and waited for a moment longer than is needed
  */
-export async function quorumRead<T>(
+export function quorumRead<T>(
   quorum: Quorum,
   queries: readonly Query<T>[],
   signal: AbortSignal,
   first = quorum.need,
 ): Promise<readonly Read<T>[]> {
-  const { block, timeoutMs } = quorum;
+  const { block, timeoutMs, clock, need } = quorum;
   const ballots = queries.map((query) => new Ballot(query, quorum));
   const queue = [...quorum.nodes].sort((a, b) => a.cost - b.cost);
-  let open = queries.map((_, i) => i);
-  for (let wave = queue.splice(0, first); wave.length > 0 && open.length > 0; wave = queue.splice(0, 1)) {
-    const asked = open.flatMap((i) => queries[i] ?? []);
-    const got = await Promise.all(wave.map((node) => node.askAt(asked, block, timeoutMs, signal)));
-    for (const [w, node] of wave.entries()) {
-      const answers = got[w];
-      if (answers === undefined || answers === "moved") continue;
-      for (const [a, i] of open.entries()) {
-        const answer = answers[a];
-        if (answer !== undefined) ballots[i]?.take(node, answer);
-      }
+  const open = (): readonly number[] => [...queries.keys()].filter((i) => !ballots[i]?.isDecided());
+  return askTogether(clock, signal, async ({ ask, pause }) => {
+    const askOne = (node: EvmNode): void => {
+      const asked = open();
+      ask(async (s) => {
+        const answers = await node.askAt(
+          asked.flatMap((i) => queries[i] ?? []),
+          block,
+          timeoutMs,
+          s,
+        );
+        if (answers === "moved") return;
+        for (const [a, i] of asked.entries()) {
+          const answer = answers[a];
+          if (answer !== undefined) ballots[i]?.take(node, answer);
+        }
+      });
+    };
+    for (const node of queue.splice(0, first)) askOne(node);
+    for (;;) {
+      // One that leaves a question open until its deadline must not have everybody wait for as long.
+      const left = await pause(() => open().length === 0);
+      if (open().length === 0 || (left === 0 && queue.length === 0)) break;
+      for (const node of queue.splice(0, 1)) askOne(node);
     }
-    open = open.filter((i) => !ballots[i]?.isDecided());
-  }
-  return ballots.map((ballot) => ballot.result());
+    if (first > need) await pause(() => false);
+    return ballots.map((ballot) => ballot.result());
+  });
 }
 
 /** All of the results, or the first that is missing because of the nodes. */
