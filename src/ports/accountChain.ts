@@ -45,6 +45,11 @@ export type AccountChainStatus = ChainStatus & {
   readonly nodes: readonly NodeHealth[];
   /** That one of two nodes is believed without the other, one sentence; null: none is. */
   readonly alone: string | null;
+  /**
+   * That it is believed since the start, for less than a minute, one sentence: what it says is shown, and no step that cannot be taken back rests on
+   * that. Null: it is not so.
+   */
+  readonly hasty: string | null;
 };
 
 /** A watched account at `block`. */

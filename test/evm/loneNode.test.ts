@@ -93,3 +93,36 @@ test("also where both come back in one look, after the one that was believed fai
   await pass(world, 60);
   expect(believed(world)).toBe("uninitialized");
 });
+
+test("one that is believed alone at a start is not for a step that cannot be taken back, until the other was gone for a minute", async () => {
+  const world = scriptedWorld(2);
+  lie(world, 1);
+  const busy = node(world, 0);
+  busy.dead = true;
+  world.chain.watchPayment(KEY, 0).catch(() => undefined);
+  await pass(world, 20);
+  expect(believed(world)).toBe("sent");
+  const sentence = "b alone has been believed of the two ETH nodes for less than a minute, because a does not answer.";
+  expect(world.chain.status()).toMatchObject({ state: "ready", hasty: sentence });
+  busy.dead = false;
+  await pass(world, 60);
+  expect([believed(world), world.chain.status().hasty]).toEqual(["uninitialized", null]);
+  busy.dead = true;
+  await pass(world, 120);
+  expect(world.chain.status()).toMatchObject({ state: "ready", hasty: null });
+});
+
+test("one that was believed for a minute stays so after failures of its own", async () => {
+  const world = scriptedWorld(2);
+  node(world, 0).dead = true;
+  world.chain.watchPayment(KEY, 0).catch(() => undefined);
+  await pass(world, 50);
+  expect(world.chain.status().hasty).not.toBeNull();
+  await pass(world, 30);
+  expect(world.chain.status().hasty).toBeNull();
+  node(world, 1).dead = true;
+  await pass(world, 30);
+  node(world, 1).dead = false;
+  await pass(world, 40);
+  expect(world.chain.status()).toMatchObject({ state: "ready", hasty: null });
+});

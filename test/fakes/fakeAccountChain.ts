@@ -89,6 +89,7 @@ export class FakeAccountChain implements AccountChain {
       progress: null,
       error: this.trouble,
       alone: null,
+      hasty: null,
       nodes: this.nodes,
     };
   }

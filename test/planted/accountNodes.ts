@@ -33,7 +33,7 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "one of two account nodes that came back is not asked whether it agrees",
     LONE,
-    "    if (arrived.length > 1 || (node && node !== this.#believed)) this.#believed = null;\n",
+    "    if (arrived.length > 1 || (node && node !== this.#believed)) this.#stop();\n",
     "",
     LONE_TEST,
   ),
@@ -564,5 +564,26 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "    return told;",
     HOSTILE,
     PRICES,
+  ),
+  bug(
+    "money moves and secrets are shown on the word of one of two nodes, because the other was busy at the start",
+    "src/app/swap/duties/payment.ts",
+    "  if (hasty) return `${slot}: ${hasty}`;\n",
+    "",
+    "src/app/swap/duties/payment.test.ts",
+  ),
+  bug(
+    "one of two that is believed since some seconds is taken for one whose other is gone",
+    LONE,
+    "this.#isSure ||= isLong(aloneMs, looks);",
+    "this.#isSure = true;",
+    LONE_TEST,
+  ),
+  bug(
+    "who was found alone at a start counts for nothing that matters, however long the other is gone",
+    POOL,
+    "          this.#lone.noteStillGone();\n",
+    "",
+    LONE_TEST,
   ),
 ];

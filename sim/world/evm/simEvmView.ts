@@ -74,7 +74,7 @@ export class SimEvmView implements AccountChain {
     this.ticker = chain.ticker;
     this.chainId = chain.chainId;
     const look = { take: () => this.#look() };
-    const pool = { health: () => this.#health(), aloneText: () => null };
+    const pool = { health: () => this.#health(), aloneText: () => null, hastyText: () => null };
     this.#loop = new LookLoop({ ticker: chain.ticker, pool, look, clock, log, pollMs, leastMs: Math.min(LEAST_MS, pollMs) });
     this.#unsubscribe = chain.onBlock(() => {
       if (!life.isAlive) this.#unsubscribe();

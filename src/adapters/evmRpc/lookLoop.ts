@@ -8,7 +8,7 @@ import { type LookFault, lookFaultText } from "./fault.ts";
 import type { NodePool } from "./nodePool.ts";
 
 /** Nodes, and what was read from them. */
-export type LookSource = { readonly pool: Pick<NodePool, "health" | "aloneText">; readonly look: Pick<ChainLook, "take"> };
+export type LookSource = { readonly pool: Pick<NodePool, "health" | "aloneText" | "hastyText">; readonly look: Pick<ChainLook, "take"> };
 
 export type LookLoopDeps = LookSource & {
   readonly ticker: string;
@@ -90,8 +90,9 @@ export class LookLoop {
     const tip = this.#view?.tip ?? null;
     const state = this.#error !== null ? "unreachable" : tip === null ? "starting" : "ready";
     const { pool } = this.#source;
-    const alone = this.#error === null ? pool.aloneText(this.#deps.ticker) : null;
-    return { state, tip, progress: null, error: this.#error ?? this.#trouble ?? alone, nodes: pool.health(), alone };
+    const { ticker } = this.#deps;
+    const [alone, hasty] = this.#error === null ? [pool.aloneText(ticker), pool.hastyText(ticker)] : [null, null];
+    return { state, tip, progress: null, error: this.#error ?? this.#trouble ?? alone, nodes: pool.health(), alone, hasty };
   }
 
   /** The same function may be added twice; each has its own unsubscriber. */

@@ -97,6 +97,14 @@ export class NodePool {
     return `${believed.name} alone is believed of the two ${ticker} nodes, because ${gone.name} does not answer: add another.`;
   }
 
+  /** That who is believed alone is so for the start alone, one sentence; null: nobody is. */
+  hastyText(ticker: string): string | null {
+    const { believed, isHasty } = this.#lone;
+    const gone = this.#deps.nodes.find((node) => node !== believed);
+    if (!isHasty || believed === null || gone === undefined) return null;
+    return `${believed.name} alone has been believed of the two ${ticker} nodes for less than a minute, because ${gone.name} does not answer.`;
+  }
+
   #nobody(): LookFault {
     const { nodes } = this.#deps;
     const troubles = nodes.flatMap((node) => node.trouble ?? []);
@@ -110,7 +118,10 @@ export class NodePool {
     this.#probe(node, signal).then(
       (arrival) => {
         done();
-        if (arrival === null) return;
+        if (arrival === null) {
+          this.#lone.noteStillGone();
+          return;
+        }
         node.arrived(arrival.head, false);
         this.#lone.noteBack();
       },

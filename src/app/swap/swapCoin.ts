@@ -57,6 +57,8 @@ export type SwapChain = Pick<
    * or not any more. Null: there is none, or it is shown. Chains of scripts show what they have.
    */
   unfound?(script: Uint8Array): "unspent" | "claimed" | "refunded" | null;
+  /** Why no step that cannot be taken back rests on what the chain shows now, one sentence; null: nothing is against it. Chains of scripts have `doubt`. */
+  hasty?(): string | null;
   /**
    * The secret of a watched script's payment, where anybody showed it while nobody could say what the chain has; null: nobody did. It was
    * compared with the hash. Chains of scripts have `guard`.

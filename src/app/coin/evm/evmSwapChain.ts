@@ -59,6 +59,9 @@ export class EvmSwapChain implements SwapChain {
   status(): ChainStatus {
     return this.#chain.status();
   }
+  hasty(): string | null {
+    return this.#chain.status().hasty;
+  }
   onChange(listener: (change: ChainChange) => void): () => void {
     return this.#chain.onChange(({ all, keys }) => {
       const scripts = [...this.#watched].filter(([, { key }]) => keys.has(key.id)).map(([hex]) => hex);

@@ -33,6 +33,7 @@ type View = {
   readonly notarized: boolean;
   readonly outputs: readonly SeenOutput[];
   readonly doubt: string | null;
+  readonly hasty: string | null;
 };
 const SAFE: SeenOutput = {
   txid: PAID,
@@ -46,8 +47,8 @@ const SAFE: SeenOutput = {
 
 /** The maker payment is confirmed by the log; what the chain says right now is `view`. */
 async function unsafe(view: Partial<View> = {}): Promise<string | null> {
-  const usual = { state: "ready", depth: 3, notarized: true, outputs: [SAFE], doubt: null } as const;
-  const { state, depth, notarized, outputs, doubt } = { ...usual, ...view };
+  const usual = { state: "ready", depth: 3, notarized: true, outputs: [SAFE], doubt: null, hasty: null } as const;
+  const { state, depth, notarized, outputs, doubt, hasty } = { ...usual, ...view };
   let isFresh = false;
   const chain = {
     doubt: async (block: BlockRef, confs: number) => (block === BLOCK && confs === 3 ? doubt : "asked for another block"),
@@ -56,6 +57,7 @@ async function unsafe(view: Partial<View> = {}): Promise<string | null> {
       isFresh = true;
     },
     status: () => ({ state, tip: null, progress: null, error: null }),
+    hasty: () => (isFresh ? hasty : null),
     outputs: () => (isFresh ? outputs : []),
     confirmations: () => depth,
     isNotarized: () => notarized,
@@ -81,6 +83,7 @@ test.each<[string, Partial<View>, string]>([
   ["one block too few", { depth: 2 }, "2 of 3 confirmations"],
   ["a missing notarization", { notarized: false }, "not notarized"],
   ["a block that only strangers show", { doubt: "block 10 may be made up" }, "block 10 may be made up"],
+  ["a node that nobody could be asked beside yet", { hasty: "b alone has been believed" }, "b alone has been believed"],
   ["no block", { outputs: [{ ...SAFE, block: null }] }, "not notarized"],
 ])("%s is found right before acting, whatever the log says", async (_what, view, reason) => {
   expect(await unsafe(view)).toContain(reason);

@@ -92,6 +92,8 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   await coin.chain.refresh(signal);
   const status = coin.chain.status();
   if (status.state !== "ready") return `${coin.ticker}: the backend is ${status.state}, its view may be old`;
+  const hasty = coin.chain.hasty?.();
+  if (hasty) return `${slot}: ${hasty}`;
   const txid = s.facts[slot]?.txid;
   const output = coin.chain.outputs(coin.contractScript(contractOf(s, slot))).find((o) => o.txid === txid && o.vout === 0);
   if (!output) return `${slot} ${txid ?? "?"} is not on the chain`;
