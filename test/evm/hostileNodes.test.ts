@@ -1154,33 +1154,37 @@ test.each([1, 2] as const)(
   },
 );
 
-/** It answers these methods after its deadline and all others at once. */
-function stallWith(silent: ScriptedNode, ...methods: readonly string[]): void {
+/** It answers calls of this method, and with this word in them, after its deadline and all others at once. */
+function stallWith(silent: ScriptedNode, asked: string, word = ""): void {
   const answer = silent.callBatch.bind(silent);
   silent.callBatch = (calls, options) => {
-    silent.hangs = calls.some(({ method }) => methods.includes(method));
+    silent.hangs = calls.some(({ method, params }) => method === asked && JSON.stringify(params).includes(word));
     return answer(calls, options);
   };
 }
 
-test.each([["eth_gasPrice"], ["eth_getTransactionCount"], ["eth_call"]])(
-  "one of three that tells its head at once and leaves %s unanswered keeps no look waiting for its deadline",
-  async (method) => {
-    const world = scriptedWorld(3, { pollMs: 3_600_000, leastMs: 1 });
-    const [silent, ...others] = world.nodes;
-    if (silent) stallWith(silent, method);
-    for (const other of others) other.latencyMs = 100;
-    await world.drive(world.chain.watchAccount(OWNER));
-    await world.drive(world.chain.watchPayment(KEY, 0));
-    for (let blocks = 0; blocks < 4; blocks++) {
-      await pass(world, 30);
-      const [sent] = world.evm.mine(blocks === 0 ? [SENT] : []);
-      const beganMs = world.evm.clock.nowMs();
-      await world.drive(world.chain.refresh());
-      expect(world.chain.status()).toMatchObject({ state: "ready", tip: { height: world.evm.tip.number } });
-      expect(world.evm.clock.nowMs() - beganMs).toBeLessThan(5_000);
-      if (sent) expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", sent: { txid: sent.txid } });
-      expect(world.chain.gasPrices()?.legacy).toBe(2_000_000_000n);
-    }
-  },
-);
+test.each([
+  ["eth_gasPrice", ""],
+  ["eth_getTransactionCount", ""],
+  ["eth_getTransactionCount", "pending"],
+  ["eth_call", ""],
+  ["eth_getTransactionByHash", ""],
+])("one of three that tells its head at once and leaves %s %s unanswered keeps no look waiting for its deadline", async (method, word) => {
+  const world = scriptedWorld(3, { pollMs: 3_600_000, leastMs: 1 });
+  const [silent, ...others] = world.nodes;
+  if (silent) stallWith(silent, method, word);
+  world.chain.watchTx("ab".repeat(32), 0).catch(() => undefined);
+  for (const other of others) other.latencyMs = 100;
+  await world.drive(world.chain.watchAccount(OWNER));
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  for (let blocks = 0; blocks < 4; blocks++) {
+    await pass(world, 30);
+    const [sent] = world.evm.mine(blocks === 0 ? [SENT] : []);
+    const beganMs = world.evm.clock.nowMs();
+    await world.drive(world.chain.refresh());
+    expect(world.chain.status()).toMatchObject({ state: "ready", tip: { height: world.evm.tip.number } });
+    expect(world.evm.clock.nowMs() - beganMs).toBeLessThan(5_000);
+    if (sent) expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", sent: { txid: sent.txid } });
+    expect(world.chain.gasPrices()?.legacy).toBe(2_000_000_000n);
+  }
+});

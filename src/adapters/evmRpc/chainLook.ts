@@ -4,6 +4,7 @@ import type { AccountState, AccountTip, AccountTx, PaymentEvent, ShownSecret, Sw
 import type { BlockRef } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HeaderAnswer } from "./answers.ts";
+import { askInTurn } from "./askInTurn.ts";
 import { type ChainView, paymentKey } from "./chainView.ts";
 import { DataCostWatch } from "./dataCostReader.ts";
 import { EVENTS_OF, type EventKind, EventSearch } from "./eventSearch.ts";
@@ -358,14 +359,13 @@ async function pendingNonces(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<EvmAddress, bigint>> {
   const told = new Map<EvmAddress, bigint[]>(watched.map((address) => [address, []]));
-  const queue = [...quorum.nodes].sort((a, b) => a.cost - b.cost);
   const isOpen = (address: EvmAddress): boolean => (told.get(address)?.length ?? 0) < quorum.need;
-  for (let wave = queue.splice(0, quorum.need); wave.length > 0; wave = queue.splice(0, 1)) {
+  const { nodes, need, clock, timeoutMs } = quorum;
+  await askInTurn(nodes, { clock, first: need, isDone: () => !watched.some(isOpen) }, signal, async (node, s) => {
     const open = watched.filter(isOpen);
-    if (open.length === 0) break;
-    const answers = await Promise.all(wave.map((node) => node.ask(open.map(pendingNonceQuery), null, quorum.timeoutMs, signal)));
-    for (const list of answers) for (const [i, address] of open.entries()) if (list[i]?.ok) told.get(address)?.push(list[i].value);
-  }
+    const list = await node.ask(open.map(pendingNonceQuery), null, timeoutMs, s);
+    for (const [i, address] of open.entries()) if (list[i]?.ok) told.get(address)?.push(list[i].value);
+  });
   const known = watched.filter((address) => !isOpen(address));
   return new Map(known.map((address) => [address, (told.get(address) ?? []).reduce((a, b) => (a < b ? a : b))]));
 }

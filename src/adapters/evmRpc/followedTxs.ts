@@ -5,6 +5,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import type { PaymentEvent, Receipt, TokenArrival } from "../../ports/accountChain.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { LogAnswer, ReceiptAnswer, TxAnswer } from "./answers.ts";
+import { askInTurn } from "./askInTurn.ts";
 import type { EvmNode } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
 import { blockQuery, rawTxQuery, receiptQuery, txQuery } from "./query.ts";
@@ -103,26 +104,32 @@ async function readRaw(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Uint8Array | "unreadable">> {
   const found = new Map<string, Uint8Array | "unreadable">();
-  const ask = async (node: EvmNode): Promise<void> => {
-    const wanted = txids.filter((txid) => !(found.get(txid) instanceof Uint8Array));
-    if (wanted.length === 0) return;
-    const answers = await node.ask(wanted.map(txQuery), null, quorum.timeoutMs, signal);
+  let [asked, told] = [0, 0];
+  const isWanted = (txid: string): boolean => !(found.get(txid) instanceof Uint8Array);
+  const ask = async (node: EvmNode, s: AbortSignal): Promise<void> => {
+    const wanted = txids.filter(isWanted);
+    asked++;
+    const answers = await node.ask(wanted.map(txQuery), null, quorum.timeoutMs, s);
     const odd: string[] = [];
     for (const [i, txid] of wanted.entries()) {
       const answer = answers[i];
       if (!answer?.ok || answer.value === null) continue;
       const raw = rebuilt(answer.value, txid);
-      found.set(txid, raw ?? "unreadable");
+      if (isWanted(txid)) found.set(txid, raw ?? "unreadable");
       if (raw === null) odd.push(txid);
     }
-    const raws = odd.length === 0 ? [] : await node.ask(odd.map(rawTxQuery), null, quorum.timeoutMs, signal);
+    const raws = odd.length === 0 ? [] : await node.ask(odd.map(rawTxQuery), null, quorum.timeoutMs, s);
     for (const [i, txid] of odd.entries()) {
       const answer = raws[i];
       if (answer?.ok && answer.value !== null && isTxOf(answer.value, txid)) found.set(txid, answer.value);
     }
+    if (answers.every(({ ok: isTold }) => isTold)) told++;
   };
   const there = quorum.nodes.filter(({ state }) => state !== "away");
-  for (const node of [...(there.length > 0 ? there : quorum.nodes)].sort((a, b) => a.cost - b.cost)) await ask(node);
+  const nodes = there.length > 0 ? there : quorum.nodes;
+  // What nobody has is asked of everybody; who is late with that is waited for no longer than with anything else.
+  const isDone = (): boolean => !txids.some(isWanted) || (asked === nodes.length && told >= quorum.need);
+  await askInTurn(nodes, { clock: quorum.clock, first: 1, isDone, waitsForMore: true }, signal, ask);
   return found;
 }
 

@@ -1,7 +1,7 @@
 import { type GasPrices, nextBaseFee } from "../../core/evm/gas.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { FeeHistoryAnswer, HeaderAnswer } from "./answers.ts";
-import { askTogether } from "./askTogether.ts";
+import { askInTurn } from "./askInTurn.ts";
 import type { NodeAnswer } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
 import { feeHistoryQuery, gasPriceQuery, type Query } from "./query.ts";
@@ -58,19 +58,14 @@ function tipsOf({ reward }: FeeHistoryAnswer): Tips | null {
 }
 
 /** What the nodes say; of those that say nothing while as many have answered as must agree, nobody is waited for long. */
-function askAll<T>(
-  { nodes, need, timeoutMs, clock }: Quorum,
-  queries: readonly Query<T>[],
-  signal: AbortSignal,
-): Promise<NodeAnswer<T>[][]> {
-  return askTogether(clock, signal, async ({ ask, pause }) => {
-    const told: NodeAnswer<T>[][] = [];
-    const isEnough = (): boolean => told.filter((answers) => answers.some(({ ok: isTold }) => isTold)).length >= need;
-    for (const node of nodes) ask(async (s) => void told.push([...(await node.ask(queries, null, timeoutMs, s))]));
-    while (!isEnough() && (await pause(isEnough)) > 0);
-    await pause(() => false);
-    return told;
+async function askAll<T>(quorum: Quorum, queries: readonly Query<T>[], signal: AbortSignal): Promise<NodeAnswer<T>[][]> {
+  const { nodes, need, timeoutMs, clock } = quorum;
+  const told: NodeAnswer<T>[][] = [];
+  const isDone = (): boolean => told.filter((answers) => answers.some(({ ok: isTold }) => isTold)).length >= need;
+  await askInTurn(nodes, { clock, first: nodes.length, isDone, waitsForMore: true }, signal, async (node, s) => {
+    told.push([...(await node.ask(queries, null, timeoutMs, s))]);
   });
+  return told;
 }
 
 /**

@@ -2,7 +2,7 @@ import { parseHex, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { askTogether } from "./askTogether.ts";
+import { askInTurn } from "./askInTurn.ts";
 import type { EvmNode, NodeAnswer } from "./evmNode.ts";
 import type { LookFault, NodeFault } from "./fault.ts";
 import type { Query } from "./query.ts";
@@ -127,7 +127,7 @@ class Ballot<T> {
  *
  * @param first how many are asked at once instead, and waited for a moment longer than is needed
  */
-export function quorumRead<T>(
+export async function quorumRead<T>(
   quorum: Quorum,
   queries: readonly Query<T>[],
   signal: AbortSignal,
@@ -135,35 +135,23 @@ export function quorumRead<T>(
 ): Promise<readonly Read<T>[]> {
   const { block, timeoutMs, clock, need } = quorum;
   const ballots = queries.map((query) => new Ballot(query, quorum));
-  const queue = [...quorum.nodes].sort((a, b) => a.cost - b.cost);
   const open = (): readonly number[] => [...queries.keys()].filter((i) => !ballots[i]?.isDecided());
-  return askTogether(clock, signal, async ({ ask, pause }) => {
-    const askOne = (node: EvmNode): void => {
-      const asked = open();
-      ask(async (s) => {
-        const answers = await node.askAt(
-          asked.flatMap((i) => queries[i] ?? []),
-          block,
-          timeoutMs,
-          s,
-        );
-        if (answers === "moved") return;
-        for (const [a, i] of asked.entries()) {
-          const answer = answers[a];
-          if (answer !== undefined) ballots[i]?.take(node, answer);
-        }
-      });
-    };
-    for (const node of queue.splice(0, first)) askOne(node);
-    for (;;) {
-      // One that leaves a question open until its deadline must not have everybody wait for as long.
-      const left = await pause(() => open().length === 0);
-      if (open().length === 0 || (left === 0 && queue.length === 0)) break;
-      for (const node of queue.splice(0, 1)) askOne(node);
+  const how = { clock, first, isDone: () => open().length === 0, waitsForMore: first > need };
+  await askInTurn(quorum.nodes, how, signal, async (node, s) => {
+    const asked = open();
+    const answers = await node.askAt(
+      asked.flatMap((i) => queries[i] ?? []),
+      block,
+      timeoutMs,
+      s,
+    );
+    if (answers === "moved") return;
+    for (const [a, i] of asked.entries()) {
+      const answer = answers[a];
+      if (answer !== undefined) ballots[i]?.take(node, answer);
     }
-    if (first > need) await pause(() => false);
-    return ballots.map((ballot) => ballot.result());
   });
+  return ballots.map((ballot) => ballot.result());
 }
 
 /** All of the results, or the first that is missing because of the nodes. */
