@@ -124,11 +124,19 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "claims and refunds of a swap that waits do not follow the price of gas",
     FUNDS,
-    "spend: isSpend ? slot : null }];",
-    "spend: slot === payment ? slot : null }];",
+    "spend: isSpend ? { slot,",
+    "spend: slot === payment ? { slot,",
     WAITING_TEST,
     LINE,
   ),
+  bug(
+    "what would fail is made dearer and dearer while its swap waits",
+    FUNDS,
+    "if (!(await this.#giveUpHopeless(spend, coin))) await this.#renew",
+    "if ((await this.#giveUpHopeless(spend, coin)) !== null) await this.#renew",
+    WAITING_TEST,
+  ),
+  bug("what nodes refused once is given up for as long as its swap waits", FUNDS, "      else coin.takeBack?.(raw);\n", "", WAITING_TEST),
   bug(
     "a dearer version that was not stored keeps its nonce from what is",
     FUNDS,

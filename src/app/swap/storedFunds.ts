@@ -12,7 +12,7 @@ import {
 } from "../../core/swap/swapState.ts";
 import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Reservation } from "../tradingCoin.ts";
 import { chainOf } from "./contracts.ts";
@@ -25,9 +25,13 @@ import { dearerSpend } from "./waitingSpends.ts";
 
 /** A look at the chain every half minute is what makes transactions of running swaps dearer. */
 const RENEW_MS = 30_000;
+/** Of a question to the nodes. */
+const TRY_MS = 10_000;
 
-/** `spend`: the slot of one that is made dearer while it is sent; null: it is sent as it is, or not at all. */
-type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Slot | null };
+/** A claim, refund or cancellation, and all its versions. */
+type Spend = { readonly slot: Slot; readonly raws: readonly Uint8Array[] };
+/** `spend`: of one that is made dearer while it is sent; null: it is sent as it is, or not at all. */
+type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Spend | null };
 
 /** Versions of one transaction. `ticker`: of the coin it was signed for. */
 type Unsent = { readonly slot: Slot; readonly ticker: string; readonly raws: readonly Uint8Array[] };
@@ -213,18 +217,34 @@ export class StoredFunds {
   }
 
   /** Gas may rise while the swap waits, and its deadline comes; whatever is later of the account waits behind, too. */
-  #renewal(uuid: string, slot: Slot): (coin: SwapCoin) => Promise<void> {
+  #renewal(uuid: string, spend: Spend): (coin: SwapCoin) => Promise<void> {
     let nextMs = Number.NEGATIVE_INFINITY;
     return async (coin) => {
       const nowMs = this.#clock.nowMs();
       if (nowMs < nextMs || !this.#needs.has(uuid)) return;
       nextMs = nowMs + RENEW_MS;
       try {
-        await this.#renew(uuid, slot, coin);
+        if (!(await this.#giveUpHopeless(spend, coin))) await this.#renew(uuid, spend.slot, coin);
       } catch (error) {
-        this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
+        this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot: spend.slot, error });
       }
     };
+  }
+
+  /**
+   * Nobody sees whether the payment was spent or went back while its swap waits: what would fail is not paid dearly, and holds up nothing. It counts again
+   * when it would not.
+   */
+  async #giveUpHopeless({ raws }: Spend, coin: SwapCoin): Promise<boolean> {
+    const [newest] = raws.slice(-1);
+    if (!newest || !coin.isHopeless) return false;
+    const trying = withDeadline(this.#clock, TRY_MS, undefined, async (signal) => coin.isHopeless?.(newest, signal));
+    const isHopeless = (await trying.catch(() => false)) === true;
+    for (const raw of raws) {
+      if (isHopeless) coin.giveUp?.(raw, false);
+      else coin.takeBack?.(raw);
+    }
+    return isHopeless;
   }
 
   /** What is stored comes first. */
@@ -388,7 +408,13 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
     if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null }));
     const notAfter = tx.notAfter ?? (role === "maker" ? makerPaymentConfirmedBy : revealBy);
-    return [{ raw: fromHex(tx.raw), until: slot === payment && !isPaidFor(s) ? notAfter : null, spend: isSpend ? slot : null }];
+    return [
+      {
+        raw: fromHex(tx.raw),
+        until: slot === payment && !isPaidFor(s) ? notAfter : null,
+        spend: isSpend ? { slot, raws: versionsOfSlot(s, slot).map((v) => fromHex(v.raw)) } : null,
+      },
+    ];
   });
 }
 

@@ -264,6 +264,11 @@ export interface SwapCoin extends TradingCoin {
    */
   entrust?(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<void>) | null): void;
   /**
+   * Whether the chain would refuse a claim or refund that was sent, as a majority of its nodes says; false where nobody says. Only coins that have `entrust`
+   * have it.
+   */
+  isHopeless?(spend: Uint8Array, signal: AbortSignal): Promise<boolean>;
+  /**
    * A claim, refund or cancellation of the same account again, at a higher fee and with its nonce: of any coin of the account, whose swap waits. Only coins
    * that have `entrust` have it.
    */

@@ -32,6 +32,9 @@ let taken: number;
 let waiting: WaitingSwaps;
 /** What is asked for unsent versions at each block. */
 let renew: ((coin: SwapCoin) => Promise<void>) | null;
+/** The chain would refuse what was sent. */
+let isHopeless: boolean;
+let givenUp: Map<string, boolean>;
 /** Wei per 1000 gas. */
 let perKb: bigint;
 /** Of the events of swaps that wait, those that others are told of. */
@@ -43,6 +46,8 @@ beforeEach(() => {
   isFull = false;
   taken = 0;
   renew = null;
+  isHopeless = false;
+  givenUp = new Map();
   perKb = 1n;
   told = [];
   const account = {
@@ -54,6 +59,9 @@ beforeEach(() => {
       renew = made;
     },
     handBack: () => undefined,
+    isHopeless: async () => isHopeless,
+    giveUp: (raw: Uint8Array, isRefused: boolean) => void givenUp.set(toHex(raw), isRefused),
+    takeBack: (raw: Uint8Array) => void givenUp.delete(toHex(raw)),
     spendSize: () => 1_000,
     spendRates: () => ({ rate: { perKb, wholeKb: false }, floorPerKb: null, relayPerKb: null, mostPerTx: 10n ** 18n }),
     buildDearer: (former: Uint8Array, fee: bigint) => ({ ok: true, value: { txid: "c2", raw: fromHex("c2"), fee, former } }),
@@ -133,6 +141,18 @@ test("what a swap that waits has sent is made dearer when gas is, stored before 
   expect(stored.at(-1)?.event).toEqual({ type: "tx_replaced", slot: "takerPaymentSpend", txid: "c2", raw: "c2", fee: "2000000" });
   await block();
   expect(done).toHaveLength(3);
+});
+
+test("what the chain would refuse is given up and not made dearer, until it would not: its payment went back while nobody looked", async () => {
+  add(SENT);
+  perKb = 2_000_000n;
+  isHopeless = true;
+  await block();
+  expect([done, [...givenUp]]).toEqual([["entrusted c1"], [["c1", false]]]);
+  isHopeless = false;
+  await block();
+  expect([...givenUp]).toEqual([]);
+  expect(done).toEqual(["entrusted c1", "stored tx_replaced", "entrusted c2"]);
 });
 
 test("a dearer version that is not stored leaves its nonce to the one before, and is tried again half a minute later", async () => {

@@ -8,6 +8,7 @@ import { VirtualClock } from "../../../adapters/virtualClock/virtualClock.ts";
 import { addressFromBytes, addressOfPubkey } from "../../../core/evm/address.ts";
 import { parseEvmTx } from "../../../core/evm/parseTx.ts";
 import { signEvmTx } from "../../../core/evm/signTx.ts";
+import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
 import { fromUnits } from "../../../core/money/rational.ts";
 import { err, ok } from "../../../core/util/result.ts";
@@ -119,6 +120,34 @@ test("nor does it pay what nodes ask that ask anything", () => {
     ok: false,
     error: { kind: "Transport", message: expect.stringContaining("which is not paid") },
   });
+});
+
+test("a claim or refund is hopeless where the chain would refuse its very call, a cancellation never, and nobody's silence makes one so", async () => {
+  const call = {
+    kind: "receiverSpend",
+    id: new Uint8Array(32),
+    amount: UNITS,
+    secret: new Uint8Array(32),
+    token: TOKEN,
+    sender: address,
+  } as const;
+  const sign = (data: Uint8Array): Uint8Array =>
+    signEvmTx({ type: "legacy", chainId: 1n, nonce: 0n, gasLimit: 65_000n, to: SWAPS, value: 0n, data, gasPrice: 10n ** 10n }, key).raw;
+  const claim = sign(encodeSwapCall(call));
+  const told = { kind: "Reverted", data: null, message: "NotOpen" } as const;
+  const tried: CallRequest[] = [];
+  const isHopeless = (raw: Uint8Array, answer: ReturnType<FakeAccountChain["answer"]>): Promise<boolean> => {
+    chain.answer = (request) => {
+      tried.push(request);
+      return answer;
+    };
+    return coins.eth.isHopeless?.(raw, signal) ?? expect.fail("nobody can say");
+  };
+  expect(await isHopeless(claim, err(told))).toBe(true);
+  expect(tried).toEqual([{ from: address, to: SWAPS, value: 0n, data: encodeSwapCall(call) }]);
+  expect(await isHopeless(claim, null)).toBe(false);
+  expect(await isHopeless(claim, err({ kind: "Unreachable", message: "nobody is there" }))).toBe(false);
+  expect(await isHopeless(sign(new Uint8Array(0)), err(told))).toBe(false);
 });
 
 test("a claim that was signed before its data became dearer stays here", async () => {

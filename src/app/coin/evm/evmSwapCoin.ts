@@ -159,6 +159,14 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   buildCancel(payment: Uint8Array, { least }: CancelFees = {}): Result<OwnSignedTx, FundsError> {
     return this.#builder.cancel(payment, least ?? null);
   }
+  /** It has left, so the call shows nothing new. */
+  async isHopeless(spend: Uint8Array, signal: AbortSignal): Promise<boolean> {
+    const { to, data } = this.#own(spend).tx;
+    if (to === null || this.#callOf(spend) === null) return false;
+    const { chain, address } = this.coin.account;
+    const tried = await chain.call({ from: address, to, value: 0n, data }, signal);
+    return !tried.ok && tried.error.kind === "Reverted";
+  }
   buildDearer(former: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError> {
     return this.#builder.dearer(this.#own(former), fee);
   }
