@@ -793,6 +793,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     FUNDS_TEST,
   ),
   bug(
+    "a taker put back to before its fee left pays it twice where its other coin comes later",
+    FUNDS,
+    "raws.some((raw) => coin.holdsUp?.(raw))",
+    "raws.length > 0",
+    LINE,
+  ),
+  bug(
     "what a dropped payment was to take is promised to nobody any more",
     FUNDS,
     "if (needs.ticker === coin.ticker) this.#takeOwn(coin, [[uuid, needs]]);",

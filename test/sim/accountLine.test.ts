@@ -321,6 +321,37 @@ test.each([
 );
 
 test(
+  "a taker put back to before its fee left, without its other coin, pays no second one",
+  async () => {
+    await open();
+    const { taker, world } = t;
+    let died = false;
+    taker.storeFault = (_uuid, { event }) => {
+      if (died || event.type !== "tx_signed" || event.slot !== "fee") return undefined;
+      died = true;
+      return "crash_after";
+    };
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("it dies", () => !taker.isRunning, HOUR_MS);
+    const backup = await taker.backup();
+    await taker.start(ALL);
+    await world.runUntil(
+      "its fee is in a block",
+      () => taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "fee" && !!e.block),
+      HOUR_MS,
+    );
+    taker.crash();
+    await taker.restore(backup);
+    await taker.start(NO_UTXO);
+    await world.advance(60_000);
+    taker.crash();
+    await taker.start(ALL);
+    expect(await ended(t, uuid, before)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);
+
+test(
   "a claim that showed its secret, of a swap that waits for its other coin, follows the price of gas, and another swap's claim gets through behind it",
   async () => {
     await open();

@@ -189,8 +189,11 @@ export class StoredFunds {
   async #giveBack(uuid: string, unsent: Unsent, coin: SwapCoin): Promise<void> {
     const { slot, ticker, raws } = unsent;
     const before = this.#needs.get(uuid);
-    const state =
-      before && (await this.#goOn(uuid, (s) => (unsentOf(s)?.slot === slot ? { type: "tx_dropped", slot, failure: null } : null)));
+    // A log that was put back to an older state says so of what left: it is no claim, and signed anew it would be paid twice.
+    const mayDrop = (s: SwapState): boolean =>
+      unsentOf(s)?.slot === slot && (slot === ownClaim(s.terms.role) || raws.some((raw) => coin.holdsUp?.(raw)));
+    const drop: Decide = (s) => (mayDrop(s) ? { type: "tx_dropped", slot, failure: null } : null);
+    const state = before && (await this.#goOn(uuid, drop));
     const now = this.#needs.get(uuid);
     // It runs: its log says what it has.
     if (!before || !now || this.#isClosed) return;

@@ -274,6 +274,10 @@ export interface SwapCoin extends TradingCoin {
    */
   buildDearer?(former: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError>;
   handBack?(raw: Uint8Array): void;
+  /**
+   * Whether what is later of the account waits for its nonce: no block and no pool has it used. Only coins that have `entrust` have it.
+   */
+  holdsUp?(raw: Uint8Array): boolean;
   /** One that never left, and never will, gives its nonce back. */
   freeNonce?(raw: Uint8Array): void;
   /** A stored own transaction that may never confirm: nothing is built on its change any more. Its inputs stay taken. */

@@ -259,6 +259,11 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     const signed = this.#ofAccount(raw);
     if (signed) this.coin.account.nonces.handBack(signed.txid);
   }
+  holdsUp(raw: Uint8Array): boolean {
+    const { chain, address } = this.coin.account;
+    const [signed, state] = [this.#ofAccount(raw), chain.account(address)];
+    return signed !== null && state !== undefined && signed.tx.nonce >= state.pendingNonce;
+  }
   freeNonce(raw: Uint8Array): void {
     this.coin.account.nonces.free(evmTxid(raw));
   }
