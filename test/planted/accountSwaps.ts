@@ -800,6 +800,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     LINE,
   ),
   bug(
+    "what an accepted copy says was signed and never left keeps its nonce until a day past its lock",
+    "src/app/swap/duties/seek.ts",
+    "    await freeNonces(task);\n",
+    "",
+    LINE,
+  ),
+  bug(
     "what a dropped payment was to take is promised to nobody any more",
     FUNDS,
     "if (needs.ticker === coin.ticker) this.#takeOwn(coin, [[uuid, needs]]);",

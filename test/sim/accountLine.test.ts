@@ -320,6 +320,36 @@ test.each([
   TIMEOUT_MS,
 );
 
+test.each([
+  ["fee", "taker", UTXO, ETH],
+  ["takerPayment", "taker", UTXO, ETH],
+  ["makerPayment", "maker", ETH, UTXO],
+] as const)(
+  "a %s of the %s for %s/%s that an accepted copy says was signed and never left stays home, and holds up no other swap",
+  async (slot, role, base, rel) => {
+    await open();
+    const { world } = t;
+    const node = t[role];
+    let died = false;
+    node.storeFault = (_uuid, { event }) => {
+      if (died || event.type !== "tx_signed" || event.slot !== slot) return undefined;
+      died = true;
+      return "crash_after";
+    };
+    const first = await match(t, base, rel, "4", "0.5");
+    await world.runUntil("it dies", () => !node.isRunning, HOUR_MS);
+    const log = await node.swapStore.log(first);
+    await node.swapStore.append(first, log.length, { v: 1, atMs: log.at(-1)?.atMs ?? 0, event: { type: "record_cut" } }, []);
+    await node.start(ALL);
+    await world.advance(45_000);
+    const second = await match(t, USDT, ETH, "4", "0.5");
+    await world.runUntil("the second one ends", () => isOver(t, second), 0.3 * HOUR_MS);
+    expect(outcomes(t, second)).toBe("success success");
+    expect(node.has(first, (e) => e.type === "tx_attempted" && e.slot === slot)).toBe(false);
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "a taker put back to before its fee left, without its other coin, pays no second one",
   async () => {

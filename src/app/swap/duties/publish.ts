@@ -147,7 +147,7 @@ function release(coin: SwapCoin, tx: OwnTx): void {
  * payment is. That it never leaves as it is signed now is stored first; then its nonce is free, gas is held for it as before, and it is signed anew when it
  * may leave.
  */
-async function giveNonceBack(task: SwapTask, slot: Slot): Promise<void> {
+export async function giveNonceBack(task: SwapTask, slot: Slot): Promise<void> {
   const tx = task.state.own[slot];
   const isUnsent = ({ own }: SwapState): boolean => own[slot]?.attempted === false && own[slot].txid === tx?.txid;
   if (!tx) return;
