@@ -440,6 +440,13 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/peers/freshKeys.test.ts",
   ),
   bug(
+    "what a swap of an accepted copy has sold is offered again once that swap has succeeded",
+    "src/app/peers/unpaidSwaps.ts",
+    ' || (event.type === "tx_attempted" && event.slot === "makerPayment")',
+    "",
+    "src/app/peers/peerPolicy.test.ts",
+  ),
+  bug(
     "an order is fulfilled by a swap that came to nothing a moment ago",
     UPKEEP,
     " || this.#vain.has(uuid)",

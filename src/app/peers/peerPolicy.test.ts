@@ -213,6 +213,20 @@ test("swaps count against the share until their fee is there, also those of a fo
   expect(policy.mayReserve({ ...ask, amount: decimal("5") }).kind).toBe("granted");
 });
 
+test("a swap whose record was cut holds nothing before its payment, and one whose payment is found was paid for, though no fee is in its record", async () => {
+  const { open } = world("10");
+  const policy = await open();
+  const stored = (event: SwapEvent) => ({ v: 1, atMs: 0, event }) as const;
+  const log = ([{ type: "started", terms: terms(1, "maker", "u") }, { type: "record_cut" }] as const).map(stored);
+  policy.resume("u", log);
+  const ask = { sender: key(2), coin: "AAA", orderUuid: "o", orderAvailable: decimal("10"), held: [], hasRoom: () => true };
+  expect([policy.isUnpaid("u"), policy.mayReserve({ ...ask, amount: decimal("5") }).kind]).toEqual([true, "granted"]);
+  for (const event of [{ type: "tx_attempted", slot: "makerPayment" }, success] as const) {
+    log.push(stored(event));
+    expect(policy.onSwapEvent("u", [...log])).toBeNull();
+  }
+});
+
 test("the operator bans for good or for a time, once, over restarts, and lifts the ban with what it was for", async () => {
   const { clock, open } = world();
   const policy = await open();

@@ -1,7 +1,7 @@
 import type { Rational } from "../../core/money/rational.ts";
 import type { OpenHold } from "../../core/peers/strangersShare.ts";
 import { textToRational } from "../../core/swap/amountText.ts";
-import type { HeldFee, StoredEvent } from "../../core/swap/events.ts";
+import type { HeldFee, StoredEvent, SwapEvent } from "../../core/swap/events.ts";
 import { peerIdOf } from "./peerBook.ts";
 
 type Unpaid = OpenHold & { readonly ticker: string; readonly fees: readonly HeldFee[] };
@@ -22,7 +22,7 @@ export class UnpaidSwaps {
   follow(uuid: string, log: readonly StoredEvent[]): "unpaid" | "paid" | "ended" {
     const first = log[0]?.event;
     if (first?.type !== "started" || first.terms.role !== "maker") return "ended";
-    const paid = log.some(({ event }) => event.type === "tx_received" && event.slot === "fee");
+    const paid = log.some(({ event }) => isFeePaid(event));
     const ended = log.some(({ event }) => event.type === "finished" || event.type === "abandoned");
     if (paid || ended) {
       this.#holds.delete(uuid);
@@ -30,8 +30,10 @@ export class UnpaidSwaps {
     }
     if (!this.#holds.has(uuid)) {
       const { counterparty, makerUnits, makerCoin, myOrderUuid, heldFees = [] } = first.terms;
-      const hold = { peer: peerIdOf(counterparty), units: BigInt(makerUnits), orderUuid: myOrderUuid, ticker: makerCoin };
-      this.#holds.set(uuid, { ...hold, fees: heldFees });
+      // One whose record was cut pays nothing any more.
+      const isCut = log.some(({ event }) => event.type === "record_cut");
+      const hold = { peer: peerIdOf(counterparty), units: isCut ? 0n : BigInt(makerUnits), orderUuid: myOrderUuid, ticker: makerCoin };
+      this.#holds.set(uuid, { ...hold, fees: isCut ? [] : heldFees });
     }
     return "unpaid";
   }
@@ -47,3 +49,7 @@ export class UnpaidSwaps {
     );
   }
 }
+
+/** A maker pays only for a fee: a record that was cut may have the payment, found on its chain, and no fee. */
+const isFeePaid = (event: SwapEvent): boolean =>
+  (event.type === "tx_received" && event.slot === "fee") || (event.type === "tx_attempted" && event.slot === "makerPayment");
