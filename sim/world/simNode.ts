@@ -217,7 +217,7 @@ export class SimNode {
     const life = new Life();
     const running = this.#build(life);
     this.#running = running;
-    for (const uuid of await this.#log.allUuids()) this.swaps.set(uuid, await this.#log.log(uuid));
+    for (const uuid of await this.#log.allUuids()) this.swaps.set(uuid, await this.#log.log(uuid).catch(() => []));
     await settle(running.node.open());
     await settle(running.p2p.start());
     await this.#enable(running, coins, settle);

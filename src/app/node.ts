@@ -208,7 +208,8 @@ export class Node {
     await this.#relayGrades.open();
     await this.#ownKey.open();
     await this.swaps.open();
-    for (const uuid of this.swaps.activeUuids()) this.peers.resume(uuid, (await this.swaps.log(uuid)) ?? []);
+    // One whose record cannot be read is told of there, and keeps no other from going on.
+    for (const uuid of this.swaps.activeUuids()) this.peers.resume(uuid, (await this.swaps.log(uuid).catch(() => null)) ?? []);
     await this.orders.restore();
     this.book.start();
     this.orders.start();

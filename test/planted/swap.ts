@@ -84,6 +84,13 @@ export const SWAP: readonly PlantedBug[] = [
     "test/swap/oldBackup.test.ts",
   ),
   bug(
+    "a node with a swap whose record cannot be read does not start",
+    "src/app/node.ts",
+    "(await this.swaps.log(uuid).catch(() => null)) ?? []",
+    "(await this.swaps.log(uuid)) ?? []",
+    "test/sim/kickStart.test.ts",
+  ),
+  bug(
     "a swap that had not negotiated in an accepted copy goes on",
     "src/adapters/sqlite/swapLogs.ts",
     "state.negotiated ? [events.length, cut] : [events.length + 1, HELD];",

@@ -48,3 +48,19 @@ test("after a restart a swap and an order name the coins they need, wait for bot
   expectNobodyLost(t, uuid, before);
   await world.close();
 });
+
+test("a swap whose record cannot be read keeps neither its node from starting nor another swap from going on", async () => {
+  const t = await tradingWorld({ seed: 516 });
+  const { world, maker, taker } = t;
+  const [unread, whole] = [await match(t, "4", "0.5"), await match(t, "3", "0.4")];
+  const isPaid = (uuid: string): boolean => maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "makerPayment");
+  await world.runUntil("the maker pays both", () => isPaid(unread) && isPaid(whole), HOUR_MS);
+  maker.crash();
+  const { length } = maker.events(unread);
+  await maker.swapStore.append(unread, length + 1, { v: 1, atMs: 0, event: { type: "payment_gone" } }, []);
+  await maker.start(["DOC", "MARTY"]);
+  await world.runUntil("the other swap ends for both", () => isOver(t, whole), HOUR_MS);
+  expect([maker.outcome(whole), taker.outcome(whole)]).toEqual(["success", "success"]);
+  expect(maker.node.swaps.activeUuids()).toEqual([unread]);
+  await world.close();
+});
