@@ -447,6 +447,13 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/peers/peerPolicy.test.ts",
   ),
   bug(
+    "takers are blamed for the maker's full disk",
+    MAKER_SIDE,
+    "      this.#holds.excuse(pair.takerOrderUuid);\n",
+    "",
+    "src/app/orders/ordersService.test.ts",
+  ),
+  bug(
     "an order is fulfilled by a swap that came to nothing a moment ago",
     UPKEEP,
     " || this.#vain.has(uuid)",

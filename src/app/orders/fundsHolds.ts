@@ -22,7 +22,7 @@ type Hold = Held & {
   readonly fees: readonly HeldFees[];
 };
 
-/** What a maker's hold is for. `alone`: it may make room for a key with history. `isLate`: its taker may be gone, and is not blamed for it. */
+/** What a maker's hold is for. `alone`: it may make room for a key with history. `isLate`: its taker may be gone, or has chosen us in vain, and is not blamed for it. */
 export type HeldShare = { readonly orderUuid: string; readonly alone: boolean; readonly isLate: boolean; readonly connectByMs: number };
 
 /** Funds taken out of circulation for open handshakes, keyed by taker uuid. Lives in memory: a restart frees them all. */
@@ -155,6 +155,12 @@ export class FundsHolds {
 
   shareOf(takerUuid: string): HeldShare | null {
     return this.#holds.get(takerUuid)?.share ?? null;
+  }
+
+  /** Its taker has chosen us, and nothing of that could be stored: that it never did is not held against it. */
+  excuse(takerUuid: string): void {
+    const hold = this.#holds.get(takerUuid);
+    if (hold?.share) this.#holds.set(takerUuid, { ...hold, share: { ...hold.share, isLate: true } });
   }
 
   /** Open handshakes with a peer. */

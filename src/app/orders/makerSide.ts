@@ -207,7 +207,12 @@ export class MakerSide {
     }
     const agreed = { step: "swapAgreed", takerUuid: pair.takerOrderUuid, makerUuid: order.uuid } as const;
     const next = forgetSettled(connected.value, (uuid, match) => this.#isSettled(uuid, match));
-    await this.#ledger.commit([{ step: "maker", order: next }, agreed]);
+    try {
+      await this.#ledger.commit([{ step: "maker", order: next }, agreed]);
+    } catch (cause) {
+      this.#holds.excuse(pair.takerOrderUuid);
+      throw cause;
+    }
     try {
       await swaps.start(swap);
     } catch (error) {

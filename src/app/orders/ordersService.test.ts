@@ -596,6 +596,23 @@ test("a full disk when the taker connects: nothing is confirmed before a repeat 
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
 });
 
+test("a taker whose choice a full disk keeps from being stored is not blamed for it", async () => {
+  const blamed: string[] = [];
+  const world = new OrderWorld();
+  const maker = await world.node("maker", { policy: { onNeverConnected: (uuid) => void blamed.push(uuid) } });
+  const taker = await world.node("taker");
+  const uuid = await place(maker, sell());
+  await take(taker, buy("6"));
+  await world.clock.advance(2_000);
+  for (let i = 0; i < 400; i++) {
+    maker.disk.fail = true;
+    await world.clock.advance(100);
+  }
+  maker.disk.fail = false;
+  await world.clock.advance(30_000);
+  expect([maker.swaps.started, available(maker, uuid), blamed]).toEqual([[], "10", []]);
+});
+
 test("a full disk when the taker chooses: no connect leaves and its funds are free again", async () => {
   const { world, maker, taker } = await pair();
   await place(maker, sell());
