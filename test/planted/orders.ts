@@ -573,10 +573,10 @@ export const ORDERS: readonly PlantedBug[] = [
   ),
   bug(
     "what is remembered for a minute stays until twenty thousand more have come",
-    "src/app/orders/expiringMap.ts",
+    "src/app/expiringMap.ts",
     "      this.#entries.delete(old);\n",
     "",
-    "src/app/orders/expiringMap.test.ts",
+    "src/app/expiringMap.test.ts",
   ),
   bug(
     "an order is changed under a taker who was offered the old terms",

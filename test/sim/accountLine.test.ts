@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from "vitest";
+import type { SimNode } from "../../sim/world/simNode.ts";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import type { Slot } from "../../src/core/swap/events.ts";
 import { type Books, books, leftovers, outcomes } from "./accountAudit.ts";
 import { onMined, onSend, send } from "./accountMeddling.ts";
 import { audit, ended } from "./accountRun.ts";
@@ -16,6 +18,16 @@ afterEach(() => t.world.close());
 async function open(): Promise<void> {
   t = await accountWorld({ seed: SEED, pollMs: 15_000 });
   before = books(t);
+}
+
+/** Its process ends once, as soon as such a transaction is stored as signed, before any of it leaves. */
+function dieOnceSigned(node: SimNode, slot: Slot): void {
+  let died = false;
+  node.storeFault = (_uuid, { event }) => {
+    if (died || event.type !== "tx_signed" || event.slot !== slot) return undefined;
+    died = true;
+    return "crash_after";
+  };
 }
 
 test.each([
@@ -298,12 +310,7 @@ test.each([
     await open();
     const { world } = t;
     const node = t[role];
-    let died = false;
-    node.storeFault = (_uuid, { event }) => {
-      if (died || event.type !== "tx_signed" || event.slot !== slot) return undefined;
-      died = true;
-      return "crash_after";
-    };
+    dieOnceSigned(node, slot);
     const first = await match(t, base, rel, "4", "0.5");
     await world.runUntil("it dies", () => !node.isRunning, HOUR_MS);
     await node.start(NO_UTXO);
@@ -330,12 +337,7 @@ test.each([
     await open();
     const { world } = t;
     const node = t[role];
-    let died = false;
-    node.storeFault = (_uuid, { event }) => {
-      if (died || event.type !== "tx_signed" || event.slot !== slot) return undefined;
-      died = true;
-      return "crash_after";
-    };
+    dieOnceSigned(node, slot);
     const first = await match(t, base, rel, "4", "0.5");
     await world.runUntil("it dies", () => !node.isRunning, HOUR_MS);
     const log = await node.swapStore.log(first);
@@ -350,30 +352,26 @@ test.each([
   TIMEOUT_MS,
 );
 
-test(
-  "a taker put back to before its fee left, without its other coin, pays no second one",
-  async () => {
+test.each(["is in a block", "waits in the pools"] as const)(
+  "a taker put back to before its fee left, which %s, without its other coin, pays no second one",
+  async (where) => {
     await open();
     const { taker, world } = t;
-    let died = false;
-    taker.storeFault = (_uuid, { event }) => {
-      if (died || event.type !== "tx_signed" || event.slot !== "fee") return undefined;
-      died = true;
-      return "crash_after";
-    };
+    dieOnceSigned(taker, "fee");
     const uuid = await match(t, UTXO, ETH, "4", "0.5");
     await world.runUntil("it dies", () => !taker.isRunning, HOUR_MS);
     const backup = await taker.backup();
+    const isMined = where === "is in a block";
+    const { held } = world.accountChain(ETH);
+    if (!isMined) for (const { event } of await taker.swapStore.log(uuid)) if (event.type === "tx_signed") held.add(event.txid);
     await taker.start(ALL);
-    await world.runUntil(
-      "its fee is in a block",
-      () => taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "fee" && !!e.block),
-      HOUR_MS,
-    );
+    const isThere = (): boolean => taker.has(uuid, (e) => e.type === "tx_seen" && e.slot === "fee" && (e.block !== null) === isMined);
+    await world.runUntil(`its fee ${where}`, isThere, HOUR_MS);
     taker.crash();
     await taker.restore(backup);
     await taker.start(NO_UTXO);
     await world.advance(60_000);
+    held.clear();
     taker.crash();
     await taker.start(ALL);
     expect(await ended(t, uuid, before)).toBe("success success");

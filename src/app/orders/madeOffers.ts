@@ -4,7 +4,7 @@ import { MATCH_LIFE_MS, type MakerOrder } from "../../core/order/makerOrder.ts";
 import type { SwapAmounts } from "../../core/order/matching.ts";
 import { CONNECT_LIFE_MS } from "../../core/order/takerOrder.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { ExpiringMap } from "./expiringMap.ts";
+import { ExpiringMap } from "../expiringMap.ts";
 
 /** Whoever asks for longer than this after an offer gets none. */
 const MEMORY_MS = 600_000;

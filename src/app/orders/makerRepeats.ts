@@ -1,6 +1,6 @@
 import type { MakerReserved, OrderPair } from "../../core/message/types.ts";
 import { type MakerOrder, makerBaseTicker, makerRelTicker } from "../../core/order/makerOrder.ts";
-import { ExpiringMap } from "./expiringMap.ts";
+import { ExpiringMap } from "../expiringMap.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 
 /** How long `connected` is said again for a taker that repeats its `connect`: ours do when a message got lost. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../ports/clock.ts";
-import { ExpiringMap } from "../orders/expiringMap.ts";
+import { ExpiringMap } from "../expiringMap.ts";
 
 /** After a handshake that came to nothing: its taker may simply have chosen another maker. */
 const HANDSHAKE_PAUSE_MS = 20_000;

@@ -6,8 +6,8 @@ import { equalBytes, toHex } from "../../core/util/bytes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PeerStore } from "../../ports/peerStore.ts";
+import { ExpiringMap } from "../expiringMap.ts";
 import { KeyedBuckets } from "../orderbook/keyedBuckets.ts";
-import { ExpiringMap } from "../orders/expiringMap.ts";
 import type { KeyElsewhere } from "../orders/ordersDeps.ts";
 
 /** The other must have been silent this long before this node trades again: twenty of its keep-alives. */

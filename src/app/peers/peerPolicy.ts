@@ -13,7 +13,7 @@ import {
 import { feeShareOf, heldByStrangers, matchShareOf, type OpenHold, SHARE_DIVISOR, shareOf } from "../../core/peers/strangersShare.ts";
 import { conductOf } from "../../core/peers/swapConduct.ts";
 import type { StoredEvent } from "../../core/swap/events.ts";
-import { ExpiringMap } from "../orders/expiringMap.ts";
+import { ExpiringMap } from "../expiringMap.ts";
 import type { FeesAsk, PeerPolicy as OrdersPolicy, ReserveAsk, Share } from "../orders/ordersDeps.ts";
 import { LoanPauses } from "./loanPauses.ts";
 import { PeerBook, type PeerBookDeps, peerIdOf } from "./peerBook.ts";

@@ -6,7 +6,7 @@ import type { Secret } from "../../core/util/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { GossipMessage, GossipVerdict } from "../../ports/network.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
-import { ExpiringMap } from "../orders/expiringMap.ts";
+import { ExpiringMap } from "../expiringMap.ts";
 
 /** The messages that a node sends of one swap, in their envelopes. */
 export class OutgoingMail {

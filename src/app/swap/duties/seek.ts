@@ -16,8 +16,7 @@ const SEEK_AFTER_LOCK_SEC = 86_400;
 
 /**
  * Looks for the own payment of a swap whose record does not tell of it: KDF, which began it, pays before it writes, or the record was
- * cut. Once it is
- * found the swap goes on with it; when chain and clock are both well past its lock without it, there is none.
+ * cut. Once it is found the swap goes on with it; when chain and clock are both well past its lock without it, there is none.
  */
 export async function seek(task: SwapTask, signal: AbortSignal): Promise<void> {
   const { role } = task.state.terms;

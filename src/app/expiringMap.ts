@@ -1,4 +1,4 @@
-import type { Clock } from "../../ports/clock.ts";
+import type { Clock } from "../ports/clock.ts";
 
 /** Bounded memory of recent things. Entries vanish after `lifeMs`; when full, the oldest makes room. */
 export class ExpiringMap<V> {

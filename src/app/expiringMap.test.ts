@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
+import { VirtualClock } from "../adapters/virtualClock/virtualClock.ts";
 import { ExpiringMap } from "./expiringMap.ts";
 
 test("an entry lives as long as was said, from the last time it was set, and the oldest makes room when all places are taken", async () => {
