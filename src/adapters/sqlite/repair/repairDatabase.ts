@@ -20,7 +20,7 @@ export type RepairReport = {
   /** The files as they were, beside the database. */
   readonly copies: readonly string[];
   readonly tables: readonly TableReport[];
-  /** Swaps whose record is not whole, and those that may lack their end: the node will not act on them. One sentence each. */
+  /** Swaps whose record is not whole, which the node will not act on, and those that may lack their end, which pay nothing any more. One sentence each. */
   readonly cut: readonly string[];
   /** Whatever else was lost or put aside, one sentence each. */
   readonly lost: readonly string[];
