@@ -108,10 +108,17 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what a swap signed that waits for its other coin is never made dearer, and holds up the account in a spike of gas",
     KEEPER,
-    "    for (const { renew } of nonces.entrusted()) await renew?.();\n",
+    "    await Promise.all(nonces.entrusted().map(({ renew }) => renew?.()));\n",
     "",
     KEEPER_TEST,
     LINE,
+  ),
+  bug(
+    "waiting swaps of an account ask the nodes one after another, and an urgent claim stays cheap while others wait for answers",
+    KEEPER,
+    "await Promise.all(nonces.entrusted().map(({ renew }) => renew?.()));",
+    "for (const { renew } of nonces.entrusted()) await renew?.();",
+    KEEPER_TEST,
   ),
   bug(
     "a dearer version of what a waiting swap signed is not sent, for pools have the one before",

@@ -439,6 +439,15 @@ test("a dearer version of what a waiting swap left is sent though pools have its
   expect(chain.sent.length).toBe(1);
 });
 
+test("a waiting swap whose question to the nodes takes long does not keep another one's claim from being made dearer", async () => {
+  const [slow, urgent] = [0, 1].map(() => nonces.take((nonce) => pay(nonce)) ?? expect.fail("none"));
+  let asked = 0;
+  nonces.entrust(slow?.txid ?? "", null, () => new Promise((resolve) => void clock.after(10_000, resolve)));
+  nonces.entrust(urgent?.txid ?? "", null, async () => void asked++);
+  await blocks(1);
+  expect(asked).toBe(1);
+});
+
 test("what a waiting swap left is given up when its time is over: its nonce is filled, and not sent with it any more", async () => {
   const payment = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
   nonces.entrust(payment.txid, clock.nowMs() + 20_000);

@@ -151,7 +151,8 @@ export class NonceKeeper {
    */
   async #seeToEntrusted({ pendingNonce }: AccountState, signal: AbortSignal): Promise<void> {
     const { chain, clock, nonces, log } = this.#deps;
-    for (const { renew } of nonces.entrusted()) await renew?.();
+    // Each asks the nodes, who may take their time: the one with the next deadline waits for none of the others.
+    await Promise.all(nonces.entrusted().map(({ renew }) => renew?.()));
     for (const { signed, untilMs, renew } of nonces.entrusted()) {
       const { txid, raw, tx } = signed;
       // What pools have may be the version before.
