@@ -16,7 +16,14 @@ const names = args.filter((arg) => arg !== "--write");
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const all = listBugs(PLANTED_BUGS);
-const chosen = chooseBugs(all, names);
+const chosen = (() => {
+  try {
+    return chooseBugs(all, names);
+  } catch (cause) {
+    process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`);
+    process.exit(2);
+  }
+})();
 const read = (path: string): string | null => (existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), "utf8") : null);
 const problems = tableProblems(chosen, read);
 for (const problem of problems) process.stderr.write(`${problem}\n`);
