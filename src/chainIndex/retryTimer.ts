@@ -51,8 +51,9 @@ export class RetryTimer {
     this.#schedule(Math.max(this.#pollMs, atLeastMs));
   }
 
-  failed(): void {
-    const backoff = Math.min(MAX_BACKOFF_MS, this.#pollMs * 2 ** Math.min(this.#failures, 20));
+  /** @param mostMs longest wait, where what is missing is on its way */
+  failed(mostMs = MAX_BACKOFF_MS): void {
+    const backoff = Math.min(mostMs, this.#pollMs * 2 ** Math.min(this.#failures, 20));
     this.#failures++;
     this.#hurried = false;
     this.#resting = true;

@@ -45,6 +45,12 @@ export class ScriptedDaemon implements DaemonRpc {
   readonly mempool = new Map<string, Tx>();
   /** Blocks below this height are pruned. */
   prunedBelow = 0;
+  /** Knows `getblockfrompeer`, as Bitcoin Core 23 does, and has these peers; null: it does not. `gives`: blocks that it is asked for. */
+  peers: readonly { readonly id: number; readonly isFull: boolean; readonly gives: boolean }[] | null = null;
+  /** Peers that were asked for pruned blocks, by height. */
+  readonly blockRequests = new Map<number, number[]>();
+  /** Blocks that peers gave again, by hash. */
+  readonly fetched = new Set<string>();
   /** Answers `scantxoutset`, as Bitcoin Core does. */
   scansUtxoSet = false;
   relayFee = 0.00001;
@@ -170,8 +176,23 @@ export class ScriptedDaemon implements DaemonRpc {
       },
       getblock: ([hash]) => {
         const { height } = this.#byHash(hash);
-        if (height < this.prunedBelow) throw new Refusal(-1, "Block not available (pruned data)");
+        if (height < this.prunedBelow && !this.fetched.has(String(hash))) throw new Refusal(-1, "Block not available (pruned data)");
         return toHex(this.rawBlock(height));
+      },
+      getpeerinfo: () =>
+        (this.peers ?? []).map(({ id, isFull }) => ({
+          id,
+          servicesnames: isFull ? ["NETWORK", "WITNESS"] : ["WITNESS", "NETWORK_LIMITED"],
+        })),
+      getblockfrompeer: ([hash, id]) => {
+        if (this.peers === null) throw new Refusal(-32601, "Method not found");
+        const peer = this.peers.find((p) => p.id === id);
+        const { height } = this.#byHash(hash);
+        if (height >= this.prunedBelow || this.fetched.has(String(hash))) throw new Refusal(-1, "Block already downloaded");
+        if (peer === undefined) throw new Refusal(-1, "Peer does not exist");
+        this.blockRequests.set(height, [...(this.blockRequests.get(height) ?? []), peer.id]);
+        if (peer.isFull && peer.gives) this.fetched.add(String(hash));
+        return {};
       },
       getrawmempool: () => [...this.mempool.keys()],
       getrawtransaction: ([id]) => {

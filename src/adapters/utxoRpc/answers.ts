@@ -40,6 +40,24 @@ export const parseHeader: AnswerParser<HeaderAnswer> = (value) => {
   return ok({ hash: f.hash, height: f.height, prevHash, timeSec: f.time });
 };
 
+/** Peers of a daemon looked at. */
+const MAX_PEERS = 1_000;
+
+/** `getpeerinfo`: numbers of the peers that keep all blocks (service bit `NODE_NETWORK`; by name since Bitcoin Core 0.19). */
+export const parseFullPeers: AnswerParser<readonly number[]> = (value) => {
+  if (!Array.isArray(value)) return bad("not a list");
+  return ok(
+    value.slice(0, MAX_PEERS).flatMap((peer: unknown) => {
+      const f = fieldsOf(peer);
+      const isFull = Array.isArray(f?.servicesnames) && f.servicesnames.includes("NETWORK");
+      return isFull && Number.isSafeInteger(f?.id) ? [Number(f?.id)] : [];
+    }),
+  );
+};
+
+/** `getblockfrompeer`: an empty object when it is on its way. */
+export const parseTaken: AnswerParser<undefined> = () => ok(undefined);
+
 function parseHexBytes(value: unknown, maxBytes: number): Result<Uint8Array, BadAnswer> {
   if (typeof value !== "string" || value.length === 0 || value.length % 2 !== 0) return bad("not hex");
   if (value.length > 2 * maxBytes) return bad("too large");

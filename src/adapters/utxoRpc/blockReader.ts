@@ -3,6 +3,7 @@ import type { TxFormat } from "../../core/utxo/txCodec.ts";
 import type { Answer, DaemonCalls } from "./daemonCalls.ts";
 import type { ChainFault } from "./fault.ts";
 import { type HeaderLayout, type ParsedBlock, parseBlock } from "./parseBlock.ts";
+import { FETCHED_AT_ONCE, type PrunedBlocks } from "./prunedBlocks.ts";
 
 /** Blocks read per step, and raw bytes aimed at per step: what is in memory at once, and in one write. */
 const MAX_BLOCKS_PER_STEP = 100;
@@ -19,6 +20,7 @@ export type ReadBlock = { readonly height: number; readonly hash: string; readon
 /** Fetches runs of blocks of the best chain and parses them. */
 export class BlockReader {
   readonly #calls: DaemonCalls;
+  readonly #pruned: PrunedBlocks;
   readonly #format: TxFormat;
   #layout: HeaderLayout = "plain";
   /** Running guess of a block's size; starts at a full Bitcoin block, so the first step is small. */
@@ -27,8 +29,9 @@ export class BlockReader {
   readonly #kept = new Map<string, { readonly block: ParsedBlock; readonly bytes: number }>();
   #keptBytes = 0;
 
-  constructor(calls: DaemonCalls, format: TxFormat) {
+  constructor(calls: DaemonCalls, pruned: PrunedBlocks, format: TxFormat) {
     this.#calls = calls;
+    this.#pruned = pruned;
     this.#format = format;
   }
 
@@ -44,7 +47,8 @@ export class BlockReader {
     const answers = await this.#fetchAll(from, hashes.value);
     const blocks: ReadBlock[] = [];
     for (const answer of answers) {
-      if (!answer.ok) return blocks.length > 0 ? ok(blocks) : answer;
+      if (!answer.ok && blocks.length > 0) return ok(blocks);
+      if (!answer.ok) return answer.error.kind === "block_gone" ? this.#fetchAgain(answer.error, count) : answer;
       const before = blocks.at(-1);
       if (before && before.hash !== answer.value.block.prevHash) break;
       blocks.push(answer.value);
@@ -93,6 +97,12 @@ export class BlockReader {
     const there = await this.#calls.hashAt(fault.height);
     if (!there.ok) return there;
     return err(there.value === hash ? fault : { kind: "moved" });
+  }
+
+  /** Those after it are gone, too, as a rule. @param count blocks from it on that are wanted */
+  async #fetchAgain(fault: ChainFault & { readonly kind: "block_gone" }, count: number): Promise<Answer<never>> {
+    const hashes = await this.#calls.hashesAt(fault.height, Math.min(count, FETCHED_AT_ONCE));
+    return hashes.ok ? err({ ...fault, isFetched: await this.#pruned.fetch(hashes.value) }) : hashes;
   }
 
   #keep(hash: string, block: ParsedBlock, bytes: number): void {

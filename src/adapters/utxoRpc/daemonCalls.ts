@@ -134,7 +134,9 @@ export class DaemonCalls {
     }
     if (answer.ok || answer.error.kind !== "rpc") return answer;
     const { code, message } = answer.error;
-    return code === RPC_MISC_ERROR || code === RPC_INVALID_ADDRESS_OR_KEY ? err({ kind: "block_gone", height, message }) : answer;
+    return code === RPC_MISC_ERROR || code === RPC_INVALID_ADDRESS_OR_KEY
+      ? err({ kind: "block_gone", height, message, isFetched: false })
+      : answer;
   }
 
   /** @param isKnown a txid of an earlier answer: most of a list is what it was a moment ago */

@@ -6,8 +6,8 @@ export type ChainFault =
   | DaemonError
   /** JSON of another shape or size than the method answers. */
   | { readonly kind: "bad_answer"; readonly method: string; readonly detail: string }
-  /** A block the index has to read and the daemon no longer has (pruned). */
-  | { readonly kind: "block_gone"; readonly height: number; readonly message: string }
+  /** A block the index has to read and the daemon no longer has (pruned). `isFetched`: it was told to get it from its peers again. */
+  | { readonly kind: "block_gone"; readonly height: number; readonly message: string; readonly isFetched: boolean }
   /** Two answers that cannot both be true. */
   | { readonly kind: "contradiction"; readonly detail: string }
   | { readonly kind: "other_chain"; readonly expected: string; readonly found: string }
@@ -28,7 +28,11 @@ export function faultSentence(ticker: string, fault: ChainFault): string {
     case "bad_answer":
       return `The ${ticker} daemon gave an answer to ${fault.method} that cannot be used: ${fault.detail}.`;
     case "block_gone":
-      return `The ${ticker} daemon no longer has block ${fault.height}, which this node still has to read (${fault.message}); let the daemon fetch it again or prune less.`;
+      return `The ${ticker} daemon no longer has block ${fault.height}, which this node still has to read (${fault.message}); ${
+        fault.isFetched
+          ? "it fetches it from its peers again, which takes a moment."
+          : `let the daemon fetch it again, or prune less; where no swap needs ${ticker}, enable it once with "rescan": true.`
+      }`;
     case "contradiction":
       return `The ${ticker} daemon contradicts itself: ${fault.detail}.`;
     case "other_chain":

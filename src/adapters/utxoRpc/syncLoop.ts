@@ -20,6 +20,7 @@ import { type ChainFault, faultSentence } from "./fault.ts";
 import type { FeeRates } from "./feeRates.ts";
 import { FirstScans } from "./firstScans.ts";
 import { MempoolWatch } from "./mempoolWatch.ts";
+import { PrunedBlocks } from "./prunedBlocks.ts";
 import type { SyncContext } from "./syncContext.ts";
 import type { UtxoRpcOptions } from "./utxoRpcOptions.ts";
 
@@ -43,6 +44,8 @@ const MAX_MOVES = 5;
 const MEMPOOL_TXS_PER_MS = 10;
 /** Wait between looks while mempool transactions are left to fetch. */
 const BACKLOG_POLL_MS = 200;
+/** Wait between looks for a block that the daemon fetches from a peer. */
+const FETCHING_MS = 2_000;
 
 type Round = { readonly startTip: number | null };
 
@@ -64,6 +67,9 @@ export class SyncLoop {
   readonly #news: ChangeListeners;
   readonly #status = new KnownStatus();
   readonly #stuck = new Map<string, ChainFault & { kind: "block_gone" }>();
+  /** Watches that wait for a block the daemon fetches again. */
+  readonly #fetching = new Set<string>();
+  #cancelFetching: () => void = () => undefined;
   #round: Round | null = null;
   #target: number | null = null;
   /** A round has ended and watches want old blocks: they get a step before the next, however soon new watches ask for that. */
@@ -80,7 +86,7 @@ export class SyncLoop {
     this.#loop = new StepLoop({ ...deps, news: this.#news, fail: (sentence) => this.#fail(sentence) });
     this.#ctx = {
       calls,
-      reader: new BlockReader(calls, format),
+      reader: new BlockReader(calls, new PrunedBlocks(calls, clock), format),
       rewards: new BlockRewards(),
       index,
       clock,
@@ -173,6 +179,12 @@ export class SyncLoop {
     return this.#stuck.size === 0 ? pending : pending.filter((w) => !this.#stuck.has(idOf(w)));
   }
 
+  /** Of those pending, what does not wait for a block that is fetched again. */
+  #readable(): readonly StoredWatch[] {
+    const pending = this.#pending();
+    return this.#fetching.size === 0 ? pending : pending.filter((w) => !this.#fetching.has(idOf(w)));
+  }
+
   /** Runs until closed. */
   async run(): Promise<void> {
     const { clock, log } = this.#deps;
@@ -182,6 +194,7 @@ export class SyncLoop {
       () => report.note(this.status().progress),
     );
     this.#timer.stop();
+    this.#cancelFetching();
     this.#scans.stop();
     this.#waiters.close();
   }
@@ -258,12 +271,12 @@ export class SyncLoop {
       this.#news.mark();
     }
     this.#error = sentence;
-    this.#timer.failed();
+    this.#timer.failed(fault?.kind === "block_gone" && fault.isFetched ? FETCHING_MS : undefined);
   }
 
   /** A step for watches that still want old blocks; false when there are none to take now. */
   async #oldBlocks(): Promise<boolean> {
-    const pending = this.#pending();
+    const pending = this.#readable();
     if (pending.length === 0) return false;
     const left = await this.#scans.take(pending);
     if (left === "round_needed") {
@@ -272,7 +285,7 @@ export class SyncLoop {
     }
     const answer = await backfillStep(this.#ctx, left);
     if (!answer.ok) this.#backfillFailed(answer.error, left);
-    const covered = this.#pending().length < pending.length;
+    const covered = this.#readable().length < pending.length;
     // Whoever waits for a watch is answered at the end of a round.
     if (covered) this.#timer.hurry();
     return covered || left.length > 0;
@@ -284,8 +297,18 @@ export class SyncLoop {
       this.#take(err(fault));
       return;
     }
+    const concerned = pending.filter((w) => (w.nextHeight ?? 0) <= fault.height);
+    if (fault.isFetched) {
+      for (const w of concerned) this.#fetching.add(idOf(w));
+      this.#cancelFetching();
+      this.#cancelFetching = this.#deps.clock.after(FETCHING_MS, () => {
+        this.#fetching.clear();
+        this.wake();
+      });
+      return;
+    }
     this.#deps.log.warn("block_gone", { height: fault.height });
-    for (const w of pending) if ((w.nextHeight ?? 0) <= fault.height) this.#stuck.set(idOf(w), fault);
+    for (const w of concerned) this.#stuck.set(idOf(w), fault);
     this.#news.mark();
     this.#timer.hurry();
   }

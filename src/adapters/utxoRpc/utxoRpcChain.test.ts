@@ -212,6 +212,68 @@ test("blocks pruned while this node was away stop it with a clear status instead
   await second.close();
 });
 
+test("blocks pruned while this node was away are fetched by the daemon from peers that keep all, and followed without a hole", async () => {
+  const h = startScriptedChain(30);
+  const db = memory();
+  const first = await open(h, {}, db);
+  await first.watchScript(scriptNumber(1), 0);
+  await first.close();
+  h.mine(10);
+  const id = h.pay(scriptNumber(1), 5_000n);
+  h.mine(200);
+  h.daemon.prunedBelow = 235;
+  h.daemon.peers = [
+    { id: 3, isFull: false, gives: false },
+    { id: 7, isFull: true, gives: true },
+    { id: 8, isFull: true, gives: true },
+  ];
+  const second = await open(h, {}, db);
+  await h.clock.advance(1);
+  expect(second.status().error).toContain("fetches it from its peers again");
+  await h.clock.advance(60_000);
+  expect(second.status()).toMatchObject({ state: "ready", error: null, tip: { height: 240 } });
+  expect(second.tx(id)?.block?.height).toBe(41);
+  await second.close();
+});
+
+test("a watch that needs a pruned block waits while the daemon fetches it, past a peer that never gives it, and others go on", async () => {
+  const h = startScriptedChain(60);
+  h.daemon.prunedBelow = 58;
+  h.daemon.peers = [1, 2].map((id) => ({ id, isFull: true, gives: id === 2 }));
+  const chain = await open(h);
+  let isCovered = false;
+  const covered = chain.watchScript(scriptNumber(1), 57).then(() => {
+    isCovered = true;
+  });
+  await h.clock.advance(5_000);
+  expect([isCovered, chain.status().error]).toEqual([false, null]);
+  const id = h.pay(scriptNumber(2), 5_000n);
+  await chain.watchScript(scriptNumber(2), 58);
+  expect(chain.tx(id)?.block).toBeNull();
+  await h.clock.advance(10_000);
+  await covered;
+  await chain.close();
+});
+
+test.each([
+  ["whose peers all prune", [{ id: 1, isFull: false, gives: false }], []],
+  ["whose peers never give it", [1, 2, 3, 4].map((id) => ({ id, isFull: true, gives: false })), [1, 2, 3, 4, 1, 2]],
+] as const)(
+  "a pruned block that a daemon %s cannot fetch is gone after a minute at most, and is asked for no more",
+  async (_, peers, asked) => {
+    const h = startScriptedChain(60);
+    h.daemon.prunedBelow = 58;
+    h.daemon.peers = peers;
+    const chain = await open(h);
+    const watching = chain.watchScript(scriptNumber(1), 57);
+    await expect(whileTimePasses(h, watching, 65_000)).rejects.toMatchObject({ name: "BlockGone", height: 57 });
+    expect(chain.status().error).toContain("let the daemon fetch it again");
+    await expect(whileTimePasses(h, chain.watchScript(scriptNumber(2), 57), 5_000)).rejects.toMatchObject({ name: "BlockGone" });
+    expect(h.daemon.blockRequests.get(57) ?? []).toEqual(asked);
+    await chain.close();
+  },
+);
+
 test("a daemon of another chain is refused and the index kept", async () => {
   const h = startScriptedChain(30);
   const db = memory();
