@@ -33,6 +33,8 @@ export type ChainParams = {
   readonly dustFeePerKb: bigint;
   /** Mempool replacement by BIP-125. */
   readonly replacement: boolean;
+  /** Outputs earn interest by lock time, so no block takes a transaction whose lock time is long past (KMD). */
+  readonly paysInterest: boolean;
   /** Newly made coins of a block, base units. */
   readonly subsidy: (height: number) => bigint;
 };
@@ -139,6 +141,7 @@ export function coinEntryToChainParams(entry: unknown): Result<ChainParams, BadC
     ticker: coin,
     kind,
     ...rules,
+    paysInterest: kind === "kmd" && coin === "KMD",
     template: kind === "kmd" ? { version: 4, format: { kind: "sapling" } } : { version: 1, format: BITCOIN_FORMAT },
     scheme: kind === "kmd" ? { kind: "sapling", branchId } : { kind: "legacy" },
     addresses: {

@@ -150,7 +150,7 @@ export class EmbeddedChain {
   mine(count: number, payTo: Uint8Array = this.faucetScript): Result<readonly BlockEntry[], MineError> {
     const made: BlockEntry[] = [];
     for (let i = 0; i < count; i++) {
-      const { txs, fees } = selectTxs(this.mempool.graph, this.state.tip, this.held, this.policy);
+      const { txs, fees } = selectTxs(this.mempool.graph, this.state.tip, this.held, this.policy, this.params, this.time.nowSec);
       const mined = this.#mineOne(payTo, txs, fees);
       if (!mined.ok) return mined;
       made.push(mined.value);

@@ -140,6 +140,34 @@ describe("conflicts and replacement", () => {
   });
 });
 
+test.each([
+  ["KMD", "komodo-interest-invalid"],
+  ["KIN", "ok"],
+] as const)(
+  "of %s a lock time an hour before the next block is %s, in the mempool and in a block, and what has waited so long is let go",
+  (coin, told) => {
+    const { chain } = createChainWorld("kmd", {}, { coin });
+    const now = chain.time.nowSec;
+    for (let i = 0; i < 11; i++) chain.mine(1);
+    const [a, b, c] = [0, 1, 2].map(() => fund(chain, payTo(OWNER)));
+    if (!a || !b || !c) expect.fail("no coins");
+    const from = (coin: Funded, lockTime: number): ChainTx =>
+      pay(chain, [coin], OWNER, [{ value: coin.value - 1_000n, script: OUT }], lockTime);
+    // Its mempool takes the next block for 777 s above the median.
+    const edge = chain.state.tip.medianTime + 777 - 3_600;
+    expect([outcome(chain, from(a, edge)), outcome(chain, from(b, edge - 1)), outcome(chain, from(c, 1_000))]).toEqual(["ok", told, "ok"]);
+    chain.time.set(now + 7_200);
+    const mined = chain.mineExactly(chain.faucetScript, [from(b, edge)]);
+    expect(mined.ok ? "ok" : mined.error.reason).toBe(told);
+    chain.mine(8);
+    expect([chain.state.coins.get(`${a.txid}:0`) === undefined, chain.state.coins.get(`${c.txid}:0`) === undefined]).toEqual([
+      coin !== "KMD",
+      true,
+    ]);
+    expect(chain.mempool.graph.entries().length).toBe(0);
+  },
+);
+
 test("a chain of unconfirmed transactions ends at 25", () => {
   const { chain, coin } = world();
   let last: Funded = coin;

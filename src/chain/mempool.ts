@@ -3,7 +3,7 @@ import type { ChainPolicy } from "./chainPolicy.ts";
 import type { BlockEntry, ChainState } from "./chainState.ts";
 import { type ChainTx, isCoinbase, outPointKey } from "./chainTx.ts";
 import { type Coin, coinOf } from "./coinSet.ts";
-import { checkTransaction, checkTxInputs, isExpired, isFinal, relativeLocksMet } from "./consensus/txRules.ts";
+import { checkTransaction, checkTxInputs, hasAgedForMempool, isExpired, isFinal, relativeLocksMet } from "./consensus/txRules.ts";
 import { type MempoolEntry, MempoolGraph } from "./mempoolGraph.ts";
 import { formatCoins } from "./money.ts";
 import { checkReplacement, isReplaceable } from "./replacement.ts";
@@ -123,6 +123,7 @@ export class Mempool {
     if (odd) return bad(odd);
     if (!isFinal(chainTx.tx, tip.height + 1, tip.medianTime)) return bad("non-final");
     if (isExpired(chainTx.tx, tip.height + 1)) return bad("tx-overwinter-expired");
+    if (hasAgedForMempool(chainTx.tx, params, tip.medianTime)) return bad("komodo-interest-invalid");
     const known = this.graph.get(chainTx.txid);
     if (!known) return null;
     const same = known.chainTx.wtxid === chainTx.wtxid;
@@ -234,7 +235,7 @@ export class Mempool {
   }
 
   /** After a block joined the chain's end: its transactions leave, and so do those that conflict with it. */
-  blockConnected({ block, height }: BlockEntry): void {
+  blockConnected({ block, height, medianTime }: BlockEntry): void {
     for (const { txid, tx } of block.txs) {
       this.graph.remove(txid);
       for (const input of tx.inputs) {
@@ -243,7 +244,8 @@ export class Mempool {
       }
     }
     for (const { chainTx } of this.graph.entries()) {
-      if (isExpired(chainTx.tx, height + 1)) this.graph.removeWithDescendants(chainTx.txid);
+      const isGone = isExpired(chainTx.tx, height + 1) || hasAgedForMempool(chainTx.tx, this.#state.params, medianTime);
+      if (isGone) this.graph.removeWithDescendants(chainTx.txid);
     }
     // Core lets this floor decay with time; here it goes when there is room again.
     if (this.graph.vbytes < this.#maxVbytes / 2) this.#floorFeePerKb = 0n;

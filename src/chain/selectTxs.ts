@@ -1,8 +1,9 @@
 import { MAX_BLOCK_BASE_BYTES, MAX_BLOCK_WEIGHT } from "./block.ts";
+import type { ChainParams } from "./chainParams.ts";
 import type { ChainPolicy } from "./chainPolicy.ts";
 import type { BlockEntry } from "./chainState.ts";
 import type { ChainTx } from "./chainTx.ts";
-import { isExpired, isFinal } from "./consensus/txRules.ts";
+import { hasAged, isExpired, isFinal } from "./consensus/txRules.ts";
 import type { MempoolEntry, MempoolGraph } from "./mempoolGraph.ts";
 
 /** Room kept for header, count and coinbase, weight units and bytes. */
@@ -19,6 +20,7 @@ const isBetter = (a: Package, b: Package): boolean => a.fee * b.vsize > b.fee * 
 /**
  * What a miner takes from the mempool: the packages that pay most for their size, while there is room. Equal ones in order of
  * entry. Where packages do not count, a child is looked at when its parents are in.
+ * @param nowSec the block's time, at the earliest
  * @param skip ids the miner is told to leave out; what spends from them stays out too
  */
 export function selectTxs(
@@ -26,15 +28,18 @@ export function selectTxs(
   previous: BlockEntry,
   skip: ReadonlySet<string>,
   policy: ChainPolicy,
+  params: ChainParams,
+  nowSec: number,
 ): { readonly txs: readonly ChainTx[]; readonly fees: bigint } {
   const height = previous.height + 1;
+  const time = Math.max(nowSec, previous.block.header.time);
   const maxWeight =
     policy.blockVbytes === null ? MAX_BLOCK_WEIGHT : Math.min(MAX_BLOCK_WEIGHT, policy.blockVbytes * WEIGHT_PER_VBYTE + RESERVED_WEIGHT);
   const order = new Map(graph.entries().map((e, i) => [e.chainTx.txid, i]));
   const barred = new Set<string>();
   for (const { chainTx } of graph.entries()) {
     const { tx, txid } = chainTx;
-    const isOut = skip.has(txid) || !isFinal(tx, height, previous.medianTime) || isExpired(tx, height);
+    const isOut = skip.has(txid) || !isFinal(tx, height, previous.medianTime) || isExpired(tx, height) || hasAged(tx, params, time);
     if (isOut) for (const id of graph.descendants(txid)) barred.add(id);
   }
   const taken = new Set<string>();

@@ -26,8 +26,8 @@ export type ChainWorld = {
   readonly clock: VirtualClock;
 };
 
-export function createChainWorld(kind: ChainKind, options: EmbeddedChainOptions = {}): ChainWorld {
-  const params = coinEntryToChainParams(TEST_COINS[kind]);
+export function createChainWorld(kind: ChainKind, options: EmbeddedChainOptions = {}, more: object = {}): ChainWorld {
+  const params = coinEntryToChainParams({ ...TEST_COINS[kind], ...more });
   if (!params.ok) throw new Error(params.error.detail);
   const clock = new VirtualClock(1_700_000_000_000);
   return { chain: new EmbeddedChain({ params: params.value, clock, rng: seededRng(1) }, options), clock };

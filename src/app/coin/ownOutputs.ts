@@ -131,6 +131,11 @@ export class OwnOutputs {
     return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
   }
 
+  /** An own transaction that was signed and is not forgotten. */
+  signed(id: string): Tx | undefined {
+    return this.#signed.get(id);
+  }
+
   /** What a transaction would do that was signed some time ago, or elsewhere; null: it spends nothing that is free. */
   effectOf(tx: Tx): Effect | null {
     const keyOf = ({ txid, vout }: OutPoint): string => `${txid}:${vout}`;

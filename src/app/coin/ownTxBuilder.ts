@@ -8,9 +8,9 @@ import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, type HtlcSpendError } 
 import { signInputs } from "../../core/utxo/signInput.ts";
 import type { SortedUnspents, Unspent } from "../../core/utxo/sortedUnspents.ts";
 import { HTLC_VOUT } from "../../core/utxo/swapTx.ts";
-import type { Tx, TxOutput } from "../../core/utxo/tx.ts";
+import type { Tx, TxInput, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
-import { currentLockTime, draftTx, htlcLockTime, SEQUENCE_FINAL, SEQUENCE_REPLACEABLE } from "../../core/utxo/txTemplate.ts";
+import { currentLockTime, draftTx, htlcLockTime, isAged, SEQUENCE_FINAL, SEQUENCE_REPLACEABLE } from "../../core/utxo/txTemplate.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { CancelFees, Contract, OwnSignedTx } from "../swap/swapCoin.ts";
@@ -22,6 +22,9 @@ import type { UtxoLedger } from "./utxoLedger.ts";
 
 /** A cancelling transaction offers this many times the fee of what it replaces, and never less than one more satoshi per byte. */
 const CANCEL_FEE_FACTOR = 3n;
+
+/** Nodes relay 25 transactions that hang together. */
+const MAX_ANCESTORS = 25;
 
 export type OwnTxBuilderDeps = {
   readonly spec: CoinSpec;
@@ -140,6 +143,30 @@ export class OwnTxBuilder {
     return ok(signedTx(built.value, fee));
   }
 
+  /** Whether it spends what will never be there: an output of an own transaction that no block takes any more. */
+  restsOnAged(raw: Uint8Array): boolean {
+    return this.parse(raw).inputs.some((i) => this.#aged(i.txid) !== null);
+  }
+
+  /** Inputs that may be there, each once: in the place of what never will be, what the own transactions spent that no block takes any more. */
+  #standing(inputs: readonly TxInput[], depth = MAX_ANCESTORS): readonly TxInput[] {
+    const standing = new Map<string, TxInput>();
+    for (const input of inputs) {
+      const parent = depth === 0 ? null : this.#aged(input.txid);
+      for (const i of parent ? this.#standing(parent.inputs, depth - 1) : [input]) standing.set(`${i.txid}:${i.vout}`, i);
+    }
+    return [...standing.values()];
+  }
+
+  /** An own transaction of a coin with interest that was in no block for so long that none takes it any more. */
+  #aged(id: string): Tx | null {
+    const { spec, chain, ledger } = this.#deps;
+    const tx = spec.kind.paysInterest ? ledger().own.signed(id) : undefined;
+    if (!tx || chain.tx(id)?.block) return null;
+    const { state, tip } = chain.status();
+    return state === "ready" && tip !== null && isAged(tx.lockTime, tip.medianTimePastSec) ? tx : null;
+  }
+
   /** Base units a transaction pays for itself; null when an input is not known. */
   feeOf(raw: Uint8Array): bigint | null {
     const tx = this.parse(raw);
@@ -151,17 +178,19 @@ export class OwnTxBuilder {
    * A spend of the inputs of an own payment back to ourselves. It offers more than the payment and all that was added for it
    * together, as a replacement must (BIP-125 rules 3 and 4) and a miner who has both would; but never what a daemon takes for a
    * mistake, because such a one would be refused for good: less gets in once the payment has left the mempools. Where a reorganisation left
-   * nothing of some input, the others do: one that is spent elsewhere is enough.
+   * nothing of some input, the others do: one that is spent elsewhere is enough. So is one of an own transaction the payment is built on, where no
+   * block takes that any more.
    */
   cancel(payment: Uint8Array, { paid: stored = 0n, childFees = 0n, least = 0n }: CancelFees): Result<OwnSignedTx, FundsError> {
     const { kind } = this.#deps.spec;
     const paid = this.parse(payment);
     const { own } = this.#deps.ledger();
-    const known = paid.inputs.filter((i) => own.source(i) !== undefined);
+    const known = this.#standing(paid.inputs).filter((i) => own.source(i) !== undefined);
     const spent = known.flatMap((i) => own.source(i) ?? []);
     if (known.length === 0) return this.#internal("no input of the payment is known any more");
     const total = sumOf(spent);
-    const paidFee = known.length === paid.inputs.length ? total - sumOf(paid.outputs) : stored;
+    const isWhole = known.length === paid.inputs.length && paid.inputs.every((i) => known.includes(i));
+    const paidFee = isWhole ? total - sumOf(paid.outputs) : stored;
     const oldFee = paidFee + childFees;
     const enough = oldFee + BigInt(payment.length);
     const most = total - kind.dust;

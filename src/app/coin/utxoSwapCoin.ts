@@ -168,6 +168,9 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   sameTx(a: Uint8Array, b: Uint8Array): boolean {
     return this.#reader.sameTx(a, b);
   }
+  restsOnAged(raw: Uint8Array): boolean {
+    return this.builder.restsOnAged(raw);
+  }
   parentsOf(raw: Uint8Array): readonly string[] {
     return this.#reader.parentsOf(raw);
   }

@@ -223,6 +223,11 @@ export interface SwapCoin extends TradingCoin {
    * confirm. It beats the payment with what its children pay.
    */
   buildCancel(payment: Uint8Array, fees?: CancelFees): Result<OwnSignedTx, FundsError>;
+  /**
+   * Whether an own transaction is built on another own one that no block takes any more (`isAged`): then neither is ever mined. Absent where
+   * nothing ages.
+   */
+  restsOnAged?(raw: Uint8Array): boolean;
   /** Base units an own transaction pays; null when an input is not known any more. */
   feeOf(raw: Uint8Array): bigint | null;
   /** Sum of the outputs, base units. */

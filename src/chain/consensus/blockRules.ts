@@ -8,7 +8,7 @@ import type { ChainParams } from "../chainParams.ts";
 import { type ChainTx, isCoinbase } from "../chainTx.ts";
 import { merkleRoot } from "../merkle.ts";
 import { countSigOps } from "../script/scriptCode.ts";
-import { checkTransaction, isExpired, isFinal } from "./txRules.ts";
+import { checkTransaction, hasAged, isExpired, isFinal } from "./txRules.ts";
 
 /** Signature operations a block may hold; a legacy one counts 4 (BIP-141). */
 export const MAX_BLOCK_SIGOPS_COST = 80_000;
@@ -90,6 +90,7 @@ export function checkBlock(block: Block, params: ChainParams, context: BlockCont
     if (bad) return bad;
   }
   if (block.txs.reduce((n, t) => n + legacySigOps(t), 0) * 4 > MAX_BLOCK_SIGOPS_COST) return "bad-blk-sigops";
+  for (const { tx } of block.txs.slice(1)) if (hasAged(tx, params, block.header.time)) return "komodo-interest-invalid";
   for (const { tx } of block.txs) {
     if (!isFinal(tx, context.height, context.medianTime)) return "bad-txns-nonfinal";
     if (isExpired(tx, context.height)) return "tx-overwinter-expired";

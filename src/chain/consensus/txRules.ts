@@ -48,6 +48,20 @@ export function isFinal(tx: Tx, height: number, time: number): boolean {
   return tx.inputs.every((i) => i.sequence === SEQUENCE_FINAL);
 }
 
+/** Seconds a lock time may lie before the time of its block (komodod's `KOMODO_MAXMEMPOOLTIME`). */
+const INTEREST_WINDOW_SEC = 3_600;
+/** Time of the next block as komodod's mempool reckons, seconds after the chain's median time. */
+const NEXT_BLOCK_SEC = 777;
+
+/** komodod's `komodo_validate_interest`: whether its lock time is too old for a block of `time`, unix seconds. */
+export function hasAged({ lockTime }: Tx, params: ChainParams, time: number): boolean {
+  return params.paysInterest && lockTime >= LOCKTIME_THRESHOLD && lockTime < time - INTEREST_WINDOW_SEC;
+}
+
+/** The same for the mempool over a tip of that median time. */
+export const hasAgedForMempool = (tx: Tx, params: ChainParams, medianTime: number): boolean =>
+  hasAged(tx, params, medianTime + NEXT_BLOCK_SEC);
+
 /** ZIP-203: a transaction with an expiry height cannot be mined above it. */
 export function isExpired(tx: Tx, height: number): boolean {
   const expiry = tx.sapling?.expiryHeight ?? 0;

@@ -11,7 +11,7 @@ import { p2pkhScript } from "./outputScript.ts";
 import { pushBytes, pushesOf } from "./script.ts";
 import { withInput } from "./signInput.ts";
 import { parseTx, serializeTx, type TxFormat } from "./txCodec.ts";
-import { htlcLockTime, isRefundFinal } from "./txTemplate.ts";
+import { htlcLockTime, isAged, isRefundFinal } from "./txTemplate.ts";
 
 function key(byte: number): KeyPair {
   const pair = keyPairFromScalar(new Uint8Array(32).fill(byte));
@@ -200,6 +200,12 @@ test("a clock in the future locks no refund of a coin with interest beyond the c
   const lock = 1_700_000_000;
   expect(htlcLockTime(lock, { medianTimePastSec: lock + 500, nowSec: lock + 300_000_000 }, true)).toBe(lock + 499);
   expect(htlcLockTime(lock, { medianTimePastSec: 0, nowSec: lock + 300_000_000 }, true)).toBe(lock);
+});
+
+test("a chain with interest takes a lock time in no block any more once its median time is more than an hour past it; a height never ages", () => {
+  const lock = 1_700_000_000;
+  expect([lock, lock + 3_600, lock + 3_601].map((median) => isAged(lock, median))).toEqual([false, false, true]);
+  expect([0, 499_999_999].map((height) => isAged(height, 2_000_000_000))).toEqual([false, false]);
 });
 
 test("lock times follow the chain's clock, or the node's for coins with interest", () => {

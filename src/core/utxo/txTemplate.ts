@@ -15,6 +15,11 @@ export const SEQUENCE_REPLACEABLE = 0xfffffffd;
 /** KDF's clock offset for Komodo, seconds before now: an hour, less two notarisation spans of 777 s. */
 const KMD_LOCK_TIME_OFFSET = 3600 - 2 * 777;
 
+/** Lock times from here on are times (BIP-65). */
+const LOCKTIME_THRESHOLD = 500_000_000;
+/** Seconds a lock time may lie before the time of its block on a chain that pays interest (komodod's `komodo_validate_interest`). */
+const INTEREST_WINDOW_SEC = 3_600;
+
 /** A transaction without signatures. A v4 one has no shielded parts and never expires. */
 export function draftTx(template: TxTemplate, parts: Pick<Tx, "inputs" | "outputs" | "lockTime">): Tx {
   const { version } = template;
@@ -51,4 +56,12 @@ export function htlcLockTime(
 /** Whether the chain accepts a refund with that lock time in its next block: lock time below median time past (4.7, BIP-113). */
 export function isRefundFinal(lockTime: number, medianTimePastSec: number): boolean {
   return lockTime < medianTimePastSec;
+}
+
+/**
+ * Whether a chain that pays interest takes a transaction of that lock time in no block any more: the time of each is above the median of those
+ * before it (BIP-113).
+ */
+export function isAged(lockTime: number, medianTimePastSec: number): boolean {
+  return lockTime >= LOCKTIME_THRESHOLD && lockTime + INTEREST_WINDOW_SEC < medianTimePastSec;
 }

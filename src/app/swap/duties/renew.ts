@@ -36,8 +36,8 @@ function nextVersion(task: SwapTask, slot: Slot, tx: OwnTx, refused: boolean, fo
 }
 
 /**
- * A cancellation is not urgent, the refund is armed: it is only made anew where what it pays is not relayed any more, or nothing is left of
- * some input. Where it has a nonce, everything later of the account waits for it: its fee rises with time.
+ * A cancellation is not urgent, the refund is armed: it is only made anew where what it pays is not relayed any more, nothing is left of
+ * some input, or some input will never be there. Where it has a nonce, everything later of the account waits for it: its fee rises with time.
  */
 function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | null {
   const { role } = task.state.terms;
@@ -51,8 +51,9 @@ function nextCancel(task: SwapTask, tx: OwnTx, refused: boolean): OwnSignedTx | 
   }
   if (!refused || !payment || paid === null) return null;
   const { floorPerKb } = coin.spendRates();
+  const newest = fromHex(tx.raw);
   const least = floorPerKb === null ? 0n : relayFee({ floorPerKb, size: tx.raw.length / 2 });
-  const isBroken = coin.feeOf(fromHex(tx.raw)) === null;
+  const isBroken = coin.feeOf(newest) === null || coin.restsOnAged?.(newest) === true;
   if (least <= paid && !isBroken) return null;
   const fees = { paid: BigInt(payment.fee ?? 0), childFees: childFees(task, "paymentChild"), least };
   const built = coin.buildCancel(fromHex(payment.raw), fees);
