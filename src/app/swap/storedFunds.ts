@@ -103,6 +103,7 @@ export class StoredFunds {
   readonly #goOn: (uuid: string, decide: Decide) => Promise<SwapState | null>;
   /** Of what gives its nonces back later. */
   readonly #cancels = new Set<() => void>();
+  #renewing: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   /**
@@ -227,7 +228,7 @@ export class StoredFunds {
       if (nowMs < nextMs || !this.#needs.has(uuid)) return;
       nextMs = nowMs + RENEW_MS;
       try {
-        if (!(await this.#giveUpHopeless(spend, coin))) await this.#renew(uuid, spend.slot, coin);
+        if (!(await this.#giveUpHopeless(spend, coin))) await this.#renewInTurn(uuid, spend.slot, coin);
       } catch (error) {
         this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot: spend.slot, error });
       }
@@ -248,6 +249,14 @@ export class StoredFunds {
       else coin.takeBack?.(raw);
     }
     return isHopeless;
+  }
+
+  /** Two spends of one swap would write to its log at once: only the first could, each time. */
+  #renewInTurn(uuid: string, slot: Slot, coin: SwapCoin): Promise<void> {
+    const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin));
+    // The next one goes on whatever came of this one; the caller of this one is told.
+    this.#renewing = mine.catch(() => undefined);
+    return mine;
   }
 
   /** What is stored comes first. */

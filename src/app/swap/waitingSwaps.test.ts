@@ -4,7 +4,7 @@ import { swapTerms } from "../../../test/fakes/swapTerms.ts";
 import { VirtualClock } from "../../adapters/virtualClock/virtualClock.ts";
 import type { StoredEvent, SwapEvent } from "../../core/swap/events.ts";
 import { fold } from "../../core/swap/swapState.ts";
-import { fromHex, toHex } from "../../core/util/bytes.ts";
+import { toHex } from "../../core/util/bytes.ts";
 import type { SwapCoin } from "./swapCoin.ts";
 import { UnreadRecords } from "./unreadRecords.ts";
 import { WaitingSwaps } from "./waitingSwaps.ts";
@@ -32,6 +32,8 @@ let taken: number;
 let waiting: WaitingSwaps;
 /** What is asked for unsent versions at each block. */
 let renew: ((coin: SwapCoin) => Promise<void>) | null;
+/** All that was ever asked for them. */
+let renewals: ((coin: SwapCoin) => Promise<void>)[];
 /** The chain would refuse what was sent. */
 let isHopeless: boolean;
 let givenUp: Map<string, boolean>;
@@ -46,6 +48,7 @@ beforeEach(() => {
   isFull = false;
   taken = 0;
   renew = null;
+  renewals = [];
   isHopeless = false;
   givenUp = new Map();
   perKb = 1n;
@@ -57,6 +60,7 @@ beforeEach(() => {
     entrust: (raw: Uint8Array, _until: number | null, made: typeof renew) => {
       done.push(`entrusted ${toHex(raw)}`);
       renew = made;
+      if (made) renewals.push(made);
     },
     handBack: () => undefined,
     isHopeless: async () => isHopeless,
@@ -64,7 +68,10 @@ beforeEach(() => {
     takeBack: (raw: Uint8Array) => void givenUp.delete(toHex(raw)),
     spendSize: () => 1_000,
     spendRates: () => ({ rate: { perKb, wholeKb: false }, floorPerKb: null, relayPerKb: null, mostPerTx: 10n ** 18n }),
-    buildDearer: (former: Uint8Array, fee: bigint) => ({ ok: true, value: { txid: "c2", raw: fromHex("c2"), fee, former } }),
+    buildDearer: (former: Uint8Array, fee: bigint) => {
+      const next = former.map((byte) => byte + 1);
+      return { ok: true, value: { txid: toHex(next), raw: next, fee } };
+    },
     releaseInputs: (raw: Uint8Array) => void done.push(`freed ${toHex(raw)}`),
     reserveClaimAgain: () => ({ ok: true, value: { id: "held" } }),
     adopt: () => undefined,
@@ -141,6 +148,25 @@ test("what a swap that waits has sent is made dearer when gas is, stored before 
   expect(stored.at(-1)?.event).toEqual({ type: "tx_replaced", slot: "takerPaymentSpend", txid: "c2", raw: "c2", fee: "2000000" });
   await block();
   expect(done).toHaveLength(3);
+});
+
+test("the claim and the refund of one swap are both made dearer at the same block", async () => {
+  const contracts = { own: "44".repeat(20), fallback: null };
+  add([
+    { type: "started", terms: { ...terms, makerCoin: "TOKEN", makerContracts: contracts } },
+    ...EVENTS.slice(1, 2),
+    { type: "tx_signed", slot: "makerPayment", txid: "a1", raw: "a1", notAfter: START + 600 },
+    { type: "tx_attempted", slot: "makerPayment" },
+    ...SENT.slice(2),
+    { type: "tx_signed", slot: "makerPaymentRefund", txid: "d1", raw: "d1", notAfter: null, fee: "1000000" },
+    { type: "tx_attempted", slot: "makerPaymentRefund" },
+  ]);
+  const coin = active.get("ACCOUNT") ?? expect.fail("no coin");
+  perKb = 2_000_000n;
+  await clock.advance(30_000);
+  await Promise.all(renewals.map((made) => made(coin)));
+  const replaced = stored.flatMap(({ event }) => (event.type === "tx_replaced" ? [event.raw] : []));
+  expect(replaced).toEqual(["c2", "d2"]);
 });
 
 test("what the chain would refuse is given up and not made dearer, until it would not: its payment went back while nobody looked", async () => {

@@ -439,13 +439,33 @@ test("a dearer version of what a waiting swap left is sent though pools have its
   expect(chain.sent.length).toBe(1);
 });
 
-test("a waiting swap whose question to the nodes takes long does not keep another one's claim from being made dearer", async () => {
-  const [slow, urgent] = [0, 1].map(() => nonces.take((nonce) => pay(nonce)) ?? expect.fail("none"));
-  let asked = 0;
-  nonces.entrust(slow?.txid ?? "", null, () => new Promise((resolve) => void clock.after(10_000, resolve)));
-  nonces.entrust(urgent?.txid ?? "", null, async () => void asked++);
+/** What so many swaps that wait left, each with a question that nodes leave open until its deadline. @returns whose were answered */
+function leaveOpen(count: number): readonly bigint[] {
+  const renewed: bigint[] = [];
+  for (let i = 0; i < count; i++) {
+    const { txid, tx } = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+    nonces.entrust(txid, null, async () => {
+      await new Promise<void>((resolve) => void clock.after(10_000, resolve));
+      renewed.push(tx.nonce);
+    });
+  }
+  return renewed;
+}
+
+test("nodes that leave questions open delay what waiting swaps left by one deadline, not by one for each of them", async () => {
+  const renewed = leaveOpen(40);
+  await blocks(4);
+  expect(new Set(renewed).size).toBe(40);
+});
+
+test("an account is closed after the questions that are open, and begins no further one", async () => {
+  const renewed = leaveOpen(40);
   await blocks(1);
-  expect(asked).toBe(1);
+  const closed = keeper?.close();
+  await clock.run({ untilMs: clock.nowMs() + 10_000 });
+  await closed;
+  expect(renewed.length).toBe(16);
+  expect(chain.sent).toEqual([]);
 });
 
 test("what a waiting swap left is given up when its time is over: its nonce is filled, and not sent with it any more", async () => {

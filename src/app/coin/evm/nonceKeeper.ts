@@ -46,6 +46,9 @@ export type NonceKeeperDeps = Pick<EvmAccount, "chain" | "key" | "address" | "ga
 /** For so long somebody who said that it waits for the line counts as waiting; it says so again. */
 const AWAITED_MS = 120_000;
 
+/** Each asks the nodes, who may leave that open for ten seconds: one after the other, the last swap would miss its deadline. */
+const RENEWED_AT_ONCE = 16;
+
 /** Since when the same nonce is in the same trouble. */
 type Since = { readonly nonce: bigint; readonly height: number; readonly ms: number };
 
@@ -151,8 +154,18 @@ export class NonceKeeper {
    */
   async #seeToEntrusted({ pendingNonce }: AccountState, signal: AbortSignal): Promise<void> {
     const { chain, clock, nonces, log } = this.#deps;
-    // Each asks the nodes, who may take their time: the one with the next deadline waits for none of the others.
-    await Promise.all(nonces.entrusted().map(({ renew }) => renew?.()));
+    const renewals = nonces
+      .entrusted()
+      .flatMap(({ renew }) => renew ?? [])
+      .values();
+    const renewInTurn = async (): Promise<void> => {
+      for (const renew of renewals) {
+        if (signal.aborted) return;
+        await renew();
+      }
+    };
+    await Promise.all(Array.from({ length: RENEWED_AT_ONCE }, renewInTurn));
+    if (signal.aborted) return;
     for (const { signed, untilMs, renew } of nonces.entrusted()) {
       const { txid, raw, tx } = signed;
       // What pools have may be the version before.
