@@ -135,6 +135,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     WAITING_TEST,
   ),
   bug(
+    "a fee that left and whose log was put back to before that is paid twice where the swap goes on while a backend is behind",
+    PUBLISH,
+    "&& !mayHaveLeft(task, slot)) return giveNonceBack",
+    ") return giveNonceBack",
+    "src/app/swap/duties/publish.test.ts",
+  ),
+  bug(
     "a dearer version of what a waiting swap signed is not sent, for pools have the one before",
     KEEPER,
     "else if (tx.nonce === pendingNonce || isBehind) {",
@@ -858,15 +865,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that waits keeps its nonce, and other swaps' claims wait behind it",
     PUBLISH,
-    "if (hasNonce(task, slot) && hasWaited(task, slot)) return giveNonceBack(task, slot);",
+    "if (hasNonce(task, slot) && hasWaited(task, slot) && !mayHaveLeft(task, slot)) return giveNonceBack(task, slot);",
     "",
     NONCES,
   ),
   bug(
     "a payment that may not leave keeps its nonce, and other swaps wait behind it",
     PUBLISH,
-    "if (hasNonce(task, slot) && hasWaited(task, slot))",
-    "if (isClaimHeldBack(task, slot) && hasWaited(task, slot))",
+    "if (hasNonce(task, slot) && hasWaited(task, slot)",
+    "if (isClaimHeldBack(task, slot) && hasWaited(task, slot)",
     LINE,
   ),
   bug("a payment keeps its nonce for as long as a chain does not answer", PUBLISH, "isSoon ? soon : notAfter", "notAfter ?? soon", LINE),

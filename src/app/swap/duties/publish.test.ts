@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { swapTerms } from "../../../../test/fakes/swapTerms.ts";
 import type { SwapEvent } from "../../../core/swap/events.ts";
 import { fold } from "../../../core/swap/swapState.ts";
+import { fromHex } from "../../../core/util/bytes.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { publish } from "./publish.ts";
 
@@ -33,4 +34,56 @@ test("of a claim that was signed before a restart and leaves after it, gas is he
   };
   await publish(task as SwapTask, slot, new AbortController().signal);
   expect(done).toEqual(["adopted gas for true", "tx_attempted"]);
+});
+
+/** An unsent fee, signed long ago, while the other coin's daemon is behind; `holdsUp`: no pool and no block has its nonce. @returns what is stored */
+async function feeInOutage(holdsUp: boolean): Promise<readonly string[]> {
+  const slot = "fee";
+  const terms = swapTerms("taker", { takerCoin: "ACCOUNT", takerContracts: { own: "44".repeat(20), fallback: null } });
+  const events: SwapEvent[] = [
+    { type: "started", terms },
+    { type: "tx_signed", slot, txid: "f1", raw: "f1", notAfter: 1_000 },
+  ];
+  const done: string[] = [];
+  const coin = {
+    relayPolicy: "nonce",
+    chain: { status: () => ({ state: "ready", tip: null }), tx: () => undefined },
+    reach: async () => null,
+    htlcPubkey: fromHex(terms.myTakerCoinPub),
+    holdsUp: () => holdsUp,
+    releaseInputs: () => void done.push("freed"),
+  };
+  const behind = {
+    ticker: "BEHIND",
+    htlcPubkey: fromHex(terms.myMakerCoinPub),
+    chain: { status: () => ({ state: "syncing", tip: null }) },
+  };
+  const task: Partial<SwapTask> = {
+    get state() {
+      return fold(events);
+    },
+    coin: () => coin as unknown as ReturnType<SwapTask["coin"]>,
+    deps: { makerCoin: behind, takerCoin: coin } as unknown as SwapTask["deps"],
+    times: () => ({ firstSendBy: 1_000 }) as ReturnType<SwapTask["times"]>,
+    nowSec: () => 100,
+    lastTimeOf: () => 0,
+    trouble: () => undefined,
+    seen: () => ({}) as ReturnType<SwapTask["seen"]>,
+    news: async () => void done.push("waits"),
+    emitIf: async (_when, event) => {
+      done.push(event.type);
+      events.push(event);
+      return true;
+    },
+  };
+  await publish(task as SwapTask, slot, new AbortController().signal);
+  return done;
+}
+
+test("an unsent fee that holds up its account gives its nonce back while the other coin's daemon is behind", async () => {
+  expect(await feeInOutage(true)).toEqual(["tx_dropped", "freed"]);
+});
+
+test("a fee whose nonce is used stays in a log that lacks that it left, while the other coin's daemon is behind: a second one would be paid", async () => {
+  expect(await feeInOutage(false)).toEqual(["waits"]);
 });

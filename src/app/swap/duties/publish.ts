@@ -46,7 +46,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (isClaimHeldBack(task, slot) && hasLostNonce(task, slot)) return giveNonceBack(task, slot);
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
     if (refused === "wait") {
-      if (hasNonce(task, slot) && hasWaited(task, slot)) return giveNonceBack(task, slot);
+      if (hasNonce(task, slot) && hasWaited(task, slot) && !mayHaveLeft(task, slot)) return giveNonceBack(task, slot);
       return task.news(task.seen("chain"), RETRY_MS, signal);
     }
     if (refused) return drop(task, slot, refused);
@@ -136,6 +136,12 @@ function hasLostNonce(task: SwapTask, slot: Slot): boolean {
 function hasWaited(task: SwapTask, slot: Slot): boolean {
   const signed = task.lastTimeOf((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot);
   return signed !== null && task.nowSec() - signed >= KEEPS_NONCE_SEC;
+}
+
+/** A log that was put back to an older state may lack that a fee left: nothing in it names its swap, and one that is signed anew is paid twice. */
+function mayHaveLeft(task: SwapTask, slot: Slot): boolean {
+  const tx = task.state.own[slot];
+  return slot === "fee" && tx !== undefined && task.coin("taker").holdsUp?.(fromHex(tx.raw)) === false;
 }
 
 function release(coin: SwapCoin, tx: OwnTx): void {
