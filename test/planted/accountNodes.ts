@@ -467,13 +467,6 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "test/evm/receiptVotes.test.ts",
   ),
   bug(
-    "an account node that tells its head at once and answers nothing else is waited for with each question",
-    "src/adapters/evmRpc/evmNode.ts",
-    'return this.#state === "away" ? usual * AWAY_FACTOR : usual;',
-    "return usual;",
-    WHICH,
-  ),
-  bug(
     "one of two account nodes that names another chain at a start keeps swaps from what they have to do",
     "src/app/coin/evm/accountPool.ts",
     'return failed.kind === "ChainMismatch" ? failed.reason : null;',

@@ -30,8 +30,6 @@ const FIRST_REST_MS = 2_000;
 const MAX_REST_MS = 60_000;
 /** A node of another chain is looked at again, should its operator mend it. */
 const REFUSED_REST_MS = 120_000;
-/** Factor on the cost of one that just gave no answer: its latency says nothing of that. */
-const AWAY_FACTOR = 1_000_000;
 /** What a node once refused it is asked again after this: it may have been starting, or too busy. */
 const AGAIN_MS = 600_000;
 const MAX_TROUBLE = 300;
@@ -107,9 +105,7 @@ export class EvmNode {
   /** Lower is asked first. */
   get cost(): number {
     // Also one that answers within no time at all comes last once it has lied.
-    const usual = Math.max(1, this.#latencyMs ?? UNKNOWN_LATENCY_MS) * (1 + this.#unrest) * (1 + this.#contradictions);
-    // One that tells its head at once and leaves every question unanswered must not be waited for with each.
-    return this.#state === "away" ? usual * AWAY_FACTOR : usual;
+    return Math.max(1, this.#latencyMs ?? UNKNOWN_LATENCY_MS) * (1 + this.#unrest) * (1 + this.#contradictions);
   }
   /** Whether its time of rest after a failure is over. */
   get rested(): boolean {
