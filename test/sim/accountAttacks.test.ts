@@ -9,6 +9,7 @@ import { parseEvmTx } from "../../src/core/evm/parseTx.ts";
 import { signEvmTx } from "../../src/core/evm/signTx.ts";
 import { parseSwapCall } from "../../src/core/evm/swapContract.ts";
 import { decimal } from "../../src/core/money/rational.ts";
+import type { SwapEvent } from "../../src/core/swap/events.ts";
 import { payableCap } from "../../src/core/swap/feeSchedule.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
@@ -298,38 +299,45 @@ test("a payment that the contract calls spent while no node serves logs: the sta
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid), unseen()]).toEqual(["success", "success", null]);
 });
 
-test("after a restart a token swap's payment keeps its nonce and what it costs from the moment the platform coin is enabled", async () => {
-  t = await accountWorld({ seed: SEED });
-  const { taker } = t;
-  const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
-  taker.onEvent = (event) => {
-    if (event.type === "tx_signed" && event.slot === "takerPayment") taker.link(ETH).isSwallowing = true;
-  };
-  await t.world.runUntil(
-    "the taker has sent its payment",
-    () => taker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "takerPayment"),
-    HOUR_MS,
-  );
-  const signed = taker.events(uuid).find((e) => e.type === "tx_signed" && e.slot === "takerPayment");
-  const parsed = parseEvmTx(fromHex(signed?.type === "tx_signed" ? signed.raw : ""));
-  if (!parsed.ok) throw new Error("no payment");
-  taker.crash();
-  await taker.start([ETH]);
-  const coin = taker.node.coins.active(ETH);
-  if (!(coin instanceof EvmSwapCoin)) throw new Error("no account coin");
-  const { nonces } = coin.coin.account;
-  const used = t.world.accountChain(ETH).nonceOf(taker.account);
-  expect([used <= parsed.value.tx.nonce, nonces.othersAt(parsed.value.tx.nonce).map(({ txid }) => txid)]).toEqual([
-    true,
-    [parsed.value.txid],
-  ]);
-  expect(nonces.next()).toBe(parsed.value.tx.nonce + 1n);
-  expect(nonces.outgoing().wei).toBeGreaterThan(0n);
-  taker.link(ETH).isSwallowing = false;
-  await t.world.settle(taker.enable([UTXO, TOKEN]));
-  await t.world.runUntil("the swap ends for both", isOver(uuid), 4 * HOUR_MS);
-  expect([t.maker.outcome(uuid), taker.outcome(uuid)]).toEqual(["success", "success"]);
-});
+test.each(["tx_attempted", "tx_signed"] as const)(
+  "after a restart a token swap's payment (%s) keeps its nonce and what it costs from the moment the platform coin is enabled",
+  async (reached) => {
+    t = await accountWorld({ seed: SEED });
+    const { taker } = t;
+    const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+    const isReached = (e: SwapEvent): boolean => e.type === reached && e.slot === "takerPayment";
+    taker.onEvent = (event) => {
+      if (event.type === "tx_signed" && event.slot === "takerPayment") taker.link(ETH).isSwallowing = true;
+    };
+    // Its process ends once, before anything that comes after that.
+    let died = false;
+    taker.storeFault = (_uuid, { event }) => {
+      if (died || !isReached(event)) return undefined;
+      died = true;
+      return "crash_after";
+    };
+    await t.world.runUntil("the taker dies", () => !taker.isRunning, HOUR_MS);
+    const log = await taker.swapStore.log(uuid);
+    const signed = log.map(({ event }) => event).find((e) => e.type === "tx_signed" && e.slot === "takerPayment");
+    const parsed = parseEvmTx(fromHex(signed?.type === "tx_signed" ? signed.raw : ""));
+    if (!parsed.ok) throw new Error("no payment");
+    await taker.start([ETH]);
+    const coin = taker.node.coins.active(ETH);
+    if (!(coin instanceof EvmSwapCoin)) throw new Error("no account coin");
+    const { nonces } = coin.coin.account;
+    const used = t.world.accountChain(ETH).nonceOf(taker.account);
+    expect([used <= parsed.value.tx.nonce, nonces.othersAt(parsed.value.tx.nonce).map(({ txid }) => txid)]).toEqual([
+      true,
+      [parsed.value.txid],
+    ]);
+    expect(nonces.next()).toBe(parsed.value.tx.nonce + 1n);
+    expect(nonces.outgoing().wei).toBeGreaterThan(0n);
+    taker.link(ETH).isSwallowing = false;
+    await t.world.settle(taker.enable([UTXO, TOKEN]));
+    await t.world.runUntil("the swap ends for both", isOver(uuid), 4 * HOUR_MS);
+    expect([t.maker.outcome(uuid), taker.outcome(uuid)]).toEqual(["success", "success"]);
+  },
+);
 
 const platformCoin = (node: AccountWorld["maker"]): EvmSwapCoin => {
   const coin = node.node.coins.active(ETH);
