@@ -391,13 +391,6 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/coin/evm/evmSwapBuilder.test.ts",
   ),
   bug(
-    "a payment whose receipt no node has any more is not taken back",
-    "src/app/swap/duties/claimAndRefund.ts",
-    ' || coin.chain.unfound?.(script) === "unspent"',
-    "",
-    TROUBLE,
-  ),
-  bug(
     "a swap is lost though the contract holds the other payment, of which no node has the receipt any more",
     "src/app/swap/duties/paymentGone.ts",
     'return said === null || said === "refunded";',

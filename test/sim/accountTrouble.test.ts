@@ -111,18 +111,20 @@ test(
 );
 
 test.each([
-  [ETH, UTXO, "maker"],
-  [UTXO, TOKEN, "taker"],
+  [ETH, UTXO, "maker", "tx_confirmed"],
+  [UTXO, TOKEN, "taker", "tx_confirmed"],
+  [ETH, UTXO, "maker", "tx_attempted"],
+  [UTXO, TOKEN, "taker", "tx_attempted"],
 ] as const)(
-  "%s for %s: the %s takes a payment back whose receipt and logs no node has any more after a restart",
-  async (base, rel, who) => {
+  "%s for %s: the %s takes a payment (%s) back whose receipt and logs no node has any more after a restart",
+  async (base, rel, who, reached) => {
     await open(15_000);
     const node = t[who];
     const gone = who === "maker" ? "takerPayment" : "takerPaymentSpend";
     t[who === "maker" ? "taker" : "maker"].storeFault = (_uuid, { event }) =>
       event.type === "tx_signed" && event.slot === gone ? "refuse" : undefined;
     const uuid = await match(t, base, rel, "4", "0.5");
-    await t.world.runUntil("it has paid", () => node.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === `${who}Payment`), HOUR_MS);
+    await t.world.runUntil("it has paid", () => node.has(uuid, (e) => e.type === reached && e.slot === `${who}Payment`), HOUR_MS);
     node.crash();
     await t.world.advance(HOUR_MS);
     node.link(ETH).receiptsFrom = chain().tip.height;
