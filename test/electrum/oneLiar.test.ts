@@ -23,7 +23,7 @@ afterEach(async () => {
 
 async function begin(
   count: number,
-  spoil?: (line: string, server: number) => string | null,
+  spoil?: (line: string, server: number, call: string) => string | null,
   coin: object = SEGWIT_COIN,
 ): Promise<ElectrumWorld> {
   const w = await startElectrumChain(coin, count, spoil);
@@ -98,6 +98,27 @@ describe("one liar of three cannot have the others dropped", () => {
     expect(statesOf(chain).slice(1)).toEqual(["connected", "connected"]);
     expect(chain.status().tip?.hash).toBe(w.blocks().at(-1)?.hash);
   });
+});
+
+test("one server that names a payment in two blocks, each at another script, and shows neither, is not most of three", async () => {
+  const refused = /"blockchain\.block\.header","params":\[[56]\]/;
+  const w = await begin(3, (line, server, call) =>
+    server === 0 && refused.test(call) ? line.replace(/"result":"[0-9a-f]*"/, '"error":{"code":1,"message":"not now"}') : line,
+  );
+  const chain = await open(w);
+  await watched(w, chain, 1);
+  await watched(w, chain, 2);
+  const txid = w.pay(scriptNumber(1), PAID);
+  for (const [n, height] of [
+    [1, 5],
+    [2, 6],
+  ] as const)
+    w.servers[0]?.faults.add({ kind: "claim", scriptHash: scriptHashOf(toHex(scriptNumber(n))), txid, height });
+  await refreshed(w, chain);
+  for (let i = 0; i < 10; i++) await w.pass(5_000);
+  expect(chain.status()).toMatchObject({ state: "ready", error: null });
+  expect(chain.outputs(scriptNumber(1))).toMatchObject([{ txid, block: null }]);
+  expect(statesOf(chain)[0]).toBe("connected");
 });
 
 test("one server that denies the last block in common takes nothing back that is still in the chain", async () => {

@@ -2041,4 +2041,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (bytes.length < 0 && this.#isWholeId(bytes)",
     `${AT}/txProver.test.ts`,
   ),
+  bug(
+    "one server that names a payment in several blocks counts as several that do",
+    `${AT}/historyWork.ts`,
+    'const insisting = new Set([...claim.blocks.values()].flat().filter((s) => s.state === "connected")).size;',
+    'const insisting = [...claim.blocks.values()].flat().filter((s) => s.state === "connected").length;',
+    LIAR_TEST,
+  ),
 ];

@@ -250,7 +250,7 @@ export class HistoryWork {
       isUnclear ||= told === "unclear";
       if (told === "unproven") for (const server of claimants) for (const { scriptHash } of job.scripts) server.doubt(scriptHash);
     }
-    const insisting = [...claim.blocks.values()].flat().filter((s) => s.state === "connected").length;
+    const insisting = new Set([...claim.blocks.values()].flat().filter((s) => s.state === "connected")).size;
     // What nobody can prove, as whoever paid it had it, must not make every look fail.
     if (!isUnclear && insisting >= majorityOf(present())) return "unproven";
     // Whoever says that it is in a block that it does not show must not be believed sooner than who says that it is in none.
