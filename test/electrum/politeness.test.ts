@@ -137,6 +137,24 @@ test("a transaction that was sent from here is asked for by nobody while servers
   expect(chain.tx(id)?.block?.height).toBe(121);
 });
 
+test("whether a transaction waits in mempools is asked in a way that nobody refuses, and one server's word for it does not count", async () => {
+  let named = "";
+  let refused = 0;
+  const { w, chain } = await begin((line, server) => {
+    if (line.includes('"error"')) refused++;
+    if (server !== 0 || named === "") return line;
+    return line.replace('"result":[]', `"result":[{"tx_hash":"${named}","height":0,"fee":1}]`);
+  });
+  const { txid: id, raw } = await notYetSent();
+  w.asked.length = 0;
+  expect(await chain.isWaiting?.(raw)).toBe(false);
+  named = id;
+  expect(await chain.isWaiting?.(raw)).toBe(false);
+  expect([refused, w.asked.length]).toEqual([0, 2 * SERVERS]);
+  w.daemon.answer("sendrawtransaction", [toHex(raw)]);
+  expect(await chain.isWaiting?.(raw)).toBe(true);
+});
+
 test("of what was sent from here and pays scripts of no address, nothing is kept: others may have made it, as large as they like", async () => {
   const { w, chain } = await begin();
   const input = { txid: "ab".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };

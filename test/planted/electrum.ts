@@ -2048,4 +2048,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     'const insisting = [...claim.blocks.values()].flat().filter((s) => s.state === "connected").length;',
     LIAR_TEST,
   ),
+  bug(
+    "one server has this node ask all others for what only it names",
+    `${AT}/waitingTx.ts`,
+    "return naming.length >= witnessesOf(servers.length);",
+    "return naming.length > 0;",
+    POLITE_TEST,
+  ),
 ];

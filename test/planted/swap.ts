@@ -1436,4 +1436,25 @@ export const SWAP: readonly PlantedBug[] = [
     "if (spentBy) return false;",
     "test/swap/failedFees.test.ts",
   ),
+  bug(
+    "whoever begins many swaps has servers asked for as many made-up fees as it likes",
+    "src/app/swap/unknownFees.ts",
+    "const AT_ONCE_OF_ALL = 10;",
+    "const AT_ONCE_OF_ALL = 1_000;",
+    BAD_PEERS,
+  ),
+  bug(
+    "a fee that waits in mempools comes after all that are made up",
+    "src/app/swap/duties/fee.ts",
+    "if (await chain.isWaiting(raw, signal)) return null;",
+    "await chain.isWaiting(raw, signal);",
+    BAD_PEERS,
+  ),
+  bug(
+    "fees that servers have use up what is for others",
+    "src/app/swap/unknownFees.ts",
+    "if (this.#holds) this.#allowance.giveBack();",
+    "if (this.#count > AT_ONCE) this.#allowance.giveBack();",
+    BAD_PEERS,
+  ),
 ];

@@ -317,6 +317,33 @@ describe("a taker of bad faith", () => {
     expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
   });
 
+  test("that begins many swaps and makes up fees for each has servers asked for few of them, and none of its fees holds up one that is there", async () => {
+    world = await SwapWorld.open();
+    const stop = world.lose(world.maker, (m) => m.type === "TakerFee");
+    const { chain } = world.maker.coin("BBB");
+    const madeUp = new Set<string>();
+    Object.assign(chain, { isWaiting: async (raw: Uint8Array) => !madeUp.has(toHex(raw)) });
+    const given = vi.spyOn(chain, "broadcast");
+    const small = { makerAmount: "0.2", takerAmount: "0.1" };
+    const uuids: string[] = [];
+    for (let i = 0; i < 8; i++) uuids.push(await world.start(small));
+    const honest = await world.start(small);
+    for (const uuid of uuids) await world.until("it is negotiated", async () => (await world.maker.state(uuid)).negotiated !== null);
+    for (let i = 0; i < 5; i++) {
+      for (const [n, uuid] of uuids.entries()) {
+        const data = madeUpFee(10 * n + i);
+        madeUp.add(toHex(data));
+        world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data } });
+      }
+      await world.advance(3);
+    }
+    const fees = given.mock.calls.map(([raw]) => toHex(raw)).filter((hex) => madeUp.has(hex));
+    expect(new Set(fees).size).toBeGreaterThan(2);
+    expect(new Set(fees).size).toBeLessThanOrEqual(10);
+    stop();
+    expect(await world.finish(honest)).toEqual({ maker: "success", taker: "success" });
+  });
+
   test("that only falls silent is not banned", async () => {
     world = await SwapWorld.open();
     const uuid = await world.start();
@@ -326,6 +353,16 @@ describe("a taker of bad faith", () => {
     expect([await world.outcome(world.maker, uuid), world.maker.blamed]).toEqual(["refunded", []]);
     await world.taker.restart();
   });
+});
+
+test("fees that wait in no mempool and are there all the same use up nothing of what servers may be asked for: a block may have them at once", async () => {
+  world = await SwapWorld.open();
+  Object.assign(world.maker.coin("BBB").chain, { isWaiting: async () => false });
+  for (let i = 0; i < 12; i++)
+    expect(await world.finish(await world.start({ makerAmount: "0.2", takerAmount: "0.1" }))).toEqual({
+      maker: "success",
+      taker: "success",
+    });
 });
 
 test("messages signed by a stranger, unsigned or of another kind are passed on and change nothing", async () => {

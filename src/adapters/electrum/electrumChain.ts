@@ -35,6 +35,7 @@ import { ServerVisits } from "./serverVisits.ts";
 import { SpendSearch } from "./spendSearch.ts";
 import { TxProver } from "./txProver.ts";
 import { visitLog } from "./visitLog.ts";
+import { isWaiting } from "./waitingTx.ts";
 import { WatchedTxs } from "./watchedTxs.ts";
 import { Witnesses } from "./witnesses.ts";
 
@@ -288,6 +289,12 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       const tracked = views.get(hexOf(script));
       if (tracked === undefined || views.telling(tracked, pool.present()) !== "crowded") return null;
       return search.crowded(tracked.scriptHex);
+    },
+    async isWaiting(raw, signal) {
+      const parsed = parseTx(raw, format);
+      if (!parsed.ok) return false;
+      const txid = rawTxid(parsed.value, raw);
+      return index.tx(txid) !== undefined || bounded(signal, false, () => isWaiting(pool.present(), txid, parsed.value));
     },
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),

@@ -162,7 +162,8 @@ export class WatchedTxs {
 /** What the pause after the last script of a transaction goes by. */
 const roundOf = (txid: string): string => `scripts of ${txid}`;
 
-function helpersOf(tx: Tx): readonly string[] {
+/** Scripts a transaction pays whose histories may tell of it, the most telling first. */
+export function helpersOf(tx: Tx): readonly string[] {
   const scripts = tx.outputs.map((o) => o.script).filter((script) => script.length > 0 && script[0] !== OP_RETURN);
   return [...new Set(scripts.map(toHex).reverse())].slice(0, MAX_HELPERS);
 }

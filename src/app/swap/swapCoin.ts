@@ -38,6 +38,7 @@ export type SwapChain = Pick<
   | "calm"
   | "doubt"
   | "crowded"
+  | "isWaiting"
   | "outputs"
   | "tx"
   | "confirmations"

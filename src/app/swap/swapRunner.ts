@@ -21,6 +21,7 @@ import type { SwapCoin } from "./swapCoin.ts";
 import { IncomingMail, OutgoingMail, type ReadMail } from "./swapMail.ts";
 import { SwapTask, type SwapTiming } from "./swapTask.ts";
 import { mayHavePaid, takeUpPayment } from "./takeUpPayment.ts";
+import { FeeAllowances } from "./unknownFees.ts";
 import { UnreadRecords } from "./unreadRecords.ts";
 import { WaitingSwaps } from "./waitingSwaps.ts";
 
@@ -62,6 +63,7 @@ export class SwapRunner implements SwapStarter {
   readonly #recent = new Map<string, readonly StoredEvent[]>();
   readonly #expected: ExpectedTopics;
   readonly #mail: IncomingMail;
+  readonly #feeAllowances: FeeAllowances;
   #offCoins: () => void = () => undefined;
   /** Every uuid this node ever swapped under. */
   readonly #known = new Set<string>();
@@ -74,6 +76,7 @@ export class SwapRunner implements SwapStarter {
     this.#unread = new UnreadRecords(log);
     const { store, coin, verifier } = deps;
     this.#mail = new IncomingMail(clock, verifier);
+    this.#feeAllowances = new FeeAllowances(clock);
     this.#waiting = new WaitingSwaps(
       { clock, log, store, coin, takeUp: (...args) => this.#resume(...args), onEvent: deps.onEvent },
       this.#unread,
@@ -277,6 +280,7 @@ export class SwapRunner implements SwapStarter {
         runDuty,
         ownTx: (txid) => ownTxIn(this.#statesKnowing(txid), txid),
         profileOfFee: (t, raw) => this.#deps.profileOfFee(t.state.terms, raw, takerCoin, fromHex(t.state.negotiated?.takerCoinPub ?? "")),
+        feeAllowances: this.#feeAllowances,
         onEvent: (t) => this.#afterEvent(t),
       },
       log,

@@ -15,6 +15,7 @@ import { DoubtedBlocks } from "./duties/doubtedBlocks.ts";
 import type { OwnTxOfSwap } from "./lostTo.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { SwapCoin } from "./swapCoin.ts";
+import type { FeeAllowances } from "./unknownFees.ts";
 
 /** How long this node waits for the other side's messages, and how often it repeats its own; from the network profile. */
 export type SwapTiming = Pick<
@@ -47,6 +48,8 @@ export type SwapTaskDeps = {
   readonly ownTx: (txid: string) => OwnTxOfSwap | null;
   /** Names the known network profile whose fee rule a refused fee would have met; null if none. */
   readonly profileOfFee: (task: SwapTask, raw: Uint8Array) => string | null;
+  /** What fees of all swaps may cost servers. */
+  readonly feeAllowances: FeeAllowances;
   /** After each stored event, for exports and streams. Must not throw. */
   readonly onEvent: (task: SwapTask) => void;
 };

@@ -21,6 +21,9 @@ const feeWaitSec = ({ deps }: SwapTask): number => deps.timing.paymentMessageWai
 /** Time for the fee to show up at our backend after its message. KDF: 7 looks, 10 s apart. */
 const FEE_VISIBLE_SEC = 120;
 const LOOK_AGAIN_MS = 2_000;
+/** Servers are asked again whether a fee waits in their mempools after the first pause, then after the last one: each waiting swap asks. */
+const FIRST_PROBE_MS = 10_000;
+const LAST_PROBE_MS = 60_000;
 
 /** Taker: builds the dex fee once and stores it; `publish` sends exactly those bytes, however often. */
 export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void> {
@@ -78,11 +81,11 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
   let unfit = null as string | null;
   const waitSec = feeWaitSec(task);
   const resend = new Resender(task.deps.clock, task.deps.timing.negotiatedResendSec, () => since + waitSec - task.nowSec());
-  const unknown = new UnknownFees(task.deps.clock);
+  const unknown = new UnknownFees(task.deps.clock, task.deps.feeAllowances.of(terms.takerCoin));
   for (;;) {
     const seen = task.seen("messages");
     const message = unknown.leftMs > 0 ? undefined : task.mailbox.take("TakerFee");
-    const judge = (until: AbortSignal) => (message ? judgeFee(task, message.tx.data, unknown, until) : Promise.resolve(null));
+    const judge = (until: AbortSignal) => (message ? judgeInTurn(task, message.tx.data, unknown, until) : Promise.resolve(null));
     const fault = await byLimit(task, since + waitSec + FEE_VISIBLE_SEC, signal, judge);
     if (task.state.received.fee) return;
     if (fault) {
@@ -100,6 +103,33 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
       task.deps.send({ type: "Negotiated", accepted: true });
     }
     await task.news(seen, Math.min(resend.leftMs, unknown.leftMs || resend.leftMs), signal);
+  }
+}
+
+/** The same as below, once servers may be asked for it. */
+async function judgeInTurn(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, signal: AbortSignal): Promise<string | null> {
+  const fault = (await whyNotAsked(task, raw, unknown, signal)) ?? (await judgeFee(task, raw, unknown, signal));
+  unknown.judged();
+  return fault;
+}
+
+/**
+ * Waits until a backend of servers that count what they do not have may be asked for a fee: of one that waits in their mempools that is at once,
+ * of all others some at a time. Whoever begins many swaps could have them cut this node off.
+ */
+async function whyNotAsked(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, signal: AbortSignal): Promise<string | null> {
+  const { chain } = task.coin("taker");
+  if (chain.isWaiting === undefined || task.state.terms.dexFeePubkey === null) return null;
+  const probes = new Repeater(task.deps.clock);
+  for (let pauseMs = 0; ; ) {
+    const seen = task.seen("messages");
+    if (probes.isDue(pauseMs)) {
+      if (await chain.isWaiting(raw, signal)) return null;
+      pauseMs = pauseMs === 0 ? FIRST_PROBE_MS : LAST_PROBE_MS;
+    }
+    if (unknown.take()) return null;
+    if (task.mailbox.hasOtherFee) return "the fee waited in no mempool when the taker told of another";
+    await task.news(seen, probes.leftMs(pauseMs), signal);
   }
 }
 
