@@ -115,7 +115,7 @@ test("nor does one that names what is elsewhere, and shows another block where i
   bogus = JSON.stringify(elsewhere.flatMap(({ txs }) => txs.map((tx) => ({ tx_hash: txid(tx), height: AT }))));
   await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
   w.askedOf(0).length = 0;
-  const asked = (): number => w.askedOf(0).filter((method) => method === "blockchain.transaction.get_merkle").length;
+  const asked = (): number => w.askedOf(0).filter((method) => method === "blockchain.transaction.get").length;
   let looks = 0;
   for (let i = 0; i < 20; i++) {
     const before = asked();

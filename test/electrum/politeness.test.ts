@@ -155,6 +155,38 @@ test("whether a transaction waits in mempools is asked in a way that nobody refu
   expect(await chain.isWaiting?.(raw)).toBe(true);
 });
 
+test.each([
+  ["all", 150],
+  ["half", 75],
+])(
+  "a reorganisation that takes %s of many payments out of a block has servers asked for few proofs that they do not have",
+  async (_, count) => {
+    let isLate = false;
+    let refused = 0;
+    const { w, chain } = await begin((line) => {
+      if (line.includes("not in block")) refused++;
+      return isLate && /"method":"blockchain.scripthash.subscribe"/.test(line) ? null : line;
+    });
+    const script = scriptNumber(1);
+    await whileTimePasses(w, chain.watchScript(script, 0));
+    for (let i = 0; i < 150; i++) w.pay(script, 100_000n);
+    w.mine();
+    await whileTimePasses(w, chain.refresh());
+    isLate = true;
+    const paid = w.chain.state.tip.block.txs.slice(1);
+    const left = paid.slice(0, 150 - count);
+    expect(w.chain.reorg({ depth: 1, blocks: 2, txs: left }).ok).toBe(true);
+    await w.pass(10_000);
+    expect(refused / SERVERS).toBeLessThan(30);
+    expect(chain.outputs(script).filter(({ block }) => block?.height === 121)).toHaveLength(150 - count);
+    isLate = false;
+    w.mine();
+    await w.pass(10_000);
+    expect(chain.outputs(script).filter(({ block }) => block?.height === 123)).toHaveLength(count);
+    expect(chain.servers().map(({ state }) => state)).toEqual(["connected", "connected", "connected"]);
+  },
+);
+
 test("of what was sent from here and pays scripts of no address, nothing is kept: others may have made it, as large as they like", async () => {
   const { w, chain } = await begin();
   const input = { txid: "ab".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };

@@ -29,7 +29,7 @@ const storeOf = (db: SqlDatabase): ChainStore => openChainStore(db, "TST");
 async function begin(
   count: number,
   coin: object = SEGWIT_COIN,
-  spoil?: (line: string, server: number) => string | null,
+  spoil?: (line: string, server: number, call: string) => string | null,
 ): Promise<ElectrumWorld> {
   const w = await startElectrumChain(coin, count, spoil);
   cleanup.push(() => w.close());
@@ -728,4 +728,22 @@ test("a block as far in the future as daemons take it costs who tells of it firs
   await w.pass(5_000);
   expect(chain.servers().map(({ state }) => state)).toEqual(["connected", "connected", "connected"]);
   expect(chain.status().tip?.height).toBe(121);
+});
+
+test("what one server alone says is in a block, and was not asked to prove because it had refused much there, is asked for some seconds later", async () => {
+  let left = 5;
+  const w = await begin(3, SEGWIT_COIN, (line, server, call) => {
+    // Two lag behind with their histories, and tell a status of their own.
+    if (server > 0 && call.includes("get_history")) return line.replaceAll('"height":121', '"height":0');
+    if (server > 0 && /scripthash.subscribe/.test(call + line))
+      return line.replace(/("result":"|",")[0-9a-f]{4}([0-9a-f]{60}")/, (_, before, after) => `${before}0000${after}`);
+    return /"pos":\d+/.test(line) && left-- > 0 ? line.replace(/"result":\{[^}]*\}/, '"error":{"code":2,"message":"not now"}') : line;
+  });
+  const chain = await open(w, { pollMs: 15_000 });
+  const script = scriptNumber(1);
+  await whileTimePasses(w, chain.watchScript(script, 0));
+  for (let i = 0; i < 20; i++) w.pay(script, PAID);
+  w.mine();
+  await w.pass(25_000);
+  expect(chain.outputs(script).filter(({ block }) => block?.height === 121).length).toBeGreaterThanOrEqual(15);
 });

@@ -2055,4 +2055,25 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "return naming.length > 0;",
     POLITE_TEST,
   ),
+  bug(
+    "a reorganisation has servers asked for hundreds of proofs that they do not have",
+    `${AT}/proofPace.ts`,
+    "const MAX_REFUSED = 5;",
+    "const MAX_REFUSED = 500;",
+    POLITE_TEST,
+  ),
+  bug(
+    "of a block that has some of many payments a server is asked for all others at once",
+    `${AT}/proofPace.ts`,
+    "return asked.refused >= MAX_REFUSED;",
+    "return asked.refused >= MAX_REFUSED && asked.proven === 0;",
+    POLITE_TEST,
+  ),
+  bug(
+    "what a server was not asked to prove, for it had refused much, is not asked for any more",
+    `${AT}/historyWork.ts`,
+    "if (finding.isOpen) tracked.laterMs = laterMs;",
+    "if (finding.isOpen) tracked.laterMs = null;",
+    SERVERS_TEST,
+  ),
 ];

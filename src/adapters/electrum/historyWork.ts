@@ -67,8 +67,8 @@ export type HistoryWorkDeps = {
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
 
-/** A transaction with what was found out of it: its block, or null in the mempool. */
-type Found = { readonly tx: RawTx; readonly block: BlockRef | null };
+/** A transaction with what was found out of it: its block, or null in the mempool. `isOpen`: somebody is still to be asked for the proof of a block. */
+type Found = { readonly tx: RawTx; readonly block: BlockRef | null; readonly isOpen?: true };
 /**
  * `unproven`: most servers say it is in a block of ours and none could prove it now. `unheard`: too few say anything of it.
  * `ungiven`: nobody gives its bytes now, or none that this node can read. `lost`: one of those who name it went away meanwhile.
@@ -243,18 +243,21 @@ export class HistoryWork {
     this.#again.forget(asking);
     this.#largest = Math.max(this.#largest, tx.raw.length);
     let isUnclear = false;
+    let isOpen = false;
     for (const [height, claimants] of claim.blocks) {
       const header = await this.#header(height, plan, servers, isDenied);
       const told = header === null ? "unproven" : await prover.isIn(tx, height, header, inTurn(claimants, turn));
       if (header !== null && told === "proven") return { tx, block: { height, hash: header.hash } };
       isUnclear ||= told === "unclear";
-      if (told === "unproven") for (const server of claimants) for (const { scriptHash } of job.scripts) server.doubt(scriptHash);
+      isOpen ||= told === "unasked";
+      if (told === "unproven" || told === "unasked")
+        for (const server of claimants) for (const { scriptHash } of job.scripts) server.doubt(scriptHash);
     }
     const insisting = new Set([...claim.blocks.values()].flat().filter((s) => s.state === "connected")).size;
     // What nobody can prove, as whoever paid it had it, must not make every look fail.
     if (!isUnclear && insisting >= majorityOf(present())) return "unproven";
     // Whoever says that it is in a block that it does not show must not be believed sooner than who says that it is in none.
-    return own !== null || isHeard() ? { tx, block: null } : "unheard";
+    return own !== null || isHeard() ? { tx, block: null, ...(isOpen ? { isOpen } : {}) } : "unheard";
   }
 
   /** Whether one of those who name what most deny may be asked for one more now. Counted at all of them. */
@@ -314,6 +317,7 @@ function mark(jobs: readonly Job[], findings: readonly Finding[], servers: numbe
     for (const tracked of scripts) {
       if (finding !== undefined && isFound(finding)) {
         tracked.done.set(claim.txid, finding.block?.hash ?? "");
+        if (finding.isOpen) tracked.laterMs = laterMs;
         continue;
       }
       tracked.done.delete(claim.txid);

@@ -8,6 +8,7 @@ import { hasMoreThanId, parseTx, serializeTx, type TxFormat, withoutLongWitness 
 import { type BranchAnswer, parseBranch, parsePlacedTx, parseRawTx } from "./answers.ts";
 import { serverFaultText } from "./fault.ts";
 import type { HeaderReader } from "./headerReader.ts";
+import { ProofPace } from "./proofPace.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
 /**
@@ -45,8 +46,11 @@ const idOfBytes = (bytes: Uint8Array): string => toHex(reversed(sha256(sha256(by
 const LAST_WHOLE_VERSION = 4;
 const OVERWINTERED = 0x80000000;
 
-/** `unclear`: the branch leads to the block, and alone could be that of something else (CVE-2017-12842). */
-export type Inclusion = "proven" | "unclear" | "unproven";
+/**
+ * `unclear`: the branch leads to the block, and alone could be that of something else (CVE-2017-12842). `unasked`: somebody who might prove it refused
+ * so much of the block that it is to be asked later.
+ */
+export type Inclusion = "proven" | "unclear" | "unproven" | "unasked";
 
 /** Reads transactions and proves that they are in a block. */
 export class TxProver {
@@ -55,11 +59,13 @@ export class TxProver {
   readonly #nowMs: () => number;
   /** When a server could not prove a transaction first, unix ms. */
   readonly #strikes = new Map<string, number>();
+  readonly #pace: ProofPace;
 
   constructor(format: TxFormat, reader: HeaderReader, nowMs: () => number) {
     this.#format = format;
     this.#reader = reader;
     this.#nowMs = nowMs;
+    this.#pace = new ProofPace(nowMs);
   }
 
   /**
@@ -104,11 +110,20 @@ export class TxProver {
   async isIn(tx: RawTx, height: number, header: BlockHeader, servers: readonly RemoteServer[]): Promise<Inclusion> {
     let told: Inclusion = "unproven";
     for (const server of servers) {
-      const said = await this.#provesIt(server, tx, height, header);
+      const said = await this.#asksForIt(server, tx, height, header);
       if (said === "proven") return said;
-      if (said === "unclear") told = said;
+      if (said === "unclear" || (said === "unasked" && told === "unproven")) told = said;
     }
     return told;
+  }
+
+  async #asksForIt(server: RemoteServer, tx: RawTx, height: number, header: BlockHeader): Promise<Inclusion> {
+    let said: Inclusion = "unasked";
+    await this.#pace.run(server, header, async () => {
+      said = await this.#provesIt(server, tx, height, header);
+      return server.state === "connected" ? said !== "unproven" : null;
+    });
+    return said;
   }
 
   async #provesIt(server: RemoteServer, tx: RawTx, height: number, header: BlockHeader, isAgain = false): Promise<Inclusion> {
