@@ -568,8 +568,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what a server cannot prove any more is not asked for anew",
     `${AT}/historyWork.ts`,
-    'if (told === "unproven") for (const server of claimants)',
-    'if (told === "unclear") for (const server of claimants)',
+    'if (told === "unproven" || told === "unasked")',
+    'if (told === "unclear")',
     SERVERS_TEST,
   ),
   bug(

@@ -1203,8 +1203,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "an old fee holds the maker while the right one waits",
     FEE,
-    "if (task.mailbox.hasOtherFee) return",
-    "if (task.mailbox.hasOtherFee && raw.length === 0) return",
+    "if (task.mailbox.hasOtherFee) return `",
+    "if (task.mailbox.hasOtherFee && raw.length === 0) return `",
     REPLAYS,
   ),
   bug(
