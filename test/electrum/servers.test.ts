@@ -124,6 +124,28 @@ describe("a server with blocks of its own", () => {
     await until(w, () => chain.status().state === "ready");
   });
 
+  test("left alone by two others in the middle of a look, it is not believed in that look either", async () => {
+    const w = await begin(3);
+    const liar = rival(w);
+    w.replace(0, liar.server);
+    const script = scriptNumber(1);
+    const chain = await open(w);
+    await whileTimePasses(w, chain.watchScript(script, 0));
+    const seen: number[] = [];
+    chain.onChange(() => seen.push(chain.outputs(script).length));
+    liar.server.faults.add({ kind: "slow", delayMs: 900, methods: ["blockchain.transaction.get"] });
+    // What all name is read first, from the liar, which answers late enough for the others to be gone before what it alone names has its turn.
+    const shared = liar.chain.payFromFaucet(script, PAID);
+    const fake = liar.chain.payFromFaucet(script, PAID + 1n);
+    expect(shared.ok && shared.value.txid).toBe(w.pay(script, PAID));
+    await w.pass(500);
+    for (const server of w.servers.slice(1)) server.faults.add({ kind: "refuse" });
+    await w.pass(5_000);
+    expect(fake.ok && chain.tx(fake.value.txid)).toBeUndefined();
+    expect(chain.status().state).toBe("unreachable");
+    expect(Math.max(...seen)).toBeLessThanOrEqual(1);
+  });
+
   test("of a coin with other first blocks it is dropped by what the others and the store say", async () => {
     const w = await begin(3);
     const other = await begin(1, KMD_COIN);

@@ -2076,4 +2076,11 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (finding.isOpen) tracked.laterMs = null;",
     SERVERS_TEST,
   ),
+  bug(
+    "the last of three servers is believed alone once the others are gone in the middle of a look",
+    `${AT}/historyWork.ts`,
+    "const present = (): number => Math.max(minConnected(), ",
+    "const present = (): number => Math.max(1, ",
+    SERVERS_TEST,
+  ),
 ];

@@ -208,6 +208,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       prover,
       bytesPerWrite: credit.ownBytes / PIECES_HELD,
       mayTake: (txid) => missing.mayTake(txid, clock.nowMs()),
+      minConnected: () => pool.minConnected,
       nowMs: () => clock.nowMs(),
       commit: (delta) => loop.commit(delta),
     }),

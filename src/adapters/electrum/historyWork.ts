@@ -63,6 +63,8 @@ export type HistoryWorkDeps = {
   readonly bytesPerWrite: number;
   /** Whether a transaction in no block that few name and most do not may be taken for there. */
   readonly mayTake: (txid: string) => boolean;
+  /** How many must be connected before anything is believed. */
+  readonly minConnected: () => number;
   readonly nowMs: () => number;
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
@@ -220,14 +222,15 @@ export class HistoryWork {
 
   /** @param turn who of those that can be asked is asked first */
   async #find(job: Job, plan: HeaderPlan, servers: readonly RemoteServer[], turn: number): Promise<Finding> {
-    const { index, prover, mayTake, nowMs } = this.#deps;
+    const { index, prover, mayTake, minConnected, nowMs } = this.#deps;
     const { claim } = job;
     const entry = index.txEntry(claim.txid);
     const own = entry?.raw ? prover.read(entry.raw) : null;
     const block = entry?.block ?? null;
     if (own !== null && block !== null && this.#stands(block, plan)) return { tx: own, block };
     const witnesses = (): number => knownBy(claim).filter((s) => s.state === "connected").length;
-    const present = (): number => servers.filter((s) => s.state === "connected").length;
+    // Of those that go away meanwhile the last must not be believed alone.
+    const present = (): number => Math.max(minConnected(), servers.filter((s) => s.state === "connected").length);
     const isDenied = (): boolean => isContested(job, servers.length);
     const isHeard = (): boolean => witnesses() >= witnessesOf(present()) && (!isDenied() || mayTake(claim.txid));
     if (own === null && claim.blocks.size === 0 && !isHeard()) return "unheard";
