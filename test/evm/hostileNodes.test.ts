@@ -807,6 +807,30 @@ test("a transaction is out as soon as one node took it, and unknown while one of
   expect(await world.drive(world.chain.broadcast(next.raw))).toMatchObject({ kind: "unknown" });
 });
 
+test("once a node took a transaction no other is waited for, and each gets it all the same, also when whoever sent it is gone", async () => {
+  const world = scriptedWorld(3);
+  await world.drive(world.chain.refresh());
+  const tx = world.evm.transaction(null);
+  const [silent, slow, quick] = [node(world, 0), node(world, 1), node(world, 2)];
+  silent.hangs = true;
+  slow.latencyMs = 3_000;
+  quick.pending.set(tx.txid, tx);
+  let isGiven = false;
+  const answer = slow.callBatch.bind(slow);
+  slow.callBatch = async (calls, options) => {
+    const answers = await answer(calls, options);
+    isGiven ||= calls.some(({ method }) => method === "eth_sendRawTransaction");
+    return answers;
+  };
+  const sender = new AbortController();
+  const beganMs = world.evm.clock.nowMs();
+  expect(await world.drive(world.chain.broadcast(tx.raw, sender.signal))).toEqual({ kind: "accepted" });
+  expect(world.evm.clock.nowMs() - beganMs).toBeLessThan(1_000);
+  sender.abort();
+  await pass(world, 5);
+  expect(isGiven).toBe(true);
+});
+
 test.each(["already known", "AlreadyKnown", "Known transaction", "known transaction: 0xab", "transaction already imported"])(
   "a node that shows nobody its pool and says '%s' has it: a refusal would free the nonce of what is out",
   async (message) => {

@@ -579,4 +579,18 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "",
     LONE_TEST,
   ),
+  bug(
+    "a transaction that a node took waits for the deadline of another that leaves the sending open",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    "if (isOut(outcome)) resolve(outcome);",
+    "if (isOut(outcome) && signal?.aborted) resolve(outcome);",
+    "test/evm/hostileNodes.test.ts",
+  ),
+  bug(
+    "what one node says it took is given to no other once whoever sent it is gone",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    "withParents([stop], (s)",
+    "withParents(signal ? [stop, signal] : [stop], (s)",
+    "test/evm/hostileNodes.test.ts",
+  ),
 ];

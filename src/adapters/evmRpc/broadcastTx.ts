@@ -1,4 +1,7 @@
 import type { BroadcastOutcome } from "../../ports/chain.ts";
+import { Aborted } from "../../ports/clock.ts";
+import { onAbort } from "../../ports/onAbort.ts";
+import { withParents } from "../../ports/withParents.ts";
 import { parseTxHash } from "./answers.ts";
 import type { EvmNode } from "./evmNode.ts";
 import { nodeFaultText } from "./fault.ts";
@@ -32,20 +35,38 @@ async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: n
   return { kind: "unknown", message: `${node.name}: ${nodeFaultText(error)}.` };
 }
 
-const RANK = { accepted: 0, already_known: 1, unknown: 2, rejected: 3 } as const;
-
 /**
- * Gives the transaction to every node at once. What one of them took is out; a refusal counts only when all refuse, because a
- * node that gave no answer may have passed it on.
+ * Gives the transaction to every node at once. What one of them took is out, and no other is waited for: it gets it all the same, for the one may
+ * lie. A refusal counts only when all refuse, because a node that gave no answer may have passed it on.
+ * @param signal of who waits; what is on its way to the nodes goes on until `stop` fires
  */
 export async function broadcastTx(
   nodes: readonly EvmNode[],
   txid: string,
   raw: Uint8Array,
   timeoutMs: number,
-  signal: AbortSignal,
+  stop: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<BroadcastOutcome> {
-  const outcomes = await Promise.all(nodes.map((node) => sendTo(node, txid, raw, timeoutMs, signal)));
-  const [best] = outcomes.sort((a, b) => RANK[a.kind] - RANK[b.kind]);
-  return best ?? { kind: "unknown", message: "There is no node to give it to." };
+  if (signal?.aborted) throw new Aborted();
+  let letGo: (() => void) | undefined;
+  try {
+    return await new Promise<BroadcastOutcome>((resolve, reject) => {
+      letGo = signal && onAbort(signal, () => reject(new Aborted()));
+      const sending = nodes.map(async (node) => {
+        const outcome = await withParents([stop], (s) => sendTo(node, txid, raw, timeoutMs, s));
+        if (isOut(outcome)) resolve(outcome);
+        return outcome;
+      });
+      Promise.all(sending).then((outcomes) => {
+        // All refused it, or it is not known.
+        const best = outcomes.find(({ kind }) => kind === "unknown") ?? outcomes[0];
+        resolve(best ?? { kind: "unknown", message: "There is no node to give it to." });
+      }, reject);
+    });
+  } finally {
+    letGo?.();
+  }
 }
+
+const isOut = ({ kind }: BroadcastOutcome): boolean => kind === "accepted" || kind === "already_known";

@@ -6,7 +6,6 @@ import type { AccountChain, ChainReadError, PaymentKey } from "../../ports/accou
 import type { BlockRef, BroadcastOutcome } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import { withParents } from "../../ports/withParents.ts";
 import { broadcastTx } from "./broadcastTx.ts";
 import { ChainLook } from "./chainLook.ts";
 import { paymentKey, tokenKey } from "./chainView.ts";
@@ -192,8 +191,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
     estimateGas: (request, signal, most) => question(signal, (reads) => readGasEstimate(reads, request, most)),
     async broadcast(raw, signal): Promise<BroadcastOutcome> {
       const txid = idToSend(raw, chainId);
-      const parents = signal ? [signal, loop.signal] : [loop.signal];
-      const outcome = await withParents(parents, (s) => broadcastTx(used.pool.senders(), txid, raw, timeoutMs, s));
+      const outcome = await broadcastTx(used.pool.senders(), txid, raw, timeoutMs, loop.signal, signal);
       log.info("broadcast", { txid, outcome: outcome.kind });
       if (watches.txs.has(txid)) loop.hurry();
       return outcome;
