@@ -398,13 +398,6 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/swap/duties/paymentGone.test.ts",
   ),
   bug(
-    "a signed payment that its contract holds is looked for for ever, because no node shows it",
-    TAKE_UP,
-    "if (!found && s.own[slot] && coin.chain.unfound?.(script)) {",
-    "if (found && s.own[slot] && coin.chain.unfound?.(script)) {",
-    PRUNED,
-  ),
-  bug(
     "a payment that its contract holds is sent again, because no node shows it",
     SENDING,
     "if (slot === ownPayment(task.state.terms.role) && chain.unfound?.(coin.contractScript(contractOf(task.state, slot)))) return true;",
