@@ -772,13 +772,6 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     KEEPER_TEST,
   ),
   bug(
-    "a claim that stays here because its swap has decided so keeps its nonce for ever",
-    IDLE,
-    'if (!tx || coin.relayPolicy !== "nonce"',
-    'if (!tx?.attempted || coin.relayPolicy !== "nonce"',
-    LINE,
-  ),
-  bug(
     "a refund that nobody sends any more holds up the claim behind it",
     IDLE,
     "[ownClaim(role), ownRefund(role)]",
