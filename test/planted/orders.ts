@@ -454,6 +454,13 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/ordersService.test.ts",
   ),
   bug(
+    "an order is sold out by a match whose swap a full disk refused",
+    MAKER_SIDE,
+    "      this.#ledger.setInMemory(back);\n",
+    "",
+    "src/app/orders/ordersService.test.ts",
+  ),
+  bug(
     "an order is fulfilled by a swap that came to nothing a moment ago",
     UPKEEP,
     " || this.#vain.has(uuid)",

@@ -219,7 +219,10 @@ export class MakerSide {
       log.error("swap_not_started", { swap: swap.uuid, error, stored: swaps.has(swap.uuid) });
       if (swaps.has(swap.uuid)) return this.#swapBegan(next, pair);
       this.#holds.release(pair.takerOrderUuid);
-      await this.#ledger.commit([{ step: "maker", order: dropMatch(next, pair.takerOrderUuid) }]);
+      const back = dropMatch(next, pair.takerOrderUuid);
+      // What kept the swap from the disk may keep this from it: sold out for nothing, the order would end. A start of the node drops it there, too.
+      this.#ledger.setInMemory(back);
+      await this.#ledger.commit([{ step: "maker", order: back }]);
       return;
     }
     this.#swapBegan(next, pair);

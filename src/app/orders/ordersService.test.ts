@@ -568,6 +568,23 @@ test("a swap that cannot be stored: the maker says nothing, gives volume and fun
   expect(taker.coin("BBB").openReservations).toBe(0);
 });
 
+test("a disk that fills between the match and its swap: the order is not sold out, and sells to the next taker", async () => {
+  const { world, maker, taker } = await pair();
+  const uuid = await place(maker, sell());
+  const start = maker.swaps.start.bind(maker.swaps);
+  maker.swaps.start = async () => {
+    maker.swaps.start = start;
+    maker.disk.fail = true;
+    throw new Error("disk is full");
+  };
+  await take(taker, buy("10"));
+  await world.clock.advance(40_000);
+  expect([maker.swaps.started, available(maker, uuid), makerOrder(maker, uuid)?.startedSwaps]).toEqual([[], "10", []]);
+  await take(taker, buy("10"));
+  await world.clock.advance(5_000);
+  expect(maker.swaps.started).toHaveLength(1);
+});
+
 test("a start that fails after the swap was stored counts as started on both sides: its funds stay its own", async () => {
   const { world, maker, taker } = await pair();
   const uuid = await place(maker, sell());
