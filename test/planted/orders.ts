@@ -461,6 +461,13 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/ordersService.test.ts",
   ),
   bug(
+    "makers are blamed for the taker's full disk",
+    TAKER_SIDE,
+    "        this.#unstored.add(order.uuid);\n",
+    "",
+    "src/app/orders/ordersService.test.ts",
+  ),
+  bug(
     "an order is fulfilled by a swap that came to nothing a moment ago",
     UPKEEP,
     " || this.#vain.has(uuid)",

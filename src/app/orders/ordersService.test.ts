@@ -630,6 +630,22 @@ test("a taker whose choice a full disk keeps from being stored is not blamed for
   expect([maker.swaps.started, available(maker, uuid), blamed]).toEqual([[], "10", []]);
 });
 
+test("a maker that connected is not blamed for the full disk of the taker, which cannot store the swap", async () => {
+  const blamed: string[] = [];
+  const world = new OrderWorld();
+  const maker = await world.node("maker");
+  const taker = await world.node("taker", { policy: { onNeverConnected: (uuid) => void blamed.push(uuid) } });
+  await place(maker, sell());
+  const uuid = await take(taker, buy("6"));
+  taker.swaps.start = async () => {
+    taker.disk.fail = true;
+    throw new Error("disk is full");
+  };
+  await world.clock.advance(120_000);
+  expect(await reason(taker, uuid)).toBe("TimedOut");
+  expect([maker.swaps.started.length, taker.swaps.started, blamed]).toEqual([1, [], []]);
+});
+
 test("a full disk when the taker chooses: no connect leaves and its funds are free again", async () => {
   const { world, maker, taker } = await pair();
   await place(maker, sell());

@@ -70,6 +70,8 @@ export class TakerSide {
   readonly #connectSentMs = new Map<string, number>();
   /** When the request of an order without a match was last said, in that order. */
   readonly #requestSentMs = new Map<string, number>();
+  /** Orders whose maker has confirmed and whose swap could not be stored. */
+  readonly #unstored = new Set<string>();
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, mailbox: Mailbox) {
     this.#deps = deps;
@@ -300,7 +302,10 @@ export class TakerSide {
     } catch (error) {
       this.#deps.log.error("swap_not_started", { swap: order.uuid, error, stored: this.#deps.swaps.has(order.uuid) });
       // a swap that was stored all the same runs on, with the funds that are its own
-      if (!this.#deps.swaps.has(order.uuid)) return this.end(order, "TimedOut");
+      if (!this.#deps.swaps.has(order.uuid)) {
+        this.#unstored.add(order.uuid);
+        return this.end(order, "TimedOut");
+      }
     }
     this.#holds.handedOver(order.uuid);
     this.#deps.log.info("order_matched", { order: order.uuid, swap: order.uuid, role: "taker" });
@@ -312,9 +317,10 @@ export class TakerSide {
     return this.end({ ...order, match: { ...match, connectedAtMs: match.connectedAtMs ?? this.#deps.clock.nowMs() } }, "Fulfilled");
   }
 
-  /** The time for `connected` is over. While our own key is heard elsewhere it is this node that does not answer. */
+  /** The time for `connected` is over. While our own key is heard elsewhere it is this node that does not answer, and a full disk is this node's own. */
   giveUp(order: TakerOrder): Promise<void> {
-    if (order.match && !this.#deps.keyElsewhere()) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);
+    const isOurFault = this.#deps.keyElsewhere() !== null || this.#unstored.has(order.uuid);
+    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);
     return this.end(order, "TimedOut");
   }
 
@@ -332,6 +338,7 @@ export class TakerSide {
     this.#publishing.delete(uuid);
     this.#connectSentMs.delete(uuid);
     this.#requestSentMs.delete(uuid);
+    this.#unstored.delete(uuid);
     this.#holds.release(uuid);
   }
 
