@@ -628,4 +628,11 @@ export const ORDERS: readonly PlantedBug[] = [
     UPDATE_TEST,
   ),
   bug("the own root does not follow an update", "src/app/orders/orderAnnouncer.ts", "    this.#set(next);\n", "", UPDATE_TEST),
+  bug(
+    "a maker that never connected is blamed again and again while the taker's disk is full",
+    "src/app/orders/takerSide.ts",
+    '    await this.end(order, "TimedOut");\n    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);',
+    '    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);\n    await this.end(order, "TimedOut");',
+    "src/app/orders/ordersService.test.ts",
+  ),
 ];

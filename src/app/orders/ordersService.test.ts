@@ -630,6 +630,28 @@ test("a taker whose choice a full disk keeps from being stored is not blamed for
   expect([maker.swaps.started, available(maker, uuid), blamed]).toEqual([[], "10", []]);
 });
 
+test("a maker that never connected is blamed once, however long the taker's disk is full", async () => {
+  const blamed: string[] = [];
+  const world = new OrderWorld();
+  const maker = await world.node("maker");
+  const taker = await world.node("taker", { policy: { onNeverConnected: (uuid) => void blamed.push(uuid) } });
+  await place(maker, sell());
+  const uuid = await take(taker, buy("6"));
+  while (!taker.swaps.expected.includes(uuid)) {
+    // It offers, and is gone when the taker chooses.
+    if (world.messages("MakerReserved").length > 0) await maker.orders.close();
+    await world.clock.advance(100);
+  }
+  for (let i = 0; i < 1_200; i++) {
+    taker.disk.fail = true;
+    await world.clock.advance(100);
+  }
+  expect(blamed).toEqual([]);
+  taker.disk.fail = false;
+  await world.clock.advance(60_000);
+  expect([await reason(taker, uuid), blamed]).toEqual(["TimedOut", [uuid]]);
+});
+
 test("a maker that connected is not blamed for the full disk of the taker, which cannot store the swap", async () => {
   const blamed: string[] = [];
   const world = new OrderWorld();

@@ -318,10 +318,11 @@ export class TakerSide {
   }
 
   /** The time for `connected` is over. While our own key is heard elsewhere it is this node that does not answer, and a full disk is this node's own. */
-  giveUp(order: TakerOrder): Promise<void> {
+  async giveUp(order: TakerOrder): Promise<void> {
     const isOurFault = this.#deps.keyElsewhere() !== null || this.#unstored.has(order.uuid);
+    // Until its end is stored it comes here again and again.
+    await this.end(order, "TimedOut");
     if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);
-    return this.end(order, "TimedOut");
   }
 
   /** Ends an order: stored first, then forgotten, its funds free. */
