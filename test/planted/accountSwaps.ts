@@ -857,13 +857,6 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug("a payment keeps its nonce for as long as a chain does not answer", PUBLISH, "isSoon ? soon : notAfter", "notAfter ?? soon", LINE),
   bug(
-    "a claim that gave its nonce back has no gas held for it any more",
-    PUBLISH,
-    "task.claimReservation = held.value;",
-    "if (held.value) coin.release(held.value);",
-    NONCES,
-  ),
-  bug(
     "a claim that never left keeps its nonce while its swap waits for its other coin",
     FUNDS,
     "if (needs.unsent) this.#giveBackLater(uuid, needs.unsent, coin);",
