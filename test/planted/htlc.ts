@@ -141,6 +141,13 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     "test/sim/interest.test.ts",
   ),
   bug(
+    "a withdrawal of before a start that is too old for any block of a coin with interest keeps what is built on it from being undone",
+    "src/app/coin/ownOutputs.ts",
+    "return this.#holding.get(id);",
+    "return this.#signed.get(id);",
+    "test/sim/interest.test.ts",
+  ),
+  bug(
     "a lock time that a coin with interest still takes counts as too old",
     "src/core/utxo/txTemplate.ts",
     "lockTime + INTEREST_WINDOW_SEC < medianTimePastSec",

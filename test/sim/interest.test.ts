@@ -99,6 +99,31 @@ test(
   TIMEOUT_MS,
 );
 
+test(
+  "a fee on a withdrawal of before a start that no block will ever take is undone with both",
+  async () => {
+    await open();
+    const { chain } = world.chain(KMD);
+    chain.autoMine(null);
+    const coin = taker.node.coins.utxo(KMD);
+    if (!coin) expect.fail("no coin");
+    const request = { to: coin.address, amount: decimal("1"), broadcast: true, fee: undefined };
+    expect((await world.settle(coin.withdraw(request, new AbortController().signal))).ok).toBe(true);
+    const uuid = await match(PLAIN, KMD);
+    await world.runUntil("the fee is sent", () => has(taker, uuid, "tx_attempted", "fee"), HOUR_MS);
+    await world.advance(50 * MINUTE_MS);
+    taker.crash();
+    await taker.start([PLAIN, KMD]);
+    await world.advance(50 * MINUTE_MS);
+    chain.autoMine(MINUTE_MS);
+    await world.runUntil("it is over", () => isOver(uuid), 6 * HOUR_MS);
+    await world.advance(HOUR_MS);
+    expect([taker.outcome(uuid), lost(taker)]).toEqual(["cancelled", []]);
+    expect(toUnits(taker.node.coins.utxo(KMD)?.spendable() ?? ZERO, 8)).toBe(taker.balance(KMD));
+  },
+  TIMEOUT_MS,
+);
+
 test.each([30, 100])(
   "a refund that no block took for %i min is signed anew where none takes it any more",
   async (minutes) => {

@@ -32,6 +32,8 @@ export class OwnOutputs {
   readonly #locked = new LockedOutputs();
   /** Own signed transactions whose change is counted on while the chain does not list them. */
   readonly #signed = new Map<string, Tx>();
+  /** All that have taken outputs and still hold them, whether or not their change is counted on. */
+  readonly #holding = new Map<string, Tx>();
   /** Those that have taken outputs and pay nobody else: whether or not they confirm, what they spend stays ours. */
   readonly #returning = new Set<string>();
 
@@ -108,6 +110,7 @@ export class OwnOutputs {
     const id = txid(tx);
     for (const input of tx.inputs) this.#locked.set(input, id);
     this.#signed.set(id, tx);
+    this.#holding.set(id, tx);
     if (tx.outputs.every((o) => this.#isOwn(o.script))) this.#returning.add(id);
   }
 
@@ -116,6 +119,7 @@ export class OwnOutputs {
     const id = txid(tx);
     for (const input of tx.inputs) if (this.#locked.by(input) === id) this.#locked.delete(input);
     this.#returning.delete(id);
+    this.#holding.delete(id);
     this.dropChange(tx);
   }
 
@@ -131,9 +135,9 @@ export class OwnOutputs {
     return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
   }
 
-  /** An own transaction that was signed and is not forgotten. */
+  /** An own transaction that was signed and is not forgotten, also where its change counts only once it is listed. */
   signed(id: string): Tx | undefined {
-    return this.#signed.get(id);
+    return this.#holding.get(id);
   }
 
   /** What a transaction would do that was signed some time ago, or elsewhere; null: it spends nothing that is free. */
