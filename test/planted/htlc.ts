@@ -136,15 +136,22 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "a payment on a fee that is too old for any block of a coin with interest is cancelled with the change of that fee",
     "src/app/coin/ownTxBuilder.ts",
-    "const parent = depth === 0 ? null : this.#aged(input.txid);",
-    "const parent = depth > 0 ? null : this.#aged(input.txid);",
+    "const parent = depth === 0 ? null : own.aged(input.txid);",
+    "const parent = depth > 0 ? null : own.aged(input.txid);",
     "test/sim/interest.test.ts",
   ),
   bug(
     "a withdrawal of before a start that is too old for any block of a coin with interest keeps what is built on it from being undone",
     "src/app/coin/ownOutputs.ts",
-    "return this.#holding.get(id);",
-    "return this.#signed.get(id);",
+    "paysInterest ? this.#holding.get(id)",
+    "paysInterest ? this.#signed.get(id)",
+    "test/sim/interest.test.ts",
+  ),
+  bug(
+    "change of what is too old for any block of a coin with interest counts as money to spend",
+    "src/app/coin/ownOutputs.ts",
+    "isExcluded = this.aged(id) !== null || ",
+    "isExcluded = ",
     "test/sim/interest.test.ts",
   ),
   bug(

@@ -124,6 +124,30 @@ test(
   TIMEOUT_MS,
 );
 
+test(
+  "change of what no block will ever take is not counted on, though nothing is known any more of the withdrawal beneath",
+  async () => {
+    await open();
+    const { chain } = world.chain(KMD);
+    chain.autoMine(null);
+    const coin = taker.node.coins.utxo(KMD);
+    if (!coin) expect.fail("no coin");
+    const request = { to: coin.address, amount: decimal("1"), broadcast: true, fee: undefined };
+    expect((await world.settle(coin.withdraw(request, new AbortController().signal))).ok).toBe(true);
+    const uuid = await match(PLAIN, KMD);
+    await world.runUntil("the fee is sent", () => has(taker, uuid, "tx_attempted", "fee"), HOUR_MS);
+    await world.advance(50 * MINUTE_MS);
+    taker.crash();
+    await world.advance(50 * MINUTE_MS);
+    chain.autoMine(MINUTE_MS);
+    await world.advance(15 * MINUTE_MS);
+    await taker.start([PLAIN, KMD]);
+    await world.advance(HOUR_MS);
+    expect([toUnits(taker.node.coins.utxo(KMD)?.spendable() ?? ZERO, 8), taker.balance(KMD)]).toEqual([PURSE, PURSE]);
+  },
+  TIMEOUT_MS,
+);
+
 test.each([30, 100])(
   "a refund that no block took for %i min is signed anew where none takes it any more",
   async (minutes) => {

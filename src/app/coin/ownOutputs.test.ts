@@ -17,7 +17,7 @@ function fundsAt(confs: number, { txid, hex }: { readonly txid: string; readonly
   if (!tx.ok || paid === undefined) throw new Error("bad transaction");
   const output: SeenOutput = { txid, vout: tx.value.outputs.length - 1, ...paid, coinbase, block: BLOCK, spentBy: null };
   const chain = { outputs: () => [output], tx: () => ({ txid, raw, block: BLOCK }), confirmations: () => confs } as unknown as UtxoChain;
-  const common = { chain, format: LITECOIN, scheme: { kind: "legacy" }, matureConfs: 100, beside: () => [] } as const;
+  const common = { chain, format: LITECOIN, scheme: { kind: "legacy" }, matureConfs: 100, paysInterest: false, beside: () => [] } as const;
   const own = new OwnOutputs({ ...common, publicKey: new Uint8Array(33), scripts: [paid.script] });
   return [unspentsOf(own.pool()).reduce((sum, { value }) => sum + value, 0n), own.unspendable()];
 }

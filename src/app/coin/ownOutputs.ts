@@ -5,6 +5,7 @@ import { isSignedInput, type SighashScheme } from "../../core/utxo/signInput.ts"
 import { filterUnspents, type Unspent, withUnspents } from "../../core/utxo/sortedUnspents.ts";
 import type { OutPoint, Tx, TxInput } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat, txid } from "../../core/utxo/txCodec.ts";
+import { isAged } from "../../core/utxo/txTemplate.ts";
 import type { SeenOutput, SeenTx, UtxoChain } from "../../ports/chain.ts";
 import { type Effect, MAX_CLUSTER, type Pool, poolOf, unspentsOf } from "./coinPool.ts";
 import { ListedOutputs } from "./listedOutputs.ts";
@@ -18,6 +19,8 @@ export type OwnOutputsDeps = {
   /** Own output scripts; the first receives change. */
   readonly scripts: readonly Uint8Array[];
   readonly matureConfs: number;
+  /** Its blocks take no transaction whose lock time is long past (`isAged`). */
+  readonly paysInterest: boolean;
   /** Of other tickers that have an output script of these. */
   readonly beside: () => readonly Pick<OwnOutputs, "lockedBy">[];
 };
@@ -135,9 +138,13 @@ export class OwnOutputs {
     return listed ?? (output && this.#isOwn(output.script) ? { ...input, ...output } : undefined);
   }
 
-  /** An own transaction that was signed and is not forgotten, also where its change counts only once it is listed. */
-  signed(id: string): Tx | undefined {
-    return this.#holding.get(id);
+  /** An own transaction of a coin with interest, not forgotten, that was in no block for so long that none takes it any more. */
+  aged(id: string): Tx | null {
+    const { chain, paysInterest } = this.#deps;
+    const tx = paysInterest ? this.#holding.get(id) : undefined;
+    if (!tx || chain.tx(id)?.block) return null;
+    const { state, tip } = chain.status();
+    return state === "ready" && tip !== null && isAged(tx.lockTime, tip.medianTimePastSec) ? tx : null;
   }
 
   /** What a transaction would do that was signed some time ago, or elsewhere; null: it spends nothing that is free. */
@@ -259,17 +266,18 @@ export class OwnOutputs {
 
   /**
    * Whether the backend has another transaction in the place of a signed one, or of one that it hangs on: the same under another id, whose
-   * outputs it lists, or what cancels it. @param known of those judged before
+   * outputs it lists, or what cancels it; or no block takes one of them any more. @param known of those judged before
    */
   #isExcluded(id: string, tx: Tx, known: Map<string, boolean>): boolean {
     let isExcluded = known.get(id);
     if (isExcluded !== undefined) return isExcluded;
-    isExcluded = tx.inputs.some((input) => {
+    const isOut = (input: TxInput): boolean => {
       const spentBy = this.#own().at(input)?.spentBy;
       if (spentBy) return spentBy.txid !== id;
       const parent = this.#isUnlisted(input.txid) ? this.#signed.get(input.txid) : undefined;
       return parent !== undefined && this.#isExcluded(input.txid, parent, known);
-    });
+    };
+    isExcluded = this.aged(id) !== null || tx.inputs.some(isOut);
     known.set(id, isExcluded);
     return isExcluded;
   }

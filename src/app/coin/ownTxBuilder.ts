@@ -10,7 +10,7 @@ import type { SortedUnspents, Unspent } from "../../core/utxo/sortedUnspents.ts"
 import { HTLC_VOUT } from "../../core/utxo/swapTx.ts";
 import type { Tx, TxInput, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
-import { currentLockTime, draftTx, htlcLockTime, isAged, SEQUENCE_FINAL, SEQUENCE_REPLACEABLE } from "../../core/utxo/txTemplate.ts";
+import { currentLockTime, draftTx, htlcLockTime, SEQUENCE_FINAL, SEQUENCE_REPLACEABLE } from "../../core/utxo/txTemplate.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { CancelFees, Contract, OwnSignedTx } from "../swap/swapCoin.ts";
@@ -145,26 +145,19 @@ export class OwnTxBuilder {
 
   /** Whether it spends what will never be there: an output of an own transaction that no block takes any more. */
   restsOnAged(raw: Uint8Array): boolean {
-    return this.parse(raw).inputs.some((i) => this.#aged(i.txid) !== null);
+    const { own } = this.#deps.ledger();
+    return this.parse(raw).inputs.some((i) => own.aged(i.txid) !== null);
   }
 
   /** Inputs that may be there, each once: in the place of what never will be, what the own transactions spent that no block takes any more. */
   #standing(inputs: readonly TxInput[], depth = MAX_ANCESTORS): readonly TxInput[] {
+    const { own } = this.#deps.ledger();
     const standing = new Map<string, TxInput>();
     for (const input of inputs) {
-      const parent = depth === 0 ? null : this.#aged(input.txid);
+      const parent = depth === 0 ? null : own.aged(input.txid);
       for (const i of parent ? this.#standing(parent.inputs, depth - 1) : [input]) standing.set(`${i.txid}:${i.vout}`, i);
     }
     return [...standing.values()];
-  }
-
-  /** An own transaction of a coin with interest that was in no block for so long that none takes it any more. */
-  #aged(id: string): Tx | null {
-    const { spec, chain, ledger } = this.#deps;
-    const tx = spec.kind.paysInterest ? ledger().own.signed(id) : undefined;
-    if (!tx || chain.tx(id)?.block) return null;
-    const { state, tip } = chain.status();
-    return state === "ready" && tip !== null && isAged(tx.lockTime, tip.medianTimePastSec) ? tx : null;
   }
 
   /** Base units a transaction pays for itself; null when an input is not known. */

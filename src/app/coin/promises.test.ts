@@ -48,6 +48,7 @@ class Wallet {
       publicKey: KEY.publicKey,
       scripts: [OWN],
       matureConfs: 100,
+      paysInterest: false,
       beside: () => [],
       dust: DUST,
       rate: () => ({ perKb: this.rate, wholeKb: false }),

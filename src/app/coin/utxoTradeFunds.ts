@@ -55,6 +55,7 @@ export class UtxoTradeFunds implements TradingCoin {
       publicKey: wallet.key.publicKey,
       scripts: wallet.scripts,
       matureConfs: spec.kind.matureConfirmations,
+      paysInterest: spec.kind.paysInterest,
       beside: wallet.beside ?? (() => []),
       rate: () => this.rate("start"),
       ceilingFactor: spec.feeCeilingFactor,
