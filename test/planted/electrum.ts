@@ -2070,6 +2070,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "a server that refuses one proof each five seconds keeps all others of its block waiting",
+    `${AT}/proofPace.ts`,
+    "if (asked.refused >= MAX_REFUSED && (passedMs",
+    "if (asked.refused > 0 && (passedMs",
+    `${AT}/proofPace.test.ts`,
+  ),
+  bug(
     "what a server was not asked to prove, for it had refused much, is not asked for any more",
     `${AT}/historyWork.ts`,
     "if (finding.isOpen) tracked.laterMs = laterMs;",

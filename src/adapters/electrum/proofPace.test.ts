@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { ProofPace } from "./proofPace.ts";
@@ -33,4 +34,27 @@ test("one that fails to be asked leaves its place to the others", async () => {
   const others = askFor(pace, 10, null);
   expect((await Promise.allSettled(failing)).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => "rejected"));
   expect(await others).toBe(10);
+});
+
+test("a server that refuses one proof each five seconds does not keep all others of its block waiting", async () => {
+  let nowMs = 1_000_000;
+  const pace = new ProofPace(() => nowMs);
+  let asked = 0;
+  let last = Promise.resolve();
+  const later: Promise<boolean>[] = [];
+  const refuseLate = async (): Promise<void> => {
+    await setImmediate();
+    nowMs += 5_000;
+    later.push(pace.run(server, header, async () => null));
+    await setImmediate();
+  };
+  const ask = async (): Promise<boolean> => {
+    asked++;
+    last = last.then(refuseLate);
+    await last;
+    return false;
+  };
+  await Promise.all(Array.from({ length: 200 }, () => pace.run(server, header, ask)));
+  await Promise.all(later);
+  expect(asked).toBe(9);
 });

@@ -63,10 +63,13 @@ export class ProofPace {
     return asked;
   }
 
-  /** A clock that was set back ends the rest. */
+  /**
+   * Fewer refusals are not forgiven, however long ago: whoever refuses one now and then would keep all others waiting behind the few that are on the
+   * way. A clock that was set back ends the rest.
+   */
   #rests(asked: Asked): boolean {
     const passedMs = this.#nowMs() - asked.refusedAtMs;
-    if (asked.refused > 0 && (passedMs < 0 || passedMs >= REST_MS)) asked.refused = 0;
+    if (asked.refused >= MAX_REFUSED && (passedMs < 0 || passedMs >= REST_MS)) asked.refused = 0;
     return asked.refused >= MAX_REFUSED;
   }
 }
