@@ -47,7 +47,7 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "a maker that never connects is not remembered",
     TAKER_SIDE,
-    "if (order.match && !this.#deps.keyElsewhere()) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);",
+    "    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);\n",
     "",
     HOSTILE_TEST,
   ),
@@ -321,7 +321,13 @@ export const ORDERS: readonly PlantedBug[] = [
     'this.#repeats.sayConnected(order, pair);\n    await this.#ledger.commit([{ step: "maker", order: next }, agreed]);',
     SERVICE_TEST,
   ),
-  bug("funds stay held after a failed start", MAKER_SIDE, "this.#holds.release(pair.takerOrderUuid);\n      await", "await", SERVICE_TEST),
+  bug(
+    "funds stay held after a failed start",
+    MAKER_SIDE,
+    "this.#holds.release(pair.takerOrderUuid);\n      const back",
+    "const back",
+    SERVICE_TEST,
+  ),
   bug(
     "connected is repeated to anybody",
     "src/app/orders/makerRepeats.ts",
