@@ -101,13 +101,6 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
     "refused ?? coin",
     SIM,
   ),
-  bug(
-    "a claim that failed on its chain is not made again while its data is dear",
-    `${APP}/evmSwapCoin.ts`,
-    "if (beside !== null) this.needsDataGas(beside);",
-    "if (beside !== null) this.needsDataGas(beside);\n    const dear = this.spendTooDear();\n    if (dear !== null) return dear;",
-    SIM,
-  ),
   bug("the data of what waits counts as free", `${APP}/nonceLedger.ts`, "      dataBound(this.#deps.chain).wei,\n", "      0n,\n", FIGURES),
   bug(
     "a withdrawal signed before takes the promised wei for its data",
