@@ -187,6 +187,19 @@ test.each([
   },
 );
 
+test("servers that do not know how to tell what waits at a script are asked for the transaction itself, also in a block", async () => {
+  const { w, chain } = await begin();
+  for (const { faults } of w.servers)
+    faults.add({ kind: "error", code: -32601, message: "method not found", methods: ["blockchain.scripthash.get_mempool"] });
+  const { raw } = await notYetSent();
+  expect(await chain.isWaiting?.(raw)).toBe(false);
+  w.daemon.answer("sendrawtransaction", [toHex(raw)]);
+  expect(await chain.isWaiting?.(raw)).toBe(true);
+  w.mine();
+  expect(await chain.isWaiting?.(raw)).toBe(true);
+  expect(askedOf(w, "blockchain.scripthash.get_mempool")).toBeLessThanOrEqual(1);
+});
+
 test("of what was sent from here and pays scripts of no address, nothing is kept: others may have made it, as large as they like", async () => {
   const { w, chain } = await begin();
   const input = { txid: "ab".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };

@@ -2051,8 +2051,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one server has this node ask all others for what only it names",
     `${AT}/waitingTx.ts`,
-    "return naming.length >= witnessesOf(servers.length);",
-    "return naming.length > 0;",
+    "return asked.filter(Boolean).length >= witnessesOf(servers.length);",
+    "return asked.includes(true);",
+    POLITE_TEST,
+  ),
+  bug(
+    "servers that cannot tell what waits at a script have all fees for made up",
+    `${AT}/waitingTx.ts`,
+    "return isUnknownMethod(waiting.error) && ",
+    'return waiting.error.kind === "busy" && ',
     POLITE_TEST,
   ),
   bug(

@@ -13,7 +13,7 @@ import { tooLateText } from "./socketFault.ts";
 /** What we call ourselves, and the protocols spoken, lowest and highest. */
 const CLIENT = "swapnode";
 /**
- * Methods that not every server has (electrs knows no `id_from_pos` in some versions, others no fees) and without which it is of use
+ * Methods that not every server has (electrs knows no `id_from_pos` in some versions, no `get_mempool` in most, others no fees) and without which it is of use
  * all the same. One that does not know another method is asked again: what it must prove it has to prove.
  */
 const OPTIONAL: ReadonlySet<string> = new Set([
@@ -22,6 +22,7 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   "blockchain.relayfee",
   "mempool.get_fee_histogram",
   "blockchain.transaction.id_from_pos",
+  "blockchain.scripthash.get_mempool",
 ]);
 /** What the first block names as the one before it. */
 const NO_BLOCK = "0".repeat(64);

@@ -1,5 +1,6 @@
 import type { Tx } from "../../core/utxo/tx.ts";
-import { parseHistory } from "./answers.ts";
+import { parseHistory, parseRawTx } from "./answers.ts";
+import { isUnknownMethod } from "./fault.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf } from "./scriptHash.ts";
 import { witnessesOf } from "./serverPool.ts";
@@ -12,9 +13,13 @@ import { helpersOf } from "./watchedTxs.ts";
 export async function isWaiting(servers: readonly RemoteServer[], txid: string, tx: Tx): Promise<boolean> {
   const [script] = helpersOf(tx);
   if (script === undefined) return false;
-  const asked = await Promise.all(
-    servers.map((server) => server.ask("blockchain.scripthash.get_mempool", [scriptHashOf(script)], parseHistory)),
-  );
-  const naming = asked.filter((a) => a.ok && a.value !== "too_long" && a.value.some((line) => line.txid === txid));
-  return naming.length >= witnessesOf(servers.length);
+  const asked = await Promise.all(servers.map((server) => isNamedBy(server, txid, scriptHashOf(script))));
+  return asked.filter(Boolean).length >= witnessesOf(servers.length);
+}
+
+/** Who does not know how to tell what waits at a script is electrs, which counts nothing: that is asked for the transaction itself. */
+async function isNamedBy(server: RemoteServer, txid: string, scriptHash: string): Promise<boolean> {
+  const waiting = await server.ask("blockchain.scripthash.get_mempool", [scriptHash], parseHistory);
+  if (waiting.ok) return waiting.value !== "too_long" && waiting.value.some((line) => line.txid === txid);
+  return isUnknownMethod(waiting.error) && (await server.ask("blockchain.transaction.get", [txid], parseRawTx)).ok;
 }
