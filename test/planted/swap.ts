@@ -1457,4 +1457,11 @@ export const SWAP: readonly PlantedBug[] = [
     "if (this.#count > AT_ONCE) this.#allowance.giveBack();",
     BAD_PEERS,
   ),
+  bug(
+    "a fee that servers see some seconds late is missed where a block takes it out of mempools soon",
+    "src/app/swap/duties/fee.ts",
+    "const FIRST_PROBE_MS = 2_000;",
+    "const FIRST_PROBE_MS = 10_000;",
+    BAD_PEERS,
+  ),
 ];

@@ -317,12 +317,20 @@ describe("a taker of bad faith", () => {
     expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
   });
 
-  test("that begins many swaps and makes up fees for each has servers asked for few of them, and none of its fees holds up one that is there", async () => {
+  test("that begins many swaps and makes up fees for each has servers asked for few of them, and none of its fees holds up one that is there, also where a block has it soon", async () => {
     world = await SwapWorld.open();
     const stop = world.lose(world.maker, (m) => m.type === "TakerFee");
     const { chain } = world.maker.coin("BBB");
     const madeUp = new Set<string>();
-    Object.assign(chain, { isWaiting: async (raw: Uint8Array) => !madeUp.has(toHex(raw)) });
+    // A fee that is there comes to our servers some seconds after its message, and a block may take it out of mempools soon.
+    let askedMs = null as number | null;
+    const isWaiting = async (raw: Uint8Array): Promise<boolean> => {
+      if (madeUp.has(toHex(raw))) return false;
+      askedMs ??= world.clock.nowMs();
+      const passedMs = world.clock.nowMs() - askedMs;
+      return passedMs >= 3_000 && passedMs < 8_000;
+    };
+    Object.assign(chain, { isWaiting });
     const given = vi.spyOn(chain, "broadcast");
     const small = { makerAmount: "0.2", takerAmount: "0.1" };
     const uuids: string[] = [];

@@ -21,8 +21,11 @@ const feeWaitSec = ({ deps }: SwapTask): number => deps.timing.paymentMessageWai
 /** Time for the fee to show up at our backend after its message. KDF: 7 looks, 10 s apart. */
 const FEE_VISIBLE_SEC = 120;
 const LOOK_AGAIN_MS = 2_000;
-/** Servers are asked again whether a fee waits in their mempools after the first pause, then after the last one: each waiting swap asks. */
-const FIRST_PROBE_MS = 10_000;
+/**
+ * Servers are asked again whether a fee waits in their mempools after the first pause, then after twice as long each time, up to the last one: each
+ * waiting swap asks. A fee comes to them some seconds after its message, and the next block takes it away from there.
+ */
+const FIRST_PROBE_MS = 2_000;
 const LAST_PROBE_MS = 60_000;
 
 /** Taker: builds the dex fee once and stores it; `publish` sends exactly those bytes, however often. */
@@ -125,7 +128,7 @@ async function whyNotAsked(task: SwapTask, raw: Uint8Array, unknown: UnknownFees
     const seen = task.seen("messages");
     if (probes.isDue(pauseMs)) {
       if (await chain.isWaiting(raw, signal)) return null;
-      pauseMs = pauseMs === 0 ? FIRST_PROBE_MS : LAST_PROBE_MS;
+      pauseMs = pauseMs === 0 ? FIRST_PROBE_MS : Math.min(LAST_PROBE_MS, 2 * pauseMs);
     }
     if (unknown.take()) return null;
     if (task.mailbox.hasOtherFee) return "the fee waited in no mempool when the taker told of another";
