@@ -320,4 +320,18 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     'if (!wif.ok && wif.error.kind === "UncompressedKey")',
     "src/core/keys/iguana.test.ts",
   ),
+  bug(
+    "a taker has a maker verify thousands of made-up signatures of one fee, and all else stands still",
+    SWAP_TX,
+    "if (bare.length > MAX_BARE_INPUTS) return",
+    "if (bare.length > 100_000) return",
+    SWAP_TX_TEST,
+  ),
+  bug(
+    "signatures of a fee are verified though its outputs do not fit",
+    SWAP_TX,
+    "  if (fault) return err(fault);\n  const bare",
+    "  if (fault && tx.inputs.every((input, i) => isSignedBy(tx, i, input, expected))) return err(fault);\n  const bare",
+    SWAP_TX_TEST,
+  ),
 ];

@@ -130,5 +130,7 @@ function faultText(fault: FeeFault): string {
       return `output ${fault.vout} holds ${fault.got} units, expected ${fault.expected}`;
     case "NotSignedByTaker":
       return `input ${fault.input} is not signed by the taker's key`;
+    case "TooManyBareInputs":
+      return `more than ${fault.most} inputs spend outputs of a bare public key`;
   }
 }

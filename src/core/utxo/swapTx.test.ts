@@ -172,6 +172,22 @@ test("a pay-to-public-key input is accepted for its signature, not for its looks
   expect(validateFee(cash, BITCOIN, { ...EXPECTED, scheme, spentValue: () => 5001n }).ok).toBe(false);
 });
 
+test("of signatures that are verified here a fee has twenty at most, and none is looked at where the outputs do not fit", () => {
+  const bare = (count: number, fee: bigint): Uint8Array =>
+    serializeTx(
+      signed(
+        Array.from({ length: count }, () => p2pkScript(TAKER.publicKey)),
+        feeOutputs({ feeKey: FEE_KEY, fee, burn: 0n }),
+      ),
+    );
+  expect(validateFee(bare(20, 1_000n), BITCOIN, EXPECTED).ok).toBe(true);
+  const many = validateFee(bare(21, 1_000n), BITCOIN, EXPECTED);
+  expect(!many.ok && many.error).toEqual({ kind: "TooManyBareInputs", most: 20 });
+  // Nor are they of anybody's key: what they are is not asked.
+  const low = validateFee(bare(2, 999n), BITCOIN, { ...EXPECTED, takerKey: key(3).publicKey });
+  expect(!low.ok && low.error.kind).toBe("WrongValue");
+});
+
 test("unsigned inputs, junk for a signature and a fee without inputs are refused", () => {
   const outputs = feeOutputs({ feeKey: FEE_KEY, fee: 1000n, burn: 0n });
   const good = signed([OWN], outputs);

@@ -70,7 +70,17 @@ export function validatePayment(bytes: Uint8Array, format: TxFormat, terms: Htlc
   return fault ? err(fault) : ok({ tx, txid: txid(tx) });
 }
 
-export type FeeFault = PaymentFault | { readonly kind: "NotSignedByTaker"; readonly input: number };
+export type FeeFault =
+  | PaymentFault
+  | { readonly kind: "NotSignedByTaker"; readonly input: number }
+  /** `most`: so many are verified. */
+  | { readonly kind: "TooManyBareInputs"; readonly most: number };
+
+/**
+ * Inputs with nothing but a signature that are verified, each over all of the transaction: takers make up thousands, and each takes milliseconds in
+ * which nothing else runs. A fee needs one or two.
+ */
+const MAX_BARE_INPUTS = 20;
 
 export type ExpectedFee = DexFeeTerms & {
   /** The taker's HTLC key on this coin, 33 bytes: it must have signed every input. */
@@ -108,12 +118,16 @@ function isKeyOf(item: Uint8Array | undefined, key: Uint8Array): boolean {
   return item !== undefined && (equalBytes(item, key) || equalBytes(item, uncompressedPubkey(key)));
 }
 
+function plainPushesOf({ witness, scriptSig }: TxInput): readonly Uint8Array[] | null {
+  return witness.length === 0 && decodeScript(scriptSig)?.every((o) => o.data) ? pushesOf(scriptSig) : null;
+}
+
 function isSignedBy(tx: Tx, index: number, input: TxInput, expected: ExpectedFee): boolean {
   if (input.witness.length > 0) {
     const [signature, key] = input.witness;
     return input.witness.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);
   }
-  const plainPushes = decodeScript(input.scriptSig)?.every((o) => o.data) ? pushesOf(input.scriptSig) : null;
+  const plainPushes = plainPushesOf(input);
   const [signature, key] = plainPushes ?? [];
   if (plainPushes?.length === 1 && signature) return isSignedP2pk(tx, index, signature, expected);
   return plainPushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);
@@ -122,18 +136,21 @@ function isSignedBy(tx: Tx, index: number, input: TxInput, expected: ExpectedFee
 /**
  * Checks a received dex fee transaction (4.4): every input carries the taker's key, output 0 pays at least the fee to the
  * fee key, and output 1 burns at least the burnt part if there is one. The chain verifies the signatures; only those of
- * P2PK inputs, which do not name their key, are verified here.
+ * P2PK inputs, which do not name their key, are verified here, of 20 at most, and last: they cost most.
  */
 export function validateFee(bytes: Uint8Array, format: TxFormat, expected: ExpectedFee): Result<CheckedTx, FeeFault> {
   if (!isValidPubkey(expected.takerKey)) throw new RangeError("validateFee: the taker's key is not a curve point");
   const parsed = parsePeerTx(bytes, format);
   if (!parsed.ok) return parsed;
   const tx = parsed.value;
-  const stranger = tx.inputs.findIndex((input, i) => !isSignedBy(tx, i, input, expected));
-  if (stranger !== -1 || tx.inputs.length === 0) return err({ kind: "NotSignedByTaker", input: Math.max(stranger, 0) });
+  if (tx.inputs.length === 0) return err({ kind: "NotSignedByTaker", input: 0 });
   const [fee, burn] = feeOutputs(expected);
   const fault =
     (fee && checkOutput(tx, FEE_VOUT, fee.script, (value) => value >= expected.fee, expected.fee)) ??
     (burn && checkOutput(tx, BURN_VOUT, burn.script, (value) => value >= expected.burn, expected.burn));
-  return fault ? err(fault) : ok({ tx, txid: txid(tx) });
+  if (fault) return err(fault);
+  const bare = tx.inputs.filter((input) => plainPushesOf(input)?.length === 1);
+  if (bare.length > MAX_BARE_INPUTS) return err({ kind: "TooManyBareInputs", most: MAX_BARE_INPUTS });
+  const stranger = tx.inputs.findIndex((input, i) => !isSignedBy(tx, i, input, expected));
+  return stranger === -1 ? ok({ tx, txid: txid(tx) }) : err({ kind: "NotSignedByTaker", input: stranger });
 }
