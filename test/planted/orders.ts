@@ -641,4 +641,11 @@ export const ORDERS: readonly PlantedBug[] = [
     '    if (order.match && !isOurFault) this.#deps.policy.onNeverConnected(order.uuid, order.match.maker);\n    await this.end(order, "TimedOut");',
     "src/app/orders/ordersService.test.ts",
   ),
+  bug(
+    "a taker whose disk failed for a moment begins a swap for which nothing is held",
+    TAKER_SIDE,
+    '        this.#holds.release(order.uuid);\n        return this.end(order, "TimedOut");',
+    '        return this.end(order, "TimedOut");',
+    SERVICE_TEST,
+  ),
 ];

@@ -668,6 +668,25 @@ test("a maker that connected is not blamed for the full disk of the taker, which
   expect([maker.swaps.started.length, taker.swaps.started, blamed]).toEqual([1, [], []]);
 });
 
+test("a taker whose disk fails for a moment begins no swap without its funds", async () => {
+  const world = new OrderWorld();
+  const maker = await world.node("maker");
+  const taker = await world.node("taker");
+  await place(maker, sell());
+  const uuid = await take(taker, buy("6"));
+  const start = taker.swaps.start.bind(taker.swaps);
+  taker.swaps.start = async (match) => {
+    taker.swaps.start = start;
+    // As the runner does, and the next write fails as well.
+    taker.coin("BBB").release(match.reservation);
+    taker.disk.fail = true;
+    throw new Error("disk is full");
+  };
+  await world.clock.advance(120_000);
+  expect(await reason(taker, uuid)).toBe("TimedOut");
+  expect([taker.swaps.started, taker.coin("BBB").openReservations]).toEqual([[], 0]);
+});
+
 test("a full disk when the taker chooses: no connect leaves and its funds are free again", async () => {
   const { world, maker, taker } = await pair();
   await place(maker, sell());

@@ -304,6 +304,8 @@ export class TakerSide {
       // a swap that was stored all the same runs on, with the funds that are its own
       if (!this.#deps.swaps.has(order.uuid)) {
         this.#unstored.add(order.uuid);
+        // The runner has given them back: should the end not be stored either, a later `connected` begins nothing without them.
+        this.#holds.release(order.uuid);
         return this.end(order, "TimedOut");
       }
     }
