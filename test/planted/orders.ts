@@ -648,4 +648,18 @@ export const ORDERS: readonly PlantedBug[] = [
     '        return this.end(order, "TimedOut");',
     SERVICE_TEST,
   ),
+  bug(
+    "a full disk keeps a node from starting that had just taken an offer",
+    "src/app/orders/ordersService.ts",
+    '        log.warn("order_not_ended", { order: order.uuid, error });',
+    "        throw error;",
+    SERVICE_TEST,
+  ),
+  bug(
+    "a maker is blamed for the order that a start on a full disk could not end",
+    TAKER_SIDE,
+    '    this.#unstored.add(order.uuid);\n    return this.end(order, "TimedOut");\n  }\n\n  /** Called',
+    '    return this.end(order, "TimedOut");\n  }\n\n  /** Called',
+    SERVICE_TEST,
+  ),
 ];

@@ -765,6 +765,23 @@ test("the taker dies between the stored swap and the end of its order: the order
   expect(await reason(taker, uuid)).toBe("Fulfilled");
 });
 
+test("a taker that starts on a full disk with an order it had matched starts, begins nothing, ends the order later, and blames nobody", async () => {
+  const blamed: string[] = [];
+  const world = new OrderWorld();
+  const maker = await world.node("maker");
+  const taker = await world.node("taker", { policy: { onNeverConnected: (uuid) => void blamed.push(uuid) } });
+  await place(maker, sell());
+  const uuid = await take(taker, buy("6"));
+  taker.swaps.start = () => new Promise(() => undefined);
+  await world.clock.advance(4_000);
+  taker.disk.fail = true;
+  await taker.restart();
+  taker.swaps.start = async () => expect.fail("it began a swap");
+  expect(takerUuids(taker)).toEqual([uuid]);
+  await world.clock.advance(120_000);
+  expect([await reason(taker, uuid), blamed]).toEqual(["TimedOut", []]);
+});
+
 test("an open taker order restarts as it was: it still takes offers, or converts when its time is over", async () => {
   const { world, maker, taker } = await pair();
   const uuid = await take(taker, buy("6"));

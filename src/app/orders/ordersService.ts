@@ -190,9 +190,12 @@ export function createOrders(deps: OrdersDeps): OrdersService {
         takerSide.resume(order);
         continue;
       }
-      // the maker may have begun: if our swap was stored it runs on its own, else it is never started any more
-      if (deps.swaps.has(order.uuid)) await takerSide.fulfil(order, order.match);
-      else await takerSide.end(order, "TimedOut");
+      try {
+        await takerSide.resumeMatched(order, order.match);
+      } catch (error) {
+        // A full disk keeps no node, and none of its swaps, from their start: the loop ends the order when there is room.
+        log.warn("order_not_ended", { order: order.uuid, error });
+      }
     }
   }
 

@@ -107,6 +107,13 @@ export class TakerSide {
     this.#requestSentMs.set(order.uuid, Number.NEGATIVE_INFINITY);
   }
 
+  /** One with a match: its maker may have begun. If our swap was stored it runs on its own, else it is never started any more, which is no maker's fault. */
+  async resumeMatched(order: TakerOrder, match: TakerMatch): Promise<void> {
+    if (this.#deps.swaps.has(order.uuid)) return this.fulfil(order, match);
+    this.#unstored.add(order.uuid);
+    return this.end(order, "TimedOut");
+  }
+
   /** Called by the loop. Not while offers are collected, and never once one is taken: the first choice is final. */
   repeatRequests(): void {
     const nowMs = this.#deps.clock.nowMs();
