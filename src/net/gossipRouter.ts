@@ -219,7 +219,11 @@ export class GossipRouter {
     if (!subscribe) {
       this.#topics.remove(peer.id, topic);
       this.#mesh.onUnsubscribed(peer.id, topic);
-    } else if (this.#topics.add(peer.id, topic) === "too_many") this.#blame(peer, OFFENCE.tooManyTopics, "too many topics");
+      return;
+    }
+    const taken = this.#topics.add(peer.id, topic);
+    if (taken === "too_many") this.#blame(peer, OFFENCE.tooManyTopics, "too many topics");
+    if (typeof taken === "object") this.#mesh.onUnsubscribed(peer.id, taken.left);
   }
 
   #onControl(peer: GossipPeer, control: Control, nowMs: number): void {

@@ -159,6 +159,21 @@ test("a million topics of one peer, or of many, leave every other peer room for 
   expect(index.add("good", "again")).toBe("added");
 });
 
+test("a peer that never left the topics of thousands of swaps is heard in the next one, and leaves the oldest for it", () => {
+  const index = new TopicIndex();
+  index.add("maker", "orbk/A:B");
+  for (const topic of numbered("swap/", 4_999)) expect(index.add("maker", topic)).toBe("added");
+  const [oldest, second] = numbered("swap/", 2);
+  expect(index.add("maker", "swap/next")).toEqual({ left: oldest });
+  expect(index.add("maker", "swap/next")).toBe("added");
+  expect(index.add("maker", "orbk/C:D")).toEqual({ left: second });
+  expect([...index.peers("swap/next")]).toEqual(["maker"]);
+  expect([oldest ?? "", "orbk/A:B", "orbk/C:D"].map((topic) => index.peers(topic).size)).toEqual([0, 1, 1]);
+  expect(index.topics("maker").size).toBe(5_000);
+  index.removePeer("maker");
+  expect(index.isEmpty).toBe(true);
+});
+
 test("what the application was too busy to look at is taken from another peer", async () => {
   const world = createP2pWorld(107);
   const [r1, r2] = [await world.node({ isRelay: true }), await world.node({ isRelay: true })];

@@ -542,6 +542,26 @@ test("more than a hundred requests at once from one peer go unanswered, and a ma
   expect(answered).toBeLessThanOrEqual(101);
 });
 
+test("a node whose client asks for hundreds of books in two seconds keeps its relay; one that goes on by thousands does not", async () => {
+  const world = createP2pWorld(29);
+  const relay = await world.node({ isRelay: true });
+  const peer = await world.bare();
+  await world.dial(peer, relay.address);
+  await world.clock.advance(100);
+  const ask = (): Promise<string> =>
+    peer.transport
+      .request(relay.peerId, "/request-response/2", fromHex("9195cc8101cc8100ccc0"), new AbortController().signal)
+      .then(toHex, () => "none");
+  const askOften = (times: number): Promise<string[]> => world.settle(Promise.all(Array.from({ length: times }, ask)));
+  const isThere = (): boolean => relay.peers().length === 1;
+  await askOften(1_000);
+  expect(isThere()).toBe(true);
+  await world.clock.advance(20_000);
+  expect(await world.settle(ask())).not.toBe("none");
+  await askOften(12_000);
+  expect(isThere()).toBe(false);
+});
+
 test("a health check on the own topic is answered with the own key, also through a relay", async () => {
   const world = createP2pWorld(28);
   const relay = await world.node({ isRelay: true });

@@ -26,7 +26,8 @@ export const OFFENCE = {
   invalidMessage: 5,
   rejectedMessage: 10,
   badRequest: 5,
-  excessRequest: 1,
+  /** Each is dropped unread. A client that asks for hundreds of books in a row has its node send as many: that alone must cost it no relay. */
+  excessRequest: 0.01,
   tooManyTopics: 1,
 } as const;
 

@@ -5,26 +5,48 @@ const MAX_TOPICS_PER_PEER = 5000;
 /** All peers together, save that each may have its own few hundred whatever the others do. */
 const MAX_SUBSCRIPTIONS = 100_000;
 const ALWAYS_PER_PEER = 200;
+/** Topics of swaps, which end: all others stay as long as their subscriber. */
+const SWAP_PREFIX = "swap/";
 const NOBODY: ReadonlySet<PeerId> = new Set();
 
 /** Which peer has announced which topics. */
 export class TopicIndex {
   readonly #byTopic = new Map<string, Set<PeerId>>();
   readonly #byPeer = new Map<PeerId, Set<string>>();
+  /** Those of swaps among `#byPeer`, the oldest first. */
+  readonly #swaps = new Map<PeerId, Set<string>>();
   #count = 0;
 
-  /** `too_many`: the peer is at its own limit. `no_room`: at everybody's, which is not its fault. Neither is taken. */
-  add(peer: PeerId, topic: string): "added" | "too_many" | "no_room" {
+  /**
+   * `too_many`: the peer is at its own limit, and none of its topics is a swap's. `no_room`: at everybody's, which is not its fault. Neither is
+   * taken. `left`: the topic of its oldest swap made room for this one: a maker of KDF that runs for months follows thousands that are over, and the
+   * one that begins counts.
+   */
+  add(peer: PeerId, topic: string): "added" | "too_many" | "no_room" | { readonly left: string } {
+    const [oldest] = this.#swaps.get(peer) ?? [];
+    const isFull = (this.#byPeer.get(peer)?.size ?? 0) >= MAX_TOPICS_PER_PEER && this.#byPeer.get(peer)?.has(topic) !== true;
+    if (!isFull) return this.#take(peer, topic);
+    if (oldest === undefined) return "too_many";
+    this.remove(peer, oldest);
+    const taken = this.#take(peer, topic);
+    return taken === "added" ? { left: oldest } : taken;
+  }
+
+  #take(peer: PeerId, topic: string): "added" | "no_room" {
     let topics = this.#byPeer.get(peer);
     if (topics?.has(topic)) return "added";
     const held = topics?.size ?? 0;
-    if (held >= MAX_TOPICS_PER_PEER) return "too_many";
     if (held >= ALWAYS_PER_PEER && this.#count >= MAX_SUBSCRIPTIONS) return "no_room";
     if (topics === undefined) {
       topics = new Set();
       this.#byPeer.set(peer, topics);
     }
     topics.add(topic);
+    if (topic.startsWith(SWAP_PREFIX)) {
+      const swaps = this.#swaps.get(peer) ?? new Set();
+      this.#swaps.set(peer, swaps);
+      swaps.add(topic);
+    }
     let peers = this.#byTopic.get(topic);
     if (peers === undefined) {
       peers = new Set();
@@ -38,6 +60,7 @@ export class TopicIndex {
   remove(peer: PeerId, topic: string): void {
     if (!this.#byPeer.get(peer)?.delete(topic)) return;
     this.#count--;
+    this.#swaps.get(peer)?.delete(topic);
     const peers = this.#byTopic.get(topic);
     peers?.delete(peer);
     if (peers?.size === 0) this.#byTopic.delete(topic);
@@ -46,6 +69,7 @@ export class TopicIndex {
   removePeer(peer: PeerId): void {
     for (const topic of [...this.topics(peer)]) this.remove(peer, topic);
     this.#byPeer.delete(peer);
+    this.#swaps.delete(peer);
   }
 
   /** No connected peer is subscribed to anything. */

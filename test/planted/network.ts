@@ -251,8 +251,23 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "a peer may subscribe to any number of topics",
     "src/net/topicIndex.ts",
-    'if (held >= MAX_TOPICS_PER_PEER) return "too_many";',
-    "",
+    "if (!isFull) return this.#take(peer, topic);",
+    "if (!isFull || oldest === undefined) return this.#take(peer, topic);",
+    HOSTILE_TEST,
+  ),
+  bug(
+    "a node whose client asks for many books is banned by its relays",
+    "src/net/peerConduct.ts",
+    "excessRequest: 0.01,",
+    "excessRequest: 1,",
+    P2P_TEST,
+  ),
+  bug("a peer that asks without end keeps its place", "src/net/peerConduct.ts", "excessRequest: 0.01,", "excessRequest: 0,", P2P_TEST),
+  bug(
+    "a peer that follows thousands of swaps that are over is not heard in the next one",
+    "src/net/topicIndex.ts",
+    'if (oldest === undefined) return "too_many";',
+    'if (peer !== "") return "too_many";',
     HOSTILE_TEST,
   ),
   bug(
