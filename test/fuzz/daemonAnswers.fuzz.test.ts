@@ -5,6 +5,7 @@ import {
   parseFeeField,
   parseFeeRate,
   parseFoundTxs,
+  parseFullPeers,
   parseHash,
   parseHeader,
   parseMempool,
@@ -65,6 +66,7 @@ const READERS: readonly (readonly [method: string, result: unknown, parse: Answe
   ["getinfo", { notarized: 12 }, parseNotarized],
   ["scantxoutset", { success: true, height: 9, bestblock: HASH, unspents: [UNSPENT] }, parseUtxoScan(DECIMALS)],
   ["gettxout", { coinbase: true }, parseTxOut],
+  ["getpeerinfo", [{ id: 7, servicesnames: ["NETWORK", "WITNESS"] }, { id: 8 }], parseFullPeers],
   ["decodescript", { addresses: ["RXL3YXG2ceaB6C5hfJcN4fvmLH2C34knhA"] }, parseScriptAddress],
   ["searchrawtransactions", [{ hex: "00ff", blockhash: HASH }, { hex: "01" }], parseFoundTxs],
 ];

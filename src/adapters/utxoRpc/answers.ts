@@ -55,9 +55,6 @@ export const parseFullPeers: AnswerParser<readonly number[]> = (value) => {
   );
 };
 
-/** `getblockfrompeer`: an empty object when it is on its way. */
-export const parseTaken: AnswerParser<undefined> = () => ok(undefined);
-
 function parseHexBytes(value: unknown, maxBytes: number): Result<Uint8Array, BadAnswer> {
   if (typeof value !== "string" || value.length === 0 || value.length % 2 !== 0) return bad("not hex");
   if (value.length > 2 * maxBytes) return bad("too large");

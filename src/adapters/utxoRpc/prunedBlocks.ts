@@ -1,5 +1,6 @@
+import { ok } from "../../core/util/result.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { parseFullPeers, parseTaken } from "./answers.ts";
+import { parseFullPeers } from "./answers.ts";
 import type { DaemonCalls } from "./daemonCalls.ts";
 
 /** Blocks asked for at a time: a few steps of reading, and no more than a daemon has under way with one peer. */
@@ -55,7 +56,7 @@ export class PrunedBlocks {
     const times = due.map((hash) => (this.#asked.get(hash)?.times ?? 0) % MAX_ASKED);
     // Neighbours are asked of different peers, and each of another one the next time.
     const asking = due.map((hash, i) => [hash, peers.value[((times[i] ?? 0) + i) % peers.value.length]]);
-    const answers = await this.#calls.askMany("getblockfrompeer", asking, parseTaken);
+    const answers = await this.#calls.askMany("getblockfrompeer", asking, () => ok(undefined));
     if (answers.every((a) => !a.ok && a.error.kind === "rpc" && a.error.code !== RPC_MISC_ERROR)) return false;
     for (const [i, hash] of due.entries()) {
       this.#asked.delete(hash);
