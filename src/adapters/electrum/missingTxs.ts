@@ -1,7 +1,7 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { AskCredit } from "../../core/util/askCredit.ts";
 import { parseRawTx } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
-import { AskCredit } from "./askCredit.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { ScriptViews } from "./scriptViews.ts";
 import { majorityOf } from "./serverPool.ts";

@@ -76,7 +76,7 @@ export class SwapRunner implements SwapStarter {
     this.#unread = new UnreadRecords(log);
     const { store, coin, verifier } = deps;
     this.#mail = new IncomingMail(clock, verifier);
-    this.#feeAllowances = new FeeAllowances(clock);
+    this.#feeAllowances = new FeeAllowances();
     this.#waiting = new WaitingSwaps(
       { clock, log, store, coin, takeUp: (...args) => this.#resume(...args), onEvent: deps.onEvent },
       this.#unread,

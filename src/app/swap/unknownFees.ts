@@ -1,3 +1,4 @@
+import { AskCredit } from "../../core/util/askCredit.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { Repeater } from "./repeater.ts";
 
@@ -11,43 +12,12 @@ const PAUSE_MS = 120_000;
 const AT_ONCE_OF_ALL = 10;
 const PAUSE_OF_ALL_MS = 600_000;
 
-/** Fees of one coin, of whatever swaps, that servers may be asked for though none waits in their mempools. */
-class Allowance {
-  readonly #clock: Clock;
-  #left = AT_ONCE_OF_ALL;
-  #countedAtMs: number;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#countedAtMs = clock.nowMs();
-  }
-
-  /** Whether there was one, which is used now. A clock that was set back gives none. */
-  take(): boolean {
-    const nowMs = this.#clock.nowMs();
-    this.#left = Math.min(AT_ONCE_OF_ALL, this.#left + Math.max(0, nowMs - this.#countedAtMs) / PAUSE_OF_ALL_MS);
-    this.#countedAtMs = nowMs;
-    if (this.#left < 1) return false;
-    this.#left--;
-    return true;
-  }
-
-  giveBack(): void {
-    this.#left++;
-  }
-}
-
-/** What fees of all swaps may cost servers. */
+/** Fees of each coin, of whatever swaps, that servers may be asked for though none waits in their mempools. */
 export class FeeAllowances {
-  readonly #clock: Clock;
-  readonly #coins = new Map<string, Allowance>();
+  readonly #coins = new Map<string, AskCredit>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  of(ticker: string): Allowance {
-    const allowance = this.#coins.get(ticker) ?? new Allowance(this.#clock);
+  of(ticker: string): AskCredit {
+    const allowance = this.#coins.get(ticker) ?? new AskCredit(AT_ONCE_OF_ALL, PAUSE_OF_ALL_MS);
     this.#coins.set(ticker, allowance);
     return allowance;
   }
@@ -55,12 +25,14 @@ export class FeeAllowances {
 
 /** When the next of many fees may be judged: takers can make up as many as they like, and sign them. */
 export class UnknownFees {
-  readonly #allowance: Allowance;
+  readonly #clock: Clock;
+  readonly #allowance: AskCredit;
   readonly #last: Repeater;
   #count = 0;
   #holds = false;
 
-  constructor(clock: Clock, allowance: Allowance) {
+  constructor(clock: Clock, allowance: AskCredit) {
+    this.#clock = clock;
     this.#allowance = allowance;
     this.#last = new Repeater(clock);
   }
@@ -79,7 +51,7 @@ export class UnknownFees {
 
   /** Whether servers may be asked now for one that they say does not wait in their mempools. To be followed by `judged`. */
   take(): boolean {
-    this.#holds = this.#allowance.take();
+    this.#holds = this.#allowance.take(this.#clock.nowMs());
     return this.#holds;
   }
 
