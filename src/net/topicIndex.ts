@@ -23,24 +23,23 @@ export class TopicIndex {
    * one that begins counts.
    */
   add(peer: PeerId, topic: string): "added" | "too_many" | "no_room" | { readonly left: string } {
-    const [oldest] = this.#swaps.get(peer) ?? [];
-    const isFull = (this.#byPeer.get(peer)?.size ?? 0) >= MAX_TOPICS_PER_PEER && this.#byPeer.get(peer)?.has(topic) !== true;
-    if (!isFull) return this.#take(peer, topic);
-    if (oldest === undefined) return "too_many";
-    this.remove(peer, oldest);
-    const taken = this.#take(peer, topic);
-    return taken === "added" ? { left: oldest } : taken;
+    const topics = this.topics(peer);
+    if (topics.has(topic)) return "added";
+    if (topics.size >= MAX_TOPICS_PER_PEER) {
+      const [oldest] = this.#swaps.get(peer) ?? [];
+      if (oldest === undefined) return "too_many";
+      this.remove(peer, oldest);
+      this.#insert(peer, topic);
+      return { left: oldest };
+    }
+    if (topics.size >= ALWAYS_PER_PEER && this.#count >= MAX_SUBSCRIPTIONS) return "no_room";
+    this.#insert(peer, topic);
+    return "added";
   }
 
-  #take(peer: PeerId, topic: string): "added" | "no_room" {
-    let topics = this.#byPeer.get(peer);
-    if (topics?.has(topic)) return "added";
-    const held = topics?.size ?? 0;
-    if (held >= ALWAYS_PER_PEER && this.#count >= MAX_SUBSCRIPTIONS) return "no_room";
-    if (topics === undefined) {
-      topics = new Set();
-      this.#byPeer.set(peer, topics);
-    }
+  #insert(peer: PeerId, topic: string): void {
+    const topics = this.#byPeer.get(peer) ?? new Set();
+    this.#byPeer.set(peer, topics);
     topics.add(topic);
     if (topic.startsWith(SWAP_PREFIX)) {
       const swaps = this.#swaps.get(peer) ?? new Set();
@@ -54,7 +53,6 @@ export class TopicIndex {
     }
     peers.add(peer);
     this.#count++;
-    return "added";
   }
 
   remove(peer: PeerId, topic: string): void {
