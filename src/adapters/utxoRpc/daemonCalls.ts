@@ -20,7 +20,7 @@ const BLOCK_DEADLINE_FACTOR = 4;
 
 /** Bitcoin Core's `rpc/protocol.h`. */
 export const RPC_METHOD_NOT_FOUND = -32601;
-const RPC_MISC_ERROR = -1;
+export const RPC_MISC_ERROR = -1;
 const RPC_INVALID_ADDRESS_OR_KEY = -5;
 const RPC_INVALID_PARAMETER = -8;
 const RPC_IN_WARMUP = -28;

@@ -1,7 +1,7 @@
 import { ok } from "../../core/util/result.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { parseFullPeers } from "./answers.ts";
-import type { DaemonCalls } from "./daemonCalls.ts";
+import { type DaemonCalls, RPC_MISC_ERROR } from "./daemonCalls.ts";
 
 /** Blocks asked for at a time: a few steps of reading, and no more than a daemon has under way with one peer. */
 export const FETCHED_AT_ONCE = 16;
@@ -10,6 +10,8 @@ const PATIENCE_MS = 10_000;
 /** So many peers are asked for one block, one after another; then none for so long. */
 const MAX_ASKED = 6;
 const REST_MS = 600_000;
+/** A daemon that cannot, or whose peers all prune, is left alone for so long: it may have found none yet. */
+const CANNOT_MS = 60_000;
 /** Blocks remembered, the last ones asked for. */
 const MAX_KEPT = 1_000;
 
@@ -21,7 +23,7 @@ export class PrunedBlocks {
   readonly #calls: DaemonCalls;
   readonly #clock: Clock;
   readonly #asked = new Map<string, { readonly times: number; readonly atMs: number }>();
-  #restsUntilMs = Number.NEGATIVE_INFINITY;
+  #couldNotAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(calls: DaemonCalls, clock: Clock) {
     this.#calls = calls;
@@ -34,9 +36,11 @@ export class PrunedBlocks {
    */
   async fetch(hashes: readonly string[]): Promise<boolean> {
     const nowMs = this.#clock.nowMs();
-    if (nowMs < this.#restsUntilMs) return false;
+    const restedMs = nowMs - this.#couldNotAtMs;
+    // Less than none: the clock was set back.
+    if (restedMs >= 0 && restedMs < CANNOT_MS) return false;
     const due = hashes.filter((hash) => this.#isDue(hash, nowMs));
-    if (due.length > 0 && !(await this.#ask(due, nowMs))) this.#restsUntilMs = nowMs + REST_MS;
+    if (due.length > 0 && !(await this.#ask(due, nowMs))) this.#couldNotAtMs = nowMs;
     const [first = ""] = hashes;
     return nowMs - (this.#asked.get(first)?.atMs ?? Number.NEGATIVE_INFINITY) < PATIENCE_MS;
   }
@@ -57,6 +61,7 @@ export class PrunedBlocks {
     // Neighbours are asked of different peers, and each of another one the next time.
     const asking = due.map((hash, i) => [hash, peers.value[((times[i] ?? 0) + i) % peers.value.length]]);
     const answers = await this.#calls.askMany("getblockfrompeer", asking, () => ok(undefined));
+    // What is there already, and a peer that has just left, are told with that code: the next look shows which.
     if (answers.every((a) => !a.ok && a.error.kind === "rpc" && a.error.code !== RPC_MISC_ERROR)) return false;
     for (const [i, hash] of due.entries()) {
       this.#asked.delete(hash);
@@ -69,6 +74,3 @@ export class PrunedBlocks {
     return true;
   }
 }
-
-/** What is already there, and a peer that has just left, are told so (Bitcoin Core's `rpc/protocol.h`): the next look shows which. */
-const RPC_MISC_ERROR = -1;
