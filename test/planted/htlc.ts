@@ -157,15 +157,15 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "a lock time that a coin with interest still takes counts as too old",
     "src/core/utxo/txTemplate.ts",
-    "lockTime + INTEREST_WINDOW_SEC < medianTimePastSec",
-    "lockTime + INTEREST_WINDOW_SEC <= medianTimePastSec",
+    "lockTime + INTEREST_WINDOW_SEC < blockSec",
+    "lockTime + INTEREST_WINDOW_SEC <= blockSec",
     "src/core/utxo/htlc.test.ts",
   ),
   bug(
     "the embedded chain of KMD takes any lock time",
     "src/chain/consensus/txRules.ts",
-    "return params.paysInterest && lockTime",
-    "return params.paysInterest && lockTime < 0 && lockTime",
+    "return params.paysInterest && isAged(lockTime, time);",
+    "return params.paysInterest && isAged(lockTime, 0) && time > 0;",
     "src/chain/mempool.test.ts",
     "test/sim/interest.test.ts",
   ),
@@ -232,15 +232,15 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "a fee somebody else has paid is accepted",
     SWAP_TX,
-    "return plainPushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);",
-    "return plainPushes?.length === 2 && derBody(signature) !== null && key !== undefined;",
+    "return pushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);",
+    "return pushes?.length === 2 && derBody(signature) !== null && (isKeyOf(key, expected.takerKey) || input?.witness.length === 0);",
     SWAP_TX_TEST,
   ),
   bug(
     "a segwit fee somebody else has paid is accepted",
     SWAP_TX,
-    "return input.witness.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);",
-    "return input.witness.length === 2 && derBody(signature) !== null && key !== undefined;",
+    "return pushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);",
+    "return pushes?.length === 2 && derBody(signature) !== null && (isKeyOf(key, expected.takerKey) || (input?.witness.length ?? 0) > 0);",
     SWAP_TX_TEST,
   ),
   bug(
@@ -330,8 +330,8 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "signatures of a fee are verified though its outputs do not fit",
     SWAP_TX,
-    "  if (fault) return err(fault);\n  const bare",
-    "  if (fault && tx.inputs.every((input, i) => isSignedBy(tx, i, input, expected))) return err(fault);\n  const bare",
+    "  if (fault) return err(fault);\n  const pushes",
+    "  if (fault && tx.inputs.map(pushesFor).every((p, i) => isSignedBy(tx, i, p, expected))) return err(fault);\n  const pushes",
     SWAP_TX_TEST,
   ),
 ];

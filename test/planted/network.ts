@@ -251,8 +251,8 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "a peer may subscribe to any number of topics",
     "src/net/topicIndex.ts",
-    "if (!isFull) return this.#take(peer, topic);",
-    "if (!isFull || oldest === undefined) return this.#take(peer, topic);",
+    "    if (topics.size >= MAX_TOPICS_PER_PEER) {",
+    "    if (topics.size >= MAX_TOPICS_PER_PEER && this.#swaps.has(peer)) {",
     HOSTILE_TEST,
   ),
   bug(

@@ -56,6 +56,20 @@ async function stall(node: SimNode, uuid: string, slot: Slot, minutes: number): 
   chain.autoMine(MINUTE_MS);
 }
 
+/** A fee is built on a withdrawal, no block of KMD takes either, and the taker's process ends after fifty minutes. @returns the swap's uuid */
+async function crashOnWithdrawal(): Promise<string> {
+  world.chain(KMD).chain.autoMine(null);
+  const coin = taker.node.coins.utxo(KMD);
+  if (!coin) expect.fail("no coin");
+  const request = { to: coin.address, amount: decimal("1"), broadcast: true, fee: undefined };
+  expect((await world.settle(coin.withdraw(request, new AbortController().signal))).ok).toBe(true);
+  const uuid = await match(PLAIN, KMD);
+  await world.runUntil("the fee is sent", () => has(taker, uuid, "tx_attempted", "fee"), HOUR_MS);
+  await world.advance(50 * MINUTE_MS);
+  taker.crash();
+  return uuid;
+}
+
 const isOver = (uuid: string): boolean => [maker, taker].every((n) => n.outcome(uuid) !== null);
 /** What a node lost, beyond fees. */
 const lost = (node: SimNode): readonly string[] =>
@@ -103,16 +117,8 @@ test(
   "a fee on a withdrawal of before a start that no block will ever take is undone with both",
   async () => {
     await open();
+    const uuid = await crashOnWithdrawal();
     const { chain } = world.chain(KMD);
-    chain.autoMine(null);
-    const coin = taker.node.coins.utxo(KMD);
-    if (!coin) expect.fail("no coin");
-    const request = { to: coin.address, amount: decimal("1"), broadcast: true, fee: undefined };
-    expect((await world.settle(coin.withdraw(request, new AbortController().signal))).ok).toBe(true);
-    const uuid = await match(PLAIN, KMD);
-    await world.runUntil("the fee is sent", () => has(taker, uuid, "tx_attempted", "fee"), HOUR_MS);
-    await world.advance(50 * MINUTE_MS);
-    taker.crash();
     await taker.start([PLAIN, KMD]);
     await world.advance(50 * MINUTE_MS);
     chain.autoMine(MINUTE_MS);
@@ -128,16 +134,8 @@ test(
   "change of what no block will ever take is not counted on, though nothing is known any more of the withdrawal beneath",
   async () => {
     await open();
+    await crashOnWithdrawal();
     const { chain } = world.chain(KMD);
-    chain.autoMine(null);
-    const coin = taker.node.coins.utxo(KMD);
-    if (!coin) expect.fail("no coin");
-    const request = { to: coin.address, amount: decimal("1"), broadcast: true, fee: undefined };
-    expect((await world.settle(coin.withdraw(request, new AbortController().signal))).ok).toBe(true);
-    const uuid = await match(PLAIN, KMD);
-    await world.runUntil("the fee is sent", () => has(taker, uuid, "tx_attempted", "fee"), HOUR_MS);
-    await world.advance(50 * MINUTE_MS);
-    taker.crash();
     await world.advance(50 * MINUTE_MS);
     chain.autoMine(MINUTE_MS);
     await world.advance(15 * MINUTE_MS);

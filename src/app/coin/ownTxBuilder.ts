@@ -16,15 +16,13 @@ import type { Clock } from "../../ports/clock.ts";
 import type { CancelFees, Contract, OwnSignedTx } from "../swap/swapCoin.ts";
 import type { FundsError, Reservation } from "../tradingCoin.ts";
 import { buildErrorToFunds, type Stage } from "./coinFees.ts";
+import { MAX_CLUSTER } from "./coinPool.ts";
 import type { CoinRates } from "./coinRates.ts";
 import type { CoinSpec, CoinWallet } from "./coinSpec.ts";
 import type { UtxoLedger } from "./utxoLedger.ts";
 
 /** A cancelling transaction offers this many times the fee of what it replaces, and never less than one more satoshi per byte. */
 const CANCEL_FEE_FACTOR = 3n;
-
-/** Nodes relay 25 transactions that hang together. */
-const MAX_ANCESTORS = 25;
 
 export type OwnTxBuilderDeps = {
   readonly spec: CoinSpec;
@@ -150,7 +148,7 @@ export class OwnTxBuilder {
   }
 
   /** Inputs that may be there, each once: in the place of what never will be, what the own transactions spent that no block takes any more. */
-  #standing(inputs: readonly TxInput[], depth = MAX_ANCESTORS): readonly TxInput[] {
+  #standing(inputs: readonly TxInput[], depth = MAX_CLUSTER): readonly TxInput[] {
     const { own } = this.#deps.ledger();
     const standing = new Map<string, TxInput>();
     for (const input of inputs) {

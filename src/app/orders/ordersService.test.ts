@@ -613,6 +613,16 @@ test("a full disk when the taker connects: nothing is confirmed before a repeat 
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
 });
 
+/** A taker that has just asked for what a maker offers. `blamed`: orders whose makers it holds their silence against. */
+async function blaming() {
+  const blamed: string[] = [];
+  const world = new OrderWorld();
+  const maker = await world.node("maker");
+  const taker = await world.node("taker", { policy: { onNeverConnected: (uuid) => void blamed.push(uuid) } });
+  await place(maker, sell());
+  return { world, maker, taker, blamed, uuid: await take(taker, buy("6")) };
+}
+
 test("a taker whose choice a full disk keeps from being stored is not blamed for it", async () => {
   const blamed: string[] = [];
   const world = new OrderWorld();
@@ -631,12 +641,7 @@ test("a taker whose choice a full disk keeps from being stored is not blamed for
 });
 
 test("a maker that never connected is blamed once, however long the taker's disk is full", async () => {
-  const blamed: string[] = [];
-  const world = new OrderWorld();
-  const maker = await world.node("maker");
-  const taker = await world.node("taker", { policy: { onNeverConnected: (uuid) => void blamed.push(uuid) } });
-  await place(maker, sell());
-  const uuid = await take(taker, buy("6"));
+  const { world, maker, taker, uuid, blamed } = await blaming();
   while (!taker.swaps.expected.includes(uuid)) {
     // It offers, and is gone when the taker chooses.
     if (world.messages("MakerReserved").length > 0) await maker.orders.close();
@@ -653,12 +658,7 @@ test("a maker that never connected is blamed once, however long the taker's disk
 });
 
 test("a maker that connected is not blamed for the full disk of the taker, which cannot store the swap", async () => {
-  const blamed: string[] = [];
-  const world = new OrderWorld();
-  const maker = await world.node("maker");
-  const taker = await world.node("taker", { policy: { onNeverConnected: (uuid) => void blamed.push(uuid) } });
-  await place(maker, sell());
-  const uuid = await take(taker, buy("6"));
+  const { world, maker, taker, uuid, blamed } = await blaming();
   taker.swaps.start = async () => {
     taker.disk.fail = true;
     throw new Error("disk is full");
@@ -766,12 +766,7 @@ test("the taker dies between the stored swap and the end of its order: the order
 });
 
 test("a taker that starts on a full disk with an order it had matched starts, begins nothing, ends the order later, and blames nobody", async () => {
-  const blamed: string[] = [];
-  const world = new OrderWorld();
-  const maker = await world.node("maker");
-  const taker = await world.node("taker", { policy: { onNeverConnected: (uuid) => void blamed.push(uuid) } });
-  await place(maker, sell());
-  const uuid = await take(taker, buy("6"));
+  const { world, taker, uuid, blamed } = await blaming();
   taker.swaps.start = () => new Promise(() => undefined);
   await world.clock.advance(4_000);
   taker.disk.fail = true;

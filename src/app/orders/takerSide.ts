@@ -70,7 +70,7 @@ export class TakerSide {
   readonly #connectSentMs = new Map<string, number>();
   /** When the request of an order without a match was last said, in that order. */
   readonly #requestSentMs = new Map<string, number>();
-  /** Orders whose maker has confirmed and whose swap could not be stored. */
+  /** Orders that end without their makers' fault: a swap for them could not be stored, or is begun no more since a start. */
   readonly #unstored = new Set<string>();
 
   constructor(deps: OrdersDeps, ledger: OrderLedger, holds: FundsHolds, mailbox: Mailbox) {

@@ -90,10 +90,10 @@ export function checkBlock(block: Block, params: ChainParams, context: BlockCont
     if (bad) return bad;
   }
   if (block.txs.reduce((n, t) => n + legacySigOps(t), 0) * 4 > MAX_BLOCK_SIGOPS_COST) return "bad-blk-sigops";
-  for (const { tx } of block.txs.slice(1)) if (hasAged(tx, params, block.header.time)) return "komodo-interest-invalid";
   for (const { tx } of block.txs) {
     if (!isFinal(tx, context.height, context.medianTime)) return "bad-txns-nonfinal";
     if (isExpired(tx, context.height)) return "tx-overwinter-expired";
+    if (hasAged(tx, params, block.header.time)) return "komodo-interest-invalid";
   }
   const start = coinbaseHeightScript(context.height);
   const scriptSig = coinbase.tx.inputs[0]?.scriptSig ?? new Uint8Array(0);

@@ -1,4 +1,5 @@
 import type { Tx } from "../../core/utxo/tx.ts";
+import { isAged } from "../../core/utxo/txTemplate.ts";
 import { MAX_BLOCK_WEIGHT } from "../block.ts";
 import { type ChainParams, COINBASE_MATURITY, MAX_MONEY } from "../chainParams.ts";
 import { type ChainTx, isCoinbase, isNullOutPoint, outPointKey } from "../chainTx.ts";
@@ -48,14 +49,12 @@ export function isFinal(tx: Tx, height: number, time: number): boolean {
   return tx.inputs.every((i) => i.sequence === SEQUENCE_FINAL);
 }
 
-/** Seconds a lock time may lie before the time of its block (komodod's `KOMODO_MAXMEMPOOLTIME`). */
-const INTEREST_WINDOW_SEC = 3_600;
 /** Time of the next block as komodod's mempool reckons, seconds after the chain's median time. */
 const NEXT_BLOCK_SEC = 777;
 
 /** komodod's `komodo_validate_interest`: whether its lock time is too old for a block of `time`, unix seconds. */
 export function hasAged({ lockTime }: Tx, params: ChainParams, time: number): boolean {
-  return params.paysInterest && lockTime >= LOCKTIME_THRESHOLD && lockTime < time - INTEREST_WINDOW_SEC;
+  return params.paysInterest && isAged(lockTime, time);
 }
 
 /** The same for the mempool over a tip of that median time. */

@@ -21,7 +21,7 @@ export type HtlcTerms = {
 };
 
 /** Below this a lock time counts blocks (BIP-65). */
-const LOCK_TIME_THRESHOLD = 500_000_000;
+export const LOCK_TIME_THRESHOLD = 500_000_000;
 const MAX_LOCK = 0x7fffffff;
 const SECRET_BYTES = 32;
 

@@ -118,19 +118,20 @@ function isKeyOf(item: Uint8Array | undefined, key: Uint8Array): boolean {
   return item !== undefined && (equalBytes(item, key) || equalBytes(item, uncompressedPubkey(key)));
 }
 
-function plainPushesOf({ witness, scriptSig }: TxInput): readonly Uint8Array[] | null {
-  return witness.length === 0 && decodeScript(scriptSig)?.every((o) => o.data) ? pushesOf(scriptSig) : null;
+/** What unlocks an input: its witness, or what its script pushes; null where that does anything else. */
+function pushesFor({ witness, scriptSig }: TxInput): readonly Uint8Array[] | null {
+  if (witness.length > 0) return witness;
+  return decodeScript(scriptSig)?.every((o) => o.data) ? pushesOf(scriptSig) : null;
 }
 
-function isSignedBy(tx: Tx, index: number, input: TxInput, expected: ExpectedFee): boolean {
-  if (input.witness.length > 0) {
-    const [signature, key] = input.witness;
-    return input.witness.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);
-  }
-  const plainPushes = plainPushesOf(input);
-  const [signature, key] = plainPushes ?? [];
-  if (plainPushes?.length === 1 && signature) return isSignedP2pk(tx, index, signature, expected);
-  return plainPushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);
+/** Whether a signature alone unlocks it. */
+const isBare = ({ witness }: TxInput, pushes: readonly Uint8Array[] | null): boolean => witness.length === 0 && pushes?.length === 1;
+
+function isSignedBy(tx: Tx, index: number, pushes: readonly Uint8Array[] | null, expected: ExpectedFee): boolean {
+  const [signature, key] = pushes ?? [];
+  const input = tx.inputs[index];
+  if (input && signature && isBare(input, pushes)) return isSignedP2pk(tx, index, signature, expected);
+  return pushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);
 }
 
 /**
@@ -149,8 +150,9 @@ export function validateFee(bytes: Uint8Array, format: TxFormat, expected: Expec
     (fee && checkOutput(tx, FEE_VOUT, fee.script, (value) => value >= expected.fee, expected.fee)) ??
     (burn && checkOutput(tx, BURN_VOUT, burn.script, (value) => value >= expected.burn, expected.burn));
   if (fault) return err(fault);
-  const bare = tx.inputs.filter((input) => plainPushesOf(input)?.length === 1);
+  const pushes = tx.inputs.map(pushesFor);
+  const bare = tx.inputs.filter((input, i) => isBare(input, pushes[i] ?? null));
   if (bare.length > MAX_BARE_INPUTS) return err({ kind: "TooManyBareInputs", most: MAX_BARE_INPUTS });
-  const stranger = tx.inputs.findIndex((input, i) => !isSignedBy(tx, i, input, expected));
+  const stranger = pushes.findIndex((p, i) => !isSignedBy(tx, i, p, expected));
   return stranger === -1 ? ok({ tx, txid: txid(tx) }) : err({ kind: "NotSignedByTaker", input: stranger });
 }

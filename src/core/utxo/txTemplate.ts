@@ -1,3 +1,4 @@
+import { LOCK_TIME_THRESHOLD } from "./htlc.ts";
 import type { Tx } from "./tx.ts";
 import type { TxFormat } from "./txCodec.ts";
 import { SAPLING_GROUP_ID } from "./txCodec.ts";
@@ -12,13 +13,10 @@ export const SEQUENCE_LOCKTIME = 0xfffffffe;
 /** Input sequence that lets the lock time count and offers the transaction for replacement (BIP-125); no relative lock (BIP-68). */
 export const SEQUENCE_REPLACEABLE = 0xfffffffd;
 
-/** KDF's clock offset for Komodo, seconds before now: an hour, less two notarisation spans of 777 s. */
-const KMD_LOCK_TIME_OFFSET = 3600 - 2 * 777;
-
-/** Lock times from here on are times (BIP-65). */
-const LOCKTIME_THRESHOLD = 500_000_000;
 /** Seconds a lock time may lie before the time of its block on a chain that pays interest (komodod's `komodo_validate_interest`). */
 const INTEREST_WINDOW_SEC = 3_600;
+/** KDF's clock offset for Komodo, seconds before now: an hour, less two notarisation spans of 777 s. */
+const KMD_LOCK_TIME_OFFSET = INTEREST_WINDOW_SEC - 2 * 777;
 
 /** A transaction without signatures. A v4 one has no shielded parts and never expires. */
 export function draftTx(template: TxTemplate, parts: Pick<Tx, "inputs" | "outputs" | "lockTime">): Tx {
@@ -59,9 +57,9 @@ export function isRefundFinal(lockTime: number, medianTimePastSec: number): bool
 }
 
 /**
- * Whether a chain that pays interest takes a transaction of that lock time in no block any more: the time of each is above the median of those
- * before it (BIP-113).
+ * Whether a chain that pays interest takes a transaction of that lock time in no block of that time. Of the chain's median time: in none any more, for
+ * the time of each block is above it (BIP-113).
  */
-export function isAged(lockTime: number, medianTimePastSec: number): boolean {
-  return lockTime >= LOCKTIME_THRESHOLD && lockTime + INTEREST_WINDOW_SEC < medianTimePastSec;
+export function isAged(lockTime: number, blockSec: number): boolean {
+  return lockTime >= LOCK_TIME_THRESHOLD && lockTime + INTEREST_WINDOW_SEC < blockSec;
 }
