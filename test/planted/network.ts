@@ -117,6 +117,20 @@ export const NETWORK: readonly PlantedBug[] = [
     BOOK_TEST,
   ),
   bug(
+    "a few keys fill a pair for good",
+    "src/core/book/orderStore.ts",
+    "firstUnconfirmed(inPair?.values() ?? []) ?? newestOfMost(held, (order) => order.item.pubkey, pubkey)",
+    "firstUnconfirmed(inPair?.values() ?? [])",
+    BOOK_TEST,
+  ),
+  bug(
+    "ten keys with an order in each pair keep all others off the book",
+    "src/core/book/orderStore.ts",
+    "signed ? newestOfMost(this.#shelves.values(), (shelf) => shelf.pubkey, pubkey) : undefined",
+    "undefined",
+    BOOK_TEST,
+  ),
+  bug(
     "the dearest order is shown first",
     "src/core/book/bookOrder.ts",
     "cmp(a.item.price, b.item.price) ||",

@@ -65,11 +65,15 @@ export class OrderStore {
     return this.#shelves.get(shelfName(pubkey, pair));
   }
 
-  /** The shelf, made if need be; undefined when there is no room for another. */
-  openShelf(pubkey: string, pair: string, nowMs: number): Shelf | undefined {
+  /** The shelf, made if need be; undefined when there is no room for another. Where all are taken, the key with most gives one up for what is `signed`. */
+  openShelf(pubkey: string, pair: string, signed: boolean, nowMs: number): Shelf | undefined {
     const found = this.shelf(pubkey, pair);
     if (found) return found;
-    if (this.#shelves.size >= this.#limits.shelves) return undefined;
+    if (this.#shelves.size >= this.#limits.shelves) {
+      const spare = signed ? newestOfMost(this.#shelves.values(), (shelf) => shelf.pubkey, pubkey) : undefined;
+      if (!spare) return undefined;
+      this.dropShelf(spare);
+    }
     const shelf: Shelf = {
       pubkey,
       pair,
@@ -117,7 +121,10 @@ export class OrderStore {
     else this.#keys.delete(shelf.pubkey);
   }
 
-  /** Inserts or replaces by uuid. False when a limit is reached; a confirmed order pushes out an unconfirmed one of its pair. */
+  /**
+   * Inserts or replaces by uuid. False when there is no room. Where the pair or the book is full, a confirmed order pushes out an
+   * unconfirmed one, else the newest of the key with most there: keys cost nothing, but one must not keep all others off the book.
+   */
   put(order: BookOrder, nowMs: number): boolean {
     const { uuid, pubkey, base, rel } = order.item;
     const pair = pairOf(base, rel);
@@ -127,8 +134,9 @@ export class OrderStore {
       return true;
     }
     this.remove(uuid);
-    const shelf = this.openShelf(pubkey, pair, nowMs);
-    if (!shelf || !this.#hasRoom(pubkey, pair, order.confirmed)) return false;
+    if (!this.#makeRoom(pubkey, pair, order.confirmed)) return false;
+    const shelf = this.openShelf(pubkey, pair, order.confirmed, nowMs);
+    if (!shelf) return false;
     shelf.orders.set(uuid, order);
     shelf.root = null;
     this.#orders.set(uuid, order);
@@ -182,14 +190,30 @@ export class OrderStore {
     return shelf.root;
   }
 
-  #hasRoom(pubkey: string, pair: string, confirmed: boolean): boolean {
+  #makeRoom(pubkey: string, pair: string, confirmed: boolean): boolean {
     if ((this.#keys.get(pubkey)?.orders ?? 0) >= this.#limits.ordersPerKey) return false;
     const inPair = this.#pairs.get(pair);
-    if ((inPair?.size ?? 0) < this.#limits.ordersPerPair && this.#orders.size < this.#limits.orders) return true;
-    if (!confirmed || !inPair) return false;
-    for (const { item, confirmed: sure } of inPair.values()) if (!sure) return this.remove(item.uuid);
-    return false;
+    const isPairFull = (inPair?.size ?? 0) >= this.#limits.ordersPerPair;
+    if (!isPairFull && this.#orders.size < this.#limits.orders) return true;
+    if (!confirmed) return false;
+    const held = (isPairFull ? inPair : this.#orders)?.values() ?? [];
+    const spare = firstUnconfirmed(inPair?.values() ?? []) ?? newestOfMost(held, (order) => order.item.pubkey, pubkey);
+    return spare !== undefined && this.remove(spare.item.uuid);
   }
 }
 
 const shelfName = (pubkey: string, pair: string): string => `${pubkey} ${pair}`;
+
+function firstUnconfirmed(orders: Iterable<BookOrder>): BookOrder | undefined {
+  for (const order of orders) if (!order.confirmed) return order;
+  return undefined;
+}
+
+/** Of what the key with most holds, the last in order; undefined if with one more `newcomer` had as much as that key. */
+function newestOfMost<T>(all: Iterable<T>, keyOf: (one: T) => string, newcomer: string): T | undefined {
+  const held = new Map<string, { readonly count: number; readonly newest: T }>();
+  for (const one of all) held.set(keyOf(one), { count: (held.get(keyOf(one))?.count ?? 0) + 1, newest: one });
+  let most: { readonly count: number; readonly newest: T } | undefined;
+  for (const share of held.values()) if (share.count > (most?.count ?? (held.get(newcomer)?.count ?? 0) + 1)) most = share;
+  return most?.newest;
+}

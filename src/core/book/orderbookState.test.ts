@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { OrderbookAnswer, SyncAnswer } from "../message/orderbookAnswer.ts";
 import type { MakerOrderCreated, OrderbookItem } from "../message/types.ts";
 import { rational } from "../money/rational.ts";
-import type { AnnouncedRoot } from "./bookChange.ts";
+import type { AnnouncedRoot, BookChange } from "./bookChange.ts";
 import { trieLeaf } from "./bookOrder.ts";
 import { type BookOptions, OrderbookState } from "./orderbookState.ts";
 import { EMPTY_ROOT, NO_ROOT, trieRoot } from "./trie.ts";
@@ -301,6 +301,36 @@ test("limits hold, and a signed order pushes out an unconfirmed one", () => {
   expect(uuids(book)).toEqual([uuid(1), uuid(2), uuid(9)]);
   const third = `02${"33".repeat(32)}`;
   expect(book.created(third, created(anOrder(20, { pubkey: third })), NOW)).toEqual(refusal("full"));
+});
+
+test("one key cannot fill a pair, nor the book: others get as much room as it has", () => {
+  for (const limits of [
+    { orders: 99, ordersPerPair: 4, ordersPerKey: 4, shelves: 99 },
+    { orders: 4, ordersPerPair: 99, ordersPerKey: 4, shelves: 99 },
+  ]) {
+    const book = aBook({ limits });
+    for (const n of [1, 2, 3, 4]) book.created(MAKER, created(anOrder(n)), NOW);
+    const theirs = (n: number): BookChange => book.created(OTHER, created(anOrder(n, { pubkey: OTHER })), NOW);
+    expect([11, 12, 13].map((n) => theirs(n).kind)).toEqual(["stored", "stored", "refused"]);
+    expect(uuids(book)).toEqual([uuid(1), uuid(2), uuid(11), uuid(12)]);
+    // What was pushed out does not push back.
+    expect(book.created(MAKER, created(anOrder(3)), NOW)).toEqual(refusal("full"));
+    // What no signature covers pushes out nothing.
+    const third = `02${"33".repeat(32)}`;
+    const told = new Map([[third, { lastKeepAlive: NOW_SEC, orders: [anOrder(21, { pubkey: third })] }]]);
+    book.orderbookAnswer({ ...extras, pubkeys: told }, PAIR, "relay", NOW);
+    expect(uuids(book)).toEqual([uuid(1), uuid(2), uuid(11), uuid(12)]);
+  }
+});
+
+test("one key with orders in every pair does not keep others out of theirs", () => {
+  const book = aBook({ limits: { orders: 99, ordersPerPair: 99, ordersPerKey: 99, shelves: 3 } });
+  for (const [n, rel] of ["BBB", "CCC", "DDD", "EEE"].entries()) book.created(MAKER, created(anOrder(n + 1, { rel })), NOW);
+  const told = new Map([[OTHER, { lastKeepAlive: NOW_SEC, orders: [anOrder(11, { pubkey: OTHER })] }]]);
+  book.orderbookAnswer({ ...extras, pubkeys: told }, PAIR, "relay", NOW);
+  expect([1, 2, 3, 11].map((n) => book.order(uuid(n)) !== undefined)).toEqual([true, true, true, false]);
+  expect(book.created(OTHER, created(anOrder(11, { pubkey: OTHER })), NOW)).toEqual({ kind: "stored" });
+  expect([1, 2, 3, 11].map((n) => book.order(uuid(n)) !== undefined)).toEqual([true, true, false, true]);
 });
 
 test("any sequence of messages leaves indexes and roots that agree with a fresh computation", () => {

@@ -69,7 +69,7 @@ export class UnsignedAnswers {
       if (!diff || !this.#rules.follows(pair)) continue;
       const items = itemsAfter(this.#store.shelf(pubkey, pair), diff);
       if (items.length > this.#limits.ordersPerKey) continue;
-      const shelf = items.length > 0 ? this.#store.openShelf(pubkey, pair, nowMs) : this.#store.shelf(pubkey, pair);
+      const shelf = items.length > 0 ? this.#store.openShelf(pubkey, pair, true, nowMs) : this.#store.shelf(pubkey, pair);
       if (!shelf) continue;
       announce(shelf, announced);
       this.#replaceShelf(shelf, items, answer, source, nowMs);
