@@ -212,7 +212,7 @@ export class GossipRouter {
       if (!isHere()) return;
       this.#onMessage(peer, ownMemory(message, bytes.length), nowMs);
     }
-    if (frame.invalidMessages > 0) this.#blame(peer, OFFENCE.invalidMessage * frame.invalidMessages, "malformed gossip message");
+    for (let i = 0; i < frame.invalidMessages && isHere(); i++) this.#onInvalidMessage(peer, nowMs);
   }
 
   #onSubscription(peer: GossipPeer, subscribe: boolean, topic: string): void {
@@ -248,6 +248,12 @@ export class GossipRouter {
       return;
     }
     if (this.#deps.isRelay || this.#subscribed.has(message.topic)) this.#intake.take(peer.id, message, nowMs);
+  }
+
+  #onInvalidMessage(peer: GossipPeer, nowMs: number): void {
+    if (!peer.conduct.takeMessage(nowMs)) this.#judge(peer, "too many messages");
+    // A relay of the reference passes on whatever topic somebody made up, so only its rate is held against it.
+    else if (!this.#relays.connected.has(peer.id)) this.#blame(peer, OFFENCE.invalidMessage, "malformed gossip message");
   }
 
   #onVerdict(verdict: GossipVerdict, judged: JudgedMessage): void {

@@ -284,6 +284,29 @@ test("a frame of garbage, cut varints and nested lengths never throws and ends i
   expect(relay.peers()).toEqual([]);
 });
 
+test("a relay that passes on messages with topics nobody may use is kept, whoever sends them himself is not", async () => {
+  const world = createP2pWorld(112);
+  const relay = await world.bare(true);
+  const light = await world.node({ seeds: [relay.address] });
+  light.subscribe(TOPIC);
+  await world.clock.advance(500);
+  relay.transport.sendFrame(light.peerId, I_AM_RELAY);
+  const own = await world.node({ isRelay: true });
+  const author = await world.bare();
+  await world.dial(author, own.address);
+  // A topic of one byte that is no printable character.
+  const frame = fromHex("12061201612201ff");
+  for (let i = 0; i < 100; i++) {
+    relay.transport.sendFrame(light.peerId, frame);
+    author.transport.sendFrame(own.peerId, frame);
+  }
+  const good = { from: new Uint8Array(38), data: text("fine"), seqno: new Uint8Array(8), topic: TOPIC };
+  relay.transport.sendFrame(light.peerId, encodeFrame({ publish: [good] }));
+  await world.clock.advance(500);
+  expect([relay.gone, texts(light)]).toEqual([[], ["fine"]]);
+  expect(author.gone).toEqual([own.peerId]);
+});
+
 test("a relay that lets questions run out is asked after the others from then on", async () => {
   const world = createP2pWorld(110);
   const slow = await world.bare(true);

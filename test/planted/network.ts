@@ -131,6 +131,27 @@ export const NETWORK: readonly PlantedBug[] = [
     BOOK_TEST,
   ),
   bug(
+    "an honest relay is banned for topics somebody made up",
+    "src/net/gossipRouter.ts",
+    "else if (!this.#relays.connected.has(peer.id)) this.#blame(peer, OFFENCE.invalidMessage",
+    "else this.#blame(peer, OFFENCE.invalidMessage",
+    HOSTILE_TEST,
+  ),
+  bug(
+    "two hundred forgeries a second keep orders from being read",
+    GOSSIP,
+    "const FORGERY_COST = 9;",
+    "const FORGERY_COST = 49;",
+    SERVICE_TEST,
+  ),
+  bug(
+    "forgeries cost what genuine messages cost",
+    GOSSIP,
+    "const FORGERY_COST = 9;",
+    "const FORGERY_COST = 0;",
+    "src/app/orderbook/verifyLater.test.ts",
+  ),
+  bug(
     "the dearest order is shown first",
     "src/core/book/bookOrder.ts",
     "cmp(a.item.price, b.item.price) ||",

@@ -22,10 +22,11 @@ const PASSED_ON: ReadonlySet<BookRefusal> = new Set(["own_key", "unknown_order",
 const PEER_RATE = { perSec: 10_000, burst: 30_000 };
 const MAX_PEERS = 2048;
 /**
- * What an envelope that turns out to be badly signed costs on top: a peer that hands on nothing else gets 200 a second
- * looked at, 1 to 2 % of what a core can verify. KDF's relays forward before they look, so some come from honest peers.
+ * What an envelope that turns out to be badly signed costs on top: a peer that hands on nothing else gets 1,000 a second looked
+ * at, some 7 % of what a core can verify. KDF's relays forward before they look, so a forger uses up what an honest relay has;
+ * with a higher price a few hundred forgeries a second, which cost him nothing, would have most orders behind them left unread.
  */
-const FORGERY_COST = 49;
+const FORGERY_COST = 9;
 /**
  * Order messages taken per signing key: a maker whose orders are taken a hundred times a second says three messages for each,
  * and stays below it. Only well signed ones count, so nobody can use up the budget of another; beyond it not even the signature

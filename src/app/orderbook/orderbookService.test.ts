@@ -325,6 +325,27 @@ test("a peer that floods has its messages left unread after 30,000, those of oth
   expect([verdicts.at(-2), verdicts.at(-1), take("Y")]).toEqual(["reject", "busy", "reject"]);
 });
 
+test("forgeries that a relay passes on leave the orders behind them readable", async () => {
+  const world = new World();
+  const forger = new Uint8Array(32).fill(80);
+  const forgerKey = toHex(secp256k1.getPublicKey(forger, true));
+  const node = new BookNode(world, "L", 1, false, (_signature, _digest, key) => toHex(key) !== forgerKey);
+  const message = encodeOrderMessage({ type: "TakerRequest", body: request });
+  const [forged, genuine] = [signEnvelope(message, forger), signEnvelope(message, new Uint8Array(32).fill(81))];
+  const take = (data: Uint8Array): GossipVerdict | Promise<GossipVerdict> =>
+    node.service.handleGossip({ topic: "orbk/AAA:BBB", data, from: "R" });
+  let verdict: GossipVerdict | Promise<GossipVerdict> = "reject";
+  // Whatever is there at the start is used up.
+  while (verdict === "reject") verdict = take(forged);
+  const genuineVerdicts: unknown[] = [];
+  for (let second = 0; second < 10; second++) {
+    await world.clock.advance(1_000);
+    for (let i = 0; i < 990; i++) take(forged);
+    genuineVerdicts.push(take(genuine));
+  }
+  expect(genuineVerdicts).toEqual(genuineVerdicts.map(() => "accept"));
+});
+
 test("one key that floods is cut off, others are still heard", () => {
   // Thousands of real verifications would be slow; what is counted here is what comes after them.
   const relay = new BookNode(new World(), "R", 1, true, () => true);

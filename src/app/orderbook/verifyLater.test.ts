@@ -108,7 +108,7 @@ test("a verdict that comes after the stop changes nothing, and a closed verifier
   expect(count()).toBe(0);
 });
 
-test("a peer that hands on forgeries gets 600 at once and 200 a second looked at; others are not affected", async () => {
+test("a peer that hands on forgeries gets 3,000 at once and 1,000 a second looked at; others are not affected", async () => {
   let looked = 0;
   const verifier: SignatureVerifier = {
     verify: () => {
@@ -119,11 +119,11 @@ test("a peer that hands on forgeries gets 600 at once and 200 a second looked at
   const { clock, created, take } = setUp(verifier);
   const forged = created(1);
   for (let i = 0; i < 10_000; i++) take(forged, "forger");
-  expect(looked).toBe(600);
+  expect(looked).toBe(3000);
   expect(take(forged, "forger")).toBe("busy");
   await clock.advance(1_000);
   for (let i = 0; i < 10_000; i++) take(forged, "forger");
-  expect(looked).toBeLessThanOrEqual(801);
+  expect(looked).toBeLessThanOrEqual(4001);
   expect(take(forged, "neighbour")).toBe("reject");
 });
 
