@@ -327,6 +327,20 @@ test("a relay that lets questions run out is asked after the others from then on
   expect(took.slice(1).every((ms) => ms < 100)).toBe(true);
 });
 
+test("four hundred questions at once are all answered by one relay, at its pace", async () => {
+  const world = createP2pWorld(113);
+  const relay = await world.node({ isRelay: true });
+  relay.setRequestHandler(async () => ({ kind: "ok", data: new Uint8Array(1) }));
+  const light = await world.node({ seeds: [relay.address] });
+  await world.settle(light.relayReady());
+  const direct = Array.from({ length: 200 }, () => light.request(relay.peerId, new Uint8Array(1)));
+  const any = Array.from({ length: 200 }, () => light.requestAnyRelay(new Uint8Array(1)));
+  const answers = Promise.all([...direct, ...any]);
+  await world.clock.advance(30_000);
+  const kinds = (await answers).map((answer) => (answer === null ? "none" : "kind" in answer ? answer.kind : "ok"));
+  expect(kinds).toEqual(kinds.map(() => "ok"));
+});
+
 test("questions that are dear to answer are answered less often, and other peers do not notice", async () => {
   const world = createP2pWorld(111);
   let busyMs = 0;

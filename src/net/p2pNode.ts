@@ -2,7 +2,7 @@ import { ed25519KeyPeerIdBytes, peerIdText } from "../core/gossip/peerId.ts";
 import type { SeedNode } from "../core/gossip/seedNode.ts";
 import { openHealthcheck, signHealthcheck } from "../core/message/healthcheck.ts";
 import type { Secret } from "../core/util/secret.ts";
-import { Aborted, type Clock } from "../ports/clock.ts";
+import { Aborted, type Clock, sleep } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { GossipMessage, GossipVerdict, P2p, PeerId, PeerTransport } from "../ports/network.ts";
 import type { Rng } from "../ports/rng.ts";
@@ -13,6 +13,7 @@ import type { MessageHandler } from "./messageIntake.ts";
 import { PeerManager } from "./peerManager.ts";
 import { PeerRequests } from "./peerRequests.ts";
 import { PeersExchange } from "./peersExchange.ts";
+import { RequestPace } from "./requestPace.ts";
 import { TokenBucket } from "./tokenBucket.ts";
 
 /** Health checks looked at per second and at once: each costs an ed25519 verification. */
@@ -75,6 +76,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
   const healthBucket = new TokenBucket(HEALTHCHECKS_PER_SEC, HEALTHCHECK_BURST, clock.nowMs());
   /** Relays that let the last question of ours run out: asked after the others. */
   const silent = new Set<PeerId>();
+  const pace = new RequestPace();
   let handler: MessageHandler = () => "accept";
   let hasRelay = false;
   let cancelUnfound = (): void => undefined;
@@ -175,10 +177,22 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     setMessageHandler: (next) => {
       handler = next;
     },
-    request: (peer, request, signal) => requests.ask(peer, request, signal ?? stopping.signal),
+    async request(peer, request, signal = stopping.signal) {
+      const turn = pace.takeTurn([peer], clock.nowMs());
+      if (turn === undefined) return { kind: "err", message: "no answer: too many questions wait for this peer" };
+      if (turn.waitMs > 0) await sleep(clock, turn.waitMs, signal);
+      return requests.ask(peer, request, signal);
+    },
     async requestAnyRelay(request, { not = [], signal = stopping.signal } = {}) {
-      const relays = router.relays().filter((peer) => !not.includes(peer));
-      for (const peer of [...relays.filter((peer) => !silent.has(peer)), ...relays.filter((peer) => silent.has(peer))]) {
+      const tried = new Set(not);
+      for (;;) {
+        const left = router.relays().filter((peer) => !tried.has(peer));
+        const awake = left.filter((peer) => !silent.has(peer));
+        const turn = pace.takeTurn(awake.length > 0 ? awake : left, clock.nowMs());
+        if (turn === undefined) return null;
+        const { peer, waitMs } = turn;
+        tried.add(peer);
+        if (waitMs > 0) await sleep(clock, waitMs, signal);
         try {
           const answer = await requests.ask(peer, request, signal);
           silent.delete(peer);
@@ -189,7 +203,6 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
           log.debug("relay_did_not_answer", { peer });
         }
       }
-      return null;
     },
     setRequestHandler: (next) => requests.setHandler(next),
     relays: () => router.relays(),

@@ -152,6 +152,20 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/app/orderbook/verifyLater.test.ts",
   ),
   bug(
+    "relays are asked faster than they answer",
+    "src/net/p2pNode.ts",
+    "if (waitMs > 0) await sleep(clock, waitMs, signal);",
+    "",
+    HOSTILE_TEST,
+  ),
+  bug(
+    "after the clock was set back no relay is asked for as long",
+    "src/net/requestPace.ts",
+    "return isOfLater ? nowMs : Math.max(nowMs, paidAtMs);",
+    "return isOfLater ? paidAtMs : Math.max(nowMs, paidAtMs);",
+    "src/net/requestPace.test.ts",
+  ),
+  bug(
     "the dearest order is shown first",
     "src/core/book/bookOrder.ts",
     "cmp(a.item.price, b.item.price) ||",
