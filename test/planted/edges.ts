@@ -759,6 +759,13 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/conformance/access.test.ts",
   ),
   bug(
+    "a cut history says it is whole",
+    "src/rpc/methods/myTxHistory.ts",
+    "limit: p.max ? Math.min(page.total, MAX_PAGE) : limit,",
+    "limit: p.max ? page.total : p.limit,",
+    "test/rpc/walletMethods.test.ts",
+  ),
+  bug(
     "the reply of best_orders names the coin that was asked for",
     "src/rpc/methods/bestOrders.ts",
     "lines.map((line) => flatOrderToJson(line, ticker, nowSec))",

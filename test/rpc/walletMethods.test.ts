@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { decimal } from "../../src/core/money/rational.ts";
 import type { HttpServer } from "../../src/ports/http.ts";
 import type { Json } from "../../src/rpc/parseJson.ts";
@@ -168,6 +168,21 @@ test("my_tx_history tells the last block the node knows, and 0 while its daemon 
   const chain = node.chains.get("RICK");
   if (chain) chain.trouble = "away";
   expect((await node.v2("my_tx_history", { coin: "RICK" })).reply.result).toMatchObject({ current_block: 0 });
+});
+
+test("my_tx_history says where it cuts what was asked for", async () => {
+  const node = await coinNode([RICK], seedA.passphrase);
+  await node.enable("RICK");
+  const limits: number[] = [];
+  vi.spyOn(node.coin("RICK"), "history").mockReturnValue(async (_start, limit) => {
+    limits.push(limit);
+    return { txs: [], skipped: 0, total: 25_000 };
+  });
+  const cut = { limit: 10_000, total: 25_000, total_pages: 3 };
+  expect((await node.flat("my_tx_history", { coin: "RICK", max: true })).reply.result).toMatchObject(cut);
+  expect((await node.flat("my_tx_history", { coin: "RICK", limit: 20_000 })).reply.result).toMatchObject(cut);
+  expect((await node.v2("my_tx_history", { coin: "RICK", limit: 20_000 })).reply.result).toMatchObject(cut);
+  expect(limits).toEqual([10_000, 10_000, 10_000]);
 });
 
 test("my_tx_history is an empty list that says no history is kept, in both styles and for any page", async () => {

@@ -14,7 +14,7 @@ const NO_PAGE: HistoryPage = { txs: [], skipped: 0, total: 0 };
 const SUMMARY =
   "The transactions of a UTXO coin's wallet, newest first, if it was enabled with `tx_history`: those of the addresses watched since. Without it the list is empty and `sync_status` is `NotEnabled`; so for account chains.";
 
-/** Most transactions of one page. */
+/** Most transactions of one page. `limit` of a reply says so where it cuts, and `total_pages` that there are more. */
 const MAX_PAGE = 10_000;
 const pagesOf = (total: number, limit: number): number => (limit === 0 ? 0 : Math.ceil(total / limit));
 
@@ -29,7 +29,7 @@ export const myTxHistory = defineMethod<NoSuchCoin | { readonly kind: "UnknownFr
   params: z.object({
     coin: ticker(),
     limit: limit(),
-    max: flag(false).describe("All there are."),
+    max: flag(false).describe("All there are, the newest 10,000 at most; `from_id` gets at those behind them."),
     from_id: optional(readString, { type: "string" }),
     page_number: optional(readNonZero, { type: "integer", minimum: 1 }),
   }),
@@ -55,7 +55,7 @@ export const myTxHistory = defineMethod<NoSuchCoin | { readonly kind: "UnknownFr
     if (!page) return err({ kind: "UnknownFromId", id: p.from_id ?? "" });
     return ok({
       transactions: page.txs.map((tx) => historyTxToJson(p.coin, tx)),
-      limit: p.max ? page.total : p.limit,
+      limit: p.max ? Math.min(page.total, MAX_PAGE) : limit,
       skipped: page.skipped,
       from_id: p.from_id ?? null,
       total: page.total,
@@ -160,7 +160,7 @@ export const myTxHistoryV2 = defineMethod<{ readonly kind: "CoinIsNotActive"; re
       current_block: coin.tipHeight(),
       transactions: page.txs.map((tx) => historyTxToJson(p.coin, tx)),
       sync_status: syncStatusOf(read !== null, coin.scanProgress()),
-      limit: p.limit,
+      limit,
       skipped: page.skipped,
       total: page.total,
       total_pages: pagesOf(page.total, limit),
