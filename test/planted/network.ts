@@ -166,6 +166,13 @@ export const NETWORK: readonly PlantedBug[] = [
     "src/net/requestPace.test.ts",
   ),
   bug(
+    "a maker with many pairs is never synced",
+    "src/app/orderbook/answerRequest.ts",
+    "if (told.length > 0 && told.length + orders.length > MAX_SYNC_ORDERS) continue;",
+    'if (told.length + orders.length > MAX_SYNC_ORDERS) return { kind: "none" };',
+    SERVICE_TEST,
+  ),
+  bug(
     "the dearest order is shown first",
     "src/core/book/bookOrder.ts",
     "cmp(a.item.price, b.item.price) ||",

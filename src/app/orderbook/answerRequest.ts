@@ -1,6 +1,7 @@
 import type { BookOrder } from "../../core/book/bookOrder.ts";
 import { otherCoin, pairOf } from "../../core/book/bookPair.ts";
 import type { OrderbookState } from "../../core/book/orderbookState.ts";
+import { DEFAULT_BOOK_LIMITS } from "../../core/book/orderStore.ts";
 import { type BestOrdersLimit, ordersFrom, selectBest } from "../../core/book/selection.ts";
 import { NO_ROOT } from "../../core/book/trie.ts";
 import {
@@ -21,6 +22,9 @@ import type { OwnBook } from "./ownBook.ts";
 
 /** Orders in one answer at most; KDF refuses a book with more. */
 const MAX_ANSWER_ORDERS = 1000;
+
+/** Orders of one sync answer at most: all that a key may have in our book. A longer answer than a frame holds is refused by the network layer. */
+const MAX_SYNC_ORDERS = DEFAULT_BOOK_LIMITS.ordersPerKey;
 
 /** What answers are made from. */
 export type AnswerSources = {
@@ -98,7 +102,10 @@ function orderbook(base: string, rel: string, from: AnswerSources, nowMs: number
   return { kind: "ok", data: encodeOrderbookAnswer({ pubkeys, ...extrasOf(orders) }) };
 }
 
-/** Always whole tries: correct whatever state the asker is in (reference p2p-wire.md section 10). */
+/**
+ * Always whole tries: correct whatever state the asker is in (reference p2p-wire.md section 10). Pairs that do not fit any more are left
+ * out: their roots still differ at the next keep-alive, and they are asked for then.
+ */
 function syncState(pubkey: string, roots: readonly (readonly [pair: string, root: Uint8Array])[], from: AnswerSources): PeerAnswer {
   const { isRelay, book, own } = from;
   const isOwn = pubkey === own.pubkey;
@@ -109,9 +116,9 @@ function syncState(pubkey: string, roots: readonly (readonly [pair: string, root
     const known = isOwn ? !equalBytes(own.root(pair), NO_ROOT) : book.shelf(pubkey, pair) !== undefined;
     if (!known) return { kind: "err", message: `No pair trie root for ${pair}` };
     const orders = isOwn ? own.inPair(pair) : [...(book.shelf(pubkey, pair)?.orders.values() ?? [])].filter(({ confirmed }) => confirmed);
+    if (told.length > 0 && told.length + orders.length > MAX_SYNC_ORDERS) continue;
     pairs.set(pair, { type: "FullTrie", orders: orders.map(({ item }) => item) });
     told.push(...orders);
-    if (told.length > MAX_ANSWER_ORDERS) return { kind: "err", message: `more than ${MAX_ANSWER_ORDERS} orders` };
   }
   return { kind: "ok", data: encodeSyncAnswer({ pairs, ...extrasOf(told) }) };
 }

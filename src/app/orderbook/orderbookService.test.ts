@@ -451,6 +451,27 @@ test("sync requests: whole trie, empty trie once all is gone, none for a strange
   for (const node of [relay, alice]) expect(await orders(node)).toEqual([]);
 });
 
+test("a maker with more than a thousand orders in a pair is synced, and pairs that do not fit are told the next time", async () => {
+  const world = new World();
+  world.relay("R");
+  const alice = world.light("A", "R");
+  for (let n = 1; n <= 1_500; n++) alice.offer(n, { rel: n <= 1_100 ? "BBB" : n <= 1_300 ? "CCC" : "DDD" });
+  for (let n = 1_501; n <= 2_300; n++) alice.offer(n, { rel: "DDD" });
+  const sync = async (...pairs: readonly string[]): Promise<unknown> => {
+    const trieRoots = pairs.map((pair) => [pair, NO_ROOT] as const);
+    const answer = await alice.ask({ type: "SyncPubkeyOrderbookState", pubkey: alice.pubkey, trieRoots });
+    const parsed = answer.kind === "ok" ? parseSyncAnswer(answer.data) : undefined;
+    return parsed?.ok
+      ? Array.from(parsed.value.pairs, ([pair, diff]) => [pair, diff.type === "FullTrie" ? diff.orders.length : -1])
+      : answer;
+  };
+  expect(await sync("AAA:BBB", "AAA:DDD", "AAA:CCC")).toEqual([
+    ["AAA:BBB", 1_100],
+    ["AAA:CCC", 200],
+  ]);
+  expect(await sync("AAA:DDD")).toEqual([["AAA:DDD", 1_000]]);
+});
+
 test("a request that cannot be read gets an error", async () => {
   const relay = new World().relay("R");
   const answer = await relay.service.handleRequest("X", new Uint8Array([0x81, 0x00, 0x81, 0x00, 0xc0]));
