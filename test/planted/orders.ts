@@ -373,6 +373,27 @@ export const ORDERS: readonly PlantedBug[] = [
     AWAY_TEST,
   ),
   bug(
+    "an order asks for amounts that its own node refuses",
+    "src/app/orders/placeOrders.ts",
+    "minBaseVol: input.minVolume ?? max(minBaseVol.value, leastCovered(base, rel, input.price)),",
+    "minBaseVol: input.minVolume ?? minBaseVol.value,",
+    "src/app/orders/amountCap.test.ts",
+  ),
+  bug(
+    "a taker's order becomes one that asks for amounts its own node refuses",
+    "src/app/orders/placeOrders.ts",
+    "minVolume: input.minVolume ?? max(minVolume.value, leastCovered(base, rel, price)),",
+    "minVolume: input.minVolume ?? minVolume.value,",
+    "src/app/orders/amountCap.test.ts",
+  ),
+  bug(
+    "figures are shown for an amount that the order refuses",
+    "src/app/fees/tradePreimage.ts",
+    "  const covered = coverSpends([r.base, r.volume], [r.rel, mul(r.volume, r.price)]);\n  if (!covered.ok) return covered;\n",
+    "",
+    "src/app/fees/tradePreimage.test.ts",
+  ),
+  bug(
     "change of a full chain of transactions is not told of",
     "src/app/coin/ownOutputs.ts",
     "clusters.sizeOf(o.txid) >= MAX_CLUSTER && this.isOurs",

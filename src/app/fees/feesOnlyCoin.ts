@@ -41,6 +41,10 @@ export class FeesOnlyCoin implements PricedCoin {
   get minTradingVol(): Rational {
     return this.#coin.minTradingVol;
   }
+  /** Nothing is locked in a contract of it: only figures are asked for. */
+  leastContract(): Rational {
+    return ZERO;
+  }
   outage(): null {
     return null;
   }

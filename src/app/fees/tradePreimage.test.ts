@@ -48,6 +48,17 @@ test("a maker's greatest volume with its fee is the whole balance", () => {
   expect(preimage({ method: "setprice" }).volume).toBeNull();
 });
 
+test("an amount whose claim or refund fees may eat is refused as the order would be, of either coin", () => {
+  const dear = new FakeTradingCoin("MARTY", { balance: "10" });
+  dear.least = decimal("4");
+  const of = (more: Partial<PreimageRequest>): unknown => tradePreimage(request({ rel: dear, volume: decimal("1.5"), ...more }), RULE);
+  const refusal = { ok: false, error: { kind: "VolumeTooLow", coin: "MARTY", volume: decimal("3"), threshold: decimal("4") } };
+  for (const method of ["setprice", "buy", "sell"] as const) {
+    expect(of({ method })).toEqual(refusal);
+    expect(of({ method, volume: decimal("2") })).toMatchObject({ ok: true });
+  }
+});
+
 test.each<[string, Partial<PreimageRequest>, object]>([
   ["max with a taker, before anything else", { max: true, volume: decimal("1000") }, { kind: "MaxWithTaker" }],
   [

@@ -1,7 +1,7 @@
 import { add, eq, isZero, lt, mul, type Rational, ZERO } from "../../core/money/rational.ts";
 import { checkMakerNumbers, type NumberTooLong, type OrderRuleError } from "../../core/order/orderRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { negativeVolume } from "../orders/fundsChecks.ts";
+import { coverSpends, negativeVolume } from "../orders/fundsChecks.ts";
 import type { FeeStage, FundsError, TradingCoin } from "../tradingCoin.ts";
 import { FeesOnlyCoin } from "./feesOnlyCoin.ts";
 import { claimOutage, heldStage, missingFunds } from "./tradeFunds.ts";
@@ -86,6 +86,8 @@ function makerPreimage(r: PreimageRequest): Result<TradePreimage, PreimageError>
     minTradingVolRel: rel.minTradingVol,
   });
   if (!rules.ok) return err(ruleError(rules.error, r));
+  const covered = coverSpends([base, volume], [rel, mul(volume, r.price)]);
+  if (!covered.ok) return covered;
   return ok({ baseCoinFee, relCoinFee, volume: r.max ? volume : null, takerFee: null, totals: sumByCoin([baseCoinFee, relCoinFee]) });
 }
 
@@ -111,6 +113,8 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   if (mine.ticker === other.ticker) return err({ kind: "BaseEqualRel" });
   const tooLow = takerVolumeTooLow(r);
   if (tooLow) return err(tooLow);
+  const covered = coverSpends([r.base, r.volume], [r.rel, mul(r.volume, r.price)]);
+  if (!covered.ok) return covered;
   const [baseCoinFee, relCoinFee] = buy ? [receiveFee, sendFee] : [sendFee, receiveFee];
   return ok({
     baseCoinFee,

@@ -85,6 +85,21 @@ test("amounts whose contract could not pay its claim or refund at the fee ceilin
   expect((await node.orders.placeMakerOrder(sell("1.5"))).ok).toBe(true);
 });
 
+test("an order asks for no less than its contracts can be of, unless it says so itself", async () => {
+  const world = new OrderWorld();
+  const node = await world.node("node");
+  node.coin("BBB").least = decimal("3");
+  const least = decimal("1.5");
+  // Two BBB for each AAA.
+  expect(await node.orders.placeMakerOrder(sell("20"))).toMatchObject({ value: { minBaseVol: least } });
+  expect(await node.orders.placeTakerOrder(take("Buy", "AAA", "BBB", "20"))).toMatchObject({ value: { minVolume: least } });
+  node.coin("AAA").least = decimal("2");
+  expect(await node.orders.placeMakerOrder(sell("20"))).toMatchObject({ value: { minBaseVol: decimal("2") } });
+  expect(await node.orders.placeMakerOrder({ ...sell("20"), minVolume: decimal("1") })).toMatchObject({
+    value: { minBaseVol: decimal("1") },
+  });
+});
+
 test("a match too small to pay for its claim at the ceiling is not begun by either side", async () => {
   const world = new OrderWorld();
   const [maker, taker] = [await world.node("maker"), await world.node("taker")];

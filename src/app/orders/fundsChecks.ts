@@ -1,4 +1,18 @@
-import { add, gt, isPositive, lt, max, min, mul, type Rational, rational, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
+import {
+  add,
+  div,
+  gt,
+  isPositive,
+  lt,
+  max,
+  min,
+  mul,
+  type Rational,
+  rational,
+  sub,
+  toDecimalString,
+  ZERO,
+} from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { feesBeside, missingFunds, type Outlay } from "../fees/tradeFunds.ts";
 import type { FundsError, MissingFunds, Outage, TradingCoin, Unfunded } from "../tradingCoin.ts";
@@ -56,7 +70,7 @@ export function checkTakerFunds(rules: TradeRules, { coin, other }: TradeCoins, 
  * ceiling? `amounts`: coin and whole coins.
  */
 export function coverSpends(
-  ...amounts: readonly (readonly [TradingCoin, Rational])[]
+  ...amounts: readonly (readonly [Pick<TradingCoin, "ticker" | "leastContract">, Rational])[]
 ): Result<void, Unfunded & { readonly kind: "VolumeTooLow" }> {
   for (const [coin, volume] of amounts) {
     const threshold = coin.leastContract();
@@ -64,6 +78,10 @@ export function coverSpends(
   }
   return ok(undefined);
 }
+
+/** Least base volume that `coverSpends` lets pass now. `price`: rel per base, positive. */
+export const leastCovered = (base: TradingCoin, rel: TradingCoin, price: Rational): Rational =>
+  max(base.leastContract(), div(rel.leastContract(), price));
 
 /**
  * Why no swap with this coin may begin now; null: it may. Its backend is away; or its chain is still being read: until it is, no payment counts,

@@ -1,4 +1,4 @@
-import { div, isPositive, min, mul, ZERO } from "../../core/money/rational.ts";
+import { div, isPositive, max, min, mul, ZERO } from "../../core/money/rational.ts";
 import type { NoFeeKey } from "../../core/network/dexFee.ts";
 import { createMakerOrder, type MakerOrder } from "../../core/order/makerOrder.ts";
 import { checkMakerNumbers, checkPairCoins, checkTakerNumbers, type OrderRuleError, ownSide } from "../../core/order/orderRules.ts";
@@ -13,6 +13,7 @@ import {
   checkTakerFunds,
   coverSpends,
   givenVolume,
+  leastCovered,
   MAX_RESERVE,
   maxMakerVolume,
   negativeVolume,
@@ -102,7 +103,7 @@ export async function placeTakerOrder(
     matchBy: distinctMatchBy(input.matchBy ?? { type: "Any" }),
     conf,
     orderType: input.orderType ?? "GoodTillCancelled",
-    minVolume: minVolume.value,
+    minVolume: input.minVolume ?? max(minVolume.value, leastCovered(base, rel, price)),
     createdAtMs: deps.clock.nowMs(),
     timeoutSec: input.timeoutSec ?? DEFAULT_TAKER_TIMEOUT_SEC,
     saveInHistory: input.saveInHistory ?? true,
@@ -168,7 +169,7 @@ export async function placeMakerOrder(
     relOrderbookTicker: rel.orderbookTicker,
     price: input.price,
     maxBaseVol: volume,
-    minBaseVol: minBaseVol.value,
+    minBaseVol: input.minVolume ?? max(minBaseVol.value, leastCovered(base, rel, input.price)),
     conf,
     createdAtMs: deps.clock.nowMs(),
     timeoutMinutes: input.timeoutMinutes ?? null,
