@@ -19,7 +19,7 @@ const ARMED_MS = 60 * MINUTE_MS;
 /** An operator tries to enable coins again this often. */
 const RETRY_MS = 30 * SECOND_MS;
 /** Base units per 1000 bytes that pass for the usual rate of a chain in a fee spike. */
-export const USUAL_PER_KB: Readonly<Record<string, bigint>> = { SEG: 1_000n, LEG: 10_000n, NOT: 1_000n, QCK: 1_000n };
+export const USUAL_PER_KB: Readonly<Record<string, bigint>> = { SEG: 1_000n, LEG: 10_000n, KMD: 1_000n, QCK: 1_000n };
 
 /** Above the dust of every simulated coin, and no swap's amount. */
 const DUST_UNITS = 10_000n;

@@ -45,10 +45,10 @@ export const SIM_COINS: readonly SimCoinTraits[] = [
     notarizedEverySec: null,
   },
   {
-    // Komodo's kind: Sapling transactions, no replacement, notarized blocks are final.
+    // Komodo itself, whose rule of lock times goes by the ticker: Sapling transactions, no replacement, notarized blocks are final.
     entry: {
       ...COMMON,
-      coin: "NOT",
+      coin: "KMD",
       fname: "notarized test coin",
       pubtype: 60,
       p2shtype: 85,

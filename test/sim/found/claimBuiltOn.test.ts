@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 /** The segwit coin, where claims are replaced, the legacy one and another. */
 const coins = (confs: number): SimCoin[] =>
   SIM_COINS.slice(0, 3).map(({ entry }) => ({ ...entry, avg_blocktime: 60, required_confirmations: confs }));
-const [SEG, LEG, THIRD] = ["SEG", "LEG", "NOT"];
+const [SEG, LEG, THIRD] = ["SEG", "LEG", "KMD"];
 
 type Trade = {
   readonly world: SimWorld;
