@@ -450,6 +450,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/durability.test.ts",
   ),
   bug(
+    "a mark that can be neither written nor closed has what is stored called lost",
+    "src/adapters/sqlite/storeMark.ts",
+    "closeAnyway(file);",
+    "closeSync(file);",
+    "src/adapters/sqlite/durability.test.ts",
+  ),
+  bug(
     "after a failed fsync the database goes on",
     ENGINE,
     "if (isFatal(sqliteCode(error) ?? 0)) this.#broken = failure;",

@@ -1,12 +1,15 @@
 import { once } from "node:events";
+import { closeSync, fstatSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { tempFolder } from "../../../test/fakes/tempFolder.ts";
 import { StorageError } from "../../ports/sql.ts";
+import { openStore } from "./openStore.ts";
 import { serveDatabase } from "./serveDatabase.ts";
 import { SqliteEngine } from "./sqliteEngine.ts";
+import { STORE_SCHEMA } from "./storeMark.ts";
 import type { WorkerReply } from "./workerProtocol.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -43,6 +46,34 @@ test("after a failed fsync nothing is acknowledged any more: what the disk holds
   heal();
   expect(engine.writeGroup([[insert(3)]]).map((o) => o?.kind)).toEqual(["Io"]);
   expect(engine.read("SELECT id FROM notes")).toEqual([]);
+});
+
+/** Has every use of an open file fail, as where a network drive is gone. */
+function loseFile(path: string): void {
+  const { ino } = statSync(path);
+  const isIt = (fd: number): boolean => {
+    try {
+      return fstatSync(fd).ino === ino;
+    } catch {
+      return false;
+    }
+  };
+  const open = Array.from({ length: 1_000 }, (_, fd) => fd).filter(isIt);
+  expect(open).toHaveLength(1);
+  for (const fd of open) closeSync(fd);
+}
+
+test("what is stored is acknowledged also where the mark beside it can be neither written nor closed", () => {
+  const path = join(tempFolder(), "x.db");
+  const schema = [
+    STORE_SCHEMA,
+    { component: "notes", migrations: [{ version: 1, name: "n", sql: ["CREATE TABLE notes (id INTEGER PRIMARY KEY) STRICT"] }] },
+  ];
+  const { engine } = openStore(path, schema);
+  loseFile(`${path}.mark`);
+  expect([engine.writeGroup([[insert(1)]]), engine.writeGroup([[insert(2)], [insert(3)]])]).toEqual([[null], [null, null]]);
+  expect(engine.read("SELECT count(*) AS n FROM notes")).toEqual([{ n: 3 }]);
+  engine.close();
 });
 
 describe("a disk that is well again after a failed fsync", () => {

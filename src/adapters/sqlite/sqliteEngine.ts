@@ -105,8 +105,6 @@ export class SqliteEngine {
     }
     try {
       this.#db.exec(this.#mark === null ? "COMMIT" : `${this.#mark.countSql}; COMMIT`);
-      this.#mark?.committed();
-      return outcomes;
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       const failure = toStorageError(error, "cannot commit");
@@ -114,6 +112,8 @@ export class SqliteEngine {
       else if (batches.length > 1) return undefined;
       return batches.map((_, i) => outcomes[i] ?? failure);
     }
+    this.#mark?.committed();
+    return outcomes;
   }
 
   /** Why nothing is stored any more; null: it is. */

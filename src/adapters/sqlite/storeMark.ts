@@ -84,6 +84,14 @@ export function markAccepted(path: string): void {
   replaceDurably(fileOf(path), ACCEPTED);
 }
 
+function closeAnyway(file: number): void {
+  try {
+    closeSync(file);
+  } catch {
+    // A disk that is gone says here, too, what it did not write.
+  }
+}
+
 /**
  * The mark of an open database: a count in the database itself, one more with each transaction, and the same count in a
  * file beside it, written after each commit. The file is not fsynced each time: after a power cut it may be behind the
@@ -127,16 +135,17 @@ export class StoreMark {
     this.#file = openSync(fileOf(path), "r+");
   }
 
-  /** To be called after each commit that ran `countSql`. */
+  /** To be called after each commit that ran `countSql`. Never throws: the data itself is stored. */
   committed(): void {
     this.#writes++;
-    if (this.#file === null) return;
+    const file = this.#file;
+    if (file === null) return;
     try {
-      writeSync(this.#file, lineOf({ lineage: this.#lineage, writes: this.#writes }), 0);
+      writeSync(file, lineOf({ lineage: this.#lineage, writes: this.#writes }), 0);
     } catch {
-      // The data itself is stored. A mark that stays behind raises no alarm: it only sees less from here on.
-      closeSync(this.#file);
+      // A mark that stays behind raises no alarm: it only sees less from here on.
       this.#file = null;
+      closeAnyway(file);
     }
   }
 
