@@ -54,6 +54,13 @@ const RESENDER_TEST = "src/app/swap/resender.test.ts";
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
 export const SWAP: readonly PlantedBug[] = [
   bug(
+    "a start whose record cannot be read is begun anew",
+    RUNNER,
+    "this.#known.add(match.uuid);\n          throw cause;",
+    "return [];",
+    "test/swap/interruptions.test.ts",
+  ),
+  bug(
     "a swap whose record was cut pays",
     "src/core/swap/swapState.ts",
     "s.terms.takenOver !== undefined || s.isCut;",

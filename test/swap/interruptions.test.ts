@@ -313,6 +313,22 @@ describe("the runner", () => {
     expect((await world.maker.events(uuid)).filter((e) => e.event.type === "started")).toHaveLength(1);
   });
 
+  test("a start of which nobody can say whether it was stored counts as one that was: it goes on when its record can be read", async () => {
+    world = await SwapWorld.open();
+    world.maker.refuse = (e) => (e.type === "started" ? "lost" : null);
+    world.maker.unreadable = true;
+    const uuid = "00000000-0000-4000-8000-0000000000b3";
+    await expect(world.startSide("maker", uuid)).rejects.toThrow("the answer was lost");
+    const { runner } = world.maker;
+    expect([runner.has(uuid), runner.isSettled(uuid), world.maker.coin("AAA").ledger.held()]).toEqual([true, false, 0n]);
+    await world.maker.stop();
+    world.maker.unreadable = false;
+    world.maker.refuse = () => null;
+    await world.maker.restart();
+    await world.startSide("taker", uuid);
+    expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+  });
+
   test("a start that a full disk refuses leaves no swap and no promise, and may be tried again", async () => {
     world = await SwapWorld.open();
     world.maker.refuse = () => "full";

@@ -196,7 +196,7 @@ export class SwapRunner implements SwapStarter {
     if (match.claimReservation) other.adopt(match.claimReservation);
     this.#unsettled.add(match.uuid);
     const first = await this.#create(match, makerCoin, takerCoin).catch((cause: unknown) => {
-      this.#unsettled.delete(match.uuid);
+      if (!this.#known.has(match.uuid)) this.#unsettled.delete(match.uuid);
       own.release(match.reservation);
       if (match.claimReservation) other.release(match.claimReservation);
       throw cause;
@@ -211,7 +211,7 @@ export class SwapRunner implements SwapStarter {
     for (const early of this.#expected.take(task.uuid)) void this.onGossip(early);
   }
 
-  /** Stores a new swap. Rejects only when nothing was stored. */
+  /** Stores a new swap. Rejects when nothing was stored; also when nobody can say: such a swap counts as known, and goes on after a start that finds it. */
   async #create(match: SwapMatch, makerCoin: SwapCoin, takerCoin: SwapCoin): Promise<StoredEvent & { event: { type: "started" } }> {
     const { clock, store } = this.#deps;
     for (;;) {
@@ -223,7 +223,11 @@ export class SwapRunner implements SwapStarter {
         return first;
       } catch (cause) {
         // Only the answer may have been lost: what is stored is a swap that runs.
-        const stored = await store.log(match.uuid).catch(() => []);
+        const stored = await store.log(match.uuid).catch(() => {
+          // Taken for new its volume would be traded once more.
+          this.#known.add(match.uuid);
+          throw cause;
+        });
         if (JSON.stringify(stored) === JSON.stringify([first])) return first;
         // Two starts of one second may draw the same secret: the second draws again.
         const [mark] = marks;
