@@ -54,6 +54,13 @@ const RESENDER_TEST = "src/app/swap/resender.test.ts";
 /** Running swaps: what is stored when, what leaves when, and what the chains say. */
 export const SWAP: readonly PlantedBug[] = [
   bug(
+    "one stored transaction that cannot be read keeps its coin from being enabled",
+    "src/app/swap/storedFunds.ts",
+    "this.#takeEach(uuid, coin, raws, (raw) => coin.lockInputs(raw));",
+    "for (const raw of raws) coin.lockInputs(raw);",
+    "src/app/swap/storedFunds.test.ts",
+  ),
+  bug(
     "a start whose record cannot be read is begun anew",
     RUNNER,
     "this.#known.add(match.uuid);\n          throw cause;",

@@ -122,6 +122,41 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
   expect([...entrusted]).toEqual([]);
 });
 
+test("what cannot be read of one swap is told of, and the coin comes with all that the others need of it", () => {
+  const lines: SilentLog["lines"] = [];
+  funds = new StoredFunds(clock, new SilentLog(lines), async () => null);
+  const locked: string[] = [];
+  const take = (raw: Uint8Array): void => {
+    if (toHex(raw).endsWith("bad")) throw new Error("own bytes cannot be read");
+    locked.push(toHex(raw));
+  };
+  const uuids = ["00000000-0000-4000-8000-00000000ba01", "00000000-0000-4000-8000-00000000ba02"] as const;
+  for (const [i, uuid] of uuids.entries()) {
+    const own = swapTerms("maker", { makerCoin: "ACCOUNT", takerCoin: "ACCOUNT", uuid });
+    const end = i === 0 ? "bad" : "0e0";
+    const events = [
+      ...sent("makerPayment", `a${end}`),
+      signed("paymentChild", `b${end}`),
+      ...sent("makerPaymentRefund", `c${end}`),
+      ...sent("takerPaymentSpend", `d${end}`),
+    ];
+    funds.add(uuid, fold([{ type: "started", terms: own }, negotiated, ...events]));
+  }
+  const reserved: string[] = [];
+  const reserveAgain = (asked: readonly { readonly uuid: string }[]): readonly object[] => {
+    for (const { uuid } of asked) reserved.push(uuid);
+    return asked.map(() => ({ ok: true, value: { id: "own" } }));
+  };
+  funds.take({ ...coin(), lockInputs: take, dropChange: take, reserveAgain } as unknown as SwapCoin);
+  expect(new Set(locked)).toEqual(new Set(["a0e0", "b0e0", "c0e0", "d0e0"]));
+  expect([reserved, held]).toEqual([uuids, 2]);
+  const told = lines.filter(({ event }) => event === "swap_tx_not_taken");
+  expect([told.length > 0, new Set(told.map(({ fields }) => `${fields.swap} ${fields.coin} ${fields.error}`))]).toEqual([
+    true,
+    new Set([`${uuids[0]} ACCOUNT Error: own bytes cannot be read`]),
+  ]);
+});
+
 const ON_ACCOUNT = swapTerms("maker", {
   makerCoin: "UTXO",
   takerCoin: "ACCOUNT",

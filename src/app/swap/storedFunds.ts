@@ -130,11 +130,11 @@ export class StoredFunds {
   take(coin: SwapCoin): void {
     for (const uuid of this.#needs.keys()) this.#standIns.release(uuid, coin.ticker);
     const own = [...this.#needs].filter(([, n]) => n.ticker === coin.ticker);
-    for (const [, { raws }] of own) for (const raw of raws) coin.lockInputs(raw);
-    for (const [, { changeless }] of own) for (const raw of changeless) coin.dropChange(raw);
-    for (const [, { children }] of own) for (const child of children) takeChild(coin, child);
-    for (const { otherTicker, claimChildren } of this.#needs.values())
-      if (otherTicker === coin.ticker) for (const child of claimChildren) takeChild(coin, child);
+    for (const [uuid, { raws }] of own) this.#takeEach(uuid, coin, raws, (raw) => coin.lockInputs(raw));
+    for (const [uuid, { changeless }] of own) this.#takeEach(uuid, coin, changeless, (raw) => coin.dropChange(raw));
+    for (const [uuid, { children }] of own) this.#takeEach(uuid, coin, children, (child) => takeChild(coin, child));
+    for (const [uuid, { otherTicker, claimChildren }] of this.#needs)
+      if (otherTicker === coin.ticker) this.#takeEach(uuid, coin, claimChildren, (child) => takeChild(coin, child));
     const hasGas = coin.spendsFrom === "account";
     if (hasGas) this.#takeSpends(coin);
     // What the account signed for coins that are enabled later: their nonces, and what those transactions cost.
@@ -142,6 +142,20 @@ export class StoredFunds {
     if (hasGas) for (const uuid of this.#needs.keys()) this.entrust(uuid, coin);
     this.#takeOwn(coin, own);
     this.#takeForTokens(coin);
+  }
+
+  /**
+   * With another coins file a coin may be of another kind, or have another account, than what is stored was signed for. Its swap says so once it runs; the
+   * coin comes all the same, for all other swaps of it.
+   */
+  #takeEach<T>(uuid: string, coin: SwapCoin, stored: readonly T[], take: (one: T) => void): void {
+    for (const one of stored) {
+      try {
+        take(one);
+      } catch (error) {
+        this.#log.error("swap_tx_not_taken", { swap: uuid, coin: coin.ticker, error });
+      }
+    }
   }
 
   /** What is still to be paid of their own coin, and the gas beside it. */
@@ -306,8 +320,8 @@ export class StoredFunds {
   /** On account chains claims and refunds have a nonce, and their gas comes from the account. */
   #takeSpends(coin: SwapCoin): void {
     for (const [uuid, { ticker, otherTicker, refunds, claims }] of this.#needs) {
-      if (ticker === coin.ticker) for (const raw of refunds) coin.lockInputs(raw);
-      if (otherTicker === coin.ticker) for (const raw of claims) coin.lockInputs(raw);
+      if (ticker === coin.ticker) this.#takeEach(uuid, coin, refunds, (raw) => coin.lockInputs(raw));
+      if (otherTicker === coin.ticker) this.#takeEach(uuid, coin, claims, (raw) => coin.lockInputs(raw));
       this.#takeClaimGas(uuid, coin);
     }
   }
