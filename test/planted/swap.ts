@@ -1201,9 +1201,16 @@ export const SWAP: readonly PlantedBug[] = [
     WAITING,
   ),
   bug(
+    "a fee that is told of in the last second is followed for ever",
+    FEE,
+    "if (!(await task.deps.store.isMarked(mark))) await",
+    "if (!signal.aborted && !(await task.deps.store.isMarked(mark))) await",
+    REPLAYS,
+  ),
+  bug(
     "fees that never came are watched for ever",
     FEE,
-    "else if (!(await task.deps.store.isMarked(mark))) await coin.chain.unwatch({ txids: [txid] });",
+    "if (!(await task.deps.store.isMarked(mark))) await coin.chain.unwatch({ txids: [txid] });",
     "",
     REPLAYS,
   ),

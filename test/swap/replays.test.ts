@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { deriveSwapSecret } from "../../src/core/keys/swapSecret.ts";
 import type { SwapMessage } from "../../src/core/message/types.ts";
+import { profileOfNetid } from "../../src/core/network/networkProfile.ts";
 import { makerLock } from "../../src/core/swap/timelocks.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
@@ -239,6 +240,28 @@ test("fees that no chain ever has are not followed for ever, however many a take
   // Each was offered for two minutes, with a block every few seconds that may make it good; servers count what they refuse.
   const receivers = SwapWorld.backend === "electrum" ? 5 : 1;
   expect(world.maker.rpcOf("BBB").counts.get("sendrawtransaction")).toBeLessThanOrEqual(30 * told * receivers);
+});
+
+test("a fee that no chain ever has is not followed for ever either where it is told of in the last second", async () => {
+  world = await SwapWorld.open();
+  const before = await world.maker.watches("BBB");
+  world.lose(world.maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the taker tells of its fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
+  const fee = of(uuid, "TakerFee");
+  if (fee.type !== "TakerFee") throw new Error("no fee");
+  const negotiated = (await world.maker.events(uuid)).find(({ event }) => event.type === "negotiated");
+  const { paymentMessageWaitSec, messageGraceSec } = profileOfNetid(9_998);
+  const lastSec = Math.floor((negotiated?.atMs ?? 0) / 1_000) + paymentMessageWaitSec + messageGraceSec;
+  await world.advance(lastSec - nowSec());
+  const data = fee.tx.data.slice();
+  data[5] = 7;
+  world.inject(world.taker, world.maker, uuid, { type: "TakerFee", tx: { data } });
+  await world.advance(1);
+  expect(await world.maker.watches("BBB")).toBeGreaterThan(before);
+  await world.until("the maker gives up", async () => (await world.outcome(world.maker, uuid)) !== null);
+  await world.advance(5);
+  expect(await world.maker.watches("BBB")).toBe(before);
 });
 
 test("an old fee that never confirmed, repeated by a relay all the time, does not crowd out the right one", async () => {

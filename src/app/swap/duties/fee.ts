@@ -163,12 +163,15 @@ async function judgeFee(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, s
   const { txid } = checked.value;
   const mark = { kind: "fee_tx", value: txid } as const;
   if (await task.deps.store.isMarked(mark)) return `fee transaction ${txid} already paid for another swap`;
-  const fault = await notOnChain(task, txid, raw, signal);
-  if (!coin.chain.tx(txid)) unknown.note();
-  if (fault === null) await task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
-  // Nobody else would: each message may name another. One that counts for another swap by now is that one's.
-  else if (!(await task.deps.store.isMarked(mark))) await coin.chain.unwatch({ txids: [txid] });
-  return fault;
+  try {
+    const fault = await notOnChain(task, txid, raw, signal);
+    if (!coin.chain.tx(txid)) unknown.note();
+    if (fault === null) await task.emit({ type: "tx_received", slot: "fee", txid, raw: toHex(raw) }, [mark]);
+    return fault;
+  } finally {
+    // Nobody else would, also where the limit ends the wait: each message may name another. One that counts for a swap by now is that one's.
+    if (!(await task.deps.store.isMarked(mark))) await coin.chain.unwatch({ txids: [txid] });
+  }
 }
 
 /** Waits until the backend has a fee. @returns why what it has does not count, or that it has none; null when it counts */
