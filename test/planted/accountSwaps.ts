@@ -137,8 +137,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a fee that left and whose log was put back to before that is paid twice where the swap goes on while a backend is behind",
     PUBLISH,
-    "&& !mayHaveLeft(task, slot)) return giveNonceBack",
-    ") return giveNonceBack",
+    "if (!tx || !mayBeSignedAnew(coin, role, slot, rawsOf(tx))) return;",
+    "if (!tx) return;",
     "src/app/swap/duties/publish.test.ts",
   ),
   bug(
@@ -802,14 +802,14 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a taker put back to before its fee left pays it twice where its other coin comes later",
     FUNDS,
-    "raws.some((raw) => coin.holdsUp?.(raw))",
-    "raws.length > 0",
+    " && mayBeSignedAnew(coin, s.terms.role, slot, raws);",
+    ";",
     LINE,
   ),
   bug(
     "what an accepted copy says was signed and never left keeps its nonce until a day past its lock",
     "src/app/swap/duties/seek.ts",
-    "    await freeNonces(task);\n",
+    '    for (const own of ["fee", slot] as const) await giveNonceBack(task, own);\n',
     "",
     LINE,
   ),
@@ -844,7 +844,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that waits keeps its nonce, and other swaps' claims wait behind it",
     PUBLISH,
-    "if (hasNonce(task, slot) && hasWaited(task, slot) && !mayHaveLeft(task, slot)) return giveNonceBack(task, slot);",
+    "if (hasNonce(task, slot) && hasWaited(task, slot)) await giveNonceBack(task, slot);",
     "",
     NONCES,
   ),

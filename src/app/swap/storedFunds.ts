@@ -18,7 +18,7 @@ import type { Reservation } from "../tradingCoin.ts";
 import { chainOf } from "./contracts.ts";
 import { takeChild } from "./duties/childVersions.ts";
 import { isPaidFor } from "./duties/publish.ts";
-import { KEEPS_NONCE_SEC } from "./keepsNonce.ts";
+import { KEEPS_NONCE_SEC, mayBeSignedAnew } from "./keepsNonce.ts";
 import { StandInGas } from "./standInGas.ts";
 import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
 import { dearerSpend } from "./waitingSpends.ts";
@@ -204,9 +204,7 @@ export class StoredFunds {
   async #giveBack(uuid: string, unsent: Unsent, coin: SwapCoin): Promise<void> {
     const { slot, ticker, raws } = unsent;
     const before = this.#needs.get(uuid);
-    // A log that was put back to an older state says so of what left: it is no claim, and signed anew it would be paid twice.
-    const mayDrop = (s: SwapState): boolean =>
-      unsentOf(s)?.slot === slot && (slot === ownClaim(s.terms.role) || raws.some((raw) => coin.holdsUp?.(raw)));
+    const mayDrop = (s: SwapState): boolean => unsentOf(s)?.slot === slot && mayBeSignedAnew(coin, s.terms.role, slot, raws);
     const drop: Decide = (s) => (mayDrop(s) ? { type: "tx_dropped", slot, failure: null } : null);
     const state = before && (await this.#goOn(uuid, drop));
     const now = this.#needs.get(uuid);

@@ -81,7 +81,7 @@ async function feeInOutage(holdsUp: boolean): Promise<readonly string[]> {
 }
 
 test("an unsent fee that holds up its account gives its nonce back while the other coin's daemon is behind", async () => {
-  expect(await feeInOutage(true)).toEqual(["tx_dropped", "freed"]);
+  expect(await feeInOutage(true)).toEqual(["tx_dropped", "freed", "waits"]);
 });
 
 test("a fee whose nonce is used stays in a log that lacks that it left, while the other coin's daemon is behind: a second one would be paid", async () => {

@@ -4,7 +4,7 @@ import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf, depthOf } from "../contracts.ts";
-import { KEEPS_NONCE_SEC } from "../keepsNonce.ts";
+import { KEEPS_NONCE_SEC, mayBeSignedAnew } from "../keepsNonce.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { byLimit } from "./byLimit.ts";
@@ -46,7 +46,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (isClaimHeldBack(task, slot) && hasLostNonce(task, slot)) return giveNonceBack(task, slot);
     const refused = await whyNotSend(task, slot, first.notAfter, signal);
     if (refused === "wait") {
-      if (hasNonce(task, slot) && hasWaited(task, slot) && !mayHaveLeft(task, slot)) return giveNonceBack(task, slot);
+      if (hasNonce(task, slot) && hasWaited(task, slot)) await giveNonceBack(task, slot);
       return task.news(task.seen("chain"), RETRY_MS, signal);
     }
     if (refused) return drop(task, slot, refused);
@@ -138,14 +138,10 @@ function hasWaited(task: SwapTask, slot: Slot): boolean {
   return signed !== null && task.nowSec() - signed >= KEEPS_NONCE_SEC;
 }
 
-/** A log that was put back to an older state may lack that a fee left: nothing in it names its swap, and one that is signed anew is paid twice. */
-function mayHaveLeft(task: SwapTask, slot: Slot): boolean {
-  const tx = task.state.own[slot];
-  return slot === "fee" && tx !== undefined && task.coin("taker").holdsUp?.(fromHex(tx.raw)) === false;
-}
+const rawsOf = (tx: OwnTx): readonly Uint8Array[] => versionsOf(tx).map(({ raw }) => fromHex(raw));
 
 function release(coin: SwapCoin, tx: OwnTx): void {
-  for (const { raw } of versionsOf(tx)) coin.releaseInputs(fromHex(raw));
+  for (const raw of rawsOf(tx)) coin.releaseInputs(raw);
 }
 
 /**
@@ -154,16 +150,17 @@ function release(coin: SwapCoin, tx: OwnTx): void {
  * may leave.
  */
 export async function giveNonceBack(task: SwapTask, slot: Slot): Promise<void> {
+  const { role } = task.state.terms;
+  const coin = task.coin(chainOf(role, slot));
   const tx = task.state.own[slot];
   const isUnsent = ({ own }: SwapState): boolean => own[slot]?.attempted === false && own[slot].txid === tx?.txid;
-  if (!tx) return;
+  if (!tx || !mayBeSignedAnew(coin, role, slot, rawsOf(tx))) return;
   await task.emitIf(isUnsent, { type: "tx_dropped", slot, failure: null });
   // The log counts: it may be stored though the answer was lost.
   if (task.state.own[slot]?.txid === tx.txid) return;
-  const coin = task.coin(chainOf(task.state.terms.role, slot));
   release(coin, tx);
   // Signed again already.
-  if (slot === ownClaim(task.state.terms.role) && !task.state.own[slot]) holdClaimGas(task, slot);
+  if (slot === ownClaim(role) && !task.state.own[slot]) holdClaimGas(task, slot);
 }
 
 /** What a claim may cost, as far as there is so much, unless it is held already: a claim that was signed before a restart has nothing yet. */

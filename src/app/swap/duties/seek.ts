@@ -1,6 +1,5 @@
 import { type Failure, ownPayment } from "../../../core/swap/events.ts";
 import type { SwapState } from "../../../core/swap/swapState.ts";
-import { fromHex } from "../../../core/util/bytes.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { takeUpPayment } from "../takeUpPayment.ts";
@@ -28,26 +27,14 @@ export async function seek(task: SwapTask, signal: AbortSignal): Promise<void> {
     await coin.chain.refresh(signal);
     await takeUpPayment(task, signal);
     if (task.state.own[slot]?.attempted) return;
-    await freeNonces(task);
+    // What the record has as signed and not as sent stays home: everything later of its account would wait for it until the end of the search.
+    for (const own of ["fee", slot] as const) await giveNonceBack(task, own);
     const { state, tip } = coin.chain.status();
     const crowded = coin.chain.crowded?.(coin.contractScript(contractOf(task.state, slot))) ?? null;
     const isShown = state === "ready" && crowded !== "reading" && crowded !== "unread";
     const isOver = isShown && (tip?.medianTimePastSec ?? 0) > until && task.nowSec() > until;
     if (isOver) return task.emit({ type: "abandoned", failure: unpaid(task.state, until) });
     await task.news(seen, LOOK_MS, signal);
-  }
-}
-
-/**
- * What the record has as signed and not as sent stays home: everything later of its account, the claims of other swaps, too, would wait for it until the
- * end of the search. Where a pool or a block has its nonce used it may have left, and nothing waits for it.
- */
-async function freeNonces(task: SwapTask): Promise<void> {
-  const { role } = task.state.terms;
-  const coin = task.coin(role);
-  for (const slot of ["fee", ownPayment(role)] as const) {
-    const tx = task.state.own[slot];
-    if (tx?.attempted === false && coin.holdsUp?.(fromHex(tx.raw))) await giveNonceBack(task, slot);
   }
 }
 
