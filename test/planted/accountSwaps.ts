@@ -391,6 +391,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/coin/evm/evmSwapBuilder.test.ts",
   ),
   bug(
+    "a payment whose receipt no node has is not taken back while logs are searched for it",
+    "src/app/swap/duties/claimAndRefund.ts",
+    ' || coin.chain.unfound?.(script) === "unspent"',
+    "",
+    PRUNED,
+  ),
+  bug(
+    "a signed payment that its contract holds is looked for for as long as logs are searched for it",
+    TAKE_UP,
+    "if (!found && s.own[slot] && coin.chain.unfound?.(script)) {",
+    "if (found && s.own[slot] && coin.chain.unfound?.(script)) {",
+    PRUNED,
+  ),
+  bug(
     "a swap is lost though the contract holds the other payment, of which no node has the receipt any more",
     "src/app/swap/duties/paymentGone.ts",
     'return said === null || said === "refunded";',

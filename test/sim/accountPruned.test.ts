@@ -22,12 +22,16 @@ async function open(): Promise<void> {
   before = books(t);
 }
 
+const inBlock = (slot: Slot) => (e: SwapEvent) => e.type === "tx_seen" && e.slot === slot && e.block !== null;
+
 test.each([
-  [ETH, UTXO],
-  [TOKEN, UTXO],
+  [ETH, UTXO, "have been searched"],
+  [TOKEN, UTXO, "have been searched"],
+  [ETH, UTXO, "are searched for hours"],
+  [TOKEN, UTXO, "are searched for hours"],
 ] as const)(
-  "%s for %s: a maker put back to between signing and sending its payment takes it back though no node has its receipt and logs any more",
-  async (base, rel) => {
+  "%s for %s: a maker put back to between signing and sending its payment takes it back though no node has its receipt any more and logs %s",
+  async (base, rel, logs) => {
     await open();
     const { maker, taker, world } = t;
     let backup: ReturnType<typeof maker.backup> | null = null;
@@ -43,15 +47,18 @@ test.each([
     for (const node of [maker, taker]) node.crash();
     await world.advance(HOUR_MS);
     if (backup === null) throw new Error("no backup");
-    const logs = await maker.restore(await backup);
-    expect(logs.get(uuid)?.at(-1)?.event).toMatchObject({ type: "tx_signed", slot: "makerPayment" });
+    const restored = await maker.restore(await backup);
+    expect(restored.get(uuid)?.at(-1)?.event).toMatchObject({ type: "tx_signed", slot: "makerPayment" });
     maker.link(ETH).receiptsFrom = chain().tip.height;
+    maker.link(ETH).isSearching = logs === "are searched for hours";
     let sent = 0;
     onSend(maker, "payment", () => sent++);
     await maker.start(ALL);
     await world.advance(HOUR_MS);
     expect(maker.has(uuid, (e) => e.type === "tx_attempted" && e.slot === "makerPayment")).toBe(true);
     expect(sent).toBe(0);
+    await world.runUntil("it is taken back", () => maker.has(uuid, inBlock("makerPaymentRefund")), 5 * HOUR_MS);
+    maker.link(ETH).isSearching = false;
     await taker.start(ALL);
     expect(await ended(t, uuid, before, ALLOWANCE)).toBe("refunded failed");
   },
@@ -67,7 +74,6 @@ async function forgetWhileDown(who: Role, uuid: string, from: (e: SwapEvent) => 
   node.link(ETH).receiptsFrom = chain().tip.height;
   await node.start(ALL);
 }
-const inBlock = (slot: Slot) => (e: SwapEvent) => e.type === "tx_seen" && e.slot === slot && e.block !== null;
 
 test.each([
   [UTXO, ETH, "maker", "takerPaymentSpend", "success success"],

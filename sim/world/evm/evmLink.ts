@@ -27,6 +27,8 @@ export class EvmLink {
   isSwallowing = false;
   /** While true their logs have no events of the swap contracts. */
   hasNoLogs = false;
+  /** While true the search of their logs for what those lack has not come to its end: of a chain with many blocks it takes hours. */
+  isSearching = false;
   /** While they are away one of them is left: too few to agree on anything, and it shows what proves itself. */
   isOneLeft = false;
   /** Of so many of the newest blocks they know what became of accounts and contracts, and neither receipts nor logs yet. */

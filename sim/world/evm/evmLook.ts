@@ -51,8 +51,8 @@ function paymentOf(
   };
   const events = { sent: of("sent"), spent: of("spent"), refunded: of("refunded") };
   const have = Object.values(events).filter((event) => event !== null).length;
-  const isWhole = have === expected.length;
-  return { contract, id, block: ref(chain.tip), ...record, ...events, events: isWhole ? "complete" : "missing", unshown: null };
+  const open = link.isSearching ? "searching" : "missing";
+  return { contract, id, block: ref(chain.tip), ...record, ...events, events: have === expected.length ? "complete" : open, unshown: null };
 }
 
 /** Everything that is watched, as it is at this moment and as the link tells it. */
