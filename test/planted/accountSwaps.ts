@@ -786,6 +786,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     KEEPER_TEST,
   ),
   bug(
+    "a claim that never left keeps its nonce when its swap takes its payment back meanwhile",
+    IDLE,
+    'if (!tx || coin.relayPolicy !== "nonce"',
+    'if (!tx?.attempted || coin.relayPolicy !== "nonce"',
+    LINE,
+  ),
+  bug(
     "a refund that nobody sends any more holds up the claim behind it",
     IDLE,
     "[ownClaim(role), ownRefund(role)]",

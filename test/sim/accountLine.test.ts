@@ -127,6 +127,42 @@ test(
 );
 
 test(
+  "a claim that never left, and whose swap takes its payment back meanwhile, holds up no other swap",
+  async () => {
+    await open();
+    const { maker, world } = t;
+    maker.onEvent = (event) => {
+      if (!("slot" in event) || event.type !== "tx_signed" || event.slot !== "takerPaymentSpend") return;
+      maker.onEvent = () => undefined;
+      maker.link(ETH).fault({ kind: "http_500" }, { forMs: 10 * HOUR_MS });
+    };
+    const first = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("it decides to take its payment back", () => maker.has(first, (e) => e.type === "refund_decided"), 10 * HOUR_MS);
+    // Until a block has its refund the first one goes on.
+    for (const { chain } of world.chains.values()) chain.autoMine(null);
+    maker.link(ETH).faults.clear();
+    await world.advance(60_000);
+    const second = await match(t, TOKEN, ETH, "4", "0.5");
+    await world.runUntil(
+      "the second one is paid",
+      () => maker.has(second, (e) => e.type === "tx_seen" && e.slot === "makerPayment" && e.block !== null),
+      10 * 60_000,
+    );
+    for (const { chain } of world.chains.values()) chain.autoMine(60_000);
+    expect(
+      maker
+        .events(first)
+        .filter((e) => "slot" in e && e.slot === "takerPaymentSpend")
+        .map((e) => e.type),
+    ).toEqual(["tx_signed"]);
+    await world.runUntil("both end", () => isOver(t, first) && isOver(t, second), 10 * HOUR_MS);
+    expect([outcomes(t, first), outcomes(t, second)]).toEqual(["refunded refunded", "success success"]);
+    await audit(t, [first, second], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test(
   "a claim that was given up for the taker's refund counts again when a reorganisation undoes that one",
   async () => {
     await open();
