@@ -878,6 +878,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug("a payment keeps its nonce for as long as a chain does not answer", PUBLISH, "isSoon ? soon : notAfter", "notAfter ?? soon", LINE),
   bug(
+    "a claim that was signed before a crash and gave its nonce back has no gas held for it",
+    PUBLISH,
+    "if (slot === ownClaim(role) && !task.state.own[slot]) holdClaimGas(task, slot);",
+    "",
+    NONCES,
+  ),
+  bug(
     "a claim that never left keeps its nonce while its swap waits for its other coin",
     FUNDS,
     "if (needs.unsent) this.#giveBackLater(uuid, needs.unsent, coin);",

@@ -88,6 +88,31 @@ test(
   TIMEOUT_MS,
 );
 
+/** Wei that the maker holds back for what its swaps will still send. */
+function held(): bigint {
+  const coin = t.maker.node.coins.wallet(ETH);
+  if (coin?.family !== "account") throw new Error("no account coin");
+  return coin.account.funds.held(null);
+}
+
+test(
+  "a claim that was signed before a crash and may not leave after it gives its nonce back, and has its gas held from then on",
+  async () => {
+    const { uuid, resume } = await signedAndWaiting();
+    const { maker, world } = t;
+    maker.crash();
+    await maker.start(ALL);
+    const heldWhileSigned = held();
+    await world.runUntil("it gives its nonce back", () => maker.has(uuid, (e) => e.type === "tx_dropped"), HOUR_MS);
+    expect(held()).toBeGreaterThan(heldWhileSigned);
+    resume();
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
 test.each([
   ["signed once", 0n],
   ["signed again with more gas", 40_000n],
@@ -96,11 +121,6 @@ test.each([
   async (_, dataGas) => {
     const { uuid: first, sent, resume } = await signedAndWaiting();
     const { maker, world } = t;
-    const held = (): bigint => {
-      const coin = maker.node.coins.wallet(ETH);
-      if (coin?.family !== "account") throw new Error("no account coin");
-      return coin.account.funds.held(null);
-    };
     const heldWhileSigned = held();
     world.accountChain(ETH).dataGas = dataGas;
     const second = await match(t, UTXO, ETH, "4", "0.5");
