@@ -331,7 +331,7 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     "signatures of a fee are verified though its outputs do not fit",
     SWAP_TX,
     "  if (fault) return err(fault);\n  const pushes",
-    "  if (fault && tx.inputs.map(pushesFor).every((p, i) => isSignedBy(tx, i, p, expected))) return err(fault);\n  const pushes",
+    "  if (fault && tx.inputs.every((input, i) => isSignedP2pk(tx, i, pushesFor(input)?.[0], expected))) return err(fault);\n  const pushes",
     SWAP_TX_TEST,
   ),
 ];

@@ -133,10 +133,17 @@ export const SWAP: readonly PlantedBug[] = [
     BAD_PEERS,
   ),
   bug(
+    "servers are asked for fees that their own bytes rule out, as fast as a taker tells of them",
+    FEE,
+    'if (!read.ok && read.error.kind !== "ValuesNeeded") return refusalText(task, raw, read.error);',
+    "",
+    "test/swap/bareKeys.test.ts",
+  ),
+  bug(
     "a taker's fee that spends what nobody has is asked about at all servers each time it is told",
     FEE,
-    "if (spentValue === null) unknown.note();",
-    "if (spentValue === undefined) unknown.note();",
+    "if (!checked.ok) unknown.note();",
+    "if (!spentValue && checked.ok) unknown.note();",
     "test/swap/bareKeys.test.ts",
   ),
   bug(

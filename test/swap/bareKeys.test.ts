@@ -3,7 +3,7 @@ import type { SwapState } from "../../src/core/swap/swapState.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { p2pkScript } from "../../src/core/utxo/outputScript.ts";
 import { pushesOf } from "../../src/core/utxo/script.ts";
-import { parseTx } from "../../src/core/utxo/txCodec.ts";
+import { parseTx, serializeTx } from "../../src/core/utxo/txCodec.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
 
 // Block rewards of a node that mines itself are on its bare key. A signature there names no key, and in the KMD family it covers the value
@@ -48,9 +48,40 @@ test("a fee does not count whose signature cannot be checked for want of the val
   const uuid = await start(false);
   const asked = vi.spyOn(world.maker.coin("BBB").chain, "rawTx");
   await world.until("it is over", async () => (await world.outcome(world.maker, uuid)) === "failed", 1_000);
-  expect((await world.maker.state(uuid)).abandoned?.reason).toContain("input 0 is not signed by the taker's key");
+  expect((await world.maker.state(uuid)).abandoned?.reason).toContain("does not have all the transactions whose outputs it spends");
   // However often the taker tells of it: servers count each request for what they do not have.
   expect(asked.mock.calls.length).toBeLessThanOrEqual(9);
+});
+
+test("fees that their own bytes rule out have nobody asked for them, nor for what they spend, however many a taker tells of", async () => {
+  world = new SwapWorld({ coin: KMD, txIndex: true });
+  const { maker, taker } = world;
+  expect(world.chain("BBB").payFromFaucet(p2pkScript(taker.key.publicKey), 1_000_000n).ok).toBe(true);
+  world.mine("BBB");
+  await maker.open();
+  await taker.open();
+  const heard = world.lose(maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the fee is there", async () => (await taker.state(uuid)).own.fee !== undefined);
+  expect(feePushes(await taker.state(uuid))).toBe(1);
+  const { chain } = maker.coin("BBB");
+  const asked = [vi.spyOn(chain, "rawTx"), vi.fn(async () => false)] as const;
+  Object.assign(chain, { isWaiting: asked[1] });
+  const fee = fromHex((await taker.state(uuid)).own.fee?.raw ?? "");
+  const tx = parseTx(fee, world.chain("BBB").params.template.format);
+  const [input, output] = tx.ok ? [tx.value.inputs[0], tx.value.outputs[0]] : [];
+  if (!tx.ok || !input || !output) throw new Error("no fee");
+  for (let i = 0; i < 30; i++) {
+    const short = { ...tx.value, outputs: [{ ...output, value: output.value - 1n - BigInt(i) }] };
+    const crowded = { ...tx.value, inputs: Array.from({ length: 21 }, (_, vout) => ({ ...input, vout: vout + i })) };
+    for (const made of [short, crowded]) {
+      world.inject(taker, maker, uuid, { type: "TakerFee", tx: { data: serializeTx(made) } });
+      await world.advance(1);
+    }
+  }
+  expect(asked.map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
+  heard();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
 test("a payment from outputs of the bare key that the log lacks is found, and not made a second time", async () => {

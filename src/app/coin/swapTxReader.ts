@@ -49,7 +49,9 @@ export class SwapTxReader {
       scheme: this.#kind.scheme,
       ...(expected.spentValue ? { spentValue: expected.spentValue } : {}),
     });
-    return checked.ok ? ok({ txid: checked.value.txid, raw }) : refused(faultText(checked.error));
+    if (checked.ok) return ok({ txid: checked.value.txid, raw });
+    const reason = faultText(checked.error);
+    return checked.error.kind === "ValuesNeeded" ? err({ kind: "ValuesNeeded", reason }) : refused(reason);
   }
   /** What a received transaction spends with a signature alone, where that covers the value. */
   bareInputs(raw: Uint8Array): readonly OutPoint[] {
@@ -130,6 +132,8 @@ function faultText(fault: FeeFault): string {
       return `output ${fault.vout} holds ${fault.got} units, expected ${fault.expected}`;
     case "NotSignedByTaker":
       return `input ${fault.input} is not signed by the taker's key`;
+    case "ValuesNeeded":
+      return "the backend does not have all the transactions whose outputs it spends, without which its signatures cannot be verified";
     case "TooManyBareInputs":
       return `more than ${fault.most} inputs spend outputs of a bare public key`;
   }

@@ -19,9 +19,6 @@ import type { CoinSpec, CoinWallet } from "./coinSpec.ts";
 import { type SpendBranch, SwapTxReader } from "./swapTxReader.ts";
 import { UtxoTradeFunds } from "./utxoTradeFunds.ts";
 
-/** Transactions that are asked for, for the values of outputs that one dex fee spends. */
-const MAX_ASKED = 50;
-
 /** A coin of the UTXO family, as swaps use it. */
 export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   readonly swapContracts = null;
@@ -134,7 +131,7 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   async spentValues(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue | null> {
     const values = new Map<string, readonly bigint[]>();
     const asked = new Set(this.#reader.bareInputs(raw).map((input) => input.txid));
-    for (const id of [...asked].slice(0, MAX_ASKED)) {
+    for (const id of asked) {
       const bytes = await this.chain.rawTx(id, signal);
       const known = bytes && this.#reader.valuesOf(bytes, id);
       // Without one of them the fee cannot count: whoever makes them up has no more asked for.

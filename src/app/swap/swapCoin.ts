@@ -105,9 +105,10 @@ export type SpendRates = {
 
 /**
  * Why received transaction bytes are not the payment or fee that was agreed. One sentence, with the numbers. `OtherValue`: they
- * pay to the script of this very contract, but not what was agreed, so they cannot have been meant for another swap.
+ * pay to the script of this very contract, but not what was agreed, so they cannot have been meant for another swap. `ValuesNeeded`: nothing in them
+ * speaks against a fee, and `SwapCoin.spentValues` has to tell the rest.
  */
-export type TxRefusal = { readonly kind: "Refused" | "OtherValue"; readonly reason: string };
+export type TxRefusal = { readonly kind: "Refused" | "OtherValue" | "ValuesNeeded"; readonly reason: string };
 
 /** Base units of an output; null: not known. */
 export type SpentValue = (output: OutPoint) => bigint | null;
@@ -300,7 +301,7 @@ export interface SwapCoin extends TradingCoin {
   /** Exact value at output 0 to the contract's script, well-formed bytes. */
   checkPayment(raw: Uint8Array, contract: Contract): Result<SignedTx, TxRefusal>;
   /**
-   * Asks the backend for the values of those outputs a dex fee spends that its check needs: a signature for an output of a bare key names no
+   * Asks the backend for the values of those outputs a dex fee spends that its check needs (`ValuesNeeded`: they are few): a signature for an output of a bare key names no
    * key, and may cover the value. Null: it does not have all of them, and the fee cannot count now. Absent: nothing of the kind is needed.
    */
   spentValues?(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue | null>;

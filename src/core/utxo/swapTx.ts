@@ -73,6 +73,8 @@ export function validatePayment(bytes: Uint8Array, format: TxFormat, terms: Htlc
 export type FeeFault =
   | PaymentFault
   | { readonly kind: "NotSignedByTaker"; readonly input: number }
+  /** All else fits, and whether the taker signed it depends on what the outputs held that it spends. */
+  | { readonly kind: "ValuesNeeded" }
   /** `most`: so many are verified. */
   | { readonly kind: "TooManyBareInputs"; readonly most: number };
 
@@ -102,10 +104,10 @@ function derBody(item: Uint8Array | undefined): Uint8Array | null {
 }
 
 /** A P2PK input has no key in it: the signature itself is checked, against both forms of the output script. */
-function isSignedP2pk(tx: Tx, index: number, item: Uint8Array, expected: ExpectedFee): boolean {
+function isSignedP2pk(tx: Tx, index: number, item: Uint8Array | undefined, expected: ExpectedFee): boolean {
   const input = tx.inputs[index];
   const der = derBody(item);
-  if (!input || !der || item.at(-1) !== sighashByte(expected.scheme)) return false;
+  if (!input || !der || item?.at(-1) !== sighashByte(expected.scheme)) return false;
   const value = expected.scheme.kind === "legacy" ? 0n : (expected.spentValue?.(input) ?? null);
   if (value === null) return false;
   return [expected.takerKey, uncompressedPubkey(expected.takerKey)].some((key) => {
@@ -125,13 +127,13 @@ function pushesFor({ witness, scriptSig }: TxInput): readonly Uint8Array[] | nul
 }
 
 /** Whether a signature alone unlocks it. */
-const isBare = ({ witness }: TxInput, pushes: readonly Uint8Array[] | null): boolean => witness.length === 0 && pushes?.length === 1;
+const isBare = (input: TxInput | undefined, pushes: readonly Uint8Array[] | null): boolean =>
+  input?.witness.length === 0 && pushes?.length === 1;
 
-function isSignedBy(tx: Tx, index: number, pushes: readonly Uint8Array[] | null, expected: ExpectedFee): boolean {
+/** Whether it names the taker's key: then the chain verifies the signature. */
+function namesKey(pushes: readonly Uint8Array[] | null, takerKey: Uint8Array): boolean {
   const [signature, key] = pushes ?? [];
-  const input = tx.inputs[index];
-  if (input && signature && isBare(input, pushes)) return isSignedP2pk(tx, index, signature, expected);
-  return pushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);
+  return pushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, takerKey);
 }
 
 /**
@@ -151,8 +153,11 @@ export function validateFee(bytes: Uint8Array, format: TxFormat, expected: Expec
     (burn && checkOutput(tx, BURN_VOUT, burn.script, (value) => value >= expected.burn, expected.burn));
   if (fault) return err(fault);
   const pushes = tx.inputs.map(pushesFor);
-  const bare = tx.inputs.filter((input, i) => isBare(input, pushes[i] ?? null));
+  const bare = [...tx.inputs.keys()].filter((i) => isBare(tx.inputs[i], pushes[i] ?? null));
   if (bare.length > MAX_BARE_INPUTS) return err({ kind: "TooManyBareInputs", most: MAX_BARE_INPUTS });
-  const stranger = pushes.findIndex((p, i) => !isSignedBy(tx, i, p, expected));
-  return stranger === -1 ? ok({ tx, txid: txid(tx) }) : err({ kind: "NotSignedByTaker", input: stranger });
+  const stranger = pushes.findIndex((p, i) => !bare.includes(i) && !namesKey(p, expected.takerKey));
+  if (stranger !== -1) return err({ kind: "NotSignedByTaker", input: stranger });
+  if (bare.length > 0 && expected.scheme.kind !== "legacy" && !expected.spentValue) return err({ kind: "ValuesNeeded" });
+  const unsigned = bare.find((i) => !isSignedP2pk(tx, i, pushes[i]?.[0], expected));
+  return unsigned === undefined ? ok({ tx, txid: txid(tx) }) : err({ kind: "NotSignedByTaker", input: unsigned });
 }

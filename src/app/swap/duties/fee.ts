@@ -1,10 +1,12 @@
 import { ownNegotiation } from "../../../core/swap/negotiation.ts";
 import { fromHex, toHex } from "../../../core/util/bytes.ts";
+import type { Result } from "../../../core/util/result.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { lostTo } from "../lostTo.ts";
 import { OfferPause } from "../offerPause.ts";
 import { Repeater } from "../repeater.ts";
 import { Resender } from "../resender.ts";
+import type { ExpectedDexFee, SignedTx, TxRefusal } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
 import { takeUpFee } from "../takeUpFee.ts";
 import { UnknownFees } from "../unknownFees.ts";
@@ -109,11 +111,31 @@ export async function awaitFee(task: SwapTask, signal: AbortSignal): Promise<voi
   }
 }
 
-/** The same as below, once servers may be asked for it. */
+/** The same as below, once servers may be asked for it: what its own bytes say against it costs nobody a question. */
 async function judgeInTurn(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, signal: AbortSignal): Promise<string | null> {
-  const fault = (await whyNotAsked(task, raw, unknown, signal)) ?? (await judgeFee(task, raw, unknown, signal));
+  const { terms, negotiated } = task.state;
+  if (!negotiated) return null;
+  if (terms.dexFeePubkey === null) {
+    await task.emit({ type: "tx_received", slot: "fee", txid: "", raw: "" });
+    return null;
+  }
+  const expected = {
+    takerKey: fromHex(negotiated.takerCoinPub),
+    feeKey: fromHex(terms.dexFeePubkey),
+    feeUnits: BigInt(terms.dexFeeUnits),
+    burnUnits: BigInt(terms.dexBurnUnits),
+  };
+  const read = task.coin("taker").checkDexFee(raw, expected);
+  if (!read.ok && read.error.kind !== "ValuesNeeded") return refusalText(task, raw, read.error);
+  const fault = (await whyNotAsked(task, raw, unknown, signal)) ?? (await judgeFee(task, raw, expected, read, unknown, signal));
   unknown.judged();
   return fault;
+}
+
+function refusalText(task: SwapTask, raw: Uint8Array, { reason }: TxRefusal): string {
+  const profile = task.deps.profileOfFee(task, raw);
+  const hint = profile ? `; it would be right under network profile ${profile}: the two nodes follow different fee rules` : "";
+  return `${reason}${hint}`;
 }
 
 /**
@@ -122,7 +144,7 @@ async function judgeInTurn(task: SwapTask, raw: Uint8Array, unknown: UnknownFees
  */
 async function whyNotAsked(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, signal: AbortSignal): Promise<string | null> {
   const { chain } = task.coin("taker");
-  if (chain.isWaiting === undefined || task.state.terms.dexFeePubkey === null) return null;
+  if (chain.isWaiting === undefined) return null;
   const probes = new Repeater(task.deps.clock);
   for (let pauseMs = 0; ; ) {
     const seen = task.seen("messages");
@@ -136,30 +158,33 @@ async function whyNotAsked(task: SwapTask, raw: Uint8Array, unknown: UnknownFees
   }
 }
 
-/** Stores the fee if it counts. @returns why it does not; null when it was stored */
-async function judgeFee(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, signal: AbortSignal): Promise<string | null> {
-  const { terms, negotiated } = task.state;
-  if (!negotiated) return null;
-  if (terms.dexFeePubkey === null) {
-    await task.emit({ type: "tx_received", slot: "fee", txid: "", raw: "" });
-    return null;
-  }
+/** What bytes that do not say it all are, with the values of what they spend. Whoever makes such fees up has servers asked for much. */
+async function checkWithValues(
+  task: SwapTask,
+  raw: Uint8Array,
+  expected: ExpectedDexFee,
+  unknown: UnknownFees,
+  signal: AbortSignal,
+): Promise<Result<SignedTx, TxRefusal>> {
   const coin = task.coin("taker");
   const spentValue = await coin.spentValues?.(raw, signal);
-  if (spentValue === null) unknown.note();
-  const expected = {
-    ...(spentValue ? { spentValue } : {}),
-    takerKey: fromHex(negotiated.takerCoinPub),
-    feeKey: fromHex(terms.dexFeePubkey),
-    feeUnits: BigInt(terms.dexFeeUnits),
-    burnUnits: BigInt(terms.dexBurnUnits),
-  };
-  const checked = coin.checkDexFee(raw, expected);
-  if (!checked.ok) {
-    const profile = task.deps.profileOfFee(task, raw);
-    const hint = profile ? `; it would be right under network profile ${profile}: the two nodes follow different fee rules` : "";
-    return `${checked.error.reason}${hint}`;
-  }
+  const checked = coin.checkDexFee(raw, { ...expected, ...(spentValue ? { spentValue } : {}) });
+  if (!checked.ok) unknown.note();
+  return checked;
+}
+
+/** Stores the fee if it counts. @returns why it does not; null when it was stored */
+async function judgeFee(
+  task: SwapTask,
+  raw: Uint8Array,
+  expected: ExpectedDexFee,
+  read: Result<SignedTx, TxRefusal>,
+  unknown: UnknownFees,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const coin = task.coin("taker");
+  const checked = read.ok ? read : await checkWithValues(task, raw, expected, unknown, signal);
+  if (!checked.ok) return refusalText(task, raw, checked.error);
   const { txid } = checked.value;
   const mark = { kind: "fee_tx", value: txid } as const;
   if (await task.deps.store.isMarked(mark)) return `fee transaction ${txid} already paid for another swap`;
