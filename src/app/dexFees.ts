@@ -50,15 +50,15 @@ export class DexFees {
     return { feeUnits: toUnits(fee, takerCoin.decimals), burnUnits: toUnits(burn, takerCoin.decimals), feePubkey: key.value };
   }
 
-  /** The known profile whose rule a fee transaction meets; null if none does. */
-  profileOf(terms: SwapTerms, raw: Uint8Array, takerCoin: SwapCoin, takerKey: Uint8Array): string | null {
+  /** The known profile whose rule a fee transaction meets, whoever signed it; null if none does. */
+  profileOf(terms: SwapTerms, raw: Uint8Array, takerCoin: SwapCoin): string | null {
     const amount = textToRational(terms.takerAmount);
     const fits = PROFILES.find((p) => {
       const key = feePubkey(p, takerCoin.ticker, this.#isTestCoin(takerCoin.ticker));
       if (!key.ok || p.name === this.#profile.name) return false;
       const { fee, burn } = dexFee(p, terms.takerCoin, terms.makerCoin, amount, takerCoin.dust);
       const expected = {
-        takerKey,
+        takerKey: null,
         feeKey: key.value,
         feeUnits: toUnits(fee, takerCoin.decimals),
         burnUnits: toUnits(burn, takerCoin.decimals),

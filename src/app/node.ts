@@ -133,7 +133,7 @@ export class Node {
       },
       dexFee: (match, takerCoin) => fees.units(match, takerCoin),
       timing: profile,
-      profileOfFee: (terms, raw, takerCoin, takerKey) => fees.profileOf(terms, raw, takerCoin, takerKey),
+      profileOfFee: (terms, raw, takerCoin) => fees.profileOf(terms, raw, takerCoin),
       gui: parts.gui,
       version: parts.version,
       ...(parts.onSwapSettled ? { onSettled: parts.onSwapSettled } : {}),

@@ -232,15 +232,15 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "a fee somebody else has paid is accepted",
     SWAP_TX,
-    "return pushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);",
-    "return pushes?.length === 2 && derBody(signature) !== null && (isKeyOf(key, expected.takerKey) || input?.witness.length === 0);",
+    "!bare.includes(i) && !namesKey(p, takerKey)",
+    "!bare.includes(i) && !(p?.length === 2 && (namesKey(p, takerKey) || tx.inputs[i]?.witness.length === 0))",
     SWAP_TX_TEST,
   ),
   bug(
     "a segwit fee somebody else has paid is accepted",
     SWAP_TX,
-    "return pushes?.length === 2 && derBody(signature) !== null && isKeyOf(key, expected.takerKey);",
-    "return pushes?.length === 2 && derBody(signature) !== null && (isKeyOf(key, expected.takerKey) || (input?.witness.length ?? 0) > 0);",
+    "!bare.includes(i) && !namesKey(p, takerKey)",
+    "!bare.includes(i) && !(p?.length === 2 && (namesKey(p, takerKey) || (tx.inputs[i]?.witness.length ?? 0) > 0))",
     SWAP_TX_TEST,
   ),
   bug(
@@ -330,8 +330,8 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "signatures of a fee are verified though its outputs do not fit",
     SWAP_TX,
-    "  if (fault) return err(fault);\n  const pushes",
-    "  if (fault && tx.inputs.every((input, i) => isSignedP2pk(tx, i, pushesFor(input)?.[0], expected))) return err(fault);\n  const pushes",
+    "  if (fault) return err(fault);\n  if (takerKey",
+    "  if (fault && tx.inputs.every((input, i) => isSignedP2pk(tx, i, pushesFor(input)?.[0], takerKey ?? expected.feeKey, expected))) return err(fault);\n  if (takerKey",
     SWAP_TX_TEST,
   ),
 ];

@@ -133,10 +133,17 @@ export const SWAP: readonly PlantedBug[] = [
     BAD_PEERS,
   ),
   bug(
+    "a taker has a maker verify made-up signatures as fast as it tells of fees",
+    FEE,
+    'if (read.error.kind === "BadSignature") unknown.note();',
+    "",
+    "test/swap/bareKeys.test.ts",
+  ),
+  bug(
     "servers are asked for fees that their own bytes rule out, as fast as a taker tells of them",
     FEE,
-    'if (!read.ok && read.error.kind !== "ValuesNeeded") return refusalText(task, raw, read.error);',
-    "",
+    'if (!read.ok && read.error.kind !== "ValuesNeeded") {',
+    'if (!read.ok && read.error.kind === "BadSignature") {',
     "test/swap/bareKeys.test.ts",
   ),
   bug(

@@ -84,6 +84,28 @@ test("fees that their own bytes rule out have nobody asked for them, nor for wha
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("fees with made-up signatures of a bare key are verified three at once and then rarely, and the right one still counts", async () => {
+  world = await SwapWorld.open();
+  const { maker, taker } = world;
+  const heard = world.lose(maker, (m) => m.type === "TakerFee");
+  const uuid = await world.start();
+  await world.until("the fee is there", async () => (await taker.state(uuid)).own.fee !== undefined);
+  const verified = vi.spyOn(maker.coin("BBB"), "checkDexFee");
+  const tx = parseTx(fromHex((await taker.state(uuid)).own.fee?.raw ?? ""), world.chain("BBB").params.template.format);
+  const [input] = tx.ok ? tx.value.inputs : [];
+  const signature = pushesOf(input?.scriptSig ?? new Uint8Array(0))?.[0];
+  if (!tx.ok || !input || !signature) throw new Error("no fee");
+  const bare = { ...input, scriptSig: Uint8Array.of(signature.length, ...signature) };
+  for (let i = 0; i < 30; i++) {
+    const made = { ...tx.value, inputs: Array.from({ length: 1 + (i % 20) }, (_, vout) => ({ ...bare, vout })), lockTime: i };
+    world.inject(taker, maker, uuid, { type: "TakerFee", tx: { data: serializeTx(made) } });
+    await world.advance(1);
+  }
+  expect(verified.mock.calls.length).toBe(3);
+  heard();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+});
+
 test("a payment from outputs of the bare key that the log lacks is found, and not made a second time", async () => {
   world = new SwapWorld({ funds: 1_000n });
   const { maker, taker } = world;

@@ -51,7 +51,8 @@ export class SwapTxReader {
     });
     if (checked.ok) return ok({ txid: checked.value.txid, raw });
     const reason = faultText(checked.error);
-    return checked.error.kind === "ValuesNeeded" ? err({ kind: "ValuesNeeded", reason }) : refused(reason);
+    const { kind } = checked.error;
+    return kind === "ValuesNeeded" || kind === "BadSignature" ? err({ kind, reason }) : refused(reason);
   }
   /** What a received transaction spends with a signature alone, where that covers the value. */
   bareInputs(raw: Uint8Array): readonly OutPoint[] {
@@ -131,6 +132,7 @@ function faultText(fault: FeeFault): string {
     case "WrongValue":
       return `output ${fault.vout} holds ${fault.got} units, expected ${fault.expected}`;
     case "NotSignedByTaker":
+    case "BadSignature":
       return `input ${fault.input} is not signed by the taker's key`;
     case "ValuesNeeded":
       return "the backend does not have all the transactions whose outputs it spends, without which its signatures cannot be verified";

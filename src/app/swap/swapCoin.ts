@@ -106,9 +106,9 @@ export type SpendRates = {
 /**
  * Why received transaction bytes are not the payment or fee that was agreed. One sentence, with the numbers. `OtherValue`: they
  * pay to the script of this very contract, but not what was agreed, so they cannot have been meant for another swap. `ValuesNeeded`: nothing in them
- * speaks against a fee, and `SwapCoin.spentValues` has to tell the rest.
+ * speaks against a fee, and `SwapCoin.spentValues` has to tell the rest. `BadSignature`: nothing does but that signatures of a fee were verified in vain.
  */
-export type TxRefusal = { readonly kind: "Refused" | "OtherValue" | "ValuesNeeded"; readonly reason: string };
+export type TxRefusal = { readonly kind: "Refused" | "OtherValue" | "ValuesNeeded" | "BadSignature"; readonly reason: string };
 
 /** Base units of an output; null: not known. */
 export type SpentValue = (output: OutPoint) => bigint | null;
@@ -128,7 +128,8 @@ export type SpendArgs = {
  * `SwapCoin.spentValues`.
  */
 export type ExpectedDexFee = {
-  readonly takerKey: Uint8Array;
+  /** Null: who signed it is not asked. */
+  readonly takerKey: Uint8Array | null;
   readonly feeKey: Uint8Array;
   readonly feeUnits: bigint;
   readonly burnUnits: bigint;

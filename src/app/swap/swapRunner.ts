@@ -35,7 +35,7 @@ export type SwapRunnerDeps = StartDeps & {
   readonly onCoinActivated: (listener: () => void) => () => void;
   readonly keys: StartDeps["keys"] & { readonly secretKey: Secret<Uint8Array> };
   readonly timing: SwapTiming;
-  readonly profileOfFee: (terms: SwapTerms, raw: Uint8Array, takerCoin: SwapCoin, takerKey: Uint8Array) => string | null;
+  readonly profileOfFee: (terms: SwapTerms, raw: Uint8Array, takerCoin: SwapCoin) => string | null;
   /** Export and stream hook; must not throw. */
   readonly onEvent: (uuid: string, log: readonly StoredEvent[]) => void;
   /** Nothing about the swap changes any more; must not throw. */
@@ -283,7 +283,7 @@ export class SwapRunner implements SwapStarter {
         secret: () => this.#secretOf(terms),
         runDuty,
         ownTx: (txid) => ownTxIn(this.#statesKnowing(txid), txid),
-        profileOfFee: (t, raw) => this.#deps.profileOfFee(t.state.terms, raw, takerCoin, fromHex(t.state.negotiated?.takerCoinPub ?? "")),
+        profileOfFee: (t, raw) => this.#deps.profileOfFee(t.state.terms, raw, takerCoin),
         feeAllowances: this.#feeAllowances,
         onEvent: (t) => this.#afterEvent(t),
       },

@@ -73,6 +73,8 @@ export function validatePayment(bytes: Uint8Array, format: TxFormat, terms: Htlc
 export type FeeFault =
   | PaymentFault
   | { readonly kind: "NotSignedByTaker"; readonly input: number }
+  /** All else fits, and verifying cost what it does. */
+  | { readonly kind: "BadSignature"; readonly input: number }
   /** All else fits, and whether the taker signed it depends on what the outputs held that it spends. */
   | { readonly kind: "ValuesNeeded" }
   /** `most`: so many are verified. */
@@ -85,8 +87,8 @@ export type FeeFault =
 const MAX_BARE_INPUTS = 20;
 
 export type ExpectedFee = DexFeeTerms & {
-  /** The taker's HTLC key on this coin, 33 bytes: it must have signed every input. */
-  readonly takerKey: Uint8Array;
+  /** The taker's HTLC key on this coin, 33 bytes: it must have signed every input. Null: who signed them is not asked. */
+  readonly takerKey: Uint8Array | null;
   readonly scheme: SighashScheme;
   /** Value of a spent output, where known: only needed to check pay-to-public-key inputs of non-legacy coins. */
   readonly spentValue?: (outPoint: OutPoint) => bigint | null;
@@ -104,15 +106,15 @@ function derBody(item: Uint8Array | undefined): Uint8Array | null {
 }
 
 /** A P2PK input has no key in it: the signature itself is checked, against both forms of the output script. */
-function isSignedP2pk(tx: Tx, index: number, item: Uint8Array | undefined, expected: ExpectedFee): boolean {
+function isSignedP2pk(tx: Tx, index: number, item: Uint8Array | undefined, takerKey: Uint8Array, expected: ExpectedFee): boolean {
   const input = tx.inputs[index];
   const der = derBody(item);
   if (!input || !der || item?.at(-1) !== sighashByte(expected.scheme)) return false;
   const value = expected.scheme.kind === "legacy" ? 0n : (expected.spentValue?.(input) ?? null);
   if (value === null) return false;
-  return [expected.takerKey, uncompressedPubkey(expected.takerKey)].some((key) => {
+  return [takerKey, uncompressedPubkey(takerKey)].some((key) => {
     const digest = inputDigest(tx, index, p2pkScript(key), value, expected.scheme);
-    return secp256k1.verify(der, digest, expected.takerKey, { prehash: false, lowS: false, format: "der" });
+    return secp256k1.verify(der, digest, takerKey, { prehash: false, lowS: false, format: "der" });
   });
 }
 
@@ -142,7 +144,8 @@ function namesKey(pushes: readonly Uint8Array[] | null, takerKey: Uint8Array): b
  * P2PK inputs, which do not name their key, are verified here, of 20 at most, and last: they cost most.
  */
 export function validateFee(bytes: Uint8Array, format: TxFormat, expected: ExpectedFee): Result<CheckedTx, FeeFault> {
-  if (!isValidPubkey(expected.takerKey)) throw new RangeError("validateFee: the taker's key is not a curve point");
+  const { takerKey } = expected;
+  if (takerKey !== null && !isValidPubkey(takerKey)) throw new RangeError("validateFee: the taker's key is not a curve point");
   const parsed = parsePeerTx(bytes, format);
   if (!parsed.ok) return parsed;
   const tx = parsed.value;
@@ -152,12 +155,13 @@ export function validateFee(bytes: Uint8Array, format: TxFormat, expected: Expec
     (fee && checkOutput(tx, FEE_VOUT, fee.script, (value) => value >= expected.fee, expected.fee)) ??
     (burn && checkOutput(tx, BURN_VOUT, burn.script, (value) => value >= expected.burn, expected.burn));
   if (fault) return err(fault);
+  if (takerKey === null) return ok({ tx, txid: txid(tx) });
   const pushes = tx.inputs.map(pushesFor);
   const bare = [...tx.inputs.keys()].filter((i) => isBare(tx.inputs[i], pushes[i] ?? null));
   if (bare.length > MAX_BARE_INPUTS) return err({ kind: "TooManyBareInputs", most: MAX_BARE_INPUTS });
-  const stranger = pushes.findIndex((p, i) => !bare.includes(i) && !namesKey(p, expected.takerKey));
+  const stranger = pushes.findIndex((p, i) => !bare.includes(i) && !namesKey(p, takerKey));
   if (stranger !== -1) return err({ kind: "NotSignedByTaker", input: stranger });
   if (bare.length > 0 && expected.scheme.kind !== "legacy" && !expected.spentValue) return err({ kind: "ValuesNeeded" });
-  const unsigned = bare.find((i) => !isSignedP2pk(tx, i, pushes[i]?.[0], expected));
-  return unsigned === undefined ? ok({ tx, txid: txid(tx) }) : err({ kind: "NotSignedByTaker", input: unsigned });
+  const unsigned = bare.find((i) => !isSignedP2pk(tx, i, pushes[i]?.[0], takerKey, expected));
+  return unsigned === undefined ? ok({ tx, txid: txid(tx) }) : err({ kind: "BadSignature", input: unsigned });
 }

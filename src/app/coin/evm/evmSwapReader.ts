@@ -58,13 +58,13 @@ export function checkEvmDexFee(
   raw: Uint8Array,
   chainId: bigint,
   token: EvmAddress | null,
-  expected: { readonly takerKey: Uint8Array; readonly feeKey: Uint8Array; readonly units: bigint },
+  expected: { readonly takerKey: Uint8Array | null; readonly feeKey: Uint8Array; readonly units: bigint },
 ): Result<SignedTx, TxRefusal> {
   const parsed = read(raw, chainId);
   if (!parsed.ok) return parsed;
   const { tx, from, txid } = parsed.value;
-  const [taker, dex] = [addressOfPubkey(expected.takerKey), addressOfPubkey(expected.feeKey)];
-  if (from !== taker) return refused(`it was sent by ${checksumAddress(from)}, agreed was ${checksumAddress(taker)}`);
+  const [taker, dex] = [expected.takerKey && addressOfPubkey(expected.takerKey), addressOfPubkey(expected.feeKey)];
+  if (taker && from !== taker) return refused(`it was sent by ${checksumAddress(from)}, agreed was ${checksumAddress(taker)}`);
   const transfer = token === null ? { to: tx.to, amount: tx.value } : tokenTransfer(tx.to === token ? tx.data : null);
   if (transfer === null) return refused("it is no transfer of the token");
   if (transfer.to !== dex) return refused(`it does not pay the fee address ${checksumAddress(dex)}`);

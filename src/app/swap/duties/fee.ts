@@ -126,7 +126,11 @@ async function judgeInTurn(task: SwapTask, raw: Uint8Array, unknown: UnknownFees
     burnUnits: BigInt(terms.dexBurnUnits),
   };
   const read = task.coin("taker").checkDexFee(raw, expected);
-  if (!read.ok && read.error.kind !== "ValuesNeeded") return refusalText(task, raw, read.error);
+  if (!read.ok && read.error.kind !== "ValuesNeeded") {
+    // No other node has such a fee for a taker's: it makes them up, and all else stands still while they are verified.
+    if (read.error.kind === "BadSignature") unknown.note();
+    return refusalText(task, raw, read.error);
+  }
   const fault = (await whyNotAsked(task, raw, unknown, signal)) ?? (await judgeFee(task, raw, expected, read, unknown, signal));
   unknown.judged();
   return fault;
