@@ -43,6 +43,41 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a claim of a swap that waits, and that missed its nonce, waits until its swap runs",
+    LEDGER,
+    "return this.#swapTxs.entrusted().flatMap(({ signed, renew }) => (renew",
+    "return this.entrusted().flatMap(({ signed, renew }) => (renew",
+    LINE,
+  ),
+  bug(
+    "a claim of a swap that waits, and that failed in its block, passes for one that went through",
+    COIN,
+    "chain.tx(txid)?.receipt?.succeeded !== true",
+    "!chain.tx(txid)?.receipt",
+    LINE,
+  ),
+  bug(
+    "a claim that missed its nonce is signed anew though nobody says that the chain would take it",
+    FUNDS,
+    "missed === null ? !isHopeless : isHopeless === false",
+    "!isHopeless",
+    WAITING_TEST,
+  ),
+  bug(
+    "a cancellation that missed its nonce is sent with the next one",
+    FUNDS,
+    'if (missed !== null && slot === "cancel") return;',
+    "",
+    WAITING_TEST,
+  ),
+  bug(
+    "a claim that missed its nonce is signed anew beside a newer version in the log",
+    "src/app/swap/waitingSpends.ts",
+    "missed !== null && missed !== tx.raw",
+    "tx.raw === null",
+    WAITING_TEST,
+  ),
+  bug(
     "a refund waits for account nodes that are gone until the maker may show its secret",
     "src/app/swap/duties/lockTimes.ts",
     ' || (relayPolicy === "nonce" && (state !== "ready" || isStill))',

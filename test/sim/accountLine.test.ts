@@ -449,3 +449,39 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test.each([
+  ["failed in its block, for its token stood still,", TOKEN, NO_UTXO],
+  ["failed in its block, for its token stood still,", TOKEN, [ETH]],
+  ["lost its nonce to another wallet", ETH, NO_UTXO],
+] as const)(
+  "a claim that showed its secret and %s is signed anew in time while its swap waits for its other coin (%s, with %s)",
+  async (what, rel, left) => {
+    await open();
+    const { maker, taker, world } = t;
+    const token = world.accountChain(ETH).tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    const isLost = what.startsWith("lost");
+    let isOut = false;
+    onSend(maker, "claim", () => {
+      isOut = true;
+      token.isPaused = !isLost;
+      maker.link(ETH).isSwallowing = isLost;
+    });
+    const uuid = await match(t, UTXO, rel, "4", "0.5");
+    await world.runUntil("it claims", () => isOut, HOUR_MS);
+    await world.advance(1_000);
+    maker.crash();
+    if (isLost) send(t, maker.key, { to: maker.account });
+    await world.advance(60_000);
+    maker.link(ETH).isSwallowing = false;
+    await maker.start(left);
+    await world.advance(HOUR_MS / 6);
+    token.isPaused = false;
+    await world.runUntil("the taker ends", () => taker.outcome(uuid) !== null, 10 * HOUR_MS);
+    expect(maker.events(uuid).filter((e) => e.type === "tx_replaced" && e.slot === "takerPaymentSpend")).toHaveLength(1);
+    maker.crash();
+    await maker.start(ALL);
+    expect(await ended(t, uuid, before)).toBe("success success");
+  },
+  TIMEOUT_MS,
+);

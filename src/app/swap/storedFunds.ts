@@ -21,7 +21,7 @@ import { isPaidFor } from "./duties/publish.ts";
 import { KEEPS_NONCE_SEC, mayBeSignedAnew } from "./keepsNonce.ts";
 import { StandInGas } from "./standInGas.ts";
 import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
-import { dearerSpend } from "./waitingSpends.ts";
+import { nextSpend } from "./waitingSpends.ts";
 
 /** A look at the chain every half minute is what makes transactions of running swaps dearer. */
 const RENEW_MS = 30_000;
@@ -30,7 +30,7 @@ const TRY_MS = 10_000;
 
 /** A claim, refund or cancellation, and all its versions. */
 type Spend = { readonly slot: Slot; readonly raws: readonly Uint8Array[] };
-/** `spend`: of one that is made dearer while it is sent; null: it is sent as it is, or not at all. */
+/** `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. */
 type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Spend | null };
 
 /** Versions of one transaction. `ticker`: of the coin it was signed for. */
@@ -239,10 +239,21 @@ export class StoredFunds {
       const nowMs = this.#clock.nowMs();
       if (nowMs < nextMs || !this.#needs.has(uuid)) return;
       nextMs = nowMs + RENEW_MS;
+      const { slot, raws } = spend;
+      const [newest] = raws.slice(-1);
+      const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
+      // A cancellation is for its nonce alone.
+      if (missed !== null && slot === "cancel") return;
       try {
-        if (!(await this.#giveUpHopeless(spend, coin))) await this.#renewInTurn(uuid, spend.slot, coin);
+        const isHopeless = newest ? await this.#isHopeless(newest, coin) : null;
+        for (const raw of raws) {
+          if (isHopeless) coin.giveUp?.(raw, false);
+          else coin.takeBack?.(raw);
+        }
+        // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
+        if (missed === null ? !isHopeless : isHopeless === false) await this.#renewInTurn(uuid, slot, coin, missed);
       } catch (error) {
-        this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot: spend.slot, error });
+        this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
       }
     };
   }
@@ -250,32 +261,27 @@ export class StoredFunds {
   /**
    * Nobody sees whether the payment was spent or went back while its swap waits: what would fail is not paid dearly, and holds up nothing. It counts again
    * when it would not.
+   * @returns null: nobody says
    */
-  async #giveUpHopeless({ raws }: Spend, coin: SwapCoin): Promise<boolean> {
-    const [newest] = raws.slice(-1);
-    if (!newest || !coin.isHopeless) return false;
-    const trying = withDeadline(this.#clock, TRY_MS, undefined, async (signal) => coin.isHopeless?.(newest, signal));
-    const isHopeless = (await trying.catch(() => false)) === true;
-    for (const raw of raws) {
-      if (isHopeless) coin.giveUp?.(raw, false);
-      else coin.takeBack?.(raw);
-    }
-    return isHopeless;
+  async #isHopeless(newest: Uint8Array, coin: SwapCoin): Promise<boolean | null> {
+    if (!coin.isHopeless) return null;
+    const trying = withDeadline(this.#clock, TRY_MS, undefined, async (signal) => coin.isHopeless?.(newest, signal) ?? null);
+    return trying.catch(() => null);
   }
 
   /** Two spends of one swap would write to its log at once: only the first could, each time. */
-  #renewInTurn(uuid: string, slot: Slot, coin: SwapCoin): Promise<void> {
-    const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin));
+  #renewInTurn(uuid: string, slot: Slot, coin: SwapCoin, missed: string | null): Promise<void> {
+    const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin, missed));
     // The next one goes on whatever came of this one; the caller of this one is told.
     this.#renewing = mine.catch(() => undefined);
     return mine;
   }
 
   /** What is stored comes first. */
-  async #renew(uuid: string, slot: Slot, coin: SwapCoin): Promise<void> {
+  async #renew(uuid: string, slot: Slot, coin: SwapCoin, missed: string | null): Promise<void> {
     let built: OwnSignedTx | null = null;
     const state = await this.#goOn(uuid, (s, log) => {
-      built = dearerSpend(s, log, slot, coin, Math.floor(this.#clock.nowMs() / 1_000));
+      built = nextSpend(s, log, slot, coin, Math.floor(this.#clock.nowMs() / 1_000), missed);
       return built && { type: "tx_replaced", slot, txid: built.txid, raw: toHex(built.raw), fee: built.fee.toString() };
     });
     const made = built as OwnSignedTx | null;

@@ -267,20 +267,26 @@ export interface SwapCoin extends TradingCoin {
    * The swap of a stored transaction waits for its other coin: until `handBack` the account sends it itself, and gives it up when its time
    * is over, because everything later of the account waits for it. Only of transactions the same account signed.
    * @param until unix seconds; null: it is wanted for ever; 0: nobody wants it
-   * @param renew called at each block, with a coin of the account: has a dearer version stored, and entrusted in its place, where one is due; rejects never.
-   * Null: it is not replaced
+   * @param renew called at each block, with a coin of the account: has a dearer version stored, and entrusted in its place, where one is due, or one with
+   * another nonce where it has missed its own; rejects never. Null: it is not replaced
    */
   entrust?(raw: Uint8Array, until: number | null, renew: ((coin: SwapCoin) => Promise<void>) | null): void;
   /**
-   * Whether the chain would refuse a claim or refund that was sent, as a majority of its nodes says; false where nobody says. Only coins that have `entrust`
+   * Whether the chain would refuse a claim or refund that was sent, as a majority of its nodes says; null where nobody says. Only coins that have `entrust`
    * have it.
    */
-  isHopeless?(spend: Uint8Array, signal: AbortSignal): Promise<boolean>;
+  isHopeless?(spend: Uint8Array, signal: AbortSignal): Promise<boolean | null>;
+  /**
+   * Whether a block has used the nonce of what was sent, and none is known to have carried it out: it failed there, or another transaction has the
+   * nonce. Only coins that have `entrust` have it.
+   */
+  hasMissed?(sent: Uint8Array): boolean;
   /**
    * A claim, refund or cancellation of the same account again, at a higher fee and with its nonce: of any coin of the account, whose swap waits. Only coins
    * that have `entrust` have it.
+   * @param isAnew with a nonce of its own: no block takes the former one any more
    */
-  buildDearer?(former: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError>;
+  buildDearer?(former: Uint8Array, fee: bigint, isAnew?: boolean): Result<OwnSignedTx, FundsError>;
   handBack?(raw: Uint8Array): void;
   /**
    * Whether what is later of the account waits for its nonce: no block and no pool has it used. Only coins that have `entrust` have it.

@@ -7,13 +7,23 @@ import type { OwnSignedTx, SwapCoin } from "./swapCoin.ts";
 
 /**
  * Another version of a claim, refund or cancellation of a swap that waits for its other coin, where the schedule that all swaps share asks for
- * one (`feeSchedule.ts`). It has its nonce from here on.
+ * one (`feeSchedule.ts`), or where the newest has missed its nonce. It has its nonce from here on.
  * @param coin any coin of the account that signed it
- * @returns null: the newest will do, or no dearer one can be made
+ * @param missed bytes of the newest version, in hex, where a block has used its nonce for something else; null: none has
+ * @returns null: the newest will do, or no other can be made
  */
-export function dearerSpend(s: SwapState, log: readonly StoredEvent[], slot: Slot, coin: SwapCoin, now: number): OwnSignedTx | null {
+export function nextSpend(
+  s: SwapState,
+  log: readonly StoredEvent[],
+  slot: Slot,
+  coin: SwapCoin,
+  now: number,
+  missed: string | null,
+): OwnSignedTx | null {
   const tx = s.own[slot];
   if (!tx || versionsOf(tx).length >= MAX_VERSIONS || !coin.buildDearer) return null;
+  // The log has another one by now, whose nonce was not looked at.
+  if (missed !== null && missed !== tx.raw) return null;
   const raw = fromHex(tx.raw);
   const signedAtMs = log.find(({ event }) => event.type === "tx_signed" && event.slot === slot)?.atMs;
   const tip = coin.chain.status().tip?.height;
@@ -26,7 +36,8 @@ export function dearerSpend(s: SwapState, log: readonly StoredEvent[], slot: Slo
     blocksMissed: tip === undefined || tx.height === undefined ? 0 : Math.max(0, tip - tx.height),
   };
   const paid = tx.fee === undefined ? coin.feeOf(raw) : BigInt(tx.fee);
-  const fee = paid === null ? null : nextFee(question, paid);
-  const built = fee === null ? null : coin.buildDearer(raw, fee);
+  const due = paid === null ? null : nextFee(question, paid);
+  const fee = missed === null ? due : (due ?? paid);
+  const built = fee === null ? null : coin.buildDearer(raw, fee, missed !== null);
   return built?.ok ? built.value : null;
 }

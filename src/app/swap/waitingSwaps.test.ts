@@ -35,7 +35,9 @@ let renew: ((coin: SwapCoin) => Promise<void>) | null;
 /** All that was ever asked for them. */
 let renewals: ((coin: SwapCoin) => Promise<void>)[];
 /** The chain would refuse what was sent. */
-let isHopeless: boolean;
+let isHopeless: boolean | null;
+/** A block has used the nonce of what was sent, and shows nothing of it. */
+let hasMissed: boolean;
 let givenUp: Map<string, boolean>;
 /** Wei per 1000 gas. */
 let perKb: bigint;
@@ -50,6 +52,7 @@ beforeEach(() => {
   renew = null;
   renewals = [];
   isHopeless = false;
+  hasMissed = false;
   givenUp = new Map();
   perKb = 1n;
   told = [];
@@ -64,12 +67,13 @@ beforeEach(() => {
     },
     handBack: () => undefined,
     isHopeless: async () => isHopeless,
+    hasMissed: () => hasMissed,
     giveUp: (raw: Uint8Array, isRefused: boolean) => void givenUp.set(toHex(raw), isRefused),
     takeBack: (raw: Uint8Array) => void givenUp.delete(toHex(raw)),
     spendSize: () => 1_000,
     spendRates: () => ({ rate: { perKb, wholeKb: false }, floorPerKb: null, relayPerKb: null, mostPerTx: 10n ** 18n }),
-    buildDearer: (former: Uint8Array, fee: bigint) => {
-      const next = former.map((byte) => byte + 1);
+    buildDearer: (former: Uint8Array, fee: bigint, isAnew: boolean) => {
+      const next = former.map((byte) => byte + (isAnew ? 16 : 1));
       return { ok: true, value: { txid: toHex(next), raw: next, fee } };
     },
     releaseInputs: (raw: Uint8Array) => void done.push(`freed ${toHex(raw)}`),
@@ -179,6 +183,47 @@ test("what the chain would refuse is given up and not made dearer, until it woul
   await block();
   expect([...givenUp]).toEqual([]);
   expect(done).toEqual(["entrusted c1", "stored tx_replaced", "entrusted c2"]);
+});
+
+test("what has missed its nonce is signed anew at the same price once the chain would carry it out, whoever is silent until then", async () => {
+  add(SENT);
+  hasMissed = true;
+  for (const answer of [true, null]) {
+    isHopeless = answer;
+    await block();
+  }
+  expect(done).toEqual(["entrusted c1"]);
+  isHopeless = false;
+  await block();
+  expect([done, told]).toEqual([["entrusted c1", "stored tx_replaced", "entrusted d1"], ["tx_replaced"]]);
+  expect(stored.at(-1)?.event).toEqual({ type: "tx_replaced", slot: "takerPaymentSpend", txid: "d1", raw: "d1", fee: "1000000" });
+});
+
+test("what has missed its nonce is not signed anew where the log has another version by now", async () => {
+  add(SENT);
+  hasMissed = true;
+  const event = { type: "tx_replaced", slot: "takerPaymentSpend", txid: "c2", raw: "c2", fee: "2000000" } as const;
+  stored = [...stored, { v: 1, atMs: clock.nowMs(), event }];
+  await block();
+  expect(done).toEqual(["entrusted c1", "entrusted c2"]);
+});
+
+test("a cancellation that has missed its nonce is left as it is: it was for that nonce alone", async () => {
+  const contracts = { own: "44".repeat(20), fallback: null };
+  add([
+    { type: "started", terms: { ...terms, makerCoin: "TOKEN", makerContracts: contracts } },
+    ...EVENTS.slice(1, 2),
+    { type: "tx_signed", slot: "makerPayment", txid: "a1", raw: "a1", notAfter: START + 600 },
+    { type: "tx_attempted", slot: "makerPayment" },
+    { type: "refund_decided", failure: { event: "MakerPaymentWaitConfirmFailed", reason: "late" } },
+    { type: "tx_signed", slot: "cancel", txid: "b1", raw: "b1", notAfter: null, fee: "1000000" },
+    { type: "tx_attempted", slot: "cancel" },
+  ]);
+  hasMissed = true;
+  await clock.advance(30_000);
+  await Promise.all(renewals.map((made) => made(active.get("ACCOUNT") ?? expect.fail("no coin"))));
+  expect(renewals).toHaveLength(1);
+  expect(stored.at(-1)?.event.type).toBe("tx_attempted");
 });
 
 test("a dearer version that is not stored leaves its nonce to the one before, and is tried again half a minute later", async () => {

@@ -216,15 +216,15 @@ export class EvmSwapBuilder {
     return this.#send({ to: account.address, value: 0n, data: NO_DATA, gas }, least, payment);
   }
 
-  /** What `former` does, a claim, refund or cancellation, with its nonce and at a higher price. */
-  dearer(former: SignedEvmTx, fee: bigint): Result<OwnSignedTx, FundsError> {
+  /** What `former` does, a claim, refund or cancellation, with its nonce and at a higher price; `isAnew`: with the next free nonce. */
+  dearer(former: SignedEvmTx, fee: bigint, isAnew: boolean): Result<OwnSignedTx, FundsError> {
     const { coin, gasOf, spendGas } = this.#deps;
     const { to, value, data, gasLimit } = former.tx;
     if (to === null) throw new Error("no claim, refund or cancellation");
     const call = parseSwapCall(data);
     const use = call.ok ? (call.value.kind === "senderRefund" ? "refund" : "claim") : "cancel";
     const gas = use === "cancel" ? fitBlock(coin.account.chain, gasOf(use)) : spendGas(use, gasLimit);
-    return this.#send({ to, value, data, gas }, fee, former.raw);
+    return this.#send({ to, value, data, gas }, fee, isAnew ? null : former.raw);
   }
 
   /**

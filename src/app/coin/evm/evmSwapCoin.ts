@@ -160,15 +160,21 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return this.#builder.cancel(payment, least ?? null);
   }
   /** It has left, so the call shows nothing new. */
-  async isHopeless(spend: Uint8Array, signal: AbortSignal): Promise<boolean> {
+  async isHopeless(spend: Uint8Array, signal: AbortSignal): Promise<boolean | null> {
     const { to, data } = this.#own(spend).tx;
-    if (to === null || this.#callOf(spend) === null) return false;
+    if (to === null || this.#callOf(spend) === null) return null;
     const { chain, address } = this.coin.account;
     const tried = await chain.call({ from: address, to, value: 0n, data }, signal);
-    return !tried.ok && tried.error.kind === "Reverted";
+    if (tried.ok) return false;
+    return tried.error.kind === "Reverted" ? true : null;
   }
-  buildDearer(former: Uint8Array, fee: bigint): Result<OwnSignedTx, FundsError> {
-    return this.#builder.dearer(this.#own(former), fee);
+  hasMissed(sent: Uint8Array): boolean {
+    const { chain, address } = this.coin.account;
+    const { tx, txid } = this.#own(sent);
+    return tx.nonce < (chain.account(address)?.nonce ?? 0n) && chain.tx(txid)?.receipt?.succeeded !== true;
+  }
+  buildDearer(former: Uint8Array, fee: bigint, isAnew = false): Result<OwnSignedTx, FundsError> {
+    return this.#builder.dearer(this.#own(former), fee, isAnew);
   }
   /** Nobody pays for another on an account chain. */
   buildChild(): Result<OwnSignedTx, FundsError> {

@@ -149,15 +149,12 @@ export class NonceKeeper {
   }
 
   /**
-   * What swaps that wait for their other coin have left: it is made dearer where that is due, goes out when its turn has come, and is given up when its
-   * time is over.
+   * What swaps that wait for their other coin have left: it is made dearer where that is due, or anew where it has missed its nonce, goes out when its turn
+   * has come, and is given up when its time is over.
    */
   async #seeToEntrusted({ pendingNonce }: AccountState, signal: AbortSignal): Promise<void> {
     const { chain, clock, nonces, log } = this.#deps;
-    const renewals = nonces
-      .entrusted()
-      .flatMap(({ renew }) => renew ?? [])
-      .values();
+    const renewals = nonces.renewals().values();
     const renewInTurn = async (): Promise<void> => {
       for (const renew of renewals) {
         if (signal.aborted) return;

@@ -243,6 +243,12 @@ export class NonceLedger {
     this.#swapTxs.handBack(txid);
   }
 
+  /** What has versions of entrusted transactions made, of those, too, that have missed their nonce. */
+  renewals(): readonly (() => Promise<void>)[] {
+    const isDone = (txid: string): boolean => this.#deps.chain.tx(txid)?.receipt?.succeeded === true;
+    return this.#swapTxs.entrusted().flatMap(({ signed, renew }) => (renew && !isDone(signed.txid) ? [renew] : []));
+  }
+
   /** Those whose nonce no block has used. */
   entrusted(): readonly EntrustedTx[] {
     const used = this.#used();
