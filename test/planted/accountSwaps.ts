@@ -43,6 +43,27 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a payment that waits for its other coin keeps its allowance from being changed",
+    PAYMENT,
+    "const preparing = unpaid === null ? coin.prepareToPay(contract, task.reservation, signal) : null;",
+    "const preparing = coin.prepareToPay(contract, task.reservation, signal);",
+    TROUBLE,
+  ),
+  bug(
+    "a payment that the chain would refuse keeps its allowance from being changed",
+    BUILDER,
+    "if (refused !== null) account.allowances.notNow(id);",
+    "",
+    BUILDER_TEST,
+  ),
+  bug(
+    "a payment that could not be signed keeps its allowance from being changed",
+    BUILDER,
+    "coin.account.allowances.notNow(id);",
+    "",
+    BUILDER_TEST,
+  ),
+  bug(
     "a claim of a swap that waits, and that missed its nonce, waits until its swap runs",
     LEDGER,
     "return this.#swapTxs.entrusted().flatMap(({ signed, renew }) => (renew",

@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from "vitest";
 import { HOUR_MS } from "../../sim/world/simWorld.ts";
 import type { Role, Slot, SwapEvent } from "../../src/core/swap/events.ts";
-import { type Books, books } from "./accountAudit.ts";
-import { onSend } from "./accountMeddling.ts";
-import { ended, runSwap } from "./accountRun.ts";
-import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, UTXO } from "./accountTrade.ts";
+import { type Books, books, outcomes } from "./accountAudit.ts";
+import { onMined, onSend } from "./accountMeddling.ts";
+import { audit, ended, runSwap } from "./accountRun.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, USDT, UTXO } from "./accountTrade.ts";
+import { isOver } from "./audit.ts";
 
 const SEED = 20_241_127;
 const MINUTE_MS = 60_000;
@@ -42,6 +43,27 @@ test.each([
     };
     expect(await run(base, rel, 4_000_000n)).toBe(ends);
     expect(begun).toBe(true);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a payment that waits for its other token keeps no other payment of its token from a new allowance",
+  async () => {
+    await open(15_000);
+    const { maker, world } = t;
+    const token = chain().tokens.get(TOKEN_AT) ?? expect.fail("no token");
+    onMined(t, maker, "payment", () => (token.isPaused = true));
+    const first = await match(t, TOKEN, USDT, "4", "0.5");
+    await world.runUntil("the other token stands still", () => token.isPaused, HOUR_MS);
+    await world.advance(MINUTE_MS);
+    const second = await match(t, UTXO, USDT, "8", "0.5");
+    await world.runUntil("the second one ends", () => isOver(t, second), 10 * MINUTE_MS);
+    expect(outcomes(t, second)).toBe("success success");
+    token.isPaused = false;
+    await world.runUntil("the first one ends", () => isOver(t, first), 10 * HOUR_MS);
+    expect(outcomes(t, first)).toBe("success success");
+    await audit(t, [first, second], before);
   },
   TIMEOUT_MS,
 );

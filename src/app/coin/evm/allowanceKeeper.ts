@@ -73,7 +73,7 @@ export class AllowanceKeeper {
    * Whether the payment of `key` may be signed now; if not, does what is to be done for it. To be asked again at each change.
    * @param units base units of the token, above 0
    * @param holdId hold of `AccountFunds` that pays for the approval; null: what the account has free
-   * @returns null: yes, until `done(key)`; else why not yet, a sentence
+   * @returns null: yes, until `done(key)` or `notNow(key)`; else why not yet, a sentence
    */
   async ensure(
     token: EvmAddress,
@@ -98,6 +98,15 @@ export class AllowanceKeeper {
    */
   done(key: string): void {
     this.#needs.delete(key);
+  }
+
+  /**
+   * The payment of `key` is not signed now though it might have been: it is asked for again before. Until then it keeps no other from a new
+   * allowance; it may wait for long.
+   */
+  notNow(key: string): void {
+    const need = this.#needs.get(key);
+    if (need) need.granted = false;
   }
 
   async #answer(key: string, need: Need, signal: AbortSignal, holdId: string | null): Promise<string | null> {

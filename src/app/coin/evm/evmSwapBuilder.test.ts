@@ -96,6 +96,31 @@ test("a payment that needs more gas than the usual limit gets what it was found 
   expect(await coins.eth.prepareToPay(contract, null, signal)).toBe("a payment of ETH needs 2000000 gas, far more than the usual 65000");
 });
 
+const tooDear = 10_001n * 10n ** 9n;
+test.each<readonly [string, () => void, (coin: SwapCoin) => void]>([
+  ["the chain would refuse", () => estimates(err({ kind: "Reverted", data: null, message: "Closed." })), () => undefined],
+  [
+    "is not signed, gas being dear,",
+    () => estimates(ok(50_000n)),
+    (coin) => {
+      const { prices } = chain;
+      chain.prices = { legacy: tooDear, nextBaseFee: 1n, priority: { low: tooDear, medium: tooDear, high: tooDear } };
+      expect(coin.buildPayment({ contract, reservation: null }).ok).toBe(false);
+      chain.prices = prices;
+    },
+  ],
+])("a payment that %s keeps no other from a new allowance", async (_, estimate, build) => {
+  estimate();
+  await coins.token.prepareToPay(contract, null, signal);
+  build(coins.token);
+  const resets = err({ kind: "Reverted" as const, data: null, message: "reset first" });
+  chain.estimate = ({ data }) => (data.at(-1) === 0 && data.at(-2) === 0 ? null : resets);
+  const more = { ...contract, lock: contract.lock + 1, units: 2n * UNITS };
+  expect(await coins.token.prepareToPay(more, null, signal)).toMatch(
+    /^the approval [0-9a-f]{64} of token \S+ was sent and waits for its block$/,
+  );
+});
+
 test("nodes that do not answer: nothing is made on what is not known, and nothing else is said", async () => {
   chain.trouble = "nobody is there";
   expect(await coins.eth.prepareToPay(contract, null, signal)).toBe("whether a payment of ETH goes through is not known: nobody is there");

@@ -88,7 +88,10 @@ export class EvmSwapBuilder {
       terms.units,
       reservation,
     );
-    if (!built.ok) return built;
+    if (!built.ok) {
+      coin.account.allowances.notNow(id);
+      return built;
+    }
     coin.account.allowances.done(id);
     this.#paymentGas.delete(id);
     chain.addSender(id, built.value.txid);
@@ -101,15 +104,24 @@ export class EvmSwapBuilder {
    * @returns why it cannot be made yet, one sentence; null: it goes through
    */
   async prepare(terms: PaymentTerms, reservation: Reservation | null, signal: AbortSignal): Promise<string | null> {
-    const { coin } = this.#deps;
-    const { account, contract, ticker } = coin;
-    if (contract !== null) {
-      const lost = await account.tokens.check({ token: contract, contract: terms.contract }, terms.units, signal);
-      if (lost !== null) return lost;
-      const hold = reservation?.id ?? null;
-      const unapproved = await account.allowances.ensure(contract, terms.contract, idText(terms), terms.units, signal, hold);
-      if (unapproved !== null) return unapproved;
+    const { account, contract } = this.#deps.coin;
+    if (contract === null) return this.#tryPayment(terms, signal);
+    const lost = await account.tokens.check({ token: contract, contract: terms.contract }, terms.units, signal);
+    if (lost !== null) return lost;
+    const [id, hold] = [idText(terms), reservation?.id ?? null];
+    const unapproved = await account.allowances.ensure(contract, terms.contract, id, terms.units, signal, hold);
+    if (unapproved !== null) return unapproved;
+    let refused: string | null = "";
+    try {
+      refused = await this.#tryPayment(terms, signal);
+    } finally {
+      if (refused !== null) account.allowances.notNow(id);
     }
+    return refused;
+  }
+
+  async #tryPayment(terms: PaymentTerms, signal: AbortSignal): Promise<string | null> {
+    const { account, contract, ticker } = this.#deps.coin;
     const value = contract === null ? terms.units : 0n;
     const tried = await account.chain.estimateGas(
       { from: account.address, to: terms.contract, value, data: encodeSwapCall(paymentCall(terms)) },

@@ -54,8 +54,10 @@ export async function pay(task: SwapTask, signal: AbortSignal): Promise<void> {
   const contract = contractOf(s, slot);
   const start = role === "maker" ? s.terms.makerStartHeight : s.terms.takerStartHeight;
   await coin.chain.watchScript(coin.contractScript(contract), start, signal);
-  const preparing = coin.prepareToPay(contract, task.reservation, signal);
-  const unprepared = (preparing && (await preparing)) ?? (await whyNotPaidOut(task, signal));
+  // Last: what may be paid with an allowance keeps others from a new one, and must not wait for anything else.
+  const unpaid = await whyNotPaidOut(task, signal);
+  const preparing = unpaid === null ? coin.prepareToPay(contract, task.reservation, signal) : null;
+  const unprepared = unpaid ?? (preparing && (await preparing));
   if (unprepared) {
     task.trouble(unprepared);
     return task.news(task.seen("chain"), LOOK_AGAIN_MS, signal);
