@@ -43,6 +43,27 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "a dex fee of a token has the usual gas whatever the token needs",
+    TRADE_FUNDS,
+    'if (use === "fee") return ampleGas(this.#foundFee.gas);',
+    'if (use === "fee") return 0n;',
+    ATTACKS,
+  ),
+  bug(
+    "a dex fee of a token is sent without a try",
+    "src/app/swap/duties/fee.ts",
+    "const unready = unfit ?? (preparing && (await preparing));",
+    "const unready = unfit ?? (preparing && (await preparing) && null);",
+    ATTACKS,
+  ),
+  bug(
+    "a dex fee of a token is paid for however much gas that takes",
+    COIN,
+    "if (tried.value > MOST_TRANSFER_GAS) return tooHungry(ticker, tried.value);",
+    "",
+    BUILDER_TEST,
+  ),
+  bug(
     "a payment that waits for its other coin keeps its allowance from being changed",
     PAYMENT,
     "const preparing = unpaid === null ? coin.prepareToPay(contract, task.reservation, signal) : null;",

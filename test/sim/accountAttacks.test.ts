@@ -14,6 +14,7 @@ import { payableCap } from "../../src/core/swap/feeSchedule.ts";
 import { swapStatus } from "../../src/core/swap/swapStatus.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { err } from "../../src/core/util/result.ts";
+import { dexBalance } from "./accountAudit.ts";
 import { type AccountWorld, ALL, accountWorld, ETH, match, type Ticker, TOKEN, TOKEN_AT, UTXO } from "./accountTrade.ts";
 
 const SEED = 20_241_123;
@@ -101,6 +102,31 @@ test.each([
   const uuid = await match(t, base, rel, "4", "0.5");
   await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
   expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+});
+
+/** Swaps a token for script coins. @returns units of it that came to the dex fee's key */
+async function feeOfTokenSwap(): Promise<bigint> {
+  const uuid = await match(t, UTXO, TOKEN, "4", "0.5");
+  await t.world.runUntil("the swap ends for both", isOver(uuid), 2 * HOUR_MS);
+  expect([t.maker.outcome(uuid), t.taker.outcome(uuid)]).toEqual(["success", "success"]);
+  const [first] = t.taker.events(uuid);
+  return first?.type === "started" ? dexBalance(t, TOKEN, first.terms.dexFeePubkey ?? "") : 0n;
+}
+
+test("a dex fee of a token whose transfers need more gas than the limit foresees has enough", async () => {
+  t = await accountWorld({ seed: SEED });
+  token().moreGas = 250_000n;
+  expect(await feeOfTokenSwap()).toBeGreaterThan(0n);
+});
+
+test("a dex fee of a token that stands still is not sent before it moves again", async () => {
+  t = await accountWorld({ seed: SEED });
+  t.taker.onEvent = (event) => {
+    if (event.type !== "negotiated") return;
+    token().isPaused = true;
+    t.world.clock.after(60_000, () => (token().isPaused = false));
+  };
+  expect(await feeOfTokenSwap()).toBeGreaterThan(0n);
 });
 
 test.each([

@@ -163,6 +163,11 @@ export interface SwapCoin extends TradingCoin {
    */
   reserveTokenGas?(ticker: string, steps: TokenSteps, ttlMs: number): Result<Reservation, FundsError> | null;
   contractScript(contract: Contract): Uint8Array;
+  /**
+   * Looks whether a dex fee would arrive now, and what it needs; nothing is sent. Only coins whose transfers may be refused have it.
+   * @returns why it would not, or is not known to, one sentence; null: it would
+   */
+  prepareToPayFee?(feeKey: Uint8Array, feeUnits: bigint, signal: AbortSignal): Promise<string | null>;
   /** Pays `feeUnits` to the hash of `feeKey` (and burns `burnUnits`) from inputs of the HTLC key. */
   buildDexFee(args: Omit<ExpectedDexFee, "takerKey"> & { readonly reservation: Reservation | null }): Result<OwnSignedTx, FundsError>;
   /**

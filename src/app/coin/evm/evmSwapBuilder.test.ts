@@ -121,6 +121,28 @@ test.each<readonly [string, () => void, (coin: SwapCoin) => void]>([
   );
 });
 
+test("a dex fee of a token is tried as it will be signed, and gets what it was found to need and a part more", async () => {
+  const fee = async (gas: ReturnType<FakeAccountChain["estimate"]>) => {
+    chain.estimate = (request) => {
+      asked.push(request);
+      return gas;
+    };
+    return coins.token.prepareToPayFee?.(other.publicKey, UNITS, signal);
+  };
+  expect(await fee(ok(300_000n))).toBeNull();
+  const args = { feeKey: other.publicKey, feeUnits: UNITS, burnUnits: 0n, reservation: null };
+  const built = coins.token.buildDexFee(args);
+  const parsed = parseEvmTx(built.ok ? built.value.raw : expect.fail(built.error.kind));
+  const tx = parsed.ok ? parsed.value.tx : expect.fail("no transaction");
+  expect([tx.gasLimit, tx.to]).toEqual([390_000n, TOKEN]);
+  expect(asked).toEqual([{ from: address, to: tx.to, value: tx.value, data: tx.data }]);
+  expect(await fee(ok(1_200_000n))).toBe("a transfer of T needs 1200000 gas, far more than any swap reckons with");
+  expect(await fee(err({ kind: "Reverted", data: null, message: "Closed." }))).toBe("a dex fee of T would fail: Closed");
+  chain.trouble = "nobody is there";
+  expect(await fee(null)).toBe("whether a dex fee of T arrives is not known: nobody is there");
+  expect(await coins.eth.prepareToPayFee?.(other.publicKey, UNITS, signal)).toBeNull();
+});
+
 test("nodes that do not answer: nothing is made on what is not known, and nothing else is said", async () => {
   chain.trouble = "nobody is there";
   expect(await coins.eth.prepareToPay(contract, null, signal)).toBe("whether a payment of ETH goes through is not known: nobody is there");

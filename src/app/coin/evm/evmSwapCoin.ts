@@ -1,3 +1,4 @@
+import { addressOfPubkey } from "../../../core/evm/address.ts";
 import { transferCall } from "../../../core/evm/erc20.ts";
 import { evmTxid } from "../../../core/evm/parseTx.ts";
 import { parseSwapCall, type SwapCall } from "../../../core/evm/swapContract.ts";
@@ -42,6 +43,8 @@ const MOST_TRANSFER_GAS = mostNeeded(MOST_SPEND_GAS) - CONTRACT_GAS;
 
 const NONE: ReadonlySet<string> = new Set();
 
+const tooHungry = (ticker: string, gas: bigint): string => `a transfer of ${ticker} needs ${gas} gas, far more than any swap reckons with`;
+
 /** An ETH-like coin or a token, as orders and swaps use it (swap-protocol.md 5). */
 export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
   readonly chain: EvmSwapChain;
@@ -82,6 +85,22 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
     return this.#builder.prepare(paymentTerms(contract, this.coin.contract), reservation, signal);
   }
 
+  /** A token may need more gas than the usual limit, or refuse. */
+  async prepareToPayFee(feeKey: Uint8Array, feeUnits: bigint, signal: AbortSignal): Promise<string | null> {
+    const { account, contract: token, ticker } = this.coin;
+    if (token === null) return null;
+    const data = transferCall(addressOfPubkey(feeKey), feeUnits);
+    const tried = await account.chain.estimateGas({ from: account.address, to: token, value: 0n, data }, signal, MOST_TRANSFER_GAS);
+    if (!tried.ok) {
+      const { kind, message } = tried.error;
+      const what = kind === "Unreachable" ? `whether a dex fee of ${ticker} arrives is not known` : `a dex fee of ${ticker} would fail`;
+      return `${what}: ${message.replace(/\.$/, "")}`;
+    }
+    if (tried.value > MOST_TRANSFER_GAS) return tooHungry(ticker, tried.value);
+    this.needsFeeGas(tried.value);
+    return null;
+  }
+
   /** The contract pays with a transfer of its own, so that is what is tried: the whole claim would show the secret to the nodes. */
   async prepareToSpend(contract: Contract, signal: AbortSignal): Promise<string | null> {
     const { account, contract: token, ticker } = this.coin;
@@ -99,7 +118,7 @@ export class EvmSwapCoin extends EvmTradeFunds implements SwapCoin {
         : null;
     const isUsable = tried.value <= MOST_TRANSFER_GAS;
     if (isUsable) this.needsSpendGas(tried.value + CONTRACT_GAS);
-    return isUsable ? null : `a transfer of ${ticker} needs ${tried.value} gas, far more than any swap reckons with`;
+    return isUsable ? null : tooHungry(ticker, tried.value);
   }
   useClaimGas({ id }: Reservation, claim: Uint8Array): void {
     const { chain, funds, nonces } = this.coin.account;

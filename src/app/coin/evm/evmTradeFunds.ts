@@ -58,6 +58,8 @@ export class EvmTradeFunds {
   readonly #ceilings = new WeakMap<Reservation, Ceiling>();
   /** Of a claim or refund as the token was found to need. */
   readonly #found: FoundGas;
+  /** The same of a dex fee. */
+  readonly #foundFee: FoundGas;
   #dataGas = { gas: 0n, untilMs: Number.NEGATIVE_INFINITY };
 
   /**
@@ -67,6 +69,7 @@ export class EvmTradeFunds {
   constructor(coin: EvmCoin, ceilingFactor: number, isOwnToken: (ticker: string) => boolean) {
     this.coin = coin;
     this.#found = new FoundGas(coin.account.clock);
+    this.#foundFee = new FoundGas(coin.account.clock);
     this.#ceilingFactor = BigInt(ceilingFactor);
     this.#isOwnToken = isOwnToken;
   }
@@ -165,6 +168,10 @@ export class EvmTradeFunds {
     this.#found.add(gas);
   }
 
+  protected needsFeeGas(gas: bigint): void {
+    this.#foundFee.add(gas);
+  }
+
   /** Every transaction was just found to need so much beside its own gas; see `dataGasNow`. */
   protected needsDataGas(gas: bigint): void {
     this.#dataGas = { gas, untilMs: this.coin.account.clock.nowMs() + FOUND_MS };
@@ -174,11 +181,15 @@ export class EvmTradeFunds {
   get #spendGas(): bigint {
     return ampleGas(this.#found.gas);
   }
+  #foundGas(use: GasUse): bigint {
+    if (use === "fee") return ampleGas(this.#foundFee.gas);
+    return use === "claim" || use === "refund" ? this.#spendGas : 0n;
+  }
 
   /** Gas limits of KDF, or the entry's (swap-protocol.md 5.4), or what the token was found to need; and what data costs beside. */
   gasOf(use: GasUse): bigint {
-    const usual = this.#usualGas(use);
-    return ((use === "claim" || use === "refund") && this.#spendGas > usual ? this.#spendGas : usual) + this.besideGas;
+    const [usual, found] = [this.#usualGas(use), this.#foundGas(use)];
+    return (found > usual ? found : usual) + this.besideGas;
   }
   protected get besideGas(): bigint {
     const { gas } = dataBound(this.coin.account.chain);

@@ -48,16 +48,14 @@ export async function payFee(task: SwapTask, signal: AbortSignal): Promise<void>
     (task.reservation && coin.dearerThanReserved(task.reservation)) ??
     coin.unexplained() ??
     (await whyNotPaidOut(task, signal));
-  if (unfit) {
-    task.trouble(unfit);
+  const [feeKey, feeUnits] = [fromHex(terms.dexFeePubkey), BigInt(terms.dexFeeUnits)];
+  const preparing = unfit ? null : (coin.prepareToPayFee?.(feeKey, feeUnits, signal) ?? null);
+  const unready = unfit ?? (preparing && (await preparing));
+  if (unready) {
+    task.trouble(unready);
     return task.news(task.seen("chain"), LOOK_AGAIN_MS, signal);
   }
-  const built = coin.buildDexFee({
-    feeUnits: BigInt(terms.dexFeeUnits),
-    burnUnits: BigInt(terms.dexBurnUnits),
-    feeKey: fromHex(terms.dexFeePubkey),
-    reservation: task.reservation,
-  });
+  const built = coin.buildDexFee({ feeUnits, burnUnits: BigInt(terms.dexBurnUnits), feeKey, reservation: task.reservation });
   if (!built.ok) return awaitFunds(task, built.error, giveUp, signal);
   await storeSigned(task, "fee", built.value, limit);
 }
