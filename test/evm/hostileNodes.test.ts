@@ -1103,6 +1103,30 @@ test("two nodes that say different balances of a token: the last one both agreed
   expect(world.chain.status().error).toContain("contradict each other about token balances (a, b)");
 });
 
+test.each([
+  ["limit how often they are asked", -32005, "limit exceeded", 9n],
+  ["have no time for it", -32603, "internal error", 9n],
+  ["say that the token refuses to tell", 3, "execution reverted", undefined],
+] as const)(
+  "nodes that %s when they are asked for a token's balance: the last one they told counts only where they tell nothing",
+  async (_, code, text, left) => {
+    const world = scriptedWorld(3);
+    await world.drive(world.chain.watchTokens(OWNER, [SWAP_CONTRACT, OWNER]));
+    for (const { says } of world.nodes)
+      says.set("eth_call", (params, honest) => {
+        const { to } = params[0] as { to?: string };
+        if (to === undefined || to === `0x${SWAP_CONTRACT}`) throw new RpcRefusal(code, text);
+        return to === `0x${OWNER}` ? `0x${"7".padStart(64, "0")}` : honest();
+      });
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+    expect(world.chain.status().state).toBe("ready");
+    expect(world.chain.token(SWAP_CONTRACT, OWNER)?.balance).toBe(left);
+    expect(world.chain.token(OWNER, OWNER)?.balance).toBe(7n);
+    expect(world.chain.status().error === null).toBe(left === undefined);
+  },
+);
+
 test("a nonce or an amount of gas that cannot be is not believed, not even of the only node", async () => {
   const world = scriptedWorld(1);
   const only = node(world, 0);

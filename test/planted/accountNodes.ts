@@ -16,6 +16,27 @@ const WHICH = "test/evm/whichNodes.test.ts";
 /** Which nodes of an account chain are believed, and when. */
 export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
+    "nodes that have no time for a token's balance empty the account of it",
+    "src/adapters/evmRpc/tokenBalances.ts",
+    "return answer && isRevert(answer.error) ? null : undefined;",
+    "return null;",
+    HOSTILE,
+  ),
+  bug(
+    "a token whose balance could not be read has none",
+    LOOK,
+    "return new Map([...kept, ...states]);",
+    "return new Map([...kept.slice(kept.length), ...states]);",
+    HOSTILE,
+  ),
+  bug(
+    "a token that could not be read keeps the balances of all others as they were",
+    LOOK,
+    "return new Map([...kept, ...states]);",
+    "return unread.size > 0 ? old : new Map([...kept, ...states]);",
+    HOSTILE,
+  ),
+  bug(
     "whoever silences the other nodes of an account chain decides alone",
     POOL,
     "return this.#lone.believed === null ? majority(this.#deps.nodes.length) : 1;",

@@ -16,7 +16,7 @@ import type { NodePool } from "./nodePool.ts";
 import { readPayments } from "./paymentReader.ts";
 import { balanceQuery, blockQuery, nonceQuery, pendingNonceQuery } from "./query.ts";
 import { type Quorum, quorumRead, wholeRead } from "./quorum.ts";
-import { readTokens } from "./tokenBalances.ts";
+import { readTokens, type TokenRead } from "./tokenBalances.ts";
 import { Unshown } from "./unshown.ts";
 import type { Watches } from "./watches.ts";
 
@@ -186,12 +186,12 @@ export class ChainLook {
     const view: ChainView = {
       tip: tipOf(chosen),
       accounts: accounts.value,
-      tokens: tokens.ok ? tokens.value : (old?.tokens ?? new Map<string, TokenState>()),
+      tokens: withUnread(tokens, old?.tokens),
       prices: prices.ok ? prices.value : (old?.prices ?? null),
       data: this.#dataCost.cost,
       ...rest.value,
     };
-    const lesser = tokens.ok ? (prices.ok ? null : prices.error) : tokens.error;
+    const lesser = tokens.fault ?? (prices.ok ? null : prices.error);
     this.#trouble = read.value.trouble ?? (lesser && lookFaultText(ticker, lesser));
     return ok({ view, trouble: this.#lesserTrouble });
   }
@@ -315,6 +315,15 @@ export class ChainLook {
     const shown = { ...payment, sent, spent, refunded, events } as const;
     return { ...shown, unshown: this.#unshown.sinceBlock(paymentKey(payment), shown, nowMs) };
   }
+}
+
+/** What could not be read stays as it was last told. */
+function withUnread({ states, unread }: TokenRead, old: ReadonlyMap<string, TokenState> = new Map()): ReadonlyMap<string, TokenState> {
+  const kept = [...unread].flatMap((key): [string, TokenState][] => {
+    const state = old.get(key);
+    return state ? [[key, state]] : [];
+  });
+  return new Map([...kept, ...states]);
 }
 
 /** Too few of those that have a block agree on what it holds, or answer. */

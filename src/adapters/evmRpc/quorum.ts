@@ -40,7 +40,8 @@ function revertData(fault: NodeFault): Uint8Array | null {
   return bytes?.ok ? bytes.value : null;
 }
 
-const isRevert = (fault: NodeFault): boolean =>
+/** Whether the contract refused the call, and not the node the request. */
+export const isRevert = (fault: NodeFault): boolean =>
   fault.kind === "rpc" && (REVERT_CODES.includes(fault.code) || (fault.code === SERVER_ERROR && revertData(fault) !== null));
 
 /** JSON-RPC's own code and that of EIP-1474; providers that hide a method say so in words, under any code. */

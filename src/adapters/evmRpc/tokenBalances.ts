@@ -1,13 +1,12 @@
 import { decodeWords, encodeWords, WORD_BYTES } from "../../core/evm/abi.ts";
 import { addressBytes, type EvmAddress } from "../../core/evm/address.ts";
 import { concatBytes, fromHex } from "../../core/util/bytes.ts";
-import { err, ok, type Result } from "../../core/util/result.ts";
 import type { TokenState } from "../../ports/accountChain.ts";
 import { tokenKey } from "./chainView.ts";
-import type { EvmNode } from "./evmNode.ts";
+import type { EvmNode, NodeAnswer } from "./evmNode.ts";
 import type { LookFault } from "./fault.ts";
 import { initCodeQuery, tokenBalanceQuery } from "./query.ts";
-import type { Quorum } from "./quorum.ts";
+import { isRevert, type Quorum } from "./quorum.ts";
 
 /**
  * Init code that asks each of the tokens that stand behind it for the balance of the owner behind it, and returns for each a
@@ -35,7 +34,12 @@ const READER = fromHex(
 /** What init code returns may have 24 576 bytes (EIP-170): 64 for each token. */
 const TOKENS_PER_CALL = 250;
 
-type Balances = ReadonlyMap<string, TokenState>;
+/** `unread`: tokens of which no majority said anything, by key, and why, a fault of the nodes; null: there are none. */
+export type TokenRead = {
+  readonly states: ReadonlyMap<string, TokenState>;
+  readonly unread: ReadonlySet<string>;
+  readonly fault: LookFault | null;
+};
 type Owned = { readonly token: EvmAddress; readonly owner: EvmAddress };
 
 /** One call of the reader: an owner and up to 250 tokens. */
@@ -73,7 +77,9 @@ function readerAnswer({ tokens }: Portion, answer: Uint8Array): readonly (bigint
   return balances;
 }
 
-type Found = readonly { readonly portion: Portion; readonly balances: readonly (bigint | null)[] }[];
+/** Null: the token does not answer as one must. Undefined: the node did not ask it. */
+type Told = bigint | null | undefined;
+type Found = readonly { readonly portion: Portion; readonly balances: readonly Told[] }[];
 
 async function byInitCode(node: EvmNode, wanted: readonly Portion[], quorum: Quorum, signal: AbortSignal): Promise<Found | null> {
   const answers = await node.askAt(
@@ -95,16 +101,16 @@ async function byInitCode(node: EvmNode, wanted: readonly Portion[], quorum: Quo
 async function oneByOne(node: EvmNode, wanted: readonly Portion[], quorum: Quorum, signal: AbortSignal): Promise<Found | null> {
   const queries = wanted.flatMap(({ owner, tokens }) => tokens.map((token) => tokenBalanceQuery(token, owner)));
   const answers = await node.askAt(queries, quorum.block, quorum.timeoutMs, signal);
-  if (answers === "moved" || answers.some((a) => !a.ok && a.error.kind === "unreachable")) return null;
+  if (answers === "moved") return null;
   let next = 0;
-  return wanted.map((portion) => ({
-    portion,
-    balances: portion.tokens.map(() => {
-      const answer = answers[next++];
-      const word = answer?.ok ? decodeWords(answer.value.subarray(0, WORD_BYTES), ["uint256"]) : null;
-      return word?.ok ? word.value[0] : null;
-    }),
-  }));
+  return wanted.map((portion) => ({ portion, balances: portion.tokens.map(() => told(answers[next++])) }));
+}
+
+/** A node that has no time, or limits how often it is asked, says nothing of a token: taken for its answer that would empty the account. */
+function told(answer: NodeAnswer<Uint8Array> | undefined): Told {
+  if (!answer?.ok) return answer && isRevert(answer.error) ? null : undefined;
+  const word = decodeWords(answer.value.subarray(0, WORD_BYTES), ["uint256"]);
+  return word.ok ? word.value[0] : null;
 }
 
 /** What one node says of the portions; those it gave no answer for are left out. */
@@ -129,9 +135,10 @@ class Ballots {
   take(node: EvmNode, found: Found): void {
     for (const { portion, balances } of found) {
       for (const [i, token] of portion.tokens.entries()) {
+        const balance = balances[i];
+        if (balance === undefined) continue;
         const key = tokenKey(token, portion.owner);
         const votes = this.#votes.get(key) ?? new Map<bigint | null, EvmNode[]>();
-        const balance = balances[i] ?? null;
         this.#votes.set(key, votes.set(balance, [...(votes.get(balance) ?? []), node]));
       }
     }
@@ -154,7 +161,7 @@ class Ballots {
  * Balances of all watched tokens at the block of a quorum, as a majority of its nodes says. 500 tokens are two calls in one
  * request to each. A token of which a majority says that it does not answer has none.
  */
-export async function readTokens(quorum: Quorum, watched: Iterable<Owned>, signal: AbortSignal): Promise<Result<Balances, LookFault>> {
+export async function readTokens(quorum: Quorum, watched: Iterable<Owned>, signal: AbortSignal): Promise<TokenRead> {
   const { need } = quorum;
   const all = portions(watched);
   const ballots = new Ballots(need);
@@ -167,17 +174,21 @@ export async function readTokens(quorum: Quorum, watched: Iterable<Owned>, signa
     open = open.filter((portion) => ballots.isOpen(portion));
   }
   const states = new Map<string, TokenState>();
+  const unread = new Set<string>();
   for (const { owner, tokens } of all) {
     for (const token of tokens) {
       const votes = ballots.of(owner, token);
       const winner = ballots.winner(votes);
-      if (winner === undefined) continue;
+      if (winner === undefined) {
+        unread.add(tokenKey(token, owner));
+        continue;
+      }
       if (winner.balance !== null) states.set(tokenKey(token, owner), { block: quorum.block, balance: winner.balance });
       // A node that could not ask a token does not lie about it.
       for (const vote of votes) if (vote !== winner && vote.balance !== null) for (const node of vote.nodes) node.contradicted(WHAT);
     }
   }
-  return open.length === 0 ? ok(states) : err(undecided(open, ballots, quorum));
+  return { states, unread, fault: open.length === 0 ? null : undecided(open, ballots, quorum) };
 }
 
 const WHAT = "token balances";
