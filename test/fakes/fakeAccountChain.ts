@@ -35,7 +35,7 @@ export class FakeAccountChain implements AccountChain {
   swapContracts: ReadonlySet<string> | null = null;
   /** Addresses with code. */
   readonly withCode = new Set<EvmAddress>();
-  prices: GasPrices = { legacy: 2n * GWEI, nextBaseFee: GWEI, priority: { low: 1n, medium: GWEI, high: 2n * GWEI } };
+  prices: GasPrices | null = { legacy: 2n * GWEI, nextBaseFee: GWEI, priority: { low: 1n, medium: GWEI, high: 2n * GWEI } };
   gas = 21_000n;
   /** Of a block. */
   gasLimit = 30_000_000n;
@@ -143,7 +143,7 @@ export class FakeAccountChain implements AccountChain {
   dataCost(): DataCost | null {
     return this.data;
   }
-  gasPrices(): GasPrices {
+  gasPrices(): GasPrices | null {
     return this.prices;
   }
   async tokenDecimals(token: EvmAddress): Promise<Result<number, ChainReadError>> {

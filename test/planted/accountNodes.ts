@@ -16,6 +16,27 @@ const WHICH = "test/evm/whichNodes.test.ts";
 /** Which nodes of an account chain are believed, and when. */
 export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
+    "get_trade_fee of nodes that tell no price of gas is an internal error",
+    "src/app/coin/evm/evmCoin.ts",
+    'if (message !== null) return err({ kind: "Transport", coin: this.ticker, message });',
+    "",
+    WALLET,
+  ),
+  bug(
+    "a withdrawal from nodes that tell no price of gas is an internal error",
+    "src/app/coin/evm/withdrawEvm.ts",
+    'if (unpriced !== null) return err({ kind: "Transport", message: unpriced });',
+    "",
+    WALLET,
+  ),
+  bug(
+    "figures of a coin whose nodes tell no price of gas are an internal error",
+    "src/app/coin/evm/evmTradeFunds.ts",
+    "priceObstacle(this.coin.account) ?? dataObstacle(this.coin.account)",
+    "dataObstacle(this.coin.account)",
+    WALLET,
+  ),
+  bug(
     "nodes that have no time for a token's balance empty the account of it",
     "src/adapters/evmRpc/tokenBalances.ts",
     "return answer && isRevert(answer.error) ? null : undefined;",

@@ -54,9 +54,9 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
   }
 
   /** Miner fee per 1000 bytes: the answer of `get_trade_fee`. */
-  async tradeFee(signal: AbortSignal): Promise<TradeFee> {
+  async tradeFee(signal: AbortSignal): Promise<Result<TradeFee, never>> {
     await this.rates.refresh(signal);
-    return { coin: this.ticker, amount: this.whole(this.rate(null).perKb) };
+    return ok({ coin: this.ticker, amount: this.whole(this.rate(null).perKb) });
   }
 
   validateAddress(address: string): Result<void, { readonly kind: "InvalidAddress"; readonly reason: string }> {

@@ -6,7 +6,7 @@ import type { TradeFee } from "../../app/coin/tradeFee.ts";
 import type { ReadHistory } from "../../app/coin/txHistory.ts";
 import type { ElectrumServers } from "../../app/coin/utxoOpener.ts";
 import type { SendError, Withdrawal, WithdrawError, WithdrawRequest } from "../../app/coin/withdraw.ts";
-import type { TradingCoin } from "../../app/tradingCoin.ts";
+import type { Outage, TradingCoin } from "../../app/tradingCoin.ts";
 import type { GasPolicy } from "../../core/evm/evmKind.ts";
 import type { Rational } from "../../core/money/rational.ts";
 import type { Result } from "../../core/util/result.ts";
@@ -130,7 +130,7 @@ export interface WalletCoin {
   /** Confirmations a coinbase output needs; null for coins without the notion. */
   readonly matureConfirmations: number | null;
   /** The answer of `get_trade_fee`. */
-  tradeFee(signal: AbortSignal): Promise<TradeFee>;
+  tradeFee(signal: AbortSignal): Promise<Result<TradeFee, Outage>>;
   setRequiredConfirmations(confirmations: number): void;
   setRequiresNotarization(required: boolean): void;
   /** How swaps bid for gas, for all coins of the account; absent for a coin that is on no account chain. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { TradeFee } from "../../app/coin/tradeFee.ts";
+import type { Outage } from "../../app/tradingCoin.ts";
 import { QRC20_TRADE_GAS } from "../../core/coin/qrc20.ts";
 import { add } from "../../core/money/rational.ts";
 import { ok, type Result } from "../../core/util/result.ts";
@@ -7,21 +8,27 @@ import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import type { RpcContext } from "../ctx.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin } from "../field.ts";
+import { FUNDS_FAULTS } from "../fundsFaults.ts";
 import { tripleOf, tripleShape } from "../money.ts";
 
 const result = z.object({ coin: z.string().describe("The coin that pays the fee."), ...tripleShape("amount") });
 
 /** The fee without what a QRC-20 token's calls cost: of the coin itself, or of `platform`, its platform coin. */
-async function feeOf(ctx: RpcContext, ticker: string, platform: string | null, signal: AbortSignal): Promise<Result<TradeFee, NoSuchCoin>> {
+async function feeOf(
+  ctx: RpcContext,
+  ticker: string,
+  platform: string | null,
+  signal: AbortSignal,
+): Promise<Result<TradeFee, NoSuchCoin | Outage>> {
   const { forFees } = ctx.coins;
   const known = forFees.get(ticker) ?? (platform === null ? undefined : forFees.get(platform));
   if (known) return ok({ coin: known.payer, amount: known.rate });
   const payer = platform === null ? undefined : ctx.coins.active(platform);
   const coin = payer ? ok(payer) : activeCoin(ctx, ticker);
-  return coin.ok ? ok(await coin.value.tradeFee(signal)) : coin;
+  return coin.ok ? coin.value.tradeFee(signal) : coin;
 }
 
-export const getTradeFee = defineMethod<NoSuchCoin>()({
+export const getTradeFee = defineMethod<NoSuchCoin | Outage>()({
   name: "get_trade_fee",
   style: "flat",
   summary:
@@ -36,7 +43,10 @@ export const getTradeFee = defineMethod<NoSuchCoin>()({
     const amount = platform === null ? fee.value.amount : add(fee.value.amount, QRC20_TRADE_GAS[ctx.compatibility]);
     return ok({ coin: fee.value.coin, ...tripleOf("amount", amount) });
   },
-  errors: { NoSuchCoin: noSuchCoin(true) },
+  errors: {
+    Transport: { ...FUNDS_FAULTS.Transport, when: "The nodes of an account chain told no price of gas." },
+    NoSuchCoin: noSuchCoin(true),
+  },
   examples: [
     {
       title: "A coin with a fixed fee",

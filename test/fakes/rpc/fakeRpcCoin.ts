@@ -4,7 +4,7 @@ import { convertErrorText } from "../../../src/app/coin/convertErrorText.ts";
 import type { AccountInfo } from "../../../src/app/coin/evmParts.ts";
 import type { TradeFee } from "../../../src/app/coin/tradeFee.ts";
 import type { WithdrawRequest } from "../../../src/app/coin/withdraw.ts";
-import type { FeeStage, Unfunded } from "../../../src/app/tradingCoin.ts";
+import type { FeeStage, Outage, Unfunded } from "../../../src/app/tradingCoin.ts";
 import { verifyMessage } from "../../../src/core/keys/signMessage.ts";
 import { add, lt, type Rational, sub, ZERO } from "../../../src/core/money/rational.ts";
 import { fromHex } from "../../../src/core/util/bytes.ts";
@@ -49,8 +49,8 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   unspendable(): Rational {
     return ZERO;
   }
-  async tradeFee(): Promise<TradeFee> {
-    return { coin: this.ticker, amount: this.fee };
+  async tradeFee(): Promise<Result<TradeFee, Outage>> {
+    return ok({ coin: this.ticker, amount: this.fee });
   }
   setRequiredConfirmations(confirmations: number): void {
     this.settings.confirmations = confirmations;

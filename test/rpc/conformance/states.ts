@@ -250,6 +250,7 @@ async function accounts(): Promise<Stage> {
   });
   const eth = { coin: "ETH", mm2: 1, sign_message_prefix: "Ethereum Signed Message:\n" };
   const chain = new FakeAccountChain();
+  const { prices } = chain;
   chain.tokenBalances.set(token, 500_000_000n);
   chain.decimals.set(other, 8);
   const openChain: EvmParts["openChain"] = async ({ urls }) => {
@@ -273,6 +274,12 @@ async function accounts(): Promise<Stage> {
     },
     "the nodes are back": async () => {
       chain.trouble = null;
+    },
+    "the nodes tell no price": async () => {
+      chain.prices = null;
+    },
+    "the nodes tell a price": async () => {
+      chain.prices = prices;
     },
     "the account is paid 10 ETH": async () => {
       chain.balance = 10n ** 19n;

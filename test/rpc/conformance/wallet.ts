@@ -231,6 +231,9 @@ const ACCOUNT_ROWS: readonly Entry[] = [
     { status: 400, type: "SignatureDecodingError", data: "Invalid Signature" },
   ),
   eth("get_trade_fee", { coin: "TOK-ERC20" }, { coin: "ETH", ...triple("amount", "0.000309", 309n, 1_000_000n) }),
+  { on: "accounts", step: "the nodes tell no price" },
+  ethFails("get_trade_fee", { coin: "TOK-ERC20" }, "Transport", "Transport error: the ETH nodes have told no price of gas"),
+  { on: "accounts", step: "the nodes tell a price" },
   ethFails("withdraw", noFee, "NotSufficientPlatformBalanceForFee", POOR),
   ethFailsV2("withdraw", noFee, "NotSufficientPlatformBalanceForFee", POOR, {
     status: 400,

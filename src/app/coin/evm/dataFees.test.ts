@@ -128,7 +128,10 @@ test("fees, preimages and greatest volumes count it", () => {
 });
 
 test("get_trade_fee counts it", async () => {
-  const figure = async (): Promise<bigint> => wei((await eth.tradeFee(signal)).amount);
+  const figure = async (): Promise<bigint> => {
+    const fee = await eth.tradeFee(signal);
+    return fee.ok ? wei(fee.value.amount) : expect.fail(fee.error.message);
+  };
   const before = await figure();
   chain.data = { gas: 21_000n, wei: W / 2n };
   expect((await figure()) - before).toBe(W);

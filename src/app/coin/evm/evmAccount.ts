@@ -45,7 +45,14 @@ export function accountState({ chain, address }: Pick<EvmAccount, "chain" | "add
   return state;
 }
 
-/** Prices as last seen; see `accountState`. */
+/**
+ * Why nothing can be reckoned or sent, one sentence; null: prices are known. They were seen before the first coin of the account could be
+ * used, but nodes that were exchanged since may not have told them.
+ */
+export const priceObstacle = ({ chain, platform }: Pick<EvmAccount, "chain" | "platform">): string | null =>
+  chain.gasPrices() ? null : `the ${platform} nodes have told no price of gas`;
+
+/** Prices as last seen; see `priceObstacle`. */
 export function gasPricesOf({ chain }: Pick<EvmAccount, "chain">): GasPrices {
   const prices = chain.gasPrices();
   if (!prices) throw new Error(`no gas prices of ${chain.ticker} are known`);

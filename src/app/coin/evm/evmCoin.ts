@@ -10,6 +10,7 @@ import { err, ok, type Result } from "../../../core/util/result.ts";
 import { Secret } from "../../../core/util/secret.ts";
 import type { ServerHealth, ServerNeeds } from "../../../ports/electrum.ts";
 import type { SwapCoin } from "../../swap/swapCoin.ts";
+import type { Outage } from "../../tradingCoin.ts";
 import type { AnyAddressForm } from "../addressForm.ts";
 import type { AccountInfo } from "../evmParts.ts";
 import { lookAgain } from "../lookAgain.ts";
@@ -17,7 +18,7 @@ import { type AddressSelector, addressId } from "../messageSigner.ts";
 import type { TradeFee } from "../tradeFee.ts";
 import { broadcastToResult, type SendError, type Withdrawal, type WithdrawError, type WithdrawRequest } from "../withdraw.ts";
 import { dataBound } from "./dataCost.ts";
-import { accountState, type EvmAccount, gasPricesOf } from "./evmAccount.ts";
+import { accountState, type EvmAccount, gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import { type BidRule, bidRuleOf, marketBid, priceOf } from "./gasBid.ts";
 import { nodeNeeds, nodesAsServers } from "./nodesAsServers.ts";
 import { withdrawEvm } from "./withdrawEvm.ts";
@@ -131,12 +132,14 @@ export class EvmCoin {
     return { now: this.bidRule().policy, choose };
   }
   /** KDF's figure: a swap transaction's gas at today's price, paid in the platform coin; and what its data costs beside that. */
-  async tradeFee(signal: AbortSignal): Promise<TradeFee> {
+  async tradeFee(signal: AbortSignal): Promise<Result<TradeFee, Outage>> {
     await lookAgain(this.account.clock, this.account.chain, signal);
+    const message = priceObstacle(this.account);
+    if (message !== null) return err({ kind: "Transport", coin: this.ticker, message });
     const price = priceOf(marketBid(gasPricesOf(this.account), this.bidRule()));
     const { platform, platformDecimals } = this.account;
     const { gas, wei } = dataBound(this.account.chain);
-    return { coin: platform, amount: fromUnits(price * (this.spec.kind.gas.limits.tradeFee + gas) + wei, platformDecimals) };
+    return ok({ coin: platform, amount: fromUnits(price * (this.spec.kind.gas.limits.tradeFee + gas) + wei, platformDecimals) });
   }
 
   privKey(): Secret<string> {

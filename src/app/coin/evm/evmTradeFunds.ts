@@ -8,7 +8,7 @@ import type { Short } from "./accountFunds.ts";
 import { APPROVAL_GAS } from "./allowanceKeeper.ts";
 import { fitBlock } from "./blockGas.ts";
 import { DATA_ROOM, dataBound, dataObstacle, MOST_DATA_GAS } from "./dataCost.ts";
-import { gasPricesOf } from "./evmAccount.ts";
+import { gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { ampleGas, FoundGas } from "./foundGas.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
@@ -119,7 +119,8 @@ export class EvmTradeFunds {
     const { chain, payouts, tokens } = this.coin.account;
     const { contract } = this.coin;
     const { state, error } = chain.status();
-    const obstacle = dataObstacle(this.coin.account) ?? (contract === null ? payouts.obstacle : tokens.obstacle(contract));
+    const unpriced = priceObstacle(this.coin.account) ?? dataObstacle(this.coin.account);
+    const obstacle = unpriced ?? (contract === null ? payouts.obstacle : tokens.obstacle(contract));
     const message = state === "unreachable" ? (error ?? "the nodes do not answer") : obstacle;
     return message === null ? null : { kind: "Transport", coin: this.ticker, message };
   }

@@ -81,6 +81,23 @@ test("withdrawals of the whole balance asked for at once: one is sent, the other
   expect(chain().sent.length).toBe(1);
 });
 
+const UNPRICED = "Transport error: the ETH nodes have told no price of gas";
+test.each([
+  ["get_trade_fee", { coin: "ETH" }],
+  ["get_trade_fee", { coin: "USDT" }],
+  ["withdraw", { coin: "ETH", to: OTHER, amount: "1" }],
+  ["withdraw", { coin: "USDT", to: OTHER, amount: "1" }],
+  ["max_taker_vol", { coin: "ETH" }],
+  ["trade_preimage", { base: "ETH", rel: "USDT", swap_method: "setprice", price: "1", volume: "1" }],
+  ["trade_preimage", { base: "ETH", rel: "USDT", swap_method: "sell", price: "1", volume: "1" }],
+] as const)("%s says that no node told a price of gas: %o", async (method, params) => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  chain().prices = null;
+  expect(await reply(node, method, { ...params })).toMatchObject({ error: UNPRICED });
+});
+
 test.each(["alone", "beside"])(
   "a token whose enabling (%s) is called off while it is tried keeps no account open and is followed no more",
   async (how) => {

@@ -8,7 +8,7 @@ import { lookAgain } from "../lookAgain.ts";
 import type { GasFee, Withdrawal, WithdrawError, WithdrawRequest } from "../withdraw.ts";
 import { whyInNoBlock } from "./blockGas.ts";
 import { dataBound, dataFeeObstacle } from "./dataCost.ts";
-import { freeWei, gasPricesOf } from "./evmAccount.ts";
+import { freeWei, gasPricesOf, priceObstacle } from "./evmAccount.ts";
 import type { EvmCoin } from "./evmCoin.ts";
 import { MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import { type Call, signCall } from "./signCall.ts";
@@ -83,6 +83,8 @@ export async function withdrawEvm(
   signal: AbortSignal,
 ): Promise<Result<Withdrawal, WithdrawError>> {
   await lookAgain(coin.account.clock, coin.account.chain, signal);
+  const unpriced = priceObstacle(coin.account);
+  if (unpriced !== null) return err({ kind: "Transport", message: unpriced });
   const asked = askedBid(coin, request);
   if (!asked.ok) return asked;
   const obstacle = dataFeeObstacle(coin.account);
