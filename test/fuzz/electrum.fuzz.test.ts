@@ -9,6 +9,7 @@ import {
   parseHistogram,
   parseHistory,
   parseOneHeader,
+  parsePlacedId,
   parsePlacedTx,
   parseRawTx,
   parseStatus,
@@ -57,6 +58,7 @@ const READERS: readonly (readonly [what: string, result: unknown, parse: AnswerP
   ["transaction.broadcast", HASH, parseTxid],
   ["transaction.get_merkle", { block_height: 5, merkle: [HASH, HASH], pos: 2 }, parseBranch],
   ["transaction.id_from_pos", { tx_hash: HASH, merkle: [HASH] }, parsePlacedTx],
+  ["transaction.id_from_pos, without a branch", { tx_id: HASH }, parsePlacedId],
   ["estimatefee", 0.00012, (v) => parseFeePerKb(v, 8)],
   [
     "get_fee_histogram",

@@ -25,10 +25,25 @@ const FLOODS_TEST = "test/electrum/floods.test.ts";
 const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
 const ODD_TEST = "test/electrum/oddAnswers.test.ts";
 const ODD_BRANCH_TEST = "test/electrum/ambiguousBranch.test.ts";
+const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
+  bug(
+    "a server that names a transaction by its place as electrs does is lost at each block",
+    `${AT}/answers.ts`,
+    "(value.tx_hash ?? value.tx_id)",
+    "value.tx_hash",
+    OTHERS_TEST,
+  ),
+  bug(
+    "a server that answers with an object where no branch is asked for is lost over it",
+    `${AT}/answers.ts`,
+    "=> parseTxid(placedId(value))",
+    "=> parseTxid(value)",
+    OTHERS_TEST,
+  ),
   bug(
     "a payment that a shorter branch has below the tip its swap began with is not looked at",
     "src/adapters/electrum/claims.ts",

@@ -131,11 +131,18 @@ export const parseBranch: AnswerParser<BranchAnswer> = (value) => {
   return ok({ branch, pos: value.pos });
 };
 
+/** The id of a transaction by its place. electrs (0.9 to 0.10) has the id under a name of its own, and an object without a branch, too. */
+const placedId = (value: unknown): unknown => (isFields(value) ? (value.tx_hash ?? value.tx_id) : value);
+
 /** `blockchain.transaction.id_from_pos` with a branch. */
 export const parsePlacedTx: AnswerParser<{ readonly txid: string; readonly branch: readonly string[] }> = (value) => {
   const branch = isFields(value) ? branchOf(value.merkle) : null;
-  return isFields(value) && branch !== null && isHash(value.tx_hash) ? ok({ txid: value.tx_hash, branch }) : bad("not a place in a block");
+  const txid = placedId(value);
+  return branch !== null && isHash(txid) ? ok({ txid, branch }) : bad("not a place in a block");
 };
+
+/** The same without a branch. */
+export const parsePlacedId: AnswerParser<string> = (value) => parseTxid(placedId(value));
 
 /** `blockchain.estimatefee` and `blockchain.relayfee`: coins per 1000 bytes to base units, rounded up; null: no estimate (-1). */
 export function parseFeePerKb(value: unknown, decimals: number): Result<bigint | null, BadAnswer> {

@@ -1,5 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { parseDepth, parseTxid } from "./answers.ts";
+import { parseDepth, parsePlacedId } from "./answers.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
 
@@ -83,7 +83,7 @@ export class Notarizations {
   async #caps(server: RemoteServer, tipHeight: number): Promise<boolean> {
     const isKnown = this.#capping.has(server.name);
     if (isKnown || tipHeight < 2 || server.tip === null || server.tip.height < tipHeight - 1) return isKnown;
-    const coinbase = await server.ask("blockchain.transaction.id_from_pos", [tipHeight - 1, 0, false], parseTxid);
+    const coinbase = await server.ask("blockchain.transaction.id_from_pos", [tipHeight - 1, 0, false], parsePlacedId);
     if (!coinbase.ok) return false;
     const depth = await server.ask("blockchain.transaction.get", [coinbase.value, true], parseDepth);
     if (depth.ok && depth.value !== null && depth.value.counted === 1 && depth.value.blocks > 1) this.#capping.add(server.name);

@@ -1,0 +1,74 @@
+import { afterEach, expect, test } from "vitest";
+import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber } from "../contract/spendable.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+// What programs answer in another way than ElectrumX 1.15 and the embedded servers: electrs of romanz and of Blockstream.
+
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
+type Message = { readonly id?: number; readonly result?: unknown };
+
+const SERVERS = 3;
+
+/** Three servers, all of which answer in a way of their own. @param say what one says in place of an answer */
+async function begin(say: (call: Call, message: Message, server: number) => object): Promise<{ w: ElectrumWorld; chain: ElectrumChain }> {
+  const calls = Array.from({ length: SERVERS }, () => new Map<number, Call>());
+  const w = await startElectrumChain(SEGWIT_COIN, SERVERS, (line, server) => {
+    const message = JSON.parse(line) as Message;
+    const call = calls[server]?.get(message.id ?? -1);
+    return call === undefined ? line : JSON.stringify(say(call, message, server));
+  });
+  cleanup.push(() => w.close());
+  for (const [i, server] of w.servers.entries()) {
+    const { connect } = server;
+    server.connect = (peer) => {
+      const pipe = connect.call(server, peer);
+      if (pipe === null) return null;
+      return {
+        ...pipe,
+        close: () => pipe.close(),
+        write(bytes: Uint8Array) {
+          const call = JSON.parse(Buffer.from(bytes).toString("utf8")) as Call;
+          calls[i]?.set(call.id, call);
+          pipe.write(bytes);
+        },
+      };
+    };
+  }
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000, readsReward: true });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.refresh());
+  return { w, chain };
+}
+
+const states = (chain: ElectrumChain): readonly unknown[] => chain.servers().map(({ state, trouble }) => [state, trouble]);
+const ALL_THERE = Array.from({ length: SERVERS }, () => ["connected", null]);
+
+test("servers that name a transaction by its place as electrs does (tx_id, and an object without a branch, too) are not lost at each block", async () => {
+  const { w, chain } = await begin(({ method, params }, message) => {
+    if (method !== "blockchain.transaction.id_from_pos") return message;
+    const { result } = message;
+    if (params[2] !== true) return { ...message, result: { tx_id: result } };
+    const { tx_hash: txid, ...rest } = result as { tx_hash: string };
+    return { ...message, result: { tx_id: txid, ...rest } };
+  });
+  w.pay(scriptNumber(1), 100_000n);
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  for (let i = 0; i < 5; i++) {
+    w.mine();
+    await whileTimePasses(w, chain.refresh());
+    expect(states(chain)).toEqual(ALL_THERE);
+  }
+  expect(chain.blockRewardUnits()).not.toBeNull();
+  expect(w.asked.filter((method) => method === "server.version")).toHaveLength(SERVERS);
+});
