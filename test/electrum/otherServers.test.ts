@@ -72,3 +72,20 @@ test("servers that name a transaction by its place as electrs does (tx_id, and a
   expect(chain.blockRewardUnits()).not.toBeNull();
   expect(w.asked.filter((method) => method === "server.version")).toHaveLength(SERVERS);
 });
+
+test("servers whose history names a transaction twice, while a new block is in their index and their mempool is the old one, are not lost", async () => {
+  let isBetween = false;
+  const { w, chain } = await begin(({ method }, message) => {
+    if (method !== "blockchain.scripthash.get_history" || !isBetween) return message;
+    const lines = message.result as readonly { readonly tx_hash: string }[];
+    return { ...message, result: [...lines, ...lines.map(({ tx_hash }) => ({ tx_hash, height: 0, fee: 200 }))] };
+  });
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  const id = w.pay(scriptNumber(1), 100_000n);
+  await whileTimePasses(w, chain.refresh());
+  isBetween = true;
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  expect(states(chain)).toEqual(ALL_THERE);
+  expect(chain.tx(id)?.block?.height).toBe(121);
+});

@@ -31,6 +31,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a server whose history names a transaction in a block and in the mempool is lost, as all may be after a block",
+    `${AT}/answers.ts`,
+    "if (before > 0 && height > 0)",
+    "if (lines.has(txid))",
+    OTHERS_TEST,
+  ),
+  bug(
     "a server that names a transaction by its place as electrs does is lost at each block",
     `${AT}/answers.ts`,
     "(value.tx_hash ?? value.tx_id)",

@@ -86,21 +86,23 @@ export const parseStatus: AnswerParser<string | null> = (value) => (value === nu
 /** A line of a history. `height`: of its block; in the mempool 0, or -1 where a parent is there too. */
 export type HistoryLine = { readonly txid: string; readonly height: number };
 
-/** `blockchain.scripthash.get_history`. One that is too long is nobody's fault: whoever likes can pay a script. */
+/**
+ * `blockchain.scripthash.get_history`. One that is too long is nobody's fault: whoever likes can pay a script. Nor is a transaction that stands in a block and
+ * in the mempool: for seconds after each block servers have it in both (ElectrumX and electrs put the two lists behind each other). The block counts.
+ */
 export const parseHistory: AnswerParser<readonly HistoryLine[] | "too_long"> = (value) => {
   if (!Array.isArray(value)) return bad("not a list");
   if (value.length > MAX_HISTORY) return ok("too_long");
-  const lines: HistoryLine[] = [];
-  const known = new Set<string>();
+  const lines = new Map<string, HistoryLine>();
   for (const line of value) {
     if (!isFields(line) || !isHash(line.tx_hash)) return bad("a line without a transaction id");
-    const { height } = line;
+    const { tx_hash: txid, height } = line;
     if (height !== -1 && !isHeight(height)) return bad("a line without a height");
-    if (known.has(line.tx_hash)) return bad("a transaction twice");
-    known.add(line.tx_hash);
-    lines.push({ txid: line.tx_hash, height });
+    const before = lines.get(txid)?.height ?? -1;
+    if (before > 0 && height > 0) return bad("a transaction in two blocks");
+    lines.set(txid, { txid, height: Math.max(before, height) });
   }
-  return ok(lines);
+  return ok([...lines.values()]);
 };
 
 /** `blockchain.transaction.get` without details. */
