@@ -31,6 +31,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "what electrs refuses counts as unknown: a claim that is not relayed is never made anew",
+    `${AT}/broadcastTx.ts`,
+    "=> code > -32000;",
+    "=> code > -32000 && code !== 2;",
+    LIAR_TEST,
+  ),
+  bug(
     "a server whose history names a transaction in a block and in the mempool is lost, as all may be after a block",
     `${AT}/answers.ts`,
     "if (before > 0 && height > 0)",

@@ -4,8 +4,11 @@ import { type ServerAnswer, serverFaultText } from "./fault.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
 
-/** Refusals of a transaction: ElectrumX says 1, others pass on the daemon's code. JSON-RPC's own codes say nothing of it. */
-const isVerdict = (code: number): boolean => code > -32000 && code !== 2;
+/**
+ * Refusals of a transaction: ElectrumX and Fulcrum say 1, electrs 2 for what its daemon refuses (or nothing: 0), others pass on the daemon's code. JSON-RPC's own
+ * codes, which servers also have for a daemon that is away, say nothing of it.
+ */
+const isVerdict = (code: number): boolean => code > -32000;
 
 /** Whom a transaction is given to. */
 export type Receivers = {

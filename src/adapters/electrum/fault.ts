@@ -6,7 +6,7 @@ export type ServerFault =
   | { readonly kind: "unreachable"; readonly message: string }
   /** The connection ended over this very call: no answer in time, or one that is longer than any may be. */
   | { readonly kind: "too_much"; readonly message: string }
-  /** The server refused (ElectrumX: 1 a bad request or a refused transaction, 2 the daemon's refusal). */
+  /** The server refused (ElectrumX: 1 a bad request or a refused transaction, 2 the daemon's refusal; electrs: 2 a refused transaction, too). */
   | { readonly kind: "rpc"; readonly code: number; readonly message: string }
   /** We have too many calls waiting for it. */
   | { readonly kind: "busy"; readonly message: string }
