@@ -89,3 +89,12 @@ test("servers whose history names a transaction twice, while a new block is in t
   expect(states(chain)).toEqual(ALL_THERE);
   expect(chain.tx(id)?.block?.height).toBe(121);
 });
+
+test("servers that take one version of the protocol and no range of them (electrs before 0.10) are used", async () => {
+  const { chain } = await begin(({ id, method, params }, message) => {
+    if (method !== "server.version") return message;
+    if (params[1] === "1.4") return { id, result: ["electrs/0.9.14", "1.4"] };
+    return { id, error: { code: 1, message: "requested Range, server supports 1.4" } };
+  });
+  expect(states(chain)).toEqual(ALL_THERE);
+});

@@ -31,6 +31,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a server that takes no range of protocol versions is never used",
+    `${AT}/remoteServer.ts`,
+    'const isRefused = !range.ok && range.error.kind === "rpc";',
+    'const isRefused = !range.ok && range.error.kind === "busy";',
+    OTHERS_TEST,
+  ),
+  bug(
     "what electrs refuses counts as unknown: a claim that is not relayed is never made anew",
     `${AT}/broadcastTx.ts`,
     "=> code > -32000;",

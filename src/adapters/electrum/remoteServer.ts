@@ -181,7 +181,10 @@ export class RemoteServer {
   /** False: the connection has ended meanwhile. */
   async #greet(): Promise<boolean> {
     const { rules, genesis } = this.#deps;
-    const version = await this.ask("server.version", [CLIENT, PROTOCOLS], parseVersion);
+    const range = await this.ask("server.version", [CLIENT, PROTOCOLS], parseVersion);
+    // electrs before 0.10 takes one version and refuses a range.
+    const isRefused = !range.ok && range.error.kind === "rpc";
+    const version = isRefused ? await this.ask("server.version", [CLIENT, PROTOCOLS[0]], parseVersion) : range;
     if (!version.ok) return this.#refuse(version.error);
     this.#forgets = Number(version.value.split(".")[2] ?? 0) >= FORGETS_FROM;
     const first = await this.ask("blockchain.block.header", [0], (v) => parseOneHeader(v, rules));
