@@ -31,6 +31,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "whoever fills a few histories to all that is kept of a server has those of others refused",
+    `${AT}/scriptViews.ts`,
+    "if (held <= MAX_LINES || length <= count) break;",
+    "if (held <= MAX_LINES || length > 0) break;",
+    `${AT}/scriptViews.test.ts`,
+  ),
+  bug(
     "a server that takes no range of protocol versions is never used",
     `${AT}/remoteServer.ts`,
     'const isRefused = !range.ok && range.error.kind === "rpc";',

@@ -118,3 +118,18 @@ test("one that is left out as slow, or lost, and is there again soon is not aske
   await views.look([server], { ...asking, nowMs: 10_000 });
   expect(asked).toBe(2);
 });
+
+test("of a server whose histories are too long together the longest are refused: others of a hundred lines and more are told, also where they come last", async () => {
+  const views = new ScriptViews(refused, new HistoryPace());
+  let lines = 20_000;
+  const server = serverTelling("server", () => lines);
+  for (let i = 0; i < 5; i++) views.add(`51${i}0`, 0);
+  await views.look([server], asking);
+  lines = 150;
+  for (let i = 5; i < 8; i++) views.add(`51${i}0`, 0);
+  await views.look([server], asking);
+  const told = views.all().map((tracked) => [tracked.scriptHex, views.telling(tracked, [server])]);
+  expect(told.filter(([, telling]) => telling === "crowded")).toHaveLength(1);
+  expect(told.slice(5)).toEqual(["5150", "5160", "5170"].map((script) => [script, "told"]));
+  expect(views.all().reduce((sum, { views: v }) => sum + (v.get(server)?.lines.length ?? 0), 0)).toBeLessThanOrEqual(100_100);
+});

@@ -9,11 +9,12 @@ import { majorityOf } from "./serverPool.ts";
 import type { Telling } from "./spendSearch.ts";
 
 /**
- * Lines of one server's histories that are kept, some 13 MB: what is more counts as refused. Short ones are not counted: there are no more
- * of them than scripts.
+ * Lines of one server's histories that are kept, some 13 MB: where they are more, the longest count as refused, for whoever fills a few must not keep others
+ * from being told. Short ones are not counted: there are no more of them than scripts.
  */
 const MAX_LINES = 100_000;
 const COUNTED_FROM = 100;
+const TOO_LONG_TOGETHER = "its histories are too long together";
 
 /**
  * What one server says of one script. `refusal`: why it does not tell the history; `lines` are then what it tells in other ways
@@ -187,7 +188,7 @@ export class ScriptViews {
     this.#restore(server, tracked, nowMs);
     const known = tracked.views.get(server);
     if (known?.refusal == null || this.#againOf(server).isDue(tracked.scriptHash, nowMs)) {
-      await this.#ask(server, tracked, known, asking);
+      await this.#ask(server, tracked, asking);
       if (tracked.views.get(server)?.refusal == null) {
         this.#againOf(server).forget(tracked.scriptHash);
         if (tracked.views.get(server)?.base !== undefined) await this.#addLater(server, tracked, asking);
@@ -210,7 +211,7 @@ export class ScriptViews {
     const view = tracked.views.get(server);
     if (lines === null || view === undefined || view.refusal === null) return;
     if (view.hasPool && statusOfHistory(view.lines) === statusOfHistory(lines)) return;
-    if (!this.#hasRoom(server, tracked, lines.length)) return;
+    if (!this.#makeRoom(server, tracked, lines.length)) return;
     this.#set(server, tracked, { status: null, lines, refusal: view.refusal, hasPool: true });
   }
 
@@ -222,17 +223,25 @@ export class ScriptViews {
     const { lines: told } = view.base;
     const added = statusOfHistory(later);
     // To go through all of it takes milliseconds, and news can begin five looks a second.
-    if (view.base.added === added || !this.#hasRoom(server, tracked, told.length + later.length)) return;
+    if (view.base.added === added || !this.#makeRoom(server, tracked, told.length + later.length)) return;
     const lines = new Map(told.map((line) => [line.txid, line]));
     for (const line of later) if ((lines.get(line.txid)?.height ?? 0) <= 0) lines.set(line.txid, line);
     this.#set(server, tracked, { ...view, base: { lines: told, added }, lines: [...lines.values()] });
   }
 
-  /** Whether so many lines of a script can be kept beside all others of the server. */
-  #hasRoom(server: RemoteServer, tracked: Tracked, count: number): boolean {
+  /** Whether so many lines of a script can be kept beside all others of the server. Longer ones make room, the longest first. */
+  #makeRoom(server: RemoteServer, tracked: Tracked, count: number): boolean {
     if (count < COUNTED_FROM) return true;
-    let held = count;
-    for (const other of this.#tracked.values()) if (other !== tracked) held += other.views.get(server)?.lines.length ?? 0;
+    const others = this.all().flatMap((other) => {
+      const length = other === tracked ? 0 : (other.views.get(server)?.lines.length ?? 0);
+      return length === 0 ? [] : [{ other, length }];
+    });
+    let held = others.reduce((sum, { length }) => sum + length, count);
+    for (const { other, length } of others.sort((a, b) => b.length - a.length)) {
+      if (held <= MAX_LINES || length <= count) break;
+      this.#set(server, other, { status: null, lines: [], refusal: TOO_LONG_TOGETHER });
+      held -= length;
+    }
     return held <= MAX_LINES;
   }
 
@@ -242,7 +251,8 @@ export class ScriptViews {
     return again;
   }
 
-  async #ask(server: RemoteServer, tracked: Tracked, known: View | undefined, { fresh, nowMs, heightOf }: Asking): Promise<void> {
+  async #ask(server: RemoteServer, tracked: Tracked, { fresh, nowMs, heightOf }: Asking): Promise<void> {
+    let known = tracked.views.get(server);
     if (this.#pace.isLost(server.name, tracked.scriptHash, nowMs)) {
       // What it told before is no excuse: what came since is looked for in other ways.
       this.#refuse(server, tracked, known, "it is lost each time it is asked for it");
@@ -259,6 +269,8 @@ export class ScriptViews {
       }
       this.#pace.statusTold(server.name, tracked.scriptHash);
       status = answer.value;
+      // It may have made room meanwhile for what another script's history has.
+      known = tracked.views.get(server);
     }
     if (known !== undefined && known.status === status && known.refusal === null) {
       const { base, ...view } = known;
@@ -291,7 +303,7 @@ export class ScriptViews {
     const count = lines.value === "too_long" ? 0 : lines.value.length;
     this.#pace.told(server.name, tracked.scriptHash, count, nowMs);
     if (lines.value === "too_long") this.#refuse(server, tracked, known, "its history is too long");
-    else if (!this.#hasRoom(server, tracked, count)) this.#refuse(server, tracked, known, "its histories are too long together");
+    else if (!this.#makeRoom(server, tracked, count)) this.#refuse(server, tracked, known, TOO_LONG_TOGETHER);
     else this.#set(server, tracked, { status, lines: lines.value, refusal: null, toldAt: tip });
   }
 
