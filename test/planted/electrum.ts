@@ -31,6 +31,20 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "short histories are asked for at each change, whatever that costs servers",
+    `${AT}/historyPace.ts`,
+    "if (this.#credit.open([{ name: server }], nowMs).length > 0) return true;",
+    "if (this.#credit.open([{ name: server }], nowMs).length >= 0) return true;",
+    `${AT}/historyPace.test.ts`,
+  ),
+  bug(
+    "what waits at a script is asked for in the place of its short history, which costs servers as much",
+    `${AT}/scriptViews.ts`,
+    "if (base !== undefined && base.lines.length >= COUNTED_FROM)",
+    "if (base !== undefined)",
+    `${AT}/scriptViews.test.ts`,
+  ),
+  bug(
     "whoever fills a few histories to all that is kept of a server has those of others refused",
     `${AT}/scriptViews.ts`,
     "if (held <= MAX_LINES || length <= count) break;",

@@ -74,3 +74,32 @@ test("a script over which a server was lost twice in a row is left alone there, 
   pace.told("a", "long", 5, 92_000_000);
   expect(pace.isLost("a", "long", 92_000_001)).toBe(false);
 });
+
+test("short histories that change without end are asked for at once while a server bears it, then in turns: one that changes seldom waits for none", () => {
+  const pace = new HistoryPace();
+  const noisy = Array.from({ length: 100 }, (_, i) => `noisy${i}`);
+  const askedAtMs = new Map(noisy.map((script) => [script, 0]));
+  let cost = 0;
+  let longestMs = 0;
+  for (const script of [...noisy, "seldom"]) pace.told("a", script, 1, 0);
+  for (let nowMs = 5_000; nowMs < 3_600_000; nowMs += 5_000) {
+    for (const script of noisy) {
+      longestMs = Math.max(longestMs, nowMs - (askedAtMs.get(script) ?? 0));
+      if (!pace.isDue("a", script, nowMs)) continue;
+      const lines = Math.min(99, nowMs / 5_000);
+      pace.told("a", script, lines, nowMs);
+      askedAtMs.set(script, nowMs);
+      // ElectrumX 1.15: for the call, what is sent, and what waits.
+      cost += 0.45 + lines / 50 + lines / 50;
+    }
+    if (nowMs === 5_000) expect(cost).toBeGreaterThan(40);
+    if (nowMs % 900_000 === 0) {
+      expect(pace.isDue("a", "seldom", nowMs)).toBe(true);
+      pace.told("a", "seldom", 2, nowMs);
+    }
+  }
+  // One a second is forgiven.
+  expect(cost).toBeLessThan(1_500 + 3_600);
+  expect(longestMs).toBeLessThan(600_000);
+  expect(pace.isDue("b", "noisy0", 3_600_000)).toBe(true);
+});

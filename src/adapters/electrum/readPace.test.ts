@@ -1,12 +1,9 @@
 import { expect, test } from "vitest";
 import { ReadPace } from "./readPace.ts";
-import type { RemoteServer } from "./remoteServer.ts";
-
-const server = (name: string): RemoteServer => ({ name }) as unknown as RemoteServer;
 
 test("each server is asked for what it bears: much at once, then a little each second, and nothing more by a clock that is set back", () => {
   const pace = new ReadPace();
-  const [a, b] = [server("a"), server("b")];
+  const [a, b] = [{ name: "a" }, { name: "b" }];
   for (let i = 0; i < 2_999; i++) pace.spend(a, 1, 1_000_000);
   expect(pace.open([a, b], 1_000_000)).toEqual([a, b]);
   pace.spend(a, 1, 1_000_000);

@@ -133,3 +133,27 @@ test("of a server whose histories are too long together the longest are refused:
   expect(told.slice(5)).toEqual(["5150", "5160", "5170"].map((script) => [script, "told"]));
   expect(views.all().reduce((sum, { views: v }) => sum + (v.get(server)?.lines.length ?? 0), 0)).toBeLessThanOrEqual(100_100);
 });
+
+test("a short history that has changed and is asked for later is not taken for all there is, and nothing else is asked about it meanwhile", async () => {
+  const pace = new HistoryPace();
+  let asked = 0;
+  const counting = {
+    linesOf: async () => {
+      asked++;
+      return null;
+    },
+  };
+  const views = new ScriptViews(counting as unknown as RefusedHistories, pace);
+  let length = 3;
+  const server = serverTelling("server", () => length);
+  views.add("5100", 0);
+  await views.look([server], asking);
+  const [tracked] = views.all();
+  if (!tracked) expect.fail("not followed");
+  for (let i = 0; i < 3_000; i++) pace.told("server", `noisy${i % 50}`, 50, 0);
+  length = 4;
+  await views.look([server], { ...asking, nowMs: 1_000 });
+  expect([tracked.views.get(server)?.lines.length, views.telling(tracked, [server]), asked]).toEqual([3, null, 0]);
+  await views.look([server], { ...asking, nowMs: 600_000 });
+  expect([tracked.views.get(server)?.lines.length, views.telling(tracked, [server]), asked]).toEqual([4, "told", 0]);
+});

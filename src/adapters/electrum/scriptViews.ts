@@ -191,7 +191,9 @@ export class ScriptViews {
       await this.#ask(server, tracked, asking);
       if (tracked.views.get(server)?.refusal == null) {
         this.#againOf(server).forget(tracked.scriptHash);
-        if (tracked.views.get(server)?.base !== undefined) await this.#addLater(server, tracked, asking);
+        // What waits at a script of a short history costs as much to ask for as that.
+        const base = tracked.views.get(server)?.base;
+        if (base !== undefined && base.lines.length >= COUNTED_FROM) await this.#addLater(server, tracked, asking);
         return;
       }
       this.#againOf(server).refused(tracked.scriptHash, nowMs);
