@@ -79,3 +79,26 @@ test("servers that take one version of the protocol and no range of them (electr
   });
   expect(states(chain)).toEqual(ALL_THERE);
 });
+
+test("servers that end the connection when they do not know a method (electrs of mempool.space) are not lost over it again and again", async () => {
+  const { w, chain } = await begin((_call, message) => message);
+  const paid = w.chain.payFromFaucet(scriptNumber(5), 100_000n);
+  if (!paid.ok) expect.fail("not paid");
+  const ending = w.servers.map(({ faults }) => faults.add({ kind: "lost_reply", methods: ["blockchain.scripthash.get_mempool"] }));
+  for (let i = 0; i < 2; i++) {
+    expect(await whileTimePasses(w, chain.isWaiting?.(paid.value.raw) ?? Promise.reject(new Error("not asked")))).toBe(false);
+    await w.pass(60_000);
+  }
+  w.asked.length = 0;
+  for (let i = 0; i < 5; i++) {
+    expect(await whileTimePasses(w, chain.isWaiting?.(paid.value.raw) ?? Promise.reject(new Error("not asked")))).toBe(true);
+    await w.pass(10_000);
+  }
+  expect(states(chain)).toEqual(ALL_THERE);
+  expect(w.asked).not.toContain("server.version");
+  // A day later another program may answer there.
+  for (const [i, { faults }] of w.servers.entries()) faults.clear(ending[i]?.id);
+  await w.pass(24 * 3_600_000);
+  await whileTimePasses(w, chain.isWaiting?.(paid.value.raw) ?? Promise.reject(new Error("not asked")));
+  expect(w.asked).toContain("blockchain.scripthash.get_mempool");
+});

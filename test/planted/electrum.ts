@@ -31,6 +31,20 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a server that ends the connection over a method it does not know is asked for it each time it is back",
+    `${AT}/endingMethods.ts`,
+    "ended.times >= TWICE",
+    "ended.times < 0",
+    OTHERS_TEST,
+  ),
+  bug(
+    "a method over which a connection ended is never asked for again, though another program answers there by now",
+    `${AT}/endingMethods.ts`,
+    " && Math.abs(nowMs - ended.atMs) < KEPT_MS",
+    "",
+    OTHERS_TEST,
+  ),
+  bug(
     "short histories are asked for at each change, whatever that costs servers",
     `${AT}/historyPace.ts`,
     "if (this.#credit.open([{ name: server }], nowMs).length > 0) return true;",

@@ -14,7 +14,7 @@ export type ServerFault =
   | { readonly kind: "bad_answer"; readonly method: string; readonly detail: string };
 
 /** JSON-RPC 2.0: the method does not exist. Servers that give it another number say it in words. */
-const METHOD_NOT_FOUND = -32601;
+export const METHOD_NOT_FOUND = -32601;
 const NO_SUCH_METHOD = /\b(?:unknown|unsupported) method\b|\bmethod not found\b/i;
 
 /** Whether a server does not know how to answer a method, whatever its parameters. */

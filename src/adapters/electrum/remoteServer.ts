@@ -5,7 +5,8 @@ import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { ElectrumEndpoint, ServerHealth } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
 import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion, type TipAnswer, tryToParse } from "./answers.ts";
-import { isUnknownMethod, type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
+import { EndingMethods } from "./endingMethods.ts";
+import { isUnknownMethod, METHOD_NOT_FOUND, type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
 import { ServerConnection } from "./serverConnection.ts";
 import type { ServerCredit } from "./serverCredit.ts";
 import { tooLateText } from "./socketFault.ts";
@@ -24,6 +25,7 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   "blockchain.transaction.id_from_pos",
   "blockchain.scripthash.get_mempool",
 ]);
+const ENDS_CONNECTION: ServerFault = { kind: "rpc", code: METHOD_NOT_FOUND, message: "it ends the connection when it is asked" };
 /** What the first block names as the one before it. */
 const NO_BLOCK = "0".repeat(64);
 const PROTOCOLS = ["1.4", "1.4.2"];
@@ -76,6 +78,7 @@ export class RemoteServer {
   readonly #doubted = new Set<string>();
   /** Optional methods it said it does not know, on this connection: another program may answer the next one. */
   readonly #unknown = new Map<string, ServerFault>();
+  readonly #ending = new EndingMethods();
   #state: ServerHealth["state"] = "idle";
   #connection: ServerConnection | null = null;
   #genesis: string | null = null;
@@ -159,7 +162,10 @@ export class RemoteServer {
     this.#unknown.clear();
     const handlers = {
       onNotice: (method: string, params: readonly unknown[]) => this.#hear(method, params),
-      onEnd: (why: string) => this.#lost(connection, why),
+      onEnd: (why: string, at: string | null) => {
+        if (at !== null && OPTIONAL.has(at)) this.#ending.ended(at, clock.nowMs());
+        this.#lost(connection, why);
+      },
       onAnswer: (latencyMs: number) => this.#timed(latencyMs),
     };
     const connection = new ServerConnection(clock, timeoutMs, handlers, this.#deps.credit);
@@ -292,10 +298,11 @@ export class RemoteServer {
   async ask<T>(method: string, params: readonly unknown[], parse: AnswerParser<T>): Promise<ServerAnswer<T>> {
     const connection = this.#connection;
     if (connection === null) return err({ kind: "unreachable", message: this.#trouble ?? "it is not connected" });
-    const unknown = this.#unknown.get(method);
+    const unknown = this.#ending.has(method, this.#deps.clock.nowMs()) ? ENDS_CONNECTION : this.#unknown.get(method);
     if (unknown !== undefined) return err(unknown);
     this.#calls++;
     const answer = await connection.call(method, params);
+    if (answer.ok || answer.error.kind === "rpc") this.#ending.answered(method);
     if (!answer.ok) {
       if (OPTIONAL.has(method) && isUnknownMethod(answer.error) && connection === this.#connection) this.#unknown.set(method, answer.error);
       return answer;

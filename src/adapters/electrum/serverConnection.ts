@@ -34,8 +34,8 @@ type Sent = Call & { readonly atMs: number; readonly limit: number };
 export type ConnectionHandlers = {
   /** A message without an id: `method` as the server names it. */
   readonly onNotice: (method: string, params: readonly unknown[]) => void;
-  /** Once, when the connection has ended for any reason but `close`. */
-  readonly onEnd: (why: string) => void;
+  /** Once, when the connection has ended for any reason but `close`. `at`: what the server was asked first of all that it left open when it closed it. */
+  readonly onEnd: (why: string, at: string | null) => void;
   /** After each answer. */
   readonly onAnswer: (latencyMs: number) => void;
 };
@@ -99,7 +99,7 @@ export class ServerConnection {
     const handlers = {
       onBytes: (bytes: Uint8Array) => this.#hear(bytes),
       onUnread: (bytes: number) => this.#noteUnread(bytes),
-      onClose: (why: string) => this.end(why),
+      onClose: (why: string) => this.#closed(why),
     };
     const stream = await open(handlers, signal);
     if (!stream.ok) return stream;
@@ -129,7 +129,15 @@ export class ServerConnection {
   end(why: string, over?: Sent): void {
     if (this.#ended) return;
     this.#finish(why, over);
-    this.#handlers.onEnd(why);
+    this.#handlers.onEnd(why, null);
+  }
+
+  /** The server has ended it, or the way there broke. */
+  #closed(why: string): void {
+    if (this.#ended) return;
+    const at = this.#oldest()?.method ?? null;
+    this.#finish(why);
+    this.#handlers.onEnd(why, at);
   }
 
   #finish(why: string, over?: Sent): void {
