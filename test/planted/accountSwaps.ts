@@ -886,8 +886,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "of a claim that is dropped only one version gives its nonce back",
     PUBLISH,
-    "for (const { raw } of versionsOf(tx)) coin.releaseInputs",
-    "for (const { raw } of versionsOf(tx).slice(0, 1)) coin.releaseInputs",
+    "for (const raw of rawsOf(tx)) coin.releaseInputs",
+    "for (const raw of rawsOf(tx).slice(0, 1)) coin.releaseInputs",
     NONCES,
   ),
   bug(

@@ -110,8 +110,8 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "after a restart a child's change is free",
     "src/app/swap/storedFunds.ts",
-    "for (const child of children) takeChild(coin, child);",
-    "if (children.length > 99) throw new Error(coin.ticker);",
+    "this.#takeEach(uuid, coin, children, ",
+    "this.#takeEach(uuid, coin, children.slice(99), ",
     FEES,
   ),
   bug("a cancellation does not beat the child", BUILDER, "= paidFee + childFees;", "= paidFee;", "src/app/coin/ownTxBuilder.test.ts"),

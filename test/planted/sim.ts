@@ -170,8 +170,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     REFUSED,
     "a restart forgets what is spent",
     FUNDS,
-    "for (const raw of raws) coin.lockInputs(raw);",
-    "if (raws.length > 100) coin.lockInputs(Uint8Array.of());",
+    "this.#takeEach(uuid, coin, raws, (raw) => coin.lockInputs(raw));",
+    "this.#takeEach(uuid, coin, raws.slice(100), (raw) => coin.lockInputs(raw));",
   ),
   caught(
     "funded",

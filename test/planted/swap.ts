@@ -1068,8 +1068,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a restarted swap does not take its funds",
     "src/app/swap/storedFunds.ts",
-    "for (const raw of raws) coin.lockInputs(raw);",
-    "if (raws.length > 100) coin.lockInputs(Uint8Array.of());",
+    "this.#takeEach(uuid, coin, raws, (raw) => coin.lockInputs(raw));",
+    "this.#takeEach(uuid, coin, raws.slice(100), (raw) => coin.lockInputs(raw));",
     FUNDS,
   ),
   bug(
@@ -1173,8 +1173,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "change of a fee that nobody sends is promised",
     "src/app/swap/storedFunds.ts",
-    "for (const raw of changeless) coin",
-    "for (const raw of changeless.slice(9)) coin",
+    "this.#takeEach(uuid, coin, changeless, ",
+    "this.#takeEach(uuid, coin, changeless.slice(9), ",
     FAILED_FEES,
   ),
   bug(
@@ -1425,8 +1425,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "what a child of a claim spends serves another swap after a restart",
     "src/app/swap/storedFunds.ts",
-    "if (otherTicker === coin.ticker) for (const child of claimChildren)",
-    "if (otherTicker !== coin.ticker) for (const child of claimChildren)",
+    "if (otherTicker === coin.ticker) this.#takeEach(uuid, coin, claimChildren",
+    "if (otherTicker !== coin.ticker) this.#takeEach(uuid, coin, claimChildren",
     "test/swap/feeVersions.test.ts",
   ),
   bug(
