@@ -176,8 +176,15 @@ export const FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "a maker that has its coin forgets its own payment",
     "src/app/swap/isSettled.ts",
-    '(finished !== "success" || isDeep(task, ownPayment(terms.role)))',
-    "true",
+    "restsOn(finished, terms.role).some((slot) => isDeep(task, slot));",
+    '(finished === "success" || restsOn(finished, terms.role).some((slot) => isDeep(task, slot)));',
+    "test/swap/deepReorgs.test.ts",
+  ),
+  bug(
+    "a maker forgets its own refund because the taker's is deep",
+    "src/app/swap/isSettled.ts",
+    "restsOn(finished, terms.role).some((slot) => isDeep(task, slot));",
+    '(finished !== "success" || restsOn(finished, terms.role).some((slot) => isDeep(task, slot)));',
     "test/swap/deepReorgs.test.ts",
   ),
   bug(

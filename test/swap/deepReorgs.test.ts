@@ -114,6 +114,16 @@ describe.each([1, 2])("a reorg of %i blocks", (blocks) => {
   });
 });
 
+test("a reorg takes the maker's refund where the taker's own has long been deep: it goes out again", async () => {
+  world = await SwapWorld.open();
+  world.maker.refuse = (e) => (e.type === "tx_signed" && e.slot === "takerPaymentSpend" ? "full" : null);
+  const uuid = await world.start();
+  await world.until("the taker has its own back", async () => (await world.outcome(world.taker, uuid)) === "refunded");
+  await dig(world.maker, uuid, "makerPaymentRefund", 2, true);
+  await world.until("it is back", async () => depth("AAA", (await fact(world.maker, uuid, "makerPaymentRefund"))?.txid ?? "") >= 1, 400);
+  expect(await world.finish(uuid)).toEqual({ maker: "refunded", taker: "refunded" });
+});
+
 test("a claim reorged away after the end, and a refund of the other side in its place: the status says what was lost", async () => {
   world = await SwapWorld.open({ blockSec: null });
   const uuid = await world.start();

@@ -1,4 +1,4 @@
-import { ownPayment, type Slot, theirClaim } from "../../core/swap/events.ts";
+import { type Outcome, ownPayment, ownRefund, type Role, type Slot, theirClaim } from "../../core/swap/events.ts";
 import { type OwnTx, outcomeOf, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
@@ -21,11 +21,19 @@ export function isSettled(task: SwapTask): boolean {
   if (finished === null || !isFeeOver(task)) return false;
   // Facts of this very look may have turned the end round, and the log does not say so yet.
   if (finished !== (outcomeOf(task.state) ?? finished)) return false;
-  // Whoever has the other coin owes its own: until that stands as deep, it is sent again should a reorg undo it.
   const isDone =
     (decidingSlots(task).some((slot) => isDeep(task, slot)) || isGoneLong(task)) &&
-    (finished !== "success" || isDeep(task, ownPayment(terms.role)));
+    restsOn(finished, terms.role).some((slot) => isDeep(task, slot));
   return (finished === "failed" || isDone) && !isCarrying(task);
+}
+
+/**
+ * What became of the own payment: one of these has to stand as deep. Whoever has the other coin owes its own, and what was taken back is not for good
+ * because the other side's was: it is sent again should a reorg undo it.
+ */
+function restsOn(finished: Outcome, role: Role): readonly Slot[] {
+  if (finished === "success") return [ownPayment(role)];
+  return [ownRefund(role), "cancel", theirClaim(role)];
 }
 
 /** A payment given up for gone is claimed should it come back, for as long as anybody may still have its bytes at hand. */
