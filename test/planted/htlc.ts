@@ -323,9 +323,23 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "a taker has a maker verify thousands of made-up signatures of one fee, and all else stands still",
     SWAP_TX,
-    "if (bare.length > MAX_BARE_INPUTS) return",
-    "if (bare.length > 100_000) return",
+    "if (bare.length > most) return",
+    "if (bare.length > 100_000 * most) return",
     SWAP_TX_TEST,
+  ),
+  bug(
+    "as many signatures are verified of a large fee as of a small one",
+    SWAP_TX,
+    "Math.max(FEW_BARE_INPUTS, Math.min(MOST_BARE_INPUTS, Math.floor(MOST_HASHED_BYTES / bytes)));",
+    "Math.max(MOST_BARE_INPUTS, Math.floor(MOST_HASHED_BYTES / bytes));",
+    SWAP_TX_TEST,
+  ),
+  bug(
+    "dust that a stranger sent to a bare key spoils the dex fee, which no maker takes then",
+    "src/app/coin/utxoSwapCoin.ts",
+    "return this.builder.payFee(",
+    "return this.builder.takeAndSign(",
+    "test/swap/bareKeys.test.ts",
   ),
   bug(
     "signatures of a fee are verified though its outputs do not fit",

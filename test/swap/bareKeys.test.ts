@@ -84,6 +84,19 @@ test("fees that their own bytes rule out have nobody asked for them, nor for wha
   expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
+test("dust that a stranger sends to the taker's bare key does not spoil its fee: makers verify few signatures of bare keys", async () => {
+  world = new SwapWorld();
+  const { maker, taker } = world;
+  for (let i = 0; i < 150; i++) expect(world.chain("BBB").payFromFaucet(p2pkScript(taker.key.publicKey), 900n).ok).toBe(true);
+  world.mine("BBB");
+  await maker.open();
+  await taker.open();
+  const uuid = await world.start();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+  const fee = parseTx(fromHex((await taker.state(uuid)).own.fee?.raw ?? ""), world.chain("BBB").params.template.format);
+  expect(fee.ok && fee.value.inputs.length).toBe(21);
+});
+
 test("fees with made-up signatures of a bare key are verified three at once and then rarely, and the right one still counts", async () => {
   world = await SwapWorld.open();
   const { maker, taker } = world;

@@ -5,9 +5,10 @@ import { Secret } from "../../core/util/secret.ts";
 import { type BuildError, type BuiltTx, buildTx, worthSpending } from "../../core/utxo/buildTx.ts";
 import { type ExactFee, type FeeRate, htlcSpendFee } from "../../core/utxo/feeRate.ts";
 import { buildHtlcClaim, buildHtlcRefund, type HtlcSpend, type HtlcSpendError } from "../../core/utxo/htlcSpend.ts";
+import { p2pkScript } from "../../core/utxo/outputScript.ts";
 import { signInputs } from "../../core/utxo/signInput.ts";
-import type { SortedUnspents, Unspent } from "../../core/utxo/sortedUnspents.ts";
-import { HTLC_VOUT } from "../../core/utxo/swapTx.ts";
+import { filterUnspents, largestUnspents, type SortedUnspents, type Unspent } from "../../core/utxo/sortedUnspents.ts";
+import { FEW_BARE_INPUTS, HTLC_VOUT } from "../../core/utxo/swapTx.ts";
 import type { Tx, TxInput, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
 import { currentLockTime, draftTx, htlcLockTime, SEQUENCE_FINAL, SEQUENCE_REPLACEABLE } from "../../core/utxo/txTemplate.ts";
@@ -81,9 +82,30 @@ export class OwnTxBuilder {
 
   /** Takes outputs, signs, and locks them at once. */
   takeAndSign(outputs: readonly TxOutput[], reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
+    return this.#signTaken(outputs, reservation, this.#deps.ledger().take(outputs, reservation?.id ?? null));
+  }
+
+  /** The same for a dex fee, from few outputs of the bare key where that can be: makers verify no more of their signatures. */
+  payFee(outputs: readonly TxOutput[], reservation: Reservation | null): Result<OwnSignedTx, FundsError> {
+    const bare = p2pkScript(this.#deps.wallet.key.publicKey);
+    const fewBare = (all: SortedUnspents): SortedUnspents => {
+      const few = largestUnspents(
+        filterUnspents(all, ({ script }) => equalBytes(script, bare)),
+        FEW_BARE_INPUTS,
+      );
+      return filterUnspents(all, (u) => !equalBytes(u.script, bare) || few.includes(u));
+    };
+    const built = this.#deps.ledger().take(outputs, reservation?.id ?? null, fewBare);
+    return built.ok ? this.#signTaken(outputs, reservation, built) : this.takeAndSign(outputs, reservation);
+  }
+
+  #signTaken(
+    outputs: readonly TxOutput[],
+    reservation: Reservation | null,
+    built: Result<BuiltTx, BuildError>,
+  ): Result<OwnSignedTx, FundsError> {
     const { kind } = this.#deps.spec;
     const amount = outputs.reduce((n, o) => n + o.value, 0n);
-    const built = this.#deps.ledger().take(outputs, reservation?.id ?? null);
     if (!built.ok) return err(buildErrorToFunds(kind.ticker, kind.decimals, amount, built.error));
     const tx = this.sign(built.value.tx, built.value.spent);
     this.#deps.ledger().lock(tx, reservation ? { holdId: reservation.id, amount } : undefined);

@@ -211,8 +211,13 @@ export class UtxoLedger {
    * Builds a transaction; `lock` then takes its inputs and uses up the promise. Without a hold, what is promised to
    * others must still be possible afterwards. Where more transactions are promised than outputs are left to make them
    * from, the change comes in pieces, so that the swaps after the next block need not queue behind each other.
+   * @param only the outputs it is to be made of, of those there are; it may not be possible then, though it is
    */
-  take(outputs: readonly TxOutput[], holdId: string | null): Result<BuiltTx, BuildError> {
+  take(
+    outputs: readonly TxOutput[],
+    holdId: string | null,
+    only: ((unspents: SortedUnspents) => SortedUnspents) | null = null,
+  ): Result<BuiltTx, BuildError> {
     const ceiling = holdId === null ? null : this.#promises.ceilingOf(holdId);
     const rate = ceiling ? lowerRate(this.#deps.rate(), ceiling) : this.#deps.rate();
     const amount = outputs.reduce((n, o) => n + o.value, 0n);
@@ -220,14 +225,15 @@ export class UtxoLedger {
     const pool = this.#own.pool();
     const ready = this.#own.ready(pool);
     const keepsOthers = (tx: BuiltTx): Result<unknown, BuildError> => this.#replay(after(pool, tx), promised);
-    const plain = choose(ready, (unspents) => this.#deps.build(unspents, outputs, rate, false));
-    const insured = choose(ready, (unspents) => this.#deps.build(unspents, outputs, rate, true));
+    const plain = choose(ready, (unspents) => this.#deps.build(only ? only(unspents) : unspents, outputs, rate, false));
+    const insured = choose(ready, (unspents) => this.#deps.build(only ? only(unspents) : unspents, outputs, rate, true));
     // What insures one transaction is never taken from what is promised to others.
     const usesMore =
       insured.ok && plain.ok && (insured.value.fee > plain.value.fee || insured.value.spent.length > plain.value.spent.length);
     const built = insured.ok && (!usesMore || keepsOthers(insured.value).ok) ? insured : plain;
     if (!built.ok) return built;
-    if (!ceiling) {
+    // Promises were reckoned with the smallest outputs taken first.
+    if (!ceiling || only) {
       const rest = keepsOthers(built.value);
       if (!rest.ok) return rest;
     }

@@ -44,7 +44,7 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
       .map(({ txid, raw }) => ({ txid, raw, fee: this.feeOf(raw) ?? 0n }));
   }
   buildDexFee(args: Parameters<SwapCoin["buildDexFee"]>[0]): Result<OwnSignedTx, FundsError> {
-    return this.builder.takeAndSign(feeOutputs({ feeKey: args.feeKey, fee: args.feeUnits, burn: args.burnUnits }), args.reservation);
+    return this.builder.payFee(feeOutputs({ feeKey: args.feeKey, fee: args.feeUnits, burn: args.burnUnits }), args.reservation);
   }
   buildPayment({ contract, reservation }: Parameters<SwapCoin["buildPayment"]>[0]): Result<OwnSignedTx, FundsError> {
     return this.builder.takeAndSign(paymentOutputs(contract, contract.units), reservation);

@@ -176,17 +176,22 @@ test("a pay-to-public-key input is accepted for its signature, not for its looks
   expect(validateFee(cash, BITCOIN, { ...EXPECTED, scheme, spentValue: () => 5001n }).ok).toBe(false);
 });
 
-test("of signatures that are verified here a fee has twenty at most, and none is looked at where the outputs do not fit", () => {
-  const bare = (count: number, fee: bigint): Uint8Array =>
+test("of signatures that are verified here a fee has a hundred at most, a large one twenty, and none is looked at where the outputs do not fit", () => {
+  const bare = (count: number, fee: bigint, more = 0): Uint8Array =>
     serializeTx(
       signed(
         Array.from({ length: count }, () => p2pkScript(TAKER.publicKey)),
-        feeOutputs({ feeKey: FEE_KEY, fee, burn: 0n }),
+        [...feeOutputs({ feeKey: FEE_KEY, fee, burn: 0n }), ...Array.from({ length: more }, () => ({ value: 1n, script: OWN }))],
       ),
     );
-  expect(validateFee(bare(20, 1_000n), BITCOIN, EXPECTED).ok).toBe(true);
-  const many = validateFee(bare(21, 1_000n), BITCOIN, EXPECTED);
-  expect(!many.ok && many.error).toEqual({ kind: "TooManyBareInputs", most: 20 });
+  const most = (raw: Uint8Array): unknown => {
+    const checked = validateFee(raw, BITCOIN, EXPECTED);
+    return checked.ok || checked.error;
+  };
+  expect(most(bare(100, 1_000n))).toBe(true);
+  expect(most(bare(101, 1_000n))).toEqual({ kind: "TooManyBareInputs", most: 100 });
+  expect(most(bare(20, 1_000n, 3_000))).toBe(true);
+  expect(most(bare(21, 1_000n, 3_000))).toEqual({ kind: "TooManyBareInputs", most: 20 });
   // Nor are they of anybody's key: what they are is not asked.
   const low = validateFee(bare(2, 999n), BITCOIN, { ...EXPECTED, takerKey: key(3).publicKey });
   expect(!low.ok && low.error.kind).toBe("WrongValue");

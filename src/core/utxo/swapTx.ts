@@ -82,9 +82,16 @@ export type FeeFault =
 
 /**
  * Inputs with nothing but a signature that are verified, each over all of the transaction: takers make up thousands, and each takes milliseconds in
- * which nothing else runs. A fee needs one or two.
+ * which nothing else runs. So many of a transaction of any size, and more of a small one: a wallet takes its smallest outputs first, and anybody can
+ * send it some.
  */
-const MAX_BARE_INPUTS = 20;
+export const FEW_BARE_INPUTS = 20;
+const MOST_BARE_INPUTS = 100;
+/** Bytes that all these signatures together are over. */
+const MOST_HASHED_BYTES = 2_000_000;
+
+const mostBareInputs = (bytes: number): number =>
+  Math.max(FEW_BARE_INPUTS, Math.min(MOST_BARE_INPUTS, Math.floor(MOST_HASHED_BYTES / bytes)));
 
 export type ExpectedFee = DexFeeTerms & {
   /** The taker's HTLC key on this coin, 33 bytes: it must have signed every input. Null: who signed them is not asked. */
@@ -141,7 +148,7 @@ function namesKey(pushes: readonly Uint8Array[] | null, takerKey: Uint8Array): b
 /**
  * Checks a received dex fee transaction (4.4): every input carries the taker's key, output 0 pays at least the fee to the
  * fee key, and output 1 burns at least the burnt part if there is one. The chain verifies the signatures; only those of
- * P2PK inputs, which do not name their key, are verified here, of 20 at most, and last: they cost most.
+ * P2PK inputs, which do not name their key, are verified here, of 100 at most, and last: they cost most.
  */
 export function validateFee(bytes: Uint8Array, format: TxFormat, expected: ExpectedFee): Result<CheckedTx, FeeFault> {
   const { takerKey } = expected;
@@ -158,7 +165,9 @@ export function validateFee(bytes: Uint8Array, format: TxFormat, expected: Expec
   if (takerKey === null) return ok({ tx, txid: txid(tx) });
   const pushes = tx.inputs.map(pushesFor);
   const bare = [...tx.inputs.keys()].filter((i) => isBare(tx.inputs[i], pushes[i] ?? null));
-  if (bare.length > MAX_BARE_INPUTS) return err({ kind: "TooManyBareInputs", most: MAX_BARE_INPUTS });
+  // Where signatures cover values each spent transaction is asked for.
+  const most = expected.scheme.kind === "legacy" ? mostBareInputs(bytes.length) : FEW_BARE_INPUTS;
+  if (bare.length > most) return err({ kind: "TooManyBareInputs", most });
   const stranger = pushes.findIndex((p, i) => !bare.includes(i) && !namesKey(p, takerKey));
   if (stranger !== -1) return err({ kind: "NotSignedByTaker", input: stranger });
   if (bare.length > 0 && expected.scheme.kind !== "legacy" && !expected.spentValue) return err({ kind: "ValuesNeeded" });
