@@ -16,6 +16,27 @@ const WHICH = "test/evm/whichNodes.test.ts";
 /** Which nodes of an account chain are believed, and when. */
 export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
+    "my_balance of a token that its nodes told nothing of is an internal error",
+    "src/rpc/methods/myBalance.ts",
+    "if (untold) return err(untold);",
+    "",
+    WALLET,
+  ),
+  bug(
+    "figures of a token that its nodes told nothing of are an internal error, and its orders end",
+    "src/app/coin/evm/evmTradeFunds.ts",
+    "message === null ? this.coin.untold() :",
+    "message === null ? null :",
+    WALLET,
+  ),
+  bug(
+    "a withdrawal of a token that its nodes told nothing of is said to be more than there is",
+    "src/app/coin/evm/withdrawEvm.ts",
+    "?? coin.untold()?.message ?? null;",
+    ";",
+    WALLET,
+  ),
+  bug(
     "get_trade_fee of nodes that tell no price of gas is an internal error",
     "src/app/coin/evm/evmCoin.ts",
     'if (message !== null) return err({ kind: "Transport", coin: this.ticker, message });',
@@ -25,8 +46,8 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a withdrawal from nodes that tell no price of gas is an internal error",
     "src/app/coin/evm/withdrawEvm.ts",
-    'if (unpriced !== null) return err({ kind: "Transport", message: unpriced });',
-    "",
+    "const unpriced = priceObstacle(coin.account) ?? coin",
+    "const unpriced = coin",
     WALLET,
   ),
   bug(

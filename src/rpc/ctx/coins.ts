@@ -121,6 +121,8 @@ export interface WalletCoin {
   readonly decimals: number;
   readonly address: string;
   readonly settings: { readonly confirmations: number; readonly notarization: boolean };
+  /** That its backend has not told the balance, which nobody may ask for then; null: it has. Absent where there always is one. */
+  untold?(): Outage | null;
   /** Balance that can be spent. */
   spendable(): Rational;
   /** Locked by running swaps and open handshakes. */

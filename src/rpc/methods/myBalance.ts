@@ -1,13 +1,15 @@
 import { z } from "zod";
+import type { Outage } from "../../app/tradingCoin.ts";
 import { toDecimalString } from "../../core/money/rational.ts";
-import { ok } from "../../core/util/result.ts";
+import { err, ok } from "../../core/util/result.ts";
 import { activeCoin, type NoSuchCoin, noSuchCoin } from "../coinFaults.ts";
 import { defineMethod } from "../define.ts";
 import { legacyCoin } from "../field.ts";
+import { FUNDS_FAULTS } from "../fundsFaults.ts";
 import { decimalText } from "../money.ts";
 import { oldViewOf, oldViewShape } from "../oldView.ts";
 
-export const myBalance = defineMethod<NoSuchCoin>()({
+export const myBalance = defineMethod<NoSuchCoin | Outage>()({
   name: "my_balance",
   style: "flat",
   flatReply: "bare",
@@ -25,6 +27,8 @@ export const myBalance = defineMethod<NoSuchCoin>()({
     const coin = activeCoin(ctx, p.coin);
     if (!coin.ok) return coin;
     const { value } = coin;
+    const untold = value.untold?.();
+    if (untold) return err(untold);
     return ok({
       coin: p.coin,
       balance: toDecimalString(value.spendable()),
@@ -33,7 +37,10 @@ export const myBalance = defineMethod<NoSuchCoin>()({
       ...oldViewOf(value),
     });
   },
-  errors: { NoSuchCoin: noSuchCoin(true) },
+  errors: {
+    Transport: { ...FUNDS_FAULTS.Transport, when: "The nodes of an account chain told no balance of the token." },
+    NoSuchCoin: noSuchCoin(true),
+  },
   examples: [
     {
       title: "An enabled coin",

@@ -281,6 +281,12 @@ async function accounts(): Promise<Stage> {
     "the nodes tell a price": async () => {
       chain.prices = prices;
     },
+    "the nodes tell no balance of the token": async () => {
+      chain.unwatch({ tokens: [{ token, owner: token }] });
+    },
+    "the nodes tell the token's balance": async () => {
+      await chain.watchTokens(token, [token]);
+    },
     "the account is paid 10 ETH": async () => {
       chain.balance = 10n ** 19n;
     },

@@ -93,7 +93,13 @@ export class EvmCoin {
     this.#settings = { ...this.#settings, notarization };
   }
 
-  /** What the chain says the account has, base units. */
+  /** That the nodes have not told what the account has of it: those that were exchanged since it was enabled, or a token that answers no more. */
+  untold(): Outage | null {
+    const { chain, address, platform } = this.account;
+    if (this.contract === null || chain.token(this.contract, address)) return null;
+    return { kind: "Transport", coin: this.ticker, message: `the ${platform} nodes have told no balance of ${this.ticker}` };
+  }
+  /** What the chain says the account has, base units; see `untold`. */
   balanceUnits(): bigint {
     const { chain, address } = this.account;
     if (this.contract === null) return accountState(this.account).balance;

@@ -122,7 +122,7 @@ export class EvmTradeFunds {
     const unpriced = priceObstacle(this.coin.account) ?? dataObstacle(this.coin.account);
     const obstacle = unpriced ?? (contract === null ? payouts.obstacle : tokens.obstacle(contract));
     const message = state === "unreachable" ? (error ?? "the nodes do not answer") : obstacle;
-    return message === null ? null : { kind: "Transport", coin: this.ticker, message };
+    return message === null ? this.coin.untold() : { kind: "Transport", coin: this.ticker, message };
   }
   unmovable(volume: Rational): Outage | null {
     const { account, contract } = this.coin;

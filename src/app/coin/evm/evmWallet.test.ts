@@ -98,6 +98,19 @@ test.each([
   expect(await reply(node, method, { ...params })).toMatchObject({ error: UNPRICED });
 });
 
+test.each([
+  ["my_balance", { coin: "USDT" }],
+  ["withdraw", { coin: "USDT", to: OTHER, amount: "1" }],
+  ["max_taker_vol", { coin: "USDT" }],
+  ["trade_preimage", { base: "USDT", rel: "ETH", swap_method: "setprice", price: "1", volume: "1" }],
+] as const)("%s says that the nodes told no balance of a token: %o", async (method, params) => {
+  const { node, chain } = await world([platform("ETH"), token("USDT")]);
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  chain().unwatch({ tokens: [{ token: TOKEN, owner: TOKEN }] });
+  expect(await reply(node, method, { ...params })).toMatchObject({ error: "Transport error: the ETH nodes have told no balance of USDT" });
+});
+
 test.each(["alone", "beside"])(
   "a token whose enabling (%s) is called off while it is tried keeps no account open and is followed no more",
   async (how) => {

@@ -83,7 +83,7 @@ export async function withdrawEvm(
   signal: AbortSignal,
 ): Promise<Result<Withdrawal, WithdrawError>> {
   await lookAgain(coin.account.clock, coin.account.chain, signal);
-  const unpriced = priceObstacle(coin.account);
+  const unpriced = priceObstacle(coin.account) ?? coin.untold()?.message ?? null;
   if (unpriced !== null) return err({ kind: "Transport", message: unpriced });
   const asked = askedBid(coin, request);
   if (!asked.ok) return asked;
