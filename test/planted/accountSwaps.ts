@@ -43,6 +43,13 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
+    "an approval behind a payment has gas for the allowance that this uses up",
+    "src/app/coin/evm/allowanceKeeper.ts",
+    "const used = allowance > 0n ? NEW_ENTRY_GAS : 0n;",
+    "const used = 0n;",
+    "src/app/coin/evm/allowanceKeeper.test.ts",
+  ),
+  bug(
     "a dex fee of a token has the usual gas whatever the token needs",
     TRADE_FUNDS,
     'if (use === "fee") return ampleGas(this.#foundFee.gas);',
