@@ -99,3 +99,26 @@ test("the only one of those that agree on the block that names a price is believ
   expect(await pricesOf([null, 3n * GWEI])).toMatchObject({ legacy: 3n * GWEI, priority: tips(3n * GWEI) });
   expect(await pricesOf([null, null, null], null)).toBeNull();
 });
+
+test("nodes that tell no price any more: what the newest block says of its base fee counts, with the tips of before", async () => {
+  let baseFee = 2n * GWEI;
+  const world = scriptedWorld(1, {}, ([node]) => {
+    say(node, 3n * GWEI, GWEI);
+    node?.says.set("eth_getBlockByNumber", (_params, honest) => {
+      const header = honest() as Record<string, unknown>;
+      return { ...header, gasUsed: header.gasLimit, baseFeePerGas: quantity(baseFee) };
+    });
+  });
+  await world.drive(world.chain.refresh());
+  say(world.nodes[0], null);
+  const after = async (gwei: bigint) => {
+    baseFee = gwei * GWEI;
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+    return world.chain.gasPrices();
+  };
+  expect(await after(40n)).toEqual({ legacy: 46n * GWEI, nextBaseFee: 45n * GWEI, priority: tips(GWEI) });
+  expect(await after(8n)).toEqual({ legacy: 10n * GWEI, nextBaseFee: 9n * GWEI, priority: tips(GWEI) });
+  expect(world.chain.status().error).toContain("the price of gas");
+  await world.drive(world.chain.close());
+});

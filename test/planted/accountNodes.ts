@@ -16,6 +16,13 @@ const WHICH = "test/evm/whichNodes.test.ts";
 /** Which nodes of an account chain are believed, and when. */
 export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
+    "prices that no node tells any more stay below the base fee of the blocks that come",
+    LOOK,
+    "pricesAfter(old?.prices ?? null, header)",
+    "(old?.prices ?? null)",
+    PRICES,
+  ),
+  bug(
     "my_balance of a token that its nodes told nothing of is an internal error",
     "src/rpc/methods/myBalance.ts",
     "if (untold) return err(untold);",

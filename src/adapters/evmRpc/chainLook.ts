@@ -10,7 +10,7 @@ import { DataCostWatch } from "./dataCostReader.ts";
 import { EVENTS_OF, type EventKind, EventSearch } from "./eventSearch.ts";
 import { type LookFault, lookFaultText } from "./fault.ts";
 import { eventIn, type FollowedTx, lookAtNamed, lookAtWatched, type TxLook, type WatchedTxs } from "./followedTxs.ts";
-import { readGasPrices } from "./gasReader.ts";
+import { pricesAfter, readGasPrices } from "./gasReader.ts";
 import type { ChosenHead } from "./headChoice.ts";
 import type { NodePool } from "./nodePool.ts";
 import { readPayments } from "./paymentReader.ts";
@@ -187,7 +187,7 @@ export class ChainLook {
       tip: tipOf(chosen),
       accounts: accounts.value,
       tokens: withUnread(tokens, old?.tokens),
-      prices: prices.ok ? prices.value : (old?.prices ?? null),
+      prices: prices.ok ? prices.value : pricesAfter(old?.prices ?? null, header),
       data: this.#dataCost.cost,
       ...rest.value,
     };

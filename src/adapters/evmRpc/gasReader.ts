@@ -68,16 +68,30 @@ async function askAll<T>(quorum: Quorum, queries: readonly Query<T>[], signal: A
   return told;
 }
 
+function nextFee({ baseFeePerGas, gasUsed, gasLimit }: HeaderAnswer): bigint | null {
+  return baseFeePerGas === null ? null : nextBaseFee({ baseFee: baseFeePerGas, gasUsed, gasLimit });
+}
+
+/**
+ * Prices that no node tells any more, after a later block: its base fee needs no node's word, and what was paid beside it may still be. A bid
+ * below it would be in no block, and have shown its secret.
+ */
+export function pricesAfter(old: GasPrices | null, header: HeaderAnswer): GasPrices | null {
+  const next = nextFee(header);
+  if (old?.priority == null || next === null) return old;
+  return { legacy: next + old.priority.medium, nextBaseFee: next, priority: old.priority };
+}
+
 /**
  * What gas costs after `header`, as the middle one of the nodes of the quorum says. All are asked, and the only one that answers is believed, within bounds
  * where others were given: without a price nothing goes out.
  */
 export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal: AbortSignal): Promise<Result<GasPrices, LookFault>> {
-  const { baseFeePerGas, gasUsed, gasLimit } = header;
+  const { baseFeePerGas } = header;
   const queries: Query<bigint | FeeHistoryAnswer>[] = baseFeePerGas === null ? [gasPriceQuery] : [gasPriceQuery, feeHistoryQuery];
   const answers = await askAll(quorum, queries, signal);
   const values = answers.flatMap((list) => list.flatMap((answer) => (answer.ok ? [answer.value] : [])));
-  const next = baseFeePerGas === null ? null : nextBaseFee({ baseFee: baseFeePerGas, gasUsed, gasLimit });
+  const next = nextFee(header);
   const prices = values.filter((value) => typeof value === "bigint");
   const legacy = agreedPrice(prices, knownPrice(prices, next), quorum.need);
   if (legacy === null) {
