@@ -214,8 +214,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "of two spends of one waiting swap only the first is made dearer",
     FUNDS,
-    "const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin));",
-    "const mine = this.#renew(uuid, slot, coin);",
+    "const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin, missed));",
+    "const mine = this.#renew(uuid, slot, coin, missed);",
     WAITING_TEST,
   ),
   bug(
@@ -244,8 +244,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "what would fail is made dearer and dearer while its swap waits",
     FUNDS,
-    "if (!(await this.#giveUpHopeless(spend, coin))) await this.#renewInTurn",
-    "if ((await this.#giveUpHopeless(spend, coin)) !== null) await this.#renewInTurn",
+    "missed === null ? !isHopeless : isHopeless === false",
+    "missed === null || isHopeless === false",
     WAITING_TEST,
   ),
   bug("what nodes refused once is given up for as long as its swap waits", FUNDS, "      else coin.takeBack?.(raw);\n", "", WAITING_TEST),

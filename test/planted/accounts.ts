@@ -129,8 +129,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "money is locked by who cannot be paid",
     "src/app/swap/duties/payment.ts",
-    " ?? (await whyNotPaidOut(task, signal));",
-    ";",
+    "const unpaid = await whyNotPaidOut(task, signal);",
+    "const unpaid = null as string | null;",
     ATTACKS_TEST,
   ),
   bug(

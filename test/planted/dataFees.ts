@@ -76,8 +76,8 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "trades begin whatever the nodes say of data",
     FUNDS,
-    "const obstacle = dataObstacle(this.coin.account) ?? (contract",
-    "const obstacle = null ?? (contract",
+    "priceObstacle(this.coin.account) ?? dataObstacle(this.coin.account);",
+    "priceObstacle(this.coin.account);",
     SIM,
   ),
   bug(

@@ -782,8 +782,8 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a declared error that no call provokes",
     "src/rpc/methods/getTradeFee.ts",
-    "errors: { NoSuchCoin: noSuchCoin(true) }",
-    "errors: { NoSuchCoin: noSuchCoin(true), Unheard: noSuchCoin(true) }",
+    "NoSuchCoin: noSuchCoin(true),",
+    "NoSuchCoin: noSuchCoin(true), Unheard: noSuchCoin(true),",
     "test/rpc/conformance/coverage.test.ts",
   ),
   bug("a uuid as a URN is refused", "src/rpc/field.ts", "/^urn:uuid:([^{}]{36})$/, ", "", "test/rpc/conformance/orders.test.ts"),
