@@ -90,6 +90,8 @@ export interface TradingCoin {
   unexplained?(): string | null;
   /** Why so much of it cannot be given in one swap though it is there: a token that moves less at a time. Null or no such method: nothing. */
   unmovable?(volume: Rational): Outage | null;
+  /** The most that one swap gives, by the same measure; null or no such method: whatever there is. */
+  mostAtOnce?(): Rational | null;
   /**
    * Whether what there is is still being counted: by a first scan, or by reading the blocks of a time this node was down. False or no such
    * method: it is known.

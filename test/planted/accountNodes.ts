@@ -16,6 +16,27 @@ const WHICH = "test/evm/whichNodes.test.ts";
 /** Which nodes of an account chain are believed, and when. */
 export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
+    "an order of all there is gives more than the token moves at once",
+    "src/app/orders/fundsChecks.ts",
+    "const volume = movable(coin, min(sub(most.value.volume, beside), sub(available, leastReserve)));",
+    "const volume = min(sub(most.value.volume, beside), sub(available, leastReserve));",
+    "src/app/fees/accountFees.test.ts",
+  ),
+  bug(
+    "the greatest volume of a taker is more than the token moves at once",
+    "src/app/fees/tradeVolumes.ts",
+    "const volume = movable(coin, gt(mul(shared, rule.rate), rule.floor) ? shared : sub(possible, rule.floor));",
+    "const volume = gt(mul(shared, rule.rate), rule.floor) ? shared : sub(possible, rule.floor);",
+    WALLET,
+  ),
+  bug(
+    "the greatest volume of a maker is more than the token moves at once",
+    "src/app/fees/tradeVolumes.ts",
+    "const volume = movable(coin, sub(payment.value.volume, beside));",
+    "const volume = sub(payment.value.volume, beside);",
+    WALLET,
+  ),
+  bug(
     "prices that no node tells any more stay below the base fee of the blocks that come",
     LOOK,
     "pricesAfter(old?.prices ?? null, header)",

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FakeAccountCoin, GAS } from "../../../test/fakes/fakeAccountCoin.ts";
 import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
 import { add, decimal, eq, mul, type Rational, rational, sub, toDecimalString, ZERO } from "../../core/money/rational.ts";
-import { checkTakerFunds } from "../orders/fundsChecks.ts";
+import { checkTakerFunds, maxMakerVolume as maxOrderVolume } from "../orders/fundsChecks.ts";
 import type { TradeRules } from "../orders/ordersDeps.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
 import { type PreimageRequest, tradePreimage } from "./tradePreimage.ts";
@@ -137,4 +137,12 @@ test("what is named as the greatest volume can be ordered: it leaves what is hel
     ok: false,
     error: { kind: "NotSufficientBaseCoinBalance", required: decimal("0.04") },
   });
+});
+
+test("an order of all there is gives no more than the coin moves at once", () => {
+  const { TOK, DOC } = coins();
+  const most = () => maxOrderVolume({ coin: TOK, other: DOC });
+  expect(most()).toMatchObject({ ok: true, value: decimal("99.999") });
+  Object.assign(TOK, { mostAtOnce: () => decimal("7") });
+  expect(most()).toEqual({ ok: true, value: decimal("7") });
 });

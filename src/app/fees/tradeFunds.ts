@@ -1,4 +1,4 @@
-import { add, isPositive, lt, type Rational, sub, ZERO } from "../../core/money/rational.ts";
+import { add, isPositive, lt, min, type Rational, sub, ZERO } from "../../core/money/rational.ts";
 import type { FeeFunds, FeeStage, HeldFees, MissingFunds, Outage, PricedCoin, TradingCoin } from "../tradingCoin.ts";
 
 /** What a trade takes from this node's balances. */
@@ -32,6 +32,9 @@ export function feesBeside(coin: TradingCoin, other: TradingCoin | null, stage: 
 
 /** A claim that the account pays for needs a balance, which may be old while the backend is away. */
 export const claimOutage = (coin: PricedCoin): Outage | null => (coin.spendsFrom === "account" ? coin.outage() : null);
+
+/** Of a volume, what the coin moves at once. */
+export const movable = (coin: TradingCoin, volume: Rational): Rational => min(volume, coin.mostAtOnce?.() ?? volume);
 
 /**
  * The first coin that has too little free for a trade: the coin given, then the one that pays its fees, then the one that pays

@@ -1,7 +1,7 @@
 import { add, div, gt, isZero, lte, max, mul, ONE, type Rational, sub, ZERO } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { FeeStage, MissingFunds, Outage, PricedCoin, TradingCoin, Unfunded } from "../tradingCoin.ts";
-import { claimOutage, feesBeside, heldStage, missingFunds } from "./tradeFunds.ts";
+import { claimOutage, feesBeside, heldStage, missingFunds, movable } from "./tradeFunds.ts";
 
 /** Dex fee of a pair: the greater of `floor` and volume x `rate`; whole taker coins. `floor` has the coin's dust in it. */
 export type DexFeeRule = { readonly rate: Rational; readonly floor: Rational };
@@ -31,7 +31,7 @@ export function maxTakerVolume(coin: TradingCoin, other: TradingCoin | null, rul
   const possible = [ownFeeTx, feesBeside(coin, other, held)].reduce(sub, payment.value.volume);
   // V + max(floor, V x rate) = possible. Where the two cases meet, V x rate = floor.
   const shared = div(possible, add(ONE, rule.rate));
-  const volume = gt(mul(shared, rule.rate), rule.floor) ? shared : sub(possible, rule.floor);
+  const volume = movable(coin, gt(mul(shared, rule.rate), rule.floor) ? shared : sub(possible, rule.floor));
   return ok(lte(volume, coin.dust) ? ZERO : volume);
 }
 
@@ -52,7 +52,7 @@ export function maxMakerVolume(
   const payment = coin.maxPayment(held);
   if (!payment.ok) return payment;
   const beside = feesBeside(coin, other, held);
-  const volume = sub(payment.value.volume, beside);
+  const volume = movable(coin, sub(payment.value.volume, beside));
   if (!gt(volume, coin.dust)) {
     return err({
       kind: "NotSufficientBalance",

@@ -14,7 +14,7 @@ import {
   ZERO,
 } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { feesBeside, missingFunds, type Outlay } from "../fees/tradeFunds.ts";
+import { feesBeside, missingFunds, movable, type Outlay } from "../fees/tradeFunds.ts";
 import type { FundsError, MissingFunds, Outage, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 
@@ -125,7 +125,7 @@ export function maxMakerVolume({ coin, other }: TradeCoins, leastReserve: Ration
   const lockedBySwaps = coin.locked();
   const available = sub(coin.spendable(), lockedBySwaps);
   const beside = feesBeside(coin, other, STAGE);
-  const volume = min(sub(most.value.volume, beside), sub(available, leastReserve));
+  const volume = movable(coin, min(sub(most.value.volume, beside), sub(available, leastReserve)));
   if (gt(coin.dust, volume)) {
     const ownFees = coin.feeTicker === coin.ticker ? add(most.value.fee, beside) : ZERO;
     const required = add(coin.dust, max(ownFees, leastReserve));

@@ -129,6 +129,11 @@ export class EvmTradeFunds {
     const message = contract === null ? null : account.tokens.limit(contract, toUnits(volume, this.decimals));
     return message === null ? null : { kind: "Transport", coin: this.ticker, message };
   }
+  mostAtOnce(): Rational | null {
+    const { account, contract } = this.coin;
+    const most = contract === null ? null : account.tokens.mostAtOnce(contract);
+    return most === null ? null : fromUnits(most, this.decimals);
+  }
   async reach(signal?: AbortSignal): Promise<Outage | null> {
     const { clock, chain, payouts, tokens } = this.coin.account;
     const { contract } = this.coin;

@@ -81,6 +81,25 @@ test("withdrawals of the whole balance asked for at once: one is sent, the other
   expect(chain().sent.length).toBe(1);
 });
 
+test("the greatest volume of a token that moves only so much at once is what was found to move", async () => {
+  const prepare = (chain: FakeAccountChain): void => {
+    chain.trip = (amount) => (amount > 40_000_000n ? err({ kind: "Reverted", data: null, message: "too much" }) : null);
+  };
+  const { node } = await world([platform("ETH"), token("USDT")], { prepare });
+  await reply(node, "enable", { coin: "ETH", ...NODES });
+  await reply(node, "enable", { coin: "USDT", swap_contract_address: NODES.swap_contract_address });
+  const [taker, maker, preimage] = [
+    await reply(node, "max_taker_vol", { coin: "USDT" }),
+    await node.v2("max_maker_vol", { coin: "USDT" }),
+    await reply(node, "trade_preimage", { base: "USDT", rel: "ETH", swap_method: "setprice", price: "1", max: true }),
+  ];
+  expect([taker, maker, preimage]).toMatchObject([
+    { result: { numer: "125", denom: "16" } },
+    { reply: { result: { volume: { decimal: "7.8125" } } } },
+    { result: { volume: "7.8125" } },
+  ]);
+});
+
 const UNPRICED = "Transport error: the ETH nodes have told no price of gas";
 test.each([
   ["get_trade_fee", { coin: "ETH" }],

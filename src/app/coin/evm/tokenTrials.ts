@@ -92,6 +92,12 @@ export class TokenTrials {
     return null;
   }
 
+  /** Most of it that was found to move at once where more was refused; null: nothing was. */
+  mostAtOnce(token: EvmAddress): bigint | null {
+    const found = [...this.#trials.values()].flatMap((trial) => (trial.token === token && trial.refused ? (trial.most ?? []) : []));
+    return found.reduce<bigint | null>((least, most) => (least === null || most < least ? most : least), null);
+  }
+
   /** Tries a token now at all contracts it is followed at. */
   look(token: EvmAddress, signal?: AbortSignal): Promise<void> {
     const own = [...this.#trials.values()].filter((trial) => trial.token === token && this.#balanceOf(trial) > 0n);
