@@ -152,9 +152,10 @@ export interface UtxoChain {
   crowded?(script: Uint8Array): Crowded | null;
   /**
    * A backend of several strangers, which count what they are asked for and do not have, and cut off who asks for much of it: whether they say
-   * that a transaction waits in their mempools, asked in a way that costs little where it does not. Absent: whatever is asked for costs the same.
+   * that a transaction is there, asked in a way that costs little where it is not. What is in a block already is found only by the history of
+   * `payer`, a script whose outputs it spends. Absent: whatever is asked for costs the same.
    */
-  isWaiting?(raw: Uint8Array, signal?: AbortSignal): Promise<boolean>;
+  isWaiting?(raw: Uint8Array, payer: Uint8Array | null, signal?: AbortSignal): Promise<boolean>;
   /** All known outputs to a watched script, spent ones of swap scripts included. A list that was given stays as it is: with a change comes another. */
   outputs(script: Uint8Array): readonly SeenOutput[];
   /** A followed transaction, or one that touches a watched script. */

@@ -86,12 +86,12 @@ test("servers that end the connection when they do not know a method (electrs of
   if (!paid.ok) expect.fail("not paid");
   const ending = w.servers.map(({ faults }) => faults.add({ kind: "lost_reply", methods: ["blockchain.scripthash.get_mempool"] }));
   for (let i = 0; i < 2; i++) {
-    expect(await whileTimePasses(w, chain.isWaiting?.(paid.value.raw) ?? Promise.reject(new Error("not asked")))).toBe(false);
+    expect(await whileTimePasses(w, chain.isWaiting?.(paid.value.raw, null) ?? Promise.reject(new Error("not asked")))).toBe(false);
     await w.pass(60_000);
   }
   w.asked.length = 0;
   for (let i = 0; i < 5; i++) {
-    expect(await whileTimePasses(w, chain.isWaiting?.(paid.value.raw) ?? Promise.reject(new Error("not asked")))).toBe(true);
+    expect(await whileTimePasses(w, chain.isWaiting?.(paid.value.raw, null) ?? Promise.reject(new Error("not asked")))).toBe(true);
     await w.pass(10_000);
   }
   expect(states(chain)).toEqual(ALL_THERE);
@@ -99,6 +99,6 @@ test("servers that end the connection when they do not know a method (electrs of
   // A day later another program may answer there.
   for (const [i, { faults }] of w.servers.entries()) faults.clear(ending[i]?.id);
   await w.pass(24 * 3_600_000);
-  await whileTimePasses(w, chain.isWaiting?.(paid.value.raw) ?? Promise.reject(new Error("not asked")));
+  await whileTimePasses(w, chain.isWaiting?.(paid.value.raw, null) ?? Promise.reject(new Error("not asked")));
   expect(w.asked).toContain("blockchain.scripthash.get_mempool");
 });

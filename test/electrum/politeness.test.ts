@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const undo of cleanup.splice(0).reverse()) await undo();
 });
 
-type Spoil = (line: string, server: number) => string | null;
+type Spoil = (line: string, server: number, call: string) => string | null;
 
 async function begin(
   spoil?: Spoil,
@@ -37,6 +37,10 @@ async function begin(
 }
 /** Calls of a method at each server since `asked` was cleared. */
 const askedOf = (w: ElectrumWorld, method: string): number => w.asked.filter((m) => m === method).length / SERVERS;
+
+/** Whether a fee is there. */
+const ask = (chain: ElectrumChain, raw: Uint8Array, payer: Uint8Array | null): Promise<boolean> =>
+  chain.isWaiting?.(raw, payer) ?? Promise.reject(new Error("nobody can be asked"));
 
 /** A transaction that the chain does not have yet: made on a chain with the same past. */
 async function notYetSent(): Promise<{ readonly txid: string; readonly raw: Uint8Array }> {
@@ -147,12 +151,12 @@ test("whether a transaction waits in mempools is asked in a way that nobody refu
   });
   const { txid: id, raw } = await notYetSent();
   w.asked.length = 0;
-  expect(await chain.isWaiting?.(raw)).toBe(false);
+  expect(await ask(chain, raw, null)).toBe(false);
   named = id;
-  expect(await chain.isWaiting?.(raw)).toBe(false);
+  expect(await ask(chain, raw, null)).toBe(false);
   expect([refused, w.asked.length]).toEqual([0, 2 * SERVERS]);
   w.daemon.answer("sendrawtransaction", [toHex(raw)]);
-  expect(await chain.isWaiting?.(raw)).toBe(true);
+  expect(await ask(chain, raw, null)).toBe(true);
 });
 
 test.each([
@@ -192,12 +196,46 @@ test("servers that do not know how to tell what waits at a script are asked for 
   for (const { faults } of w.servers)
     faults.add({ kind: "error", code: -32601, message: "method not found", methods: ["blockchain.scripthash.get_mempool"] });
   const { raw } = await notYetSent();
-  expect(await chain.isWaiting?.(raw)).toBe(false);
+  expect(await ask(chain, raw, null)).toBe(false);
   w.daemon.answer("sendrawtransaction", [toHex(raw)]);
-  expect(await chain.isWaiting?.(raw)).toBe(true);
+  expect(await ask(chain, raw, null)).toBe(true);
   w.mine();
-  expect(await chain.isWaiting?.(raw)).toBe(true);
+  expect(await ask(chain, raw, null)).toBe(true);
   expect(askedOf(w, "blockchain.scripthash.get_mempool")).toBeLessThanOrEqual(1);
+});
+
+test("a fee that came into a block before anybody asked is found by the history of who pays it, which is asked for at a pace; one server's word does not count", async () => {
+  let named = "";
+  let refused = 0;
+  const { w, chain } = await begin((line, server, call) => {
+    if (line.includes('"error"')) refused++;
+    if (server !== 0 || named === "" || !call.includes(HISTORY)) return line;
+    return line.replace('"result":[', `"result":[{"tx_hash":"${named}","height":1},`).replace(",]", "]");
+  });
+  const payer = scriptNumber(1);
+  w.pay(payer, 100_000n);
+  w.mine();
+  await whileTimePasses(w, chain.watchScript(payer, 0));
+  const raw = serializeTx(spendOf(w.format, 1, chain.outputs(payer), scriptNumber(2)));
+  await chain.unwatch({ scripts: [payer] });
+  expect(await whileTimePasses(w, ask(chain, raw, payer))).toBe(false);
+  named = txid(spendOf(w.format, 1, [], payer));
+  expect(await whileTimePasses(w, ask(chain, raw, payer))).toBe(false);
+  w.daemon.answer("sendrawtransaction", [toHex(raw)]);
+  w.mine();
+  expect(await whileTimePasses(w, ask(chain, raw, payer))).toBe(true);
+  expect(await whileTimePasses(w, ask(chain, raw, null))).toBe(false);
+  expect(refused).toBe(0);
+  // Whoever makes up fees may pay them from an address that was paid hundreds of times.
+  const crowded = scriptNumber(3);
+  for (let i = 0; i < 3; i++) {
+    for (let k = 0; k < 50; k++) w.pay(crowded, 1_000n);
+    w.mine();
+  }
+  const { raw: other } = await notYetSent();
+  w.asked.length = 0;
+  for (let i = 0; i < 10; i++) expect(await whileTimePasses(w, ask(chain, other, crowded))).toBe(false);
+  expect(askedOf(w, HISTORY)).toBeLessThanOrEqual(2);
 });
 
 test("of what was sent from here and pays scripts of no address, nothing is kept: others may have made it, as large as they like", async () => {

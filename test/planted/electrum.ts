@@ -31,6 +31,20 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a fee that a block had before it was seen to wait is not looked for where its taker pays from",
+    `${AT}/waitingTx.ts`,
+    "if (payer === null || servers",
+    "if (payer !== undefined || servers",
+    POLITE_TEST,
+  ),
+  bug(
+    "the long history of whoever makes up fees is asked for each time",
+    `${AT}/waitingTx.ts`,
+    "pace.told(server.name, scriptHash, lines?.length ?? REFUSED_LINES, nowMs);",
+    "pace.told(server.name, scriptHash, 0, nowMs);",
+    POLITE_TEST,
+  ),
+  bug(
     "a server that ends the connection over a method it does not know is asked for it each time it is back",
     `${AT}/endingMethods.ts`,
     "ended.times >= TWICE",

@@ -10,6 +10,13 @@ const NEGOTIATION_TEST = "src/core/swap/negotiation.test.ts";
 /** Scripts, signatures, time locks and keys: what both sides must agree on byte for byte. */
 export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
+    "the history of a stranger is asked for, whose key somebody puts into a made-up fee",
+    SWAP_TX,
+    "pushes.length !== 2 || !isKeyOf(key, takerKey)) return null;",
+    "pushes.length !== 2) return null;",
+    SWAP_TX_TEST,
+  ),
+  bug(
     "the script checks the secret's hash with another opcode",
     HTLC,
     "Uint8Array.of(OP.EQUALVERIFY, OP.HASH160),",

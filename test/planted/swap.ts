@@ -1479,10 +1479,17 @@ export const SWAP: readonly PlantedBug[] = [
     BAD_PEERS,
   ),
   bug(
+    "servers are not told at which address the taker of a fee pays from",
+    "src/app/swap/duties/fee.ts",
+    "coin.feePayer?.(raw, fromHex(negotiated.takerCoinPub)) ?? null;",
+    "coin.feePayer?.(raw, fromHex(terms.dexFeePubkey)) ?? null;",
+    BAD_PEERS,
+  ),
+  bug(
     "a fee that waits in mempools comes after all that are made up",
     "src/app/swap/duties/fee.ts",
-    "if (await chain.isWaiting(raw, signal)) return null;",
-    "await chain.isWaiting(raw, signal);",
+    "if (await chain.isWaiting(raw, payer, signal)) return null;",
+    "await chain.isWaiting(raw, payer, signal);",
     BAD_PEERS,
   ),
   bug(

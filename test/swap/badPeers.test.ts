@@ -6,6 +6,7 @@ import type { SwapMessage } from "../../src/core/message/types.ts";
 import { makerLock, takerLock } from "../../src/core/swap/timelocks.ts";
 import { fromHex, toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
+import { p2pkhScript } from "../../src/core/utxo/outputScript.ts";
 import { signInputs } from "../../src/core/utxo/signInput.ts";
 import { feeOutputs } from "../../src/core/utxo/swapTx.ts";
 import { parseTx, serializeTx } from "../../src/core/utxo/txCodec.ts";
@@ -371,6 +372,20 @@ test("fees that wait in no mempool and are there all the same use up nothing of 
       maker: "success",
       taker: "success",
     });
+});
+
+test("a fee that a block had before it could be seen to wait is asked about at the address of its taker, so that made-up fees do not hold it up", async () => {
+  world = await SwapWorld.open();
+  const payers = new Set<string>();
+  const isWaiting = async (_raw: Uint8Array, payer: Uint8Array | null): Promise<boolean> => {
+    payers.add(payer === null ? "" : toHex(payer));
+    return payer !== null;
+  };
+  Object.assign(world.maker.coin("BBB").chain, { isWaiting });
+  const uuid = await world.start();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+  const { negotiated } = await world.maker.state(uuid);
+  expect([...payers]).toEqual([toHex(p2pkhScript(hash160(fromHex(negotiated?.takerCoinPub ?? ""))))]);
 });
 
 test("messages signed by a stranger, unsigned or of another kind are passed on and change nothing", async () => {

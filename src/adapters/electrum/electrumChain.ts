@@ -35,7 +35,7 @@ import { ServerVisits } from "./serverVisits.ts";
 import { SpendSearch } from "./spendSearch.ts";
 import { TxProver } from "./txProver.ts";
 import { visitLog } from "./visitLog.ts";
-import { isWaiting } from "./waitingTx.ts";
+import { isWaiting, type Payer } from "./waitingTx.ts";
 import { WatchedTxs } from "./watchedTxs.ts";
 import { Witnesses } from "./witnesses.ts";
 
@@ -234,6 +234,10 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   });
   const done = loop.run();
 
+  /** Of those who pay the fees of swaps: whoever begins swaps may choose them, and what is asked about them takes nothing from what is followed. */
+  const payerPace = new HistoryPace();
+  const paidBy = (script: Uint8Array | null): Payer | null =>
+    script === null ? null : { script: hexOf(script), pace: payerPace, nowMs: clock.nowMs() };
   const keyOf = (script: Uint8Array): WatchKey => ({ kind: "script", key: toHex(script) });
 
   async function watch(key: WatchKey, fromHeight: number, signal?: AbortSignal): Promise<void> {
@@ -291,11 +295,11 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       if (tracked === undefined || views.telling(tracked, pool.present()) !== "crowded") return null;
       return search.crowded(tracked.scriptHex);
     },
-    async isWaiting(raw, signal) {
+    async isWaiting(raw, payer, signal) {
       const parsed = parseTx(raw, format);
       if (!parsed.ok) return false;
       const txid = rawTxid(parsed.value, raw);
-      return index.tx(txid) !== undefined || bounded(signal, false, () => isWaiting(pool.present(), txid, parsed.value));
+      return index.tx(txid) !== undefined || bounded(signal, false, () => isWaiting(pool.present(), txid, parsed.value, paidBy(payer)));
     },
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),

@@ -1,20 +1,31 @@
 import type { Tx } from "../../core/utxo/tx.ts";
 import { parseHistory, parseRawTx } from "./answers.ts";
 import { isUnknownMethod } from "./fault.ts";
+import type { HistoryPace } from "./historyPace.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf } from "./scriptHash.ts";
 import { witnessesOf } from "./serverPool.ts";
 import { helpersOf } from "./watchedTxs.ts";
 
+/** Lines counted for a history that is refused: as many as any that is told may have. */
+const REFUSED_LINES = 20_000;
+
+/** Who pays a transaction (its script in hex), and when its history may be asked for. */
+export type Payer = { readonly script: string; readonly pace: HistoryPace; readonly nowMs: number };
+
 /**
- * Whether two servers, or the only one, have a transaction in their mempools. They are asked for what waits at a script it pays, and not for it by
- * its id: ElectrumX (1.15) counts a hundred for each id that it does not know, and next to nothing for a script at which nothing waits.
+ * Whether two servers, or the only one, have a transaction. They are asked for what waits at a script it pays, and not for it by its id: ElectrumX (1.15)
+ * counts a hundred for each id that it does not know, and next to nothing for a script at which nothing waits. Those who do not name it are asked for
+ * the history of who pays it: it may be in a block by now.
  */
-export async function isWaiting(servers: readonly RemoteServer[], txid: string, tx: Tx): Promise<boolean> {
+export async function isWaiting(servers: readonly RemoteServer[], txid: string, tx: Tx, payer: Payer | null): Promise<boolean> {
+  const need = witnessesOf(servers.length);
   const [script] = helpersOf(tx);
-  if (script === undefined) return false;
-  const asked = await Promise.all(servers.map((server) => isNamedBy(server, txid, scriptHashOf(script))));
-  return asked.filter(Boolean).length >= witnessesOf(servers.length);
+  const waits = await Promise.all(servers.map((server) => script !== undefined && isNamedBy(server, txid, scriptHashOf(script))));
+  const others = servers.filter((_, i) => !waits[i]);
+  if (payer === null || servers.length - others.length >= need) return servers.length - others.length >= need;
+  const stands = await Promise.all(others.map((server) => isPaidBy(server, txid, payer)));
+  return servers.length - stands.filter((is) => !is).length >= need;
 }
 
 /** Who does not know how to tell what waits at a script is electrs, which counts nothing: that is asked for the transaction itself. */
@@ -22,4 +33,13 @@ async function isNamedBy(server: RemoteServer, txid: string, scriptHash: string)
   const waiting = await server.ask("blockchain.scripthash.get_mempool", [scriptHash], parseHistory);
   if (waiting.ok) return waiting.value !== "too_long" && waiting.value.some((line) => line.txid === txid);
   return isUnknownMethod(waiting.error) && (await server.ask("blockchain.transaction.get", [txid], parseRawTx)).ok;
+}
+
+async function isPaidBy(server: RemoteServer, txid: string, { script, pace, nowMs }: Payer): Promise<boolean> {
+  const scriptHash = scriptHashOf(script);
+  if (!pace.isDue(server.name, scriptHash, nowMs)) return false;
+  const history = await server.ask("blockchain.scripthash.get_history", [scriptHash], parseHistory);
+  const lines = history.ok && history.value !== "too_long" ? history.value : null;
+  pace.told(server.name, scriptHash, lines?.length ?? REFUSED_LINES, nowMs);
+  return lines?.some((line) => line.txid === txid) ?? false;
 }

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import { classifySpend, extractSecret, p2shOf, redeemScript } from "../../core/utxo/htlc.ts";
 import { isSignedRefund } from "../../core/utxo/htlcSpend.ts";
 import { pushesOf } from "../../core/utxo/script.ts";
-import { type FeeFault, feeOutputs, HTLC_VOUT, MAX_PEER_TX_BYTES, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
+import { type FeeFault, feeOutputs, feePayer, HTLC_VOUT, MAX_PEER_TX_BYTES, validateFee, validatePayment } from "../../core/utxo/swapTx.ts";
 import type { OutPoint } from "../../core/utxo/tx.ts";
 import { parseTx, txid } from "../../core/utxo/txCodec.ts";
 import type { Contract, ExpectedDexFee, SignedTx, TxRefusal } from "../swap/swapCoin.ts";
@@ -53,6 +53,9 @@ export class SwapTxReader {
     const reason = faultText(checked.error);
     const { kind } = checked.error;
     return kind === "ValuesNeeded" || kind === "BadSignature" ? err({ kind, reason }) : refused(reason);
+  }
+  feePayer(raw: Uint8Array, takerKey: Uint8Array): Uint8Array | null {
+    return feePayer(raw, this.#kind.template.format, takerKey);
   }
   /** What a received transaction spends with a signature alone, where that covers the value. */
   bareInputs(raw: Uint8Array): readonly OutPoint[] {

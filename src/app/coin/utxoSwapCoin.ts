@@ -140,6 +140,9 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
     }
     return ({ txid, vout }) => values.get(txid)?.[vout] ?? null;
   }
+  feePayer(raw: Uint8Array, takerKey: Uint8Array): Uint8Array | null {
+    return this.#reader.feePayer(raw, takerKey);
+  }
   checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal> {
     return this.#reader.checkDexFee(raw, expected);
   }

@@ -317,6 +317,8 @@ export interface SwapCoin extends TradingCoin {
    * key, and may cover the value. Null: it does not have all of them, and the fee cannot count now. Absent: nothing of the kind is needed.
    */
   spentValues?(raw: Uint8Array, signal: AbortSignal): Promise<SpentValue | null>;
+  /** The script whose outputs a dex fee spends, as far as it is one of `takerKey`; null: of no such one. Absent: the chain knows no scripts. */
+  feePayer?(raw: Uint8Array, takerKey: Uint8Array): Uint8Array | null;
   /** Every input signed by `takerKey`, output 0 pays at least the fee to the fee key, burn output if due. */
   checkDexFee(raw: Uint8Array, expected: ExpectedDexFee): Result<SignedTx, TxRefusal>;
   /** Which branch of the contract a transaction takes when it spends output 0 of `paymentTxid`. Bytes that cannot be had are empty. */

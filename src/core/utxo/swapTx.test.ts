@@ -5,10 +5,10 @@ import { decimal, toUnits } from "../money/rational.ts";
 import { fromHex, toHex } from "../util/bytes.ts";
 import { hash160 } from "./hash.ts";
 import type { HtlcTerms } from "./htlc.ts";
-import { p2pkhScript, p2pkScript, p2wpkhScript } from "./outputScript.ts";
+import { p2pkhScript, p2pkScript, p2shScript, p2wpkhScript } from "./outputScript.ts";
 import { pushesOf } from "./script.ts";
 import { type SighashScheme, signInputs } from "./signInput.ts";
-import { type ExpectedFee, feeOutputs, paymentOutputs, validateFee, validatePayment } from "./swapTx.ts";
+import { type ExpectedFee, feeOutputs, feePayer, paymentOutputs, validateFee, validatePayment } from "./swapTx.ts";
 import type { Tx, TxOutput } from "./tx.ts";
 import { serializeTx, type TxFormat } from "./txCodec.ts";
 import { draftTx } from "./txTemplate.ts";
@@ -162,6 +162,29 @@ test("every way the taker's key can sign an input counts, and one foreign input 
   const nested = signed([p2wpkhScript(hash160(pubkey))], outputs);
   const wrapped = { ...nested, inputs: nested.inputs.map((i) => ({ ...i, scriptSig: fromHex(`160014${toHex(hash160(pubkey))}`) })) };
   expect(validateFee(serializeTx(wrapped), BITCOIN, EXPECTED).ok).toBe(true);
+});
+
+test("who pays a fee is told by how the taker's key unlocks its first input, and is nobody where another key does", () => {
+  const outputs = feeOutputs({ feeKey: FEE_KEY, fee: 1000n, burn: 0n });
+  const pubkey = TAKER.publicKey;
+  const [program, long] = [p2wpkhScript(hash160(pubkey)), p2pkhScript(hash160(uncompressedPubkey(pubkey)))];
+  for (const script of [OWN, p2pkScript(pubkey), program]) {
+    const raw = serializeTx(signed([script, OWN], outputs));
+    expect(toHex(feePayer(raw, BITCOIN, pubkey) ?? new Uint8Array(0))).toBe(toHex(script));
+  }
+  const own = signed([OWN], outputs);
+  const forms = (from: Uint8Array, to: Uint8Array): Uint8Array =>
+    fromHex(toHex(serializeTx(own)).replace(`21${toHex(from)}`, `${to.length.toString(16)}${toHex(to)}`));
+  expect(feePayer(forms(pubkey, key(3).publicKey), BITCOIN, pubkey)).toBeNull();
+  const inputs = own.inputs.map((input) => {
+    const [signature] = pushesOf(input.scriptSig) ?? [];
+    return { ...input, scriptSig: Uint8Array.of(signature?.length ?? 0, ...(signature ?? []), 65, ...uncompressedPubkey(pubkey)) };
+  });
+  expect(feePayer(serializeTx({ ...own, inputs }), BITCOIN, pubkey)).toEqual(long);
+  const nested = signed([program], outputs);
+  const wrapped = { ...nested, inputs: nested.inputs.map((input) => ({ ...input, scriptSig: Uint8Array.of(22, ...program) })) };
+  expect(feePayer(serializeTx(wrapped), BITCOIN, pubkey)).toEqual(p2shScript(hash160(program)));
+  expect(feePayer(Uint8Array.of(1), BITCOIN, pubkey)).toBeNull();
 });
 
 test("a pay-to-public-key input is accepted for its signature, not for its looks", () => {

@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../util/result.ts";
 import { hash160 } from "./hash.ts";
 import { type HtlcTerms, p2shOf, redeemScript } from "./htlc.ts";
 import { OP } from "./opcodes.ts";
-import { opReturnScript, p2pkhScript, p2pkScript } from "./outputScript.ts";
+import { opReturnScript, p2pkhScript, p2pkScript, p2shScript, p2wpkhScript } from "./outputScript.ts";
 import { decodeScript, pushesOf } from "./script.ts";
 import { inputDigest, type SighashScheme, sighashByte } from "./signInput.ts";
 import type { OutPoint, Tx, TxInput, TxOutput } from "./tx.ts";
@@ -123,6 +123,19 @@ function isSignedP2pk(tx: Tx, index: number, item: Uint8Array | undefined, taker
     const digest = inputDigest(tx, index, p2pkScript(key), value, expected.scheme);
     return secp256k1.verify(der, digest, takerKey, { prehash: false, lowS: false, format: "der" });
   });
+}
+
+/** The script whose outputs the first input of a fee spends, by how the taker's key unlocks it; null: in none of the ways that count. */
+export function feePayer(raw: Uint8Array, format: TxFormat, takerKey: Uint8Array): Uint8Array | null {
+  const tx = raw.length <= MAX_PEER_TX_BYTES ? parseTx(raw, format) : null;
+  const input = tx?.ok ? tx.value.inputs[0] : undefined;
+  const pushes = input ? pushesFor(input) : null;
+  if (!input || !pushes) return null;
+  if (isBare(input, pushes)) return p2pkScript(takerKey);
+  const [, key] = pushes;
+  if (key === undefined || pushes.length !== 2 || !isKeyOf(key, takerKey)) return null;
+  if (input.witness.length === 0) return p2pkhScript(hash160(key));
+  return input.scriptSig.length === 0 ? p2wpkhScript(hash160(key)) : p2shScript(hash160(p2wpkhScript(hash160(key))));
 }
 
 function isKeyOf(item: Uint8Array | undefined, key: Uint8Array): boolean {

@@ -141,17 +141,20 @@ function refusalText(task: SwapTask, raw: Uint8Array, { reason }: TxRefusal): st
 }
 
 /**
- * Waits until a backend of servers that count what they do not have may be asked for a fee: of one that waits in their mempools that is at once,
- * of all others some at a time. Whoever begins many swaps could have them cut this node off.
+ * Waits until a backend of servers that count what they do not have may be asked for a fee: of one that waits in their mempools, or stands in the history of
+ * the taker's address, that is at once, of all others some at a time. Whoever begins many swaps could have them cut this node off.
  */
 async function whyNotAsked(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, signal: AbortSignal): Promise<string | null> {
-  const { chain } = task.coin("taker");
-  if (chain.isWaiting === undefined) return null;
+  const { negotiated } = task.state;
+  const coin = task.coin("taker");
+  const { chain } = coin;
+  if (chain.isWaiting === undefined || !negotiated) return null;
+  const payer = coin.feePayer?.(raw, fromHex(negotiated.takerCoinPub)) ?? null;
   const probes = new Repeater(task.deps.clock);
   for (let pauseMs = 0; ; ) {
     const seen = task.seen("messages");
     if (probes.isDue(pauseMs)) {
-      if (await chain.isWaiting(raw, signal)) return null;
+      if (await chain.isWaiting(raw, payer, signal)) return null;
       pauseMs = pauseMs === 0 ? FIRST_PROBE_MS : Math.min(LAST_PROBE_MS, 2 * pauseMs);
     }
     if (unknown.take()) return null;
