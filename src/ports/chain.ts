@@ -108,6 +108,9 @@ export class BlockGone extends Error {
   }
 }
 
+/** Scripts and transactions that are followed. */
+export type Watched = { readonly scripts?: readonly Uint8Array[]; readonly txids?: readonly string[] };
+
 /**
  * One UTXO chain as the node sees it: an own index over a backend that needs no wallet and no transaction index.
  * Reads are synchronous and answer from the index. A reorg withdraws facts: what was in a block is then in the
@@ -126,7 +129,7 @@ export interface UtxoChain {
   /** Follows one transaction by id, for those that pay no watched script (the taker's dex fee). Same promise as above. */
   watchTx(txid: string, fromHeight: number, signal?: AbortSignal): Promise<void>;
   /** Stops following what a finished swap needed. */
-  unwatch(what: { readonly scripts?: readonly Uint8Array[]; readonly txids?: readonly string[] }): Promise<void>;
+  unwatch(what: Watched): Promise<void>;
   /**
    * A backend of several strangers: asks also those it would not ask or believe about a watched script, each now and then and more often
    * as the time comes, and gives them the own spends from it. What they prove counts. Until released.
@@ -177,8 +180,11 @@ export interface UtxoChain {
    * or their coinbases pay nothing (proof of stake).
    */
   blockRewardUnits(): bigint | null;
-  /** Looks at the backend now instead of at the next poll; resolves when the view is fresh. */
-  refresh(signal?: AbortSignal): Promise<void>;
+  /**
+   * Looks at the backend now instead of at the next poll; resolves when the view is fresh.
+   * @param of what the view is wanted of: of all else nothing need be asked anew, which costs servers as much for each. Absent: of all
+   */
+  refresh(signal?: AbortSignal, of?: Watched): Promise<void>;
   close(): Promise<void>;
 }
 

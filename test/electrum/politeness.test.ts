@@ -70,6 +70,20 @@ test("what nobody waits for is not asked about for each fresh view, only each fi
   expect(askedOf(w, "blockchain.scripthash.subscribe")).toBe(2);
 });
 
+test("a fresh view of one script has that one asked about anew, and the last block, not all others as well", async () => {
+  const { w, chain } = await begin((line) => (/"method":"blockchain.(scripthash|headers).subscribe"/.test(line) ? null : line));
+  for (let i = 1; i <= 40; i++) await whileTimePasses(w, chain.watchScript(scriptNumber(i), 0));
+  await w.pass(1_000);
+  for (const n of [1, 2]) w.chain.payFromFaucet(scriptNumber(n), 100_000n);
+  w.asked.length = 0;
+  await whileTimePasses(w, chain.refresh(undefined, { scripts: [scriptNumber(1)] }));
+  expect(askedOf(w, "blockchain.scripthash.subscribe")).toBe(1);
+  expect([1, 2].map((n) => chain.outputs(scriptNumber(n)).length)).toEqual([1, 0]);
+  w.mine();
+  await whileTimePasses(w, chain.refresh(undefined, { txids: chain.outputs(scriptNumber(1)).map(({ txid: id }) => id) }));
+  expect(chain.status().tip?.height).toBe(w.chain.state.tip.height);
+});
+
 test("a server that forgot to tell of what nobody waits for is not held to it before it was asked anew", async () => {
   const { w, chain } = await begin((line, server) =>
     server === 0 && /"method":"blockchain.scripthash.subscribe"/.test(line) ? null : line,

@@ -31,10 +31,31 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a fresh view of one script has all others asked about anew as well",
+    `${AT}/electrumLoop.ts`,
+    "if (of === undefined) this.#wantsFresh = true;",
+    "this.#wantsFresh = true;",
+    POLITE_TEST,
+  ),
+  bug(
+    "a fresh view of one script is one of the blocks as servers told of them by themselves",
+    `${AT}/electrumLoop.ts`,
+    "    this.#wantsTips = true;\n    for",
+    "    for",
+    POLITE_TEST,
+  ),
+  bug(
+    "a payment that waits for lower fees has servers asked for a fresh view every two seconds",
+    "src/app/swap/duties/payment.ts",
+    "  if (hopeless) return hopeless;\n  const unsafe",
+    "  const unsafe",
+    "test/swap/fees.test.ts",
+  ),
+  bug(
     "a fee that a block had before it was seen to wait is not looked for where its taker pays from",
     `${AT}/waitingTx.ts`,
-    "if (payer === null || servers",
-    "if (payer !== undefined || servers",
+    "if (payer === null || isWitnessed(waits))",
+    "if (payer !== undefined || isWitnessed(waits))",
     POLITE_TEST,
   ),
   bug(
@@ -1767,7 +1788,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "servers are looked at anew every two seconds while others do not have a payment's block",
     "src/app/swap/duties/payment.ts",
-    "  if (doubt) return `${slot}: ${doubt}`;\n  await coin.chain.refresh(signal);\n",
+    "  if (doubt) return `${slot}: ${doubt}`;\n",
     "  await coin.chain.refresh(signal);\n  if (doubt) return `${slot}: ${doubt}`;\n",
     "src/app/swap/duties/payment.test.ts",
   ),
@@ -2094,8 +2115,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a long history is gone through at each look, whether or not anything is new",
     `${AT}/scriptViews.ts`,
-    "if (view.base.added === added || !this.#hasRoom",
-    "if (!this.#hasRoom",
+    "if (view.base.added === added || !this.#makeRoom",
+    "if (!this.#makeRoom",
     `${AT}/scriptViews.test.ts`,
   ),
   bug(
@@ -2136,8 +2157,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one server has this node ask all others for what only it names",
     `${AT}/waitingTx.ts`,
-    "return asked.filter(Boolean).length >= witnessesOf(servers.length);",
-    "return asked.includes(true);",
+    "named.filter(Boolean).length >= witnessesOf(servers.length);",
+    "named.includes(true);",
     POLITE_TEST,
   ),
   bug(

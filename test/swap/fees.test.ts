@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { toUnits } from "../../src/core/money/rational.ts";
 import { ownClaim, ownPayment, type Role, type Slot } from "../../src/core/swap/events.ts";
 import { versionsOf } from "../../src/core/swap/swapState.ts";
@@ -281,4 +281,22 @@ test("after a restart the change a child has taken is not free, though no mempoo
   await world.advance(10);
   expect(world.maker.coin("AAA").builtOn(paid).size).toBe(1);
   world.maker.rpcOf("AAA").instead.clear();
+});
+
+test("while fees are above what was reserved, nobody is asked for a fresh view each time the payment is looked at: each costs servers", async () => {
+  await open("replace");
+  let isDear = false;
+  Object.assign(world.taker.coin("BBB"), { dearerThanReserved: () => (isDear ? "the fee rate is above what was reserved" : null) });
+  const uuid = await world.start({ confs: 1 });
+  await world.until("the fee has left", () => left(world.taker, uuid, "fee"));
+  isDear = true;
+  await world.until("the maker's payment is deep", async () => (await world.taker.state(uuid)).facts.makerPayment?.confirmed === true);
+  const looks = vi.spyOn(world.taker.coin("AAA").chain, "refresh");
+  await world.advance(120);
+  expect(looks.mock.calls.length).toBeLessThanOrEqual(2);
+  expect((await world.taker.state(uuid)).own.takerPayment).toBeUndefined();
+  isDear = false;
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
+  // Of one contract alone: what is asked about all others costs as much for each.
+  expect(looks.mock.calls.every(([, of]) => of?.scripts?.length === 1)).toBe(true);
 });

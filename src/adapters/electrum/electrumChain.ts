@@ -4,7 +4,7 @@ import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import { rawTxid } from "../../chainIndex/rawTx.ts";
 import { hexOf, toHex } from "../../core/util/bytes.ts";
 import { parseTx } from "../../core/utxo/txCodec.ts";
-import type { BlockRef, BroadcastOutcome } from "../../ports/chain.ts";
+import type { BlockRef, BroadcastOutcome, Watched } from "../../ports/chain.ts";
 import type { WatchKey } from "../../ports/chainStore.ts";
 import { Aborted, withDeadline } from "../../ports/clock.ts";
 import type { ElectrumEndpoint } from "../../ports/electrum.ts";
@@ -240,6 +240,11 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     script === null ? null : { script: hexOf(script), pace: payerPace, nowMs: clock.nowMs() };
   const keyOf = (script: Uint8Array): WatchKey => ({ kind: "script", key: toHex(script) });
 
+  const keysOf = ({ scripts = [], txids = [] }: Watched): readonly WatchKey[] => [
+    ...scripts.map(keyOf),
+    ...txids.map((key): WatchKey => ({ kind: "tx", key })),
+  ];
+
   async function watch(key: WatchKey, fromHeight: number, signal?: AbortSignal): Promise<void> {
     if (!Number.isInteger(fromHeight) || fromHeight < 0 || fromHeight > MAX_HEIGHT)
       throw new Error(`fromHeight ${fromHeight} is not a height`);
@@ -275,8 +280,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     onChange: (listener) => loop.onChange(listener),
     watchScript: (script, fromHeight, signal) => watch(keyOf(script), fromHeight, signal),
     watchTx: (txid, fromHeight, signal) => watch({ kind: "tx", key: txid }, fromHeight, signal),
-    unwatch: ({ scripts = [], txids = [] }) =>
-      loop.unwatch([...scripts.map(keyOf), ...txids.map((key): WatchKey => ({ kind: "tx", key }))]),
+    unwatch: (what) => loop.unwatch(keysOf(what)),
     guard(script, guard) {
       const release = guards.add(hexOf(script), guard);
       visits.plan();
@@ -345,7 +349,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     estimateFeePerKb: (targetBlocks, signal) => bounded(signal, null, () => fees.estimate(pool.present(), targetBlocks)),
     relayFeePerKb: () => fees.relayFee,
     blockRewardUnits: () => rewards.median,
-    refresh: (signal) => loop.refresh(signal),
+    refresh: (signal, of) => loop.refresh(signal, of && keysOf(of)),
     history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
     async blockTimeSec(block, signal): Promise<number | null> {
       const known = index.headerAt(block.height);

@@ -42,6 +42,8 @@ export class ElectrumLoop {
   readonly #status = new KnownStatus();
   readonly #waiters = new RoundWaiters();
   #wantsFresh = true;
+  /** The last blocks are asked for. */
+  #wantsTips = true;
   /** When all was asked for last. */
   #freshAtMs = 0;
   #moves = 0;
@@ -83,25 +85,33 @@ export class ElectrumLoop {
     return this.#loop.enqueue(work);
   }
 
-  async refresh(signal?: AbortSignal): Promise<void> {
+  /** @param of absent: all that is followed */
+  async refresh(signal?: AbortSignal, of?: readonly WatchKey[]): Promise<void> {
     if (this.#parts.closing.signal.aborted) throw new Aborted("closed");
-    this.#wantsFresh = true;
+    if (of === undefined) this.#wantsFresh = true;
+    this.#wantsTips = true;
+    for (const key of of ?? []) this.#askAnew(key);
     this.#timer.hurry();
     await this.#waiters.refreshed(signal);
   }
 
   async watch(key: WatchKey, fromHeight: number, signal?: AbortSignal): Promise<void> {
-    const { index, views, watchedTxs } = this.#parts;
+    const { index, views } = this.#parts;
     await this.enqueue(async () => {
       const known = index.watch(key);
       if (!known || known.fromHeight > fromHeight) await this.commit({ watches: [{ ...key, fromHeight, nextHeight: fromHeight }] });
       if (key.kind === "script") views.add(key.key, fromHeight);
-      // All others cost servers as much each, and who waits may do so again and again.
-      const scriptHex = key.kind === "script" ? key.key : watchedTxs.scriptFor(key.key);
-      if (scriptHex !== undefined) views.askAnew(scriptHex);
+      this.#askAnew(key);
     });
     this.#timer.hurry();
     await this.#waiters.covered(key, signal);
+  }
+
+  /** All others cost servers as much each, and who waits may do so again and again. */
+  #askAnew({ kind, key }: WatchKey): void {
+    const { views, watchedTxs } = this.#parts;
+    const scriptHex = kind === "script" ? key : watchedTxs.scriptFor(key);
+    if (scriptHex !== undefined) views.askAnew(scriptHex);
   }
 
   unwatch(keys: readonly WatchKey[]): Promise<void> {
@@ -144,12 +154,15 @@ export class ElectrumLoop {
     this.#pace.seen();
     const nowMs = this.#parts.clock.nowMs();
     const isDue = Math.abs(nowMs - this.#freshAtMs) >= FRESH_MS;
-    const fresh = isDue ? "all" : this.#wantsFresh ? "awaited" : "nothing";
+    const fresh = isDue ? "all" : this.#wantsFresh ? "awaited" : this.#wantsTips ? "tips" : "nothing";
+    const wantedFresh = this.#wantsFresh;
     this.#wantsFresh = false;
+    this.#wantsTips = false;
     this.#isUnfinished = false;
     const look = await this.#look.run(fresh);
     if (look.ok && isDue) this.#freshAtMs = nowMs;
-    if (!look.ok && fresh !== "nothing") this.#wantsFresh = true;
+    if (!look.ok && fresh !== "nothing") this.#wantsTips = true;
+    if (!look.ok && (isDue || wantedFresh)) this.#wantsFresh = true;
     if (look.ok) this.#succeed();
     else this.#take(look.error);
     return true;

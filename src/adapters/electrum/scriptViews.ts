@@ -33,8 +33,8 @@ type View = {
 /** Whether a server tells the whole history of a script, as it is now. */
 export const isWhole = ({ refusal, base }: View): boolean => refusal === null && base === undefined;
 
-/** What is asked for anew at a look: nothing, what somebody waits for, or all. */
-export type Fresh = "nothing" | "awaited" | "all";
+/** What is asked for anew at a look beside what somebody waits for alone: nothing, the last blocks, and what somebody waits for, or all. */
+export type Fresh = "nothing" | "tips" | "awaited" | "all";
 type LookAsking = Omit<Asking, "fresh"> & { readonly fresh: Fresh };
 
 /** A script that is followed at the servers. */

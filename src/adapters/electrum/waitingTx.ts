@@ -19,13 +19,11 @@ export type Payer = { readonly script: string; readonly pace: HistoryPace; reado
  * the history of who pays it: it may be in a block by now.
  */
 export async function isWaiting(servers: readonly RemoteServer[], txid: string, tx: Tx, payer: Payer | null): Promise<boolean> {
-  const need = witnessesOf(servers.length);
   const [script] = helpersOf(tx);
   const waits = await Promise.all(servers.map((server) => script !== undefined && isNamedBy(server, txid, scriptHashOf(script))));
-  const others = servers.filter((_, i) => !waits[i]);
-  if (payer === null || servers.length - others.length >= need) return servers.length - others.length >= need;
-  const stands = await Promise.all(others.map((server) => isPaidBy(server, txid, payer)));
-  return servers.length - stands.filter((is) => !is).length >= need;
+  const isWitnessed = (named: readonly boolean[]): boolean => named.filter(Boolean).length >= witnessesOf(servers.length);
+  if (payer === null || isWitnessed(waits)) return isWitnessed(waits);
+  return isWitnessed(await Promise.all(servers.map(async (server, i) => waits[i] === true || isPaidBy(server, txid, payer))));
 }
 
 /** Who does not know how to tell what waits at a script is electrs, which counts nothing: that is asked for the transaction itself. */

@@ -251,7 +251,7 @@ export async function feeUnsafe(task: SwapTask, signal: AbortSignal): Promise<st
     const open = feeGone(task);
     if (open) return open;
   }
-  await chain.refresh(signal);
+  await chain.refresh(signal, { txids: [received.fee.txid] });
   const status = chain.status();
   if (status.state !== "ready") return `${terms.takerCoin}: the backend is ${status.state}, its view may be old`;
   const gone = feeGone(task);

@@ -91,13 +91,14 @@ export async function theirPaymentUnsafe(task: SwapTask, signal: AbortSignal): P
   const { confs, valueConfs } = depthOf(s, slot);
   const doubt = block ? await coin.chain.doubt?.(block, Math.max(confs, valueConfs), signal) : null;
   if (doubt) return `${slot}: ${doubt}`;
-  await coin.chain.refresh(signal);
+  const script = coin.contractScript(contractOf(s, slot));
+  await coin.chain.refresh(signal, { scripts: [script] });
   const status = coin.chain.status();
   if (status.state !== "ready") return `${coin.ticker}: the backend is ${status.state}, its view may be old`;
   const hasty = coin.chain.hasty?.();
   if (hasty) return `${slot}: ${hasty}`;
   const txid = s.facts[slot]?.txid;
-  const output = coin.chain.outputs(coin.contractScript(contractOf(s, slot))).find((o) => o.txid === txid && o.vout === 0);
+  const output = coin.chain.outputs(script).find((o) => o.txid === txid && o.vout === 0);
   if (!output) return `${slot} ${txid ?? "?"} is not on the chain`;
   if (output.value !== unitsOf(s, slot)) return `${slot} holds ${output.value} units, agreed were ${unitsOf(s, slot)}`;
   if (output.spentBy) return `${slot} is already spent by ${output.spentBy.txid}`;
@@ -111,17 +112,18 @@ async function whyNotLock(task: SwapTask, signal: AbortSignal): Promise<string |
   const { role } = task.state.terms;
   const unsignable = otherKey(task);
   if (unsignable) return unsignable;
-  const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
   const coin = task.coin(chainOf(role, ownPayment(role)));
-  return (
-    unsafe ??
+  const known = (): string | null =>
     isLateByChain(task) ??
     feeInTheWay(task) ??
     crowdedContract(task) ??
-    (await outageOf(coin, signal)) ??
     coin.unexplained() ??
-    (task.reservation ? coin.dearerThanReserved(task.reservation) : null)
-  );
+    (task.reservation ? coin.dearerThanReserved(task.reservation) : null);
+  // While a step waits for what is known here, as for lower fees, nobody need be asked for a fresh view each time.
+  const hopeless = known();
+  if (hopeless) return hopeless;
+  const unsafe = role === "taker" ? await theirPaymentUnsafe(task, signal) : await feeUnsafe(task, signal);
+  return unsafe ?? (await outageOf(coin, signal)) ?? known();
 }
 
 /**

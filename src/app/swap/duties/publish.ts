@@ -208,7 +208,7 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
   if (maySendPayment(task, false) || (await isInRealBlock(task, signal))) return true;
   // The window may have closed while this node or its backend was down: the chain decides, not what we last knew of it.
   const coin = task.coin(chainOf(role, slot));
-  await coin.chain.refresh(signal);
+  await coin.chain.refresh(signal, { scripts: [coin.contractScript(contractOf(task.state, slot))] });
   const s = task.state;
   const txid = s.facts[slot]?.txid ?? s.own[slot]?.txid;
   if (s.own.cancel || txid === undefined || coin.chain.status().state !== "ready") return false;
