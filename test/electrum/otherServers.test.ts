@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import type { ElectrumChain } from "../../src/adapters/electrum/electrumDeps.ts";
+import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
@@ -20,13 +20,16 @@ type Message = { readonly id?: number; readonly result?: unknown };
 const SERVERS = 3;
 
 /** Three servers, all of which answer in a way of their own. @param say what one says in place of an answer */
-async function begin(say: (call: Call, message: Message) => object): Promise<{ w: ElectrumWorld; chain: ElectrumChain }> {
+async function begin(
+  say: (call: Call, message: Message) => object,
+  options: ElectrumOptions = {},
+): Promise<{ w: ElectrumWorld; chain: ElectrumChain }> {
   const w = await startElectrumChain(SEGWIT_COIN, SERVERS, (line, _server, call) =>
     call === "" ? line : JSON.stringify(say(JSON.parse(call) as Call, JSON.parse(line) as Message)),
   );
   cleanup.push(() => w.close());
   const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
-  const chain = await w.openElectrum(store, { timeoutMs: 2_000, readsReward: true });
+  const chain = await w.openElectrum(store, { timeoutMs: 2_000, readsReward: true, ...options });
   cleanup.push(() => chain.close());
   await whileTimePasses(w, chain.refresh());
   return { w, chain };
@@ -101,4 +104,20 @@ test("servers that end the connection when they do not know a method (electrs of
   await w.pass(24 * 3_600_000);
   await whileTimePasses(w, chain.isWaiting?.(paid.value.raw, null) ?? Promise.reject(new Error("not asked")));
   expect(w.asked).toContain("blockchain.scripthash.get_mempool");
+});
+
+test("a silent connection is tried all the same at a server that ended it over pings: that may have been chance", async () => {
+  const { w, chain } = await begin((_call, message) => message, { pollMs: 400_000 });
+  const ending = w.servers.map(({ faults }) => faults.add({ kind: "lost_reply", methods: ["server.ping"] }));
+  await w.pass(200_000);
+  w.asked.length = 0;
+  await w.pass(100_000);
+  expect(w.asked.filter((method) => method === "blockchain.headers.subscribe").length).toBeGreaterThanOrEqual(SERVERS);
+  expect(w.asked).not.toContain("server.version");
+  for (const [i, { faults }] of w.servers.entries()) {
+    faults.clear(ending[i]?.id);
+    faults.add({ kind: "stall" });
+  }
+  await w.pass(65_000);
+  expect(chain.servers().map(({ state }) => state)).not.toContain("connected");
 });

@@ -31,6 +31,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a silent connection is not tried any more at a server that was lost over two pings",
+    `${AT}/remoteServer.ts`,
+    '(this.#notAsked("server.ping") === undefined ?',
+    '(!this.#unknown.has("server.ping") ?',
+    OTHERS_TEST,
+  ),
+  bug(
     "a fresh view of one script has all others asked about anew as well",
     `${AT}/electrumLoop.ts`,
     "if (of === undefined) this.#wantsFresh = true;",
@@ -1944,7 +1951,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a dead connection to a server that knows no ping lasts for ever",
     `${AT}/remoteServer.ts`,
-    'void (this.#unknown.has("server.ping") ? this.askTip() : this.ask("server.ping", [], ok))',
+    'void (this.#notAsked("server.ping") === undefined ? this.ask("server.ping", [], ok) : this.askTip())',
     'void this.ask("server.ping", [], ok)',
     WAITS_TEST,
   ),

@@ -255,7 +255,7 @@ export class RemoteServer {
     this.#wasHeard = false;
     this.#cancelPing = this.#deps.clock.after(SILENT_MS, () => {
       // The deadline of the call ends a dead connection; what is answered does not matter.
-      if (!this.#wasHeard) void (this.#unknown.has("server.ping") ? this.askTip() : this.ask("server.ping", [], ok));
+      if (!this.#wasHeard) void (this.#notAsked("server.ping") === undefined ? this.ask("server.ping", [], ok) : this.askTip());
       this.#pingWhenSilent();
     });
   }
@@ -298,8 +298,8 @@ export class RemoteServer {
   async ask<T>(method: string, params: readonly unknown[], parse: AnswerParser<T>): Promise<ServerAnswer<T>> {
     const connection = this.#connection;
     if (connection === null) return err({ kind: "unreachable", message: this.#trouble ?? "it is not connected" });
-    const unknown = this.#ending.has(method, this.#deps.clock.nowMs()) ? ENDS_CONNECTION : this.#unknown.get(method);
-    if (unknown !== undefined) return err(unknown);
+    const notAsked = this.#notAsked(method);
+    if (notAsked !== undefined) return err(notAsked);
     this.#calls++;
     const answer = await connection.call(method, params);
     if (answer.ok || answer.error.kind === "rpc") this.#ending.answered(method);
@@ -312,6 +312,11 @@ export class RemoteServer {
     const fault: ServerFault = { kind: "bad_answer", method, detail: parsed.error.detail };
     connection.end(serverFaultText(fault));
     return err(fault);
+  }
+
+  /** The answer to a method that it need not know and does not; undefined: it is to be asked. */
+  #notAsked(method: string): ServerFault | undefined {
+    return this.#ending.has(method, this.#deps.clock.nowMs()) ? ENDS_CONNECTION : this.#unknown.get(method);
   }
 
   /** What it said is disproven: it is left alone for long and named. */
