@@ -5,6 +5,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const WORKERS = 2;
 /** Builds and removes `dist`, which `npx swapnode` of another file would run. */
 const ALONE = ["test/e2e/pack.test.ts"];
+/** With a program that CI does not build: `npm run test:electrs`. */
+const BY_HAND = ["test/interop/electrs.test.ts"];
 /** Minutes each: begun first, so that none of them is left for the end. */
 const LONGEST = [
   "accountEveryEventTaker",
@@ -38,7 +40,7 @@ export default defineConfig({
           ...slow,
           name: "side by side",
           include: ["test/e2e/**/*.test.ts", "test/interop/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...ALONE],
+          exclude: [...configDefaults.exclude, ...ALONE, ...BY_HAND],
           maxWorkers: WORKERS,
           sequence: { groupOrder: 1 },
         },

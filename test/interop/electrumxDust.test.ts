@@ -6,7 +6,7 @@ import { p2shOf, redeemScript } from "../../src/core/utxo/htlc.ts";
 import { printTails } from "../e2e/support/network.ts";
 import { ended, expectTraded, match, sidesOf, swapStatus, type Trade } from "../e2e/support/trade.ts";
 import { DustPurse } from "./support/dust.ts";
-import { type ElectrumxNetwork, startElectrumxNetwork } from "./support/electrumxNetwork.ts";
+import { type ElectrumxNetwork, startElectrumxNetwork } from "./support/lightNetwork.ts";
 import { electrumxSkipReason, isElectrumxSkipped } from "./support/programs.ts";
 import { BTC, LTC } from "./support/regtestChains.ts";
 

@@ -17,7 +17,7 @@ function isProgram(path: string): boolean {
 
 /** The program named by the variable, else on the PATH, else among what CI built; null when there is none. */
 function find(variable: string, name: string): string | null {
-  const built = [join(CACHE, "bin"), join(CACHE, "electrumx", "bin"), join(homedir(), "go", "bin")];
+  const built = [join(CACHE, "bin"), join(CACHE, "electrumx", "bin"), join(CACHE, "electrs", "bin"), join(homedir(), "go", "bin")];
   const places = [...(process.env.PATH ?? "").split(delimiter), ...built];
   const candidates = [process.env[variable] ?? "", ...places.map((folder) => join(folder, name))];
   return candidates.find((path) => path !== "" && isProgram(path)) ?? null;
@@ -26,6 +26,7 @@ function find(variable: string, name: string): string | null {
 const litecoind = find("SWAPNODE_LITECOIND", "litecoind");
 const btcd = find("SWAPNODE_BTCD", "btcd");
 const electrumx = find("SWAPNODE_ELECTRUMX", "electrumx_server");
+const electrs = find("SWAPNODE_ELECTRS", "electrs");
 
 const missingDaemons = [
   ...(litecoind === null ? ["litecoind (apt-get install litecoind)"] : []),
@@ -52,6 +53,12 @@ function pathOf(path: string | null): string {
 
 /** The program of ElectrumX. */
 export const electrumxPath = (): string => pathOf(electrumx);
+
+/** The program of electrs, which takes so long to build that CI does without (CONTRIBUTING.md). */
+export function electrsPath(): string {
+  if (electrs === null) throw new Error("missing: electrs (cargo install electrs --version 0.12.0 --locked)");
+  return electrs;
+}
 
 /** Litecoin Core: no wallet, no transaction index, no peers. MWEB off, or its regtest stops at block 431. */
 export const litecoinProgram = (extra: readonly string[]): DaemonProgram => ({

@@ -1,0 +1,4 @@
+import { startElectrsNetwork } from "./support/lightNetwork.ts";
+import { testSwapsOnServers } from "./support/lightSwaps.ts";
+
+testSwapsOnServers("electrs", startElectrsNetwork);
