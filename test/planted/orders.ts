@@ -394,6 +394,20 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/fees/tradePreimage.test.ts",
   ),
   bug(
+    "an overdue order that a full disk keeps has funds held for whoever never connects",
+    "src/app/orders/orderUpkeep.ts",
+    "    this.#dropStaleMatches();\n    try {\n      await this.#storeChanges();",
+    "    try {\n      await this.#storeChanges();\n      this.#dropStaleMatches();",
+    "src/app/orders/orderLimits.test.ts",
+  ),
+  bug(
+    "an overdue order that a full disk keeps has no request said again",
+    "src/app/orders/orderUpkeep.ts",
+    "    } finally {\n      this.#takerSide.repeatConnects();\n      this.#takerSide.repeatRequests();\n    }",
+    "    } finally {\n      this.#takerSide.repeatConnects();\n    }\n    this.#takerSide.repeatRequests();",
+    "src/app/orders/orderLimits.test.ts",
+  ),
+  bug(
     "change of a full chain of transactions is not told of",
     "src/app/coin/ownOutputs.ts",
     "clusters.sizeOf(o.txid) >= MAX_CLUSTER && this.isOurs",

@@ -250,6 +250,25 @@ test("an order loop that fails in the same way is told of once a minute, and whe
   expect(maker.log.lines.some((l) => l.event === "order_loop_works_again")).toBe(true);
   expect(maker.orders.myOrders().makers).toEqual([]);
 });
+test("a full disk that keeps an overdue order from ending does not hold funds for whoever never connects, nor keep requests from being said", async () => {
+  const { world, maker, taker } = await pair();
+  await place(maker, sell());
+  await take(maker, buy("1", { timeoutSec: 3, orderType: "FillOrKill" }));
+  world.deliver = ({ message }) => message.type !== "TakerConnect";
+  await take(taker, buy("4"));
+  await world.clock.advance(2_000);
+  expect(maker.coin("AAA").openReservations).toBe(1);
+  const waiting = await take(maker, buy("2", { timeoutSec: 600 }));
+  const full = setDiskFull(world, maker);
+  await world.clock.advance(4_000);
+  const said = (): number => world.messages("TakerRequest").filter(({ uuid }) => uuid === waiting).length;
+  const before = said();
+  await world.clock.advance(60_000);
+  expect(maker.coin("AAA").openReservations).toBe(0);
+  expect(said()).toBeGreaterThan(before);
+  full();
+});
+
 /** Every write is refused until the returned function is called. */
 function setDiskFull(world: OrderWorld, node: TestNode): () => void {
   let isFull = true;

@@ -71,8 +71,19 @@ export class OrderUpkeep {
   async tick(): Promise<void> {
     // What is done to an order while this turn waits is for the next one.
     this.#isSettled = true;
-    await this.#takerTimeouts();
+    // What needs no disk comes about also where one that is full ends the rest of the turn.
     this.#dropStaleMatches();
+    try {
+      await this.#storeChanges();
+    } finally {
+      this.#takerSide.repeatConnects();
+      this.#takerSide.repeatRequests();
+    }
+    if (!this.#isAllDone()) this.#isSettled = false;
+  }
+
+  async #storeChanges(): Promise<void> {
+    await this.#takerTimeouts();
     await this.#endMakers();
     const nowMs = this.#deps.clock.nowMs();
     const all = nowMs - this.#lastBalanceLoopMs >= BALANCE_LOOP_MS;
@@ -81,9 +92,6 @@ export class OrderUpkeep {
     // Two nodes that announce orders under one key contradict each other; orders stay as they are until one is left.
     if (this.#deps.keyElsewhere()) this.#orders.announcer.fallSilent();
     else await this.#announceWaiting();
-    this.#takerSide.repeatConnects();
-    this.#takerSide.repeatRequests();
-    if (!this.#isAllDone()) this.#isSettled = false;
   }
 
   async #takerTimeouts(): Promise<void> {
