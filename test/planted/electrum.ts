@@ -68,7 +68,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "the long history of whoever makes up fees is asked for each time",
     `${AT}/waitingTx.ts`,
-    "pace.told(server.name, scriptHash, lines?.length ?? REFUSED_LINES, nowMs);",
+    "pace.told(server.name, scriptHash, lines?.length ?? MAX_HISTORY, nowMs);",
     "pace.told(server.name, scriptHash, 0, nowMs);",
     POLITE_TEST,
   ),

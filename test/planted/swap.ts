@@ -1481,8 +1481,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "servers are not told at which address the taker of a fee pays from",
     "src/app/swap/duties/fee.ts",
-    "coin.feePayer?.(raw, fromHex(negotiated.takerCoinPub)) ?? null;",
-    "coin.feePayer?.(raw, fromHex(terms.dexFeePubkey)) ?? null;",
+    "coin.feePayer?.(raw, takerKey) ?? null;",
+    'coin.feePayer?.(raw, fromHex(task.state.terms.dexFeePubkey ?? "")) ?? null;',
     BAD_PEERS,
   ),
   bug(

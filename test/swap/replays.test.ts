@@ -217,7 +217,8 @@ test("a refusal that comes right behind the maker's consent does not undo it", a
   expect((await world.taker.state(uuid)).negotiated).not.toBeNull();
 });
 
-test("fees that no chain ever has are not followed for ever, however many a taker tells of", async () => {
+/** A swap whose maker is not told of the taker's fee. `before`: what the maker's backend followed without it. */
+async function feeThatIsLost() {
   world = await SwapWorld.open();
   const before = await world.maker.watches("BBB");
   world.lose(world.maker, (m) => m.type === "TakerFee");
@@ -225,6 +226,11 @@ test("fees that no chain ever has are not followed for ever, however many a take
   await world.until("the taker tells of its fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
   const fee = of(uuid, "TakerFee");
   if (fee.type !== "TakerFee") throw new Error("no fee");
+  return { uuid, before, fee };
+}
+
+test("fees that no chain ever has are not followed for ever, however many a taker tells of", async () => {
+  const { uuid, before, fee } = await feeThatIsLost();
   let told = 0;
   for (; (await world.outcome(world.maker, uuid)) === null; told++) {
     // Well signed, from an output that is nowhere.
@@ -243,13 +249,7 @@ test("fees that no chain ever has are not followed for ever, however many a take
 });
 
 test("a fee that no chain ever has is not followed for ever either where it is told of in the last second", async () => {
-  world = await SwapWorld.open();
-  const before = await world.maker.watches("BBB");
-  world.lose(world.maker, (m) => m.type === "TakerFee");
-  const uuid = await world.start();
-  await world.until("the taker tells of its fee", () => world.sent(world.taker, uuid).some((m) => m.type === "TakerFee"));
-  const fee = of(uuid, "TakerFee");
-  if (fee.type !== "TakerFee") throw new Error("no fee");
+  const { uuid, before, fee } = await feeThatIsLost();
   const negotiated = (await world.maker.events(uuid)).find(({ event }) => event.type === "negotiated");
   const { paymentMessageWaitSec, messageGraceSec } = profileOfNetid(9_998);
   const lastSec = Math.floor((negotiated?.atMs ?? 0) / 1_000) + paymentMessageWaitSec + messageGraceSec;

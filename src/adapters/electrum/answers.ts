@@ -20,7 +20,7 @@ export function tryToParse<T>(parse: AnswerParser<T>, value: unknown): ReturnTyp
 /** Greatest height accepted: below BIP-65's border between heights and times. */
 const MAX_HEIGHT = 500_000_000;
 /** Transactions one script's history may have. ElectrumX's own limit at its usual settings is lower. */
-const MAX_HISTORY = 20_000;
+export const MAX_HISTORY = 20_000;
 /** Largest transaction, bytes. */
 export const MAX_TX_BYTES = 4_000_000;
 /** Deepest branch of a block's Merkle tree (core/proof/merkleBranch.ts). */

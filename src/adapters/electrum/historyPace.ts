@@ -1,3 +1,4 @@
+import { MAX_HISTORY } from "./answers.ts";
 import { ReadPace } from "./readPace.ts";
 
 /** From so many lines on a history is not asked for at each change. */
@@ -20,9 +21,6 @@ const LINES_PER_COST = 50;
 const SHORT_BURST = 1_500;
 /** Histories of a server that are remembered, long and short ones; the ones told longest ago are forgotten. */
 const MAX_KEPT = 1_000;
-
-/** Lines counted for a history over which a server was lost again: as many as any that is read may have. */
-const LOST_LINES = 20_000;
 
 /** What a server was asked about a script. */
 type Asked = "status" | "history";
@@ -120,7 +118,7 @@ export class HistoryPace {
     const key = keyOf(server, scriptHash, asked);
     if (this.#lost.delete(key) || long.get(scriptHash)?.isLost) {
       long.delete(scriptHash);
-      long.set(scriptHash, { lines: LOST_LINES, atMs: nowMs, isLost: true });
+      long.set(scriptHash, { lines: MAX_HISTORY, atMs: nowMs, isLost: true });
       return;
     }
     this.#lost.add(key);

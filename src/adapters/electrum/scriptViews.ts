@@ -239,6 +239,7 @@ export class ScriptViews {
       return length === 0 ? [] : [{ other, length }];
     });
     let held = others.reduce((sum, { length }) => sum + length, count);
+    if (held <= MAX_LINES) return true;
     for (const { other, length } of others.sort((a, b) => b.length - a.length)) {
       if (held <= MAX_LINES || length <= count) break;
       this.#set(server, other, { status: null, lines: [], refusal: TOO_LONG_TOGETHER });

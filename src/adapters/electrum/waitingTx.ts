@@ -1,14 +1,11 @@
 import type { Tx } from "../../core/utxo/tx.ts";
-import { parseHistory, parseRawTx } from "./answers.ts";
+import { MAX_HISTORY, parseHistory, parseRawTx } from "./answers.ts";
 import { isUnknownMethod } from "./fault.ts";
 import type { HistoryPace } from "./historyPace.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { scriptHashOf } from "./scriptHash.ts";
 import { witnessesOf } from "./serverPool.ts";
 import { helpersOf } from "./watchedTxs.ts";
-
-/** Lines counted for a history that is refused: as many as any that is told may have. */
-const REFUSED_LINES = 20_000;
 
 /** Who pays a transaction (its script in hex), and when its history may be asked for. */
 export type Payer = { readonly script: string; readonly pace: HistoryPace; readonly nowMs: number };
@@ -38,6 +35,6 @@ async function isPaidBy(server: RemoteServer, txid: string, { script, pace, nowM
   if (!pace.isDue(server.name, scriptHash, nowMs)) return false;
   const history = await server.ask("blockchain.scripthash.get_history", [scriptHash], parseHistory);
   const lines = history.ok && history.value !== "too_long" ? history.value : null;
-  pace.told(server.name, scriptHash, lines?.length ?? REFUSED_LINES, nowMs);
+  pace.told(server.name, scriptHash, lines?.length ?? MAX_HISTORY, nowMs);
   return lines?.some((line) => line.txid === txid) ?? false;
 }

@@ -129,7 +129,8 @@ async function judgeInTurn(task: SwapTask, raw: Uint8Array, unknown: UnknownFees
     if (read.error.kind === "BadSignature") unknown.note();
     return refusalText(task, raw, read.error);
   }
-  const fault = (await whyNotAsked(task, raw, unknown, signal)) ?? (await judgeFee(task, raw, expected, read, unknown, signal));
+  const fault =
+    (await whyNotAsked(task, raw, expected.takerKey, unknown, signal)) ?? (await judgeFee(task, raw, expected, read, unknown, signal));
   unknown.judged();
   return fault;
 }
@@ -144,12 +145,17 @@ function refusalText(task: SwapTask, raw: Uint8Array, { reason }: TxRefusal): st
  * Waits until a backend of servers that count what they do not have may be asked for a fee: of one that waits in their mempools, or stands in the history of
  * the taker's address, that is at once, of all others some at a time. Whoever begins many swaps could have them cut this node off.
  */
-async function whyNotAsked(task: SwapTask, raw: Uint8Array, unknown: UnknownFees, signal: AbortSignal): Promise<string | null> {
-  const { negotiated } = task.state;
+async function whyNotAsked(
+  task: SwapTask,
+  raw: Uint8Array,
+  takerKey: Uint8Array,
+  unknown: UnknownFees,
+  signal: AbortSignal,
+): Promise<string | null> {
   const coin = task.coin("taker");
   const { chain } = coin;
-  if (chain.isWaiting === undefined || !negotiated) return null;
-  const payer = coin.feePayer?.(raw, fromHex(negotiated.takerCoinPub)) ?? null;
+  if (chain.isWaiting === undefined) return null;
+  const payer = coin.feePayer?.(raw, takerKey) ?? null;
   const probes = new Repeater(task.deps.clock);
   for (let pauseMs = 0; ; ) {
     const seen = task.seen("messages");
