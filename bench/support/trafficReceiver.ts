@@ -46,6 +46,7 @@ export async function startReceiver(relays: readonly string[], verifier: Signatu
     publicKey: secp256k1.getPublicKey(secretKey, true),
     secretKey: new Secret(secretKey),
     isBanned: () => false,
+    hasHistory: () => false,
   });
   const verdicts = { accept: 0, ignore: 0, reject: 0, busy: 0 };
   p2p.setMessageHandler((message) => {

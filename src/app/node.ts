@@ -192,6 +192,7 @@ export class Node {
         publicKey: key.publicKey,
         secretKey: key.secret,
         isBanned: (pubkey) => this.peers.isBanned(pubkey),
+        hasHistory: (pubkey) => this.peers.hasHistory(pubkey),
         relayGrades: this.#relayGrades,
       },
       { orderTimeoutMs: parts.makerOrderTimeoutMs },

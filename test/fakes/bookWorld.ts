@@ -71,6 +71,7 @@ export class BookNode {
       publicKey,
       secretKey: new Secret(this.secret),
       isBanned: (key) => this.banned.has(key),
+      hasHistory: () => false,
       relayGrades: this.grades,
     });
     this.p2p.setMessageHandler((message) => this.service.handleGossip(message));

@@ -34,6 +34,7 @@ async function relayWithBook(world: ReturnType<typeof createP2pWorld>): Promise<
     publicKey: new Uint8Array(33).fill(2),
     secretKey: new Secret(new Uint8Array(32).fill(2)),
     isBanned: () => false,
+    hasHistory: () => false,
   });
   relay.setMessageHandler((message) => book.handleGossip(message));
   relay.setRequestHandler((peer, request) => book.handleRequest(peer, request));

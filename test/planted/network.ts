@@ -119,15 +119,29 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "a few keys fill a pair for good",
     "src/core/book/orderStore.ts",
-    "firstUnconfirmed(inPair?.values() ?? []) ?? newestOfMost(held, (order) => order.item.pubkey, pubkey)",
-    "firstUnconfirmed(inPair?.values() ?? [])",
+    "firstUnconfirmed(inPair?.orders.values() ?? []) ?? (isPairFull ? this.#spareInPair(pubkey, pair) : this.#spareInBook(pubkey))",
+    "firstUnconfirmed(inPair?.orders.values() ?? [])",
     BOOK_TEST,
   ),
   bug(
     "ten keys with an order in each pair keep all others off the book",
     "src/core/book/orderStore.ts",
-    "signed ? newestOfMost(this.#shelves.values(), (shelf) => shelf.pubkey, pubkey) : undefined",
+    "signed ? this.#spareShelf(pubkey) : undefined",
     "undefined",
+    BOOK_TEST,
+  ),
+  bug(
+    "thousands of keys with an order each push off the book those this node has traded with",
+    "src/core/book/orderStore.ts",
+    "this.#hasHistory(pubkey) ? Math.max(0, held - KNOWN_KEY_ROOM) : held",
+    "held",
+    BOOK_TEST,
+  ),
+  bug(
+    "a few keys with history keep all others out of a pair",
+    "src/core/book/orderStore.ts",
+    "this.#hasHistory(pubkey) ? Math.max(0, held - KNOWN_KEY_ROOM) : held",
+    "this.#hasHistory(pubkey) ? 0 : held",
     BOOK_TEST,
   ),
   bug(

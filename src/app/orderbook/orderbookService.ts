@@ -41,6 +41,8 @@ export type OrderbookDeps = {
   readonly secretKey: Secret<Uint8Array>;
   /** Messages and orders of banned keys (66 hex) are dropped. */
   readonly isBanned: (pubkey: string) => boolean;
+  /** Whether this node has traded well with a key (66 hex): its orders keep their room in a full book. */
+  readonly hasHistory: (pubkey: string) => boolean;
   /** Which relays' unsigned words were refuted; without it nobody is blamed. */
   readonly relayGrades?: { isDoubted(relay: PeerId): boolean; refuted(relay: PeerId, times: number): void };
 };
@@ -82,6 +84,7 @@ export class OrderbookService {
     this.#book = new OrderbookState({
       isOwnKey: (pubkey) => pubkey === ownKey,
       follows: (pair) => p2p.isRelay || this.#followed.has(pair),
+      hasHistory: deps.hasHistory,
       ...(options.orderTimeoutMs !== undefined && { timeoutMs: options.orderTimeoutMs }),
       ...(options.limits && { limits: options.limits }),
       ...(relayGrades && {

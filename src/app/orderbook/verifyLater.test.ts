@@ -41,6 +41,7 @@ function setUp(verifier: SignatureVerifier) {
     publicKey: secp256k1.getPublicKey(secretOf(1), true),
     secretKey: new Secret(secretOf(1)),
     isBanned: () => false,
+    hasHistory: () => false,
   });
   service.start();
   const nowSec = (): number => Math.floor(clock.nowMs() / 1_000);

@@ -171,6 +171,7 @@ test("another node's book shows the new terms, at once and after the next keep-a
     publicKey: secp256k1.getPublicKey(secret, true),
     secretKey: new Secret(secret),
     isBanned: () => false,
+    hasHistory: () => false,
   });
   p2p.setRequestHandler((peer, request) => book.handleRequest(peer, request));
   p2p.setMessageHandler((message) => book.handleGossip(message));

@@ -3,6 +3,7 @@ import {
   type Ban,
   banOf,
   gradeOf,
+  isTrusted,
   type PeerRecord,
   trustedMatches,
   trustedUnits,
@@ -169,6 +170,11 @@ export class PeerPolicy implements OrdersPolicy {
   /** Whether history vouches for the key in this coin at all. */
   isKnown(sender: string, ticker: string): boolean {
     return this.#trusted(ticker)(peerIdOf(sender)) > 0n;
+  }
+
+  /** Whether history vouches for the key in any coin. */
+  hasHistory(pubkey: string): boolean {
+    return isTrusted(this.#book.get(peerIdOf(pubkey)), this.#nowMs);
   }
 
   mayReserve(ask: ReserveAsk): Share {

@@ -11,6 +11,12 @@ export type BookLimits = {
   readonly shelves: number;
 };
 
+/**
+ * So many orders, and as many pairs, of a key with history count for nothing where room is short: strangers' keys cost nothing, and
+ * thousands with an order each must not push those off the book that this node has traded with.
+ */
+const KNOWN_KEY_ROOM = 100;
+
 export const DEFAULT_BOOK_LIMITS: BookLimits = { orders: 20_000, ordersPerPair: 5_000, ordersPerKey: 2_000, shelves: 20_000 };
 
 /** All orders of one key in one pair, both directions: the unit of keep-alives, roots and syncs. */
@@ -28,17 +34,26 @@ export type Shelf = {
   rootedMs: number;
 };
 
+type Pair = {
+  readonly orders: Map<string, BookOrder>;
+  /** How many of them are each key's. */
+  readonly keys: Map<string, number>;
+};
+
 /** The orders of the book, found by uuid, by pair and by shelf. Keeps the indexes and limits, knows no other rule. */
 export class OrderStore {
   readonly #limits: BookLimits;
+  readonly #hasHistory: (pubkey: string) => boolean;
   readonly #orders = new Map<string, BookOrder>();
-  readonly #pairs = new Map<string, Map<string, BookOrder>>();
+  readonly #pairs = new Map<string, Pair>();
   /** Longest silent first: a shelf that is heard of moves to the end. */
   readonly #shelves = new Map<string, Shelf>();
   readonly #keys = new Map<string, { shelves: number; orders: number }>();
 
-  constructor(limits: BookLimits) {
+  /** @param hasHistory whether this node has traded well with a key */
+  constructor(limits: BookLimits, hasHistory: (pubkey: string) => boolean) {
     this.#limits = limits;
+    this.#hasHistory = hasHistory;
   }
 
   get size(): number {
@@ -50,7 +65,7 @@ export class OrderStore {
   }
 
   inPair(pair: string): Iterable<BookOrder> {
-    return this.#pairs.get(pair)?.values() ?? [];
+    return this.#pairs.get(pair)?.orders.values() ?? [];
   }
 
   pairs(): Iterable<string> {
@@ -70,7 +85,7 @@ export class OrderStore {
     const found = this.shelf(pubkey, pair);
     if (found) return found;
     if (this.#shelves.size >= this.#limits.shelves) {
-      const spare = signed ? newestOfMost(this.#shelves.values(), (shelf) => shelf.pubkey, pubkey) : undefined;
+      const spare = signed ? this.#spareShelf(pubkey) : undefined;
       if (!spare) return undefined;
       this.dropShelf(spare);
     }
@@ -140,8 +155,10 @@ export class OrderStore {
     shelf.orders.set(uuid, order);
     shelf.root = null;
     this.#orders.set(uuid, order);
-    const inPair = this.#pairs.get(pair) ?? new Map<string, BookOrder>();
-    this.#pairs.set(pair, inPair.set(uuid, order));
+    const inPair: Pair = this.#pairs.get(pair) ?? { orders: new Map(), keys: new Map() };
+    inPair.orders.set(uuid, order);
+    inPair.keys.set(pubkey, (inPair.keys.get(pubkey) ?? 0) + 1);
+    this.#pairs.set(pair, inPair);
     const key = this.#keys.get(pubkey);
     if (key) key.orders++;
     return true;
@@ -153,15 +170,22 @@ export class OrderStore {
     const { pubkey, base, rel } = order.item;
     const pair = pairOf(base, rel);
     this.#orders.delete(uuid);
-    const inPair = this.#pairs.get(pair);
-    inPair?.delete(uuid);
-    if (inPair?.size === 0) this.#pairs.delete(pair);
+    this.#removeFromPair(uuid, pubkey, pair);
     const shelf = this.shelf(pubkey, pair);
     shelf?.orders.delete(uuid);
     if (shelf) shelf.root = null;
     const key = this.#keys.get(pubkey);
     if (key) key.orders--;
     return true;
+  }
+
+  #removeFromPair(uuid: string, pubkey: string, pair: string): void {
+    const inPair = this.#pairs.get(pair);
+    if (!inPair?.orders.delete(uuid)) return;
+    const left = (inPair.keys.get(pubkey) ?? 0) - 1;
+    if (left > 0) inPair.keys.set(pubkey, left);
+    else inPair.keys.delete(pubkey);
+    if (inPair.orders.size === 0) this.#pairs.delete(pair);
   }
 
   /** Changes what is known about an order but not what it offers, so roots stay. */
@@ -176,7 +200,7 @@ export class OrderStore {
   #replace(order: BookOrder, pair: string, changesRoot = true): void {
     const { uuid, pubkey } = order.item;
     this.#orders.set(uuid, order);
-    this.#pairs.get(pair)?.set(uuid, order);
+    this.#pairs.get(pair)?.orders.set(uuid, order);
     const shelf = this.shelf(pubkey, pair);
     shelf?.orders.set(uuid, order);
     if (shelf && changesRoot) shelf.root = null;
@@ -193,12 +217,48 @@ export class OrderStore {
   #makeRoom(pubkey: string, pair: string, confirmed: boolean): boolean {
     if ((this.#keys.get(pubkey)?.orders ?? 0) >= this.#limits.ordersPerKey) return false;
     const inPair = this.#pairs.get(pair);
-    const isPairFull = (inPair?.size ?? 0) >= this.#limits.ordersPerPair;
+    const isPairFull = (inPair?.orders.size ?? 0) >= this.#limits.ordersPerPair;
     if (!isPairFull && this.#orders.size < this.#limits.orders) return true;
     if (!confirmed) return false;
-    const held = (isPairFull ? inPair : this.#orders)?.values() ?? [];
-    const spare = firstUnconfirmed(inPair?.values() ?? []) ?? newestOfMost(held, (order) => order.item.pubkey, pubkey);
+    const spare =
+      firstUnconfirmed(inPair?.orders.values() ?? []) ?? (isPairFull ? this.#spareInPair(pubkey, pair) : this.#spareInBook(pubkey));
     return spare !== undefined && this.remove(spare.item.uuid);
+  }
+
+  #spareInPair(newcomer: string, pair: string): BookOrder | undefined {
+    const { keys } = this.#pairs.get(pair) ?? { keys: new Map<string, number>() };
+    const most = this.#keyWithMost(keys.keys(), (key) => keys.get(key) ?? 0, newcomer);
+    return most === undefined ? undefined : newestOf(this.shelf(most, pair));
+  }
+
+  #spareInBook(newcomer: string): BookOrder | undefined {
+    const most = this.#keyWithMost(this.#keys.keys(), (key) => this.#keys.get(key)?.orders ?? 0, newcomer);
+    let largest: Shelf | undefined;
+    for (const shelf of this.#shelves.values())
+      if (shelf.pubkey === most && shelf.orders.size > (largest?.orders.size ?? 0)) largest = shelf;
+    return newestOf(largest);
+  }
+
+  /** Of the key with most shelves, the one heard of last. */
+  #spareShelf(newcomer: string): Shelf | undefined {
+    const most = this.#keyWithMost(this.#keys.keys(), (key) => this.#keys.get(key)?.shelves ?? 0, newcomer);
+    let last: Shelf | undefined;
+    for (const shelf of this.#shelves.values()) if (shelf.pubkey === most) last = shelf;
+    return last;
+  }
+
+  /** The key that has most, of what counts; undefined if with one more `newcomer` had as much. */
+  #keyWithMost(keys: Iterable<string>, heldBy: (pubkey: string) => number, newcomer: string): string | undefined {
+    const counting = (pubkey: string, held: number): number => (this.#hasHistory(pubkey) ? Math.max(0, held - KNOWN_KEY_ROOM) : held);
+    let most = counting(newcomer, heldBy(newcomer) + 1);
+    let found: string | undefined;
+    for (const key of keys) {
+      const held = heldBy(key);
+      if (held <= most) continue;
+      const counts = counting(key, held);
+      if (counts > most) [most, found] = [counts, key];
+    }
+    return found;
   }
 }
 
@@ -209,11 +269,8 @@ function firstUnconfirmed(orders: Iterable<BookOrder>): BookOrder | undefined {
   return undefined;
 }
 
-/** Of what the key with most holds, the last in order; undefined if with one more `newcomer` had as much as that key. */
-function newestOfMost<T>(all: Iterable<T>, keyOf: (one: T) => string, newcomer: string): T | undefined {
-  const held = new Map<string, { readonly count: number; readonly newest: T }>();
-  for (const one of all) held.set(keyOf(one), { count: (held.get(keyOf(one))?.count ?? 0) + 1, newest: one });
-  let most: { readonly count: number; readonly newest: T } | undefined;
-  for (const share of held.values()) if (share.count > (most?.count ?? (held.get(newcomer)?.count ?? 0) + 1)) most = share;
-  return most?.newest;
+function newestOf(shelf: Shelf | undefined): BookOrder | undefined {
+  let newest: BookOrder | undefined;
+  for (const order of shelf?.orders.values() ?? []) newest = order;
+  return newest;
 }

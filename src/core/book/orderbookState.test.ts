@@ -333,6 +333,32 @@ test("one key with orders in every pair does not keep others out of theirs", () 
   expect([1, 2, 3, 11].map((n) => book.order(uuid(n)) !== undefined)).toEqual([true, true, false, true]);
 });
 
+test("strangers' keys with an order each push out nobody this node has traded with, who push out some of them", () => {
+  const key = (n: number): string => `02${n.toString(16).padStart(64, "0")}`;
+  for (const limits of [
+    { orders: 999, ordersPerPair: 4, ordersPerKey: 200, shelves: 999 },
+    { orders: 4, ordersPerPair: 999, ordersPerKey: 200, shelves: 999 },
+    { orders: 999, ordersPerPair: 999, ordersPerKey: 200, shelves: 4 },
+  ]) {
+    const book = aBook({ limits, hasHistory: (pubkey) => pubkey === MAKER });
+    const strangers = (n: number): string => book.created(key(n), created(anOrder(n, { pubkey: key(n) })), NOW).kind;
+    expect([1, 2, 3, 4, 5].map(strangers)).toEqual(["stored", "stored", "stored", "stored", "refused"]);
+    expect(book.created(MAKER, created(anOrder(10)), NOW)).toEqual({ kind: "stored" });
+    expect(strangers(6)).toBe("refused");
+    expect(uuids(book)).toContain(uuid(10));
+    expect(book.size).toBe(4);
+  }
+});
+
+test("a key with history has room kept for a hundred orders, not for all of a pair", () => {
+  const limits = { orders: 999, ordersPerPair: 110, ordersPerKey: 200, shelves: 999 };
+  const book = aBook({ limits, hasHistory: (pubkey) => pubkey === MAKER });
+  for (let n = 1; n <= 110; n++) book.created(MAKER, created(anOrder(n)), NOW);
+  const theirs = Array.from({ length: 8 }, (_, i) => book.created(OTHER, created(anOrder(200 + i, { pubkey: OTHER })), NOW).kind);
+  expect(theirs).toEqual(["stored", "stored", "stored", "stored", "stored", "refused", "refused", "refused"]);
+  expect(book.size).toBe(110);
+});
+
 test("any sequence of messages leaves indexes and roots that agree with a fresh computation", () => {
   // A small linear congruential walk over all operations; the seed is the loop variable printed on failure.
   for (let seed = 1; seed <= 12; seed++) {

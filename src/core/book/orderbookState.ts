@@ -25,6 +25,8 @@ const ROOT_REST_MS = 10_000;
 export type BookOptions = AnswerRules & {
   readonly timeoutMs?: number;
   readonly limits?: BookLimits;
+  /** Whether this node has traded well with a key: where the book is full, strangers make room for it. */
+  readonly hasHistory?: (pubkey: string) => boolean;
 };
 
 /**
@@ -43,7 +45,7 @@ export class OrderbookState {
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_ORDER_TIMEOUT_MS;
     const limits = options.limits ?? DEFAULT_BOOK_LIMITS;
-    this.#store = new OrderStore(limits);
+    this.#store = new OrderStore(limits, options.hasHistory ?? (() => false));
     this.#unsigned = new UnsignedAnswers(options, limits, this.#store, this.#cancelled);
   }
 

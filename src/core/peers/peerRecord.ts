@@ -96,7 +96,8 @@ export function trustedUnits(r: PeerRecord, ticker: string, nowMs: number): bigi
 export const trustedMatches = (r: PeerRecord, ticker: string, nowMs: number): number =>
   trustedUnits(r, ticker, nowMs) > 0n ? TRUST_FACTOR * r.finished : 0;
 
-function isTrusted(r: PeerRecord, nowMs: number): boolean {
+/** Whether swaps finished with the key speak for it, and nothing against it. */
+export function isTrusted(r: PeerRecord, nowMs: number): boolean {
   const grade = gradeOf(r, nowMs);
   return grade !== "ban" && grade !== "throttle" && offencesOf(r, nowMs) === 0 && hasHistory(r, nowMs);
 }
