@@ -2,10 +2,13 @@ import { openElectrumChain } from "../../src/adapters/electrum/electrumChain.ts"
 import type { MemoryNet } from "../../src/adapters/memoryNet/memoryNet.ts";
 import { createAccountTxStore } from "../../src/adapters/sqlite/accountTxStore.ts";
 import { openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { COPY_HEADER, CopyReader, eventLine } from "../../src/adapters/sqlite/copies/copyText.ts";
+import { takeUpCopies } from "../../src/adapters/sqlite/copies/takeUpCopies.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { createOrderStore } from "../../src/adapters/sqlite/orderStore.ts";
 import { createPeerStore } from "../../src/adapters/sqlite/peerStore.ts";
 import { SCHEMA } from "../../src/adapters/sqlite/schema.ts";
+import { eventToText } from "../../src/adapters/sqlite/storedEvent.ts";
 import { createSwapStore } from "../../src/adapters/sqlite/swapStore.ts";
 import { openUtxoRpcChain } from "../../src/adapters/utxoRpc/utxoRpcChain.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
@@ -390,6 +393,20 @@ export class SimNode {
     this.swaps.clear();
     for (const uuid of await this.#log.allUuids()) this.swaps.set(uuid, await this.#log.log(uuid));
     return this.swaps;
+  }
+
+  /** Leaves of its database what the copies of open swaps have, as after a start with a new one; the process must be down. */
+  async loseData(): Promise<void> {
+    if (this.#running) throw new Error(`${this.name} runs`);
+    const reader = new CopyReader();
+    reader.take(COPY_HEADER);
+    for (const { uuid } of await this.#log.unsettled())
+      for (const [seq, event] of (await this.#log.log(uuid)).entries()) reader.take(eventLine(uuid, seq, eventToText(event)).trimEnd());
+    const emptied = (await makeBackup(this.#db)).map((t) => (t.table === "schema_migrations" ? t : { ...t, rows: [] }));
+    await restoreBackup(this.#db, emptied);
+    await takeUpCopies(this.#db, reader);
+    const left = await this.#log.allUuids();
+    for (const uuid of this.swaps.keys()) if (!this.outcome(uuid) && !left.includes(uuid)) this.swaps.delete(uuid);
   }
 
   /** Units on a chain at its own address, mempool included. */

@@ -56,6 +56,7 @@ test("a light node's configuration as the first argument gives every default", (
     },
     compatibility: "spec",
     autostartCoins: false,
+    swapCopies: null,
     unlimitedAllowances: false,
     makerOrderTimeoutSec: 90,
     log: { level: "info", file: null, silentConsole: false },

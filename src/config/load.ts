@@ -1,4 +1,4 @@
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import type { z } from "zod";
 import { netidErrorText, netidPorts } from "../core/gossip/ports.ts";
 import { findProfile, type NetworkProfile, PROFILES, profileOfNetid } from "../core/network/networkProfile.ts";
@@ -210,6 +210,7 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
     },
     compatibility: section.value.compatibility,
     autostartCoins: section.value.autostart_coins,
+    swapCopies: section.value.swap_copies === undefined ? null : resolve(at.cwd, section.value.swap_copies),
     unlimitedAllowances: section.value.unlimited_allowances,
     makerOrderTimeoutSec: fields.maker_order_timeout,
     coins: coins.value.coins,

@@ -47,6 +47,8 @@ export type NodeConfig = {
   readonly compatibility: "spec" | "kdf";
   /** The coins of the last run are enabled after a start. */
   readonly autostartCoins: boolean;
+  /** Folder, which must be there, for copies of the records of open swaps; null = none. Absolute. */
+  readonly swapCopies: string | null;
   /** Swap contracts are allowed all of a token at once. */
   readonly unlimitedAllowances: boolean;
   /** Seconds a silent maker's orders stay in the book. */

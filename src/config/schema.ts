@@ -85,6 +85,12 @@ export const swapnodeSchema = z.strictObject({
     .describe(
       "Enable the coins of the last run by itself after a start. A daemon's password and the nodes of account chains are kept sealed under a key of the wallet.",
     ),
+  swap_copies: text
+    .min(1)
+    .optional()
+    .describe(
+      "A folder, best on another disk, for copies of the records of open swaps, from which a lost database is made good. It must be there.",
+    ),
   public_seednodes: z.boolean().default(false).describe("Add the public seed nodes of the profile to seednodes."),
   log_level: z
     .enum(["debug", "info", "warn", "error"])

@@ -1,6 +1,7 @@
 import { openHttpServer } from "../adapters/httpServer/openHttpServer.ts";
 import { createAccountTxStore } from "../adapters/sqlite/accountTxStore.ts";
 import { createActivationStore } from "../adapters/sqlite/activationStore.ts";
+import { copiedSwapStore } from "../adapters/sqlite/copies/copiedSwapStore.ts";
 import { createOrderStore } from "../adapters/sqlite/orderStore.ts";
 import { createPeerStore } from "../adapters/sqlite/peerStore.ts";
 import { createSwapStore } from "../adapters/sqlite/swapStore.ts";
@@ -24,6 +25,7 @@ import { nodeMetrics } from "./nodeMetrics.ts";
 import { noAccount, openAccount } from "./openAccount.ts";
 import { openMetrics } from "./openMetrics.ts";
 import { openNetwork } from "./openNetwork.ts";
+import { openSwapCopies } from "./openSwapCopies.ts";
 import { refillViews } from "./refillViews.ts";
 import { createRpcContext } from "./rpcContext.ts";
 import { type NodeOptions, type RunningNode, StartRefused } from "./runningNode.ts";
@@ -53,7 +55,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const network = openNetwork(config, keys.node, { clock, rng, log }, version);
     const verifier = createThreadedVerifier(createNativeVerifier(log), { clock, log });
     closers.push(() => verifier.close());
-    const swapStore = createSwapStore(db);
+    const swapLog = createSwapStore(db);
+    const copies =
+      config.swapCopies === null || account.walletId === null
+        ? null
+        : await openSwapCopies({ folder: config.swapCopies, walletId: account.walletId }, { db, store: swapLog, clock, log });
+    closers.push(async () => copies?.close());
+    const swapStore = copies ? copiedSwapStore(swapLog, copies) : swapLog;
     const swapViews = createSwapViews(db, statusMaker(version));
     const viewKeeper = keepViews(swapViews, { clock, log });
     closers.push(() => viewKeeper.close());

@@ -23,6 +23,8 @@ export type Account = {
   readonly keys: NodeKeys;
   /** Compressed node key, 66 hex; null when the keys are nobody's. */
   readonly publicKey: string | null;
+  /** Name of the wallet's folder, 40 hex; null when the keys are nobody's. */
+  readonly walletId: string | null;
   readonly methods: readonly Method[];
   readonly db: SqlDatabase;
   readonly files: FileExports;
@@ -32,7 +34,8 @@ export type Account = {
 /** The account of a passphrase, with its folder below `dbdir`, held against other processes. Rejects with `StartRefused`. */
 export async function openAccount(passphrase: Secret<string>, enableHd: boolean, dbdir: string, log: Log): Promise<Account> {
   const keys = nodeKeys(passphrase, enableHd);
-  const dir = openDataDir(dbdir, rmd160Hex(keys.node.publicKey));
+  const walletId = rmd160Hex(keys.node.publicKey);
+  const dir = openDataDir(dbdir, walletId);
   if (!dir.ok) throw new StartRefused(dir.error.message);
   const lock = lockFolder(dir.value.root);
   if (!lock.ok) throw new StartRefused(lock.error.message);
@@ -52,6 +55,7 @@ export async function openAccount(passphrase: Secret<string>, enableHd: boolean,
   return {
     keys,
     publicKey: toHex(keys.node.publicKey),
+    walletId,
     methods: METHODS,
     db,
     files,
@@ -75,6 +79,7 @@ export function noAccount(rng: Rng): Account {
   return {
     keys: nodeKeys(new Secret(`0x${toHex(rng.bytes(32))}`), false),
     publicKey: null,
+    walletId: null,
     methods: keylessMethods(METHODS),
     db,
     files: { onSwapEvent: () => undefined },

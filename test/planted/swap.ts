@@ -21,7 +21,10 @@ const MAIL = "src/app/swap/swapMail.ts";
 const SETTLED = "src/app/swap/isSettled.ts";
 const CONTRACTS = "src/app/swap/contracts.ts";
 const LOST_TO = "src/app/swap/lostTo.ts";
+const COPIED_STORE = "src/adapters/sqlite/copies/copiedSwapStore.ts";
+const TAKE_UP_COPIES = "src/adapters/sqlite/copies/takeUpCopies.ts";
 
+const COPIES_TEST = "src/adapters/sqlite/copies/swapCopies.test.ts";
 const BAD_PEERS = "test/swap/badPeers.test.ts";
 const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
 const LOCK_TIMES_TEST = "src/app/swap/duties/lockTimes.test.ts";
@@ -117,6 +120,62 @@ export const SWAP: readonly PlantedBug[] = [
     "const [failure] = db.writeGroup([[cutRecord(uuid, log)]]);",
     "const [failure] = db.writeGroup([[]]);",
     "src/adapters/sqlite/openStore.test.ts",
+  ),
+  bug(
+    "a payment leaves before its record is in the copy",
+    COPIED_STORE,
+    'return event.type === "tx_attempted" && (event.slot === "fee" || event.slot === "makerPayment" || event.slot === "takerPayment");',
+    "return event.type === undefined;",
+    COPIES_TEST,
+  ),
+  bug(
+    "a swap begins that is in no copy",
+    COPIED_STORE,
+    "await copies.add(eventLine(summary.uuid, 0, eventToText(first)));",
+    "",
+    COPIES_TEST,
+  ),
+  bug(
+    "a claim waits for a folder that is away",
+    COPIED_STORE,
+    "if (letsGo(event)) await copies.add(line);",
+    "await copies.add(line);",
+    COPIES_TEST,
+  ),
+  bug(
+    "a swap taken from an old copy pays a second time",
+    TAKE_UP_COPIES,
+    "const mustBeCut = couldPayAgain(copy.state) && !copy.texts.some(isCutText);",
+    "const mustBeCut = couldPayAgain(copy.state) && copy.texts.length === 0;",
+    COPIES_TEST,
+  ),
+  bug(
+    "a record that was cut for want of its end stays cut though the copy has it",
+    TAKE_UP_COPIES,
+    "isBeginning(stored, copy.texts) ? stored : withoutCut(stored)",
+    "stored",
+    COPIES_TEST,
+  ),
+  bug(
+    "a copy that lacks what could not be written counts as whole",
+    "src/adapters/sqlite/copies/swapCopies.ts",
+    "this.#isStale = true;\n    this.#failures++;",
+    "this.#failures++;",
+    COPIES_TEST,
+  ),
+  bug(
+    "a copy whose swaps are not in the database is written over",
+    "src/adapters/sqlite/copies/copyFile.ts",
+    "if (this.#keepsOld) await keep(this.#path);",
+    "",
+    COPIES_TEST,
+  ),
+  bug(
+    "swaps from a copy are not open",
+    TAKE_UP_COPIES,
+    "...listFromLog(uuid, copy.events, copy.state.finished !== null),",
+    "",
+    COPIES_TEST,
   ),
   bug(
     "a fee that does not confirm has the maker take fresh views without end",

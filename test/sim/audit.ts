@@ -93,7 +93,13 @@ export function expectNobodyLost(t: TradingWorld, uuid: string, before: Purses):
 
 /** Both sides have a final outcome, or never had the swap. */
 export const isOver = ({ maker, taker }: TradingWorld, uuid: string): boolean =>
-  [maker, taker].every((n) => !n.swaps.has(uuid) || n.outcome(uuid) !== null);
+  [maker, taker].every((n) => !n.swaps.has(uuid) || n.outcome(uuid) !== null || isCutUnpaid(n, uuid));
+
+/** One whose record was cut looks for a payment of its own until a day past the lock, and has nothing to do if there is none. */
+function isCutUnpaid(node: SimNode, uuid: string): boolean {
+  const isPayment = (slot: Slot): boolean => slot === "makerPayment" || slot === "takerPayment";
+  return node.has(uuid, (e) => e.type === "record_cut") && !node.has(uuid, (e) => e.type === "tx_attempted" && isPayment(e.slot));
+}
 
 /** Miner fee of the transaction in a slot, as the chain has it. */
 export const minerFee = (world: SimWorld, node: SimNode, uuid: string, ticker: string, slot: Slot): bigint =>

@@ -10,6 +10,8 @@ export type CrashPoint = {
   readonly n: number;
   /** How long it stays down; nothing for a refused write, which it survives. */
   readonly downMs: number;
+  /** Whether its data is lost meanwhile, but for the copies of its open swaps. */
+  readonly losesData?: boolean;
 };
 
 /** Time in which a handshake has either stored its swap on both sides or never will. */
@@ -54,6 +56,7 @@ export async function swapWithCrash(
   await world.runUntil("the failure or the end", () => !victim.isRunning || isDone(), LIMIT_MS);
   if (!victim.isRunning) {
     await world.advance(point.downMs);
+    if (point.losesData) await victim.loseData();
     await victim.start(coins);
     await world.runUntil("the swap ends for both", isDone, LIMIT_MS);
   }

@@ -86,3 +86,23 @@ test.each(who.flatMap((role) => (["before_broadcast", "after_broadcast"] as cons
   },
   TIMEOUT_MS,
 );
+
+test.each(who)(
+  "a %s that dies after any event, and has nothing left but the copies of its open swaps, loses nothing",
+  async (role) => {
+    const ends: string[] = [];
+    for (let n = 0; n < MAX_POINTS; n++) {
+      // Each in a world of its own: what a payment was signed with serves no other until a day past the lock, for it may have left.
+      const t = await tradingWorld({ seed: SEED });
+      const run = await crashRun(t, { who: role, at: "after_store", n, downMs: SECOND_MS, losesData: true });
+      expect(run.wrongs, `${role} ${n}; seed ${SEED}\n${run.wrongs.length > 0 ? t.world.report() : ""}`).toEqual([]);
+      await t.world.close();
+      if (!run.hit) break;
+      ends.push(ended(run));
+    }
+    expect(ends.length).toBeGreaterThan(15);
+    // Once its payment may have left, it finishes the swap.
+    expect(ends.filter((end) => end === "success success").length).toBeGreaterThan(8);
+  },
+  TIMEOUT_MS,
+);

@@ -5,7 +5,7 @@ import type { SqliteEngine } from "./sqliteEngine.ts";
 import { eventToText, parseEventText } from "./storedEvent.ts";
 
 /** What stands in place of events that may be lost. */
-const HELD = JSON.stringify({ held: "events may be missing before this" });
+export const HELD = JSON.stringify({ held: "events may be missing before this" });
 
 /** The stored record of one swap as it is found: whole, or why it is not. */
 export type FoundLog =
@@ -53,15 +53,22 @@ export function couldPayAgain(state: SwapState): boolean {
   return state.finished === null && state.startFailed === null && state.own[ownPayment(state.terms.role)]?.attempted !== true;
 }
 
+/** The event behind a record whose end may be lost. */
+export const cutText = (events: readonly StoredEvent[]): string =>
+  eventToText({ v: 1, atMs: events.at(-1)?.atMs ?? 0, event: { type: "record_cut" } });
+
+export function isCutText(text: string): boolean {
+  const parsed = parseEventText(text);
+  return parsed.ok && parsed.value.event.type === "record_cut";
+}
+
 /**
  * Sees to it that a swap whose record may lack its end pays nothing. One that has negotiated goes on without: its payment is found on
  * the chain, should there be one, and taken back or exchanged. Without the other side's key nobody could find it: such a swap is held by a
  * last event after a gap. To the node its record is damaged, so it neither folds it nor acts on it, and says so at each start.
  */
 export function cutRecord(uuid: string, { events, state }: Extract<FoundLog, { whole: true }>): SqlStatement {
-  const atMs = events.at(-1)?.atMs ?? 0;
-  const cut = eventToText({ v: 1, atMs, event: { type: "record_cut" } });
-  const [seq, event] = state.negotiated ? [events.length, cut] : [events.length + 1, HELD];
+  const [seq, event] = state.negotiated ? [events.length, cutText(events)] : [events.length + 1, HELD];
   return { sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)", params: [uuid, seq, event] };
 }
 
@@ -71,3 +78,31 @@ export const cutSentence = (uuid: string, { terms, negotiated }: SwapState): str
   (negotiated
     ? "It pays nothing any more; a payment of before is looked for, and taken back or exchanged"
     : "It is kept; the node will not act on it, because it could pay a second time");
+
+/** The row of the list of swaps, and the values that must not serve another swap, as the record itself says. */
+export function listFromLog(uuid: string, events: readonly StoredEvent[], finished: boolean): SqlStatement[] {
+  const batch: SqlStatement[] = [];
+  const mark = (kind: string, value: string): void =>
+    void batch.push({ sql: "INSERT OR IGNORE INTO swap_marks (kind, value, uuid) VALUES (?, ?, ?)", params: [kind, value, uuid] });
+  const isFeeSent = events.some(({ event }) => event.type === "tx_attempted" && event.slot === "fee");
+  for (const { event } of events) {
+    if ("terms" in event) {
+      const { role, makerCoin, takerCoin, startedAt, secretHash } = event.terms;
+      const coins = role === "maker" ? [makerCoin, takerCoin] : [takerCoin, makerCoin];
+      batch.push({
+        sql: "INSERT OR IGNORE INTO swaps (uuid, role, my_coin, other_coin, started_at) VALUES (?, ?, ?, ?, ?)",
+        params: [uuid, role, ...coins, startedAt],
+      });
+      if (secretHash !== null) mark("secret_hash", secretHash);
+    }
+    if (event.type === "negotiated") mark("secret_hash", event.with.secretHash);
+    // A fee that was received, and one of our own that left (see `takeUpFee`).
+    const isFeeOfUse = event.type === "tx_received" || (event.type === "tx_signed" && isFeeSent);
+    if (isFeeOfUse && event.slot === "fee" && event.txid !== "") mark("fee_tx", event.txid);
+  }
+  batch.push({
+    sql: "UPDATE swaps SET finished = ?, settled = settled AND ? WHERE uuid = ?",
+    params: [Number(finished), Number(finished), uuid],
+  });
+  return batch;
+}

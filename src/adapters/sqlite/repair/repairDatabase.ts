@@ -1,13 +1,12 @@
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { StoredEvent } from "../../../core/swap/events.ts";
-import { type SqlStatement, StorageError } from "../../../ports/sql.ts";
+import { StorageError } from "../../../ports/sql.ts";
 import { orderProblem, type ReadOrder } from "../checkDatabase.ts";
 import { fsyncPath } from "../durableFiles.ts";
 import { type ComponentSchema, migrate, refuseNewer, stepsMade } from "../migrations.ts";
 import { SqliteEngine } from "../sqliteEngine.ts";
 import { markAccepted, refuseOlder } from "../storeMark.ts";
-import { couldPayAgain, cutRecord, cutSentence, findLog, foundSwaps } from "../swapLogs.ts";
+import { couldPayAgain, cutRecord, cutSentence, findLog, foundSwaps, listFromLog } from "../swapLogs.ts";
 import { readPageFile } from "./pageFile.ts";
 import { addFromPages, copyTable, putAside, store, type TableReport } from "./recoverRows.ts";
 
@@ -67,34 +66,6 @@ function mayLackEnds(source: SqliteEngine | null, path: string, reports: readonl
   }
 }
 
-/** The row of the list of swaps, and the values that must not serve another swap, as the record itself says. */
-function fromLog(uuid: string, events: readonly StoredEvent[], finished: boolean): SqlStatement[] {
-  const batch: SqlStatement[] = [];
-  const mark = (kind: string, value: string): void =>
-    void batch.push({ sql: "INSERT OR IGNORE INTO swap_marks (kind, value, uuid) VALUES (?, ?, ?)", params: [kind, value, uuid] });
-  const isFeeSent = events.some(({ event }) => event.type === "tx_attempted" && event.slot === "fee");
-  for (const { event } of events) {
-    if ("terms" in event) {
-      const { role, makerCoin, takerCoin, startedAt, secretHash } = event.terms;
-      const coins = role === "maker" ? [makerCoin, takerCoin] : [takerCoin, makerCoin];
-      batch.push({
-        sql: "INSERT OR IGNORE INTO swaps (uuid, role, my_coin, other_coin, started_at) VALUES (?, ?, ?, ?, ?)",
-        params: [uuid, role, ...coins, startedAt],
-      });
-      if (secretHash !== null) mark("secret_hash", secretHash);
-    }
-    if (event.type === "negotiated") mark("secret_hash", event.with.secretHash);
-    // A fee that was received, and one of our own that left (see `takeUpFee`).
-    const isFeeOfUse = event.type === "tx_received" || (event.type === "tx_signed" && isFeeSent);
-    if (isFeeOfUse && event.slot === "fee" && event.txid !== "") mark("fee_tx", event.txid);
-  }
-  batch.push({
-    sql: "UPDATE swaps SET finished = ?, settled = settled AND ? WHERE uuid = ?",
-    params: [Number(finished), Number(finished), uuid],
-  });
-  return batch;
-}
-
 /** Puts the list of swaps right by the records, and keeps those from paying that could do it a second time. */
 function settleSwaps(target: SqliteEngine, lackEnds: boolean): string[] {
   const cut: string[] = [];
@@ -104,7 +75,7 @@ function settleSwaps(target: SqliteEngine, lackEnds: boolean): string[] {
       cut.push(`swap ${uuid}: ${log.detail}. What is there is kept; the node will not act on it`);
       continue;
     }
-    store(target, fromLog(uuid, log.events, log.state.finished !== null));
+    store(target, listFromLog(uuid, log.events, log.state.finished !== null));
     if (!lackEnds || !couldPayAgain(log.state)) continue;
     store(target, [cutRecord(uuid, log)]);
     cut.push(cutSentence(uuid, log.state));

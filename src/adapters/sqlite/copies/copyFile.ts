@@ -1,0 +1,101 @@
+import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+
+/** A file that lines are added to, and that is now and then put anew. One call at a time. All reject with the system's error. */
+export class CopyFile {
+  readonly #path: string;
+  #file: FileHandle | null = null;
+  #bytes = 0;
+
+  #keepsOld: boolean;
+
+  /** @param keepsOld whether a file that is there stays beside the first new one, under another name (`keptPath`) */
+  constructor(path: string, keepsOld: boolean) {
+    this.#path = path;
+    this.#keepsOld = keepsOld;
+  }
+
+  /** Size of what is there, bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** On the disk when it resolves. Not before `replace` has been called once. */
+  async add(text: string): Promise<void> {
+    if (!this.#file) throw new Error("the file is not open");
+    await this.#file.appendFile(text);
+    await this.#file.datasync();
+    this.#bytes += Buffer.byteLength(text);
+  }
+
+  /** Puts a new file, mode 0600, in the place of what is there, which stays until the new one is whole on the disk. */
+  async replace(parts: AsyncIterable<string>): Promise<void> {
+    await this.close();
+    await makeFolder(dirname(this.#path));
+    if (this.#keepsOld) await keep(this.#path);
+    this.#keepsOld = false;
+    const partial = `${this.#path}.partial`;
+    await rm(partial, { force: true });
+    const file = await open(partial, "ax", 0o600);
+    try {
+      this.#bytes = 0;
+      for await (const part of parts) {
+        await file.appendFile(part);
+        this.#bytes += Buffer.byteLength(part);
+      }
+      await file.sync();
+      await rename(partial, this.#path);
+      await syncFolder(dirname(this.#path));
+    } catch (cause) {
+      await file.close().catch(() => undefined);
+      throw cause;
+    }
+    this.#file = file;
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = null;
+    await file?.close();
+  }
+}
+
+/** Files kept at most; with more, somebody has to look at them. */
+const MAX_KEPT = 100;
+
+/** Where a copy is kept whose swaps the database may not have. */
+export const keptPath = (path: string, n: number): string => `${path}.kept-${n}`;
+
+/** Copies that are there, by path: the one in use first, then those kept. Rejects with the system's error where the folder cannot be read. */
+export async function copiesAt(path: string): Promise<readonly string[]> {
+  const names: readonly string[] = await readdir(dirname(path)).catch(orNone);
+  const all = [path, ...Array.from({ length: MAX_KEPT }, (_, i) => keptPath(path, i + 1))];
+  return all.filter((one) => names.includes(basename(one)));
+}
+
+async function keep(path: string): Promise<void> {
+  const there = await copiesAt(path);
+  if (!there.includes(path)) return;
+  for (let n = 1; n <= MAX_KEPT; n++) if (!there.includes(keptPath(path, n))) return rename(path, keptPath(path, n));
+  throw new Error(`${MAX_KEPT} copies are kept beside it already`);
+}
+
+function orNone(cause: unknown): [] {
+  if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return [];
+  throw cause;
+}
+
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700 }).catch((cause: unknown) => {
+    if (!(cause instanceof Error && "code" in cause && cause.code === "EEXIST")) throw cause;
+  });
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,182 @@
+import { Aborted, type Clock, withDeadline } from "../../../ports/clock.ts";
+import type { Log } from "../../../ports/log.ts";
+import { StorageError } from "../../../ports/sql.ts";
+import type { SwapStore } from "../../../ports/swapStore.ts";
+import { eventToText } from "../storedEvent.ts";
+import { CopyFile } from "./copyFile.ts";
+import { COPY_HEADER, eventLine } from "./copyText.ts";
+
+/** A write that has no answer by then has failed: a folder of another machine may never answer. */
+const DEADLINE_MS = 10_000;
+/** The same for the whole file: hundreds of megabytes at most. */
+const WHOLE_DEADLINE_MS = 60_000;
+/** What waits to be written at most, characters; beyond it the file is made anew when it can be written again. */
+const MAX_WAITING = 8_000_000;
+/** A file that has grown by as much as it had, and by this, bytes, is made anew without the swaps that are over. */
+const GROWTH = 8 * 1024 * 1024;
+/** Between two lines of the log on the same trouble. */
+const TELL_EVERY_MS = 60_000;
+
+type Waiting = { readonly text: string; readonly done: (failure: StorageError | null) => void };
+
+export type SwapCopiesDeps = {
+  /** The file. Its folder is made, the one above that must be there: a disk that is not mounted is no place for copies. */
+  readonly path: string;
+  /** Whether the database has what is in the file that is there. If not, that file is kept beside the new one. */
+  readonly isTakenUp: boolean;
+  /** Says what is open when the file is made anew. */
+  readonly store: Pick<SwapStore, "unsettled" | "log">;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/**
+ * The records of open swaps in a second place, a file of lines: all that waits is added at once. After a failure, and when it has grown, the
+ * file is made anew from the database.
+ */
+export class SwapCopies {
+  readonly #deps: SwapCopiesDeps;
+  readonly #file: CopyFile;
+  #waiting: Waiting[] = [];
+  #waitingSize = 0;
+  #running: Promise<void> | null = null;
+  /** A write that is past its deadline goes on by itself; until it ends no other begins. */
+  #hangs = false;
+  /** The file lacks something, or has not been made yet. */
+  #isStale = true;
+  /** Counts what failed: a write that ends after its deadline makes good nothing that was told since. */
+  #failures = 0;
+  #madeBytes = 0;
+  #failing = false;
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: SwapCopiesDeps) {
+    this.#deps = deps;
+    this.#file = new CopyFile(deps.path, !deps.isTakenUp);
+  }
+
+  /** Makes the file. Never rejects: what cannot be written is told, and tried again with the next event. */
+  async open(): Promise<void> {
+    await this.add("").catch(() => undefined);
+  }
+
+  /** Adds lines. Resolves when they, and all that were told before, are on the disk; rejects with `StorageError` `Io`. */
+  add(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue(text, (failure) => (failure ? reject(failure) : resolve()));
+    });
+  }
+
+  /** Adds lines some time. What fails is told, and made good by the next write that succeeds. */
+  follow(text: string): void {
+    this.#enqueue(text, () => undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.#running;
+    if (!this.#hangs) await this.#file.close().catch(() => undefined);
+  }
+
+  #enqueue(text: string, done: Waiting["done"]): void {
+    const isFull = this.#waitingSize + text.length > MAX_WAITING;
+    if (this.#hangs || isFull) {
+      done(this.#failed(isFull ? "too much waits to be written" : "the folder does not answer"));
+      return;
+    }
+    this.#waiting.push({ text, done });
+    this.#waitingSize += text.length;
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    // Whoever comes in the same turn of the loop is served together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      this.#waitingSize = 0;
+      const failure = await this.#write(batch.map((w) => w.text).join(""));
+      const failed = failure === null ? this.#succeeded() : this.#failed(failure);
+      for (const { done } of batch) done(failed);
+      // What waits is in the file when that is made anew.
+      if (this.#hangs) this.#dropWaiting(failed);
+    }
+    this.#running = null;
+  }
+
+  #dropWaiting(failure: StorageError | null): void {
+    for (const { done } of this.#waiting.splice(0)) done(failure);
+    this.#waitingSize = 0;
+  }
+
+  /** @returns what went wrong; null: nothing */
+  async #within(work: Promise<void>, deadlineMs: number): Promise<string | null> {
+    const ended = work.finally(() => {
+      this.#hangs = false;
+    });
+    try {
+      await withDeadline(this.#deps.clock, deadlineMs, undefined, () => ended);
+      return null;
+    } catch (cause) {
+      this.#hangs = cause instanceof Aborted;
+      return cause instanceof Error ? cause.message : String(cause);
+    }
+  }
+
+  /** @returns what went wrong; null: nothing */
+  #write(text: string): Promise<string | null> {
+    const isWhole = this.#isStale || this.#file.bytes >= 2 * this.#madeBytes + GROWTH;
+    // Until it has succeeded: half a line may be there.
+    this.#isStale = true;
+    return isWhole ? this.#within(this.#makeAnew(text), WHOLE_DEADLINE_MS) : this.#within(this.#append(text), DEADLINE_MS);
+  }
+
+  async #append(text: string): Promise<void> {
+    const failures = this.#failures;
+    await this.#file.add(text);
+    this.#isStale = failures !== this.#failures;
+  }
+
+  async #makeAnew(text: string): Promise<void> {
+    const failures = this.#failures;
+    await this.#file.replace(this.#openSwaps(text));
+    this.#madeBytes = this.#file.bytes;
+    this.#isStale = failures !== this.#failures;
+  }
+
+  /** @param text what is not in the database yet, perhaps */
+  async *#openSwaps(text: string): AsyncGenerator<string> {
+    const { store, log } = this.#deps;
+    yield `${COPY_HEADER}\n`;
+    for (const { uuid } of await store.unsettled()) {
+      const record = await store.log(uuid).catch((cause: unknown) => {
+        if (cause instanceof StorageError && cause.kind === "Corrupt") return [];
+        throw cause;
+      });
+      if (record.length === 0) log.warn("swap_not_copied", { swap: uuid });
+      yield record.map((stored, seq) => eventLine(uuid, seq, eventToText(stored))).join("");
+    }
+    yield text;
+  }
+
+  #succeeded(): null {
+    if (this.#failing) this.#deps.log.info("swap_copies_written_again", { path: this.#deps.path });
+    this.#failing = false;
+    this.#toldMs = Number.NEGATIVE_INFINITY;
+    return null;
+  }
+
+  #failed(why: string): StorageError {
+    const { path, clock, log } = this.#deps;
+    this.#isStale = true;
+    this.#failures++;
+    this.#failing = true;
+    const error = new StorageError("Io", `the copies of swaps in ${path} cannot be written (${why}): nothing new is paid until they can`);
+    const nowMs = clock.nowMs();
+    if (Math.abs(nowMs - this.#toldMs) >= TELL_EVERY_MS) {
+      this.#toldMs = nowMs;
+      log.error("swap_copies_not_written", { error });
+    }
+    return error;
+  }
+}

@@ -1,0 +1,105 @@
+import { createReadStream } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import type { SqlDatabase, SqlRow, SqlStatement } from "../../../ports/sql.ts";
+import { couldPayAgain, cutText, HELD, isCutText, listFromLog } from "../swapLogs.ts";
+import { type CopiedLog, CopyReader, MAX_LINE } from "./copyText.ts";
+
+/** What was found of a swap in its copy, or of the file as a whole. */
+export type CopyNote =
+  | { readonly kind: "taken_up"; readonly uuid: string; readonly events: number }
+  /** The copy cannot serve: it stays aside, the database's own record counts. */
+  | { readonly kind: "not_used"; readonly uuid: string | null; readonly detail: string };
+
+type Whole = Extract<CopiedLog, { whole: true }>;
+
+/** A larger file is none of ours: thousands of open swaps take a tenth of it. */
+const MAX_BYTES = 1024 ** 3;
+const LINE_BREAK = 10;
+
+async function endsWithBreak(path: string, bytes: number): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, bytes - 1);
+    return buffer[0] === LINE_BREAK;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads a copy. A last line without its break is left out: it was being written, and nobody acted on it. Rejects with the system's error. */
+export async function readCopies(path: string): Promise<CopyReader> {
+  const { size } = await stat(path);
+  if (size > MAX_BYTES) throw new Error("it is larger than any of ours");
+  const isWhole = size === 0 || (await endsWithBreak(path, size));
+  const reader = new CopyReader();
+  let last: string | null = null;
+  for await (const line of createInterface({ input: createReadStream(path, "utf8"), crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (last !== null) reader.take(last);
+    last = line.length > MAX_LINE ? "" : line;
+  }
+  if (last !== null && isWhole) reader.take(last);
+  return reader;
+}
+
+const rowsToTexts = (rows: readonly SqlRow[]): readonly string[] => rows.map((row) => String(row.event));
+
+/** A record without what `data accept` or `data repair` put at its end. */
+function withoutCut(texts: readonly string[]): readonly string[] {
+  const last = texts.at(-1);
+  return last !== undefined && (last === HELD || isCutText(last)) ? texts.slice(0, -1) : texts;
+}
+
+function isBeginning(texts: readonly string[], copy: readonly string[]): boolean {
+  return texts.length <= copy.length && texts.every((text, seq) => text === copy[seq]);
+}
+
+/**
+ * What a record lacks of its copy, as statements; null: nothing. What is taken from a copy pays nothing of which the copy does not say
+ * that it may have left, as after `data accept` (docs/adr/0042): the copy itself may be an old one.
+ */
+function missingFrom(uuid: string, stored: readonly string[], isListed: boolean, copy: Whole): readonly SqlStatement[] | "differs" | null {
+  const known = isBeginning(stored, copy.texts) ? stored : withoutCut(stored);
+  if (!isBeginning(known, copy.texts)) return isBeginning(copy.texts, stored) ? null : "differs";
+  if (known.length === copy.texts.length) return null;
+  // Ended elsewhere: listed, without a record of its own.
+  if (known.length === 0 && isListed) return "differs";
+  const mustBeCut = couldPayAgain(copy.state) && !copy.texts.some(isCutText);
+  // Nothing was paid, and nobody could tell its payment from another.
+  if (mustBeCut && !copy.state.negotiated) return null;
+  const texts = mustBeCut ? [...copy.texts, cutText(copy.events)] : copy.texts;
+  return [
+    { sql: "DELETE FROM swap_events WHERE uuid = ? AND seq >= ?", params: [uuid, known.length] },
+    ...texts.slice(known.length).map((text, i) => ({
+      sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)",
+      params: [uuid, known.length + i, text],
+    })),
+    ...listFromLog(uuid, copy.events, copy.state.finished !== null),
+    { sql: "UPDATE swaps SET settled = 0 WHERE uuid = ?", params: [uuid] },
+  ];
+}
+
+/**
+ * Puts into the database what it lacks of the swaps in a copy: whole swaps, and ends of records. To be called before anything is made of the
+ * stored swaps. Rejects with `StorageError`.
+ */
+export async function takeUpCopies(db: SqlDatabase, reader: CopyReader): Promise<readonly CopyNote[]> {
+  if (reader.foreign) return [{ kind: "not_used", uuid: null, detail: "it is not of this version" }];
+  const notes: CopyNote[] = [];
+  if (reader.unread > 0) notes.push({ kind: "not_used", uuid: null, detail: `${reader.unread} lines cannot be read` });
+  for (const [uuid, copy] of reader.logs()) {
+    if (!copy.whole) {
+      notes.push({ kind: "not_used", uuid, detail: copy.detail });
+      continue;
+    }
+    const stored = rowsToTexts(await db.read("SELECT event FROM swap_events WHERE uuid = ? ORDER BY seq", [uuid]));
+    const isListed = (await db.read("SELECT 1 FROM swaps WHERE uuid = ?", [uuid])).length > 0;
+    const missing = missingFrom(uuid, stored, isListed, copy);
+    if (missing === "differs") notes.push({ kind: "not_used", uuid, detail: "the database has another record of it" });
+    else if (missing !== null) {
+      await db.write(missing);
+      notes.push({ kind: "taken_up", uuid, events: copy.texts.length });
+    }
+  }
+  return notes;
+}
