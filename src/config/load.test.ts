@@ -107,12 +107,16 @@ test("the configuration comes from standard input with -, and from a file redire
 });
 
 test("what is not JSON is refused without a word of its content", () => {
-  expect(refusal(loadConfig(at({ args: ['{"passphrase":"secret words"'] })))).toBe("Couldn't parse mm2 config to JSON format!");
+  const refused = (text: string): string => refusal(loadConfig(at({ args: [text] })));
+  const sentence = "Couldn't parse mm2 config to JSON format! (the configuration argument";
+  expect(refused('{"passphrase":"secret words"')).toBe(`${sentence}, line 1 column 29)`);
+  expect(refused('{"gui":"me",\n "passphrase":"secret words" "netid":1}')).toBe(`${sentence}, line 2 column 30)`);
+  expect(refused('{"passphrase": secret words}')).toBe(`${sentence})`);
   expect(refusal(loadConfig(at({ args: ["[]"] })))).toContain("expected a JSON object");
 });
 
 test.each<[string, object, string]>([
-  ["a weak rpc password", { rpc_password: "aaa111***" }, "Password should contain at least 1 uppercase character"],
+  ["a weak rpc password", { rpc_password: "aaa111***" }, "rpc_password: Password should contain at least 1 uppercase character"],
   ["a number as rpc password", { rpc_password: 5 }, "rpc_password must be string"],
   ["a weak wallet password", { passphrase: undefined, wallet_name: "w", wallet_password: "x" }, "wallet_password: Password length"],
   ["a wallet without password", { wallet_name: "w" }, "go together"],

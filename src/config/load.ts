@@ -237,9 +237,10 @@ export function loadConfig(at: Surroundings): Result<LoadedConfig, string> {
   let raw: unknown;
   try {
     raw = JSON.parse(source.value.text);
-  } catch {
-    // The parser's own message may quote the file, which holds the passphrase.
-    return err("Couldn't parse mm2 config to JSON format!");
+  } catch (cause) {
+    // The parser's own message may quote the file, which holds the passphrase: only the place at its end is told.
+    const place = /\((line \d+ column \d+)\)$/.exec(cause instanceof Error ? cause.message : "")?.[1];
+    return err(`Couldn't parse mm2 config to JSON format! (${source.value.name}${place === undefined ? "" : `, ${place}`})`);
   }
   if (!isObject(raw)) return err("Invalid configuration: expected a JSON object");
   return build(raw, source.value, at);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type P2pSettings, p2pRole } from "./p2pPrecheck.ts";
+import { type P2pSettings, p2pRole, WITHOUT_SEEDS } from "./p2pPrecheck.ts";
 
 const NOTHING: P2pSettings = {
   seedNodes: null,
@@ -12,22 +12,15 @@ const NOTHING: P2pSettings = {
 const role = (settings: Partial<P2pSettings>) => p2pRole({ ...NOTHING, ...settings });
 
 test.each<[string, Partial<P2pSettings>, string]>([
-  ["nothing at all", {}, "Bootstrap node must also be a seed node."],
   ["bootstrap without seed", { isBootstrapNode: true }, "Bootstrap node must also be a seed node."],
   [
     "bootstrap with seeds",
     { isBootstrapNode: true, iAmSeed: true, seedNodes: ["1.2.3.4"] },
     "Bootstrap node cannot have seed nodes to connect.",
   ],
-  [
-    "not bootstrap, empty list",
-    { isBootstrapNode: false, seedNodes: [] },
-    "Non-bootstrap node must have seed nodes configured to connect.",
-  ],
   ["off with seeds", { disableP2p: true, seedNodes: ["1.2.3.4"] }, "Cannot disable P2P while seed nodes are configured."],
   ["off in memory", { disableP2p: true, inMemory: true }, "Cannot disable P2P while using in-memory P2P mode."],
   ["a seed that is off", { disableP2p: true, iAmSeed: true }, "Seed nodes cannot disable P2P."],
-  ["a seed without flags or list", { iAmSeed: true }, "Seed nodes cannot disable P2P."],
   [
     "a seed without keys",
     { iAmSeed: true, isBootstrapNode: true, hasIdentity: false },
@@ -35,6 +28,18 @@ test.each<[string, Partial<P2pSettings>, string]>([
   ],
 ])("%s is refused", (_, settings, text) => {
   expect(role(settings)).toEqual({ ok: false, error: `Precheck failed: '${text}'` });
+});
+
+test.each<[string, Partial<P2pSettings>, string]>([
+  ["nothing at all", {}, "Bootstrap node must also be a seed node."],
+  [
+    "not bootstrap, empty list",
+    { isBootstrapNode: false, seedNodes: [] },
+    "Non-bootstrap node must have seed nodes configured to connect.",
+  ],
+  ["a seed without flags or list", { iAmSeed: true }, "Seed nodes cannot disable P2P."],
+])("%s is refused with what to write", (_, settings, text) => {
+  expect(role(settings)).toEqual({ ok: false, error: `Precheck failed: '${text}': ${WITHOUT_SEEDS}` });
 });
 
 test.each<[string, Partial<P2pSettings>, object]>([

@@ -18,6 +18,10 @@ export type P2pRole = {
   readonly seedNodes: readonly string[];
 };
 
+/** What KDF's texts leave to guess when `seednodes` is missing, which is what they then mean. */
+export const WITHOUT_SEEDS =
+  "name a seed of the network in seednodes. Only the first seed of a network has none: i_am_seed and is_bootstrap_node true; a node without a network: disable_p2p true";
+
 /**
  * Derives the role and refuses contradictions, with KDF's texts in KDF's order (reference rpc.md 2.2,
  * p2p-wire.md 2). A node with neither seeds nor flags fails on purpose: it would sit alone for ever.
@@ -27,7 +31,8 @@ export function p2pRole(settings: P2pSettings): Result<P2pRole, string> {
   const seedNodes = settings.seedNodes ?? [];
   const isBootstrap = settings.isBootstrapNode ?? (settings.disableP2p !== true && seedNodes.length === 0);
   const disabled = settings.disableP2p ?? (settings.isBootstrapNode !== true && settings.seedNodes === null && !inMemory);
-  const refuse = (reason: string): Result<never, string> => err(`Precheck failed: '${reason}'`);
+  const isUnsaid = seedNodes.length === 0 && settings.isBootstrapNode !== true && settings.disableP2p !== true;
+  const refuse = (reason: string): Result<never, string> => err(`Precheck failed: '${reason}'${isUnsaid ? `: ${WITHOUT_SEEDS}` : ""}`);
 
   if (isBootstrap && !iAmSeed) return refuse("Bootstrap node must also be a seed node.");
   if (isBootstrap && seedNodes.length > 0) return refuse("Bootstrap node cannot have seed nodes to connect.");

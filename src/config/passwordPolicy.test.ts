@@ -28,5 +28,5 @@ test("type and emptiness come before the policy, also where weak passwords are a
   expect(rpcPasswordProblem("", true)).toBe("rpc_password must not be empty");
   expect(rpcPasswordProblem(undefined, true)).toContain("rpc_password must be set");
   expect(rpcPasswordProblem("weak", true)).toBeNull();
-  expect(rpcPasswordProblem("weak", false)).toBe("Password length should be at least 8 characters long");
+  expect(rpcPasswordProblem("weak", false)).toBe("rpc_password: Password length should be at least 8 characters long");
 });

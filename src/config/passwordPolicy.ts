@@ -22,5 +22,6 @@ export function rpcPasswordProblem(value: unknown, allowWeak: boolean): string |
   if (value === undefined || value === null) return "rpc_password must be set: it is what every RPC request carries as userpass";
   if (typeof value !== "string") return "rpc_password must be string";
   if (value === "") return "rpc_password must not be empty";
-  return allowWeak ? null : passwordProblem(value);
+  const problem = allowWeak ? null : passwordProblem(value);
+  return problem === null ? null : `rpc_password: ${problem}`;
 }

@@ -252,9 +252,23 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a configuration that is not JSON is quoted",
     "src/config/load.ts",
-    'return err("Couldn\'t parse mm2 config to JSON format!");',
-    "return err(`Couldn't parse mm2 config to JSON format! ${source.value.text.slice(0, 200)}`);",
+    "(${source.value.name}${place",
+    "(${source.value.text.slice(0, 200)}${place",
     LOAD_TEST,
+  ),
+  bug(
+    "a configuration that is not JSON is refused without saying where",
+    "src/config/load.ts",
+    "place === undefined ?",
+    "place !== undefined ?",
+    LOAD_TEST,
+  ),
+  bug(
+    "a node without seednodes is told in KDF's words alone, which speak of bootstrap",
+    "src/config/p2pPrecheck.ts",
+    "const isUnsaid = seedNodes.length === 0 &&",
+    "const isUnsaid = seedNodes.length > 0 &&",
+    "src/config/p2pPrecheck.test.ts",
   ),
   bug(
     "a weak RPC password passes",
