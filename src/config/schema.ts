@@ -150,7 +150,7 @@ export const kdfSchema = z.object({
   disable_p2p: z.boolean().nullish().describe("Run without a network: no order book, no swaps."),
   p2p_in_memory: z.boolean().default(false).describe("Test transport inside one process."),
   p2p_in_memory_port: z.number().int().min(0).optional().describe("Its port."),
-  myipaddr: ip.optional().describe("Address a seed listens on."),
+  myipaddr: ip.optional().describe("Address of this machine on which a seed listens. Default: all it has."),
   wss_certs: z
     .object({ server_priv_key: text, certificate: text })
     .optional()

@@ -21,6 +21,7 @@ import { createRpcHandler } from "../rpc/rpcHandler.ts";
 import { methodTable } from "../rpc/table.ts";
 import { createChainOpener } from "./chainOpener.ts";
 import { keepViews } from "./keepViews.ts";
+import { listenRefused } from "./listenRefused.ts";
 import { nodeMetrics } from "./nodeMetrics.ts";
 import { noAccount, openAccount } from "./openAccount.ts";
 import { openMetrics } from "./openMetrics.ts";
@@ -28,7 +29,7 @@ import { openNetwork } from "./openNetwork.ts";
 import { openSwapCopies } from "./openSwapCopies.ts";
 import { refillViews } from "./refillViews.ts";
 import { createRpcContext } from "./rpcContext.ts";
-import { type NodeOptions, type RunningNode, StartRefused } from "./runningNode.ts";
+import type { NodeOptions, RunningNode } from "./runningNode.ts";
 import { packageVersion } from "./version.ts";
 
 export type { NodeOptions, RunningNode } from "./runningNode.ts";
@@ -160,9 +161,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       },
       { log, clock },
     ).catch((cause: unknown) => {
-      throw new StartRefused(
-        `the RPC cannot start on ${config.rpc.ip}:${config.rpc.port}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      );
+      throw listenRefused(`the RPC cannot start on ${config.rpc.ip}:${config.rpc.port} (rpcip, rpcport)`, cause);
     });
     closers.push(() => server.close());
     await lastCoins?.start();

@@ -3,7 +3,7 @@ import type { NodeConfig } from "../config/nodeConfig.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { ReadMetrics } from "../ports/metrics.ts";
-import { StartRefused } from "./runningNode.ts";
+import { listenRefused } from "./listenRefused.ts";
 
 /**
  * Tells what the node measures where the configuration wants it: at Prometheus' address, and in the log.
@@ -19,8 +19,7 @@ export async function openMetrics(
     port === null
       ? null
       : await openPrometheus(read, { ip: rpc.ip, port, credentials, altNames: rpc.altNames }).catch((cause: unknown) => {
-          const reason = cause instanceof Error ? cause.message : String(cause);
-          throw new StartRefused(`prometheusport ${port} cannot be opened on ${rpc.ip}: ${reason}`, { cause });
+          throw listenRefused(`prometheusport ${port} cannot be opened on ${rpc.ip}`, cause);
         });
   if (server) log.info("prometheus_open", { url: server.url });
   let cancel: () => void = () => undefined;

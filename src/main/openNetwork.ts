@@ -12,6 +12,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { P2p } from "../ports/network.ts";
 import type { Rng } from "../ports/rng.ts";
+import { listenRefused } from "./listenRefused.ts";
 import { StartRefused } from "./runningNode.ts";
 
 /** The network and its life; `start` and `stop` do nothing when it is switched off. */
@@ -63,7 +64,11 @@ export function openNetwork(
       onRelayVersion: (peer, theirs) => warnOfOtherGeneration(deps.log, config, peer, theirs),
     },
   });
-  return { p2p, online: true, start: () => p2p.start(), stop: () => p2p.stop() };
+  const start = (): Promise<void> =>
+    p2p.start().catch((cause: unknown) => {
+      throw listenRefused(`the peer-to-peer network cannot start on ${ip}:${tcpPort} (myipaddr, netid)`, cause);
+    });
+  return { p2p, online: true, start, stop: () => p2p.stop() };
 }
 
 function readPem(path: string): string {

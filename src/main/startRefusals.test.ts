@@ -13,6 +13,9 @@ writeFileSync(aFile, "");
 mkdirSync(join(cwd, "folder.log"));
 const BASE = { rpc_password: "StrongPass123*", passphrase: "a secret of the owner", disable_p2p: true, rpcport: 0, coins: [], dbdir: "DB" };
 const wallet = { passphrase: undefined, wallet_name: "w", wallet_password: "OtherPass456*" };
+const SEED = { disable_p2p: false, i_am_seed: true, is_bootstrap_node: true };
+const PROMETHEUS = { prometheusport: 9_100, prometheus_credentials: "user:secret words", silent_console: true };
+const NO_SUCH_ADDRESS = "this machine has no such address (EADDRNOTAVAIL)";
 
 function start(config: object, env: object = {}) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, "start", "-"], {
@@ -30,7 +33,19 @@ test.each<[string, object, object, string]>([
   ["no port", { rpcport: -1 }, {}, "rpcport: must be a port number"],
   ["a port in words", { rpcport: "http" }, {}, "rpcport: must be a port number"],
   ["an address that is none", { rpcip: "999.2.3.4" }, {}, "rpcip: must be an IP address"],
-  ["an address of another machine", { rpcip: "192.0.2.1", silent_console: true }, {}, "the RPC cannot start on 192.0.2.1:0: "],
+  [
+    "an address of another machine",
+    { rpcip: "192.0.2.1", silent_console: true },
+    {},
+    `the RPC cannot start on 192.0.2.1:0 (rpcip, rpcport): ${NO_SUCH_ADDRESS}`,
+  ],
+  ["Prometheus there", { rpcip: "192.0.2.1", ...PROMETHEUS }, {}, `prometheusport 9100 cannot be opened on 192.0.2.1: ${NO_SUCH_ADDRESS}`],
+  [
+    "a seed on an address of another machine",
+    { ...SEED, netid: 9_998, myipaddr: "192.0.2.1" },
+    {},
+    `the peer-to-peer network cannot start on 192.0.2.1:47771 (myipaddr, netid): ${NO_SUCH_ADDRESS}`,
+  ],
   [
     "TLS without a place for a certificate",
     { https: true },
@@ -46,13 +61,7 @@ test.each<[string, object, object, string]>([
   ["a folder as log", {}, { MM_LOG: join(cwd, "folder.log") }, "MM_LOG: the log file cannot be opened: EISDIR"],
   [
     "wss certificates that are not there",
-    {
-      disable_p2p: false,
-      i_am_seed: true,
-      is_bootstrap_node: true,
-      netid: 9_998,
-      wss_certs: { server_priv_key: "/no/key", certificate: "/no/cert" },
-    },
+    { ...SEED, netid: 9_998, wss_certs: { server_priv_key: "/no/key", certificate: "/no/cert" } },
     {},
     "wss_certs: /no/key cannot be read: ENOENT",
   ],

@@ -264,6 +264,13 @@ export const EDGES: readonly PlantedBug[] = [
     LOAD_TEST,
   ),
   bug(
+    "a seed whose port is taken ends with a page of the library's words",
+    "src/main/listenRefused.ts",
+    "reason === undefined ?",
+    "reason !== undefined ?",
+    "src/main/startRefusals.test.ts",
+  ),
+  bug(
     "a node without seednodes is told in KDF's words alone, which speak of bootstrap",
     "src/config/p2pPrecheck.ts",
     "const isUnsaid = seedNodes.length === 0 &&",
