@@ -3,11 +3,12 @@ import { createLog, createStderrSink, type LogSink, openFileSink } from "../adap
 import { keepMemorySmall } from "../adapters/system/memoryKeeper.ts";
 import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
-import { openWallet, walletErrorText } from "../adapters/system/walletFile.ts";
+import { openWallet, walletErrorText, walletPath } from "../adapters/system/walletFile.ts";
 import type { Surroundings } from "../config/configSources.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Log } from "../ports/log.ts";
 import { type NodeOptions, type RunningNode, StartRefused } from "./runningNode.ts";
+import { packageVersion } from "./version.ts";
 
 /** Time a clean stop may take before the process ends anyway; what is stored is safe at every moment. */
 const STOP_DEADLINE_MS = 30_000;
@@ -90,7 +91,14 @@ export async function startCommand(
       return 1;
     }
     passphrase = wallet.value.passphrase;
-    if (wallet.value.created) log.info("wallet_created", { wallet: config.wallet.name });
+    if (wallet.value.created) {
+      const { name } = config.wallet;
+      const hint =
+        config.passphrase === null
+          ? `there was no wallet of this name: it has new words. Write them down (swapnode wallet show --name ${name} --dbdir ${config.dbdir}), or stop and correct wallet_name`
+          : "it holds the passphrase of the configuration, which can be taken out of there now";
+      log.warn("wallet_created", { wallet: name, file: walletPath(config.dbdir, name), hint });
+    }
   }
 
   const options: NodeOptions = { config, passphrase, clock, rng, log };
@@ -99,7 +107,13 @@ export async function startCommand(
     const { startNode } = await loadNode();
     const node = await startNode(options);
     stopOnSignals(node, options);
-    log.info("started", { rpc: node.rpcUrl });
+    log.info("started", {
+      version: packageVersion(),
+      rpc: node.rpcUrl,
+      netid: config.netid,
+      profile: config.profile.name,
+      dbdir: config.dbdir,
+    });
     const stopKeeping = keepMemorySmall(clock, log);
     await node.stopped;
     stopKeeping();

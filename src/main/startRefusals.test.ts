@@ -84,3 +84,14 @@ test("a database that is none is told with the way out, and so is an unknown fai
   expect(stderr.trim().split("\n")).toHaveLength(1);
   expect(stderr).toContain("the database file is damaged or is not a database: stop the node, then run swapnode data check");
 });
+
+test("a wallet of new words, made because there was none of that name, is warned of: it may be a slip of the pen", () => {
+  const made = (config: object): string => {
+    const { stderr } = start({ ...wallet, ...config, rpcip: "192.0.2.1" });
+    return stderr.split("\n").find((line) => line.includes("wallet_created")) ?? "";
+  };
+  const path = join(cwd, "DB", "WALLETS", "slip.json");
+  expect(JSON.parse(made({ wallet_name: "slip" }))).toMatchObject({ level: "warn", wallet: "slip", file: path });
+  expect(made({ wallet_name: "slip" })).toBe("");
+  expect(made({ wallet_name: "kept", passphrase: BASE.passphrase })).toContain("holds the passphrase of the configuration");
+});

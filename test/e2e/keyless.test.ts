@@ -39,6 +39,8 @@ test("a process without keys joins a network and shows its book; others swap bes
       );
       const warnings = logs.tail("watcher", 100).filter((line) => line.includes('"event":"configuration"'));
       expect(warnings).toEqual([expect.stringContaining("this node has no keys")]);
+      const started = logs.tail("watcher", 100).find((line) => line.includes('"event":"started"'));
+      expect(JSON.parse(started ?? "{}")).toMatchObject({ netid: mm2.netid, profile: "spec", dbdir });
 
       const done = await ended(alice, bob, uuid);
       expect([done.maker.is_success, done.taker.is_success]).toEqual([true, true]);

@@ -271,6 +271,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/main/startRefusals.test.ts",
   ),
   bug(
+    "a node makes a wallet of new words for a mistyped name, and warns of nothing",
+    "src/main/startCommand.ts",
+    'log.warn("wallet_created"',
+    'log.info("wallet_created"',
+    "src/main/startRefusals.test.ts",
+  ),
+  bug(
     "a node without seednodes is told in KDF's words alone, which speak of bootstrap",
     "src/config/p2pPrecheck.ts",
     "const isUnsaid = seedNodes.length === 0 &&",
