@@ -1,3 +1,4 @@
+import { reasonOf } from "../core/util/reasonOf.ts";
 import type { ChainChange } from "../ports/chain.ts";
 import type { Log } from "../ports/log.ts";
 
@@ -35,7 +36,7 @@ export class ChangeListeners {
       try {
         listener(change);
       } catch (cause) {
-        this.#log.error("chain_listener_failed", { cause: cause instanceof Error ? cause.message : String(cause) });
+        this.#log.error("chain_listener_failed", { cause: reasonOf(cause) });
       }
     }
   }

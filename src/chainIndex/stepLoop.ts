@@ -1,3 +1,4 @@
+import { reasonOf } from "../core/util/reasonOf.ts";
 import { Aborted } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { ChangeListeners } from "./changeListeners.ts";
@@ -62,7 +63,7 @@ export class StepLoop {
         if (!busy && !this.#woken && !this.#closing.aborted) await this.#pause();
       } catch (cause) {
         if (this.#closing.aborted) break;
-        const text = cause instanceof Error ? cause.message : String(cause);
+        const text = reasonOf(cause);
         log.error("chain_index_failed", { cause: text });
         fail(`This node could not keep its ${ticker} index: ${text}.`);
         news.announce();

@@ -1,4 +1,5 @@
 import { add, cmp, decimal, type Rational, sub, toDecimalString, ZERO } from "../core/money/rational.ts";
+import { reasonOf } from "../core/util/reasonOf.ts";
 import { ok } from "../core/util/result.ts";
 import { needsAnvil } from "./accountCoins.ts";
 import { anvilProgram, NO_ANVIL } from "./anvilProcess.ts";
@@ -239,7 +240,7 @@ export async function main(args: readonly string[], findAnvil = anvilProgram): P
     return 0;
   } catch (cause) {
     print();
-    print(`The demo failed: ${cause instanceof Error ? cause.message : String(cause)}`);
+    print(`The demo failed: ${reasonOf(cause)}`);
     for (const node of net?.nodes.values() ?? []) print(`--- last lines of ${node.name}\n${node.process.tail().slice(-15).join("\n")}`);
     return 1;
   } finally {

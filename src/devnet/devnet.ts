@@ -6,6 +6,7 @@ import { createSystemClock } from "../adapters/system/systemClock.ts";
 import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { startChainServer } from "../chain/startChainServer.ts";
 import { decimal, gte } from "../core/money/rational.ts";
+import { reasonOf } from "../core/util/reasonOf.ts";
 import type { AccountChainOfNet, AccountChainOptions } from "./accountChain.ts";
 import { wantedCoin } from "./accountCoins.ts";
 import type { DevChain } from "./devChain.ts";
@@ -67,7 +68,7 @@ export async function until<T>(what: string, probe: () => Promise<T | null>, tim
       const found = await probe();
       if (found !== null) return found;
     } catch (cause) {
-      last = `: ${cause instanceof Error ? cause.message : String(cause)}`;
+      last = `: ${reasonOf(cause)}`;
     }
     if (Date.now() > deadline) throw new Error(`${what}: not within ${timeoutMs / 1_000} s${last}`);
     await later(lookMs);

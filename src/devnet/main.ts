@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { reasonOf } from "../core/util/reasonOf.ts";
 import type { DevChain } from "./devChain.ts";
 import { type Devnet, startDevnet } from "./devnet.ts";
 import { readOptions } from "./readOptions.ts";
@@ -92,7 +93,7 @@ export async function main(args: readonly string[]): Promise<number> {
       interrupted: stopped,
     });
   } catch (cause) {
-    say(cause instanceof Error ? cause.message : String(cause));
+    say(reasonOf(cause));
     return 1;
   }
   if (values.json) process.stdout.write(`${readyLine(net)}\n`);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { reasonOf } from "../core/util/reasonOf.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import { wantedCoin, wrongOrder } from "./accountCoins.ts";
 import { DEMO_COINS } from "./demoCoins.ts";
@@ -60,7 +61,7 @@ export function parseTopology(text: string): Result<Topology, string> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    return err(`the topology is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return err(`the topology is not JSON: ${reasonOf(cause)}`);
   }
   const parsed = topology.safeParse(value);
   if (!parsed.success) {

@@ -5,6 +5,7 @@ import { parseSeedNode, type SeedNode } from "../core/gossip/seedNode.ts";
 import type { KeyPair } from "../core/keys/keyPair.ts";
 import { seedPeerKey } from "../core/keys/seedPeerKey.ts";
 import { isOtherGeneration } from "../core/network/generation.ts";
+import { reasonOf } from "../core/util/reasonOf.ts";
 import { Secret } from "../core/util/secret.ts";
 import { createOfflineP2p } from "../net/offlineP2p.ts";
 import { createP2p } from "../net/p2pNode.ts";
@@ -75,7 +76,7 @@ function readPem(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw new StartRefused(`wss_certs: ${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new StartRefused(`wss_certs: ${path} cannot be read: ${reasonOf(cause)}`, { cause });
   }
 }
 

@@ -6,6 +6,7 @@ import { createSystemRng } from "../adapters/system/systemRng.ts";
 import { openWallet, walletErrorText, walletPath } from "../adapters/system/walletFile.ts";
 import type { Surroundings } from "../config/configSources.ts";
 import { loadConfig } from "../config/load.ts";
+import { reasonOf } from "../core/util/reasonOf.ts";
 import type { Log } from "../ports/log.ts";
 import { type NodeOptions, type RunningNode, StartRefused } from "./runningNode.ts";
 import { packageVersion } from "./version.ts";
@@ -40,8 +41,6 @@ function stopOnSignals(node: RunningNode, options: NodeOptions): void {
   };
   for (const signal of SIGNALS) process.on(signal, () => onSignal(signal));
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function reportCrashes(log: Log): void {
   process.on("uncaughtException", (error) => {

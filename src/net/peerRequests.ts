@@ -3,6 +3,7 @@ import { decode } from "../core/message/msgpackReader.ts";
 import { MsgpackWriter } from "../core/message/msgpackWriter.ts";
 import { encodePeerRequest, encodePeerResponse, parsePeerRequest, parsePeerResponse } from "../core/message/peerRequest.ts";
 import { encodeP2pRequest, parseP2pRequest } from "../core/message/requestMessage.ts";
+import { reasonOf } from "../core/util/reasonOf.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
 import { Aborted, type Clock, withDeadline } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -73,7 +74,7 @@ export class PeerRequests {
       payload = await this.askRaw(peer, REQUEST_PROTOCOL, encodePeerRequest(request), signal);
     } catch (cause) {
       if (cause instanceof Aborted) throw cause;
-      return { kind: "err", message: `no answer: ${cause instanceof Error ? cause.message : String(cause)}` };
+      return { kind: "err", message: `no answer: ${reasonOf(cause)}` };
     }
     const answer = parsePeerResponse(payload);
     return answer.ok ? answer.value : { kind: "err", message: `unreadable answer: ${answer.error.detail}` };

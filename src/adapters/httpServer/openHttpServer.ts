@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HttpHandler, HttpServer } from "../../ports/http.ts";
 import type { Log } from "../../ports/log.ts";
@@ -92,7 +93,7 @@ async function createTls(
       listener,
     );
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new Error(`the certificate ${certFile} and its key ${keyFile} cannot be used (${reason})`, { cause });
   }
 }

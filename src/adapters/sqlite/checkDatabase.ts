@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import type { OrderRecord } from "../../ports/orderStore.ts";
 import { StorageError } from "../../ports/sql.ts";
 import { type ComponentSchema, refuseNewer, stepsMade } from "./migrations.ts";
@@ -109,6 +110,6 @@ export function orderProblem(uuid: unknown, kind: unknown, record: unknown, read
     readOrder({ uuid, kind, record });
     return null;
   } catch (error) {
-    return `order ${uuid}: ${error instanceof Error ? error.message : String(error)}`;
+    return `order ${uuid}: ${reasonOf(error)}`;
   }
 }

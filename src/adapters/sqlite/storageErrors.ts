@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import { StorageError, type StorageErrorKind } from "../../ports/sql.ts";
 
 /** Primary result codes of SQLite (https://sqlite.org/rescode.html); the low byte of an extended code. */
@@ -44,7 +45,7 @@ export function toStorageError(error: unknown, what: string): StorageError {
   if (error instanceof StorageError) return error;
   const code = sqliteCode(error);
   const kind = code === undefined ? "Sql" : REFUSED_WRITES.includes(code) ? "DiskFull" : (PRIMARY[code & 0xff] ?? "Sql");
-  const detail = error instanceof Error ? error.message : String(error);
+  const detail = reasonOf(error);
   const sentence = SENTENCES[kind];
   return new StorageError(kind, sentence === undefined ? `${what}: ${detail}` : `${what}: ${sentence} (${detail})`, { cause: error });
 }

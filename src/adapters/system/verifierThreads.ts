@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SignatureVerifier } from "../../ports/signatures.ts";
@@ -175,7 +176,7 @@ class VerifierThreads implements ThreadedVerifier {
       const batch = thread.batches.shift();
       if (batch) this.#finish(batch, results);
     });
-    worker.on("error", (cause) => this.#onGone(thread, cause instanceof Error ? cause.message : String(cause)));
+    worker.on("error", (cause) => this.#onGone(thread, reasonOf(cause)));
     worker.on("exit", (code) => this.#onGone(thread, `exit code ${code}`));
   }
 

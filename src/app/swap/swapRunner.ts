@@ -2,6 +2,7 @@ import type { SwapMessage } from "../../core/message/types.ts";
 import { ownPayment, type StoredEvent, type SwapTerms } from "../../core/swap/events.ts";
 import { fold, isTakenUp, type SwapState } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import type { Secret } from "../../core/util/secret.ts";
 import { Aborted, type Clock, sleep } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -256,7 +257,7 @@ export class SwapRunner implements SwapStarter {
         break;
       } catch (cause) {
         if (task.stopped.aborted) return;
-        task.trouble(`looking for our payment: ${cause instanceof Error ? cause.message : String(cause)}`);
+        task.trouble(`looking for our payment: ${reasonOf(cause)}`);
         await sleep(clock, LOOK_AGAIN_MS, task.stopped).catch(() => undefined);
       }
     }

@@ -5,6 +5,7 @@ import { CHILD_SLOTS, type Slot, type StoredEvent, type SwapEvent } from "../../
 import { begin, type Duty, duties, dutyKey, outcomeOf, type SwapState, step, versionsOf } from "../../core/swap/swapState.ts";
 import { deadlinesOf, type SwapDeadlines } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SwapStore, UniqueMark } from "../../ports/swapStore.ts";
@@ -323,7 +324,7 @@ export class SwapTask {
         if (!signal.aborted) await this.news(seen, IDLE_RECHECK_MS, signal);
       } catch (cause) {
         if (signal.aborted) return;
-        if (!(cause instanceof Aborted)) this.trouble(`${dutyKey(duty)}: ${cause instanceof Error ? cause.message : String(cause)}`);
+        if (!(cause instanceof Aborted)) this.trouble(`${dutyKey(duty)}: ${reasonOf(cause)}`);
         try {
           await this.news(this.seen("anything"), retryMs, signal);
         } catch {
@@ -345,7 +346,7 @@ export class SwapTask {
   }
 
   #storeFailed(cause: unknown): void {
-    this.trouble(`the log could not be written: ${cause instanceof Error ? cause.message : String(cause)}`);
+    this.trouble(`the log could not be written: ${reasonOf(cause)}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import type { Log } from "../../ports/log.ts";
 
 /** Records remembered as told of. */
@@ -13,7 +14,7 @@ export class UnreadRecords {
   }
 
   tell(uuid: string, cause: unknown): void {
-    const error = cause instanceof Error ? cause.message : String(cause);
+    const error = reasonOf(cause);
     if (this.#told.get(uuid) === error) return;
     this.#told.set(uuid, error);
     const oldest = this.#told.keys().next();

@@ -13,6 +13,7 @@ import {
 import { keptBytes } from "../../../core/swap/keptBytes.ts";
 import { isTakenUp, type OwnTx, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex, hexOf, toHex } from "../../../core/util/bytes.ts";
+import { reasonOf } from "../../../core/util/reasonOf.ts";
 import type { BlockRef, SeenOutput } from "../../../ports/chain.ts";
 import { sleep, withDeadline } from "../../../ports/clock.ts";
 import { bytesOf } from "../bytesOf.ts";
@@ -110,7 +111,7 @@ export async function observeFirst(task: SwapTask, signal: AbortSignal): Promise
     await withDeadline(task.deps.clock, OTHER_CHAIN_MS, signal, (s) => lookOnce(task, other, s));
   } catch (cause) {
     if (signal.aborted) throw cause;
-    task.trouble(`looking at ${task.coin(other).ticker} first: ${cause instanceof Error ? cause.message : String(cause)}`);
+    task.trouble(`looking at ${task.coin(other).ticker} first: ${reasonOf(cause)}`);
   }
   await learnSecret(task);
 }
@@ -145,7 +146,7 @@ async function cover(task: SwapTask, slot: PaymentSlot, signal: AbortSignal): Pr
       return;
     } catch (cause) {
       if (signal.aborted) return;
-      task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
+      task.trouble(`watching ${slot}: ${reasonOf(cause)}`);
     }
     await sleep(task.deps.clock, COVER_AGAIN_MS, signal).catch(() => undefined);
   }

@@ -2,6 +2,7 @@ import { isChildSlot, ownPayment, type Slot } from "../../../core/swap/events.ts
 import { MAX_VERSIONS, nextFee, relayFee } from "../../../core/swap/feeSchedule.ts";
 import type { OwnTx } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
+import { reasonOf } from "../../../core/util/reasonOf.ts";
 import { Aborted } from "../../../ports/clock.ts";
 import type { OwnSignedTx } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -25,7 +26,7 @@ export async function renew(task: SwapTask, slot: Slot, refused: boolean, form: 
   } catch (cause) {
     if (cause instanceof Aborted) throw cause;
     // The version that is stored goes on being sent: also by a coin that knows no prices since its nodes were away at the start.
-    task.trouble(`a new version of ${slot} was not stored: ${cause instanceof Error ? cause.message : String(cause)}`);
+    task.trouble(`a new version of ${slot} was not stored: ${reasonOf(cause)}`);
     return false;
   }
 }

@@ -1,6 +1,7 @@
 import { isChildSlot, ownClaim, ownPayment, ownRefund, parentOf, type Slot, theirPayment } from "../../../core/swap/events.ts";
 import type { TxVersion } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
+import { reasonOf } from "../../../core/util/reasonOf.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf, contractOf } from "../contracts.ts";
 import { OfferPause } from "../offerPause.ts";
@@ -139,7 +140,7 @@ function follow(task: SwapTask, slot: Slot, txid: string, signal: AbortSignal): 
     .coin(side)
     .chain.watchTx(txid, from, signal)
     .catch((cause: unknown) => {
-      if (!signal.aborted) task.trouble(`watching ${slot}: ${cause instanceof Error ? cause.message : String(cause)}`);
+      if (!signal.aborted) task.trouble(`watching ${slot}: ${reasonOf(cause)}`);
     });
 }
 
