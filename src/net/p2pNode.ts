@@ -1,25 +1,18 @@
-import { ed25519KeyPeerIdBytes, peerIdText } from "../core/gossip/peerId.ts";
 import type { SeedNode } from "../core/gossip/seedNode.ts";
-import { openHealthcheck, signHealthcheck } from "../core/message/healthcheck.ts";
 import type { Secret } from "../core/util/secret.ts";
-import { Aborted, type Clock, sleep } from "../ports/clock.ts";
+import { Aborted, type Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { GossipMessage, GossipVerdict, P2p, PeerId, PeerTransport } from "../ports/network.ts";
+import type { P2p, PeerId, PeerTransport } from "../ports/network.ts";
 import type { Rng } from "../ports/rng.ts";
 import { BanList } from "./banList.ts";
 import { DialBook } from "./dialBook.ts";
 import { type GossipRates, GossipRouter } from "./gossipRouter.ts";
+import { HealthChecks } from "./healthChecks.ts";
 import type { MessageHandler } from "./messageIntake.ts";
 import { PeerManager } from "./peerManager.ts";
 import { PeerRequests } from "./peerRequests.ts";
 import { PeersExchange } from "./peersExchange.ts";
-import { RequestPace } from "./requestPace.ts";
-import { TokenBucket } from "./tokenBucket.ts";
-
-/** Health checks looked at per second and at once: each costs an ed25519 verification. */
-const HEALTHCHECKS_PER_SEC = 10;
-const HEALTHCHECK_BURST = 50;
-const HEALTHCHECK_LIFE_SEC = 10;
+import { RelayQuestions } from "./relayQuestions.ts";
 
 /**
  * Rates that honest nodes stay far below: the whole network's order traffic comes through a relay, a light node only
@@ -70,13 +63,8 @@ const UNFOUND_MS = 60_000;
 export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pNode {
   const { isRelay } = config;
   const { self } = transport;
-  const ownHealthTopic = `hcheck/${self.id}`;
   const relayListeners = new Set<() => void>();
   const stopping = new AbortController();
-  const healthBucket = new TokenBucket(HEALTHCHECKS_PER_SEC, HEALTHCHECK_BURST, clock.nowMs());
-  /** Relays that let the last question of ours run out: asked after the others. */
-  const silent = new Set<PeerId>();
-  const pace = new RequestPace();
   let handler: MessageHandler = () => "accept";
   let hasRelay = false;
   let cancelUnfound = (): void => undefined;
@@ -130,23 +118,8 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     onRelayVersion: config.onRelayVersion ?? (() => undefined),
   });
 
-  /** Health checks end here; everything else is for the application. */
-  function onMessage(message: GossipMessage): GossipVerdict | Promise<GossipVerdict> {
-    return message.topic.startsWith("hcheck/") ? onHealthcheck(message) : handler(message);
-  }
-
-  function onHealthcheck({ topic, data }: GossipMessage): GossipVerdict {
-    const nowMs = clock.nowMs();
-    if (!healthBucket.take(1, nowMs)) return "ignore";
-    const nowSec = Math.floor(nowMs / 1000);
-    const check = openHealthcheck(data, nowSec);
-    if (!check.ok) return check.error.kind === "BadMessage" || check.error.kind === "BadSignature" ? "reject" : "ignore";
-    if (topic === ownHealthTopic && !check.value.isReply) {
-      const sender = peerIdText(ed25519KeyPeerIdBytes(check.value.senderKey));
-      router.publish(`hcheck/${sender}`, signHealthcheck(config.identitySeed.reveal(), nowSec + HEALTHCHECK_LIFE_SEC, true));
-    }
-    return "accept";
-  }
+  const questions = new RelayQuestions({ clock, log, requests, relays: () => router.relays(), stopping: stopping.signal });
+  const health = new HealthChecks(self.id, config.identitySeed, clock, (topic, data) => router.publish(topic, data));
 
   /** Without a relay nothing this node says is heard, and its book grows old: that, and its end, is told. */
   function tellRelays(): void {
@@ -164,9 +137,10 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
       log.warn("no_relay_found", { seeds, sinceSec: UNFOUND_MS / 1_000, peers: manager.connections().length });
   }
 
-  router.setMessageHandler(onMessage);
+  // Health checks end here; everything else is for the application.
+  router.setMessageHandler((message) => (HealthChecks.isOne(message) ? health.take(message) : handler(message)));
   // The first thing a light node of the reference says on a connection.
-  router.subscribe(ownHealthTopic);
+  router.subscribe(health.topic);
 
   return {
     peerId: self.id,
@@ -177,33 +151,8 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
     setMessageHandler: (next) => {
       handler = next;
     },
-    async request(peer, request, signal = stopping.signal) {
-      const turn = pace.takeTurn([peer], clock.nowMs());
-      if (turn === undefined) return { kind: "err", message: "no answer: too many questions wait for this peer" };
-      if (turn.waitMs > 0) await sleep(clock, turn.waitMs, signal);
-      return requests.ask(peer, request, signal);
-    },
-    async requestAnyRelay(request, { not = [], signal = stopping.signal } = {}) {
-      const tried = new Set(not);
-      for (;;) {
-        const left = router.relays().filter((peer) => !tried.has(peer));
-        const awake = left.filter((peer) => !silent.has(peer));
-        const turn = pace.takeTurn(awake.length > 0 ? awake : left, clock.nowMs());
-        if (turn === undefined) return null;
-        const { peer, waitMs } = turn;
-        tried.add(peer);
-        if (waitMs > 0) await sleep(clock, waitMs, signal);
-        try {
-          const answer = await requests.ask(peer, request, signal);
-          silent.delete(peer);
-          if (answer.kind === "ok") return { peer, data: answer.data };
-        } catch (cause) {
-          if (!(cause instanceof Aborted) || signal.aborted) throw cause;
-          if (router.relays().includes(peer)) silent.add(peer);
-          log.debug("relay_did_not_answer", { peer });
-        }
-      }
-    },
+    request: questions.ask,
+    requestAnyRelay: questions.askAny,
     setRequestHandler: (next) => requests.setHandler(next),
     relays: () => router.relays(),
     peers: () => manager.connections(),
@@ -223,7 +172,7 @@ export function createP2p({ transport, clock, rng, log, config }: P2pDeps): P2pN
         },
         onPeerGone(peer) {
           if (!manager.remove(peer)) return;
-          silent.delete(peer);
+          questions.forget(peer);
           requests.removePeer(peer);
           router.removePeer(peer);
         },

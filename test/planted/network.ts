@@ -167,7 +167,7 @@ export const NETWORK: readonly PlantedBug[] = [
   ),
   bug(
     "relays are asked faster than they answer",
-    "src/net/p2pNode.ts",
+    "src/net/relayQuestions.ts",
     "if (waitMs > 0) await sleep(clock, waitMs, signal);",
     "",
     HOSTILE_TEST,
