@@ -7,6 +7,7 @@ import { Secret } from "../core/util/secret.ts";
 import { applyOverrides, lessSafe } from "./applyOverrides.ts";
 import { type CoinsFile, parseCoins, parseCoinsText } from "./coinsFile.ts";
 import { type ConfigSource, defaultDbDir, readCoinsSource, readConfigSource, readMyIpFile, type Surroundings } from "./configSources.ts";
+import { configWarnings, isLoopback } from "./configWarnings.ts";
 import { unknownKeyText } from "./nearestName.ts";
 import type { NodeConfig } from "./nodeConfig.ts";
 import { p2pRole } from "./p2pPrecheck.ts";
@@ -14,9 +15,6 @@ import { passwordProblem, rpcPasswordProblem } from "./passwordPolicy.ts";
 import { type KdfFields, kdfSchema, profileOverridesSchema, type SwapnodeFields, swapnodeSchema } from "./schema.ts";
 
 export type LoadedConfig = { readonly config: NodeConfig; readonly warnings: readonly string[] };
-
-const NO_KEYS =
-  "neither passphrase nor wallet_name is set: this node has no keys. It shows the order book and trades nothing; set one of them and start it again to trade";
 
 /** KDF's own format, which is written down nowhere. */
 const ENCRYPTED_PASSPHRASE =
@@ -59,6 +57,21 @@ function chooseProfile(netid: number, section: SwapnodeFields): Result<NetworkPr
   return problem === null ? ok(applyOverrides(profile, section.profile_overrides)) : err(`Invalid configuration: ${problem}`);
 }
 
+/** Whose node it is: words, or a wallet that has them or gets them, or nobody's. */
+function ownerOf(fields: KdfFields, allowWeak: boolean): Result<Pick<NodeConfig, "passphrase" | "wallet">, string> {
+  const { passphrase = null, wallet_name: name, wallet_password: password } = fields;
+  if (isObject(passphrase)) return err(`Invalid configuration: ${ENCRYPTED_PASSPHRASE}`);
+  if (passphrase !== null && typeof passphrase !== "string") return err("Invalid configuration: passphrase must be text");
+  if (passphrase === "") return err("passphrase must not be empty");
+  if ((name === undefined) !== (password === undefined)) return err("Invalid configuration: wallet_name and wallet_password go together");
+  const problem = password === undefined || allowWeak ? null : passwordProblem(password);
+  if (problem !== null) return err(`wallet_password: ${problem}`);
+  return ok({
+    passphrase: passphrase === null ? null : new Secret(passphrase),
+    wallet: name === undefined || password === undefined ? null : { name, password: new Secret(password) },
+  });
+}
+
 function rpcPort(port: number): Result<number, string> {
   if (port > 65_535) return err("rpcport > u16");
   return port > 0 && port < 1_024 ? err("rpcport < 1024") : ok(port);
@@ -91,38 +104,6 @@ function logLevel(section: SwapnodeFields, env: Surroundings["env"]): NodeConfig
   return "info";
 }
 
-const LEVELS = ["trace", "debug", "info", "warn", "error"];
-
-/** A level that is none would silently mean `info`. Filters for single modules are KDF's, and have no meaning here. */
-function logWarnings(env: Surroundings["env"]): string[] {
-  const bare = (env.RUST_LOG ?? "").split(",").filter((part) => part !== "" && !part.includes("="));
-  const unknown = bare.find((part) => !LEVELS.includes(part.trim().toLowerCase()));
-  if (unknown === undefined) return [];
-  return [`RUST_LOG: ${JSON.stringify(unknown.slice(0, 40))} is none of ${LEVELS.join(", ")}; what it is meant to show may be missing`];
-}
-
-/** Whoever can reach the address can try passwords, and sees the replies unless \`https\` is on. */
-function addressWarnings({ rpcip, https }: KdfFields): string[] {
-  if (isLoopback(rpcip)) return [];
-  const seen = https === true ? "" : ", and what is said there can be read on the way";
-  return [
-    `rpcip ${rpcip}: the RPC can be reached from other machines${seen}. Leave it at 127.0.0.1 unless a firewall or a proxy stands before it`,
-  ];
-}
-
-const isLoopback = (ip: string): boolean => /^127\./.test(ip) || ip === "::1" || /^::ffff:127\./i.test(ip);
-
-function secretWarnings(raw: Fields, source: ConfigSource): string[] {
-  const held = (["passphrase", "wallet_password"] as const).filter((key) => (raw[key] ?? null) !== null);
-  if (!source.readableByOthers || held.length === 0) return [];
-  const what = held.map((key) => (key === "passphrase" ? "the passphrase" : "the wallet password")).join(" and ");
-  return source.kind === "argument"
-    ? [
-        `${what} ${held.length > 1 ? "were" : "was"} given as an argument: every user of this machine can read it in the list of processes. Use MM2.json with mode 0600, or standard input`,
-      ]
-    : [`${source.name} holds ${what} and can be read by other users: chmod 600 ${source.name}`];
-}
-
 /** Checks in KDF's order where it has one: passwords first, then network, then the peer-to-peer role. */
 function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<LoadedConfig, string> {
   const passwordText = rpcPasswordProblem(raw.rpc_password, raw.allow_weak_password === true);
@@ -133,20 +114,8 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
   const section = parseSection(fields.swapnode);
   if (!section.ok) return section;
 
-  if (isObject(fields.passphrase)) return err(`Invalid configuration: ${ENCRYPTED_PASSPHRASE}`);
-  if (fields.passphrase !== undefined && fields.passphrase !== null && typeof fields.passphrase !== "string") {
-    return err("Invalid configuration: passphrase must be text");
-  }
-  const passphrase = typeof fields.passphrase === "string" ? fields.passphrase : null;
-  if (passphrase === "") return err("passphrase must not be empty");
-  if ((fields.wallet_name === undefined) !== (fields.wallet_password === undefined)) {
-    return err("Invalid configuration: wallet_name and wallet_password go together");
-  }
-  if (fields.wallet_password !== undefined && raw.allow_weak_password !== true) {
-    const problem = passwordProblem(fields.wallet_password);
-    if (problem !== null) return err(`wallet_password: ${problem}`);
-  }
-
+  const owner = ownerOf(fields, raw.allow_weak_password === true);
+  if (!owner.ok) return owner;
   const port = rpcPort(fields.rpcport);
   if (!port.ok) return port;
   const metrics = metricsOf(fields);
@@ -162,7 +131,7 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
     isBootstrapNode: fields.is_bootstrap_node ?? null,
     disableP2p: fields.disable_p2p ?? null,
     inMemory: fields.p2p_in_memory,
-    hasIdentity: passphrase !== null || fields.wallet_name !== undefined,
+    hasIdentity: owner.value.passphrase !== null || owner.value.wallet !== null,
   });
   if (!role.ok) return role;
   const coins = loadCoins(fields, at);
@@ -170,19 +139,13 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
   const logFile = at.env.MM_LOG === undefined || at.env.MM_LOG === "" ? null : at.env.MM_LOG;
   if (logFile !== null && !logFile.endsWith(".log")) return err(`MM_LOG: the name of the log file must end in .log: ${logFile}`);
 
-  const known = Object.keys(kdfSchema.shape);
-  const unknown = Object.keys(raw).filter((key) => !known.includes(key));
   const dbdir = fields.dbdir ?? defaultDbDir(at);
   const config: NodeConfig = {
     gui: fields.gui ?? null,
     netid: fields.netid,
     profile: profile.value,
     rpcPassword: new Secret(String(raw.rpc_password)),
-    passphrase: passphrase === null ? null : new Secret(passphrase),
-    wallet:
-      fields.wallet_name === undefined || fields.wallet_password === undefined
-        ? null
-        : { name: fields.wallet_name, password: new Secret(fields.wallet_password) },
+    ...owner.value,
     enableHd: fields.enable_hd,
     dbdir: isAbsolute(dbdir) ? dbdir : join(at.cwd, dbdir),
     rpc: {
@@ -216,14 +179,8 @@ function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<Load
     coins: coins.value.coins,
     log: { level: logLevel(section.value, at.env), file: logFile, silentConsole: fields.silent_console },
   };
-  const warnings = [
-    ...(config.passphrase === null && config.wallet === null ? [NO_KEYS] : []),
-    ...secretWarnings(raw, source),
-    ...addressWarnings(fields),
-    ...(section.value.log_level === undefined ? logWarnings(at.env) : []),
-    ...unknown.slice(0, 20).map((key) => unknownKeyText(key, source.name, known)),
-    ...coins.value.warnings,
-  ];
+  const rustLog = section.value.log_level === undefined ? (at.env.RUST_LOG ?? "") : "";
+  const warnings = [...configWarnings(raw, fields, source, rustLog), ...coins.value.warnings];
   return ok({ config, warnings });
 }
 

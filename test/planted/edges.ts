@@ -293,7 +293,7 @@ export const EDGES: readonly PlantedBug[] = [
   ),
   bug(
     "a configuration everybody can read is not warned of",
-    "src/config/load.ts",
+    "src/config/configWarnings.ts",
     "if (!source.readableByOthers ||",
     "if (source.readableByOthers ||",
     LOAD_TEST,
