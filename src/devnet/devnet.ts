@@ -97,6 +97,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     processes.add(process);
     void process.exited.then((code) => {
       processes.delete(process);
+      if (nodes.get(name)?.process === process && !stopping) say(`node ${name} ended with ${code}`);
       giveUp(new Error(`node ${name} ended with ${code}\n${process.tail().join("\n")}`));
     });
     return firstAnswer(name, config, dir, process);

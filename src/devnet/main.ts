@@ -1,4 +1,6 @@
+import { appendFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { reasonOf } from "../core/util/reasonOf.ts";
 import type { DevChain } from "./devChain.ts";
 import { type Devnet, startDevnet } from "./devnet.ts";
@@ -11,7 +13,7 @@ Starts a private network on this machine and leaves it running until Ctrl-C.
 
   --json            print one line of JSON on standard output when everything is ready
   --topology FILE   coins and nodes; see docs/operations/devnet.md (default: a seed, a maker, a taker)
-  --keep-data DIR   keep the nodes' data in DIR instead of a temporary folder
+  --keep-data DIR   keep the nodes' data in DIR instead of a temporary folder, and their logs in DIR/NAME.log
 `;
 
 const chainLine = ({ rpcUrl, electrum, contracts }: DevChain): object => ({
@@ -84,12 +86,16 @@ export async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const stopped = firstSignal();
+  const keepDataDir = values["keep-data"] ?? null;
   let net: Devnet;
   try {
     net = await startDevnet({
       topology: await readTopology(values.topology),
-      keepDataDir: values["keep-data"] ?? null,
+      keepDataDir,
       say,
+      onLog: (node, line) => {
+        if (keepDataDir !== null) appendFileSync(join(keepDataDir, `${node}.log`), `${line}\n`, { mode: 0o600 });
+      },
       interrupted: stopped,
     });
   } catch (cause) {

@@ -225,7 +225,7 @@ test("devnet --json prints one line when everything is ready, all else on standa
   expect(await run.stderr).toContain("funds are confirmed");
 });
 
-test("a topology file decides names, keys, coins and any field of a node's configuration; --keep-data keeps what the nodes stored", async () => {
+test("a topology file decides names, keys, coins and any field of a node's configuration; --keep-data keeps what the nodes stored and logged", async () => {
   const kept = mkdtempSync(join(work, "kept-"));
   const passphrase = "a phrase of the topology's own";
   const file = topologyFile({
@@ -245,7 +245,8 @@ test("a topology file decides names, keys, coins and any field of a node's confi
   });
   expect(again.nodes.A?.pubkey).toBe(first.nodes.A?.pubkey);
   expect(first.nodes.B?.pubkey).not.toBe(first.nodes.A?.pubkey);
-  expect(readdirSync(kept).sort()).toEqual(["A", "B", "seed"]);
+  expect(readdirSync(kept).sort()).toEqual(["A", "A.log", "B", "B.log", "seed", "seed.log"]);
+  expect(readFileSync(join(kept, "A.log"), "utf8").match(/"event":"started"/g)).toHaveLength(2);
   expect(JSON.parse(readFileSync(join(kept, "A", "MM2.json"), "utf8"))).toMatchObject({ gui: "of-my-own", passphrase });
   expect(readdirSync(join(kept, "A", "DB"), { recursive: true }).map(String)).toContainEqual(expect.stringMatching(/swapnode\.db$/));
 
