@@ -9,11 +9,19 @@ import { BACKENDS, MatrixWorld } from "./matrixWorld.ts";
 import { type CellReport, runCells } from "./pool.ts";
 import { ACCOUNT_STEP, PARTS, partDocument, partOf, renewed, tablesOf } from "./table.ts";
 
-// npm run matrix [-- --part scripts|accounts --filter role=maker,event=… --sample 10 --backend electrum --jobs N --write]: the cells of
-// docs/crash-matrix.md, of one part of it, all cells of the filter, or every tenth; on daemons, or pairs without accounts on five Electrum
-// servers of which one lies, one stalls and one lags. --write renews the parts that were run whole. Exit code 1 when a cell is bad.
-
 const DOCUMENT = "docs/crash-matrix.md";
+const USAGE = `Usage: npm run matrix -- [options]
+
+The cells of docs/crash-matrix.md. Exit code 1: a cell is bad.
+
+  --part scripts|accounts   of one part of it
+  --filter role=maker,...   all cells with these values of its columns
+  --sample 10               every tenth of them
+  --backend electrum        pairs without accounts on five Electrum servers, of which one lies, one stalls and one lags (daemon)
+  --jobs N                  processes (2)
+  --list                    only name the cells
+  --write                   renew the parts that were run whole
+`;
 const PROGRESS = 1_000;
 /** Bad cells shown with their story; all are listed. */
 const STORIES = 3;
@@ -27,8 +35,13 @@ const { values } = parseArgs({
     sample: { type: "string", default: "1" },
     backend: { type: "string", default: "daemon" },
     list: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
   },
 });
+if (values.help) {
+  process.stdout.write(USAGE);
+  process.exit(0);
+}
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const isWanted = parseFilter(values.filter);
 if (values.write && (values.filter !== "" || values.sample !== "1"))
