@@ -68,11 +68,11 @@ function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], options: { db: { type: "string" }, dbdir: { type: "string" } }, allowPositionals: true });
 }
 
-/** Databases of all wallets, also those of which only the mark is left. */
+/** Databases of all wallets, also those of which only the mark or the log is left. */
 function databasesBelow(dbdir: string): string[] {
   if (!existsSync(dbdir)) return [];
   const wallets = readdirSync(dbdir).filter((name) => /^[0-9a-f]{40}$/.test(name));
-  return wallets.map((name) => join(dbdir, name, FILE)).filter((file) => existsSync(file) || existsSync(`${file}.mark`));
+  return wallets.map((name) => join(dbdir, name, FILE)).filter((file) => ["", ".mark", "-wal"].some((end) => existsSync(file + end)));
 }
 
 /** Holds the folder against a running node meanwhile. */

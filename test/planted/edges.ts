@@ -13,6 +13,7 @@ const WALLET_TEST = "src/adapters/system/walletFile.test.ts";
 const SYSTEM_TEST = "src/adapters/system/system.test.ts";
 const LOG_TEST = "src/adapters/system/jsonLog.test.ts";
 const LOAD_TEST = "src/config/load.test.ts";
+const OPEN_STORE_TEST = "src/adapters/sqlite/openStore.test.ts";
 const ENGINE = "src/adapters/sqlite/sqliteEngine.ts";
 const ENGINE_TEST = "src/adapters/sqlite/sqliteEngine.test.ts";
 const CHAIN_TEST = "src/adapters/utxoRpc/utxoRpcChain.test.ts";
@@ -276,6 +277,27 @@ export const EDGES: readonly PlantedBug[] = [
     'log.warn("wallet_created"',
     'log.info("wallet_created"',
     "src/main/startRefusals.test.ts",
+  ),
+  bug(
+    "a database of which the log is left is told as a disk that refuses",
+    "src/adapters/sqlite/openStore.ts",
+    "if (isGone || (bytes === 0",
+    "if ((bytes === 0",
+    OPEN_STORE_TEST,
+  ),
+  bug(
+    "the log of a database that is gone is deleted unread",
+    "src/adapters/sqlite/storeMark.ts",
+    "if (!isMarked && !existsSync(`${path}-wal`)) return;",
+    "if (!isMarked) return;",
+    OPEN_STORE_TEST,
+  ),
+  bug(
+    "the log of a database that is gone is not kept when that is accepted",
+    "src/adapters/sqlite/acceptDatabase.ts",
+    "    copyAside(path);\n",
+    "",
+    OPEN_STORE_TEST,
   ),
   bug(
     "a node without seednodes is told in KDF's words alone, which speak of bootstrap",

@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { StorageError } from "../../ports/sql.ts";
+import { copyAside } from "./durableFiles.ts";
 import { type ComponentSchema, refuseNewer } from "./migrations.ts";
 import { SqliteEngine } from "./sqliteEngine.ts";
 import { markAccepted, refuseOlder } from "./storeMark.ts";
@@ -42,6 +43,10 @@ export function acceptDatabase(path: string, schema: readonly ComponentSchema[])
     } finally {
       db.close();
     }
+  } else if (existsSync(`${path}-wal`)) {
+    copyAside(path);
+    // A log of the old file must never meet the new one.
+    for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true });
   }
   markAccepted(path);
   return cut;

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** Puts what was written to a file on the disk, or, for a folder, the names in it. */
@@ -17,4 +17,24 @@ export function replaceDurably(path: string, text: string): void {
   writeFileSync(partial, text, { mode: 0o600, flush: true });
   renameSync(partial, path);
   fsyncPath(dirname(path));
+}
+
+/** What there is of a database beside its `-shm` file, which holds nothing. */
+const PARTS = ["", "-wal", ".mark"];
+
+/** Copies the database with its log, mode 0600, on the disk when this returns. */
+export function copyAside(path: string): string[] {
+  let n = 1;
+  while (PARTS.some((end) => existsSync(`${path}.damaged-${n}${end}`))) n++;
+  const copies: string[] = [];
+  for (const end of PARTS) {
+    if (!existsSync(path + end)) continue;
+    const target = `${path}.damaged-${n}${end}`;
+    copyFileSync(path + end, target);
+    chmodSync(target, 0o600);
+    fsyncPath(target);
+    copies.push(target);
+  }
+  fsyncPath(dirname(path));
+  return copies;
 }

@@ -195,6 +195,31 @@ test("a database that is gone from a folder that was used is not quietly begun a
   expect(acceptDatabase(path, MARKED)).toBe(null);
 });
 
+test.each([["with its mark"], ["without"]])(
+  "one whose log alone is left, %s, is told as gone; accepted, the log is kept aside and meets no other",
+  async (mark) => {
+    const db = openInlineDatabase(path, MARKED);
+    await db.write([{ sql: "INSERT INTO notes (body) VALUES ('in the log')" }]);
+    copyFileSync(`${path}-wal`, join(dir, "log"));
+    await db.close();
+    rmSync(path);
+    if (mark === "without") rmSync(`${path}.mark`);
+    copyFileSync(join(dir, "log"), `${path}-wal`);
+    const before = bytesOfAll();
+    expect(refusal(MARKED)).toMatchObject({
+      kind: "Older",
+      message: expect.stringContaining("is missing, although this folder has been used"),
+    });
+    expect(bytesOfAll()).toEqual(before);
+    expect(acceptDatabase(path, MARKED)).toEqual([]);
+    expect(readFileSync(`${path}.damaged-1-wal`)).toEqual(readFileSync(join(dir, "log")));
+    await write(MARKED, "new");
+    const after = openInlineDatabase(path, MARKED);
+    expect(await after.read("SELECT body FROM notes")).toEqual([{ body: "new" }]);
+    await after.close();
+  },
+);
+
 test("a mark that is torn, lost or behind the database raises no alarm", async () => {
   await write(MARKED, "a");
   const file = `${path}.mark`;

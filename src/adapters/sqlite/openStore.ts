@@ -39,9 +39,10 @@ export function refuseDamaged(db: SqliteEngine, path: string, bytes: number): vo
 
 /** Reads before anything is written: a refused database stays byte for byte as it was. */
 function look(path: string, schema: readonly ComponentSchema[], marked: boolean): StoreNote[] {
-  const bytes = existsSync(path) ? statSync(path).size : 0;
+  const isGone = !existsSync(path);
+  const bytes = isGone ? 0 : statSync(path).size;
   // A database whose first transaction never reached the main file is empty, with everything in its -wal file.
-  if (bytes === 0 && !existsSync(`${path}-wal`)) {
+  if (isGone || (bytes === 0 && !existsSync(`${path}-wal`))) {
     if (marked) refuseOlder(null, path);
     return [];
   }

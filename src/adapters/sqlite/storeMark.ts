@@ -64,9 +64,13 @@ const WAY_OUT =
  */
 export function refuseOlder(db: { read(sql: string): SqlRow[] } | null, path: string): void {
   const last = readMarkFile(path);
-  if (last === null || last === "accepted") return;
-  if (db === null)
+  const isMarked = last !== null && last !== "accepted";
+  if (db === null) {
+    // A log alone may hold all that was stored, and SQLite would delete it.
+    if (!isMarked && !existsSync(`${path}-wal`)) return;
     throw new StorageError("Older", `the database ${path} is missing, although this folder has been used. Nothing was changed. ${WAY_OUT}`);
+  }
+  if (!isMarked) return;
   const here = readMark(db);
   if (here?.lineage === last.lineage && here.writes >= last.writes) return;
   const what =

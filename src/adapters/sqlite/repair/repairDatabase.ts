@@ -1,8 +1,8 @@
-import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { StorageError } from "../../../ports/sql.ts";
 import { orderProblem, type ReadOrder } from "../checkDatabase.ts";
-import { fsyncPath } from "../durableFiles.ts";
+import { copyAside, fsyncPath } from "../durableFiles.ts";
 import { type ComponentSchema, migrate, refuseNewer, stepsMade } from "../migrations.ts";
 import { SqliteEngine } from "../sqliteEngine.ts";
 import { markAccepted, refuseOlder } from "../storeMark.ts";
@@ -24,23 +24,6 @@ export type RepairReport = {
   /** Whatever else was lost or put aside, one sentence each. */
   readonly lost: readonly string[];
 };
-
-/** Copies the database with its log, mode 0600, on the disk when this returns. */
-function copyAside(path: string): string[] {
-  let n = 1;
-  while (existsSync(`${path}.damaged-${n}`)) n++;
-  const copies: string[] = [];
-  for (const end of ["", "-wal", ".mark"]) {
-    if (!existsSync(path + end)) continue;
-    const target = `${path}.damaged-${n}${end}`;
-    copyFileSync(path + end, target);
-    chmodSync(target, 0o600);
-    fsyncPath(target);
-    copies.push(target);
-  }
-  fsyncPath(dirname(path));
-  return copies;
-}
 
 /** The damaged database for reading; null when SQLite cannot open it at all. */
 function openDamaged(path: string, schema: readonly ComponentSchema[]): SqliteEngine | null {
