@@ -2,6 +2,7 @@ import { bug, type PlantedBug } from "./plantedBug.ts";
 
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const FUNDS = "src/app/swap/storedFunds.ts";
+const NEEDS = "src/app/swap/storedNeeds.ts";
 const FORGET = "src/app/swap/forgetSwap.ts";
 const TAKE_UP = "src/app/swap/takeUpPayment.ts";
 const AWAIT = "src/app/swap/duties/awaitFunds.ts";
@@ -235,7 +236,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "claims and refunds of a swap that waits do not follow the price of gas",
-    FUNDS,
+    NEEDS,
     "spend: isSpend ? { slot,",
     "spend: slot === payment ? { slot,",
     WAITING_TEST,
@@ -258,28 +259,28 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "what a waiting swap sends no more, as its log proves, keeps its nonce",
-    FUNDS,
+    NEEDS,
     'const isWanted = published.includes(slot) && (slot !== "fee" || !isFeeMoot(s));',
     "const isWanted = published.includes(slot) || slot !== payment;",
     FUNDS_TEST,
   ),
   bug(
     "a fee that is moot is sent on for a swap that waits",
-    FUNDS,
+    NEEDS,
     '(slot !== "fee" || !isFeeMoot(s))',
     '(slot !== "fee" || isFeeMoot !== null)',
     FUNDS_TEST,
   ),
   bug(
     "a payment is sent for a swap that waits past its time",
-    FUNDS,
+    NEEDS,
     "until: slot === payment && !isPaidFor(s) ? notAfter : null",
     "until: slot === payment && isPaidFor(s) ? notAfter : null",
     FUNDS_TEST,
   ),
   bug(
     "what never left is sent for a swap that waits",
-    FUNDS,
+    NEEDS,
     "if (!isWanted || !tx.attempted) return",
     "if (!isWanted) return",
     FUNDS_TEST,
@@ -899,7 +900,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a fee or payment that never left keeps its nonce while its swap waits for its other coin",
-    FUNDS,
+    NEEDS,
     'outcomeOf(s) === null ? (["fee", ownPayment(role)] as const) : []',
     'outcomeOf(s) === null ? (["fee"] as const) : []',
     FUNDS_TEST,
@@ -1062,7 +1063,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a confirmed claim that a reorganisation drops is not sent again while its swap waits for a coin",
-    FUNDS,
+    NEEDS,
     "return isSpend ? [{ raw: fromHex((versionsOf(tx)",
     "return isSpend && !fact ? [{ raw: fromHex((versionsOf(tx)",
     FUNDS_TEST,
@@ -1119,7 +1120,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "no gas is held after a restart to make a claim dearer that has left",
-    FUNDS,
+    NEEDS,
     "s.own[claim]?.attempted !== false",
     "!s.own[claim]",
     FUNDS_TEST,
@@ -1133,7 +1134,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "no gas is held after a restart to make a refund dearer that has left",
-    FUNDS,
+    NEEDS,
     "s.own[refund]?.attempted !== false",
     "!s.own[refund]",
     FUNDS_TEST,
