@@ -26,10 +26,18 @@ const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
 const ODD_TEST = "test/electrum/oddAnswers.test.ts";
 const ODD_BRANCH_TEST = "test/electrum/ambiguousBranch.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
+const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
+  bug(
+    "a server that works off calls one by one is asked for as many at once each time it was lost over that",
+    `${AT}/callWindow.ts`,
+    "this.#size = Math.max(FEWEST, Math.floor(onTheWay / SHARE));",
+    "this.#size = Math.max(FEWEST, onTheWay);",
+    ONE_BY_ONE_TEST,
+  ),
   bug(
     "a silent connection is not tried any more at a server that was lost over two pings",
     `${AT}/remoteServer.ts`,

@@ -5,6 +5,7 @@ import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { ElectrumEndpoint, ServerHealth } from "../../ports/electrum.ts";
 import type { Log } from "../../ports/log.ts";
 import { type AnswerParser, parseOneHeader, parseStatus, parseTip, parseVersion, type TipAnswer, tryToParse } from "./answers.ts";
+import { CallWindow } from "./callWindow.ts";
 import { EndingMethods } from "./endingMethods.ts";
 import { isUnknownMethod, METHOD_NOT_FOUND, type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
 import { ServerConnection } from "./serverConnection.ts";
@@ -79,6 +80,7 @@ export class RemoteServer {
   /** Optional methods it said it does not know, on this connection: another program may answer the next one. */
   readonly #unknown = new Map<string, ServerFault>();
   readonly #ending = new EndingMethods();
+  readonly #window = new CallWindow();
   #state: ServerHealth["state"] = "idle";
   #connection: ServerConnection | null = null;
   #genesis: string | null = null;
@@ -168,7 +170,7 @@ export class RemoteServer {
       },
       onAnswer: (latencyMs: number) => this.#timed(latencyMs),
     };
-    const connection = new ServerConnection(clock, timeoutMs, handlers, this.#deps.credit);
+    const connection = new ServerConnection(clock, timeoutMs, handlers, this.#deps.credit, this.#window);
     this.#connection = connection;
     try {
       const opened = await withDeadline(clock, timeoutMs, closed, (signal) => connection.open(endpoint.open, signal));

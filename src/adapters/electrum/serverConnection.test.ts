@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ok } from "../../core/util/result.ts";
 import type { ServerStreamHandlers } from "../../ports/electrum.ts";
 import { VirtualClock } from "../virtualClock/virtualClock.ts";
+import { CallWindow } from "./callWindow.ts";
 import { ServerConnection } from "./serverConnection.ts";
 import { ServerCredit } from "./serverCredit.ts";
 
@@ -21,7 +22,7 @@ async function begin(credit = new ServerCredit()): Promise<{
     onEnd: (why: string) => void ended.push(why),
     onAnswer: () => undefined,
   };
-  const connection = new ServerConnection(clock, 10_000, hooks, credit);
+  const connection = new ServerConnection(clock, 10_000, hooks, credit, new CallWindow());
   const given: ServerStreamHandlers[] = [];
   await connection.open(async (handlers) => {
     given.push(handlers);

@@ -2,12 +2,11 @@ import { err, ok, type Result } from "../../core/util/result.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { OpenServerStream, ServerStream } from "../../ports/electrum.ts";
 import { answerLimit, isPadded, MAX_LINE, MAX_NOTICE } from "./answerLimit.ts";
+import type { CallWindow } from "./callWindow.ts";
 import type { ServerAnswer } from "./fault.ts";
 import { LineReader } from "./lineReader.ts";
 import type { CreditShare, ServerCredit } from "./serverCredit.ts";
 
-/** Calls on the way at once: servers slow down who asks for more (ElectrumX's session costs). */
-const MAX_IN_FLIGHT = 100;
 /** Calls that wait for those; one more is answered `busy`. */
 const MAX_WAITING = 100_000;
 /** Messages nobody asked for: so many at once, and so many each second after that; one longer than this counts for several. */
@@ -72,6 +71,7 @@ export class ServerConnection {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #handlers: ConnectionHandlers;
+  readonly #window: CallWindow;
   readonly #reader = new LineReader(MAX_LINE);
   readonly #sent = new Map<number, Sent>();
   readonly #waiting: Call[] = [];
@@ -85,12 +85,16 @@ export class ServerConnection {
   #unreadBytes = 0;
   #answeredBytes = 0;
 
-  /** @param credit of all servers of the node */
-  constructor(clock: Clock, timeoutMs: number, handlers: ConnectionHandlers, credit: ServerCredit) {
+  /**
+   * @param credit of all servers of the node
+   * @param window of this server, whichever connection it is
+   */
+  constructor(clock: Clock, timeoutMs: number, handlers: ConnectionHandlers, credit: ServerCredit, window: CallWindow) {
     this.#share = credit.join((why) => this.end(why));
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#handlers = handlers;
+    this.#window = window;
     this.#creditAtMs = clock.nowMs();
   }
 
@@ -153,11 +157,13 @@ export class ServerConnection {
   }
 
   #pump(): void {
-    while (!this.#ended && this.#stream !== null && this.#sent.size < MAX_IN_FLIGHT) {
+    const nowMs = this.#clock.nowMs();
+    const atOnce = this.#window.size(nowMs);
+    while (!this.#ended && this.#stream !== null && this.#sent.size < atOnce) {
       const call = this.#waiting.shift();
       if (call === undefined) break;
       const { id, method, params } = call;
-      this.#sent.set(id, { ...call, atMs: this.#clock.nowMs(), limit: answerLimit(method, params) });
+      this.#sent.set(id, { ...call, atMs: nowMs, limit: answerLimit(method, params) });
       if (!this.#stream.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }))) this.end("the connection was lost");
     }
     this.#watch();
@@ -171,7 +177,9 @@ export class ServerConnection {
     this.#cancelWatch = this.#clock.after(leftMs, () => {
       this.#cancelWatch = null;
       const late = this.#oldest();
-      const waitedMs = late === undefined ? 0 : this.#clock.nowMs() - late.atMs;
+      const nowMs = this.#clock.nowMs();
+      const waitedMs = late === undefined ? 0 : nowMs - late.atMs;
+      if (waitedMs >= this.#timeoutMs) this.#window.late(this.#sent.size, nowMs);
       // Less than none: the clock was set back, and nobody knows how long it was.
       if (late !== undefined && (waitedMs >= this.#timeoutMs || waitedMs < 0))
         this.end(`no answer to ${late.method} within ${this.#timeoutMs / 1000} s`, late);
