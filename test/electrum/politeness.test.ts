@@ -14,6 +14,7 @@ import { whileTimePasses } from "./whileTimePasses.ts";
 const HOUR_MS = 3_600_000;
 const GET = "blockchain.transaction.get";
 const HISTORY = "blockchain.scripthash.get_history";
+const POOL = "blockchain.scripthash.get_mempool";
 const BROADCAST = "blockchain.transaction.broadcast";
 const SERVERS = 3;
 const cleanup: (() => Promise<void>)[] = [];
@@ -207,15 +208,14 @@ test.each([
 
 test("servers that do not know how to tell what waits at a script are asked for the transaction itself, also in a block", async () => {
   const { w, chain } = await begin();
-  for (const { faults } of w.servers)
-    faults.add({ kind: "error", code: -32601, message: "method not found", methods: ["blockchain.scripthash.get_mempool"] });
+  for (const { faults } of w.servers) faults.add({ kind: "error", code: -32601, message: "method not found", methods: [POOL] });
   const { raw } = await notYetSent();
   expect(await ask(chain, raw, null)).toBe(false);
   w.daemon.answer("sendrawtransaction", [toHex(raw)]);
   expect(await ask(chain, raw, null)).toBe(true);
   w.mine();
   expect(await ask(chain, raw, null)).toBe(true);
-  expect(askedOf(w, "blockchain.scripthash.get_mempool")).toBeLessThanOrEqual(1);
+  expect(askedOf(w, POOL)).toBeLessThanOrEqual(1);
 });
 
 test("a fee that came into a block before anybody asked is found by the history of who pays it, which is asked for at a pace; one server's word does not count", async () => {
@@ -509,6 +509,72 @@ test("a script that others pay hundreds of times, and then every second, is aske
   expect(chain.outputs(script)).toHaveLength(520);
   expect(chain.outputs(script).every(({ block }) => block !== null)).toBe(true);
 });
+
+/** What ElectrumX (1.15) counts for an answer to a call: what both take on the way, and what it has to look up. */
+function costOf(line: string, call: string): number {
+  const method = call === "" ? "" : (JSON.parse(call) as { readonly method: string }).method;
+  const { result } = JSON.parse(line) as { readonly result?: unknown };
+  const waiting = Array.isArray(result) ? (result as { readonly height?: number }[]).filter(({ height = 1 }) => height <= 0).length : 0;
+  const looked = method === HISTORY || method === POOL ? 0.35 + waiting / 50 : method === GET ? 1 : 0.1;
+  return looked + (line.length + call.length) / 5_000;
+}
+
+/** Makes transactions each of which pays all of `scripts`. */
+function payingAll(w: ElectrumWorld, count: number, scripts: readonly Uint8Array[]): () => void {
+  const purse = scriptNumber(999);
+  const funds: { readonly txid: string; readonly vout: number; readonly value: bigint }[] = [];
+  while (funds.length < count) {
+    for (let k = 0; k < 40; k++) {
+      const paid = w.chain.payFromFaucet(purse, 1_000_000n);
+      if (!paid.ok) throw new Error("not paid");
+      const vout = paid.value.tx.outputs.findIndex(({ script }) => toHex(script) === toHex(purse));
+      funds.push({ txid: paid.value.txid, vout, value: 1_000_000n });
+    }
+    w.mine();
+  }
+  return () => {
+    const [from] = funds.splice(0, 1);
+    if (from === undefined) throw new Error("nothing is left");
+    const outputs = scripts.map((script) => ({ script, value: 1_000n }));
+    w.daemon.answer("sendrawtransaction", [toHex(serializeTx({ ...spendOf(w.format, 999, [from], purse), outputs }))]);
+  };
+}
+
+test.each([
+  ["long histories", false, 110],
+  ["histories that are refused", true, 110],
+  ["short histories", false, 0],
+])(
+  "one transaction after the other that pays all contracts, which have %s, costs servers no more than they bear",
+  async (_, isRefused, before) => {
+    let cost = 0;
+    const { w, chain } = await begin((line, server, call) => {
+      if (server === 0) cost += costOf(line, call);
+      return line;
+    });
+    const scripts = Array.from({ length: 20 }, (_, i) => scriptNumber(i + 1));
+    for (const script of scripts) await whileTimePasses(w, chain.watchScript(script, 100));
+    const payAll = payingAll(w, before + 120, scripts);
+    for (let i = 1; i <= before; i++) {
+      payAll();
+      if (i % 20 === 0) w.mine();
+    }
+    w.mine();
+    if (isRefused) for (const { faults } of w.servers) faults.add({ kind: "short_histories", lines: 100 });
+    await w.pass(10_000);
+    cost = 0;
+    for (let i = 0; i < 120; i++) {
+      payAll();
+      if (i % 60 === 59) w.mine();
+      await w.pass(10_000);
+    }
+    // Of 1,500 at once, and one a second that is forgiven, beside what it tells by itself.
+    expect(cost).toBeLessThan(3_300);
+    await w.pass(900_000);
+    expect(scripts.map((script) => chain.outputs(script).length)).toEqual(scripts.map(() => before + 120));
+    expect(chain.servers().map(({ state }) => state)).toEqual(["connected", "connected", "connected"]);
+  },
+);
 
 test("who told a long history just before a reorganisation is not held to what left the chain, and is asked for it again at once", async () => {
   const { w, chain } = await begin();

@@ -32,6 +32,34 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "what waits at the contracts of many swaps is asked for at each of them as if there were no others",
+    `${AT}/historyPace.ts`,
+    "return this.isDue(server, poolOf(scriptHash), nowMs);",
+    'return this.isDue(server, "", nowMs);',
+    `${AT}/historyPace.test.ts`,
+  ),
+  bug(
+    "long histories, and short ones in turns, each cost servers all that they bear",
+    `${AT}/historyPace.ts`,
+    "[short, counted];\n    this.spent(server, all / LINES_PER_COST, nowMs);",
+    "[short, counted];\n    if (histories === short) this.spent(server, all / LINES_PER_COST, nowMs);",
+    `${AT}/historyPace.test.ts`,
+  ),
+  bug(
+    "a transaction that pays many contracts is asked for as often as there are contracts",
+    `${AT}/refusedHistories.ts`,
+    "this.#placing.get(key) ?? ",
+    "",
+    `${AT}/refusedHistories.test.ts`,
+  ),
+  bug(
+    "what others pay to contracts is asked for at each block, however much it is",
+    `${AT}/refusedHistories.ts`,
+    "if (isAnybodys && !this.#pace.bears(server.name, nowMs))",
+    "if (isAnybodys && nowMs < 0)",
+    `${AT}/refusedHistories.test.ts`,
+  ),
+  bug(
     "a server that works off calls one by one is asked for as many at once each time it was lost over that",
     `${AT}/callWindow.ts`,
     "this.#size = Math.max(FEWEST, Math.floor(onTheWay / SHARE));",
@@ -97,8 +125,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "short histories are asked for at each change, whatever that costs servers",
     `${AT}/historyPace.ts`,
-    "if (this.#credit.open([{ name: server }], nowMs).length > 0) return true;",
-    "if (this.#credit.open([{ name: server }], nowMs).length >= 0) return true;",
+    "if (this.bears(server, nowMs)) return true;",
+    "if (nowMs >= told.atMs) return true;",
     `${AT}/historyPace.test.ts`,
   ),
   bug(
@@ -364,15 +392,15 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "several scripts that others pay thousands of times cost servers as much each",
     `${AT}/historyPace.ts`,
-    "long.pauseMs(told.lines)",
+    "long.pauseMs(told.lines, sharing)",
     "told.lines * PER_LINE_MS",
     `${AT}/historyPace.test.ts`,
   ),
   bug(
     "whoever pays hundreds of scripts a hundred times each keeps a claim in a block from being seen for days",
     `${AT}/historyPace.ts`,
-    "PER_LINE_MS / (EQUALLY_OFTEN / this.#lines + (1 - EQUALLY_OFTEN) / (lines * this.#told.size))",
-    "PER_LINE_MS * lines * this.#told.size",
+    "PER_LINE_MS / (EQUALLY_OFTEN / allLines + (1 - EQUALLY_OFTEN) / (lines * count))",
+    "PER_LINE_MS * lines * count",
     `${AT}/historyPace.test.ts`,
   ),
   bug(
@@ -455,9 +483,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a mempool full of dust is asked for every five seconds",
-    `${AT}/refusedHistories.ts`,
-    "told.txids.length * PER_LINE_MS",
-    "0 * PER_LINE_MS",
+    `${AT}/historyPace.ts`,
+    "poolOf(scriptHash), lines * POOL_LINES, CALL_LINES + lines * POOL_LINES,",
+    "poolOf(scriptHash), 0, 0,",
     REFUSED_TEST,
   ),
   bug(

@@ -133,8 +133,8 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     headersPerLook: options.headersPerLook ?? null,
   });
   const prover = new TxProver(format, reader, () => clock.nowMs());
-  const refusedHistories = new RefusedHistories(index);
   const historyPace = new HistoryPace();
+  const refusedHistories = new RefusedHistories(index, historyPace);
   const views = new ScriptViews(refusedHistories, historyPace);
   const watchedTxs = new WatchedTxs(index, views, prover);
   const missing = new MissingTxs(index, views);

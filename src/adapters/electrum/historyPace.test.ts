@@ -103,3 +103,35 @@ test("short histories that change without end are asked for at once while a serv
   expect(longestMs).toBeLessThan(600_000);
   expect(pace.isDue("b", "noisy0", 3_600_000)).toBe(true);
 });
+
+test("long histories, short ones and what waits at each script cost a server together what it bears, and each has its turn", () => {
+  const pace = new HistoryPace();
+  const long = Array.from({ length: 40 }, (_, i) => `long ${i}`);
+  const short = Array.from({ length: 40 }, (_, i) => `short ${i}`);
+  const asked = new Map<string, number>();
+  let cost = 0;
+  const count = (what: string, all: number): void => {
+    asked.set(what, (asked.get(what) ?? 0) + 1);
+    cost += all;
+  };
+  for (let sec = 0; sec < 3_600; sec++) {
+    for (const script of [...long, ...short]) {
+      const lines = script.startsWith("long") ? 200 : 20;
+      if (pace.isDue("server", script, sec * 1_000)) {
+        pace.told("server", script, lines, sec * 1_000);
+        count(script, lines / 50);
+      }
+      if (pace.isPoolDue("server", script, sec * 1_000)) {
+        pace.poolTold("server", script, 60, sec * 1_000);
+        count(`pool of ${script}`, 120 / 50);
+      }
+    }
+  }
+  // One a second is forgiven.
+  expect(cost).toBeLessThan(3_600);
+  // Of each at least every ten minutes.
+  expect(asked.size).toBe(160);
+  expect(Math.min(...asked.values())).toBeGreaterThanOrEqual(6);
+  pace.forget("short 1");
+  expect([pace.isDue("server", "short 1", 3_600_000), pace.isPoolDue("server", "short 1", 3_600_000)]).toEqual([true, true]);
+});

@@ -52,9 +52,14 @@ class Histories {
     this.#told.delete(scriptHash);
   }
 
-  /** Pause before one of so many lines may be asked for again, ms: all of them together then cost no more than a line each `PER_LINE_MS`. */
-  pauseMs(lines: number): number {
-    return PER_LINE_MS / (EQUALLY_OFTEN / this.#lines + (1 - EQUALLY_OFTEN) / (lines * this.#told.size));
+  /**
+   * Pause before one of so many lines may be asked for again, ms: all of them together, and those that share with them, then cost no more than a line each
+   * `PER_LINE_MS`.
+   */
+  pauseMs(lines: number, sharing: Histories | undefined): number {
+    const allLines = this.#lines + (sharing === undefined ? 0 : sharing.#lines);
+    const count = this.#told.size + (sharing === undefined ? 0 : sharing.#told.size);
+    return PER_LINE_MS / (EQUALLY_OFTEN / allLines + (1 - EQUALLY_OFTEN) / (lines * count));
   }
 }
 
@@ -75,32 +80,53 @@ export class HistoryPace {
     const long = this.#told.get(server);
     const told = long?.get(scriptHash);
     if (long === undefined || told === undefined) return this.#isShortDue(server, scriptHash, nowMs);
-    return nowMs < told.atMs || nowMs - told.atMs >= long.pauseMs(told.lines);
+    // Short ones take their turns among the long ones once a server bears no more.
+    const sharing = this.bears(server, nowMs) ? undefined : this.#short.get(server);
+    return nowMs < told.atMs || nowMs - told.atMs >= long.pauseMs(told.lines, sharing);
   }
 
   told(server: string, scriptHash: string, lines: number, nowMs: number): void {
+    this.#lost.delete(keyOf(server, scriptHash, "history"));
+    this.#note(server, scriptHash, lines, CALL_LINES + lines * POOL_LINES, nowMs);
+  }
+
+  /** The same of what waits in a mempool at a script: whoever likes can pay many scripts at once, and each is told apart. */
+  isPoolDue(server: string, scriptHash: string, nowMs: number): boolean {
+    return this.isDue(server, poolOf(scriptHash), nowMs);
+  }
+
+  poolTold(server: string, scriptHash: string, lines: number, nowMs: number): void {
+    this.#note(server, poolOf(scriptHash), lines * POOL_LINES, CALL_LINES + lines * POOL_LINES, nowMs);
+  }
+
+  /** Whether a server bears another question than these now, of which others can bring about any number. */
+  bears(server: string, nowMs: number): boolean {
+    return this.#credit.open([{ name: server }], nowMs).length > 0;
+  }
+
+  /** @param cost as ElectrumX counts */
+  spent(server: string, cost: number, nowMs: number): void {
+    this.#credit.spend({ name: server }, cost, nowMs);
+  }
+
+  #note(server: string, key: string, lines: number, counted: number, nowMs: number): void {
     const long = this.#told.get(server) ?? new Histories();
     this.#told.set(server, long);
-    long.delete(scriptHash);
-    this.#lost.delete(keyOf(server, scriptHash, "history"));
+    long.delete(key);
     const short = this.#short.get(server) ?? new Histories();
     this.#short.set(server, short);
-    short.delete(scriptHash);
-    if (lines >= LONG) {
-      long.set(scriptHash, { lines, atMs: nowMs });
-      return;
-    }
-    const counted = CALL_LINES + lines * POOL_LINES;
-    this.#credit.spend({ name: server }, counted / LINES_PER_COST, nowMs);
-    short.set(scriptHash, { lines: counted, atMs: nowMs });
+    short.delete(key);
+    const [histories, all] = lines >= LONG ? [long, lines] : [short, counted];
+    this.spent(server, all / LINES_PER_COST, nowMs);
+    histories.set(key, { lines: all, atMs: nowMs });
   }
 
   #isShortDue(server: string, scriptHash: string, nowMs: number): boolean {
     const short = this.#short.get(server);
     const told = short?.get(scriptHash);
     if (short === undefined || told === undefined || nowMs < told.atMs) return true;
-    if (this.#credit.open([{ name: server }], nowMs).length > 0) return true;
-    return nowMs - told.atMs >= short.pauseMs(told.lines);
+    if (this.bears(server, nowMs)) return true;
+    return nowMs - told.atMs >= short.pauseMs(told.lines, this.#told.get(server));
   }
 
   /** Its status was told: that it was lost over it before was chance. */
@@ -135,8 +161,10 @@ export class HistoryPace {
 
   /** Nobody follows the script any more: it holds up no others, at whomever it was asked for. */
   forget(scriptHash: string): void {
-    for (const told of [...this.#told.values(), ...this.#short.values()]) told.delete(scriptHash);
+    for (const told of [...this.#told.values(), ...this.#short.values()])
+      for (const key of [scriptHash, poolOf(scriptHash)]) told.delete(key);
   }
 }
 
+const poolOf = (scriptHash: string): string => `mempool ${scriptHash}`;
 const keyOf = (server: string, scriptHash: string, asked: Asked): string => `${server} ${scriptHash} ${asked}`;

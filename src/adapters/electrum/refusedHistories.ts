@@ -1,15 +1,17 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { scriptHex } from "../../chainIndex/rawTx.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
-import { type HistoryLine, parseBlockHash, parseHistory } from "./answers.ts";
+import { type HistoryLine, MAX_HISTORY, parseBlockHash, parseHistory } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
 import type { ServerFault } from "./fault.ts";
+import type { HistoryPace } from "./historyPace.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
 /** Least pause between two looks at what one server refuses, ms: nobody tells of changes there. */
 const LEAST_MS = 5_000;
-/** And for each transaction that waited there: ElectrumX (1.15) counts one for 5,000 bytes it sends and forgives one a second. */
-const PER_LINE_MS = 20;
+/** What ElectrumX (1.15) counts for a transaction with its details, and for so many of its bytes: as hex, and once more in words. */
+const DETAILS_COST = 1;
+const BYTES_PER_COST = 1_250;
 /** Transactions of one script asked for by their ids. */
 const MAX_ASKED = 10;
 /** Scripts of which it is remembered what was offered to them, and how much of each. */
@@ -31,6 +33,9 @@ export type Asking = {
   readonly heightOf: (hash: string) => number | undefined;
 };
 
+/** A transaction that is known and in no block yet. `isAnybodys`: all it does is pay the script, which anybody can. */
+type Wanted = { readonly txid: string; readonly isAnybodys: boolean };
+
 /** What waited in a server's mempool at a script, at which block and when. */
 type Pool = { readonly tip: string | undefined; readonly atMs: number; readonly txids: readonly string[] };
 
@@ -42,6 +47,7 @@ type Pool = { readonly tip: string | undefined; readonly atMs: number; readonly 
  */
 export class RefusedHistories {
   readonly #index: ChainIndex;
+  readonly #pace: HistoryPace;
   readonly #again = new AskAgain();
   /** By server and script. */
   readonly #told = new Map<string, Pool>();
@@ -50,8 +56,12 @@ export class RefusedHistories {
   /** Transactions that were sent from here, by the scripts they pay: whether or not they were taken, they may be there. */
   readonly #offered = new Map<string, readonly string[]>();
 
-  constructor(index: ChainIndex) {
+  /** Places that are asked for now, by server and transaction: one transaction may pay many scripts. */
+  readonly #placing = new Map<string, Promise<HistoryLine | null>>();
+
+  constructor(index: ChainIndex, pace: HistoryPace) {
     this.#index = index;
+    this.#pace = pace;
   }
 
   /** A transaction is offered to the servers. */
@@ -82,8 +92,8 @@ export class RefusedHistories {
     const tip = server.tip?.header.hash;
     const lines = new Map(told.txids.map((txid) => [txid, { txid, height: 0 }]));
     // What waited at another block may be in one now.
-    const asked = this.#wanted(refused).filter((txid) => !lines.has(txid) || told.tip !== tip);
-    const placed = await Promise.all(asked.map((txid) => this.#place(server, txid, nowMs, heightOf)));
+    const asked = this.#wanted(refused).filter(({ txid }) => !lines.has(txid) || told.tip !== tip);
+    const placed = await Promise.all(asked.map((wanted) => this.#placeOnce(server, wanted, nowMs, heightOf)));
     for (const line of placed) if (line !== null) lines.set(line.txid, line);
     return [...lines.values()];
   }
@@ -92,12 +102,13 @@ export class RefusedHistories {
   async #pool(server: RemoteServer, { scriptHash }: Refused, fresh: boolean, nowMs: number): Promise<Pool | null> {
     const key = `${server.name} ${scriptHash}`;
     const told = this.#told.get(key);
-    const pauseMs = told === undefined ? 0 : told.txids.length * PER_LINE_MS + (fresh ? 0 : LEAST_MS);
-    if (told !== undefined && nowMs >= told.atMs && nowMs - told.atMs < pauseMs) return told;
+    const isEarly = !fresh && told !== undefined && nowMs >= told.atMs && nowMs - told.atMs < LEAST_MS;
+    if (isEarly || !this.#pace.isPoolDue(server.name, scriptHash, nowMs)) return told ?? null;
     const again = `mempool ${key}`;
     if (!this.#again.isDue(again, nowMs)) return null;
     const tip = server.tip?.header.hash;
     const answer = await server.ask("blockchain.scripthash.get_mempool", [scriptHash], parseHistory);
+    if (answer.ok) this.#pace.poolTold(server.name, scriptHash, answer.value === "too_long" ? MAX_HISTORY : answer.value.length, nowMs);
     if (!answer.ok || answer.value === "too_long") {
       if (answer.ok || isAnswer(answer.error)) this.#again.refused(again, nowMs);
       return null;
@@ -122,22 +133,40 @@ export class RefusedHistories {
   }
 
   /** What is known and in no block yet: what spends from the script, then what was sent to it from here, then what pays it most. */
-  #wanted({ scriptHex: hex, only }: Refused): readonly string[] {
-    if (only !== null) return [...only].slice(0, MAX_ASKED);
+  #wanted({ scriptHex: hex, only }: Refused): readonly Wanted[] {
+    if (only !== null) return [...only].slice(0, MAX_ASKED).map((txid) => ({ txid, isAnybodys: false }));
     const open = (txid: string): boolean => this.#index.txEntry(txid)?.block == null;
     const outputs = this.#index.outputsOf(hex);
     const spends = outputs.flatMap(({ spentBy }) => (spentBy !== null && spentBy.block === null ? [spentBy.txid] : []));
     const offered = (this.#offered.get(hex) ?? []).filter(open);
     const paying = outputs.filter(({ block }) => block === null).sort((a, b) => (a.value > b.value ? -1 : Number(a.value < b.value)));
-    return [...new Set([...spends, ...offered, ...paying.map(({ txid }) => txid)])].slice(0, MAX_ASKED);
+    const own = new Set([...spends, ...offered]);
+    const ids = [...new Set([...own, ...paying.map(({ txid }) => txid)])].slice(0, MAX_ASKED);
+    return ids.map((txid) => ({ txid, isAnybodys: !own.has(txid) }));
+  }
+
+  #placeOnce(server: RemoteServer, wanted: Wanted, nowMs: number, heightOf: Asking["heightOf"]): Promise<HistoryLine | null> {
+    const key = `${server.name} ${wanted.txid}`;
+    const placing = this.#placing.get(key) ?? this.#place(server, wanted, nowMs, heightOf).finally(() => this.#placing.delete(key));
+    this.#placing.set(key, placing);
+    return placing;
   }
 
   /** Asked again at another block only; and less and less often where the server does not have it. */
-  async #place(server: RemoteServer, txid: string, nowMs: number, heightOf: Asking["heightOf"]): Promise<HistoryLine | null> {
+  async #place(
+    server: RemoteServer,
+    { txid, isAnybodys }: Wanted,
+    nowMs: number,
+    heightOf: Asking["heightOf"],
+  ): Promise<HistoryLine | null> {
     const key = `${server.name} ${txid}`;
     const tip = server.tip?.header.hash;
-    if (tip !== undefined && this.#unplaced.get(key) === tip) return { txid, height: 0 };
+    const unplaced = this.#unplaced.get(key);
+    if (tip !== undefined && unplaced === tip) return { txid, height: 0 };
     if (!this.#again.isDue(key, nowMs)) return null;
+    // What it had lately it may still have: to be told that it is gone would cost more.
+    if (isAnybodys && !this.#pace.bears(server.name, nowMs)) return unplaced === undefined ? null : { txid, height: 0 };
+    if (isAnybodys) this.#pace.spent(server.name, DETAILS_COST + (this.#index.tx(txid)?.raw.length ?? 0) / BYTES_PER_COST, nowMs);
     const hash = await server.ask("blockchain.transaction.get", [txid, true], parseBlockHash);
     if (!hash.ok) {
       if (isAnswer(hash.error)) this.#again.refused(key, nowMs);
