@@ -252,6 +252,22 @@ test("a fee that came into a block before anybody asked is found by the history 
   expect(askedOf(w, HISTORY)).toBeLessThanOrEqual(2);
 });
 
+test("made-up fees that pay a script at which hundreds of transactions wait have servers asked for these at a pace; a fee that pays another is found at once", async () => {
+  const { w, chain } = await begin();
+  const crowded = scriptNumber(3);
+  for (let i = 0; i < 300; i++) w.pay(crowded, 1_000n);
+  const madeUp = (n: number) => serializeTx(spendOf(w.format, 1, [{ txid: "ab".repeat(32), vout: n, value: 100_000n }], crowded));
+  w.asked.length = 0;
+  for (let n = 0; n < 40; n++) {
+    expect(await whileTimePasses(w, ask(chain, madeUp(n), null))).toBe(false);
+    await w.pass(2_000);
+  }
+  // Of 300 lines that count twice: one in fifteen seconds.
+  expect(askedOf(w, POOL)).toBeLessThanOrEqual(8);
+  const paid = w.chain.payFromFaucet(scriptNumber(5), 100_000n);
+  expect(paid.ok && (await ask(chain, paid.value.raw, null))).toBe(true);
+});
+
 test("of what was sent from here and pays scripts of no address, nothing is kept: others may have made it, as large as they like", async () => {
   const { w, chain } = await begin();
   const input = { txid: "ab".repeat(32), vout: 0, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };

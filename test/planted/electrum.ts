@@ -32,6 +32,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "whoever makes up fees that pay where thousands of transactions wait has servers asked for all of these each time",
+    `${AT}/waitingTx.ts`,
+    "pace.poolTold(server.name, scriptHash, lines?.length ?? MAX_HISTORY, nowMs);",
+    "pace.poolTold(server.name, scriptHash, 0, nowMs);",
+    POLITE_TEST,
+  ),
+  bug(
     "what waits at the contracts of many swaps is asked for at each of them as if there were no others",
     `${AT}/historyPace.ts`,
     "return this.isDue(server, poolOf(scriptHash), nowMs);",

@@ -35,7 +35,7 @@ import { ServerVisits } from "./serverVisits.ts";
 import { SpendSearch } from "./spendSearch.ts";
 import { TxProver } from "./txProver.ts";
 import { visitLog } from "./visitLog.ts";
-import { isWaiting, type Payer } from "./waitingTx.ts";
+import { isWaiting } from "./waitingTx.ts";
 import { WatchedTxs } from "./watchedTxs.ts";
 import { Witnesses } from "./witnesses.ts";
 
@@ -234,10 +234,8 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
   });
   const done = loop.run();
 
-  /** Of those who pay the fees of swaps: whoever begins swaps may choose them, and what is asked about them takes nothing from what is followed. */
-  const payerPace = new HistoryPace();
-  const paidBy = (script: Uint8Array | null): Payer | null =>
-    script === null ? null : { script: hexOf(script), pace: payerPace, nowMs: clock.nowMs() };
+  /** Of scripts that fees of swaps pay or are paid by: whoever begins swaps may choose them, and what is asked about them takes nothing from what is followed. */
+  const feePace = new HistoryPace();
   const keyOf = (script: Uint8Array): WatchKey => ({ kind: "script", key: toHex(script) });
 
   const keysOf = ({ scripts = [], txids = [] }: Watched): readonly WatchKey[] => [
@@ -303,7 +301,8 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
       const parsed = parseTx(raw, format);
       if (!parsed.ok) return false;
       const txid = rawTxid(parsed.value, raw);
-      return index.tx(txid) !== undefined || bounded(signal, false, () => isWaiting(pool.present(), txid, parsed.value, paidBy(payer)));
+      const asked = { payer: payer && hexOf(payer), pace: feePace, nowMs: clock.nowMs() };
+      return index.tx(txid) !== undefined || bounded(signal, false, () => isWaiting(pool.present(), txid, parsed.value, asked));
     },
     outputs: (script) => index.outputsOf(hexOf(script)),
     tx: (txid) => index.tx(txid),
