@@ -18,26 +18,45 @@ afterEach(async () => {
 /** Works off one call after the other, as a server at somebody's home does that reads whole blocks for each script. */
 class OneByOne extends ElectrumServer {
   readonly #clock: Clock;
+  /** What comes meanwhile is answered all at once (electrs), or each when it is done. */
+  readonly #batches: boolean;
   /** For each call about a script, ms. */
   costMs = 0;
 
-  constructor(daemon: ChainDaemon, clock: Clock) {
+  constructor(daemon: ChainDaemon, clock: Clock, batches: boolean) {
     super(daemon, clock);
     this.#clock = clock;
+    this.#batches = batches;
   }
 
   override connect(peer: Parameters<ElectrumServer["connect"]>[0]): ReturnType<ElectrumServer["connect"]> {
     const pipe = super.connect(peer);
     if (pipe === null) return null;
-    let freeAtMs = 0;
+    const waiting: Uint8Array[] = [];
+    let isBusy = false;
     let isOpen = true;
+    const costOf = (call: Uint8Array): number => (Buffer.from(call).includes('"blockchain.scripthash.') ? this.costMs : 0);
+    const work = (): void => {
+      const calls = waiting.splice(0, this.#batches ? waiting.length : 1);
+      isBusy = calls.length > 0;
+      if (!isBusy) return;
+      this.#clock.after(
+        calls.reduce((sum, call) => sum + costOf(call), 0),
+        () => {
+          if (!isOpen) return;
+          for (const call of calls) pipe.write(call);
+          work();
+        },
+      );
+    };
     return {
       write: (bytes) => {
-        const nowMs = this.#clock.nowMs();
-        const isDear = Buffer.from(bytes).includes('"blockchain.scripthash.');
-        freeAtMs = Math.max(freeAtMs, nowMs) + (isDear ? this.costMs : 0);
-        if (freeAtMs === nowMs) pipe.write(bytes);
-        else this.#clock.after(freeAtMs - nowMs, () => isOpen && pipe.write(bytes));
+        if (this.costMs === 0) {
+          pipe.write(bytes);
+          return;
+        }
+        waiting.push(bytes);
+        if (!isBusy) work();
       },
       close: () => {
         isOpen = false;
@@ -47,12 +66,16 @@ class OneByOne extends ElectrumServer {
   }
 }
 
-test.each([1, 3])(
-  "servers that work off calls one by one, slowly, are asked for fewer at once, and show all swaps when they are back: %i of them",
-  async (count) => {
+test.each([
+  [1, "one by one", 300, false],
+  [3, "one by one", 300, false],
+  [3, "in batches", 700, true],
+])(
+  "%i slow, which work off calls %s: asked for fewer at once they show all swaps when they are back, and no history passes for one that they are lost over",
+  async (count, _, costMs, batches) => {
     const w = await startElectrumChain(SEGWIT_COIN, count);
     cleanup.push(() => w.close());
-    const slow = Array.from({ length: count }, () => new OneByOne(w.daemon, w.clock));
+    const slow = Array.from({ length: count }, () => new OneByOne(w.daemon, w.clock, batches));
     cleanup.push(async () => {
       for (const server of slow) server.close();
     });
@@ -62,7 +85,7 @@ test.each([1, 3])(
     const scripts = Array.from({ length: SCRIPTS }, (_, i) => scriptNumber(i + 1));
     for (const script of scripts) await whileTimePasses(w, chain.watchScript(script, 0));
     for (const server of slow) {
-      server.costMs = 300;
+      server.costMs = costMs;
       server.faults.add({ kind: "refuse", forMs: 1_000 });
     }
     for (const script of scripts) w.chain.payFromFaucet(script, 100_000n);
@@ -70,5 +93,6 @@ test.each([1, 3])(
     await w.pass(180_000);
     expect(chain.status()).toMatchObject({ state: "ready", error: null });
     expect(scripts.filter((script) => chain.outputs(script)[0]?.block)).toHaveLength(SCRIPTS);
+    expect(scripts.filter((script) => chain.crowded?.(script) != null)).toEqual([]);
   },
 );

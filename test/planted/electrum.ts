@@ -67,6 +67,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     `${AT}/refusedHistories.test.ts`,
   ),
   bug(
+    "a script is left alone for minutes where a server was late for it behind sixty others",
+    `${AT}/serverConnection.ts`,
+    "wereTooMany ? undefined : late);",
+    "late);",
+    ONE_BY_ONE_TEST,
+  ),
+  bug(
     "a server that works off calls one by one is asked for as many at once each time it was lost over that",
     `${AT}/callWindow.ts`,
     "this.#size = Math.max(FEWEST, Math.floor(onTheWay / SHARE));",

@@ -19,10 +19,14 @@ export class CallWindow {
     return Math.min(MOST, Math.floor(this.#size * 2 ** Math.floor(Math.abs(nowMs - this.#lateAtMs) / DOUBLED_MS)));
   }
 
-  /** An answer did not come in time while so many calls were on the way. */
-  late(onTheWay: number, nowMs: number): void {
-    if (onTheWay <= FEWEST) return;
+  /**
+   * An answer did not come in time while so many calls were on the way.
+   * @returns whether these may have been too many
+   */
+  late(onTheWay: number, nowMs: number): boolean {
+    if (onTheWay <= FEWEST) return false;
     this.#size = Math.max(FEWEST, Math.floor(onTheWay / SHARE));
     this.#lateAtMs = nowMs;
+    return true;
   }
 }

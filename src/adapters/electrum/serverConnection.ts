@@ -179,11 +179,14 @@ export class ServerConnection {
       const late = this.#oldest();
       const nowMs = this.#clock.nowMs();
       const waitedMs = late === undefined ? 0 : nowMs - late.atMs;
-      if (waitedMs >= this.#timeoutMs) this.#window.late(this.#sent.size, nowMs);
       // Less than none: the clock was set back, and nobody knows how long it was.
-      if (late !== undefined && (waitedMs >= this.#timeoutMs || waitedMs < 0))
-        this.end(`no answer to ${late.method} within ${this.#timeoutMs / 1000} s`, late);
-      else this.#watch();
+      if (late === undefined || (waitedMs >= 0 && waitedMs < this.#timeoutMs)) {
+        this.#watch();
+        return;
+      }
+      // What waited behind too many others may have been nothing to wait for.
+      const wereTooMany = waitedMs >= 0 && this.#window.late(this.#sent.size, nowMs);
+      this.end(`no answer to ${late.method} within ${this.#timeoutMs / 1000} s`, wereTooMany ? undefined : late);
     });
   }
 
