@@ -39,6 +39,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     POLITE_TEST,
   ),
   bug(
+    "of more than five hundred scripts what waits at each is asked for at each look",
+    `${AT}/historyPace.ts`,
+    "const MAX_KEPT = 2_000;",
+    "const MAX_KEPT = 1_000;",
+    `${AT}/historyPace.test.ts`,
+  ),
+  bug(
     "what waits at the contracts of many swaps is asked for at each of them as if there were no others",
     `${AT}/historyPace.ts`,
     "return this.isDue(server, poolOf(scriptHash), nowMs);",

@@ -135,3 +135,12 @@ test("long histories, short ones and what waits at each script cost a server tog
   pace.forget("short 1");
   expect([pace.isDue("server", "short 1", 3_600_000), pace.isPoolDue("server", "short 1", 3_600_000)]).toEqual([true, true]);
 });
+
+test("histories of a thousand scripts, and what waits at each, are remembered", () => {
+  const pace = new HistoryPace();
+  for (let i = 0; i < 1_000; i++) {
+    pace.told("server", `${i}`, 90, 0);
+    pace.poolTold("server", `${i}`, 30, 0);
+  }
+  expect([pace.isDue("server", "0", 1_000), pace.isPoolDue("server", "0", 1_000)]).toEqual([false, false]);
+});

@@ -19,8 +19,8 @@ const POOL_LINES = 2;
 const LINES_PER_COST = 50;
 /** What a server is asked for of short ones at once, as it counts: it may have to give blocks and proofs as well, and counts what it tells by itself. */
 const SHORT_BURST = 1_500;
-/** Histories of a server that are remembered, long and short ones; the ones told longest ago are forgotten. */
-const MAX_KEPT = 1_000;
+/** Histories of a server that are remembered, and what waits at as many scripts, long and short ones each; the ones told longest ago are forgotten. */
+const MAX_KEPT = 2_000;
 
 /** What a server was asked about a script. */
 type Asked = "status" | "history";
