@@ -1060,6 +1060,46 @@ test.each([
   expect(await ask()).toMatchObject({ ok: false, error: { kind: "Reverted" } });
 });
 
+/** Of a contract that says nothing when it refuses, as USDT does: the words of geth up to 1.15.5 and all that is made from it, also later, and of reth. */
+test.each([
+  [-32000, "execution reverted"],
+  [-32000, "invalid opcode: INVALID"],
+  [-32000, "invalid jump destination"],
+  [-32003, "EVM error: InvalidFEOpcode"],
+])("a contract that refuses a call without a word has refused it: %s %s", async (code, says) => {
+  const world = scriptedWorld(3);
+  for (const n of world.nodes) {
+    n.says.set("eth_estimateGas", () => {
+      throw new RpcRefusal(code, says);
+    });
+    n.says.set("eth_call", ([call], answer) => {
+      if ((call as { from?: string }).from === undefined) return answer();
+      throw new RpcRefusal(code, says);
+    });
+  }
+  await world.drive(world.chain.refresh());
+  const request = { from: OWNER, to: OWNER, value: 0n, data: new Uint8Array(0) };
+  expect(await world.drive(world.chain.estimateGas(request))).toMatchObject({ ok: false, error: { kind: "Reverted" } });
+  expect(await world.drive(world.chain.call(request))).toMatchObject({ ok: false, error: { kind: "Reverted" } });
+});
+
+test.each([
+  [-32000, "missing trie node 5c1a (path 0a) state 0x1f is not available, not found"],
+  [-32000, "header not found"],
+  [-32000, "execution aborted (timeout = 5s)"],
+  [-32005, "limit exceeded"],
+  [-32603, "internal error"],
+])("nodes that cannot carry a call out say nothing of the contract: %s %s", async (code, says) => {
+  const world = scriptedWorld(3);
+  for (const n of world.nodes)
+    n.says.set("eth_estimateGas", () => {
+      throw new RpcRefusal(code, says);
+    });
+  await world.drive(world.chain.refresh());
+  const request = { from: OWNER, to: OWNER, value: 0n, data: new Uint8Array(0) };
+  expect(await world.drive(world.chain.estimateGas(request))).toMatchObject({ ok: false, error: { kind: "Refused" } });
+});
+
 test("of three nodes one estimates no gas: one of the others that would refuse the call decides nothing", async () => {
   const world = scriptedWorld(3);
   const lacks = () => {

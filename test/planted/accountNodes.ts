@@ -16,6 +16,13 @@ const WHICH = "test/evm/whichNodes.test.ts";
 /** Which nodes of an account chain are believed, and when. */
 export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
+    "a contract that refuses a call without a word is taken for nodes that say nothing",
+    "src/adapters/evmRpc/quorum.ts",
+    "WORDLESS_REVERT.test(fault.message.slice(0, MAX_WORDS_CHARS))",
+    "false",
+    HOSTILE,
+  ),
+  bug(
     "an order of all there is gives more than the token moves at once",
     "src/app/orders/fundsChecks.ts",
     "const volume = movable(coin, min(sub(most.value.volume, beside), sub(available, leastReserve)));",

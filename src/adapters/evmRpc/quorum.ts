@@ -31,8 +31,14 @@ export type Read<T> = Result<T, ReadFault>;
 const REVERT_CODES = [3, -32015];
 /** Geth's catch-all; Besu answers a revert with it and the returned data. */
 const SERVER_ERROR = -32000;
+/**
+ * What a contract that ends a call without a word is told of under codes that stand for any failure: geth up to 1.15.5, what is made from it,
+ * and Erigon say so of a plain `revert()`, all of them of INVALID, which old compilers put into every check; reth has words of its own for that.
+ */
+const WORDLESS_REVERT =
+  /^(execution reverted\b|invalid opcode\b|invalid jump destination\b|EVM error: (InvalidFEOpcode|OpcodeNotFound|InvalidJump)\b)/i;
 const MAX_REVERT_CHARS = 2_000;
-const MAX_LACK_CHARS = 300;
+const MAX_WORDS_CHARS = 300;
 
 function revertData(fault: NodeFault): Uint8Array | null {
   if (fault.kind !== "rpc" || typeof fault.data !== "string" || fault.data.length > MAX_REVERT_CHARS) return null;
@@ -42,13 +48,16 @@ function revertData(fault: NodeFault): Uint8Array | null {
 
 /** Whether the contract refused the call, and not the node the request. */
 export const isRevert = (fault: NodeFault): boolean =>
-  fault.kind === "rpc" && (REVERT_CODES.includes(fault.code) || (fault.code === SERVER_ERROR && revertData(fault) !== null));
+  fault.kind === "rpc" &&
+  (REVERT_CODES.includes(fault.code) ||
+    (fault.code === SERVER_ERROR && revertData(fault) !== null) ||
+    WORDLESS_REVERT.test(fault.message.slice(0, MAX_WORDS_CHARS)));
 
 /** JSON-RPC's own code and that of EIP-1474; providers that hide a method say so in words, under any code. */
 const LACK_CODES = [-32601, -32004];
 const LACK_TEXT = /\bmethod\b.{0,80}\b(not (found|supported|available|allowed|whitelisted)|unsupported|disabled|does not exist)/i;
 const lacksMethod = (fault: NodeFault): boolean =>
-  fault.kind === "rpc" && (LACK_CODES.includes(fault.code) || LACK_TEXT.test(fault.message.slice(0, MAX_LACK_CHARS)));
+  fault.kind === "rpc" && (LACK_CODES.includes(fault.code) || LACK_TEXT.test(fault.message.slice(0, MAX_WORDS_CHARS)));
 
 /** The same text for the same answer. */
 function textOf(value: unknown): string {
