@@ -154,6 +154,20 @@ test.each([
   expect(world.chain.dataCost()).toMatchObject({ wei: 700n });
 });
 
+test("nodes that have no time for the operator's part do not say that there is none: the last figure stays, the status says why", async () => {
+  const world = scriptedWorld(2);
+  const busy = (): string => {
+    throw new RpcRefusal(-32005, "daily request count exceeded, request rate limited");
+  };
+  for (const node of world.nodes) tells(node, { l1: () => word(700n), operator: () => word(50n) });
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect(world.chain.dataCost()).toMatchObject({ wei: 750n });
+  for (const node of world.nodes) tells(node, { l1: () => word(700n), operator: busy });
+  await blocks(world, 2);
+  expect(world.chain.dataCost()).toMatchObject({ wei: 750n });
+  expect(world.chain.status()).toMatchObject({ state: "ready", error: expect.stringContaining("rate limited") });
+});
+
 test("an oracle older than the operator's fee takes none", async () => {
   const world = scriptedWorld(1);
   tells(world.nodes[0], { l1: () => word(700n) });

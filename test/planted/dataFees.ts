@@ -171,8 +171,15 @@ export const DATA_FEE_BUGS: readonly PlantedBug[] = [
   bug(
     "an older oracle's refusal counts in one wording only",
     "src/adapters/evmRpc/quorum.ts",
-    'isRevert(error) || (error.kind === "rpc" && this.#query.isRefusedByContract)',
+    "isRevert(error) || (this.#query.mayBeReverted && namesRevert(error))",
     "isRevert(error)",
+    NODES,
+  ),
+  bug(
+    "nodes that have no time for the operator's part count as an oracle that knows none",
+    "src/adapters/evmRpc/quorum.ts",
+    "/\\brevert/i.test(fault.message.slice(0, MAX_WORDS_CHARS))",
+    "true",
     NODES,
   ),
   bug(

@@ -47,7 +47,7 @@ type ReadCost = { readonly cost: DataCost; readonly isSettled: boolean };
  */
 async function readDataCost(quorum: Quorum, from: EvmAddress, signal: AbortSignal): Promise<Result<ReadCost, LookFault>> {
   const estimate = middleEstimate(estimateQuery({ from, to: ZERO_ADDRESS, value: 0n, data: CALL_SAMPLE }));
-  const operatorFee = { ...callQuery(FEE_ORACLE, operatorFeeCall()), isRefusedByContract: true };
+  const operatorFee = { ...callQuery(FEE_ORACLE, operatorFeeCall()), mayBeReverted: true };
   const questions = [callQuery(FEE_ORACLE, l1FeeCall()), operatorFee, callQuery(SCROLL_ORACLE, l1FeeCall()), codeQuery(ARB_SYS)];
   const queries = [estimate.query, ...questions] as Query<bigint | Uint8Array>[];
   const [gas, l1, operator, scroll, arbitrum] = await quorumRead(quorum, queries, signal, quorum.nodes.length);

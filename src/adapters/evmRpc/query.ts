@@ -31,8 +31,8 @@ export type Query<T> = {
   readonly params: (block: unknown) => readonly unknown[];
   readonly parse: AnswerParser<T>;
   vote?(answer: T): string;
-  /** Whatever words a node refuses it in, the contract refused it: kinds of nodes word that differently. */
-  readonly isRefusedByContract?: boolean;
+  /** A contract may well refuse it: a refusal in any words that name a revert is the contract's, for kinds of nodes word that differently. */
+  readonly mayBeReverted?: boolean;
   /** Not every node has the method: those that have it decide. */
   readonly mayLack?: boolean;
 };

@@ -53,6 +53,9 @@ export const isRevert = (fault: NodeFault): boolean =>
     (fault.code === SERVER_ERROR && revertData(fault) !== null) ||
     WORDLESS_REVERT.test(fault.message.slice(0, MAX_WORDS_CHARS)));
 
+/** In other words than those: a node that has no time, or limits how often it is asked, has none of them. */
+const namesRevert = (fault: NodeFault): boolean => fault.kind === "rpc" && /\brevert/i.test(fault.message.slice(0, MAX_WORDS_CHARS));
+
 /** JSON-RPC's own code and that of EIP-1474; providers that hide a method say so in words, under any code. */
 const LACK_CODES = [-32601, -32004];
 const LACK_TEXT = /\bmethod\b.{0,80}\b(not (found|supported|available|allowed|whitelisted)|unsupported|disabled|does not exist)/i;
@@ -94,7 +97,7 @@ class Ballot<T> {
       return;
     }
     const { error } = answer;
-    if (isRevert(error) || (error.kind === "rpc" && this.#query.isRefusedByContract)) {
+    if (isRevert(error) || (this.#query.mayBeReverted && namesRevert(error))) {
       const message = error.kind === "rpc" ? error.message : "";
       this.#vote(node, REVERTED, err({ kind: "reverted", data: revertData(error), message, votes: 1 }));
       return;
