@@ -796,7 +796,7 @@ test("a transaction is out as soon as one node took it, and unknown while one of
   const world = scriptedWorld(3, { timeoutMs: 2_000 });
   await world.drive(world.chain.refresh());
   const tx = world.evm.transaction(null);
-  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "rejected", code: -32000, message: "nonce too low" });
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "rejected", code: -32000, message: "transaction underpriced" });
   node(world, 1).hangs = true;
   expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "unknown", message: "b: no answer within 2 s." });
   node(world, 2).pending.set(tx.txid, tx);
@@ -849,6 +849,27 @@ test.each(["already known", "AlreadyKnown", "Known transaction", "known transact
       throw new RpcRefusal(-32000, "unknown transaction type");
     });
     expect(await world.drive(world.chain.broadcast(tx.raw))).toMatchObject({ kind: "rejected" });
+  },
+);
+
+test.each(["nonce too low: next nonce 6, tx nonce 5", "Transaction nonce is too low. Try incrementing the nonce.", "OldNonce"])(
+  "a node that says '%s' and does not show the transaction may have it in a block: whoever is told that it was refused pays again",
+  async (message) => {
+    const world = scriptedWorld(1);
+    const [mined] = world.evm.mine([SENT]);
+    const { raw } = mined ?? expect.fail("nothing was mined");
+    const only = node(world, 0);
+    only.says.set("eth_sendRawTransaction", () => {
+      throw new RpcRefusal(-32000, message);
+    });
+    await world.drive(world.chain.watchAccount(OWNER));
+    expect(await world.drive(world.chain.broadcast(raw))).toEqual({ kind: "already_known" });
+    // Behind one address stand many machines, and the one that is asked next may be a block behind.
+    only.says.set("eth_getTransactionByHash", () => null);
+    expect(await world.drive(world.chain.broadcast(raw))).toEqual({
+      kind: "unknown",
+      message: `a: it refused a request: ${message.replace(/\.$/, "")} (code -32000), so a block has its nonce, perhaps with this very transaction.`,
+    });
   },
 );
 

@@ -23,6 +23,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a transaction whose nonce a block has counts as refused though it may be that very one",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    "there?.ok && !NONCE_USED.test(error.message)",
+    "there?.ok",
+    HOSTILE,
+  ),
+  bug(
     "an order of all there is gives more than the token moves at once",
     "src/app/orders/fundsChecks.ts",
     "const volume = movable(coin, min(sub(most.value.volume, beside), sub(available, leastReserve)));",

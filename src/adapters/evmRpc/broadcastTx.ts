@@ -15,6 +15,8 @@ const sendQuery = (raw: Uint8Array): Query<string> => ({
 
 /** Words of geth, Erigon and reth; Nethermind; Besu and old geth; OpenEthereum and anvil. */
 const KNOWN = /already ?known|\bknown transaction|already imported/i;
+/** A block has a transaction with this nonce: words of geth and most others; Nethermind. */
+const NONCE_USED = /nonce (is )?too low|\bOldNonce\b/i;
 
 async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: number, signal: AbortSignal): Promise<BroadcastOutcome> {
   const [sent] = await node.ask([sendQuery(raw)], null, timeoutMs, signal);
@@ -30,7 +32,12 @@ async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: n
     if (KNOWN.test(error.message)) return { kind: "already_known" };
     const [there] = await node.ask([txQuery(txid)], null, timeoutMs, signal);
     if (there?.ok && there.value !== null && there.value.hash === txid) return { kind: "already_known" };
-    if (there?.ok) return { kind: "rejected", code: error.code, message: error.message };
+    if (there?.ok && !NONCE_USED.test(error.message)) return { kind: "rejected", code: error.code, message: error.message };
+    // A retry of the node's own gateway may be what is refused, and the machine that was asked now a block behind.
+    if (there?.ok) {
+      const refusal = nodeFaultText({ ...error, message: error.message.replace(/\.$/, "") });
+      return { kind: "unknown", message: `${node.name}: ${refusal}, so a block has its nonce, perhaps with this very transaction.` };
+    }
   }
   return { kind: "unknown", message: `${node.name}: ${nodeFaultText(error)}.` };
 }

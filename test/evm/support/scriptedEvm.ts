@@ -242,7 +242,7 @@ export class ScriptedNode implements DaemonRpc {
     const txid = toHex(keccak_256(fromHex(raw.slice(2))));
     if (this.chain.pool.has(txid)) throw new RpcRefusal(-32000, "already known");
     const known = this.pending.get(txid);
-    if (known === undefined) throw new RpcRefusal(-32000, "nonce too low");
+    if (known === undefined) throw new RpcRefusal(-32000, "transaction underpriced");
     this.chain.pool.set(txid, known);
     return `0x${txid}`;
   }
