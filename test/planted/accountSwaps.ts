@@ -1064,10 +1064,24 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a confirmed claim that a reorganisation drops is not sent again while its swap waits for a coin",
     NEEDS,
-    "return isSpend ? [{ raw: fromHex((versionsOf(tx)",
-    "return isSpend && !fact ? [{ raw: fromHex((versionsOf(tx)",
+    "return isSpend ? [...before, { raw: fromHex(tx.raw), until: null, spend }] : [];",
+    "return [];",
     FUNDS_TEST,
     NONCES,
+  ),
+  bug(
+    "a confirmed claim that a reorganisation drops is sent again as it was alone while its swap waits for a coin",
+    FUNDS,
+    "[...before, { raw: fromHex(tx.raw), until: null, spend }]",
+    "[...before, { raw: fromHex(tx.raw), until: null, spend: null }]",
+    NONCES,
+  ),
+  bug(
+    "nodes are asked again and again about a claim that went through in an older version while its swap waits",
+    LEDGER,
+    "samePayment(other.tx, tx) && this.#deps.chain.tx(other.txid)",
+    "other.tx === tx && this.#deps.chain.tx(other.txid)",
+    "src/app/coin/evm/swapNonces.test.ts",
   ),
   bug(
     "a payment that a log lacks, and that waits behind a gap in the pools, is not waited for",

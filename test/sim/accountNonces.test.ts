@@ -177,15 +177,19 @@ test.each([
   TIMEOUT_MS,
 );
 
-test(
-  "a confirmed claim that a reorganisation drops while its swap waits for its other coin is sent again",
-  async () => {
+test.each([
+  ["is sent again", false],
+  ["and whose nonce another wallet gets then is signed anew", true],
+])(
+  "a confirmed claim that a reorganisation drops while its swap waits for its other coin %s",
+  async (_what, isLost) => {
     t = await accountWorld({ seed: SEED, pollMs: 15_000 });
     before = books(t);
     const { maker, taker, world } = t;
     const chain = world.accountChain(ETH);
     const uuid = await match(t, UTXO, ETH, "4", "0.5");
-    const confirmed = () => maker.events(uuid).find((e) => e.type === "tx_confirmed" && e.slot === "takerPaymentSpend");
+    const claims = () => maker.events(uuid).filter((e) => "slot" in e && e.slot === "takerPaymentSpend");
+    const confirmed = () => claims().find((e) => e.type === "tx_confirmed");
     await world.runUntil("it has claimed", () => confirmed() !== undefined, HOUR_MS);
     const claim = confirmed();
     if (claim?.type !== "tx_confirmed" || !claim.block) throw new Error("no claim");
@@ -195,8 +199,11 @@ test(
     await world.advance(30_000);
     chain.reorg(chain.tip.height - claim.block.height + 1, { forget: [claim.txid] });
     expect(chain.find(claim.txid)).toBeUndefined();
-    await world.advance(120_000);
-    expect(chain.find(claim.txid)?.receipt?.succeeded).toBe(true);
+    if (isLost) send(t, maker.key, { to: maker.account });
+    await world.advance(150_000);
+    const paid = claims().filter((e) => "txid" in e && chain.find(e.txid)?.receipt?.succeeded);
+    expect(paid).not.toEqual([]);
+    expect(claims().filter(({ type }) => type === "tx_replaced").length).toBeLessThanOrEqual(2);
     for (const node of [maker, taker]) {
       node.crash();
       await node.start(ALL);

@@ -98,7 +98,7 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
     { f1: 0, c2: null },
   ],
   [
-    "a claim that confirmed, in the version that did: a reorganisation may drop it",
+    "a claim that confirmed, in the version that did and the newest: a reorganisation may drop it",
     "maker",
     [
       ...sent("takerPaymentSpend", "c1"),
@@ -107,7 +107,7 @@ test.each<readonly [string, "maker" | "taker", readonly SwapEvent[], Readonly<Re
       { type: "tx_confirmed", slot: "takerPaymentSpend", txid: "c1", block: { height: 1, hash: "h" } },
       { type: "finished", outcome: "success" },
     ],
-    { c1: null },
+    { c1: null, c2: null },
   ],
   ["a maker's claim that never left, of a payment it takes back", "maker", [SIGNED, DECIDED], { c1: 0 }],
   ["a maker's claim that may yet leave", "maker", [SIGNED], {}],

@@ -117,10 +117,14 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     const tx = s.own[slot];
     if (!tx) return [];
     const isSpend = slot !== "fee" && slot !== payment;
+    const spend = isSpend ? { slot, raws: versionsOfSlot(s, slot).map((v) => fromHex(v.raw)) } : null;
     const fact = s.facts[slot];
-    // A block has used its nonce: nothing is sent unless a reorganisation undoes that.
-    if (fact?.confirmed)
-      return isSpend ? [{ raw: fromHex((versionsOf(tx).find((v) => v.txid === fact.txid) ?? tx).raw), until: null, spend: null }] : [];
+    // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
+    if (fact?.confirmed) {
+      const confirmed = versionsOf(tx).filter((v) => v.txid === fact.txid && v.txid !== tx.txid);
+      const before = confirmed.map((v) => ({ raw: fromHex(v.raw), until: null, spend: null }));
+      return isSpend ? [...before, { raw: fromHex(tx.raw), until: null, spend }] : [];
+    }
     const isWanted = published.includes(slot) && (slot !== "fee" || !isFeeMoot(s));
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
     if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null }));
@@ -129,7 +133,7 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
       {
         raw: fromHex(tx.raw),
         until: slot === payment && !isPaidFor(s) ? notAfter : null,
-        spend: isSpend ? { slot, raws: versionsOfSlot(s, slot).map((v) => fromHex(v.raw)) } : null,
+        spend,
       },
     ];
   });

@@ -243,10 +243,11 @@ export class NonceLedger {
     this.#swapTxs.handBack(txid);
   }
 
-  /** What has versions of entrusted transactions made, of those, too, that have missed their nonce. */
+  /** What has versions of entrusted transactions made, of those, too, that have missed their nonce; of none that went through in any version. */
   renewals(): readonly (() => Promise<void>)[] {
-    const isDone = (txid: string): boolean => this.#deps.chain.tx(txid)?.receipt?.succeeded === true;
-    return this.#swapTxs.entrusted().flatMap(({ signed, renew }) => (renew && !isDone(signed.txid) ? [renew] : []));
+    const isDone = ({ tx }: SignedEvmTx): boolean =>
+      this.othersAt(tx.nonce).some((other) => samePayment(other.tx, tx) && this.#deps.chain.tx(other.txid)?.receipt?.succeeded === true);
+    return this.#swapTxs.entrusted().flatMap(({ signed, renew }) => (renew && !isDone(signed) ? [renew] : []));
   }
 
   /** Those whose nonce no block has used. */

@@ -176,3 +176,19 @@ test("what nodes took says nothing of the nodes they are exchanged for, though t
   ledger.noteTaken(own.raw);
   expect(ledger.isOut(own.txid)).toBe(true);
 });
+
+test("no other version is asked for of what went through in an older one; what another transaction kept from its nonce is asked for", async () => {
+  const ledger = await open();
+  const [older, newer, filler] = [pay(0n), pay(0n, 1n, 20n), pay(0n, 0n)];
+  for (const { raw } of [older, newer, filler]) ledger.adopt(raw);
+  const renew = async (): Promise<void> => undefined;
+  ledger.entrust(newer.txid, null, renew);
+  let mined = older;
+  const block = { height: 100, hash: "ab".repeat(32) };
+  const receipt = { succeeded: true, gasUsed: GAS, effectiveGasPrice: 10n };
+  chain.tx = (txid) => (txid === mined.txid ? { txid, raw: mined.raw, block, seenAtMs: 0, receipt } : undefined);
+  chain.nonce = chain.pendingNonce = 1n;
+  expect(ledger.renewals()).toEqual([]);
+  mined = filler;
+  expect(ledger.renewals()).toEqual([renew]);
+});
