@@ -1087,6 +1087,8 @@ test.each([
   [-32000, "invalid opcode: INVALID"],
   [-32000, "invalid jump destination"],
   [-32003, "EVM error: InvalidFEOpcode"],
+  [-32000, "gas required exceeds allowance (8000000) or always failing transaction"],
+  [-32003, "out of gas: gas required exceeds: 30000000"],
 ])("a contract that refuses a call without a word has refused it: %s %s", async (code, says) => {
   const world = scriptedWorld(3);
   for (const n of world.nodes) {

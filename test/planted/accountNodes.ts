@@ -23,6 +23,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "an estimate that no gas would do for says nothing of the contract",
+    "src/adapters/evmRpc/quorum.ts",
+    "|(out of gas: )?gas required exceeds",
+    "",
+    HOSTILE,
+  ),
+  bug(
     "a transaction whose nonce a block has counts as refused though it may be that very one",
     "src/adapters/evmRpc/broadcastTx.ts",
     "there?.ok && !NONCE_USED.test(error.message)",
