@@ -30,6 +30,27 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a node that limits how often it is asked passes for one that knows no final blocks",
+    POOL,
+    "!isLimit(finalized.error)",
+    "finalized.error !== null",
+    HOSTILE,
+  ),
+  bug(
+    "a node that limits how often it is asked passes for one that takes no block by its hash",
+    "src/adapters/evmRpc/evmNode.ts",
+    "!isLimit(probe.error)",
+    "probe.error !== null",
+    HOSTILE,
+  ),
+  bug(
+    "a node that limits how often it is asked is asked for each token by itself for ten minutes",
+    "src/adapters/evmRpc/tokenBalances.ts",
+    "!isLimited && ",
+    "",
+    HOSTILE,
+  ),
+  bug(
     "a transaction whose nonce a block has counts as refused though it may be that very one",
     "src/adapters/evmRpc/broadcastTx.ts",
     "there?.ok && !NONCE_USED.test(error.message)",

@@ -6,7 +6,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { DaemonError, DaemonRpc } from "../../ports/daemonRpc.ts";
 import type { Log } from "../../ports/log.ts";
 import type { HeaderAnswer } from "./answers.ts";
-import { type NodeFault, nodeFaultText } from "./fault.ts";
+import { isLimit, type NodeFault, nodeFaultText } from "./fault.ts";
 import { balanceQuery, blockQuery, hexQuantity, type Query } from "./query.ts";
 
 /** One JSON-RPC node of a chain, behind whatever carries the calls. */
@@ -229,7 +229,7 @@ export class EvmNode {
     if (this.#takesBlockHash === null) {
       const [probe] = await this.ask([balanceQuery(ZERO_ADDRESS)], byHash, timeoutMs, signal);
       if (probe?.ok) this.#takesBlockHash = true;
-      else if (probe?.error.kind === "rpc") this.#takesBlockHash = false;
+      else if (probe?.error.kind === "rpc" && !isLimit(probe.error)) this.#takesBlockHash = false;
       else return queries.map(() => probe ?? err({ kind: "unreachable", message: "no answer" }));
     }
     if (this.#takesBlockHash) return this.ask(queries, byHash, timeoutMs, signal);

@@ -7,6 +7,15 @@ export type NodeFault =
   /** JSON of another shape or size than the method answers. */
   | { readonly kind: "bad_answer"; readonly method: string; readonly detail: string };
 
+/** EIP-1474's code for it, HTTP's, which providers put into single answers of a batch, and what they say under any other. */
+const LIMIT_CODES = [-32005, 429];
+const LIMIT_TEXT = /\brate.?limit|too many requests|\bcapacity\b|throttl|\bquota\b/i;
+const MAX_LIMIT_CHARS = 300;
+
+/** The node would not look at what it was asked: that says nothing of what it can do. */
+export const isLimit = (fault: NodeFault): boolean =>
+  fault.kind === "rpc" && (LIMIT_CODES.includes(fault.code) || LIMIT_TEXT.test(fault.message.slice(0, MAX_LIMIT_CHARS)));
+
 /** Why a look at the chain, or a question to it, did not end. None of them changes what the view says. */
 export type LookFault =
   /** No node answers. `trouble` of each, with its name. */
