@@ -754,6 +754,35 @@ test("a receipt of a block that is not on the chain is not believed", async () =
   expect(world.chain.tx(paid?.txid ?? "")).toBeUndefined();
 });
 
+test("where many blocks pass between two looks, machines that are behind are waited for as well; what is gone is noticed", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  for (let i = 0; i < 7; i++) world.evm.mine();
+  const [paid] = world.evm.mine([SENT]);
+  await world.drive(world.chain.watchTx(paid?.txid ?? "", 0));
+  const seen = world.evm.tip;
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete" });
+  let changes = 0;
+  world.chain.onChange(() => {
+    changes++;
+  });
+  // Behind one address stand many machines, and the one that answers now is two blocks behind.
+  only.behind = 2;
+  await world.drive(world.chain.refresh());
+  expect(world.chain.status()).toMatchObject({ state: "ready", tip: { hash: seen.hash.slice(2) } });
+  expect(world.chain.tx(paid?.txid ?? "")?.block).toEqual({ height: seen.number, hash: seen.hash.slice(2) });
+  expect(changes).toBe(0);
+  only.behind = 0;
+  world.evm.rewind(4);
+  world.evm.mine();
+  await pass(world, 20);
+  expect(world.chain.payment(KEY)?.state).toBe("sent");
+  await pass(world, 30);
+  expect(world.chain.payment(KEY)?.state).toBe("uninitialized");
+  expect(world.chain.status().tip?.height).toBe(seen.number - 3);
+});
+
 test("a majority that is behind what was seen is waited for; when it stays behind, it is right", async () => {
   const world = scriptedWorld(2);
   await world.drive(world.chain.watchPayment(KEY, 0));

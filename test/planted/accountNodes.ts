@@ -51,6 +51,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a machine that is behind takes the view back where many blocks pass between two looks",
+    LOOK,
+    '? "reorg" : known === tip ? "onward" : "behind"',
+    '? "reorg" : known === tip ? "onward" : "reorg"',
+    HOSTILE,
+  ),
+  bug(
     "a transaction whose nonce a block has counts as refused though it may be that very one",
     "src/adapters/evmRpc/broadcastTx.ts",
     "there?.ok && !NONCE_USED.test(error.message)",

@@ -85,7 +85,7 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "what a contract said before a reorganisation counts after it",
     "src/adapters/evmRpc/chainLook.ts",
-    'if (step.value === "reorg" || step.value === "behind") this.#unshown.reorganised(before?.view.tip.finalized ?? null);',
+    "if (mayBeGone) this.#unshown.reorganised(before?.view.tip.finalized ?? null);",
     "",
     "test/evm/hostileNodes.test.ts",
   ),
@@ -283,7 +283,7 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "a search of logs goes on after a reorganisation below the blocks that are new",
     "src/adapters/evmRpc/chainLook.ts",
-    'if (step.value === "reorg") this.#search',
+    "if (mayBeGone) this.#search",
     "if (before === null) this.#search",
     "test/evm/hostileNodes.test.ts",
   ),

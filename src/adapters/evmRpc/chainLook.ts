@@ -128,8 +128,9 @@ export class ChainLook {
     }
     this.#behindSinceMs = null;
     // What was read of blocks that are gone may be in others now, above those that are read.
-    if (step.value === "reorg") this.#search.keepOnly(new Set());
-    if (step.value === "reorg" || step.value === "behind") this.#unshown.reorganised(before?.view.tip.finalized ?? null);
+    const mayBeGone = step.value === "reorg" || step.value === "behind";
+    if (mayBeGone) this.#search.keepOnly(new Set());
+    if (mayBeGone) this.#unshown.reorganised(before?.view.tip.finalized ?? null);
     const isFresh = before === null || step.value !== "same" || version !== before.version;
     const look: TxLook = { quorum, nowMs: clock.nowMs(), known: this.#stillTrue(step.value, before) };
     const made = isFresh ? await this.#whole(chosen, look, signal) : await this.#between(before.view, chosen, look, signal);
@@ -149,10 +150,20 @@ export class ChainLook {
   async #stepFrom(tip: AccountTip, header: HeaderAnswer, quorum: Quorum, signal: AbortSignal): Promise<Result<Step, LookFault>> {
     if (header.hash === tip.hash) return ok("same");
     if (header.parentHash === tip.hash) return ok("onward");
-    if (header.number <= tip.height) return ok(this.#tips.get(header.number) === header.hash ? "behind" : "reorg");
-    const there = wholeRead(await quorumRead(quorum, [blockQuery(tip.height)], signal));
+    const known = header.number <= tip.height ? this.#tipUpTo(header.number) : tip;
+    if (known === null) return ok("reorg");
+    if (known.height === header.number) return ok(known.hash === header.hash ? "behind" : "reorg");
+    // Where many blocks pass between two looks it may be one of those in between. That it is not shows as soon as there are later ones.
+    const there = wholeRead(await quorumRead(quorum, [blockQuery(known.height)], signal));
     if (!there.ok) return there;
-    return ok(there.value[0]?.hash === tip.hash ? "onward" : "reorg");
+    return ok(there.value[0]?.hash !== known.hash ? "reorg" : known === tip ? "onward" : "behind");
+  }
+
+  /** The highest tip remembered that is no higher. */
+  #tipUpTo(most: number): BlockRef | null {
+    const height = Math.max(...[...this.#tips.keys()].filter((at) => at <= most));
+    const hash = this.#tips.get(height);
+    return hash === undefined ? null : { height, hash };
   }
 
   /** Transactions in blocks need not be read again while the chain only grows; after a reorg only final ones stay as they are. */
