@@ -561,6 +561,14 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     ATTACKS,
   ),
   bug(
+    "a claim that the account can pay less for than the market asks offers less of a tip than nodes take",
+    BIDS,
+    "const tip = max(raised, market.maxPriorityFeePerGas);",
+    "const tip = raised;",
+    "src/app/coin/evm/swapBids.test.ts",
+    BUILDER_TEST,
+  ),
+  bug(
     "the tip of a payment is raised with its limit, and the next market with it",
     BIDS,
     "{ ...market, maxFeePerGas: max(ceiling, market.maxFeePerGas) }",

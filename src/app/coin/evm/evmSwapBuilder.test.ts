@@ -379,6 +379,27 @@ test("a claim that is made dearer bids what the account has, and follows the pri
   expect(made(market.buildClaim({ ...args, fee: 50n * first.fee, replaces: second.raw })).fee).toBeGreaterThan(19n * first.fee);
 });
 
+test("a claim that the account can pay less for than the market asks keeps the tip below which the nodes of Polygon take nothing", () => {
+  const { market } = coins;
+  const gwei = 10n ** 9n;
+  const [least, high] = [25n * gwei, 30n * gwei];
+  chain.prices = { legacy: 60n * gwei, nextBaseFee: 30n * gwei, priority: { low: least, medium: least, high } };
+  vi.spyOn(chain, "payment").mockReturnValue({ state: "sent" } as never);
+  const args = { contract, payment: new Uint8Array(0), secret: new Uint8Array(32) };
+  const bidOf = () => {
+    const built = market.buildClaim(args);
+    const parsed = built.ok ? parseEvmTx(built.value.raw) : expect.fail(built.error.kind);
+    if (!parsed.ok || parsed.value.tx.type !== "eip1559") throw new Error("another type");
+    market.releaseInputs(built.ok ? built.value.raw : new Uint8Array(0));
+    return parsed.value.tx;
+  };
+  const { gasLimit, maxFeePerGas } = bidOf();
+  chain.balance = (gasLimit * maxFeePerGas * 3n) / 4n;
+  const bid = bidOf();
+  expect(bid.maxFeePerGas).toBe((maxFeePerGas * 3n) / 4n);
+  expect(bid.maxPriorityFeePerGas).toBeGreaterThanOrEqual(least);
+});
+
 test("what else waits keeps no claim from being made dearer by the least step, should that never be mined", () => {
   const { eth, market } = coins;
   vi.spyOn(chain, "payment").mockReturnValue({ state: "sent" } as never);

@@ -13,13 +13,14 @@ export function lastingBid(market: GasBid, ceiling: bigint): GasBid {
   return market.kind === "legacy" ? market : { ...market, maxFeePerGas: max(ceiling, market.maxFeePerGas) };
 }
 
-/** A bid of this price per gas at most, wei. With EIP-1559 the tip rises with it: what competes for a block is the tip. */
+/**
+ * A bid of this price per gas at most, wei. With EIP-1559 the tip rises with it above the market's: what competes for a block is the tip. Below
+ * it the tip stays whole as far as the price goes: nodes of some chains take nothing with less of one (Polygon: 25 gwei), however much is left for it.
+ */
 export function bidAt(price: bigint, market: GasBid): GasBid {
   if (market.kind === "legacy") return { kind: "legacy", gasPrice: price };
   const going = priceOf(market);
-  return {
-    kind: "eip1559",
-    maxFeePerGas: price,
-    maxPriorityFeePerGas: going === 0n ? price : (market.maxPriorityFeePerGas * price) / going,
-  };
+  const raised = going === 0n ? price : (market.maxPriorityFeePerGas * price) / going;
+  const tip = max(raised, market.maxPriorityFeePerGas);
+  return { kind: "eip1559", maxFeePerGas: price, maxPriorityFeePerGas: tip < price ? tip : price };
 }
