@@ -237,8 +237,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "claims and refunds of a swap that waits do not follow the price of gas",
     NEEDS,
-    "spend: isSpend ? { slot,",
-    "spend: slot === payment ? { slot,",
+    "const spend = isSpend ? { slot,",
+    "const spend = slot === payment ? { slot,",
     WAITING_TEST,
     LINE,
   ),
