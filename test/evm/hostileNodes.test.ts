@@ -938,6 +938,21 @@ test.each(["nonce too low: next nonce 6, tx nonce 5", "Transaction nonce is too 
   },
 );
 
+test("a node that limits how often it is asked refuses no transaction: what it took before would count as never sent, and its nonce as free", async () => {
+  const world = scriptedWorld(1);
+  const tx = world.evm.transaction(null);
+  const only = node(world, 0);
+  only.pending.set(tx.txid, tx);
+  // It shows nobody its pool.
+  only.says.set("eth_getTransactionByHash", () => null);
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "accepted" });
+  only.says.set("eth_sendRawTransaction", () => {
+    throw new RpcRefusal(-32005, "project ID request rate exceeded");
+  });
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toMatchObject({ kind: "unknown" });
+});
+
 test("whatever a method answers instead, the look ends, nothing is believed, and a later right answer is", async () => {
   const wrong: readonly unknown[] = [
     null,

@@ -58,6 +58,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a node that limits how often it is asked has refused the transaction it was given",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    " && !isLimit(error)",
+    "",
+    HOSTILE,
+  ),
+  bug(
     "a transaction whose nonce a block has counts as refused though it may be that very one",
     "src/adapters/evmRpc/broadcastTx.ts",
     "there?.ok && !NONCE_USED.test(error.message)",

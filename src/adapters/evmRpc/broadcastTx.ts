@@ -4,7 +4,7 @@ import { onAbort } from "../../ports/onAbort.ts";
 import { withParents } from "../../ports/withParents.ts";
 import { parseTxHash } from "./answers.ts";
 import type { EvmNode } from "./evmNode.ts";
-import { nodeFaultText } from "./fault.ts";
+import { isLimit, nodeFaultText } from "./fault.ts";
 import { hexData, type Query, txQuery } from "./query.ts";
 
 const sendQuery = (raw: Uint8Array): Query<string> => ({
@@ -28,7 +28,7 @@ async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: n
   const { error } = sent;
   // A node refuses what it has already. Asking for it tells that from other refusals, and its own words where it shows nobody its pool, or
   // another machine behind the same name answers.
-  if (error.kind === "rpc") {
+  if (error.kind === "rpc" && !isLimit(error)) {
     if (KNOWN.test(error.message)) return { kind: "already_known" };
     const [there] = await node.ask([txQuery(txid)], null, timeoutMs, signal);
     if (there?.ok && there.value !== null && there.value.hash === txid) return { kind: "already_known" };
