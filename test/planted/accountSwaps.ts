@@ -561,6 +561,20 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     ATTACKS,
   ),
   bug(
+    "gas that was found for payments that are never made is kept for ever",
+    BUILDER,
+    "this.#paymentGas.size > MOST_TRIED",
+    "this.#paymentGas.size < 0",
+    BUILDER_TEST,
+  ),
+  bug(
+    "gas of a payment that is tried again is forgotten as if it were the oldest",
+    BUILDER,
+    "    this.#paymentGas.delete(id);\n    this.#paymentGas.set(id, gas);",
+    "    this.#paymentGas.set(id, gas);",
+    BUILDER_TEST,
+  ),
+  bug(
     "a claim that the account can pay less for than the market asks offers less of a tip than nodes take",
     BIDS,
     "const tip = max(raised, market.maxPriorityFeePerGas);",
@@ -620,7 +634,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment gets no more gas than the usual limit",
     BUILDER,
-    "    if (needed > usual) this.#paymentGas.set(idText(terms), needed);\n",
+    "    if (needed > usual) this.#keepGas(idText(terms), needed);\n",
     "",
     "src/app/coin/evm/evmSwapBuilder.test.ts",
   ),

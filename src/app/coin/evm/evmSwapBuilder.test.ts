@@ -96,6 +96,21 @@ test("a payment that needs more gas than the usual limit gets what it was found 
   expect(await coins.eth.prepareToPay(contract, null, signal)).toBe("a payment of ETH needs 2000000 gas, far more than the usual 65000");
 });
 
+test("gas that was found for payments that are never made is kept of the last thousand, which is as many as are promised at once", async () => {
+  const other = (n: number): Contract => ({ ...contract, lock: contract.lock + n });
+  estimates(ok(200_000n));
+  for (let n = 0; n <= 1_000; n++) expect(await coins.eth.prepareToPay(other(n), null, signal)).toBeNull();
+  // One that is tried again counts as new.
+  expect(await coins.eth.prepareToPay(other(1), null, signal)).toBeNull();
+  expect(await coins.eth.prepareToPay(other(1_001), null, signal)).toBeNull();
+  const gasOf = (n: number): bigint => {
+    const built = coins.eth.buildPayment({ contract: other(n), reservation: null });
+    const parsed = parseEvmTx(built.ok ? built.value.raw : expect.fail(built.error.kind));
+    return parsed.ok ? parsed.value.tx.gasLimit : expect.fail("no transaction");
+  };
+  expect([0, 2, 1, 3, 1_001].map(gasOf)).toEqual([65_000n, 65_000n, 260_000n, 260_000n, 260_000n]);
+});
+
 const tooDear = 10_001n * 10n ** 9n;
 test.each<readonly [string, () => void, (coin: SwapCoin) => void]>([
   ["the chain would refuse", () => estimates(err({ kind: "Reverted", data: null, message: "Closed." })), () => undefined],

@@ -29,6 +29,8 @@ const NO_DATA = new Uint8Array(0);
 const GAS_MARGIN_PERCENT = 130n;
 /** Of the usual limit: beyond it the token does something nobody agreed on. */
 const MOST_GAS_FACTOR = 10n;
+/** Payments that were tried and not made yet; those that never are, are forgotten. No more are promised at once (`AccountFunds`). */
+const MOST_TRIED = 1_000;
 
 const ownTx = ({ txid, raw }: SignedEvmTx, fee: bigint): OwnSignedTx => ({ txid, raw, fee });
 const idText = ({ id }: PaymentTerms): string => toHex(id);
@@ -137,8 +139,15 @@ export class EvmSwapBuilder {
     const usual = this.#deps.gasOf("payment");
     if (needed > usual * MOST_GAS_FACTOR) return `a payment of ${ticker} needs ${tried.value} gas, far more than the usual ${usual}`;
     if (isAboveBlock(account.chain, needed)) return `a payment of ${ticker} needs ${tried.value} gas, too much for a block`;
-    if (needed > usual) this.#paymentGas.set(idText(terms), needed);
+    if (needed > usual) this.#keepGas(idText(terms), needed);
     return null;
+  }
+
+  #keepGas(id: string, gas: bigint): void {
+    this.#paymentGas.delete(id);
+    this.#paymentGas.set(id, gas);
+    const [oldest] = this.#paymentGas.keys();
+    if (oldest !== undefined && this.#paymentGas.size > MOST_TRIED) this.#paymentGas.delete(oldest);
   }
 
   /** A payment or dex fee: it is never replaced, so it must do. */
