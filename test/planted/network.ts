@@ -3,6 +3,7 @@ import { bug, type PlantedBug } from "./plantedBug.ts";
 const BOOK = "src/core/book/orderbookState.ts";
 const UNSIGNED = "src/core/book/unsignedAnswers.ts";
 const BOOK_TEST = "src/core/book/orderbookState.test.ts";
+const STORE_TEST = "src/core/book/orderStore.test.ts";
 const SERVICE = "src/app/orderbook/orderbookService.ts";
 const GOSSIP = "src/app/orderbook/orderGossip.ts";
 const SERVICE_TEST = "src/app/orderbook/orderbookService.test.ts";
@@ -112,37 +113,44 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "one key may fill the book",
     "src/core/book/orderStore.ts",
-    "if ((this.#keys.get(pubkey)?.orders ?? 0) >= this.#limits.ordersPerKey) return false;",
+    "if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey) return false;",
     "",
     BOOK_TEST,
   ),
   bug(
     "a few keys fill a pair for good",
     "src/core/book/orderStore.ts",
-    "firstUnconfirmed(inPair?.orders.values() ?? []) ?? (isPairFull ? this.#spareInPair(pubkey, pair) : this.#spareInBook(pubkey))",
-    "firstUnconfirmed(inPair?.orders.values() ?? [])",
+    "const spare = unconfirmed ?? (",
+    "const spare = unconfirmed ?? undefined; void (",
     BOOK_TEST,
   ),
   bug(
     "ten keys with an order in each pair keep all others off the book",
     "src/core/book/orderStore.ts",
-    "signed ? this.#spareShelf(pubkey) : undefined",
+    "signed ? this.#shelvesByKey.mostBeside(pubkey) : undefined",
     "undefined",
     BOOK_TEST,
   ),
   bug(
     "thousands of keys with an order each push off the book those this node has traded with",
     "src/core/book/orderStore.ts",
-    "this.#hasHistory(pubkey) ? Math.max(0, held - KNOWN_KEY_ROOM) : held",
-    "held",
+    "hasHistory(pubkey) ? KNOWN_KEY_ROOM : 0",
+    "hasHistory(pubkey) ? 0 : 0",
     BOOK_TEST,
   ),
   bug(
     "a few keys with history keep all others out of a pair",
     "src/core/book/orderStore.ts",
-    "this.#hasHistory(pubkey) ? Math.max(0, held - KNOWN_KEY_ROOM) : held",
-    "this.#hasHistory(pubkey) ? 0 : held",
+    "hasHistory(pubkey) ? KNOWN_KEY_ROOM : 0",
+    "hasHistory(pubkey) ? 2_000 : 0",
     BOOK_TEST,
+  ),
+  bug(
+    "each message for a full pair looks at all its orders",
+    "src/core/book/orderStore.ts",
+    "const [unconfirmed] = inPair?.unconfirmed ?? [];",
+    "const unconfirmed = [...(inPair?.orders.values() ?? [])].find((order) => !order.confirmed)?.item.uuid;",
+    STORE_TEST,
   ),
   bug(
     "an honest relay is banned for topics somebody made up",

@@ -1,5 +1,6 @@
 import { type BookOrder, trieLeaf } from "./bookOrder.ts";
 import { pairOf } from "./bookPair.ts";
+import { Holdings } from "./holdings.ts";
 import { NO_ROOT, trieRoot } from "./trie.ts";
 
 /** What the book holds at most. An order takes about 2.1 kB (`npm run bench -- book`), never more than 4.2, so the defaults bound it at 42 and 85 MB. */
@@ -34,26 +35,29 @@ export type Shelf = {
   rootedMs: number;
 };
 
-type Pair = {
-  readonly orders: Map<string, BookOrder>;
-  /** How many of them are each key's. */
-  readonly keys: Map<string, number>;
-};
+/** What is held of one pair. */
+type PairOrders = { readonly orders: Map<string, BookOrder>; readonly unconfirmed: Set<string>; readonly byKey: Holdings };
+/** What is held of one key, oldest first. */
+type KeyOrders = { readonly orders: Set<string>; readonly shelves: Set<Shelf> };
 
 /** The orders of the book, found by uuid, by pair and by shelf. Keeps the indexes and limits, knows no other rule. */
 export class OrderStore {
   readonly #limits: BookLimits;
-  readonly #hasHistory: (pubkey: string) => boolean;
+  readonly #freeRoomOf: (pubkey: string) => number;
   readonly #orders = new Map<string, BookOrder>();
-  readonly #pairs = new Map<string, Pair>();
+  readonly #pairs = new Map<string, PairOrders>();
   /** Longest silent first: a shelf that is heard of moves to the end. */
   readonly #shelves = new Map<string, Shelf>();
-  readonly #keys = new Map<string, { shelves: number; orders: number }>();
+  readonly #keys = new Map<string, KeyOrders>();
+  readonly #ordersByKey: Holdings;
+  readonly #shelvesByKey: Holdings;
 
   /** @param hasHistory whether this node has traded well with a key */
   constructor(limits: BookLimits, hasHistory: (pubkey: string) => boolean) {
     this.#limits = limits;
-    this.#hasHistory = hasHistory;
+    this.#freeRoomOf = (pubkey) => (hasHistory(pubkey) ? KNOWN_KEY_ROOM : 0);
+    this.#ordersByKey = new Holdings(this.#freeRoomOf);
+    this.#shelvesByKey = new Holdings(this.#freeRoomOf);
   }
 
   get size(): number {
@@ -85,7 +89,8 @@ export class OrderStore {
     const found = this.shelf(pubkey, pair);
     if (found) return found;
     if (this.#shelves.size >= this.#limits.shelves) {
-      const spare = signed ? this.#spareShelf(pubkey) : undefined;
+      const most = signed ? this.#shelvesByKey.mostBeside(pubkey) : undefined;
+      const spare = most === undefined ? undefined : lastOf(this.#keys.get(most)?.shelves ?? []);
       if (!spare) return undefined;
       this.dropShelf(spare);
     }
@@ -99,8 +104,10 @@ export class OrderStore {
       rootedMs: Number.NEGATIVE_INFINITY,
     };
     this.#shelves.set(shelfName(pubkey, pair), shelf);
-    const key = this.#keys.get(pubkey) ?? { shelves: 0, orders: 0 };
-    this.#keys.set(pubkey, { ...key, shelves: key.shelves + 1 });
+    const key = this.#keys.get(pubkey) ?? { orders: new Set(), shelves: new Set() };
+    key.shelves.add(shelf);
+    this.#keys.set(pubkey, key);
+    this.#shelvesByKey.add(pubkey);
     return shelf;
   }
 
@@ -132,8 +139,9 @@ export class OrderStore {
     for (const uuid of [...shelf.orders.keys()]) this.remove(uuid);
     this.#shelves.delete(shelfName(shelf.pubkey, shelf.pair));
     const key = this.#keys.get(shelf.pubkey);
-    if (key && key.shelves > 1) this.#keys.set(shelf.pubkey, { ...key, shelves: key.shelves - 1 });
-    else this.#keys.delete(shelf.pubkey);
+    if (!key?.shelves.delete(shelf)) return;
+    this.#shelvesByKey.take(shelf.pubkey);
+    if (key.shelves.size === 0) this.#keys.delete(shelf.pubkey);
   }
 
   /**
@@ -155,12 +163,13 @@ export class OrderStore {
     shelf.orders.set(uuid, order);
     shelf.root = null;
     this.#orders.set(uuid, order);
-    const inPair: Pair = this.#pairs.get(pair) ?? { orders: new Map(), keys: new Map() };
-    inPair.orders.set(uuid, order);
-    inPair.keys.set(pubkey, (inPair.keys.get(pubkey) ?? 0) + 1);
+    const inPair = this.#pairs.get(pair) ?? { orders: new Map(), unconfirmed: new Set(), byKey: new Holdings(this.#freeRoomOf) };
     this.#pairs.set(pair, inPair);
-    const key = this.#keys.get(pubkey);
-    if (key) key.orders++;
+    inPair.orders.set(uuid, order);
+    inPair.byKey.add(pubkey);
+    if (!order.confirmed) inPair.unconfirmed.add(uuid);
+    this.#keys.get(pubkey)?.orders.add(uuid);
+    this.#ordersByKey.add(pubkey);
     return true;
   }
 
@@ -170,22 +179,17 @@ export class OrderStore {
     const { pubkey, base, rel } = order.item;
     const pair = pairOf(base, rel);
     this.#orders.delete(uuid);
-    this.#removeFromPair(uuid, pubkey, pair);
+    const inPair = this.#pairs.get(pair);
+    inPair?.orders.delete(uuid);
+    inPair?.unconfirmed.delete(uuid);
+    inPair?.byKey.take(pubkey);
+    if (inPair?.orders.size === 0) this.#pairs.delete(pair);
     const shelf = this.shelf(pubkey, pair);
     shelf?.orders.delete(uuid);
     if (shelf) shelf.root = null;
-    const key = this.#keys.get(pubkey);
-    if (key) key.orders--;
+    this.#keys.get(pubkey)?.orders.delete(uuid);
+    this.#ordersByKey.take(pubkey);
     return true;
-  }
-
-  #removeFromPair(uuid: string, pubkey: string, pair: string): void {
-    const inPair = this.#pairs.get(pair);
-    if (!inPair?.orders.delete(uuid)) return;
-    const left = (inPair.keys.get(pubkey) ?? 0) - 1;
-    if (left > 0) inPair.keys.set(pubkey, left);
-    else inPair.keys.delete(pubkey);
-    if (inPair.orders.size === 0) this.#pairs.delete(pair);
   }
 
   /** Changes what is known about an order but not what it offers, so roots stay. */
@@ -200,7 +204,10 @@ export class OrderStore {
   #replace(order: BookOrder, pair: string, changesRoot = true): void {
     const { uuid, pubkey } = order.item;
     this.#orders.set(uuid, order);
-    this.#pairs.get(pair)?.orders.set(uuid, order);
+    const inPair = this.#pairs.get(pair);
+    inPair?.orders.set(uuid, order);
+    if (order.confirmed) inPair?.unconfirmed.delete(uuid);
+    else inPair?.unconfirmed.add(uuid);
     const shelf = this.shelf(pubkey, pair);
     shelf?.orders.set(uuid, order);
     if (shelf && changesRoot) shelf.root = null;
@@ -215,62 +222,34 @@ export class OrderStore {
   }
 
   #makeRoom(pubkey: string, pair: string, confirmed: boolean): boolean {
-    if ((this.#keys.get(pubkey)?.orders ?? 0) >= this.#limits.ordersPerKey) return false;
+    if (this.#ordersByKey.of(pubkey) >= this.#limits.ordersPerKey) return false;
     const inPair = this.#pairs.get(pair);
     const isPairFull = (inPair?.orders.size ?? 0) >= this.#limits.ordersPerPair;
     if (!isPairFull && this.#orders.size < this.#limits.orders) return true;
     if (!confirmed) return false;
-    const spare =
-      firstUnconfirmed(inPair?.orders.values() ?? []) ?? (isPairFull ? this.#spareInPair(pubkey, pair) : this.#spareInBook(pubkey));
-    return spare !== undefined && this.remove(spare.item.uuid);
+    const [unconfirmed] = inPair?.unconfirmed ?? [];
+    const spare = unconfirmed ?? (isPairFull && inPair ? this.#newestInPair(inPair, pair, pubkey) : this.#newestInBook(pubkey));
+    return spare !== undefined && this.remove(spare);
   }
 
-  #spareInPair(newcomer: string, pair: string): BookOrder | undefined {
-    const { keys } = this.#pairs.get(pair) ?? { keys: new Map<string, number>() };
-    const most = this.#keyWithMost(keys.keys(), (key) => keys.get(key) ?? 0, newcomer);
-    return most === undefined ? undefined : newestOf(this.shelf(most, pair));
+  /** Of what the key with most has in the pair, the newest order; undefined if with one more `newcomer` had as much as that key. */
+  #newestInPair({ byKey }: PairOrders, pair: string, newcomer: string): string | undefined {
+    const most = byKey.mostBeside(newcomer);
+    return most === undefined ? undefined : lastOf(this.shelf(most, pair)?.orders.keys() ?? []);
   }
 
-  #spareInBook(newcomer: string): BookOrder | undefined {
-    const most = this.#keyWithMost(this.#keys.keys(), (key) => this.#keys.get(key)?.orders ?? 0, newcomer);
-    let largest: Shelf | undefined;
-    for (const shelf of this.#shelves.values())
-      if (shelf.pubkey === most && shelf.orders.size > (largest?.orders.size ?? 0)) largest = shelf;
-    return newestOf(largest);
-  }
-
-  /** Of the key with most shelves, the one heard of last. */
-  #spareShelf(newcomer: string): Shelf | undefined {
-    const most = this.#keyWithMost(this.#keys.keys(), (key) => this.#keys.get(key)?.shelves ?? 0, newcomer);
-    let last: Shelf | undefined;
-    for (const shelf of this.#shelves.values()) if (shelf.pubkey === most) last = shelf;
-    return last;
-  }
-
-  /** The key that has most, of what counts; undefined if with one more `newcomer` had as much. */
-  #keyWithMost(keys: Iterable<string>, heldBy: (pubkey: string) => number, newcomer: string): string | undefined {
-    const counting = (pubkey: string, held: number): number => (this.#hasHistory(pubkey) ? Math.max(0, held - KNOWN_KEY_ROOM) : held);
-    let most = counting(newcomer, heldBy(newcomer) + 1);
-    let found: string | undefined;
-    for (const key of keys) {
-      const held = heldBy(key);
-      if (held <= most) continue;
-      const counts = counting(key, held);
-      if (counts > most) [most, found] = [counts, key];
-    }
-    return found;
+  /** The same of all pairs. */
+  #newestInBook(newcomer: string): string | undefined {
+    const most = this.#ordersByKey.mostBeside(newcomer);
+    return most === undefined ? undefined : lastOf(this.#keys.get(most)?.orders ?? []);
   }
 }
 
 const shelfName = (pubkey: string, pair: string): string => `${pubkey} ${pair}`;
 
-function firstUnconfirmed(orders: Iterable<BookOrder>): BookOrder | undefined {
-  for (const order of orders) if (!order.confirmed) return order;
-  return undefined;
-}
-
-function newestOf(shelf: Shelf | undefined): BookOrder | undefined {
-  let newest: BookOrder | undefined;
-  for (const order of shelf?.orders.values() ?? []) newest = order;
-  return newest;
+/** One key holds some thousands of anything at most. */
+function lastOf<T>(all: Iterable<T>): T | undefined {
+  let last: T | undefined;
+  for (const one of all) last = one;
+  return last;
 }
