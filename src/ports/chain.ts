@@ -1,5 +1,5 @@
 import type { OutPoint } from "../core/utxo/tx.ts";
-import type { HistoryCursor, StoredTx } from "./chainStore.ts";
+import type { HistoryCursor, StoredOutput, StoredTx } from "./chainStore.ts";
 import type { ServerHealth, ServerNeeds } from "./electrum.ts";
 
 /** A block on the best chain. `hash` in display order. */
@@ -196,6 +196,8 @@ export interface UtxoChainWithHistory extends UtxoChain {
    * @param before everything older than this one; the last of the page before
    */
   history(scripts: readonly Uint8Array[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
+  /** Outputs of `scripts` that transactions of their history spend, however long ago: `outputs` leaves out old ones where there are many. */
+  spentOutputs(scripts: readonly Uint8Array[], spenders: readonly string[]): Promise<readonly StoredOutput[]>;
   /** Header time of a block, unix seconds; null when the backend does not say now. */
   blockTimeSec(block: BlockRef, signal?: AbortSignal): Promise<number | null>;
   /** The Electrum servers it is followed through, in the order given; none with a daemon. */

@@ -85,4 +85,6 @@ export interface ChainStore {
   commit(delta: ChainDelta): Promise<void>;
   /** Transactions that pay or spend `scripts` (hex), unconfirmed first, then newest block first. */
   history(scripts: readonly string[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
+  /** Outputs of `scripts` (hex) that these transactions spend, also those that have left memory. */
+  spentOutputs(scripts: readonly string[], spenders: readonly string[]): Promise<readonly StoredOutput[]>;
 }

@@ -291,6 +291,14 @@ export function utxoChainContract(name: string, start: () => Promise<ContractCha
       const last = page[1];
       const rest = await chain.history([script], 2, { height: last?.block?.height ?? null, txid: last?.txid ?? "" });
       expect(rest.map((t) => t.txid)).toEqual([ids[0]]);
+      const outputs = chain.outputs(script).filter(({ txid }) => txid !== ids[0]);
+      const spender = h.send(spendOf(h.format, 11, outputs, scriptNumber(12)));
+      h.mine();
+      await chain.refresh();
+      const spent = await chain.spentOutputs([script], [spender, ...ids]);
+      expect(spent.map(({ txid, value }) => [txid, value]).sort()).toEqual(outputs.map(({ txid, value }) => [txid, value]).sort());
+      expect(spent).toHaveLength(2);
+      expect(await chain.spentOutputs([scriptNumber(12)], [spender])).toEqual([]);
     });
 
     const random = Number.parseInt(process.env.SWAPNODE_SEED ?? "", 10) || (process.pid * 2_654_435_761) % 2 ** 31;

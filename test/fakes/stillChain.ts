@@ -9,7 +9,7 @@ import type {
   SeenTx,
   UtxoChainWithHistory,
 } from "../../src/ports/chain.ts";
-import type { StoredTx } from "../../src/ports/chainStore.ts";
+import type { StoredOutput, StoredTx } from "../../src/ports/chainStore.ts";
 import { Aborted } from "../../src/ports/clock.ts";
 import type { ServerHealth } from "../../src/ports/electrum.ts";
 
@@ -112,6 +112,9 @@ export class StillChain implements UtxoChainWithHistory {
   }
   async refresh(): Promise<void> {}
   async history(): Promise<readonly StoredTx[]> {
+    return [];
+  }
+  async spentOutputs(): Promise<readonly StoredOutput[]> {
     return [];
   }
   serverNeeds(): null {

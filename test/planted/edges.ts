@@ -823,6 +823,13 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/walletMethods.test.ts",
   ),
   bug(
+    "the change of an old payment is told as money that came in",
+    "src/app/coin/txHistory.ts",
+    "for (const output of await chain.spentOutputs(scripts, spenders))",
+    "for (const output of scripts.flatMap((script) => chain.outputs(script)))",
+    "src/app/coin/txHistory.test.ts",
+  ),
+  bug(
     "the reply of best_orders names the coin that was asked for",
     "src/rpc/methods/bestOrders.ts",
     "lines.map((line) => flatOrderToJson(line, ticker, nowSec))",

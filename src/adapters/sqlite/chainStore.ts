@@ -180,5 +180,15 @@ export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
       );
       return rows.map(rowToTx);
     },
+
+    async spentOutputs(scripts: readonly string[], spenders: readonly string[]): Promise<readonly StoredOutput[]> {
+      const rows = await db.read(
+        `SELECT o.txid AS txid, o.vout AS vout, o.value AS value, o.script AS script, o.coinbase AS coinbase
+         FROM chain_spend s JOIN chain_output o ON o.ticker = s.ticker AND o.txid = s.txid AND o.vout = s.vout
+         WHERE s.ticker = ? AND s.spender IN (SELECT value FROM json_each(?)) AND o.script IN (SELECT value FROM json_each(?))`,
+        [ticker, JSON.stringify(spenders), JSON.stringify(scripts)],
+      );
+      return rows.map(rowToOutput);
+    },
   };
 }

@@ -97,6 +97,7 @@ export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoChainWith
     blockRewardUnits: () => loop.blockReward,
     refresh: (signal) => loop.refresh(signal),
     history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
+    spentOutputs: (scripts, spenders) => store.spentOutputs(scripts.map(toHex), spenders),
     servers: () => [],
     serverNeeds: () => null,
     async blockTimeSec(block): Promise<number | null> {

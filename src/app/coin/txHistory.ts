@@ -5,7 +5,7 @@ import { spentScript } from "../../core/utxo/spentScript.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import type { BlockRef, UtxoChainWithHistory } from "../../ports/chain.ts";
-import type { HistoryCursor, StoredTx } from "../../ports/chainStore.ts";
+import type { HistoryCursor, StoredOutput, StoredTx } from "../../ports/chainStore.ts";
 
 /** A transaction of the wallet. Amounts in whole coins. */
 export type HistoryTx = {
@@ -50,6 +50,8 @@ export type HistoryOf = {
 /** Rows read from the store at a time, and most transactions of a history. */
 const ROWS = 1_000;
 const MAX_TXS = 100_000;
+/** Transactions whose inputs are read at a time: a transaction of a megabyte has some 7,000, and the store gives 200,000 rows at most. */
+const SPENDERS = 25;
 
 /** Reads a page of the history of a coin's own scripts from its index. See `ReadHistory`. */
 export async function readHistory(of: HistoryOf, start: PageStart, limit: number, signal: AbortSignal): Promise<HistoryPage | null> {
@@ -57,9 +59,10 @@ export async function readHistory(of: HistoryOf, start: PageStart, limit: number
   const skipped =
     start.kind === "page" ? Math.min(all.length, (start.number - 1) * limit) : all.findIndex((t) => t.txid === start.txid) + 1;
   if (start.kind === "after" && skipped === 0) return null;
-  const own = ownValues(of);
+  const page = all.slice(skipped, skipped + limit);
+  const own = await ownInputs(of, page);
   const txs: HistoryTx[] = [];
-  for (const stored of all.slice(skipped, skipped + limit)) {
+  for (const stored of page) {
     const time = stored.block && (await of.chain.blockTimeSec(stored.block, signal));
     txs.push(described(of, own, stored, time ?? Math.floor(stored.seenAtMs / 1_000)));
   }
@@ -79,13 +82,19 @@ async function allTxs({ chain, scripts }: HistoryOf): Promise<readonly (StoredTx
   return found;
 }
 
-/** Base units of every known own output, by `txid:vout`. */
-const ownValues = ({ chain, scripts }: HistoryOf): ReadonlyMap<string, { readonly value: bigint; readonly script: Uint8Array }> =>
-  new Map(scripts.flatMap((script) => chain.outputs(script).map((o) => [`${o.txid}:${o.vout}`, o] as const)));
+/** The own outputs that these transactions spend, by `txid:vout`. */
+async function ownInputs({ chain, scripts }: HistoryOf, txs: readonly StoredTx[]): Promise<ReadonlyMap<string, StoredOutput>> {
+  const own = new Map<string, StoredOutput>();
+  for (let from = 0; from < txs.length; from += SPENDERS) {
+    const spenders = txs.slice(from, from + SPENDERS).map((t) => t.txid);
+    for (const output of await chain.spentOutputs(scripts, spenders)) own.set(`${output.txid}:${output.vout}`, output);
+  }
+  return own;
+}
 
 function described(
   of: HistoryOf,
-  own: ReturnType<typeof ownValues>,
+  own: ReadonlyMap<string, StoredOutput>,
   stored: StoredTx & { readonly raw: Uint8Array },
   timeSec: number,
 ): HistoryTx {

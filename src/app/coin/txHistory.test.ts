@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { startScriptedChain } from "../../../test/contract/scriptedChain.ts";
+import { scriptNumber, spendOf } from "../../../test/contract/spendable.ts";
+import { quietLog } from "../../../test/fakes/quietLog.ts";
+import { CHAIN_SCHEMA, openChainStore } from "../../adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../adapters/sqlite/inlineDatabase.ts";
+import { openUtxoRpcChain } from "../../adapters/utxoRpc/utxoRpcChain.ts";
+import { add, fromUnits, sub, ZERO } from "../../core/money/rational.ts";
+import type { AddressRules } from "../../core/utxo/address.ts";
+import { readHistory } from "./txHistory.ts";
+
+const RULES: AddressRules = {
+  p2pkhPrefix: Uint8Array.of(60),
+  p2shPrefix: Uint8Array.of(85),
+  hrp: null,
+  segwit: false,
+  cashPrefix: null,
+  format: "standard",
+};
+
+test("what was paid long ago is told as paid, however many outputs were spent since", async () => {
+  const h = startScriptedChain();
+  const { rpc, format, clock } = h;
+  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const chain = await openUtxoRpcChain({ ticker: "TST", format, rpc, clock, store, log: quietLog });
+  const own = scriptNumber(1);
+  await chain.watchScript(own, 0);
+  let from = { txid: h.pay(own, 9_000_000n), vout: 0, value: 9_000_000n };
+  h.mine();
+  const spends: string[] = [];
+  for (let i = 0; i < 150; i++) {
+    from = { txid: h.send(spendOf(format, 1, [from], own, 1_000n)), vout: 0, value: from.value - 1_000n };
+    spends.push(from.txid);
+    h.mine();
+  }
+  h.mine(250);
+  h.pay(own, 5n);
+  h.mine();
+  await chain.refresh();
+  const of = { chain, scripts: [own], format, rules: RULES, decimals: 8 };
+  const page = await readHistory(of, { kind: "page", number: 1 }, 1_000, new AbortController().signal);
+  const txs = page?.txs ?? [];
+  const paid = txs.filter(({ fee }) => fee !== null);
+  expect(paid.map(({ txid }) => txid)).toEqual(spends.toReversed());
+  for (const { fee, total, spentByMe } of paid) expect([fee, total]).toEqual([fromUnits(1_000n, 8), spentByMe]);
+  const sum = txs.map(({ receivedByMe, spentByMe }) => sub(receivedByMe, spentByMe)).reduce(add, ZERO);
+  expect(sum).toEqual(fromUnits(9_000_000n - 150_000n + 5n, 8));
+  await chain.close();
+});
