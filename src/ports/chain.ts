@@ -198,6 +198,8 @@ export interface UtxoChainWithHistory extends UtxoChain {
   history(scripts: readonly Uint8Array[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
   /** Outputs of `scripts` that transactions of their history spend, however long ago: `outputs` leaves out old ones where there are many. */
   spentOutputs(scripts: readonly Uint8Array[], spenders: readonly string[]): Promise<readonly StoredOutput[]>;
+  /** Bytes of a transaction that is followed or stands in a history, however old; null: none of these, or its bytes were never read. */
+  storedTx(txid: string): Promise<Uint8Array | null>;
   /** Header time of a block, unix seconds; null when the backend does not say now. */
   blockTimeSec(block: BlockRef, signal?: AbortSignal): Promise<number | null>;
   /** The Electrum servers it is followed through, in the order given; none with a daemon. */

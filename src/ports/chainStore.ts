@@ -87,4 +87,6 @@ export interface ChainStore {
   history(scripts: readonly string[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
   /** Outputs of `scripts` (hex) that these transactions spend, also those that have left memory. */
   spentOutputs(scripts: readonly string[], spenders: readonly string[]): Promise<readonly StoredOutput[]>;
+  /** Bytes of a transaction, also of one that has left memory; null where none are stored. */
+  rawTx(txid: string): Promise<Uint8Array | null>;
 }

@@ -23,6 +23,8 @@ export class StillChain implements UtxoChainWithHistory {
   readonly sent: Uint8Array[] = [];
   /** Transactions it knows, by id. */
   readonly followed = new Map<string, SeenTx>();
+  /** Bytes of what has left memory. */
+  readonly stored = new Map<string, Uint8Array>();
   /** What becomes of the next broadcasts. */
   outcome: BroadcastOutcome = { kind: "accepted" };
   reward: bigint | null = null;
@@ -116,6 +118,9 @@ export class StillChain implements UtxoChainWithHistory {
   }
   async spentOutputs(): Promise<readonly StoredOutput[]> {
     return [];
+  }
+  async storedTx(txid: string): Promise<Uint8Array | null> {
+    return this.stored.get(txid) ?? null;
   }
   serverNeeds(): null {
     return null;

@@ -830,6 +830,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/app/coin/txHistory.test.ts",
   ),
   bug(
+    "old transactions of the wallet are not shown by get_raw_transaction",
+    "src/app/coin/utxoCoin.ts",
+    "this.chain.tx(id)?.raw ?? this.chain.storedTx(id)",
+    "this.chain.tx(id)?.raw ?? null",
+    "test/rpc/walletMethods.test.ts",
+  ),
+  bug(
     "the reply of best_orders names the coin that was asked for",
     "src/rpc/methods/bestOrders.ts",
     "lines.map((line) => flatOrderToJson(line, ticker, nowSec))",

@@ -351,6 +351,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     refresh: (signal, of) => loop.refresh(signal, of && keysOf(of)),
     history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
     spentOutputs: (scripts, spenders) => store.spentOutputs(scripts.map(toHex), spenders),
+    storedTx: (txid) => store.rawTx(txid),
     async blockTimeSec(block, signal): Promise<number | null> {
       const known = index.headerAt(block.height);
       if (known?.hash === block.hash) return known.timeSec;

@@ -190,5 +190,10 @@ export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
       );
       return rows.map(rowToOutput);
     },
+
+    async rawTx(txid: string): Promise<Uint8Array | null> {
+      const [row] = await db.read("SELECT raw FROM chain_tx WHERE ticker = ? AND txid = ?", [ticker, txid]);
+      return row?.raw instanceof Uint8Array ? row.raw : null;
+    },
   };
 }

@@ -98,6 +98,7 @@ export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoChainWith
     refresh: (signal) => loop.refresh(signal),
     history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
     spentOutputs: (scripts, spenders) => store.spentOutputs(scripts.map(toHex), spenders),
+    storedTx: (txid) => store.rawTx(txid),
     servers: () => [],
     serverNeeds: () => null,
     async blockTimeSec(block): Promise<number | null> {

@@ -45,5 +45,9 @@ test("what was paid long ago is told as paid, however many outputs were spent si
   for (const { fee, total, spentByMe } of paid) expect([fee, total]).toEqual([fromUnits(1_000n, 8), spentByMe]);
   const sum = txs.map(({ receivedByMe, spentByMe }) => sub(receivedByMe, spentByMe)).reduce(add, ZERO);
   expect(sum).toEqual(fromUnits(9_000_000n - 150_000n + 5n, 8));
+  // Its bytes are there as well.
+  const [oldest = ""] = spends;
+  expect([chain.tx(oldest), await chain.storedTx(oldest)]).toEqual([undefined, txs.find(({ txid }) => txid === oldest)?.raw]);
+  expect(await chain.storedTx("00".repeat(32))).toBeNull();
   await chain.close();
 });

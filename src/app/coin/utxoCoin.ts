@@ -76,8 +76,8 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
   accountInfo(): null {
     return null;
   }
-  rawTx(id: string): Uint8Array | null {
-    return this.chain.tx(id)?.raw ?? null;
+  async rawTx(id: string): Promise<Uint8Array | null> {
+    return this.chain.tx(id)?.raw ?? this.chain.storedTx(id);
   }
   scanProgress(): ScanProgress | null {
     return this.chain.status().progress;

@@ -143,8 +143,8 @@ export interface WalletCoin {
   convertAddress(address: string, to: AnyAddressForm): Result<string, { readonly kind: "NotConvertible"; readonly reason: string }>;
   /** Null for a coin that is on no account chain. */
   accountInfo(): AccountInfo | null;
-  /** A transaction this node follows; `txid`: 64 hex, lower case. */
-  rawTx(txid: string): Uint8Array | null;
+  /** A transaction of the wallet or its swaps; `txid`: 64 hex, lower case. */
+  rawTx(txid: string): Promise<Uint8Array | null>;
   /** The transactions of the wallet; null where they were not asked for at activation. */
   history(): ReadHistory | null;
   /** The Electrum servers, or nodes of an account chain, it is followed through, in the order given; none with a daemon. */

@@ -25,7 +25,7 @@ export const getRawTransaction = defineMethod<Failure>()({
     const wrong = /[^0-9a-fA-F]/u.exec(p.tx_hash);
     if (wrong) return err({ kind: "InvalidHashError", reason: `Invalid character '${wrong[0]}' at position ${wrong.index}` });
     if (p.tx_hash.length !== 64) return err({ kind: "InvalidHashError", reason: "Invalid input length" });
-    const raw = coin.value.rawTx(p.tx_hash.toLowerCase());
+    const raw = await coin.value.rawTx(p.tx_hash.toLowerCase());
     return raw ? ok({ tx_hex: toHex(raw) }) : err({ kind: "HashNotExist", hash: p.tx_hash });
   },
   errors: {

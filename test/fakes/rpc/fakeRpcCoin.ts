@@ -70,7 +70,7 @@ export class FakeRpcCoin extends FakeTradingCoin implements RpcCoin {
   accountInfo(): AccountInfo | null {
     return null;
   }
-  rawTx(txid: string): Uint8Array | null {
+  async rawTx(txid: string): Promise<Uint8Array | null> {
     return txid === TXID ? fromHex(GOOD_TX) : null;
   }
   history(): null {

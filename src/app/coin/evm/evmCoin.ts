@@ -163,7 +163,7 @@ export class EvmCoin {
     const parsed = parseAnyCaseAddress(address);
     return parsed.ok ? ok(checksumAddress(parsed.value)) : no(addressFaultText(parsed.error));
   }
-  rawTx(id: string): Uint8Array | null {
+  async rawTx(id: string): Promise<Uint8Array | null> {
     return this.account.chain.tx(id)?.raw ?? null;
   }
   /** Account chains do not list the transactions of an address. */
