@@ -164,7 +164,8 @@ type FeeFigures =
   | "spendFee"
   | "refundFee";
 /** One whose fees can be told. Without funds: nobody knows its balance, and whether there is enough is not looked at. */
-export type PricedCoin = Pick<TradingCoin, FeeFigures> & Partial<Pick<TradingCoin, "spendable" | "locked" | "feeFunds">>;
+export type PricedCoin = Pick<TradingCoin, FeeFigures> &
+  Partial<Pick<TradingCoin, "spendable" | "locked" | "feeFunds" | "isCounting" | "unmovable">>;
 
 /** What a maker's match holds of a balance that pays fees, whole coins. */
 export type HeldFees = { readonly payer: string; readonly amount: Rational };

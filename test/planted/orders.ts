@@ -387,6 +387,27 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/amountCap.test.ts",
   ),
   bug(
+    "a preimage shows figures while the chain is still being read",
+    "src/app/fees/tradePreimage.ts",
+    "whyNoTrade(mine) ?? whyNoTrade(other)",
+    "mine.outage() ?? other.outage()",
+    "src/app/fees/tradePreimage.test.ts",
+  ),
+  bug(
+    "a preimage of a taker shows figures for more than a token moves at once",
+    "src/app/fees/tradePreimage.ts",
+    " ?? unmovable(mine, volume);",
+    ";",
+    "src/app/fees/tradePreimage.test.ts",
+  ),
+  bug(
+    "a preimage of a maker shows figures for more than a token moves at once",
+    "src/app/fees/tradePreimage.ts",
+    "if (tooMuch) return err(tooMuch);",
+    "",
+    "src/app/fees/tradePreimage.test.ts",
+  ),
+  bug(
     "figures are shown for an amount that the order refuses",
     "src/app/fees/tradePreimage.ts",
     "  const covered = coverSpends([r.base, r.volume], [r.rel, mul(r.volume, r.price)]);\n  if (!covered.ok) return covered;\n",

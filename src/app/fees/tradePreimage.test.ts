@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
-import { add, decimal, eq, rational, toDecimalString } from "../../core/money/rational.ts";
+import { add, decimal, eq, gt, ONE, type Rational, rational, toDecimalString } from "../../core/money/rational.ts";
 import { type PreimageRequest, tradePreimage } from "./tradePreimage.ts";
 
 const RULE = { rate: rational(1n, 777n), floor: decimal("0.00001") };
@@ -57,6 +57,28 @@ test("an amount whose claim or refund fees may eat is refused as the order would
     expect(of({ method })).toEqual(refusal);
     expect(of({ method, volume: decimal("2") })).toMatchObject({ ok: true });
   }
+});
+
+test("whatever keeps the order from being placed is said at once: a chain still being read, more than a coin moves at once", () => {
+  const coin = new FakeTradingCoin("AAA", { balance: "10" });
+  const of = (more: Partial<PreimageRequest>): unknown => tradePreimage(request(more), RULE);
+  coin.isScanned = false;
+  const counting = { ok: false, error: { kind: "Transport", coin: "AAA", message: "the AAA chain is still being read" } };
+  expect([of({ base: coin }), of({ rel: coin }), of({ method: "buy", rel: coin })]).toEqual([counting, counting, counting]);
+  // Nothing is paid for a maker order before that is over.
+  expect(of({ method: "setprice", base: coin, volume: decimal("1") })).toMatchObject({ ok: true });
+  coin.isScanned = true;
+  const error = { kind: "Transport", coin: "AAA", message: "it moves 1 at a time" } as const;
+  const unmovable = { ok: false, error };
+  Object.assign(coin, { mostAtOnce: () => ONE, unmovable: (volume: Rational) => (gt(volume, ONE) ? error : null) });
+  for (const more of [
+    { base: coin, volume: decimal("2") },
+    { method: "buy", rel: coin, volume: decimal("1") },
+    { method: "setprice", base: coin, volume: decimal("2") },
+  ] as const)
+    expect(of(more)).toMatchObject(unmovable);
+  expect(of({ base: coin, volume: decimal("1") })).toMatchObject({ ok: true });
+  expect(of({ method: "setprice", base: coin, max: true })).toMatchObject({ ok: true, value: { volume: decimal("1") } });
 });
 
 test.each<[string, Partial<PreimageRequest>, object]>([

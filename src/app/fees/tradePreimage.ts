@@ -1,8 +1,8 @@
 import { add, eq, isZero, lt, mul, type Rational, ZERO } from "../../core/money/rational.ts";
 import { checkMakerNumbers, type NumberTooLong, type OrderRuleError } from "../../core/order/orderRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import { coverSpends, negativeVolume } from "../orders/fundsChecks.ts";
-import type { FeeStage, FundsError, TradingCoin } from "../tradingCoin.ts";
+import { coverSpends, negativeVolume, whyNoTrade } from "../orders/fundsChecks.ts";
+import type { FeeStage, FundsError, Outage, PricedCoin, TradingCoin } from "../tradingCoin.ts";
 import { FeesOnlyCoin } from "./feesOnlyCoin.ts";
 import { claimOutage, heldStage, missingFunds } from "./tradeFunds.ts";
 import { type DexFeeRule, dexFeeOf, dexFeeTxFee, maxMakerVolume } from "./tradeVolumes.ts";
@@ -68,6 +68,8 @@ function makerPreimage(r: PreimageRequest): Result<TradePreimage, PreimageError>
   const most = r.max ? greatestVolume(r) : null;
   if (most && !most.ok) return most;
   const volume = most ? most.value.volume : r.volume;
+  const tooMuch = unmovable(base, volume);
+  if (tooMuch) return err(tooMuch);
   const giving = most && heldStage(base, STAGE) === STAGE ? ok(most.value.fee) : givingFee(base, volume, STAGE);
   if (!giving.ok) return giving;
   const fee = giving.value;
@@ -95,7 +97,7 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   if (r.max) return err({ kind: "MaxWithTaker" });
   const buy = r.method === "buy";
   const [mine, other, volume] = buy ? [r.rel, r.base, mul(r.volume, r.price)] : [r.base, r.rel, r.volume];
-  const outage = mine.outage() ?? other.outage();
+  const outage = whyNoTrade(mine) ?? whyNoTrade(other) ?? unmovable(mine, volume);
   if (outage) return err(outage);
   const dexFee = dexFeeOf(rule, volume);
   const feeTx = dexFeeTxFee(mine, dexFee, STAGE);
@@ -124,6 +126,9 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
     totals: sumByCoin([baseCoinFee, relCoinFee, takerFee, sending]),
   });
 }
+
+/** Why the order would be refused though the balance is there: the coin does not move so much at once. */
+const unmovable = (coin: PricedCoin, volume: Rational): Outage | null => coin.unmovable?.(volume) ?? null;
 
 /** With fees of the other coin beside it, where the coin given may have to pay them. */
 function greatestVolume({ base, rel }: PreimageRequest): ReturnType<typeof maxMakerVolume> {

@@ -15,7 +15,7 @@ import {
 } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { feesBeside, missingFunds, movable, type Outlay } from "../fees/tradeFunds.ts";
-import type { FundsError, MissingFunds, Outage, TradingCoin, Unfunded } from "../tradingCoin.ts";
+import type { FundsError, MissingFunds, Outage, PricedCoin, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 
 /** Whole coins kept back by `setprice` with `max`, unless the fees are more (interface spec, Limits). */
@@ -87,7 +87,7 @@ export const leastCovered = (base: TradingCoin, rel: TradingCoin, price: Rationa
  * Why no swap with this coin may begin now; null: it may. Its backend is away; or its chain is still being read: until it is, no payment counts,
  * and the taker would pay its fee for a swap that comes to nothing.
  */
-export function whyNoTrade(coin: TradingCoin): Outage | null {
+export function whyNoTrade(coin: Pick<PricedCoin, "ticker" | "outage" | "isCounting">): Outage | null {
   const isBlind = coin.outage() === null && coin.isCounting?.() === true;
   return isBlind ? { kind: "Transport", coin: coin.ticker, message: `the ${coin.ticker} chain is still being read` } : coin.outage();
 }
