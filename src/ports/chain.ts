@@ -1,5 +1,5 @@
 import type { OutPoint } from "../core/utxo/tx.ts";
-import type { HistoryCursor, StoredOutput, StoredTx } from "./chainStore.ts";
+import type { StoredOutput, StoredTx } from "./chainStore.ts";
 import type { ServerHealth, ServerNeeds } from "./electrum.ts";
 
 /** A block on the best chain. `hash` in display order. */
@@ -191,15 +191,14 @@ export interface UtxoChain {
 /** A UTXO chain with the history of what it watches. */
 export interface UtxoChainWithHistory extends UtxoChain {
   /**
-   * Transactions that pay or spend `scripts`, unconfirmed first, then newest block first. Complete from each
-   * script's `fromHeight`; a script first found in a daemon's UTXO set has no older, spent past.
-   * @param before everything older than this one; the last of the page before
+   * Ids of transactions that pay or spend `scripts`, unconfirmed first, then newest block first; of those whose bytes were read. Complete from
+   * each script's `fromHeight`; a script first found in a daemon's UTXO set has no older, spent past.
    */
-  history(scripts: readonly Uint8Array[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
+  history(scripts: readonly Uint8Array[], limit: number): Promise<readonly string[]>;
+  /** Transactions that are followed or stand in a history, however old, in any order; others are left out. */
+  storedTxs(txids: readonly string[]): Promise<readonly StoredTx[]>;
   /** Outputs of `scripts` that transactions of their history spend, however long ago: `outputs` leaves out old ones where there are many. */
   spentOutputs(scripts: readonly Uint8Array[], spenders: readonly string[]): Promise<readonly StoredOutput[]>;
-  /** Bytes of a transaction that is followed or stands in a history, however old; null: none of these, or its bytes were never read. */
-  storedTx(txid: string): Promise<Uint8Array | null>;
   /** Header time of a block, unix seconds; null when the backend does not say now. */
   blockTimeSec(block: BlockRef, signal?: AbortSignal): Promise<number | null>;
   /** The Electrum servers it is followed through, in the order given; none with a daemon. */

@@ -74,19 +74,16 @@ export type ChainSnapshot = {
   readonly spends: readonly StoredSpend[];
 };
 
-/** Position in the history: everything older than this transaction. */
-export type HistoryCursor = { readonly height: number | null; readonly txid: string };
-
 /** The index of one coin on disk. */
 export interface ChainStore {
   load(): Promise<ChainSnapshot>;
   setGenesis(hash: string): Promise<void>;
   /** Durable when it resolves; when it rejects, nothing of it is stored. */
   commit(delta: ChainDelta): Promise<void>;
-  /** Transactions that pay or spend `scripts` (hex), unconfirmed first, then newest block first. */
-  history(scripts: readonly string[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]>;
+  /** Ids of transactions that pay or spend `scripts` (hex), of those whose bytes are stored: unconfirmed first, then newest block first. */
+  history(scripts: readonly string[], limit: number): Promise<readonly string[]>;
+  /** In any order, and without those that are not stored. */
+  storedTxs(txids: readonly string[]): Promise<readonly StoredTx[]>;
   /** Outputs of `scripts` (hex) that these transactions spend, also those that have left memory. */
   spentOutputs(scripts: readonly string[], spenders: readonly string[]): Promise<readonly StoredOutput[]>;
-  /** Bytes of a transaction, also of one that has left memory; null where none are stored. */
-  rawTx(txid: string): Promise<Uint8Array | null>;
 }

@@ -23,8 +23,8 @@ export class StillChain implements UtxoChainWithHistory {
   readonly sent: Uint8Array[] = [];
   /** Transactions it knows, by id. */
   readonly followed = new Map<string, SeenTx>();
-  /** Bytes of what has left memory. */
-  readonly stored = new Map<string, Uint8Array>();
+  /** What has left memory. */
+  readonly stored = new Map<string, StoredTx>();
   /** What becomes of the next broadcasts. */
   outcome: BroadcastOutcome = { kind: "accepted" };
   reward: bigint | null = null;
@@ -113,14 +113,14 @@ export class StillChain implements UtxoChainWithHistory {
     return this.reward;
   }
   async refresh(): Promise<void> {}
-  async history(): Promise<readonly StoredTx[]> {
+  async history(): Promise<readonly string[]> {
     return [];
   }
   async spentOutputs(): Promise<readonly StoredOutput[]> {
     return [];
   }
-  async storedTx(txid: string): Promise<Uint8Array | null> {
-    return this.stored.get(txid) ?? null;
+  async storedTxs(txids: readonly string[]): Promise<readonly StoredTx[]> {
+    return txids.flatMap((txid) => this.stored.get(txid) ?? []);
   }
   serverNeeds(): null {
     return null;

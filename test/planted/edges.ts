@@ -830,10 +830,17 @@ export const EDGES: readonly PlantedBug[] = [
     "src/app/coin/txHistory.test.ts",
   ),
   bug(
+    "each page of a history reads all of it",
+    "src/app/coin/txHistory.ts",
+    "const page = await storedTxs(of, all.slice(skipped, skipped + limit));",
+    "const page = (await storedTxs(of, all)).slice(skipped, skipped + limit);",
+    "src/app/coin/txHistory.test.ts",
+  ),
+  bug(
     "old transactions of the wallet are not shown by get_raw_transaction",
     "src/app/coin/utxoCoin.ts",
-    "this.chain.tx(id)?.raw ?? this.chain.storedTx(id)",
-    "this.chain.tx(id)?.raw ?? null",
+    "await this.chain.storedTxs([id])",
+    "await this.chain.storedTxs([])",
     "test/rpc/walletMethods.test.ts",
   ),
   bug(

@@ -120,8 +120,9 @@ test("get_raw_transaction shows what the index follows or has stored, by an id i
   const ask = async (tx_hash: string): Promise<unknown> => (await node.v2("get_raw_transaction", { coin: "RICK", tx_hash })).reply;
   expect(await ask(txid)).toMatchObject({ result: { tx_hex: "04000080" } });
   expect(await ask(txid.toUpperCase())).toMatchObject({ result: { tx_hex: "04000080" } });
-  node.chains.get("RICK")?.stored.set("ef".repeat(32), Uint8Array.of(4, 0, 0, 0x81));
-  expect(await ask("ef".repeat(32))).toMatchObject({ result: { tx_hex: "04000081" } });
+  const old = { txid: "ef".repeat(32), raw: Uint8Array.of(4, 0, 0, 0x81), block: null, seenAtMs: 0 };
+  node.chains.get("RICK")?.stored.set(old.txid, old);
+  expect(await ask(old.txid)).toMatchObject({ result: { tx_hex: "04000081" } });
   expect(await ask("cd".repeat(32))).toMatchObject({ error_type: "HashNotExist", error: `Hash does not exist: ${"cd".repeat(32)}` });
   expect(await ask("ab")).toMatchObject({ error_type: "InvalidHashError", error: "Invalid  hash: Invalid input length" });
   expect(await ask(`zz${"ab".repeat(31)}`)).toMatchObject({ error: "Invalid  hash: Invalid character 'z' at position 0" });

@@ -349,9 +349,9 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     relayFeePerKb: () => fees.relayFee,
     blockRewardUnits: () => rewards.median,
     refresh: (signal, of) => loop.refresh(signal, of && keysOf(of)),
-    history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
+    history: (scripts, limit) => store.history(scripts.map(toHex), limit),
+    storedTxs: (txids) => store.storedTxs(txids),
     spentOutputs: (scripts, spenders) => store.spentOutputs(scripts.map(toHex), spenders),
-    storedTx: (txid) => store.rawTx(txid),
     async blockTimeSec(block, signal): Promise<number | null> {
       const known = index.headerAt(block.height);
       if (known?.hash === block.hash) return known.timeSec;

@@ -4,7 +4,6 @@ import type {
   ChainDelta,
   ChainSnapshot,
   ChainStore,
-  HistoryCursor,
   StoredHeader,
   StoredOutput,
   StoredSpend,
@@ -155,28 +154,25 @@ export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
       if (batch.length > 0) await db.write(batch);
     },
 
-    async history(scripts: readonly string[], limit: number, before?: HistoryCursor): Promise<readonly StoredTx[]> {
+    async history(scripts: readonly string[], limit: number): Promise<readonly string[]> {
       const wanted = JSON.stringify(scripts);
       // Unconfirmed transactions sort above every height.
-      const sortKey = "coalesce(t.height, 9007199254740991)";
       const rows = await db.read(
-        `SELECT t.txid AS txid, t.raw AS raw, t.height AS height, t.block_hash AS block_hash, t.seen_at_ms AS seen_at_ms
-         FROM chain_tx t WHERE t.ticker = ? AND t.txid IN (
+        `SELECT t.txid AS txid FROM chain_tx t WHERE t.ticker = ? AND t.raw IS NOT NULL AND t.txid IN (
            SELECT o.txid FROM chain_output o WHERE o.ticker = ? AND o.script IN (SELECT value FROM json_each(?))
            UNION
            SELECT s.spender FROM chain_spend s JOIN chain_output o ON o.ticker = s.ticker AND o.txid = s.txid AND o.vout = s.vout
            WHERE s.ticker = ? AND o.script IN (SELECT value FROM json_each(?)))
-         ${before === undefined ? "" : `AND (${sortKey}, t.txid) < (?, ?)`}
-         ORDER BY ${sortKey} DESC, t.txid DESC LIMIT ?`,
-        [
-          ticker,
-          ticker,
-          wanted,
-          ticker,
-          wanted,
-          ...(before === undefined ? [] : [before.height ?? Number.MAX_SAFE_INTEGER, before.txid]),
-          limit,
-        ],
+         ORDER BY coalesce(t.height, 9007199254740991) DESC, t.txid DESC LIMIT ?`,
+        [ticker, ticker, wanted, ticker, wanted, limit],
+      );
+      return rows.map((row) => text(row, "txid"));
+    },
+
+    async storedTxs(txids: readonly string[]): Promise<readonly StoredTx[]> {
+      const rows = await db.read(
+        `SELECT txid, raw, height, block_hash, seen_at_ms FROM chain_tx WHERE ticker = ? AND txid IN (SELECT value FROM json_each(?))`,
+        [ticker, JSON.stringify(txids)],
       );
       return rows.map(rowToTx);
     },
@@ -189,11 +185,6 @@ export function openChainStore(db: SqlDatabase, ticker: string): ChainStore {
         [ticker, JSON.stringify(spenders), JSON.stringify(scripts)],
       );
       return rows.map(rowToOutput);
-    },
-
-    async rawTx(txid: string): Promise<Uint8Array | null> {
-      const [row] = await db.read("SELECT raw FROM chain_tx WHERE ticker = ? AND txid = ?", [ticker, txid]);
-      return row?.raw instanceof Uint8Array ? row.raw : null;
     },
   };
 }

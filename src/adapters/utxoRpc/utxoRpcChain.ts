@@ -96,9 +96,9 @@ export async function openUtxoRpcChain(deps: UtxoRpcDeps): Promise<UtxoChainWith
     relayFeePerKb: () => fees.relayFee,
     blockRewardUnits: () => loop.blockReward,
     refresh: (signal) => loop.refresh(signal),
-    history: (scripts, limit, before) => store.history(scripts.map(toHex), limit, before),
+    history: (scripts, limit) => store.history(scripts.map(toHex), limit),
+    storedTxs: (txids) => store.storedTxs(txids),
     spentOutputs: (scripts, spenders) => store.spentOutputs(scripts.map(toHex), spenders),
-    storedTx: (txid) => store.rawTx(txid),
     servers: () => [],
     serverNeeds: () => null,
     async blockTimeSec(block): Promise<number | null> {

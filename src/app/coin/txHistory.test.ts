@@ -21,7 +21,19 @@ const RULES: AddressRules = {
 test("what was paid long ago is told as paid, however many outputs were spent since", async () => {
   const h = startScriptedChain();
   const { rpc, format, clock } = h;
-  const store = openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST");
+  const db = openInlineDatabase(":memory:", [CHAIN_SCHEMA]);
+  let read = 0;
+  const store = openChainStore(
+    {
+      ...db,
+      async read(...query) {
+        const rows = await db.read(...query);
+        read += rows.filter(({ raw }) => raw instanceof Uint8Array).length;
+        return rows;
+      },
+    },
+    "TST",
+  );
   const chain = await openUtxoRpcChain({ ticker: "TST", format, rpc, clock, store, log: quietLog });
   const own = scriptNumber(1);
   await chain.watchScript(own, 0);
@@ -45,9 +57,16 @@ test("what was paid long ago is told as paid, however many outputs were spent si
   for (const { fee, total, spentByMe } of paid) expect([fee, total]).toEqual([fromUnits(1_000n, 8), spentByMe]);
   const sum = txs.map(({ receivedByMe, spentByMe }) => sub(receivedByMe, spentByMe)).reduce(add, ZERO);
   expect(sum).toEqual(fromUnits(9_000_000n - 150_000n + 5n, 8));
+  // A page reads the bytes of what it shows and of nothing else.
+  read = 0;
+  const second = await readHistory(of, { kind: "page", number: 2 }, 10, new AbortController().signal);
+  expect([second?.txs, second?.skipped, second?.total, read]).toEqual([txs.slice(10, 20), 10, 152, 10]);
+  const behind = await readHistory(of, { kind: "after", txid: txs[149]?.txid ?? "" }, 10, new AbortController().signal);
+  expect([behind?.txs, behind?.skipped, read]).toEqual([txs.slice(150), 150, 12]);
   // Its bytes are there as well.
   const [oldest = ""] = spends;
-  expect([chain.tx(oldest), await chain.storedTx(oldest)]).toEqual([undefined, txs.find(({ txid }) => txid === oldest)?.raw]);
-  expect(await chain.storedTx("00".repeat(32))).toBeNull();
+  const [kept] = await chain.storedTxs([oldest]);
+  expect([chain.tx(oldest), kept?.raw]).toEqual([undefined, txs.find(({ txid }) => txid === oldest)?.raw]);
+  expect(await chain.storedTxs(["00".repeat(32)])).toEqual([]);
   await chain.close();
 });

@@ -5,7 +5,7 @@ import { spentScript } from "../../core/utxo/spentScript.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { parseTx, type TxFormat } from "../../core/utxo/txCodec.ts";
 import type { BlockRef, UtxoChainWithHistory } from "../../ports/chain.ts";
-import type { HistoryCursor, StoredOutput, StoredTx } from "../../ports/chainStore.ts";
+import type { StoredOutput, StoredTx } from "../../ports/chainStore.ts";
 
 /** A transaction of the wallet. Amounts in whole coins. */
 export type HistoryTx = {
@@ -47,7 +47,9 @@ export type HistoryOf = {
   readonly decimals: number;
 };
 
-/** Rows read from the store at a time, and most transactions of a history. */
+type ShownTx = StoredTx & { readonly raw: Uint8Array };
+
+/** Transactions read from the store at a time, and most of a history. */
 const ROWS = 1_000;
 const MAX_TXS = 100_000;
 /** Transactions whose inputs are read at a time: a transaction of a megabyte has some 7,000, and the store gives 200,000 rows at most. */
@@ -55,11 +57,10 @@ const SPENDERS = 25;
 
 /** Reads a page of the history of a coin's own scripts from its index. See `ReadHistory`. */
 export async function readHistory(of: HistoryOf, start: PageStart, limit: number, signal: AbortSignal): Promise<HistoryPage | null> {
-  const all = await allTxs(of);
-  const skipped =
-    start.kind === "page" ? Math.min(all.length, (start.number - 1) * limit) : all.findIndex((t) => t.txid === start.txid) + 1;
+  const all = await of.chain.history(of.scripts, MAX_TXS);
+  const skipped = start.kind === "page" ? Math.min(all.length, (start.number - 1) * limit) : all.indexOf(start.txid) + 1;
   if (start.kind === "after" && skipped === 0) return null;
-  const page = all.slice(skipped, skipped + limit);
+  const page = await storedTxs(of, all.slice(skipped, skipped + limit));
   const own = await ownInputs(of, page);
   const txs: HistoryTx[] = [];
   for (const stored of page) {
@@ -69,17 +70,13 @@ export async function readHistory(of: HistoryOf, start: PageStart, limit: number
   return { txs, skipped, total: all.length };
 }
 
-/** Those of which the bytes are known; a daemon's list of unspent outputs tells of some without them. */
-async function allTxs({ chain, scripts }: HistoryOf): Promise<readonly (StoredTx & { readonly raw: Uint8Array })[]> {
-  const found: (StoredTx & { readonly raw: Uint8Array })[] = [];
-  let before: HistoryCursor | undefined;
-  do {
-    const rows = await chain.history(scripts, ROWS, before);
-    for (const row of rows) if (row.raw !== null) found.push({ ...row, raw: row.raw });
-    const last = rows.at(-1);
-    before = last && rows.length === ROWS && found.length < MAX_TXS ? { height: last.block?.height ?? null, txid: last.txid } : undefined;
-  } while (before !== undefined);
-  return found;
+/** In the order of their ids. One that has left the chain meanwhile is left out. */
+async function storedTxs({ chain }: HistoryOf, txids: readonly string[]): Promise<readonly ShownTx[]> {
+  const found = new Map<string, ShownTx>();
+  for (let from = 0; from < txids.length; from += ROWS) {
+    for (const tx of await chain.storedTxs(txids.slice(from, from + ROWS))) if (tx.raw !== null) found.set(tx.txid, { ...tx, raw: tx.raw });
+  }
+  return txids.flatMap((id) => found.get(id) ?? []);
 }
 
 /** The own outputs that these transactions spend, by `txid:vout`. */
@@ -92,12 +89,7 @@ async function ownInputs({ chain, scripts }: HistoryOf, txs: readonly StoredTx[]
   return own;
 }
 
-function described(
-  of: HistoryOf,
-  own: ReadonlyMap<string, StoredOutput>,
-  stored: StoredTx & { readonly raw: Uint8Array },
-  timeSec: number,
-): HistoryTx {
+function described(of: HistoryOf, own: ReadonlyMap<string, StoredOutput>, stored: ShownTx, timeSec: number): HistoryTx {
   const { chain, scripts, format, rules, decimals } = of;
   const parsed = parseTx(stored.raw, format);
   if (!parsed.ok) throw new Error(`${chain.ticker}: a stored transaction does not parse: ${parsed.error.detail}`);

@@ -77,7 +77,10 @@ export class UtxoCoin extends UtxoSwapCoin implements WithdrawFrom {
     return null;
   }
   async rawTx(id: string): Promise<Uint8Array | null> {
-    return this.chain.tx(id)?.raw ?? this.chain.storedTx(id);
+    const followed = this.chain.tx(id);
+    if (followed) return followed.raw;
+    const [stored] = await this.chain.storedTxs([id]);
+    return stored?.raw ?? null;
   }
   scanProgress(): ScanProgress | null {
     return this.chain.status().progress;
