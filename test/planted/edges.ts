@@ -698,7 +698,7 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "trade_preimage of a taker does not look whether the daemons are there",
     "src/app/fees/tradePreimage.ts",
-    "  const outage = mine.outage() ?? other.outage();\n  if (outage) return err(outage);\n",
+    "  const outage = whyNoTrade(mine) ?? whyNoTrade(other) ?? unmovable(mine, volume);\n  if (outage) return err(outage);\n",
     "",
     "test/rpc/conformance/swaps.test.ts",
   ),
@@ -837,7 +837,7 @@ export const EDGES: readonly PlantedBug[] = [
     "src/app/coin/txHistory.test.ts",
   ),
   bug(
-    "old transactions of the wallet are not shown by get_raw_transaction",
+    "get_raw_transaction knows no old transactions of the wallet",
     "src/app/coin/utxoCoin.ts",
     "await this.chain.storedTxs([id])",
     "await this.chain.storedTxs([])",
