@@ -497,7 +497,7 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "an order whose fees cannot be paid stays offered",
     UPKEEP,
-    "if (left && this.#lacksFees(left)) this.#takeBack(left);",
+    'if (left && this.#lacksFees(left)) this.#takeBack(left, "its fees cannot be paid now");',
     "",
     ORDERS_TEST,
   ),

@@ -387,6 +387,13 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/orders/amountCap.test.ts",
   ),
   bug(
+    "an order of a disabled coin stays in the book",
+    UPKEEP,
+    'if (announcer.has(order.uuid) && !isActive) this.#takeBack(order, "a coin of it is disabled");',
+    "",
+    "src/app/orders/ordersService.test.ts",
+  ),
+  bug(
     "a preimage shows figures while the chain is still being read",
     "src/app/fees/tradePreimage.ts",
     "whyNoTrade(mine) ?? whyNoTrade(other)",

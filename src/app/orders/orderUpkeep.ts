@@ -177,7 +177,7 @@ export class OrderUpkeep {
       );
       for (const order of concerned) {
         const left = order.base === ticker ? await this.#refit(order, funds) : order;
-        if (left && this.#lacksFees(left)) this.#takeBack(left);
+        if (left && this.#lacksFees(left)) this.#takeBack(left, "its fees cannot be paid now");
       }
     }
   }
@@ -193,11 +193,11 @@ export class OrderUpkeep {
     return missing !== null && !this.#orders.holds.holdsFeesIn(missing.coin);
   }
 
-  #takeBack(order: MakerOrder): void {
+  #takeBack(order: MakerOrder, reason: string): void {
     for (const uuid of this.#takenBackMs.keys()) if (!this.#orders.ledger.makers.has(uuid)) this.#takenBackMs.delete(uuid);
     this.#takenBackMs.set(order.uuid, this.#deps.clock.nowMs());
     this.#orders.announcer.withdraw(order);
-    this.#deps.log.warn("maker_order_taken_back", { order: order.uuid, reason: "its fees cannot be paid now" });
+    this.#deps.log.warn("maker_order_taken_back", { order: order.uuid, reason });
   }
 
   #watch(ticker: string): void {
@@ -250,11 +250,16 @@ export class OrderUpkeep {
     return fitted;
   }
 
-  /** Orders converted or loaded while a coin was not active: announced once both are and the balance is known. */
+  /**
+   * Orders converted or loaded while a coin was not active: announced once both are and the balance is known. One whose coin was disabled
+   * beside it, as a platform coin beside its tokens, would stand in the book without anybody to serve it.
+   */
   async #announceWaiting(): Promise<void> {
     const { ledger, announcer } = this.#orders;
     for (const order of [...ledger.makers.values()]) {
-      if (announcer.has(order.uuid) || !this.#deps.coin(order.base) || !this.#deps.coin(order.rel)) continue;
+      const isActive = this.#deps.coin(order.base) !== undefined && this.#deps.coin(order.rel) !== undefined;
+      if (announcer.has(order.uuid) && !isActive) this.#takeBack(order, "a coin of it is disabled");
+      if (announcer.has(order.uuid) || !isActive) continue;
       if (this.#keptBack(order) || this.#isTakenBack(order)) continue;
       const funds = this.#fundsOf(order.base);
       const fitted = funds ? await this.#refit(order, funds) : null;

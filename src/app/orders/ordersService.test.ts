@@ -806,6 +806,21 @@ test("after a restart an order waits, unannounced and unmatched, until both coin
   expect(maker.orders.ownOrders.orders()).toMatchObject([{ uuid }]);
 });
 
+test.each(["AAA", "BBB"])("an order is on offer no more while %s is disabled beside it, and again once it is back", async (ticker) => {
+  const { world, maker } = await pair();
+  const uuid = await place(maker, sell());
+  const coin = maker.coin(ticker);
+  maker.coins.delete(ticker);
+  await world.clock.advance(31_000);
+  expect(maker.orders.ownOrders.orders()).toEqual([]);
+  expect(world.messages("MakerOrderCancelled")).toMatchObject([{ uuid }]);
+  expect(maker.orders.myOrders().makers).toMatchObject([{ uuid }]);
+  maker.coins.set(ticker, coin);
+  // By then others take it again.
+  await world.clock.advance(121_000);
+  expect(maker.orders.ownOrders.orders()).toMatchObject([{ uuid }]);
+});
+
 test("an order cancelled after a restart, before it could be announced again, is withdrawn: others still have it from before", async () => {
   const { world, maker } = await pair();
   const uuid = await place(maker, sell());
