@@ -171,6 +171,13 @@ export const SWAP: readonly PlantedBug[] = [
     COPIES_TEST,
   ),
   bug(
+    "words of a backend end the lines of a copy, and forge others",
+    TAKE_UP_COPIES,
+    '(begun + String(chunk)).split("\\n");',
+    "(begun + String(chunk)).split(/[\\n\\u2028\\u2029]/);",
+    COPIES_TEST,
+  ),
+  bug(
     "swaps from a copy are not open",
     TAKE_UP_COPIES,
     "...listFromLog(uuid, copy.events, copy.state.finished !== null),",

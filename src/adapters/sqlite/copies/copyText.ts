@@ -10,7 +10,7 @@ const MAX_EVENTS = 10_000;
 /** Longest line that is looked at, characters: a taken-over record of KDF in one event is the longest there is. */
 export const MAX_LINE = 4_000_000;
 
-const LINE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) (settled|\d{1,5})(?: (\{.*\}))?$/;
+const LINE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) (settled|\d{1,5})(?: (\{.*\}))?$/s;
 
 /** One event of a swap as a line. @param text of `eventToText`: JSON, without a line break */
 export const eventLine = (uuid: string, seq: number, text: string): string => `${uuid} ${seq} ${text}\n`;

@@ -237,6 +237,32 @@ test("lines that were changed or lost make nothing of their swap, and are told",
   expect(await takeUp(newDatabase(), w.path)).toEqual([]);
 });
 
+test("words of a backend in a record end no line of its copy and begin none", async () => {
+  const w = world();
+  await record(w.plain, TAKER, PAYS + 1);
+  const uuid = uuidOf(TAKER);
+  const reason = `before that: \u2028${uuid} settled\u2029\u0085\r\n\ud800`;
+  await w.plain.append(uuid, PAYS + 1, { v: 1, atMs: 1, event: { type: "refund_decided", failure: { event: "Some", reason } } }, []);
+  await (await w.open()).close();
+  const fresh = newDatabase();
+  expect(await takeUp(fresh, w.path)).toEqual([{ kind: "taken_up", uuid, events: PAYS + 2 }]);
+  expect(await storedTexts(fresh, uuid)).toEqual(await storedTexts(w.db, uuid));
+});
+
+test("a line longer than any of ours is left out, and nothing of the others with it", async () => {
+  const w = world();
+  await record(w.plain, TAKER, PAYS + 1);
+  await (await w.open()).close();
+  const text = readFileSync(w.path, "utf8");
+  const [header = "", ...lines] = text.split("\n");
+  writeFileSync(w.path, [header, "x".repeat(9_000_000), ...lines].join("\n"));
+  const notes = await takeUp(newDatabase(), w.path);
+  expect(notes).toEqual([
+    { kind: "not_used", uuid: null, detail: "1 lines cannot be read" },
+    { kind: "taken_up", uuid: uuidOf(TAKER), events: PAYS + 1 },
+  ]);
+});
+
 test("a copy that could not be taken up is kept beside the new one", async () => {
   const w = world();
   mkdirSync(join(w.folder, "wallet"));

@@ -1,6 +1,5 @@
 import { createReadStream } from "node:fs";
-import { open, stat } from "node:fs/promises";
-import { createInterface } from "node:readline";
+import { stat } from "node:fs/promises";
 import type { SqlDatabase, SqlRow, SqlStatement } from "../../../ports/sql.ts";
 import { couldPayAgain, cutText, HELD, isCutText, listFromLog } from "../swapLogs.ts";
 import { type CopiedLog, CopyReader, MAX_LINE } from "./copyText.ts";
@@ -15,30 +14,26 @@ type Whole = Extract<CopiedLog, { whole: true }>;
 
 /** A larger file is none of ours: thousands of open swaps take a tenth of it. */
 const MAX_BYTES = 1024 ** 3;
-const LINE_BREAK = 10;
-
-async function endsWithBreak(path: string, bytes: number): Promise<boolean> {
-  const file = await open(path);
-  try {
-    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, bytes - 1);
-    return buffer[0] === LINE_BREAK;
-  } finally {
-    await file.close();
+/**
+ * The lines of a file, without one that its break is missing from: it was being written, and nobody acted on it. One beyond `MAX_LINE` comes
+ * empty. A break is a line feed and nothing else: what backends said stands in records as they said it, with every other sign that ends lines.
+ */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  let begun = "";
+  for await (const chunk of createReadStream(path, "utf8")) {
+    const lines = (begun + String(chunk)).split("\n");
+    begun = lines.pop() ?? "";
+    // Long enough to be seen as too long, and no longer.
+    if (begun.length > MAX_LINE) begun = begun.slice(0, MAX_LINE + 1);
+    for (const line of lines) yield line.length > MAX_LINE ? "" : line;
   }
 }
 
-/** Reads a copy. A last line without its break is left out: it was being written, and nobody acted on it. Rejects with the system's error. */
+/** Reads a copy. Rejects with the system's error. */
 export async function readCopies(path: string): Promise<CopyReader> {
-  const { size } = await stat(path);
-  if (size > MAX_BYTES) throw new Error("it is larger than any of ours");
-  const isWhole = size === 0 || (await endsWithBreak(path, size));
+  if ((await stat(path)).size > MAX_BYTES) throw new Error("it is larger than any of ours");
   const reader = new CopyReader();
-  let last: string | null = null;
-  for await (const line of createInterface({ input: createReadStream(path, "utf8"), crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (last !== null) reader.take(last);
-    last = line.length > MAX_LINE ? "" : line;
-  }
-  if (last !== null && isWhole) reader.take(last);
+  for await (const line of linesOf(path)) reader.take(line);
   return reader;
 }
 
