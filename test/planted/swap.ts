@@ -178,6 +178,13 @@ export const SWAP: readonly PlantedBug[] = [
     COPIES_TEST,
   ),
   bug(
+    "rows of an earlier version differ from their own copy",
+    TAKE_UP_COPIES,
+    "text === copy[seq] || withSum(text) === copy[seq]",
+    "text === copy[seq]",
+    COPIES_TEST,
+  ),
+  bug(
     "swaps from a copy are not open",
     TAKE_UP_COPIES,
     "...listFromLog(uuid, copy.events, copy.state.finished !== null),",

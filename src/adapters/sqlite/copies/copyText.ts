@@ -1,6 +1,6 @@
 import type { StoredEvent } from "../../../core/swap/events.ts";
 import { fold, type SwapState } from "../../../core/swap/swapState.ts";
-import { parseEventText } from "../storedEvent.ts";
+import { eventToText, parseEventText } from "../storedEvent.ts";
 
 /** First line of the file. Another number: another version of it. */
 export const COPY_HEADER = "swapnode swap copies 1";
@@ -68,7 +68,7 @@ function copiedLog(uuid: string, bySeq: ReadonlyMap<number, string>): CopiedLog 
     if (text === undefined) return { whole: false, detail: `event ${seq} is missing` };
     const parsed = parseEventText(text);
     if (!parsed.ok) return { whole: false, detail: `event ${seq} cannot be read: ${parsed.error.detail}` };
-    texts.push(text);
+    texts.push(eventToText(parsed.value));
     events.push(parsed.value);
   }
   const first = events[0]?.event;

@@ -237,6 +237,27 @@ test("lines that were changed or lost make nothing of their swap, and are told",
   expect(await takeUp(newDatabase(), w.path)).toEqual([]);
 });
 
+test("rows that an earlier version stored without a check sum are the same as in their copy, which has one", async () => {
+  const w = world();
+  const uuid = uuidOf(TAKER);
+  const store = async (db: SqlDatabase, count: number): Promise<void> => {
+    await record(createSwapStore(db), TAKER, 1);
+    await db.write(
+      TAKER.events.slice(0, count).map((event, seq) => ({
+        sql: "INSERT OR REPLACE INTO swap_events (uuid, seq, event) VALUES (?, ?, ?)",
+        params: [uuid, seq, event],
+      })),
+    );
+  };
+  await store(w.db, PAYS + 1);
+  expect(await storedTexts(w.db, uuid)).not.toEqual(textsOf(TAKER).slice(0, PAYS + 1));
+  await (await w.open()).close();
+  expect(await takeUp(w.db, w.path)).toEqual([]);
+  const older = newDatabase();
+  await store(older, PAYS - 1);
+  expect(await takeUp(older, w.path)).toEqual([{ kind: "taken_up", uuid, events: PAYS + 1 }]);
+});
+
 test("words of a backend in a record end no line of its copy and begin none", async () => {
   const w = world();
   await record(w.plain, TAKER, PAYS + 1);
