@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { copiesAt } from "../adapters/sqlite/copies/copyFile.ts";
 import { SwapCopies } from "../adapters/sqlite/copies/swapCopies.ts";
 import { readCopies, takeUpCopies } from "../adapters/sqlite/copies/takeUpCopies.ts";
-import { type Clock, withDeadline } from "../ports/clock.ts";
+import { Aborted, type Clock, withDeadline } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import { type SqlDatabase, StorageError } from "../ports/sql.ts";
 import type { SwapStore } from "../ports/swapStore.ts";
@@ -28,22 +28,50 @@ type Deps = { readonly db: SqlDatabase; readonly store: SwapStore; readonly cloc
  */
 export async function openSwapCopies({ folder, walletId }: SwapCopiesPlace, { db, store, clock, log }: Deps): Promise<SwapCopies> {
   const path = join(folder, walletId, FILE);
-  let isTakenUp = true;
-  try {
-    await withDeadline(clock, FOLDER_MS, undefined, () => access(folder));
-    for (const copy of await withDeadline(clock, FOLDER_MS, undefined, () => copiesAt(path))) {
-      const read = await withDeadline(clock, READ_MS, undefined, () => readCopies(copy));
+  /** Asked of the folder, and not answered in time. */
+  let unanswered: Promise<unknown> | null = null;
+  const within = async <T>(deadlineMs: number, ask: () => Promise<T>): Promise<T> => {
+    const asked = ask();
+    try {
+      return await withDeadline(clock, deadlineMs, undefined, () => asked);
+    } catch (cause) {
+      if (cause instanceof Aborted) unanswered = asked;
+      throw cause;
+    }
+  };
+  /** @returns whether the database has all of it now */
+  const takeUp = async (copy: string): Promise<boolean> => {
+    let isWhole = true;
+    try {
+      const read = await within(READ_MS, () => readCopies(copy));
       for (const { kind, ...note } of await takeUpCopies(db, read)) {
-        if (kind === "not_used") isTakenUp = false;
+        if (kind === "not_used") isWhole = false;
         log.warn(kind === "taken_up" ? "swap_taken_up_from_copy" : "swap_copy_not_used", { copy, ...note });
       }
+    } catch (cause) {
+      if (cause instanceof StorageError || cause instanceof Aborted) throw cause;
+      isWhole = false;
+      log.error("swap_copies_not_read", { copy, error: cause });
+    }
+    return isWhole;
+  };
+  let isTakenUp = false;
+  const spent: string[] = [];
+  try {
+    await within(FOLDER_MS, () => access(folder));
+    const there = await within(FOLDER_MS, () => copiesAt(path));
+    isTakenUp = !there.includes(path);
+    for (const copy of there) {
+      const isWhole = await takeUp(copy);
+      // What is wrong with one that is kept already is no reason to keep another.
+      if (copy === path) isTakenUp = isWhole;
+      else if (isWhole) spent.push(copy);
     }
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;
-    isTakenUp = false;
     log.error("swap_copies_not_read", { folder, error: cause });
   }
-  const copies = new SwapCopies({ path, isTakenUp, store, clock, log });
+  const copies = new SwapCopies({ path, isTakenUp, spent, unanswered, store, clock, log });
   await copies.open();
   return copies;
 }

@@ -24,6 +24,8 @@ const LOST_TO = "src/app/swap/lostTo.ts";
 const COPIED_STORE = "src/adapters/sqlite/copies/copiedSwapStore.ts";
 const TAKE_UP_COPIES = "src/adapters/sqlite/copies/takeUpCopies.ts";
 
+const OPEN_COPIES = "src/main/openSwapCopies.ts";
+const OPEN_COPIES_TEST = "src/main/openSwapCopies.test.ts";
 const COPIES_TEST = "src/adapters/sqlite/copies/swapCopies.test.ts";
 const BAD_PEERS = "test/swap/badPeers.test.ts";
 const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
@@ -183,6 +185,27 @@ export const SWAP: readonly PlantedBug[] = [
     "text === copy[seq] || withSum(text) === copy[seq]",
     "text === copy[seq]",
     COPIES_TEST,
+  ),
+  bug(
+    "a copy that cannot be used leaves one more at each start",
+    OPEN_COPIES,
+    "if (copy === path) isTakenUp = isWhole;",
+    "if (copy === path || !isWhole) isTakenUp = isWhole;",
+    OPEN_COPIES_TEST,
+  ),
+  bug(
+    "copies that were kept because their folder came late pile up until nothing is paid any more",
+    OPEN_COPIES,
+    "else if (isWhole) spent.push(copy);",
+    "",
+    OPEN_COPIES_TEST,
+  ),
+  bug(
+    "a folder that does not answer takes every thread for files and names",
+    OPEN_COPIES,
+    "if (cause instanceof Aborted) unanswered = asked;",
+    "",
+    OPEN_COPIES_TEST,
   ),
   bug(
     "swaps from a copy are not open",

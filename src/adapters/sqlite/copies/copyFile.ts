@@ -8,11 +8,16 @@ export class CopyFile {
   #bytes = 0;
 
   #keepsOld: boolean;
+  #spent: readonly string[];
 
-  /** @param keepsOld whether a file that is there stays beside the first new one, under another name (`keptPath`) */
-  constructor(path: string, keepsOld: boolean) {
+  /**
+   * @param keepsOld whether a file that is there stays beside the first new one, under another name (`keptPath`)
+   * @param spent files that are of no use any more once the first new one is there
+   */
+  constructor(path: string, keepsOld: boolean, spent: readonly string[]) {
     this.#path = path;
     this.#keepsOld = keepsOld;
+    this.#spent = spent;
   }
 
   /** Size of what is there, bytes. */
@@ -46,11 +51,18 @@ export class CopyFile {
       await file.sync();
       await rename(partial, this.#path);
       await syncFolder(dirname(this.#path));
+      await this.#removeSpent();
     } catch (cause) {
       await file.close().catch(() => undefined);
       throw cause;
     }
     this.#file = file;
+  }
+
+  /** One that stays is looked at again at the next start. */
+  async #removeSpent(): Promise<void> {
+    for (const path of this.#spent) await rm(path, { force: true }).catch(() => undefined);
+    this.#spent = [];
   }
 
   async close(): Promise<void> {

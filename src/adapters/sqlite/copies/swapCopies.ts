@@ -24,6 +24,10 @@ export type SwapCopiesDeps = {
   readonly path: string;
   /** Whether the database has what is in the file that is there. If not, that file is kept beside the new one. */
   readonly isTakenUp: boolean;
+  /** Copies kept by former starts that the database has all of: they go once the new file is there. */
+  readonly spent?: readonly string[];
+  /** What was asked of the folder in vain: until it is answered nothing else is, for each such question holds a thread, and there are few. */
+  readonly unanswered?: Promise<unknown> | null;
   /** Says what is open when the file is made anew. */
   readonly store: Pick<SwapStore, "unsettled" | "log">;
   readonly clock: Clock;
@@ -52,7 +56,13 @@ export class SwapCopies {
 
   constructor(deps: SwapCopiesDeps) {
     this.#deps = deps;
-    this.#file = new CopyFile(deps.path, !deps.isTakenUp);
+    this.#file = new CopyFile(deps.path, !deps.isTakenUp, deps.spent ?? []);
+    if (!deps.unanswered) return;
+    this.#hangs = true;
+    const answered = (): void => {
+      this.#hangs = false;
+    };
+    deps.unanswered.then(answered, answered);
   }
 
   /** Makes the file. Never rejects: what cannot be written is told, and tried again with the next event. */

@@ -1,0 +1,95 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { SilentLog } from "../../test/fakes/silentLog.ts";
+import { tempFolder } from "../../test/fakes/tempFolder.ts";
+import { type RecordedLog, recordedLogs } from "../../test/vectors/eventLogs/eventLogs.ts";
+import { COPY_HEADER, eventLine } from "../adapters/sqlite/copies/copyText.ts";
+import { openInlineDatabase } from "../adapters/sqlite/inlineDatabase.ts";
+import { createSwapStore, SWAP_SCHEMA } from "../adapters/sqlite/swapStore.ts";
+import { VirtualClock } from "../adapters/virtualClock/virtualClock.ts";
+import { openSwapCopies } from "./openSwapCopies.ts";
+
+const WALLET = "ab".repeat(20);
+const SWAP = recordedLogs.find((log) => log.role === "taker" && log.outcome === "success") as RecordedLog;
+const { uuid } = SWAP.summary;
+
+function world() {
+  const folder = tempFolder();
+  const own = join(folder, WALLET);
+  const log = new SilentLog();
+  const clock = new VirtualClock();
+  const db = openInlineDatabase(":memory:", [SWAP_SCHEMA]);
+  const open = () => openSwapCopies({ folder, walletId: WALLET }, { db, store: createSwapStore(db), clock, log });
+  return { folder, own, path: join(own, "open-swaps"), log, clock, db, open };
+}
+type World = ReturnType<typeof world>;
+
+function writeCopy({ own, path }: World, events = SWAP.events): void {
+  mkdirSync(own);
+  writeFileSync(path, `${COPY_HEADER}\n${events.map((text, seq) => eventLine(uuid, seq, text)).join("")}`);
+}
+
+test("a copy that cannot be used is kept once, and told of at each start", async () => {
+  const w = world();
+  writeCopy(w);
+  await w.db.write([{ sql: "INSERT INTO swap_events (uuid, seq, event) VALUES (?, 0, ?)", params: [uuid, SWAP.events[1] ?? ""] }]);
+  for (let start = 1; start <= 4; start++) {
+    await (await w.open()).close();
+    expect(readdirSync(w.own).sort()).toEqual(["open-swaps", "open-swaps.kept-1"]);
+    expect(w.log.lines.filter((l) => l.event === "swap_copy_not_used").length).toBe(start);
+  }
+});
+
+test("a kept copy that cannot be read keeps no other from being taken up, and adds none at each start", async () => {
+  const w = world();
+  writeCopy(w);
+  mkdirSync(`${w.path}.kept-1`);
+  renameSync(w.path, `${w.path}.kept-2`);
+  for (let start = 1; start <= 3; start++) {
+    await (await w.open()).close();
+    expect(readdirSync(w.own).sort()).toEqual(["open-swaps", "open-swaps.kept-1"]);
+  }
+  expect(w.log.lines.filter((l) => l.event === "swap_taken_up_from_copy").map((l) => l.fields.uuid)).toEqual([uuid]);
+  expect(w.log.lines.filter((l) => l.event === "swap_copies_not_read").length).toBe(3);
+});
+
+test("what was kept because the folder came late is taken up at the next start, and does not pile up", async () => {
+  const w = world();
+  writeCopy(w);
+  for (let start = 1; start <= 3; start++) {
+    renameSync(w.folder, `${w.folder}-late`);
+    const copies = await w.open();
+    renameSync(`${w.folder}-late`, w.folder);
+    await copies.add("");
+    await copies.close();
+    expect(readdirSync(w.own).length).toBe(start + 1);
+  }
+  await (await w.open()).close();
+  expect(w.log.lines.filter((l) => l.event === "swap_taken_up_from_copy").length).toBe(1);
+  expect((await w.db.read("SELECT 1 FROM swap_events WHERE uuid = ?", [uuid])).length).toBe(SWAP.events.length);
+  expect(readdirSync(w.own)).toEqual(["open-swaps"]);
+});
+
+test("of a folder that does not answer nothing else is asked until it does: the threads for files and names are two", async () => {
+  const w = world();
+  mkdirSync(w.own);
+  execFileSync("mkfifo", [w.path]);
+  const opening = w.open();
+  const opened = opening.then(() => true);
+  await expect.poll(() => Promise.race([opened, w.clock.advance(5_000).then(() => false)]), { timeout: 10_000 }).toBe(true);
+  const copies = await opening;
+  expect(w.log.lines.map((l) => l.event)).toEqual(["swap_copies_not_read", "swap_copies_not_written"]);
+  expect(readdirSync(w.own)).toEqual(["open-swaps"]);
+  await expect(copies.add("")).rejects.toMatchObject({ message: expect.stringContaining("does not answer") });
+  closeSync(openSync(w.path, "w"));
+  const add = () =>
+    copies.add("").then(
+      () => "written",
+      () => "refused",
+    );
+  await expect.poll(add).toBe("written");
+  expect(readdirSync(w.own).sort()).toEqual(["open-swaps", "open-swaps.kept-1"]);
+  await copies.close();
+});
