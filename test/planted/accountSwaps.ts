@@ -1093,7 +1093,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   ),
   bug(
     "a confirmed claim that a reorganisation drops is sent again as it was alone while its swap waits for a coin",
-    FUNDS,
+    NEEDS,
     "[...before, { raw: fromHex(tx.raw), until: null, spend }]",
     "[...before, { raw: fromHex(tx.raw), until: null, spend: null }]",
     NONCES,

@@ -112,8 +112,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a swap that had not negotiated in an accepted copy goes on",
     "src/adapters/sqlite/swapLogs.ts",
-    "state.negotiated ? [events.length, cut] : [events.length + 1, HELD];",
-    "[events.length, cut];",
+    "state.negotiated ? [events.length, cutText(events)] : [events.length + 1, HELD];",
+    "[events.length, cutText(events)];",
     "src/adapters/sqlite/openStore.test.ts",
   ),
   bug(
@@ -1420,7 +1420,7 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "the repair marks an own fee that never left",
-    "src/adapters/sqlite/repair/repairDatabase.ts",
+    "src/adapters/sqlite/swapLogs.ts",
     'event.type === "tx_signed" && isFeeSent',
     'event.type === "tx_signed"',
     "src/adapters/sqlite/repair/repairDatabase.test.ts",
