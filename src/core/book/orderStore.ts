@@ -3,7 +3,7 @@ import { pairOf } from "./bookPair.ts";
 import { Holdings } from "./holdings.ts";
 import { NO_ROOT, trieRoot } from "./trie.ts";
 
-/** What the book holds at most. An order takes about 2.1 kB (`npm run bench -- book`), never more than 4.2, so the defaults bound it at 42 and 85 MB. */
+/** What the book holds at most. An order takes about 2.2 kB (`npm run bench -- book`), never more than 4.8, so the defaults bound it at 44 and 96 MB. */
 export type BookLimits = {
   readonly orders: number;
   readonly ordersPerPair: number;
