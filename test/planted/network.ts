@@ -153,6 +153,13 @@ export const NETWORK: readonly PlantedBug[] = [
     STORE_TEST,
   ),
   bug(
+    "whoever looks at own orders has all of them hashed",
+    "src/app/orderbook/ownBook.ts",
+    "    this.#pairs = pairs;\n",
+    "    for (const own of pairs.values()) rootOf(own);\n    this.#pairs = pairs;\n",
+    "src/app/orderbook/ownBook.test.ts",
+  ),
+  bug(
     "an honest relay is banned for topics somebody made up",
     "src/net/gossipRouter.ts",
     "else if (!this.#relays.connected.has(peer.id)) this.#blame(peer, OFFENCE.invalidMessage",

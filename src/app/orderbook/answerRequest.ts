@@ -124,7 +124,7 @@ function syncState(pubkey: string, roots: readonly (readonly [pair: string, root
 }
 
 function bestOrders(coin: string, action: BestOrdersAction, limit: BestOrdersLimit, from: AnswerSources): PeerAnswer {
-  const pairs = new Set(from.own.roots().map(([pair]) => pair));
+  const pairs = new Set(from.own.pairs());
   if (from.isRelay) for (const pair of from.book.pairs()) pairs.add(pair);
   const orders = new Map<string, readonly OrderbookItem[]>();
   const told: BookOrder[] = [];

@@ -6,7 +6,8 @@ import type { OwnOrders, OwnOrderView } from "../orders/ownOrders.ts";
 /** Pairs remembered after their last own order, to answer "no orders" instead of "never heard of". */
 const MAX_PAST_PAIRS = 1000;
 
-type OwnPair = { readonly orders: readonly BookOrder[]; readonly root: Uint8Array };
+/** `root`: null until it is asked for. Hashing an order takes some 40 microseconds, and each match changes one of them. */
+type OwnPair = { readonly orders: BookOrder[]; root: Uint8Array | null };
 
 /** Own announced orders in the book's terms, with their roots. Follows the source; computes only after a change. */
 export class OwnBook {
@@ -41,26 +42,33 @@ export class OwnBook {
     return Array.from(this.#current().values(), ({ orders }) => orders).flat();
   }
 
+  /** Pairs with open orders. */
+  pairs(): Iterable<string> {
+    return this.#current().keys();
+  }
+
   /** Pairs with open orders and the root over them: what keep-alives say. */
   roots(): readonly (readonly [pair: string, root: Uint8Array])[] {
-    return Array.from(this.#current(), ([pair, { root }]) => [pair, root] as const);
+    return Array.from(this.#current(), ([pair, own]) => [pair, rootOf(own)] as const);
   }
 
   /** Root of one pair; eight zeros if this node never had an order in it. */
   root(pair: string): Uint8Array {
-    return this.#current().get(pair)?.root ?? (this.#pastPairs.has(pair) ? EMPTY_ROOT : NO_ROOT);
+    const own = this.#current().get(pair);
+    if (own) return rootOf(own);
+    return this.#pastPairs.has(pair) ? EMPTY_ROOT : NO_ROOT;
   }
 
   #current(): ReadonlyMap<string, OwnPair> {
     if (this.#pairs) return this.#pairs;
-    const byPair = new Map<string, BookOrder[]>();
+    const pairs = new Map<string, OwnPair>();
     for (const view of this.#source.orders()) {
       const pair = pairOf(view.base, view.rel);
-      byPair.set(pair, [...(byPair.get(pair) ?? []), viewToBookOrder(view, this.pubkey)]);
+      const own = pairs.get(pair) ?? { orders: [], root: null };
+      own.orders.push(viewToBookOrder(view, this.pubkey));
+      pairs.set(pair, own);
       this.#remember(pair);
     }
-    const pairs = new Map<string, OwnPair>();
-    for (const [pair, orders] of byPair) pairs.set(pair, { orders, root: trieRoot(orders.map(({ item }) => trieLeaf(item))) });
     this.#pairs = pairs;
     return pairs;
   }
@@ -71,6 +79,11 @@ export class OwnBook {
     if (this.#pastPairs.size > MAX_PAST_PAIRS && !oldest.done) this.#pastPairs.delete(oldest.value);
   }
 }
+
+const rootOf = (own: OwnPair): Uint8Array => {
+  own.root ??= trieRoot(own.orders.map(({ item }) => trieLeaf(item)));
+  return own.root;
+};
 
 function viewToBookOrder(view: OwnOrderView, pubkey: string): BookOrder {
   const { uuid, base, rel, price, maxVolume, minVolume, createdAt, conf, baseProtocolInfo, relProtocolInfo } = view;
