@@ -76,7 +76,7 @@ export class CopyFile {
 const MAX_KEPT = 100;
 
 /** Where a copy is kept whose swaps the database may not have. */
-export const keptPath = (path: string, n: number): string => `${path}.kept-${n}`;
+const keptPath = (path: string, n: number): string => `${path}.kept-${n}`;
 
 /** Copies that are there, by path: the one in use first, then those kept. Rejects with the system's error where the folder cannot be read. */
 export async function copiesAt(path: string): Promise<readonly string[]> {
