@@ -26,7 +26,7 @@ import { nodeMetrics } from "./nodeMetrics.ts";
 import { noAccount, openAccount } from "./openAccount.ts";
 import { openMetrics } from "./openMetrics.ts";
 import { openNetwork } from "./openNetwork.ts";
-import { openSwapCopies } from "./openSwapCopies.ts";
+import { closeSwapCopies, openSwapCopies } from "./openSwapCopies.ts";
 import { refillViews } from "./refillViews.ts";
 import { createRpcContext } from "./rpcContext.ts";
 import type { NodeOptions, RunningNode } from "./runningNode.ts";
@@ -61,7 +61,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       config.swapCopies === null || account.walletId === null
         ? null
         : await openSwapCopies({ folder: config.swapCopies, walletId: account.walletId }, { db, store: swapLog, clock, log });
-    closers.push(async () => copies?.close());
+    if (copies) closers.push(() => closeSwapCopies(copies));
     const swapStore = copies ? copiedSwapStore(swapLog, copies) : swapLog;
     const swapViews = createSwapViews(db, statusMaker(version));
     const viewKeeper = keepViews(swapViews, { clock, log });

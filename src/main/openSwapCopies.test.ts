@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -92,4 +92,36 @@ test("of a folder that does not answer nothing else is asked until it does: the 
   await expect.poll(add).toBe("written");
   expect(readdirSync(w.own).sort()).toEqual(["open-swaps", "open-swaps.kept-1"]);
   await copies.close();
+});
+
+/** Opens copies in a folder that does not answer, waits for its deadline, closes them and ends. */
+const PROGRAM = `
+import { stat } from "node:fs/promises";
+const [folder, root] = process.argv.slice(1);
+const load = (path) => import(root + path);
+const { closeSwapCopies, openSwapCopies } = await load("/src/main/openSwapCopies.ts");
+const { openInlineDatabase } = await load("/src/adapters/sqlite/inlineDatabase.ts");
+const { createSwapStore, SWAP_SCHEMA } = await load("/src/adapters/sqlite/swapStore.ts");
+const { VirtualClock } = await load("/src/adapters/virtualClock/virtualClock.ts");
+const clock = new VirtualClock();
+const log = { warn: () => undefined, error: (event) => console.log(event) };
+const db = openInlineDatabase(":memory:", [SWAP_SCHEMA]);
+let copies = null;
+void openSwapCopies({ folder, walletId: "${WALLET}" }, { db, store: createSwapStore(db), clock, log }).then((it) => { copies = it; });
+while (copies === null) {
+  await stat(folder); // Asked after what is waited for, so that has its answer if there is one.
+  await clock.advance(1_000);
+}
+await closeSwapCopies(copies);
+process.exit(3);
+`;
+
+test("a process whose folder does not answer ends all the same: its lock on the data folder would keep the next one from starting", () => {
+  const w = world();
+  mkdirSync(w.own);
+  execFileSync("mkfifo", [w.path]);
+  const args = ["--input-type=module", "-e", PROGRAM, w.folder, join(import.meta.dirname, "../..")];
+  const ended = spawnSync(process.execPath, args, { timeout: 30_000, killSignal: "SIGTERM", encoding: "utf8" });
+  expect(ended.stdout).toContain("swap_copies_not_written");
+  expect([ended.status, ended.signal]).toEqual([null, "SIGKILL"]);
 });

@@ -75,3 +75,12 @@ export async function openSwapCopies({ folder, walletId }: SwapCopiesPlace, { db
   await copies.open();
   return copies;
 }
+
+/**
+ * Closes the copies. Where their folder does not answer, the process ends by force when it ends: a thread that waits for the folder would
+ * keep it, and with it its lock on the data folder, until the folder answers.
+ */
+export async function closeSwapCopies(copies: SwapCopies): Promise<void> {
+  await copies.close();
+  if (copies.isUnanswered) process.once("exit", () => process.kill(process.pid, "SIGKILL"));
+}

@@ -208,6 +208,20 @@ export const SWAP: readonly PlantedBug[] = [
     OPEN_COPIES_TEST,
   ),
   bug(
+    "a stop waits for a folder of copies that does not answer",
+    "src/adapters/sqlite/copies/swapCopies.ts",
+    "await withDeadline(this.#deps.clock, DEADLINE_MS, undefined, () => running).catch(() => undefined);",
+    "await running;",
+    COPIES_TEST,
+  ),
+  bug(
+    "a process whose folder of copies does not answer never ends",
+    "src/main/openSwapCopies.ts",
+    'if (copies.isUnanswered) process.once("exit", () => process.kill(process.pid, "SIGKILL"));',
+    "",
+    "src/main/openSwapCopies.test.ts",
+  ),
+  bug(
     "swaps from a copy are not open",
     TAKE_UP_COPIES,
     "...listFromLog(uuid, copy.events, copy.state.finished !== null),",

@@ -340,6 +340,31 @@ test("a folder that never answers holds up nothing for longer than its deadline"
   await copies.close();
 });
 
+test("closing waits for a folder that does not answer no longer than a node may take to stop", async () => {
+  const w = world();
+  let answer: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const copies = new SwapCopies({
+    path: w.path,
+    isTakenUp: true,
+    store: { unsettled: () => asked.then(w.plain.unsettled), log: w.plain.log },
+    clock: w.clock,
+    log: w.log,
+  });
+  copies.follow("");
+  let isClosed = false;
+  void copies.close().then(() => {
+    isClosed = true;
+  });
+  await w.clock.advance(10_000);
+  expect(isClosed).toBe(true);
+  expect(copies.isUnanswered).toBe(true);
+  answer();
+  await expect.poll(() => copies.isUnanswered).toBe(false);
+});
+
 test("a file that has grown is made anew without the swaps that are over", async () => {
   const w = world();
   const copies = await w.open();

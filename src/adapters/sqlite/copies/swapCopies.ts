@@ -82,9 +82,16 @@ export class SwapCopies {
     this.#enqueue(text, () => undefined);
   }
 
+  /** Whether something that was asked of the folder has no answer yet. */
+  get isUnanswered(): boolean {
+    return this.#hangs || this.#running !== null;
+  }
+
+  /** Waits for what is being written, no longer than for an answer of the folder. */
   async close(): Promise<void> {
-    await this.#running;
-    if (!this.#hangs) await this.#file.close().catch(() => undefined);
+    const running = this.#running ?? Promise.resolve();
+    await withDeadline(this.#deps.clock, DEADLINE_MS, undefined, () => running).catch(() => undefined);
+    if (!this.isUnanswered) await this.#file.close().catch(() => undefined);
   }
 
   #enqueue(text: string, done: Waiting["done"]): void {
