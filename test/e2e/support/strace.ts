@@ -61,10 +61,11 @@ export function parseCalls(output: string): FileCall[] {
   const syncing = new Map<string, string>();
   for (const line of output.split("\n")) {
     const thread = line.split(" ", 1)[0] ?? "";
-    const resumed = /<\.\.\. (?:fsync|fdatasync) resumed>.*= 0$/.test(line);
-    if (resumed) {
+    // Where another thread came in between, the end of a call has a line of its own.
+    const [, ended] = /<\.\.\. (?:fsync|fdatasync) resumed>.*= (0$|-1 )/.exec(line) ?? [];
+    if (ended !== undefined) {
       const path = syncing.get(thread);
-      if (path !== undefined) calls.push({ call: "sync-end", path });
+      if (path !== undefined) calls.push({ call: ended === "0" ? "sync-end" : "sync-failed", path });
       syncing.delete(thread);
       continue;
     }
