@@ -208,6 +208,13 @@ export const SWAP: readonly PlantedBug[] = [
     OPEN_COPIES_TEST,
   ),
   bug(
+    "payments leave with their copy in a file that was removed",
+    "src/adapters/sqlite/copies/copyFile.ts",
+    'if (nlink < this.#links) throw new Error("the file was removed");',
+    "void nlink;",
+    COPIES_TEST,
+  ),
+  bug(
     "a stop waits for a folder of copies that does not answer",
     "src/adapters/sqlite/copies/swapCopies.ts",
     "await withDeadline(this.#deps.clock, DEADLINE_MS, undefined, () => running).catch(() => undefined);",

@@ -6,6 +6,8 @@ export class CopyFile {
   readonly #path: string;
   #file: FileHandle | null = null;
   #bytes = 0;
+  /** How many names the file has while it is there: one, where the file system counts them. */
+  #links = 0;
 
   #keepsOld: boolean;
   #spent: readonly string[];
@@ -30,6 +32,8 @@ export class CopyFile {
     if (!this.#file) throw new Error("the file is not open");
     await this.#file.appendFile(text);
     await this.#file.datasync();
+    const { nlink } = await this.#file.stat();
+    if (nlink < this.#links) throw new Error("the file was removed");
     this.#bytes += Buffer.byteLength(text);
   }
 
@@ -57,6 +61,7 @@ export class CopyFile {
       throw cause;
     }
     this.#file = file;
+    this.#links = (await file.stat()).nlink;
   }
 
   /** One that stays is looked at again at the next start. */

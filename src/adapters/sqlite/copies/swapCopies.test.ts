@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SilentLog } from "../../../../test/fakes/silentLog.ts";
@@ -390,5 +390,21 @@ test("what waits is bounded, and what had no room is in the file once that is ma
   await copies.add("");
   // The header, three events, and the line that had room.
   expect(readFileSync(w.path, "utf8").split("\n").length - 1).toBe(5);
+  await copies.close();
+});
+
+test("a copy that somebody removes is missed before the next payment leaves, and made anew", async () => {
+  const w = world();
+  const copies = await w.open();
+  const store = copiedSwapStore(w.plain, copies);
+  await record(store, TAKER, PAYS);
+  await copies.add("");
+  rmSync(join(w.folder, "wallet"), { recursive: true });
+  await expect(record(store, TAKER, PAYS + 1, PAYS)).rejects.toMatchObject({ message: expect.stringContaining("the file was removed") });
+  expect((await w.plain.log(uuidOf(TAKER))).length).toBe(PAYS);
+  await record(store, TAKER, PAYS + 1, PAYS);
+  const fresh = newDatabase();
+  await takeUp(fresh, w.path);
+  expect(await storedTexts(fresh, uuidOf(TAKER))).toEqual(textsOf(TAKER).slice(0, PAYS + 1));
   await copies.close();
 });
