@@ -896,16 +896,22 @@ test("once a node took a transaction no other is waited for, and each gets it al
   expect(isGiven).toBe(true);
 });
 
+/** A node that shows nobody its pool has taken a transaction. */
+async function takenInHiddenPool() {
+  const world = scriptedWorld(1);
+  const tx = world.evm.transaction(null);
+  const only = node(world, 0);
+  only.pending.set(tx.txid, tx);
+  only.says.set("eth_getTransactionByHash", () => null);
+  await world.drive(world.chain.watchAccount(OWNER));
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "accepted" });
+  return { world, tx, only };
+}
+
 test.each(["already known", "AlreadyKnown", "Known transaction", "known transaction: 0xab", "transaction already imported"])(
   "a node that shows nobody its pool and says '%s' has it: a refusal would free the nonce of what is out",
   async (message) => {
-    const world = scriptedWorld(1);
-    const tx = world.evm.transaction(null);
-    const only = node(world, 0);
-    only.pending.set(tx.txid, tx);
-    only.says.set("eth_getTransactionByHash", () => null);
-    await world.drive(world.chain.watchAccount(OWNER));
-    expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "accepted" });
+    const { world, tx, only } = await takenInHiddenPool();
     only.says.set("eth_sendRawTransaction", () => {
       throw new RpcRefusal(-32000, message);
     });
@@ -939,14 +945,7 @@ test.each(["nonce too low: next nonce 6, tx nonce 5", "Transaction nonce is too 
 );
 
 test("a node that limits how often it is asked refuses no transaction: what it took before would count as never sent, and its nonce as free", async () => {
-  const world = scriptedWorld(1);
-  const tx = world.evm.transaction(null);
-  const only = node(world, 0);
-  only.pending.set(tx.txid, tx);
-  // It shows nobody its pool.
-  only.says.set("eth_getTransactionByHash", () => null);
-  await world.drive(world.chain.watchAccount(OWNER));
-  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "accepted" });
+  const { world, tx, only } = await takenInHiddenPool();
   only.says.set("eth_sendRawTransaction", () => {
     throw new RpcRefusal(-32005, "project ID request rate exceeded");
   });

@@ -463,7 +463,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one server stops a coin with an answer that no number can be made of",
     `${AT}/answers.ts`,
-    "    return bad(cause instanceof Error ? cause.message : String(cause));",
+    "    return bad(reasonOf(cause));",
     "    throw cause;",
     ODD_TEST,
   ),

@@ -1,6 +1,7 @@
 import { type BadAnswer, parseAmount } from "../../chainIndex/coinAmount.ts";
 import { type BlockHeader, MAX_HEADERS_BYTES, parseHeader, parseHeaders } from "../../core/proof/blockHeader.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 
 // Answers of the Electrum protocol, version 1.4.
@@ -13,7 +14,7 @@ export function tryToParse<T>(parse: AnswerParser<T>, value: unknown): ReturnTyp
     return parse(value);
   } catch (cause) {
     // TypeError: nothing can be made of it. RangeError: nested beyond the stack.
-    return bad(cause instanceof Error ? cause.message : String(cause));
+    return bad(reasonOf(cause));
   }
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../core/util/reasonOf.ts";
 import type { AccountChainStatus } from "../../ports/accountChain.ts";
 import type { ChainChange } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
@@ -190,7 +191,7 @@ export class LookLoop {
       if (this.signal.aborted || source !== this.#source) return;
       if (cause instanceof Aborted) this.#fail({ kind: "no_nodes", troubles: [`no whole look within ${LOOK_MS / 1000} s`] });
       else {
-        const text = cause instanceof Error ? cause.message : String(cause);
+        const text = reasonOf(cause);
         log.error("account_chain_failed", { cause: text });
         this.#fail({ kind: "no_nodes", troubles: [`this node could not read them: ${text}`] });
       }
@@ -233,7 +234,7 @@ export class LookLoop {
       try {
         listener(change);
       } catch (cause) {
-        this.#deps.log.error("chain_listener_failed", { cause: cause instanceof Error ? cause.message : String(cause) });
+        this.#deps.log.error("chain_listener_failed", { cause: reasonOf(cause) });
       }
     }
   }

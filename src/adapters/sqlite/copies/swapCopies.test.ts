@@ -63,12 +63,22 @@ function world(folder = tempFolder()) {
   const clock = new VirtualClock();
   const plain = createSwapStore(db);
   const path = join(folder, "wallet", "open-swaps");
-  const open = async (isTakenUp = true, source: Pick<SwapStore, "unsettled" | "log"> = plain): Promise<SwapCopies> => {
-    const copies = new SwapCopies({ path, isTakenUp, store: source, clock, log });
+  const make = (isTakenUp = true, source: Pick<SwapStore, "unsettled" | "log"> = plain): SwapCopies =>
+    new SwapCopies({ path, isTakenUp, store: source, clock, log });
+  const open = async (isTakenUp = true): Promise<SwapCopies> => {
+    const copies = make(isTakenUp);
     await copies.open();
     return copies;
   };
-  return { folder, db, log, clock, plain, path, open };
+  /** In a folder that does not answer before `answer` is called. */
+  const makeSilent = () => {
+    let answer: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    return { copies: make(true, { unsettled: () => asked.then(plain.unsettled), log: plain.log }), answer: () => answer() };
+  };
+  return { folder, db, log, clock, plain, path, open, makeSilent };
 }
 const takeUp = async (db: SqlDatabase, path: string): Promise<readonly CopyNote[]> => takeUpCopies(db, await readCopies(path));
 
@@ -310,14 +320,10 @@ test("a folder that is not there is not made: what is mounted there later has th
 
 test("a folder that never answers holds up nothing for longer than its deadline", async () => {
   const w = world();
-  let answer: () => void = () => undefined;
-  const asked = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  const slow = { unsettled: async () => asked.then(() => w.plain.unsettled()), log: w.plain.log };
-  const opening = w.open(true, slow);
+  const { copies, answer } = w.makeSilent();
+  const opening = copies.open();
   await w.clock.advance(60_000);
-  const copies = await opening;
+  await opening;
   const store = copiedSwapStore(w.plain, copies);
   await expect(record(store, TAKER, 1)).rejects.toMatchObject({ kind: "Io" });
   await record(w.plain, TAKER, 3);
@@ -342,17 +348,7 @@ test("a folder that never answers holds up nothing for longer than its deadline"
 
 test("closing waits for a folder that does not answer no longer than a node may take to stop", async () => {
   const w = world();
-  let answer: () => void = () => undefined;
-  const asked = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  const copies = new SwapCopies({
-    path: w.path,
-    isTakenUp: true,
-    store: { unsettled: () => asked.then(w.plain.unsettled), log: w.plain.log },
-    clock: w.clock,
-    log: w.log,
-  });
+  const { copies, answer } = w.makeSilent();
   copies.follow("");
   let isClosed = false;
   void copies.close().then(() => {

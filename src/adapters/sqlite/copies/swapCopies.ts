@@ -1,3 +1,4 @@
+import { reasonOf } from "../../../core/util/reasonOf.ts";
 import { Aborted, type Clock, withDeadline } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import { StorageError } from "../../../ports/sql.ts";
@@ -136,7 +137,7 @@ export class SwapCopies {
       return null;
     } catch (cause) {
       this.#hangs = cause instanceof Aborted;
-      return cause instanceof Error ? cause.message : String(cause);
+      return reasonOf(cause);
     }
   }
 
