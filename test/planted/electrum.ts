@@ -1319,8 +1319,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "servers that others took the place of stay connected",
     `${AT}/electrumChain.ts`,
-    "pool.letGo(before);",
-    "pool.letGo([]);",
+    "pool.letGo(chosen.exchange(choice));",
+    "chosen.exchange(choice);",
     EXCHANGE_TEST,
   ),
   bug(
@@ -1823,9 +1823,9 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "what was refused before it was seen counts as refused",
-    `${AT}/electrumChain.ts`,
-    "if (index.txEntry(txid) !== undefined) refused.forget(txid);",
-    "if (index.txEntry(txid)?.block != null) refused.forget(txid);",
+    `${AT}/broadcasts.ts`,
+    "if (index.txEntry(txid) !== undefined) this.#refused.forget(txid);",
+    "if (index.txEntry(txid)?.block != null) this.#refused.forget(txid);",
     POLITE_TEST,
   ),
   bug(
@@ -1886,7 +1886,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "a block whose work counts as costly is asked of nobody, though those before it were made for nothing",
-    `${AT}/electrumChain.ts`,
+    `${AT}/electrumParts.ts`,
     "isProof: () => follower.isProof,",
     "isProof: () => follower.isCostly,",
     "test/electrum/inventedPayment.test.ts",
@@ -1992,7 +1992,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   ),
   bug(
     "who asks for seven connected servers makes do with five",
-    `${AT}/electrumChain.ts`,
+    `${AT}/chosenServers.ts`,
     "choice.maxConnected ?? Math.max(USUAL_MAX_CONNECTED, choice.minConnected ?? 1)",
     "choice.maxConnected ?? USUAL_MAX_CONNECTED",
     FEW_TEST,
