@@ -162,6 +162,20 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
     "test/sim/interest.test.ts",
   ),
   bug(
+    "a claim on a coin with interest has a lock time, which grows too old",
+    "src/app/coin/ownTxBuilder.ts",
+    "const lockTime = this.#deps.spec.kind.paysInterest ? 0 : this.#spendLockTime(args.contract);",
+    "const lockTime = this.#spendLockTime(args.contract);",
+    "test/sim/interest.test.ts",
+  ),
+  bug(
+    "a refund whose fee cannot rise is never signed anew, though its lock time is too old for any mempool",
+    "src/app/swap/duties/feeVersions.ts",
+    "if (!refused || !coin.hasAged?.(bytesOf(current)) || !isDueAnew(task, slot)) return null;",
+    "if (!refused || !coin.hasAged?.(bytesOf(current)) || isDueAnew(task, slot)) return null;",
+    "test/sim/interest.test.ts",
+  ),
+  bug(
     "a lock time that a coin with interest still takes counts as too old",
     "src/core/utxo/txTemplate.ts",
     "lockTime + INTEREST_WINDOW_SEC < blockSec",

@@ -159,3 +159,28 @@ test.each([30, 100])(
   },
   TIMEOUT_MS,
 );
+
+test.each([
+  // A claim needs no lock time: it goes at once.
+  ["claim", "makerPaymentSpend", KMD, PLAIN, "success", [PLAIN], 10],
+  ["refund", "takerPaymentRefund", PLAIN, KMD, "refunded", [], 120],
+] as const)(
+  "a %s that the own daemon refuses for half a day, until its fee is as high as fees may be and its lock time too old, goes through then",
+  async (_, slot, base, rel, end, given, minutes) => {
+    await open();
+    taker.onEvent = (event) => {
+      if (event.type === "tx_attempted" && event.slot === slot)
+        void taker.daemonFault(KMD, { kind: "refuse_broadcast", forMs: 12 * HOUR_MS });
+    };
+    const uuid = await match(base, rel);
+    await world.runUntil("the taker has paid", () => has(taker, uuid, "tx_confirmed", "takerPayment"), HOUR_MS);
+    if (end === "refunded") maker.crash();
+    await world.runUntil("it is sent", () => has(taker, uuid, "tx_attempted", slot), 6 * HOUR_MS);
+    maker.crash();
+    await world.advance(12 * HOUR_MS);
+    expect(taker.outcome(uuid)).toBeNull();
+    await world.runUntil("it is over", () => taker.outcome(uuid) !== null, minutes * MINUTE_MS);
+    expect([taker.outcome(uuid), lost(taker)]).toEqual([end, given]);
+  },
+  TIMEOUT_MS,
+);

@@ -11,7 +11,14 @@ import { filterUnspents, largestUnspents, type SortedUnspents, type Unspent } fr
 import { FEW_BARE_INPUTS, HTLC_VOUT } from "../../core/utxo/swapTx.ts";
 import type { Tx, TxInput, TxOutput } from "../../core/utxo/tx.ts";
 import { parseTx, serializeTx, txid } from "../../core/utxo/txCodec.ts";
-import { currentLockTime, draftTx, htlcLockTime, SEQUENCE_FINAL, SEQUENCE_REPLACEABLE } from "../../core/utxo/txTemplate.ts";
+import {
+  currentLockTime,
+  draftTx,
+  htlcLockTime,
+  isAgedForMempool,
+  SEQUENCE_FINAL,
+  SEQUENCE_REPLACEABLE,
+} from "../../core/utxo/txTemplate.ts";
 import type { UtxoChain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { CancelFees, Contract, OwnSignedTx } from "../swap/swapCoin.ts";
@@ -123,15 +130,28 @@ export class OwnTxBuilder {
     readonly fee?: bigint;
   }): Result<OwnSignedTx, FundsError> {
     const secret = new Secret(args.secret);
-    return this.#spendContract(args, (spend) => buildHtlcClaim(spend, secret, this.#deps.wallet.key));
+    // A lock time binds no claim, and on Komodo it would make it too old for any block an hour later.
+    const lockTime = this.#deps.spec.kind.paysInterest ? 0 : this.#spendLockTime(args.contract);
+    return this.#spendContract(args, lockTime, (spend) => buildHtlcClaim(spend, secret, this.#deps.wallet.key));
   }
 
   refund(args: { readonly contract: Contract; readonly payment: Uint8Array; readonly fee?: bigint }): Result<OwnSignedTx, FundsError> {
-    return this.#spendContract(args, (spend) => buildHtlcRefund(spend, this.#deps.wallet.key));
+    return this.#spendContract(args, this.#spendLockTime(args.contract), (spend) => buildHtlcRefund(spend, this.#deps.wallet.key));
+  }
+
+  #spendLockTime({ lock }: Contract): number {
+    const { chain, spec } = this.#deps;
+    const { paysInterest } = spec.kind;
+    const { state, tip } = chain.status();
+    // Komodo's blocks take none whose lock time is an hour before theirs: a backend that catches up shows an old time, and the clock decides alone.
+    const isBehind = paysInterest && state !== "ready";
+    const medianTimePastSec = isBehind ? Number.POSITIVE_INFINITY : (tip?.medianTimePastSec ?? 0);
+    return htlcLockTime(lock, { medianTimePastSec, nowSec: this.#nowSec() }, paysInterest);
   }
 
   #spendContract(
     args: { readonly contract: Contract; readonly payment: Uint8Array; readonly fee?: bigint },
+    lockTime: number,
     build: (spend: HtlcSpend) => Result<Tx, HtlcSpendError>,
   ): Result<OwnSignedTx, FundsError> {
     const { kind } = this.#deps.spec;
@@ -143,10 +163,6 @@ export class OwnTxBuilder {
     const wanted = args.fee ?? htlcSpendFee(this.#deps.rates.rate(null));
     // What is asked for beyond what the contract can pay is cut; a fee nobody named must fit.
     const fee = args.fee !== undefined && wanted > most ? most : wanted;
-    const { state, tip } = this.#deps.chain.status();
-    // Komodo's blocks take none whose lock time is an hour before theirs: a backend that catches up shows an old time, and the clock decides alone.
-    const isBehind = kind.paysInterest && state !== "ready";
-    const medianTimePastSec = isBehind ? Number.POSITIVE_INFINITY : (tip?.medianTimePastSec ?? 0);
     if (fee < 0n) return this.#internal(`the contract holds ${output.value} units, less than dust`);
     const built = build({
       template: kind.template,
@@ -155,12 +171,19 @@ export class OwnTxBuilder {
       terms: contract,
       outputScript: this.#changeScript(),
       fee,
-      lockTime: htlcLockTime(contract.lock, { medianTimePastSec, nowSec: this.#nowSec() }, kind.paysInterest),
+      lockTime,
       replaceable: kind.relayPolicy === "replace",
       dust: kind.dust,
     });
     if (!built.ok) return this.#internal(`the contract holds ${output.value} units, too few for the miner fee`);
     return ok(signedTx(built.value, fee));
+  }
+
+  /** Whether no mempool takes it any more, as the chain's time is: its lock time is too old for a coin with interest. */
+  hasAged(raw: Uint8Array): boolean {
+    const { chain, spec } = this.#deps;
+    const { state, tip } = chain.status();
+    return spec.kind.paysInterest && state === "ready" && tip !== null && isAgedForMempool(this.parse(raw).lockTime, tip.medianTimePastSec);
   }
 
   /** Whether it spends what will never be there: an output of an own transaction that no block takes any more. */

@@ -168,6 +168,9 @@ export class UtxoSwapCoin extends UtxoTradeFunds implements SwapCoin {
   sameTx(a: Uint8Array, b: Uint8Array): boolean {
     return this.#reader.sameTx(a, b);
   }
+  hasAged(raw: Uint8Array): boolean {
+    return this.builder.hasAged(raw);
+  }
   restsOnAged(raw: Uint8Array): boolean {
     return this.builder.restsOnAged(raw);
   }

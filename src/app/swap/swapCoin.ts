@@ -231,6 +231,8 @@ export interface SwapCoin extends TradingCoin {
    * confirm. It beats the payment with what its children pay.
    */
   buildCancel(payment: Uint8Array, fees?: CancelFees): Result<OwnSignedTx, FundsError>;
+  /** Whether no mempool takes an own transaction any more, for its lock time is too old. Absent where nothing ages. */
+  hasAged?(raw: Uint8Array): boolean;
   /**
    * Whether an own transaction is built on another own one that no block takes any more (`isAged`): then neither is ever mined. Absent where
    * nothing ages.

@@ -1,5 +1,5 @@
 import type { Tx } from "../../core/utxo/tx.ts";
-import { isAged } from "../../core/utxo/txTemplate.ts";
+import { isAged, isAgedForMempool } from "../../core/utxo/txTemplate.ts";
 import { MAX_BLOCK_WEIGHT } from "../block.ts";
 import { type ChainParams, COINBASE_MATURITY, MAX_MONEY } from "../chainParams.ts";
 import { type ChainTx, isCoinbase, isNullOutPoint, outPointKey } from "../chainTx.ts";
@@ -49,17 +49,14 @@ export function isFinal(tx: Tx, height: number, time: number): boolean {
   return tx.inputs.every((i) => i.sequence === SEQUENCE_FINAL);
 }
 
-/** Time of the next block as komodod's mempool reckons, seconds after the chain's median time. */
-const NEXT_BLOCK_SEC = 777;
-
 /** komodod's `komodo_validate_interest`: whether its lock time is too old for a block of `time`, unix seconds. */
 export function hasAged({ lockTime }: Tx, params: ChainParams, time: number): boolean {
   return params.paysInterest && isAged(lockTime, time);
 }
 
 /** The same for the mempool over a tip of that median time. */
-export const hasAgedForMempool = (tx: Tx, params: ChainParams, medianTime: number): boolean =>
-  hasAged(tx, params, medianTime + NEXT_BLOCK_SEC);
+export const hasAgedForMempool = ({ lockTime }: Tx, params: ChainParams, medianTime: number): boolean =>
+  params.paysInterest && isAgedForMempool(lockTime, medianTime);
 
 /** ZIP-203: a transaction with an expiry height cannot be mined above it. */
 export function isExpired(tx: Tx, height: number): boolean {

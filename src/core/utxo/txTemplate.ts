@@ -56,6 +56,13 @@ export function isRefundFinal(lockTime: number, medianTimePastSec: number): bool
   return lockTime < medianTimePastSec;
 }
 
+/** Time of the next block as komodod's mempool reckons, seconds after the chain's median time. */
+const NEXT_BLOCK_SEC = 777;
+
+/** Whether the mempools of a chain that pays interest take nothing of that lock time any more, over a tip of that median time. */
+export const isAgedForMempool = (lockTime: number, medianTimePastSec: number): boolean =>
+  isAged(lockTime, medianTimePastSec + NEXT_BLOCK_SEC);
+
 /**
  * Whether a chain that pays interest takes a transaction of that lock time in no block of that time. Of the chain's median time: in none any more, for
  * the time of each block is above it (BIP-113).

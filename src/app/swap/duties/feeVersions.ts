@@ -1,5 +1,5 @@
-import { isChildSlot, ownRefund, type PaymentSlot, parentOf, type Slot } from "../../../core/swap/events.ts";
-import { type FeeQuestion, goingFee, nextFee, scheduledFee, upFrontFee } from "../../../core/swap/feeSchedule.ts";
+import { isChildSlot, ownRefund, type PaymentSlot, parentOf, type Slot, type SwapEvent } from "../../../core/swap/events.ts";
+import { type FeeQuestion, goingFee, nextFee, payableCap, scheduledFee, upFrontFee } from "../../../core/swap/feeSchedule.ts";
 import { feeWindow } from "../../../core/swap/feeWindow.ts";
 import type { TxVersion } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
@@ -116,7 +116,7 @@ export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSigna
 export const isLate = (question: FeeQuestion): boolean => 2 * question.now > question.since + question.deadline;
 
 /**
- * Another claim or refund: of the payment's new id, or with a higher fee. Null for transactions of other kinds, and while there
+ * Another claim or refund: of the payment's new id, with a higher fee, or with a lock time that is not too old. Null for transactions of other kinds, and while there
  * is time for one that was in a block and that another transaction of ours is built on, which would go with it: after a reorg
  * it only has to be sent again.
  */
@@ -134,8 +134,25 @@ export function nextSpend(task: SwapTask, slot: Slot, refused: boolean, form: st
   const canReplace = coin.relayPolicy === "replace" || coin.relayPolicy === "nonce";
   // What spends another form than the one shown is refused by those that show that, and may be in no mempool.
   const isOfOther = form !== null && form !== formsToSpend(task, slot)[0];
-  const fee = canReplace || refused || isOfOther ? nextFee(question, paid) : null;
-  return fee === null ? null : buildSpend(task, slot, payment, fee, form, bytesOf(current));
+  const dearer = canReplace || refused || isOfOther ? nextFee(question, paid) : null;
+  if (dearer !== null) return buildSpend(task, slot, payment, dearer, form, bytesOf(current));
+  if (!refused || !coin.hasAged?.(bytesOf(current)) || !isDueAnew(task, slot)) return null;
+  const most = payableCap(question);
+  const built = buildSpend(task, slot, payment, paid < most ? paid : most, form, bytesOf(current));
+  return built && !coin.hasAged(built.raw) ? built : null;
+}
+
+/** The age of a claim or refund to the pause before it is signed anew for nothing but another lock time. */
+const AGE_TO_PAUSE = 8;
+
+/**
+ * Whether a claim or refund whose lock time is too old, and whose fee cannot rise, is signed anew: again and again while a backend refuses
+ * all of them, each time after a longer pause. A year of it takes eighty of the `MAX_VERSIONS`.
+ */
+function isDueAnew(task: SwapTask, slot: Slot): boolean {
+  const isVersion = (e: SwapEvent): boolean => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot;
+  const [first, last, now] = [task.timeOf(isVersion) ?? 0, task.lastTimeOf(isVersion) ?? 0, task.nowSec()];
+  return (now - last) * AGE_TO_PAUSE >= now - first;
 }
 
 /**
