@@ -1,7 +1,7 @@
 import type { EvmBackend } from "../adapters/evmRpc/evmNode.ts";
 import { type EvmRpcOptions, openEvmRpcChain } from "../adapters/evmRpc/evmRpcChain.ts";
 import { type BadNodeUrl, type NodeUrl, parseNodeUrl, withoutKeys } from "../adapters/evmRpc/nodeUrl.ts";
-import { createWsRpc } from "../adapters/evmRpc/wsRpc.ts";
+import { WsRpc } from "../adapters/evmRpc/wsRpc.ts";
 import { createDaemonClient } from "../adapters/jsonRpc/daemonClient.ts";
 import type { OpenedAccountChain } from "../app/coin/evmParts.ts";
 import { err, ok, type Result } from "../core/util/result.ts";
@@ -34,8 +34,9 @@ function discreet(rpc: DaemonRpc, node: NodeUrl): DaemonRpc {
 function backendOf(node: NodeUrl, name: string, { clock, rng }: EvmChainDeps): EvmBackend {
   const { url, user, password } = node;
   if (node.transport === "ws") {
-    const backend = createWsRpc(name, webSocketOpener(node, rng, MAX_ANSWER_BYTES), clock);
-    return { ...backend, rpc: discreet(backend.rpc, node) };
+    const backend = new WsRpc(name, webSocketOpener(node, rng, MAX_ANSWER_BYTES), clock);
+    const onHead = (listener: () => void): (() => void) => backend.onHead(listener);
+    return { name, rpc: discreet(backend.rpc, node), onHead, close: () => backend.close() };
   }
   const rpc = createDaemonClient({ url, user, password, what: "node" }, clock, {
     version: "2.0",

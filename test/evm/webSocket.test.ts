@@ -5,7 +5,8 @@ import type { Duplex } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
 import type { EvmBackend } from "../../src/adapters/evmRpc/evmNode.ts";
 import { parseNodeUrl } from "../../src/adapters/evmRpc/nodeUrl.ts";
-import { createWsRpc, parseWsText } from "../../src/adapters/evmRpc/wsRpc.ts";
+import { parseWsText } from "../../src/adapters/evmRpc/wsCalls.ts";
+import { WsRpc } from "../../src/adapters/evmRpc/wsRpc.ts";
 import { createSystemClock } from "../../src/adapters/system/systemClock.ts";
 import { seededRng } from "../../src/adapters/virtualClock/seededRng.ts";
 import { VirtualClock } from "../../src/adapters/virtualClock/virtualClock.ts";
@@ -124,7 +125,7 @@ class FarEnd {
       close: () => handlers.onClose("closed"),
     });
   };
-  readonly backend: EvmBackend = createWsRpc("far", this.open, this.clock);
+  readonly backend: EvmBackend = new WsRpc("far", this.open, this.clock);
 }
 
 test("answers find their calls, in whatever order they come", async () => {
@@ -156,7 +157,7 @@ test.each<readonly [string, (first: number) => object]>([
       },
       close: () => handlers.onClose("closed"),
     });
-  const { rpc } = createWsRpc("far", open, clock);
+  const { rpc } = new WsRpc("far", open, clock);
   const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
   const answers = [ok("a"), err({ kind: "rpc", code: -32601, message: "no b" }), ok("c")];
   expect(await rpc.callBatch?.(calls)).toEqual(answers);
@@ -176,7 +177,7 @@ test("calls whose time was over before there was a connection are not sent over 
     await sleep(far.clock, 8_000, signal);
     return far.open(handlers, signal);
   };
-  const { rpc } = createWsRpc("far", late, far.clock);
+  const { rpc } = new WsRpc("far", late, far.clock);
   far.answers = false;
   const calls = Array.from({ length: 100 }, () => ({ method: "a", params: [] }));
   const lost: unknown[] = [];
@@ -204,7 +205,7 @@ test("one call of a batch that fails turns no batch away", async () => {
       },
       close: () => handlers.onClose("closed"),
     });
-  const { rpc } = createWsRpc("far", open, clock);
+  const { rpc } = new WsRpc("far", open, clock);
   const calls = ["a", "b"].map((method) => ({ method, params: [] }));
   expect(await rpc.callBatch?.(calls)).toEqual([err({ kind: "rpc", code: -32601, message: "no a" }), ok("b")]);
   expect(messages).toBe(1);
@@ -318,7 +319,7 @@ describe("over real sockets", () => {
   function client(url: string): EvmBackend {
     const node = parseNodeUrl(url);
     if (!node.ok) expect.fail(url);
-    const backend = createWsRpc(node.value.name, webSocketOpener(node.value, seededRng(1), 10_000), createSystemClock());
+    const backend = new WsRpc(node.value.name, webSocketOpener(node.value, seededRng(1), 10_000), createSystemClock());
     closing.push(() => backend.close());
     return backend;
   }

@@ -17,7 +17,7 @@ import {
 } from "../../src/adapters/evmRpc/answers.ts";
 import { parseNodeUrl } from "../../src/adapters/evmRpc/nodeUrl.ts";
 import { rebuildTx } from "../../src/adapters/evmRpc/rebuildTx.ts";
-import { parseWsText } from "../../src/adapters/evmRpc/wsRpc.ts";
+import { parseWsText } from "../../src/adapters/evmRpc/wsCalls.ts";
 import { encodeWords } from "../../src/core/evm/abi.ts";
 import { addressFromBytes, checksumAddress, parseAddress, parseAnyCaseAddress } from "../../src/core/evm/address.ts";
 import { parseOracleFee } from "../../src/core/evm/dataCost.ts";

@@ -413,8 +413,8 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "calls over a WebSocket that nobody waits for any more keep their place for ever",
     "src/adapters/evmRpc/wsRpc.ts",
-    "if (waited.aborted) return [];\n        if (!ready.ok)",
-    "if (!ready.ok)",
+    "if (waited.aborted) return [];\n        return ready.ok",
+    "return ready.ok",
     "test/evm/webSocket.test.ts",
   ),
   bug(

@@ -609,14 +609,14 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   ),
   bug(
     "a node over WebSocket that turns a batch away passes for one that is away",
-    "src/adapters/evmRpc/wsRpc.ts",
+    "src/adapters/evmRpc/wsCalls.ts",
     "answers.length < ids.length && isMeant(ids)",
     "answers.length > ids.length && isMeant(ids)",
     "test/evm/webSocket.test.ts",
   ),
   bug(
     "one call of a batch over WebSocket that fails has all be asked again, one by one",
-    "src/adapters/evmRpc/wsRpc.ts",
+    "src/adapters/evmRpc/wsCalls.ts",
     "(isList && ids.includes(id))",
     "ids.includes(id)",
     "test/evm/webSocket.test.ts",

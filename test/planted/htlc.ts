@@ -115,7 +115,7 @@ export const HTLC_BUGS: readonly PlantedBug[] = [
   bug(
     "a refund of a coin with interest is signed for the old time of a daemon that catches up",
     "src/app/coin/ownTxBuilder.ts",
-    'kind.paysInterest && state !== "ready"',
+    'paysInterest && state !== "ready"',
     "false",
     "src/app/coin/ownTxBuilder.test.ts",
   ),
