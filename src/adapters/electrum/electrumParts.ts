@@ -31,11 +31,8 @@ const USUAL_COSTLY_WORK = 2n ** 32n;
 /** A piece of history and what is on its way beside it take four times its bytes; what else comes meanwhile has room, too. */
 const PIECES_HELD = 6;
 
-/** The parts of one chain that its port speaks to. */
-export type ElectrumParts = ReturnType<typeof electrumParts>;
-
 /**
- * Makes the parts of one chain and ties them together; nothing runs yet.
+ * Makes the parts of one chain and ties them together; nothing runs yet. Given back are those that the chain's port speaks to.
  *
  * @param deps      as of `openElectrumChain`; `log` already names the coin
  * @param snapshot  what the coin's store holds
