@@ -1,6 +1,6 @@
 import { hkdfSync } from "node:crypto";
 import { chainOf, contractOf, depthOf } from "../../src/app/swap/contracts.ts";
-import type { Slot } from "../../src/core/swap/events.ts";
+import type { Slot, StoredEvent } from "../../src/core/swap/events.ts";
 import { ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
@@ -237,8 +237,13 @@ export class Watch {
     const early = (text: string): void => this.violate("secret", `${side.node} reveals the secret of the swap although ${text}`, swap.uuid);
     const wrong = swap.misled.has(side.node) ? null : this.#unfit(side, "takerPayment");
     if (wrong !== null) early(wrong);
-    const lateSec = this.#lateSec(limitsOf(side).revealBy);
-    if (lateSec > 0 && !swap.isTimeWrong) early(`it is ${lateSec} s past its limit`);
+    const limit = limitsOf(side).revealBy;
+    const lateSec = this.#lateSec(limit);
+    // One that was marked in time may have left then: whoever has seen it has the secret.
+    const isMark = ({ event: e }: StoredEvent): boolean => e.type === "tx_attempted" && e.slot === "takerPaymentSpend";
+    const markedMs = side.history.find(({ stored }) => isMark(stored))?.worldMs ?? Number.POSITIVE_INFINITY;
+    const mayHaveLeft = markedMs <= limit * 1_000 + ENVELOPE.clockErrorMs;
+    if (lateSec > 0 && !mayHaveLeft && !swap.isTimeWrong) early(`it is ${lateSec} s past its limit`);
   }
 
   /** What is wrong with the other side's payment, by the chain itself; null: it stands as deep as agreed, unspent. */

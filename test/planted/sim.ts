@@ -50,6 +50,8 @@ const TIGHT = "--seed 1 --makers 1 --takers 6 --coins 2 --hours 0.2 --rate 60 --
 const SHORT = "--seed 1 --makers 4 --takers 2 --coins 2 --hours 0.1 --rate 300 --faults 0 --purse 3 --one-way";
 /** Processes that die and come back hours later. */
 const CRASHED = "--seed 17 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
+/** The same, where one dies between the mark of its claim and its sending. */
+const CRASHED_AT_CLAIM = "--seed 2 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
 /** Daemons away for hours. */
 const CUT_OFF = "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 40 --outside 80% --kinds daemon_down,daemon_stall";
 /** Processes that die while their daemons refuse what they send. */
@@ -100,6 +102,14 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     TIMELOCKS,
     "revealBy: Math.min(startedAt + Math.floor((4 * lockDurationSec) / 5), lock - revealMarginSec),",
     "revealBy: makerLock(makerStart, lockDurationSec) - revealMarginSec,",
+  ),
+  caught(
+    "secret",
+    CRASHED_AT_CLAIM,
+    "a claim that never left shows its secret after the other payment is back",
+    PUBLISH,
+    'if (slot === "takerPaymentSpend" && (await isClaimInVainNow(task, signal))) {',
+    'if (slot === "takerPaymentSpend" && !first && (await isClaimInVainNow(task, signal))) {',
   ),
   caught(
     "secret",

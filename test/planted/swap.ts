@@ -29,6 +29,7 @@ const OPEN_COPIES_TEST = "src/main/openSwapCopies.test.ts";
 const COPIES_TEST = "src/adapters/sqlite/copies/swapCopies.test.ts";
 const BAD_PEERS = "test/swap/badPeers.test.ts";
 const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
+const LATE_CLAIM_TEST = "src/app/swap/duties/lateClaim.test.ts";
 const LOCK_TIMES_TEST = "src/app/swap/duties/lockTimes.test.ts";
 const GUARDED_TEST = "src/app/swap/duties/guardedContracts.test.ts";
 const FORMS = "src/app/swap/duties/paymentForms.ts";
@@ -403,6 +404,21 @@ export const SWAP: readonly PlantedBug[] = [
     "",
     CLOCKS,
     VISITS_TEST,
+  ),
+  bug(
+    "servers that are visited get a claim that never left, though the other payment is back",
+    "src/app/swap/duties/paymentForms.ts",
+    ' || (slot === "takerPaymentSpend" && isClaimInVain(task))) return [];',
+    ") return [];",
+    LATE_CLAIM_TEST,
+  ),
+  bug(
+    "a claim that may have left is kept at home late though the other payment stands",
+    "src/app/swap/duties/lateClaim.ts",
+    "return Boolean(spend && ",
+    "return Boolean(!spend || ",
+    OUTBOX,
+    LATE_CLAIM_TEST,
   ),
   bug(
     "what a swap paid from is let go of after ten minutes",

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
 import { toUnits } from "../../src/core/money/rational.ts";
+import type { StoredEvent } from "../../src/core/swap/events.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
 import { parseTx } from "../../src/core/utxo/txCodec.ts";
 import { SwapWorld } from "../fakes/swapWorld.ts";
@@ -30,6 +31,52 @@ test("a payment marked as started but never sent does not leave hours later: its
   expect(await world.outcome(world.maker, uuid)).toBe("cancelled");
   expect(world.chain("AAA").state.blockOfTx(paid?.txid ?? "")).toBeUndefined();
   expect(before - world.maker.units("AAA")).toBeLessThan(10_000n);
+});
+
+/** A maker whose claim was marked and never sent is away until the taker has taken its payment back. `sent`: what it broadcasts there since. */
+async function claimInVain(isMined: boolean): Promise<{ readonly uuid: string; readonly sent: () => readonly unknown[] }> {
+  world = await SwapWorld.open();
+  const { maker } = world;
+  maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  const uuid = await world.start();
+  await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+  await maker.stop();
+  maker.rpcOf("BBB").instead.clear();
+  if (!isMined) await world.withheld(world.taker, uuid, "takerPaymentRefund");
+  const stage = isMined ? "tx_confirmed" : "tx_seen";
+  const isBack = ({ event: e }: StoredEvent): boolean => e.type === stage && e.slot === "takerPaymentRefund";
+  await world.until("the taker's refund", async () => (await world.taker.events(uuid)).some(isBack));
+  const before = maker.log.lines.length;
+  await maker.restart();
+  return { uuid, sent: () => maker.log.lines.slice(before).filter((l) => l.event === "broadcast" && l.fields.coin === "BBB") };
+}
+
+test.each([true, false])(
+  "a claim marked as started but never sent shows no secret once the taker's payment is back (in a block: %s)",
+  async (isMined) => {
+    const { uuid, sent } = await claimInVain(isMined);
+    await world.advance(120);
+    expect(sent()).toEqual([]);
+    world.chain("BBB").held.clear();
+    expect(await world.finish(uuid)).toEqual({ maker: "refunded", taker: "refunded" });
+    expect(sent()).toEqual([]);
+  },
+);
+
+test("a claim that was marked in time goes out late where the taker's payment still stands: it may have left", async () => {
+  world = await SwapWorld.open();
+  const { maker, taker } = world;
+  maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  const uuid = await world.start();
+  await world.until("the mark", async () => (await maker.state(uuid)).own.takerPaymentSpend?.attempted === true);
+  await taker.stop();
+  await maker.stop();
+  await world.advance(500);
+  maker.rpcOf("BBB").instead.clear();
+  await maker.restart();
+  await world.until("the maker's end", async () => (await world.outcome(maker, uuid)) !== null);
+  await taker.restart();
+  expect(await world.finish(uuid)).toEqual({ maker: "success", taker: "success" });
 });
 
 test.each([

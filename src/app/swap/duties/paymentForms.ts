@@ -14,6 +14,7 @@ import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
 import type { SwapCoin } from "../swapCoin.ts";
 import type { SwapTask } from "../swapTask.ts";
+import { isClaimInVain } from "./lateClaim.ts";
 
 /** The payment that a claim or refund spends; null for other slots. */
 export function spentPayment(task: SwapTask, slot: Slot): PaymentSlot | null {
@@ -101,7 +102,7 @@ export function versionsBeside(task: SwapTask, slot: Slot, form: string | null):
 export function ownSpends(task: SwapTask, payment: PaymentSlot): readonly (readonly OwnSpend[])[] {
   const { role } = task.state.terms;
   const slot = payment === ownPayment(role) ? ownRefund(role) : ownClaim(role);
-  if (!task.state.own[slot]?.attempted) return [];
+  if (!task.state.own[slot]?.attempted || (slot === "takerPaymentSpend" && isClaimInVain(task))) return [];
   const children = task.state.own[slot === ownRefund(role) ? "refundChild" : "claimChild"];
   const coin = task.coin(chainOf(role, slot));
   const toGive = ({ txid, raw }: TxVersion): OwnSpend => ({ txid, hex: raw });

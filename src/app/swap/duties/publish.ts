@@ -12,6 +12,7 @@ import { childFees, isBuiltOnByOthers } from "./childVersions.ts";
 import { revealUnsafe } from "./claimAndRefund.ts";
 import { feeInVain, feeLostTo } from "./fee.ts";
 import { currentVersion } from "./feeVersions.ts";
+import { isClaimInVainNow } from "./lateClaim.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
@@ -66,6 +67,11 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
     if (slot === "fee" && isFeeMoot(task.state)) coin.giveUp?.(raw, isRefused);
     // One that lost its inputs can be sent by nobody.
     if (slot === "fee" && feeLostTo(task) !== null) {
+      await task.news(seen, LOOK_MS, signal);
+      continue;
+    }
+    if (slot === "takerPaymentSpend" && (await isClaimInVainNow(task, signal))) {
+      task.trouble("the claim is late, nobody has seen it, and the taker's payment is gone or not to be seen: the secret is not shown");
       await task.news(seen, LOOK_MS, signal);
       continue;
     }

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import type { SwapTask } from "../swapTask.ts";
+import { ownSpends } from "./paymentForms.ts";
+
+const KEY = `02${"ab".repeat(32)}`;
+const LIMIT = 800;
+
+type Case = {
+  readonly nowSec?: number;
+  readonly spentBy?: string | null;
+  readonly chainState?: string;
+  /** It was seen once, and is gone. */
+  readonly wasSeen?: boolean;
+  readonly isKnown?: boolean;
+};
+
+/** What is given of a claim that was marked, to servers that are visited. */
+function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", wasSeen = false, isKnown = false }: Case): number {
+  const output = { txid: "payment", vout: 0, spentBy: spentBy === null ? null : { txid: spentBy, block: null } };
+  const chain = {
+    status: () => ({ state: chainState }),
+    tx: () => (isKnown ? {} : undefined),
+    outputs: () => [output],
+  };
+  const coin = { chain, contractScript: () => new Uint8Array(23), spends: () => true };
+  const state = {
+    terms: {
+      role: "maker",
+      startedAt: 0,
+      lockDurationSec: 1_000,
+      myMakerCoinPub: KEY,
+      myTakerCoinPub: KEY,
+      makerUnits: "1",
+      takerUnits: "1",
+    },
+    negotiated: { secretHash: "ab".repeat(20), theirStartedAt: 0, makerCoinPub: KEY, takerCoinPub: KEY },
+    own: { takerPaymentSpend: { txid: "claim", raw: "01", attempted: true, notAfter: LIMIT } },
+    received: { takerPayment: { txid: "payment", raw: "02" } },
+    facts: {},
+    forms: {},
+    secret: null,
+  };
+  const events = wasSeen ? [{ event: { type: "tx_seen", slot: "takerPaymentSpend" } }] : [];
+  const task = { state, events, coin: () => coin, nowSec: () => nowSec } as unknown as SwapTask;
+  return ownSpends(task, "takerPayment").flat().length;
+}
+
+test.each<readonly [string, Case, number]>([
+  ["the payment stands, late as it is", {}, 1],
+  ["the payment has gone back", { spentBy: "refund" }, 0],
+  ["it has, and the claim is in time", { spentBy: "refund", nowSec: LIMIT }, 1],
+  ["it has, and the claim was seen before", { spentBy: "refund", wasSeen: true }, 1],
+  ["it has, and the claim is seen", { spentBy: "refund", isKnown: true }, 1],
+  ["the claim itself has spent it", { spentBy: "claim" }, 1],
+  ["nobody tells what became of it", { chainState: "unreachable" }, 0],
+])("what servers that are visited get of a maker's claim: %s", (_, state, expected) => {
+  expect(given(state)).toBe(expected);
+});
