@@ -406,6 +406,14 @@ export const SWAP: readonly PlantedBug[] = [
     VISITS_TEST,
   ),
   bug(
+    "a payment that never left is told the other side when it may not leave any more",
+    PAYMENT,
+    "return isOut || maySendPayment(task, false);",
+    "return isOut || own[slot]?.attempted === true;",
+    OUTBOX,
+    CLOCKS,
+  ),
+  bug(
     "servers that are visited get a claim that never left, though the other payment is back",
     "src/app/swap/duties/paymentForms.ts",
     ' || (slot === "takerPaymentSpend" && isClaimInVain(task))) return [];',

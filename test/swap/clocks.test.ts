@@ -96,17 +96,20 @@ test("a payment that was signed by then does not leave", async () => {
 
 test("one that may have left, and is in no block, is taken back", async () => {
   world = await SwapWorld.open();
-  // The maker would send it on.
-  world.lose(world.maker, (m) => m.type === "TakerPayment");
+  // The maker would send it on. What is told it after the outage is not lost.
+  const stop = world.lose(world.maker, (m) => m.type === "TakerPayment");
   const uuid = await world.start();
   await world.until("the maker payment", async () => (await state(world.taker, uuid)).facts.makerPayment !== undefined);
   world.taker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
   await world.until("the taker tries to pay", async () => (await state(world.taker, uuid)).own.takerPayment?.attempted === true);
   await losePower();
   world.taker.rpcOf("BBB").instead.clear();
+  stop();
+  const told = (): number => world.sent(world.taker, uuid).filter((m) => m.type === "TakerPayment").length;
+  const before = told();
   await world.taker.restart();
   await world.until("the taker ends", async () => (await world.outcome(world.taker, uuid)) !== null, 600);
-  expect(await world.outcome(world.taker, uuid)).toBe("cancelled");
+  expect([await world.outcome(world.taker, uuid), told() - before]).toEqual(["cancelled", 0]);
 });
 
 test("a clock that jumps ahead a day in the middle of a swap costs time, not coins", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { txToChainTx } from "../../src/chain/chainTx.ts";
+import type { SwapMessage } from "../../src/core/message/types.ts";
 import { toUnits } from "../../src/core/money/rational.ts";
 import type { StoredEvent } from "../../src/core/swap/events.ts";
 import { fromHex } from "../../src/core/util/bytes.ts";
@@ -32,6 +33,30 @@ test("a payment marked as started but never sent does not leave hours later: its
   expect(world.chain("AAA").state.blockOfTx(paid?.txid ?? "")).toBeUndefined();
   expect(before - world.maker.units("AAA")).toBeLessThan(10_000n);
 });
+
+test.each(["maker", "taker"] as const)(
+  "nor does it leave by a message: whoever gets a %s's payment that late would have it mined, and keep what it was for",
+  async (role) => {
+    world = await SwapWorld.open();
+    const [side, other] = [world.side(role), world.side(role === "maker" ? "taker" : "maker")];
+    const [ticker, slot, type] =
+      role === "maker" ? (["AAA", "makerPayment", "MakerPayment"] as const) : (["BBB", "takerPayment", "TakerPayment"] as const);
+    const isTold = (m: SwapMessage): boolean => m.type === type;
+    const stop = world.lose(other, isTold);
+    const uuid = await world.start();
+    side.rpcOf(ticker).instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+    await world.until("the mark", () => attempted(side, uuid, slot));
+    await side.stop();
+    await world.advance(1_300);
+    side.rpcOf(ticker).instead.clear();
+    stop();
+    const before = world.sent(side, uuid).filter(isTold).length;
+    await side.restart();
+    await world.until("it is done", async () => (await world.outcome(side, uuid)) !== null);
+    expect(await world.outcome(side, uuid)).toBe("cancelled");
+    expect(world.sent(side, uuid).filter(isTold).length - before).toBe(0);
+  },
+);
 
 /** A maker whose claim was marked and never sent is away until the taker has taken its payment back. `sent`: what it broadcasts there since. */
 async function claimInVain(isMined: boolean): Promise<{ readonly uuid: string; readonly sent: () => readonly unknown[] }> {

@@ -13,6 +13,7 @@ import { whyNotPaidOut } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
+import { maySendPayment } from "./paymentAtVisits.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
@@ -272,10 +273,21 @@ export async function tell(task: SwapTask, what: "fee" | "payment", signal: Abor
     const seen = task.seen("messages");
     if (resend.isDue(task.mailbox.arrivals(asks) > asked)) {
       asked = task.mailbox.arrivals(asks);
-      sendOwn(task, what);
+      if (what === "fee" || mayTellPayment(task)) sendOwn(task, what);
     }
     await task.news(seen, resend.leftMs, signal);
   }
+}
+
+/**
+ * Whether the other side may get the bytes of the own payment, for it can have it mined. One that a backend has is out; one that nobody may have
+ * leaves by no message when it may not be sent any more: it is taken back, and a maker whose own payment is back by then would claim it all the same.
+ */
+function mayTellPayment(task: SwapTask): boolean {
+  const { terms, own, facts } = task.state;
+  const slot = ownPayment(terms.role);
+  const isOut = facts[slot] !== undefined || task.coin(terms.role).chain.tx(own[slot]?.txid ?? "") !== undefined;
+  return isOut || maySendPayment(task, false);
 }
 
 function sendOwn(task: SwapTask, what: "fee" | "payment"): void {
