@@ -132,6 +132,20 @@ export const SWAP: readonly PlantedBug[] = [
     COPIES_TEST,
   ),
   bug(
+    "a copy loses the last record of a swap whose own record is damaged meanwhile",
+    "src/adapters/sqlite/copies/copyFile.ts",
+    "if (this.#keepsOld || lacksSome()) await keep(this.#path);",
+    "if (this.#keepsOld) await keep(this.#path);",
+    COPIES_TEST,
+  ),
+  bug(
+    "a copy is kept beside the new one for each time it is made anew",
+    "src/adapters/sqlite/copies/swapCopies.ts",
+    "this.#madeBytes > 0 && unread.some((uuid) => !this.#unread.has(uuid));",
+    "unread.length > 0;",
+    COPIES_TEST,
+  ),
+  bug(
     "a swap begins that is in no copy",
     COPIED_STORE,
     "await copies.add(eventLine(summary.uuid, 0, eventToText(first)));",

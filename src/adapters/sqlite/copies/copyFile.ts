@@ -37,12 +37,13 @@ export class CopyFile {
     this.#bytes += Buffer.byteLength(text);
   }
 
-  /** Puts a new file, mode 0600, in the place of what is there, which stays until the new one is whole on the disk. */
-  async replace(parts: AsyncIterable<string>): Promise<void> {
+  /**
+   * Puts a new file, mode 0600, in the place of what is there, which stays until the new one is whole on the disk.
+   * @param lacksSome asked once all parts have come: whether what is there has something they lack, and is kept beside the new one
+   */
+  async replace(parts: AsyncIterable<string>, lacksSome: () => boolean): Promise<void> {
     await this.close();
     await makeFolder(dirname(this.#path));
-    if (this.#keepsOld) await keep(this.#path);
-    this.#keepsOld = false;
     const partial = `${this.#path}.partial`;
     await rm(partial, { force: true });
     const file = await open(partial, "ax", 0o600);
@@ -53,6 +54,8 @@ export class CopyFile {
         this.#bytes += Buffer.byteLength(part);
       }
       await file.sync();
+      if (this.#keepsOld || lacksSome()) await keep(this.#path);
+      this.#keepsOld = false;
       await rename(partial, this.#path);
       await syncFolder(dirname(this.#path));
       await this.#removeSpent();

@@ -376,6 +376,27 @@ test("a file that has grown is made anew without the swaps that are over", async
   await copies.close();
 });
 
+test("a file with the only record of a swap that can be read is kept beside the one made anew, once", async () => {
+  const w = world();
+  const copies = await w.open();
+  const store = copiedSwapStore(w.plain, copies);
+  await record(store, TAKER, PAYS + 2);
+  const uuid = uuidOf(TAKER);
+  await w.db.write([{ sql: "UPDATE swap_events SET event = '{}' WHERE uuid = ? AND seq = 2", params: [uuid] }]);
+  for (let made = 0; made < 2; made++) {
+    for (let i = 0; i < 4; i++) await copies.add(`${"x".repeat(5_000_000)}\n`);
+    await copies.add("");
+  }
+  expect(readFileSync(w.path, "utf8").includes(uuid)).toBe(false);
+  expect(await copiesAt(w.path)).toEqual([w.path, `${w.path}.kept-1`]);
+  await copies.close();
+  await (await w.open()).close();
+  expect(await copiesAt(w.path)).toEqual([w.path, `${w.path}.kept-1`]);
+  const fresh = newDatabase();
+  await takeUp(fresh, `${w.path}.kept-1`);
+  expect(await storedTexts(fresh, uuid)).toEqual(textsOf(TAKER).slice(0, PAYS + 2));
+});
+
 test("what waits is bounded, and what had no room is in the file once that is made anew", async () => {
   const w = world();
   const copies = await w.open();

@@ -52,6 +52,8 @@ export class SwapCopies {
   /** Counts what failed: a write that ends after its deadline makes good nothing that was told since. */
   #failures = 0;
   #madeBytes = 0;
+  /** Swaps whose records cannot be read in the database, for which a file of before is kept. */
+  readonly #unread = new Set<string>();
   #failing = false;
   #toldMs = Number.NEGATIVE_INFINITY;
 
@@ -157,13 +159,20 @@ export class SwapCopies {
 
   async #makeAnew(text: string): Promise<void> {
     const failures = this.#failures;
-    await this.#file.replace(this.#openSwaps(text));
+    const unread: string[] = [];
+    // The file of before the start is kept if it has what the database lacks (`isTakenUp`).
+    const lacksSome = (): boolean => this.#madeBytes > 0 && unread.some((uuid) => !this.#unread.has(uuid));
+    await this.#file.replace(this.#openSwaps(text, unread), lacksSome);
+    for (const uuid of unread) this.#unread.add(uuid);
     this.#madeBytes = this.#file.bytes;
     this.#isStale = failures !== this.#failures;
   }
 
-  /** @param text what is not in the database yet, perhaps */
-  async *#openSwaps(text: string): AsyncGenerator<string> {
+  /**
+   * @param text what is not in the database yet, perhaps
+   * @param unread gets the swaps whose records cannot be read: the file that is there may have the last of them
+   */
+  async *#openSwaps(text: string, unread: string[]): AsyncGenerator<string> {
     const { store, log } = this.#deps;
     yield `${COPY_HEADER}\n`;
     for (const { uuid } of await store.unsettled()) {
@@ -171,7 +180,10 @@ export class SwapCopies {
         if (cause instanceof StorageError && cause.kind === "Corrupt") return [];
         throw cause;
       });
-      if (record.length === 0) log.warn("swap_not_copied", { swap: uuid });
+      if (record.length === 0) {
+        log.warn("swap_not_copied", { swap: uuid });
+        unread.push(uuid);
+      }
       yield record.map((stored, seq) => eventLine(uuid, seq, eventToText(stored))).join("");
     }
     yield text;
