@@ -205,6 +205,8 @@ export type SwapMatch = {
 export interface SwapStarter {
   /** Stores the swap and joins its topic before resolving. Rejects only when nothing was stored. */
   start(match: SwapMatch): Promise<void>;
+  /** Why no swap can begin now; null: it may. */
+  obstacle(): string | null;
   /** Uuids of running swaps that use this coin. */
   activeWith(ticker: string): readonly string[];
   /** Whether this node ever stored a swap under this uuid. */

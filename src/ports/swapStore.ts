@@ -34,6 +34,8 @@ export type EndedElsewhere = { readonly summary: SwapSummary; readonly kept: Kep
 
 /** The swap log. Every resolved write is durable (fsynced). */
 export interface SwapStore {
+  /** Why no swap can be stored now, as far as is known: nothing should be promised then. Absent: nothing but a write tells. */
+  obstacle?(): string | null;
   /** First event of a new swap. Rejects when the uuid was ever used, or a mark is taken. */
   create(summary: SwapSummary, first: StoredEvent, marks: readonly UniqueMark[]): Promise<void>;
   /** Event number `seq` (the first is 0). Rejects when that number exists: two writers would corrupt the fold. */

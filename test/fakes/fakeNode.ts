@@ -79,7 +79,7 @@ export async function fakeNode({
     log: new SilentLog(),
     network: { follow: () => undefined, publish: () => undefined, ready: async () => undefined },
     store,
-    swaps: { start: async () => undefined, activeWith: () => [], has: () => false, expect: () => undefined },
+    swaps: { start: async () => undefined, obstacle: () => null, activeWith: () => [], has: () => false, expect: () => undefined },
     rules: {
       lock: { baseSec: 7_800, slowTickers: [], slowFactor: 4 },
       blockTimes: () => ({ slowBlockSec: 60, notarizationSec: 1_800 }),

@@ -25,6 +25,11 @@ export class FakeSwaps implements SwapStarter {
   readonly started: SwapMatch[] = [];
   readonly expected: string[] = [];
   failNext = false;
+  /** Why no swap can begin now. */
+  trouble: string | null = null;
+  obstacle(): string | null {
+    return this.trouble;
+  }
   async start(match: SwapMatch): Promise<void> {
     if (this.failNext) {
       this.failNext = false;

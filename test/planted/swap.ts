@@ -27,6 +27,7 @@ const TAKE_UP_COPIES = "src/adapters/sqlite/copies/takeUpCopies.ts";
 const OPEN_COPIES = "src/main/openSwapCopies.ts";
 const OPEN_COPIES_TEST = "src/main/openSwapCopies.test.ts";
 const COPIES_TEST = "src/adapters/sqlite/copies/swapCopies.test.ts";
+const BACKEND_AWAY = "src/app/orders/backendAway.test.ts";
 const BAD_PEERS = "test/swap/badPeers.test.ts";
 const NO_BLOCKS = "test/electrum/noBlocks.test.ts";
 const LATE_CLAIM_TEST = "src/app/swap/duties/lateClaim.test.ts";
@@ -129,6 +130,34 @@ export const SWAP: readonly PlantedBug[] = [
     COPIED_STORE,
     'return event.type === "tx_attempted" && (event.slot === "fee" || event.slot === "makerPayment" || event.slot === "takerPayment");',
     "return event.type === undefined;",
+    COPIES_TEST,
+  ),
+  bug(
+    "a maker whose copies cannot be written goes on offering",
+    "src/app/orders/offerReserver.ts",
+    "if (obstacle) return obstacle;",
+    'if (obstacle && order.base === "") return obstacle;',
+    BACKEND_AWAY,
+  ),
+  bug(
+    "a taker whose copies cannot be written takes an offer",
+    "src/app/orders/takerSide.ts",
+    "if (obstacle) return obstacle;",
+    "if (obstacle && order.match) return obstacle;",
+    BACKEND_AWAY,
+  ),
+  bug(
+    "an order is placed though no swap of it can begin",
+    "src/app/orders/placeOrders.ts",
+    "const outage = swapObstacle(deps.swaps, base.ticker) ?? base.outage()",
+    "const outage = base.outage()",
+    BACKEND_AWAY,
+  ),
+  bug(
+    "copies that could not be written are not tried again while nothing begins",
+    "src/adapters/sqlite/copies/swapCopies.ts",
+    "isDue && !this.isUnanswered) this.follow",
+    "isDue && !this.#isStale) this.follow",
     COPIES_TEST,
   ),
   bug(

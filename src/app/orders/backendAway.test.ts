@@ -112,3 +112,22 @@ test("orders wait for the block that their coin's change waits for: twenty payme
   await world.clock.advance(60_000);
   expect(available(maker, uuid)).toBe("3.9999");
 });
+
+test("a node that cannot begin swaps offers nothing and takes nothing, says why, and goes on when it can again", async () => {
+  const { world, maker, taker } = await pair();
+  await place(maker);
+  maker.swaps.trouble = "the copies cannot be written";
+  await take(taker, buy("1"));
+  await world.clock.advance(5_000);
+  expect(world.messages("MakerReserved")).toEqual([]);
+  const refused = { ok: false, error: { kind: "Transport", message: "the copies cannot be written" } };
+  expect(await maker.orders.placeMakerOrder(sell())).toMatchObject(refused);
+  expect(await maker.orders.placeTakerOrder({ ...buy("1"), price: decimal("1") })).toMatchObject(refused);
+  taker.swaps.trouble = "the copies cannot be written";
+  maker.swaps.trouble = null;
+  await world.clock.advance(8_000);
+  expect([world.messages("MakerReserved").length > 0, world.messages("TakerConnect")]).toEqual([true, []]);
+  taker.swaps.trouble = null;
+  await world.clock.advance(10_000);
+  expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
+});

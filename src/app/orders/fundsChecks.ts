@@ -15,7 +15,7 @@ import {
 } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { feesBeside, missingFunds, movable, type Outlay } from "../fees/tradeFunds.ts";
-import type { FundsError, MissingFunds, Outage, PricedCoin, TradingCoin, Unfunded } from "../tradingCoin.ts";
+import type { FundsError, MissingFunds, Outage, PricedCoin, SwapStarter, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 
 /** Whole coins kept back by `setprice` with `max`, unless the fees are more (interface spec, Limits). */
@@ -138,3 +138,9 @@ export function maxMakerVolume({ coin, other }: TradeCoins, leastReserve: Ration
 /** What a taker gives for `volume` base coins at `price`. */
 export const givenVolume = (action: "Buy" | "Sell", volume: Rational, price: Rational): Rational =>
   action === "Buy" ? mul(volume, price) : volume;
+
+/** Why no swap of this coin can begin now, though its backend may be there: an offer would be made in vain. Null: one can. */
+export function swapObstacle(swaps: SwapStarter, coin: string): FundsError | null {
+  const message = swaps.obstacle();
+  return message === null ? null : { kind: "Transport", coin, message };
+}

@@ -11,7 +11,7 @@ import {
 import type { SwapAmounts } from "../../core/order/matching.ts";
 import { heldFees } from "../fees/tradeFunds.ts";
 import type { FundsError, TradingCoin } from "../tradingCoin.ts";
-import { coverSpends, whyNoTrade } from "./fundsChecks.ts";
+import { coverSpends, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -84,10 +84,12 @@ export class OfferReserver {
   }
 
   /**
-   * A backend that cannot be reached: what it last told of our money may be old; or that still reads its chain. And an account whose own transactions would wait
+   * Swaps that cannot be stored. A backend that cannot be reached: what it last told of our money may be old; or that still reads its chain. And an account whose own transactions would wait
    * behind somebody else's: the taker would pay its fee for a swap that is not paid for.
    */
   outage(order: MakerOrder): FundsError | null {
+    const obstacle = swapObstacle(this.#deps.swaps, order.base);
+    if (obstacle) return obstacle;
     for (const coin of [this.#deps.coin(order.base), this.#deps.coin(order.rel)]) {
       const outage = coin && whyNoTrade(coin);
       if (outage) return outage;

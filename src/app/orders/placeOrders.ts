@@ -17,6 +17,7 @@ import {
   MAX_RESERVE,
   maxMakerVolume,
   negativeVolume,
+  swapObstacle,
   whyNoTrade,
 } from "./fundsChecks.ts";
 import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
@@ -77,7 +78,7 @@ export async function placeTakerOrder(
   const noKey = feeKeyMissing(deps, given.ticker) ?? (converts ? feeKeyMissing(deps, received.ticker, true) : null);
   if (noKey) return noKey;
   const toGive = givenVolume(action, volume, price);
-  const outage = whyNoTrade(given) ?? whyNoTrade(received) ?? given.unmovable?.(toGive);
+  const outage = swapObstacle(deps.swaps, given.ticker) ?? whyNoTrade(given) ?? whyNoTrade(received) ?? given.unmovable?.(toGive);
   if (outage) return err(outage);
   const funds = checkTakerFunds(deps.rules, { coin: given, other: received }, toGive);
   if (!funds.ok) return funds;
@@ -129,7 +130,7 @@ export async function placeMakerOrder(
   const { base, rel } = pair.value;
   const noKey = feeKeyMissing(deps, rel.ticker);
   if (noKey) return noKey;
-  const outage = base.outage() ?? claimOutage(rel);
+  const outage = swapObstacle(deps.swaps, base.ticker) ?? base.outage() ?? claimOutage(rel);
   if (outage) return err(outage);
   const conf = confSettings(input.conf, base, rel);
   const sides = { coin: base, other: rel };

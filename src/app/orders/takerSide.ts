@@ -14,7 +14,7 @@ import {
 } from "../../core/order/takerOrder.ts";
 import { Aborted } from "../../ports/clock.ts";
 import type { FundsError } from "../tradingCoin.ts";
-import { coverSpends, whyNoTrade } from "./fundsChecks.ts";
+import { coverSpends, swapObstacle, whyNoTrade } from "./fundsChecks.ts";
 import type { FundsHolds } from "./fundsHolds.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { OrderLedger } from "./orderLedger.ts";
@@ -195,8 +195,10 @@ export class TakerSide {
     return takerDeadlineMs(order) - this.#deps.clock.nowMs() - CONNECT_MARGIN_MS;
   }
 
-  /** A backend that cannot be reached: what it last told of our money may be old; or that still reads its chain. */
+  /** Swaps that cannot be stored; a backend that cannot be reached: what it last told of our money may be old; or that still reads its chain. */
   #outage(order: TakerOrder): FundsError | null {
+    const obstacle = swapObstacle(this.#deps.swaps, takerCoinOf(order));
+    if (obstacle) return obstacle;
     const [own, other] = [this.#deps.coin(takerCoinOf(order)), this.#deps.coin(makerCoinOf(order))];
     return (own && whyNoTrade(own)) ?? (other && whyNoTrade(other)) ?? null;
   }

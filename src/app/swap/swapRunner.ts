@@ -148,6 +148,10 @@ export class SwapRunner implements SwapStarter {
     return this.#known.has(uuid) && !this.#unsettled.has(uuid);
   }
 
+  obstacle(): string | null {
+    return this.#deps.store.obstacle?.() ?? null;
+  }
+
   activeUuids(): readonly string[] {
     const running = [...this.#tasks.values()].filter((t) => !t.state.finished).map((t) => t.uuid);
     return [...running, ...this.#waiting.unfinished.map((s) => s.uuid)];

@@ -16,6 +16,7 @@ function letsGo({ event }: StoredEvent): boolean {
 export function copiedSwapStore(store: SwapStore, copies: SwapCopies): SwapStore {
   return {
     ...store,
+    obstacle: () => copies.obstacle(),
     async create(summary, first, marks) {
       await copies.add(eventLine(summary.uuid, 0, eventToText(first)));
       await store.create(summary, first, marks);

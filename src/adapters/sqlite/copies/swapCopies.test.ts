@@ -318,6 +318,20 @@ test("a folder that is not there is not made: what is mounted there later has th
   await copies.close();
 });
 
+test("while the folder is away the store says why no swap can begin, and looks by itself whether it is back", async () => {
+  const w = world();
+  renameSync(w.folder, `${w.folder}-unmounted`);
+  const copies = await w.open();
+  const store = copiedSwapStore(w.plain, copies);
+  expect(store.obstacle?.()).toContain("cannot be written");
+  renameSync(`${w.folder}-unmounted`, w.folder);
+  expect(store.obstacle?.()).toContain("cannot be written");
+  await w.clock.advance(10_000);
+  await expect.poll(() => store.obstacle?.() ?? null).toBe(null);
+  expect(readFileSync(w.path, "utf8")).toBe(`${COPY_HEADER}\n`);
+  await copies.close();
+});
+
 test("a folder that never answers holds up nothing for longer than its deadline", async () => {
   const w = world();
   const { copies, answer } = w.makeSilent();

@@ -15,6 +15,8 @@ const WHOLE_DEADLINE_MS = 60_000;
 const MAX_WAITING = 8_000_000;
 /** A file that has grown by as much as it had, and by this, bytes, is made anew without the swaps that are over. */
 const GROWTH = 8 * 1024 * 1024;
+/** Between two tries of what could not be written, while nothing else is to be. */
+const LOOK_EVERY_MS = 10_000;
 /** Between two lines of the log on the same trouble. */
 const TELL_EVERY_MS = 60_000;
 
@@ -54,7 +56,9 @@ export class SwapCopies {
   #madeBytes = 0;
   /** Swaps whose records cannot be read in the database, for which a file of before is kept. */
   readonly #unread = new Set<string>();
-  #failing = false;
+  /** Why nothing can be written now, as the last try said; null: it could. */
+  #trouble: string | null = null;
+  #lookedMs = Number.NEGATIVE_INFINITY;
   #toldMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: SwapCopiesDeps) {
@@ -83,6 +87,13 @@ export class SwapCopies {
   /** Adds lines some time. What fails is told, and made good by the next write that succeeds. */
   follow(text: string): void {
     this.#enqueue(text, () => undefined);
+  }
+
+  /** Why no swap can begin now; null: it may. Who asks has it tried again now and then, for without swaps nothing else is written. */
+  obstacle(): string | null {
+    const isDue = Math.abs(this.#deps.clock.nowMs() - this.#lookedMs) >= LOOK_EVERY_MS;
+    if (this.#trouble !== null && isDue && !this.isUnanswered) this.follow("");
+    return this.#trouble;
   }
 
   /** Whether something that was asked of the folder has no answer yet. */
@@ -190,8 +201,8 @@ export class SwapCopies {
   }
 
   #succeeded(): null {
-    if (this.#failing) this.#deps.log.info("swap_copies_written_again", { path: this.#deps.path });
-    this.#failing = false;
+    if (this.#trouble !== null) this.#deps.log.info("swap_copies_written_again", { path: this.#deps.path });
+    this.#trouble = null;
     this.#toldMs = Number.NEGATIVE_INFINITY;
     return null;
   }
@@ -200,9 +211,10 @@ export class SwapCopies {
     const { path, clock, log } = this.#deps;
     this.#isStale = true;
     this.#failures++;
-    this.#failing = true;
-    const error = new StorageError("Io", `the copies of swaps in ${path} cannot be written (${why}): nothing new is paid until they can`);
+    this.#trouble = `the copies of swaps in ${path} cannot be written (${why}): nothing new is paid until they can`;
+    const error = new StorageError("Io", this.#trouble);
     const nowMs = clock.nowMs();
+    this.#lookedMs = nowMs;
     if (Math.abs(nowMs - this.#toldMs) >= TELL_EVERY_MS) {
       this.#toldMs = nowMs;
       log.error("swap_copies_not_written", { error });
