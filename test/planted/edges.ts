@@ -677,7 +677,7 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "setprice promises over a daemon that is away",
     "src/app/orders/placeOrders.ts",
-    "  const outage = base.outage() ?? claimOutage(rel);\n  if (outage) return err(outage);\n",
+    "  const outage = swapObstacle(deps.swaps, base.ticker) ?? base.outage() ?? claimOutage(rel);\n  if (outage) return err(outage);\n",
     "",
     "test/rpc/conformance/orders.test.ts",
   ),

@@ -212,8 +212,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a copy whose swaps are not in the database is written over",
     "src/adapters/sqlite/copies/copyFile.ts",
-    "if (this.#keepsOld) await keep(this.#path);",
-    "",
+    "if (this.#keepsOld || lacksSome()) await keep(this.#path);",
+    "if (lacksSome()) await keep(this.#path);",
     COPIES_TEST,
   ),
   bug(
@@ -459,8 +459,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "servers that are visited get a claim that never left, though the other payment is back",
     "src/app/swap/duties/paymentForms.ts",
-    ' || (slot === "takerPaymentSpend" && isClaimInVain(task))) return [];',
-    ") return [];",
+    '  if (slot === "takerPaymentSpend" && isClaimInVain(task)) return [];\n',
+    "",
     LATE_CLAIM_TEST,
   ),
   bug(

@@ -102,7 +102,8 @@ export function versionsBeside(task: SwapTask, slot: Slot, form: string | null):
 export function ownSpends(task: SwapTask, payment: PaymentSlot): readonly (readonly OwnSpend[])[] {
   const { role } = task.state.terms;
   const slot = payment === ownPayment(role) ? ownRefund(role) : ownClaim(role);
-  if (!task.state.own[slot]?.attempted || (slot === "takerPaymentSpend" && isClaimInVain(task))) return [];
+  if (!task.state.own[slot]?.attempted) return [];
+  if (slot === "takerPaymentSpend" && isClaimInVain(task)) return [];
   const children = task.state.own[slot === ownRefund(role) ? "refundChild" : "claimChild"];
   const coin = task.coin(chainOf(role, slot));
   const toGive = ({ txid, raw }: TxVersion): OwnSpend => ({ txid, hex: raw });
