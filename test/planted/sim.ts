@@ -52,8 +52,6 @@ const SHORT = "--seed 1 --makers 4 --takers 2 --coins 2 --hours 0.1 --rate 300 -
 const CRASHED = "--seed 17 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
 /** The same, where one dies between the mark of its claim and its sending. */
 const CRASHED_AT_CLAIM = "--seed 2 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
-/** Daemons away for hours. */
-const CUT_OFF = "--seed 1 --makers 2 --takers 4 --coins 2 --hours 0.4 --rate 20 --faults 40 --outside 80% --kinds daemon_down,daemon_stall";
 /** Processes that die while their daemons refuse what they send. */
 const REFUSED =
   "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 30 --faults 400 --outside 0 --kinds crash,power_cut,daemon_refuses --purse 12";
@@ -134,14 +132,6 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CLAIM,
     "lockHasPassed(task, side, contract.lock) &&",
     "lockHasPassed(task, side, contract.lock - 600) &&",
-  ),
-  caught(
-    "in time",
-    CUT_OFF,
-    "the time limit of a payment is ignored",
-    PAYMENT,
-    "return Math.min(firstSendBy, feeAt + task.deps.timing.paymentMessageWaitSec);",
-    "return Math.max(task.times().revealBy, firstSendBy, feeAt);",
   ),
   caught(
     "truth",

@@ -449,6 +449,13 @@ export const SWAP: readonly PlantedBug[] = [
     VISITS_TEST,
   ),
   bug(
+    "the time limit of a payment is ignored",
+    PAYMENT,
+    "return Math.min(firstSendBy, feeAt + task.deps.timing.paymentMessageWaitSec);",
+    "return Math.max(task.times().revealBy, firstSendBy, feeAt);",
+    LIMITS,
+  ),
+  bug(
     "a payment that never left is told the other side when it may not leave any more",
     PAYMENT,
     "return isOut || maySendPayment(task, false);",
