@@ -331,7 +331,11 @@ test("a state read by number from a node that changed its block meanwhile is not
     }
     return honest();
   });
+  const seen = world.chain.account(OWNER);
   await world.drive(world.chain.refresh());
+  expect(swapped).toBe(true);
+  expect(world.chain.account(OWNER)).toEqual(seen);
+  await pass(world, 5);
   expect(world.chain.account(OWNER)?.block.hash).toBe(world.evm.tip.hash.slice(2));
 });
 
@@ -781,6 +785,29 @@ test("where many blocks pass between two looks, machines that are behind are wai
   await pass(world, 30);
   expect(world.chain.payment(KEY)?.state).toBe("uninitialized");
   expect(world.chain.status().tip?.height).toBe(seen.number - 3);
+});
+
+test("machines behind one address that lack the newest block keep nobody from the blocks that all of them have", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  const answer = only.callBatch.bind(only);
+  only.callBatch = (calls, options) => {
+    only.behind = calls.some(({ params }) => params[0] === "latest") ? 0 : 2;
+    return answer(calls, options);
+  };
+  for (let i = 0; i < 7; i++) world.evm.mine();
+  const [paid] = world.evm.mine([SENT]);
+  await pass(world, 1);
+  for (let i = 0; i < 2; i++) world.evm.mine();
+  await world.drive(
+    Promise.all([world.chain.watchAccount(OWNER), world.chain.watchPayment(KEY, 0), world.chain.watchTx(paid?.txid ?? "", 0)]),
+  );
+  expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "complete" });
+  for (let i = 0; i < 20; i++) {
+    world.evm.mine();
+    await pass(world, 5);
+    expect(world.chain.status()).toMatchObject({ state: "ready", tip: { height: world.evm.tip.number - 2 } });
+  }
 });
 
 test("a majority that is behind what was seen is waited for; when it stays behind, it is right", async () => {

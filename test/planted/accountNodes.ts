@@ -58,6 +58,21 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "where some machines at an address lack the newest block nothing is read of those that all of them have",
+    CHOICE,
+    "isOfAll ? arrivals.length : arrivals.length + 1",
+    "arrivals.length + 1",
+    HOSTILE,
+  ),
+  bug("a machine that lacks a block is asked for no block below it", CHOICE, "if (!at?.ok || at.value !== null) this", "this", HOSTILE),
+  bug(
+    "a node that tells of later blocks and answers nothing about them is waited for without end",
+    LOOK,
+    " && clock.nowMs() - before.readMs < BEHIND_MS;",
+    ";",
+    HOSTILE,
+  ),
+  bug(
     "a node that limits how often it is asked has refused the transaction it was given",
     "src/adapters/evmRpc/broadcastTx.ts",
     " && !isLimit(error)",

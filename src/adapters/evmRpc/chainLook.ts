@@ -40,7 +40,8 @@ const UNREAD_REST_MS = 60_000;
 /** A majority that stays behind so long is right: what was above is gone. */
 const BEHIND_MS = 30_000;
 
-type Known = { readonly view: ChainView; readonly version: number; readonly quorum: Quorum };
+/** `readMs`: when. */
+type Known = { readonly view: ChainView; readonly version: number; readonly quorum: Quorum; readonly readMs: number };
 type Step = "same" | "onward" | "behind" | "reorg";
 
 const NOTHING_SHOWN = { sent: null, spent: null, refunded: null, events: "complete", unshown: null } as const;
@@ -98,24 +99,36 @@ export class ChainLook {
     const chosen = await this.#deps.pool.chooseHead(signal, this.#wasShort);
     if (!chosen.ok) return chosen;
     let taken = await this.#takeAt(chosen.value, signal);
-    // Who has the newest block may be one honest node and one that lies: what more of them have is looked at before the look fails.
-    let head: ChosenHead | null = chosen.value;
-    while (!taken.ok && isNoAgreement(taken.error) && head !== null) {
-      head = await head.lower(signal);
-      if (head === null) break;
-      const lower = await this.#takeAt(head, signal);
-      if (lower.ok || !isNoAgreement(lower.error)) taken = lower;
+    // Who has the newest block may be one honest node and one that lies, or one machine of the many at an address: what more of them have is
+    // looked at before the look fails.
+    let head = chosen.value;
+    let why = taken.ok ? null : taken.error;
+    while (why !== null && isNoAgreement(why)) {
+      const lower = await head.lower(why, signal);
+      if (lower === null) break;
+      const isOfSame = lower.quorum.nodes.length === head.quorum.nodes.length;
+      head = lower;
+      const tried = await this.#takeAt(lower, signal, isOfSame);
+      if (tried.ok || !isNoAgreement(tried.error)) taken = tried;
+      why = tried.ok ? null : tried.error;
     }
     return taken;
   }
 
-  async #takeAt(chosen: ChosenHead, signal: AbortSignal): Promise<Result<LookResult, LookFault>> {
+  /** @param isOlder these nodes have a later block, and gave no answers about it */
+  async #takeAt(chosen: ChosenHead, signal: AbortSignal, isOlder = false): Promise<Result<LookResult, LookFault>> {
     const { watches, clock } = this.#deps;
     const { header, quorum } = chosen;
     const { version } = watches;
     const before = this.#known;
     const step = before === null ? ok<Step>("reorg") : await this.#stepFrom(before.view.tip, header, quorum, signal);
     if (!step.ok) return step;
+    const gone = { kind: "too_few", what: `block ${before?.view.tip.height}`, have: 0, need: quorum.need, troubles: [] } as const;
+    if (before !== null && isOlder && (step.value === "behind" || (step.value === "same" && version === before.version))) {
+      // It is no news; the later one may be there to be read in the next look.
+      const isWaitedFor = version === before.version && clock.nowMs() - before.readMs < BEHIND_MS;
+      return isWaitedFor ? ok({ view: before.view, trouble: this.#lesserTrouble }) : err(gone);
+    }
     if (before !== null && step.value === "behind") {
       this.#behindSinceMs ??= clock.nowMs();
       const { tip } = before.view;
@@ -123,7 +136,7 @@ export class ChainLook {
       const isWaitedFor = clock.nowMs() - this.#behindSinceMs < BEHIND_MS;
       if (isWaitedFor || chosen.heads.filter((height) => height < tip.height).length < quorum.need) {
         if (isWaitedFor && version === before.version) return ok({ view: before.view, trouble: this.#lesserTrouble });
-        return err({ kind: "too_few", what: `block ${tip.height}`, have: 0, need: quorum.need, troubles: [] });
+        return err(gone);
       }
     }
     this.#behindSinceMs = null;
@@ -135,7 +148,7 @@ export class ChainLook {
     const look: TxLook = { quorum, nowMs: clock.nowMs(), known: this.#stillTrue(step.value, before) };
     const made = isFresh ? await this.#whole(chosen, look, signal) : await this.#between(before.view, chosen, look, signal);
     if (!made.ok) return made;
-    this.#known = { view: made.value.view, version, quorum };
+    this.#known = { view: made.value.view, version, quorum, readMs: clock.nowMs() };
     this.#remember(header);
     return made;
   }

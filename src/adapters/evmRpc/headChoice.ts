@@ -16,8 +16,11 @@ export type ChosenHead = {
   readonly quorum: Quorum;
   /** Heights of the newest blocks of the nodes that count, whether or not they have this one. */
   readonly heads: readonly number[];
-  /** A block below it that more nodes have, for when those of this one do not agree on what it holds; null: there is none. */
-  readonly lower: (signal: AbortSignal) => Promise<ChosenHead | null>;
+  /**
+   * A block below it that more nodes have, for when those of this one do not agree on what it holds, or, where all have it and too few answer, as
+   * many: behind one address stand many machines, and some may not have the newest block yet. Null: there is none.
+   */
+  readonly lower: (why: LookFault, signal: AbortSignal) => Promise<ChosenHead | null>;
 };
 
 export type HeadRules = {
@@ -70,7 +73,8 @@ class Descent {
         if (head.number === height) return head;
         const [at] = await node.ask([blockQuery(height)], null, Math.min(this.#rules.timeoutMs, HEADER_MS), signal);
         if (at?.ok && at.value?.number === height) return at.value;
-        this.#silent.add(node);
+        // Another machine behind its address may have the next one.
+        if (!at?.ok || at.value !== null) this.#silent.add(node);
         return null;
       }),
     );
@@ -111,8 +115,9 @@ class Descent {
       finalized: reachedBy(finals, need) ?? null,
       quorum: { block, nodes: arrivals.map(({ node }) => node), need, timeoutMs, clock },
       heads: this.#arrivals.map(({ head }) => head.number),
-      lower: async (signal) => {
-        const found = await this.next(arrivals.length + 1, signal);
+      lower: async (why, signal) => {
+        const isOfAll = why.kind === "too_few" && arrivals.length === this.#arrivals.length;
+        const found = await this.next(isOfAll ? arrivals.length : arrivals.length + 1, signal);
         return found.ok ? found.value : null;
       },
     };
