@@ -810,6 +810,24 @@ test("machines behind one address that lack the newest block keep nobody from th
   }
 });
 
+test("a machine that is asked whether the last block seen is on the chain, and does not have it yet, takes nothing back", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  const [paid] = world.evm.mine([SENT]);
+  await world.drive(Promise.all([world.chain.watchPayment(KEY, 0), world.chain.watchTx(paid?.txid ?? "", 0)]));
+  const seen = quantity(BigInt(world.evm.tip.number));
+  const blocks: unknown[] = [];
+  world.chain.onChange(() => blocks.push(world.chain.tx(paid?.txid ?? "")?.block?.height));
+  let times = 0;
+  only.says.set("eth_getBlockByNumber", ([at], honest) => (at === seen && times++ === 0 ? null : honest()));
+  // Another machine, which is behind, is asked for receipts just then.
+  only.says.set("eth_getTransactionReceipt", (_params, honest) => (times === 1 ? null : honest()));
+  for (let i = 0; i < 3; i++) world.evm.mine();
+  await world.drive(world.chain.refresh());
+  expect(times).toBeGreaterThan(0);
+  expect(new Set(blocks)).toEqual(new Set([Number(seen)]));
+});
+
 test("a majority that is behind what was seen is waited for; when it stays behind, it is right", async () => {
   const world = scriptedWorld(2);
   await world.drive(world.chain.watchPayment(KEY, 0));

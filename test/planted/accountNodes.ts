@@ -58,6 +58,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a machine that does not have the last block yet takes the view back",
+    LOOK,
+    'if (at == null) return err({ kind: "moved" });',
+    'if (at == null) return ok("reorg");',
+    HOSTILE,
+  ),
+  bug(
     "where some machines at an address lack the newest block nothing is read of those that all of them have",
     CHOICE,
     "isOfAll ? arrivals.length : arrivals.length + 1",

@@ -169,7 +169,10 @@ export class ChainLook {
     // Where many blocks pass between two looks it may be one of those in between. That it is not shows as soon as there are later ones.
     const there = wholeRead(await quorumRead(quorum, [blockQuery(known.height)], signal));
     if (!there.ok) return there;
-    return ok(there.value[0]?.hash !== known.hash ? "reorg" : known === tip ? "onward" : "behind");
+    const [at] = there.value;
+    // A chain with a later block has one there: another machine was asked, which is behind.
+    if (at == null) return err({ kind: "moved" });
+    return ok(at.hash !== known.hash ? "reorg" : known === tip ? "onward" : "behind");
   }
 
   /** The highest tip remembered that is no higher. */
