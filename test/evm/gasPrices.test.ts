@@ -19,8 +19,8 @@ function say(node: ScriptedNode | undefined, wei: bigint | null, tip = wei): voi
 }
 
 /** What gas costs, as nodes say that name these prices. @param baseFee null: a chain before EIP-1559 @param tipped what recent blocks paid beside it */
-async function pricesOf(told: readonly (bigint | null)[], baseFee: bigint | null = GWEI, tipped = told) {
-  const world: ScriptedWorld = scriptedWorld(told.length, {}, (nodes) => {
+async function pricesOf(told: readonly (bigint | null)[], baseFee: bigint | null = GWEI, tipped = told, chainId?: bigint) {
+  const prepare = (nodes: readonly ScriptedNode[]): void => {
     for (const [i, node] of nodes.entries()) {
       say(node, told[i] ?? null, tipped[i]);
       node.says.set("eth_getBlockByNumber", (_params, honest) => {
@@ -29,7 +29,8 @@ async function pricesOf(told: readonly (bigint | null)[], baseFee: bigint | null
         return { ...header, gasUsed: header.gasLimit, ...(baseFee === null ? {} : { baseFeePerGas: quantity(baseFee) }) };
       });
     }
-  });
+  };
+  const world: ScriptedWorld = scriptedWorld(told.length, {}, prepare, chainId);
   await world.drive(world.chain.refresh());
   const prices = world.chain.gasPrices();
   await world.drive(world.chain.close());
@@ -121,4 +122,16 @@ test("nodes that tell no price any more: what the newest block says of its base 
   expect(await after(8n)).toEqual({ legacy: 10n * GWEI, nextBaseFee: 9n * GWEI, priority: tips(GWEI) });
   expect(world.chain.status().error).toContain("the price of gas");
   await world.drive(world.chain.close());
+});
+
+test("nodes of Polygon take no tip below 25 gwei, whatever its blocks paid of late and whatever they propose", async () => {
+  const [least, next] = [25n * GWEI, (9n * 40n * GWEI) / 8n];
+  for (const chainId of [137n, 80_002n])
+    expect(await pricesOf([41n * GWEI], 40n * GWEI, [GWEI + 1n], chainId)).toEqual({
+      legacy: next + least,
+      nextBaseFee: next,
+      priority: tips(least),
+    });
+  expect(await pricesOf([90n * GWEI], 40n * GWEI, [30n * GWEI], 137n)).toMatchObject({ legacy: 90n * GWEI, priority: tips(30n * GWEI) });
+  expect(await pricesOf([41n * GWEI], 40n * GWEI, [GWEI + 1n], 1n)).toMatchObject({ legacy: 41n * GWEI, priority: tips(GWEI + 1n) });
 });

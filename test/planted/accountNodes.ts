@@ -58,6 +58,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a transaction on Polygon offers less of a tip than its nodes take where its blocks paid less",
+    "src/adapters/evmRpc/gasReader.ts",
+    "const least = leastTip(chainId);",
+    "const least = leastTip(chainId) - leastTip(chainId);",
+    PRICES,
+  ),
+  bug(
     "a machine that does not have the last block yet takes the view back",
     LOOK,
     'if (at == null) return err({ kind: "moved" });',

@@ -22,6 +22,7 @@ import type { Watches } from "./watches.ts";
 
 export type ChainLookDeps = {
   readonly ticker: string;
+  readonly chainId: bigint;
   readonly pool: NodePool;
   readonly watches: Watches;
   readonly clock: Clock;
@@ -191,7 +192,7 @@ export class ChainLook {
 
   /** Everything, at a new head or for new watches. */
   async #whole(chosen: ChosenHead, look: TxLook, signal: AbortSignal): Promise<Result<LookResult, LookFault>> {
-    const { ticker, watches } = this.#deps;
+    const { ticker, chainId, watches } = this.#deps;
     const { quorum, header } = chosen;
     const accounts = await readAccounts(quorum, [...watches.accounts], signal);
     if (!accounts.ok) return accounts;
@@ -208,7 +209,7 @@ export class ChainLook {
     const old = this.#known?.view ?? null;
     // Neither of these may keep the facts above from whoever waits for them.
     const tokens = await readTokens(quorum, [...watches.tokens.values()], signal);
-    const prices = await readGasPrices(quorum, header, signal);
+    const prices = await readGasPrices(quorum, header, chainId, signal);
     await this.#lookAtData(look, signal);
     const view: ChainView = {
       tip: tipOf(chosen),

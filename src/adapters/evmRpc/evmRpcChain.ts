@@ -82,7 +82,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
     if (backends.length === 0 || backends.length > MAX_NODES) throw new RangeError(`${backends.length} nodes for one chain`);
     const nodes = backends.map((backend) => new EvmNode(backend, clock, logsBlockRange, log));
     const pool = new NodePool({ nodes, chainId, clock, log, timeoutMs });
-    return { backends, pool, look: new ChainLook({ ticker, pool, watches, clock }), left: new AbortController() };
+    return { backends, pool, look: new ChainLook({ ticker, chainId, pool, watches, clock }), left: new AbortController() };
   }
   const listen = (backends: readonly EvmBackend[]): readonly (() => void)[] =>
     backends.flatMap((backend) => (backend.onHead ? [backend.onHead(hurrier(loop))] : []));

@@ -1,4 +1,4 @@
-import { type GasPrices, nextBaseFee } from "../../core/evm/gas.ts";
+import { type GasPrices, leastTip, nextBaseFee } from "../../core/evm/gas.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { FeeHistoryAnswer, HeaderAnswer } from "./answers.ts";
 import { askInTurn } from "./askInTurn.ts";
@@ -48,6 +48,8 @@ function knownPrice(prices: readonly bigint[], next: bigint | null): bigint {
   return isProven || proven > HARMLESS ? proven : HARMLESS;
 }
 
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
 type Tips = { readonly low: bigint; readonly medium: bigint; readonly high: bigint };
 
 /** Middle of the blocks that had transactions; null when none had. */
@@ -86,7 +88,12 @@ export function pricesAfter(old: GasPrices | null, header: HeaderAnswer): GasPri
  * What gas costs after `header`, as the middle one of the nodes of the quorum says. All are asked, and the only one that answers is believed, within bounds
  * where others were given: without a price nothing goes out.
  */
-export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal: AbortSignal): Promise<Result<GasPrices, LookFault>> {
+export async function readGasPrices(
+  quorum: Quorum,
+  header: HeaderAnswer,
+  chainId: bigint,
+  signal: AbortSignal,
+): Promise<Result<GasPrices, LookFault>> {
   const { baseFeePerGas } = header;
   const queries: Query<bigint | FeeHistoryAnswer>[] = baseFeePerGas === null ? [gasPriceQuery] : [gasPriceQuery, feeHistoryQuery];
   const answers = await askAll(quorum, queries, signal);
@@ -104,11 +111,11 @@ export async function readGasPrices(quorum: Quorum, header: HeaderAnswer, signal
   const usual = legacy > next ? legacy - next : 0n;
   const tips = values.flatMap((value) => (typeof value === "bigint" ? [] : (tipsOf(value) ?? { low: usual, medium: usual, high: usual })));
   const known = usual > next ? usual : next;
-  const column = (name: keyof Tips): bigint =>
-    agreedPrice(
-      tips.map((t) => t[name]),
-      known,
-      quorum.need,
-    ) ?? usual;
-  return ok({ legacy, nextBaseFee: next, priority: { low: column("low"), medium: column("medium"), high: column("high") } });
+  const least = leastTip(chainId);
+  const column = (name: keyof Tips): bigint => {
+    const told = tips.map((t) => t[name]);
+    return max(agreedPrice(told, known, quorum.need) ?? usual, least);
+  };
+  const single = least === 0n ? legacy : max(legacy, next + least);
+  return ok({ legacy: single, nextBaseFee: next, priority: { low: column("low"), medium: column("medium"), high: column("high") } });
 }

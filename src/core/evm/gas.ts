@@ -86,6 +86,16 @@ export function replacementBid(old: GasBid, market: GasBid): GasBid {
   }
 }
 
+/**
+ * Wei per gas beside the base fee below which nodes take no transaction. Polygon's have 25 gwei there (PIP-35); its blocks hold
+ * some with less, of whoever made the block, so what was paid of late and what nodes propose may lie below.
+ */
+const LEAST_TIPS: ReadonlyMap<bigint, bigint> = new Map([
+  [137n, 25n * 10n ** 9n],
+  [80_002n, 25n * 10n ** 9n],
+]);
+export const leastTip = (chainId: bigint): bigint => LEAST_TIPS.get(chainId) ?? 0n;
+
 const BASE_GAS = 21_000n;
 /** EIP-2028: gas of one byte of a call, and of one that is zero. */
 const BYTE_GAS = { zero: 4n, other: 16n } as const;

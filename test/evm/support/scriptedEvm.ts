@@ -341,13 +341,15 @@ export function scriptedWorld(
   count: number,
   options: EvmRpcOptions = {},
   prepare: (nodes: readonly ScriptedNode[]) => void = () => undefined,
+  chainId = SCRIPT_CHAIN_ID,
 ): ScriptedWorld {
   const evm = new ScriptedEvm();
   const nodes = Array.from({ length: count }, (_, i) => new ScriptedNode(String.fromCharCode(97 + i), evm));
+  if (chainId !== SCRIPT_CHAIN_ID) for (const node of nodes) node.says.set("eth_chainId", () => hex(chainId));
   prepare(nodes);
   const log = new SilentLog();
   const backends = nodes.map((node) => node.backend());
-  const chain = openEvmRpcChain({ ticker: "ETH", chainId: SCRIPT_CHAIN_ID, backends, clock: evm.clock, log, options });
+  const chain = openEvmRpcChain({ ticker: "ETH", chainId, backends, clock: evm.clock, log, options });
   const drive = async <T>(promise: Promise<T>): Promise<T> => {
     let done = false;
     const noted = (): void => {
