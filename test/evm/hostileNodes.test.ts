@@ -997,6 +997,30 @@ test("a node that limits how often it is asked refuses no transaction: what it t
   expect(await world.drive(world.chain.broadcast(tx.raw))).toMatchObject({ kind: "unknown" });
 });
 
+test.each([
+  [-32603, "Internal error"],
+  [-32603, "Internal server error"],
+  [-32603, "Internal JSON-RPC error."],
+  [-32002, "request timed out"],
+  [-32000, "context deadline exceeded"],
+])(
+  "a node that fails at a transaction for a reason of its own, %i '%s', has not refused it; one that says why has",
+  async (code, message) => {
+    const { world, tx, only } = await takenInHiddenPool();
+    only.says.set("eth_sendRawTransaction", () => {
+      throw new RpcRefusal(code, message);
+    });
+    expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({
+      kind: "unknown",
+      message: `a: it refused a request: ${message} (code ${code}).`,
+    });
+    only.says.set("eth_sendRawTransaction", () => {
+      throw new RpcRefusal(-32603, "submit transaction to pool failed: Transaction underpriced");
+    });
+    expect(await world.drive(world.chain.broadcast(tx.raw))).toMatchObject({ kind: "rejected", code: -32603 });
+  },
+);
+
 test("whatever a method answers instead, the look ends, nothing is believed, and a later right answer is", async () => {
   const wrong: readonly unknown[] = [
     null,

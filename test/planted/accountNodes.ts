@@ -94,6 +94,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a node that fails at a transaction, or has no time for it, has refused it",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    "if (NO_REFUSAL.test(error.message)) return",
+    "if (NO_REFUSAL.test(error.message) && error.message.length === 0) return",
+    HOSTILE,
+  ),
+  bug(
     "a transaction whose nonce a block has counts as refused though it may be that very one",
     "src/adapters/evmRpc/broadcastTx.ts",
     "there?.ok && !NONCE_USED.test(error.message)",

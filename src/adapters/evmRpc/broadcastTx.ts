@@ -18,6 +18,9 @@ const KNOWN = /already ?known|\bknown transaction|already imported/i;
 /** A block has a transaction with this nonce: words of geth and most others; Nethermind. */
 const NONCE_USED = /nonce (is )?too low|\bOldNonce\b/i;
 
+/** The node failed, or had no time: Besu's words for whatever it does not name and those of gateways; geth's. It may have passed it on before. */
+const NO_REFUSAL = /^internal( server| json-?rpc)? error\.?$|timed ?out\b|\btimeout\b|deadline exceeded/i;
+
 async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: number, signal: AbortSignal): Promise<BroadcastOutcome> {
   const [sent] = await node.ask([sendQuery(raw)], null, timeoutMs, signal);
   if (sent === undefined) return { kind: "unknown", message: `${node.name} gave no answer.` };
@@ -32,6 +35,7 @@ async function sendTo(node: EvmNode, txid: string, raw: Uint8Array, timeoutMs: n
     if (KNOWN.test(error.message)) return { kind: "already_known" };
     const [there] = await node.ask([txQuery(txid)], null, timeoutMs, signal);
     if (there?.ok && there.value !== null && there.value.hash === txid) return { kind: "already_known" };
+    if (NO_REFUSAL.test(error.message)) return { kind: "unknown", message: `${node.name}: ${nodeFaultText(error)}.` };
     if (there?.ok && !NONCE_USED.test(error.message)) return { kind: "rejected", code: error.code, message: error.message };
     // A retry of the node's own gateway may be what is refused, and the machine that was asked now a block behind.
     if (there?.ok) {
