@@ -185,7 +185,7 @@ export class StoredFunds {
       const nowMs = this.#clock.nowMs();
       if (nowMs < nextMs || !this.#needs.has(uuid)) return;
       nextMs = nowMs + RENEW_MS;
-      const { slot, raws } = spend;
+      const { slot, raws, txids } = spend;
       const [newest] = raws.slice(-1);
       const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
       // A cancellation is for its nonce alone.
@@ -197,7 +197,10 @@ export class StoredFunds {
           else coin.takeBack?.(raw);
         }
         // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
-        if (missed === null ? !isHopeless : isHopeless === false) await this.#renewInTurn(uuid, slot, coin, missed);
+        const isFit = missed === null ? !isHopeless : isHopeless === false;
+        // Of the versions before a start only the newest is followed.
+        if (missed !== null && !isFit && (await this.#wentThrough(txids, coin))) return;
+        await this.#renewInTurn(uuid, slot, coin, missed, !isFit);
       } catch (error) {
         this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
       }
@@ -215,19 +218,29 @@ export class StoredFunds {
     return trying.catch(() => null);
   }
 
+  /** Whether a block has one of these, and carried it out. */
+  async #wentThrough(txids: readonly string[], { chain }: SwapCoin): Promise<boolean> {
+    const watching = withDeadline(this.#clock, TRY_MS, undefined, (signal) => Promise.all(txids.map((id) => chain.watchTx(id, 0, signal))));
+    await watching.catch(() => undefined);
+    return txids.some((id) => {
+      const seen = chain.tx(id);
+      return seen?.block != null && !seen.failed;
+    });
+  }
+
   /** Two spends of one swap would write to its log at once: only the first could, each time. */
-  #renewInTurn(uuid: string, slot: Slot, coin: SwapCoin, missed: string | null): Promise<void> {
-    const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin, missed));
+  #renewInTurn(uuid: string, slot: Slot, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<void> {
+    const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin, missed, isHopeless));
     // The next one goes on whatever came of this one; the caller of this one is told.
     this.#renewing = mine.catch(() => undefined);
     return mine;
   }
 
   /** What is stored comes first. */
-  async #renew(uuid: string, slot: Slot, coin: SwapCoin, missed: string | null): Promise<void> {
+  async #renew(uuid: string, slot: Slot, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<void> {
     let built: OwnSignedTx | null = null;
     const state = await this.#goOn(uuid, (s, log) => {
-      built = nextSpend(s, log, slot, coin, Math.floor(this.#clock.nowMs() / 1_000), missed);
+      built = nextSpend(s, log, slot, coin, Math.floor(this.#clock.nowMs() / 1_000), missed, isHopeless);
       return built && { type: "tx_replaced", slot, txid: built.txid, raw: toHex(built.raw), fee: built.fee.toString() };
     });
     const made = built as OwnSignedTx | null;

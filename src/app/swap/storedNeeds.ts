@@ -16,7 +16,7 @@ import { chainOf } from "./contracts.ts";
 import { isPaidFor } from "./duties/publish.ts";
 
 /** A claim, refund or cancellation, and all its versions. */
-export type Spend = { readonly slot: Slot; readonly raws: readonly Uint8Array[] };
+export type Spend = { readonly slot: Slot; readonly raws: readonly Uint8Array[]; readonly txids: readonly string[] };
 /** `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. */
 type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Spend | null };
 
@@ -117,7 +117,8 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     const tx = s.own[slot];
     if (!tx) return [];
     const isSpend = slot !== "fee" && slot !== payment;
-    const spend = isSpend ? { slot, raws: versionsOfSlot(s, slot).map((v) => fromHex(v.raw)) } : null;
+    const versions = versionsOfSlot(s, slot);
+    const spend = isSpend ? { slot, raws: versions.map((v) => fromHex(v.raw)), txids: versions.map((v) => v.txid) } : null;
     const fact = s.facts[slot];
     // A block has used its nonce: nothing is sent or made anew unless a reorganisation undoes that.
     if (fact?.confirmed) {

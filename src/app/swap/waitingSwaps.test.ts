@@ -39,6 +39,9 @@ let isHopeless: boolean | null;
 /** A block has used the nonce of what was sent, and shows nothing of it. */
 let hasMissed: boolean;
 let givenUp: Map<string, boolean>;
+let watched: Set<string>;
+/** What blocks have, by txid. */
+let mined: Map<string, unknown>;
 /** Wei per 1000 gas. */
 let perKb: bigint;
 /** Of the events of swaps that wait, those that others are told of. */
@@ -54,12 +57,18 @@ beforeEach(() => {
   isHopeless = false;
   hasMissed = false;
   givenUp = new Map();
+  watched = new Set();
+  mined = new Map();
   perKb = 1n;
   told = [];
   const account = {
     ticker: "ACCOUNT",
     spendsFrom: "account",
-    chain: { status: () => ({ tip: { height: 1 } }) },
+    chain: {
+      status: () => ({ tip: { height: 1 } }),
+      watchTx: async (txid: string) => void watched.add(txid),
+      tx: (txid: string) => (watched.has(txid) ? mined.get(txid) : undefined),
+    },
     entrust: (raw: Uint8Array, _until: number | null, made: typeof renew) => {
       done.push(`entrusted ${toHex(raw)}`);
       renew = made;
@@ -197,6 +206,42 @@ test("what has missed its nonce is signed anew at the same price once the chain 
   await block();
   expect([done, told]).toEqual([["entrusted c1", "stored tx_replaced", "entrusted d1"], ["tx_replaced"]]);
   expect(stored.at(-1)?.event).toEqual({ type: "tx_replaced", slot: "takerPaymentSpend", txid: "d1", raw: "d1", fee: "1000000" });
+});
+
+test.each([true, null])(
+  "what missed its nonce is tried all the same a few times before its deadline though the chain would refuse it (%s): who says so may be wrong",
+  async (answer) => {
+    add(SENT);
+    hasMissed = true;
+    isHopeless = answer;
+    const triedAt: number[] = [];
+    for (let n = 0; n < 1_000; n++) {
+      const before = told.length;
+      await block();
+      if (told.length > before) triedAt.push(clock.nowMs() / 1_000 - START);
+    }
+    // The taker may refund from 7800 s on: half of what is left each time, and never sooner than ten minutes.
+    expect(triedAt).toEqual([3_900, 5_850, 6_840, 7_440]);
+    expect(stored.at(-1)?.event).toMatchObject({ type: "tx_replaced", txid: "01" });
+  },
+);
+
+test("what went through in an older version while the node was down is not tried again", async () => {
+  add([...SENT, { type: "tx_replaced", slot: "takerPaymentSpend", txid: "c2", raw: "c2", fee: "2000000" }]);
+  hasMissed = true;
+  isHopeless = true;
+  mined.set("c1", { block: { height: 1, hash: "h" } });
+  for (let n = 0; n < 260; n++) await block();
+  expect(told).toEqual([]);
+});
+
+test("what confirmed, and of which no node has the receipt any more, is not tried again: it has been carried out", async () => {
+  const done = { slot: "takerPaymentSpend", txid: "c1", block: { height: 1, hash: "h" } } as const;
+  add([...SENT, { type: "tx_seen", raw: "c1", ...done }, { type: "tx_confirmed", ...done }]);
+  hasMissed = true;
+  isHopeless = true;
+  for (let n = 0; n < 260; n++) await block();
+  expect(told).toEqual([]);
 });
 
 test("what has missed its nonce is not signed anew where the log has another version by now", async () => {
