@@ -810,6 +810,34 @@ test("machines behind one address that lack the newest block keep nobody from th
   }
 });
 
+test("a question that goes to a machine without the newest block is asked again a moment later, when all have it; another refusal is not", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  const target = { from: OWNER, to: SWAP_CONTRACT, value: 0n, data: new Uint8Array(4) };
+  await world.drive(world.chain.watchAccount(OWNER));
+  let asked = 0;
+  const words = [
+    "header not found",
+    "block not found: hash 0xab",
+    "hash 0xab is not currently canonical",
+    "Unknown block",
+    "nothing of the kind",
+  ];
+  for (const word of words) {
+    world.evm.mine();
+    await world.drive(world.chain.refresh());
+    asked = 0;
+    const until = world.evm.clock.nowMs() + 1_500;
+    only.says.set("eth_call", (_params, honest) => {
+      asked++;
+      if (world.evm.clock.nowMs() < until) throw new RpcRefusal(-32000, word);
+      return honest();
+    });
+    const called = await world.drive(world.chain.call(target));
+    expect([word, called.ok, asked]).toEqual(word === "nothing of the kind" ? [word, false, 1] : [word, true, 3]);
+  }
+});
+
 test("a machine that is asked whether the last block seen is on the chain, and does not have it yet, takes nothing back", async () => {
   const world = scriptedWorld(1);
   const only = node(world, 0);

@@ -78,6 +78,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "arrivals.length + 1",
     HOSTILE,
   ),
+  bug(
+    "a question that a machine without the newest block was asked is not asked again",
+    "src/adapters/evmRpc/evmRpcChain.ts",
+    "const LACKING_TRIES = 4;",
+    "const LACKING_TRIES = 1;",
+    HOSTILE,
+  ),
   bug("a machine that lacks a block is asked for no block below it", CHOICE, "if (!at?.ok || at.value !== null) this", "this", HOSTILE),
   bug(
     "a node that tells of later blocks and answers nothing about them is waited for without end",

@@ -4,7 +4,7 @@ import { toHex } from "../../core/util/bytes.ts";
 import { err, type Result } from "../../core/util/result.ts";
 import type { AccountChain, ChainReadError, PaymentKey } from "../../ports/accountChain.ts";
 import type { BlockRef, BroadcastOutcome } from "../../ports/chain.ts";
-import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
+import { Aborted, type Clock, sleep, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { broadcastTx } from "./broadcastTx.ts";
 import { ChainLook } from "./chainLook.ts";
@@ -59,6 +59,14 @@ const USUAL_GAP_MS = 120_000;
 const FRESH_LOOK_MS = 20_000;
 /** Of a whole question, failover included. */
 const QUESTION_MS = 60_000;
+
+/**
+ * Words of geth and what is made from it, Erigon, Besu, Nethermind and reth for a block they do not have. Of the machines behind one address some
+ * have the newest one later; the question is asked again after so long.
+ */
+const LACKS_BLOCK = /\b(header|block|hash)\b.{0,100}\b(not found|not be found|not currently canonical)|\bunknown block|\bfind block/i;
+const LACKING_MS = 1_000;
+const LACKING_TRIES = 4;
 
 export type EvmRpcChain = AccountChain & {
   /**
@@ -125,7 +133,12 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
       return await withDeadline(clock, QUESTION_MS, [...parents, asked.left.signal], async (s) => {
         const { quorum } = asked.look;
         if (quorum === null) return err({ kind: "Unreachable", message: loop.status().error ?? `The ${ticker} chain was not read yet.` });
-        return work({ ticker, quorum, signal: s });
+        for (let tries = 1; ; tries++) {
+          const answer = await work({ ticker, quorum, signal: s });
+          const isAgain = !answer.ok && answer.error.kind === "Refused" && LACKS_BLOCK.test(answer.error.message) && tries < LACKING_TRIES;
+          if (!isAgain) return answer;
+          await sleep(clock, LACKING_MS, s);
+        }
       });
     } catch (cause) {
       if (!(cause instanceof Aborted) || parents.some(({ aborted }) => aborted)) throw cause;
