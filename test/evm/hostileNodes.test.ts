@@ -810,6 +810,22 @@ test("machines behind one address that lack the newest block keep nobody from th
   }
 });
 
+test("a machine that is behind the first block that was seen takes nothing back either; a majority that stays there is right", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  const [paid] = world.evm.mine([SENT]);
+  await world.drive(world.chain.watchTx(paid?.txid ?? "", 0));
+  const seen = world.evm.tip.number;
+  const blocks: unknown[] = [];
+  world.chain.onChange(() => blocks.push(world.chain.tx(paid?.txid ?? "")?.block?.height));
+  only.behind = 1;
+  await world.drive(world.chain.refresh());
+  await pass(world, 20);
+  expect([world.chain.status().state, world.chain.status().tip?.height, blocks]).toEqual(["ready", seen, []]);
+  await pass(world, 20);
+  expect(world.chain.status().tip?.height).toBe(seen - 1);
+});
+
 test("a question that goes to a machine without the newest block is asked again a moment later, when all have it; another refusal is not", async () => {
   const world = scriptedWorld(1);
   const only = node(world, 0);

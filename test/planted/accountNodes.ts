@@ -65,6 +65,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     PRICES,
   ),
   bug(
+    "a machine a block behind the first one that was seen takes the view back",
+    LOOK,
+    "    this.#tips.set(number - 1, parentHash);\n",
+    "",
+    HOSTILE,
+  ),
+  bug(
     "a machine that does not have the last block yet takes the view back",
     LOOK,
     'if (at == null) return err({ kind: "moved" });',

@@ -31,7 +31,7 @@ export type ChainLookDeps = {
 /** What a look brought. `trouble`: one sentence on what is missing in it; everything else is right. */
 export type LookResult = { readonly view: ChainView; readonly trouble: string | null };
 
-/** Tips remembered, to tell nodes that are behind from a chain that went back. */
+/** Tips and their parents remembered, to tell nodes that are behind from a chain that went back. */
 const MAX_TIPS = 256;
 /** Transactions of one account that pools hold; their own limits are far lower. */
 const MAX_PENDING = 1_000n;
@@ -154,11 +154,12 @@ export class ChainLook {
     return made;
   }
 
-  #remember({ number, hash }: HeaderAnswer): void {
+  /** Its parent, too: of what is below the first one that is seen nothing else is known, and another machine may be a block behind. */
+  #remember({ number, hash, parentHash }: HeaderAnswer): void {
     for (const height of [...this.#tips.keys()]) if (height > number) this.#tips.delete(height);
+    this.#tips.set(number - 1, parentHash);
     this.#tips.set(number, hash);
-    const [oldest] = this.#tips.keys();
-    if (this.#tips.size > MAX_TIPS && oldest !== undefined) this.#tips.delete(oldest);
+    for (const oldest of [...this.#tips.keys()].slice(0, Math.max(0, this.#tips.size - MAX_TIPS))) this.#tips.delete(oldest);
   }
 
   async #stepFrom(tip: AccountTip, header: HeaderAnswer, quorum: Quorum, signal: AbortSignal): Promise<Result<Step, LookFault>> {
