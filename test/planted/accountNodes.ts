@@ -442,8 +442,8 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a node that lies of what the newest block holds stops the coin until all have the block",
     LOOK,
-    "head = await head.lower(signal);",
-    "head = null;",
+    "const lower = await head.lower(why, signal);",
+    "const lower: ChosenHead | null = null;",
     WHICH,
   ),
   bug(

@@ -215,8 +215,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "of two spends of one waiting swap only the first is made dearer",
     FUNDS,
-    "const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin, missed));",
-    "const mine = this.#renew(uuid, slot, coin, missed);",
+    "const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin, missed, isHopeless));",
+    "const mine = this.#renew(uuid, slot, coin, missed, isHopeless);",
     WAITING_TEST,
   ),
   bug(
