@@ -247,37 +247,41 @@ test.each([
   [-32005, "daily request count exceeded, request rate limited"],
   [429, "Your app has exceeded its compute units per second capacity."],
   [-32000, "Too Many Requests"],
-])("a node that limits how often it is asked (%s %s) says nothing of what it can: the next look asks as before", async (code, says) => {
-  let isLimited = true;
-  const world = scriptedWorld(1, {}, ([only]) => {
-    const limited = (honest: () => unknown): unknown => {
-      if (isLimited) throw new RpcRefusal(code, says);
-      return honest();
-    };
-    only?.says.set("eth_getBlockByNumber", ([at], honest) => (at === "finalized" ? limited(honest) : honest()));
-    only?.says.set("eth_call", ([first], honest) => (Object.hasOwn(first as object, "to") ? honest() : limited(honest)));
-    // The first question of all is whether it takes blocks by their hash.
-    only?.says.set("eth_getBalance", (_params, honest) => limited(honest));
-  });
-  await world.drive(world.chain.watchTokens(OWNER, [OWNER]));
-  isLimited = false;
-  world.evm.mine();
-  await pass(world, 10);
-  expect(world.chain.token(OWNER, OWNER)?.balance).toBe(9n);
-  isLimited = true;
-  world.evm.mine();
-  await pass(world, 10);
-  isLimited = false;
-  world.evm.mine();
-  const { calls } = node(world, 0);
-  const from = calls.length;
-  await world.drive(world.chain.watchAccount(OWNER));
-  const since = calls.slice(from);
-  expect(world.chain.status().tip?.finalized).not.toBeNull();
-  const calldata = since.flatMap(({ method, params }) => (method === "eth_call" ? [(params as { data: string }[])[0]?.data ?? ""] : []));
-  expect(calldata.filter((data) => data.startsWith("0x70a08231"))).toEqual([]);
-  expect(since.filter(({ method }) => method === "eth_getBalance").every(({ params }) => typeof params[1] === "object")).toBe(true);
-});
+  [-32000, "header not found"],
+])(
+  "a node that limits how often it is asked, or lacks a block (%s %s), says nothing of what it can: the next look asks as before",
+  async (code, says) => {
+    let isLimited = true;
+    const world = scriptedWorld(1, {}, ([only]) => {
+      const limited = (honest: () => unknown): unknown => {
+        if (isLimited) throw new RpcRefusal(code, says);
+        return honest();
+      };
+      only?.says.set("eth_getBlockByNumber", ([at], honest) => (at === "finalized" ? limited(honest) : honest()));
+      only?.says.set("eth_call", ([first], honest) => (Object.hasOwn(first as object, "to") ? honest() : limited(honest)));
+      // The first question of all is whether it takes blocks by their hash.
+      only?.says.set("eth_getBalance", (_params, honest) => limited(honest));
+    });
+    await world.drive(world.chain.watchTokens(OWNER, [OWNER]));
+    isLimited = false;
+    world.evm.mine();
+    await pass(world, 10);
+    expect(world.chain.token(OWNER, OWNER)?.balance).toBe(9n);
+    isLimited = true;
+    world.evm.mine();
+    await pass(world, 10);
+    isLimited = false;
+    world.evm.mine();
+    const { calls } = node(world, 0);
+    const from = calls.length;
+    await world.drive(world.chain.watchAccount(OWNER));
+    const since = calls.slice(from);
+    expect(world.chain.status().tip?.finalized).not.toBeNull();
+    const calldata = since.flatMap(({ method, params }) => (method === "eth_call" ? [(params as { data: string }[])[0]?.data ?? ""] : []));
+    expect(calldata.filter((data) => data.startsWith("0x70a08231"))).toEqual([]);
+    expect(since.filter(({ method }) => method === "eth_getBalance").every(({ params }) => typeof params[1] === "object")).toBe(true);
+  },
+);
 
 test("what no node's logs explain is told with the block since which, through repeated searches, and anew after a reorganisation", async () => {
   const world = scriptedWorld(1);

@@ -6,7 +6,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { DaemonError, DaemonRpc } from "../../ports/daemonRpc.ts";
 import type { Log } from "../../ports/log.ts";
 import type { HeaderAnswer } from "./answers.ts";
-import { isLimit, type NodeFault, nodeFaultText } from "./fault.ts";
+import { isLimit, lacksBlock, type NodeFault, nodeFaultText } from "./fault.ts";
 import { balanceQuery, blockQuery, hexQuantity, type Query } from "./query.ts";
 
 /** One JSON-RPC node of a chain, behind whatever carries the calls. */
@@ -229,8 +229,10 @@ export class EvmNode {
     if (this.#takesBlockHash === null) {
       const [probe] = await this.ask([balanceQuery(ZERO_ADDRESS)], byHash, timeoutMs, signal);
       if (probe?.ok) this.#takesBlockHash = true;
-      else if (probe?.error.kind === "rpc" && !isLimit(probe.error)) this.#takesBlockHash = false;
-      else return queries.map(() => probe ?? err({ kind: "unreachable", message: "no answer" }));
+      else if (probe?.error.kind !== "rpc" || isLimit(probe.error))
+        return queries.map(() => probe ?? err({ kind: "unreachable", message: "no answer" }));
+      // One that does not have the block may not take hashes either: it is asked by number this time, and for a hash the next.
+      else if (!lacksBlock(probe.error.message)) this.#takesBlockHash = false;
     }
     if (this.#takesBlockHash) return this.ask(queries, byHash, timeoutMs, signal);
     const answers = await this.ask(queries, hexQuantity(block.height), timeoutMs, signal);

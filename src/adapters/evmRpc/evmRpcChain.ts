@@ -22,6 +22,7 @@ import {
   tryCall,
 } from "./contractReads.ts";
 import { type EvmBackend, EvmNode } from "./evmNode.ts";
+import { lacksBlock } from "./fault.ts";
 import { LookLoop } from "./lookLoop.ts";
 import { NodePool } from "./nodePool.ts";
 import { SecretSearch } from "./secretSearch.ts";
@@ -60,11 +61,7 @@ const FRESH_LOOK_MS = 20_000;
 /** Of a whole question, failover included. */
 const QUESTION_MS = 60_000;
 
-/**
- * Words of geth and what is made from it, Erigon, Besu, Nethermind and reth for a block they do not have. Of the machines behind one address some
- * have the newest one later; the question is asked again after so long.
- */
-const LACKS_BLOCK = /\b(header|block|hash)\b.{0,100}\b(not found|not be found|not currently canonical)|\bunknown block|\bfind block/i;
+/** Of the machines behind one address some have the newest block later than others: a question about it is asked again after so long. */
 const LACKING_MS = 1_000;
 const LACKING_TRIES = 4;
 
@@ -135,7 +132,7 @@ export function openEvmRpcChain(deps: EvmRpcDeps): EvmRpcChain {
         if (quorum === null) return err({ kind: "Unreachable", message: loop.status().error ?? `The ${ticker} chain was not read yet.` });
         for (let tries = 1; ; tries++) {
           const answer = await work({ ticker, quorum, signal: s });
-          const isAgain = !answer.ok && answer.error.kind === "Refused" && LACKS_BLOCK.test(answer.error.message) && tries < LACKING_TRIES;
+          const isAgain = !answer.ok && answer.error.kind === "Refused" && lacksBlock(answer.error.message) && tries < LACKING_TRIES;
           if (!isAgain) return answer;
           await sleep(clock, LACKING_MS, s);
         }

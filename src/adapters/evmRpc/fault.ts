@@ -16,6 +16,16 @@ const MAX_LIMIT_CHARS = 300;
 export const isLimit = (fault: NodeFault): boolean =>
   fault.kind === "rpc" && (LIMIT_CODES.includes(fault.code) || LIMIT_TEXT.test(fault.message.slice(0, MAX_LIMIT_CHARS)));
 
+/** Words of geth and what is made from it, Erigon, Besu, Nethermind and reth. */
+const LACKS_BLOCK = /\b(header|block|hash)\b.{0,100}\b(not found|not be found|not currently canonical)|\bunknown block|\bfind block/i;
+const MAX_LACK_CHARS = 400;
+
+/** The machine that was asked does not have the block; another one behind the same address, or the same a moment later, may. */
+export const lacksBlock = (said: string): boolean => LACKS_BLOCK.test(said.slice(0, MAX_LACK_CHARS));
+
+/** The same as of a limit: it says nothing of what the node can do. */
+export const saysNothing = (fault: NodeFault): boolean => isLimit(fault) || (fault.kind === "rpc" && lacksBlock(fault.message));
+
 /** Why a look at the chain, or a question to it, did not end. None of them changes what the view says. */
 export type LookFault =
   /** No node answers. `trouble` of each, with its name. */

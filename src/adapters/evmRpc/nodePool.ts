@@ -4,7 +4,7 @@ import { Aborted, type Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { HeaderAnswer } from "./answers.ts";
 import type { EvmNode } from "./evmNode.ts";
-import { isLimit, type LookFault, type NodeFault, nodeFaultText } from "./fault.ts";
+import { type LookFault, type NodeFault, nodeFaultText, saysNothing } from "./fault.ts";
 import { type Arrival, type ChosenHead, chooseAmong } from "./headChoice.ts";
 import { LoneNode } from "./loneNode.ts";
 import { blockQuery, chainIdQuery, type Query } from "./query.ts";
@@ -151,7 +151,7 @@ export class NodePool {
       unusable(node, latest !== undefined && !latest.ok ? latest.error : { kind: "unreachable", message: "it has no latest block" });
       return null;
     }
-    if (finalized !== undefined && !finalized.ok && finalized.error.kind === "rpc" && !isLimit(finalized.error)) node.cannotFinalize();
+    if (finalized !== undefined && !finalized.ok && finalized.error.kind === "rpc" && !saysNothing(finalized.error)) node.cannotFinalize();
     const last = finalized?.ok && finalized.value !== null && typeof finalized.value !== "bigint" ? finalized.value.number : null;
     return { node, head, finalized: last };
   }

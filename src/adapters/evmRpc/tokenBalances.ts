@@ -4,7 +4,7 @@ import { concatBytes, fromHex } from "../../core/util/bytes.ts";
 import type { TokenState } from "../../ports/accountChain.ts";
 import { tokenKey } from "./chainView.ts";
 import type { EvmNode, NodeAnswer } from "./evmNode.ts";
-import { isLimit, type LookFault } from "./fault.ts";
+import { type LookFault, saysNothing } from "./fault.ts";
 import { initCodeQuery, tokenBalanceQuery } from "./query.ts";
 import { isRevert, type Quorum } from "./quorum.ts";
 
@@ -94,8 +94,8 @@ async function byInitCode(node: EvmNode, wanted: readonly Portion[], quorum: Quo
     return { portion, balances: answer?.ok ? readerAnswer(portion, answer.value) : null };
   });
   // A node that answers, and not this, will not do it at the next look either; one that is asked too often would be asked far more.
-  const isLimited = answers.some((answer) => !answer.ok && isLimit(answer.error));
-  if (node.state !== "away" && !isLimited && found.some(({ balances }) => balances === null)) node.cannotRunInitCode();
+  const isSilent = answers.some((answer) => !answer.ok && saysNothing(answer.error));
+  if (node.state !== "away" && !isSilent && found.some(({ balances }) => balances === null)) node.cannotRunInitCode();
   return found.flatMap(({ portion, balances }) => (balances === null ? [] : { portion, balances }));
 }
 
