@@ -215,8 +215,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "of two spends of one waiting swap only the first is made dearer",
     FUNDS,
-    "const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin, missed, isHopeless));",
-    "const mine = this.#renew(uuid, slot, coin, missed, isHopeless);",
+    "const mine = this.#renewing.then(() => this.#renew(uuid, spend, coin, missed, isHopeless));",
+    "const mine = this.#renew(uuid, spend, coin, missed, isHopeless);",
     WAITING_TEST,
   ),
   bug(
@@ -266,15 +266,15 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that went through in an older version is paid for once more after a start",
     FUNDS,
-    "if (missed !== null && !isFit && (await this.#wentThrough(txids, coin))) return;",
-    "if (missed !== null && !isFit && (await this.#wentThrough([], coin))) return;",
+    "await this.#wentThrough(txids, coin)",
+    "await this.#wentThrough([], coin)",
     WAITING_TEST,
   ),
   bug(
     "a claim that confirmed is paid for once more where no node has its receipt",
     "src/app/swap/waitingSpends.ts",
-    "(isDone || !isTried",
-    "(!isTried",
+    " || s.facts[slot]?.confirmed) return false;",
+    ") return false;",
     WAITING_TEST,
   ),
   bug("what nodes refused once is given up for as long as its swap waits", FUNDS, "      else coin.takeBack?.(raw);\n", "", WAITING_TEST),

@@ -1,4 +1,4 @@
-import { ownClaim, type Slot, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
+import { ownClaim, type StoredEvent, type SwapEvent } from "../../core/swap/events.ts";
 import type { SwapState } from "../../core/swap/swapState.ts";
 import { fromHex, toHex } from "../../core/util/bytes.ts";
 import { type Clock, withDeadline } from "../../ports/clock.ts";
@@ -9,7 +9,7 @@ import { KEEPS_NONCE_SEC, mayBeSignedAnew } from "./keepsNonce.ts";
 import { StandInGas } from "./standInGas.ts";
 import { type Needs, needsOf, type Spend, type Unsent, unsentOf } from "./storedNeeds.ts";
 import type { OwnSignedTx, SwapCoin, TokenSteps } from "./swapCoin.ts";
-import { nextSpend } from "./waitingSpends.ts";
+import { isTriedAllTheSame, nextSpend } from "./waitingSpends.ts";
 
 /** A look at the chain every half minute is what makes transactions of running swaps dearer. */
 const RENEW_MS = 30_000;
@@ -185,7 +185,7 @@ export class StoredFunds {
       const nowMs = this.#clock.nowMs();
       if (nowMs < nextMs || !this.#needs.has(uuid)) return;
       nextMs = nowMs + RENEW_MS;
-      const { slot, raws, txids } = spend;
+      const { slot, raws } = spend;
       const [newest] = raws.slice(-1);
       const missed = newest && coin.hasMissed?.(newest) ? toHex(newest) : null;
       // A cancellation is for its nonce alone.
@@ -198,9 +198,7 @@ export class StoredFunds {
         }
         // One that has missed its nonce may have been carried out all the same, in a version that nobody shows: then the chain refuses it.
         const isFit = missed === null ? !isHopeless : isHopeless === false;
-        // Of the versions before a start only the newest is followed.
-        if (missed !== null && !isFit && (await this.#wentThrough(txids, coin))) return;
-        await this.#renewInTurn(uuid, slot, coin, missed, !isFit);
+        await this.#renewInTurn(uuid, spend, coin, missed, !isFit);
       } catch (error) {
         this.#log.warn("swap_spend_not_renewed", { swap: uuid, coin: coin.ticker, slot, error });
       }
@@ -229,18 +227,28 @@ export class StoredFunds {
   }
 
   /** Two spends of one swap would write to its log at once: only the first could, each time. */
-  #renewInTurn(uuid: string, slot: Slot, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<void> {
-    const mine = this.#renewing.then(() => this.#renew(uuid, slot, coin, missed, isHopeless));
+  #renewInTurn(uuid: string, spend: Spend, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<void> {
+    const mine = this.#renewing.then(() => this.#renew(uuid, spend, coin, missed, isHopeless));
     // The next one goes on whatever came of this one; the caller of this one is told.
     this.#renewing = mine.catch(() => undefined);
     return mine;
   }
 
   /** What is stored comes first. */
-  async #renew(uuid: string, slot: Slot, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<void> {
+  async #renew(uuid: string, { slot, txids }: Spend, coin: SwapCoin, missed: string | null, isHopeless: boolean): Promise<void> {
+    const nowSec = (): number => Math.floor(this.#clock.nowMs() / 1_000);
+    if (isHopeless) {
+      let isTried = false;
+      await this.#goOn(uuid, (s, log) => {
+        isTried = isTriedAllTheSame(s, log, slot, nowSec());
+        return null;
+      });
+      // Of the versions before a start only the newest is followed.
+      if (!isTried || (missed !== null && (await this.#wentThrough(txids, coin)))) return;
+    }
     let built: OwnSignedTx | null = null;
     const state = await this.#goOn(uuid, (s, log) => {
-      built = nextSpend(s, log, slot, coin, Math.floor(this.#clock.nowMs() / 1_000), missed, isHopeless);
+      built = nextSpend(s, log, slot, coin, nowSec(), missed);
       return built && { type: "tx_replaced", slot, txid: built.txid, raw: toHex(built.raw), fee: built.fee.toString() };
     });
     const made = built as OwnSignedTx | null;

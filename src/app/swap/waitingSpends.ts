@@ -8,12 +8,27 @@ import type { OwnSignedTx, SwapCoin } from "./swapCoin.ts";
 /** Two tries of what its nodes say would fail are at least this far apart. */
 const TRY_AGAIN_SEC = 600;
 
+/** When it was signed first; null: it was not. */
+function firstSigned(log: readonly StoredEvent[], slot: Slot): number | null {
+  const signed = log.find(({ event }) => event.type === "tx_signed" && event.slot === slot);
+  return signed ? Math.floor(signed.atMs / 1_000) : null;
+}
+
+/** When its newest version was. */
+function lastSigned(log: readonly StoredEvent[], slot: Slot): number | null {
+  const signed = log.findLast(({ event: e }) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot);
+  return signed ? Math.floor(signed.atMs / 1_000) : null;
+}
+
 /**
- * Who says that a claim or refund would fail may be wrong, and one that is never tried costs the payment; each try costs gas. So it is tried
- * when half of what its last version had until the deadline is over, as where its swap runs (`whyNotAgain`), and after it no more: nobody
- * sees there whether the payment is long gone.
+ * Whether one that nobody says the chain would take is tried all the same: who says so may be wrong, and what is never tried costs the payment;
+ * but each try costs gas. When half of what its last version had until the deadline is over, as where its swap runs (`whyNotAgain`), and after
+ * it no more: nobody sees there whether the payment is long gone. Nor one that confirmed: it has been carried out.
  */
-function isTriedAllTheSame(last: number, deadline: number, now: number): boolean {
+export function isTriedAllTheSame(s: SwapState, log: readonly StoredEvent[], slot: Slot, now: number): boolean {
+  const [first, last] = [firstSigned(log, slot), lastSigned(log, slot)];
+  if (first === null || last === null || s.facts[slot]?.confirmed) return false;
+  const { deadline } = feeWindow(s, slot, first);
   return now < deadline && now - last >= Math.max(TRY_AGAIN_SEC, (deadline - last) / 2);
 }
 
@@ -22,7 +37,6 @@ function isTriedAllTheSame(last: number, deadline: number, now: number): boolean
  * one (`feeSchedule.ts`), or where the newest has missed its nonce. It has its nonce from here on.
  * @param coin any coin of the account that signed it
  * @param missed bytes of the newest version, in hex, where a block has used its nonce for something else; null: none has
- * @param isHopeless nobody says that the chain would take it, or its nodes say that it would not
  * @returns null: the newest will do, or no other can be made
  */
 export function nextSpend(
@@ -32,26 +46,21 @@ export function nextSpend(
   coin: SwapCoin,
   now: number,
   missed: string | null,
-  isHopeless: boolean,
 ): OwnSignedTx | null {
   const tx = s.own[slot];
   if (!tx || versionsOf(tx).length >= MAX_VERSIONS || !coin.buildDearer) return null;
   // The log has another one by now, whose nonce was not looked at.
   if (missed !== null && missed !== tx.raw) return null;
   const raw = fromHex(tx.raw);
-  const lastMs = log.findLast(({ event: e }) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot)?.atMs ?? 0;
-  const signedAtMs = log.find(({ event }) => event.type === "tx_signed" && event.slot === slot)?.atMs;
   const tip = coin.chain.status().tip?.height;
   const question = {
-    ...feeWindow(s, slot, signedAtMs === undefined ? now : Math.floor(signedAtMs / 1_000)),
+    ...feeWindow(s, slot, firstSigned(log, slot) ?? now),
     ...coin.spendRates(),
     size: coin.spendSize(slot === "cancel" ? slot : slot === ownRefund(s.terms.role) ? "refund" : "claim", raw),
     now,
     // One that was signed before its time has no height.
     blocksMissed: tip === undefined || tx.height === undefined ? 0 : Math.max(0, tip - tx.height),
   };
-  const isDone = s.facts[slot]?.confirmed === true;
-  if (isHopeless && (isDone || !isTriedAllTheSame(Math.floor(lastMs / 1_000), question.deadline, now))) return null;
   const paid = tx.fee === undefined ? coin.feeOf(raw) : BigInt(tx.fee);
   const due = paid === null ? null : nextFee(question, paid);
   const fee = missed === null ? due : (due ?? paid);
