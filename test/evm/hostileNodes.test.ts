@@ -1470,6 +1470,17 @@ function stallWith(silent: ScriptedNode, asked: string, word = ""): void {
   };
 }
 
+test("two of three that tell their heads at once and leave the rest unanswered are waited for once in a look, not at each block below", async () => {
+  const world = scriptedWorld(3, { timeoutMs: 10_000 });
+  await world.drive(world.chain.watchAccount(OWNER));
+  await world.drive(world.chain.watchPayment(KEY, 0));
+  for (const silent of world.nodes.slice(1)) stallWith(silent, "eth_call", "");
+  for (let i = 0; i < 6; i++) world.evm.mine();
+  const beganMs = world.evm.clock.nowMs();
+  await failure(world);
+  expect(world.evm.clock.nowMs() - beganMs).toBeLessThan(20_000);
+});
+
 test.each([
   ["eth_gasPrice", ""],
   ["eth_getTransactionCount", ""],

@@ -106,6 +106,13 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "const LACKING_TRIES = 1;",
     HOSTILE,
   ),
+  bug(
+    "nodes that leave the newest block unanswered are waited for at each block below it",
+    CHOICE,
+    '=== "too_few" && isServed &&',
+    '=== "too_few" &&',
+    HOSTILE,
+  ),
   bug("a machine that lacks a block is asked for no block below it", CHOICE, "if (!at?.ok || at.value !== null) this", "this", HOSTILE),
   bug(
     "a node that tells of later blocks and answers nothing about them is waited for without end",

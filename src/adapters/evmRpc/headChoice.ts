@@ -116,7 +116,9 @@ class Descent {
       quorum: { block, nodes: arrivals.map(({ node }) => node), need, timeoutMs, clock },
       heads: this.#arrivals.map(({ head }) => head.number),
       lower: async (why, signal) => {
-        const isOfAll = why.kind === "too_few" && arrivals.length === this.#arrivals.length;
+        // Who left this one unanswered until the deadline would leave each below it so.
+        const isServed = arrivals.filter(({ node }) => node.state !== "away").length >= need;
+        const isOfAll = why.kind === "too_few" && isServed && arrivals.length === this.#arrivals.length;
         const found = await this.next(isOfAll ? arrivals.length : arrivals.length + 1, signal);
         return found.ok ? found.value : null;
       },
