@@ -41,6 +41,13 @@ async function open(w: ElectrumWorld, db: SqlDatabase, options: ElectrumOptions 
   return chain;
 }
 
+/** Fulcrum, up to 2.x: of what is longer than it tells it says that there is nothing. */
+function asFulcrum(line: string, _server: number, call: string): string {
+  if (!line.includes("history too large")) return line;
+  const { id, method } = JSON.parse(call) as { readonly id: number; readonly method: string };
+  return JSON.stringify({ id, result: method === "blockchain.scripthash.get_history" ? [] : null });
+}
+
 /** Pays the script until no server tells its history, in two blocks. `but`: what these leave out. */
 function dust(w: ElectrumWorld, but: readonly string[] = []): void {
   for (const txid of but) w.chain.held.add(txid);
@@ -305,4 +312,21 @@ test.each([
   await until(w, () => again.outputs(scriptNumber(3)).some(({ txid }) => txid === third));
   await w.pass(60_000);
   expect(again.status().state).toBe("ready");
+});
+
+test("servers that say nothing was ever there once a history is too long for them (Fulcrum) do not hide a spend in a block", async () => {
+  const { w, db } = await begin(asFulcrum);
+  const chain = await open(w, db);
+  await whileTimePasses(w, chain.watchScript(SCRIPT, 115));
+  const payment = w.pay(SCRIPT, PAID);
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.block != null);
+  chain.guard?.(SCRIPT, { dueSec: 4_000_000_000, onTx: () => undefined });
+  for (const { faults } of w.servers) faults.add({ kind: "error", code: 1, message: "no", methods: ["blockchain.scripthash.get_mempool"] });
+  dust(w);
+  await w.pass(10_000);
+  spend(w, payment);
+  w.mine();
+  await until(w, () => paymentOf(chain, payment)?.spentBy?.block?.height === 124);
+  expect(statesOf(chain)).toEqual(["connected", "connected", "connected"]);
 });

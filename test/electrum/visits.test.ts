@@ -101,9 +101,9 @@ function outside(sent: readonly string[][]): readonly string[] {
 const count = (lines: readonly string[], what: string): number => lines.filter((line) => line.includes(what)).length;
 
 /** A spend of what pays the script, in the mempool, of which the connected say nothing. */
-async function hiddenSpend({ w, chain }: World): Promise<string> {
+async function hiddenSpend({ w, chain }: World, confirmations = 1): Promise<string> {
   w.pay(SCRIPT, PAID);
-  w.mine();
+  w.mine(confirmations);
   await whileTimePasses(w, chain.refresh());
   const tx = spendOf(w.format, 1, chain.outputs(SCRIPT), scriptNumber(2));
   const txid = w.send(tx);
@@ -474,6 +474,17 @@ test("an own spend is given also to those who do not tell the history of its scr
   expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
   await w.pass(65_000);
   expect(w.chain.mempool.graph.entries()).toHaveLength(1);
+});
+
+test("a spend that the connected hide is shown by one that is visited though it says that its script has no history (Fulcrum, of a long one)", async () => {
+  const world = await begin({}, (line, server, call) => {
+    if (server < LIARS || !call.includes("blockchain.scripthash.get_history")) return line;
+    return JSON.stringify({ ...(JSON.parse(line) as object), result: [] });
+  });
+  const txid = await hiddenSpend(world, 2);
+  world.guard(0);
+  await world.w.pass(65_000);
+  expect(world.shown).toEqual([txid]);
 });
 
 test("an own spend of a payment that servers deny is given to those who are visited", async () => {

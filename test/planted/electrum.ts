@@ -32,6 +32,27 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "servers that say nothing was ever there once a history is too long for them are believed, and a claim in it is not looked for",
+    `${AT}/scriptViews.ts`,
+    "return nowMs - sinceMs >= PATIENCE_MS;",
+    "return false;",
+    REFUSED_TEST,
+  ),
+  bug(
+    "one that is visited and says that there is nothing of a long history is believed",
+    `${AT}/serverVisits.ts`,
+    "if (history.value.length > 0 || !refused.isPaidBelow(server, scriptHex)) return history.value;",
+    "return history.value;",
+    VISITS_TEST,
+  ),
+  bug(
+    "a server that keeps all of a short history to itself is taken for one that cannot tell a long one",
+    `${AT}/scriptViews.ts`,
+    "if (isShort || !this.#refused.isPaidBelow(server, scriptHex)) {",
+    "if (!this.#refused.isPaidBelow(server, scriptHex)) {",
+    CHAIN_TEST,
+  ),
+  bug(
     "whoever makes up fees that pay where thousands of transactions wait has servers asked for all of these each time",
     `${AT}/waitingTx.ts`,
     "pace.poolTold(server.name, scriptHash, lines?.length ?? MAX_HISTORY, nowMs);",

@@ -115,6 +115,7 @@ describe("one of three servers", () => {
     w.mine();
     await refreshed(w, chain);
     expect(chain.tx(paid)?.block?.height).toBe(w.blocks().length - 1);
+    w.mine();
     for (let i = 0; i < 8; i++) {
       await w.pass(5_000);
       await refreshed(w, chain);

@@ -79,6 +79,12 @@ export class RefusedHistories {
     }
   }
 
+  /** Whether a script is proven to be paid in a block below the last one of a server: then its history cannot be empty there. */
+  isPaidBelow(server: RemoteServer, scriptHex: string): boolean {
+    const height = server.tip?.height ?? 0;
+    return this.#index.outputsOf(scriptHex).some(({ block }) => block !== null && block.height < height);
+  }
+
   /**
    * What one server tells of a script in other ways. What is in a block stands there only as far as it was asked for by its id.
    *

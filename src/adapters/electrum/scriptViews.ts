@@ -15,6 +15,14 @@ import type { Telling } from "./spendSearch.ts";
 const MAX_LINES = 100_000;
 const COUNTED_FROM = 100;
 const TOO_LONG_TOGETHER = "its histories are too long together";
+/**
+ * Fulcrum (up to 2.x) says of a history that is longer than it tells that there is none. It tells so many lines at least, however it is set up: where others tell
+ * fewer, whoever says so leaves them out.
+ */
+const LEAST_TOLD = 1_000;
+const SAYS_NOTHING = "it says that there is nothing of a script that is paid in a block";
+/** A server may take this long to put a block it has told of into its histories, ms. */
+const PATIENCE_MS = 30_000;
 
 /**
  * What one server says of one script. `refusal`: why it does not tell the history; `lines` are then what it tells in other ways
@@ -48,6 +56,8 @@ export type Tracked = {
   readonly views: Map<RemoteServer, View>;
   /** Long histories of servers that are not there now. */
   readonly left: WeakMap<RemoteServer, View>;
+  /** When a server said first that there is nothing, though something is proven to be there, unix ms. */
+  readonly silentSince: WeakMap<RemoteServer, number>;
   /** What was made of its history, by transaction: hash of the block, empty in the mempool. */
   readonly done: Map<string, string>;
   /** A view is another one than when it was last worked off. */
@@ -104,6 +114,7 @@ export class ScriptViews {
       only,
       views: known?.views ?? new Map(),
       left: known?.left ?? new WeakMap(),
+      silentSince: known?.silentSince ?? new WeakMap(),
       done: new Map(),
       changed: true,
       laterMs: null,
@@ -275,6 +286,10 @@ export class ScriptViews {
       // It may have made room meanwhile for what another script's history has.
       known = tracked.views.get(server);
     }
+    if (status === null && this.#tellsNothing(server, tracked, nowMs)) {
+      this.#refuse(server, tracked, known, SAYS_NOTHING);
+      return;
+    }
     if (known !== undefined && known.status === status && known.refusal === null) {
       const { base, ...view } = known;
       if (base !== undefined) this.#set(server, tracked, { ...view, lines: base.lines });
@@ -308,6 +323,19 @@ export class ScriptViews {
     if (lines.value === "too_long") this.#refuse(server, tracked, known, "its history is too long");
     else if (!this.#makeRoom(server, tracked, count)) this.#refuse(server, tracked, known, TOO_LONG_TOGETHER);
     else this.#set(server, tracked, { status, lines: lines.value, refusal: null, toldAt: tip });
+  }
+
+  /** Whether a server that says that there is nothing of a script tells none of it, for it is too much. */
+  #tellsNothing(server: RemoteServer, tracked: Tracked, nowMs: number): boolean {
+    const { scriptHex, views, silentSince } = tracked;
+    const isShort = [...views.values()].some(({ refusal, lines: { length } }) => refusal === null && length > 0 && length < LEAST_TOLD);
+    if (isShort || !this.#refused.isPaidBelow(server, scriptHex)) {
+      silentSince.delete(server);
+      return false;
+    }
+    const sinceMs = Math.min(nowMs, silentSince.get(server) ?? nowMs);
+    silentSince.set(server, sinceMs);
+    return nowMs - sinceMs >= PATIENCE_MS;
   }
 
   /** What it told in other ways until now stands until it is asked again. */

@@ -165,7 +165,8 @@ export class ServerVisits {
       const history = await server.ask("blockchain.scripthash.get_history", [scriptHash], parseHistory);
       if (history.ok && history.value !== "too_long") {
         pace.told(server.name, scriptHash, history.value.length, asking.nowMs);
-        return history.value;
+        // Fulcrum says so, too, of what is longer than it tells.
+        if (history.value.length > 0 || !refused.isPaidBelow(server, scriptHex)) return history.value;
       }
       if (!history.ok && history.error.kind === "too_much") pace.lostOver(server.name, scriptHash, "history", asking.nowMs);
       if (!history.ok && history.error.kind !== "rpc") return [];
