@@ -837,6 +837,20 @@ export const EDGES: readonly PlantedBug[] = [
     "src/app/coin/txHistory.test.ts",
   ),
   bug(
+    "a page of a history asks for the times of its blocks one after another",
+    "src/app/coin/txHistory.ts",
+    "const TIMES_AT_ONCE = 20;",
+    "const TIMES_AT_ONCE = 1;",
+    "src/app/coin/txHistory.test.ts",
+  ),
+  bug(
+    "a history in more than a thousand old blocks asks servers for the times of all of them each time",
+    "src/adapters/electrum/headerReader.ts",
+    "limit(this.#times, MAX_TIMES);",
+    "limit(this.#times, MAX_KEPT);",
+    "src/adapters/electrum/headerReader.test.ts",
+  ),
+  bug(
     "get_raw_transaction knows no old transactions of the wallet",
     "src/app/coin/utxoCoin.ts",
     "await this.chain.storedTxs([id])",

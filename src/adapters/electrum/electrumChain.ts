@@ -114,8 +114,7 @@ export async function openElectrumChain(deps: ElectrumDeps): Promise<ElectrumCha
     async blockTimeSec(block, signal): Promise<number | null> {
       const known = index.headerAt(block.height);
       if (known?.hash === block.hash) return known.timeSec;
-      const header = await bounded(signal, null, () => reader.withHash(pool.connected(), block.height, block.hash));
-      return header?.ok ? header.value.timeSec : null;
+      return bounded(signal, null, () => reader.timeOf(pool.connected(), block.height, block.hash));
     },
     async close(): Promise<void> {
       closing.abort(new Aborted("closed"));

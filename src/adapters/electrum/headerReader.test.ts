@@ -37,3 +37,16 @@ test("the megabyte that a server puts beside a header, which no hash covers, is 
   expect(await reader.withHash([server], 7, HASH)).toEqual(ok({ ...HEADER, parentProof: null }));
   expect(ask).toHaveBeenCalledTimes(1);
 });
+
+test("of fifteen hundred old blocks the times are asked for once, whatever is asked again, and of each server a share", async () => {
+  const serverNamed = (): { readonly ask: ReturnType<typeof vi.fn> } => ({
+    ask: vi.fn(async (_method: string, [height]: readonly number[]) => ok({ ...HEADER, hash: `${height}`, timeSec: (height ?? 0) * 10 })),
+  });
+  const servers = [serverNamed(), serverNamed(), serverNamed()];
+  const reader = new HeaderReader(RULES);
+  for (let round = 0; round < 2; round++) {
+    for (let height = 0; height < 1_500; height++)
+      expect(await reader.timeOf(servers as unknown as readonly RemoteServer[], height, `${height}`)).toBe(height * 10);
+  }
+  expect(servers.map(({ ask }) => ask.mock.calls.length)).toEqual([500, 500, 500]);
+});

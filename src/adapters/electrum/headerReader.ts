@@ -4,6 +4,7 @@ import { hasWork } from "../../core/proof/proofOfWork.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { parseHeaderRun, parseOneHeader } from "./answers.ts";
 import { type Look, type ServerAnswer, serverFaultText } from "./fault.ts";
+import { inTurn } from "./inTurn.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
 
@@ -14,14 +15,16 @@ const RUN = 500;
  * be, would hold up a look for hours.
  */
 const LEAST = 100;
-/** Headers kept that were asked for alone. */
+/** Headers kept that were asked for alone, and times of such: a history may have each of its transactions in a block of its own. */
 const MAX_KEPT = 1_000;
+const MAX_TIMES = 20_000;
 
 /** Fetches headers from servers that claim to have them. */
 export class HeaderReader {
   readonly #rules: HeaderRules;
   /** By hash, oldest use first. */
   readonly #kept = new Map<string, BlockHeader>();
+  readonly #times = new Map<string, number>();
   /** Why a server did not give headers just now. */
   #refusal: string | null = null;
 
@@ -45,6 +48,14 @@ export class HeaderReader {
     return err({ kind: "moved" });
   }
 
+  /** The time of a block that is believed already; null: nobody gives it now. Of many each of `servers` is asked for a share. */
+  async timeOf(servers: readonly RemoteServer[], height: number, hash: string): Promise<number | null> {
+    const known = this.#times.get(hash);
+    if (known !== undefined) return known;
+    const header = await this.withHash(inTurn(servers, height), height, hash);
+    return header.ok ? header.value.timeSec : null;
+  }
+
   /** A header from before all that is kept of the chain: what most servers say is there, if it shows the work it claims. */
   async agreedAt(servers: readonly RemoteServer[], height: number): Promise<Look<BlockHeader>> {
     const answers = await Promise.all(servers.map((server) => this.headerOf(server, height)));
@@ -59,10 +70,9 @@ export class HeaderReader {
 
   #keep(header: BlockHeader): BlockHeader {
     this.#kept.set(header.hash, withoutProof(header));
-    for (const [hash] of this.#kept) {
-      if (this.#kept.size <= MAX_KEPT) break;
-      this.#kept.delete(hash);
-    }
+    this.#times.set(header.hash, header.timeSec);
+    limit(this.#kept, MAX_KEPT);
+    limit(this.#times, MAX_TIMES);
     return header;
   }
 
@@ -121,5 +131,13 @@ export class HeaderReader {
   async #standsBy(server: RemoteServer, end: { readonly height: number; readonly hash: string }): Promise<boolean> {
     const tip = await server.askTip();
     return tip.ok && tip.value.height === end.height && tip.value.header.hash === end.hash;
+  }
+}
+
+/** The oldest go first. */
+function limit(kept: Map<string, unknown>, most: number): void {
+  for (const oldest of kept.keys()) {
+    if (kept.size <= most) break;
+    kept.delete(oldest);
   }
 }

@@ -13,6 +13,7 @@ import type { Look } from "./fault.ts";
 import type { HeaderFollower } from "./headerFollower.ts";
 import type { HeaderPlan } from "./headerPlan.ts";
 import type { HeaderReader } from "./headerReader.ts";
+import { inTurn } from "./inTurn.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import type { Tracked } from "./scriptViews.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
@@ -305,9 +306,6 @@ const keyOf = (claim: Claim): string => {
   const names = knownBy(claim).map(({ name }) => name);
   return [claim.txid, ...claim.blocks.keys(), ...names.sort()].join(" ");
 };
-
-const inTurn = (servers: readonly RemoteServer[], turn: number): readonly RemoteServer[] =>
-  servers.map((server, i) => servers[(i + turn) % servers.length] ?? server);
 
 const isFound = (finding: Finding): finding is Found => typeof finding === "object";
 

@@ -50,6 +50,17 @@ test("what was paid long ago is told as paid, however many outputs were spent si
   h.mine();
   await chain.refresh();
   const of = { chain, scripts: [own], format, rules: RULES, decimals: 8 };
+  // A backend may be far away, and have to be asked for the time of each block: several are on the way at once, and not all.
+  let [onTheWay, most, asked] = [0, 0, 0];
+  const blockTimeSec: typeof chain.blockTimeSec = async (block) => {
+    most = Math.max(most, ++onTheWay);
+    asked++;
+    const time = await chain.blockTimeSec(block);
+    onTheWay--;
+    return time;
+  };
+  await readHistory({ ...of, chain: { ...chain, blockTimeSec } }, { kind: "page", number: 1 }, 1_000, new AbortController().signal);
+  expect([most, asked]).toEqual([20, 152]);
   const page = await readHistory(of, { kind: "page", number: 1 }, 1_000, new AbortController().signal);
   const txs = page?.txs ?? [];
   const paid = txs.filter(({ fee }) => fee !== null);

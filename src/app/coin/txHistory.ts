@@ -52,6 +52,8 @@ type ShownTx = StoredTx & { readonly raw: Uint8Array };
 /** Transactions read from the store at a time, and most of a history. */
 const ROWS = 1_000;
 const MAX_TXS = 100_000;
+/** Blocks whose times are asked for at once: the backend may be far away, and what swaps ask it must not wait behind thousands. */
+const TIMES_AT_ONCE = 20;
 /** Transactions whose inputs are read at a time: a transaction of a megabyte has some 7,000, and the store gives 200,000 rows at most. */
 const SPENDERS = 25;
 
@@ -62,12 +64,26 @@ export async function readHistory(of: HistoryOf, start: PageStart, limit: number
   if (start.kind === "after" && skipped === 0) return null;
   const page = await storedTxs(of, all.slice(skipped, skipped + limit));
   const own = await ownInputs(of, page);
-  const txs: HistoryTx[] = [];
-  for (const stored of page) {
-    const time = stored.block && (await of.chain.blockTimeSec(stored.block, signal));
-    txs.push(described(of, own, stored, time ?? Math.floor(stored.seenAtMs / 1_000)));
-  }
+  const times = await timesOf(of, page, signal);
+  const txs = page.map((stored) => {
+    const time = stored.block && times.get(stored.block.hash);
+    return described(of, own, stored, time ?? Math.floor(stored.seenAtMs / 1_000));
+  });
   return { txs, skipped, total: all.length };
+}
+
+/** Times of the blocks of transactions, as far as the backend says them, unix seconds by hash. */
+async function timesOf({ chain }: HistoryOf, txs: readonly StoredTx[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  const blocks = [...new Map(txs.flatMap(({ block }) => (block === null ? [] : [[block.hash, block] as const]))).values()];
+  const times = new Map<string, number>();
+  const work = async (): Promise<void> => {
+    for (let block = blocks.pop(); block !== undefined && !signal.aborted; block = blocks.pop()) {
+      const time = await chain.blockTimeSec(block, signal);
+      if (time !== null) times.set(block.hash, time);
+    }
+  };
+  await Promise.all(Array.from({ length: TIMES_AT_ONCE }, work));
+  return times;
 }
 
 /** In the order of their ids. One that has left the chain meanwhile is left out. */
