@@ -4,6 +4,7 @@ import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainSto
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber } from "../contract/spendable.ts";
 import { whileTimePasses } from "./whileTimePasses.ts";
 
 const HOUR_MS = 3_600_000;
@@ -102,4 +103,21 @@ test("a server ahead of the others that answers late does not keep a block waiti
   expect(chain.servers().map(({ state, trouble, contradictions }) => [state, trouble, contradictions])).toEqual(
     Array.from({ length: 3 }, () => ["connected", null, 0]),
   );
+});
+
+test("a coin whose servers name a transaction in a block and do not prove it says so, and not that its chain changes too fast", async () => {
+  const { w, chain } = await begin();
+  const paid = w.pay(scriptNumber(1), 100_000n);
+  w.mine();
+  for (const { faults } of w.servers)
+    faults.add({ kind: "error", code: 2, message: "daemon error", methods: ["blockchain.transaction.get_merkle"] });
+  const watched = chain.watchScript(scriptNumber(1), 0);
+  await w.pass(10_000);
+  expect(chain.status()).toMatchObject({
+    state: "unreachable",
+    error: `The TST servers name transaction ${paid} in block 121 and do not prove it; asking them again.`,
+  });
+  for (const { faults } of w.servers) faults.clear();
+  await whileTimePasses(w, watched);
+  expect(chain.status().state).toBe("ready");
 });

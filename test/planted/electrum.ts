@@ -32,6 +32,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a coin whose servers do not prove what they say tells that its chain changes too fast",
+    `${AT}/historyWork.ts`,
+    'err({ kind: "unproven", txid: unproven.txid, heights: [...unproven.blocks.keys()] })',
+    'err({ kind: "moved" })',
+    WAITS_TEST,
+  ),
+  bug(
     "servers that say nothing was ever there once a history is too long for them are believed, and a claim in it is not looked for",
     `${AT}/scriptViews.ts`,
     "return nowMs - sinceMs >= PATIENCE_MS;",

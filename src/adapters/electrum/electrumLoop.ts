@@ -185,7 +185,7 @@ export class ElectrumLoop {
   #take(fault: LookFault): void {
     this.#isUnfinished = fault.kind === "unfinished";
     if (this.#isUnfinished) return;
-    if (fault.kind === "moved" && ++this.#moves < MAX_MOVES) return;
+    if ((fault.kind === "moved" || fault.kind === "unproven") && ++this.#moves < MAX_MOVES) return;
     this.#fail(lookFaultSentence(this.#parts.ticker, fault), fault);
   }
 

@@ -34,6 +34,8 @@ export type LookFault =
   | { readonly kind: "missing"; readonly what: string; readonly why: string }
   /** The best chain changed between two calls, or a server left; the next round sees what is there then. */
   | { readonly kind: "moved" }
+  /** Most servers say that a transaction is in a block of ours and none proves it now: their chain has just changed, or they cannot. */
+  | { readonly kind: "unproven"; readonly txid: string; readonly heights: readonly number[] }
   /** Its time is over and more is to be read: the next look goes on where this one stopped. */
   | { readonly kind: "unfinished" };
 
@@ -71,6 +73,8 @@ export function lookFaultSentence(ticker: string, fault: LookFault): string {
       return `The ${ticker} servers do not give ${fault.what}: ${fault.why}.`;
     case "moved":
       return `The ${ticker} chain is changing too fast to follow; trying again.`;
+    case "unproven":
+      return `The ${ticker} servers name transaction ${fault.txid} in block ${fault.heights.join(" or ")} and do not prove it; asking them again.`;
     case "unfinished":
       return `There is more of the ${ticker} chain to read.`;
     default:

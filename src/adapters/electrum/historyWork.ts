@@ -99,7 +99,7 @@ export class HistoryWork {
 
   /**
    * Works off the histories of `scripts` and writes what they say, the first time together with `before`.
-   * `moved`: a claim could not be proven now and not be disproven either. `unfinished`: it was late before all was worked off.
+   * `unproven`: a claim could not be proven now and not be disproven either. `unfinished`: it was late before all was worked off.
    */
   async run(
     scripts: readonly Tracked[],
@@ -110,7 +110,7 @@ export class HistoryWork {
   ): Promise<Look<undefined>> {
     const laterMs = this.#deps.nowMs() + LATER_MS;
     let delta = before;
-    let moved = false;
+    let unproven: Claim | undefined;
     for (let pass = 0, again = true; again && pass < MAX_PASSES; pass++) {
       again = false;
       const pieces = [...piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven, (job) => this.#mayRead(job), laterMs)];
@@ -118,7 +118,7 @@ export class HistoryWork {
         const findings = await this.#findSome(piece, plan, servers);
         const part = piece.slice(0, findings.length);
         if (part.length < piece.length) pieces.unshift(piece.slice(part.length));
-        if (findings.includes("unproven")) moved = true;
+        unproven ??= part[findings.indexOf("unproven")]?.claim;
         const made = this.#facts(findings.filter(isFound));
         await this.#deps.commit(joined(delta, made.facts));
         delta = {};
@@ -132,7 +132,7 @@ export class HistoryWork {
       }
     }
     if (Object.keys(delta).length > 0) await this.#deps.commit(delta);
-    return moved ? err({ kind: "moved" }) : ok(undefined);
+    return unproven ? err({ kind: "unproven", txid: unproven.txid, heights: [...unproven.blocks.keys()] }) : ok(undefined);
   }
 
   /** What the first of `jobs` come to, at least one of them: no more are begun with once these hold as much as is written at a time. */
