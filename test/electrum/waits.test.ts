@@ -121,3 +121,18 @@ test("a coin whose servers name a transaction in a block and do not prove it say
   await whileTimePasses(w, watched);
   expect(chain.status().state).toBe("ready");
 });
+
+test("a server that is lost while much is read of it is read to the end before anybody is told that a script is known", async () => {
+  const w = await startElectrumChain(SEGWIT_COIN, 1);
+  cleanup.push(() => w.close());
+  const script = scriptNumber(1);
+  for (let i = 0; i < 20; i++) {
+    for (let j = 0; j < 20; j++) w.pay(script, 100_000n);
+    w.mine();
+  }
+  w.servers[0]?.faults.add({ kind: "slow", delayMs: 2_500, methods: ["blockchain.transaction.get"], forMs: 3_000 });
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(script, 0));
+  expect(chain.outputs(script)).toHaveLength(400);
+});

@@ -32,6 +32,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "what a server that was lost did not give counts as given by nobody, and its script as known without it",
+    `${AT}/historyWork.ts`,
+    'if (tx === null && witnesses() < knownBy(claim).length) return "lost";\n',
+    "",
+    WAITS_TEST,
+  ),
+  bug(
     "a coin whose servers do not prove what they say tells that its chain changes too fast",
     `${AT}/historyWork.ts`,
     'err({ kind: "unproven", txid: unproven.txid, heights: [...unproven.blocks.keys()] })',

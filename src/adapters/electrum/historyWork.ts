@@ -74,7 +74,7 @@ export type HistoryWorkDeps = {
 type Found = { readonly tx: RawTx; readonly block: BlockRef | null; readonly isOpen?: true };
 /**
  * `unproven`: most servers say it is in a block of ours and none could prove it now. `unheard`: too few say anything of it.
- * `ungiven`: nobody gives its bytes now, or none that this node can read. `lost`: one of those who name it went away meanwhile.
+ * `ungiven`: nobody gives its bytes now, or none that this node can read. `lost`: the same, and one of those who name it is away.
  */
 type Finding = Found | "unproven" | "unheard" | "ungiven" | "lost";
 /** What is to be found out, and for which scripts. */
@@ -158,8 +158,8 @@ export class HistoryWork {
   #noteUngiven(jobs: readonly Job[], findings: readonly Finding[]): void {
     if (this.#ungiven.size >= MAX_UNGIVEN) this.#ungiven.clear();
     for (const [i, { claim }] of jobs.entries()) {
-      if (isUngiven(findings[i])) this.#ungiven.add(claim.txid);
-      else this.#ungiven.delete(claim.txid);
+      if (findings[i] === "ungiven") this.#ungiven.add(claim.txid);
+      else if (findings[i] !== "lost") this.#ungiven.delete(claim.txid);
     }
   }
 
@@ -237,9 +237,8 @@ export class HistoryWork {
     if (own === null && claim.blocks.size === 0 && !isHeard()) return "unheard";
     const asking = keyOf(claim);
     if (own === null && !this.#again.isDue(asking, nowMs())) return "ungiven";
-    const before = witnesses();
     const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
-    if (tx === null && witnesses() < before) return "lost";
+    if (tx === null && witnesses() < knownBy(claim).length) return "lost";
     if (tx === null) {
       if (!isDenied()) this.#again.refused(asking, nowMs());
       return "ungiven";
