@@ -136,3 +136,19 @@ test("a server that is lost while much is read of it is read to the end before a
   await whileTimePasses(w, chain.watchScript(script, 0));
   expect(chain.outputs(script)).toHaveLength(400);
 });
+
+test.each([
+  ["gave", "blockchain.transaction.get"],
+  ["proved", "blockchain.transaction.get_merkle"],
+])("a view is not fresh when the server that named a payment was lost before it %s it", async (_, method) => {
+  const w = await startElectrumChain(SEGWIT_COIN, 1);
+  cleanup.push(() => w.close());
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  w.pay(scriptNumber(1), 100_000n);
+  w.mine();
+  w.servers[0]?.faults.add({ kind: "stall", methods: [method], forMs: 5_000 });
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
+});

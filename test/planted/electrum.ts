@@ -32,9 +32,23 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "a view counts as fresh though the server that named something new was lost before it gave it",
+    `${AT}/historyWork.ts`,
+    'return isLost ? err({ kind: "moved" }) : ok(undefined);',
+    "return ok(undefined);",
+    WAITS_TEST,
+  ),
+  bug(
+    "a view counts as fresh though the server that named something new was lost before it proved it",
+    `${AT}/historyWork.ts`,
+    'const unheard = (): Finding => (isAway() ? "lost" : "unheard");',
+    'const unheard = (): Finding => "unheard";',
+    WAITS_TEST,
+  ),
+  bug(
     "what a server that was lost did not give counts as given by nobody, and its script as known without it",
     `${AT}/historyWork.ts`,
-    'if (tx === null && witnesses() < knownBy(claim).length) return "lost";\n',
+    'if (tx === null && isAway()) return "lost";\n',
     "",
     WAITS_TEST,
   ),

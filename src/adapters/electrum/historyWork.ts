@@ -74,7 +74,7 @@ export type HistoryWorkDeps = {
 type Found = { readonly tx: RawTx; readonly block: BlockRef | null; readonly isOpen?: true };
 /**
  * `unproven`: most servers say it is in a block of ours and none could prove it now. `unheard`: too few say anything of it.
- * `ungiven`: nobody gives its bytes now, or none that this node can read. `lost`: the same, and one of those who name it is away.
+ * `ungiven`: nobody gives its bytes now, or none that this node can read. `lost`: one of those who name it went away before it was given, proven or heard of.
  */
 type Finding = Found | "unproven" | "unheard" | "ungiven" | "lost";
 /** What is to be found out, and for which scripts. */
@@ -99,7 +99,7 @@ export class HistoryWork {
 
   /**
    * Works off the histories of `scripts` and writes what they say, the first time together with `before`.
-   * `unproven`: a claim could not be proven now and not be disproven either. `unfinished`: it was late before all was worked off.
+   * `unproven`: a claim could not be proven now and not be disproven either. `moved`: who named what is new went away before it gave it. `unfinished`: it was late before all was worked off.
    */
   async run(
     scripts: readonly Tracked[],
@@ -111,6 +111,7 @@ export class HistoryWork {
     const laterMs = this.#deps.nowMs() + LATER_MS;
     let delta = before;
     let unproven: Claim | undefined;
+    let isLost = false;
     for (let pass = 0, again = true; again && pass < MAX_PASSES; pass++) {
       again = false;
       const pieces = [...piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven, (job) => this.#mayRead(job), laterMs)];
@@ -119,6 +120,7 @@ export class HistoryWork {
         const part = piece.slice(0, findings.length);
         if (part.length < piece.length) pieces.unshift(piece.slice(part.length));
         unproven ??= part[findings.indexOf("unproven")]?.claim;
+        isLost ||= part.some((job, i) => findings[i] === "lost" && !isContested(job, servers.length));
         const made = this.#facts(findings.filter(isFound));
         await this.#deps.commit(joined(delta, made.facts));
         delta = {};
@@ -132,7 +134,8 @@ export class HistoryWork {
       }
     }
     if (Object.keys(delta).length > 0) await this.#deps.commit(delta);
-    return unproven ? err({ kind: "unproven", txid: unproven.txid, heights: [...unproven.blocks.keys()] }) : ok(undefined);
+    if (unproven !== undefined) return err({ kind: "unproven", txid: unproven.txid, heights: [...unproven.blocks.keys()] });
+    return isLost ? err({ kind: "moved" }) : ok(undefined);
   }
 
   /** What the first of `jobs` come to, at least one of them: no more are begun with once these hold as much as is written at a time. */
@@ -234,11 +237,13 @@ export class HistoryWork {
     const present = (): number => Math.max(minConnected(), servers.filter((s) => s.state === "connected").length);
     const isDenied = (): boolean => isContested(job, servers.length);
     const isHeard = (): boolean => witnesses() >= witnessesOf(present()) && (!isDenied() || mayTake(claim.txid));
-    if (own === null && claim.blocks.size === 0 && !isHeard()) return "unheard";
+    const isAway = (): boolean => witnesses() < knownBy(claim).length;
+    const unheard = (): Finding => (isAway() ? "lost" : "unheard");
+    if (own === null && claim.blocks.size === 0 && !isHeard()) return unheard();
     const asking = keyOf(claim);
     if (own === null && !this.#again.isDue(asking, nowMs())) return "ungiven";
     const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
-    if (tx === null && witnesses() < knownBy(claim).length) return "lost";
+    if (tx === null && isAway()) return "lost";
     if (tx === null) {
       if (!isDenied()) this.#again.refused(asking, nowMs());
       return "ungiven";
@@ -260,7 +265,7 @@ export class HistoryWork {
     // What nobody can prove, as whoever paid it had it, must not make every look fail.
     if (!isUnclear && insisting >= majorityOf(present())) return "unproven";
     // Whoever says that it is in a block that it does not show must not be believed sooner than who says that it is in none.
-    return own !== null || isHeard() ? { tx, block: null, ...(isOpen ? { isOpen } : {}) } : "unheard";
+    return own !== null || isHeard() ? { tx, block: null, ...(isOpen ? { isOpen } : {}) } : unheard();
   }
 
   /** Whether one of those who name what most deny may be asked for one more now. Counted at all of them. */
