@@ -152,3 +152,31 @@ test.each([
   await whileTimePasses(w, chain.refresh());
   expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
 });
+
+test("a server that is back while much is to be read of it is there, though looks end before all is, and is asked for each status once", async () => {
+  const w = await startElectrumChain(SEGWIT_COIN, 1);
+  cleanup.push(() => w.close());
+  const script = scriptNumber(1);
+  for (let i = 0; i < 20; i++) {
+    for (let j = 0; j < 20; j++) w.pay(script, 100_000n);
+    w.mine();
+  }
+  const [server] = w.servers;
+  const slowly = (delayMs: number) => server?.faults.add({ kind: "slow", delayMs });
+  const late = server?.faults.add({ kind: "slow", delayMs: 2_500, methods: ["blockchain.transaction.get"] });
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  const watched = Promise.all([chain.watchScript(script, 0), chain.refresh()]);
+  await w.pass(3_000);
+  expect(chain.status()).toMatchObject({ state: "unreachable" });
+  server?.faults.clear(late?.id);
+  slowly(1_900);
+  await w.pass(60_000);
+  w.asked.length = 0;
+  await w.pass(60_000);
+  expect(chain.status()).toMatchObject({ state: "ready", error: null });
+  expect(chain.outputs(script).length).toBeLessThan(400);
+  await whileTimePasses(w, watched);
+  expect(chain.outputs(script)).toHaveLength(400);
+  expect(w.asked.filter((method) => method === "blockchain.scripthash.subscribe")).toEqual([]);
+});

@@ -46,6 +46,27 @@ export const ELECTRUM: readonly PlantedBug[] = [
     WAITS_TEST,
   ),
   bug(
+    "a look that has more to read than its time goes on until five hundred transactions are",
+    `${AT}/historyWork.ts`,
+    "bytes >= bytesPerWrite || (begun > 0 && isLate());",
+    "bytes >= bytesPerWrite;",
+    WAITS_TEST,
+  ),
+  bug(
+    "servers that are back count as away until all there is was read of them",
+    `${AT}/electrumLoop.ts`,
+    "if (fault.hasAsked) this.#answered();",
+    "",
+    WAITS_TEST,
+  ),
+  bug(
+    "a look that ends before all is read has the next one ask for every status again",
+    `${AT}/electrumLoop.ts`,
+    'const isTold = look.ok || (look.error.kind === "unfinished" && look.error.hasAsked);',
+    "const isTold = look.ok;",
+    WAITS_TEST,
+  ),
+  bug(
     "what a server that was lost did not give counts as given by nobody, and its script as known without it",
     `${AT}/historyWork.ts`,
     'if (tx === null && isAway()) return "lost";\n',

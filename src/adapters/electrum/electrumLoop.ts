@@ -160,9 +160,11 @@ export class ElectrumLoop {
     this.#wantsTips = false;
     this.#isUnfinished = false;
     const look = await this.#look.run(fresh);
-    if (look.ok && isDue) this.#freshAtMs = nowMs;
+    // What was told anew is worked off at the next look: whoever waited until now need not have it told once more.
+    const isTold = look.ok || (look.error.kind === "unfinished" && look.error.hasAsked);
+    if (isTold && isDue) this.#freshAtMs = nowMs;
     if (!look.ok && fresh !== "nothing") this.#wantsTips = true;
-    if (!look.ok && (isDue || wantedFresh)) this.#wantsFresh = true;
+    if (!isTold && (isDue || wantedFresh)) this.#wantsFresh = true;
     if (look.ok) this.#succeed();
     else this.#take(look.error);
     return true;
@@ -170,11 +172,7 @@ export class ElectrumLoop {
 
   #succeed(): void {
     this.#moves = 0;
-    if (this.#error !== null) {
-      this.#parts.log.info("servers_back");
-      this.#news.mark();
-    }
-    this.#error = null;
+    this.#answered();
     for (const server of this.#parts.pool.present()) server.forgive();
     this.#timer.succeeded(this.#parts.pollMs);
     // Whoever is told that the view is fresh must find the others told of it too.
@@ -182,9 +180,21 @@ export class ElectrumLoop {
     this.#waiters.succeeded((key) => this.#parts.index.watch(key));
   }
 
+  /** Enough servers are there, and told what they were asked. */
+  #answered(): void {
+    if (this.#error !== null) {
+      this.#parts.log.info("servers_back");
+      this.#news.mark();
+    }
+    this.#error = null;
+  }
+
   #take(fault: LookFault): void {
     this.#isUnfinished = fault.kind === "unfinished";
-    if (this.#isUnfinished) return;
+    if (fault.kind === "unfinished") {
+      if (fault.hasAsked) this.#answered();
+      return;
+    }
     if ((fault.kind === "moved" || fault.kind === "unproven") && ++this.#moves < MAX_MOVES) return;
     this.#fail(lookFaultSentence(this.#parts.ticker, fault), fault);
   }

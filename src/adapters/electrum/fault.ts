@@ -37,7 +37,7 @@ export type LookFault =
   /** Most servers say that a transaction is in a block of ours and none proves it now: their chain has just changed, or they cannot. */
   | { readonly kind: "unproven"; readonly txid: string; readonly heights: readonly number[] }
   /** Its time is over and more is to be read: the next look goes on where this one stopped. */
-  | { readonly kind: "unfinished" };
+  | { readonly kind: "unfinished" /** What was to be asked for anew was. */; readonly hasAsked: boolean };
 
 export type Look<T> = Result<T, LookFault>;
 

@@ -116,7 +116,7 @@ export class HistoryWork {
       again = false;
       const pieces = [...piecesOf(this.#open(scripts, plan), servers.length, this.#ungiven, (job) => this.#mayRead(job), laterMs)];
       for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
-        const findings = await this.#findSome(piece, plan, servers);
+        const findings = await this.#findSome(piece, plan, servers, isLate);
         const part = piece.slice(0, findings.length);
         if (part.length < piece.length) pieces.unshift(piece.slice(part.length));
         unproven ??= part[findings.indexOf("unproven")]?.claim;
@@ -129,7 +129,7 @@ export class HistoryWork {
         if (made.newOutputs) again = reopen(part) || again;
         if (isLate()) {
           for (const tracked of scripts) tracked.changed = true;
-          return err({ kind: "unfinished" });
+          return err({ kind: "unfinished", hasAsked: true });
         }
       }
     }
@@ -138,8 +138,13 @@ export class HistoryWork {
     return isLost ? err({ kind: "moved" }) : ok(undefined);
   }
 
-  /** What the first of `jobs` come to, at least one of them: no more are begun with once these hold as much as is written at a time. */
-  async #findSome(jobs: readonly Job[], plan: HeaderPlan, servers: readonly RemoteServer[]): Promise<readonly Finding[]> {
+  /** What the first of `jobs` come to, at least one of them: no more are begun with once these hold as much as is written at a time, or it is late. */
+  async #findSome(
+    jobs: readonly Job[],
+    plan: HeaderPlan,
+    servers: readonly RemoteServer[],
+    isLate: () => boolean,
+  ): Promise<readonly Finding[]> {
     const findings: Finding[] = [];
     let begun = 0;
     let bytes = 0;
@@ -147,7 +152,8 @@ export class HistoryWork {
     const atOnce = Math.max(FEWEST_AT_ONCE, Math.min(AT_ONCE, Math.floor(bytesPerWrite / this.#largest)));
     this.#largest = Math.ceil(this.#largest / 2);
     const work = async (): Promise<void> => {
-      for (let job = jobs[begun]; job !== undefined && bytes < bytesPerWrite; job = jobs[begun]) {
+      const isOver = (): boolean => bytes >= bytesPerWrite || (begun > 0 && isLate());
+      for (let job = jobs[begun]; job !== undefined && !isOver(); job = jobs[begun]) {
         const at = begun++;
         const finding = await this.#find(job, plan, servers, jobs.length < SHARED_FROM ? 0 : at);
         findings[at] = finding;

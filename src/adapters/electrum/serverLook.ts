@@ -206,7 +206,7 @@ export class ServerLook {
       if (isBack) this.#parts.views.reopen();
       follower.adopt(plan.value);
       this.#deps.news.announce();
-      if (this.#isLate) return err({ kind: "unfinished" });
+      if (this.#isLate) return err({ kind: "unfinished", hasAsked: false });
     }
   }
 
