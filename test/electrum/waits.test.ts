@@ -153,6 +153,31 @@ test.each([
   expect(chain.outputs(scriptNumber(1))).toHaveLength(1);
 });
 
+test.each([
+  ["one transaction", ".get"],
+  ["its proof", ".get_merkle"],
+])("servers that are lost each time over %s show all others", async (_, method) => {
+  let bad = "none";
+  const w = await startElectrumChain(SEGWIT_COIN, 3, (line, _server, call) =>
+    call.includes(`${method}"`) && call.includes(bad) ? null : line,
+  );
+  cleanup.push(() => w.close());
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  bad = w.pay(scriptNumber(1), 100_000n);
+  w.mine();
+  await w.pass(5_000);
+  await whileTimePasses(w, chain.refresh());
+  const good = w.pay(scriptNumber(1), 200_000n);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.tx(good)?.block?.height).toBe(122);
+  w.asked.length = 0;
+  await w.pass(600_000);
+  expect(w.asked.filter((method) => method === "server.version").length).toBeLessThan(50);
+});
+
 test("a server that is back while much is to be read of it is there, though looks end before all is, and is asked for each status once", async () => {
   const w = await startElectrumChain(SEGWIT_COIN, 1);
   cleanup.push(() => w.close());

@@ -32,6 +32,13 @@ const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
 /** What Electrum servers can make a node believe, miss or wait for. */
 export const ELECTRUM: readonly PlantedBug[] = [
   bug(
+    "one transaction that all servers are lost over makes every look fail",
+    `${AT}/historyWork.ts`,
+    "witnesses() < knownBy(claim).length && !prover.isTooMuch(claim.txid);",
+    "witnesses() < knownBy(claim).length;",
+    WAITS_TEST,
+  ),
+  bug(
     "a view counts as fresh though the server that named something new was lost before it gave it",
     `${AT}/historyWork.ts`,
     'return isLost ? err({ kind: "moved" }) : ok(undefined);',

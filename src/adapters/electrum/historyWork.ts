@@ -75,6 +75,7 @@ type Found = { readonly tx: RawTx; readonly block: BlockRef | null; readonly isO
 /**
  * `unproven`: most servers say it is in a block of ours and none could prove it now. `unheard`: too few say anything of it.
  * `ungiven`: nobody gives its bytes now, or none that this node can read. `lost`: one of those who name it went away before it was given, proven or heard of.
+ * One that they are lost over again and again counts as not given.
  */
 type Finding = Found | "unproven" | "unheard" | "ungiven" | "lost";
 /** What is to be found out, and for which scripts. */
@@ -243,7 +244,7 @@ export class HistoryWork {
     const present = (): number => Math.max(minConnected(), servers.filter((s) => s.state === "connected").length);
     const isDenied = (): boolean => isContested(job, servers.length);
     const isHeard = (): boolean => witnesses() >= witnessesOf(present()) && (!isDenied() || mayTake(claim.txid));
-    const isAway = (): boolean => witnesses() < knownBy(claim).length;
+    const isAway = (): boolean => witnesses() < knownBy(claim).length && !prover.isTooMuch(claim.txid);
     const unheard = (): Finding => (isAway() ? "lost" : "unheard");
     if (own === null && claim.blocks.size === 0 && !isHeard()) return unheard();
     const asking = keyOf(claim);

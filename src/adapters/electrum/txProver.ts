@@ -18,6 +18,10 @@ import type { RemoteServer } from "./remoteServer.ts";
 const PATIENCE_MS = 30_000;
 /** Unproven claims remembered. */
 const MAX_STRIKES = 10_000;
+/** So often servers were lost over one transaction before it counts as one that they do not give. Once may be chance. */
+const TWICE = 2;
+/** Transactions remembered over which servers were lost. */
+const MAX_TOO_MUCH = 1_000;
 
 /**
  * Longest witness that is kept, items, and largest transaction with one, bytes: more has no transaction that mempools take (Bitcoin Core's
@@ -39,6 +43,8 @@ function isMismarked({ hogEx, outputs }: Tx): boolean {
   return hogEx === true && !(script?.length === HOG_ADDRESS_BYTES && HOG_ADDRESS.every((byte, i) => script[i] === byte));
 }
 
+const bytesOf = (txid: string): string => `bytes ${txid}`;
+const proofOf = (txid: string): string => `proof ${txid}`;
 const sha256 = (data: Uint8Array): Buffer => hash("sha256", data, "buffer");
 const idOfBytes = (bytes: Uint8Array): string => toHex(reversed(sha256(sha256(bytes))));
 
@@ -59,6 +65,8 @@ export class TxProver {
   readonly #nowMs: () => number;
   /** When a server could not prove a transaction first, unix ms. */
   readonly #strikes = new Map<string, number>();
+  /** How often servers were lost over the bytes of a transaction, or its proof, since these were given last. */
+  readonly #tooMuch = new Map<string, number>();
   readonly #pace: ProofPace;
 
   constructor(format: TxFormat, reader: HeaderReader, nowMs: () => number) {
@@ -75,7 +83,10 @@ export class TxProver {
   async fetch(txid: string, servers: readonly RemoteServer[]): Promise<RawTx | null> {
     for (const server of servers) {
       const raw = await server.ask("blockchain.transaction.get", [txid], parseRawTx);
-      if (!raw.ok) continue;
+      if (!raw.ok) {
+        if (raw.error.kind === "too_much") this.#lostOver(bytesOf(txid));
+        continue;
+      }
       const bytes = withoutLongWitness(raw.value, this.#format, MAX_WITNESS_ITEMS, MAX_WITNESSED_BYTES);
       // To read megabytes takes longer than to send them.
       if (bytes.length > MAX_WITNESSED_BYTES && this.#isWholeId(bytes) && idOfBytes(bytes) !== txid) {
@@ -83,10 +94,23 @@ export class TxProver {
         continue;
       }
       const tx = this.read(bytes);
-      if (tx?.txid === txid) return tx;
+      if (tx?.txid === txid) {
+        this.#tooMuch.delete(bytesOf(txid));
+        return tx;
+      }
       if (tx !== null) server.contradicted(`the bytes it gives for transaction ${txid} are not that transaction's`);
     }
     return null;
+  }
+
+  #lostOver(what: string): void {
+    if (this.#tooMuch.size >= MAX_TOO_MUCH) this.#tooMuch.clear();
+    this.#tooMuch.set(what, (this.#tooMuch.get(what) ?? 0) + 1);
+  }
+
+  /** Whether servers are lost each time they are asked for a transaction or its proof: it is too large for the line, or they work on it for too long. */
+  isTooMuch(txid: string): boolean {
+    return [bytesOf(txid), proofOf(txid)].some((what) => (this.#tooMuch.get(what) ?? 0) >= TWICE);
   }
 
   /** Whether the id of a transaction is made of all of its bytes: not of one with a witness, nor of Zcash's newer ones. */
@@ -128,7 +152,9 @@ export class TxProver {
 
   async #provesIt(server: RemoteServer, tx: RawTx, height: number, header: BlockHeader, isAgain = false): Promise<Inclusion> {
     const answer = await server.ask("blockchain.transaction.get_merkle", [tx.txid, height], parseBranch);
+    if (!answer.ok && answer.error.kind === "too_much") this.#lostOver(proofOf(tx.txid));
     if (!answer.ok && answer.error.kind !== "rpc") return "unproven";
+    this.#tooMuch.delete(proofOf(tx.txid));
     const flaw = answer.ok ? this.flaw(tx, header, answer.value) : null;
     if (answer.ok && flaw === null) return "proven";
     if (answer.ok && flaw?.kind === "NodeIsTx") {
