@@ -2,12 +2,13 @@ import { afterEach, expect, test } from "vitest";
 import type { ElectrumChain, ElectrumOptions } from "../../src/adapters/electrum/electrumDeps.ts";
 import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
 import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { serializeTx } from "../../src/core/utxo/txCodec.ts";
 import { type ElectrumWorld, startElectrumChain } from "../contract/electrumChain.ts";
 import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
-import { scriptNumber } from "../contract/spendable.ts";
+import { scriptNumber, spendOf } from "../contract/spendable.ts";
 import { whileTimePasses } from "./whileTimePasses.ts";
 
-// What programs answer in another way than ElectrumX 1.15 and the embedded servers: electrs of romanz and of Blockstream.
+// What programs answer in another way than ElectrumX 1.15 and the embedded servers: electrs of romanz and of Blockstream, and Fulcrum.
 
 const cleanup: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -120,4 +121,54 @@ test("a silent connection is tried all the same at a server that ended it over p
   }
   await w.pass(65_000);
   expect(chain.servers().map(({ state }) => state)).not.toContain("connected");
+});
+
+/** As Fulcrum (1.9 to 2.x) writes what the embedded servers say: its own numbers for refusals, exponents, and the unconfirmed by their ids. */
+function asFulcrum({ id, method, params }: Call, message: Message & { readonly error?: { readonly message: string } }): object {
+  const said = { jsonrpc: "2.0", id };
+  const [range] = params.slice(1);
+  if (method === "server.version") return { ...said, result: ["Fulcrum 1.11.1", Array.isArray(range) ? "1.4.2" : range] };
+  if (method === "blockchain.estimatefee") return { ...said, result: -1 };
+  if (method === "blockchain.relayfee") return { ...said, result: 1e-5 };
+  if (method === "mempool.get_fee_histogram") return { ...said, result: [] };
+  if (message.error !== undefined) {
+    const refusal = message.error.message;
+    const isDaemon = method === "blockchain.transaction.get";
+    const text = `daemon error: DaemonError({'code': -5, 'message': '${refusal}'})`;
+    return { ...said, error: isDaemon ? { code: 2, message: text } : { code: 1, message: refusal } };
+  }
+  if (method !== "blockchain.scripthash.get_history") return { ...said, result: message.result };
+  const lines = message.result as readonly { readonly tx_hash: string; readonly height: number }[];
+  const inBlocks = lines.filter(({ height }) => height > 0).map(({ tx_hash, height }) => ({ height, tx_hash }));
+  const waiting = lines.filter(({ height }) => height <= 0).toSorted((a, b) => (a.tx_hash < b.tx_hash ? -1 : 1));
+  return { ...said, result: [...inBlocks, ...waiting] };
+}
+
+test("through servers that answer as Fulcrum does a script is followed, a payment sent and its past told", async () => {
+  const { w, chain } = await begin(asFulcrum);
+  const [own, other] = [scriptNumber(1), scriptNumber(2)];
+  const paid = w.pay(own, 100_000n);
+  w.mine();
+  await whileTimePasses(w, chain.watchScript(own, 0));
+  const [output] = chain.outputs(own);
+  if (output === undefined) expect.fail("not seen");
+  const raw = serializeTx(spendOf(w.format, 1, [output], other, 1_000n));
+  expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "accepted" });
+  expect(
+    await whileTimePasses(w, chain.broadcast(Uint8Array.from(serializeTx(spendOf(w.format, 1, [{ ...output, vout: 7 }], other))))),
+  ).toMatchObject({
+    kind: "rejected",
+  });
+  w.pay(own, 5_000n);
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.outputs(own).map(({ spentBy, block }) => [spentBy?.block ?? null, block === null])).toEqual([
+    [null, false],
+    [null, true],
+  ]);
+  w.mine();
+  await whileTimePasses(w, chain.refresh());
+  expect(chain.outputs(own).find(({ txid }) => txid === paid)?.spentBy?.block?.height).toBe(122);
+  expect(await chain.history([own], 10)).toHaveLength(3);
+  expect([await whileTimePasses(w, chain.estimateFeePerKb(2)), chain.relayFeePerKb()]).toEqual([null, 1_000n]);
+  expect(states(chain)).toEqual(ALL_THERE);
 });
