@@ -780,8 +780,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "a transaction's bytes are taken as given",
     `${AT}/txProver.ts`,
-    "if (tx?.txid === txid) return tx;",
-    "if (tx !== null) return { ...tx, txid };",
+    "if (tx?.txid === txid) {",
+    "if (tx !== null) return { ...tx, txid };\n      if (tx?.txid === txid) {",
     CHAIN_TEST,
   ),
   bug(
