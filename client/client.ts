@@ -230,6 +230,7 @@ export type V2Calls = {
 /** `error_type` of versioned calls. */
 export type ErrorType =
   | "AddressDecodingError"
+  | "AmountAboveCap"
   | "AmountTooLow"
   | "Banned"
   | "BaseEqualRel"
@@ -242,6 +243,7 @@ export type ErrorType =
   | "CoinIsNotFound"
   | "CoinIsWalletOnly"
   | "CoinProtocolParseError"
+  | "ConfirmationsDoNotFit"
   | "DbError"
   | "HashNotExist"
   | "Internal"
@@ -255,6 +257,7 @@ export type ErrorType =
   | "InvalidPayload"
   | "InvalidRequest"
   | "LocalHostOnly"
+  | "LocksTooClose"
   | "NoFeeKey"
   | "NoKeys"
   | "NoNetwork"

@@ -1,4 +1,5 @@
 import type { PlaceOrderError } from "../app/orders/placeOrders.ts";
+import type { UnsafeTerms } from "../app/orders/swapTerms.ts";
 import { type Rational, toDecimalString } from "../core/money/rational.ts";
 import type { NumberTooLong } from "../core/order/orderRules.ts";
 import { AWAITED, withWhy } from "./coinFaults.ts";
@@ -45,6 +46,31 @@ export const NUMBER_TOO_LONG: FaultTable<NumberTooLong> = {
   },
 };
 
+/** Why a swap on such terms is not begun; orders and the figures before them say it alike. */
+export const UNSAFE_TERMS: FaultTable<UnsafeTerms> = {
+  ConfirmationsDoNotFit: {
+    http: 400,
+    when: "The wanted confirmations could come too late for the swap's time locks, or a notarization never.",
+    text: (e) =>
+      e.neededSec === null
+        ? `A notarization of ${e.coin} is asked for, which its chain never has: its nodes call no block final. Ask for confirmations alone`
+        : `${e.confirmations} confirmations${e.notarization ? " and a notarization" : ""} of ${e.coin} may take ${e.neededSec} s, but a swap with a lock of ${e.lockDurationSec} s leaves ${e.windowSec} s for them; ask for fewer`,
+  },
+  LocksTooClose: {
+    http: 400,
+    when: "The chains are too slow for the time between a swap's two locks.",
+    text: (e) =>
+      `A swap of ${e.makerCoin} for ${e.takerCoin} leaves ${e.gapSec} s between its two locks, but on chains this slow ${e.neededSec} s may be needed to claim the ${e.makerCoin} before its maker may take it back`,
+  },
+  AmountAboveCap: {
+    http: 400,
+    when: "The amount to receive is worth more than the confirmations that fit into a swap's time locks can protect.",
+    text: (e) =>
+      `${toDecimalString(e.amount)} ${e.coin} in one swap ask for ${e.confirmations} confirmations at a block reward of ${toDecimalString(e.blockReward)} ${e.coin}, but ${e.fitting} fit into ${e.windowSec} s: at most ${toDecimalString(e.cap)} ${e.coin} can be received in one swap; trade less at a time, or ask for a notarization where the chain has one`,
+    data: (e) => ({ coin: e.coin, amount: toDecimalString(e.amount), cap: toDecimalString(e.cap) }),
+  },
+};
+
 type NotActive = Extract<PlaceOrderError, { readonly kind: "CoinNotActive" }>;
 /** `why`: of a coin that the node is enabling again by itself. */
 export type PlaceOrderFailure = Exclude<PlaceOrderError, NotActive> | (NotActive & { readonly why: string | null });
@@ -80,27 +106,7 @@ const faults = (words: Words): FaultTable<PlaceOrderFailure> => ({
     text: ({ max, min }) => `Max base vol ${toDecimalString(max)} is below min base vol: ${toDecimalString(min)}`,
   },
   ...NUMBER_TOO_LONG,
-  ConfirmationsDoNotFit: {
-    http: 400,
-    when: "The wanted confirmations could come too late for the swap's time locks, or a notarization never.",
-    text: (e) =>
-      e.neededSec === null
-        ? `A notarization of ${e.coin} is asked for, which its chain never has: its nodes call no block final. Ask for confirmations alone`
-        : `${e.confirmations} confirmations${e.notarization ? " and a notarization" : ""} of ${e.coin} may take ${e.neededSec} s, but a swap with a lock of ${e.lockDurationSec} s leaves ${e.windowSec} s for them; ask for fewer`,
-  },
-  LocksTooClose: {
-    http: 400,
-    when: "The chains are too slow for the time between a swap's two locks.",
-    text: (e) =>
-      `A swap of ${e.makerCoin} for ${e.takerCoin} leaves ${e.gapSec} s between its two locks, but on chains this slow ${e.neededSec} s may be needed to claim the ${e.makerCoin} before its maker may take it back`,
-  },
-  AmountAboveCap: {
-    http: 400,
-    when: "The amount to receive is worth more than the confirmations that fit into a swap's time locks can protect.",
-    text: (e) =>
-      `${toDecimalString(e.amount)} ${e.coin} in one swap ask for ${e.confirmations} confirmations at a block reward of ${toDecimalString(e.blockReward)} ${e.coin}, but ${e.fitting} fit into ${e.windowSec} s: at most ${toDecimalString(e.cap)} ${e.coin} can be received in one swap; trade less at a time, or ask for a notarization where the chain has one`,
-    data: (e) => ({ coin: e.coin, amount: toDecimalString(e.amount), cap: toDecimalString(e.cap) }),
-  },
+  ...UNSAFE_TERMS,
   NoFeeKey: {
     ...NO_FEE_KEY,
     text: (e) =>

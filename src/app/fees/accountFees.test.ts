@@ -23,6 +23,7 @@ const request = (more: Pick<PreimageRequest, "base" | "rel"> & Partial<PreimageR
   price: decimal("1"),
   volume: decimal("1"),
   max: false,
+  terms: null,
   ...more,
 });
 function preimage(more: Parameters<typeof request>[0]) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeTradingCoin } from "../../../test/fakes/fakeTradingCoin.ts";
 import { add, decimal, eq, gt, ONE, type Rational, rational, toDecimalString } from "../../core/money/rational.ts";
+import type { Receiving } from "../orders/swapTerms.ts";
 import { type PreimageRequest, tradePreimage } from "./tradePreimage.ts";
 
 const RULE = { rate: rational(1n, 777n), floor: decimal("0.00001") };
@@ -13,6 +14,7 @@ const request = (more: Partial<PreimageRequest>): PreimageRequest => ({
   price: decimal("2"),
   volume: decimal("7.77"),
   max: false,
+  terms: null,
   ...more,
 });
 const preimage = (more: Partial<PreimageRequest>) => {
@@ -57,6 +59,37 @@ test("an amount whose claim or refund fees may eat is refused as the order would
     expect(of({ method })).toEqual(refusal);
     expect(of({ method, volume: decimal("2") })).toMatchObject({ ok: true });
   }
+});
+
+test("figures are refused as the order would be, by the amount that would be received", () => {
+  const error = { kind: "LocksTooClose", makerCoin: "DOC", takerCoin: "MARTY", neededSec: 9, gapSec: 8 } as const;
+  const asked: Receiving[] = [];
+  const refusal = (receiving: Receiving) => {
+    asked.push(receiving);
+    return error;
+  };
+  const terms = { makerCap: () => null, refusal };
+  for (const method of ["setprice", "buy", "sell"] as const) {
+    expect(tradePreimage(request({ method, volume: decimal("3"), terms }), RULE)).toEqual({ ok: false, error });
+  }
+  expect(asked).toEqual([
+    { role: "maker", amount: decimal("6") },
+    { role: "taker", amount: decimal("3") },
+    { role: "taker", amount: decimal("6") },
+  ]);
+});
+
+test("a maker's greatest volume is no more than one swap may receive, and its fee is that of so much", () => {
+  const most = (cap: Rational | null) => {
+    const asked: Rational[] = [];
+    const refusal = ({ amount }: { readonly amount: Rational }): null => {
+      asked.push(amount);
+      return null;
+    };
+    return { asked, ...preimage({ method: "setprice", max: true, terms: { refusal, makerCap: () => cap } }) };
+  };
+  expect(most(decimal("4"))).toMatchObject({ volume: decimal("2"), asked: [decimal("4")], baseCoinFee: { amount: DOC.fee } });
+  expect(most(decimal("400")).volume).toEqual(most(null).volume);
 });
 
 test("whatever keeps the order from being placed is said at once: a chain still being read, more than a coin moves at once", () => {

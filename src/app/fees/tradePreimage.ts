@@ -1,7 +1,8 @@
-import { add, eq, isZero, lt, mul, type Rational, ZERO } from "../../core/money/rational.ts";
+import { add, div, eq, isPositive, isZero, lt, min, mul, type Rational, ZERO } from "../../core/money/rational.ts";
 import { checkMakerNumbers, type NumberTooLong, type OrderRuleError } from "../../core/order/orderRules.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { coverSpends, negativeVolume, whyNoTrade } from "../orders/fundsChecks.ts";
+import type { UnsafeTerms, UsualTerms } from "../orders/swapTerms.ts";
 import type { FeeStage, FundsError, Outage, PricedCoin, TradingCoin } from "../tradingCoin.ts";
 import { FeesOnlyCoin } from "./feesOnlyCoin.ts";
 import { claimOutage, heldStage, missingFunds } from "./tradeFunds.ts";
@@ -19,6 +20,8 @@ export type PreimageRequest = {
   /** base coins */
   readonly volume: Rational;
   readonly max: boolean;
+  /** What the order would be held to; null where one of the coins does not trade. */
+  readonly terms: UsualTerms | null;
 };
 
 /**
@@ -43,13 +46,14 @@ export type PreimageError =
   | { readonly kind: "BaseEqualRel" }
   | { readonly kind: "PriceTooLow"; readonly price: Rational; readonly threshold: Rational }
   | { readonly kind: "MaxWithTaker" }
-  | NumberTooLong;
+  | NumberTooLong
+  | UnsafeTerms;
 
 const STAGE = "preimage";
 
 /**
  * Fees of a whole swap before it is ordered, with the checks the order would meet (reference rpc.md 4.5, rows 3 to 7, in
- * that order). Nothing is reserved. The fee of the coin given has a refund's in it where the account would pay for one
+ * that order; then those of the swap's terms, as for an order that names no confirmations). Nothing is reserved. The fee of the coin given has a refund's in it where the account would pay for one
  * (reference rpc.md 9.4). The figures are today's; the balance must cover what the order would hold.
  *
  * @param rule dex fee of the taker coin, for `buy` and `sell`
@@ -67,10 +71,12 @@ function makerPreimage(r: PreimageRequest): Result<TradePreimage, PreimageError>
   if (outage) return err(outage);
   const most = r.max ? greatestVolume(r) : null;
   if (most && !most.ok) return most;
-  const volume = most ? most.value.volume : r.volume;
+  const cap = most && isPositive(r.price) ? (r.terms?.makerCap() ?? null) : null;
+  const volume = !most ? r.volume : cap ? min(most.value.volume, div(cap, r.price)) : most.value.volume;
   const tooMuch = unmovable(base, volume);
   if (tooMuch) return err(tooMuch);
-  const giving = most && heldStage(base, STAGE) === STAGE ? ok(most.value.fee) : givingFee(base, volume, STAGE);
+  const isAll = most !== null && eq(volume, most.value.volume);
+  const giving = isAll && heldStage(base, STAGE) === STAGE ? ok(most.value.fee) : givingFee(base, volume, STAGE);
   if (!giving.ok) return giving;
   const fee = giving.value;
   const baseCoinFee = { coin: base.feeTicker, amount: fee, paidFromTradingVol: false };
@@ -88,6 +94,8 @@ function makerPreimage(r: PreimageRequest): Result<TradePreimage, PreimageError>
     minTradingVolRel: rel.minTradingVol,
   });
   if (!rules.ok) return err(ruleError(rules.error, r));
+  const unsafe = r.terms?.refusal({ role: "maker", amount: mul(volume, r.price) });
+  if (unsafe) return err(unsafe);
   const covered = coverSpends([base, volume], [rel, mul(volume, r.price)]);
   if (!covered.ok) return covered;
   return ok({ baseCoinFee, relCoinFee, volume: r.max ? volume : null, takerFee: null, totals: sumByCoin([baseCoinFee, relCoinFee]) });
@@ -115,6 +123,8 @@ function takerPreimage(r: PreimageRequest, rule: DexFeeRule): Result<TradePreima
   if (mine.ticker === other.ticker) return err({ kind: "BaseEqualRel" });
   const tooLow = takerVolumeTooLow(r);
   if (tooLow) return err(tooLow);
+  const unsafe = r.terms?.refusal({ role: "taker", amount: buy ? r.volume : mul(r.volume, r.price) });
+  if (unsafe) return err(unsafe);
   const covered = coverSpends([r.base, r.volume], [r.rel, mul(r.volume, r.price)]);
   if (!covered.ok) return covered;
   const [baseCoinFee, relCoinFee] = buy ? [receiveFee, sendFee] : [sendFee, receiveFee];

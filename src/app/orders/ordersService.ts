@@ -4,6 +4,7 @@ import { equalBytes, toHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { HistoryFilter, HistoryRow } from "../../ports/orderStore.ts";
 import type { HandshakeMessage } from "../orderbook/orderGossip.ts";
+import type { TradingCoin } from "../tradingCoin.ts";
 import { type CancelBy, type CancelError, type CancelledOrders, cancelAllOrders, cancelOrder, sortOrders } from "./cancelOrders.ts";
 import { FundsHolds } from "./fundsHolds.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -17,6 +18,7 @@ import { OrderUpkeep } from "./orderUpkeep.ts";
 import type { OwnOrders } from "./ownOrders.ts";
 import { type PlaceOrderError, placeMakerOrder, placeTakerOrder } from "./placeOrders.ts";
 import { StrangersLog } from "./strangersLog.ts";
+import { type UsualTerms, usualTerms } from "./swapTerms.ts";
 import { TakerSide } from "./takerSide.ts";
 import { type UpdateOrderError, updateMakerOrder } from "./updateMaker.ts";
 
@@ -54,6 +56,8 @@ export interface OrdersService {
   cancelAllOrders(by: CancelBy): Promise<CancelledOrders>;
   /** Uuids of orders with this coin whose handshake is open: `disable_coin` refuses while there are any. */
   matchingWith(ticker: string): readonly string[];
+  /** What orders of a pair are held to; the coins by their part in the swap. */
+  usualTerms(maker: TradingCoin, taker: TradingCoin): UsualTerms;
   /** Open orders, oldest first. */
   myOrders(): { readonly makers: readonly MakerOrder[]; readonly takers: readonly TakerOrder[] };
   /** A live order, or an ended one kept in history. */
@@ -247,6 +251,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     cancelOrder: (uuid) => mailbox.call(() => cancelOrder(orders, takerSide, uuid)),
     cancelAllOrders: (by) => mailbox.call(() => cancelAllOrders(orders, takerSide, by)),
     matchingWith: (ticker) => sortOrders(orders, { type: "Coin", ticker }).matching,
+    usualTerms: (maker, taker) => usualTerms(deps.rules, maker, taker),
     myOrders: () => ({ makers: [...ledger.makers.values()], takers: [...ledger.takers.values()] }),
     async orderStatus(uuid) {
       const maker = ledger.makers.get(uuid);

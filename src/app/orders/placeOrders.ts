@@ -7,7 +7,7 @@ import { DEFAULT_TAKER_TIMEOUT_SEC, type TakerOrder } from "../../core/order/tak
 import { err, ok, type Result } from "../../core/util/result.ts";
 import { randomUuid } from "../../ports/rng.ts";
 import { claimOutage } from "../fees/tradeFunds.ts";
-import type { FundsError, TradingCoin } from "../tradingCoin.ts";
+import type { FundsError } from "../tradingCoin.ts";
 import {
   checkMakerFunds,
   checkTakerFunds,
@@ -24,7 +24,7 @@ import { endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import { confSettings, distinctMatchBy, type MakerOrderInput, type TakerOrderInput } from "./orderInputs.ts";
 import { MAX_OWN_ORDERS } from "./orderLedger.ts";
 import type { KeyElsewhere, OrdersDeps } from "./ordersDeps.ts";
-import { fitTerms, makerCap, type Receiving, type SwapCoins, type UnsafeTerms } from "./swapTerms.ts";
+import { coinsOf, fitTerms, makerCap, type Receiving, type SwapCoins, type UnsafeTerms } from "./swapTerms.ts";
 
 export type PlaceOrderError =
   | OrderRuleError
@@ -41,14 +41,6 @@ export function feeKeyMissing(deps: OrdersDeps, takerTicker: string, converted =
   const missing = deps.rules.noFeeKey(takerTicker);
   return missing && err({ ...missing, converted });
 }
-
-/** `maker`/`taker`: the coins by their part in the swap. */
-export const coinsOf = (maker: TradingCoin, taker: TradingCoin): SwapCoins => ({
-  maker: maker.ticker,
-  taker: taker.ticker,
-  makerOrderbook: maker.orderbookTicker ?? maker.ticker,
-  takerOrderbook: taker.orderbookTicker ?? taker.ticker,
-});
 
 /** Both sides are counted with the same wishes: the other's are not known yet. */
 export function canBeSafe(deps: OrdersDeps, coins: SwapCoins, wishes: SwapConfs, receiving: Receiving): Result<unknown, UnsafeTerms> {

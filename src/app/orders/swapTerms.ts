@@ -15,7 +15,7 @@ import {
 import { blocksWithin, lockGapSec, revealMarginSec, type SwapSafety, valueCap, valueConfirmations } from "../../core/swap/safety.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
-import type { SwapMatch } from "../tradingCoin.ts";
+import type { SwapMatch, TradingCoin } from "../tradingCoin.ts";
 import type { TradeRules } from "./ordersDeps.ts";
 
 /** The coins of a swap: own tickers, and the names both sides know them by. */
@@ -115,7 +115,42 @@ export function makerCap(rules: TradeRules, coins: SwapCoins, own: SwapConfs): R
   return cap && max(cap.cap, valueCap(own.takerConfs, cap.blockReward, rules.safety.confirmationValueFactor));
 }
 
-/** The same for a match: `maker` and `taker` are the settings of both orders, as sent; `reserved` the amounts agreed. */
+/** What orders of a pair that name no confirmations are held to, beside funds and numbers: for figures that are asked for before. */
+export type UsualTerms = {
+  /** Why the order would be refused; null: it would not be. */
+  refusal(receiving: Receiving): UnsafeTerms | null;
+  /** As `makerCap`. */
+  makerCap(): Rational | null;
+};
+
+type CoinWithSettings = Pick<TradingCoin, "ticker" | "orderbookTicker" | "settings">;
+
+/** `maker`/`taker`: the coins by their part in the swap. */
+export const coinsOf = (maker: Omit<CoinWithSettings, "settings">, taker: Omit<CoinWithSettings, "settings">): SwapCoins => ({
+  maker: maker.ticker,
+  taker: taker.ticker,
+  makerOrderbook: maker.orderbookTicker ?? maker.ticker,
+  takerOrderbook: taker.orderbookTicker ?? taker.ticker,
+});
+
+export function usualTerms(rules: TradeRules, maker: CoinWithSettings, taker: CoinWithSettings): UsualTerms {
+  const coins = coinsOf(maker, taker);
+  const own = {
+    makerConfs: maker.settings.confirmations,
+    makerNota: maker.settings.notarization,
+    takerConfs: taker.settings.confirmations,
+    takerNota: taker.settings.notarization,
+  };
+  return {
+    refusal(receiving) {
+      const fits = fitTerms(rules, coins, own, [own], receiving);
+      return fits.ok ? null : fits.error;
+    },
+    makerCap: () => makerCap(rules, coins, own),
+  };
+}
+
+/** `fitTerms` for a match: `maker` and `taker` are the settings of both orders, as sent; `reserved` the amounts agreed. */
 export function termsOfMatch(
   rules: TradeRules,
   coins: SwapCoins,

@@ -10,8 +10,8 @@ import { checkMakerFunds, coverSpends, MAX_RESERVE, maxMakerVolume } from "./fun
 import type { MakerEndingDeps } from "./makerEnding.ts";
 import type { ConfWishes, MakerOrderUpdate } from "./orderInputs.ts";
 import type { KeyElsewhere, OrdersDeps } from "./ordersDeps.ts";
-import { canBeSafe, coinsOf, type FeeKeyMissing, feeKeyMissing } from "./placeOrders.ts";
-import { makerCap, type UnsafeTerms } from "./swapTerms.ts";
+import { canBeSafe, type FeeKeyMissing, feeKeyMissing } from "./placeOrders.ts";
+import { coinsOf, makerCap, type UnsafeTerms } from "./swapTerms.ts";
 
 export type UpdateOrderError =
   | { readonly kind: "OrderNotFound"; readonly uuid: string }

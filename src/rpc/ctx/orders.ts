@@ -13,6 +13,7 @@ export type OrdersApi = Pick<
   | "updateMakerOrder"
   | "cancelOrder"
   | "cancelAllOrders"
+  | "usualTerms"
   | "myOrders"
   | "orderStatus"
   | "history"

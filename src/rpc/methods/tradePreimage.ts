@@ -11,7 +11,7 @@ import { NO_FEE_KEY } from "../feeKeyFault.ts";
 import { flag, type Read, readString, required, ticker } from "../field.ts";
 import { FUNDS_FAULTS } from "../fundsFaults.ts";
 import { defaultedMmNumber, mmNumber } from "../mmNumber.ts";
-import { NUMBER_TOO_LONG } from "../placeOrderFaults.ts";
+import { NUMBER_TOO_LONG, UNSAFE_TERMS } from "../placeOrderFaults.ts";
 import { preimageShape, preimageToJson } from "../preimageShape.ts";
 import { unknownVariant } from "../serdeText.ts";
 
@@ -60,8 +60,14 @@ export const tradePreimage = defineMethod<Failure>()({
     // Of a maker order the takers pay, in rel.
     const noKey = ctx.dexFee.noFeeKey(p.swap_method === "setprice" ? rel.ticker : taker.ticker);
     if (noKey) return err(noKey);
+    const terms =
+      base instanceof FeesOnlyCoin || rel instanceof FeesOnlyCoin
+        ? null
+        : p.swap_method === "sell"
+          ? ctx.orders.usualTerms(rel, base)
+          : ctx.orders.usualTerms(base, rel);
     const preimage = preimageOf(
-      { base, rel, method: p.swap_method, price: p.price, volume: p.volume, max: p.max },
+      { base, rel, method: p.swap_method, price: p.price, volume: p.volume, max: p.max, terms },
       ctx.dexFee.rule(taker, maker.ticker),
     );
     return preimage.ok ? ok(preimageToJson(preimage.value)) : preimage;
@@ -84,6 +90,7 @@ export const tradePreimage = defineMethod<Failure>()({
       data: () => ({ param: "max", reason: MAX_REASON }),
     },
     ...NUMBER_TOO_LONG,
+    ...UNSAFE_TERMS,
     BaseEqualRel: { http: 400, when: "`base` and `rel` are the same coin.", text: () => "Rel coin can not be same as base" },
     PriceTooLow: {
       http: 400,

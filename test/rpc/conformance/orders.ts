@@ -14,6 +14,7 @@ import {
   type Row,
   triple,
 } from "./row.ts";
+import { refusals } from "./rowMakers.ts";
 
 /** Own orders (interface document: buy, sell, setprice, cancel_all_orders; reference rpc.md 4.1 to 4.3, 5.2, 5.4). */
 
@@ -158,12 +159,7 @@ const takerRefusals = (method: "buy" | "sell"): readonly Entry[] => {
       "NumberTooLong",
       "price has too many digits for an order: write it with 190 decimal places at most",
     ),
-    fails(
-      method,
-      { ...order, base_confs: 100 },
-      "ConfirmationsDoNotFit",
-      "100 confirmations of DOC may take 18000 s, but a swap with a lock of 7800 s leaves 3120 s for them; ask for fewer",
-    ),
+    fails(method, { ...order, base_confs: 100 }, "ConfirmationsDoNotFit", confirmationsText("DOC")),
     fails(method, { base: "DOC", rel: "MARTY", volume: "1" }, "bad_params", "missing field `price`"),
     fails(method, { ...order, price: "abc" }, "bad_params", 'Could not deserialize any variant of MmNumber from "abc"'),
     fails(method, { ...order, match_by: { type: "X" } }, "bad_params", "unknown variant `X`, expected one of `Any`, `Orders`, `Pubkeys`"),
@@ -189,6 +185,13 @@ const slowText = (maker: string, taker: string) =>
   `A swap of ${maker} for ${taker} leaves 7379 s between its two locks, but on chains this slow 7380 s may be needed to claim the ${maker} before its maker may take it back`;
 const cappedText = (coin: string) =>
   `50 ${coin} in one swap ask for 50 confirmations at a block reward of 1 ${coin}, but 40 fit into 3120 s: at most 40 ${coin} can be received in one swap; trade less at a time, or ask for a notarization where the chain has one`;
+const confirmationsText = (coin: string) =>
+  `100 confirmations of ${coin} may take 18000 s, but a swap with a lock of 7800 s leaves 3120 s for them; ask for fewer`;
+/** What the order would be refused for is said of its figures already, in both forms. */
+const figures = (state: Row["on"], params: Fields, error: string, text: string, data?: Expected): readonly Entry[] => [
+  fake(state, "trade_preimage", params, error, text),
+  refusals(state, "v2")("trade_preimage", params, error, text, { status: 400, ...(data === undefined ? {} : { data }) }),
+];
 /** The coin each placement receives. */
 const received = (method: string) => (method === "buy" ? "DOC" : "MARTY");
 const big = { ...order, volume: "50" };
@@ -208,6 +211,18 @@ const IMITATED: readonly Entry[] = [
     fake("slow", method, params, "LocksTooClose", method === "sell" ? slowText("MARTY", "DOC") : slowText("DOC", "MARTY")),
   ),
   ...placements.map(([method, params]) => fake("capped", method, params, "AmountAboveCap", cappedText(received(method)))),
+  ...["setprice", "buy", "sell"].flatMap((swap_method) => {
+    const [coin, given] = swap_method === "buy" ? ["DOC", "MARTY"] : ["MARTY", "DOC"];
+    const slow = swap_method === "sell" ? slowText("MARTY", "DOC") : slowText("DOC", "MARTY");
+    const asked = { ...big, swap_method };
+    return [
+      ...figures("slow", asked, "LocksTooClose", slow),
+      ...figures("capped", asked, "AmountAboveCap", cappedText(coin), { coin, amount: "50", cap: "40" }),
+      on("capped").ok("set_required_confirmations", { coin: given, confirmations: 100 }, { coin: given, confirmations: 100 }),
+      ...figures("capped", asked, "ConfirmationsDoNotFit", confirmationsText(given)),
+      on("capped").ok("set_required_confirmations", { coin: given, confirmations: 1 }, { coin: given, confirmations: 1 }),
+    ];
+  }),
   ...placements
     .filter(([method]) => method !== "update_maker_order")
     .map(([method, params]) =>
@@ -454,12 +469,7 @@ export const ORDER_ROWS: readonly Entry[] = [
     "NumberTooLong",
     "price has too many digits for an order: write it with 190 decimal places at most",
   ),
-  fails(
-    "setprice",
-    { ...order, rel_confs: 100 },
-    "ConfirmationsDoNotFit",
-    "100 confirmations of MARTY may take 18000 s, but a swap with a lock of 7800 s leaves 3120 s for them; ask for fewer",
-  ),
+  fails("setprice", { ...order, rel_confs: 100 }, "ConfirmationsDoNotFit", confirmationsText("MARTY")),
   fails("setprice", { ...order, volume: null }, "bad_params", "Could not deserialize any variant of MmNumber from null"),
   fails("setprice", { ...order, timeout_in_minutes: 65_536 }, "bad_params", "invalid value: integer `65536`, expected u16"),
   ok("my_orders", {}, { maker_orders: having({ $third: ANYTHING }), taker_orders: {} }, { note: "a refusal cancels nothing" }),
@@ -504,12 +514,7 @@ export const ORDER_ROWS: readonly Entry[] = [
     "NumberTooLong",
     "price has too many digits for an order: write it with 190 decimal places at most",
   ),
-  fails(
-    "update_maker_order",
-    { uuid: "$third", base_confs: 100 },
-    "ConfirmationsDoNotFit",
-    "100 confirmations of DOC may take 18000 s, but a swap with a lock of 7800 s leaves 3120 s for them; ask for fewer",
-  ),
+  fails("update_maker_order", { uuid: "$third", base_confs: 100 }, "ConfirmationsDoNotFit", confirmationsText("DOC")),
   ok(
     "update_maker_order",
     { uuid: "$third", new_price: "2", volume_delta: "1", min_volume: "0.5", rel_confs: 2 },
