@@ -450,6 +450,20 @@ export const ORDERS: readonly PlantedBug[] = [
     "src/app/fees/tradePreimage.test.ts",
   ),
   bug(
+    "others are shown an order that is sold out to a taker who has not paid",
+    UPKEEP,
+    "        if (this.#orders.announcer.has(order.uuid)) {",
+    "        if (!this.#orders.announcer.has(order.uuid)) {",
+    SERVICE_TEST,
+  ),
+  bug(
+    "an order that is sold out is offered again while its taker may still pay",
+    UPKEEP,
+    " || !isActive || makerEndReason(order, 0) !== null) continue;",
+    " || !isActive) continue;",
+    SERVICE_TEST,
+  ),
+  bug(
     "an overdue order that a full disk keeps has funds held for whoever never connects",
     "src/app/orders/orderUpkeep.ts",
     "    this.#dropStaleMatches();\n    try {\n      await this.#storeChanges();",

@@ -24,7 +24,7 @@ export class OrderUpkeep {
   readonly #changed = new Set<string>();
   /** Orders kept back that were reported; as many as there are open orders at most. */
   readonly #told = new Set<string>();
-  /** When an announced order was taken back because its fees could not be paid; orders that are open only. */
+  /** When an announced order was taken out of the books though it is still there; open orders only. */
   readonly #takenBackMs = new Map<string, number>();
   #lastBalanceLoopMs = 0;
   /** Whether the last turn left something for the next, and nothing was done to an order since. */
@@ -136,10 +136,13 @@ export class OrderUpkeep {
     const ended: EndedMaker[] = [];
     for (const order of this.#orders.ledger.makers.values()) {
       const reason = makerEndReason(order, nowMs);
-      // Sold out to somebody who has paid nothing: the volume may come back.
-      if (reason === "Fulfilled" && [...order.matches.keys()].some((uuid) => this.#deps.policy.isUnpaid(uuid) || this.#vain.has(uuid)))
-        continue;
-      if (reason) ended.push({ order, reason });
+      // Sold out to somebody who has paid nothing: the volume may come back. Until then there is nothing for others to take.
+      if (reason === "Fulfilled" && [...order.matches.keys()].some((uuid) => this.#deps.policy.isUnpaid(uuid) || this.#vain.has(uuid))) {
+        if (this.#orders.announcer.has(order.uuid)) {
+          this.#withdraw(order);
+          this.#deps.log.info("maker_order_sold_out", { order: order.uuid });
+        }
+      } else if (reason) ended.push({ order, reason });
     }
     await endMakers(this.#orders, ended);
   }
@@ -194,10 +197,15 @@ export class OrderUpkeep {
   }
 
   #takeBack(order: MakerOrder, reason: string): void {
+    this.#withdraw(order);
+    this.#deps.log.warn("maker_order_taken_back", { order: order.uuid, reason });
+  }
+
+  /** Out of the books, for a while: the order stays. */
+  #withdraw(order: MakerOrder): void {
     for (const uuid of this.#takenBackMs.keys()) if (!this.#orders.ledger.makers.has(uuid)) this.#takenBackMs.delete(uuid);
     this.#takenBackMs.set(order.uuid, this.#deps.clock.nowMs());
     this.#orders.announcer.withdraw(order);
-    this.#deps.log.warn("maker_order_taken_back", { order: order.uuid, reason });
   }
 
   #watch(ticker: string): void {
@@ -259,7 +267,7 @@ export class OrderUpkeep {
     for (const order of [...ledger.makers.values()]) {
       const isActive = this.#deps.coin(order.base) !== undefined && this.#deps.coin(order.rel) !== undefined;
       if (announcer.has(order.uuid) && !isActive) this.#takeBack(order, "a coin of it is disabled");
-      if (announcer.has(order.uuid) || !isActive) continue;
+      if (announcer.has(order.uuid) || !isActive || makerEndReason(order, 0) !== null) continue;
       if (this.#keptBack(order) || this.#isTakenBack(order)) continue;
       const funds = this.#fundsOf(order.base);
       const fitted = funds ? await this.#refit(order, funds) : null;

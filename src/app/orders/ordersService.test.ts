@@ -585,6 +585,51 @@ test("a disk that fills between the match and its swap: the order is not sold ou
   expect(maker.swaps.started).toHaveLength(1);
 });
 
+test.each(["10", "9.99999"])(
+  "an order that a taker who has not paid takes %s of leaves the books, and comes back with its volume once nobody blocks it any more",
+  async (volume) => {
+    const unpaid = new Set<string>();
+    const world = new OrderWorld();
+    const maker = await world.node("maker", { policy: { isUnpaid: (swap) => unpaid.has(swap) } });
+    const taker = await world.node("taker");
+    const uuid = await place(maker, sell({ minVolume: decimal("1") }));
+    const offered = () => maker.orders.ownOrders.orders().map((o) => toDecimalString(o.maxVolume));
+    const swap = await take(taker, buy(volume));
+    unpaid.add(swap);
+    await world.clock.advance(5_000);
+    expect(maker.swaps.started).toHaveLength(1);
+    expect([world.messages("MakerOrderCancelled"), offered()]).toMatchObject([[{ uuid }], []]);
+    // Whatever is sold of it is not there to be offered again.
+    await world.clock.advance(200_000);
+    expect([world.messages("MakerOrderCreated").length, offered()]).toEqual([1, []]);
+    expect(makerOrder(maker, uuid)?.matches.size).toBe(1);
+    unpaid.delete(swap);
+    maker.orders.onUnpaidSwapEnded(swap);
+    await world.clock.advance(2_000);
+    expect([world.messages("MakerOrderCreated").length, offered()]).toEqual([2, ["10"]]);
+    await take(taker, buy("3"));
+    await world.clock.advance(5_000);
+    expect(available(maker, uuid)).toBe("7");
+  },
+);
+
+test("an order whose volume comes back at once is announced when the books have forgotten that it was taken out", async () => {
+  const unpaid = new Set<string>();
+  const world = new OrderWorld();
+  const maker = await world.node("maker", { policy: { isUnpaid: (swap) => unpaid.has(swap) } });
+  const taker = await world.node("taker");
+  await place(maker, sell());
+  const swap = await take(taker, buy("10"));
+  unpaid.add(swap);
+  await world.clock.advance(5_000);
+  unpaid.delete(swap);
+  maker.orders.onUnpaidSwapEnded(swap);
+  await world.clock.advance(110_000);
+  expect(world.messages("MakerOrderCreated")).toHaveLength(1);
+  await world.clock.advance(15_000);
+  expect(world.messages("MakerOrderCreated")).toMatchObject([{}, { maxVolume: decimal("10") }]);
+});
+
 test("a start that fails after the swap was stored counts as started on both sides: its funds stay its own", async () => {
   const { world, maker, taker } = await pair();
   const uuid = await place(maker, sell());
