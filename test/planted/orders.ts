@@ -464,6 +464,13 @@ export const ORDERS: readonly PlantedBug[] = [
     SERVICE_TEST,
   ),
   bug(
+    "an order that was being stored when its coin was disabled comes back with the coin",
+    "src/app/orders/ordersService.ts",
+    "        else await mailbox.call(() => cancelOrder(orders, takerSide, placed.value.uuid));\n",
+    "",
+    SERVICE_TEST,
+  ),
+  bug(
     "an overdue order that a full disk keeps has funds held for whoever never connects",
     "src/app/orders/orderUpkeep.ts",
     "    this.#dropStaleMatches();\n    try {\n      await this.#storeChanges();",

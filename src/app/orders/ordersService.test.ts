@@ -630,6 +630,28 @@ test("an order whose volume comes back at once is announced when the books have 
   expect(world.messages("MakerOrderCreated")).toMatchObject([{}, { maxVolume: decimal("10") }]);
 });
 
+test("an order that is being stored while its coin is disabled is refused and gone: nothing would cancel it, and it would come back with the coin", async () => {
+  const { world, taker } = await pair();
+  const write = taker.disk.db.write.bind(taker.disk.db);
+  let store = (): void => undefined;
+  taker.disk.db.write = async (batch) => {
+    await new Promise<void>((resolve) => {
+      store = resolve;
+    });
+    return write(batch);
+  };
+  const asked = taker.orders.placeTakerOrder(buy("1"));
+  const coin = taker.coin("AAA");
+  taker.coins.delete("AAA");
+  expect(await taker.orders.cancelAllOrders({ type: "Coin", ticker: "AAA" })).toEqual({ cancelled: [], currentlyMatching: [] });
+  taker.disk.db.write = write;
+  store();
+  expect(await asked).toEqual({ ok: false, error: { kind: "CoinNotActive", side: "base", ticker: "AAA" } });
+  taker.coins.set("AAA", coin);
+  await world.clock.advance(60_000);
+  expect([taker.orders.myOrders(), world.sent]).toEqual([{ makers: [], takers: [] }, []]);
+});
+
 test("a start that fails after the swap was stored counts as started on both sides: its funds stay its own", async () => {
   const { world, maker, taker } = await pair();
   const uuid = await place(maker, sell());

@@ -16,7 +16,7 @@ import { type OwnOrder, parseOrderRecord } from "./orderRecord.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import { OrderUpkeep } from "./orderUpkeep.ts";
 import type { OwnOrders } from "./ownOrders.ts";
-import { type PlaceOrderError, placeMakerOrder, placeTakerOrder } from "./placeOrders.ts";
+import { type PlaceOrderError, placeMakerOrder, placeTakerOrder, takerPair } from "./placeOrders.ts";
 import { StrangersLog } from "./strangersLog.ts";
 import { type UsualTerms, usualTerms } from "./swapTerms.ts";
 import { TakerSide } from "./takerSide.ts";
@@ -239,9 +239,13 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       // Not in the mailbox: it decides at once and touches no other order, and so many at a time share one write.
       afterLook([input.base, input.rel], async () => {
         const placed = await placeTakerOrder(deps, orders, input);
-        if (placed.ok) takerSide.publishRequest(placed.value);
         stir();
-        return placed;
+        if (!placed.ok) return placed;
+        // A coin that was disabled meanwhile took its orders with it, but could not know of this one.
+        const pair = takerPair(deps, input);
+        if (pair.ok) takerSide.publishRequest(placed.value);
+        else await mailbox.call(() => cancelOrder(orders, takerSide, placed.value.uuid));
+        return pair.ok ? placed : pair;
       }),
     placeMakerOrder: (input) => afterLook(payersOf(input), () => mailbox.call(() => placeMakerOrder(deps, orders, input))),
     updateMakerOrder(update) {

@@ -49,6 +49,10 @@ export function canBeSafe(deps: OrdersDeps, coins: SwapCoins, wishes: SwapConfs,
 
 const tooMany: Result<never, PlaceOrderError> = err({ kind: "TooManyOrders", limit: MAX_OWN_ORDERS });
 
+/** The coins of a request, if both take new trades. */
+export const takerPair = (deps: OrdersDeps, input: TakerOrderInput) =>
+  checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, ownSide(input.action));
+
 /**
  * `buy` and `sell`: checks in KDF's order (reference rpc.md 4.1), then stores. Nothing is sent here: the caller
  * publishes. A refusal changes nothing.
@@ -60,7 +64,7 @@ export async function placeTakerOrder(
 ): Promise<Result<TakerOrder, PlaceOrderError>> {
   const { action, price, volume } = input;
   if (input.base === input.rel) return err({ kind: "SameCoin", ticker: input.base });
-  const pair = checkPairCoins(input, { base: deps.coin(input.base), rel: deps.coin(input.rel) }, ownSide(action));
+  const pair = takerPair(deps, input);
   if (!pair.ok) return pair;
   const elsewhere = deps.keyElsewhere();
   if (elsewhere) return err(elsewhere);
