@@ -32,7 +32,7 @@ export const FUNDS_FAULTS: FaultTable<FundsError> = {
   },
   Transport: {
     http: 500,
-    when: "The coin's daemon or nodes cannot be reached; or the own account has code that does not take the coin from a contract.",
+    when: "The coin's daemon or nodes cannot be reached, or its chain is still being read; or the own account has code that does not take the coin from a contract.",
     text: fundsErrorText,
     data: (e) => e.message,
   },

@@ -471,6 +471,41 @@ export const ORDERS: readonly PlantedBug[] = [
     SERVICE_TEST,
   ),
   bug(
+    "others hear of an order that nobody answers for before a chain is read",
+    PLACE,
+    "if (!whyNoTrade(base) && !whyNoTrade(rel)) orders",
+    "if (!whyNoTrade(base)) orders",
+    AWAY_TEST,
+  ),
+  bug(
+    "an order of before is announced while the chain of what it asks for is still being read",
+    UPKEEP,
+    "if (whyNoTrade(rel) || this.#keptBack(order)",
+    "if (this.#keptBack(order)",
+    AWAY_TEST,
+  ),
+  bug(
+    "setprice with max sells what a first scan has found by then",
+    "src/app/orders/fundsChecks.ts",
+    "  const outage = whyNoTrade(coin);\n  if (outage) return err(outage);\n  const most",
+    "  const most",
+    AWAY_TEST,
+  ),
+  bug(
+    "max_taker_vol tells what a first scan has found by then",
+    "src/app/fees/tradeVolumes.ts",
+    "rule: DexFeeRule, stage: FeeStage): Result<Rational, Outage> {\n  const outage = whyNoTrade(coin)",
+    "rule: DexFeeRule, stage: FeeStage): Result<Rational, Outage> {\n  const outage = coin.outage()",
+    "src/app/fees/tradeVolumes.test.ts",
+  ),
+  bug(
+    "max_maker_vol tells what a first scan has found by then",
+    "src/app/fees/tradeVolumes.ts",
+    "MissingFunds | Outage> {\n  const outage = whyNoTrade(coin)",
+    "MissingFunds | Outage> {\n  const outage = coin.outage()",
+    "src/app/fees/tradeVolumes.test.ts",
+  ),
+  bug(
     "an overdue order that a full disk keeps has funds held for whoever never connects",
     "src/app/orders/orderUpkeep.ts",
     "    this.#dropStaleMatches();\n    try {\n      await this.#storeChanges();",
@@ -494,8 +529,8 @@ export const ORDERS: readonly PlantedBug[] = [
   bug(
     "what a first scan has not found yet ends the orders of before",
     "src/app/orders/orderUpkeep.ts",
-    " || coin.isCounting?.()) return null;",
-    ") return null;",
+    "if (!coin || whyNoTrade(coin)) return null;",
+    "if (!coin || coin.outage()) return null;",
     "src/app/orders/backendAway.test.ts",
   ),
   bug(

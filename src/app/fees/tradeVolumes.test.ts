@@ -43,6 +43,14 @@ test("too little for any trade is a volume of zero, not an error; other trouble 
   expect(maxTakerVolume(down, null, KDF, "preimage")).toMatchObject({ ok: false, error: { kind: "Transport" } });
 });
 
+test("what is still being counted has no greatest volume", () => {
+  const counting = coin("1");
+  counting.isScanned = false;
+  const refusal = { ok: false, error: { kind: "Transport", coin: "DOC", message: "the DOC chain is still being read" } };
+  expect(maxTakerVolume(counting, null, KDF, "preimage")).toEqual(refusal);
+  expect(maxMakerVolume(counting, null, "preimage")).toEqual(refusal);
+});
+
 test("a maker volume that no chain would carry is missing funds, with the numbers", () => {
   const most = maxMakerVolume(coin("1"), null, "preimage");
   expect(most).toEqual({ ok: true, value: { volume: decimal("0.9999"), fee: decimal("0.0001") } });

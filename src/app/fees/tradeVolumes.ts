@@ -1,5 +1,6 @@
 import { add, div, gt, isZero, lte, max, mul, ONE, type Rational, sub, ZERO } from "../../core/money/rational.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
+import { whyNoTrade } from "../orders/fundsChecks.ts";
 import type { FeeStage, MissingFunds, Outage, PricedCoin, TradingCoin, Unfunded } from "../tradingCoin.ts";
 import { claimOutage, feesBeside, heldStage, missingFunds, movable } from "./tradeFunds.ts";
 
@@ -19,7 +20,7 @@ export const dexFeeTxFee = (coin: PricedCoin, fee: Rational, stage: FeeStage): R
  * @param other the coin to be received, if it is enabled: its claim may have to be paid for, and by this very coin
  */
 export function maxTakerVolume(coin: TradingCoin, other: TradingCoin | null, rule: DexFeeRule, stage: FeeStage): Result<Rational, Outage> {
-  const outage = coin.outage() ?? (other && claimOutage(other));
+  const outage = whyNoTrade(coin) ?? (other && claimOutage(other));
   if (outage) return err(outage);
   const held = heldStage(coin, stage);
   const payment = coin.maxPayment(held);
@@ -46,7 +47,7 @@ export function maxMakerVolume(
   other: TradingCoin | null,
   stage: FeeStage,
 ): Result<{ readonly volume: Rational; readonly fee: Rational }, MissingFunds | Outage> {
-  const outage = coin.outage() ?? (other && claimOutage(other));
+  const outage = whyNoTrade(coin) ?? (other && claimOutage(other));
   if (outage) return err(outage);
   const held = heldStage(coin, stage);
   const payment = coin.maxPayment(held);

@@ -99,6 +99,30 @@ test("while the first scan of either coin goes on nothing is bought, and no offe
   expect([maker.swaps.started.length, taker.swaps.started.length]).toEqual([1, 1]);
 });
 
+test.each(["AAA", "BBB"])(
+  "a new order waits for the first scan of %s before others hear of it: none of them would be answered",
+  async (ticker) => {
+    const { world, maker } = await pair();
+    maker.coin(ticker).isScanned = false;
+    const uuid = await place(maker);
+    await world.clock.advance(10_000);
+    expect([available(maker, uuid), maker.orders.ownOrders.orders(), world.sent]).toEqual(["10", [], []]);
+    maker.coin(ticker).isScanned = true;
+    await world.clock.advance(1_000);
+    expect(maker.orders.ownOrders.orders()).toMatchObject([{ uuid }]);
+  },
+);
+
+test("no order is made of all there is while that is still being counted", async () => {
+  const { maker } = await pair();
+  const uuid = await place(maker);
+  maker.coin("AAA").isScanned = false;
+  const refusal = { ok: false, error: counting };
+  expect(await maker.orders.placeMakerOrder(sell({ volume: "max" }))).toEqual(refusal);
+  expect(await maker.orders.updateMakerOrder({ uuid, volumeDelta: "max" })).toEqual(refusal);
+  expect(await maker.orders.updateMakerOrder({ uuid, volumeDelta: decimal("1") })).toMatchObject({ ok: true });
+});
+
 test("orders wait for the block that their coin's change waits for: twenty payments between two blocks neither end nor cut them", async () => {
   const { world, maker } = await pair();
   const uuid = await place(maker);

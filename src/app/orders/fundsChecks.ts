@@ -119,7 +119,10 @@ export function missingFees({ coin, other }: TradeCoins, volume: Rational): Miss
  *
  * @param leastReserve whole coins kept back whatever the fee
  */
-export function maxMakerVolume({ coin, other }: TradeCoins, leastReserve: Rational = MAX_RESERVE): Result<Rational, MissingFunds> {
+export function maxMakerVolume({ coin, other }: TradeCoins, leastReserve: Rational = MAX_RESERVE): Result<Rational, MissingFunds | Outage> {
+  // All there is, while that is still being counted, is a figure nobody meant: an order never grows.
+  const outage = whyNoTrade(coin);
+  if (outage) return err(outage);
   const most = coin.maxPayment(STAGE);
   if (!most.ok) return most;
   const lockedBySwaps = coin.locked();

@@ -4,7 +4,7 @@ import { dropMatch, isHalfMatched, type MakerOrder, makerEndReason, shrinkToFund
 import { makerCoinOf, takerTimeout, takerToMaker } from "../../core/order/takerOrder.ts";
 import { claimFee, claimOutage, feesBeside } from "../fees/tradeFunds.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
-import { missingFees } from "./fundsChecks.ts";
+import { missingFees, whyNoTrade } from "./fundsChecks.ts";
 import { type EndedMaker, endMakers, type MakerEndingDeps } from "./makerEnding.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import type { TakerSide } from "./takerSide.ts";
@@ -232,7 +232,7 @@ export class OrderUpkeep {
    */
   #fundsOf(ticker: string): Rational | null {
     const coin = this.#deps.coin(ticker);
-    if (!coin || coin.outage() || coin.isCounting?.()) return null;
+    if (!coin || whyNoTrade(coin)) return null;
     const { policy } = this.#deps;
     const open = this.#orders.holds.openOf(coin, (uuid) => policy.isUnpaid(uuid));
     const most = coin.maxPayment("order", open.reservations);
@@ -259,16 +259,17 @@ export class OrderUpkeep {
   }
 
   /**
-   * Orders converted or loaded while a coin was not active: announced once both are and the balance is known. One whose coin was disabled
+   * Orders placed, converted or loaded while a coin was not active, or could not be traded yet: announced once both can, and the balance is known. One whose coin was disabled
    * beside it, as a platform coin beside its tokens, would stand in the book without anybody to serve it.
    */
   async #announceWaiting(): Promise<void> {
     const { ledger, announcer } = this.#orders;
     for (const order of [...ledger.makers.values()]) {
-      const isActive = this.#deps.coin(order.base) !== undefined && this.#deps.coin(order.rel) !== undefined;
+      const [base, rel] = [this.#deps.coin(order.base), this.#deps.coin(order.rel)];
+      const isActive = base !== undefined && rel !== undefined;
       if (announcer.has(order.uuid) && !isActive) this.#takeBack(order, "a coin of it is disabled");
       if (announcer.has(order.uuid) || !isActive || makerEndReason(order, 0) !== null) continue;
-      if (this.#keptBack(order) || this.#isTakenBack(order)) continue;
+      if (whyNoTrade(rel) || this.#keptBack(order) || this.#isTakenBack(order)) continue;
       const funds = this.#fundsOf(order.base);
       const fitted = funds ? await this.#refit(order, funds) : null;
       if (fitted && !this.#lacksFees(fitted)) announcer.announce(fitted);

@@ -174,6 +174,7 @@ export async function placeMakerOrder(
   });
   const cancelled = previous.map((o) => ({ order: o, reason: "Cancelled" as const }));
   await endMakers(orders, cancelled, [{ step: "newMaker", order }]);
-  orders.announcer.announce(order);
+  // Requests that come before both chains are read are not answered: the loop announces it then.
+  if (!whyNoTrade(base) && !whyNoTrade(rel)) orders.announcer.announce(order);
   return ok(order);
 }
