@@ -164,21 +164,27 @@ test("an order dies 90 s after its maker went silent, on relays and light nodes"
   expect(alice.sees()).toEqual([1]);
 });
 
-test("another key cannot overwrite an order, and what it sends is not passed on", async () => {
+test("another key cannot overwrite an order, nor keep it out by using its uuid first: both stand, each under its key", async () => {
   const world = new World();
   const relay = world.relay("R");
   const alice = world.light("A", "R");
   const bob = world.light("B", "R");
   bob.service.follow("AAA", "BBB");
   await world.clock.advance(1_000);
-  alice.offer(1);
-  await world.clock.advance(1_000);
   const thief = world.light("T", "R");
+  alice.offer(1);
+  thief.offer(2);
+  await world.clock.advance(1_000);
+  alice.offer(2);
   thief.offer(1, { price: rational(1n, 1_000_000n) });
   await world.clock.advance(1_000);
-  expect(relay.p2p.verdicts.at(-1)).toBe("ignore");
+  expect(relay.p2p.verdicts.slice(-2)).toEqual(["accept", "accept"]);
   for (const node of [relay, bob]) {
-    expect(node.service.entries("AAA", "BBB")).toMatchObject([{ item: { pubkey: alice.pubkey, price: rational(1n, 10n) } }]);
+    const hers = node.service.entries("AAA", "BBB").filter(({ item }) => item.pubkey === alice.pubkey);
+    expect(hers).toMatchObject([
+      { item: { uuid: uuid(1), price: rational(1n, 10n) }, confirmed: true },
+      { item: { uuid: uuid(2) }, confirmed: true },
+    ]);
   }
 });
 

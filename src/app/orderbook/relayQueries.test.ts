@@ -91,6 +91,16 @@ test("own orders are shown as they are, whatever a relay says of them", async ()
   expect([...(best ?? [])]).toMatchObject([["BBB", [{ isMine: true, item: { uuid: orderUuid(1), price: rational(7n) } }]]]);
 });
 
+test("an order is not hidden behind another key's of the same uuid", async () => {
+  const world = new BookWorld();
+  const viewer = world.light("viewer");
+  const squatter = `02${"cd".repeat(32)}`;
+  lyingRelay(world, "relay", [["BBB", [item(1, { pubkey: squatter }), item(1)]]]);
+  world.hub.connect("viewer", "relay");
+  const best = await settled(world, viewer.service.bestOrders("AAA", "buy", { count: 9 }, never));
+  expect(best?.get("BBB")?.map((entry) => entry.item.pubkey)).toEqual([squatter, FOREIGN]);
+});
+
 test("what the book would not list is not listed: other coins, nothing offered, endless numbers, one name twice, banned keys", async () => {
   const world = new BookWorld();
   const viewer = world.light("viewer");
@@ -124,7 +134,7 @@ test("what the book would not list is not listed: other coins, nothing offered, 
   expect(best?.get("BBB")?.[0]?.conf).toEqual(orderConf);
 });
 
-test("what a maker signed stands against what a relay tells: its terms, its name and its cancellation", async () => {
+test("what a maker signed stands against what a relay tells: its terms and its cancellation, also where another key has its uuid", async () => {
   const world = new BookWorld();
   world.relay("honest");
   const maker = world.light("maker", "honest");
@@ -143,6 +153,7 @@ test("what a maker signed stands against what a relay tells: its terms, its name
   const best = await viewerAnswer(world, viewer);
   expect(best).toEqual([
     { uuid: orderUuid(1), price: rational(1n, 10n), confirmed: true },
+    { uuid: orderUuid(2), price: rational(2n), confirmed: false },
     { uuid: orderUuid(4), price: rational(4n), confirmed: false },
   ]);
 });

@@ -42,11 +42,12 @@ export class RelayQueries {
     if (others === null) return null;
     const entries = new Map<string, Map<string, BookEntry>>();
     const add = (order: BookOrder, isMine: boolean): void => {
-      const { base, rel, uuid } = order.item;
+      const { base, rel, uuid, pubkey } = order.item;
       const other = action === "buy" ? rel : base;
       if ((action === "buy" ? base : rel) !== coin || other === coin) return;
       const ofPair = entries.get(other) ?? new Map<string, BookEntry>();
-      if (!ofPair.has(uuid)) entries.set(other, ofPair.set(uuid, { ...order, isMine }));
+      const name = `${pubkey} ${uuid}`;
+      if (!ofPair.has(name)) entries.set(other, ofPair.set(name, { ...order, isMine }));
     };
     for (const order of own.all()) add(order, true);
     for (const order of others) if (!this.#deps.isBanned(order.item.pubkey)) add(order, false);

@@ -7,7 +7,6 @@ export type BookRefusal =
   | "stale"
   /** The maker has said something newer about this order. */
   | "superseded"
-  | "foreign_uuid"
   | "recently_cancelled"
   | "unknown_order"
   | "long_numbers"

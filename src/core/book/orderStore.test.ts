@@ -50,7 +50,7 @@ test.each([
   looked.count = 0;
   expect(store.put(looked.order(5_000, FRESH, base), 0)).toBe(true);
   expect(looked.count).toBeLessThan(20);
-  expect([store.size, store.get("00000000-0000-4000-8000-000000000bb5")]).toEqual([3_000, undefined]);
+  expect([store.size, store.get(keyOf(0), "00000000-0000-4000-8000-000000000bb5")]).toEqual([3_000, undefined]);
 });
 
 test("whoever is pushed out had the most, and loses its newest, after any sequence of changes", () => {
@@ -68,7 +68,7 @@ test("whoever is pushed out had the most, and loses its newest, after any sequen
   for (let n = 0; n < 3_000; n++) {
     if (next(3) === 0) {
       const gone = kept[next(kept.length)];
-      if (gone) store.remove(gone.uuid);
+      if (gone) store.remove(gone.key, gone.uuid);
       kept = kept.filter((k) => k !== gone);
       continue;
     }
@@ -80,7 +80,7 @@ test("whoever is pushed out had the most, and loses its newest, after any sequen
     expect(store.put(order, 0)).toBe(hasRoom);
     if (hasRoom) stored++;
     else refused++;
-    const gone = kept.filter(({ uuid }) => !store.get(uuid));
+    const gone = kept.filter((k) => !store.get(k.key, k.uuid));
     expect(gone.length).toBe(hasRoom && isFull ? 1 : 0);
     for (const { uuid, key: loser } of gone) {
       expect([countOf(loser), kept.findLast((k) => k.key === loser)?.uuid]).toEqual([most, uuid]);

@@ -1,9 +1,10 @@
+import type { OrderbookItem } from "../message/types.ts";
 import { type BookOrder, trieLeaf } from "./bookOrder.ts";
 import { pairOf } from "./bookPair.ts";
 import { Holdings } from "./holdings.ts";
 import { NO_ROOT, trieRoot } from "./trie.ts";
 
-/** What the book holds at most. An order takes about 2.2 kB (`npm run bench -- book`), never more than 4.8, so the defaults bound it at 44 and 96 MB. */
+/** What the book holds at most. An order takes about 2.3 kB (`npm run bench -- book`), never more than 4.9, so the defaults bound it at 46 and 98 MB. */
 export type BookLimits = {
   readonly orders: number;
   readonly ordersPerPair: number;
@@ -35,12 +36,15 @@ export type Shelf = {
   rootedMs: number;
 };
 
-/** What is held of one pair. */
+/** What is held of one pair; orders by `nameOf`. */
 type PairOrders = { readonly orders: Map<string, BookOrder>; readonly unconfirmed: Set<string>; readonly byKey: Holdings };
-/** What is held of one key, oldest first. */
+/** What is held of one key, oldest first; orders by `nameOf`. */
 type KeyOrders = { readonly orders: Set<string>; readonly shelves: Set<Shelf> };
 
-/** The orders of the book, found by uuid, by pair and by shelf. Keeps the indexes and limits, knows no other rule. */
+/**
+ * The orders of the book, found by key and uuid, by pair and by shelf. Keeps the indexes and limits, knows no other rule. A uuid alone names
+ * no order: everybody hears it, of a taker's request before it is an order, and could be the first to use it.
+ */
 export class OrderStore {
   readonly #limits: BookLimits;
   readonly #freeRoomOf: (pubkey: string) => number;
@@ -64,8 +68,8 @@ export class OrderStore {
     return this.#orders.size;
   }
 
-  get(uuid: string): BookOrder | undefined {
-    return this.#orders.get(uuid);
+  get(pubkey: string, uuid: string): BookOrder | undefined {
+    return this.#orders.get(nameOf(pubkey, uuid));
   }
 
   inPair(pair: string): Iterable<BookOrder> {
@@ -136,7 +140,7 @@ export class OrderStore {
   }
 
   dropShelf(shelf: Shelf): void {
-    for (const uuid of [...shelf.orders.keys()]) this.remove(uuid);
+    for (const uuid of [...shelf.orders.keys()]) this.remove(shelf.pubkey, uuid);
     this.#shelves.delete(shelfName(shelf.pubkey, shelf.pair));
     const key = this.#keys.get(shelf.pubkey);
     if (!key?.shelves.delete(shelf)) return;
@@ -145,69 +149,75 @@ export class OrderStore {
   }
 
   /**
-   * Inserts or replaces by uuid. False when there is no room. Where the pair or the book is full, a confirmed order pushes out an
+   * Inserts or replaces by key and uuid. False when there is no room. Where the pair or the book is full, a confirmed order pushes out an
    * unconfirmed one, else the newest of the key with most there: keys cost nothing, but one must not keep all others off the book.
    */
   put(order: BookOrder, nowMs: number): boolean {
     const { uuid, pubkey, base, rel } = order.item;
     const pair = pairOf(base, rel);
-    const known = this.#orders.get(uuid);
-    if (known && known.item.pubkey === pubkey && known.item.base === base && known.item.rel === rel) {
+    const name = nameOf(pubkey, uuid);
+    const known = this.#orders.get(name);
+    if (known && known.item.base === base && known.item.rel === rel) {
       this.#replace(order, pair);
       return true;
     }
-    this.remove(uuid);
+    this.#remove(name);
     if (!this.#makeRoom(pubkey, pair, order.confirmed)) return false;
     const shelf = this.openShelf(pubkey, pair, order.confirmed, nowMs);
     if (!shelf) return false;
     shelf.orders.set(uuid, order);
     shelf.root = null;
-    this.#orders.set(uuid, order);
+    this.#orders.set(name, order);
     const inPair = this.#pairs.get(pair) ?? { orders: new Map(), unconfirmed: new Set(), byKey: new Holdings(this.#freeRoomOf) };
     this.#pairs.set(pair, inPair);
-    inPair.orders.set(uuid, order);
+    inPair.orders.set(name, order);
     inPair.byKey.add(pubkey);
-    if (!order.confirmed) inPair.unconfirmed.add(uuid);
-    this.#keys.get(pubkey)?.orders.add(uuid);
+    if (!order.confirmed) inPair.unconfirmed.add(name);
+    this.#keys.get(pubkey)?.orders.add(name);
     this.#ordersByKey.add(pubkey);
     return true;
   }
 
-  remove(uuid: string): boolean {
-    const order = this.#orders.get(uuid);
+  remove(pubkey: string, uuid: string): boolean {
+    return this.#remove(nameOf(pubkey, uuid));
+  }
+
+  #remove(name: string): boolean {
+    const order = this.#orders.get(name);
     if (!order) return false;
-    const { pubkey, base, rel } = order.item;
+    const { pubkey, uuid, base, rel } = order.item;
     const pair = pairOf(base, rel);
-    this.#orders.delete(uuid);
+    this.#orders.delete(name);
     const inPair = this.#pairs.get(pair);
-    inPair?.orders.delete(uuid);
-    inPair?.unconfirmed.delete(uuid);
+    inPair?.orders.delete(name);
+    inPair?.unconfirmed.delete(name);
     inPair?.byKey.take(pubkey);
     if (inPair?.orders.size === 0) this.#pairs.delete(pair);
     const shelf = this.shelf(pubkey, pair);
     shelf?.orders.delete(uuid);
     if (shelf) shelf.root = null;
-    this.#keys.get(pubkey)?.orders.delete(uuid);
+    this.#keys.get(pubkey)?.orders.delete(name);
     this.#ordersByKey.take(pubkey);
     return true;
   }
 
   /** Changes what is known about an order but not what it offers, so roots stay. */
-  relabel(uuid: string, labels: Pick<BookOrder, "confirmed" | "source">): void {
-    const order = this.#orders.get(uuid);
+  relabel({ pubkey, uuid }: OrderbookItem, labels: Pick<BookOrder, "confirmed" | "source">): void {
+    const order = this.get(pubkey, uuid);
     if (!order) return;
     const { base, rel } = order.item;
     this.#replace({ ...order, ...labels }, pairOf(base, rel), false);
   }
 
-  /** Puts an order in the place of one with the same uuid, key and pair. */
+  /** Puts an order in the place of one with the same key, uuid and pair. */
   #replace(order: BookOrder, pair: string, changesRoot = true): void {
     const { uuid, pubkey } = order.item;
-    this.#orders.set(uuid, order);
+    const name = nameOf(pubkey, uuid);
+    this.#orders.set(name, order);
     const inPair = this.#pairs.get(pair);
-    inPair?.orders.set(uuid, order);
-    if (order.confirmed) inPair?.unconfirmed.delete(uuid);
-    else inPair?.unconfirmed.add(uuid);
+    inPair?.orders.set(name, order);
+    if (order.confirmed) inPair?.unconfirmed.delete(name);
+    else inPair?.unconfirmed.add(name);
     const shelf = this.shelf(pubkey, pair);
     shelf?.orders.set(uuid, order);
     if (shelf && changesRoot) shelf.root = null;
@@ -229,13 +239,14 @@ export class OrderStore {
     if (!confirmed) return false;
     const [unconfirmed] = inPair?.unconfirmed ?? [];
     const spare = unconfirmed ?? (isPairFull && inPair ? this.#newestInPair(inPair, pair, pubkey) : this.#newestInBook(pubkey));
-    return spare !== undefined && this.remove(spare);
+    return spare !== undefined && this.#remove(spare);
   }
 
   /** Of what the key with most has in the pair, the newest order; undefined if with one more `newcomer` had as much as that key. */
   #newestInPair({ byKey }: PairOrders, pair: string, newcomer: string): string | undefined {
     const most = byKey.mostBeside(newcomer);
-    return most === undefined ? undefined : lastOf(this.shelf(most, pair)?.orders.keys() ?? []);
+    const newest = most === undefined ? undefined : lastOf(this.shelf(most, pair)?.orders.keys() ?? []);
+    return most === undefined || newest === undefined ? undefined : nameOf(most, newest);
   }
 
   /** The same of all pairs. */
@@ -246,6 +257,7 @@ export class OrderStore {
 }
 
 const shelfName = (pubkey: string, pair: string): string => `${pubkey} ${pair}`;
+const nameOf = (pubkey: string, uuid: string): string => `${pubkey} ${uuid}`;
 
 /** One key holds some thousands of anything at most. */
 function lastOf<T>(all: Iterable<T>): T | undefined {

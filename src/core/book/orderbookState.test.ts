@@ -54,7 +54,7 @@ test("a created order stands confirmed in its pair with the root its maker compu
   const orders = [1, 2, 3].map((n) => anOrder(n));
   for (const order of orders) expect(book.created(MAKER, created(order), NOW)).toEqual({ kind: "stored" });
   expect(uuids(book)).toEqual([uuid(1), uuid(2), uuid(3)]);
-  expect(book.order(uuid(1))).toMatchObject({ confirmed: true, source: null, conf: { baseConfs: 1 } });
+  expect(book.order(MAKER, uuid(1))).toMatchObject({ confirmed: true, source: null, conf: { baseConfs: 1 } });
   expect(book.root(MAKER, PAIR)).toEqual(rootOf(...orders));
   expect(book.keepAlive(MAKER, keepAlive(rootOf(...orders)), NOW)).toEqual({ kind: "alive", differing: [] });
 });
@@ -75,12 +75,10 @@ test("the root counts the raw form of a fraction, not its value", () => {
   expect(book.root(MAKER, PAIR)).not.toEqual(rootOf(anOrder(1, { price: rational(4n, 5n) })));
 });
 
-test("another key can neither overwrite, change nor cancel an order", () => {
+test("another key can neither overwrite, change nor cancel an order: what it says of the uuid is an order of its own", () => {
   const book = aBook();
   book.created(MAKER, created(anOrder(1)), NOW);
   const theft = anOrder(1, { pubkey: OTHER, price: rational(1n, 1000n) });
-  expect(book.created(OTHER, created(theft), NOW)).toEqual(refusal("foreign_uuid"));
-  expect(book.created(OTHER, created(anOrder(1, { pubkey: OTHER, maxVolume: rational(0n) })), NOW)).toEqual(refusal("foreign_uuid"));
   const change = {
     uuid: uuid(1),
     newPrice: rational(9n),
@@ -91,21 +89,35 @@ test("another key can neither overwrite, change nor cancel an order", () => {
     conf: null,
   };
   expect(book.updated(OTHER, change, NOW)).toEqual(refusal("unknown_order"));
-  expect(book.cancelled(OTHER, { uuid: uuid(1), timestamp: NOW_SEC, pairTrieRoot: NO_ROOT }, NOW)).toEqual(refusal("foreign_uuid"));
+  expect(book.created(OTHER, created(anOrder(1, { pubkey: OTHER, maxVolume: rational(0n) })), NOW)).toEqual({ kind: "removed" });
+  expect(book.created(OTHER, created(theft), NOW)).toEqual({ kind: "stored" });
   book.orderbookAnswer({ ...extras, pubkeys: new Map([[OTHER, { lastKeepAlive: NOW_SEC, orders: [theft] }]]) }, PAIR, "relay", NOW);
-  expect(book.order(uuid(1))?.item).toEqual(anOrder(1));
+  book.updated(OTHER, { ...change, newMaxVolume: rational(0n) }, NOW);
+  expect(book.cancelled(OTHER, { uuid: uuid(1), timestamp: NOW_SEC, pairTrieRoot: NO_ROOT }, NOW)).toEqual({ kind: "removed" });
+  expect(book.order(MAKER, uuid(1))?.item).toEqual(anOrder(1));
+  expect([book.order(OTHER, uuid(1)), book.size, book.root(MAKER, PAIR)]).toEqual([undefined, 1, rootOf(anOrder(1))]);
 });
 
-test("a uuid that only an unsigned answer gave to another key does not keep its maker out", () => {
+test("whoever uses a uuid first keeps nobody out: it may be heard in a request, long before its order is announced", () => {
   const book = aBook();
-  book.orderbookAnswer(
-    { ...extras, pubkeys: new Map([[OTHER, { lastKeepAlive: 0, orders: [anOrder(1, { pubkey: OTHER })] }]]) },
-    PAIR,
-    "relay",
-    NOW,
-  );
+  const squatted = anOrder(1, { pubkey: OTHER });
+  expect(book.created(OTHER, created(squatted), NOW)).toEqual({ kind: "stored" });
   expect(book.created(MAKER, created(anOrder(1)), NOW)).toEqual({ kind: "stored" });
-  expect(book.order(uuid(1))).toMatchObject({ confirmed: true, item: { pubkey: MAKER } });
+  expect(Array.from(book.inPair(PAIR), ({ item, confirmed }) => [item.pubkey, confirmed])).toEqual([
+    [OTHER, true],
+    [MAKER, true],
+  ]);
+  expect([book.root(OTHER, PAIR), book.root(MAKER, PAIR)]).toEqual([rootOf(squatted), rootOf(anOrder(1))]);
+  expect(book.keepAlive(MAKER, keepAlive(rootOf(anOrder(1))), NOW)).toEqual({ kind: "alive", differing: [] });
+});
+
+test("a uuid that only an unsigned answer gave to another key does not keep its maker out, nor the other way round", () => {
+  const book = aBook();
+  const told = anOrder(1, { pubkey: OTHER });
+  book.orderbookAnswer({ ...extras, pubkeys: new Map([[OTHER, { lastKeepAlive: 0, orders: [told] }]]) }, PAIR, "relay", NOW);
+  expect(book.created(MAKER, created(anOrder(1)), NOW)).toEqual({ kind: "stored" });
+  expect(book.order(MAKER, uuid(1))).toMatchObject({ confirmed: true });
+  expect(book.order(OTHER, uuid(1))).toMatchObject({ confirmed: false });
 });
 
 test("an update changes price, maximum and minimum, and one that leaves nothing removes the order", () => {
@@ -121,7 +133,7 @@ test("an update changes price, maximum and minimum, and one that leaves nothing 
     conf: null,
   };
   expect(book.updated(MAKER, update, NOW)).toEqual({ kind: "stored" });
-  expect(book.order(uuid(1))?.item).toEqual(anOrder(1, { maxVolume: rational(2n) }));
+  expect(book.order(MAKER, uuid(1))?.item).toEqual(anOrder(1, { maxVolume: rational(2n) }));
   expect(book.root(MAKER, PAIR)).toEqual(rootOf(anOrder(1, { maxVolume: rational(2n) })));
   expect(book.updated(MAKER, { ...update, newMaxVolume: rational(0n) }, NOW)).toEqual({ kind: "removed" });
   expect(uuids(book)).toEqual([]);
@@ -135,7 +147,7 @@ test("of two messages on one order the one the maker sent later stands, however 
   expect(book.cancelled(MAKER, cancel, NOW)).toEqual(refusal("superseded"));
   const update = { ...cancel, newPrice: rational(3n), newMaxVolume: null, newMinVolume: null, conf: null };
   expect(book.updated(MAKER, update, NOW)).toEqual(refusal("superseded"));
-  expect(book.order(uuid(1))?.item.price).toEqual(rational(2n));
+  expect(book.order(MAKER, uuid(1))?.item.price).toEqual(rational(2n));
   expect(book.updated(MAKER, { ...update, timestamp: NOW_SEC + 5 }, NOW)).toEqual({ kind: "stored" });
 });
 
@@ -144,7 +156,7 @@ test("what a maker has signed no unsigned answer changes, in its own name or ano
   book.created(MAKER, created(anOrder(1)), NOW);
   for (const relay of ["first", "second"]) {
     book.orderbookAnswer(bookAnswer(anOrder(1, { price: rational(1n, 1_000n) })), PAIR, relay, NOW);
-    expect(book.order(uuid(1))).toMatchObject({ confirmed: true, item: anOrder(1) });
+    expect(book.order(MAKER, uuid(1))).toMatchObject({ confirmed: true, item: anOrder(1) });
   }
 });
 
@@ -200,19 +212,19 @@ test("pairs that are not followed take no room", () => {
 test("an unsigned order is unconfirmed until a second relay agrees", () => {
   const book = aBook();
   book.orderbookAnswer(bookAnswer(anOrder(1), anOrder(2)), PAIR, "first", NOW);
-  expect(book.order(uuid(1))).toMatchObject({ confirmed: false, source: "first" });
+  expect(book.order(MAKER, uuid(1))).toMatchObject({ confirmed: false, source: "first" });
   book.orderbookAnswer(bookAnswer(anOrder(1), anOrder(2)), PAIR, "first", NOW);
-  expect(book.order(uuid(1))?.confirmed).toBe(false);
+  expect(book.order(MAKER, uuid(1))?.confirmed).toBe(false);
   book.orderbookAnswer(bookAnswer(anOrder(1), anOrder(2, { price: rational(1n, 99n) })), PAIR, "second", NOW);
-  expect(book.order(uuid(1))?.confirmed).toBe(true);
-  expect(book.order(uuid(2))?.confirmed).toBe(false);
+  expect(book.order(MAKER, uuid(1))?.confirmed).toBe(true);
+  expect(book.order(MAKER, uuid(2))?.confirmed).toBe(false);
 });
 
 test("unsigned orders are confirmed when the maker announces the root over them", () => {
   const book = aBook();
   book.orderbookAnswer(bookAnswer(anOrder(1), anOrder(2)), PAIR, "relay", NOW);
   expect(book.keepAlive(MAKER, keepAlive(rootOf(anOrder(1), anOrder(2))), NOW)).toEqual({ kind: "alive", differing: [] });
-  expect([1, 2].map((n) => book.order(uuid(n))?.confirmed)).toEqual([true, true]);
+  expect([1, 2].map((n) => book.order(MAKER, uuid(n))?.confirmed)).toEqual([true, true]);
 });
 
 test("a lost order is asked for and, as the answer hashes to the announced root, taken as the maker's word", () => {
@@ -221,7 +233,7 @@ test("a lost order is asked for and, as the answer hashes to the announced root,
   const root = rootOf(anOrder(1), anOrder(2));
   expect(book.keepAlive(MAKER, keepAlive(root), NOW)).toEqual({ kind: "alive", differing: [announced(root)] });
   book.syncAnswer(MAKER, [announced(root)], fullTrie(anOrder(1), anOrder(2)), "relay", NOW);
-  expect(book.order(uuid(2))).toMatchObject({ confirmed: true });
+  expect(book.order(MAKER, uuid(2))).toMatchObject({ confirmed: true });
   expect(book.keepAlive(MAKER, keepAlive(root), NOW)).toEqual({ kind: "alive", differing: [] });
 });
 
@@ -238,13 +250,13 @@ test("an answer under another root first casts doubt on a signed order, and wins
   const forged = anOrder(2, { price: rational(1n, 1000n) });
   const asked = [announced(rootOf(anOrder(7)))];
   book.syncAnswer(MAKER, asked, fullTrie(forged), "liar", NOW);
-  expect(book.order(uuid(1))).toMatchObject({ confirmed: false, item: anOrder(1) });
-  expect(book.order(uuid(2))).toMatchObject({ confirmed: false, item: anOrder(2) });
+  expect(book.order(MAKER, uuid(1))).toMatchObject({ confirmed: false, item: anOrder(1) });
+  expect(book.order(MAKER, uuid(2))).toMatchObject({ confirmed: false, item: anOrder(2) });
   book.syncAnswer(MAKER, asked, fullTrie(forged), "liar", NOW);
-  expect(book.order(uuid(1))).toBeUndefined();
-  expect(book.order(uuid(2))).toMatchObject({ confirmed: false, item: forged });
+  expect(book.order(MAKER, uuid(1))).toBeUndefined();
+  expect(book.order(MAKER, uuid(2))).toMatchObject({ confirmed: false, item: forged });
   book.created(MAKER, created(anOrder(2), NOW_SEC), NOW);
-  expect(book.order(uuid(2))).toMatchObject({ confirmed: true, item: anOrder(2) });
+  expect(book.order(MAKER, uuid(2))).toMatchObject({ confirmed: true, item: anOrder(2) });
 });
 
 test("an order created after the root was announced survives the answer to that root", () => {
@@ -267,7 +279,7 @@ test("a delta removes and adds, and is authentic when the result hashes to the a
   const answer: SyncAnswer = { ...extras, pairs: new Map([[PAIR, { type: "Delta", changes }]]) };
   book.syncAnswer(MAKER, [announced(rootOf(anOrder(2), anOrder(3)))], answer, "relay", NOW);
   expect(uuids(book)).toEqual([uuid(2), uuid(3)]);
-  expect(book.order(uuid(3))?.confirmed).toBe(true);
+  expect(book.order(MAKER, uuid(3))?.confirmed).toBe(true);
 });
 
 test("a keep-alive with the empty root removes what was left of an older time; zeros say nothing", () => {
@@ -285,7 +297,7 @@ test("items under another key or pair than asked for are not taken", () => {
   const foreign = [anOrder(1, { pubkey: OTHER }), anOrder(2, { base: "CCC" }), anOrder(3, { rel: "AAA" }), anOrder(4, { base: "A:A" })];
   book.syncAnswer(MAKER, [announced(rootOf(...foreign))], fullTrie(...foreign), "relay", NOW);
   book.orderbookAnswer(bookAnswer(...foreign), PAIR, "relay", NOW);
-  expect([1, 2, 3, 4].map((n) => book.order(uuid(n)))).toEqual([undefined, undefined, undefined, undefined]);
+  expect([1, 2, 3, 4].map((n) => book.order(MAKER, uuid(n)))).toEqual([undefined, undefined, undefined, undefined]);
 });
 
 test("limits hold, and a signed order pushes out an unconfirmed one", () => {
@@ -328,9 +340,10 @@ test("one key with orders in every pair does not keep others out of theirs", () 
   for (const [n, rel] of ["BBB", "CCC", "DDD", "EEE"].entries()) book.created(MAKER, created(anOrder(n + 1, { rel })), NOW);
   const told = new Map([[OTHER, { lastKeepAlive: NOW_SEC, orders: [anOrder(11, { pubkey: OTHER })] }]]);
   book.orderbookAnswer({ ...extras, pubkeys: told }, PAIR, "relay", NOW);
-  expect([1, 2, 3, 11].map((n) => book.order(uuid(n)) !== undefined)).toEqual([true, true, true, false]);
+  const kept = () => [1, 2, 3, 11].map((n) => book.order(n === 11 ? OTHER : MAKER, uuid(n)) !== undefined);
+  expect(kept()).toEqual([true, true, true, false]);
   expect(book.created(OTHER, created(anOrder(11, { pubkey: OTHER })), NOW)).toEqual({ kind: "stored" });
-  expect([1, 2, 3, 11].map((n) => book.order(uuid(n)) !== undefined)).toEqual([true, true, false, true]);
+  expect(kept()).toEqual([true, true, false, true]);
 });
 
 test("strangers' keys with an order each push out nobody this node has traded with, who push out some of them", () => {

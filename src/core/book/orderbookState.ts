@@ -31,7 +31,7 @@ export type BookOptions = AnswerRules & {
 
 /**
  * The orders of other nodes, by the rules of reference p2p-wire.md section 9 ("Orderbook upkeep") and three of ours:
- * a uuid belongs to the key that used it first; what no maker's signature covers is kept as unconfirmed; a key stays
+ * a uuid is one order of each key that uses it; what no maker's signature covers is kept as unconfirmed; a key stays
  * alive per pair. Deterministic: time comes in with each call, unix milliseconds.
  */
 export class OrderbookState {
@@ -60,9 +60,8 @@ export class OrderbookState {
     const pair = pairOf(m.base, m.rel);
     const reason = this.#refusal(pubkey, m.timestamp, nowMs) ?? this.#pairRefusal(m.base, m.rel, pair);
     if (reason) return refused(reason);
-    const known = this.#store.get(m.uuid);
-    if (known?.confirmed && known.item.pubkey !== pubkey) return refused("foreign_uuid");
-    if (known && known.item.pubkey === pubkey && known.signedAt > m.timestamp) return refused("superseded");
+    const known = this.#store.get(pubkey, m.uuid);
+    if (known && known.signedAt > m.timestamp) return refused("superseded");
     if (this.#cancelled.has(pubkey, m.uuid, nowMs)) return refused("recently_cancelled");
     const { uuid, base, rel, price, maxVolume, minVolume, createdAt } = m;
     const item: OrderbookItem = { pubkey, base, rel, price, maxVolume, minVolume, uuid, createdAt };
@@ -73,8 +72,8 @@ export class OrderbookState {
   updated(pubkey: string, m: MakerOrderUpdated, nowMs: number): BookChange {
     const reason = this.#refusal(pubkey, m.timestamp, nowMs);
     if (reason) return refused(reason);
-    const known = this.#store.get(m.uuid);
-    if (known?.item.pubkey !== pubkey) return refused("unknown_order");
+    const known = this.#store.get(pubkey, m.uuid);
+    if (!known) return refused("unknown_order");
     if (known.signedAt > m.timestamp) return refused("superseded");
     const item: OrderbookItem = {
       ...known.item,
@@ -89,11 +88,10 @@ export class OrderbookState {
   cancelled(pubkey: string, m: MakerOrderCancelled, nowMs: number): BookChange {
     const reason = this.#refusal(pubkey, m.timestamp, nowMs);
     if (reason) return refused(reason);
-    const known = this.#store.get(m.uuid);
-    if (known?.item.pubkey === pubkey && known.signedAt > m.timestamp) return refused("superseded");
+    const known = this.#store.get(pubkey, m.uuid);
+    if (known && known.signedAt > m.timestamp) return refused("superseded");
     this.#cancelled.add(pubkey, m.uuid, nowMs);
-    if (known && known.item.pubkey !== pubkey) return refused("foreign_uuid");
-    this.#store.remove(m.uuid);
+    this.#store.remove(pubkey, m.uuid);
     return { kind: "removed" };
   }
 
@@ -148,8 +146,8 @@ export class OrderbookState {
 
   // --- reading ---
 
-  order(uuid: string): BookOrder | undefined {
-    return this.#store.get(uuid);
+  order(pubkey: string, uuid: string): BookOrder | undefined {
+    return this.#store.get(pubkey, uuid);
   }
 
   inPair(pair: string): Iterable<BookOrder> {
@@ -192,12 +190,12 @@ export class OrderbookState {
 
   #put(order: BookOrder, nowMs: number): BookChange {
     if (!offersSomething(order.item)) {
-      this.#store.remove(order.item.uuid);
+      this.#store.remove(order.item.pubkey, order.item.uuid);
       return { kind: "removed" };
     }
     if (!hasShortNumbers(order.item)) {
       // An order that became one we cannot keep must not stand as it was.
-      this.#store.remove(order.item.uuid);
+      this.#store.remove(order.item.pubkey, order.item.uuid);
       return refused("long_numbers");
     }
     return this.#store.put(order, nowMs) ? { kind: "stored" } : refused("full");

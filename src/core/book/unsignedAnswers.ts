@@ -85,8 +85,8 @@ export class UnsignedAnswers {
     const { uuid, pubkey, base, rel } = item;
     if (this.#rules.isOwnKey(pubkey) || !isPair(base, rel)) return null;
     if (!offersSomething(item) || !hasShortNumbers(item) || this.#cancelled.has(pubkey, uuid, nowMs)) return null;
-    const known = this.#store.get(uuid);
-    if (known?.confirmed) return known.item.pubkey === pubkey ? known : null;
+    const known = this.#store.get(pubkey, uuid);
+    if (known?.confirmed) return known;
     const info = extras.protocolInfos.get(uuid);
     return {
       item,
@@ -107,7 +107,7 @@ export class UnsignedAnswers {
   /** The maker's signed root covers all orders of the shelf. */
   confirm(shelf: Shelf): void {
     for (const { item, confirmed, source } of [...shelf.orders.values()]) {
-      if (!confirmed) this.#store.relabel(item.uuid, { confirmed: true, source });
+      if (!confirmed) this.#store.relabel(item, { confirmed: true, source });
     }
   }
 
@@ -124,14 +124,14 @@ export class UnsignedAnswers {
     if (authentic) this.#blame(shelf, items, isNewer);
     for (const order of [...shelf.orders.values()]) {
       if (told.has(order.item.uuid) || isNewer(order)) continue;
-      if (order.confirmed && !authentic) this.#store.relabel(order.item.uuid, { confirmed: false, source });
-      else this.#store.remove(order.item.uuid);
+      if (order.confirmed && !authentic) this.#store.relabel(order.item, { confirmed: false, source });
+      else this.#store.remove(shelf.pubkey, order.item.uuid);
     }
     for (const item of items) {
       const known = shelf.orders.get(item.uuid);
       if (item.pubkey !== shelf.pubkey || pairOf(item.base, item.rel) !== shelf.pair || (known && isNewer(known))) continue;
       if (known?.confirmed && !authentic && !sameItem(known.item, item)) {
-        this.#store.relabel(item.uuid, { confirmed: false, source });
+        this.#store.relabel(item, { confirmed: false, source });
       } else {
         this.#hearsay(item, extras, source, nowMs, authentic);
       }
@@ -143,15 +143,15 @@ export class UnsignedAnswers {
     const { uuid, pubkey } = item;
     if (this.#rules.isOwnKey(pubkey) || !this.#isBookPair(item)) return;
     if (!offersSomething(item) || !hasShortNumbers(item) || this.#cancelled.has(pubkey, uuid, nowMs)) return;
-    const known = this.#store.get(uuid);
+    const known = this.#store.get(pubkey, uuid);
     if (known && sameItem(known.item, item)) {
       if (known.confirmed) return;
       const second = known.source !== null && known.source !== source && !this.#isDoubted(source);
-      if (!authentic && second && this.#isDoubted(known.source)) this.#store.relabel(uuid, { confirmed: false, source });
-      else if (authentic || second) this.#store.relabel(uuid, { confirmed: true, source: known.source });
+      if (!authentic && second && this.#isDoubted(known.source)) this.#store.relabel(item, { confirmed: false, source });
+      else if (authentic || second) this.#store.relabel(item, { confirmed: true, source: known.source });
       return;
     }
-    if (known?.confirmed && (known.item.pubkey !== pubkey || !authentic)) return;
+    if (known?.confirmed && !authentic) return;
     const info = extras.protocolInfos.get(uuid);
     this.#store.put(
       {
@@ -161,7 +161,7 @@ export class UnsignedAnswers {
         relProtocolInfo: info?.rel ?? new Uint8Array(),
         confirmed: authentic,
         source,
-        signedAt: known?.item.pubkey === pubkey ? known.signedAt : 0,
+        signedAt: known?.signedAt ?? 0,
       },
       nowMs,
     );
