@@ -612,6 +612,13 @@ export const EDGES: readonly PlantedBug[] = [
     "src/app/peers/ownKeyWatch.test.ts",
   ),
   bug(
+    "a busy node stores nothing of what it says, and is stopped by whoever says it again",
+    "src/app/peers/ownKeyWatch.ts",
+    "    this.#cancelStore ??= this",
+    "    this.#cancelStore?.();\n    this.#cancelStore = this",
+    "src/app/peers/ownKeyWatch.test.ts",
+  ),
+  bug(
     "no room is kept in the database for what has begun",
     "src/adapters/sqlite/sqliteEngine.ts",
     "zeroblob(${bytes})",

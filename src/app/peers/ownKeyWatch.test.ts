@@ -104,6 +104,25 @@ test("our own words, echoed at once or late, change nothing", async () => {
   }
 });
 
+test("a node that is never silent stores what it says all the same: no old word of a busy day can be replayed, before or after a crash", async () => {
+  const { clock, open, connect, keepAlive, store } = world();
+  const watch = await open();
+  for (let n = 1; n <= 1_400; n++) {
+    await clock.advance(1_000);
+    watch.onPublish(TOPIC, connect(n));
+    if (n % 30 === 0) watch.onPublish(TOPIC, keepAlive());
+  }
+  // Longer ago than it is kept in memory.
+  watch.onMessage(TOPIC, connect(1));
+  await clock.advance(1);
+  expect(watch.elsewhere()).toBe(null);
+  expect(await store.lastDatedSec()).toBeGreaterThan(clock.nowMs() / 1_000);
+  const reborn = await open();
+  reborn.onMessage(TOPIC, connect(1_390));
+  await clock.advance(1);
+  expect(reborn.elsewhere()).toBe(null);
+});
+
 test("another signature over the same words is still ours", async () => {
   const { clock, open, keepAlive } = world();
   // a verifier that takes both forms, as some do

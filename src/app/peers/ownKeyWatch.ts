@@ -63,7 +63,8 @@ export class OwnKeyWatch {
   #markSec = 0;
   #storedMarkSec = 0;
   readonly #checks = new KeyedBuckets(CHECK_RATE, 1);
-  #cancelStore: () => void = () => undefined;
+  /** Ends the wait for the next write; null: there is none. */
+  #cancelStore: (() => void) | null = null;
   #heard: KeyElsewhere | null = null;
   #cancelQuiet: () => void = () => undefined;
   #undatedStops: number[] = [];
@@ -84,7 +85,7 @@ export class OwnKeyWatch {
   /** Stores what is still to be stored. */
   async close(): Promise<void> {
     this.#cancelQuiet();
-    this.#cancelStore();
+    this.#cancelStore?.();
     await this.#storeSaid();
   }
 
@@ -163,15 +164,15 @@ export class OwnKeyWatch {
     });
   }
 
+  /** Not put off by what is said meanwhile: a busy node is never silent for as long. */
   #storeSoon(): void {
-    this.#cancelStore();
-    this.#cancelStore = this.#deps.clock.after(STORE_EVERY_MS, () => {
+    this.#cancelStore ??= this.#deps.clock.after(STORE_EVERY_MS, () => {
       this.#storeSaid().catch((error: unknown) => this.#deps.log.error("own_words_not_stored", { error }));
     });
   }
 
   async #storeSaid(): Promise<void> {
-    this.#cancelStore = () => undefined;
+    this.#cancelStore = null;
     const digests = this.#unstored;
     const markSec = this.#markSec;
     if (digests.length === 0 && markSec <= this.#storedMarkSec) return;
