@@ -23,6 +23,13 @@ export const NETWORK: readonly PlantedBug[] = [
     BOOK_TEST,
   ),
   bug(
+    "one key's thousand orders keep all others of the pair from being told",
+    "src/app/orderbook/answerRequest.ts",
+    "[...byKey].sort(([, a], [, b]) => a.length - b.length)",
+    "[...byKey].sort(([, a], [, b]) => b.length - a.length)",
+    "src/app/orderbook/answerRequest.test.ts",
+  ),
+  bug(
     "a relay's best orders hide an order behind another key's of its uuid",
     "src/app/orderbook/relayQueries.ts",
     "const name = `${pubkey} ${uuid}`;",

@@ -20,7 +20,7 @@ import { assertNever } from "../../core/util/result.ts";
 import type { PeerAnswer } from "../../ports/network.ts";
 import type { OwnBook } from "./ownBook.ts";
 
-/** Orders in one answer at most; KDF refuses a book with more. */
+/** Orders in one answer at most. KDF refuses a book with more as a whole, and whoever has announced so many has closed the pair to all who join. */
 const MAX_ANSWER_ORDERS = 1000;
 
 /** Orders of one sync answer at most: all that a key may have in our book. A longer answer than a frame holds is refused by the network layer. */
@@ -84,22 +84,23 @@ function inPair(pair: string, { isRelay, book, own, isBanned }: AnswerSources): 
 
 function orderbook(base: string, rel: string, from: AnswerSources, nowMs: number): PeerAnswer {
   const pair = pairOf(base, rel);
-  const orders = inPair(pair, from);
-  if (orders.length > MAX_ANSWER_ORDERS) {
-    return { kind: "err", message: `${pair} has ${orders.length} orders, more than the ${MAX_ANSWER_ORDERS} of one answer` };
+  const byKey = new Map<string, BookOrder[]>();
+  for (const order of inPair(pair, from)) {
+    const { pubkey } = order.item;
+    const known = byKey.get(pubkey);
+    if (known) known.push(order);
+    else byKey.set(pubkey, [order]);
   }
-  const byKey = new Map<string, OrderbookItem[]>();
-  for (const { item } of orders) {
-    const items = byKey.get(item.pubkey) ?? [];
-    items.push(item);
-    byKey.set(item.pubkey, items);
-  }
+  const told: BookOrder[] = [];
   const pubkeys = new Map<string, PubkeyOrders>();
-  for (const [pubkey, items] of byKey) {
+  // Those with most orders last: one key must not keep the others out. Of a key all or none, or its root would not fit.
+  for (const [pubkey, orders] of [...byKey].sort(([, a], [, b]) => a.length - b.length)) {
+    if (told.length + orders.length > MAX_ANSWER_ORDERS) break;
+    told.push(...orders);
     const aliveAtMs = from.book.shelf(pubkey, pair)?.aliveAtMs ?? nowMs;
-    pubkeys.set(pubkey, { lastKeepAlive: Math.floor(aliveAtMs / 1000), orders: items });
+    pubkeys.set(pubkey, { lastKeepAlive: Math.floor(aliveAtMs / 1000), orders: orders.map(({ item }) => item) });
   }
-  return { kind: "ok", data: encodeOrderbookAnswer({ pubkeys, ...extrasOf(orders) }) };
+  return { kind: "ok", data: encodeOrderbookAnswer({ pubkeys, ...extrasOf(told) }) };
 }
 
 /**

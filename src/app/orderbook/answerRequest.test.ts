@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { orderConf, orderUuid } from "../../../test/fakes/bookWorld.ts";
+import { OrderbookState } from "../../core/book/orderbookState.ts";
+import { parseOrderbookAnswer } from "../../core/message/orderbookAnswer.ts";
+import { encodeP2pRequest } from "../../core/message/requestMessage.ts";
+import { rational } from "../../core/money/rational.ts";
+import { answerRequest } from "./answerRequest.ts";
+import { OwnBook } from "./ownBook.ts";
+
+const NOW_MS = 1_700_000_000_000;
+const keyOf = (n: number): string => `02${n.toString(16).padStart(64, "0")}`;
+
+/** A relay whose book of AAA:BBB has so many orders of the keys 1, 2 and so on; what it tells of each key. */
+function told(...counts: readonly number[]): readonly number[] {
+  const book = new OrderbookState({ isOwnKey: () => false, follows: () => true });
+  let uuid = 0;
+  for (const [n, count] of counts.entries()) {
+    for (let i = 0; i < count; i++) {
+      const order = {
+        ...{ uuid: orderUuid(uuid++), base: "AAA", rel: "BBB", price: rational(1n), maxVolume: rational(1n), minVolume: rational(1n) },
+        ...{ createdAt: NOW_MS / 1000, timestamp: NOW_MS / 1000, pairTrieRoot: new Uint8Array(8), conf: orderConf },
+        ...{ baseProtocolInfo: new Uint8Array(), relProtocolInfo: new Uint8Array() },
+      };
+      expect(book.created(keyOf(n + 1), order, NOW_MS).kind).toBe("stored");
+    }
+  }
+  const own = new OwnBook({ orders: () => [], onChange: () => () => undefined }, keyOf(0));
+  const request = encodeP2pRequest({ type: "GetOrderbook", base: "AAA", rel: "BBB" });
+  const answer = answerRequest(request, { isRelay: true, book, own, isBanned: () => false }, NOW_MS);
+  if (answer.kind !== "ok") throw new Error(answer.kind);
+  const parsed = parseOrderbookAnswer(answer.data);
+  if (!parsed.ok) throw new Error(parsed.error.detail);
+  return counts.map((_, n) => parsed.value.pubkeys.get(keyOf(n + 1))?.orders.length ?? 0);
+}
+
+test("one key with very many orders does not keep all others of the pair from being told", () => {
+  expect(told(2, 1_500, 3)).toEqual([2, 0, 3]);
+  expect(told(400, 600)).toEqual([400, 600]);
+  expect(told(700, 400, 300, 1)).toEqual([0, 400, 300, 1]);
+});
