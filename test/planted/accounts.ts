@@ -504,8 +504,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "an order that was taken back is announced at once, when others do not listen",
     UPKEEP,
-    "if (this.#keptBack(order) || this.#isTakenBack(order)) continue;",
-    "if (this.#keptBack(order)) continue;",
+    "this.#keptBack(order) || this.#isTakenBack(order)) continue;",
+    "this.#keptBack(order)) continue;",
     ORDERS_TEST,
   ),
   bug(

@@ -698,8 +698,8 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "an order is cut by the funds of before an outage",
     "src/app/orders/orderUpkeep.ts",
-    "if (!coin || coin.outage() ||",
-    "if (!coin ||",
+    "if (!coin || whyNoTrade(coin)) return null;",
+    "if (!coin || coin.isCounting?.()) return null;",
     "src/app/orders/orderLimits.test.ts",
   ),
   bug(

@@ -84,7 +84,7 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "an unsigned answer changes what a maker has signed",
     UNSIGNED,
-    "if (known?.confirmed && (known.item.pubkey !== pubkey || !authentic)) return;",
+    "if (known?.confirmed && !authentic) return;",
     "",
     BOOK_TEST,
     RELAY_TEST,
@@ -425,7 +425,7 @@ export const NETWORK: readonly PlantedBug[] = [
   bug(
     "a relay's word about a maker's order outdoes the maker's own",
     UNSIGNED,
-    "if (known?.confirmed) return known.item.pubkey === pubkey ? known : null;",
+    "if (known?.confirmed) return known;",
     "",
     QUERIES_TEST,
   ),
