@@ -23,6 +23,13 @@ export const NETWORK: readonly PlantedBug[] = [
     BOOK_TEST,
   ),
   bug(
+    "a pair whose book no relay tells keeps those of other pairs from being asked for again",
+    "src/app/orderbook/bookLoader.ts",
+    "          this.#putLast(pair, followed);\n",
+    "",
+    RELAY_TEST,
+  ),
+  bug(
     "one key's thousand orders keep all others of the pair from being told",
     "src/app/orderbook/answerRequest.ts",
     "[...byKey].sort(([, a], [, b]) => a.length - b.length)",
@@ -422,13 +429,7 @@ export const NETWORK: readonly PlantedBug[] = [
     "more >= full.more",
     "src/app/peers/freshKeys.test.ts",
   ),
-  bug(
-    "a relay's word about a maker's order outdoes the maker's own",
-    UNSIGNED,
-    "if (known?.confirmed) return known;",
-    "",
-    QUERIES_TEST,
-  ),
+  bug("a relay's word about a maker's order outdoes the maker's own", UNSIGNED, "if (known?.confirmed) return known;", "", QUERIES_TEST),
   bug(
     "a relay invents orders of this node",
     UNSIGNED,

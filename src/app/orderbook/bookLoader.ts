@@ -62,7 +62,10 @@ export class BookLoader {
       let left = MAX_CONFIRMED_PER_ROUND;
       for (const [pair, followed] of [...this.#pairs]) {
         if (!followed.loaded) {
-          if (!(await this.#load(pair, followed))) return;
+          if (await this.#load(pair, followed)) continue;
+          // Nobody answers, or nobody tells this book: then it must not come before the others every time.
+          this.#putLast(pair, followed);
+          return;
         } else if (left > 0 && this.#doubtfulSources(pair).length > 0) {
           left--;
           await this.#confirm(pair, followed);
@@ -71,6 +74,12 @@ export class BookLoader {
     } finally {
       this.#sweeping = false;
     }
+  }
+
+  #putLast(pair: string, followed: FollowedPair): void {
+    if (this.#pairs.get(pair) !== followed) return;
+    this.#pairs.delete(pair);
+    this.#pairs.set(pair, followed);
   }
 
   async #load(pair: string, followed: FollowedPair): Promise<boolean> {

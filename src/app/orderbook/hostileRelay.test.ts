@@ -46,6 +46,28 @@ test.each<[string, () => Promise<PeerAnswer>]>([
   expect(late.sees()).toEqual([1]);
 });
 
+test("a pair whose book no relay tells does not keep those of other pairs from being asked for again", async () => {
+  const world = new BookWorld();
+  const asked: string[] = [];
+  world.relay("relay").p2p.setRequestHandler(async (_peer, request) => {
+    const parsed = parseP2pRequest(request);
+    if (!parsed.ok || parsed.value.type !== "GetOrderbook") return { kind: "none" };
+    const { rel } = parsed.value;
+    asked.push(rel);
+    // As KDF's relays answer when it has more than a thousand orders.
+    return rel === "BBB" ? { kind: "err", message: "Orderbook too large" } : { kind: "ok", data: EMPTY_BOOK };
+  });
+  const viewer = world.light("V", "relay");
+  for (const rel of ["BBB", "CCC", "DDD"]) viewer.service.follow("AAA", rel);
+  await world.clock.advance(1_000);
+  world.hub.disconnect("V", "relay");
+  asked.length = 0;
+  world.hub.connect("V", "relay");
+  await world.clock.advance(65_000);
+  expect(asked.filter((rel) => rel !== "BBB")).toEqual(["CCC", "DDD"]);
+  expect(asked.filter((rel) => rel === "BBB").length).toBeGreaterThan(1);
+});
+
 test("a relay that delivers keep-alives first and hides the orders behind them is got round through another", async () => {
   const world = new BookWorld();
   const lies: (() => PeerAnswer)[] = [
