@@ -25,6 +25,11 @@ export class KeyedBuckets {
     return true;
   }
 
+  /** Whether the name was used of late. */
+  has(name: string): boolean {
+    return this.#buckets.has(name);
+  }
+
   /** Whether `take` would succeed. Does not count as a use. */
   hasToken(name: string, nowMs: number): boolean {
     const bucket = this.#buckets.get(name);

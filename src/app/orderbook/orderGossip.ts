@@ -1,6 +1,6 @@
 import type { BookChange, BookRefusal } from "../../core/book/bookChange.ts";
 import { ORDERBOOK_TOPIC_PREFIX } from "../../core/book/bookPair.ts";
-import type { OrderbookState } from "../../core/book/orderbookState.ts";
+import { isOutdated, type OrderbookState } from "../../core/book/orderbookState.ts";
 import { type Envelope, isSignedByItsKey, parseEnvelope } from "../../core/message/envelope.ts";
 import { parseOrderMessage } from "../../core/message/orderMessage.ts";
 import type { OrderMessage } from "../../core/message/types.ts";
@@ -29,11 +29,15 @@ const MAX_PEERS = 2048;
 const FORGERY_COST = 9;
 /**
  * Order messages taken per signing key: a maker whose orders are taken a hundred times a second says three messages for each,
- * and stays below it. Only well signed ones count, so nobody can use up the budget of another; beyond it not even the signature
- * is looked at.
+ * and stays below it. Only well signed ones count, and of these what the key itself has just said: anybody can say again what another
+ * has signed, under another sequence number, and must not use up what that one may say. Handshakes bear no date, so they have a
+ * budget of their own. Where both are used up not even the signature is looked at.
  */
 const KEY_RATE = { perSec: 400, burst: 4_000 };
 const MAX_KEYS = 10_000;
+/** One message said again: ours say theirs again every five seconds. What comes more often is not read, and not passed on. */
+const COPY_RATE = { perSec: 1, burst: 5 };
+const MAX_COPIED = 10_000;
 
 /** The four messages of the matching handshake, verified and parsed. */
 export type HandshakeMessage = Extract<OrderMessage, { type: "TakerRequest" | "MakerReserved" | "TakerConnect" | "MakerConnected" }>;
@@ -59,6 +63,9 @@ export class OrderGossip {
   readonly #deps: OrderGossipDeps;
   readonly #peerBudget = new KeyedBuckets(PEER_RATE, MAX_PEERS);
   readonly #keyBudget = new KeyedBuckets(KEY_RATE, MAX_KEYS);
+  readonly #handshakeBudget = new KeyedBuckets(KEY_RATE, MAX_KEYS);
+  /** By key and digest: others may sign the same words. */
+  readonly #copies = new KeyedBuckets(COPY_RATE, MAX_COPIED);
   readonly #listeners = new Set<HandshakeListener>();
   #stopped = false;
 
@@ -86,7 +93,8 @@ export class OrderGossip {
     const { signature, digest, publicKey } = parsed.value;
     const pubkey = toHex(publicKey);
     // Whom a relay's own trader has banned others may still want to trade with: read, but not taken.
-    if ((isBanned(pubkey) && !this.#deps.isRelay) || !this.#keyBudget.hasToken(pubkey, nowMs)) return "ignore";
+    if ((isBanned(pubkey) && !this.#deps.isRelay) || !this.#maySpeak(pubkey, nowMs)) return "ignore";
+    if (!this.#copies.hasToken(copyOf(pubkey, digest), nowMs)) return "ignore";
     const genuine = verifier.verifyLater
       ? verifier.verifyLater(signature, digest, publicKey)
       : isSignedByItsKey(parsed.value, verifier.verify);
@@ -95,7 +103,22 @@ export class OrderGossip {
     return genuine.then((late) => this.#verified(late, parsed.value, pubkey, message.from), ignoreIfAborted);
   }
 
-  #verified(genuine: boolean, { publicKey, payload }: Envelope, pubkey: string, from: PeerId): GossipVerdict {
+  #maySpeak(pubkey: string, nowMs: number): boolean {
+    return this.#keyBudget.hasToken(pubkey, nowMs) || this.#handshakeBudget.hasToken(pubkey, nowMs);
+  }
+
+  /** Takes what a message costs of the budget of its key; false where that is used up. */
+  #isWithinBudget(pubkey: string, digest: Uint8Array, message: OrderMessage | null, nowMs: number): boolean {
+    const copy = copyOf(pubkey, digest);
+    const isNew = !this.#copies.has(copy);
+    if (!this.#copies.take(copy, nowMs)) return false;
+    const date = message && dateOf(message);
+    // An old one is not taken, and not the key's doing.
+    if (!isNew || (date !== null && isOutdated(date, nowMs))) return true;
+    return (date === null ? this.#handshakeBudget : this.#keyBudget).take(pubkey, nowMs);
+  }
+
+  #verified(genuine: boolean, { publicKey, payload, digest }: Envelope, pubkey: string, from: PeerId): GossipVerdict {
     const { clock, isBanned, log } = this.#deps;
     const nowMs = clock.nowMs();
     if (this.#stopped) return "ignore";
@@ -103,9 +126,9 @@ export class OrderGossip {
       this.#peerBudget.charge(from, FORGERY_COST, nowMs);
       return "reject";
     }
-    if (!this.#keyBudget.take(pubkey, nowMs)) return "ignore";
-    if (isBanned(pubkey)) return "accept";
     const parsed = parseOrderMessage(payload);
+    if (!this.#isWithinBudget(pubkey, digest, parsed.ok ? parsed.value : null, nowMs)) return "ignore";
+    if (isBanned(pubkey)) return "accept";
     if (!parsed.ok) {
       // Well signed, so perhaps of a version to come: not held against anybody.
       log.debug("order_message_unreadable", { pubkey, detail: parsed.error.detail });
@@ -147,6 +170,21 @@ export class OrderGossip {
     if (change.kind !== "refused") return "accept";
     this.#deps.log.debug("order_message_refused", { type, pubkey, reason: change.reason });
     return PASSED_ON.has(change.reason) ? "accept" : "ignore";
+  }
+}
+
+const copyOf = (pubkey: string, digest: Uint8Array): string => `${pubkey} ${toHex(digest)}`;
+
+/** When its key says it was said, unix seconds; null: it does not say. */
+function dateOf({ type, body }: OrderMessage): number | null {
+  switch (type) {
+    case "MakerOrderCreated":
+    case "MakerOrderUpdated":
+    case "MakerOrderCancelled":
+    case "PubkeyKeepAlive":
+      return body.timestamp;
+    default:
+      return null;
   }
 }
 

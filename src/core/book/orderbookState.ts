@@ -16,6 +16,7 @@ const DEFAULT_ORDER_TIMEOUT_MS = 90_000;
  * an old keep-alive or bring back an order that was cancelled. Twice this is not longer than the cancel memory.
  */
 const MAX_MESSAGE_AGE_SEC = 60;
+export const isOutdated = (timestampSec: number, nowMs: number): boolean => Math.abs(timestampSec - nowMs / 1000) > MAX_MESSAGE_AGE_SEC;
 /**
  * The root of a shelf that has changed is worked out for keep-alives at most this often: two thousand orders take a tenth
  * of a second, and their owner could change one of them each time. Keep-alives come every 30 s.
@@ -180,7 +181,7 @@ export class OrderbookState {
 
   #refusal(pubkey: string, timestampSec: number, nowMs: number): BookRefusal | null {
     if (this.#options.isOwnKey(pubkey)) return "own_key";
-    return Math.abs(timestampSec - nowMs / 1000) > MAX_MESSAGE_AGE_SEC ? "stale" : null;
+    return isOutdated(timestampSec, nowMs) ? "stale" : null;
   }
 
   #pairRefusal(base: string, rel: string, pair: string): BookRefusal | null {
