@@ -283,6 +283,11 @@ export class MakerSide {
     this.#ledger.setInMemory(dropMatch(order, takerUuid));
   }
 
+  /** Whether volume is still to be given back. */
+  get hasVain(): boolean {
+    return this.#vain.size > 0;
+  }
+
   /** Swaps ended whose takers had paid nothing: nothing was sold. KDF: the volume is gone, and keys are free. What is not stored stays to be given back. */
   async giveBackVain(): Promise<void> {
     for (const takerUuid of this.#vain) {

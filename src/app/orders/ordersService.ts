@@ -1,7 +1,7 @@
 import { type MakerOrder, resumeMakerOrder } from "../../core/order/makerOrder.ts";
 import type { TakerOrder } from "../../core/order/takerOrder.ts";
 import { equalBytes, toHex } from "../../core/util/bytes.ts";
-import { err, ok, type Result } from "../../core/util/result.ts";
+import type { Result } from "../../core/util/result.ts";
 import type { HistoryFilter, HistoryRow } from "../../ports/orderStore.ts";
 import type { HandshakeMessage } from "../orderbook/orderGossip.ts";
 import type { TradingCoin } from "../tradingCoin.ts";
@@ -12,7 +12,8 @@ import { MakerSide } from "./makerSide.ts";
 import { OrderAnnouncer } from "./orderAnnouncer.ts";
 import type { MakerOrderInput, MakerOrderUpdate, TakerOrderInput } from "./orderInputs.ts";
 import { OrderLedger } from "./orderLedger.ts";
-import { type OwnOrder, parseOrderRecord } from "./orderRecord.ts";
+import { type HistoryOrder, OrderLookup, type OrderNotFound, type OrderStatus } from "./orderLookup.ts";
+import { OrderLoop } from "./orderLoop.ts";
 import type { OrdersDeps } from "./ordersDeps.ts";
 import { OrderUpkeep } from "./orderUpkeep.ts";
 import type { OwnOrders } from "./ownOrders.ts";
@@ -22,25 +23,8 @@ import { type UsualTerms, usualTerms } from "./swapTerms.ts";
 import { TakerSide } from "./takerSide.ts";
 import { type UpdateOrderError, updateMakerOrder } from "./updateMaker.ts";
 
-/** Period of the main loop (reference rpc.md 6.1). */
-const LOOP_MS = 777;
-/** A failure of the loop that stays the same is logged this often. */
-const FAULT_REPEAT_MS = 60_000;
-
 /** Rows of the history one answer holds at most, the newest: some 25 MB of JSON. */
 const MAX_HISTORY_ROWS = 20_000;
-/** Stored orders read at a time: reading one takes a tenth of a millisecond, and others wait for the thread. */
-const DETAILS_AT_ONCE = 100;
-
-/** An order of the history, as it is now or was at its end. */
-export type HistoryOrder = { readonly own: OwnOrder; readonly isLive: boolean };
-
-export type OrderStatus = {
-  readonly own: OwnOrder;
-  /** Null while the order is live, else `status` of its history row. */
-  readonly cancellationReason: string | null;
-};
-
 /** Own orders, from the RPC's side and from the network's. */
 export interface OrdersService {
   /** Loads stored orders; `swaps.has` must already know every stored swap. Call once, before anything else. */
@@ -61,7 +45,7 @@ export interface OrdersService {
   /** Open orders, oldest first. */
   myOrders(): { readonly makers: readonly MakerOrder[]; readonly takers: readonly TakerOrder[] };
   /** A live order, or an ended one kept in history. */
-  orderStatus(uuid: string): Promise<Result<OrderStatus, { readonly kind: "OrderNotFound"; readonly uuid: string }>>;
+  orderStatus(uuid: string): Promise<Result<OrderStatus, OrderNotFound>>;
   /** Rows of the history under a filter, newest first. Rejects with `StorageError`. */
   history(filter: HistoryFilter): Promise<readonly HistoryRow[]>;
   /** The orders of some rows of the history. What cannot be found or read is left out, and what is damaged is logged. */
@@ -82,86 +66,21 @@ export function createOrders(deps: OrdersDeps): OrdersService {
   const ledger = new OrderLedger(deps);
   const holds = new FundsHolds((ticker) => {
     upkeep.balanceChanged(ticker);
-    serveSoon();
-    stir();
+    loop.serveSoon();
+    loop.stir();
   });
   const announcer = new OrderAnnouncer(deps);
-  const mailbox = new Mailbox(log, () => stir());
+  const mailbox = new Mailbox(log, () => loop.stir());
   const orders = { log, ledger, holds, announcer };
   const vain = new Set<string>();
   const makerSide = new MakerSide(deps, ledger, holds, announcer, vain);
   const takerSide = new TakerSide(deps, ledger, holds, mailbox);
   const upkeep = new OrderUpkeep(deps, orders, takerSide, vain);
+  const loop = new OrderLoop({ clock, log, mailbox, upkeep, makerSide });
+  const lookup = new OrderLookup(ledger, deps.store, log);
   const ownX = deps.ownKey.subarray(1);
   const kickStart = new Set<string>();
-  let stopLoop: () => void = () => undefined;
-  let running = false;
-  /** The loop waits for something to do. */
-  let isAsleep = false;
-  /** The task that ends now is a turn of the loop. */
-  let isTurn = false;
-  let isServing = false;
   const asked = new Set<Promise<unknown>>();
-  let loopFault: { readonly text: string; readonly toldMs: number } | null = null;
-
-  function loop(): void {
-    if (!running) return;
-    const isQuiet = !makerSide.hasWaiting && vain.size === 0;
-    if (upkeep.isIdle && isQuiet) {
-      isAsleep = true;
-      return;
-    }
-    if (upkeep.mayRest() && isQuiet) {
-      schedule();
-      return;
-    }
-    // the next turn is set when this one is done, so that turns never pile up
-    mailbox
-      .call(async () => {
-        await upkeep.tick();
-        await makerSide.serveWaiting();
-        await makerSide.giveBackVain();
-        isTurn = true;
-      })
-      .then(
-        () => {
-          if (loopFault) log.info("order_loop_works_again");
-          loopFault = null;
-          schedule();
-        },
-        (error: unknown) => {
-          loopFailed(error);
-          schedule();
-        },
-      );
-  }
-  /** A handshake has ended: who waits for its place is served at once, not at the next turn of the loop. */
-  function serveSoon(): void {
-    if (isServing || !makerSide.hasWaiting) return;
-    isServing = mailbox.post("serve_waiting", () => {
-      isServing = false;
-      return makerSide.serveWaiting();
-    });
-  }
-  /** A disk that stays full would fill the log: the same failure is told once a minute. */
-  function loopFailed(error: unknown): void {
-    const text = String(error);
-    const nowMs = clock.nowMs();
-    if (loopFault?.text === text && nowMs - loopFault.toldMs < FAULT_REPEAT_MS) return;
-    loopFault = { text, toldMs: nowMs };
-    log.error("order_loop_failed", { error });
-  }
-  /** Something was done to an order, or to the funds for one. */
-  function stir(): void {
-    if (isTurn) isTurn = false;
-    else upkeep.stir();
-    if (!running || !isAsleep) return;
-    isAsleep = false;
-    schedule();
-  }
-  function schedule(): void {
-    if (running) stopLoop = clock.after(LOOP_MS, loop);
-  }
 
   /** The coins whose balances a maker order needs: what is received only where the account pays for the claim. */
   const payersOf = ({ base, rel }: { readonly base: string; readonly rel: string }): readonly string[] =>
@@ -219,15 +138,9 @@ export function createOrders(deps: OrdersDeps): OrdersService {
   return {
     ownOrders: announcer,
     restore: () => mailbox.call(restore),
-    start(): void {
-      if (running) return;
-      running = true;
-      isAsleep = false;
-      loop();
-    },
+    start: () => loop.start(),
     async close(): Promise<void> {
-      running = false;
-      stopLoop();
+      loop.stop();
       await Promise.allSettled(asked);
       takerSide.close();
       upkeep.close();
@@ -239,7 +152,7 @@ export function createOrders(deps: OrdersDeps): OrdersService {
       // Not in the mailbox: it decides at once and touches no other order, and so many at a time share one write.
       afterLook([input.base, input.rel], async () => {
         const placed = await placeTakerOrder(deps, orders, input);
-        stir();
+        loop.stir();
         if (!placed.ok) return placed;
         // A coin that was disabled meanwhile took its orders with it, but could not know of this one.
         const pair = takerPair(deps, input);
@@ -257,40 +170,14 @@ export function createOrders(deps: OrdersDeps): OrdersService {
     matchingWith: (ticker) => sortOrders(orders, { type: "Coin", ticker }).matching,
     usualTerms: (maker, taker) => usualTerms(deps.rules, maker, taker),
     myOrders: () => ({ makers: [...ledger.makers.values()], takers: [...ledger.takers.values()] }),
-    async orderStatus(uuid) {
-      const maker = ledger.makers.get(uuid);
-      if (maker) return ok({ own: { kind: "Maker", order: maker }, cancellationReason: null });
-      const taker = ledger.takers.get(uuid);
-      if (taker) return ok({ own: { kind: "Taker", order: taker }, cancellationReason: null });
-      const ended = await deps.store.ended(uuid);
-      return ended ? ok({ own: parseOrderRecord(ended.order), cancellationReason: ended.status }) : err({ kind: "OrderNotFound", uuid });
-    },
+    orderStatus: (uuid) => lookup.status(uuid),
     history: (filter) => deps.store.history(filter, MAX_HISTORY_ROWS),
-    async historyDetails(uuids) {
-      const found = new Map<string, HistoryOrder>();
-      const ended: string[] = [];
-      for (const uuid of uuids) {
-        const [maker, taker] = [ledger.makers.get(uuid), ledger.takers.get(uuid)];
-        if (maker) found.set(uuid, { own: { kind: "Maker", order: maker }, isLive: true });
-        else if (taker) found.set(uuid, { own: { kind: "Taker", order: taker }, isLive: true });
-        else ended.push(uuid);
-      }
-      for (let from = 0; from < ended.length; from += DETAILS_AT_ONCE) {
-        for (const stored of await deps.store.endedOrders(ended.slice(from, from + DETAILS_AT_ONCE))) {
-          try {
-            found.set(stored.uuid, { own: parseOrderRecord(stored), isLive: false });
-          } catch (error) {
-            log.error("order_unreadable", { order: stored.uuid, error });
-          }
-        }
-      }
-      return found;
-    },
+    historyDetails: (uuids) => lookup.details(uuids),
     coinsNeededForKickStart: () => [...kickStart],
     onUnpaidSwapEnded(swap): void {
       vain.add(swap);
       // Where that fails, or too much waits, the loop does it.
-      if (!mailbox.post("unpaid_swap_ended", () => makerSide.giveBackVain())) stir();
+      if (!mailbox.post("unpaid_swap_ended", () => makerSide.giveBackVain())) loop.stir();
     },
     onMessage(sender, message): void {
       // own messages come back from relays; and two nodes with one key must not trade with each other (the x coordinate counts)

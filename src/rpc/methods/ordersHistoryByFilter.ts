@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { HistoryOrder } from "../../app/orders/ordersService.ts";
+import type { HistoryOrder } from "../../app/orders/orderLookup.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { HistoryRow } from "../../ports/orderStore.ts";
 import { defineMethod } from "../define.ts";
