@@ -7,6 +7,7 @@ import type { SimNode } from "../world/simNode.ts";
 import type { SimWorld } from "../world/simWorld.ts";
 import { onServer, onServerLine } from "./carryServers.ts";
 import type { Fault } from "./faults.ts";
+import { Passing } from "./passing.ts";
 import { chainTickerOf } from "./simAccounts.ts";
 import type { SwapRecord, SwapSide } from "./swapBook.ts";
 
@@ -64,8 +65,11 @@ export class Carry {
   /** Nodes that are to be started again, and those being started. */
   readonly #down = new Set<string>();
 
+  readonly #passing: Passing;
+
   constructor(deps: CarryDeps, faults: readonly Fault[]) {
     this.#deps = deps;
+    this.#passing = new Passing(deps.world.clock);
     this.lives = faults.map((fault) => ({ fault, happenedMs: null, endedMs: null }));
   }
 
@@ -158,20 +162,14 @@ export class Carry {
         this.#restartAfter(node, Math.max(2, fault.forMs));
         return fault.forMs;
       }
-      case "clock": {
-        const usual = node.skewMs;
-        node.skewMs = fault.skewMs;
-        clock.after(fault.forMs, () => {
-          node.skewMs = usual;
+      case "clock":
+        return this.#passing.set(`clock ${node.name}`, fault.skewMs, node.skewMs, fault.forMs, (skewMs) => {
+          node.skewMs = skewMs;
         });
-        return fault.forMs;
-      }
       case "disk_full":
-        node.diskFull = true;
-        clock.after(fault.forMs, () => {
-          node.diskFull = false;
+        return this.#passing.set(`disk ${node.name}`, true, false, fault.forMs, (isFull) => {
+          node.diskFull = isFull;
         });
-        return fault.forMs;
     }
   }
 
@@ -204,21 +202,11 @@ export class Carry {
       link.fault(effect, count === undefined ? { forMs } : { forMs, count });
       return forMs;
     };
-    const during = (forMs: number, begin: () => void, end: () => void): number => {
-      begin();
-      this.#deps.world.clock.after(forMs, end);
-      return forMs;
-    };
+    const of = `${fault.node} ${fault.coin}`;
     const set = (name: "isStuck" | "isSwallowing" | "hasNoLogs", forMs: number): number =>
-      during(
-        forMs,
-        () => {
-          link[name] = true;
-        },
-        () => {
-          link[name] = false;
-        },
-      );
+      this.#passing.set(`${name} ${of}`, true, false, forMs, (isOn) => {
+        link[name] = isOn;
+      });
     switch (fault.kind) {
       case "daemon_down":
         return add({ kind: "http_500" }, fault.forMs);
@@ -234,17 +222,13 @@ export class Carry {
         const { lies } = link;
         const { delta, how, forMs } = fault;
         if (how === undefined) return add({ kind: "wrong_height", delta }, forMs);
-        return during(
-          forMs,
-          () => {
-            if (how === "time") lies.timeSec = delta;
-            else lies.gasPercent = BigInt(delta);
-          },
-          () => {
-            if (how === "time") lies.timeSec = 0;
-            else lies.gasPercent = TRUE_PRICES;
-          },
-        );
+        if (how === "time")
+          return this.#passing.set(`time ${of}`, delta, 0, forMs, (timeSec) => {
+            lies.timeSec = timeSec;
+          });
+        return this.#passing.set(`gas ${of}`, BigInt(delta), TRUE_PRICES, forMs, (percent) => {
+          lies.gasPercent = percent;
+        });
       }
       default:
         return null;
@@ -286,9 +270,13 @@ export class Carry {
         this.#litter.set(fault.coin, Math.max(this.#litter.get(fault.coin) ?? 0, world.clock.nowMs() + fault.forMs));
         return fault.forMs;
       case "fee_spike":
-        this.#setFees(fault.coin, (USUAL_PER_KB[fault.coin] ?? 1_000n) * BigInt(fault.factor));
-        world.clock.after(fault.forMs, () => this.#setFees(fault.coin, null));
-        return fault.forMs;
+        return this.#passing.set<bigint | null>(
+          `fees ${fault.coin}`,
+          (USUAL_PER_KB[fault.coin] ?? 1_000n) * BigInt(fault.factor),
+          null,
+          fault.forMs,
+          (perKb) => this.#setFees(fault.coin, perKb),
+        );
       default:
         return null;
     }
@@ -297,19 +285,20 @@ export class Carry {
   #onLines(fault: Fault): number | null {
     const { world, usualLine } = this.#deps;
     if (fault.kind === "bad_line") {
-      world.messageLoss = fault.loss;
-      world.net.setAll({ jitterMs: fault.lateMs, duplicate: fault.duplicate, reorder: true });
-      world.clock.after(fault.forMs, usualLine);
-      return fault.forMs;
+      return this.#passing.set<typeof fault | null>("lines", fault, null, fault.forMs, (line) => {
+        if (line === null) return usualLine();
+        world.messageLoss = line.loss;
+        world.net.setAll({ jitterMs: line.lateMs, duplicate: line.duplicate, reorder: true });
+      });
     }
     if (fault.kind !== "partition" || !this.#node(fault.node).isRunning) return null;
     const id = this.#node(fault.node).p2p.peerId;
     const relays = world.relays.map((r) => world.node(r).p2p.peerId);
-    for (const relay of relays) world.net.cut(id, relay);
-    world.clock.after(fault.forMs, () => {
-      for (const relay of relays) world.net.mend(id, relay);
+    return this.#passing.set(`partition ${fault.node}`, true, false, fault.forMs, (isCut) => {
+      for (const relay of relays)
+        if (isCut) world.net.cut(id, relay);
+        else world.net.mend(id, relay);
     });
-    return fault.forMs;
   }
 
   #setFees(coin: string, perKb: bigint | null): void {
