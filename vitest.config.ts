@@ -15,7 +15,7 @@ export default defineConfig({
         test: {
           ...common,
           name: "beside the code",
-          include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "bench/**/*.test.ts"],
+          include: ["src/**/*.test.ts", "sim/**/*.test.ts", "scripts/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...OWN_MODULES],
           isolate: false,
         },

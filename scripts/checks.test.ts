@@ -1,4 +1,9 @@
+import { matchesGlob } from "node:path";
 import { expect, test } from "vitest";
+import usual from "../vitest.config.ts";
+import electrs from "../vitest.electrs.config.ts";
+import fuzz from "../vitest.fuzz.config.ts";
+import slow from "../vitest.slow.config.ts";
 import { ambientProblems } from "./ambient.ts";
 import { importsOf, layerProblems } from "./layers.ts";
 import { linkProblems } from "./links.ts";
@@ -142,4 +147,15 @@ test("planted: a package nobody uses and one nobody declared are found", () => {
     "package zod: src does not use it",
   ]);
   expect(packageProblems([file], { dependencies: [], development: ["@noble/hashes"] })).toHaveLength(1);
+});
+
+test("every test is of a suite that somebody runs", () => {
+  const includes = (config: unknown): string[] =>
+    Object.entries(config ?? {}).flatMap(([name, value]) =>
+      name === "include" ? (value as string[]) : typeof value === "object" ? includes(value) : [],
+    );
+  const globs = [usual, slow, fuzz, electrs].flatMap(includes);
+  const tests = ["src", "sim", "test", "scripts", "bench", "client"].flatMap(readSources).filter(({ path }) => path.endsWith(".test.ts"));
+  expect(tests.length).toBeGreaterThan(500);
+  expect(tests.flatMap(({ path }) => (globs.some((glob) => matchesGlob(path, glob)) ? [] : path))).toEqual([]);
 });
