@@ -1,6 +1,6 @@
 import { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import type { ChainSnapshot } from "../../ports/chainStore.ts";
+import type { ChainDelta, ChainSnapshot } from "../../ports/chainStore.ts";
 import { ChosenServers } from "./chosenServers.ts";
 import type { ElectrumDeps } from "./electrumDeps.ts";
 import { ElectrumLoop } from "./electrumLoop.ts";
@@ -100,7 +100,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
   const notarizations = new Notarizations(index);
   const omissions = new Omissions(index, reader, clock);
   const guards = new Guards();
-  const word = new LoneWord({
+  const finding = {
     index,
     reader,
     prover,
@@ -108,22 +108,11 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     omissions,
     clock,
     log,
-    enqueue: (work) => loop.enqueue(work),
-    commit: (delta) => loop.commit(delta),
-  });
-  const search = new SpendSearch({
-    index,
-    reader,
-    prover,
-    guards,
-    omissions,
-    clock,
-    log,
-    closed,
-    enqueue: (work) => loop.enqueue(work),
-    commit: (delta) => loop.commit(delta),
-    onRead: () => loop.hear(),
-  });
+    enqueue: (work: () => Promise<void>) => loop.enqueue(work),
+    commit: (delta: ChainDelta) => loop.commit(delta),
+  };
+  const word = new LoneWord(finding);
+  const search = new SpendSearch({ ...finding, closed, onRead: () => loop.hear() });
   const visits = new ServerVisits({
     get servers() {
       return chosen.visitable;
