@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import { dropOldest } from "../core/util/dropOldest.ts";
 import type { Secret } from "../core/util/secret.ts";
 import type { Clock } from "../ports/clock.ts";
 
@@ -40,8 +41,7 @@ export class Auth {
     const count = this.#wrongOf(key) + 1;
     this.#wrong.delete(key);
     this.#wrong.set(key, { count, lastMs: this.#clock.nowMs() });
-    const oldest = this.#wrong.keys().next();
-    if (this.#wrong.size > MAX_ADDRESSES && !oldest.done) this.#wrong.delete(oldest.value);
+    dropOldest(this.#wrong, MAX_ADDRESSES);
     return { kind: "wrong", attemptsLeft: Math.max(0, MAX_WRONG - count) };
   }
 

@@ -853,8 +853,8 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a history in more than a thousand old blocks asks servers for the times of all of them each time",
     "src/adapters/electrum/headerReader.ts",
-    "limit(this.#times, MAX_TIMES);",
-    "limit(this.#times, MAX_KEPT);",
+    "dropOldest(this.#times, MAX_TIMES);",
+    "dropOldest(this.#times, MAX_KEPT);",
     "src/adapters/electrum/headerReader.test.ts",
   ),
   bug(

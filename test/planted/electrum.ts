@@ -293,8 +293,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what servers refused is remembered without end",
     `${AT}/askAgain.ts`,
-    "if (this.#pauses.size <= MAX_KEPT) break;",
-    "if (this.#pauses.size > 0) break;",
+    "dropOldest(this.#pauses, MAX_KEPT);",
+    "dropOldest(this.#pauses, 1e9);",
     `${AT}/askAgain.test.ts`,
   ),
   bug(
@@ -880,8 +880,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "branches that nobody follows are kept without end",
     `${AT}/keptBranches.ts`,
-    "this.#kept.size > MAX_BRANCHES",
-    "this.#kept.size > 1e9",
+    "dropOldest(this.#kept, MAX_BRANCHES);",
+    "dropOldest(this.#kept, 1e9);",
     `${AT}/keptBranches.test.ts`,
   ),
   bug(

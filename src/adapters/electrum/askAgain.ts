@@ -1,3 +1,5 @@
+import { dropOldest } from "../../core/util/dropOldest.ts";
+
 /**
  * First and longest pause, ms. ElectrumX counts each request it refuses for a hundred, forgives about one a second, and cuts off at ten
  * thousand: what is refused every five minutes is forgiven three times over.
@@ -21,10 +23,7 @@ export class AskAgain {
     const before = this.#pauses.get(key)?.pauseMs;
     this.#pauses.delete(key);
     this.#pauses.set(key, { atMs: nowMs, pauseMs: before === undefined ? FIRST_MS : Math.min(2 * before, LAST_MS) });
-    for (const oldest of this.#pauses.keys()) {
-      if (this.#pauses.size <= MAX_KEPT) break;
-      this.#pauses.delete(oldest);
-    }
+    dropOldest(this.#pauses, MAX_KEPT);
   }
 
   forget(key: string): void {

@@ -1,6 +1,7 @@
 import { type BlockHeader, withoutProof } from "../../core/proof/blockHeader.ts";
 import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { hasWork } from "../../core/proof/proofOfWork.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import { err, ok } from "../../core/util/result.ts";
 import { parseHeaderRun, parseOneHeader } from "./answers.ts";
 import { type Look, type ServerAnswer, serverFaultText } from "./fault.ts";
@@ -71,8 +72,8 @@ export class HeaderReader {
   #keep(header: BlockHeader): BlockHeader {
     this.#kept.set(header.hash, withoutProof(header));
     this.#times.set(header.hash, header.timeSec);
-    limit(this.#kept, MAX_KEPT);
-    limit(this.#times, MAX_TIMES);
+    dropOldest(this.#kept, MAX_KEPT);
+    dropOldest(this.#times, MAX_TIMES);
     return header;
   }
 
@@ -131,13 +132,5 @@ export class HeaderReader {
   async #standsBy(server: RemoteServer, end: { readonly height: number; readonly hash: string }): Promise<boolean> {
     const tip = await server.askTip();
     return tip.ok && tip.value.height === end.height && tip.value.header.hash === end.hash;
-  }
-}
-
-/** The oldest go first. */
-function limit(kept: Map<string, unknown>, most: number): void {
-  for (const oldest of kept.keys()) {
-    if (kept.size <= most) break;
-    kept.delete(oldest);
   }
 }

@@ -1,3 +1,4 @@
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import { MAX_HISTORY } from "./answers.ts";
 import { ReadPace } from "./readPace.ts";
 
@@ -148,10 +149,7 @@ export class HistoryPace {
       return;
     }
     this.#lost.add(key);
-    for (const oldest of this.#lost) {
-      if (this.#lost.size <= MAX_KEPT) break;
-      this.#lost.delete(oldest);
-    }
+    dropOldest(this.#lost, MAX_KEPT);
   }
 
   /** Whether a server is not to be asked about a script at all now, for it was lost over that again and again. */

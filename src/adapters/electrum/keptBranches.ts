@@ -1,4 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Anchored } from "./checkedHeaders.ts";
 import type { HeaderPlan } from "./headerPlan.ts";
@@ -57,8 +58,7 @@ export class KeptBranches {
     const nowMs = this.#deps.clock.nowMs();
     this.forget(server);
     if (plan !== null && plan.headers.length <= MAX_HEADERS) this.#kept.set(server, { plan, atMs: nowMs });
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size > MAX_BRANCHES) this.#kept.delete(oldest);
+    dropOldest(this.#kept, MAX_BRANCHES);
     const tookMs = nowMs - sinceMs;
     if (tookMs > QUICK_MS) this.#restUntilMs.set(server, nowMs + Math.min(MAX_REST_MS, REST_FACTOR * tookMs));
   }

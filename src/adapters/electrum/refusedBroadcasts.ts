@@ -1,4 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { SEQUENCE_FINAL } from "../../core/utxo/txTemplate.ts";
 import type { BroadcastOutcome } from "../../ports/chain.ts";
@@ -55,11 +56,7 @@ export class RefusedBroadcasts {
     const met = this.#meets(tx, servers);
     const pauseMs = before?.met === met ? Math.min(2 * before.pauseMs, this.#isEarly(tx) ? EARLY_LAST_MS : LAST_MS) : FIRST_MS;
     this.#known.set(txid, { outcome, met, atMs: this.#clock.nowMs(), pauseMs });
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= MAX_KNOWN) break;
-      this.#known.delete(oldest);
-      this.#lacking.delete(oldest);
-    }
+    dropOldest(this.#known, MAX_KNOWN, (oldest) => this.#lacking.delete(oldest));
   }
 
   forget(txid: string): void {

@@ -1,5 +1,6 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { scriptHex } from "../../chainIndex/rawTx.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { type HistoryLine, MAX_HISTORY, parseBlockHash, parseHistory } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
@@ -73,10 +74,7 @@ export class RefusedHistories {
       this.#offered.delete(paid);
       this.#offered.set(paid, [...before, txid].slice(-MAX_OFFERED));
     }
-    for (const oldest of this.#offered.keys()) {
-      if (this.#offered.size <= MAX_SCRIPTS) break;
-      this.#offered.delete(oldest);
-    }
+    dropOldest(this.#offered, MAX_SCRIPTS);
   }
 
   /** Whether a script is proven to be paid in a block below the last one of a server: then its history cannot be empty there. */

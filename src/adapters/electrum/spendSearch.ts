@@ -1,6 +1,7 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import { outKey } from "../../chainIndex/outKey.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Crowded } from "../../ports/chain.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
 import { Aborted, type Clock } from "../../ports/clock.ts";
@@ -216,10 +217,7 @@ export class SpendSearch {
     if (!header.ok) return null;
     const block = new BlockTxs(height, header.value, index, prover);
     this.#blocks.set(height, block);
-    for (const unused of this.#blocks.keys()) {
-      if (this.#blocks.size <= MAX_BEGUN) break;
-      this.#blocks.delete(unused);
-    }
+    dropOldest(this.#blocks, MAX_BEGUN);
     return block;
   }
 

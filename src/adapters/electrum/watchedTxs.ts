@@ -1,6 +1,7 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
 import { toHex } from "../../core/util/bytes.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import type { ChainDelta, StoredWatch } from "../../ports/chainStore.ts";
 import { parseRawTx } from "./answers.ts";
@@ -46,10 +47,7 @@ export class WatchedTxs {
     this.#sent.delete(txid);
     const scripts = helpersOf(tx).filter((script) => script.length <= MAX_SENT_SCRIPT);
     if (scripts.length > 0) this.#sent.set(txid, scripts);
-    for (const oldest of this.#sent.keys()) {
-      if (this.#sent.size <= MAX_SENT) break;
-      this.#sent.delete(oldest);
-    }
+    dropOldest(this.#sent, MAX_SENT);
   }
 
   /** Whether most servers said what they know of it since it was looked for last. */

@@ -1,3 +1,4 @@
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { BlockRef } from "../../ports/chain.ts";
 import { Aborted, type Clock, withDeadline } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -148,8 +149,7 @@ export class Witnesses {
   #inquiryOn(block: BlockRef): Inquiry {
     const inquiry = this.#inquiries.get(block.hash) ?? { block, words: new Map<string, Word>(), isOver: false };
     this.#inquiries.set(block.hash, inquiry);
-    const [oldest] = this.#inquiries.keys();
-    if (this.#inquiries.size > MAX_BLOCKS && oldest !== undefined) this.#inquiries.delete(oldest);
+    dropOldest(this.#inquiries, MAX_BLOCKS);
     return inquiry;
   }
 

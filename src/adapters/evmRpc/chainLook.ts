@@ -1,4 +1,5 @@
 import type { EvmAddress } from "../../core/evm/address.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { AccountState, AccountTip, AccountTx, PaymentEvent, ShownSecret, SwapPayment, TokenState } from "../../ports/accountChain.ts";
 import type { BlockRef } from "../../ports/chain.ts";
@@ -159,7 +160,7 @@ export class ChainLook {
     for (const height of [...this.#tips.keys()]) if (height > number) this.#tips.delete(height);
     this.#tips.set(number - 1, parentHash);
     this.#tips.set(number, hash);
-    for (const oldest of [...this.#tips.keys()].slice(0, Math.max(0, this.#tips.size - MAX_TIPS))) this.#tips.delete(oldest);
+    dropOldest(this.#tips, MAX_TIPS);
   }
 
   async #stepFrom(tip: AccountTip, header: HeaderAnswer, quorum: Quorum, signal: AbortSignal): Promise<Result<Step, LookFault>> {

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 
 /** Prepared statements kept at once. The repositories use about a hundred texts; parameters never go into the text. */
 const MAX_STATEMENTS = 256;
@@ -21,13 +22,8 @@ export class StatementCache {
     }
     const statement = this.#db.prepare(sql);
     statement.setReadBigInts(true);
-    if (this.#bySql.size >= MAX_STATEMENTS) {
-      for (const oldest of this.#bySql.keys()) {
-        this.#bySql.delete(oldest);
-        break;
-      }
-    }
     this.#bySql.set(sql, statement);
+    dropOldest(this.#bySql, MAX_STATEMENTS);
     return statement;
   }
 

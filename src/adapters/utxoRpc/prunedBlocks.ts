@@ -1,3 +1,4 @@
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import { ok } from "../../core/util/result.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { parseFullPeers } from "./answers.ts";
@@ -67,10 +68,7 @@ export class PrunedBlocks {
       this.#asked.delete(hash);
       this.#asked.set(hash, { times: (times[i] ?? 0) + 1, atMs: nowMs });
     }
-    for (const oldest of this.#asked.keys()) {
-      if (this.#asked.size <= MAX_KEPT) break;
-      this.#asked.delete(oldest);
-    }
+    dropOldest(this.#asked, MAX_KEPT);
     return true;
   }
 }

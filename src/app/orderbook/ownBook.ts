@@ -1,6 +1,7 @@
 import { type BookOrder, trieLeaf } from "../../core/book/bookOrder.ts";
 import { pairOf } from "../../core/book/bookPair.ts";
 import { EMPTY_ROOT, NO_ROOT, trieRoot } from "../../core/book/trie.ts";
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { OwnOrders, OwnOrderView } from "../orders/ownOrders.ts";
 
 /** Pairs remembered after their last own order, to answer "no orders" instead of "never heard of". */
@@ -75,8 +76,7 @@ export class OwnBook {
 
   #remember(pair: string): void {
     this.#pastPairs.add(pair);
-    const oldest = this.#pastPairs.keys().next();
-    if (this.#pastPairs.size > MAX_PAST_PAIRS && !oldest.done) this.#pastPairs.delete(oldest.value);
+    dropOldest(this.#pastPairs, MAX_PAST_PAIRS);
   }
 }
 

@@ -1,3 +1,4 @@
+import { dropOldest } from "../../core/util/dropOldest.ts";
 import { reasonOf } from "../../core/util/reasonOf.ts";
 import type { Log } from "../../ports/log.ts";
 
@@ -17,8 +18,7 @@ export class UnreadRecords {
     const error = reasonOf(cause);
     if (this.#told.get(uuid) === error) return;
     this.#told.set(uuid, error);
-    const oldest = this.#told.keys().next();
-    if (this.#told.size > MAX_TOLD && !oldest.done) this.#told.delete(oldest.value);
+    dropOldest(this.#told, MAX_TOLD);
     this.#log.error("swap_not_read", { swap: uuid, error });
   }
 }
