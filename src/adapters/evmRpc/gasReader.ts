@@ -1,4 +1,5 @@
 import { type GasPrices, leastTip, nextBaseFee } from "../../core/evm/gas.ts";
+import { max } from "../../core/util/bigints.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { FeeHistoryAnswer, HeaderAnswer } from "./answers.ts";
 import { askInTurn } from "./askInTurn.ts";
@@ -47,8 +48,6 @@ function knownPrice(prices: readonly bigint[], next: bigint | null): bigint {
   const isProven = proven >= 2n * LEAST_TELLING && low !== null && 4n * low >= proven;
   return isProven || proven > HARMLESS ? proven : HARMLESS;
 }
-
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 type Tips = { readonly low: bigint; readonly medium: bigint; readonly high: bigint };
 

@@ -1,3 +1,4 @@
+import { max } from "../util/bigints.ts";
 import { assertNever } from "../util/result.ts";
 
 /** EIP-1559: a block may hold twice its target, and the base fee moves by an eighth at most. */
@@ -64,7 +65,6 @@ const raised = (price: bigint): bigint => price + price / REPLACEMENT_DIVISOR + 
 
 /** The least bid that replaces another one at the same nonce, and not below what the market asks. */
 export function replacementBid(old: GasBid, market: GasBid): GasBid {
-  const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
   switch (old.kind) {
     case "legacy":
       return market.kind === "legacy"

@@ -1,3 +1,4 @@
+import { max, min } from "../util/bigints.ts";
 import { type FeeRate, feeForSize } from "../utxo/feeRate.ts";
 
 /** What the fee of one transaction depends on. Base units, unix seconds, virtual bytes (on account chains gas, and wei per 1000 gas). */
@@ -62,9 +63,6 @@ const PREMIUM_SHARE = 777n;
  * size are always less than the real one.
  */
 const ABSURD_FACTOR = 10_000n;
-
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 /** Least fee that relays, and the least step of a replacement (BIP-125 rule 4), rounded up. */
 export function relayFee({ floorPerKb, size }: Pick<FeeQuestion, "floorPerKb" | "size">): bigint {

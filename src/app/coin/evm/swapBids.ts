@@ -1,7 +1,6 @@
 import type { GasBid } from "../../../core/evm/gas.ts";
+import { max } from "../../../core/util/bigints.ts";
 import { priceOf } from "./gasBid.ts";
-
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /**
  * Of a payment or dex fee, which is never replaced: its id is a message to the other side. With EIP-1559 the limit is raised to the
