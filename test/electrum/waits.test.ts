@@ -122,14 +122,19 @@ test("a coin whose servers name a transaction in a block and do not prove it say
   expect(chain.status().state).toBe("ready");
 });
 
-test("a server that is lost while much is read of it is read to the end before anybody is told that a script is known", async () => {
-  const w = await startElectrumChain(SEGWIT_COIN, 1);
-  cleanup.push(() => w.close());
-  const script = scriptNumber(1);
+/** Four hundred payments in twenty blocks. */
+function payOften(w: Awaited<ReturnType<typeof startElectrumChain>>, script: Uint8Array): void {
   for (let i = 0; i < 20; i++) {
     for (let j = 0; j < 20; j++) w.pay(script, 100_000n);
     w.mine();
   }
+}
+
+test("a server that is lost while much is read of it is read to the end before anybody is told that a script is known", async () => {
+  const w = await startElectrumChain(SEGWIT_COIN, 1);
+  cleanup.push(() => w.close());
+  const script = scriptNumber(1);
+  payOften(w, script);
   w.servers[0]?.faults.add({ kind: "slow", delayMs: 2_500, methods: ["blockchain.transaction.get"], forMs: 3_000 });
   const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
   cleanup.push(() => chain.close());
@@ -182,10 +187,7 @@ test("a server that is back while much is to be read of it is there, though look
   const w = await startElectrumChain(SEGWIT_COIN, 1);
   cleanup.push(() => w.close());
   const script = scriptNumber(1);
-  for (let i = 0; i < 20; i++) {
-    for (let j = 0; j < 20; j++) w.pay(script, 100_000n);
-    w.mine();
-  }
+  payOften(w, script);
   const [server] = w.servers;
   const slowly = (delayMs: number) => server?.faults.add({ kind: "slow", delayMs });
   const late = server?.faults.add({ kind: "slow", delayMs: 2_500, methods: ["blockchain.transaction.get"] });

@@ -337,14 +337,14 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a claim that failed is never made again while nodes say that it would fail",
     VERSIONS,
-    "task.nowSec() - last < Math.max(TRY_AGAIN_SEC, Math.abs(deadline - last) / 2) ? hopeless : null",
+    "task.nowSec() - last < tryAgainAfter(last, deadline) ? hopeless : null",
     "last > 0 && deadline > 0 ? hopeless : null",
     ATTACKS,
   ),
   bug(
     "a claim that would fail is made again at every block once half of its window is over",
     VERSIONS,
-    "task.nowSec() - last < Math.max(TRY_AGAIN_SEC, Math.abs(deadline - last) / 2) ? hopeless : null",
+    "task.nowSec() - last < tryAgainAfter(last, deadline) ? hopeless : null",
     "2 * task.nowSec() < last + deadline ? hopeless : null",
     ATTACKS,
   ),

@@ -1,12 +1,9 @@
 import { ownRefund, type Slot, type StoredEvent } from "../../core/swap/events.ts";
 import { MAX_VERSIONS, nextFee } from "../../core/swap/feeSchedule.ts";
-import { feeWindow } from "../../core/swap/feeWindow.ts";
+import { feeWindow, tryAgainAfter } from "../../core/swap/feeWindow.ts";
 import { type SwapState, versionsOf } from "../../core/swap/swapState.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import type { OwnSignedTx, SwapCoin } from "./swapCoin.ts";
-
-/** Two tries of what its nodes say would fail are at least this far apart. */
-const TRY_AGAIN_SEC = 600;
 
 /** When it was signed first; null: it was not. */
 function firstSigned(log: readonly StoredEvent[], slot: Slot): number | null {
@@ -29,7 +26,7 @@ export function isTriedAllTheSame(s: SwapState, log: readonly StoredEvent[], slo
   const [first, last] = [firstSigned(log, slot), lastSigned(log, slot)];
   if (first === null || last === null || s.facts[slot]?.confirmed) return false;
   const { deadline } = feeWindow(s, slot, first);
-  return now < deadline && now - last >= Math.max(TRY_AGAIN_SEC, (deadline - last) / 2);
+  return now < deadline && now - last >= tryAgainAfter(last, deadline);
 }
 
 /**

@@ -13,6 +13,16 @@ export type FeeWindow = {
   readonly stake: Stake;
 };
 
+/** Two tries of what its nodes say would fail are at least this far apart. */
+const TRY_AGAIN_SEC = 600;
+
+/**
+ * Seconds from one try of what its nodes say would fail to the next: half of what the last one had until the deadline, or of what has passed since.
+ * Who says so may be wrong, and a claim that is never tried costs the payment; but each try costs gas.
+ * @param last when the last one was signed, unix seconds
+ */
+export const tryAgainAfter = (last: number, deadline: number): number => Math.max(TRY_AGAIN_SEC, Math.abs(deadline - last) / 2);
+
 /**
  * Window of an own transaction; a child has its parent's.
  * - The maker's claim must be in a block before the taker may refund: from then on the taker, who knows the secret, could have both.

@@ -1,7 +1,8 @@
 import { isChildSlot, ownRefund, type PaymentSlot, parentOf, type Slot, type SwapEvent } from "../../../core/swap/events.ts";
 import { type FeeQuestion, goingFee, nextFee, payableCap, scheduledFee, upFrontFee } from "../../../core/swap/feeSchedule.ts";
-import { feeWindow } from "../../../core/swap/feeWindow.ts";
+import { feeWindow, tryAgainAfter } from "../../../core/swap/feeWindow.ts";
 import type { TxVersion } from "../../../core/swap/swapState.ts";
+import { min } from "../../../core/util/bigints.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { feeForSize } from "../../../core/utxo/feeRate.ts";
 import { Aborted, withDeadline } from "../../../ports/clock.ts";
@@ -94,9 +95,6 @@ export async function whyNotPaidOut(task: SwapTask, signal: AbortSignal): Promis
   return null;
 }
 
-/** Two tries of what its nodes say would fail are at least this far apart. */
-const TRY_AGAIN_SEC = 600;
-
 /**
  * Why a claim or refund that failed on its chain would fail again: each try costs gas, and there are `MAX_VERSIONS` of them. It is tried all
  * the same when half of what its last version had until the deadline is over, and past that as rarely: who says so may be wrong, and a claim
@@ -109,7 +107,7 @@ export async function whyNotAgain(task: SwapTask, slot: Slot, signal: AbortSigna
   const hopeless = await whyNotSpend(task, payment, signal);
   const last = task.lastTimeOf((e) => (e.type === "tx_signed" || e.type === "tx_replaced") && e.slot === slot) ?? 0;
   const { deadline } = feeQuestion(task, slot, spendSize(task, slot));
-  return task.nowSec() - last < Math.max(TRY_AGAIN_SEC, Math.abs(deadline - last) / 2) ? hopeless : null;
+  return task.nowSec() - last < tryAgainAfter(last, deadline) ? hopeless : null;
 }
 
 /** Half of the window is over. */
@@ -138,7 +136,7 @@ export function nextSpend(task: SwapTask, slot: Slot, refused: boolean, form: st
   if (dearer !== null) return buildSpend(task, slot, payment, dearer, form, bytesOf(current));
   if (!refused || !coin.hasAged?.(bytesOf(current)) || !isDueAnew(task, slot)) return null;
   const most = payableCap(question);
-  const built = buildSpend(task, slot, payment, paid < most ? paid : most, form, bytesOf(current));
+  const built = buildSpend(task, slot, payment, min(paid, most), form, bytesOf(current));
   return built && !coin.hasAged(built.raw) ? built : null;
 }
 
