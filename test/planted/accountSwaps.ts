@@ -909,8 +909,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a nonce that was given up is filled though a pool has what was",
     LEDGER,
-    "this.#givenUp.get(txid) === true && this.#deps.chain.tx(txid) === undefined",
-    "this.#givenUp.get(txid) === true",
+    "this.#swapTxs.isRefused(txid) && this.#deps.chain.tx(txid) === undefined",
+    "this.#swapTxs.isRefused(txid)",
     KEEPER_TEST,
   ),
   bug(

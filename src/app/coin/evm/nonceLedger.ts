@@ -72,10 +72,6 @@ export class NonceLedger {
   /** By txid, in the order they were signed. */
   readonly #entries = new Map<string, Entry>();
   readonly #swapTxs = new SwapTxs();
-  /** Of those, what its swap needs no more, by txid, and whether the nodes refused it. */
-  readonly #givenUp = new Map<string, boolean>();
-  /** Of those, hash of the tip when the nodes last took it, by txid. */
-  readonly #swapTxTakenAt = new Map<string, string>();
   /** On its way into the store: `take` comes at any moment, and must not give its nonce away meanwhile. */
   #storing: SignedEvmTx | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -216,8 +212,6 @@ export class NonceLedger {
   /** A swap's transaction was never sent and never will be: its nonce is free again if nothing else has it. */
   free(txid: string): void {
     this.#swapTxs.remove(txid);
-    this.#givenUp.delete(txid);
-    this.#swapTxTakenAt.delete(txid);
   }
 
   /**
@@ -226,12 +220,12 @@ export class NonceLedger {
    * up others for long.
    */
   giveUp(txid: string, isRefused: boolean): void {
-    if (this.#swapTxs.get(txid)) this.#givenUp.set(txid, isRefused || this.#givenUp.get(txid) === true);
+    this.#swapTxs.giveUp(txid, isRefused);
   }
 
   /** Its swap needs it again. */
   takeBack(txid: string): void {
-    this.#givenUp.delete(txid);
+    this.#swapTxs.takeBack(txid);
   }
 
   /** Its swap waits for its other coin, and cannot see to it: the account's keeper does, until `handBack`. See `EntrustedTx`. */
@@ -258,18 +252,18 @@ export class NonceLedger {
 
   /** Whether it was given up, refused or not. */
   isMoot(txid: string): boolean {
-    return this.#givenUp.has(txid);
+    return this.#swapTxs.isMoot(txid);
   }
 
   /** Whether it was given up and refused, and is in no pool and no block again. */
   isGivenUp(txid: string): boolean {
-    return this.#givenUp.get(txid) === true && this.#deps.chain.tx(txid) === undefined;
+    return this.#swapTxs.isRefused(txid) && this.#deps.chain.tx(txid) === undefined;
   }
 
   /** Whether nodes have it: a pool or a block shows it, or they took it since the last block. */
   isOut(txid: string): boolean {
     const { chain, address } = this.#deps;
-    const takenAt = this.#entries.get(txid)?.takenAt ?? this.#swapTxTakenAt.get(txid) ?? null;
+    const takenAt = this.#entries.get(txid)?.takenAt ?? this.#swapTxs.takenAt(txid);
     return chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);
   }
 
@@ -277,7 +271,7 @@ export class NonceLedger {
   noteTaken(raw: Uint8Array): void {
     const txid = evmTxid(raw);
     const at = this.#deps.chain.account(this.#deps.address)?.block.hash;
-    if (at !== undefined && this.#swapTxs.get(txid)) this.#swapTxTakenAt.set(txid, at);
+    if (at !== undefined) this.#swapTxs.noteTaken(txid, at);
   }
 
   /** How often the nodes were exchanged: what was noted of them before says nothing of those used now. */
@@ -287,7 +281,7 @@ export class NonceLedger {
   /** Other nodes are used now, and took nothing yet. What the pools are said to hold is a look's, which is made anew. */
   nodesExchanged(): void {
     this.#exchanges++;
-    this.#swapTxTakenAt.clear();
+    this.#swapTxs.forgetTaken();
     for (const entry of this.#entries.values()) entry.takenAt = null;
   }
 
@@ -320,8 +314,6 @@ export class NonceLedger {
 
   #pruneSwapTxs(): void {
     this.#swapTxs.dropBelow(this.#used() - KEEP_BEHIND);
-    for (const noted of [this.#givenUp, this.#swapTxTakenAt])
-      for (const txid of noted.keys()) if (!this.#swapTxs.get(txid)) noted.delete(txid);
   }
 
   /** Sends once more what no pool has, in its turn. */

@@ -20,6 +20,10 @@ export class SwapTxs {
   readonly #byTxid = new Map<string, SignedEvmTx>();
   /** Of those, what its swap cannot see to now. */
   readonly #entrusted = new Map<string, Trust>();
+  /** Of those, what its swap needs no more, and whether the nodes refused it. */
+  readonly #givenUp = new Map<string, boolean>();
+  /** Of those, hash of the tip when the nodes last took it. */
+  readonly #takenAt = new Map<string, string>();
 
   get isFull(): boolean {
     return this.#byTxid.size >= MAX_HELD;
@@ -30,7 +34,7 @@ export class SwapTxs {
   }
 
   remove(txid: string): boolean {
-    this.#entrusted.delete(txid);
+    for (const noted of [this.#entrusted, this.#givenUp, this.#takenAt]) noted.delete(txid);
     return this.#byTxid.delete(txid);
   }
 
@@ -55,6 +59,39 @@ export class SwapTxs {
       const signed = this.#byTxid.get(txid);
       return signed ? [{ signed, ...trust }] : [];
     });
+  }
+
+  /** @param isRefused by the nodes; once refused it stays so */
+  giveUp(txid: string, isRefused: boolean): void {
+    if (this.#byTxid.has(txid)) this.#givenUp.set(txid, isRefused || this.#givenUp.get(txid) === true);
+  }
+
+  takeBack(txid: string): void {
+    this.#givenUp.delete(txid);
+  }
+
+  /** Whether it was given up, refused or not. */
+  isMoot(txid: string): boolean {
+    return this.#givenUp.has(txid);
+  }
+
+  /** Whether it was given up and refused. */
+  isRefused(txid: string): boolean {
+    return this.#givenUp.get(txid) === true;
+  }
+
+  noteTaken(txid: string, tip: string): void {
+    if (this.#byTxid.has(txid)) this.#takenAt.set(txid, tip);
+  }
+
+  /** Hash of the tip when the nodes last took it; null: nothing is known of that. */
+  takenAt(txid: string): string | null {
+    return this.#takenAt.get(txid) ?? null;
+  }
+
+  /** Other nodes are used now, and took nothing yet. */
+  forgetTaken(): void {
+    this.#takenAt.clear();
   }
 
   /** Forgets those with a nonce below `nonce`, the least first, while there are more than a thousand in all. */
