@@ -670,6 +670,13 @@ export const ORDERS: readonly PlantedBug[] = [
     SERVICE_TEST,
     "src/app/orders/ordersProperties.test.ts",
   ),
+  bug(
+    "one damaged order of the history keeps all others from being told",
+    "src/app/orders/orderLookup.ts",
+    'this.#log.error("order_unreadable", { order: stored.uuid, error });',
+    "throw error;",
+    "src/app/orders/orderLedger.test.ts",
+  ),
   bug("orders are gone after a restart", "src/app/orders/ordersService.ts", "await ledger.load();", "", SERVICE_TEST),
   bug(
     "own messages that come back are answered",

@@ -7,6 +7,7 @@ import { rational } from "../../core/money/rational.ts";
 import type { MakerOrder } from "../../core/order/makerOrder.ts";
 import { type TakerOrder, takerToMaker } from "../../core/order/takerOrder.ts";
 import { type LedgerStep, OrderLedger } from "./orderLedger.ts";
+import { OrderLookup } from "./orderLookup.ts";
 import type { OrderFiles } from "./ordersDeps.ts";
 
 const uuidOf = (n: number): string => `11111111-2222-4333-8444-00000000000${n}`;
@@ -128,4 +129,40 @@ test("a new order and an agreed swap ask for the room of new things, whatever en
   ] satisfies LedgerStep[][])
     await ledger.commit(steps);
   expect(asked).toEqual([true, true, true, true, false, false, false, false, false]);
+});
+
+test("orders are found live and ended, as they are or were; one that is damaged is named and keeps no other from being found", async () => {
+  const db = openInlineDatabase(":memory:", [ORDER_SCHEMA]);
+  const store = createOrderStore(db);
+  const log = new SilentLog();
+  const ledger = new OrderLedger({ clock: new VirtualClock(), log, store, ownKey: new Uint8Array(33) });
+  await ledger.commit([1, 2, 3].map((n) => ({ step: "newMaker", order: order(n) }) as const));
+  await ledger.commit([4, 5].map((n) => ({ step: "newTaker", order: takerOrder(n) }) as const));
+  await ledger.commit([
+    { step: "endMaker", order: order(2), reason: "Cancelled" },
+    { step: "endMaker", order: order(3), reason: "Fulfilled" },
+    { step: "endTaker", order: takerOrder(5), reason: "TimedOut" },
+  ]);
+  await db.write([{ sql: "UPDATE ended_orders SET record = '{' WHERE uuid = ?", params: [uuidOf(3)] }]);
+  const lookup = new OrderLookup(ledger, store, log);
+  const status = async (n: number): Promise<string> => {
+    const found = await lookup.status(uuidOf(n));
+    return found.ok ? `${found.value.own.kind} ${found.value.cancellationReason}` : found.error.kind;
+  };
+  expect(await Promise.all([1, 2, 4, 5, 9].map(status))).toEqual([
+    "Maker null",
+    "Maker Cancelled",
+    "Taker null",
+    "Taker TimedOut",
+    "OrderNotFound",
+  ]);
+  await expect(lookup.status(uuidOf(3))).rejects.toThrow(uuidOf(3));
+  const found = await lookup.details([1, 2, 3, 4, 5, 9].map(uuidOf));
+  expect([...found].map(([uuid, { own, isLive }]) => [uuid.at(-1), own.kind, isLive]).toSorted()).toEqual([
+    ["1", "Maker", true],
+    ["2", "Maker", false],
+    ["4", "Taker", true],
+    ["5", "Taker", false],
+  ]);
+  expect(log.lines.filter((l) => l.event === "order_unreadable").map((l) => l.fields.order)).toEqual([uuidOf(3)]);
 });
