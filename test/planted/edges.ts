@@ -556,6 +556,27 @@ export const EDGES: readonly PlantedBug[] = [
     "src/adapters/sqlite/diskReserve.test.ts",
   ),
   bug(
+    "connections that only stand there keep everybody else out",
+    "src/adapters/httpServer/places.ts",
+    "= this.#longestWaiting() ?? [key, place];",
+    "= [key, place];",
+    HTTP_TEST,
+  ),
+  bug(
+    "a connection on which an answer is owed is given up for another",
+    "src/adapters/httpServer/places.ts",
+    ".filter(([, { requests }]) => !isOwed(requests))",
+    "",
+    HTTP_TEST,
+  ),
+  bug(
+    "one address with many connections displaces another's",
+    "src/adapters/httpServer/places.ts",
+    "held.get(address) === most",
+    "held.has(address)",
+    HTTP_TEST,
+  ),
+  bug(
     "clients that do not read their answers fill the memory",
     "src/adapters/httpServer/replies.ts",
     "length > SMALL && this.#unread + length > this.#limits.totalReplyBytes",

@@ -1,4 +1,5 @@
-import { connect } from "node:net";
+import { EventEmitter, once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { openHttpServer } from "../../src/adapters/httpServer/openHttpServer.ts";
 import { createSystemClock } from "../../src/adapters/system/systemClock.ts";
@@ -9,6 +10,7 @@ import { SilentLog } from "../fakes/silentLog.ts";
 
 const open: HttpServer[] = [];
 afterEach(async () => {
+  for (const socket of standings.splice(0)) socket.destroy();
   for (const server of open.splice(0)) await server.close();
 });
 async function rpc(...[http, options]: [Parameters<typeof serveRpc>[1]?, Parameters<typeof serveRpc>[2]?]): Promise<HttpServer> {
@@ -35,6 +37,30 @@ function raw(server: HttpServer, bytes: string): Promise<string> {
     socket.on("error", reject);
   });
 }
+type Standing = { readonly socket: Socket; readonly got: () => string; readonly isClosed: () => boolean; readonly closed: Promise<void> };
+
+/** A client that has sent what it will, and stays: from an address of its own. Comes back when the server has accepted it. */
+async function standing(server: HttpServer, begun: string, localAddress = "127.0.0.1"): Promise<Standing> {
+  const socket = connect({ port: server.port, host: "127.0.0.1", localAddress });
+  let got = "";
+  let isClosed = false;
+  socket.on("data", (chunk: Buffer) => {
+    got += chunk.toString("utf8");
+  });
+  const closed = new Promise<void>((resolve) =>
+    socket
+      .on("error", () => undefined)
+      .once("close", () => {
+        isClosed = true;
+        resolve();
+      }),
+  );
+  await new Promise((resolve) => socket.once("connect", resolve));
+  await new Promise<void>((resolve) => socket.write(begun, () => resolve()));
+  standings.push(socket);
+  return { socket, got: () => got, isClosed: () => isClosed, closed };
+}
+const standings: Socket[] = [];
 const request = (host: string | null, extra = "", body = '{"method":"version"}'): string =>
   `POST / HTTP/1.1\r\n${host === null ? "" : `Host: ${host}\r\n`}Connection: close\r\n${extra}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 const statusOf = (reply: string): number => Number(reply.split(" ")[1]);
@@ -132,12 +158,48 @@ describe("how much", () => {
     expect(statusOf(await raw(server, "this is not HTTP\r\n\r\n"))).toBe(400);
   });
 
-  test("connections beyond the bound are dropped", async () => {
-    const server = await plain(async () => ({ status: 200, body: "{}" }), { connections: 1 });
-    const first = connect(server.port, "127.0.0.1");
-    await new Promise((resolve) => first.once("connect", resolve));
+  test("connections that only stand there, or whose request never becomes whole, keep nobody out", async () => {
+    const server = await plain(async () => ({ status: 200, body: "{}" }), { connections: 4 });
+    const idle = [];
+    for (const begun of ["", "", "POST / HTTP/1.1\r\nHost: loc", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nab"])
+      idle.push(await standing(server, begun));
+    for (const { closed } of idle) {
+      expect(statusOf(await raw(server, request("localhost")))).toBe(200);
+      // Its client has gone: what else stands takes its place.
+      await standing(server, "");
+      await closed;
+    }
+  });
+
+  test("of a full house the address that holds most gives up the connection that waited longest", async () => {
+    const server = await plain(async () => ({ status: 200, body: "{}" }), { connections: 4 });
+    const mine = await standing(server, "", "127.0.0.1");
+    const theirs = [];
+    for (let n = 0; n < 5; n++) theirs.push(await standing(server, "", "127.0.0.2"));
+    await Promise.all([theirs[0]?.closed, theirs[1]?.closed]);
+    expect([mine, ...theirs].map(({ isClosed }) => isClosed())).toEqual([false, true, true, false, false, false]);
+    mine.socket.write(request("localhost"));
+    await mine.closed;
+    expect(statusOf(mine.got())).toBe(200);
+  });
+
+  test("a connection on which an answer is owed is never given up: one more than that is dropped", async () => {
+    const events = new EventEmitter();
+    let calls = 0;
+    const handler: HttpHandler = async () => {
+      events.emit(`call ${++calls}`);
+      await once(events, "answer");
+      return { status: 200, body: "{}" };
+    };
+    const server = await plain(handler, { connections: 2 });
+    const asked = once(events, "call 2");
+    const owed = [await standing(server, request("localhost")), await standing(server, request("localhost"))];
+    await asked;
     expect(await raw(server, request("localhost")).catch(() => "")).toBe("");
-    first.destroy();
+    expect(calls).toBe(2);
+    events.emit("answer");
+    await Promise.all(owed.map(({ closed }) => closed));
+    expect(owed.map(({ got }) => statusOf(got()))).toEqual([200, 200]);
   });
 
   test("one who sends slowly is cut off, in the headers and in the body", async () => {

@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../ports/clock.ts";
+import { isOwed, type Places } from "./places.ts";
 
 /**
  * What is owed on each connection. A client may send requests behind one another; what goes wrong behind one that is being answered must
  * not stand in the place of its answer, and whoever was told that the connection ends is asked nothing more.
  */
 export class Connections {
+  readonly #places: Places;
   readonly #clock: Clock;
   readonly #lingerMs: number;
   /** Requests whose answer has not left. */
@@ -14,7 +16,8 @@ export class Connections {
   readonly #ending = new WeakSet<Socket>();
   #isClosing = false;
 
-  constructor(clock: Clock, lingerMs: number) {
+  constructor(places: Places, clock: Clock, lingerMs: number) {
+    this.#places = places;
     this.#clock = clock;
     this.#lingerMs = lingerMs;
   }
@@ -25,8 +28,10 @@ export class Connections {
     if (this.#ending.has(socket)) return false;
     const open = this.#open.get(socket) ?? new Set();
     this.#open.set(socket, open.add(request));
+    this.#places.touch(socket, open);
     response.once("close", () => {
       open.delete(request);
+      this.#places.touch(socket, open);
       if ((this.#isClosing || this.#ending.has(socket)) && !this.#isOwed(socket)) this.#leave(socket, "");
     });
     return true;
@@ -48,10 +53,8 @@ export class Connections {
     if (!this.#isOwed(socket)) this.#leave(socket, last);
   }
 
-  /** A request of which only a part arrived is owed nothing. */
   #isOwed(socket: Socket): boolean {
-    for (const request of this.#open.get(socket) ?? []) if (request.complete) return true;
-    return false;
+    return isOwed(this.#open.get(socket) ?? new Set());
   }
 
   /** A client that does not close its own side would hold the connection, and the part of a body that it sent, for ever. */

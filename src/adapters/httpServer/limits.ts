@@ -9,6 +9,7 @@ export type HttpLimits = {
   /** How long a client may read nothing of its answer: longer than a call takes, for nothing moves meanwhile either. */
   readonly unreadTimeoutMs: number;
   readonly headerBytes: number;
+  /** One more than that, and one on which no answer is owed ends: the longest waiting of the address that has most. */
   readonly connections: number;
   /** From connecting to the last header. */
   readonly headersTimeoutMs: number;

@@ -8,6 +8,7 @@ import type { Log } from "../../ports/log.ts";
 import { type BodyError, BodyReader } from "./bodyReader.ts";
 import { Connections } from "./connections.ts";
 import { DEFAULT_LIMITS, type HttpLimits } from "./limits.ts";
+import { Places } from "./places.ts";
 import { Replies } from "./replies.ts";
 import { type GateOptions, isUnspecified, LOOPBACK_NAMES, refusal } from "./requestGate.ts";
 import { readTlsFiles, type TlsFiles } from "./tlsFiles.ts";
@@ -43,7 +44,8 @@ export async function openHttpServer(
     altNames: options.altNames ?? [],
     corsOrigin: options.corsOrigin ?? `${scheme}://localhost:3000`,
   };
-  const connections = new Connections(deps.clock, limits.lingerMs);
+  const places = new Places(limits.connections);
+  const connections = new Connections(places, deps.clock, limits.lingerMs);
   const parts: Parts = { handler, gate, bodies: new BodyReader(limits), replies: new Replies(limits), connections, limits };
   const listener: RequestListener = (request, response) => {
     serve(request, response, parts).catch((cause: unknown) => {
@@ -63,7 +65,9 @@ export async function openHttpServer(
   const server = options.tls
     ? await createTls(options.tls, [...LOOPBACK_NAMES, ...(isUnspecified(ip) ? [] : [ip]), ...gate.altNames], serverOptions, listener, deps)
     : createServer(serverOptions, listener);
-  server.maxConnections = limits.connections;
+  server.on("connection", (socket: Socket) => places.admit(socket));
+  // Those given up take a moment to be gone.
+  server.maxConnections = 2 * limits.connections;
   server.timeout = limits.unreadTimeoutMs;
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => refuseBrokenClient(error, socket, parts.connections));
   // Whatever else is expected than "100-continue" is no reason to answer otherwise.
