@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { LOADED_BY_NODE } from "./vitest.config.ts";
 
 /** Whole processes and real daemons: most of their time is waiting for blocks, so two files share a machine of two cores. */
 const WORKERS = 2;
@@ -29,7 +30,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-const slow = { pool: "forks" as const, setupFiles: ["test/e2e/support/portShare.ts"], testTimeout: 300_000, hookTimeout: 120_000 };
+const slow = { ...LOADED_BY_NODE, setupFiles: ["test/e2e/support/portShare.ts"], testTimeout: 300_000, hookTimeout: 120_000 };
 
 export default defineConfig({
   test: {
