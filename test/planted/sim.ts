@@ -106,8 +106,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CRASHED_AT_CLAIM,
     "a claim that never left shows its secret after the other payment is back",
     PUBLISH,
-    'if (slot === "takerPaymentSpend" && (await isClaimInVainNow(task, signal))) {',
-    'if (slot === "takerPaymentSpend" && !first && (await isClaimInVainNow(task, signal))) {',
+    '(slot === "takerPaymentSpend" || slot === "claimChild") && (await',
+    "!first && (await",
   ),
   caught(
     "secret",

@@ -471,6 +471,28 @@ export const SWAP: readonly PlantedBug[] = [
     LATE_CLAIM_TEST,
   ),
   bug(
+    "a child takes a claim along that never left, though the other payment is back",
+    PUBLISH,
+    '(slot === "takerPaymentSpend" || slot === "claimChild") && (await',
+    'slot === "takerPaymentSpend" && (await',
+    "test/electrum/childOfLateClaim.test.ts",
+  ),
+  bug(
+    "an index that begins anew counts as one that knows what became of the other payment",
+    "src/app/swap/duties/lateClaim.ts",
+    ' || !task.covered.has("taker")',
+    "",
+    OUTBOX,
+    LATE_CLAIM_TEST,
+  ),
+  bug(
+    "a late claim waits for the chain though the taker has shown its secret",
+    "src/app/swap/duties/lateClaim.ts",
+    ' || slot === "makerPaymentSpend"',
+    "",
+    LATE_CLAIM_TEST,
+  ),
+  bug(
     "a claim that may have left is kept at home late though the other payment stands",
     "src/app/swap/duties/lateClaim.ts",
     "return Boolean(spend && ",

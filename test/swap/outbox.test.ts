@@ -58,8 +58,14 @@ test.each(["maker", "taker"] as const)(
   },
 );
 
-/** A maker whose claim was marked and never sent is away until the taker has taken its payment back. `sent`: what it broadcasts there since. */
-async function claimInVain(isMined: boolean): Promise<{ readonly uuid: string; readonly sent: () => readonly unknown[] }> {
+/**
+ * A maker whose claim was marked and never sent is away until the taker has taken its payment back. `sent`: what it broadcasts there since.
+ * @param away what happens to it meanwhile
+ */
+async function claimInVain(
+  isMined: boolean,
+  away: () => Promise<unknown> = async () => undefined,
+): Promise<{ readonly uuid: string; readonly sent: () => readonly unknown[] }> {
   world = await SwapWorld.open();
   const { maker } = world;
   maker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
@@ -71,6 +77,7 @@ async function claimInVain(isMined: boolean): Promise<{ readonly uuid: string; r
   const stage = isMined ? "tx_confirmed" : "tx_seen";
   const isBack = ({ event: e }: StoredEvent): boolean => e.type === stage && e.slot === "takerPaymentRefund";
   await world.until("the taker's refund", async () => (await world.taker.events(uuid)).some(isBack));
+  await away();
   const before = maker.log.lines.length;
   await maker.restart();
   return { uuid, sent: () => maker.log.lines.slice(before).filter((l) => l.event === "broadcast" && l.fields.coin === "BBB") };
@@ -87,6 +94,15 @@ test.each([true, false])(
     expect(sent()).toEqual([]);
   },
 );
+
+test("nor does it where the index of the chain begins anew, as after a lost data folder", async () => {
+  const { uuid, sent } = await claimInVain(true, async () => {
+    for (const table of ["watch", "tx", "output", "spend", "header", "meta"])
+      await world.maker.db.write([{ sql: `DELETE FROM chain_${table}`, params: [] }]);
+  });
+  expect(await world.finish(uuid)).toEqual({ maker: "refunded", taker: "refunded" });
+  expect(sent()).toEqual([]);
+});
 
 test("a claim that was marked in time goes out late where the taker's payment still stands: it may have left", async () => {
   world = await SwapWorld.open();

@@ -11,15 +11,19 @@ type Case = {
   readonly chainState?: string;
   /** It was seen once, and is gone. */
   readonly wasSeen?: boolean;
+  /** The taker has claimed the other payment. */
+  readonly isClaimed?: boolean;
+  /** The index has come to the payment. */
+  readonly isCovered?: boolean;
   readonly isKnown?: boolean;
 };
 
 /** What is given of a claim that was marked, to servers that are visited. */
-function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", wasSeen = false, isKnown = false }: Case): number {
+function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCovered = true, ...seen }: Case): number {
   const output = { txid: "payment", vout: 0, spentBy: spentBy === null ? null : { txid: spentBy, block: null } };
   const chain = {
     status: () => ({ state: chainState }),
-    tx: () => (isKnown ? {} : undefined),
+    tx: () => (seen.isKnown ? {} : undefined),
     outputs: () => [output],
   };
   const coin = { chain, contractScript: () => new Uint8Array(23), spends: () => true };
@@ -40,8 +44,10 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", wasSe
     forms: {},
     secret: null,
   };
-  const events = wasSeen ? [{ event: { type: "tx_seen", slot: "takerPaymentSpend" } }] : [];
-  const task = { state, events, coin: () => coin, nowSec: () => nowSec } as unknown as SwapTask;
+  const shown = [...(seen.wasSeen ? ["takerPaymentSpend"] : []), ...(seen.isClaimed ? ["makerPaymentSpend"] : [])];
+  const events = shown.map((slot) => ({ event: { type: "tx_seen", slot } }));
+  const covered = new Set(isCovered ? ["taker"] : []);
+  const task = { state, events, covered, coin: () => coin, nowSec: () => nowSec } as unknown as SwapTask;
   return ownSpends(task, "takerPayment").flat().length;
 }
 
@@ -52,6 +58,8 @@ test.each<readonly [string, Case, number]>([
   ["it has, and the claim was seen before", { spentBy: "refund", wasSeen: true }, 1],
   ["it has, and the claim is seen", { spentBy: "refund", isKnown: true }, 1],
   ["the claim itself has spent it", { spentBy: "claim" }, 1],
+  ["it has, and the taker has shown the secret itself", { spentBy: "refund", isClaimed: true }, 1],
+  ["nobody knows yet what became of it", { isCovered: false }, 0],
   ["nobody tells what became of it", { chainState: "unreachable" }, 0],
 ])("what servers that are visited get of a maker's claim: %s", (_, state, expected) => {
   expect(given(state)).toBe(expected);

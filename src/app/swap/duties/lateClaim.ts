@@ -1,3 +1,4 @@
+import type { Slot } from "../../../core/swap/events.ts";
 import { secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
@@ -10,7 +11,9 @@ function isUnseen(task: SwapTask): boolean {
   const { own } = task.state;
   const claim = own.takerPaymentSpend;
   if (!claim || claim.notAfter === null || task.nowSec() <= claim.notAfter || secretIsPublic(task.state)) return false;
-  if (task.events.some(({ event: e }) => e.type === "tx_seen" && e.slot === "takerPaymentSpend")) return false;
+  // Whoever has claimed the own payment has the secret, too.
+  const showsSecret = (slot: Slot): boolean => slot === "takerPaymentSpend" || slot === "makerPaymentSpend";
+  if (task.events.some(({ event: e }) => e.type === "tx_seen" && showsSecret(e.slot))) return false;
   const { chain } = task.coin("taker");
   return versionsOf(claim).every(({ txid }) => chain.tx(txid) === undefined);
 }
@@ -19,13 +22,13 @@ const takerScript = (task: SwapTask): Uint8Array => task.coin("taker").contractS
 
 /**
  * Whether the late claim would show the secret and bring nothing, as far as its chain is known: the taker's payment has gone back. While that
- * stands, the claim goes out late, for it may have left; and while nobody answers it waits.
+ * stands, the claim goes out late, for it may have left; and while nobody answers, or an index that begins anew has not come to the payment, it waits.
  */
 export function isClaimInVain(task: SwapTask): boolean {
   if (!isUnseen(task)) return false;
   const { own, facts, received } = task.state;
   const { chain } = task.coin("taker");
-  if (chain.status().state !== "ready") return true;
+  if (chain.status().state !== "ready" || !task.covered.has("taker")) return true;
   const txid = facts.takerPayment?.txid ?? received.takerPayment?.txid;
   const spend = chain.outputs(takerScript(task)).find((o) => o.txid === txid && o.vout === 0)?.spentBy;
   return Boolean(spend && !(own.takerPaymentSpend && versionsOf(own.takerPaymentSpend).some((v) => v.txid === spend.txid)));

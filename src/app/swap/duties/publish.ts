@@ -70,7 +70,8 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       await task.news(seen, LOOK_MS, signal);
       continue;
     }
-    if (slot === "takerPaymentSpend" && (await isClaimInVainNow(task, signal))) {
+    // A child goes with its claim, whose bytes are sent before it.
+    if ((slot === "takerPaymentSpend" || slot === "claimChild") && (await isClaimInVainNow(task, signal))) {
       task.trouble("the claim is late, nobody has seen it, and the taker's payment is gone or not to be seen: the secret is not shown");
       await task.news(seen, LOOK_MS, signal);
       continue;
