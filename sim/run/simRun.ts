@@ -161,7 +161,7 @@ class Runner {
         else watch.onAnswer(name, ticker, raw, outcome);
       };
     }
-    world.trace.onSwapMessage = (uuid, data) => watch.onFrame(data, uuid);
+    world.trace.onSwapMessage = (from, uuid, data) => watch.onFrame(from, data, uuid);
     const units = new Map<string, bigint>();
     const sinceHeight = new Map<string, number>();
     for (const { ticker, chain } of world.chains.values()) {

@@ -1,7 +1,7 @@
 import { hkdfSync } from "node:crypto";
 import { chainOf, contractOf, depthOf } from "../../src/app/swap/contracts.ts";
 import type { Slot, StoredEvent } from "../../src/core/swap/events.ts";
-import { ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
+import { isChildSlot, ownClaim, ownPayment, ownRefund } from "../../src/core/swap/events.ts";
 import { toHex } from "../../src/core/util/bytes.ts";
 import { hash160 } from "../../src/core/utxo/hash.ts";
 import type { BroadcastOutcome } from "../../src/ports/chain.ts";
@@ -82,6 +82,8 @@ export class Watch {
   readonly #facts = new Map<string, ChainFacts>();
   /** Ids of transactions that left before. */
   readonly #sent = new Set<string>();
+  /** Those that their chain had then, or that the other side was told of. */
+  readonly #out = new Set<string>();
   readonly #revealed = new Set<string>();
   readonly #feeOf = new Map<string, Set<string>>();
   /** Secrets of makers by swap. */
@@ -212,7 +214,7 @@ export class Watch {
     if (!swap || !side) return;
     if (signed.slot === "takerPaymentSpend") this.#checkReveal(swap, side);
     else if (side.role === "maker") this.#checkSilent(swap, raw, signed.slot);
-    if (!this.#sent.has(signed.txid)) this.#checkLimits(swap, side, signed.slot, raw);
+    if (!this.#out.has(signed.txid)) this.#checkLimits(swap, side, signed.slot, raw);
     this.#checkInputs(swap, signed.slot, ticker, raw, signed.txid);
     this.#sent.add(signed.txid);
   }
@@ -222,6 +224,8 @@ export class Watch {
    * may have its nonce.
    */
   onAnswer(node: string, ticker: string, raw: string, outcome: BroadcastOutcome["kind"] | undefined): void {
+    const signed = this.book.signed.get(raw);
+    if (signed && this.facts(ticker).has(signed.txid)) this.#out.add(signed.txid);
     if (this.#accountTxs.get(raw) !== node || this.book.signed.has(raw)) return;
     if (outcome !== "rejected") this.#maybeOut.add(raw);
     if (this.#maybeOut.has(raw)) return;
@@ -269,16 +273,19 @@ export class Watch {
       const unfit = this.#unfit(side, "makerPayment");
       if (unfit !== null) wrong("in order", unfit);
     }
-    if (slot === ownPayment(side.role)) {
-      this.checked("in time");
-      const lateSec = this.#lateSec(limitsOf(side).payBy);
-      if (lateSec > 0 && !swap.isTimeWrong) wrong("in time", `it is ${lateSec} s past its limit`);
-    }
+    if (slot === ownPayment(side.role)) this.#checkPaidInTime(swap, side, slot);
     if (slot === ownRefund(side.role)) {
       this.checked("in time");
       const earlySec = this.#factsOf(side, slot).refundEarlySec(raw);
       if (earlySec > 0 && !this.#isHeldUp(side)) wrong("in time", `its chain's time is ${earlySec} s before its lock`);
     }
+  }
+
+  #checkPaidInTime(swap: SwapRecord, side: SwapSide, slot: Slot): void {
+    this.checked("in time");
+    const lateSec = this.#lateSec(limitsOf(side).payBy);
+    if (lateSec > 0 && !swap.isTimeWrong)
+      this.violate("in time", `${side.node}'s ${slot} leaves although it is ${lateSec} s past its limit`, swap.uuid);
   }
 
   /**
@@ -302,8 +309,9 @@ export class Watch {
       this.violate("secret", `the secret is in the maker's ${slot}`, swap.uuid);
   }
 
-  /** A message about a swap on its way out. */
-  onFrame(frame: Uint8Array, uuid: string): void {
+  /** A message about a swap on its way out of a node or a relay. */
+  onFrame(from: string, frame: Uint8Array, uuid: string): void {
+    this.#checkTold(from, frame, uuid);
     const secret = this.#secrets.get(uuid);
     if (!secret || this.#revealed.has(uuid)) return;
     this.checked("secret");
@@ -311,10 +319,23 @@ export class Watch {
       this.violate("secret", "the secret is in a message", uuid);
   }
 
+  /** A payment leaves by the message, too, that tells the other side of it: whoever has its bytes can have it mined. */
+  #checkTold(from: string, frame: Uint8Array, uuid: string): void {
+    const swap = this.book.swaps.get(uuid);
+    const side = swap && Object.values(swap.sides).find(({ node }) => node === from);
+    const slot = side && ownPayment(side.role);
+    const tx = slot && side.state.own[slot];
+    if (!tx || this.#out.has(tx.txid)) return;
+    if (!Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).includes(Buffer.from(tx.raw, "hex"))) return;
+    this.#out.add(tx.txid);
+    this.#checkPaidInTime(swap, side, slot);
+  }
+
   /** Rules "one output", "one nonce" and "one fee". */
   #checkInputs(swap: SwapRecord, slot: Slot, ticker: string, raw: string, txid: string): void {
     const takesNonce = this.facts(ticker).kind === "account";
-    if (slot !== "fee" && slot !== "makerPayment" && slot !== "takerPayment" && slot !== "cancel" && !takesNonce) return;
+    const isFromPurse = slot === "fee" || slot === "cancel" || slot === "makerPayment" || slot === "takerPayment" || isChildSlot(slot);
+    if (!isFromPurse && !takesNonce) return;
     if (this.#sent.has(txid)) return;
     if (!this.#checkSpends(swap, slot, ticker, raw, txid) || slot !== "fee") return;
     this.checked("one fee");

@@ -101,7 +101,7 @@ export class SimNode {
   /** Called when a batch is on the disk, before its acknowledgement. */
   onStored: (batch: readonly SqlStatement[]) => void = () => undefined;
   onBroadcast: BroadcastHook = () => undefined;
-  /** A fault's own: called around each broadcast, after `onBroadcast`. */
+  /** A fault's own: called around each broadcast, before the first and after the last call of `onBroadcast`. */
   crashAtBroadcast: (when: "before" | "after") => void = () => undefined;
   /** Called after each stored and acknowledged swap event. */
   onEvent: (event: SwapEvent, uuid: string) => void = () => undefined;
@@ -257,6 +257,15 @@ export class SimNode {
     };
   }
 
+  /** What a process hands on before it dies of a fault is told of, and nothing else. */
+  #hookOf(life: Life): BroadcastHook {
+    return (ticker, when, raw, outcome) => {
+      if (when === "before") this.crashAtBroadcast(when);
+      if (life.isAlive) this.onBroadcast(ticker, when, raw, outcome);
+      if (when === "after") this.crashAtBroadcast(when);
+    };
+  }
+
   #build(life: Life): Running {
     const { clock: worldClock, trace, net, verifier, entries, profile } = this.#shared;
     const { isRelay = false, listen, seeds = [] } = this.#options;
@@ -291,10 +300,7 @@ export class SimNode {
       key: this.key,
       entries,
       openChain: async ({ ticker }, kind) => {
-        const hook: BroadcastHook = (of, when, raw) => {
-          this.onBroadcast(of, when, raw);
-          this.crashAtBroadcast(when);
-        };
+        const hook = this.#hookOf(life);
         const common = {
           ticker,
           format: kind.template.format,
@@ -318,10 +324,7 @@ export class SimNode {
         openChain: async ({ ticker }) => {
           const chain = this.#shared.accountChains.get(ticker);
           if (!chain) throw new Error(`no account chain ${ticker}`);
-          const onBroadcast: BroadcastHook = (of, when, raw, outcome) => {
-            this.onBroadcast(of, when, raw, outcome);
-            this.crashAtBroadcast(when);
-          };
+          const onBroadcast = this.#hookOf(life);
           return ok(
             new SimEvmView({ chain, link: this.link(ticker), life, clock, log: this.log, pollMs: this.#shared.pollMs, onBroadcast }),
           );

@@ -26,8 +26,8 @@ export class SimTrace {
   #unhashed = "";
   /** What the last frame carried: one frame goes to several peers. */
   #last: { readonly frame: Uint8Array; readonly messages: readonly Carried[] } | null = null;
-  /** Hears the data of each message on a swap's topic, with the swap's uuid. */
-  onSwapMessage: (uuid: string, data: Uint8Array) => void = () => undefined;
+  /** Hears the data of each message on a swap's topic, with the swap's uuid and who hands it on. */
+  onSwapMessage: (from: string, uuid: string, data: Uint8Array) => void = () => undefined;
   /** Hears every frame and request on its way out. */
   tap: LineTap = { frame: () => undefined, request: () => undefined };
 
@@ -88,7 +88,7 @@ export class SimTrace {
         this.tap.frame(who, peer, frame);
         const messages = this.#carriedBy(frame);
         for (const { topic, data } of messages) {
-          if (topic.startsWith(SWAP_TOPIC)) this.onSwapMessage(topic.slice(SWAP_TOPIC.length), data);
+          if (topic.startsWith(SWAP_TOPIC)) this.onSwapMessage(who, topic.slice(SWAP_TOPIC.length), data);
         }
         for (const { id } of messages) this.note(who, `gossip ${peer} ${id}`);
         if (messages.length > 0 && isLost()) return true;

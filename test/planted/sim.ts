@@ -52,6 +52,9 @@ const SHORT = "--seed 1 --makers 4 --takers 2 --coins 2 --hours 0.1 --rate 300 -
 const CRASHED = "--seed 17 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
 /** The same, where one dies between the mark of its claim and its sending. */
 const CRASHED_AT_CLAIM = "--seed 2 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 60 --outside 80% --kinds crash";
+/** Blocks undone while daemons refuse what is sent. */
+const REFUSED_DEEP =
+  "--seed 3 --makers 2 --takers 6 --coins 2 --hours 0.6 --rate 30 --faults 80 --outside 80% --kinds crash,daemon_down,daemon_refuses,lost_reply,reorg,forget";
 /** Processes that die while their daemons refuse what they send. */
 const REFUSED =
   "--seed 1 --makers 1 --takers 4 --coins 2 --hours 0.4 --rate 30 --faults 400 --outside 0 --kinds crash,power_cut,daemon_refuses --purse 12";
@@ -90,8 +93,8 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CRASHED,
     "a stored payment is not validated again before it leaves",
     PUBLISH,
-    "const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));",
-    "const mayLeave = slot.length > 0 || (await isInTime(task, raw, signal));",
+    "const mayLeave = slot !== ownPayment(role) || ((await",
+    "const mayLeave = slot.length > 0 || ((await",
   ),
   caught(
     "secret",
@@ -124,6 +127,14 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     CONTRACTS,
     "if (depth < confs) return",
     "if (depth + 1 < confs) return",
+  ),
+  caught(
+    "in order",
+    REFUSED_DEEP,
+    "what a payment is for goes while its daemon refuses it",
+    PUBLISH,
+    " && (isProven || (await isStillSafe(task, signal)))",
+    "",
   ),
   caught(
     "in time",

@@ -458,10 +458,31 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment that never left is told the other side when it may not leave any more",
     PAYMENT,
-    "return isOut || maySendPayment(task, false);",
-    "return isOut || own[slot]?.attempted === true;",
+    "return isOut || (maySendPayment(task, false) && ",
+    "return isOut || (own[slot]?.attempted === true && ",
     OUTBOX,
     CLOCKS,
+  ),
+  bug(
+    "what a payment is for may go with a reorganisation while its backend refuses it",
+    PUBLISH,
+    " && (isProven || (await isStillSafe(task, signal)))",
+    "",
+    OUTBOX,
+  ),
+  bug(
+    "the maker is told of a payment that nobody has when its own is gone",
+    PAYMENT,
+    "(maySendPayment(task, false) && !isForNothing(task))",
+    "maySendPayment(task, false)",
+    OUTBOX,
+  ),
+  bug(
+    "servers that are visited get a payment that nobody has when what it is for is gone",
+    VISITS,
+    "|| isForNothing(task) ||",
+    "||",
+    VISITS_TEST,
   ),
   bug(
     "servers that are visited get a claim that never left, though the other payment is back",
@@ -571,8 +592,8 @@ export const SWAP: readonly PlantedBug[] = [
   bug(
     "a payment of hours ago leaves after a restart",
     PUBLISH,
-    "const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));",
-    "const mayLeave = slot.length > 0 || (await isInTime(task, raw, signal));",
+    "const mayLeave = slot !== ownPayment(role) || ((await",
+    "const mayLeave = slot.length > 0 || ((await",
     OUTBOX,
   ),
   bug(

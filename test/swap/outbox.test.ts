@@ -58,6 +58,30 @@ test.each(["maker", "taker"] as const)(
   },
 );
 
+test("a taker's payment that its backend refused since the mark does not leave once the maker's has gone with a reorganisation", async () => {
+  world = await SwapWorld.open();
+  const { maker, taker } = world;
+  world.lose(maker, (m) => m.type === "TakerPayment");
+  const uuid = await world.start();
+  await world.until("the maker payment", async () => (await taker.state(uuid)).facts.makerPayment !== undefined);
+  taker.rpcOf("BBB").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  await world.until("the taker tries to pay", () => attempted(taker, uuid, "takerPayment"));
+  await maker.stop();
+  const { own, facts } = await taker.state(uuid);
+  const gone = facts.makerPayment?.txid ?? "";
+  const depth = world.chain("AAA").state.tip.height - (facts.makerPayment?.block?.height ?? 0) + 1;
+  world.chain("AAA").reorg({ depth, blocks: depth + 1, forget: [gone] });
+  taker.rpcOf("AAA").instead.set("sendrawtransaction", { ok: false, error: { kind: "unreachable", message: "no" } });
+  await world.until("the taker misses it", async () => (await taker.state(uuid)).facts.makerPayment === undefined);
+  const told = (): number => world.sent(taker, uuid).filter((m) => m.type === "TakerPayment").length;
+  const before = told();
+  taker.rpcOf("BBB").instead.clear();
+  await world.until("the end", async () => (await world.outcome(taker, uuid)) !== null);
+  expect([await world.outcome(taker, uuid), told() - before]).toEqual(["cancelled", 0]);
+  const { state, mempool } = world.chain("BBB");
+  expect([state.blockOfTx(own.takerPayment?.txid ?? ""), mempool.graph.get(own.takerPayment?.txid ?? "")]).toEqual([undefined, undefined]);
+});
+
 /**
  * A maker whose claim was marked and never sent is away until the taker has taken its payment back. `sent`: what it broadcasts there since.
  * @param away what happens to it meanwhile

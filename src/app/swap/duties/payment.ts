@@ -13,7 +13,7 @@ import { whyNotPaidOut } from "./feeVersions.ts";
 import { isLateByChain } from "./lockTimes.ts";
 import { otherKey } from "./otherKey.ts";
 import { outageOf } from "./outageOf.ts";
-import { maySendPayment } from "./paymentAtVisits.ts";
+import { isForNothing, maySendPayment } from "./paymentAtVisits.ts";
 import { storeSigned } from "./storeSigned.ts";
 
 /** The taker waits this long for word of the maker payment: 600 s and 90 s of grace (reference swap-protocol.md 1.8). */
@@ -287,7 +287,7 @@ function mayTellPayment(task: SwapTask): boolean {
   const { terms, own, facts } = task.state;
   const slot = ownPayment(terms.role);
   const isOut = facts[slot] !== undefined || task.coin(terms.role).chain.tx(own[slot]?.txid ?? "") !== undefined;
-  return isOut || maySendPayment(task, false);
+  return isOut || (maySendPayment(task, false) && !isForNothing(task));
 }
 
 function sendOwn(task: SwapTask, what: "fee" | "payment"): void {

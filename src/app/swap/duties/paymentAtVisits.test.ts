@@ -12,6 +12,7 @@ const payment = { txid: "payment", raw: "02", attempted: true, notAfter: NOT_AFT
 type Case = {
   readonly role?: "maker" | "taker";
   readonly own: object;
+  /** Beside the maker's payment. */
   readonly facts?: object;
   readonly nowSec?: number;
   /** By the blocks of the maker's chain. */
@@ -32,7 +33,8 @@ function given({
   const status = () => ({ tip: { medianTimePastSec: chainSec } });
   const coin = { spends: () => isBuiltOnFee, chain: { tx: () => (isKnown ? {} : undefined), status } };
   const times = () => ({ makerPaymentConfirmedBy: CONFIRMED_BY, revealBy: REVEAL_BY, takerLock: TAKER_LOCK });
-  const task = { state: { own, facts, terms: { role } }, coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
+  const state = { own, facts: { makerPayment: { confirmed: true }, ...facts }, terms: { role } };
+  const task = { state, coin: () => coin, times, nowSec: () => nowSec } as unknown as SwapTask;
   return ownPayments(task).map(({ txid }) => txid);
 }
 
@@ -42,6 +44,12 @@ test.each<readonly [string, Case, readonly string[]]>([
   ["it has", { own: { fee, takerPayment: payment } }, ["fee", "payment"]],
   ["it is not built on the fee", { own: { fee, takerPayment: payment }, isBuiltOnFee: false }, ["payment"]],
   ["a maker's", { role: "maker", own: { makerPayment: payment } }, ["payment"]],
+  ["the maker's has gone", { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined } }, []],
+  [
+    "it has, and the servers show it",
+    { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined }, isKnown: true },
+    ["fee", "payment"],
+  ],
   ["its time is over", { own: { fee, takerPayment: payment }, nowSec: NOT_AFTER + 1 }, []],
   ["it is by the chain, and this node's clock is behind", { own: { fee, takerPayment: payment }, chainSec: TAKER_LOCK }, []],
   ["the servers show it", { own: { fee, takerPayment: payment }, isKnown: true, nowSec: REVEAL_BY }, ["fee", "payment"]],

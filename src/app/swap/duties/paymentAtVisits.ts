@@ -21,6 +21,16 @@ export const maySendPayment = (task: SwapTask, isKnown: boolean): boolean =>
   task.nowSec() <= paymentSentBy(task, isKnown) && isLateByChain(task) === null;
 
 /**
+ * Taker: whether what the payment is for stands no more, as a reorganisation leaves it, while nobody is known to have the payment yet: it must not leave
+ * as long as it is so, though it was proven when its mark was stored.
+ */
+export function isForNothing(task: SwapTask): boolean {
+  const { terms, own, facts } = task.state;
+  if (terms.role !== "taker" || facts.makerPayment?.confirmed || facts.takerPayment) return false;
+  return task.coin("taker").chain.tx(own.takerPayment?.txid ?? "") === undefined;
+}
+
+/**
  * What servers that are visited get of the own payment: it and the fee it is built on, for as long as it may be sent, then what cancels it.
  * Those that are connected may have kept it, for the other side to have it mined once that can claim it and has its own back.
  */
@@ -30,7 +40,7 @@ export function ownPayments(task: SwapTask): readonly OwnSpend[] {
   if (!payment?.attempted) return [];
   if (own.cancel) return own.cancel.attempted ? [{ txid: own.cancel.txid, hex: own.cancel.raw }] : [];
   const coin = task.coin(chainOf(terms.role, ownPayment(terms.role)));
-  if (facts.cancel?.confirmed || !maySendPayment(task, coin.chain.tx(payment.txid) !== undefined)) return [];
+  if (facts.cancel?.confirmed || isForNothing(task) || !maySendPayment(task, coin.chain.tx(payment.txid) !== undefined)) return [];
   const isBuiltOnFee = own.fee?.attempted && coin.spends(bytesOf(payment), own.fee.txid);
   return [...(own.fee && isBuiltOnFee ? [own.fee] : []), payment].map(({ txid, raw }) => ({ txid, hex: raw }));
 }

@@ -61,6 +61,7 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
   }
   const sendings = new Map<string | null, Sending>();
   let isRefused = false;
+  let isProven = !first.attempted;
   for (;;) {
     const seen = task.seen("chain");
     // Its nonce is not kept for it: the cancellation or refund of this swap's payment, and what other swaps must send, wait behind.
@@ -77,7 +78,8 @@ export async function publish(task: SwapTask, slot: Slot, signal: AbortSignal): 
       continue;
     }
     // Before sending: a payment whose time passed while this node was down must not leave now.
-    const mayLeave = slot !== ownPayment(role) || (await isInTime(task, raw, signal));
+    const mayLeave = slot !== ownPayment(role) || ((await isInTime(task, raw, signal)) && (isProven || (await isStillSafe(task, signal))));
+    isProven = false;
     if (signal.aborted) return;
     const forms = formsToSpend(task, slot);
     for (const gone of [...sendings.keys()].filter((form) => !forms.includes(form))) sendings.delete(gone);
@@ -235,6 +237,20 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
     task.trouble(`the payment could not be cancelled: ${fundsErrorText(built.error)}`);
   }
   return false;
+}
+
+/**
+ * Whether what was proven of the other side when the mark of a payment was stored holds still, where nobody was ever seen to have the payment: a
+ * backend that refuses it for a while may take it when what it is for has gone with a reorganisation.
+ */
+async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean> {
+  const { terms, own, facts } = task.state;
+  const slot = ownPayment(terms.role);
+  const tx = own[slot];
+  if (!tx || facts[slot] || task.coin(terms.role).chain.tx(tx.txid)) return true;
+  const unsafe = await whyNotPay(task, tx.notAfter, signal);
+  if (unsafe) task.trouble(unsafe);
+  return unsafe === null;
 }
 
 /** Whether the own payment is in a block, and nothing speaks against that: where blocks cost nothing, strangers make one up. */
