@@ -25,6 +25,7 @@ const FLOODS_TEST = "test/electrum/floods.test.ts";
 const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
 const ODD_TEST = "test/electrum/oddAnswers.test.ts";
 const ODD_BRANCH_TEST = "test/electrum/ambiguousBranch.test.ts";
+const BETWEEN_TEST = "test/electrum/betweenBranches.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
@@ -808,9 +809,30 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "servers are dropped for telling of a history a moment after a reorganisation",
     `${AT}/txProver.ts`,
-    "if (atOnce || nowMs - sinceMs >= PATIENCE_MS)",
-    "if (atOnce || this.#strikes.get(key) === sinceMs)",
+    "|| atOnce)",
+    "|| !atOnce)",
     SERVERS_TEST,
+  ),
+  bug(
+    "servers are dropped for having a new branch some seconds before they tell of its last block",
+    `${AT}/headerReader.ts`,
+    "if (this.#patience.isOver(`${server.name} ${told}`)) server.contradicted(why);\n    else",
+    "server.contradicted(why);\n   ",
+    BETWEEN_TEST,
+  ),
+  bug(
+    "servers that tell of a block at an impossible height are not named for half a minute",
+    `${AT}/headerReader.ts`,
+    "if (told.height - height < MAX_TAKEN_BACK)",
+    "if (told.height - height < MAX_TAKEN_BACK * told.height)",
+    CONTRACT_TEST,
+  ),
+  bug(
+    "a server that tells of a block it does not have stays",
+    `${AT}/headerReader.ts`,
+    "else if (await this.#standsBy(server, end)) this.#doubt(server, end.hash, value);",
+    "",
+    BETWEEN_TEST,
   ),
   bug(
     "what a server cannot prove any more is not asked for anew",
@@ -827,13 +849,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
     SERVERS_TEST,
   ),
   bug("who hides a proven transaction stays", `${AT}/omissions.ts`, "nowMs - sinceMs >= PATIENCE_MS", "sinceMs > nowMs", CHAIN_TEST),
-  bug(
-    "who cannot prove what he says stays",
-    `${AT}/txProver.ts`,
-    "if (atOnce || nowMs - sinceMs >= PATIENCE_MS)",
-    "if (atOnce && nowMs - sinceMs >= PATIENCE_MS)",
-    CHAIN_TEST,
-  ),
+  bug("who cannot prove what he says stays", `${AT}/txProver.ts`, "|| atOnce)", "&& atOnce)", CHAIN_TEST),
   bug(
     "what left the mempools stays",
     `${AT}/serverLook.ts`,

@@ -74,7 +74,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
     closed,
     onGathered: () => loop.wake(),
   });
-  const reader = new HeaderReader(rules);
+  const reader = new HeaderReader(rules, () => clock.nowMs());
   const follower = new HeaderFollower({
     rules,
     index,

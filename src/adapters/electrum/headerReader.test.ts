@@ -32,7 +32,7 @@ const HEADER: BlockHeader = {
 test("the megabyte that a server puts beside a header, which no hash covers, is not kept with it", async () => {
   const ask = vi.fn(async () => ok(HEADER));
   const server = { ask } as unknown as RemoteServer;
-  const reader = new HeaderReader(RULES);
+  const reader = new HeaderReader(RULES, () => 0);
   expect(await reader.withHash([server], 7, HASH)).toMatchObject({ ok: true, value: { hash: HASH } });
   expect(await reader.withHash([server], 7, HASH)).toEqual(ok({ ...HEADER, parentProof: null }));
   expect(ask).toHaveBeenCalledTimes(1);
@@ -43,7 +43,7 @@ test("of fifteen hundred old blocks the times are asked for once, whatever is as
     ask: vi.fn(async (_method: string, [height]: readonly number[]) => ok({ ...HEADER, hash: `${height}`, timeSec: (height ?? 0) * 10 })),
   });
   const servers = [serverNamed(), serverNamed(), serverNamed()];
-  const reader = new HeaderReader(RULES);
+  const reader = new HeaderReader(RULES, () => 0);
   for (let round = 0; round < 2; round++) {
     for (let height = 0; height < 1_500; height++)
       expect(await reader.timeOf(servers as unknown as readonly RemoteServer[], height, `${height}`)).toBe(height * 10);

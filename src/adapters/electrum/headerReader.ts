@@ -3,9 +3,10 @@ import type { HeaderRules } from "../../core/proof/headerRules.ts";
 import { hasWork } from "../../core/proof/proofOfWork.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import { err, ok } from "../../core/util/result.ts";
-import { parseHeaderRun, parseOneHeader } from "./answers.ts";
+import { parseHeaderRun, parseOneHeader, type TipAnswer } from "./answers.ts";
 import { type Look, type ServerAnswer, serverFaultText } from "./fault.ts";
 import { inTurn } from "./inTurn.ts";
+import { Patience } from "./patience.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf } from "./serverPool.ts";
 
@@ -16,6 +17,8 @@ const RUN = 500;
  * be, would hold up a look for hours.
  */
 const LEAST = 100;
+/** Blocks that an honest server may have taken back and still tell of. */
+const MAX_TAKEN_BACK = 100;
 /** Headers kept that were asked for alone, and times of such: a history may have each of its transactions in a block of its own. */
 const MAX_KEPT = 1_000;
 const MAX_TIMES = 20_000;
@@ -28,9 +31,12 @@ export class HeaderReader {
   readonly #times = new Map<string, number>();
   /** Why a server did not give headers just now. */
   #refusal: string | null = null;
+  /** With those whose headers do not lead to the block they tell of. */
+  readonly #patience: Patience;
 
-  constructor(rules: HeaderRules) {
+  constructor(rules: HeaderRules, nowMs: () => number) {
     this.#rules = rules;
+    this.#patience = new Patience(nowMs);
   }
 
   /** One server's header at a height. */
@@ -95,7 +101,8 @@ export class HeaderReader {
       const isOther = to === end.height && headers.at(-1)?.hash !== end.hash;
       const value = isOther ? "its headers do not lead to the block it told of" : check(headers);
       if (typeof value !== "string") return ok({ headers, value });
-      if (!isOther || (await this.#standsBy(server, end))) server.contradicted(value);
+      if (!isOther) server.contradicted(value);
+      else if (await this.#standsBy(server, end)) this.#doubt(server, end.hash, value);
     }
     return this.#refusal === null ? err({ kind: "moved" }) : err({ kind: "missing", what: `headers ${from} to ${to}`, why: this.#refusal });
   }
@@ -117,8 +124,7 @@ export class HeaderReader {
       const [first] = part.value;
       if (first === undefined) {
         const tip = await server.askTip();
-        if (tip.ok && tip.value.height >= to)
-          server.contradicted(`it has no header at ${from + headers.length}, below the block it told of`);
+        if (tip.ok && tip.value.height >= to) this.#lacks(server, tip.value, from + headers.length);
         return null;
       }
       if (before && before.hash !== first.prevHash) return null;
@@ -132,5 +138,18 @@ export class HeaderReader {
   async #standsBy(server: RemoteServer, end: { readonly height: number; readonly hash: string }): Promise<boolean> {
     const tip = await server.askTip();
     return tip.ok && tip.value.height === end.height && tip.value.header.hash === end.hash;
+  }
+
+  /** Only what a reorganisation takes back may be missing below the block it tells of. */
+  #lacks(server: RemoteServer, told: TipAnswer, height: number): void {
+    const why = `it has no header at ${height}, below the block it told of`;
+    if (told.height - height < MAX_TAKEN_BACK) this.#doubt(server, told.header.hash, why);
+    else server.contradicted(why);
+  }
+
+  /** It may have come over to another branch and be about to tell of it. */
+  #doubt(server: RemoteServer, told: string, why: string): void {
+    if (this.#patience.isOver(`${server.name} ${told}`)) server.contradicted(why);
+    else server.suspect(why);
   }
 }

@@ -8,16 +8,10 @@ import { hasMoreThanId, parseTx, serializeTx, type TxFormat, withoutLongWitness 
 import { type BranchAnswer, parseBranch, parsePlacedTx, parseRawTx } from "./answers.ts";
 import { serverFaultText } from "./fault.ts";
 import type { HeaderReader } from "./headerReader.ts";
+import { Patience } from "./patience.ts";
 import { ProofPace } from "./proofPace.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 
-/**
- * A server that says a transaction is in a block of ours and cannot prove it is dropped when it still says so after so long, ms: after a
- * reorganisation servers tell of new histories some seconds after the blocks (ElectrumX: when it has read the mempool).
- */
-const PATIENCE_MS = 30_000;
-/** Unproven claims remembered. */
-const MAX_STRIKES = 10_000;
 /** So often servers were lost over one transaction before it counts as one that they do not give. Once may be chance. */
 const TWICE = 2;
 /** Transactions remembered over which servers were lost. */
@@ -62,9 +56,8 @@ export type Inclusion = "proven" | "unclear" | "unproven" | "unasked";
 export class TxProver {
   readonly #format: TxFormat;
   readonly #reader: HeaderReader;
-  readonly #nowMs: () => number;
-  /** When a server could not prove a transaction first, unix ms. */
-  readonly #strikes = new Map<string, number>();
+  /** With those who say that a transaction is in a block of ours and cannot prove it. */
+  readonly #patience: Patience;
   /** How often servers were lost over the bytes of a transaction, or its proof, since these were given last. */
   readonly #tooMuch = new Map<string, number>();
   readonly #pace: ProofPace;
@@ -72,7 +65,7 @@ export class TxProver {
   constructor(format: TxFormat, reader: HeaderReader, nowMs: () => number) {
     this.#format = format;
     this.#reader = reader;
-    this.#nowMs = nowMs;
+    this.#patience = new Patience(nowMs);
     this.#pace = new ProofPace(nowMs);
   }
 
@@ -201,11 +194,7 @@ export class TxProver {
   }
 
   #unproven(server: RemoteServer, txid: string, height: number, header: BlockHeader, why: string, atOnce: boolean): void {
-    const key = `${server.name} ${txid} ${header.hash}`;
-    const nowMs = this.#nowMs();
-    const sinceMs = Math.min(nowMs, this.#strikes.get(key) ?? nowMs);
-    if (this.#strikes.size >= MAX_STRIKES) this.#strikes.clear();
-    this.#strikes.set(key, sinceMs);
-    if (atOnce || nowMs - sinceMs >= PATIENCE_MS) server.contradicted(`it says transaction ${txid} is in block ${height}: ${why}`);
+    if (this.#patience.isOver(`${server.name} ${txid} ${header.hash}`) || atOnce)
+      server.contradicted(`it says transaction ${txid} is in block ${height}: ${why}`);
   }
 }
