@@ -413,6 +413,24 @@ test("a transaction that all refuse is offered every two minutes in the end, how
   expect(askedOf(w, GET)).toBe(2);
 });
 
+test("a transaction that one of two refuses while the other says that it took it is offered to that one every two minutes in the end, and to the other each time", async () => {
+  const { w, chain } = await begin(undefined, SEGWIT_COIN, 2);
+  const { raw } = await notYetSent();
+  w.servers[0]?.faults.add({ kind: "swallow_broadcast" });
+  w.servers[1]?.faults.add({ kind: "error", code: 1, message: "min relay fee not met", methods: [BROADCAST] });
+  const asked = w.servers.map((_, i) => w.askedOf(i));
+  for (const calls of asked) calls.length = 0;
+  for (let i = 0; i < HOUR_MS / 5_000; i++) {
+    expect(await whileTimePasses(w, chain.broadcast(raw))).toMatchObject({ kind: "unknown" });
+    await w.pass(5_000);
+  }
+  const [taking, refusing] = asked.map((calls) => calls.filter((method) => method === BROADCAST).length);
+  expect(taking).toBe(HOUR_MS / 5_000);
+  expect(refusing).toBeGreaterThan(30);
+  expect(refusing).toBeLessThanOrEqual(36);
+  expect(asked[1]?.filter((method) => method === GET)).toHaveLength(1);
+});
+
 test("a refused transaction is offered at once when one it spends from appears or gets a block, when other servers are there, and once it is seen", async () => {
   const { w, chain } = await begin();
   await whileTimePasses(w, chain.watchScript(scriptNumber(5), 0));

@@ -252,8 +252,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what electrs refuses counts as unknown: a claim that is not relayed is never made anew",
     `${AT}/broadcastTx.ts`,
-    "=> code > -32000;",
-    "=> code > -32000 && code !== 2;",
+    "fault.code > -32000;",
+    "fault.code > -32000 && fault.code !== 2;",
     LIAR_TEST,
   ),
   bug(
@@ -1889,8 +1889,22 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what most servers refused is offered again whenever it is sent",
     `${AT}/refusedBroadcasts.ts`,
-    "passedMs < known.pauseMs ? known.outcome : null",
-    "passedMs < 0 ? known.outcome : null",
+    "passedMs < known.pauseMs ? known.refusals : NONE",
+    "passedMs < 0 ? known.refusals : NONE",
+    POLITE_TEST,
+  ),
+  bug(
+    "who refuses what another one takes is offered it again whenever it is sent",
+    `${AT}/broadcasts.ts`,
+    "this.#refused.heard(txid, tx, servers, refusals, refused);",
+    'this.#refused.heard(txid, tx, servers, outcome.kind === "rejected" ? refusals : new Map(), refused);',
+    POLITE_TEST,
+  ),
+  bug(
+    "a pause of who refuses begins anew whenever another one is asked",
+    `${AT}/refusedBroadcasts.ts`,
+    "if (before !== undefined && lately.size > 0) {",
+    "if (before !== undefined && lately.size > 1) {",
     POLITE_TEST,
   ),
   bug(

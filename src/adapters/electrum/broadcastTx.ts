@@ -1,6 +1,8 @@
+import { err } from "../../core/util/result.ts";
 import type { BroadcastOutcome } from "../../ports/chain.ts";
 import { parseRawTx, parseTxid } from "./answers.ts";
-import { type ServerAnswer, serverFaultText } from "./fault.ts";
+import { type ServerAnswer, type ServerFault, serverFaultText } from "./fault.ts";
+import type { Refusals } from "./refusedBroadcasts.ts";
 import type { RemoteServer } from "./remoteServer.ts";
 import { majorityOf, witnessesOf } from "./serverPool.ts";
 
@@ -8,7 +10,7 @@ import { majorityOf, witnessesOf } from "./serverPool.ts";
  * Refusals of a transaction: ElectrumX and Fulcrum say 1, electrs 2 for what its daemon refuses (or nothing: 0), others pass on the daemon's code. JSON-RPC's own
  * codes, which servers also have for a daemon that is away, say nothing of it.
  */
-const isVerdict = (code: number): boolean => code > -32000;
+const isRefusal = (fault: ServerFault): fault is ServerFault & { readonly kind: "rpc" } => fault.kind === "rpc" && fault.code > -32000;
 
 /** Whom a transaction is given to. */
 export type Receivers = {
@@ -18,7 +20,13 @@ export type Receivers = {
   readonly minConnected: number;
   /** With what words a server refused, by its name, that turned out not to have it: it is not asked again after the same words. */
   readonly lacking: Map<string, string>;
+  /** Who refused it so lately that it is not asked now, and what it said. */
+  readonly refused: Refusals;
 };
+
+/** What became of a transaction, and who refused it without having it. */
+export type Broadcast = { readonly outcome: BroadcastOutcome; readonly refusals: Refusals };
+const broadcast = (outcome: BroadcastOutcome, refusals: Refusals = new Map()): Broadcast => ({ outcome, refusals });
 
 /**
  * Gives a transaction to all servers at once and says what is known of it then (design D4). It is out when two have taken it or turn out
@@ -28,26 +36,29 @@ export type Receivers = {
  * @param mined whether the index already shows it in a block
  */
 export async function broadcastTx(
-  { servers, minConnected, lacking }: Receivers,
+  { servers, minConnected, lacking, refused }: Receivers,
   ticker: string,
   tx: { readonly txid: string; readonly raw: Uint8Array },
   mined: boolean,
-): Promise<BroadcastOutcome> {
+): Promise<Broadcast> {
   if (servers.length === 0)
-    return mined ? { kind: "already_known" } : { kind: "unknown", message: `No Electrum server of ${ticker} is connected.` };
+    return broadcast(mined ? { kind: "already_known" } : { kind: "unknown", message: `No Electrum server of ${ticker} is connected.` });
   const hex = Buffer.from(tx.raw).toString("hex");
-  const sending = servers.map((s) => s.ask("blockchain.transaction.broadcast", [hex], parseTxid));
+  const sending = servers.map(async (server): Promise<ServerAnswer<string>> => {
+    const said = refused.get(server.name);
+    return said === undefined ? server.ask("blockchain.transaction.broadcast", [hex], parseTxid) : err(said);
+  });
   const heard = Math.max(servers.length, minConnected);
   const need = mined ? 1 : witnessesOf(heard);
   const isTaken = (answer: ServerAnswer<string>): boolean => answer.ok && answer.value === tx.txid;
   // So many as are needed end the wait; the others go on taking it.
-  if (await atLeast(need, sending, isTaken)) return { kind: mined ? "already_known" : "accepted" };
-  if (mined) return { kind: "already_known" };
+  if (await atLeast(need, sending, isTaken)) return broadcast({ kind: mined ? "already_known" : "accepted" });
+  if (mined) return broadcast({ kind: "already_known" });
   const sent = await Promise.all(sending);
   const taken = sent.filter(isTaken).length;
   const others = servers.flatMap((server, i) => {
     const answer = sent[i];
-    if (answer === undefined || answer.ok) return [];
+    if (answer === undefined || answer.ok || refused.has(server.name)) return [];
     const words = serverFaultText(answer.error);
     return lacking.get(server.name) === words ? [] : [{ server, words }];
   });
@@ -57,12 +68,12 @@ export async function broadcastTx(
     if (other !== undefined && !answer.ok && answer.error.kind === "rpc") lacking.set(other.server.name, other.words);
   }
   const having = known.filter((a) => a.ok && Buffer.from(a.value).equals(tx.raw)).length;
-  if (taken + having >= need) return { kind: taken > 0 ? "accepted" : "already_known" };
-  return verdictOf(
-    sent.map((answer, i) => ({ name: servers[i]?.name ?? "", answer, isTaken: isTaken(answer) })),
-    heard,
-    ticker,
+  if (taken + having >= need) return broadcast({ kind: taken > 0 ? "accepted" : "already_known" });
+  const replies = sent.map((answer, i) => ({ name: servers[i]?.name ?? "", answer, isTaken: isTaken(answer) }));
+  const refusals = replies.flatMap(({ name, answer }) =>
+    !answer.ok && isRefusal(answer.error) && lacking.get(name) === serverFaultText(answer.error) ? [[name, answer.error] as const] : [],
   );
+  return broadcast(verdictOf(replies, heard, ticker), new Map(refusals));
 }
 
 /** Whether so many of `answers` are as asked, as soon as they are; false when all are there. */
@@ -77,7 +88,7 @@ async function atLeast<T>(need: number, answers: readonly Promise<T>[], is: (ans
 type Reply = { readonly name: string; readonly answer: ServerAnswer<string>; readonly isTaken: boolean };
 
 function verdictOf(replies: readonly Reply[], heard: number, ticker: string): BroadcastOutcome {
-  const refusals = replies.flatMap(({ answer: a }) => (!a.ok && a.error.kind === "rpc" && isVerdict(a.error.code) ? [a.error] : []));
+  const refusals = replies.flatMap(({ answer: a }) => (!a.ok && isRefusal(a.error) ? [a.error] : []));
   const [first] = refusals;
   if (first !== undefined && refusals.length >= majorityOf(heard)) return { kind: "rejected", code: first.code, message: first.message };
   const said = replies.map(({ name, answer, isTaken }) => {

@@ -48,12 +48,12 @@ export class Broadcasts {
     const servers = pool.connected();
     // Of what has been seen since, no refusal counts.
     if (index.txEntry(txid) !== undefined) this.#refused.forget(txid);
-    const lately = this.#refused.lately(txid, tx, servers);
-    if (lately !== null) return lately;
-    const receivers = { servers, minConnected: chosen.needs.minConnected, lacking: this.#refused.lacking(txid) };
-    const unanswered: BroadcastOutcome = { kind: "unknown", message: `The ${ticker} servers did not answer in time.` };
-    const outcome = await bounded(signal, unanswered, () => broadcastTx(receivers, ticker, { txid, raw }, mined));
-    this.#refused.heard(txid, tx, servers, outcome);
+    const refused = this.#refused.lately(txid, tx, servers);
+    const receivers = { servers, minConnected: chosen.needs.minConnected, lacking: this.#refused.lacking(txid), refused };
+    const sent = await bounded(signal, null, () => broadcastTx(receivers, ticker, { txid, raw }, mined));
+    if (sent === null) return { kind: "unknown", message: `The ${ticker} servers did not answer in time.` };
+    const { outcome, refusals } = sent;
+    this.#refused.heard(txid, tx, servers, refusals, refused);
     log.info("broadcast", { txid, outcome: outcome.kind });
     if (outcome.kind === "accepted") await this.#note(outgoing, signal);
     return outcome;

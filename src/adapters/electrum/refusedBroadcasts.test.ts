@@ -16,12 +16,13 @@ function offers(sequence: number): { readonly inAnHour: number; readonly isOffer
   const tx: Tx = { version: 1, inputs: [input], outputs: [], lockTime: LOCK };
   let inAnHour = 0;
   for (; nowMs < 3_600_000; nowMs += 1_000) {
-    if (refused.lately("t", tx, SERVERS) !== null) continue;
+    const lately = refused.lately("t", tx, SERVERS);
+    if (lately.size > 0) continue;
     inAnHour++;
-    refused.heard("t", tx, SERVERS, { kind: "rejected", code: 1, message: "no" });
+    refused.heard("t", tx, SERVERS, new Map([["a", { kind: "rpc", code: 1, message: "no" }]]), lately);
   }
   medianTimePastSec = LOCK + 1;
-  return { inAnHour, isOfferedInTime: refused.lately("t", tx, SERVERS) === null };
+  return { inAnHour, isOfferedInTime: refused.lately("t", tx, SERVERS).size === 0 };
 }
 
 test("what a lock time keeps out of blocks is offered a dozen times in an hour at most, and at once when its time has come", () => {

@@ -2,10 +2,10 @@ import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
 import { SEQUENCE_FINAL } from "../../core/utxo/txTemplate.ts";
-import type { BroadcastOutcome } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { ServerFault } from "./fault.ts";
 
-/** First and longest pause before what most refused is offered again as it is, ms; doubles from one to the other. */
+/** First and longest pause before who refused is offered the same again, ms; doubles from one to the other. */
 const FIRST_MS = 5_000;
 const LAST_MS = 120_000;
 /** The longest while its lock time keeps it out of every block: each offer is refused, and blocks without which it stays so may be hours away. */
@@ -13,8 +13,12 @@ const EARLY_LAST_MS = 600_000;
 /** Transactions remembered. */
 const MAX_KNOWN = 200;
 
+/** Answers of servers that refused a transaction and turned out not to have it, by their names. */
+export type Refusals = ReadonlyMap<string, ServerFault>;
+const NONE: Refusals = new Map();
+
 type Refused = {
-  readonly outcome: BroadcastOutcome;
+  readonly refusals: Refusals;
   /** What the answer may hang on: who was asked, what is known of its inputs, and whether its time has come. */
   readonly met: string;
   readonly atMs: number;
@@ -37,25 +41,30 @@ export class RefusedBroadcasts {
     this.#clock = clock;
   }
 
-  /** The last refusal, if it is too early to ask again; null: it is to be sent. */
-  lately(txid: string, tx: Tx, servers: readonly { readonly name: string }[]): BroadcastOutcome | null {
+  /** What those said whom it is too early to ask again; the others are to be asked. */
+  lately(txid: string, tx: Tx, servers: readonly { readonly name: string }[]): Refusals {
     const known = this.#known.get(txid);
-    if (known === undefined || known.met !== this.#meets(tx, servers)) return null;
+    if (known === undefined || known.met !== this.#meets(tx, servers)) return NONE;
     const passedMs = this.#clock.nowMs() - known.atMs;
-    return passedMs >= 0 && passedMs < known.pauseMs ? known.outcome : null;
+    return passedMs >= 0 && passedMs < known.pauseMs ? known.refusals : NONE;
   }
 
-  heard(txid: string, tx: Tx, servers: readonly { readonly name: string }[], outcome: BroadcastOutcome): void {
+  /** @param lately those that were not asked again; they are among `refusals` */
+  heard(txid: string, tx: Tx, servers: readonly { readonly name: string }[], refusals: Refusals, lately: Refusals): void {
     const before = this.#known.get(txid);
-    if (outcome.kind !== "rejected") {
+    if (refusals.size === 0) {
       this.forget(txid);
+      return;
+    }
+    if (before !== undefined && lately.size > 0) {
+      this.#known.set(txid, { ...before, refusals });
       return;
     }
     // The newest last: the oldest are left out first.
     this.#known.delete(txid);
     const met = this.#meets(tx, servers);
     const pauseMs = before?.met === met ? Math.min(2 * before.pauseMs, this.#isEarly(tx) ? EARLY_LAST_MS : LAST_MS) : FIRST_MS;
-    this.#known.set(txid, { outcome, met, atMs: this.#clock.nowMs(), pauseMs });
+    this.#known.set(txid, { refusals, met, atMs: this.#clock.nowMs(), pauseMs });
     dropOldest(this.#known, MAX_KNOWN, (oldest) => this.#lacking.delete(oldest));
   }
 
