@@ -26,6 +26,7 @@ const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
 const ODD_TEST = "test/electrum/oddAnswers.test.ts";
 const ODD_BRANCH_TEST = "test/electrum/ambiguousBranch.test.ts";
 const BETWEEN_TEST = "test/electrum/betweenBranches.test.ts";
+const PAST_TEST = "test/electrum/longPast.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
 const CONTRACT_TEST = "test/contract/utxoChain.test.ts";
@@ -967,8 +968,8 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "outputs found late do not show their spends",
     `${AT}/historyWork.ts`,
-    "if (made.newOutputs) again",
-    "if (!made.newOutputs) again",
+    "if (spentFrom !== null) again",
+    "if (spentFrom === null) again",
     SERVERS_TEST,
   ),
   bug(
@@ -1181,6 +1182,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (second.value.prevHash === first.hash) return true;",
     "if (second.value.prevHash !== NO_BLOCK) return true;",
     SERVERS_TEST,
+  ),
+  bug(
+    "what an address spent long ago, and was forgotten since, is asked for again with each payment",
+    `${AT}/historyWork.ts`,
+    "if (done.height < index.windowBottom) return true;",
+    "if (entry !== undefined && done.height < index.windowBottom) return true;",
+    PAST_TEST,
+  ),
+  bug(
+    "each payment has all that an address ever paid asked for again",
+    `${AT}/historyWork.ts`,
+    "(block === null || block.height >= from)",
+    "(block === null || block.height >= 0)",
+    PAST_TEST,
   ),
   bug(
     "what was proven long ago is proven again at every start",

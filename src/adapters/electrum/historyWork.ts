@@ -122,12 +122,12 @@ export class HistoryWork {
         if (part.length < piece.length) pieces.unshift(piece.slice(part.length));
         unproven ??= part[findings.indexOf("unproven")]?.claim;
         isLost ||= part.some((job, i) => findings[i] === "lost" && !isContested(job, servers.length));
-        const made = this.#facts(findings.filter(isFound));
-        await this.#deps.commit(joined(delta, made.facts));
+        const { facts, spentFrom } = this.#facts(part, findings);
+        await this.#deps.commit(joined(delta, facts));
         delta = {};
         mark(part, findings, servers.length, laterMs);
         this.#noteUngiven(part, findings);
-        if (made.newOutputs) again = reopen(part) || again;
+        if (spentFrom !== null) again = reopen(part, spentFrom) || again;
         if (isLate()) {
           for (const tracked of scripts) tracked.changed = true;
           return err({ kind: "unfinished", hasAsked: true });
@@ -198,14 +198,17 @@ export class HistoryWork {
   }
 
   /** Nothing new since it was worked off: still in the block it was in, or still in no block. */
-  #isSettled(claim: Claim, done: string, plan: HeaderPlan): boolean {
-    if (done === "") return claim.blocks.size === 0 && this.#deps.index.txEntry(claim.txid) !== undefined;
-    const entry = this.#deps.index.txEntry(claim.txid);
+  #isSettled(claim: Claim, done: BlockRef | null, plan: HeaderPlan): boolean {
+    const { index } = this.#deps;
+    const entry = index.txEntry(claim.txid);
+    if (done === null) return claim.blocks.size === 0 && entry !== undefined;
     // What is known without a block was taken back since then, with a branch that has come back.
     if (entry !== undefined && entry.block === null) return false;
-    for (const height of claim.blocks.keys()) if (this.hashAt(height, plan) === done) return true;
+    // It cannot be undone any more, and has left memory where all it paid was spent long ago.
+    if (done.height < index.windowBottom) return true;
+    for (const height of claim.blocks.keys()) if (this.hashAt(height, plan) === done.hash) return true;
     const block = entry?.block;
-    return block != null && block.hash === done && this.#stands(block, plan);
+    return block != null && block.hash === done.hash && this.#stands(block, plan);
   }
 
   /** Whether a block in which something was proven is still there. What is older than all headers kept cannot be undone any more. */
@@ -288,19 +291,29 @@ export class HistoryWork {
     return taken.includes(true);
   }
 
-  #facts(found: readonly Found[]): { readonly facts: Facts; readonly newOutputs: boolean } {
+  /** @returns also the lowest block in which something may spend what became known with it; null: nothing did */
+  #facts(jobs: readonly Job[], findings: readonly Finding[]): { readonly facts: Facts; readonly spentFrom: number | null } {
     const { index, nowMs } = this.#deps;
     const builder = new FactsBuilder(index, nowMs());
     const blocks = new Map<string, { readonly ref: BlockRef; readonly txs: RawTx[] }>();
     const pool: RawTx[] = [];
-    for (const { tx, block } of found) {
+    for (const { tx, block } of findings.filter(isFound)) {
       if (block === null) pool.push(tx);
       else if (blocks.has(block.hash)) blocks.get(block.hash)?.txs.push(tx);
       else blocks.set(block.hash, { ref: block, txs: [tx] });
     }
     for (const { ref, txs } of [...blocks.values()].sort((a, b) => a.ref.height - b.ref.height)) builder.add(txs, ref);
     if (pool.length > 0) builder.add(pool, null);
-    return { facts: builder.facts(), newOutputs: builder.newOutputs().length > 0 };
+    const facts = builder.facts();
+    const paying = new Set(facts.outputs.map(({ txid }) => txid));
+    const from = jobs.flatMap(({ claim }, i) => (paying.has(claim.txid) ? [this.#lowestOf(claim, findings[i])] : []));
+    return { facts, spentFrom: from.length === 0 ? null : Math.min(...from) };
+  }
+
+  /** The lowest block a transaction can be in: what is not proven may be in an older one than it looks. */
+  #lowestOf({ blocks }: Claim, finding: Finding | undefined): number {
+    if (finding !== undefined && isFound(finding) && finding.block !== null) return finding.block.height;
+    return Math.min(this.#deps.index.windowBottom, ...blocks.keys());
   }
 }
 
@@ -328,7 +341,7 @@ function mark(jobs: readonly Job[], findings: readonly Finding[], servers: numbe
     const finding = findings[i];
     for (const tracked of scripts) {
       if (finding !== undefined && isFound(finding)) {
-        tracked.done.set(claim.txid, finding.block?.hash ?? "");
+        tracked.done.set(claim.txid, finding.block);
         if (finding.isOpen) tracked.laterMs = laterMs;
         continue;
       }
@@ -377,13 +390,13 @@ function piecesOf(
 const chunksOf = (jobs: readonly Job[]): readonly (readonly Job[])[] =>
   Array.from({ length: Math.ceil(jobs.length / TXS_PER_WRITE) }, (_, i) => jobs.slice(i * TXS_PER_WRITE, (i + 1) * TXS_PER_WRITE));
 
-/** Outputs became known: whatever of the same scripts was worked off before them may spend them. */
-function reopen(jobs: readonly Job[]): boolean {
+/** Outputs became known: whatever of the same scripts was worked off before them, and is in no older block than they, may spend them. */
+function reopen(jobs: readonly Job[], from: number): boolean {
   const now = new Set(jobs.map(({ claim }) => claim.txid));
   let any = false;
   for (const tracked of new Set(jobs.flatMap(({ scripts }) => scripts))) {
-    for (const txid of [...tracked.done.keys()]) {
-      if (!now.has(txid)) any = tracked.done.delete(txid) || any;
+    for (const [txid, block] of [...tracked.done]) {
+      if (!now.has(txid) && (block === null || block.height >= from)) any = tracked.done.delete(txid) || any;
     }
   }
   return any;

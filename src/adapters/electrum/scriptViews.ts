@@ -1,3 +1,4 @@
+import type { BlockRef } from "../../ports/chain.ts";
 import { type HistoryLine, parseHistory } from "./answers.ts";
 import { AskAgain } from "./askAgain.ts";
 import { serverFaultText } from "./fault.ts";
@@ -58,8 +59,8 @@ export type Tracked = {
   readonly left: WeakMap<RemoteServer, View>;
   /** When a server said first that there is nothing, though something is proven to be there, unix ms. */
   readonly silentSince: WeakMap<RemoteServer, number>;
-  /** What was made of its history, by transaction: hash of the block, empty in the mempool. */
-  readonly done: Map<string, string>;
+  /** What was made of its history, by transaction: its block; null: in the mempool. */
+  readonly done: Map<string, BlockRef | null>;
   /** A view is another one than when it was last worked off. */
   changed: boolean;
   /** When what nobody gave, or most deny, is to be asked for again, unix ms; null: there is no such thing. */

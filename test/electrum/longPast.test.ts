@@ -1,0 +1,41 @@
+import { afterEach, expect, test } from "vitest";
+import { CHAIN_SCHEMA, openChainStore } from "../../src/adapters/sqlite/chainStore.ts";
+import { openInlineDatabase } from "../../src/adapters/sqlite/inlineDatabase.ts";
+import { startElectrumChain } from "../contract/electrumChain.ts";
+import { SEGWIT_COIN } from "../contract/embeddedChain.ts";
+import { scriptNumber, spendOf } from "../contract/spendable.ts";
+import { whileTimePasses } from "./whileTimePasses.ts";
+
+const SERVERS = 3;
+const cleanup: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+test("what an address was paid and spent long ago is asked for once, and not again with each payment", async () => {
+  const COUNT = 120;
+  const w = await startElectrumChain(SEGWIT_COIN, SERVERS);
+  const asked = (): number => w.asked.filter((method) => method === "blockchain.transaction.get").length;
+  cleanup.push(() => w.close());
+  for (let i = 0; i < COUNT; i++) {
+    const id = w.pay(scriptNumber(1), 100_000n);
+    w.mine();
+    w.send(spendOf(w.format, 1, [{ txid: id, vout: 0, value: 100_000n }], scriptNumber(2)));
+  }
+  w.mine(450);
+  const chain = await w.openElectrum(openChainStore(openInlineDatabase(":memory:", [CHAIN_SCHEMA]), "TST"), { timeoutMs: 2_000 });
+  cleanup.push(() => chain.close());
+  await whileTimePasses(w, chain.watchScript(scriptNumber(1), 0));
+  expect(asked()).toBe(2 * COUNT);
+  // Of those that were spent long ago a hundred stay in memory.
+  expect(chain.outputs(scriptNumber(1))).toHaveLength(100);
+  w.asked.length = 0;
+  for (let i = 1; i <= 3; i++) {
+    w.pay(scriptNumber(1), 1_000n);
+    await whileTimePasses(w, chain.refresh());
+    w.mine();
+    await whileTimePasses(w, chain.refresh());
+    expect(chain.outputs(scriptNumber(1))).toHaveLength(100 + i);
+  }
+  expect(asked()).toBe(3);
+});
