@@ -26,6 +26,7 @@ const DUSTED_TEST = "test/electrum/dustedContracts.test.ts";
 const ODD_TEST = "test/electrum/oddAnswers.test.ts";
 const ODD_BRANCH_TEST = "test/electrum/ambiguousBranch.test.ts";
 const BETWEEN_TEST = "test/electrum/betweenBranches.test.ts";
+const UNREADABLE_TEST = "test/electrum/unreadableTx.test.ts";
 const PAST_TEST = "test/electrum/longPast.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
@@ -330,15 +331,22 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "one payment that this node cannot read is asked for at each look, of all servers",
     `${AT}/historyWork.ts`,
-    "if (!isDenied()) this.#again.refused(asking, nowMs());",
-    "if (isDenied()) this.#again.refused(asking, nowMs());",
-    POLITE_TEST,
+    "if (!isDenied()) for (const server of asked)",
+    "if (isDenied()) for (const server of asked)",
+    UNREADABLE_TEST,
+  ),
+  bug(
+    "one server that names a payment in ever other blocks has all others asked for it each time",
+    `${AT}/claims.ts`,
+    "({ txid, pool }: Claim, server: RemoteServer): string =>",
+    '({ txid, pool, blocks }: Claim, server: RemoteServer): string =>\n  [...blocks.keys()].join(" ") +',
+    UNREADABLE_TEST,
   ),
   bug(
     "a payment that this node could not read in a mempool is not asked for when it comes into a block",
-    `${AT}/historyWork.ts`,
-    "[claim.txid, ...claim.blocks.keys(), ...names",
-    "[claim.txid, ...names",
+    `${AT}/claims.ts`,
+    '? "waits" : "is in a block"',
+    '? "waits" : "waits"',
     LIAR_TEST,
   ),
   bug(
@@ -379,7 +387,7 @@ export const ELECTRUM: readonly PlantedBug[] = [
   bug(
     "what nobody gave once is never asked for again among many that nobody gives",
     `${AT}/historyWork.ts`,
-    "if (this.#ungiven.has(claim.txid) && !this.#again.isDue(keyOf(claim), nowMs)) return false;",
+    "if (this.#ungiven.has(claim.txid) && this.#mayGive(claim).length === 0) return false;",
     "",
     POLITE_TEST,
   ),

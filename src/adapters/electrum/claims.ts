@@ -42,3 +42,14 @@ export function aheadOf({ views }: Tracked, tipHeight: number): number | null {
 
 /** All who know the transaction. */
 export const knownBy = (claim: Claim): readonly RemoteServer[] => [...new Set([...claim.pool, ...[...claim.blocks.values()].flat()])];
+
+/** What one server says of a transaction: in a block it may have another form than in a mempool. Which block, a liar may say anew each time. */
+export const namingOf = ({ txid, pool }: Claim, server: RemoteServer): string =>
+  `${server.name} ${txid} ${pool.includes(server) ? "waits" : "is in a block"}`;
+
+/** Adds what was told of the same transaction at another script. */
+export function merge(into: Claim, from: Claim): void {
+  const servers = new Set(into.pool);
+  for (const server of from.pool) if (!servers.has(server)) into.pool.push(server);
+  for (const [height, claimants] of from.blocks) into.blocks.set(height, [...new Set([...(into.blocks.get(height) ?? []), ...claimants])]);
+}

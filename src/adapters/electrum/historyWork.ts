@@ -8,7 +8,7 @@ import type { BlockRef } from "../../ports/chain.ts";
 import type { ChainDelta } from "../../ports/chainStore.ts";
 import { AskAgain } from "./askAgain.ts";
 import { bothEnds } from "./bothEnds.ts";
-import { aheadOf, type Claim, claimsOf, knownBy } from "./claims.ts";
+import { aheadOf, type Claim, claimsOf, knownBy, merge, namingOf } from "./claims.ts";
 import type { Look } from "./fault.ts";
 import type { HeaderFollower } from "./headerFollower.ts";
 import type { HeaderPlan } from "./headerPlan.ts";
@@ -87,7 +87,7 @@ export class HistoryWork {
   /** Transactions that nobody gave when they were asked for last. */
   readonly #ungiven = new Set<string>();
 
-  /** When what most name and nobody gave is asked for again: each time counts at all of them, and may be of a hundred kilobytes. */
+  /** When who did not give what most name is asked for it again: each time counts, and may be of a hundred kilobytes. */
   readonly #again = new AskAgain();
   readonly #contested = new WeakMap<RemoteServer, AskCredit>();
   readonly #oldBlocks = new AskCredit(OLD_BLOCKS, OLD_BLOCK_MS);
@@ -250,15 +250,15 @@ export class HistoryWork {
     const isAway = (): boolean => witnesses() < knownBy(claim).length && !prover.isTooMuch(claim.txid);
     const unheard = (): Finding => (isAway() ? "lost" : "unheard");
     if (own === null && claim.blocks.size === 0 && !isHeard()) return unheard();
-    const asking = keyOf(claim);
-    if (own === null && !this.#again.isDue(asking, nowMs())) return "ungiven";
-    const tx = own ?? (await prover.fetch(claim.txid, inTurn(knownBy(claim), turn)));
+    const asked = own === null ? this.#mayGive(claim) : [];
+    if (own === null && asked.length === 0) return "ungiven";
+    const tx = own ?? (await prover.fetch(claim.txid, inTurn(asked, turn)));
     if (tx === null && isAway()) return "lost";
     if (tx === null) {
-      if (!isDenied()) this.#again.refused(asking, nowMs());
+      if (!isDenied()) for (const server of asked) this.#again.refused(namingOf(claim, server), nowMs());
       return "ungiven";
     }
-    this.#again.forget(asking);
+    for (const server of asked) this.#again.forget(namingOf(claim, server));
     this.#largest = Math.max(this.#largest, tx.raw.length);
     let isUnclear = false;
     let isOpen = false;
@@ -278,11 +278,17 @@ export class HistoryWork {
     return own !== null || isHeard() ? { tx, block: null, ...(isOpen ? { isOpen } : {}) } : unheard();
   }
 
+  /** Who may be asked for a transaction: of those who name it all who did not fail to give it lately. */
+  #mayGive(claim: Claim): readonly RemoteServer[] {
+    const nowMs = this.#deps.nowMs();
+    return knownBy(claim).filter((server) => this.#again.isDue(namingOf(claim, server), nowMs));
+  }
+
   /** Whether one of those who name what most deny may be asked for one more now. Counted at all of them. */
   #mayRead({ claim }: Job): boolean {
     const nowMs = this.#deps.nowMs();
     // What is not asked for now must not use up what others of its script wait for.
-    if (this.#ungiven.has(claim.txid) && !this.#again.isDue(keyOf(claim), nowMs)) return false;
+    if (this.#ungiven.has(claim.txid) && this.#mayGive(claim).length === 0) return false;
     const taken = knownBy(claim).map((server) => {
       const credit = this.#contested.get(server) ?? new AskCredit(MAX_CONTESTED, CONTESTED_MS);
       this.#contested.set(server, credit);
@@ -324,12 +330,6 @@ const joined = (delta: ChainDelta, { txs, outputs, spends }: Facts): ChainDelta 
   outputs: [...(delta.outputs ?? []), ...outputs],
   spends: [...(delta.spends ?? []), ...spends],
 });
-
-/** Somebody who comes to name it may give it, and in a block it may have another form than in a mempool. */
-const keyOf = (claim: Claim): string => {
-  const names = knownBy(claim).map(({ name }) => name);
-  return [claim.txid, ...claim.blocks.keys(), ...names.sort()].join(" ");
-};
 
 const isFound = (finding: Finding): finding is Found => typeof finding === "object";
 
@@ -400,10 +400,4 @@ function reopen(jobs: readonly Job[], from: number): boolean {
     }
   }
   return any;
-}
-
-function merge(into: Claim, from: Claim): void {
-  const servers = new Set(into.pool);
-  for (const server of from.pool) if (!servers.has(server)) into.pool.push(server);
-  for (const [height, claimants] of from.blocks) into.blocks.set(height, [...new Set([...(into.blocks.get(height) ?? []), ...claimants])]);
 }
