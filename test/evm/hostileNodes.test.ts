@@ -277,6 +277,7 @@ test.each([
     await world.drive(world.chain.watchAccount(OWNER));
     const since = calls.slice(from);
     expect(world.chain.status().tip?.finalized).not.toBeNull();
+    expect(since.some(({ params }) => params[0] === "finalized")).toBe(true);
     const calldata = since.flatMap(({ method, params }) => (method === "eth_call" ? [(params as { data: string }[])[0]?.data ?? ""] : []));
     expect(calldata.filter((data) => data.startsWith("0x70a08231"))).toEqual([]);
     expect(since.filter(({ method }) => method === "eth_getBalance").every(({ params }) => typeof params[1] === "object")).toBe(true);
@@ -1505,4 +1506,25 @@ test.each([
     if (sent) expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", sent: { txid: sent.txid } });
     expect(world.chain.gasPrices()?.legacy).toBe(2_000_000_000n);
   }
+});
+
+test("a passing failure of a node for the tag of final blocks hides none of them, and is over in the next look but one", async () => {
+  const world = scriptedWorld(1);
+  const only = node(world, 0);
+  for (let i = 0; i < 10; i++) world.evm.mine();
+  await world.drive(world.chain.watchAccount(OWNER));
+  const before = world.chain.status().tip?.finalized ?? expect.fail("nothing is final");
+  only.says.set("eth_getBlockByNumber", ([at], honest) => {
+    if (at === "finalized") throw new RpcRefusal(-32603, "Internal error");
+    return honest();
+  });
+  world.evm.mine();
+  await world.drive(world.chain.refresh());
+  only.says.clear();
+  expect(world.chain.status().tip?.finalized).toBe(before);
+  for (let i = 0; i < 3; i++) {
+    world.evm.mine();
+    await pass(world, 4);
+  }
+  expect(world.chain.status().tip?.finalized).toBe(before + 4);
 });

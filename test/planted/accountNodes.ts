@@ -37,6 +37,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a node that fails once when it is asked what is final is not asked again for ten minutes",
+    "src/adapters/evmRpc/evmNode.ts",
+    "Math.min(AGAIN_MS, FIRST_REST_MS * 2 ** Math.min(this.#finalRefusals++, 10))",
+    "AGAIN_MS",
+    HOSTILE,
+  ),
+  bug(
+    "nothing is final while a node does not tell what is",
+    POOL,
+    "return { node, head, finalized: node.finalized };",
+    "return { node, head, finalized: finalized?.ok ? node.finalized : null };",
+    HOSTILE,
+  ),
+  bug(
     "a node that limits how often it is asked passes for one that takes no block by its hash",
     "src/adapters/evmRpc/evmNode.ts",
     " || isLimit(probe.error))",

@@ -54,7 +54,9 @@ export class EvmNode {
   #trouble: string | null = null;
   /** Null: not tried. */
   #takesBlockHash: boolean | null = null;
+  #finalized: number | null = null;
   #finalizesFromMs = 0;
+  #finalRefusals = 0;
   #runsInitCodeFromMs = 0;
   readonly #mostLogRange: number;
   #logRange: number;
@@ -69,12 +71,21 @@ export class EvmNode {
     this.#logRange = logRange;
   }
 
-  /** Whether it knows the `finalized` tag. */
+  /** Whether it is asked for the block with the tag `finalized`. */
   get finalizes(): boolean {
     return this.#clock.nowMs() >= this.#finalizesFromMs;
   }
+  /** The last block it called final. What was final stays so while it does not tell. */
+  get finalized(): number | null {
+    return this.#finalized;
+  }
+  finalizedAt(height: number): void {
+    this.#finalized = height;
+    this.#finalRefusals = 0;
+  }
+  /** It may have failed: one that never knew the tag is asked less and less often. */
   cannotFinalize(): void {
-    this.#finalizesFromMs = this.#clock.nowMs() + AGAIN_MS;
+    this.#finalizesFromMs = this.#clock.nowMs() + Math.min(AGAIN_MS, FIRST_REST_MS * 2 ** Math.min(this.#finalRefusals++, 10));
   }
   /** Whether it runs init code that is not deployed. */
   get runsInitCode(): boolean {

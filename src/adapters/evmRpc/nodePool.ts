@@ -152,8 +152,8 @@ export class NodePool {
       return null;
     }
     if (finalized !== undefined && !finalized.ok && finalized.error.kind === "rpc" && !saysNothing(finalized.error)) node.cannotFinalize();
-    const last = finalized?.ok && finalized.value !== null && typeof finalized.value !== "bigint" ? finalized.value.number : null;
-    return { node, head, finalized: last };
+    if (finalized?.ok && finalized.value !== null && typeof finalized.value !== "bigint") node.finalizedAt(finalized.value.number);
+    return { node, head, finalized: node.finalized };
   }
 
   /**
