@@ -1508,6 +1508,34 @@ test.each([
   }
 });
 
+test.each([
+  [-32602, "block range extends beyond current head block: requested 402, head 401"],
+  [-32000, "requested block range [100, 402] is beyond latest executed block 401"],
+  [-32001, "402 could not be found"],
+  [429, "Your app has exceeded its compute units per second capacity."],
+])(
+  "a machine that refuses logs because it lacks the newest block, or is asked too often (%s %s), is asked for as many blocks in the next look",
+  async (code, says) => {
+    const world = scriptedWorld(1);
+    const [paid] = world.evm.mine([SENT]);
+    for (let i = 0; i < 300; i++) world.evm.mine();
+    const only = node(world, 0);
+    let refusals = 3;
+    const ranges: number[] = [];
+    only.says.set("eth_getLogs", (params, honest) => {
+      const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }];
+      ranges.push(Number(toBlock) - Number(fromBlock) + 1);
+      if (refusals-- > 0) throw new RpcRefusal(code, says);
+      return honest();
+    });
+    await world.drive(world.chain.watchPayment(KEY, 100));
+    expect(world.chain.payment(KEY)).toMatchObject({ state: "sent", events: "searching" });
+    await pass(world, 30);
+    expect(world.chain.payment(KEY)).toMatchObject({ events: "complete", sent: { txid: paid?.txid } });
+    expect(ranges).toEqual([302, 302, 302, 302]);
+  },
+);
+
 test("a passing failure of a node for the tag of final blocks hides none of them, and is over in the next look but one", async () => {
   const world = scriptedWorld(1);
   const only = node(world, 0);

@@ -25,10 +25,10 @@ const shown = (world: ScriptedWorld): string | null => {
 const logsAsked = (world: ScriptedWorld, n: number): number => node(world, n).calls.filter(({ method }) => method === "eth_getLogs").length;
 
 /** It gives the logs of so many blocks at most. */
-function giveLogsOf(blocks: number, from: ScriptedNode): void {
+function giveLogsOf(blocks: number, from: ScriptedNode, refusal = new RpcRefusal(-32005, "query exceeds the range")): void {
   from.says.set("eth_getLogs", (params, honest) => {
     const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }];
-    if (Number(toBlock) - Number(fromBlock) >= blocks) throw new RpcRefusal(-32005, "query exceeds the range");
+    if (Number(toBlock) - Number(fromBlock) >= blocks) throw refusal;
     return honest();
   });
 }
@@ -78,16 +78,34 @@ test("so it is with two that contradict each other, and where the secret came lo
   expect(shown(world)).toBe(SECRET);
 });
 
-test.each([1, 10, 32])("a node that gives the logs of %i blocks at most shows a claim in a block that comes later, too", async (blocks) => {
+test("a node that refuses the logs of its newest block shows the claims before it, and is asked for as many blocks each time", async () => {
   const world = await short(0, 1);
-  giveLogsOf(blocks, node(world, 2));
+  const left = node(world, 2);
+  left.says.set("eth_getLogs", (params, honest) => {
+    const [{ toBlock }] = params as [{ toBlock: string }];
+    if (Number(toBlock) === world.evm.tip.number) throw new RpcRefusal(-32602, "block range extends beyond current head block");
+    return honest();
+  });
   for (let i = 0; i < 20; i++) {
-    world.evm.mine(i === 15 ? [SPENT] : []);
+    world.evm.mine(i === 12 ? [SPENT] : []);
     await pass(world, 12);
   }
-  await pass(world, 60);
   expect(shown(world)).toBe(SECRET);
 });
+
+test.each([[1], [10], [32], [12, new RpcRefusal(429, "rate limit: 12 blocks at once")]] as const)(
+  "a node that gives the logs of %i blocks at most shows a claim in a block that comes later, too",
+  async (blocks, refusal?) => {
+    const world = await short(0, 1);
+    giveLogsOf(blocks, node(world, 2), refusal);
+    for (let i = 0; i < 20; i++) {
+      world.evm.mine(i === 15 ? [SPENT] : []);
+      await pass(world, 12);
+    }
+    await pass(world, 60);
+    expect(shown(world)).toBe(SECRET);
+  },
+);
 
 test("a node that names other secrets, other payments or other contracts shows nothing, and the next one still does", async () => {
   const world = await short(0);

@@ -302,7 +302,7 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a secret is looked for in the blocks of before only",
     SECRETS,
-    "const isNew = region.top < tip;",
+    "const isNew = region.top < newest;",
     "const isNew = region.top < 0;",
     SECRETS_TEST,
   ),
@@ -718,6 +718,34 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     '    if (error.kind === "ChainMismatch" && tokens.length === 1) await kept.keepTokens(platform, tokens, error.reason);\n',
     "",
     WALLET,
+  ),
+  bug(
+    "a machine that lacks the newest block of a range has its node asked for the logs of fewer blocks",
+    "src/adapters/evmRpc/fault.ts",
+    "(lacksBlock(fault.message) || isTooOften(fault))",
+    "isTooOften(fault)",
+    HOSTILE,
+  ),
+  bug(
+    "a node that is asked too often for logs is asked for fewer blocks, and so more often",
+    "src/adapters/evmRpc/fault.ts",
+    "(lacksBlock(fault.message) || isTooOften(fault))",
+    "lacksBlock(fault.message)",
+    HOSTILE,
+  ),
+  bug(
+    "a node that says of a range of blocks that it is above a rate limit is never asked for fewer",
+    "src/adapters/evmRpc/fault.ts",
+    " && !SIZE_TEXT.test(said);",
+    ";",
+    SECRETS_TEST,
+  ),
+  bug(
+    "a node whose logs come later than its blocks shows no secret while it is alone",
+    SECRETS,
+    "          newest = to - 1;\n          continue;\n",
+    "          return;\n",
+    SECRETS_TEST,
   ),
   bug(
     "the secret in one node's logs is passed over where most nodes do not know its transaction",

@@ -6,7 +6,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { LogAnswer } from "./answers.ts";
 import { paymentKey } from "./chainView.ts";
 import type { EvmNode } from "./evmNode.ts";
-import type { LookFault } from "./fault.ts";
+import { isLater, type LookFault, lacksBlock } from "./fault.ts";
 import { claimOfLog, eventIn, type FollowedTx, lookAtTxs, type SwapLog, type TxLook } from "./followedTxs.ts";
 import { blockQuery, logsQuery } from "./query.ts";
 import type { WatchedPayment } from "./watches.ts";
@@ -157,7 +157,8 @@ export class EventSearch {
     const topics = [...open].map((kind) => SWAP_TOPICS[kind]);
     const askedMs = this.#clock.nowMs();
     const [answer] = await node.ask([logsQuery(payment.contract, topics, from, to)], null, quorum.timeoutMs, signal);
-    const isAway = answer?.ok === false && answer.error.kind !== "bad_answer" && !(await answersAtAll(node, look, signal));
+    const fault = answer?.ok === false ? answer.error : null;
+    const isAway = fault !== null && fault.kind !== "bad_answer" && (isLater(fault) || !(await answersAtAll(node, look, signal)));
     reading.tookMs += Math.max(1, this.#clock.nowMs() - askedMs);
     const outages = this.#outages.get(node) ?? 0;
     if (isAway && outages < MAX_OUTAGES) {
@@ -165,7 +166,7 @@ export class EventSearch {
       return "away";
     }
     if (answer === undefined || !answer.ok) {
-      if (node.logRange <= LEAST_RANGE) return through();
+      if (node.logRange <= LEAST_RANGE || (fault?.kind === "rpc" && lacksBlock(fault.message))) return through();
       node.halveLogRange();
       return ok([]);
     }

@@ -8,7 +8,8 @@ export type NodeFault =
   | { readonly kind: "bad_answer"; readonly method: string; readonly detail: string };
 
 /** EIP-1474's code for it, HTTP's, which providers put into single answers of a batch, and what they say under any other. */
-const LIMIT_CODES = [-32005, 429];
+const HTTP_TOO_MANY = 429;
+const LIMIT_CODES = [-32005, HTTP_TOO_MANY];
 const LIMIT_TEXT = /\brate.?limit|too many requests|\bcapacity\b|throttl|\bquota\b/i;
 const MAX_LIMIT_CHARS = 300;
 
@@ -16,8 +17,16 @@ const MAX_LIMIT_CHARS = 300;
 export const isLimit = (fault: NodeFault): boolean =>
   fault.kind === "rpc" && (LIMIT_CODES.includes(fault.code) || LIMIT_TEXT.test(fault.message.slice(0, MAX_LIMIT_CHARS)));
 
-/** Words of geth and what is made from it, Erigon, Besu, Nethermind and reth. */
-const LACKS_BLOCK = /\b(header|block|hash)\b.{0,100}\b(not found|not be found|not currently canonical)|\bunknown block|\bfind block/i;
+const SIZE_TEXT = /\b(range|blocks|logs|results?|size)\b/i;
+/** The same, and not for the size of what was asked: one of the codes stands for both. */
+function isTooOften({ code, message }: { readonly code: number; readonly message: string }): boolean {
+  const said = message.slice(0, MAX_LIMIT_CHARS);
+  return (code === HTTP_TOO_MANY || LIMIT_TEXT.test(said)) && !SIZE_TEXT.test(said);
+}
+
+/** Words of geth and what is made from it, Erigon, Besu, Nethermind and reth; the last two of logs up to a block that is yet to come. */
+const LACKS_BLOCK =
+  /\b(header|block|hash)\b.{0,100}\b(not found|not be found|not currently canonical)|\bunknown block|\bfind block|\bbeyond\b.{0,40}\b(head|latest)\b|\b\d+ could not be found/i;
 const MAX_LACK_CHARS = 400;
 
 /** The machine that was asked does not have the block; another one behind the same address, or the same a moment later, may. */
@@ -25,6 +34,9 @@ export const lacksBlock = (said: string): boolean => LACKS_BLOCK.test(said.slice
 
 /** The same as of a limit: it says nothing of what the node can do. */
 export const saysNothing = (fault: NodeFault): boolean => isLimit(fault) || (fault.kind === "rpc" && lacksBlock(fault.message));
+
+/** It may give as many logs a moment later: fewer blocks at once would help nobody. */
+export const isLater = (fault: NodeFault): boolean => fault.kind === "rpc" && (lacksBlock(fault.message) || isTooOften(fault));
 
 /** Why a look at the chain, or a question to it, did not end. None of them changes what the view says. */
 export type LookFault =

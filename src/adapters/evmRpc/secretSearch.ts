@@ -7,6 +7,7 @@ import type { Log } from "../../ports/log.ts";
 import type { LogAnswer } from "./answers.ts";
 import { paymentKey } from "./chainView.ts";
 import type { EvmNode } from "./evmNode.ts";
+import { isLater } from "./fault.ts";
 import { blockQuery, logsQuery } from "./query.ts";
 import type { WatchedPayment, Watches } from "./watches.ts";
 
@@ -104,16 +105,23 @@ export class SecretSearch {
   async #readContract(node: EvmNode, contract: EvmAddress, payments: readonly Sought[], tip: number, signal: AbortSignal): Promise<void> {
     const lowest = Math.min(...payments.map(({ fromHeight }) => fromHeight));
     const region = this.#regionOf(node, contract, payments, tip);
+    let newest = tip;
     for (let asked = 0; asked < QUESTIONS; asked++) {
-      const isNew = region.top < tip;
+      const isNew = region.top < newest;
       const again = Math.min(OVERLAP, Math.floor(node.logRange / 2));
       const from = isNew ? Math.max(0, region.top + 1 - again) : Math.max(lowest, region.bottom - node.logRange);
-      const to = isNew ? Math.min(tip, from + node.logRange - 1) : region.bottom - 1;
+      const to = isNew ? Math.min(newest, from + node.logRange - 1) : region.bottom - 1;
       if (from > to) return;
       const query = logsQuery(contract, [SWAP_TOPICS.spent], from, to);
       const [answer] = await node.ask([query], null, this.#deps.timeoutMs, signal);
       if (answer === undefined || !answer.ok) {
         if (node.state === "away" || node.logRange <= 1) return;
+        if (answer?.ok === false && isLater(answer.error)) {
+          // Of one that always has its logs later than its blocks the rest is read; it may have these in the next round.
+          if (!isNew) return;
+          newest = to - 1;
+          continue;
+        }
         node.halveLogRange();
         continue;
       }
