@@ -227,6 +227,41 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     "src/app/swap/duties/publish.test.ts",
   ),
   bug(
+    "a withdrawal that nodes neither take nor refuse holds up the account for ever",
+    KEEPER,
+    "if (this.#unanswered && this.#isOver(this.#unanswered, HIDDEN, account)) {",
+    "if (this.#unanswered && this.#isOver(this.#unanswered, HIDDEN, account) && nonces.isMoot(head.txid)) {",
+    KEEPER_TEST,
+  ),
+  bug(
+    "only swaps get a withdrawal out of the way that nodes neither take nor refuse, not the next withdrawal",
+    KEEPER,
+    "nonces.isHeldUp || ",
+    "",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a withdrawal that a pool shows is cancelled where the answer to it was lost",
+    "src/app/coin/evm/nonceLedger.ts",
+    "entry.silence !== null && entry.signed.tx.nonce >= free;",
+    "entry.silence !== null && free >= 0n;",
+    KEEPER_TEST,
+  ),
+  bug(
+    "a withdrawal that the nodes before failed at is cancelled as soon as others are used",
+    "src/app/coin/evm/nonceLedger.ts",
+    "[entry.takenAt, entry.silence] = [null, null];",
+    "entry.takenAt = null;",
+    KEEPER_TEST,
+  ),
+  bug(
+    "what takes the place of a withdrawal waits until that is answered for",
+    "src/app/coin/evm/nonceLedger.ts",
+    " &&\n        !this.#isOutbid(signed),",
+    ",",
+    KEEPER_TEST,
+  ),
+  bug(
     "a dearer version of what a waiting swap signed is not sent, for pools have the one before",
     KEEPER,
     "else if (tx.nonce === pendingNonce || isBehind) {",
@@ -351,8 +386,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a filler of what was given up is never sent dearer",
     "src/app/coin/evm/nonceLedger.ts",
-    "const isFiller = to === signed.from && value === 0n && data.length === 0;",
-    "const isFiller = false && to === signed.from && value === 0n && data.length === 0;",
+    "isFiller(signed) && (this.isGivenUp(other.txid)",
+    "false && (this.isGivenUp(other.txid)",
     "src/app/coin/evm/nonceKeeper.test.ts",
   ),
   bug(
@@ -739,7 +774,7 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "an approval below the market is left alone while swaps wait behind it",
     KEEPER,
-    "      await this.#raise(head, signal);\n",
+    "      await this.#raise(head, signal, nonces.isMoot(head.txid));\n",
     "",
     KEEPER_TEST,
   ),
@@ -817,8 +852,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a failed swap's fee is paid at a higher price in place of nothing",
     KEEPER,
-    "nonces.isMoot(head.txid) ? emptyTo(address) : tx;",
-    "tx;",
+    "isForNothing ? emptyTo(address) : tx;",
+    "isForNothing && nonces.isUnanswered(head.txid) ? emptyTo(address) : tx;",
     KEEPER_TEST,
   ),
   bug(
@@ -831,8 +866,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "the filler of what a pool keeps is refused as a stranger",
     LEDGER,
-    "(this.isGivenUp(other.txid) || (this.isMoot(other.txid) && isDearer(signed.tx, other.tx)));",
-    "this.isGivenUp(other.txid);",
+    "this.isMoot(txid) || this.isUnanswered(txid);",
+    "this.isUnanswered(txid);",
     KEEPER_TEST,
   ),
   bug(

@@ -12,7 +12,7 @@ import { signEvmTx } from "../../../core/evm/signTx.ts";
 import { encodeSwapCall } from "../../../core/evm/swapContract.ts";
 import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
 import { keyPairFromScalar } from "../../../core/keys/keyPair.ts";
-import { err } from "../../../core/util/result.ts";
+import { err, ok } from "../../../core/util/result.ts";
 import type { AccountTx } from "../../../ports/accountChain.ts";
 import type { AccountTxStore } from "../../../ports/accountTxStore.ts";
 import { AccountFunds } from "./accountFunds.ts";
@@ -330,6 +330,84 @@ test("an approval that is in no pool is sent once more at each block, until a po
   chain.pendingNonce = 1n;
   await blocks(5);
   expect(sent().length).toBe(3);
+});
+
+/** Nodes fail at payments to others, and say neither yes nor no; an empty transfer to oneself they take. */
+function failAtPayments(): void {
+  chain.broadcast = async (raw) => {
+    chain.sent.push(raw);
+    const parsed = parseEvmTx(raw);
+    if (parsed.ok && parsed.value.tx.to === OTHER)
+      return { kind: "unknown", message: "a: it refused a request: Internal error (code -32603)." };
+    chain.pendingNonce = 1n;
+    return { kind: "accepted" };
+  };
+}
+
+test("a withdrawal that nodes neither take nor refuse holds up the next one for ten minutes, and swaps for as long: then its nonce is used for nothing", async () => {
+  failAtPayments();
+  await nonces.signNext((nonce) => ok(pay(nonce)), true, signal);
+  const next = () => nonces.signNext((nonce) => ok(pay(nonce, 2n, 5n)), true, signal);
+  await blocks(60);
+  // Nobody waits for it.
+  expect(sent().length).toBe(1);
+  expect(await next()).toMatchObject({
+    error: {
+      kind: "Rejected",
+      message: expect.stringMatching(/Internal error \(code -32603\)\); .* for ten minutes an empty transfer .* takes its place/),
+    },
+  });
+  await blocks(40);
+  expect(sent().every(({ to }) => to === OTHER)).toBe(true);
+  await blocks(2);
+  const filler = sent().at(-1);
+  expect(filler).toMatchObject({ nonce: 0n, to: address, value: 0n, data: new Uint8Array(0) });
+  expect(priceIn(filler)).toBeGreaterThan((2n * GWEI * 11n) / 10n);
+  // No pool is counted: nothing is asked of the nodes for the one it replaced.
+  chain.pendingNonce = 0n;
+  const before = sent().length;
+  await blocks(60);
+  expect(
+    sent()
+      .slice(before)
+      .every(({ to }) => to === address),
+  ).toBe(true);
+  expect(await next()).toMatchObject({ error: { kind: "Transport" } });
+  expect(sent().at(-1)).toMatchObject({ nonce: 1n, value: 5n });
+});
+
+test("so it is while a swap waits, also after a restart; what a node took in time, or a pool shows, is let be", async () => {
+  failAtPayments();
+  await nonces.send(pay(0n), signal);
+  await nonces.close();
+  await open();
+  const take = () => nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  take();
+  await blocks(30);
+  const accept = chain.broadcast;
+  chain.broadcast = async () => ({ kind: "accepted" });
+  await blocks(20);
+  chain.broadcast = accept;
+  await blocks(39);
+  expect(sent().every(({ to }) => to === OTHER)).toBe(true);
+  chain.pendingNonce = 1n;
+  await blocks(60);
+  expect(sent().every(({ to }) => to === OTHER)).toBe(true);
+  chain.pendingNonce = 0n;
+  await blocks(50);
+  expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
+});
+
+test("so it is not at once where other nodes are used meanwhile: they may take it", async () => {
+  failAtPayments();
+  await nonces.send(pay(0n), signal);
+  nonces.take((nonce) => pay(nonce));
+  await blocks(39);
+  nonces.nodesExchanged();
+  await blocks(30);
+  expect(sent().every(({ to }) => to === OTHER)).toBe(true);
+  await blocks(20);
+  expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
 });
 
 test("closed, it does nothing any more", async () => {

@@ -12,7 +12,7 @@ import type { EvmAccount } from "./evmAccount.ts";
 import { BASE_FEE_BLOCKS, bidRuleOf, isBelowMarket, MOST_PRICE, marketBid, priceOf } from "./gasBid.ts";
 import type { WaitingTx } from "./nonceLedger.ts";
 import { bidOf, greatestCost } from "./outgoing.ts";
-import { isDearer, raisedBid } from "./replacement.ts";
+import { isDearer, isFiller, raisedBid } from "./replacement.ts";
 import { type Call, signCall } from "./signCall.ts";
 
 /**
@@ -22,7 +22,8 @@ import { type Call, signCall } from "./signCall.ts";
 const HOLE = { blocks: 3, ms: 120_000 } as const;
 /**
  * How long what the pools are said to have, and nothing here knows, may hold up own transactions. Another wallet with this key gets so
- * long; then it may be replaced, and a node that only says so has held up nobody for ever. So is a dex fee that nobody needs any more.
+ * long; then it may be replaced, and a node that only says so has held up nobody for ever. So is a dex fee that nobody needs any more, and what nodes
+ * neither take nor refuse.
  */
 const HIDDEN = { blocks: 10, ms: 600_000 } as const;
 /** Each costs the gas of a transfer: a lie must not cost more. */
@@ -55,7 +56,7 @@ type Since = { readonly nonce: bigint; readonly height: number; readonly ms: num
 /**
  * Keeps the line of one account's nonces moving: a nonce that nothing has below others, or whose swap gave it up, is filled with an
  * empty transfer to the account itself, and an own transaction at the head of the line whose bid fell below the market while swaps wait behind it
- * is sent again at a higher price. Looks at each new block and does at most one thing for it. What belongs to a swap is left
+ * is sent again at a higher price; one that nodes neither take nor refuse is sent again, and replaced in the end. Looks at each new block and does at most one thing for it. What belongs to a swap is left
  * to the swap for as long as that needs it; while it waits for its other coin, the keeper sends what it had sent before, as dear as the swap would.
  */
 export class NonceKeeper {
@@ -66,6 +67,7 @@ export class NonceKeeper {
   #hole: Since | null = null;
   #head: Since | null = null;
   #hidden: Since | null = null;
+  #unanswered: Since | null = null;
   #stop: (() => void) | null = null;
   #awaitedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -121,7 +123,7 @@ export class NonceKeeper {
       await this.#fill(free ?? 0n, signal);
       return;
     }
-    const isAwaited = this.#deps.clock.nowMs() - this.#awaitedAtMs < AWAITED_MS;
+    const isAwaited = nonces.isHeldUp || this.#deps.clock.nowMs() - this.#awaitedAtMs < AWAITED_MS;
     const hidden = hiddenBelowOthers(account, waiting, isAwaited);
     this.#hidden = hidden === null ? null : this.#since(this.#hidden, hidden.from, account);
     if (hidden && this.#hidden && this.#isOver(this.#hidden, HIDDEN, account)) {
@@ -134,14 +136,21 @@ export class NonceKeeper {
     const isMoot = ({ signed }: WaitingTx): boolean => nonces.isMoot(signed.txid);
     const head = headOf(account, waiting, isMoot, isAwaited);
     this.#head = head === null ? null : this.#since(this.#head, head.tx.nonce, account);
+    const isUnanswered = head !== null && nonces.isUnanswered(head.txid) && !isFiller(head);
+    this.#unanswered = isUnanswered ? this.#since(this.#unanswered, head.tx.nonce, account) : null;
     if (head === null || this.#head === null) return;
+    if (this.#unanswered && this.#isOver(this.#unanswered, HIDDEN, account)) {
+      this.#unanswered = null;
+      await this.#raise(head, signal, true);
+      return;
+    }
     const prices = this.#deps.chain.gasPrices();
     const isWaiting = prices !== null && (isBelowMarket(bidOf(head.tx), prices) || isAboveBlock(this.#deps.chain, head.tx.gasLimit));
     if (isWaiting || nonces.isMoot(head.txid)) {
       // Not as it is: nodes may refuse now what they took before, and its nonce would count as free.
       if (!this.#isOver(this.#head, isWaiting ? RAISE : HIDDEN, account)) return;
       this.#head = null;
-      await this.#raise(head, signal);
+      await this.#raise(head, signal, nonces.isMoot(head.txid));
     } else if (account.pendingNonce === head.tx.nonce) {
       // No pool has it.
       await this.#deps.nonces.repeat(signal);
@@ -225,7 +234,8 @@ export class NonceKeeper {
     return isNeeded ? funds.freeForLine() : funds.free(null);
   }
 
-  async #raise(head: SignedEvmTx, signal: AbortSignal): Promise<void> {
+  /** @param isForNothing an empty transfer takes its place */
+  async #raise(head: SignedEvmTx, signal: AbortSignal, isForNothing: boolean): Promise<void> {
     const { chain, address, gas, nonces, log } = this.#deps;
     const prices = chain.gasPrices();
     if (!prices) return;
@@ -243,7 +253,7 @@ export class NonceKeeper {
     }
     const accessList = tx.type === "legacy" ? [] : tx.accessList;
     // Gas for a fee is enough for nothing.
-    const call = nonces.isMoot(head.txid) ? emptyTo(address) : tx;
+    const call = isForNothing ? emptyTo(address) : tx;
     const raised = signCall(this.#deps, call, { bid, gasLimit: fitBlock(chain, tx.gasLimit), nonce: tx.nonce, accessList });
     const more = greatestCost(raised.tx) - counted;
     const sent = await nonces.send(raised, signal, () => (more > this.#freeFor(tx.nonce) ? "its fee would take what is promised" : null));
@@ -295,8 +305,7 @@ function isSpend({ tx }: SignedEvmTx): boolean {
 
 /** Of a swap, an approval, which swaps wait for, or a filler. */
 function isForSwaps({ signed, ofSwap }: WaitingTx): boolean {
-  const { to, value, data } = signed.tx;
-  if (ofSwap || (to === signed.from && value === 0n && data.length === 0)) return true;
-  const call = parseErc20Call(data);
+  if (ofSwap || isFiller(signed)) return true;
+  const call = parseErc20Call(signed.tx.data);
   return call.ok && call.value.kind === "approve";
 }

@@ -166,7 +166,12 @@ test("while no node answers for a transaction nothing after it is sent: a withdr
   const { txid } = pay(0n);
   const again = `transaction ${txid} may be out, and is sent again before any other of this account`;
   expect(tries[0]).toEqual({ ok: false, error: { kind: "Transport", message: `a: no answer within 10 s; ${again}` } });
-  const refused = { error: { kind: "Rejected", message: expect.stringContaining(`no node answers for ${txid}`) } };
+  const refused = {
+    error: {
+      kind: "Rejected",
+      message: expect.stringContaining(`no node takes or refuses ${txid}, which was sent before with nonce 0 (a: no answer within 10 s);`),
+    },
+  };
   expect(tries.slice(1)).toMatchObject([refused, refused]);
   expect(chain.sent).toEqual([pay(0n).raw, pay(0n).raw, pay(0n).raw]);
   // The same one again, and a dearer one in its place, may be sent.

@@ -10,7 +10,7 @@ import { broadcastToResult, type SendError } from "../withdraw.ts";
 import { whyInNoBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
 import { type Outgoing, outgoingOf } from "./outgoing.ts";
-import { isDearer, samePayment } from "./replacement.ts";
+import { isDearer, isFiller, samePayment } from "./replacement.ts";
 import { type EntrustedTx, SwapTxs } from "./swapTxs.ts";
 
 /** Nonces below the chain's that are still remembered: deeper than a reorg goes. */
@@ -43,8 +43,11 @@ export type NonceLedgerDeps = {
 };
 
 type State = "signed" | "sent";
-/** `takenAt`: hash of the tip when the nodes last took it; null: not known to have arrived. */
-type Entry = { readonly signed: SignedEvmTx; readonly state: State; takenAt: string | null };
+/**
+ * `takenAt`: hash of the tip when the nodes last took it; null: not known to have arrived. `silence`: why, when it was last sent, the nodes
+ * neither took nor refused it; null: they did, or it was not sent since the start.
+ */
+type Entry = { readonly signed: SignedEvmTx; readonly state: State; takenAt: string | null; silence: string | null };
 
 /** An own transaction whose nonce no block has used. `ofSwap`: its swap sends and replaces it, nobody else. */
 export type WaitingTx = { readonly signed: SignedEvmTx; readonly ofSwap: boolean };
@@ -61,7 +64,8 @@ export type WaitingTx = { readonly signed: SignedEvmTx; readonly ofSwap: boolean
  *
  * Whatever was sent and is in no pool (it never arrived, or was dropped) holds up all that come after it. So it is sent once
  * more when the account is opened and before anything new is signed or sent; while no node answers for it, nothing after it is
- * sent: whoever repeats a withdrawal that had no answer must not pay once for each try.
+ * sent: whoever repeats a withdrawal that had no answer must not pay once for each try. Where that goes on for long, an empty transfer takes its
+ * nonce (`NonceKeeper`), at a higher price: at most one of the two is ever mined.
  *
  * Transactions of swaps have their nonce from the moment they are signed (`take`), in memory: their swap stores them before it
  * sends them, gives them here again after a restart (`adopt`), and sends and replaces them itself. Nothing else is sent with
@@ -79,6 +83,8 @@ export class NonceLedger {
   /** What the pools are said to hold below is not believed. */
   #doubtBelow = 0n;
   #exchanges = 0;
+  /** What something else was last not sent for. */
+  #heldUpBy: string | null = null;
 
   constructor(deps: NonceLedgerDeps) {
     this.#deps = deps;
@@ -89,7 +95,7 @@ export class NonceLedger {
     const { chain, store, address, log } = this.#deps;
     for (const { raw, state, txid } of await store.load(chain.chainId, address)) {
       const parsed = parseEvmTx(raw);
-      if (parsed.ok && parsed.value.txid === txid) this.#entries.set(txid, { signed: parsed.value, state, takenAt: null });
+      if (parsed.ok && parsed.value.txid === txid) this.#entries.set(txid, { signed: parsed.value, state, takenAt: null, silence: null });
       // No node takes it either. Without the account nothing of it could be claimed or taken back.
       else log.error("account_tx_unreadable", { coin: chain.ticker, txid });
     }
@@ -113,7 +119,11 @@ export class NonceLedger {
     if (!account) return null;
     const missing = [...this.#entries.values()].filter(
       ({ signed, state, takenAt }) =>
-        state === "sent" && signed.tx.nonce >= account.pendingNonce && takenAt !== account.block.hash && signed.tx.nonce !== except,
+        state === "sent" &&
+        signed.tx.nonce >= account.pendingNonce &&
+        takenAt !== account.block.hash &&
+        signed.tx.nonce !== except &&
+        !this.#isOutbid(signed),
     );
     missing.sort((a, b) => (a.signed.tx.nonce < b.signed.tx.nonce ? -1 : a.signed.tx.nonce > b.signed.tx.nonce ? 1 : 0));
     for (const { signed } of missing) {
@@ -130,7 +140,10 @@ export class NonceLedger {
     if (state === "unreachable")
       return { kind: "Rejected", message: `${(error ?? "the nodes are away").replace(/\.$/, "")}; nothing was sent` };
     if (unanswered === null || unanswered.tx.nonce >= nonce) return null;
-    const message = `no node answers for ${unanswered.txid}, which was sent before with nonce ${unanswered.tx.nonce} and is tried again each time; nothing else was sent`;
+    const { txid, tx } = unanswered;
+    this.#heldUpBy = txid;
+    const said = this.#entries.get(txid)?.silence?.replace(/\.$/, "");
+    const message = `no node takes or refuses ${txid}, which was sent before with nonce ${tx.nonce} (${said}); it is tried again each time, and where that goes on for ten minutes an empty transfer to the own address takes its place; nothing else was sent`;
     return { kind: "Rejected", message };
   }
 
@@ -267,6 +280,23 @@ export class NonceLedger {
     return chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);
   }
 
+  /** Whether nodes neither took nor refused it when it was last sent, and neither pools nor blocks have its nonce since. */
+  isUnanswered(txid: string): boolean {
+    const entry = this.#entries.get(txid);
+    const free = this.#deps.chain.account(this.#deps.address)?.pendingNonce ?? 0n;
+    return entry !== undefined && entry.silence !== null && entry.signed.tx.nonce >= free;
+  }
+
+  /** Whether something was not sent because of one that is unanswered still. */
+  get isHeldUp(): boolean {
+    return this.#heldUpBy !== null && this.isUnanswered(this.#heldUpBy);
+  }
+
+  /** Whether another that was sent has its nonce and pays more. */
+  #isOutbid({ tx }: SignedEvmTx): boolean {
+    return [...this.#entries.values()].some((e) => e.state === "sent" && e.signed.tx.nonce === tx.nonce && isDearer(e.signed.tx, tx));
+  }
+
   /** Nodes took these bytes, which their swap sends itself. */
   noteTaken(raw: Uint8Array): void {
     const txid = evmTxid(raw);
@@ -278,11 +308,11 @@ export class NonceLedger {
   get exchanges(): number {
     return this.#exchanges;
   }
-  /** Other nodes are used now, and took nothing yet. What the pools are said to hold is a look's, which is made anew. */
+  /** Other nodes are used now, and took nothing yet, nor failed at it. What the pools are said to hold is a look's, which is made anew. */
   nodesExchanged(): void {
     this.#exchanges++;
     this.#swapTxs.forgetTaken();
-    for (const entry of this.#entries.values()) entry.takenAt = null;
+    for (const entry of this.#entries.values()) [entry.takenAt, entry.silence] = [null, null];
   }
 
   /** A swap's transaction that is held; null also when its nonce was used so long ago that it was forgotten. */
@@ -389,6 +419,7 @@ export class NonceLedger {
     const { chain, address } = this.#deps;
     const outcome = await chain.broadcast(signed.raw, signal);
     const entry = this.#entries.get(signed.txid);
+    if (entry) entry.silence = outcome.kind === "unknown" ? outcome.message : null;
     if (outcome.kind === "rejected") await this.#put(signed, "signed");
     else if (outcome.kind !== "unknown" && entry) entry.takenAt = chain.account(address)?.block.hash ?? null;
     return outcome;
@@ -396,9 +427,7 @@ export class NonceLedger {
 
   /** Why it must not be sent; null: it may. */
   #refusal(signed: SignedEvmTx): string | null {
-    const { nonce, to, value, data } = signed.tx;
-    // The keeper's empty transfer, also a dearer one.
-    const isFiller = to === signed.from && value === 0n && data.length === 0;
+    const { nonce } = signed.tx;
     if (this.#entries.get(signed.txid)?.state === "sent") return null;
     const inNoBlock = whyInNoBlock(this.#deps.chain, signed.tx);
     if (inNoBlock !== null) return inNoBlock;
@@ -406,8 +435,9 @@ export class NonceLedger {
     const next = this.next();
     if (next !== null && nonce - next > MOST_SKIPPED)
       return `nonce ${nonce} is far above ${next}, the next of this account, and would wait for all between; make a new one with withdraw`;
+    const isReplaceable = ({ txid }: SignedEvmTx): boolean => this.isMoot(txid) || this.isUnanswered(txid);
     const mayFill = (other: SignedEvmTx): boolean =>
-      isFiller && (this.isGivenUp(other.txid) || (this.isMoot(other.txid) && isDearer(signed.tx, other.tx)));
+      isFiller(signed) && (this.isGivenUp(other.txid) || (isReplaceable(other) && isDearer(signed.tx, other.tx)));
     for (const { signed: other, ofSwap } of this.#taking()) {
       if (other.tx.nonce !== nonce || other.txid === signed.txid || mayFill(other)) continue;
       if (!ofSwap && samePayment(other.tx, signed.tx) && isDearer(signed.tx, other.tx)) continue;
@@ -419,7 +449,7 @@ export class NonceLedger {
   async #put(signed: SignedEvmTx, state: State): Promise<void> {
     const { chain, address, store } = this.#deps;
     await store.put({ chainId: chain.chainId, from: address, nonce: signed.tx.nonce, txid: signed.txid, raw: signed.raw, state });
-    this.#entries.set(signed.txid, { signed, state, takenAt: null });
+    this.#entries.set(signed.txid, { signed, state, takenAt: null, silence: null });
     await this.#prune();
   }
 

@@ -1,11 +1,14 @@
 import { type GasBid, replacementBid } from "../../../core/evm/gas.ts";
-import type { EvmTx } from "../../../core/evm/tx.ts";
+import type { EvmTx, SignedEvmTx } from "../../../core/evm/tx.ts";
 import { equalBytes } from "../../../core/util/bytes.ts";
 import { priceOf } from "./gasBid.ts";
 import { bidOf } from "./outgoing.ts";
 
 /** Whether two transactions do the same, whatever they bid. */
 export const samePayment = (a: EvmTx, b: EvmTx): boolean => a.to === b.to && a.value === b.value && equalBytes(a.data, b.data);
+
+/** Whether it does nothing but use its nonce: an empty transfer to the account itself. */
+export const isFiller = ({ from, tx: { to, value, data } }: SignedEvmTx): boolean => to === from && value === 0n && data.length === 0;
 
 /** Max and priority of a bid; a legacy price is both. */
 const figures = (bid: GasBid): readonly [bigint, bigint] =>
