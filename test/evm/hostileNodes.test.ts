@@ -1002,22 +1002,33 @@ async function takenInHiddenPool() {
   return { world, tx, only };
 }
 
-test.each(["already known", "AlreadyKnown", "Known transaction", "known transaction: 0xab", "transaction already imported"])(
-  "a node that shows nobody its pool and says '%s' has it: a refusal would free the nonce of what is out",
-  async (message) => {
-    const { world, tx, only } = await takenInHiddenPool();
-    only.says.set("eth_sendRawTransaction", () => {
-      throw new RpcRefusal(-32000, message);
-    });
-    expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "already_known" });
-    only.says.set("eth_sendRawTransaction", () => {
-      throw new RpcRefusal(-32000, "unknown transaction type");
-    });
-    expect(await world.drive(world.chain.broadcast(tx.raw))).toMatchObject({ kind: "rejected" });
-  },
-);
+test.each([
+  "already known",
+  "AlreadyKnown",
+  "Known transaction",
+  "known transaction: 0xab",
+  "transaction already imported",
+  "pending transaction with same hash already exists",
+  "failed to broadcast transaction: : tx already in mempool",
+  "tx already exists in cache",
+])("a node that shows nobody its pool and says '%s' has it: a refusal would free the nonce of what is out", async (message) => {
+  const { world, tx, only } = await takenInHiddenPool();
+  only.says.set("eth_sendRawTransaction", () => {
+    throw new RpcRefusal(-32000, message);
+  });
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toEqual({ kind: "already_known" });
+  only.says.set("eth_sendRawTransaction", () => {
+    throw new RpcRefusal(-32000, "unknown transaction type");
+  });
+  expect(await world.drive(world.chain.broadcast(tx.raw))).toMatchObject({ kind: "rejected" });
+});
 
-test.each(["nonce too low: next nonce 6, tx nonce 5", "Transaction nonce is too low. Try incrementing the nonce.", "OldNonce"])(
+test.each([
+  "nonce too low: next nonce 6, tx nonce 5",
+  "Transaction nonce is too low. Try incrementing the nonce.",
+  "OldNonce",
+  "invalid nonce; got 5, expected 6: invalid sequence",
+])(
   "a node that says '%s' and does not show the transaction may have it in a block: whoever is told that it was refused pays again",
   async (message) => {
     const world = scriptedWorld(1);

@@ -51,6 +51,20 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     HOSTILE,
   ),
   bug(
+    "a chain of the Cosmos SDK, or Rootstock, refuses what it has already",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    "|with same hash already exists|\\btx already (in mempool|exists in cache)",
+    "",
+    HOSTILE,
+  ),
+  bug(
+    "a chain of the Cosmos SDK refuses what is in a block already",
+    "src/adapters/evmRpc/broadcastTx.ts",
+    "|\\binvalid nonce; got\\b",
+    "",
+    HOSTILE,
+  ),
+  bug(
     "a node that limits how often it is asked passes for one that takes no block by its hash",
     "src/adapters/evmRpc/evmNode.ts",
     " || isLimit(probe.error))",

@@ -13,10 +13,11 @@ const sendQuery = (raw: Uint8Array): Query<string> => ({
   parse: parseTxHash,
 });
 
-/** Words of geth, Erigon and reth; Nethermind; Besu and old geth; OpenEthereum and anvil. */
-const KNOWN = /already ?known|\bknown transaction|already imported/i;
-/** A block has a transaction with this nonce: words of geth and most others; Nethermind. */
-const NONCE_USED = /nonce (is )?too low|\bOldNonce\b/i;
+/** Words of geth, Erigon and reth; Nethermind; Besu and old geth; OpenEthereum and anvil; rskj; chains of the Cosmos SDK. */
+const KNOWN =
+  /already ?known|\bknown transaction|already imported|with same hash already exists|\btx already (in mempool|exists in cache)/i;
+/** A block has a transaction with this nonce: words of geth and most others; Nethermind; chains of the Cosmos SDK, which say so of a gap, too. */
+const NONCE_USED = /nonce (is )?too low|\bOldNonce\b|\binvalid nonce; got\b/i;
 
 /** The node failed, or had no time: Besu's words for whatever it does not name and those of gateways; geth's. It may have passed it on before. */
 const NO_REFUSAL = /^internal( server| json-?rpc)? error\.?$|timed ?out\b|\btimeout\b|deadline exceeded/i;
