@@ -189,6 +189,30 @@ test("calls whose time was over before there was a connection are not sent over 
   expect(await rpc.callBatch?.(calls)).toEqual(calls.map(() => ok("a")));
 });
 
+test.each([
+  ["in a list", (id: number) => [{ jsonrpc: "2.0", id, error: { code: -32005, message: "rate limit exceeded" } }]],
+  ["without an id", () => ({ jsonrpc: "2.0", id: null, error: { code: -32005, message: "rate limit exceeded" } })],
+])("a node that has one error %s for a batch because it is asked too often gets batches as before", async (_, refusal) => {
+  const seen: boolean[] = [];
+  const open: OpenTextSocket = async (handlers) =>
+    ok({
+      send: (text) => {
+        const parsed = JSON.parse(text) as { id: number }[];
+        seen.push(Array.isArray(parsed));
+        const answers = seen.length > 1 ? parsed.map(({ id }) => ({ jsonrpc: "2.0", id, result: id })) : refusal(parsed[0]?.id ?? 0);
+        handlers.onText(JSON.stringify(answers));
+        return true;
+      },
+      close: () => handlers.onClose("closed"),
+    });
+  const { rpc } = new WsRpc("far", open, new VirtualClock());
+  const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
+  const limited = err({ kind: "rpc", code: -32005, message: "rate limit exceeded" });
+  expect(await rpc.callBatch?.(calls)).toEqual([limited, limited, limited]);
+  expect((await rpc.callBatch?.(calls))?.every((a) => a.ok)).toBe(true);
+  expect(seen).toEqual([true, true]);
+});
+
 test("one call of a batch that fails turns no batch away", async () => {
   const clock = new VirtualClock();
   let messages = 0;

@@ -685,6 +685,27 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
     "src/app/coin/evm/evmSwapChain.test.ts",
   ),
   bug(
+    "a node that is asked too often over HTTP is asked call by call for ten minutes, and so more often",
+    "src/adapters/jsonRpc/daemonAnswer.ts",
+    'error?.kind === "rpc" && refusesForNow(error.message)',
+    'error?.kind === "busy" && refusesForNow(error.message)',
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
+  bug(
+    "a node that is asked too often over a WebSocket is asked call by call for ten minutes, and so more often",
+    "src/adapters/evmRpc/wsCalls.ts",
+    "&& refusesForNow(error.error.message)",
+    '&& error.error.message === ""',
+    "test/evm/webSocket.test.ts",
+  ),
+  bug(
+    "a node that takes no batch of so many calls for its rate limit is asked for no call by itself",
+    "src/core/util/askedTooOften.ts",
+    " && !/\\bbatch/i.test(said.slice(0, MAX_CHARS));",
+    ";",
+    "src/adapters/jsonRpc/daemonClient.test.ts",
+  ),
+  bug(
     "a node that turned one batch away over HTTP is asked call by call for ever",
     "src/adapters/jsonRpc/daemonClient.ts",
     "const NO_BATCHES_MS = 600_000;",
@@ -750,7 +771,7 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a node that says of a range of blocks that it is above a rate limit is never asked for fewer",
     "src/adapters/evmRpc/fault.ts",
-    " && !SIZE_TEXT.test(said);",
+    " && !SIZE_TEXT.test(message.slice(0, MAX_LIMIT_CHARS));",
     ";",
     SECRETS_TEST,
   ),

@@ -610,8 +610,8 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   bug(
     "a node over WebSocket that turns a batch away passes for one that is away",
     "src/adapters/evmRpc/wsCalls.ts",
-    "answers.length < ids.length && isMeant(ids)",
-    "answers.length > ids.length && isMeant(ids)",
+    "answers.length < of.length && isMeant(of)",
+    "answers.length > of.length && isMeant(of)",
     "test/evm/webSocket.test.ts",
   ),
   bug(

@@ -1,3 +1,4 @@
+import { saysTooOften } from "../../core/util/askedTooOften.ts";
 import { assertNever } from "../../core/util/result.ts";
 import type { DaemonError } from "../../ports/daemonRpc.ts";
 
@@ -10,18 +11,16 @@ export type NodeFault =
 /** EIP-1474's code for it, HTTP's, which providers put into single answers of a batch, and what they say under any other. */
 const HTTP_TOO_MANY = 429;
 const LIMIT_CODES = [-32005, HTTP_TOO_MANY];
-const LIMIT_TEXT = /\brate.?limit|too many requests|\bcapacity\b|throttl|\bquota\b/i;
 const MAX_LIMIT_CHARS = 300;
 
 /** The node would not look at what it was asked: that says nothing of what it can do. */
 export const isLimit = (fault: NodeFault): boolean =>
-  fault.kind === "rpc" && (LIMIT_CODES.includes(fault.code) || LIMIT_TEXT.test(fault.message.slice(0, MAX_LIMIT_CHARS)));
+  fault.kind === "rpc" && (LIMIT_CODES.includes(fault.code) || saysTooOften(fault.message));
 
 const SIZE_TEXT = /\b(range|blocks|logs|results?|size)\b/i;
 /** The same, and not for the size of what was asked: one of the codes stands for both. */
 function isTooOften({ code, message }: { readonly code: number; readonly message: string }): boolean {
-  const said = message.slice(0, MAX_LIMIT_CHARS);
-  return (code === HTTP_TOO_MANY || LIMIT_TEXT.test(said)) && !SIZE_TEXT.test(said);
+  return (code === HTTP_TOO_MANY || saysTooOften(message)) && !SIZE_TEXT.test(message.slice(0, MAX_LIMIT_CHARS));
 }
 
 /** Words of geth and what is made from it, Erigon, Besu, Nethermind and reth; the last two of logs up to a block that is yet to come. */

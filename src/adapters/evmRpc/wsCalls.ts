@@ -1,3 +1,4 @@
+import { refusesForNow } from "../../core/util/askedTooOften.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { DaemonCall, DaemonError } from "../../ports/daemonRpc.ts";
 import { countsValues } from "./jsonBounds.ts";
@@ -88,23 +89,30 @@ export class WsCalls {
     const fields = messages.filter(isFields);
     for (const message of fields) {
       if (typeof message.id !== "number") continue;
-      const settle = this.#pending.get(message.id);
-      this.#pending.delete(message.id);
-      settle?.(readMember(message));
+      this.#settle(message.id, readMember(message));
     }
     this.#noteRefusal(fields, /^\s*\[/.test(text));
     return fields.filter(({ method }) => method === "eth_subscription").length;
   }
 
+  #settle(id: number, answer: WsAnswer): void {
+    const settle = this.#pending.get(id);
+    this.#pending.delete(id);
+    settle?.(answer);
+  }
+
   /**
    * A batch that is turned away has one error for all of its calls: in a list with the id of the first (go-ethereum), or without an id. The
-   * others would wait in vain, and the node pass for one that is away.
+   * others would wait in vain, and the node pass for one that is away. Of one that is asked too often the error is that of each call.
    */
   #noteRefusal(messages: readonly Fields[], isList: boolean): void {
     const answers = messages.filter(({ method }) => method === undefined);
     if (answers.length === 0 || answers.some(({ error }) => error === undefined || error === null)) return;
     const isMeant = (ids: readonly number[]): boolean => answers.some(({ id }) => typeof id !== "number" || (isList && ids.includes(id)));
-    const [, refuse] = [...this.#batches].find(([ids]) => answers.length < ids.length && isMeant(ids)) ?? [];
-    refuse?.();
+    const [ids = [], refuse] = [...this.#batches].find(([of]) => answers.length < of.length && isMeant(of)) ?? [];
+    const error = answers[0] && readMember(answers[0]);
+    if (error?.ok === false && error.error.kind === "rpc" && refusesForNow(error.error.message))
+      for (const id of ids) this.#settle(id, error);
+    else refuse?.();
   }
 }

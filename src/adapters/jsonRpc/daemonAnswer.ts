@@ -1,3 +1,4 @@
+import { refusesForNow } from "../../core/util/askedTooOften.ts";
 import { err, ok, type Result } from "../../core/util/result.ts";
 import type { DaemonError } from "../../ports/daemonRpc.ts";
 import type { HttpAnswer } from "./postJson.ts";
@@ -98,6 +99,12 @@ export function parseSingleAnswer(answer: Result<HttpAnswer, DaemonError>, id: n
   return content.ok ? readMember(content.value, id) : content;
 }
 
+/** One error for all calls of a batch: the server takes none, or none of so many, or is asked too often. */
+function refusalOf(first: unknown, count: number): readonly Result<unknown, DaemonError>[] | "no_batches" {
+  const error = isFields(first) && isFields(first.error) ? readError(first.error) : null;
+  return error?.kind === "rpc" && refusesForNow(error.message) ? Array.from({ length: count }, () => err(error)) : "no_batches";
+}
+
 /**
  * Answers of a batch in the order of its ids `firstId`, `firstId + 1`, …; `no_batches` when the daemon takes none, or none of so many:
  * go-ethereum has one error for all calls of a batch above its limit, in a list.
@@ -109,10 +116,10 @@ export function parseBatchAnswer(
 ): readonly Result<unknown, DaemonError>[] | "no_batches" {
   const content = open(answer);
   if (!content.ok) return Array.from({ length: count }, () => content);
-  if (isFields(content.value)) return "no_batches";
+  if (isFields(content.value)) return refusalOf(content.value, count);
   if (!Array.isArray(content.value) || content.value.length > count) return Array.from({ length: count }, () => err(NOT_JSON_RPC));
   const isRefused = content.value.length < count && content.value.every((member) => isFields(member) && isFields(member.error));
-  if (isRefused && content.value.length > 0) return "no_batches";
+  if (isRefused && content.value.length > 0) return refusalOf(content.value[0], count);
   const byId = new Map<unknown, unknown>(content.value.map((member: unknown) => [isFields(member) ? member.id : undefined, member]));
   return Array.from({ length: count }, (_, i) => readMember(byId.get(firstId + i), firstId + i));
 }

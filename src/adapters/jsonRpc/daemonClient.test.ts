@@ -275,13 +275,34 @@ test("a node that takes no batch of so many calls, and has one error for all of 
   expect((await client.callBatch(calls)).every((a) => a.ok)).toBe(true);
 });
 
+test.each([
+  ["by itself", (id: unknown) => ({ error: { code: -32005, message: "daily request count exceeded, request rate limited" }, id })],
+  ["in a list", (id: unknown) => [{ error: { code: -32007, message: "50/second request limit reached" }, id }]],
+])(
+  "a node that has one error %s for a batch because it is asked too often is not asked call by call: that would be more often",
+  async (_, refusal) => {
+    let requests = 0;
+    let isLimited = true;
+    const client = await serve((body, response) => {
+      requests++;
+      const batch = JSON.parse(body) as { id: unknown }[];
+      reply(response, isLimited ? refusal(batch[0]?.id) : batch.map(({ id }) => ({ result: id, id })));
+    });
+    const calls = [1, 2, 3].map((n) => ({ method: "x", params: [n] }));
+    expect((await client.callBatch(calls)).map((a) => (a.ok ? "answered" : a.error.kind))).toEqual(["rpc", "rpc", "rpc"]);
+    isLimited = false;
+    expect((await client.callBatch(calls)).every((a) => a.ok)).toBe(true);
+    expect(requests).toBe(2);
+  },
+);
+
 test("a daemon without batches is asked call by call, and for one again after ten minutes", async () => {
   let batches = 0;
   const clock = new VirtualClock();
   const answer: Handler = (body, response) => {
     if (!body.startsWith("[")) return reply(response, { result: idOf(body), error: null, id: idOf(body) });
     batches++;
-    return reply(response, { result: null, error: { code: -32600, message: "no batches" }, id: null }, 400);
+    return reply(response, { result: null, error: { code: -32600, message: "no batches: rate limit" }, id: null }, 400);
   };
   const client = await serve(answer, {}, clock);
   const calls = [1, 2].map((n) => ({ method: "x", params: [n] }));
