@@ -46,7 +46,7 @@ function secretWarnings(raw: Fields, source: ConfigSource): string[] {
 export function configWarnings(raw: Fields, fields: KdfFields, source: ConfigSource, rustLog: string): readonly string[] {
   const known = Object.keys(kdfSchema.shape);
   const unknown = Object.keys(raw).filter((key) => !known.includes(key));
-  const isKeyless = (fields.passphrase ?? null) === null && fields.wallet_name === undefined;
+  const isKeyless = fields.passphrase === undefined && fields.wallet_name === undefined;
   return [
     ...(isKeyless ? [NO_KEYS] : []),
     ...secretWarnings(raw, source),

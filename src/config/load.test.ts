@@ -7,6 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { toDecimalString } from "../core/money/rational.ts";
 import type { Surroundings } from "./configSources.ts";
 import { type LoadedConfig, loadConfig } from "./load.ts";
+import { kdfSchema } from "./schema.ts";
 
 const ROOT = mkdtempSync(join(tmpdir(), "swapnode-config-"));
 afterAll(() => rmSync(ROOT, { recursive: true, force: true }));
@@ -232,6 +233,18 @@ test("unknown keys of KDF's files warn with the nearest name and change nothing"
   expect(warnings.join("\n")).toContain("entry 1 is left out");
   expect(warnings.join("\n")).toContain("DOC stands twice");
   expect(warnings.join("\n")).toContain("BAD is left out: txfee");
+});
+
+test("a key that is null is one that is not there, whatever its type, as programs write what they have no value for", () => {
+  const here = { cwd: folder(), home: folder() };
+  const optional = Object.keys(kdfSchema.shape).filter((key) => !(key in BASE));
+  const nulls = Object.fromEntries(optional.map((key) => [key, null]));
+  const withNulls = loaded(load({ ...BASE, ...nulls }, here)).config;
+  expect(withNulls).toEqual(loaded(load(BASE, here)).config);
+  expect(loaded(load({ ...BASE, netid: null, coins: null })).config).toMatchObject({ netid: 0, coins: new Map() });
+  expect(refusal(load({ ...BASE, rpc_password: null }))).toContain("rpc_password must be set");
+  expect(refusal(load({ ...BASE, wallet_name: null, wallet_password: "StrongPass123*" }))).toContain("go together");
+  expect(loaded(load({ ...BASE, rpcprot: null })).warnings.join("\n")).toContain('unknown key "rpcprot"');
 });
 
 test("a passphrase that others can read warns: as an argument, and in a file with an open mode", () => {

@@ -31,7 +31,7 @@ function firstIssue(error: z.ZodError, where: string): string {
 }
 
 function parseSection(value: unknown): Result<SwapnodeFields, string> {
-  const section = value ?? {};
+  const section = value === undefined ? {} : value;
   if (!isObject(section)) return err("Invalid configuration: swapnode must be an object");
   const overrides = isObject(section.profile_overrides) ? section.profile_overrides : {};
   for (const [fields, where, known] of [
@@ -59,15 +59,15 @@ function chooseProfile(netid: number, section: SwapnodeFields): Result<NetworkPr
 
 /** Whose node it is: words, or a wallet that has them or gets them, or nobody's. */
 function ownerOf(fields: KdfFields, allowWeak: boolean): Result<Pick<NodeConfig, "passphrase" | "wallet">, string> {
-  const { passphrase = null, wallet_name: name, wallet_password: password } = fields;
+  const { passphrase, wallet_name: name, wallet_password: password } = fields;
   if (isObject(passphrase)) return err(`Invalid configuration: ${ENCRYPTED_PASSPHRASE}`);
-  if (passphrase !== null && typeof passphrase !== "string") return err("Invalid configuration: passphrase must be text");
+  if (passphrase !== undefined && typeof passphrase !== "string") return err("Invalid configuration: passphrase must be text");
   if (passphrase === "") return err("passphrase must not be empty");
   if ((name === undefined) !== (password === undefined)) return err("Invalid configuration: wallet_name and wallet_password go together");
   const problem = password === undefined || allowWeak ? null : passwordProblem(password);
   if (problem !== null) return err(`wallet_password: ${problem}`);
   return ok({
-    passphrase: passphrase === null ? null : new Secret(passphrase),
+    passphrase: passphrase === undefined ? null : new Secret(passphrase),
     wallet: name === undefined || password === undefined ? null : { name, password: new Secret(password) },
   });
 }
@@ -86,7 +86,7 @@ function metricsOf(fields: KdfFields): Result<NodeConfig["metrics"], string> {
 }
 
 function loadCoins(fields: KdfFields, at: Surroundings): Result<CoinsFile, string> {
-  if (fields.coins !== undefined && fields.coins !== null) return parseCoins(fields.coins, "coins of the configuration");
+  if (fields.coins !== undefined) return parseCoins(fields.coins, "coins of the configuration");
   const source = readCoinsSource(at);
   if (!source.ok) return source;
   if (source.value === null)
@@ -104,11 +104,14 @@ function logLevel(section: SwapnodeFields, env: Surroundings["env"]): NodeConfig
   return "info";
 }
 
+/** As in KDF a key that is null is one that is not there: programs write null for what they have no value for. */
+const withoutNulls = (raw: Fields): Fields => Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null));
+
 /** Checks in KDF's order where it has one: passwords first, then network, then the peer-to-peer role. */
 function build(raw: Fields, source: ConfigSource, at: Surroundings): Result<LoadedConfig, string> {
   const passwordText = rpcPasswordProblem(raw.rpc_password, raw.allow_weak_password === true);
   if (passwordText !== null) return err(passwordText);
-  const parsed = kdfSchema.safeParse(raw);
+  const parsed = kdfSchema.safeParse(withoutNulls(raw));
   if (!parsed.success) return err(firstIssue(parsed.error, ""));
   const fields = parsed.data;
   const section = parseSection(fields.swapnode);

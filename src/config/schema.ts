@@ -98,7 +98,7 @@ export const swapnodeSchema = z.strictObject({
     .describe("Least level that is logged. Default: from RUST_LOG, else info."),
 });
 
-/** The keys of KDF's own configuration (reference rpc.md 2.2). Unknown ones are a warning. */
+/** The keys of KDF's own configuration (reference rpc.md 2.2) that are not null. Unknown ones are a warning. */
 export const kdfSchema = z.object({
   gui: text.optional().describe("Name of the client, stored in swap statuses."),
   netid: z.number().int().min(0).default(0).describe("Network number; decides the peer-to-peer ports. 7777 is refused."),
@@ -143,11 +143,11 @@ export const kdfSchema = z.object({
         .regex(SEED, "must be an IPv4 address or a lower-case domain name, without port or scheme, optionally followed by /p2p/<peer id>"),
     )
     .max(MAX_SEEDS)
-    .nullish()
+    .optional()
     .describe("Nodes to connect to first."),
   i_am_seed: z.boolean().default(false).describe("Relay messages for others and listen."),
-  is_bootstrap_node: z.boolean().nullish().describe("First seed of a network: needs i_am_seed and no seednodes."),
-  disable_p2p: z.boolean().nullish().describe("Run without a network: no order book, no swaps."),
+  is_bootstrap_node: z.boolean().optional().describe("First seed of a network: needs i_am_seed and no seednodes."),
+  disable_p2p: z.boolean().optional().describe("Run without a network: no order book, no swaps."),
   p2p_in_memory: z.boolean().default(false).describe("Test transport inside one process."),
   p2p_in_memory_port: z.number().int().min(0).optional().describe("Its port."),
   myipaddr: ip.optional().describe("Address of this machine on which a seed listens. Default: all it has."),
@@ -166,16 +166,16 @@ export const kdfSchema = z.object({
     .number()
     .min(1)
     .max(86_400)
-    .nullish()
+    .optional()
     .describe("Seconds between lines of the log with all that is measured. Default: none are written."),
   prometheusport: port
-    .nullish()
+    .optional()
     .describe("Port of http://<rpcip>:<port>/metrics, which serves what is measured in Prometheus' format. Default: closed."),
   prometheus_credentials: z
     .string()
     .max(1_000)
     .regex(/^[^:]+:./, "must be user:password")
-    .nullish()
+    .optional()
     .describe("user:password asked for at prometheusport. Needed when rpcip is not loopback."),
   event_streaming_configuration: z.unknown().optional().describe("Accepted and ignored."),
   message_service_cfg: z.unknown().optional().describe("Accepted and ignored."),

@@ -251,6 +251,13 @@ export const EDGES: readonly PlantedBug[] = [
     LOG_TEST,
   ),
   bug(
+    "a start is refused for a key of MM2.json that is null",
+    "src/config/load.ts",
+    "filter(([, value]) => value !== null)",
+    "filter(() => true)",
+    LOAD_TEST,
+  ),
+  bug(
     "a configuration that is not JSON is quoted",
     "src/config/load.ts",
     "(${source.value.name}${place",
