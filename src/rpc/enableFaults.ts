@@ -20,13 +20,13 @@ export const ENABLE_FAULTS: FaultTable<EnableError> = {
   BeingDisabled: { http: 400, when: "The coin is just being disabled.", text: ({ coin }) => `Coin ${coin} is being disabled; try again` },
   Mm2NotSet: {
     http: 400,
-    when: "The coins file has no such coin, or neither it nor the request has `mm2`.",
+    when: "Neither the coins file nor the request has `mm2` for the coin.",
     text: () => "mm2 param is not set neither in coins config nor enable request, assuming that coin is not supported",
   },
   ProtocolMissing: {
     http: 400,
-    when: "The coin's entry has no `protocol`.",
-    text: ({ coin }) => `"protocol" field is missing in coins file. The entry of ${coin} needs one, for example {"type":"UTXO"}`,
+    when: "The coin's entry has no `protocol`, or the coins file has no such coin and the request has `mm2`.",
+    text: ({ coin }) => `"protocol" field is missing in coins file. ${coin} needs an entry with one, for example {"type":"UTXO"}`,
   },
   NotSupported: {
     http: 400,

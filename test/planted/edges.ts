@@ -823,6 +823,13 @@ export const EDGES: readonly PlantedBug[] = [
     "test/rpc/conformance/wallet.test.ts",
   ),
   bug(
+    "a coin without an entry is said to lack the mm2 that the request has",
+    "src/app/coin/coinRegistry.ts",
+    'if (!entry) return err({ kind: "ProtocolMissing", coin: ticker });',
+    'if (!entry) return err({ kind: "Mm2NotSet", coin: ticker });',
+    "test/rpc/conformance/wallet.test.ts",
+  ),
+  bug(
     "a coin that is just being disabled is enabled once more",
     "src/app/coin/coinRegistry.ts",
     "    this.#shelf.passive.add(ticker);\n    this.#shelf.closing.add(ticker);\n",

@@ -75,7 +75,8 @@ export class CoinRegistry {
     if (this.#stopping.signal.aborted) throw new Aborted("the node stops");
     const taken = this.#taken(ticker);
     if (taken) return err(taken);
-    if (!entry || !(entry.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
+    if (!(entry?.mm2 || request.mm2)) return err({ kind: "Mm2NotSet", coin: ticker });
+    if (!entry) return err({ kind: "ProtocolMissing", coin: ticker });
     const back = this.#shelf.coins.get(ticker);
     const before = this.#shelf.unseen.get(ticker);
     if (back?.family === "account") {

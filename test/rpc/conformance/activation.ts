@@ -65,6 +65,12 @@ const ELECTRUM_ROWS: readonly Entry[] = [
   ),
   fails(
     "electrum",
+    electrum("NOSUCH", { mm2: 1 }),
+    "ProtocolMissing",
+    '"protocol" field is missing in coins file. NOSUCH needs an entry with one, for example {"type":"UTXO"}',
+  ),
+  fails(
+    "electrum",
     electrum("LTC", { address_format: { format: "segwit" } }),
     "NotSupported",
     "LTC is not supported by this node: segwit addresses need segwit: true and bech32_hrp",
@@ -93,7 +99,7 @@ const ELECTRUM_ROWS: readonly Entry[] = [
     "electrum",
     electrum("NOPROTO"),
     "ProtocolMissing",
-    '"protocol" field is missing in coins file. The entry of NOPROTO needs one, for example {"type":"UTXO"}',
+    '"protocol" field is missing in coins file. NOPROTO needs an entry with one, for example {"type":"UTXO"}',
   ),
   refusals("offline", "flat")(
     "electrum",

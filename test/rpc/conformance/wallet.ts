@@ -658,6 +658,12 @@ export const WALLET_ROWS: readonly Entry[] = [
     "Mm2NotSet",
     "mm2 param is not set neither in coins config nor enable request, assuming that coin is not supported",
   ),
+  fails(
+    "enable",
+    { coin: "NOSUCH", mm2: 1 },
+    "ProtocolMissing",
+    '"protocol" field is missing in coins file. NOSUCH needs an entry with one, for example {"type":"UTXO"}',
+  ),
   fails("enable", { coin: "LTC", rpc_user: "u" }, "HalfCredentials", "rpc_user and rpc_password need rpc_url beside them"),
   step("the daemon of LTC fails"),
   fails(
@@ -691,7 +697,7 @@ export const WALLET_ROWS: readonly Entry[] = [
     "enable",
     { coin: "NOPROTO" },
     "ProtocolMissing",
-    '"protocol" field is missing in coins file. The entry of NOPROTO needs one, for example {"type":"UTXO"}',
+    '"protocol" field is missing in coins file. NOPROTO needs an entry with one, for example {"type":"UTXO"}',
   ),
   refusals("offline", "flat")(
     "enable",
