@@ -637,7 +637,7 @@ export const ACCOUNTS: readonly PlantedBug[] = [
   ),
   bug(
     "a stored transaction that cannot be read keeps its account closed",
-    "src/app/coin/evm/nonceLedger.ts",
+    "src/app/coin/evm/storedTxs.ts",
     '      else log.error("account_tx_unreadable", { coin: chain.ticker, txid });\n',
     "      else throw new Error(`the stored transaction ${txid} cannot be read by ${log}`);\n",
     "src/app/coin/evm/nonceLedger.test.ts",

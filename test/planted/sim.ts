@@ -223,7 +223,7 @@ export const SIM_BUGS: readonly PlantedBug[] = [
     "an approval is sent before it is stored",
     NONCES,
     'await this.#put(signed, "sent");\n    } finally',
-    'this.#entries.set(signed.txid, { signed, state: "sent", takenAt: null });\n    } finally',
+    'void this.#put(signed, "sent");\n    } finally',
   ),
   caught(
     "conservation",

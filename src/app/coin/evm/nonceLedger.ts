@@ -11,17 +11,8 @@ import { whyInNoBlock } from "./blockGas.ts";
 import { dataBound } from "./dataCost.ts";
 import { type Outgoing, outgoingOf } from "./outgoing.ts";
 import { isDearer, isFiller, samePayment } from "./replacement.ts";
+import { KEEP_BEHIND, StoredTxs } from "./storedTxs.ts";
 import { type EntrustedTx, SwapTxs } from "./swapTxs.ts";
-
-/** Nonces below the chain's that are still remembered: deeper than a reorg goes. */
-const KEEP_BEHIND = 64n;
-/**
- * Of sent transactions below those so many are remembered all the same, the greatest nonces: nodes that lie about the account's nonce, and are
- * exchanged for others, must not have had those forgotten that wait.
- */
-const MAX_DEEP = 200;
-/** Transactions remembered that were handed out and not sent; the oldest go first. */
-const MAX_SIGNED = 200;
 
 /**
  * Transactions of this account in the nodes' pools that nothing here knows of, at most. geth keeps 16 of one account for sure; a node that
@@ -41,13 +32,6 @@ export type NonceLedgerDeps = {
   readonly store: AccountTxStore;
   readonly log: Log;
 };
-
-type State = "signed" | "sent";
-/**
- * `takenAt`: hash of the tip when the nodes last took it; null: not known to have arrived. `silence`: why, when it was last sent, the nodes
- * neither took nor refused it; null: they did, or it was not sent since the start.
- */
-type Entry = { readonly signed: SignedEvmTx; readonly state: State; takenAt: string | null; silence: string | null };
 
 /** An own transaction whose nonce no block has used. `ofSwap`: its swap sends and replaces it, nobody else. */
 export type WaitingTx = { readonly signed: SignedEvmTx; readonly ofSwap: boolean };
@@ -73,8 +57,7 @@ export type WaitingTx = { readonly signed: SignedEvmTx; readonly ofSwap: boolean
  */
 export class NonceLedger {
   readonly #deps: NonceLedgerDeps;
-  /** By txid, in the order they were signed. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #stored: StoredTxs;
   readonly #swapTxs = new SwapTxs();
   /** On its way into the store: `take` comes at any moment, and must not give its nonce away meanwhile. */
   #storing: SignedEvmTx | null = null;
@@ -88,17 +71,12 @@ export class NonceLedger {
 
   constructor(deps: NonceLedgerDeps) {
     this.#deps = deps;
+    this.#stored = new StoredTxs(deps);
   }
 
   /** Takes up what is stored, drops what is long mined, and sends again what may not have arrived. The account must be watched. */
   async open(signal?: AbortSignal): Promise<void> {
-    const { chain, store, address, log } = this.#deps;
-    for (const { raw, state, txid } of await store.load(chain.chainId, address)) {
-      const parsed = parseEvmTx(raw);
-      if (parsed.ok && parsed.value.txid === txid) this.#entries.set(txid, { signed: parsed.value, state, takenAt: null, silence: null });
-      // No node takes it either. Without the account nothing of it could be claimed or taken back.
-      else log.error("account_tx_unreadable", { coin: chain.ticker, txid });
-    }
+    await this.#stored.load();
     await this.#prune();
     await this.#sendAgain(null, signal);
   }
@@ -114,19 +92,9 @@ export class NonceLedger {
    * for, and gives it back.
    */
   async #sendAgain(except: bigint | null, signal?: AbortSignal): Promise<SignedEvmTx | null> {
-    const { chain, address, log } = this.#deps;
-    const account = chain.account(address);
-    if (!account) return null;
-    const missing = [...this.#entries.values()].filter(
-      ({ signed, state, takenAt }) =>
-        state === "sent" &&
-        signed.tx.nonce >= account.pendingNonce &&
-        takenAt !== account.block.hash &&
-        signed.tx.nonce !== except &&
-        !this.#isOutbid(signed),
-    );
-    missing.sort((a, b) => (a.signed.tx.nonce < b.signed.tx.nonce ? -1 : a.signed.tx.nonce > b.signed.tx.nonce ? 1 : 0));
-    for (const { signed } of missing) {
+    const { chain, log } = this.#deps;
+    for (const signed of this.#stored.missing()) {
+      if (signed.tx.nonce === except) continue;
       const outcome = await this.#give(signed, signal);
       log.info("sent_again", { coin: chain.ticker, txid: signed.txid, nonce: String(signed.tx.nonce), outcome: outcome.kind });
       if (outcome.kind === "unknown") return signed;
@@ -142,7 +110,7 @@ export class NonceLedger {
     if (unanswered === null || unanswered.tx.nonce >= nonce) return null;
     const { txid, tx } = unanswered;
     this.#heldUpBy = txid;
-    const said = this.#entries.get(txid)?.silence?.replace(/\.$/, "");
+    const said = (this.#stored.silence(txid) ?? "no answer").replace(/\.$/, "");
     const message = `no node takes or refuses ${txid}, which was sent before with nonce ${tx.nonce} (${said}); it is tried again each time, and where that goes on for ten minutes an empty transfer to the own address takes its place; nothing else was sent`;
     return { kind: "Rejected", message };
   }
@@ -176,9 +144,8 @@ export class NonceLedger {
 
   /** Everything that has a nonce, also used ones that are still remembered. */
   #taking(): readonly WaitingTx[] {
-    const sent = [...this.#entries.values()].filter((e) => e.state === "sent").map(({ signed }) => ({ signed, ofSwap: false }));
-    const held = this.#swapTxs.all().map((signed) => ({ signed, ofSwap: true }));
-    return [...sent, ...held, ...(this.#storing ? [{ signed: this.#storing, ofSwap: false }] : [])];
+    const sent = [...this.#stored.sent(), ...(this.#storing ? [this.#storing] : [])];
+    return [...sent.map((signed) => ({ signed, ofSwap: false })), ...this.#swapTxs.all().map((signed) => ({ signed, ofSwap: true }))];
   }
 
   /** Own transactions that have a nonce no block has used, as the chain was last seen: sent ones, and all of swaps. */
@@ -276,25 +243,18 @@ export class NonceLedger {
   /** Whether nodes have it: a pool or a block shows it, or they took it since the last block. */
   isOut(txid: string): boolean {
     const { chain, address } = this.#deps;
-    const takenAt = this.#entries.get(txid)?.takenAt ?? this.#swapTxs.takenAt(txid);
+    const takenAt = this.#stored.takenAt(txid) ?? this.#swapTxs.takenAt(txid);
     return chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);
   }
 
   /** Whether nodes neither took nor refused it when it was last sent, and neither pools nor blocks have its nonce since. */
   isUnanswered(txid: string): boolean {
-    const entry = this.#entries.get(txid);
-    const free = this.#deps.chain.account(this.#deps.address)?.pendingNonce ?? 0n;
-    return entry !== undefined && entry.silence !== null && entry.signed.tx.nonce >= free;
+    return this.#stored.silence(txid) !== null;
   }
 
   /** Whether something was not sent because of one that is unanswered still. */
   get isHeldUp(): boolean {
     return this.#heldUpBy !== null && this.isUnanswered(this.#heldUpBy);
-  }
-
-  /** Whether another that was sent has its nonce and pays more. */
-  #isOutbid({ tx }: SignedEvmTx): boolean {
-    return [...this.#entries.values()].some((e) => e.state === "sent" && e.signed.tx.nonce === tx.nonce && isDearer(e.signed.tx, tx));
   }
 
   /** Nodes took these bytes, which their swap sends itself. */
@@ -312,7 +272,7 @@ export class NonceLedger {
   nodesExchanged(): void {
     this.#exchanges++;
     this.#swapTxs.forgetTaken();
-    for (const entry of this.#entries.values()) [entry.takenAt, entry.silence] = [null, null];
+    this.#stored.forgetAnswers();
   }
 
   /** A swap's transaction that is held; null also when its nonce was used so long ago that it was forgotten. */
@@ -328,9 +288,8 @@ export class NonceLedger {
   }
 
   /** Transactions that do the same with the same nonce, in the order they were signed; none that was forgotten. */
-  versionsOf({ tx }: SignedEvmTx): readonly SignedEvmTx[] {
-    const signed = [...this.#entries.values()].map((entry) => entry.signed);
-    return signed.filter((other) => other.tx.nonce === tx.nonce && samePayment(other.tx, tx));
+  versionsOf(signed: SignedEvmTx): readonly SignedEvmTx[] {
+    return this.#stored.versionsOf(signed);
   }
 
   #mustBeOwn({ txid, tx, from }: SignedEvmTx): void {
@@ -416,19 +375,17 @@ export class NonceLedger {
 
   /** To the nodes. It is marked as sent before. */
   async #give(signed: SignedEvmTx, signal: AbortSignal | undefined): Promise<BroadcastOutcome> {
-    const { chain, address } = this.#deps;
-    const outcome = await chain.broadcast(signed.raw, signal);
-    const entry = this.#entries.get(signed.txid);
-    if (entry) entry.silence = outcome.kind === "unknown" ? outcome.message : null;
+    const outcome = await this.#deps.chain.broadcast(signed.raw, signal);
     if (outcome.kind === "rejected") await this.#put(signed, "signed");
-    else if (outcome.kind !== "unknown" && entry) entry.takenAt = chain.account(address)?.block.hash ?? null;
+    else if (outcome.kind === "unknown") this.#stored.noteSilence(signed.txid, outcome.message);
+    else this.#stored.noteTaken(signed.txid);
     return outcome;
   }
 
   /** Why it must not be sent; null: it may. */
   #refusal(signed: SignedEvmTx): string | null {
     const { nonce } = signed.tx;
-    if (this.#entries.get(signed.txid)?.state === "sent") return null;
+    if (this.#stored.isSent(signed.txid)) return null;
     const inNoBlock = whyInNoBlock(this.#deps.chain, signed.tx);
     if (inNoBlock !== null) return inNoBlock;
     if (nonce < this.#used()) return `nonce ${nonce} has been used by another transaction of this account; make a new one with withdraw`;
@@ -446,25 +403,14 @@ export class NonceLedger {
     return null;
   }
 
-  async #put(signed: SignedEvmTx, state: State): Promise<void> {
-    const { chain, address, store } = this.#deps;
-    await store.put({ chainId: chain.chainId, from: address, nonce: signed.tx.nonce, txid: signed.txid, raw: signed.raw, state });
-    this.#entries.set(signed.txid, { signed, state, takenAt: null, silence: null });
+  async #put(signed: SignedEvmTx, state: "signed" | "sent"): Promise<void> {
+    await this.#stored.put(signed, state);
     await this.#prune();
   }
 
   async #prune(): Promise<void> {
     this.#pruneSwapTxs();
-    const used = this.#used();
-    const unsent = [...this.#entries.values()].filter((e) => e.state === "signed");
-    const surplus = unsent.slice(0, Math.max(0, unsent.length - MAX_SIGNED));
-    const deep = [...this.#entries.values()].filter((e) => e.signed.tx.nonce + KEEP_BEHIND < used);
-    const sent = deep.filter((e) => e.state === "sent").sort((a, b) => (a.signed.tx.nonce < b.signed.tx.nonce ? -1 : 1));
-    const old = [...deep.filter((e) => e.state === "signed"), ...sent.slice(0, Math.max(0, sent.length - MAX_DEEP))];
-    const gone = [...new Set([...surplus, ...old])].map((e) => e.signed.txid);
-    if (gone.length === 0) return;
-    await this.#deps.store.remove(gone);
-    for (const txid of gone) this.#entries.delete(txid);
+    await this.#stored.prune(this.#used());
   }
 
   #inTurn<T, E>(work: () => Promise<Result<T, E>>): Promise<Result<T, E | SendError>> {
