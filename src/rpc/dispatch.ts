@@ -122,7 +122,7 @@ export class Dispatcher {
       case "fault":
         return flatError(outcome.fault.text, outcome.fault.flatHttp, outcome.fault.flatExtra);
       case "timeout":
-        return flatError(timedOut(method.name, this.#o.deadlineMs));
+        return flatError(outcome.text);
       case "crash":
         return flatError(outcome.text);
     }
@@ -155,7 +155,7 @@ export class Dispatcher {
       case "fault":
         return v2Error(outcome.fault, method.name, id);
       case "timeout":
-        return refused("Timeout", timedOut(method.name, this.#o.deadlineMs), id);
+        return refused("Timeout", outcome.text, id);
       case "crash":
         return refused("InternalError", outcome.text, id);
     }
@@ -165,14 +165,24 @@ export class Dispatcher {
     return this.#o.localOnly && !isLoopback(address);
   }
 
-  async #run(method: Method, params: unknown): Promise<Outcome | { kind: "timeout" } | { kind: "crash"; text: string }> {
+  async #run(method: Method, params: unknown): Promise<Outcome | { kind: "timeout" | "crash"; text: string }> {
     const { ctx, clock, deadlineMs, log } = this.#o;
+    let deadline: AbortSignal | undefined;
+    const run = (signal: AbortSignal): Promise<Outcome> => {
+      deadline = signal;
+      return method.run(params, ctx, { signal });
+    };
     try {
-      return await withDeadline(clock, deadlineMs, undefined, (signal) => method.run(params, ctx, { signal }));
+      return await withDeadline(clock, deadlineMs, undefined, run);
     } catch (cause) {
-      if (cause instanceof Aborted) {
+      if (cause instanceof Aborted && deadline?.aborted) {
         log.warn("rpc_timeout", { method: method.name, deadlineMs });
-        return { kind: "timeout" };
+        return { kind: "timeout", text: timedOut(method.name, deadlineMs) };
+      }
+      // Not by the deadline: what the method waited for was closed.
+      if (cause instanceof Aborted) {
+        log.warn("rpc_cut_short", { method: method.name });
+        return { kind: "timeout", text: cutShort(method.name) };
       }
       log.error("rpc_handler_failed", { method: method.name, error: cause });
       return { kind: "crash", text: crashed(method.name, cause) };
@@ -198,6 +208,9 @@ function crashed(method: string, cause: unknown): string {
 }
 const timedOut = (method: string, ms: number): string =>
   `${method} gave no answer within ${ms / 1000} s; it may still finish, so look at the state before you repeat it`;
+
+const cutShort = (method: string): string =>
+  `${method} was cut short, as when its coin is disabled or the node stops; it may be done all the same, so look at the state before you repeat it`;
 
 const refused = (type: DispatchErrorType, text: string, id: RequestId, data?: unknown, path = "dispatcher"): Answer =>
   v2Error({ http: DISPATCH_ERRORS[type].http, text, type, data }, path, id);

@@ -8,7 +8,10 @@ export const DISPATCH_ERRORS = {
   UserpassIsInvalid: { http: 403, when: "`userpass` is wrong; `error_data` has the attempts left." },
   NoSuchMethod: { http: 400, when: "There is no such method in this form." },
   NoKeys: { http: 500, when: "The node was started without keys, and the method needs some." },
-  Timeout: { http: 408, when: "No answer in time. What the call began may still finish." },
+  Timeout: {
+    http: 408,
+    when: "No answer in time, or the call was cut short, as when its coin is disabled or the node stops. What the call began may still finish.",
+  },
   InternalError: { http: 500, when: "A fault of the node; its log has the details." },
 } as const;
 

@@ -39,6 +39,13 @@ export const EDGES: readonly PlantedBug[] = [
   bug("a locked out address stays locked out", AUTH, "this.#clock.nowMs() - entry.lastMs < FORGET_AFTER_MS", "entry.lastMs > 0", AUTH_TEST),
   bug("a customer's other IPv6 addresses guess on", AUTH, 'return `${filled.slice(0, 4).join(":")}::/64`;', "return ip;", AUTH_TEST),
   bug(
+    "a call that is cut short says that the time was up",
+    DISPATCH,
+    "if (cause instanceof Aborted && deadline?.aborted) {",
+    "if (cause instanceof Aborted) {",
+    DISPATCH_TEST,
+  ),
+  bug(
     "a call without userpass is served",
     DISPATCH,
     'if (verdict.kind === "not_set") return flatError("Userpass is not set!");',
@@ -917,8 +924,8 @@ export const EDGES: readonly PlantedBug[] = [
   bug(
     "a call that was given up is blamed on the request",
     "src/rpc/dispatch.ts",
-    'return refused("Timeout", timedOut(method.name, this.#o.deadlineMs), id);',
-    'return refused("InvalidRequest", timedOut(method.name, this.#o.deadlineMs), id);',
+    'return refused("Timeout", outcome.text, id);',
+    'return refused("InvalidRequest", outcome.text, id);',
     "test/rpc/conformance/dispatcher.test.ts",
   ),
   bug(

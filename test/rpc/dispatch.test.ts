@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Secret } from "../../src/core/util/secret.ts";
+import { Aborted } from "../../src/ports/clock.ts";
 import { StorageError } from "../../src/ports/sql.ts";
 import { Auth } from "../../src/rpc/auth.ts";
 import { defineMethod } from "../../src/rpc/define.ts";
@@ -182,9 +183,10 @@ const broken = defineMethod()({
   style: "both",
   summary: "",
   source: "",
-  params: z.object({ hang: z.boolean().optional(), full: z.boolean().optional() }),
+  params: z.object({ hang: z.boolean().optional(), full: z.boolean().optional(), closed: z.boolean().optional() }),
   result: z.null(),
-  async handle({ hang, full }) {
+  async handle({ hang, full, closed }) {
+    if (closed) throw new Aborted("closed");
     if (full) throw new StorageError("DiskFull", "a private path");
     if (hang) await new Promise(() => undefined);
     throw new Error("a private detail");
@@ -223,6 +225,18 @@ test("a handler that fails or hangs gives an answer in the right form, and its d
   const [late, lateV2] = await Promise.all(hanging);
   expect([late?.status, late?.reply.error]).toEqual([500, expect.stringMatching(/no answer within 5 s/)]);
   expect([lateV2?.status, lateV2?.reply.error_type]).toEqual([408, "Timeout"]);
+});
+
+test("a call that ends because its coin is disabled does not say that the time was up", async () => {
+  const log = new SilentLog();
+  const dispatcher = fakeDispatcher(await fakeNode(), { methods: [broken], log });
+  const text =
+    "broken was cut short, as when its coin is disabled or the node stops; it may be done all the same, so look at the state before you repeat it";
+  const flat = await ask(dispatcher, { userpass: PASSWORD, method: "broken", closed: true });
+  expect(flat).toEqual({ status: 500, reply: { error: text } });
+  const versioned = await ask(dispatcher, v2("broken", { closed: true }));
+  expect(versioned).toMatchObject({ status: 408, reply: { error: text, error_type: "Timeout" } });
+  expect(log.lines.map(({ event }) => event)).toEqual(["rpc_cut_short", "rpc_cut_short"]);
 });
 
 test("two methods of one style cannot share a name", () => {
