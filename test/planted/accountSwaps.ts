@@ -1,5 +1,6 @@
 import { bug, type PlantedBug } from "./plantedBug.ts";
 
+const LATE_CLAIM = "test/sim/accountLateClaim.test.ts";
 const OBSERVE = "src/app/swap/duties/observe.ts";
 const FUNDS = "src/app/swap/storedFunds.ts";
 const NEEDS = "src/app/swap/storedNeeds.ts";
@@ -43,6 +44,20 @@ const FUNDS_TEST = "src/app/swap/storedFunds.test.ts";
 
 /** Swaps of coins of account chains after crashes, with logs put back, and between strangers. */
 export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
+  bug(
+    "a claim that never left is sent late while its swap waits, though the taker's payment is back",
+    "src/app/swap/storedNeeds.ts",
+    " || (slot === ownClaim(role) && mayShowSecret(s))",
+    "",
+    LATE_CLAIM,
+  ),
+  bug(
+    "nodes are asked about a claim that never left while its swap waits",
+    "src/app/swap/storedFunds.ts",
+    "      if (until !== null && nowMs > until * 1_000 && !spend.txids.some((txid) => coin.chain.tx(txid))) return;\n",
+    "",
+    LATE_CLAIM,
+  ),
   bug(
     "an approval behind a payment has gas for the allowance that this uses up",
     "src/app/coin/evm/allowanceKeeper.ts",
@@ -337,8 +352,8 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
   bug(
     "a payment is sent for a swap that waits past its time",
     NEEDS,
-    "until: slot === payment && !isPaidFor(s) ? notAfter : null",
-    "until: slot === payment && isPaidFor(s) ? notAfter : null",
+    "(slot === payment && !isPaidFor(s))",
+    "(slot === payment && isPaidFor(s))",
     FUNDS_TEST,
   ),
   bug(
@@ -363,10 +378,17 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     KEEPER_TEST,
   ),
   bug(
+    "a claim that was to leave in time is given up while a pool has it, or may",
+    KEEPER,
+    "(renew === null || tx.nonce >= pendingNonce)",
+    "(renew === null || tx.nonce >= 0n)",
+    KEEPER_TEST,
+  ),
+  bug(
     "what a waiting swap left is never given up",
     KEEPER,
-    "if (untilMs !== null && clock.nowMs() >= untilMs) nonces.giveUp(txid, true);",
-    "if (untilMs !== null && clock.nowMs() >= untilMs) nonces.takeBack(txid);",
+    "if (isOver && (renew === null || tx.nonce >= pendingNonce)) nonces.giveUp(txid, true);",
+    "if (isOver && (renew === null || tx.nonce >= pendingNonce)) nonces.takeBack(txid);",
     KEEPER_TEST,
   ),
   bug(

@@ -508,10 +508,10 @@ export const SWAP: readonly PlantedBug[] = [
   ),
   bug(
     "a late claim waits for the chain though the taker has shown its secret",
-    "src/app/swap/duties/lateClaim.ts",
-    ' || slot === "makerPaymentSpend"',
+    STATE,
+    ' || e.slot === "makerPaymentSpend"',
     "",
-    LATE_CLAIM_TEST,
+    STATE_TEST,
   ),
   bug(
     "a claim that may have left is kept at home late though the other payment stands",

@@ -131,7 +131,7 @@ export class StoredFunds {
   entrust(uuid: string, coin: SwapCoin): void {
     const needs = this.#needs.get(uuid);
     if (!needs) return;
-    for (const { raw, until, spend } of needs.entrusted) coin.entrust?.(raw, until, spend && this.#renewal(uuid, spend));
+    for (const { raw, until, spend } of needs.entrusted) coin.entrust?.(raw, until, spend && this.#renewal(uuid, spend, until));
     if (needs.unsent) this.#giveBackLater(uuid, needs.unsent, coin);
   }
 
@@ -179,11 +179,13 @@ export class StoredFunds {
   }
 
   /** Gas may rise while the swap waits, and its deadline comes; whatever is later of the account waits behind, too. */
-  #renewal(uuid: string, spend: Spend): (coin: SwapCoin) => Promise<void> {
+  #renewal(uuid: string, spend: Spend, until: number | null): (coin: SwapCoin) => Promise<void> {
     let nextMs = Number.NEGATIVE_INFINITY;
     return async (coin) => {
       const nowMs = this.#clock.nowMs();
       if (nowMs < nextMs || !this.#needs.has(uuid)) return;
+      // To ask about it shows what is in it.
+      if (until !== null && nowMs > until * 1_000 && !spend.txids.some((txid) => coin.chain.tx(txid))) return;
       nextMs = nowMs + RENEW_MS;
       const { slot, raws } = spend;
       const [newest] = raws.slice(-1);

@@ -3,6 +3,7 @@ import {
   duties,
   isFeeMoot,
   isTakenUp,
+  mayShowSecret,
   outcomeOf,
   paymentMayExist,
   type SwapState,
@@ -17,7 +18,10 @@ import { isPaidFor } from "./duties/publish.ts";
 
 /** A claim, refund or cancellation, and all its versions. */
 export type Spend = { readonly slot: Slot; readonly raws: readonly Uint8Array[]; readonly txids: readonly string[] };
-/** `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. */
+/**
+ * `spend`: of one that is made dearer, or anew, while it is sent; null: it is sent as it is, or not at all. One with a time limit that somebody has by then is
+ * sent on.
+ */
 type Entrusted = { readonly raw: Uint8Array; readonly until: number | null; readonly spend: Spend | null };
 
 /** Versions of one transaction. `ticker`: of the coin it was signed for. */
@@ -130,13 +134,9 @@ function entrustedOf(s: SwapState): Needs["entrusted"] {
     if (!tx.attempted && (!isSpend || (isWanted && tx.notAfter !== null))) return [];
     if (!isWanted || !tx.attempted) return versionsOf(tx).map((v) => ({ raw: fromHex(v.raw), until: 0, spend: null }));
     const notAfter = tx.notAfter ?? (role === "maker" ? makerPaymentConfirmedBy : revealBy);
-    return [
-      {
-        raw: fromHex(tx.raw),
-        until: slot === payment && !isPaidFor(s) ? notAfter : null,
-        spend,
-      },
-    ];
+    // Nobody sees here whether the other payment has gone back: a claim that never left would show the secret for it.
+    const isLimited = (slot === payment && !isPaidFor(s)) || (slot === ownClaim(role) && mayShowSecret(s));
+    return [{ raw: fromHex(tx.raw), until: isLimited ? notAfter : null, spend }];
   });
 }
 

@@ -211,7 +211,7 @@ test("what has missed its nonce is signed anew at the same price once the chain 
 test.each([true, null])(
   "what missed its nonce is tried all the same a few times before its deadline though the chain would refuse it (%s): who says so may be wrong",
   async (answer) => {
-    add(SENT);
+    add([...SENT, { type: "tx_seen", slot: "takerPaymentSpend", txid: "c1", raw: "c1", block: null }]);
     hasMissed = true;
     isHopeless = answer;
     const triedAt: number[] = [];

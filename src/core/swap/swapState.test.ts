@@ -20,6 +20,7 @@ import {
   duties,
   fold,
   isFeeMoot,
+  mayShowSecret,
   type OwnTx,
   outcomeOf,
   paymentMayExist,
@@ -444,6 +445,13 @@ test("a maker of a swap that KDF began claims on any road once the secret was se
   expect(claims(takenOver, shown, { ...seen("takerPaymentSpend"), block: { height: 5, hash: "h" } } as SwapEvent)).toBe(false);
   // Nothing of this is a road of a swap of this node's own.
   expect(claims(terms("maker"), shown)).toBe(false);
+});
+
+test.each(["takerPaymentSpend", "makerPaymentSpend"] as const)("a maker's secret is out for good once a claim was seen: %s", (slot) => {
+  const before = [{ type: "started", terms: terms("maker") } as const, negotiated, seen("takerPayment"), seen("takerPaymentRefund")];
+  expect(mayShowSecret(fold(before))).toBe(true);
+  expect(mayShowSecret(fold([...before, seen(slot), { type: "tx_withdrawn", slot, txid: hex }]))).toBe(false);
+  expect(mayShowSecret(fold([{ type: "started", terms: terms("taker") }, negotiated]))).toBe(false);
 });
 
 test("a swap whose record was cut begins nothing: it looks for its payment, and sends on only what the record says has left", () => {

@@ -55,6 +55,8 @@ export type SwapState = {
   readonly abandoned: Failure | null;
   /** Its record may lack what this node did last. */
   readonly isCut: boolean;
+  /** A claim of either payment was seen once, and with it the secret. */
+  readonly isSecretSeen: boolean;
   /** Their payment is given up for gone, until the chain shows it again. */
   readonly isTheirsGone: boolean;
   readonly finished: Outcome | null;
@@ -78,6 +80,7 @@ export function begin(event: SwapEvent): SwapState {
     refund: null,
     abandoned: null,
     isCut: false,
+    isSecretSeen: false,
     isTheirsGone: false,
     finished: null,
     withdrawnAfterFinish: [],
@@ -119,8 +122,9 @@ export function step(s: SwapState, e: SwapEvent): SwapState {
       // Without bytes it is what the log has the bytes of.
       const seen = { slot: e.slot, txid: e.txid, raw: e.raw === "" ? (keptBytes(s, e.slot, e.txid) ?? "") : e.raw };
       const facts = { ...s.facts, [e.slot]: { txid: seen.txid, raw: seen.raw, block: e.block, confirmed: false } };
+      const isSecretSeen = s.isSecretSeen || e.slot === "takerPaymentSpend" || e.slot === "makerPaymentSpend";
       // Their payment is kept though a reorg may take the fact: whoever has the bytes can put it before the network again.
-      if (e.slot !== theirPayment(s.terms.role)) return withForm({ ...s, facts }, seen);
+      if (e.slot !== theirPayment(s.terms.role)) return withForm({ ...s, facts, isSecretSeen }, seen);
       const received = s.received[e.slot] ? s.received : { ...s.received, [e.slot]: { txid: seen.txid, raw: seen.raw } };
       return withForm({ ...s, facts, received, isTheirsGone: false }, seen);
     }
@@ -321,6 +325,9 @@ function takenUpDuties(s: SwapState): readonly Duty[] {
  * the record lacks, may have left. Never true of any other swap: its claim is stored before it leaves.
  */
 export const secretIsPublic = (s: SwapState): boolean => s.terms.role === "maker" && isTakenUp(s) && s.secret !== null;
+
+/** Maker: whether its claim, should it never have left in time, would show a secret that nobody has seen. */
+export const mayShowSecret = (s: SwapState): boolean => s.terms.role === "maker" && !s.isSecretSeen && !secretIsPublic(s);
 
 /** What money already locked obliges us to, on any road. */
 function moneyDuties(s: SwapState, straight: boolean): readonly Duty[] {

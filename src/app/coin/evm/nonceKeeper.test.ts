@@ -557,6 +557,29 @@ test("what a waiting swap left is given up when its time is over: its nonce is f
   expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
 });
 
+test.each([
+  { where: "no pool has it, nor anything in its place", pendingNonce: 0n, isKnown: false },
+  { where: "a pool has something in its place", pendingNonce: 1n, isKnown: false },
+  { where: "a pool has it", pendingNonce: 0n, isKnown: true },
+])("whether a claim that a waiting swap had to send in time is given up when it is late: $where", async ({ pendingNonce, isKnown }) => {
+  const claim = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  nonces.entrust(claim.txid, clock.nowMs() - 1, async () => undefined);
+  chain.pendingNonce = pendingNonce;
+  if (isKnown) chain.tx = (txid) => ({ txid, block: null }) as AccountTx;
+  await blocks(2);
+  expect(nonces.isMoot(claim.txid)).toBe(pendingNonce === 0n && !isKnown);
+  expect(chain.sent.includes(claim.raw)).toBe(isKnown);
+});
+
+test("one that nodes took in time is sent on when it is late", async () => {
+  const claim = nonces.take((nonce) => pay(nonce)) ?? expect.fail("none");
+  nonces.entrust(claim.txid, clock.nowMs() + 20_000, async () => undefined);
+  await blocks(1);
+  expect(chain.sent).toEqual([claim.raw]);
+  await blocks(20);
+  expect([nonces.isMoot(claim.txid), chain.sent.every((raw) => raw === claim.raw)]).toEqual([false, true]);
+});
+
 test("what has more gas than a block, and holds up swaps, is made again with as much as a block has", async () => {
   await nonces.send(pay(0n, 2n, 1n, new Uint8Array(100)), signal);
   nonces.take((nonce) => pay(nonce));

@@ -176,7 +176,10 @@ export class NonceKeeper {
       const { txid, raw, tx } = signed;
       // What pools have may be the version before.
       const isBehind = renew !== null && tx.nonce < pendingNonce && !nonces.isOut(txid);
-      if (untilMs !== null && clock.nowMs() >= untilMs) nonces.giveUp(txid, true);
+      const isOver = untilMs !== null && clock.nowMs() >= untilMs && !(renew !== null && nonces.hasLeft(txid));
+      // Of what had to leave in time and pools have something in its place of, the next look shows whether it is this.
+      if (isOver && (renew === null || tx.nonce >= pendingNonce)) nonces.giveUp(txid, true);
+      else if (isOver) continue;
       else if (tx.nonce === pendingNonce || isBehind) {
         const outcome = await chain.broadcast(raw, signal);
         if (outcome.kind === "accepted" || outcome.kind === "already_known") nonces.noteTaken(raw);

@@ -243,8 +243,17 @@ export class NonceLedger {
   /** Whether nodes have it: a pool or a block shows it, or they took it since the last block. */
   isOut(txid: string): boolean {
     const { chain, address } = this.#deps;
-    const takenAt = this.#stored.takenAt(txid) ?? this.#swapTxs.takenAt(txid);
+    const takenAt = this.#takenAt(txid);
     return chain.tx(txid) !== undefined || (takenAt !== null && takenAt === chain.account(address)?.block.hash);
+  }
+
+  /** Whether nodes have it, or took it once. */
+  hasLeft(txid: string): boolean {
+    return this.#deps.chain.tx(txid) !== undefined || this.#takenAt(txid) !== null;
+  }
+
+  #takenAt(txid: string): string | null {
+    return this.#stored.takenAt(txid) ?? this.#swapTxs.takenAt(txid);
   }
 
   /** Whether nodes neither took nor refused it when it was last sent, and neither pools nor blocks have its nonce since. */

@@ -9,10 +9,8 @@ type Case = {
   readonly nowSec?: number;
   readonly spentBy?: string | null;
   readonly chainState?: string;
-  /** It was seen once, and is gone. */
+  /** It, or the taker's claim, was seen once. */
   readonly wasSeen?: boolean;
-  /** The taker has claimed the other payment. */
-  readonly isClaimed?: boolean;
   /** The index has come to the payment. */
   readonly isCovered?: boolean;
   readonly isKnown?: boolean;
@@ -43,11 +41,10 @@ function given({ nowSec = LIMIT + 1, spentBy = null, chainState = "ready", isCov
     facts: {},
     forms: {},
     secret: null,
+    isSecretSeen: seen.wasSeen === true,
   };
-  const shown = [...(seen.wasSeen ? ["takerPaymentSpend"] : []), ...(seen.isClaimed ? ["makerPaymentSpend"] : [])];
-  const events = shown.map((slot) => ({ event: { type: "tx_seen", slot } }));
   const covered = new Set(isCovered ? ["taker"] : []);
-  const task = { state, events, covered, coin: () => coin, nowSec: () => nowSec } as unknown as SwapTask;
+  const task = { state, covered, coin: () => coin, nowSec: () => nowSec } as unknown as SwapTask;
   return ownSpends(task, "takerPayment").flat().length;
 }
 
@@ -55,10 +52,9 @@ test.each<readonly [string, Case, number]>([
   ["the payment stands, late as it is", {}, 1],
   ["the payment has gone back", { spentBy: "refund" }, 0],
   ["it has, and the claim is in time", { spentBy: "refund", nowSec: LIMIT }, 1],
-  ["it has, and the claim was seen before", { spentBy: "refund", wasSeen: true }, 1],
+  ["it has, and the secret was seen before", { spentBy: "refund", wasSeen: true }, 1],
   ["it has, and the claim is seen", { spentBy: "refund", isKnown: true }, 1],
   ["the claim itself has spent it", { spentBy: "claim" }, 1],
-  ["it has, and the taker has shown the secret itself", { spentBy: "refund", isClaimed: true }, 1],
   ["nobody knows yet what became of it", { isCovered: false }, 0],
   ["nobody tells what became of it", { chainState: "unreachable" }, 0],
 ])("what servers that are visited get of a maker's claim: %s", (_, state, expected) => {

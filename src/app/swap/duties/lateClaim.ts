@@ -1,5 +1,4 @@
-import type { Slot } from "../../../core/swap/events.ts";
-import { secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
+import { mayShowSecret, versionsOf } from "../../../core/swap/swapState.ts";
 import { contractOf } from "../contracts.ts";
 import type { SwapTask } from "../swapTask.ts";
 
@@ -10,10 +9,7 @@ import type { SwapTask } from "../swapTask.ts";
 function isUnseen(task: SwapTask): boolean {
   const { own } = task.state;
   const claim = own.takerPaymentSpend;
-  if (!claim || claim.notAfter === null || task.nowSec() <= claim.notAfter || secretIsPublic(task.state)) return false;
-  // Whoever has claimed the own payment has the secret, too.
-  const showsSecret = (slot: Slot): boolean => slot === "takerPaymentSpend" || slot === "makerPaymentSpend";
-  if (task.events.some(({ event: e }) => e.type === "tx_seen" && showsSecret(e.slot))) return false;
+  if (!claim || claim.notAfter === null || task.nowSec() <= claim.notAfter || !mayShowSecret(task.state)) return false;
   const { chain } = task.coin("taker");
   return versionsOf(claim).every(({ txid }) => chain.tx(txid) === undefined);
 }

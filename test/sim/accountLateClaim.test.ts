@@ -1,0 +1,98 @@
+import { afterEach, expect, test } from "vitest";
+import { ownTxOf } from "../../sim/run/swapBook.ts";
+import { SimEvmView } from "../../sim/world/evm/simEvmView.ts";
+import type { SimNode } from "../../sim/world/simNode.ts";
+import { HOUR_MS } from "../../sim/world/simWorld.ts";
+import { toHex } from "../../src/core/util/bytes.ts";
+import { books, outcomes } from "./accountAudit.ts";
+import { audit } from "./accountRun.ts";
+import { type AccountWorld, ALL, accountWorld, ETH, match, UTXO } from "./accountTrade.ts";
+import { isOver } from "./audit.ts";
+
+const TIMEOUT_MS = 120_000;
+const NO_UTXO = ALL.filter((coin) => coin !== UTXO);
+
+let t: AccountWorld;
+afterEach(() => t.world.close());
+
+/** Its process ends once, as soon as the mark of its claim is stored. */
+function dieAtMark(node: SimNode): () => boolean {
+  let died = false;
+  node.storeFault = (_uuid, { event }) => {
+    if (died || event.type !== "tx_attempted" || event.slot !== "takerPaymentSpend") return undefined;
+    died = true;
+    return "crash_after";
+  };
+  return () => died;
+}
+
+/** What of the node's claim nodes of the account chain get to see from here on, in a call or as a transaction. */
+function shownOf(node: SimNode, uuid: string): { readonly seen: () => number; readonly end: () => void } {
+  const claims = node
+    .events(uuid)
+    .flatMap((e) => ownTxOf(e) ?? [])
+    .filter(({ slot }) => slot === "takerPaymentSpend");
+  let seen = 0;
+  const { call } = SimEvmView.prototype;
+  SimEvmView.prototype.call = function (this: SimEvmView, request, signal) {
+    if (claims.some(({ raw }) => raw.includes(toHex(request.data)))) seen++;
+    return call.call(this, request, signal);
+  };
+  const before = node.onBroadcast;
+  node.onBroadcast = (ticker, when, raw, outcome) => {
+    if (claims.some((claim) => claim.raw === raw)) seen++;
+    before(ticker, when, raw, outcome);
+  };
+  const end = (): void => {
+    SimEvmView.prototype.call = call;
+  };
+  return { seen: () => seen, end };
+}
+
+test(
+  "a maker's claim that never left shows no secret while its swap waits for its other coin and the taker's payment is back",
+  async () => {
+    t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
+    const before = books(t);
+    const { maker, taker, world } = t;
+    const died = dieAtMark(maker);
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("the mark", died, 10 * HOUR_MS);
+    const isBack = (): boolean => taker.has(uuid, (e) => e.type === "tx_confirmed" && e.slot === "takerPaymentRefund");
+    await world.runUntil("the taker has its payment back", isBack, 10 * HOUR_MS);
+    const shown = shownOf(maker, uuid);
+    await maker.start(NO_UTXO);
+    await world.advance(HOUR_MS / 4);
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    shown.end();
+    expect([outcomes(t, uuid), shown.seen()]).toEqual(["refunded refunded", 0]);
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "one that is given up while its swap waits is made anew where the taker's payment still stands when that runs",
+  async () => {
+    t = await accountWorld({ seed: 20_261_123, pollMs: 15_000 });
+    const before = books(t);
+    const { maker, taker, world } = t;
+    const died = dieAtMark(maker);
+    const uuid = await match(t, UTXO, ETH, "4", "0.5");
+    await world.runUntil("the mark", died, 10 * HOUR_MS);
+    taker.crash();
+    await world.advance(2 * HOUR_MS);
+    await maker.start(NO_UTXO);
+    await world.advance(HOUR_MS / 4);
+    maker.crash();
+    await maker.start(ALL);
+    await world.runUntil("the maker has claimed", () => maker.outcome(uuid) === "success", HOUR_MS);
+    await taker.start(ALL);
+    await world.runUntil("both end", () => isOver(t, uuid), 10 * HOUR_MS);
+    expect(outcomes(t, uuid)).toBe("success success");
+    await audit(t, [uuid], before, 4_000_000n);
+  },
+  TIMEOUT_MS,
+);
