@@ -485,6 +485,20 @@ export const SWAP: readonly PlantedBug[] = [
     VISITS_TEST,
   ),
   bug(
+    "a payment that was used, and that a reorganisation took back, stays at home because what it is for was taken",
+    "src/app/swap/duties/publish.ts",
+    "facts[slot] || isPaidFor(task.state) ||",
+    "facts[slot] ||",
+    "test/swap/limits.test.ts",
+  ),
+  bug(
+    "servers that are visited do not get a payment that was used already",
+    "src/app/swap/duties/paymentAtVisits.ts",
+    " || facts.takerPayment || isPaidFor(task.state)",
+    " || facts.takerPayment",
+    "src/app/swap/duties/paymentAtVisits.test.ts",
+  ),
+  bug(
     "servers that are visited get a claim that never left, though the other payment is back",
     "src/app/swap/duties/paymentForms.ts",
     '  if (slot === "takerPaymentSpend" && isClaimInVain(task)) return [];\n',

@@ -2,6 +2,7 @@ import { ownClaim, ownPayment, ownRefund, type Slot } from "../../core/swap/even
 import {
   duties,
   isFeeMoot,
+  isPaidFor,
   isTakenUp,
   mayShowSecret,
   outcomeOf,
@@ -14,7 +15,6 @@ import {
 import { deadlinesOf } from "../../core/swap/timelocks.ts";
 import { fromHex } from "../../core/util/bytes.ts";
 import { chainOf } from "./contracts.ts";
-import { isPaidFor } from "./duties/publish.ts";
 
 /** A claim, refund or cancellation, and all its versions. */
 export type Spend = { readonly slot: Slot; readonly raws: readonly Uint8Array[]; readonly txids: readonly string[] };

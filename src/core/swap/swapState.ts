@@ -326,6 +326,10 @@ function takenUpDuties(s: SwapState): readonly Duty[] {
  */
 export const secretIsPublic = (s: SwapState): boolean => s.terms.role === "maker" && isTakenUp(s) && s.secret !== null;
 
+/** Whether the own payment has been used. The own claim may be on the chain though an old backup does not know of it. */
+export const isPaidFor = ({ terms: { role }, own, facts }: SwapState): boolean =>
+  own[ownClaim(role)]?.attempted === true || facts[ownClaim(role)] !== undefined || facts[theirClaim(role)] !== undefined;
+
 /** Maker: whether its claim, should it never have left in time, would show a secret that nobody has seen. */
 export const mayShowSecret = (s: SwapState): boolean => s.terms.role === "maker" && !s.isSecretSeen && !secretIsPublic(s);
 

@@ -46,6 +46,11 @@ test.each<readonly [string, Case, readonly string[]]>([
   ["a maker's", { role: "maker", own: { makerPayment: payment } }, ["payment"]],
   ["the maker's has gone", { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined } }, []],
   [
+    "it has, and was claimed before",
+    { own: { fee, takerPayment: payment, makerPaymentSpend: { attempted: true } }, facts: { makerPayment: undefined } },
+    ["fee", "payment"],
+  ],
+  [
     "it has, and the servers show it",
     { own: { fee, takerPayment: payment }, facts: { makerPayment: undefined }, isKnown: true },
     ["fee", "payment"],

@@ -1,4 +1,5 @@
 import { ownPayment } from "../../../core/swap/events.ts";
+import { isPaidFor } from "../../../core/swap/swapState.ts";
 import type { OwnSpend } from "../../../ports/chain.ts";
 import { bytesOf } from "../bytesOf.ts";
 import { chainOf } from "../contracts.ts";
@@ -22,11 +23,11 @@ export const maySendPayment = (task: SwapTask, isKnown: boolean): boolean =>
 
 /**
  * Taker: whether what the payment is for stands no more, as a reorganisation leaves it, while nobody is known to have the payment yet: it must not leave
- * as long as it is so, though it was proven when its mark was stored.
+ * as long as it is so, though it was proven when its mark was stored. What was used already is paid for all the same.
  */
 export function isForNothing(task: SwapTask): boolean {
   const { terms, own, facts } = task.state;
-  if (terms.role !== "taker" || facts.makerPayment?.confirmed || facts.takerPayment) return false;
+  if (terms.role !== "taker" || facts.makerPayment?.confirmed || facts.takerPayment || isPaidFor(task.state)) return false;
   return task.coin("taker").chain.tx(own.takerPayment?.txid ?? "") === undefined;
 }
 

@@ -1,5 +1,5 @@
-import { type Failure, ownClaim, ownPayment, type Slot, theirClaim } from "../../../core/swap/events.ts";
-import { duties, isFeeMoot, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
+import { type Failure, ownClaim, ownPayment, type Slot } from "../../../core/swap/events.ts";
+import { duties, isFeeMoot, isPaidFor, type OwnTx, type SwapState, secretIsPublic, versionsOf } from "../../../core/swap/swapState.ts";
 import { fromHex } from "../../../core/util/bytes.ts";
 import { fundsErrorText } from "../../fundsErrorText.ts";
 import { bytesOf } from "../bytesOf.ts";
@@ -240,14 +240,15 @@ async function isInTime(task: SwapTask, raw: Uint8Array, signal: AbortSignal): P
 }
 
 /**
- * Whether what was proven of the other side when the mark of a payment was stored holds still, where nobody was ever seen to have the payment: a
- * backend that refuses it for a while may take it when what it is for has gone with a reorganisation.
+ * Whether what was proven of the other side when the mark of a payment was stored holds still, where nobody is known to have the payment: a
+ * backend that refuses it for a while may take it when what it is for has gone with a reorganisation. One the swap has used already leaves in any
+ * case: an honest node pays for what it took.
  */
 async function isStillSafe(task: SwapTask, signal: AbortSignal): Promise<boolean> {
   const { terms, own, facts } = task.state;
   const slot = ownPayment(terms.role);
   const tx = own[slot];
-  if (!tx || facts[slot] || task.coin(terms.role).chain.tx(tx.txid)) return true;
+  if (!tx || facts[slot] || isPaidFor(task.state) || task.coin(terms.role).chain.tx(tx.txid)) return true;
   const unsafe = await whyNotPay(task, tx.notAfter, signal);
   if (unsafe) task.trouble(unsafe);
   return unsafe === null;
@@ -264,9 +265,4 @@ async function isInRealBlock(task: SwapTask, signal: AbortSignal): Promise<boole
   const doubt = await chain.doubt?.(block, Math.max(1, depthOf(state, slot).confs), signal);
   if (doubt) task.trouble(`${slot}: ${doubt}`);
   return !doubt;
-}
-
-/** Whether the own payment has been used. The own claim may be on the chain though an old backup does not know of it. */
-export function isPaidFor({ terms: { role }, own, facts }: SwapState): boolean {
-  return own[ownClaim(role)]?.attempted === true || facts[ownClaim(role)] !== undefined || facts[theirClaim(role)] !== undefined;
 }
