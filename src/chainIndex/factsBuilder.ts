@@ -23,6 +23,9 @@ export type Facts = {
   readonly spends: readonly StoredSpend[];
 };
 
+/** Whether what a transaction paid a watched script was read long ago: what the index does not have of it any more was spent then. */
+export type IsPast = (txid: string, scriptHex: string) => boolean;
+
 /**
  * Collects what transactions mean for the watched scripts and ids: pure, over the index and what it collected so
  * far. Outputs are looked at before inputs, since blocks need not list a parent before its child.
@@ -30,13 +33,15 @@ export type Facts = {
 export class FactsBuilder {
   readonly #index: ChainIndex;
   readonly #nowMs: number;
+  readonly #isPast: IsPast;
   readonly #txs = new Map<string, StoredTx>();
   readonly #outputs = new Map<string, StoredOutput>();
   readonly #spends = new Map<string, StoredSpend>();
 
-  constructor(index: ChainIndex, nowMs: number) {
+  constructor(index: ChainIndex, nowMs: number, isPast: IsPast = () => false) {
     this.#index = index;
     this.#nowMs = nowMs;
+    this.#isPast = isPast;
   }
 
   /** @param block where the transactions stand; null for the mempool, which never overrules a block */
@@ -49,7 +54,7 @@ export class FactsBuilder {
         matched.set(t.txid, t);
         const key = outKey({ txid: t.txid, vout });
         const output = { txid: t.txid, vout, value: o.value, script: o.script.slice(), coinbase: isMinted(t) };
-        if (!this.#index.hasOutput(key)) this.#outputs.set(key, output);
+        if (!this.#index.hasOutput(key) && !this.#isPast(t.txid, scriptHex(o.script))) this.#outputs.set(key, output);
       });
     }
     for (const t of txs) {

@@ -1192,6 +1192,20 @@ export const ELECTRUM: readonly PlantedBug[] = [
     SERVERS_TEST,
   ),
   bug(
+    "what was spent long ago counts as there again once a script paid with it is watched",
+    `${AT}/historyWork.ts`,
+    "new FactsBuilder(index, nowMs(), isPast)",
+    "new FactsBuilder(index, nowMs(), (txid) => txid === isPast.name)",
+    PAST_TEST,
+  ),
+  bug(
+    "what was spent long ago counts as there again once the transaction that paid it is watched",
+    `${AT}/watchedTxs.ts`,
+    "new FactsBuilder(this.#index, nowMs, this.#isPast)",
+    "new FactsBuilder(this.#index, nowMs, (txid) => txid === this.#isPast.name)",
+    PAST_TEST,
+  ),
+  bug(
     "what an address spent long ago, and was forgotten since, is asked for again with each payment",
     `${AT}/historyWork.ts`,
     "if (done.height < index.windowBottom) return true;",

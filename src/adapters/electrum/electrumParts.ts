@@ -1,5 +1,6 @@
 import { BlockRewards } from "../../chainIndex/blockRewards.ts";
 import { ChainIndex } from "../../chainIndex/chainIndex.ts";
+import type { IsPast } from "../../chainIndex/factsBuilder.ts";
 import type { ChainDelta, ChainSnapshot } from "../../ports/chainStore.ts";
 import { ChosenServers } from "./chosenServers.ts";
 import type { ElectrumDeps } from "./electrumDeps.ts";
@@ -93,7 +94,8 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
   const historyPace = new HistoryPace();
   const refusedHistories = new RefusedHistories(index, historyPace);
   const views = new ScriptViews(refusedHistories, historyPace);
-  const watchedTxs = new WatchedTxs(index, views, prover);
+  const isPast: IsPast = (txid, scriptHex) => views.isDoneBelow(index.windowBottom, txid, scriptHex);
+  const watchedTxs = new WatchedTxs(index, views, prover, isPast);
   const missing = new MissingTxs(index, views);
   const rewards = new BlockRewards();
   const fees = new FeeRates(options.decimals ?? 8);
@@ -155,6 +157,7 @@ export function electrumParts(deps: ElectrumDeps, snapshot: ChainSnapshot, timeo
       mayTake: (txid) => missing.mayTake(txid, clock.nowMs()),
       minConnected: () => pool.minConnected,
       nowMs: () => clock.nowMs(),
+      isPast,
       commit: (delta) => loop.commit(delta),
     }),
     watchedTxs,

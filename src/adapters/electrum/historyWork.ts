@@ -1,5 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { type Facts, FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { type Facts, FactsBuilder, type IsPast } from "../../chainIndex/factsBuilder.ts";
 import type { RawTx } from "../../chainIndex/rawTx.ts";
 import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { AskCredit } from "../../core/util/askCredit.ts";
@@ -67,6 +67,7 @@ export type HistoryWorkDeps = {
   /** How many must be connected before anything is believed. */
   readonly minConnected: () => number;
   readonly nowMs: () => number;
+  readonly isPast: IsPast;
   readonly commit: (delta: ChainDelta) => Promise<void>;
 };
 
@@ -299,8 +300,8 @@ export class HistoryWork {
 
   /** @returns also the lowest block in which something may spend what became known with it; null: nothing did */
   #facts(jobs: readonly Job[], findings: readonly Finding[]): { readonly facts: Facts; readonly spentFrom: number | null } {
-    const { index, nowMs } = this.#deps;
-    const builder = new FactsBuilder(index, nowMs());
+    const { index, nowMs, isPast } = this.#deps;
+    const builder = new FactsBuilder(index, nowMs(), isPast);
     const blocks = new Map<string, { readonly ref: BlockRef; readonly txs: RawTx[] }>();
     const pool: RawTx[] = [];
     for (const { tx, block } of findings.filter(isFound)) {

@@ -93,6 +93,12 @@ export class ScriptViews {
     return this.#tracked.get(scriptHex);
   }
 
+  /** Whether what a transaction paid a script was read, and stands in a block below `height`. */
+  isDoneBelow(height: number, txid: string, scriptHex: string): boolean {
+    const block = this.#tracked.get(scriptHex)?.done.get(txid);
+    return block != null && block.height < height;
+  }
+
   /** Follows a script; one that is followed already keeps what is known of it, unless it has to go further back. */
   add(scriptHex: string, fromHeight: number): void {
     const known = this.#tracked.get(scriptHex);

@@ -1,5 +1,5 @@
 import type { ChainIndex } from "../../chainIndex/chainIndex.ts";
-import { FactsBuilder } from "../../chainIndex/factsBuilder.ts";
+import { FactsBuilder, type IsPast } from "../../chainIndex/factsBuilder.ts";
 import { toHex } from "../../core/util/bytes.ts";
 import { dropOldest } from "../../core/util/dropOldest.ts";
 import type { Tx } from "../../core/utxo/tx.ts";
@@ -28,6 +28,7 @@ export class WatchedTxs {
   readonly #index: ChainIndex;
   readonly #views: ScriptViews;
   readonly #prover: TxProver;
+  readonly #isPast: IsPast;
   /** The scripts that may be followed for a transaction, and which one is. */
   readonly #helpers = new Map<string, { readonly scripts: readonly string[]; readonly at: number }>();
   /** The same of those that were sent from here, watched or not. */
@@ -36,10 +37,11 @@ export class WatchedTxs {
   readonly #answered = new Set<string>();
   readonly #again = new AskAgain();
 
-  constructor(index: ChainIndex, views: ScriptViews, prover: TxProver) {
+  constructor(index: ChainIndex, views: ScriptViews, prover: TxProver, isPast: IsPast) {
     this.#index = index;
     this.#views = views;
     this.#prover = prover;
+    this.#isPast = isPast;
   }
 
   /** The bytes of a transaction: whoever watches for it needs to ask nobody for them. */
@@ -60,7 +62,7 @@ export class WatchedTxs {
    * @returns what is to be written: those that came up in the mempool
    */
   async look(watches: readonly StoredWatch[], servers: readonly RemoteServer[], nowMs: number): Promise<ChainDelta> {
-    const builder = new FactsBuilder(this.#index, nowMs);
+    const builder = new FactsBuilder(this.#index, nowMs, this.#isPast);
     // All at once: one server that answers late must not make each wait for the one before.
     await Promise.all(watches.map((watch) => this.#lookFor(watch, servers, builder, nowMs)));
     return builder.facts();
