@@ -27,6 +27,7 @@ const ODD_TEST = "test/electrum/oddAnswers.test.ts";
 const ODD_BRANCH_TEST = "test/electrum/ambiguousBranch.test.ts";
 const BETWEEN_TEST = "test/electrum/betweenBranches.test.ts";
 const UNREADABLE_TEST = "test/electrum/unreadableTx.test.ts";
+const LATE_PROOF_TEST = "test/electrum/lateProof.test.ts";
 const PAST_TEST = "test/electrum/longPast.test.ts";
 const OTHERS_TEST = "test/electrum/otherServers.test.ts";
 const ONE_BY_ONE_TEST = "test/electrum/oneByOne.test.ts";
@@ -1211,6 +1212,13 @@ export const ELECTRUM: readonly PlantedBug[] = [
     "if (done.height < index.windowBottom) return true;",
     "if (entry !== undefined && done.height < index.windowBottom) return true;",
     PAST_TEST,
+  ),
+  bug(
+    "a payment that is proven after what spends it shows as unspent for good",
+    `${AT}/historyWork.ts`,
+    "if (isOnlyNowIn(tx)) paying.add(tx.txid);",
+    "if (!isOnlyNowIn(tx)) paying.has(tx.txid);",
+    LATE_PROOF_TEST,
   ),
   bug(
     "each payment has all that an address ever paid asked for again",

@@ -5,7 +5,7 @@ import type { BlockHeader } from "../../core/proof/blockHeader.ts";
 import { AskCredit } from "../../core/util/askCredit.ts";
 import { err, ok } from "../../core/util/result.ts";
 import type { BlockRef } from "../../ports/chain.ts";
-import type { ChainDelta } from "../../ports/chainStore.ts";
+import type { ChainDelta, StoredTx } from "../../ports/chainStore.ts";
 import { AskAgain } from "./askAgain.ts";
 import { bothEnds } from "./bothEnds.ts";
 import { aheadOf, type Claim, claimsOf, knownBy, merge, namingOf } from "./claims.ts";
@@ -313,6 +313,10 @@ export class HistoryWork {
     if (pool.length > 0) builder.add(pool, null);
     const facts = builder.facts();
     const paying = new Set(facts.outputs.map(({ txid }) => txid));
+    // What it pays may have become known beside what spends it, while it was in no block. What is deep was gone through long ago.
+    const isOnlyNowIn = ({ txid, block }: StoredTx): boolean =>
+      block !== null && block.height >= index.windowBottom && index.txEntry(txid)?.block === null;
+    for (const tx of facts.txs) if (isOnlyNowIn(tx)) paying.add(tx.txid);
     const from = jobs.flatMap(({ claim }, i) => (paying.has(claim.txid) ? [this.#lowestOf(claim, findings[i])] : []));
     return { facts, spentFrom: from.length === 0 ? null : Math.min(...from) };
   }
