@@ -249,6 +249,13 @@ export const ACCOUNT_SWAPS: readonly PlantedBug[] = [
     KEEPER_TEST,
   ),
   bug(
+    "a withdrawal is cancelled after an outage that the nodes would take",
+    KEEPER,
+    "      await nonces.repeat(signal);\n      if (nonces.isUnanswered(head.txid)) await",
+    "      await",
+    KEEPER_TEST,
+  ),
+  bug(
     "only swaps get a withdrawal out of the way that nodes neither take nor refuse, not the next withdrawal",
     KEEPER,
     "nonces.isHeldUp || ",

@@ -398,6 +398,22 @@ test("so it is while a swap waits, also after a restart; what a node took in tim
   expect(sent().at(-1)).toMatchObject({ nonce: 0n, to: address, value: 0n });
 });
 
+test("nodes that were away for these ten minutes are asked once more before: they may take it", async () => {
+  failAtPayments();
+  await nonces.send(pay(0n), signal);
+  nonces.take((nonce) => pay(nonce));
+  await blocks(2);
+  chain.trouble = "a: timed out";
+  await blocks(60);
+  chain.trouble = null;
+  chain.broadcast = async (raw) => {
+    chain.sent.push(raw);
+    return { kind: "accepted" };
+  };
+  await blocks(60);
+  expect(sent().every(({ to }) => to === OTHER)).toBe(true);
+});
+
 test("so it is not at once where other nodes are used meanwhile: they may take it", async () => {
   failAtPayments();
   await nonces.send(pay(0n), signal);

@@ -141,7 +141,9 @@ export class NonceKeeper {
     if (head === null || this.#head === null) return;
     if (this.#unanswered && this.#isOver(this.#unanswered, HIDDEN, account)) {
       this.#unanswered = null;
-      await this.#raise(head, signal, true);
+      // Since it was last sent the nodes may have been away, or its price below the market.
+      await nonces.repeat(signal);
+      if (nonces.isUnanswered(head.txid)) await this.#raise(head, signal, true);
       return;
     }
     const prices = this.#deps.chain.gasPrices();
