@@ -93,6 +93,37 @@ test("a node that refuses the logs of its newest block shows the claims before i
   expect(shown(world)).toBe(SECRET);
 });
 
+test("one whose logs are many blocks later, on a quick chain, shows claims all the same, and is not asked block by block", async () => {
+  const world = await short(0, 1);
+  const left = node(world, 2);
+  left.says.set("eth_getLogs", (params, honest) => {
+    const [{ toBlock }] = params as [{ toBlock: string }];
+    if (Number(toBlock) > world.evm.tip.number - 30) throw new RpcRefusal(-32602, "block range extends beyond current head block");
+    return honest();
+  });
+  for (let second = 0; second < 200; second++) {
+    for (let i = 0; i < 4; i++) world.evm.mine(second === 120 && i === 0 ? [SPENT] : []);
+    await pass(world, 1);
+  }
+  expect(shown(world)).toBe(SECRET);
+});
+
+test("one that is asked for logs too often is asked no more in that round", async () => {
+  const world = await short(0, 1);
+  await pass(world, 90);
+  world.evm.mine([SPENT]);
+  node(world, 2).says.set("eth_getLogs", () => {
+    throw new RpcRefusal(-32000, "rate limit exceeded");
+  });
+  for (let i = 0; i < 30; i++) world.evm.mine();
+  const before = logsAsked(world, 2);
+  await pass(world, 60);
+  expect(logsAsked(world, 2) - before).toBeLessThanOrEqual(5);
+  node(world, 2).says.clear();
+  await pass(world, 30);
+  expect(shown(world)).toBe(SECRET);
+});
+
 test.each([[1], [10], [32], [12, new RpcRefusal(429, "rate limit: 12 blocks at once")]] as const)(
   "a node that gives the logs of %i blocks at most shows a claim in a block that comes later, too",
   async (blocks, refusal?) => {

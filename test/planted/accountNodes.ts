@@ -778,8 +778,22 @@ export const ACCOUNT_NODES: readonly PlantedBug[] = [
   bug(
     "a node whose logs come later than its blocks shows no secret while it is alone",
     SECRETS,
-    "          newest = to - 1;\n          continue;\n",
+    "          newest = to - below;\n          below *= 2;\n          continue;\n",
     "          return;\n",
+    SECRETS_TEST,
+  ),
+  bug(
+    "a node whose logs come many blocks later than its blocks is asked block by block, and shows no secret",
+    SECRETS,
+    "          below *= 2;\n",
+    "",
+    SECRETS_TEST,
+  ),
+  bug(
+    "a node that is asked for logs too often is asked again at once for those of the block before",
+    SECRETS,
+    "if (!isNew || !lacksBlock(fault.message)) return;",
+    "if (!isNew) return;",
     SECRETS_TEST,
   ),
   bug(

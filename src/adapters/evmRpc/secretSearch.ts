@@ -7,7 +7,7 @@ import type { Log } from "../../ports/log.ts";
 import type { LogAnswer } from "./answers.ts";
 import { paymentKey } from "./chainView.ts";
 import type { EvmNode } from "./evmNode.ts";
-import { isLater } from "./fault.ts";
+import { isLater, lacksBlock } from "./fault.ts";
 import { blockQuery, logsQuery } from "./query.ts";
 import type { WatchedPayment, Watches } from "./watches.ts";
 
@@ -106,6 +106,7 @@ export class SecretSearch {
     const lowest = Math.min(...payments.map(({ fromHeight }) => fromHeight));
     const region = this.#regionOf(node, contract, payments, tip);
     let newest = tip;
+    let below = 1;
     for (let asked = 0; asked < QUESTIONS; asked++) {
       const isNew = region.top < newest;
       const again = Math.min(OVERLAP, Math.floor(node.logRange / 2));
@@ -116,10 +117,12 @@ export class SecretSearch {
       const [answer] = await node.ask([query], null, this.#deps.timeoutMs, signal);
       if (answer === undefined || !answer.ok) {
         if (node.state === "away" || node.logRange <= 1) return;
-        if (answer?.ok === false && isLater(answer.error)) {
-          // Of one that always has its logs later than its blocks the rest is read; it may have these in the next round.
-          if (!isNew) return;
-          newest = to - 1;
+        const fault = answer?.ok === false ? answer.error : null;
+        if (fault?.kind === "rpc" && isLater(fault)) {
+          // Of one whose logs come later than its blocks the rest is read, on a quick chain many blocks below; one that is asked too often is let be.
+          if (!isNew || !lacksBlock(fault.message)) return;
+          newest = to - below;
+          below *= 2;
           continue;
         }
         node.halveLogRange();
